@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from weft.bench.logs.log_facts import said_in
+from weft.bench.logs.log_facts import log_facts_of
 
 N_RANKS, TASKS_PER_NODE, N_CHANNELS = 512, 8, 16
 REPEATS = 5
@@ -53,7 +53,7 @@ def megabytes_per_s(path: Path) -> float:
     times = []
     for _ in range(REPEATS):
         begun = time.perf_counter()
-        said_in([str(path)])
+        log_facts_of([str(path)])
         times.append(time.perf_counter() - begun)
     return n_bytes / min(times) / 1e6
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from weft.bench.rdma.failure import CAUSES
-from weft.bench.rdma.verdict import State as RailState
-from weft.cluster.bringup.model import State as StageState
+from weft.bench.rdma.verdict import RailState
+from weft.cluster.bringup.model import StageState
 
 PAGES = Path(__file__).parents[1] / "docs/reference"
 

@@ -8,7 +8,7 @@ import pytest
 from weft.bench.mock import MockBackend
 from weft.bench.model import Launch, Sample, Trial
 from weft.cli.backend import BackendChoice
-from weft.cluster.ssh_failure import Unreached
+from weft.cluster.ssh_failure import SshFailure
 from weft.core.errors import BenchmarkError
 
 NODES = tuple(f"n{i:03d}" for i in range(1, 9))
@@ -22,7 +22,7 @@ class Mortal(MockBackend):
     def __init__(self, dying: dict[str, str], **script: object) -> None:
         super().__init__(**script)  # type: ignore[arg-type]
         self.dying = dying
-        self.lost: dict[str, Unreached] = {}
+        self.lost: dict[str, SshFailure] = {}
 
     def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:
         super().prepare(trials, run_dir)
@@ -36,7 +36,7 @@ class Mortal(MockBackend):
     def _die(self, trial: str, nodes: Sequence[str]) -> None:
         gone = tuple(n for n, when in self.dying.items() if when == trial or n in self.lost)
         gone = tuple(host for host in gone if host in nodes)
-        self.lost |= dict.fromkeys(gone, Unreached(CAUSE, REMEDY))
+        self.lost |= dict.fromkeys(gone, SshFailure(CAUSE, REMEDY))
         if gone:
             where, told = f"host {', '.join(gone)}", f"{gone[0]} does not answer: {CAUSE}"
             raise BenchmarkError(told, where=where, lost=gone)

@@ -270,9 +270,9 @@ def patient() -> Any:
 
     original = Ssh.run
 
-    def run_(self: Ssh, host: str, command: Any, *, timeout_s: float, given: bytes = b"") -> Any:
+    def run_(self: Ssh, host: str, command: Any, *, timeout_s: float, stdin: bytes = b"") -> Any:
         del timeout_s
-        return original(self, host, command, timeout_s=20.0, given=given)
+        return original(self, host, command, timeout_s=20.0, stdin=stdin)
 
     return run_
 

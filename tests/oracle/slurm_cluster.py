@@ -19,7 +19,7 @@ import weft
 from weft.cluster.folder import cluster_folder
 from weft.cluster.local.layout import Layout
 from weft.cluster.local.start import SSH_CONFIG, leftovers, start, stop
-from weft.cluster.remote import Said, Ssh
+from weft.cluster.remote import Ssh, SshResult
 
 TOOLS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "sinfo", "scontrol", "scancel")
 LIMIT_S = 60.0
@@ -73,7 +73,7 @@ class SlurmCluster:
         """node1, node2 ..."""
         return tuple(host.name for host in self.layout.hosts)
 
-    def on(self, host: str, *command: str, timeout_s: float = 30.0) -> Said:
+    def on(self, host: str, *command: str, timeout_s: float = 30.0) -> SshResult:
         """What a command says on a host, as somebody who is logged in there."""
         paths = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
         settings = {
@@ -92,7 +92,7 @@ class SlurmCluster:
         assert said.ok, (command, said)
         return said.out
 
-    def weft(self, *words: str, timeout_s: float = 60.0) -> Said:
+    def weft(self, *words: str, timeout_s: float = 60.0) -> SshResult:
         """A verb of weft, on the first host."""
         return self.on(self.hosts[0], *self.weft_argv(*words), timeout_s=timeout_s)
 

@@ -16,7 +16,7 @@ from tests.oracle.virtual import Virtual, skip_without_namespaces
 
 from weft.cli import run
 from weft.cluster.local.namespace_commands import ENVIRONMENT
-from weft.cluster.local.start import leftovers, room_of
+from weft.cluster.local.start import leftovers, namespace_root_of
 
 Capture = pytest.CaptureFixture[str]
 
@@ -57,7 +57,7 @@ def shaped(name: str, capsys: Capture) -> Virtual:
 def limit(cluster: Virtual, number: int, mbit: float) -> None:
     """Shape what a host sends, and what is sent to it: at both ends of its cable."""
     shape = ("root", "tbf", "rate", f"{mbit:.3f}mbit", "burst", "128kb", "latency", "20ms")
-    room = room_of(cluster.folder)
+    room = namespace_root_of(cluster.folder)
     assert room is not None
     own = () if os.geteuid() == 0 else ("--user", "--preserve-credentials")
     within = ("nsenter", "--target", str(room.pid), *own, "--net")

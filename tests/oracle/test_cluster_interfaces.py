@@ -10,7 +10,7 @@ from tests.oracle.virtual import Virtual, need_in_hosts
 
 from weft.bench.model import State
 from weft.cluster.local.namespace_commands import ENVIRONMENT
-from weft.cluster.local.start import room_of
+from weft.cluster.local.start import namespace_root_of
 from weft.study.run.store import StudyRun, read_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
@@ -45,7 +45,7 @@ SENT = 20 * 64 * 65536
 
 def join_again(cluster: Virtual, hosts: tuple[str, ...]) -> None:
     """A second cable from each host to a second bridge: eth1, 10.78.0.N."""
-    room = room_of(cluster.folder)
+    room = namespace_root_of(cluster.folder)
     assert room is not None
     who = () if os.geteuid() == 0 else ("--user", "--preserve-credentials")
 

@@ -155,7 +155,7 @@ def test_other_tools_take_the_lists_of_hosts(virtual: Virtual) -> None:
         text = Path(said["hostfiles"][name]).read_text()
         words = ("sh", "-c", 'cd && cat > list && exec "$@"', "sh", *launcher)
         with_ssh = Ssh(virtual.folder / "ssh_config").run(
-            "node1", (*words, "-n", str(2 * n), "uname", "-n"), given=text.encode(), timeout_s=60
+            "node1", (*words, "-n", str(2 * n), "uname", "-n"), stdin=text.encode(), timeout_s=60
         )
         assert with_ssh.ok, (name, with_ssh)
         assert sorted(with_ssh.out.split()) == ["node1"] * n + ["node2"] * n, name

@@ -14,7 +14,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from weft.bench.logs.echoes import TEXTS_ECHOED, is_echoed
-from weft.bench.logs.log_facts import Said, read_logs
+from weft.bench.logs.log_facts import LogFacts, read_logs
 from weft.bench.logs.ranks import job_log
 from weft.catalog.load import variable_lists
 from weft.doctor.log.judge import judge
@@ -229,7 +229,7 @@ def filled(form: str, values: Values) -> str:
     return re.sub(r"%(0?\d*)(?:ll|l|z)([dxui])", r"%\1\2", form) % values
 
 
-def read(tmp_path: Path, text: str) -> Said:
+def read(tmp_path: Path, text: str) -> LogFacts:
     path = tmp_path / "nccl.log"
     path.write_text(text)
     return read_logs([str(path)])
@@ -287,7 +287,7 @@ def logged(version: str, **env: str) -> str:
 def test_what_a_library_logs_without_a_gpu_is_read(tmp_path: Path, version: str) -> None:
     said = read(tmp_path, logged(version))
     assert {fact.words for fact in said.of("echo")} == {("NCCL_SOCKET_IFNAME", "lo")}
-    (speaker,) = {(one.host, one.pid) for one in said.speakers}
+    (speaker,) = {(one.host, one.pid) for one in said.writers}
     assert speaker[0] == os.uname().nodename.split(".")[0]
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.needs import need
 from tests.oracle.test_cluster_mpis import of_debian, of_pypi
 
-from weft.bench.logs.log_facts import said_in_bytes
+from weft.bench.logs.log_facts import log_facts_of_bytes
 from weft.bench.logs.ranks import JobLog, job_log
 from weft.doctor.log.judge import judge
 
@@ -60,13 +60,13 @@ def launch(request: pytest.FixtureRequest, tmp_path: Path) -> Launch:
         done = subprocess.run(
             [*words, str(program)], env=env, capture_output=True, timeout=120, check=False
         )
-        return job_log(said_in_bytes("openmpi.log", done.stdout + done.stderr))
+        return job_log(log_facts_of_bytes("openmpi.log", done.stdout + done.stderr))
 
     return run
 
 
 def components(log: JobLog, framework: str, state: str) -> set[str]:
-    facts = log.said.of("component")
+    facts = log.facts.of("component")
     return {fact.words[1] for fact in facts if (fact.words[0], fact.words[2]) == (framework, state)}
 
 

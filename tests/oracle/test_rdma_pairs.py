@@ -52,7 +52,7 @@ class Hosts:
         with tarfile.open(fileobj=packed, mode="w") as file:
             file.add(folder, arcname=".")
         unpack = ("sh", "-c", f"mkdir {THERE} && tar -x -C {THERE} -f -")
-        said = self.ssh.run(name, unpack, timeout_s=20, given=packed.getvalue())
+        said = self.ssh.run(name, unpack, timeout_s=20, stdin=packed.getvalue())
         assert said.ok, said
 
     def argv(self, *more: str) -> list[str]:

@@ -14,7 +14,7 @@ from tests.needs import need
 from tests.oracle.processes import end
 
 from weft.check.verdict.drain_list import drain_text
-from weft.cluster.slurm.neighbours import asking, hides_jobs
+from weft.cluster.slurm.neighbours import hides_jobs, neighbour_questions
 from weft.core.finding import Finding, FindingKind, Severity
 
 TOOLS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "sinfo", "scontrol")
@@ -172,7 +172,7 @@ def jobs(slurm):
 def neighbours(slurm, monkeypatch, *nodes):
     monkeypatch.setenv("SLURM_CONF", slurm.env["SLURM_CONF"])
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
-    with asking(nodes) as asked:
+    with neighbour_questions(nodes) as asked:
         return asked.answer()
 
 
@@ -194,7 +194,7 @@ def test_a_job_behind_the_same_leaf_is_found_and_one_elsewhere_is_not(slurm, job
 def test_our_own_job_is_no_neighbour(slurm, jobs, monkeypatch):
     monkeypatch.setenv("SLURM_CONF", slurm.env["SLURM_CONF"])
     monkeypatch.setenv("SLURM_JOB_ID", jobs[1])
-    with asking(("n3",)) as asked:
+    with neighbour_questions(("n3",)) as asked:
         assert told(asked.answer()) == []
 
 

@@ -17,7 +17,7 @@ import pytest
 from tests.oracle.virtual import Virtual, states
 
 from weft.cluster.local.namespace_commands import ENVIRONMENT
-from weft.cluster.local.start import leftovers, processes_of, room_of, start
+from weft.cluster.local.start import leftovers, namespace_root_of, processes_of, start
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 STAGES = {
@@ -115,7 +115,7 @@ def test_nothing_is_left(virtual: Virtual, is_killed: bool) -> None:
     theirs = namespaces(pids) - namespaces([os.getpid()])
     # Of network, host name, mounts, processes and messages: the room and two hosts.
     assert len(theirs) >= 15
-    room = room_of(virtual.folder)
+    room = namespace_root_of(virtual.folder)
     assert room is not None
     if is_killed:
         os.kill(room.pid, 9)

@@ -14,7 +14,7 @@ from weft.cli import run
 from weft.cluster.folder import cluster_folder
 from weft.cluster.local.namespace_commands import ENVIRONMENT
 from weft.cluster.local.start import TOOLS, leftovers, processes_of
-from weft.cluster.remote import Said, Ssh
+from weft.cluster.remote import Ssh, SshResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Virtual:
         """Of the cluster, with its ssh_config."""
         return cluster_folder(self.name)
 
-    def on(self, host: str, *command: str, timeout_s: float = 20.0) -> Said:
+    def on(self, host: str, *command: str, timeout_s: float = 20.0) -> SshResult:
         """What a command says on a host of it."""
         return Ssh(self.folder / "ssh_config").run(host, command, timeout_s=timeout_s)
 

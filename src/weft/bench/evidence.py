@@ -14,7 +14,7 @@ from weft.bench.live.device_bytes import (
     missed_the_fabric,
     other_devices,
 )
-from weft.bench.live.kernel_records import Device, KernelOutput, Rank
+from weft.bench.live.kernel_records import DeviceCounter, KernelOutput, KernelRank
 from weft.bench.live.named_devices import missed_note, named_bytes
 from weft.bench.model import State
 
@@ -42,7 +42,7 @@ def evidence_of(output: KernelOutput) -> dict[str, Any]:
     return {key: value for key, value in evidence.items() if value}
 
 
-def rail_settings(ranks: Sequence[Rank]) -> dict[str, list[str]]:
+def rail_settings(ranks: Sequence[KernelRank]) -> dict[str, list[str]]:
     """Values of the variables that choose an MPI library's device, over all ranks, by name."""
     found: dict[str, set[str]] = {}
     for rank in ranks:
@@ -63,7 +63,7 @@ def clock_evidence(output: KernelOutput) -> dict[str, Any]:
     }
 
 
-def device_errors(devices: Sequence[Device]) -> dict[str, int]:
+def device_errors(devices: Sequence[DeviceCounter]) -> dict[str, int]:
     """Other counters that moved (waits, errors, discards), as 'host device counter'."""
     return {
         f"{device.host} {device.name} {device.counter}": device.delta

@@ -15,7 +15,7 @@ from weft.bench.live.failure import HangError
 from weft.bench.model import Launch, Pair, Sample, Trial
 from weft.bench.phase import phases_of
 from weft.bench.twin.fault import Fault
-from weft.cluster.ssh_failure import Unreached
+from weft.cluster.ssh_failure import SshFailure
 from weft.core.errors import BenchmarkError, unknown_name
 
 LATENCY_NS = 1_500.0
@@ -49,7 +49,7 @@ class MockBackend:
     ) -> None:
         self.fabric_document = fabric_document
         self.faults: tuple[Fault, ...] = ()
-        self.lost_hosts: Mapping[str, Unreached] = {}
+        self.lost_hosts: Mapping[str, SshFailure] = {}
         self.closed = False
         self._seed = seed
         self._effects = dict(effects or {})

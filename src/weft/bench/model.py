@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from weft.bench.twin.fault import Fault
-from weft.cluster.ssh_failure import Unreached
+from weft.cluster.ssh_failure import SshFailure
 from weft.core.errors import InputError
 
 SAMPLE_SCHEMA = "weft.sample/1"
@@ -183,7 +183,7 @@ class Backend(Protocol):
         ...
 
     @property
-    def lost_hosts(self) -> Mapping[str, Unreached]:
+    def lost_hosts(self) -> Mapping[str, SshFailure]:
         """The hosts that did not answer when last asked, and why; only a live backend has any."""
         ...
 

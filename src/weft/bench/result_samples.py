@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from weft.bench.model import Launch, Pair, Sample, Trial
-from weft.bench.result_scale import Asked, ContradictionError, Scale, scale_of, test_name
+from weft.bench.result_scale import ContradictionError, Scale, StatedScale, scale_of, test_name
 from weft.core.errors import InputError
 from weft.results.model import ResultFile, Row, Table
 
@@ -64,7 +64,7 @@ class Imported:
         return sum(len(one.samples) for one in self.launches)
 
 
-def launches_of(files: Sequence[SourceFile], asked: Asked) -> Imported:
+def launches_of(files: Sequence[SourceFile], asked: StatedScale) -> Imported:
     """Launches and samples of these files.
 
     Raises InputError where the scale of a table is not known or contradicted, or no row is left.
@@ -127,7 +127,7 @@ def kind_of(benchmark: str) -> str:
 
 
 def _parts_of(
-    file: SourceFile, asked: Asked, left_out: dict[str, int], unlike: list[InputError]
+    file: SourceFile, asked: StatedScale, left_out: dict[str, int], unlike: list[InputError]
 ) -> Iterable[_Part]:
     for table in file.results.tables:
         rows = [row for row in table.rows if row.metrics]
@@ -148,7 +148,7 @@ def _parts_of(
 
 
 def _scale(
-    table: Table, rows: Sequence[Row], asked: Asked, path: str, unlike: list[InputError]
+    table: Table, rows: Sequence[Row], asked: StatedScale, path: str, unlike: list[InputError]
 ) -> Scale:
     """The file is believed where the user's word does not fit one of its tables."""
     ends = _ends_of(rows)
@@ -160,11 +160,11 @@ def _scale(
     except ContradictionError as error:
         unlike.append(error)
         believed = f"{error.what}: the file is believed"
-    for rest in (Asked(asked.n_nodes), Asked(None, asked.tasks_per_node)):
+    for rest in (StatedScale(asked.n_nodes), StatedScale(None, asked.tasks_per_node)):
         with suppress(InputError):
             found = scale_of(table, kind, rest, path)
             return Scale(found.n_nodes, found.tasks_per_node, believed)
-    found = scale_of(table, kind, Asked(), path)
+    found = scale_of(table, kind, StatedScale(), path)
     return Scale(found.n_nodes, found.tasks_per_node, believed)
 
 

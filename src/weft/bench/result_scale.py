@@ -24,7 +24,7 @@ class Scale:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class StatedScale:
     """What the user says about files that do not say it themselves; None for not said."""
 
     n_nodes: int | None = None
@@ -36,7 +36,7 @@ def test_name(table: Table) -> str:
     return table.test or table.tool
 
 
-def scale_of(table: Table, kind: str, asked: Asked, path: str) -> Scale:
+def scale_of(table: Table, kind: str, asked: StatedScale, path: str) -> Scale:
     """The scale of a table; `kind` is that of its benchmark ("pt2pt", "collective", "pairs").
 
     Raises ContradictionError where table and user disagree, InputError where nobody says how many

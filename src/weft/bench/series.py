@@ -8,7 +8,7 @@ from weft.bench.metrics import Metrics
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class TimeSeries:
     """Times of one (benchmark, size), nanoseconds an iteration, and what they are times of.
 
     `n_pairs` counts the pairs of a message rate, the others of a fan. `ranks_mean_ns` holds the
@@ -27,7 +27,7 @@ class Series:
     most_bytes: int | None = None
 
 
-def metrics_of(series: Series) -> Metrics:
+def metrics_of(series: TimeSeries) -> Metrics:
     """The metrics of a series. Raises ValueError on a benchmark that has none here."""
     known = _METRICS.get(series.benchmark)
     if known is None:
@@ -35,21 +35,21 @@ def metrics_of(series: Series) -> Metrics:
     return known(series)
 
 
-def _latency(series: Series) -> Metrics:
+def _latency(series: TimeSeries) -> Metrics:
     return metrics.latency_metrics(series.times_ns)
 
 
-def _bandwidth(series: Series) -> Metrics:
+def _bandwidth(series: TimeSeries) -> Metrics:
     return metrics.bandwidth_metrics(series.times_ns, series.size_bytes, series.window)
 
 
-def _bidirectional(series: Series) -> Metrics:
+def _bidirectional(series: TimeSeries) -> Metrics:
     return metrics.bandwidth_metrics(
         series.times_ns, series.size_bytes, series.window, directions=2
     )
 
 
-def _message_rate(series: Series) -> Metrics:
+def _message_rate(series: TimeSeries) -> Metrics:
     return metrics.message_rate_metrics(
         series.times_ns,
         series.size_bytes,
@@ -59,21 +59,21 @@ def _message_rate(series: Series) -> Metrics:
     )
 
 
-def _fan(series: Series) -> Metrics:
+def _fan(series: TimeSeries) -> Metrics:
     return metrics.fan_metrics(series.times_ns, series.size_bytes, series.window, series.n_pairs)
 
 
-def _ring_latency(series: Series) -> Metrics:
+def _ring_latency(series: TimeSeries) -> Metrics:
     return metrics.ring_latency_metrics(series.times_ns, ranks_mean_ns=series.ranks_mean_ns)
 
 
-def _ring_bandwidth(series: Series) -> Metrics:
+def _ring_bandwidth(series: TimeSeries) -> Metrics:
     return metrics.ring_bandwidth_metrics(
         series.times_ns, series.size_bytes, series.window, ranks_mean_ns=series.ranks_mean_ns
     )
 
 
-def _collective(series: Series) -> Metrics:
+def _collective(series: TimeSeries) -> Metrics:
     return metrics.collective_metrics(
         series.times_ns,
         series.size_bytes,
@@ -85,7 +85,7 @@ def _collective(series: Series) -> Metrics:
     )
 
 
-_METRICS: Mapping[str, Callable[[Series], Metrics]] = {
+_METRICS: Mapping[str, Callable[[TimeSeries], Metrics]] = {
     "latency": _latency,
     "bandwidth": _bandwidth,
     "bidirectional": _bidirectional,

@@ -15,7 +15,7 @@ from weft.check.suspects.follow_up import Plan, Size, follow_up
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
 from weft.check.trials import ALONE, SURVEY, TOGETHER
-from weft.cluster.ssh_failure import Unreached
+from weft.cluster.ssh_failure import SshFailure
 from weft.core.clock import Clock
 from weft.core.collection import collection_paused
 from weft.core.errors import BenchmarkError
@@ -102,7 +102,7 @@ class FollowUpBackend:
         self.faults = inner.faults
 
     @property
-    def lost_hosts(self) -> Mapping[str, Unreached]:
+    def lost_hosts(self) -> Mapping[str, SshFailure]:
         """The inner backend's."""
         return self._inner.lost_hosts
 

@@ -215,17 +215,17 @@ def live_backend(
 ) -> "Backend":
     """The backend of nodes that no cluster of ours has. Raises InputError, MissingError."""
     from weft.bench.live.backend import LiveBackend
-    from weft.bench.live.launch_site import Here
+    from weft.bench.live.launch_site import LocalSite
     from weft.cluster.record import rail_interface
     from weft.cluster.slurm.allocation import is_beyond_srun, placement
     from weft.core.host import rdma_devices
 
     mpi = launched_mpi(mpicc, launcher, nodes)
-    seat = Here(
+    site = LocalSite(
         interface=rail_interface(rails, rdma_devices()) if len(nodes) > 1 else None,
         remote_shell="ssh" if is_beyond_srun(nodes, os.environ) else None,
     )
-    return LiveBackend(mpi, nodes, rails, seat=seat, placement=placement(nodes))
+    return LiveBackend(mpi, nodes, rails, site=site, placement=placement(nodes))
 
 
 def launched_mpi(mpicc: str | None, launcher: str | None, nodes: tuple[str, ...]) -> "Mpi":
@@ -260,7 +260,7 @@ def launched_mpi(mpicc: str | None, launcher: str | None, nodes: tuple[str, ...]
 
 def _open_cluster(choice: BackendChoice, nodes: tuple[str, ...]) -> "Backend":
     from weft.bench.live.backend import LiveBackend
-    from weft.bench.live.launch_site import OnHead
+    from weft.bench.live.launch_site import HeadSite
     from weft.cluster.head import Head
     from weft.cluster.record import (
         agreed_mpi,
@@ -290,7 +290,7 @@ def _open_cluster(choice: BackendChoice, nodes: tuple[str, ...]) -> "Backend":
     config = None if record.ssh_config is None else Path(record.ssh_config)
     cpus = tuple(range(record.n_cpus))
     hosts = tuple(host for host in record.hosts if host not in choice.without)
-    seat = OnHead(
+    site = HeadSite(
         head=Head(Ssh(config), hosts[0], str(home), settings(agreed)),
         # How many of the CPUs are cores of their own nobody asked: no rank is bound to one.
         host=Host(hosts[0], "", cpus, 0, False, 1, None, "", ()),
@@ -303,7 +303,7 @@ def _open_cluster(choice: BackendChoice, nodes: tuple[str, ...]) -> "Backend":
     )
     rails = choice.rail_names or tcp_rails(agreed)
     mpi = agreed_mpi(agreed)
-    return LiveBackend(mpi, nodes, rails, kernel=Path(agreed["kernel"]), seat=seat)
+    return LiveBackend(mpi, nodes, rails, kernel=Path(agreed["kernel"]), site=site)
 
 
 def _open_mock(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":

@@ -4,7 +4,7 @@ any more, and files put there."""
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from weft.cluster.remote import Said, Ssh
+from weft.cluster.remote import Ssh, SshResult
 
 WRITE_S = 60.0
 REMOVE_S = 15.0
@@ -52,12 +52,12 @@ class Head:
         whole = ("env", *words, *command) if words else tuple(command)
         return self.ssh.argv(self.host, ("sh", "-c", GUARD, "sh", self.folder, *whole))
 
-    def put(self, path: str, content: bytes) -> Said:
+    def put(self, path: str, content: bytes) -> SshResult:
         """Write a file there."""
         return self.ssh.run(
-            self.host, ("sh", "-c", PUT, "sh", path), given=content, timeout_s=WRITE_S
+            self.host, ("sh", "-c", PUT, "sh", path), stdin=content, timeout_s=WRITE_S
         )
 
-    def remove(self, folder: str) -> Said:
+    def remove(self, folder: str) -> SshResult:
         """Take a folder away there, with all that was put into it."""
         return self.ssh.run(self.host, ("rm", "-rf", "--", folder), timeout_s=REMOVE_S)

@@ -5,10 +5,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from weft.cluster.remote import Said, Ssh, each
-from weft.cluster.ssh_failure import Unreached, why_unreached
+from weft.cluster.remote import Ssh, SshResult, each
+from weft.cluster.ssh_failure import SshFailure, ssh_failure_of
 
-LOOK_S = 12.0
+PROBE_S = 12.0
 """Longest that a host has for its answer; ssh gives up on one that takes no connection before."""
 
 FULL_BYTES = 2**20
@@ -37,50 +37,50 @@ echo "weft-look end"
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class HostProbe:
     """What one look at a host found. `states` are the kernel's letters of processes by id, 'gone'
     for one that has ended; `full` the folders without room; `link_down` whether the interface that
     was asked for is. Of a host that was not reached only `unreached` is known."""
 
-    unreached: Unreached | None = None
+    unreached: SshFailure | None = None
     states: Mapping[int, str] = field(default_factory=dict)
     full: tuple[str, ...] = ()
     link_down: bool = False
 
     @property
-    def gone(self) -> bool:
+    def is_lost(self) -> bool:
         """Whether nothing answers there any more."""
         return self.unreached is not None and not self.unreached.alive
 
 
-def look_at(
+def probe_hosts(
     ssh: Ssh, hosts: Mapping[str, Sequence[int]], interface: str | None = None
-) -> dict[str, Look]:
-    """One look at each host with the processes of interest there, all at once, within `LOOK_S`."""
+) -> dict[str, HostProbe]:
+    """One look at each host with the processes of interest there, all at once, within `PROBE_S`."""
 
-    def look(host: str) -> Look:
+    def probe(host: str) -> HostProbe:
         pids = [str(pid) for pid in hosts[host]]
-        said = ssh.run(
-            host, ["sh", "-s", "--", interface or "", *pids], given=SCRIPT.encode(),
-            timeout_s=LOOK_S,
+        result = ssh.run(
+            host, ["sh", "-s", "--", interface or "", *pids], stdin=SCRIPT.encode(),
+            timeout_s=PROBE_S,
         )  # fmt: skip
-        return read_look(host, said)
+        return read_probe(host, result)
 
-    return dict(each(hosts, look))
+    return dict(each(hosts, probe))
 
 
-def read_look(host: str, said: Said) -> Look:
+def read_probe(host: str, result: SshResult) -> HostProbe:
     """The look that `SCRIPT` printed, as far as it came."""
-    split = [line.split() for line in said.out.splitlines() if line.startswith(f"{MARK} ")]
+    split = [line.split() for line in result.out.splitlines() if line.startswith(f"{MARK} ")]
     lines = [words for words in split if len(words) > 1]
-    if not said.reached and not lines:
-        return Look(unreached=why_unreached(host, said))
+    if not result.reached and not lines:
+        return HostProbe(unreached=ssh_failure_of(host, result))
     states = {
         int(w[2]): w[3] for w in lines if w[1] == "process" and len(w) == 4 and _is_number(w[2])
     }
     full = tuple(" ".join(w[6:]) for w in lines if w[1] == "folder" and _is_full(w[2:6]))
     link_down = any(w[1:] in (["link", "down"], ["link", "lowerlayerdown"]) for w in lines)
-    return Look(states=states, full=full, link_down=link_down)
+    return HostProbe(states=states, full=full, link_down=link_down)
 
 
 def _is_number(word: str) -> bool:

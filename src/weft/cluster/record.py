@@ -99,7 +99,7 @@ def read_cluster(name: str) -> ClusterRecord:
     """The cluster of this name. Raises InputError where there is none."""
     folder = cluster_folder(name)
     try:
-        said = json.loads((folder / FILE).read_text())
+        result = json.loads((folder / FILE).read_text())
     except FileNotFoundError:
         known = [one for one in cluster_names() if (cluster_folder(one) / FILE).exists()]
         raise InputError(
@@ -114,7 +114,7 @@ def read_cluster(name: str) -> ClusterRecord:
             expected=SCHEMA,
             hint=_MADE_AGAIN,
         ) from error
-    return _record(said, folder)
+    return _record(result, folder)
 
 
 def former_hosts(name: str, hosts: Sequence[str]) -> tuple[str, ...]:
@@ -153,12 +153,12 @@ def ready_cluster(name: str) -> ClusterRecord:
     return record
 
 
-def _record(said: Any, folder: Path) -> ClusterRecord:
+def _record(result: Any, folder: Path) -> ClusterRecord:
     try:
-        if said.pop("schema") != SCHEMA:
+        if result.pop("schema") != SCHEMA:
             raise KeyError("schema")
-        lists = {key: tuple(map(str, said.get(key, ()))) for key in _LISTS}
-        return ClusterRecord(**(said | lists))
+        lists = {key: tuple(map(str, result.get(key, ()))) for key in _LISTS}
+        return ClusterRecord(**(result | lists))
     except (AttributeError, KeyError, TypeError) as error:
         raise InputError(
             f"no record of a cluster ({error})",

@@ -25,14 +25,14 @@ _SSH_FAILED = 255
 _DROPPED = (b"kex_exchange_identification:", b"ssh_exchange_identification:")
 """How ssh tells that a connection was closed before either side named itself: an sshd does that at
 random where many log in at once (MaxStartups, sshd_config(5)). Nothing ran there."""
-_AND_WHY = (b"refused", b"open failed", b"is not running", b"No route", b"timed out")
+_NOT_THERE = (b"refused", b"open failed", b"is not running", b"No route", b"timed out")
 """What a proxy command or a jump host says first where nobody turned the login away: the host is
 not there, and will not be soon."""
 TRIES = 6
 FIRST_WAIT_S = 0.3
 
 MARK = "\x1eweft\x1e"
-BEHIND_MARK = r"printf '\036weft\036'; exec " + '"$@"'
+MARKED = r"printf '\036weft\036'; exec " + '"$@"'
 """What login scripts print comes before it."""
 
 # A name, an address, user@name: nothing that a shell reads as more than a word.
@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SshResult:
     """How a remote command ended: its exit code, None where it took too long. `reached` is false
     where ssh itself failed, so that nobody knows whether it ran."""
 
@@ -67,7 +67,7 @@ class Said:
     def last_line(self) -> str:
         """The last line on standard error, else on standard output, that can be printed."""
         lines = (self.err.strip() or self.out.strip()).splitlines()
-        return in_words(lines[-1]) if lines else ""
+        return printable_line(lines[-1]) if lines else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,27 +100,27 @@ class Ssh:
         command: Sequence[str],
         *,
         timeout_s: float,
-        given: bytes = b"",
-        most_bytes: int = MOST_BYTES,
-    ) -> Said:
-        """Run a command with `given` on its standard input, to its end, to the time limit, or until
+        stdin: bytes = b"",
+        max_bytes: int = MOST_BYTES,
+    ) -> SshResult:
+        """Run a command with `stdin` on its standard input, to its end, to the time limit, or until
         it has said more than anybody wants to hear. Where sshd took no more logins it is tried
         again."""
-        argv = self.argv(host, ("sh", "-c", BEHIND_MARK, "sh", *command))
+        argv = self.argv(host, ("sh", "-c", MARKED, "sh", *command))
         until = time.monotonic() + timeout_s
         draws = Random(host)  # noqa: S311
         for attempt in range(TRIES):
             left_s = max(0.0, until - time.monotonic())
             try:
-                end = run(Command(tuple(argv), stdin=given), Limits(left_s, most_bytes))
+                end = run(Command(tuple(argv), stdin=stdin), Limits(left_s, max_bytes))
             except MissingError as error:
-                return Said(_SSH_FAILED, "", error.what)
+                return SshResult(_SSH_FAILED, "", error.what)
             wait_s = FIRST_WAIT_S * 2**attempt * draws.uniform(0.5, 1.5)
             too_late = time.monotonic() + wait_s >= until
             if too_late or attempt == TRIES - 1 or not _was_turned_away(end):
                 break
             time.sleep(wait_s)
-        return _said(end, timeout_s, most_bytes)
+        return _result_of(end, timeout_s, max_bytes)
 
 
 def in_any_shell(command: Sequence[str]) -> str:
@@ -137,21 +137,21 @@ def _was_turned_away(end: CommandEnd) -> bool:
     """Before anything ran: there is no mark."""
     if end.ending is not Ending.EXITED or end.exit_code != _SSH_FAILED or MARK.encode() in end.out:
         return False
-    if any(words in end.err for words in _AND_WHY):
+    if any(words in end.err for words in _NOT_THERE):
         return False
     return any(line.startswith(_DROPPED) for line in end.err.splitlines())
 
 
-def _said(end: CommandEnd, timeout_s: float, most_bytes: int) -> Said:
+def _result_of(end: CommandEnd, timeout_s: float, max_bytes: int) -> SshResult:
     before, mark, out = end.out.decode("utf-8", "replace").partition(MARK)
     if end.ending is Ending.TIMED_OUT:
-        return Said(None, out, f"no answer within {timeout_s:g} s")
+        return SshResult(None, out, f"no answer within {timeout_s:g} s")
     if end.ending is Ending.OUTPUT_LIMIT:
-        return Said(None, "", f"it wrote more than {most_bytes >> 20} MiB")
+        return SshResult(None, "", f"it wrote more than {max_bytes >> 20} MiB")
     err = end.err.decode("utf-8", "replace")
     if not mark and end.exit_code == 0:
-        return Said(_SSH_FAILED, before, err or "its login shell did not run the command")
-    return Said(end.exit_code, out if mark else before, err)
+        return SshResult(_SSH_FAILED, before, err or "its login shell did not run the command")
+    return SshResult(end.exit_code, out if mark else before, err)
 
 
 def check_host(host: str) -> None:
@@ -168,7 +168,7 @@ def each(
     return dict(zip(names, in_parallel(names, do, at_once=at_once), strict=True))
 
 
-def in_words(text: str) -> str:
+def printable_line(text: str) -> str:
     """What another host said, as part of a sentence: printable, and not endless."""
     shown = "".join(c for c in text[: 4 * MOST_LETTERS] if c.isprintable())
     return shown if len(shown) <= MOST_LETTERS else f"{shown[:MOST_LETTERS]}..."

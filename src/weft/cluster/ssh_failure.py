@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from weft.cluster.remote import Said
+from weft.cluster.remote import SshResult
 
 
 @dataclass(frozen=True, slots=True)
-class Unreached:
+class SshFailure:
     """`cause` in words, `remedy` "" where nobody knows one. `alive`: the host did answer, but does
     not let this user in, so that nothing is known of it."""
 
@@ -42,12 +42,12 @@ _CAUSES = (
 )  # fmt: skip
 
 
-def why_unreached(host: str, said: Said) -> Unreached:
+def ssh_failure_of(host: str, result: SshResult) -> SshFailure:
     """Of what `Ssh.run` gave back for a host that it did not reach."""
-    text = said.err.lower()
+    text = result.err.lower()
     for words, alive, cause, remedy in _CAUSES:
         if words in text:
-            return Unreached(cause, remedy.format(host=host), alive)
-    if said.code is None:
-        return Unreached(said.err, "look at its power, its load and its home folder")
-    return Unreached(said.last_line or f"ssh ended with code {said.code}")
+            return SshFailure(cause, remedy.format(host=host), alive)
+    if result.code is None:
+        return SshFailure(result.err, "look at its power, its load and its home folder")
+    return SshFailure(result.last_line or f"ssh ended with code {result.code}")

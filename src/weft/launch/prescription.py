@@ -13,7 +13,7 @@ HANDED_ON = "$"
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class OmittedSetting:
     """A setting of the recipe that this run does without, and why."""
 
     setting: RecipeSetting
@@ -58,7 +58,7 @@ class Prescription:
     recipe: LaunchRecipe
     run: Run
     settings: tuple[RecipeSetting, ...]
-    left: tuple[Left, ...]
+    left: tuple[OmittedSetting, ...]
 
     @property
     def values(self) -> dict[str, str]:
@@ -89,13 +89,13 @@ def prescribe(recipe: LaunchRecipe, run: Run) -> Prescription:
         raise InputError("SHARP needs two nodes at least", hint="--nodes 2 or more")
     kinds = set(run.kinds())
     chosen: list[RecipeSetting] = []
-    left: list[Left] = []
+    left: list[OmittedSetting] = []
     for one in recipe.settings:
         if not kinds & set(one.when):
             continue
         why = _unfit(one, run.nccl)
         if why:
-            left.append(Left(one, why))
+            left.append(OmittedSetting(one, why))
         else:
             chosen.append(one)
     return Prescription(recipe, run, tuple(chosen), tuple(left))

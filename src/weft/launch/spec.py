@@ -1,4 +1,4 @@
-"""What to start (LaunchSpec) and the command that starts it (Command): the launchers' two ends."""
+"""LaunchSpec, a launch that is to start, and LaunchCommand, which starts it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -39,7 +39,7 @@ class LaunchSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class LaunchCommand:
     """`argv`, additions to the launcher's own environment, and the text of the host file."""
 
     argv: tuple[str, ...]

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from weft import __version__
 from weft.bench.logs.evidence import evidence_of_bytes
 from weft.bench.result_samples import Imported, SourceFile, launches_of
-from weft.bench.result_scale import BACKEND_NAME, Asked, test_name
+from weft.bench.result_scale import BACKEND_NAME, StatedScale, test_name
 from weft.catalog.document import Slug, to_toml
 from weft.core.clock import Clock, system_clock
 from weft.core.errors import InputError, MissingError, did_you_mean
@@ -40,7 +40,7 @@ class ArmFiles:
 class ImportOptions:
     """Options of an import: the `asked` scale, the platform they were measured on."""
 
-    asked: Asked = field(default_factory=Asked)
+    asked: StatedScale = field(default_factory=StatedScale)
     platform: str = ""
     name: str = "imported"
     argv: tuple[str, ...] = ()

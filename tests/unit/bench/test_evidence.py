@@ -4,34 +4,41 @@ import pytest
 
 from weft.bench.evidence import evidence_of, not_on_fabric_note, state_of
 from weft.bench.live.device_bytes import device_bytes
-from weft.bench.live.kernel_records import Device, Header, KernelOutput, Quiet, Rank, Transport
+from weft.bench.live.kernel_records import (
+    DeviceCounter,
+    Header,
+    KernelOutput,
+    KernelRank,
+    QuietCounter,
+    Transport,
+)
 from weft.bench.model import State
 
 MB = 10**6
 
 
-def ranks(*hosts: str) -> list[Rank]:
+def ranks(*hosts: str) -> list[KernelRank]:
     return [
-        Rank(rank=number, host=host, local_rank=0, tasks_per_node=1, pid=1)
+        KernelRank(rank=number, host=host, local_rank=0, tasks_per_node=1, pid=1)
         for number, host in enumerate(hosts)
     ]
 
 
-def device(name: str, counter: str, moved: int, **changes: Any) -> Device:
+def device(name: str, counter: str, moved: int, **changes: Any) -> DeviceCounter:
     fields = {"host": "n1", "device": name, "counter": counter, "before": 5, "after": 5 + moved}
-    return Device(**(fields | changes))
+    return DeviceCounter(**(fields | changes))
 
 
-def infiniband(n_bytes: int) -> Device:
+def infiniband(n_bytes: int) -> DeviceCounter:
     fields = {"port": 1, "link_layer": "InfiniBand"}
     return device("mlx5_0", "port_xmit_data", n_bytes // 4, **fields)
 
 
-def ethernet(n_bytes: int, name: str = "eth0") -> Device:
+def ethernet(n_bytes: int, name: str = "eth0") -> DeviceCounter:
     return device(name, "tx_bytes", n_bytes, link_layer="Ethernet")
 
 
-def state(*devices: Device, hosts: tuple[str, ...] = ("n1", "n2")) -> State:
+def state(*devices: DeviceCounter, hosts: tuple[str, ...] = ("n1", "n2")) -> State:
     return state_of(KernelOutput(ranks=ranks(*hosts), devices=list(devices)))
 
 
@@ -83,7 +90,7 @@ def test_slingshot_is_a_fast_device_too():
         ),
     ],
 )
-def test_no_accusation_where(why: str, devices: tuple[Device, ...], hosts: tuple[str, ...]):
+def test_no_accusation_where(why: str, devices: tuple[DeviceCounter, ...], hosts: tuple[str, ...]):
     assert state(*devices, hosts=hosts) is State.OK, why
 
 
@@ -119,7 +126,7 @@ def test_evidence_holds_what_the_library_said_and_the_errors_that_grew():
     }  # fmt: skip
 
 
-def on(host: str, counter: Device, **changes: Any) -> Device:
+def on(host: str, counter: DeviceCounter, **changes: Any) -> DeviceCounter:
     return counter.model_copy(update={"host": host, **changes})
 
 
@@ -164,13 +171,13 @@ def header(**changes: Any) -> Header:
     return Header(**(fields | changes))
 
 
-def quiet(delta: int, **changes: Any) -> Quiet:
+def quiet(delta: int, **changes: Any) -> QuietCounter:
     fields = {
         "host": "n1", "device": "mlx5_0", "port": 1, "link_layer": "InfiniBand",
         "link_rate_gbps": 200.0, "counter": "port_rcv_data", "delta": delta,
         "elapsed_ns": 500_000_000,
     }  # fmt: skip
-    return Quiet(**(fields | changes))
+    return QuietCounter(**(fields | changes))
 
 
 def test_what_moved_before_the_test_is_told_in_mb_a_second_and_as_a_share_of_the_link():

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from weft.bench.result_samples import Imported, SourceFile, endpoints_of, launches_of, slug
-from weft.bench.result_scale import Asked
+from weft.bench.result_scale import StatedScale
 from weft.core.errors import InputError
 from weft.results.model import ResultFile, Row, Table
 
@@ -26,7 +26,7 @@ def imported(
     *tables: Table, arm: Mapping[str, str] | None = None, more: tuple[SourceFile, ...] = ()
 ) -> Imported:
     files = (SourceFile("000-a.log", arm or {}, ResultFile("a.log", tables)), *more)
-    return launches_of(files, Asked(2, 1))
+    return launches_of(files, StatedScale(2, 1))
 
 
 def names(found: Imported) -> list[str]:

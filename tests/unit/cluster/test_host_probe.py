@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from weft.cluster.host_probe import Look, look_at, read_look
-from weft.cluster.remote import Said, Ssh
-from weft.cluster.ssh_failure import why_unreached
+from weft.cluster.host_probe import HostProbe, probe_hosts, read_probe
+from weft.cluster.remote import Ssh, SshResult
+from weft.cluster.ssh_failure import ssh_failure_of
 
 
 @pytest.fixture
@@ -35,19 +35,19 @@ def test_processes_that_run_that_are_stopped_and_that_are_gone(ssh: Ssh) -> None
     try:
         os.kill(stopped.pid, signal.SIGSTOP)
         time.sleep(0.05)
-        looks = look_at(ssh, {"node1": (stopped.pid, ended.pid), "node9": ()})
+        looks = probe_hosts(ssh, {"node1": (stopped.pid, ended.pid), "node9": ()})
     finally:
         stopped.kill()
         stopped.wait()
     assert looks["node1"].states == {stopped.pid: "T", ended.pid: "gone"}
-    assert not looks["node1"].gone
-    assert looks["node9"].gone
+    assert not looks["node1"].is_lost
+    assert looks["node9"].is_lost
     assert looks["node9"].unreached is not None
     assert looks["node9"].unreached.cause == "nothing listens on its ssh port"
 
 
 def test_an_interface_is_only_looked_at_by_its_name(ssh: Ssh, tmp_path: Path) -> None:
-    looks = look_at(ssh, {"node1": ()}, f"$(touch {tmp_path}/pwned)")
+    looks = probe_hosts(ssh, {"node1": ()}, f"$(touch {tmp_path}/pwned)")
     assert not looks["node1"].link_down
     assert not (tmp_path / "pwned").exists()
 
@@ -66,7 +66,7 @@ def test_an_interface_is_only_looked_at_by_its_name(ssh: Ssh, tmp_path: Path) ->
     ],
 )
 def test_a_folder_is_full_without_blocks_or_inodes(line: str, full: tuple[str, ...]) -> None:
-    assert read_look("node1", Said(0, f"{line}\n", "")).full == full
+    assert read_probe("node1", SshResult(0, f"{line}\n", "")).full == full
 
 
 @pytest.mark.parametrize(
@@ -80,12 +80,14 @@ def test_a_folder_is_full_without_blocks_or_inodes(line: str, full: tuple[str, .
     ],
 )
 def test_what_is_no_look_is_passed_over(line: str) -> None:
-    assert read_look("node1", Said(0, f"weft-look {line}\nweft-look end\n", "")) == Look()
+    assert (
+        read_probe("node1", SshResult(0, f"weft-look {line}\nweft-look end\n", "")) == HostProbe()
+    )
 
 
 @pytest.mark.parametrize(("word", "down"), [("down", True), ("up", False), ("unknown", False)])
 def test_an_interface_that_is_down(word: str, down: bool) -> None:
-    assert read_look("node1", Said(0, f"weft-look link {word}\n", "")).link_down is down
+    assert read_probe("node1", SshResult(0, f"weft-look link {word}\n", "")).link_down is down
 
 
 @pytest.mark.parametrize(
@@ -98,17 +100,17 @@ def test_an_interface_that_is_down(word: str, down: bool) -> None:
     ],
 )
 def test_who_lets_nobody_in_is_not_gone(err: str, alive: bool) -> None:
-    look = read_look("node1", Said(255, "", err))
-    assert look.gone is not alive
+    probe = read_probe("node1", SshResult(255, "", err))
+    assert probe.is_lost is not alive
 
 
 def test_a_host_that_takes_too_long_is_gone() -> None:
-    assert read_look("node1", Said(None, "", "no answer within 12 s")).gone
-    assert why_unreached("node1", Said(None, "", "late")).cause == "late"
+    assert read_probe("node1", SshResult(None, "", "no answer within 12 s")).is_lost
+    assert ssh_failure_of("node1", SshResult(None, "", "late")).cause == "late"
 
 
 def test_a_machine_without_ssh_blames_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
-    look = look_at(Ssh(), {"node1": ()})["node1"]
-    assert not look.gone
-    assert look != Look()
+    probe = probe_hosts(Ssh(), {"node1": ()})["node1"]
+    assert not probe.is_lost
+    assert probe != HostProbe()

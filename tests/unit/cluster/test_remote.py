@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.needs import need
 
 from weft.cluster.head import Head
-from weft.cluster.remote import Said, Ssh, each
-from weft.cluster.ssh_failure import why_unreached
+from weft.cluster.remote import Ssh, SshResult, each
+from weft.cluster.ssh_failure import ssh_failure_of
 from weft.core.errors import InputError
 
 HOSTILE = (
@@ -102,8 +102,8 @@ def fake_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("fake_ssh")
 def test_what_was_said_comes_back() -> None:
-    said = Ssh().run("node1", ["sh", "-c", "cat; echo wrong >&2; exit 3"], given=b"in", timeout_s=9)
-    assert said == Said(3, "in", "wrong\n")
+    said = Ssh().run("node1", ["sh", "-c", "cat; echo wrong >&2; exit 3"], stdin=b"in", timeout_s=9)
+    assert said == SshResult(3, "in", "wrong\n")
     assert said.reached
     assert not said.ok
     assert said.last_line == "wrong"
@@ -126,7 +126,7 @@ def test_endless_words_are_cut_short() -> None:
 
 def test_what_login_scripts_print_is_no_answer(fake_ssh: Path) -> None:
     fake_ssh.write_text(f"#!/bin/sh\necho Welcome, weft changed\n{fake_ssh.read_text()[10:]}")
-    assert Ssh().run("node1", ["printf", "a\\n"], timeout_s=9) == Said(0, "a\n", "")
+    assert Ssh().run("node1", ["printf", "a\\n"], timeout_s=9) == SshResult(0, "a\n", "")
 
 
 def test_a_login_that_was_turned_away_is_tried_again(fake_ssh: Path) -> None:
@@ -139,7 +139,7 @@ def test_a_login_that_was_turned_away_is_tried_again(fake_ssh: Path) -> None:
         exit 255
         """
     )
-    assert Ssh().run("node1", ["echo", "in"], timeout_s=30) == Said(0, "in\n", "")
+    assert Ssh().run("node1", ["echo", "in"], timeout_s=30) == SshResult(0, "in\n", "")
     tried.unlink()
     assert not Ssh().run("node1", ["echo", "in"], timeout_s=0.2).reached
     assert tried.read_text() == "x\n"
@@ -164,7 +164,7 @@ def test_a_host_that_is_not_there_behind_a_proxy_is_not_tried_again(
     said = Ssh().run("node1", ["true"], timeout_s=30)
     assert tried.read_text() == "x\n"
     assert not said.reached
-    assert why_unreached("node1", said).cause != "its sshd closed the connection"
+    assert ssh_failure_of("node1", said).cause != "its sshd closed the connection"
 
 
 def test_a_command_that_fails_as_ssh_does_is_not_tried_again(fake_ssh: Path) -> None:
@@ -198,8 +198,8 @@ def test_many_hosts_at_once_in_their_order() -> None:
 
 
 def test_what_steers_a_terminal_is_not_repeated() -> None:
-    assert Said(1, "", "\x1b]0;title\x07bad\n").last_line == "]0;titlebad"
+    assert SshResult(1, "", "\x1b]0;title\x07bad\n").last_line == "]0;titlebad"
 
 
 def test_a_sentence_is_not_endless() -> None:
-    assert len(Said(1, "", "x" * 10_000_000).last_line) < 400
+    assert len(SshResult(1, "", "x" * 10_000_000).last_line) < 400

@@ -237,7 +237,7 @@ def test_channels_of_collnet_that_was_given_up_are_none(
     before = tuple(text for text in messages if text != GAVE_UP)
     log = read(tmp_path, [*LoggedJob(before=before).lines(), *one])
     assert judge(log)[0].sentence.startswith(verdict)
-    assert log_evidence(log.said)["sharp"] == sharp
+    assert log_evidence(log.facts)["sharp"] == sharp
     assert ("COLLNET/SHARP" in log.networks) == (sharp == "triggered")
 
 

@@ -6,7 +6,7 @@ import random
 from tests.unit.doctor.nccl_log import LoggedJob
 
 from weft.bench.logs.evidence import log_evidence
-from weft.bench.logs.log_facts import said_in_bytes
+from weft.bench.logs.log_facts import log_facts_of_bytes
 from weft.bench.logs.ranks import job_log
 from weft.catalog.load import variable_lists
 from weft.doctor.log.aspects import aspects
@@ -54,7 +54,7 @@ def test_damaged_logs_are_judged_and_shown() -> None:
     job = read_script("job.sh", "export NCCL_IB_TIMEOUT=22 NCCL_FOO=1 UCX_TLS=rc\n")
     n_findings = 0
     for _ in range(N_INPUTS):
-        said = said_in_bytes("x", damaged(rng))
+        said = log_facts_of_bytes("x", damaged(rng))
         log = job_log(said)
         found = [*judge(log), *judge_settings(log, job, variable_lists())]
         record = [finding.to_record() for finding in found]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from weft.bench.mock import MockBackend
-from weft.bench.result_scale import Asked
+from weft.bench.result_scale import StatedScale
 from weft.report.sections import side_by_side as beside
 from weft.study.import_run import ArmFiles, ImportOptions, import_files
 from weft.study.run.store import StudyRun, read_run
@@ -35,7 +35,7 @@ def test_of_one_benchmark_at_two_scales_it_is_said_why_nothing_is_drawn(
 ) -> None:
     run = read_run(measure(tmp_path / "mock", backend=MockBackend(), nodes=("n1", "n2")))
     (tmp_path / "file.log").write_text(OSU)
-    options = ImportOptions(Asked(1, 2))
+    options = ImportOptions(StatedScale(1, 2))
     import_files([ArmFiles({}, (tmp_path / "file.log",))], tmp_path / "file", options)
     found = beside.section([read_run(tmp_path / "file"), run])
     assert found is not None

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.bench.result_scale import Asked
+from weft.bench.result_scale import StatedScale
 from weft.core.errors import InputError
 from weft.report.page import pages_of
 from weft.results.model import ResultFile
@@ -53,7 +53,7 @@ def test_a_real_file_is_stored_row_by_row_and_reported(path: Path, tmp_path: Pat
         import_files(arms, where, ImportOptions())
     except InputError as error:
         assert "does not say on how many ranks it ran" in error.what  # noqa: PT017
-        import_files(arms, where, ImportOptions(Asked(2, 1)))
+        import_files(arms, where, ImportOptions(StatedScale(2, 1)))
     run = read_run(where)
     stored = Counter(
         (s.evidence["test"], s.evidence["line"], s.size_bytes, *sorted(s.metrics.items()))

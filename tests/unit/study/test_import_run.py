@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.bench.result_scale import Asked
+from weft.bench.result_scale import StatedScale
 from weft.core.errors import InputError, MissingError
 from weft.launch.redact import MASK
 from weft.results.result_file import read_results_text
@@ -223,7 +223,7 @@ def test_scales_that_contradict_leave_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not say on how many ranks"):
         take(paths, tmp_path / "run")
     assert not (tmp_path / "run").exists()
-    take(paths, tmp_path / "run", ImportOptions(Asked(4, 2)))
+    take(paths, tmp_path / "run", ImportOptions(StatedScale(4, 2)))
     (launch,) = read_run(tmp_path / "run").launches
     assert (len(launch.trial.nodes), launch.trial.tasks_per_node) == (4, 2)
 

@@ -5,13 +5,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft.bench.live.device_bytes import QUIET_BYTES, bytes_of, is_fast, other_devices
-from weft.bench.live.kernel_records import Device, Rank
+from weft.bench.live.kernel_records import DeviceCounter, KernelRank
 
 
-def affinity_evidence(ranks: Sequence[Rank], devices: Sequence[Device]) -> dict[str, Any]:
+def affinity_evidence(
+    ranks: Sequence[KernelRank], devices: Sequence[DeviceCounter]
+) -> dict[str, Any]:
     """`crowded_cpus` and `far_ranks`: how many ranks, on which hosts, and the first of them."""
     crowded = [rank for rank in ranks if is_crowded(rank)]
-    of_host: dict[str, list[Device]] = defaultdict(list)
+    of_host: dict[str, list[DeviceCounter]] = defaultdict(list)
     for device in devices:
         of_host[device.host].append(device)
     far = []
@@ -42,19 +44,19 @@ def affinity_evidence(ranks: Sequence[Rank], devices: Sequence[Device]) -> dict[
     }
 
 
-def is_crowded(rank: Rank) -> bool:
+def is_crowded(rank: KernelRank) -> bool:
     """Whether more ranks than a rank has CPUs may use no others, though the machine has others."""
     if rank.n_cpus is None or rank.n_sharing_cpus is None or rank.n_machine_cpus is None:
         return False
     return rank.n_sharing_cpus > rank.n_cpus and rank.n_machine_cpus > rank.n_cpus
 
 
-def numa_nodes(rank: Rank) -> frozenset[int]:
+def numa_nodes(rank: KernelRank) -> frozenset[int]:
     """NUMA nodes of a rank's CPUs; empty where not known."""
     return frozenset(int(node) for node in (rank.cpu_numa_nodes or "").split(",") if node.isdigit())
 
 
-def device_numa_nodes(rank: Rank, here: Sequence[Device]) -> frozenset[int]:
+def device_numa_nodes(rank: KernelRank, here: Sequence[DeviceCounter]) -> frozenset[int]:
     """NUMA nodes of the device a rank was given; without a rail, of all that carried the bytes of
     its host (fast ones first). Empty where one of them is not known: then nothing can be said.
     `here`: the devices of its host."""
@@ -68,6 +70,6 @@ def device_numa_nodes(rank: Rank, here: Sequence[Device]) -> frozenset[int]:
     return frozenset() if None in nodes else frozenset(node for node in nodes if node is not None)
 
 
-def _who(ranks: Sequence[Rank]) -> dict[str, Any]:
+def _who(ranks: Sequence[KernelRank]) -> dict[str, Any]:
     hosts = {rank.host for rank in ranks}
     return {"n_ranks": len(ranks), "n_hosts": len(hosts), "host": ranks[0].host}

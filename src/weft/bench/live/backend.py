@@ -8,18 +8,18 @@ from typing import Any
 
 from weft.bench.evidence import evidence_of, not_on_fabric_note, state_of
 from weft.bench.live.failure import failure_of
-from weft.bench.live.host_watch import Watch, accused, not_started, pids_of
+from weft.bench.live.host_watch import HostWatch, not_started, pids_of, with_probes
 from weft.bench.live.kernel_argv import kernel_argv, rounds_text
 from weft.bench.live.kernel_records import KernelOutput, read_kernel_output
 from weft.bench.live.kernel_samples import to_samples
-from weft.bench.live.launch_site import Here, Seat
+from weft.bench.live.launch_site import LaunchSite, LocalSite
 from weft.bench.logs.evidence import evidence_of_files
 from weft.bench.model import Launch, Sample, State, Trial
 from weft.bench.twin.fault import Fault
-from weft.cluster.host_probe import Look
-from weft.cluster.slurm.neighbours import asking
+from weft.cluster.host_probe import HostProbe
+from weft.cluster.slurm.neighbours import neighbour_questions
 from weft.cluster.slurm.scheduler import ANSWER_TIMEOUT_S
-from weft.cluster.ssh_failure import Unreached
+from weft.cluster.ssh_failure import SshFailure
 from weft.core.errors import BenchmarkError, InputError
 from weft.core.host import rail_exists
 from weft.core.process import Ending, Limits, run
@@ -30,7 +30,7 @@ from weft.launch.spec import LaunchSpec
 
 KERNEL_PLACEHOLDER = Path("weft-kernel")
 
-MEETING_S = 120.0
+FIRST_LAUNCH_S = 120.0
 """Longest that hosts may take to meet before anything is measured; less where a trial may take
 less."""
 
@@ -61,19 +61,19 @@ class LiveBackend:
         rails: Sequence[str] = (),
         *,
         kernel: Path | None = None,
-        seat: Seat | None = None,
+        site: LaunchSite | None = None,
         placement: Mapping[str, Any] | None = None,
     ) -> None:
         self.mpi = mpi
         self.nodes = tuple(nodes)
         self.rails = tuple(rails)
         self._kernel = kernel
-        self._seat: Seat = Here() if seat is None else seat
+        self._site: LaunchSite = LocalSite() if site is None else site
         self._run_dir = Path()
-        self._watch = Watch(reached=bool(self._seat.needs))
-        self._put_by: list[Seat] = []
+        self._watch = HostWatch(reached=bool(self._site.required_hosts))
+        self._written_by: list[LaunchSite] = []
         self._may_bind = not rails
-        self._crowded = False
+        self._over_cpus = False
         self._placement = dict(placement or {})
 
     def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:
@@ -90,7 +90,7 @@ class LiveBackend:
         self._run_dir = run_dir.absolute()
         for folder in ("raw", "recipes"):
             (self._run_dir / folder).mkdir(parents=True, exist_ok=True)
-        self._meet(trials)
+        self._first_launch(trials)
 
     def measure(self, launch: Launch) -> Iterator[Sample]:
         """The samples of one launch, after it has ended well.
@@ -100,22 +100,22 @@ class LiveBackend:
         A trial between hosts that wants a quiet network also asks the scheduler who else is there;
         launch and answer share the trial's time.
         """
-        here = all(map(self._seat.is_here, launch.trial.nodes))
+        here = all(map(self._site.is_local, launch.trial.nodes))
         if here or "quiet" not in launch.trial.options:
             output = self._run(launch)
-            yield from _samples(output, launch, self._said(launch))
+            yield from _samples(output, launch, self._log_evidence(launch))
             return
-        with asking(launch.trial.nodes) as scheduler:
+        with neighbour_questions(launch.trial.nodes) as scheduler:
             started, limit_s = time.monotonic(), launch.trial.timeout_s
             output = self._run(launch)
             left_s = limit_s - (time.monotonic() - started)
             neighbours = scheduler.answer(min(ANSWER_TIMEOUT_S, ANSWER_SHARE * limit_s, left_s))
-        beside = {"neighbours": neighbours.to_record(), **self._said(launch)}
-        yield from _samples(output, launch, beside)
+        external = {"neighbours": neighbours.to_record(), **self._log_evidence(launch)}
+        yield from _samples(output, launch, external)
 
     def recipe(self, launch: Launch) -> str:
         """The command line of a launch, as shell lines; nothing runs."""
-        return self._seat.text(self._recipe(launch))
+        return self._site.text(self._recipe(launch))
 
     def facts(self) -> Mapping[str, Any]:
         """The MPI, its launcher, the nodes and the rails, and what the scheduler says of them."""
@@ -132,16 +132,16 @@ class LiveBackend:
         }
 
     @property
-    def lost_hosts(self) -> Mapping[str, Unreached]:
+    def lost_hosts(self) -> Mapping[str, SshFailure]:
         """The hosts that answered no more when they were last asked, and why."""
         return self._watch.lost
 
     def close(self) -> None:
         """What was put on other hosts is taken away, where they answer."""
-        for seat in self._put_by:
-            if not self._watch.still_lost(seat, seat.needs):
-                seat.clear(self._run_dir)
-        self._put_by = []
+        for site in self._written_by:
+            if not self._watch.still_lost(site, site.required_hosts):
+                site.remove_files(self._run_dir)
+        self._written_by = []
 
     def _check(self, trial: Trial) -> None:
         check_trial(trial, self.rails)
@@ -153,7 +153,7 @@ class LiveBackend:
                 expected=", ".join(self.nodes[:8]),
             )
 
-    def _meet(self, trials: Sequence[Trial]) -> None:
+    def _first_launch(self, trials: Sequence[Trial]) -> None:
         """Launch once on all hosts, to learn whether some of them share a machine.
 
         Those are not bound: the launcher would put the first rank of each on the same core (Open
@@ -163,46 +163,48 @@ class LiveBackend:
         nodes = tuple(dict.fromkeys(node for trial in trials for node in trial.nodes))
         tasks = max((trial.tasks_per_node for trial in trials), default=1)
         options = {"iterations": 1, "warmup": 0}
-        limit_s = min(MEETING_S, max((trial.timeout_s for trial in trials), default=MEETING_S))
-        meeting = Trial(
+        limit_s = min(
+            FIRST_LAUNCH_S, max((trial.timeout_s for trial in trials), default=FIRST_LAUNCH_S)
+        )
+        first_launch = Trial(
             "meeting", "barrier", (0,), nodes, tasks, options=options, timeout_s=limit_s
         )
-        if all(map(self._seat.is_here, nodes)) or meeting.n_ranks < 2:
+        if all(map(self._site.is_local, nodes)) or first_launch.n_ranks < 2:
             return
         until = time.monotonic() + limit_s
         for repeat in range(2):
             left_s = max(0.0, until - time.monotonic())
-            output = self._run(Launch(replace(meeting, timeout_s=left_s), repeat, order=0))
+            output = self._run(Launch(replace(first_launch, timeout_s=left_s), repeat, order=0))
             if repeat == 0:
-                self._watch.acquaint(self._seat, nodes)
-            known = self._seat.most_on_a_machine(nodes) > 1
+                self._watch.learn_hosts(self._site, nodes)
+            known = self._site.max_on_one_machine(nodes) > 1
             if known or not any(rank.oversubscribed for rank in output.ranks):
                 return
-            self._crowded = not self._may_bind
+            self._over_cpus = not self._may_bind
             self._may_bind = False
 
     def _run(self, launch: Launch) -> KernelOutput:
         """Run one launch to its end. Raises BenchmarkError, MissingError."""
-        lost = self._watch.still_lost(self._seat, (*launch.trial.nodes, *self._seat.needs))
-        self._seat = self._seat.without(lost)
+        lost = self._watch.still_lost(self._site, (*launch.trial.nodes, *self._site.required_hosts))
+        self._site = self._site.without(lost)
         if missing := {host: lost[host] for host in launch.trial.nodes if host in lost}:
             raise not_started(launch, missing)
         recipe = self._recipe(launch)
-        self._put(launch, recipe)
-        (self._run_dir / "recipes" / f"{launch.name}.txt").write_text(self._seat.text(recipe))
+        self._write_files(launch, recipe)
+        (self._run_dir / "recipes" / f"{launch.name}.txt").write_text(self._site.text(recipe))
         out, err = self._raw(launch)
-        looks: dict[str, Look] = {}
+        probes: dict[str, HostProbe] = {}
         ended = run(
-            self._seat.command(recipe, out, err),
+            self._site.command(recipe, out, err),
             Limits(launch.trial.timeout_s, silent_s=SILENT_S),
-            lambda: looks.update(self._look(launch, read_kernel_output(out))),
-            lambda: self._some_are_gone(launch, out, looks),
+            lambda: probes.update(self._probe(launch, read_kernel_output(out))),
+            lambda: self._hosts_are_lost(launch, out, probes),
         )
         loud = ended.ending is Ending.OUTPUT_LIMIT
         output = KernelOutput() if loud else read_kernel_output(out)
-        failure = failure_of(launch, ended, output, out, err, looks=looks)
+        failure = failure_of(launch, ended, output, out, err, probes=probes)
         if failure is not None:
-            raise accused(failure, looks or self._look(launch, output))
+            raise with_probes(failure, probes or self._probe(launch, output))
         return output
 
     def _raw(self, launch: Launch) -> tuple[Path, Path]:
@@ -210,45 +212,45 @@ class LiveBackend:
         raw = self._run_dir / "raw"
         return raw / f"{launch.name}.out", raw / f"{launch.name}.err"
 
-    def _said(self, launch: Launch) -> dict[str, Any]:
+    def _log_evidence(self, launch: Launch) -> dict[str, Any]:
         """What libraries logged beside the kernel's own records."""
         log = evidence_of_files([path for path in self._raw(launch) if path.is_file()])
         return {"log": log} if log else {}
 
-    def _some_are_gone(self, launch: Launch, out: Path, looks: dict[str, Look]) -> bool:
+    def _hosts_are_lost(self, launch: Launch, out: Path, probes: dict[str, HostProbe]) -> bool:
         """Whether hosts of a silent launch answer no more; looked at twice, for one that is busy
         may miss it once."""
         for _ in range(2):
-            found = self._look(launch, read_kernel_output(out))
-            if not any(look.gone for look in found.values()):
+            found = self._probe(launch, read_kernel_output(out))
+            if not any(probe.is_lost for probe in found.values()):
                 return False
-        looks.update(found)
+        probes.update(found)
         return True
 
-    def _put(self, launch: Launch, recipe: Recipe) -> None:
-        if self._seat not in self._put_by:
-            self._put_by.append(self._seat)
+    def _write_files(self, launch: Launch, recipe: Recipe) -> None:
+        if self._site not in self._written_by:
+            self._written_by.append(self._site)
         try:
-            self._seat.put(recipe.files)
+            self._site.write_files(recipe.files)
         except BenchmarkError as failure:
-            raise accused(failure, self._look(launch, KernelOutput())) from failure
+            raise with_probes(failure, self._probe(launch, KernelOutput())) from failure
 
-    def _look(self, launch: Launch, output: KernelOutput) -> Mapping[str, Look]:
+    def _probe(self, launch: Launch, output: KernelOutput) -> Mapping[str, HostProbe]:
         """How the hosts of a launch are that does not go well."""
-        if all(map(self._seat.is_here, launch.trial.nodes)):
+        if all(map(self._site.is_local, launch.trial.nodes)):
             return {}
-        pids = pids_of(launch.trial, output, self._seat.needs)
-        return self._watch.look(self._seat, pids)
+        pids = pids_of(launch.trial, output, self._site.required_hosts)
+        return self._watch.probe(self._site, pids)
 
     def _check_rails(self) -> None:
         """Only where all ranks run here: other hosts have other devices."""
-        if not all(map(self._seat.is_here, self.nodes)):
+        if not all(map(self._site.is_local, self.nodes)):
             return
         for rail in self.rails:
             if not rail_exists(rail):
-                there_are = ", ".join(device.name for device in self._seat.host.devices)
+                there_are = ", ".join(device.name for device in self._site.host.devices)
                 raise InputError(
-                    f"no network device '{rail}' on {self._seat.host.name}",
+                    f"no network device '{rail}' on {self._site.host.name}",
                     where="--rails",
                     expected=there_are or "a device of /sys/class/infiniband, cxi or net",
                 )
@@ -256,20 +258,20 @@ class LiveBackend:
     def _recipe(self, launch: Launch) -> Recipe:
         trial = launch.trial
         rounds = rounds_text(trial)
-        folder = self._seat.folder(self._run_dir)
+        folder = self._site.folder(self._run_dir)
         rounds_file = folder / f"{launch.name}.rounds"
         arguments = kernel_argv(trial, self.rails, None if rounds is None else str(rounds_file))
         spec = launch_spec(
             self.mpi,
             trial,
-            self._seat,
+            self._site,
             program=(str(self._kernel or KERNEL_PLACEHOLDER), *arguments),
             hostfile=folder / f"{launch.name}.hosts",
             may_bind=self._may_bind,
-            crowded=self._crowded,
+            over_cpus=self._over_cpus,
         )
         files = {} if rounds is None else {rounds_file: rounds}
-        return make_recipe(self.mpi, spec, self._seat.cwd(self._run_dir), files)
+        return make_recipe(self.mpi, spec, self._site.cwd(self._run_dir), files)
 
 
 def check_trial(trial: Trial, rails: tuple[str, ...]) -> None:
@@ -289,23 +291,23 @@ def check_trial(trial: Trial, rails: tuple[str, ...]) -> None:
 def launch_spec(
     mpi: Mpi,
     trial: Trial,
-    seat: Seat,
+    site: LaunchSite,
     *,
     program: tuple[str, ...],
     hostfile: Path,
     may_bind: bool = True,
-    crowded: bool = False,
+    over_cpus: bool = False,
 ) -> LaunchSpec:
     """What to start for a trial, from a seat whose host tells how many cores all hosts have.
 
     One core a rank where every rank can have one; else nothing is bound, because a launcher that
     sees only a part of what shares the machine binds ranks of several hosts, or of several jobs,
     to the same core. With rails the kernel binds itself, near its device: `may_bind` is false.
-    `crowded`: ranks are known to outnumber the CPUs, whatever the names of the hosts say.
+    `over_cpus`: ranks are known to outnumber the CPUs, whatever the names of the hosts say.
     """
-    host = seat.host
-    here = all(map(seat.is_here, trial.nodes))
-    together = len(trial.nodes) if here else seat.most_on_a_machine(trial.nodes)
+    host = site.host
+    here = all(map(site.is_local, trial.nodes))
+    together = len(trial.nodes) if here else site.max_on_one_machine(trial.nodes)
     n_here = trial.tasks_per_node * together
     return LaunchSpec(
         launcher=mpi.launcher,
@@ -313,22 +315,22 @@ def launch_spec(
         hosts=trial.nodes,
         tasks_per_node=trial.tasks_per_node,
         hostfile=hostfile,
-        env={**seat.settings, **trial.env},
+        env={**site.settings, **trial.env},
         bound=n_here <= host.n_cores and host.all_cpus_allowed and may_bind,
-        oversubscribed=crowded or n_here > len(host.cpus),
+        oversubscribed=over_cpus or n_here > len(host.cpus),
         on_this_machine=here,
-        as_root=seat.as_root,
-        remote_shell=seat.remote_shell,
-        interface=seat.interface,
+        as_root=site.as_root,
+        remote_shell=site.remote_shell,
+        interface=site.interface,
         pmi=mpi.pmi,
     )
 
 
 def _samples(
-    output: KernelOutput, launch: Launch, beside: Mapping[str, Any] | None = None
+    output: KernelOutput, launch: Launch, external: Mapping[str, Any] | None = None
 ) -> Iterator[Sample]:
     state = state_of(output)
-    evidence = evidence_of(output) | dict(beside or {})
+    evidence = evidence_of(output) | dict(external or {})
     note = not_on_fabric_note(output) if state is State.NOT_ON_FABRIC else None
     try:
         for sample in to_samples(output, launch, state, evidence):

@@ -3,7 +3,7 @@
 from typing import Any
 
 from weft.bench.live.device_bytes import BYTE_COUNTERS, bytes_of
-from weft.bench.live.kernel_records import KernelOutput, Quiet
+from weft.bench.live.kernel_records import KernelOutput, QuietCounter
 
 MOST_MOVED = 8
 """Evidence keeps this many counters, busiest first, and counts the others."""
@@ -23,11 +23,11 @@ def quiet_evidence(output: KernelOutput) -> dict[str, Any]:
     }
 
 
-def _is_traffic(quiet: Quiet) -> bool:
+def _is_traffic(quiet: QuietCounter) -> bool:
     return quiet.counter in BYTE_COUNTERS and quiet.link_layer != "Loopback"
 
 
-def _entry(quiet: Quiet) -> dict[str, Any]:
+def _entry(quiet: QuietCounter) -> dict[str, Any]:
     bytes_per_s = bytes_of(quiet) / (quiet.elapsed_ns / 1e9)
     rate = quiet.link_rate_gbps
     return {

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from weft.bench.live.kernel_records import Device, Quiet
+from weft.bench.live.kernel_records import DeviceCounter, QuietCounter
 
 FABRIC_SHARE_AT_LEAST = 0.5
 """Below this share of all counted bytes on fast devices, a run between hosts was not on fabric."""
@@ -27,7 +27,7 @@ BYTE_COUNTERS = {
 }
 
 
-def is_fast(device: Device | Quiet) -> bool:
+def is_fast(device: DeviceCounter | QuietCounter) -> bool:
     """Whether the device is of a fabric made for MPI. An interface of the kernel's network is not,
     even on InfiniBand: its bytes are counted a second time by the port below it."""
     if device.link_layer == "Slingshot":
@@ -35,12 +35,12 @@ def is_fast(device: Device | Quiet) -> bool:
     return device.link_layer == "InfiniBand" and device.port is not None
 
 
-def bytes_of(counter: Device | Quiet) -> int:
+def bytes_of(counter: DeviceCounter | QuietCounter) -> int:
     """Bytes that a counter moved by; 0 for one that counts something else."""
     return counter.delta * BYTE_COUNTERS.get(counter.counter, 0)
 
 
-def device_bytes(devices: Iterable[Device]) -> dict[str, int]:
+def device_bytes(devices: Iterable[DeviceCounter]) -> dict[str, int]:
     """Bytes that crossed each device, both directions, summed over hosts, by device name."""
     totals: dict[str, int] = defaultdict(int)
     for device in devices:
@@ -48,17 +48,17 @@ def device_bytes(devices: Iterable[Device]) -> dict[str, int]:
     return {name: total for name, total in sorted(totals.items()) if total > 0}
 
 
-def fabric_devices(devices: Iterable[Device]) -> list[Device]:
+def fabric_devices(devices: Iterable[DeviceCounter]) -> list[DeviceCounter]:
     """Counters of fast devices that count bytes."""
     return [d for d in devices if is_fast(d) and d.counter in BYTE_COUNTERS]
 
 
-def other_devices(devices: Iterable[Device]) -> list[Device]:
+def other_devices(devices: Iterable[DeviceCounter]) -> list[DeviceCounter]:
     """Counters of the devices that a message between hosts should not have used."""
     return [d for d in devices if not is_fast(d) and d.link_layer != "Loopback"]
 
 
-def missed_the_fabric(devices: Sequence[Device]) -> bool:
+def missed_the_fabric(devices: Sequence[DeviceCounter]) -> bool:
     """Whether a fast device counts its bytes, and most bytes went elsewhere."""
     fast = fabric_devices(devices)
     on_fabric = sum(map(bytes_of, fast))
@@ -67,7 +67,7 @@ def missed_the_fabric(devices: Sequence[Device]) -> bool:
     return bool(fast) and elsewhere >= QUIET_BYTES and share < FABRIC_SHARE_AT_LEAST
 
 
-def carried_evidence(devices: Sequence[Device]) -> dict[str, Any]:
+def carried_evidence(devices: Sequence[DeviceCounter]) -> dict[str, Any]:
     """`carried_bytes` on the fabric and elsewhere, `fast_devices`, and the hosts `off_fabric`.
 
     `fast_devices` has an entry a name: link layer, hosts, states and bytes. `off_fabric` names the
@@ -84,7 +84,7 @@ def carried_evidence(devices: Sequence[Device]) -> dict[str, Any]:
     }
 
 
-def _fast_device(name: str, fast: Iterable[Device]) -> dict[str, Any]:
+def _fast_device(name: str, fast: Iterable[DeviceCounter]) -> dict[str, Any]:
     own = [device for device in fast if device.name == name]
     return {
         "device": name,
@@ -95,8 +95,8 @@ def _fast_device(name: str, fast: Iterable[Device]) -> dict[str, Any]:
     }
 
 
-def _off_fabric(devices: Sequence[Device]) -> dict[str, Any]:
-    by_host: dict[str, list[Device]] = defaultdict(list)
+def _off_fabric(devices: Sequence[DeviceCounter]) -> dict[str, Any]:
+    by_host: dict[str, list[DeviceCounter]] = defaultdict(list)
     for device in devices:
         by_host[device.host].append(device)
     off = [
@@ -107,7 +107,7 @@ def _off_fabric(devices: Sequence[Device]) -> dict[str, Any]:
     return {"n_hosts": len(off), "hosts": off[:MOST_NAMED]} if off else {}
 
 
-def _of_host(own: Sequence[Device]) -> dict[str, Any]:
+def _of_host(own: Sequence[DeviceCounter]) -> dict[str, Any]:
     """What carried the bytes of one host (null: nothing did), and its fast devices with states."""
     carried = device_bytes(other_devices(own))
     states = {device.name: device.state for device in fabric_devices(own)}

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.bench.live.host_watch import rank_states
-from weft.bench.live.kernel_records import KernelOutput, Rank
+from weft.bench.live.kernel_records import KernelOutput, KernelRank
 from weft.bench.model import Launch, Trial
 from weft.bench.phase import phases_of
-from weft.cluster.host_probe import Look
+from weft.cluster.host_probe import HostProbe
 from weft.core.errors import BenchmarkError
 from weft.core.process import CommandEnd, Ending
 
 STOPPED = {"T": ", stopped", "t": ", stopped by a debugger", "D": ", held by a disk or a device"}
 """What the kernel's state letters of a process that cannot go on mean."""
 
-NO_LOOKS: Mapping[str, Look] = {}
+NO_PROBES: Mapping[str, HostProbe] = {}
 STDERR_LINES = 6
 STDERR_BYTES = 65_536
 
@@ -45,16 +45,16 @@ def failure_of(
     out: Path,
     err: Path,
     *,
-    looks: Mapping[str, Look] = NO_LOOKS,
+    probes: Mapping[str, HostProbe] = NO_PROBES,
 ) -> BenchmarkError | None:
-    """The one error of a launch, or None when it went well. `looks` are at other hosts, as they
+    """The one error of a launch, or None when it went well. `probes` are at other hosts, as they
     were when time ran out."""
     stderr = tail(err)
-    stranger = _other_world(launch, output)
+    stranger = _split_world(launch, output)
     if stranger is not None:
         return stranger
     if output.failures:
-        return _stopped_itself(launch, output)
+        return _kernel_failure(launch, output)
     if ended.ending is Ending.OUTPUT_LIMIT:
         return BenchmarkError(
             f"{_title(launch)} wrote more than is kept of one launch and was ended",
@@ -62,14 +62,14 @@ def failure_of(
             expected="records of the kernel, some megabytes",
         )
     if ended.ending is Ending.TIMED_OUT:
-        states = rank_states(launch.trial, output, ended.processes, looks)
+        states = rank_states(launch.trial, output, ended.processes, probes)
         return _hung(launch, states, output, stderr)
     if ended.exit_code != 0 or ended.ending is Ending.STALLED:
         return _crashed(launch, ended, output, stderr)
     return _unreadable(launch, output, out)
 
 
-def blame(said: str, ranks: Sequence[Rank]) -> Blame:
+def blame(said: str, ranks: Sequence[KernelRank]) -> Blame:
     """Who died, from the launcher's own words (Open MPI, Hydra, Slurm), as far as they go."""
     rank: int | None = None
     host: str | None = None
@@ -91,7 +91,7 @@ def tail(path: Path) -> str:
         return file.read().decode(errors="replace")
 
 
-def _stopped_itself(launch: Launch, output: KernelOutput) -> BenchmarkError:
+def _kernel_failure(launch: Launch, output: KernelOutput) -> BenchmarkError:
     first = output.failures[0]
     where = f" in {first.where}" if first.where else ""
     host = first.host or (output.host_of(first.rank) if first.rank is not None else None)
@@ -103,24 +103,24 @@ def _stopped_itself(launch: Launch, output: KernelOutput) -> BenchmarkError:
 def _hung(
     launch: Launch, states: Mapping[int, str], output: KernelOutput, stderr: str
 ) -> HangError:
-    silent = _silent_ranks(output, states, _resting(launch.trial, output))
+    silent = _silent_ranks(output, states, _idle_ranks(launch.trial, output))
     hosts = ", ".join(launch.trial.nodes[:8])
     return HangError(
         f"{_title(launch)} hung: no end after {launch.trial.timeout_s:g} s; "
-        f"last heard of: {output.last_heard}" + _quote(stderr),
+        f"last heard of: {output.last_record}" + _quote(stderr),
         where=_place(silent[0].rank, silent[0].host) if len(silent) == 1 else hosts,
         expected="an 'end' record from the kernel",
-        hint=_who_waits(silent, states),
+        hint=_waiting_hint(silent, states),
     )
 
 
 def _silent_ranks(
-    output: KernelOutput, states: Mapping[int, str], resting: Container[int]
-) -> list[Rank]:
+    output: KernelOutput, states: Mapping[int, str], idle_ranks: Container[int]
+) -> list[KernelRank]:
     """Ranks that were not even waiting. One that is stopped, or held by a device, is the one that
     the others wait for; else, as MPI waits by spinning, one that sleeps or is gone while others
     spin. Not one that rests: the kernel lets it sleep."""
-    known = [rank for rank in output.ranks if rank.rank in states and rank.rank not in resting]
+    known = [rank for rank in output.ranks if rank.rank in states and rank.rank not in idle_ranks]
     stopped = [rank for rank in known if states[rank.rank] in STOPPED]
     if stopped:
         return stopped
@@ -128,7 +128,7 @@ def _silent_ranks(
     return idle if len(idle) < len(known) else []
 
 
-def _resting(trial: Trial, output: KernelOutput) -> frozenset[int]:
+def _idle_ranks(trial: Trial, output: KernelOutput) -> frozenset[int]:
     """The ranks without a partner in the round of pairs that had not come to its end."""
     if trial.benchmark != "pairs":
         return frozenset()
@@ -146,7 +146,7 @@ def _resting(trial: Trial, output: KernelOutput) -> frozenset[int]:
     return frozenset(range(trial.n_ranks)) - busy
 
 
-def _who_waits(silent: Sequence[Rank], states: Mapping[int, str]) -> str | None:
+def _waiting_hint(silent: Sequence[KernelRank], states: Mapping[int, str]) -> str | None:
     if not silent:
         return "attach a debugger to the ranks, or raise timeout_s if the trial is only slow"
     names = ", ".join(
@@ -162,7 +162,7 @@ def _crashed(
     if ended.ending is Ending.STALLED:
         return BenchmarkError(
             f"{_title(launch)} was ended when nothing came any more; last heard of: "
-            f"{output.last_heard}" + _quote(stderr),
+            f"{output.last_record}" + _quote(stderr),
             where=", ".join(launch.trial.nodes[:8]),
             expected="hosts that answer over ssh",
         )
@@ -172,7 +172,7 @@ def _crashed(
     who = "the launcher" if dead.rank is None else f"rank {dead.rank}"
     how = dead.how or exit_text(ended.exit_code)
     return BenchmarkError(
-        f"{_title(launch)} crashed: {who} {how} (last heard of: {output.last_heard})"
+        f"{_title(launch)} crashed: {who} {how} (last heard of: {output.last_record})"
         + _quote(stderr),
         where=_place(dead.rank, host) or ", ".join(nodes[:8]),
         expected="every rank to end with exit code 0",
@@ -192,7 +192,7 @@ def _unreadable(launch: Launch, output: KernelOutput, out: Path) -> BenchmarkErr
         )
     if output.end is None:
         return BenchmarkError(
-            f"{_title(launch)}: the output stops after {output.last_heard}, without an end",
+            f"{_title(launch)}: the output stops after {output.last_record}, without an end",
             where=f"{out} (from {rank_0})",
             expected="an 'end' record",
         )
@@ -217,7 +217,7 @@ def expected_rows(trial: Trial) -> int:
     return n_kinds * (all_pairs if rounds is None else sum(len(pairs) for pairs in rounds))
 
 
-def _other_world(launch: Launch, output: KernelOutput) -> BenchmarkError | None:
+def _split_world(launch: Launch, output: KernelOutput) -> BenchmarkError | None:
     """A launcher and a library of different MPIs start N worlds of one rank each."""
     n_ranks = output.header.n_ranks if output.header else None
     alone = any("needs two ranks" in failure.message for failure in output.failures)
@@ -298,7 +298,7 @@ _HINTS = {
 }
 
 
-def _by_rank(groups: dict[str, str | None], ranks: Sequence[Rank]) -> Blame:  # noqa: ARG001
+def _by_rank(groups: dict[str, str | None], ranks: Sequence[KernelRank]) -> Blame:  # noqa: ARG001
     how = None
     if groups.get("signal"):
         how = signal_text(int(groups["signal"] or 0))
@@ -307,14 +307,14 @@ def _by_rank(groups: dict[str, str | None], ranks: Sequence[Rank]) -> Blame:  # 
     return Blame(int(groups["rank"] or 0), groups.get("host"), how)
 
 
-def _by_pid(groups: dict[str, str | None], ranks: Sequence[Rank]) -> Blame:
+def _by_pid(groups: dict[str, str | None], ranks: Sequence[KernelRank]) -> Blame:
     """Hydra names process and host; a small number is a signal, as in a wait status."""
     pid, code = int(groups["pid"] or 0), int(groups["code"] or 0)
     rank = next((r.rank for r in ranks if r.pid == pid), None)
     return Blame(rank, groups["host"], wait_status_text(code))
 
 
-def _by_order(groups: dict[str, str | None], ranks: Sequence[Rank]) -> Blame:  # noqa: ARG001
+def _by_order(groups: dict[str, str | None], ranks: Sequence[KernelRank]) -> Blame:  # noqa: ARG001
     """Hydra's wait statuses, '[host] 0,1792 [host] 0,0', in the order of ranks."""
     rank = 0
     for host, listed in re.findall(r"\[(\S+)\] ([\d,]+)", groups["statuses"] or ""):

@@ -5,20 +5,20 @@ import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 
-from weft.bench.live.kernel_records import KernelOutput, Rank
-from weft.bench.live.launch_site import Seat
+from weft.bench.live.kernel_records import KernelOutput, KernelRank
+from weft.bench.live.launch_site import LaunchSite
 from weft.bench.model import Launch, Trial
-from weft.cluster.host_probe import Look, look_at
-from weft.cluster.ssh_failure import Unreached
+from weft.cluster.host_probe import HostProbe, probe_hosts
+from weft.cluster.ssh_failure import SshFailure
 from weft.core.clock import Clock
 from weft.core.errors import BenchmarkError
 from weft.core.process_tree import ProcessState
 
-ASKING_SHARE = 0.1
+PROBE_SHARE = 0.1
 """Of a run's time, at most, goes into asking again for hosts that are gone."""
 
 
-class Watch:
+class HostWatch:
     """Who is gone, as far as anybody asked. Where nobody answers, our ssh may not be the way to
     these hosts: then that is believed only of hosts that did answer, or are known to be `reached`
     by it."""
@@ -27,48 +27,48 @@ class Watch:
         self._reached = reached
         self._answered: set[str] = set()
         self._clock = clock
-        self._lost: dict[str, Unreached] = {}
-        self._ask_again = 0.0
+        self._lost: dict[str, SshFailure] = {}
+        self._next_probe_s = 0.0
 
     @property
-    def lost(self) -> Mapping[str, Unreached]:
+    def lost(self) -> Mapping[str, SshFailure]:
         """The hosts that answered no more when they were last asked."""
         return self._lost
 
-    def acquaint(self, seat: Seat, hosts: Iterable[str]) -> None:
+    def learn_hosts(self, site: LaunchSite, hosts: Iterable[str]) -> None:
         """Learn beside the run which hosts answer as long as all is well, unless that is known."""
         if self._reached:
             return
-        asked = dict.fromkeys((host for host in hosts if not seat.is_here(host)), ())
-        threading.Thread(target=self._hear, args=(seat, asked), daemon=True).start()
+        asked = dict.fromkeys((host for host in hosts if not site.is_local(host)), ())
+        threading.Thread(target=self._learn, args=(site, asked), daemon=True).start()
 
-    def _hear(self, seat: Seat, asked: Mapping[str, Sequence[int]]) -> None:
-        self._note(look_at(seat.ssh, asked))
+    def _learn(self, site: LaunchSite, asked: Mapping[str, Sequence[int]]) -> None:
+        self._note(probe_hosts(site.ssh, asked))
 
-    def _note(self, looks: Mapping[str, Look]) -> None:
-        self._answered.update(host for host, look in looks.items() if look.unreached is None)
+    def _note(self, probes: Mapping[str, HostProbe]) -> None:
+        self._answered.update(host for host, probe in probes.items() if probe.unreached is None)
 
-    def look(self, seat: Seat, pids: Mapping[str, Sequence[int]]) -> Mapping[str, Look]:
+    def probe(self, site: LaunchSite, pids: Mapping[str, Sequence[int]]) -> Mapping[str, HostProbe]:
         """A look at these hosts, but for this machine, with their processes of interest."""
         began = self._clock()
-        asked = {host: own for host, own in pids.items() if not seat.is_here(host)}
-        looks = look_at(seat.ssh, asked, seat.interface)
-        self._note(looks)
+        asked = {host: own for host, own in pids.items() if not site.is_local(host)}
+        probes = probe_hosts(site.ssh, asked, site.interface)
+        self._note(probes)
         now = self._clock()
-        self._ask_again = now + (now - began) / ASKING_SHARE
-        if not self._reached and not self._answered & looks.keys():
+        self._next_probe_s = now + (now - began) / PROBE_SHARE
+        if not self._reached and not self._answered & probes.keys():
             return {}
-        for host, look in looks.items():
+        for host, probe in probes.items():
             self._lost.pop(host, None)
-            if look.gone and look.unreached is not None:
-                self._lost[host] = look.unreached
-        return looks
+            if probe.is_lost and probe.unreached is not None:
+                self._lost[host] = probe.unreached
+        return probes
 
-    def still_lost(self, seat: Seat, hosts: Iterable[str]) -> Mapping[str, Unreached]:
+    def still_lost(self, site: LaunchSite, hosts: Iterable[str]) -> Mapping[str, SshFailure]:
         """Those of these hosts that are gone; asked again, but not for most of a run's time."""
         wanted = [host for host in dict.fromkeys(hosts) if host in self._lost]
-        if wanted and self._clock() >= self._ask_again:
-            self.look(seat, dict.fromkeys(wanted, ()))
+        if wanted and self._clock() >= self._next_probe_s:
+            self.probe(site, dict.fromkeys(wanted, ()))
         return {host: self._lost[host] for host in wanted if host in self._lost}
 
 
@@ -84,7 +84,7 @@ def rank_states(
     trial: Trial,
     output: KernelOutput,
     last_seen: Sequence[ProcessState],
-    looks: Mapping[str, Look],
+    probes: Mapping[str, HostProbe],
 ) -> dict[int, str]:
     """Kernel state letters by rank, 'gone' for one that ended: of ranks on hosts that were looked
     at, and of this machine's (`last_seen`)."""
@@ -92,24 +92,24 @@ def rank_states(
     here = {rank.host for rank in output.ranks if rank.pid in local}
     states = {}
     for rank in output.ranks:
-        look = looks.get(_node_of(rank, trial))
-        if look is not None and rank.pid in look.states:
-            states[rank.rank] = look.states[rank.pid]
-        elif look is None and rank.host in here:
+        probe = probes.get(_node_of(rank, trial))
+        if probe is not None and rank.pid in probe.states:
+            states[rank.rank] = probe.states[rank.pid]
+        elif probe is None and rank.host in here:
             states[rank.rank] = local.get(rank.pid, "gone")
     return states
 
 
-def accused(failure: BenchmarkError, looks: Mapping[str, Look]) -> BenchmarkError:
+def with_probes(failure: BenchmarkError, probes: Mapping[str, HostProbe]) -> BenchmarkError:
     """The failure, with what a look at the hosts found: one that is gone is to blame whatever else
     was said; a folder without room or an interface that is down is told with it."""
-    lost = {host: look.unreached for host, look in looks.items() if look.gone}
-    sick = [host for host, look in looks.items() if look.full or look.link_down]
+    lost = {host: probe.unreached for host, probe in probes.items() if probe.is_lost}
+    sick = [host for host, probe in probes.items() if probe.full or probe.link_down]
     if not lost and not sick:
         return failure
     first, newline, rest = failure.what.partition("\n")
     told = [f"{host} does not answer: {why.cause}" for host, why in lost.items() if why]
-    told += [f"on {host} {remark}" for host in sick for remark in _remarks(looks[host])]
+    told += [f"on {host} {remark}" for host in sick for remark in _remarks(probes[host])]
     keeps = not lost and (failure.where or "").startswith("host ")
     mend = f"make it right on {', '.join(sick)}" if sick else failure.hint
     return type(failure)(
@@ -121,7 +121,7 @@ def accused(failure: BenchmarkError, looks: Mapping[str, Look]) -> BenchmarkErro
     )
 
 
-def not_started(launch: Launch, lost: Mapping[str, Unreached]) -> BenchmarkError:
+def not_started(launch: Launch, lost: Mapping[str, SshFailure]) -> BenchmarkError:
     """Of a launch that needs hosts which are gone."""
     told = "; ".join(f"{host} does not answer: {why.cause}" for host, why in lost.items())
     return BenchmarkError(
@@ -133,7 +133,7 @@ def not_started(launch: Launch, lost: Mapping[str, Unreached]) -> BenchmarkError
     )
 
 
-def _node_of(rank: Rank, trial: Trial) -> str:
+def _node_of(rank: KernelRank, trial: Trial) -> str:
     """The node of a rank as the trial calls it: by its name, else by its place in the blocks."""
     short = rank.host.partition(".")[0]
     named = [node for node in trial.nodes if node.partition(".")[0] == short]
@@ -141,10 +141,10 @@ def _node_of(rank: Rank, trial: Trial) -> str:
     return named[0] if len(named) == 1 else trial.nodes[place]
 
 
-def _remarks(look: Look) -> list[str]:
-    full = [f"{', '.join(look.full)} {'is' if len(look.full) == 1 else 'are'} full"]
-    return (full if look.full else []) + (["its interface is down"] if look.link_down else [])
+def _remarks(probe: HostProbe) -> list[str]:
+    full = [f"{', '.join(probe.full)} {'is' if len(probe.full) == 1 else 'are'} full"]
+    return (full if probe.full else []) + (["its interface is down"] if probe.link_down else [])
 
 
-def _remedies(lost: Mapping[str, Unreached | None]) -> list[str]:
+def _remedies(lost: Mapping[str, SshFailure | None]) -> list[str]:
     return [f"{host}: {why.remedy}" for host, why in lost.items() if why and why.remedy]

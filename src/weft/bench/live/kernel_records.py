@@ -49,7 +49,7 @@ class Header(_Record):
     quiet_ns: int = 0
 
 
-class Rank(_Record):
+class KernelRank(_Record):
     """Where one rank ran."""
 
     rank: int
@@ -87,7 +87,7 @@ class RankTimes(_Record):
     max: float
 
 
-class Row(_Record):
+class KernelRow(_Record):
     """One (benchmark, size)."""
 
     benchmark: str
@@ -168,7 +168,7 @@ class _Counter(_Record):
         return self.device if self.port is None else f"{self.device}:{self.port}"
 
 
-class Device(_Counter):
+class DeviceCounter(_Counter):
     """One counter, before the first benchmark and after the last."""
 
     before: int
@@ -180,7 +180,7 @@ class Device(_Counter):
         return max(0, self.after - self.before)
 
 
-class Quiet(_Counter):
+class QuietCounter(_Counter):
     """One counter that moved while no rank sent."""
 
     delta: int = Field(gt=0)
@@ -215,11 +215,11 @@ class KernelOutput:
     """All records of a launch so far, in their order."""
 
     header: Header | None = None
-    ranks: list[Rank] = field(default_factory=list)
-    rows: list[Row] = field(default_factory=list)
+    ranks: list[KernelRank] = field(default_factory=list)
+    rows: list[KernelRow] = field(default_factory=list)
     pair_rows: list[PairRow] = field(default_factory=list)
-    quiet: list[Quiet] = field(default_factory=list)
-    devices: list[Device] = field(default_factory=list)
+    quiet: list[QuietCounter] = field(default_factory=list)
+    devices: list[DeviceCounter] = field(default_factory=list)
     transports: list[Transport] = field(default_factory=list)
     failures: list[KernelFailure] = field(default_factory=list)
     end: End | None = None
@@ -232,7 +232,7 @@ class KernelOutput:
         return next((r.host for r in self.ranks if r.rank == rank), None)
 
     @property
-    def last_heard(self) -> str:
+    def last_record(self) -> str:
         """The last thing the kernel reported, in words."""
         if self.pair_rows:
             row = self.pair_rows[-1]
@@ -245,11 +245,11 @@ class KernelOutput:
 
 
 _LISTS: dict[str, tuple[str, type[_Record]]] = {
-    "rank": ("ranks", Rank),
-    "row": ("rows", Row),
+    "rank": ("ranks", KernelRank),
+    "row": ("rows", KernelRow),
     "pair_row": ("pair_rows", PairRow),
-    "quiet": ("quiet", Quiet),
-    "device": ("devices", Device),
+    "quiet": ("quiet", QuietCounter),
+    "device": ("devices", DeviceCounter),
     "transport": ("transports", Transport),
     "error": ("failures", KernelFailure),
 }

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from weft.bench.live.kernel_records import KernelOutput, PairRow, Row
+from weft.bench.live.kernel_records import KernelOutput, KernelRow, PairRow
 from weft.bench.metrics import Metrics, pair_metrics
 from weft.bench.model import Launch, Pair, Sample, State, Trial
 from weft.bench.phase import BANDWIDTH
-from weft.bench.series import Series, metrics_of
+from weft.bench.series import TimeSeries, metrics_of
 
 SKEW_DOMINATES_FROM = 0.5
 """Start skew over this share of a collective's median: what was timed is the barrier's exit."""
@@ -59,10 +59,10 @@ def to_samples(
         )
 
 
-def row_metrics(row: Row, n_ranks: int) -> Metrics:
+def row_metrics(row: KernelRow, n_ranks: int) -> Metrics:
     """The metrics of a row, by its benchmark. Raises ValueError on an unknown benchmark."""
     return metrics_of(
-        Series(
+        TimeSeries(
             row.benchmark,
             row.size_bytes,
             n_ranks,
@@ -141,7 +141,7 @@ def _pair_flags(rows: list[PairRow], launch_flags: tuple[str, ...]) -> tuple[str
     return flags + (("invalid_data",) if any(row.n_errors for row in rows) else ())
 
 
-def _row_flags(row: Row) -> tuple[str, ...]:
+def _row_flags(row: KernelRow) -> tuple[str, ...]:
     flags = []
     if row.skew_ns is not None:
         times = sorted(row.times_ns)

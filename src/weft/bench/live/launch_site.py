@@ -16,7 +16,7 @@ from weft.core.process import Command
 from weft.launch.recipe import Recipe
 
 
-class Seat(Protocol):
+class LaunchSite(Protocol):
     """See the module."""
 
     @property
@@ -50,19 +50,19 @@ class Seat(Protocol):
         ...
 
     @property
-    def needs(self) -> tuple[str, ...]:
+    def required_hosts(self) -> tuple[str, ...]:
         """Hosts that every launch needs, whatever its nodes are."""
         ...
 
-    def without(self, lost: Container[str]) -> "Seat":
+    def without(self, lost: Container[str]) -> "LaunchSite":
         """The seat to launch from while these hosts do not answer."""
         ...
 
-    def is_here(self, node: str) -> bool:
+    def is_local(self, node: str) -> bool:
         """Whether a node's name means the host this runs on, by name alone."""
         ...
 
-    def most_on_a_machine(self, nodes: Sequence[str]) -> int:
+    def max_on_one_machine(self, nodes: Sequence[str]) -> int:
         """How many of these hosts are one machine, as far as is known before they meet."""
         ...
 
@@ -74,11 +74,11 @@ class Seat(Protocol):
         """Where the launcher runs."""
         ...
 
-    def put(self, files: Mapping[Path, str]) -> None:
+    def write_files(self, files: Mapping[Path, str]) -> None:
         """Write files there. Raises BenchmarkError."""
         ...
 
-    def clear(self, run_dir: Path) -> None:
+    def remove_files(self, run_dir: Path) -> None:
         """Take away the files that were put where no run keeps them."""
         ...
 
@@ -91,12 +91,12 @@ class Seat(Protocol):
         ...
 
 
-class Here:
+class LocalSite:
     """This machine."""
 
     settings: Mapping[str, str] = MappingProxyType({})
     ssh = Ssh()
-    needs: tuple[str, ...] = ()
+    required_hosts: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -109,46 +109,46 @@ class Here:
         self.remote_shell = remote_shell
         self.as_root: bool = os.geteuid() == 0
 
-    def without(self, lost: Container[str]) -> "Here":  # noqa: ARG002
-        """See Seat."""
+    def without(self, lost: Container[str]) -> "LocalSite":  # noqa: ARG002
+        """See LaunchSite."""
         return self
 
-    def is_here(self, node: str) -> bool:
-        """See Seat."""
+    def is_local(self, node: str) -> bool:
+        """See LaunchSite."""
         return is_this_machine(node, self.host.name)
 
-    def most_on_a_machine(self, nodes: Sequence[str]) -> int:  # noqa: ARG002
-        """See Seat."""
+    def max_on_one_machine(self, nodes: Sequence[str]) -> int:  # noqa: ARG002
+        """See LaunchSite."""
         return 1
 
     def folder(self, run_dir: Path) -> Path:
-        """See Seat."""
+        """See LaunchSite."""
         return run_dir / "recipes"
 
     def cwd(self, run_dir: Path) -> Path:
-        """See Seat."""
+        """See LaunchSite."""
         return run_dir
 
-    def put(self, files: Mapping[Path, str]) -> None:
-        """See Seat."""
+    def write_files(self, files: Mapping[Path, str]) -> None:
+        """See LaunchSite."""
         for path, content in files.items():
             path.write_text(content)
 
-    def clear(self, run_dir: Path) -> None:
+    def remove_files(self, run_dir: Path) -> None:
         """They are part of the run."""
 
     def command(self, recipe: Recipe, out: Path, err: Path) -> Command:
-        """See Seat."""
+        """See LaunchSite."""
         env = {**os.environ, **recipe.env}
         return Command(recipe.argv, env, recipe.cwd, out, err, ends_tree=True)
 
     def text(self, recipe: Recipe) -> str:
-        """See Seat."""
+        """See LaunchSite."""
         return recipe.text
 
 
 @dataclass(frozen=True, slots=True)
-class OnHead:
+class HeadSite:
     """The first host of a cluster that answers, whose commands run in a folder that every host has:
     ranks start where their launcher does. `files` is where files are put there; hosts of one name
     in `machines` are one machine, '' is not known; `others` are those that can take its place."""
@@ -164,16 +164,16 @@ class OnHead:
 
     @property
     def ssh(self) -> Ssh:
-        """See Seat."""
+        """See LaunchSite."""
         return self.head.ssh
 
     @property
-    def needs(self) -> tuple[str, ...]:
-        """See Seat."""
+    def required_hosts(self) -> tuple[str, ...]:
+        """See LaunchSite."""
         return (self.head.host,)
 
-    def without(self, lost: Container[str]) -> "OnHead":
-        """See Seat."""
+    def without(self, lost: Container[str]) -> "HeadSite":
+        """See LaunchSite."""
         if self.head.host not in lost:
             return self
         name = next((host for host in self.others if host not in lost), self.head.host)
@@ -181,28 +181,28 @@ class OnHead:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """See Seat."""
+        """See LaunchSite."""
         return self.head.settings
 
-    def is_here(self, node: str) -> bool:  # noqa: ARG002
-        """See Seat."""
+    def is_local(self, node: str) -> bool:  # noqa: ARG002
+        """See LaunchSite."""
         return False
 
-    def most_on_a_machine(self, nodes: Sequence[str]) -> int:
-        """See Seat."""
+    def max_on_one_machine(self, nodes: Sequence[str]) -> int:
+        """See LaunchSite."""
         on = Counter(self.machines.get(node, "") for node in nodes)
         return max((n for name, n in on.items() if name), default=1)
 
     def folder(self, run_dir: Path) -> Path:  # noqa: ARG002
-        """See Seat."""
+        """See LaunchSite."""
         return self.files / f"{os.uname().nodename}-{os.getpid()}"
 
     def cwd(self, run_dir: Path) -> Path:  # noqa: ARG002
-        """See Seat."""
+        """See LaunchSite."""
         return Path(self.head.folder)
 
-    def put(self, files: Mapping[Path, str]) -> None:
-        """See Seat."""
+    def write_files(self, files: Mapping[Path, str]) -> None:
+        """See LaunchSite."""
         for path, content in files.items():
             done = self.head.put(str(path), content.encode())
             if not done.ok:
@@ -210,17 +210,17 @@ class OnHead:
                     f"{path} cannot be written: {done.last_line}", where=f"host {self.head.host}"
                 )
 
-    def clear(self, run_dir: Path) -> None:
-        """See Seat."""
+    def remove_files(self, run_dir: Path) -> None:
+        """See LaunchSite."""
         self.head.remove(str(self.folder(run_dir)))
 
     def command(self, recipe: Recipe, out: Path, err: Path) -> Command:
-        """See Seat."""
+        """See LaunchSite."""
         argv = tuple(self.head.argv(recipe.argv, recipe.env))
         return Command(argv, None, out.parent, out, err, stdin=None, ends_tree=True)
 
     def text(self, recipe: Recipe) -> str:
-        """See Seat."""
+        """See LaunchSite."""
         return f"# on {self.head.host}\n{recipe.text}"
 
 

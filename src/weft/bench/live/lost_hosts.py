@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from weft.cluster.ssh_failure import Unreached
+from weft.cluster.ssh_failure import SshFailure
 
-NO_CAUSE = Unreached("nobody knows why")
+NO_CAUSE = SshFailure("nobody knows why")
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class LostHost:
     """`cause` and `remedy` in words, the remedy "" where nobody knows one. `surveyed`: it was gone
     only after the survey had its readings."""
 
@@ -29,17 +29,17 @@ class Lost:
         return asdict(self)
 
 
-def lost_of_record(record: Any) -> tuple[Lost, ...]:
+def lost_hosts_of_record(record: Any) -> tuple[LostHost, ...]:
     """What `to_record` made of each; none of a run that remembers none."""
     return tuple(
-        Lost(str(one["host"]), str(one["cause"]), str(one["remedy"]), bool(one["surveyed"]))
+        LostHost(str(one["host"]), str(one["cause"]), str(one["remedy"]), bool(one["surveyed"]))
         for one in record or ()
     )
 
 
-def lost_of(
-    hosts: Iterable[str], why: Mapping[str, Unreached], *, surveyed: bool = False
-) -> tuple[Lost, ...]:
+def lost_hosts_of(
+    hosts: Iterable[str], why: Mapping[str, SshFailure], *, surveyed: bool = False
+) -> tuple[LostHost, ...]:
     """These hosts, with what is known of each."""
     causes = {host: why.get(host, NO_CAUSE) for host in hosts}
-    return tuple(Lost(host, it.cause, it.remedy, surveyed) for host, it in causes.items())
+    return tuple(LostHost(host, it.cause, it.remedy, surveyed) for host, it in causes.items())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.bench.live.device_bytes import BYTE_COUNTERS, QUIET_BYTES, device_bytes
-from weft.bench.live.kernel_records import Device, KernelOutput, Row
+from weft.bench.live.kernel_records import DeviceCounter, KernelOutput, KernelRow
 
 NAMED_SHARE_AT_LEAST = 0.5
 """Of what was sent, which is counted where it leaves and where it arrives; where that is not known,
@@ -62,7 +62,7 @@ def named_bytes(output: KernelOutput) -> NamedBytes | None:
     alone = all(rank.tasks_per_node == 1 for rank in output.ranks)
     counted = [d for d in output.devices if alone or d.link_layer != "Loopback"]
     carried, other, other_carried = _parted(counted, devices)
-    by_host: dict[str, list[Device]] = defaultdict(list)
+    by_host: dict[str, list[DeviceCounter]] = defaultdict(list)
     for device in counted:
         by_host[device.host].append(device)
     sent = sum(map(sent_bytes, output.rows)) if alone else 0
@@ -75,7 +75,7 @@ def named_bytes(output: KernelOutput) -> NamedBytes | None:
     return NamedBytes(devices, carried, other, other_carried, sent, tuple(missed))
 
 
-def sent_bytes(row: Row) -> int:
+def sent_bytes(row: KernelRow) -> int:
     """At least so many bytes between the two ranks of a point-to-point row, warm-up left out; 0 for
     any other benchmark, whose algorithm decides what crosses."""
     times = {"latency": 2, "bandwidth": 1, "bidirectional": 2}.get(row.benchmark, 0)
@@ -92,7 +92,7 @@ def missed_note(named: NamedBytes) -> str:
     )
 
 
-def _parted(devices: Iterable[Device], named: Sequence[str]) -> tuple[int, str | None, int]:
+def _parted(devices: Iterable[DeviceCounter], named: Sequence[str]) -> tuple[int, str | None, int]:
     """Bytes of the named devices; the busiest other one, and its bytes."""
     totals = device_bytes(devices)
     others = {name: n for name, n in totals.items() if name not in named}

@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from weft.bench.logs.log_facts import Said, said_in, said_in_bytes
+from weft.bench.logs.log_facts import LogFacts, log_facts_of, log_facts_of_bytes
 from weft.bench.logs.ranks import SOCKET, JobLog, job_log, transports
 from weft.bench.logs.verification import unverified
 from weft.core.errors import MissingError
@@ -17,39 +17,39 @@ LIBRARIES = ("NCCL", "RCCL", "UCX", "MVAPICH2", "Intel MPI")
 def evidence_of_files(paths: Sequence[Path]) -> dict[str, Any]:
     """What files that a launch wrote prove; nothing where no library says anything in them."""
     with suppress(MissingError, OSError):
-        return log_evidence(said_in([str(path) for path in paths]))
+        return log_evidence(log_facts_of([str(path) for path in paths]))
     return {}
 
 
 def evidence_of_bytes(name: str, content: bytes) -> dict[str, Any]:
     """The same of a file's content."""
     with suppress(MissingError, OSError):
-        return log_evidence(said_in_bytes(name, content))
+        return log_evidence(log_facts_of_bytes(name, content))
     return {}
 
 
-def log_evidence(said: Said) -> dict[str, Any]:
+def log_evidence(log_facts: LogFacts) -> dict[str, Any]:
     """What a log says, in short; what it does not say is not in it.
 
     `libraries`, `network`, `transports` (UCX's), `gpu_direct`, `sharp`, `algorithms`, `settings`
     (name to the value that ranks read, a list where they differ), `unknown` (variables that UCX
     does not know), `unverified` (libraries whose lines were not compared with their sources).
     """
-    log = job_log(said)
+    log = job_log(log_facts)
     found: dict[str, Any] = {
         "libraries": sorted(
             f"{fact.words[0]} {fact.words[1]}"
-            for fact in said.of("version")
+            for fact in log_facts.of("version")
             if fact.words[0] in LIBRARIES
         ),
         "network": _one_or_all(sorted(log.networks)),
-        "transports": sorted({name for fact in said.of("lanes") for name in transports(fact)}),
+        "transports": sorted({name for fact in log_facts.of("lanes") for name in transports(fact)}),
         "gpu_direct": _gpu_direct(log),
         "sharp": _sharp(log),
-        "algorithms": sorted({"/".join(fact.words[1:]) for fact in said.of("algorithm")}),
+        "algorithms": sorted({"/".join(fact.words[1:]) for fact in log_facts.of("algorithm")}),
         "settings": {name: _one_or_all(sorted(log.echoed[name])) for name in sorted(log.echoed)},
-        "unknown": sorted({fact.words[0] for fact in said.of("unused")}),
-        "unverified": sorted(unverified(said)),
+        "unknown": sorted({fact.words[0] for fact in log_facts.of("unused")}),
+        "unverified": sorted(unverified(log_facts)),
     }
     return {key: value for key, value in found.items() if value}
 
@@ -69,9 +69,9 @@ def _gpu_direct(log: JobLog) -> str | None:
 def _sharp(log: JobLog) -> str | None:
     """A group of several members, or NCCL's channels over it, is triggered; a tree alone, an error
     or what NCCL gave up is not."""
-    said = log.said
-    has_groups = any(fact.words[1] != "1" for fact in said.of("sharp_group"))
+    log_facts = log.facts
+    has_groups = any(fact.words[1] != "1" for fact in log_facts.of("sharp_group"))
     if SHARP in log.networks or (has_groups and not log.gives_up_collnet):
         return "triggered"
     kinds = ("sharp_tree", "sharp_group", "sharp_error", "collnet_off")
-    return "not triggered" if any(said.of(kind) for kind in kinds) else None
+    return "not triggered" if any(log_facts.of(kind) for kind in kinds) else None

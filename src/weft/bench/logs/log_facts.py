@@ -15,7 +15,7 @@ EXPECTED = "a log of NCCL, RCCL, UCX, libfabric, an MPI or SHARP, '-' for standa
 
 
 @dataclass(frozen=True, slots=True)
-class Speaker:
+class LogWriter:
     """A GPU of a process; `rank` is that in its largest communicator, None before it has one."""
 
     number: int
@@ -28,7 +28,7 @@ class Speaker:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class LogFact:
     """One thing that was said `n` times; what `words` are, docs/reference/doctor_log.md says.
 
     `by` is how often each speaker said it; lines that name nobody are in `n` alone.
@@ -45,7 +45,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class LogSource:
     """A file that was read."""
 
     name: str
@@ -58,56 +58,56 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Said:
+class LogFacts:
     """All that logs said."""
 
-    sources: tuple[Source, ...]
-    speakers: tuple[Speaker, ...]
-    facts: tuple[Fact, ...]
+    sources: tuple[LogSource, ...]
+    writers: tuple[LogWriter, ...]
+    facts: tuple[LogFact, ...]
     n_left_out: int
 
     @cached_property
-    def _of_kind(self) -> dict[str, list[Fact]]:
-        kinds: dict[str, list[Fact]] = {}
+    def _of_kind(self) -> dict[str, list[LogFact]]:
+        kinds: dict[str, list[LogFact]] = {}
         for fact in self.facts:
             kinds.setdefault(fact.kind, []).append(fact)
         return kinds
 
-    def of(self, kind: str) -> Sequence[Fact]:
+    def of(self, kind: str) -> Sequence[LogFact]:
         """Facts of one kind, in order of first appearance."""
         return self._of_kind.get(kind, ())
 
-    def place(self, fact: Fact) -> str:
+    def place(self, fact: LogFact) -> str:
         """Where a fact stands first: 'job.log:12'."""
         return f"{self.sources[fact.source].name}:{fact.line}"
 
 
-def read_logs(names: Sequence[str]) -> Said:
+def read_logs(names: Sequence[str]) -> LogFacts:
     """What logs say ('-' is standard input). Raises InputError for what is no such log."""
     for name in names:
         _refuse_what_is_no_file(name)
     try:
-        said = said_in(names)
+        log_facts = log_facts_of(names)
     except OSError as error:
         raise InputError(f"cannot be read: {error}", expected=EXPECTED) from error
-    if not said.facts:
+    if not log_facts.facts:
         raise InputError(
             "nothing that a communication library says is in it",
             where=", ".join(names),
             expected=EXPECTED,
             hint="NCCL is silent unless NCCL_DEBUG is set to INFO",
         )
-    return said
+    return log_facts
 
 
-def said_in(names: Sequence[str]) -> Said:
+def log_facts_of(names: Sequence[str]) -> LogFacts:
     """What files say, be it nothing. Raises OSError, and MissingError without an engine."""
-    return _said(json.loads(engine_module().read_logs([(name, None) for name in names])))
+    return _log_facts(json.loads(engine_module().read_logs([(name, None) for name in names])))
 
 
-def said_in_bytes(name: str, content: bytes) -> Said:
+def log_facts_of_bytes(name: str, content: bytes) -> LogFacts:
     """What the content of a file says. Raises as `said_in`."""
-    return _said(json.loads(engine_module().read_logs([(name, content)])))
+    return _log_facts(json.loads(engine_module().read_logs([(name, content)])))
 
 
 def _refuse_what_is_no_file(name: str) -> None:
@@ -124,19 +124,19 @@ def _refuse_what_is_no_file(name: str) -> None:
         raise InputError(f"cannot be read: it is {what}", where=name, expected=EXPECTED)
 
 
-def _said(document: dict[str, Any]) -> Said:
-    return Said(
-        sources=tuple(Source(**source) for source in document["sources"]),
-        speakers=tuple(
-            Speaker(number, **speaker) for number, speaker in enumerate(document["speakers"])
+def _log_facts(document: dict[str, Any]) -> LogFacts:
+    return LogFacts(
+        sources=tuple(LogSource(**source) for source in document["sources"]),
+        writers=tuple(
+            LogWriter(number, **writer) for number, writer in enumerate(document["speakers"])
         ),
         facts=tuple(_fact(fact) for fact in document["facts"]),
         n_left_out=document["n_left_out"],
     )
 
 
-def _fact(fact: dict[str, Any]) -> Fact:
+def _fact(fact: dict[str, Any]) -> LogFact:
     least, most = fact.get("sizes", (None, None))
     source, line = fact["first"]
     by = {number: n for first, last, n in fact["by"] for number in range(first, last + 1)}
-    return Fact(fact["kind"], tuple(fact["words"]), fact["n"], source, line, least, most, by)
+    return LogFact(fact["kind"], tuple(fact["words"]), fact["n"], source, line, least, most, by)

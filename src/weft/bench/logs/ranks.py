@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from weft.bench.logs.log_facts import Fact, Said, Speaker
+from weft.bench.logs.log_facts import LogFact, LogFacts, LogWriter
 from weft.core.natural import natural_key
 
 SOCKET = "NET/Socket"
@@ -16,7 +16,7 @@ GIVEN_UP = "Cannot initialize CollNet"
 
 
 @dataclass(frozen=True, slots=True)
-class Rank:
+class LogRank:
     """A rank. `number` is None where the log ends before a communicator names it."""
 
     index: int
@@ -36,51 +36,51 @@ class Rank:
 class JobLog:
     """Logs of one job. Sets of ranks are sets of indices into `ranks`."""
 
-    said: Said
-    ranks: tuple[Rank, ...]
+    facts: LogFacts
+    ranks: tuple[LogRank, ...]
     ranks_of: Mapping[int, frozenset[int]]
     """Number of a speaker -> ranks that it may speak for: its own, or all of its process."""
 
-    def by(self, fact: Fact) -> frozenset[int]:
+    def by(self, fact: LogFact) -> frozenset[int]:
         """The ranks that said something."""
         found: set[int] = set()
-        for speaker in fact.by:
-            found |= self.ranks_of[speaker]
+        for writer in fact.by:
+            found |= self.ranks_of[writer]
         return frozenset(found) if self.ranks_of else self.everyone
 
-    def all_by(self, facts: Iterable[Fact]) -> frozenset[int]:
+    def all_by(self, facts: Iterable[LogFact]) -> frozenset[int]:
         """The ranks that said any of these."""
         return frozenset().union(*(self.by(fact) for fact in facts))
 
-    def times(self, facts: Iterable[Fact]) -> Mapping[int, int]:
+    def times(self, facts: Iterable[LogFact]) -> Mapping[int, int]:
         """How often ranks said any of these; 0 for those that did not."""
         counts: Counter[int] = Counter()
         for fact in facts:
-            for speaker, n in fact.by.items():
-                counts.update(dict.fromkeys(self.ranks_of[speaker], n))
+            for writer, n in fact.by.items():
+                counts.update(dict.fromkeys(self.ranks_of[writer], n))
         return counts
 
     def values(self, kind: str, word: int = 0) -> dict[str, frozenset[int]]:
         """What ranks say of one kind: a word -> the ranks that say it."""
         found: dict[str, set[int]] = {}
-        for fact in self.said.of(kind):
+        for fact in self.facts.of(kind):
             found.setdefault(fact.words[word], set()).update(self.by(fact))
         return {value: frozenset(ranks) for value, ranks in found.items()}
 
-    def channels(self, over: Sequence[str] = OVER_NETWORK) -> list[Fact]:
+    def channels(self, over: Sequence[str] = OVER_NETWORK) -> list[LogFact]:
         """Channels whose transport begins like one of these."""
-        return [fact for fact in self.said.of("channel") if fact.words[0].startswith(tuple(over))]
+        return [fact for fact in self.facts.of("channel") if fact.words[0].startswith(tuple(over))]
 
-    def of_rank(self, rank: Rank) -> "JobLog":
+    def of_rank(self, rank: LogRank) -> "JobLog":
         """What one rank says, and lines that name nobody."""
-        voices = [speaker for speaker, ranks in self.ranks_of.items() if rank.index in ranks]
+        ranked_writers = [writer for writer, ranks in self.ranks_of.items() if rank.index in ranks]
         facts = []
-        for fact in self.said.facts:
-            by = {speaker: fact.by[speaker] for speaker in voices if speaker in fact.by}
+        for fact in self.facts.facts:
+            by = {writer: fact.by[writer] for writer in ranked_writers if writer in fact.by}
             if by or not fact.by:
                 facts.append(replace(fact, n=sum(by.values()) or fact.n, by=by))
-        own = dict.fromkeys(voices, frozenset({0}))
-        return JobLog(replace(self.said, facts=tuple(facts)), (replace(rank, index=0),), own)
+        own = dict.fromkeys(ranked_writers, frozenset({0}))
+        return JobLog(replace(self.facts, facts=tuple(facts)), (replace(rank, index=0),), own)
 
     @cached_property
     def has_numbers(self) -> bool:
@@ -101,11 +101,11 @@ class JobLog:
     def n_nodes(self) -> int | None:
         """Nodes that the widest communicator spans, as it says or as hosts of its ranks tell; where
         there is none, hosts. None where neither tells."""
-        said = [int(fact.words[1]) for fact in self.said.of("place")]
-        if said:
-            return max(said)
+        log_facts = [int(fact.words[1]) for fact in self.facts.of("place")]
+        if log_facts:
+            return max(log_facts)
         members: dict[tuple[str, int], set[int]] = {}
-        for fact in self.said.of("communicator"):
+        for fact in self.facts.of("communicator"):
             key = fact.words[0], int(fact.words[1])
             members.setdefault(key, set()).update(self.by(fact))
         groups = [(n_ranks, ranks) for (_, n_ranks), ranks in members.items()]
@@ -138,7 +138,7 @@ class JobLog:
                 ranks &= self.with_collnet
             if ranks:
                 used.setdefault(fact.words[0], set()).update(ranks)
-        has_channels = bool(self.said.of("channel"))
+        has_channels = bool(self.facts.of("channel"))
         is_inside = self.n_nodes is None or bool(self.nvlink_between_nodes)
         no_choice = is_inside and has_channels and not used
         if self.n_nodes != 1 and not no_choice:
@@ -149,7 +149,7 @@ class JobLog:
     @cached_property
     def gives_up_collnet(self) -> bool:
         """Whether a communicator does; one rank of a node says so, for all."""
-        return any(fact.words[0].startswith(GIVEN_UP) for fact in self.said.of("collnet_off"))
+        return any(fact.words[0].startswith(GIVEN_UP) for fact in self.facts.of("collnet_off"))
 
     @cached_property
     def with_collnet(self) -> frozenset[int]:
@@ -161,7 +161,7 @@ class JobLog:
         named = self.all_by(self.channels((COLLNET,)))
         if not self.gives_up_collnet:
             return named
-        connected = self.said.of("connected")
+        connected = self.facts.of("connected")
         return named & self.all_by(
             fact for fact in connected if fact.words[0].lower().startswith("collnet")
         )
@@ -172,10 +172,10 @@ class JobLog:
         return self.all_by(self.channels((NVLINK_BETWEEN_NODES,)))
 
     @cached_property
-    def sending(self) -> dict[str, list[Fact]]:
+    def sending(self) -> dict[str, list[LogFact]]:
         """Channels by transport; receivers of networks are not among them."""
-        found: dict[str, list[Fact]] = {}
-        for fact in self.said.of("channel"):
+        found: dict[str, list[LogFact]] = {}
+        for fact in self.facts.of("channel"):
             if fact.words[4] != "receive":
                 found.setdefault(fact.words[0], []).append(fact)
         return found
@@ -190,7 +190,7 @@ class JobLog:
         """Versions of NCCL or RCCL: 'NCCL 2.18.3+cuda12.1'."""
         found = {
             f"{fact.words[0]} {fact.words[1]}": None
-            for fact in self.said.of("version")
+            for fact in self.facts.of("version")
             if fact.words[0] in ("NCCL", "RCCL")
         }
         return tuple(found)
@@ -199,7 +199,7 @@ class JobLog:
     def echoed(self) -> dict[str, dict[str, frozenset[int]]]:
         """Variables that were read: name -> value -> ranks."""
         found: dict[str, dict[str, set[int]]] = {}
-        for fact in self.said.of("echo"):
+        for fact in self.facts.of("echo"):
             name, value = fact.words
             found.setdefault(name, {}).setdefault(value, set()).update(self.by(fact))
         return {
@@ -208,47 +208,49 @@ class JobLog:
         }
 
 
-def job_log(said: Said) -> JobLog:
+def job_log(log_facts: LogFacts) -> JobLog:
     """The ranks of what was said: speakers with a rank, or else processes.
 
     Where no line says who wrote it (an excerpt, or one from which names were taken), all are one
     process without a name. Who says its process and not its host is the only one of that number.
     """
     hosts_of: dict[str, set[str]] = {}
-    for speaker in said.speakers:
-        hosts_of.setdefault(speaker.pid, set()).update({speaker.host} - {""})
-    processes: dict[tuple[str, str], list[Speaker]] = {}
-    for speaker in said.speakers:
-        hosts = hosts_of[speaker.pid]
-        host = next(iter(hosts)) if not speaker.host and len(hosts) == 1 else speaker.host
-        processes.setdefault((host, speaker.pid), []).append(replace(speaker, host=host))
-    voices: list[tuple[Speaker, list[Speaker]]] = []
-    for speakers in processes.values():
-        ranked = [speaker for speaker in speakers if speaker.rank is not None]
-        others = [speaker for speaker in speakers if speaker.rank is None]
-        voices += [(speaker, [speaker, *others]) for speaker in ranked or others[:1]]
-    voices.sort(key=lambda voice: _order(voice[0]))
-    ranks_of: dict[int, set[int]] = {speaker.number: set() for speaker in said.speakers}
+    for writer in log_facts.writers:
+        hosts_of.setdefault(writer.pid, set()).update({writer.host} - {""})
+    processes: dict[tuple[str, str], list[LogWriter]] = {}
+    for writer in log_facts.writers:
+        hosts = hosts_of[writer.pid]
+        host = next(iter(hosts)) if not writer.host and len(hosts) == 1 else writer.host
+        processes.setdefault((host, writer.pid), []).append(replace(writer, host=host))
+    ranked_writers: list[tuple[LogWriter, list[LogWriter]]] = []
+    for writers in processes.values():
+        ranked = [writer for writer in writers if writer.rank is not None]
+        others = [writer for writer in writers if writer.rank is None]
+        ranked_writers += [(writer, [writer, *others]) for writer in ranked or others[:1]]
+    ranked_writers.sort(key=lambda entry: _order(entry[0]))
+    ranks_of: dict[int, set[int]] = {writer.number: set() for writer in log_facts.writers}
     ranks = []
-    for index, (first, speakers) in enumerate(voices):
-        ranks.append(Rank(index, first.rank, first.n_ranks, first.host, first.pid, _device(first)))
-        for speaker in speakers:
-            ranks_of[speaker.number].add(index)
+    for index, (first, writers) in enumerate(ranked_writers):
+        ranks.append(
+            LogRank(index, first.rank, first.n_ranks, first.host, first.pid, _device(first))
+        )
+        for writer in writers:
+            ranks_of[writer.number].add(index)
     if not ranks:
-        ranks.append(Rank(0, None, None, "", "", ""))
-    return JobLog(said, tuple(ranks), {n: frozenset(those) for n, those in ranks_of.items()})
+        ranks.append(LogRank(0, None, None, "", "", ""))
+    return JobLog(log_facts, tuple(ranks), {n: frozenset(those) for n, those in ranks_of.items()})
 
 
-def _order(speaker: Speaker) -> tuple[object, ...]:
-    rank = speaker.rank if speaker.rank is not None else float("inf")
-    return (rank, natural_key(speaker.host), int(speaker.pid))
+def _order(writer: LogWriter) -> tuple[object, ...]:
+    rank = writer.rank if writer.rank is not None else float("inf")
+    return (rank, natural_key(writer.host), int(writer.pid))
 
 
-def _device(speaker: Speaker) -> str:
+def _device(writer: LogWriter) -> str:
     """The GPU's number; before one is chosen, NCCL prints what happens to be there."""
-    return speaker.device if speaker.rank is not None else ""
+    return writer.device if writer.rank is not None else ""
 
 
-def transports(fact: Fact) -> set[str]:
+def transports(fact: LogFact) -> set[str]:
     """Transports of lanes: 'rc_mlx5/mlx5_0:1 tcp/eth0' are rc_mlx5 and tcp."""
     return {lane.partition("/")[0] for lane in fact.words[1].split()}

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from weft.bench.logs.log_facts import Said
+from weft.bench.logs.log_facts import LogFacts
 from weft.catalog.libraries.variables import version_key
 
 KNOWN = ("2.14", "2.30.99")
@@ -14,22 +14,22 @@ _VERSION = re.compile(r"\d{1,6}(\.\d{1,6})*")
 _KINDS_OF_SHARP = ("sharp_tree", "sharp_group", "sharp_error")
 
 
-def unverified(said: Said) -> Mapping[str, str]:
+def unverified(log_facts: LogFacts) -> Mapping[str, str]:
     """Libraries that speak here and whose lines nobody compared with their sources: name -> why.
 
     UCX, libfabric, Open MPI, MPICH and Intel MPI were run for their lines, MVAPICH2's sources were
     read, and NCCL's from 2.14 to 2.30.
     """
     found: dict[str, str] = {}
-    for fact in said.of("version"):
+    for fact in log_facts.of("version"):
         library, version = fact.words
         if library == "RCCL":
             found["RCCL"] = f"{POSTED}; they are read as NCCL's"
         elif library == "NCCL" and not is_known(version):
             found[f"NCCL {version}"] = OUTSIDE
-    if any(said.of(kind) for kind in _KINDS_OF_SHARP):
+    if any(log_facts.of(kind) for kind in _KINDS_OF_SHARP):
         found["SHARP"] = POSTED
-    if any(fact.words[0] == "HCOLL" for fact in said.of("warning")):
+    if any(fact.words[0] == "HCOLL" for fact in log_facts.of("warning")):
         found["HCOLL"] = POSTED
     return found
 

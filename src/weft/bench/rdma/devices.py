@@ -96,14 +96,14 @@ def ask_devices(ssh: Ssh, host: str, sysfs: str, tools: str) -> HostDevices:
     in first, or "". Raises BenchmarkError where it cannot be asked, MissingError without perftest.
     """
     command = ("sh", "-s", "--", sysfs, tools)
-    said = ssh.run(host, command, timeout_s=PROBE_S, given=PROBE.encode())
-    if not said.ok:
+    result = ssh.run(host, command, timeout_s=PROBE_S, stdin=PROBE.encode())
+    if not result.ok:
         raise BenchmarkError(
-            f"cannot be asked for its devices: {said.last_line or f'code {said.code}'}",
+            f"cannot be asked for its devices: {result.last_line or f'code {result.code}'}",
             where=host,
             expected=f"a host that 'ssh {host}' logs in to without a question",
         )
-    found = read_devices(host, said.out)
+    found = read_devices(host, result.out)
     if TOOL not in found.tools:
         raise MissingError(
             f"no {TOOL}" + (f" in {tools} or PATH" if tools else ""),

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from weft.bench.rdma.plan import Way
-from weft.cluster.remote import in_words
+from weft.bench.rdma.plan import RailPath
+from weft.cluster.remote import printable_line
 
-_COMPLAINTS = ("error", "fail", "couldn't", "unable", "not ", "closed", "denied")
+_ERROR_WORDS = ("error", "fail", "couldn't", "unable", "not ", "closed", "denied")
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class RdmaCause:
     """Why there is no reading, and what to do."""
 
     what: str
@@ -41,25 +41,27 @@ CAUSES = (
 )  # fmt: skip
 
 
-def why(way: Way, text: str, side: Literal["client", "server"] = "client") -> Cause | None:
+def cause_of(
+    path: RailPath, text: str, side: Literal["client", "server"] = "client"
+) -> RdmaCause | None:
     """The cause that the words of a client or server name; else its last line, said as it is; None
     where it said nothing."""
     lowered = text.lower()
     names = {
-        "source": way.source.host,
-        "target": way.target.host,
-        "address": way.target.address or way.target.host,
-        "port": way.port,
+        "source": path.source.host,
+        "target": path.target.host,
+        "address": path.target.address or path.target.host,
+        "port": path.port,
     }
     for words, cause, remedy in CAUSES:
         if all(word in lowered for word in words):
-            return Cause(cause.format(**names), remedy.format(**names))
-    complaints = [line.strip() for line in text.splitlines() if _complains(line)]
-    if not complaints:
+            return RdmaCause(cause.format(**names), remedy.format(**names))
+    errors = [line.strip() for line in text.splitlines() if _is_error(line)]
+    if not errors:
         return None
-    return Cause(f"its {side} said: {in_words(complaints[-1])}", "look at the raw output")
+    return RdmaCause(f"its {side} said: {printable_line(errors[-1])}", "look at the raw output")
 
 
-def _complains(line: str) -> bool:
+def _is_error(line: str) -> bool:
     lowered = line.lower()
-    return any(word in lowered for word in _COMPLAINTS)
+    return any(word in lowered for word in _ERROR_WORDS)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.bench.rdma.children import RemoteChild, RemoteChildren
-from weft.bench.rdma.failure import Cause, why
-from weft.bench.rdma.plan import Asked, Way
+from weft.bench.rdma.failure import RdmaCause, cause_of
+from weft.bench.rdma.plan import PerftestOptions, RailPath
 from weft.cluster.remote import Ssh
 from weft.core.errors import BenchmarkError, InputError
 from weft.results.result_file import read_results_text
@@ -46,80 +46,90 @@ SOURCE: proc(5) of man-pages 6.03, /proc/net/tcp: local and remote address, stat
 class Reading:
     """What a rail carried in one direction, or why nobody knows."""
 
-    way: Way
+    path: RailPath
     gbps: float | None
-    cause: Cause | None = None
+    cause: RdmaCause | None = None
 
 
 def measure(
     ssh: Ssh,
-    directions: Sequence[Sequence[Way]],
-    asked: Asked,
+    directions: Sequence[Sequence[RailPath]],
+    options: PerftestOptions,
     folder: Path,
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> list[Reading]:
     """Readings of every way, in order; what the commands wrote stays in `folder`. Of a direction
     in which a host is gone every way has that as its cause. Raises InputError where a TCP port is
     taken."""
-    for ways in directions:
+    for paths in directions:
         with suppress(BenchmarkError):  # of a host that is gone: its ways say so below
-            _refuse_taken(ssh, [way for way in ways if not way.pair.down])
+            _refuse_ports_in_use(ssh, [path for path in paths if not path.pair.down])
     readings: list[Reading] = []
-    for ways in directions:
-        up = [way for way in ways if not way.pair.down]
-        down = [Reading(way, None, _down(way)) for way in ways if way.pair.down]
-        tell(f"{ways[0].source.host} -> {ways[0].target.host}: {len(up)} rails, {asked.seconds} s")
+    for paths in directions:
+        up = [path for path in paths if not path.pair.down]
+        down = [Reading(path, None, _down(path)) for path in paths if path.pair.down]
+        ends = f"{paths[0].source.host} -> {paths[0].target.host}"
+        report(f"{ends}: {len(up)} rails, {options.seconds} s")
         try:
-            measured = _direction(ssh, up, asked, folder) if up else []
+            measured = _direction(ssh, up, options, folder) if up else []
         except BenchmarkError as gone:
-            cause = Cause(str(gone).splitlines()[0], f"try by hand: ssh {gone.where} true")
-            measured = [Reading(way, None, cause) for way in up]
-        readings += sorted([*measured, *down], key=lambda reading: reading.way.number)
+            cause = RdmaCause(str(gone).splitlines()[0], f"try by hand: ssh {gone.where} true")
+            measured = [Reading(path, None, cause) for path in up]
+        readings += sorted([*measured, *down], key=lambda reading: reading.path.number)
     return readings
 
 
-def _refuse_taken(ssh: Ssh, ways: Sequence[Way]) -> None:
-    if not ways:
+def _refuse_ports_in_use(ssh: Ssh, paths: Sequence[RailPath]) -> None:
+    if not paths:
         return
-    target = ways[0].target.host
-    ports = [way.port for way in ways]
-    taken = sorted(set(ports) - _silent(ssh, target, ports, 0))
-    if taken:
+    target = paths[0].target.host
+    ports = [path.port for path in paths]
+    in_use = sorted(set(ports) - _ports_without_listener(ssh, target, ports, 0))
+    if in_use:
         raise InputError(
-            f"TCP port {taken[0]} is taken",
+            f"TCP port {in_use[0]} is taken",
             where=target,
             expected=f"free ports from {min(ports)} to {max(ports)}",
             hint="--port names another first one; is an ib_write_bw left over there?",
         )
 
 
-def _direction(ssh: Ssh, ways: Sequence[Way], asked: Asked, folder: Path) -> list[Reading]:
-    target = ways[0].target.host
-    ports = [way.port for way in ways]
+def _direction(
+    ssh: Ssh, paths: Sequence[RailPath], options: PerftestOptions, folder: Path
+) -> list[Reading]:
+    target = paths[0].target.host
+    ports = [path.port for path in paths]
     with RemoteChildren(ssh) as children:
         servers = [
-            children.start(target, way.server(asked), way.env, folder / _file_name(way, "server"))
-            for way in ways
+            children.start(
+                target, path.server(options), path.env, folder / _file_name(path, "server")
+            )
+            for path in paths
         ]
-        deaf = _deaf_ports(ssh, target, dict(zip(ports, servers, strict=True)))
+        closed = _closed_ports(ssh, target, dict(zip(ports, servers, strict=True)))
         clients = [
             None
-            if way.port in deaf
+            if path.port in closed
             else children.start(
-                way.source.host, way.client(asked), way.env, folder / _file_name(way, "client")
+                path.source.host,
+                path.client(options),
+                path.env,
+                folder / _file_name(path, "client"),
             )
-            for way in ways
+            for path in paths
         ]
-        children.wait([one for one in clients if one is not None], asked.seconds + SLACK_S)
-        listening = [one for one, way in zip(servers, ways, strict=True) if way.port not in deaf]
+        children.wait([one for one in clients if one is not None], options.seconds + SLACK_S)
+        listening = [
+            one for one, path in zip(servers, paths, strict=True) if path.port not in closed
+        ]
         children.wait(listening, SERVER_S)
         return [
-            _reading(way, client, server, asked)
-            for way, client, server in zip(ways, clients, servers, strict=True)
+            _reading(path, client, server, options)
+            for path, client, server in zip(paths, clients, servers, strict=True)
         ]
 
 
-def _deaf_ports(ssh: Ssh, host: str, servers: Mapping[int, RemoteChild]) -> set[int]:
+def _closed_ports(ssh: Ssh, host: str, servers: Mapping[int, RemoteChild]) -> set[int]:
     """The ports of those servers that are over already, or do not listen in time."""
     until = time.monotonic() + READY_S
     left = set(servers)
@@ -127,40 +137,46 @@ def _deaf_ports(ssh: Ssh, host: str, servers: Mapping[int, RemoteChild]) -> set[
         running = {port for port in left if servers[port].process.exit_code is None}
         if not running:
             # Raises where they ended because the host is gone.
-            _silent(ssh, host, sorted(left), 1)
+            _ports_without_listener(ssh, host, sorted(left), 1)
             break
-        left = (left - running) | _silent(ssh, host, sorted(running), 5)
+        left = (left - running) | _ports_without_listener(ssh, host, sorted(running), 5)
     return left
 
 
-def _silent(ssh: Ssh, host: str, ports: Sequence[int], ticks: int) -> set[int]:
+def _ports_without_listener(ssh: Ssh, host: str, ports: Sequence[int], ticks: int) -> set[int]:
     """Those of the ports on which nothing listens, after so many looks of 0.2 s at most."""
     command = ("sh", "-c", LISTENING, "sh", str(ticks), *map(str, ports))
-    said = ssh.run(host, command, timeout_s=SLACK_S + ticks)
-    if not said.ok:
+    result = ssh.run(host, command, timeout_s=SLACK_S + ticks)
+    if not result.ok:
         raise BenchmarkError(
-            f"cannot be asked which TCP ports listen: {said.last_line}", where=host
+            f"cannot be asked which TCP ports listen: {result.last_line}", where=host
         )
-    return {int(word) for word in said.out.split() if word.isdecimal()} & set(ports)
+    return {int(word) for word in result.out.split() if word.isdecimal()} & set(ports)
 
 
-def _reading(way: Way, client: RemoteChild | None, server: RemoteChild, asked: Asked) -> Reading:
+def _reading(
+    path: RailPath, client: RemoteChild | None, server: RemoteChild, options: PerftestOptions
+) -> Reading:
     if client is None:
-        return Reading(way, None, _deaf(way, server))
+        return Reading(path, None, _not_listening(path, server))
     code = client.process.exit_code
     text = client.output()
     if client.too_loud:
-        return Reading(way, None, Cause("its client wrote more than is kept", "run it by hand"))
+        return Reading(
+            path, None, RdmaCause("its client wrote more than is kept", "run it by hand")
+        )
     if code is None:
-        late = f"its client was not done in {asked.seconds + SLACK_S:g} s"
-        return Reading(way, None, why(way, text) or Cause(late, "look at the raw output"))
-    gbps = _gbps(client.out, asked.size_bytes)
+        late = f"its client was not done in {options.seconds + SLACK_S:g} s"
+        return Reading(
+            path, None, cause_of(path, text) or RdmaCause(late, "look at the raw output")
+        )
+    gbps = _gbps(client.out, options.size_bytes)
     if code == 0 and gbps is not None:
-        return Reading(way, gbps)
+        return Reading(path, gbps)
     # Where the client only lost its partner, the server says what happened.
-    found = why(way, text) or why(way, server.output())
+    found = cause_of(path, text) or cause_of(path, server.output())
     ended = f"its client ended with code {code}" if code else "its client printed no row"
-    return Reading(way, None, found or Cause(ended, "look at the raw output"))
+    return Reading(path, None, found or RdmaCause(ended, "look at the raw output"))
 
 
 def _gbps(out: Path, size_bytes: int) -> float | None:
@@ -180,24 +196,24 @@ def _gbps(out: Path, size_bytes: int) -> float | None:
     return found[-1] * 8 / 1e3 if found else None
 
 
-def _down(way: Way) -> Cause:
-    ends = ((way.source.host, way.source_rail), (way.target.host, way.target_rail))
-    told = [f"{rail.name} of {host} is {rail.state}" for host, rail in ends if not rail.active]
+def _down(path: RailPath) -> RdmaCause:
+    ends = ((path.source.host, path.source_rail), (path.target.host, path.target_rail))
+    states = [f"{rail.name} of {host} is {rail.state}" for host, rail in ends if not rail.active]
     remedy = "look at its cable and its switch port, and whether a subnet manager runs"
-    return Cause(" and ".join(told), remedy)
+    return RdmaCause(" and ".join(states), remedy)
 
 
-def _deaf(way: Way, server: RemoteChild) -> Cause:
-    found = why(way, server.output(), side="server")
+def _not_listening(path: RailPath, server: RemoteChild) -> RdmaCause:
+    found = cause_of(path, server.output(), side="server")
     if found is not None:
         return found
-    return Cause(
-        f"its server on {way.target.host} did not listen within {READY_S} s",
+    return RdmaCause(
+        f"its server on {path.target.host} did not listen within {READY_S} s",
         f"run it there by hand, see the raw output: {server.out.name}",
     )
 
 
-def _file_name(way: Way, side: str) -> str:
-    rail = way.source_rail if side == "client" else way.target_rail
-    words = f"{way.source.host}-to-{way.target.host}.{rail.device}-{rail.port}.{side}"
+def _file_name(path: RailPath, side: str) -> str:
+    rail = path.source_rail if side == "client" else path.target_rail
+    words = f"{path.source.host}-to-{path.target.host}.{rail.device}-{rail.port}.{side}"
     return re.sub(r"[^\w.-]", "_", words)

@@ -81,14 +81,14 @@ def pair_gpus(host: HostDevices, rails: Sequence[Rail]) -> Mapping[str, Gpu]:
             expected="GPUs on both hosts for --memory gpu",
             hint="--memory host measures without",
         )
-    ways = sorted(
+    paths = sorted(
         (_distance(rail, gpu), i, gpu.index, rail.name, gpu)
         for i, rail in enumerate(rails)
         for gpu in host.gpus
     )
     found: dict[str, Gpu] = {}
     for fresh_only in (True, False):
-        for _, _, _, name, gpu in ways:
+        for _, _, _, name, gpu in paths:
             if name not in found and not (fresh_only and gpu in found.values()):
                 found[name] = gpu
     return found

@@ -15,7 +15,7 @@ CUDA_ORDER = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PerftestOptions:
     """What is measured: bytes a message, seconds, where the messages lie, the first TCP port."""
 
     memory: Memory
@@ -25,7 +25,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class RailPath:
     """One rail in one direction: `source` writes to `target`. `port` is the server's TCP port, and
     `number` the rail's place."""
 
@@ -43,39 +43,39 @@ class Way:
         """Of both sides."""
         return CUDA_ORDER if self.gpus else {}
 
-    def server(self, asked: Asked) -> tuple[str, ...]:
+    def server(self, options: PerftestOptions) -> tuple[str, ...]:
         """The command on the target."""
-        return _command(self.target, self.target_rail, self.port, asked, self.gpus.get("target"))
+        return _command(self.target, self.target_rail, self.port, options, self.gpus.get("target"))
 
-    def client(self, asked: Asked) -> tuple[str, ...]:
+    def client(self, options: PerftestOptions) -> tuple[str, ...]:
         """The command on the source."""
-        own = _command(self.source, self.source_rail, self.port, asked, self.gpus.get("source"))
+        own = _command(self.source, self.source_rail, self.port, options, self.gpus.get("source"))
         return (*own, self.target.address or self.target.host)
 
 
-def ways_of(
+def rail_paths(
     a: HostDevices,
     b: HostDevices,
     pairs: tuple[RailPair, ...],
     gpus: Mapping[str, Mapping[str, Gpu]],
-    asked: Asked,
-) -> tuple[tuple[Way, ...], tuple[Way, ...]]:
+    options: PerftestOptions,
+) -> tuple[tuple[RailPath, ...], tuple[RailPath, ...]]:
     """A to B on every rail, and B to A. `gpus` are by host and name of the rail. No TCP port is
     used twice: one that was just closed may not be free yet. Raises MissingError without numactl.
     """
     for host, rails in ((a, [pair.a for pair in pairs]), (b, [pair.b for pair in pairs])):
         _refuse_without_numactl(host, rails)
 
-    def way(number: int, *, back: bool) -> Way:
+    def path(number: int, *, back: bool) -> RailPath:
         pair = pairs[number]
         source, target = ((b, pair.b), (a, pair.a)) if back else ((a, pair.a), (b, pair.b))
         ends = {"source": source, "target": target}
         own = {end: gpus[host.host][rail.name] for end, (host, rail) in ends.items() if gpus}
-        port = asked.first_port + number + (len(pairs) if back else 0)
-        return Way(pair, number, source[0], target[0], source[1], target[1], port, own)
+        port = options.first_port + number + (len(pairs) if back else 0)
+        return RailPath(pair, number, source[0], target[0], source[1], target[1], port, own)
 
     numbers = range(len(pairs))
-    return tuple(way(i, back=False) for i in numbers), tuple(way(i, back=True) for i in numbers)
+    return tuple(path(i, back=False) for i in numbers), tuple(path(i, back=True) for i in numbers)
 
 
 def _refuse_without_numactl(host: HostDevices, rails: Sequence[Rail]) -> None:
@@ -90,12 +90,12 @@ def _refuse_without_numactl(host: HostDevices, rails: Sequence[Rail]) -> None:
 
 
 def _command(
-    host: HostDevices, rail: Rail, port: int, asked: Asked, gpu: Gpu | None
+    host: HostDevices, rail: Rail, port: int, options: PerftestOptions, gpu: Gpu | None
 ) -> tuple[str, ...]:
     """SOURCE: ib_write_bw --help of perftest 4.5; --use_cuda of perftest built with CUDA."""
     perftest = (
         host.tools[TOOL], "-d", rail.device, "-i", str(rail.port), "-p", str(port),
-        "-s", str(asked.size_bytes), "-D", str(asked.seconds), "-F", "--report_gbits",
+        "-s", str(options.size_bytes), "-D", str(options.seconds), "-F", "--report_gbits",
     )  # fmt: skip
     cuda = () if gpu is None else (f"--use_cuda={gpu.index}",)
     return (*_bound(host, rail), *perftest, *cuda)

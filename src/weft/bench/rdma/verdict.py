@@ -10,7 +10,7 @@ from weft.bench.rdma.plan import Memory
 from weft.catalog.shipped import shipped_figures
 
 
-class State(StrEnum):
+class RailState(StrEnum):
     """Of one rail in one direction. IMPOSSIBLE: more than its port's rate."""
 
     GOOD = "good"
@@ -40,24 +40,24 @@ def least_share(memory: Memory) -> float:
     return thresholds().host_share if memory == "host" else thresholds().gpu_share
 
 
-def state_of(reading: Reading, memory: Memory) -> State:
+def state_of(reading: Reading, memory: Memory) -> RailState:
     """What is to be said of a reading."""
-    if reading.way.pair.down:
-        return State.DOWN
+    if reading.path.pair.down:
+        return RailState.DOWN
     if reading.gbps is None:
-        return State.FAILED
-    rate = reading.way.pair.rate_gbps
+        return RailState.FAILED
+    rate = reading.path.pair.rate_gbps
     if rate is None:
-        return State.NO_RATE
+        return RailState.NO_RATE
     if reading.gbps > rate:
-        return State.IMPOSSIBLE
-    return State.GOOD if reading.gbps >= least_share(memory) * rate else State.LOW
+        return RailState.IMPOSSIBLE
+    return RailState.GOOD if reading.gbps >= least_share(memory) * rate else RailState.LOW
 
 
 def sums_gbps(readings: Sequence[Reading]) -> dict[tuple[str, str], float]:
     """By (source, target) what all rails carried together."""
     found: dict[tuple[str, str], float] = {}
     for reading in readings:
-        ends = (reading.way.source.host, reading.way.target.host)
+        ends = (reading.path.source.host, reading.path.target.host)
         found[ends] = found.get(ends, 0.0) + (reading.gbps or 0.0)
     return found

@@ -15,7 +15,7 @@ from weft.bench import metrics
 from weft.bench.block_sizes import most_bytes
 from weft.bench.model import Launch, Pair, Sample, Trial
 from weft.bench.phase import phases_of
-from weft.bench.series import Series, metrics_of
+from weft.bench.series import TimeSeries, metrics_of
 from weft.bench.twin.congestion_control import congestion_control
 from weft.bench.twin.extrapolation import is_extrapolated, with_extrapolation
 from weft.bench.twin.fault import Fault, by_fault, check_fault
@@ -39,7 +39,7 @@ from weft.catalog.document import to_toml
 from weft.catalog.load import benchmark
 from weft.catalog.machine.fit_report import Fit
 from weft.catalog.machine.platform import Platform
-from weft.cluster.ssh_failure import Unreached
+from weft.cluster.ssh_failure import SshFailure
 from weft.core.errors import BenchmarkError, InputError
 from weft.topology.engine import as_input_error, engine_module
 from weft.topology.fabric import Fabric
@@ -79,7 +79,7 @@ class TwinBackend:
         self.fidelity = fidelity
         self.extrapolate = extrapolate
         self.faults = tuple(faults)
-        self.lost_hosts: Mapping[str, Unreached] = {}
+        self.lost_hosts: Mapping[str, SshFailure] = {}
         self.seed = seed
         self._fabric_spec = fabric if fabric is not None else fabric_spec(platform, n_nodes)
         self._run_dir: Path | None = None
@@ -286,7 +286,7 @@ def _metrics(
     if name == "alltoallv":
         most = most_bytes(size, n_ranks, float(trial.options.get("skew", 0.0)))
     return metrics_of(
-        Series(
+        TimeSeries(
             name,
             size,
             n_ranks,

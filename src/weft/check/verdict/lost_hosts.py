@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from weft.bench.live.lost_hosts import Lost
+from weft.bench.live.lost_hosts import LostHost
 from weft.check.trials import ALONE, TOGETHER
 from weft.core.finding import Finding, FindingKind, Severity
 
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 _NOT_AGAIN = {ALONE: "alone", TOGETHER: "beside others"}
 
 
-def with_lost(verdict: "Verdict", lost: Sequence[Lost], failed: Sequence[str] = ()) -> "Verdict":
+def with_lost(
+    verdict: "Verdict", lost: Sequence[LostHost], failed: Sequence[str] = ()
+) -> "Verdict":
     """The verdict on those that were left, with each host that is gone before all else that is
     bad, and that suspects could not be measured again, where trials `failed` for it. A run that
     proves nothing says that first."""
@@ -42,7 +44,7 @@ def n_unmeasured(findings: Sequence[Finding]) -> int:
     return sum(not one.facts["surveyed"] for one in lost)
 
 
-def _finding(lost: Lost) -> Finding:
+def _finding(lost: LostHost) -> Finding:
     after = "after the survey, whose readings of it are judged"
     when = after if lost.surveyed else "before it was measured: the others were, without it"
     return Finding(

@@ -86,7 +86,7 @@ def command(
     from weft.bench.rdma.devices import ask_devices
     from weft.bench.rdma.measure import measure
     from weft.bench.rdma.pairing import pair_gpus, pair_rails
-    from weft.bench.rdma.plan import Asked, ways_of
+    from weft.bench.rdma.plan import PerftestOptions, rail_paths
     from weft.bench.rdma.record import record_of
     from weft.cli.bench.rdma_text import rdma_text
     from weft.cluster.remote import check_host, each
@@ -97,8 +97,8 @@ def command(
     for host in (a, b):
         check_host(host)
     ssh = _ssh(a, b, cluster, ssh_config)
-    asked = Asked(memory, parse_size(size), seconds, port)
-    if not asked.size_bytes:
+    options = PerftestOptions(memory, parse_size(size), seconds, port)
+    if not options.size_bytes:
         raise InputError(f"--size '{size}'", expected="at least one byte")
     devices = each((a, b), lambda host: ask_devices(ssh, host, sysfs, perftest))
     pairs = pair_rails(devices[a], devices[b], _names(rails))
@@ -106,11 +106,11 @@ def command(
     if memory == "gpu":
         sides = {a: [pair.a for pair in pairs], b: [pair.b for pair in pairs]}
         gpus = {host: pair_gpus(devices[host], own) for host, own in sides.items()}
-    directions = ways_of(devices[a], devices[b], pairs, gpus, asked)
+    directions = rail_paths(devices[a], devices[b], pairs, gpus, options)
     where = run_dir or fresh_run_dir("rdma-pairs")
     _make(where)
-    readings = measure(ssh, directions, asked, where, talk)
-    record = record_of((a, b), readings, asked)
+    readings = measure(ssh, directions, options, where, talk)
+    record = record_of((a, b), readings, options)
     record["run"] = str(where)
     (where / RECORD).write_text(json.dumps(record, indent=2) + "\n")
     emit(format_, text=lambda: rdma_text(record), record=record, rows=record["rows"])

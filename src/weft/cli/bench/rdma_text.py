@@ -15,8 +15,8 @@ def rdma_text(record: Mapping[str, Any]) -> str:
     """The whole text of a record."""
     rows: Sequence[Mapping[str, Any]] = record["rows"]
     lines = [_verdict(record, rows), "", _table(record, rows), ""]
-    for state, what, remedy, ways in _causes(rows):
-        lines += [f"{state.upper():<7} {ways}: {what}", f"        to mend: {remedy}"]
+    for state, what, remedy, paths in _causes(rows):
+        lines += [f"{state.upper():<7} {paths}: {what}", f"        to mend: {remedy}"]
     lines.append(f"perftest's own output: {record['run']}")
     return "\n".join(lines)
 
@@ -75,6 +75,6 @@ def _causes(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str, str]
     found: dict[tuple[str, str, str], list[str]] = {}
     for row in rows:
         if row["cause"]:
-            way = f"{row['rail']} {row['from']} -> {row['to']}"
-            found.setdefault((row["state"], row["cause"], row["remedy"]), []).append(way)
-    return [(*told, ", ".join(ways)) for told, ways in found.items()]
+            path = f"{row['rail']} {row['from']} -> {row['to']}"
+            found.setdefault((row["state"], row["cause"], row["remedy"]), []).append(path)
+    return [(*states, ", ".join(paths)) for states, paths in found.items()]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from weft.bench.live.lost_hosts import Lost, lost_of
+from weft.bench.live.lost_hosts import LostHost, lost_hosts_of
 from weft.cli.check.plan import Setup
 from weft.cli.check.rerun_options import again_of
 from weft.cli.output import talk
@@ -39,7 +39,7 @@ class Keeping:
         return self.within_s < math.inf
 
 
-def measure(setup: Setup, keeping: Keeping, lost: tuple[Lost, ...] = ()) -> "StudyRun":
+def measure(setup: Setup, keeping: Keeping, lost: tuple[LostHost, ...] = ()) -> "StudyRun":
     """Measure what is planned and not measured yet; `lost` are the hosts it is measured without.
     Hosts that are gone after the survey are remembered with the run. Raises BenchmarkError."""
     from weft.check.launches import FollowUpBackend
@@ -80,7 +80,7 @@ def measure(setup: Setup, keeping: Keeping, lost: tuple[Lost, ...] = ()) -> "Stu
     return read_run(directory)
 
 
-def again_with_hosts(setup: Setup, lost: Sequence[Lost]) -> "Again":
+def again_with_hosts(setup: Setup, lost: Sequence[LostHost]) -> "Again":
     """The options as typed, to measure the same again; with all hosts, lost ones too, where the
     options did not name them."""
     again = again_of(click.get_current_context())
@@ -89,16 +89,18 @@ def again_with_hosts(setup: Setup, lost: Sequence[Lost]) -> "Again":
     return again.of_hosts(tuple(dict.fromkeys((*setup.nodes, *(one.host for one in lost)))))
 
 
-def _gone_after_survey(setup: Setup, outcome: "RunOutcome") -> tuple[Lost, ...]:
+def _gone_after_survey(setup: Setup, outcome: "RunOutcome") -> tuple[LostHost, ...]:
     """The hosts for which nothing but suspects could not be measured again."""
     from weft.check.trials import SURVEY
 
     if any(one.trial == SURVEY or not one.lost for one in outcome.failures):
         return ()
-    return lost_of(outcome.lost, setup.backend.lost_hosts, surveyed=True)
+    return lost_hosts_of(outcome.lost, setup.backend.lost_hosts, surveyed=True)
 
 
-def _unfinished(outcome: "RunOutcome", directory: Path, lost: tuple[Lost, ...]) -> BenchmarkError:
+def _unfinished(
+    outcome: "RunOutcome", directory: Path, lost: tuple[LostHost, ...]
+) -> BenchmarkError:
     failure = outcome.failures[0]
     without = dict.fromkeys((*(one.host for one in lost), *failure.lost))
     return BenchmarkError(
@@ -110,7 +112,7 @@ def _unfinished(outcome: "RunOutcome", directory: Path, lost: tuple[Lost, ...]) 
     )
 
 
-def _new_store(setup: Setup, keeping: Keeping, lost: tuple[Lost, ...]) -> "RunStore":
+def _new_store(setup: Setup, keeping: Keeping, lost: tuple[LostHost, ...]) -> "RunStore":
     import sys
 
     from weft.study.run.metadata import AGAIN, run_meta

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from weft.bench.live.lost_hosts import Lost, lost_of, lost_of_record
+from weft.bench.live.lost_hosts import LostHost, lost_hosts_of, lost_hosts_of_record
 from weft.cli.backend import BackendChoice
 from weft.cli.check.evidence import PlannedCheck
 from weft.cli.check.measurement import Keeping, measure
@@ -25,12 +25,12 @@ FEWEST = 2
 Plan = Callable[[BackendChoice], PlannedCheck]
 
 
-def lost_before(run_dir: Path) -> tuple[Lost, ...]:
+def lost_before(run_dir: Path) -> tuple[LostHost, ...]:
     """The hosts that an interrupted check is measured without. Raises InputError where the
     directory is no run."""
     from weft.study.run.store import LOST, read_meta
 
-    lost = lost_of_record(read_meta(run_dir).get(LOST))
+    lost = lost_hosts_of_record(read_meta(run_dir).get(LOST))
     return tuple(one for one in lost if not one.surveyed)
 
 
@@ -39,7 +39,7 @@ def measure_remaining(
     choice: BackendChoice,
     check: PlannedCheck,
     keeping: Keeping,
-    lost: tuple[Lost, ...] = (),
+    lost: tuple[LostHost, ...] = (),
 ) -> "tuple[PlannedCheck, StudyRun]":
     """Measure. Where hosts are lost before the survey ends, measure the remaining ones, at least
     two. `lost`: hosts that `check` is planned without. Earlier attempts are kept below the run
@@ -51,7 +51,7 @@ def measure_remaining(
             remaining_hosts = set(check.setup.nodes) - set(failure.lost)
             if not failure.lost or len(remaining_hosts) < FEWEST or keeping.is_in_a_hurry:
                 raise
-            gone = lost_of(failure.lost, check.setup.backend.lost_hosts)
+            gone = lost_hosts_of(failure.lost, check.setup.backend.lost_hosts)
             lost = (*lost, *gone)
             remaining = _replanned(plan, without(choice, lost))
             if remaining is None:
@@ -61,7 +61,7 @@ def measure_remaining(
     return check, measure(check.setup, keeping, lost)
 
 
-def without(choice: BackendChoice, lost: Iterable[Lost]) -> BackendChoice:
+def without(choice: BackendChoice, lost: Iterable[LostHost]) -> BackendChoice:
     """The choice without the lost hosts."""
     return replace(choice, without=tuple(one.host for one in lost))
 
@@ -74,7 +74,7 @@ def _replanned(plan: Plan, left: BackendChoice) -> PlannedCheck | None:
         return None
 
 
-def _begun_anew(keeping: Keeping, gone: tuple[Lost, ...], check: PlannedCheck) -> Keeping:
+def _begun_anew(keeping: Keeping, gone: tuple[LostHost, ...], check: PlannedCheck) -> Keeping:
     from weft.study.run.store import RunStore
 
     kept = RunStore.set_aside(keeping.directory)

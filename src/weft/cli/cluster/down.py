@@ -64,7 +64,7 @@ def _leave(name: str, *, forget: bool) -> dict[str, str]:
             return {}
         raise
     config = None if record.ssh_config is None else Path(record.ssh_config)
-    said = leave(Ssh(config), name, (*record.all_hosts, *record.former_hosts))
+    result = leave(Ssh(config), name, (*record.all_hosts, *record.former_hosts))
     return {
-        host: "" if one.ok else one.last_line or "it did not answer" for host, one in said.items()
+        host: "" if one.ok else one.last_line or "it did not answer" for host, one in result.items()
     }

@@ -70,7 +70,7 @@ def virtual_hosts(
         )
     asked = hosts_of(n, rates)
     names = tuple(host.name for host in asked)
-    if local.room_of(folder) is None:
+    if local.namespace_root_of(folder) is None:
         if start:
             local.start(folder, n, rates, shared_home=shared_home)
         return names, start

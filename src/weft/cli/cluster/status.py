@@ -16,7 +16,7 @@ def command(name: str | None, format_: str) -> int:
 
 def _all(format_: str) -> int:
     from weft.cluster.folder import cluster_folder, cluster_names
-    from weft.cluster.local.start import leftovers, room_of
+    from weft.cluster.local.start import leftovers, namespace_root_of
     from weft.cluster.record import FILE, read_cluster
     from weft.core.errors import InputError
     from weft.core.nodeset import fold
@@ -33,7 +33,7 @@ def _all(format_: str) -> int:
         hosts = () if record is None else record.hosts
         if record is not None:
             state = "virtual, down" if record.virtual else "real hosts"
-        if room_of(folder) is not None:
+        if namespace_root_of(folder) is not None:
             state = "virtual, up"
         elif name in running:
             state = f"left over: {running[name]} processes"

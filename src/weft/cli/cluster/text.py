@@ -4,37 +4,37 @@ from collections.abc import Mapping
 from typing import Any
 
 from weft.cli.output import table_text
-from weft.cluster.bringup.model import Cluster, Outcome, State
-from weft.cluster.bringup.run import Went
+from weft.cluster.bringup.model import Cluster, Outcome, StageState
+from weft.cluster.bringup.run import BringupResult
 from weft.cluster.hostfiles import written_hostfiles
 from weft.core.nodeset import fold
 from weft.core.words import counted
 
 _SHORT = {
-    State.RIGHT: "ok",
-    State.MENDED: "mended",
-    State.WOULD: "would",
-    State.DOUBTFUL: "doubt",
-    State.FAILED: "FAILED",
-    State.NOT_TRIED: "-",
+    StageState.RIGHT: "ok",
+    StageState.MENDED: "mended",
+    StageState.WOULD: "would",
+    StageState.DOUBTFUL: "doubt",
+    StageState.FAILED: "FAILED",
+    StageState.NOT_TRIED: "-",
 }
 
 
 def stage_line(stage: str, outcomes: Mapping[str, Outcome]) -> str:
     """'keys       4 mended' or 'reach      3 ok, 1 FAILED: node4'."""
-    by_state: dict[State, list[str]] = {}
+    by_state: dict[StageState, list[str]] = {}
     for host, outcome in outcomes.items():
         by_state.setdefault(outcome.state, []).append(host)
     parts = []
-    for state in State:
+    for state in StageState:
         hosts = by_state.get(state, [])
-        if hosts and state is not State.NOT_TRIED:
-            named = f": {fold(hosts)}" if state in (State.FAILED, State.DOUBTFUL) else ""
+        if hosts and state is not StageState.NOT_TRIED:
+            named = f": {fold(hosts)}" if state in (StageState.FAILED, StageState.DOUBTFUL) else ""
             parts.append(f"{len(hosts)} {_SHORT[state]}{named}")
     return f"{stage:<10} {', '.join(parts)}"
 
 
-def up_text(cluster: Cluster, went: Went) -> str:
+def up_text(cluster: Cluster, went: BringupResult) -> str:
     """The verdict, the hosts by stages, causes with remedies, and the next command."""
     good, n = went.good_hosts(), len(cluster.hosts)
     head = "UP  " if len(good) == n else "PART" if good else "DOWN"
@@ -55,7 +55,7 @@ def up_text(cluster: Cluster, went: Went) -> str:
     return "\n".join(lines)
 
 
-def _rows(went: Went) -> list[list[str]]:
+def _rows(went: BringupResult) -> list[list[str]]:
     """Hosts on which all went alike stand in one row."""
     alike: dict[tuple[str, ...], list[str]] = {}
     for host, of in went.outcomes.items():
@@ -63,16 +63,16 @@ def _rows(went: Went) -> list[list[str]]:
     return [[fold(hosts), *states] for states, hosts in alike.items()]
 
 
-def _told(went: Went) -> list[tuple[tuple[str, Outcome], str]]:
+def _told(went: BringupResult) -> list[tuple[tuple[str, Outcome], str]]:
     found: dict[tuple[str, Outcome], list[str]] = {}
     for host, of in went.outcomes.items():
         for stage, outcome in of.items():
-            if outcome.state in (State.FAILED, State.DOUBTFUL, State.WOULD):
+            if outcome.state in (StageState.FAILED, StageState.DOUBTFUL, StageState.WOULD):
                 found.setdefault((stage, outcome), []).append(host)
     return [(key, fold(hosts)) for key, hosts in found.items()]
 
 
-def up_record(cluster: Cluster, went: Went) -> dict[str, Any]:
+def up_record(cluster: Cluster, went: BringupResult) -> dict[str, Any]:
     """The same as plain JSON values."""
     return {
         "schema": "weft.cluster-up/1",

@@ -93,13 +93,13 @@ def command(
     asked = {"mpi": mpi, "interface": interface, "module": mpi_module}
     keep = partial(_keep, cluster, asked, virtual=local is not None)
 
-    def tell(stage: str, outcomes: "Mapping[str, Outcome]") -> None:
+    def report(stage: str, outcomes: "Mapping[str, Outcome]") -> None:
         talk(stage_line(stage, outcomes))
         # From here on something is put on hosts, which 'down' takes away.
         if stage == "account" and any(one.state.goes_on for one in outcomes.values()):
             keep(())
 
-    went = bring_up(cluster, stages(**asked, sudo=sudo), tell)
+    went = bring_up(cluster, stages(**asked, sudo=sudo), report)
     good = went.good_hosts()
     if sudo:
         asked["mpi"] = cluster.agreed.get("mpicc")
@@ -136,11 +136,11 @@ def _refuse_packages_here(*, sudo: bool) -> None:
 
 def _would_start(cluster: "Cluster", format_: str) -> int:
     from weft.cli.cluster.text import up_record, up_text
-    from weft.cluster.bringup.model import Outcome, State
-    from weft.cluster.bringup.run import Went
+    from weft.cluster.bringup.model import Outcome, StageState
+    from weft.cluster.bringup.run import BringupResult
 
-    would = Outcome(State.WOULD, "start it on this machine, then go through the stages")
-    went = Went(("start",), {host: {"start": would} for host in cluster.hosts})
+    would = Outcome(StageState.WOULD, "start it on this machine, then go through the stages")
+    went = BringupResult(("start",), {host: {"start": would} for host in cluster.hosts})
     record = up_record(cluster, went)
     emit(format_, text=lambda: up_text(cluster, went), record=record, rows=[])
     return int(ExitCode.GOOD)

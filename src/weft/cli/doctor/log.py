@@ -10,7 +10,7 @@ from weft.cli.output import emit, format_option
 from weft.core.errors import ExitCode
 
 if TYPE_CHECKING:
-    from weft.bench.logs.ranks import JobLog, Rank
+    from weft.bench.logs.ranks import JobLog, LogRank
     from weft.core.finding import Finding
     from weft.doctor.log.aspect import Aspect
 
@@ -62,7 +62,7 @@ def command(
             "schema": "weft.doctor-log/1",
             "verdict": verdict_of(findings).value,
             "findings": [finding.to_record() for finding in findings],
-            "unverified": unverified(log.said),
+            "unverified": unverified(log.facts),
             "aspects": {aspect.name: aspect.values for aspect in aspects(log)},
             "ranks": rows,
             **({} if number is None else {"rank": {aspect.name: aspect.values for aspect in own}}),
@@ -74,7 +74,7 @@ def command(
                     "n_understood": source.n_understood,
                     "n_torn": source.n_torn,
                 }
-                for source in log.said.sources
+                for source in log.facts.sources
             ],
         },
         rows=rows,
@@ -90,7 +90,7 @@ def _settings(log: "JobLog", script: Path | None) -> "list[Finding]":
     return [] if script is None else list(judge_settings(log, job_of(script), variable_lists()))
 
 
-def _rank(log: "JobLog", number: int) -> "Rank":
+def _rank(log: "JobLog", number: int) -> "LogRank":
     """The rank of that number. Raises InputError where the logs have none."""
     from weft.core.errors import InputError
 
@@ -169,9 +169,9 @@ def _text(
         names = list(rows[0])
         cells = [["" if row[name] is None else str(row[name]) for name in names] for row in rows]
         lines += ["", table_text(names, cells, left=len(names))]
-    read = sum(source.n_bytes for source in log.said.sources)
-    n_lines = sum(source.n_lines for source in log.said.sources)
-    understood = sum(source.n_understood for source in log.said.sources)
+    read = sum(source.n_bytes for source in log.facts.sources)
+    n_lines = sum(source.n_lines for source in log.facts.sources)
+    understood = sum(source.n_understood for source in log.facts.sources)
     lines += ["", f"read  {n_lines:,} lines, {read / 1e6:.1f} MB; {understood:,} say something"]
     if any(finding.severity.value in ("bad", "warning") for finding in findings):
         lines.append("next  weft doctor env SCRIPT, for the settings it was launched with")

@@ -74,7 +74,7 @@ def command(
     compared with the i-th of another.
     """
     from weft.bench.result_samples import slug
-    from weft.bench.result_scale import Asked
+    from weft.bench.result_scale import StatedScale
     from weft.study.import_run import ImportOptions, import_files, preview_import
 
     if slug(name) != name:
@@ -84,7 +84,7 @@ def command(
             hint=f"--name {slug(name)}",
         )
     arms, run_dir = _arms(words), output or fresh_run_dir(name)
-    options = ImportOptions(Asked(nodes, tasks_per_node), platform, name, tuple(sys.argv[1:]))
+    options = ImportOptions(StatedScale(nodes, tasks_per_node), platform, name, tuple(sys.argv[1:]))
     if dry_run:
         _print_preview(*preview_import(arms, run_dir, options), run_dir, format_)
     else:

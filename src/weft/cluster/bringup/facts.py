@@ -91,13 +91,13 @@ class Facts:
 
 def read_facts(text: str, asked_s: float) -> Facts:
     """Facts of what `PROBE` printed. Raises ValueError where it is something else."""
-    said: dict[str, str] = {}
+    result: dict[str, str] = {}
     links = dict[str, int | None]()
     addresses, ports, tools = list[tuple[str, str]](), list[tuple[str, str]](), dict[str, str]()
     for key, value in _pairs(text.splitlines()[:MOST_LINES]):
         kind, colon, rest = key.partition(":")
         if not colon:
-            said[key] = value
+            result[key] = value
         elif kind == "address":
             addresses.append((rest, value))
         elif kind == "port":
@@ -107,33 +107,37 @@ def read_facts(text: str, asked_s: float) -> Facts:
             links[rest] = None if state.strip() == "down" else _whole(type_, 0)
         elif kind == "tool" and value.startswith("/"):
             tools[rest] = value
-    missing = [key for key in ("system", "user", "uid", "home", "clock", "end") if key not in said]
+    missing = [
+        key for key in ("system", "user", "uid", "home", "clock", "end") if key not in result
+    ]
     if missing:
         raise ValueError(f"the host did not say its {missing[0]}")
-    connection = said.get("ssh", "").split()
+    connection = result.get("ssh", "").split()
     return Facts(
-        system=said["system"],
-        machine=said.get("machine", ""),
-        name=said.get("name", ""),
-        user=said["user"],
-        uid=int(said["uid"]),
-        home=said["home"],
-        os=said.get("os", ""),
-        os_id=tuple(said.get("os_id", "").split()),
-        libc=said.get("libc", ""),
-        clock_s=_clock(said["clock"]),
+        system=result["system"],
+        machine=result.get("machine", ""),
+        name=result.get("name", ""),
+        user=result["user"],
+        uid=int(result["uid"]),
+        home=result["home"],
+        os=result.get("os", ""),
+        os_id=tuple(result.get("os_id", "").split()),
+        libc=result.get("libc", ""),
+        clock_s=_clock(result["clock"]),
         asked_s=asked_s,
-        memlock_kib=None if said.get("memlock") == "unlimited" else _whole(said.get("memlock"), 0),
-        shm_bytes=_bytes(said.get("shm_kib")),
-        n_cpus=_whole(said.get("cpus"), 1),
-        n_cores=_whole(said.get("cores"), 0) or _whole(said.get("cpus"), 1),
+        memlock_kib=None
+        if result.get("memlock") == "unlimited"
+        else _whole(result.get("memlock"), 0),
+        shm_bytes=_bytes(result.get("shm_kib")),
+        n_cpus=_whole(result.get("cpus"), 1),
+        n_cores=_whole(result.get("cores"), 0) or _whole(result.get("cpus"), 1),
         server=connection[2] if len(connection) == 4 else "",
         ssh_port=_whole(connection[3], 22) if len(connection) == 4 else 22,
         tools=tools,
         addresses=tuple(addresses),
         ports=tuple(ports),
         links=links,
-        boot=said.get("boot", ""),
+        boot=result.get("boot", ""),
     )
 
 

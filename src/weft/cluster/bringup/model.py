@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Protocol
 
 from weft.cluster.bringup.facts import Facts
-from weft.cluster.remote import Said, Ssh
+from weft.cluster.remote import Ssh, SshResult
 
 
-class State(StrEnum):
+class StageState(StrEnum):
     """How a stage went on a host. MENDED: it was not right and now is; WOULD: with --dry-run, what
     would be mended; DOUBTFUL: the cluster works without it, less well; NOT_TRIED: an earlier stage
     failed there."""
@@ -25,29 +25,29 @@ class State(StrEnum):
     @property
     def goes_on(self) -> bool:
         """Whether the host takes part in the next stage."""
-        return self not in (State.FAILED, State.NOT_TRIED)
+        return self not in (StageState.FAILED, StageState.NOT_TRIED)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """How a stage went on a host: `note` says what was found or done, `remedy` what to do."""
 
-    state: State
+    state: StageState
     note: str = ""
     remedy: str = ""
 
     def __post_init__(self) -> None:
         """Nobody is told of a failure without what to do."""
-        assert self.state is not State.FAILED or (self.note and self.remedy), self
+        assert self.state is not StageState.FAILED or (self.note and self.remedy), self
 
 
-RIGHT = Outcome(State.RIGHT)
+RIGHT = Outcome(StageState.RIGHT)
 
 
-def unanswered(said: Said, otherwise: str = "it did not answer") -> Outcome:
+def unanswered(result: SshResult, otherwise: str = "it did not answer") -> Outcome:
     """A command on a host came to no good end, for a reason that is not the stage's own."""
     remedy = "look at its load, its home folder and its ssh; then 'weft cluster up' again"
-    return Outcome(State.FAILED, said.last_line or otherwise, remedy)
+    return Outcome(StageState.FAILED, result.last_line or otherwise, remedy)
 
 
 @dataclass

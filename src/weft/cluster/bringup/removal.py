@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from weft.cluster.remote import Said, Ssh, each
+from weft.cluster.remote import Ssh, SshResult, each
 
 LEAVE_S = 60.0
 
@@ -28,7 +28,7 @@ exit 0
 """
 
 
-def leave(ssh: Ssh, name: str, hosts: Sequence[str]) -> Mapping[str, Said]:
+def leave(ssh: Ssh, name: str, hosts: Sequence[str]) -> Mapping[str, SshResult]:
     """How it went on each host; those that share a home do the same at once."""
     words = ("sh", "-c", REMOVE, "sh", name)
     return each(hosts, lambda host: ssh.run(host, words, timeout_s=LEAVE_S))

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from weft.cluster.bringup.model import Cluster, Outcome, Stage, State
+from weft.cluster.bringup.model import Cluster, Outcome, Stage, StageState
 
-NOT_TRIED = Outcome(State.NOT_TRIED)
+NOT_TRIED = Outcome(StageState.NOT_TRIED)
 Observer = Callable[[str, Mapping[str, Outcome]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Went:
+class BringupResult:
     """How each stage went on each host, stages in their order."""
 
     stages: tuple[str, ...]
@@ -24,12 +24,14 @@ class Went:
 
     def would_mend(self) -> bool:
         """Whether something is left to do that only was looked at."""
-        return any(o.state is State.WOULD for of in self.outcomes.values() for o in of.values())
+        return any(
+            o.state is StageState.WOULD for of in self.outcomes.values() for o in of.values()
+        )
 
 
-def bring_up(cluster: Cluster, stages: Sequence[Stage], tell: Observer) -> Went:
+def bring_up(cluster: Cluster, stages: Sequence[Stage], report: Observer) -> BringupResult:
     """Run the stages. A host on which one fails takes no part in those after it; the others go on.
-    `tell` hears of each stage that a host came to when it is over."""
+    `report` hears of each stage that a host came to when it is over."""
     outcomes: dict[str, dict[str, Outcome]] = {host: {} for host in cluster.hosts}
     left = list(cluster.hosts)
     for stage in stages:
@@ -38,6 +40,6 @@ def bring_up(cluster: Cluster, stages: Sequence[Stage], tell: Observer) -> Went:
         for host, outcome in told.items():
             outcomes[host][stage.name] = outcome
         if left:
-            tell(stage.name, told)
+            report(stage.name, told)
         left = [host for host in left if told[host].state.goes_on]
-    return Went(tuple(stage.name for stage in stages), outcomes)
+    return BringupResult(tuple(stage.name for stage in stages), outcomes)

@@ -21,9 +21,9 @@ CHUNK = 1 << 16
 def main(room_file: str, host: str, port: int) -> int:
     """Ends when either side does."""
     with open(room_file) as file:
-        room = json.load(file)
-    pid = int(room["pid"])
-    if _started(pid) != int(room["started"]):
+        root = json.load(file)
+    pid = int(root["pid"])
+    if _started(pid) != int(root["started"]):
         print("the virtual cluster is not running", file=sys.stderr)
         return 1
     address = _address(os.path.join(os.path.dirname(room_file), "hosts"), host)

@@ -16,7 +16,7 @@ from pathlib import Path
 from weft.cluster.local.layout import PREFIX_LENGTH, Layout, VirtualHost, read_layout
 from weft.cluster.local.namespace_commands import (
     ENVIRONMENT,
-    InsideError,
+    NamespaceError,
     bind,
     mount_tmpfs,
     reap,
@@ -63,7 +63,7 @@ def main(folder: Path, name: str) -> int:
         _hide(layout)
         key = _make_key()
         _let_in(layout)
-    except (InsideError, OSError) as error:
+    except (NamespaceError, OSError) as error:
         print(json.dumps({"error": str(error)}), flush=True)
         return 1
     daemon = _start_sshd(layout, host)
@@ -122,7 +122,7 @@ def _show_own_devices() -> None:
     """The host's interfaces, with their counters, in place of the machine's: a sysfs shows those of
     the network that it was mounted in. Without root the kernel may refuse to mount one."""
     SYSFS.mkdir()
-    with contextlib.suppress(InsideError):
+    with contextlib.suppress(NamespaceError):
         run("mount", "-t", "sysfs", "-o", "ro", "weft", str(SYSFS))
         for folder in ("class/net", "devices/virtual/net"):
             bind(SYSFS / folder, Path("/sys") / folder)

@@ -9,18 +9,18 @@ LIMIT_S = 20.0
 ENVIRONMENT = {**os.environ, "PATH": os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"}
 
 
-class InsideError(Exception):
+class NamespaceError(Exception):
     """Something inside did not work; the text says what was tried and what was said."""
 
 
 def run(*argv: str) -> None:
-    """Raises InsideError."""
+    """Raises NamespaceError."""
     try:
         ran = run_command(argv, timeout_s=LIMIT_S, env=ENVIRONMENT)
     except CommandError as error:
-        raise InsideError(f"{' '.join(argv)}: {error}") from error
+        raise NamespaceError(f"{' '.join(argv)}: {error}") from error
     if ran.code != 0:
-        raise InsideError(f"{' '.join(argv)} ended with code {ran.code}: {ran.last_line}")
+        raise NamespaceError(f"{' '.join(argv)} ended with code {ran.code}: {ran.last_line}")
 
 
 def mount_tmpfs(folder: Path, mode: str) -> None:

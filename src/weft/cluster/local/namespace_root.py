@@ -13,7 +13,7 @@ from pathlib import Path
 from weft.cluster.local.layout import BRIDGE_ADDRESS, PREFIX_LENGTH, Layout, read_layout
 from weft.cluster.local.namespace_commands import (
     ENVIRONMENT,
-    InsideError,
+    NamespaceError,
     mount_tmpfs,
     reap,
     run,
@@ -30,7 +30,7 @@ def main(folder: Path) -> int:
     layout = read_layout(folder)
     try:
         keys = _make(layout)
-    except InsideError as error:
+    except NamespaceError as error:
         print(json.dumps({"error": str(error)}), flush=True)
         return 1
     print(json.dumps({"keys": keys}), flush=True)
@@ -50,7 +50,7 @@ def _make(layout: Layout) -> dict[str, str]:
         mount_tmpfs(Path(layout.folder) / SHARED_HOME, "0700")
     hosts = [(host.name, _start(layout, host.name)) for host in layout.hosts]
     for number, (host, (_, process)) in enumerate(zip(layout.hosts, hosts, strict=True)):
-        _hear(host.name, process, "waits")
+        _read_line(host.name, process, "waits")
         port = f"port{number + 1}"
         far_end = ("peer", "name", "eth0", "netns", str(process.pid))
         run("ip", "link", "add", port, "type", "veth", *far_end)
@@ -60,7 +60,7 @@ def _make(layout: Layout) -> dict[str, str]:
         assert process.stdin is not None
         process.stdin.write(b"connected\n")
         process.stdin.close()
-    return {name: _hear(name, process, "key") for name, process in hosts}
+    return {name: _read_line(name, process, "key") for name, process in hosts}
 
 
 def _start(layout: Layout, name: str) -> subprocess.Popen[bytes]:
@@ -79,17 +79,17 @@ def _start(layout: Layout, name: str) -> subprocess.Popen[bytes]:
         )
 
 
-def _hear(name: str, process: subprocess.Popen[bytes], what: str) -> str:
+def _read_line(name: str, process: subprocess.Popen[bytes], what: str) -> str:
     """What a host says next: that it waits for its cable, or its public key."""
     assert process.stdout is not None
     line = process.stdout.readline()
     try:
-        said = json.loads(line)
+        result = json.loads(line)
     except ValueError:
-        raise InsideError(f"{name} ended before it was up (its log says more)") from None
-    if "error" in said:
-        raise InsideError(f"{name}: {said['error']}")
-    return str(said[what])
+        raise NamespaceError(f"{name} ended before it was up (its log says more)") from None
+    if "error" in result:
+        raise NamespaceError(f"{name}: {result['error']}")
+    return str(result[what])
 
 
 if __name__ == "__main__":

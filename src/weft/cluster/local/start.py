@@ -30,7 +30,7 @@ from weft.cluster.ssh_config import config_path
 from weft.core.errors import InputError, MissingError
 from weft.core.process import CommandError, run_command, spawn
 
-ROOM_FILE = "room.json"
+ROOT_FILE = "room.json"
 SSH_CONFIG = "ssh_config"
 KNOWN_HOSTS = "known_hosts"
 KEY = "id_ed25519"
@@ -51,7 +51,7 @@ _HIDDEN = ("/tmp", "/run", "/dev/shm")  # noqa: S108
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class NamespaceRoot:
     """The first process of a virtual cluster as it is seen from outside: its id, and when it
     started (clock ticks since boot), by which no other process is taken for it."""
 
@@ -73,14 +73,14 @@ def start(folder: Path, n: int, rates: Mapping[str, str], *, shared_home: bool) 
             Path(cache).mkdir(parents=True, exist_ok=True)
     (folder / "hosts").write_text(_hosts_text(layout.hosts))
     layout.write()
-    process = _open_room(layout)
+    process = _start_root(layout)
     try:
         keys = _keys(process, folder)
     except BaseException:
         _kill(process.pid)
         raise
-    room = Room(process.pid, _started(process.pid) or 0)
-    (folder / ROOM_FILE).write_text(json.dumps({"pid": room.pid, "started": room.started}))
+    root = NamespaceRoot(process.pid, _started(process.pid) or 0)
+    (folder / ROOT_FILE).write_text(json.dumps({"pid": root.pid, "started": root.started}))
     known = "".join(f"{host.name},{host.address} {keys[host.name]}\n" for host in layout.hosts)
     (folder / KNOWN_HOSTS).write_text(known)
     (folder / SSH_CONFIG).write_text(config)
@@ -99,14 +99,14 @@ def stop(folder: Path) -> int:
     return len(pids)
 
 
-def room_of(folder: Path) -> Room | None:
+def namespace_root_of(folder: Path) -> NamespaceRoot | None:
     """The running room of a cluster's folder; None where there is none any more."""
     try:
-        said = json.loads((folder / ROOM_FILE).read_text())
-        room = Room(int(said["pid"]), int(said["started"]))
+        result = json.loads((folder / ROOT_FILE).read_text())
+        root = NamespaceRoot(int(result["pid"]), int(result["started"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return room if _started(room.pid) == room.started else None
+    return root if _started(root.pid) == root.started else None
 
 
 def leftovers() -> dict[str, int]:
@@ -190,7 +190,7 @@ def _hosts_text(hosts: tuple[VirtualHost, ...]) -> str:
     return "".join(f"{line}\n" for line in [*lines, *(f"{h.address} {h.name}" for h in hosts)])
 
 
-def _open_room(layout: Layout) -> subprocess.Popen[bytes]:
+def _start_root(layout: Layout) -> subprocess.Popen[bytes]:
     own = () if layout.is_root else ("--user", "--map-root-user")
     spaces = ("--net", "--uts", "--mount", "--ipc", "--pid", "--fork", "--mount-proc")
     folder = Path(layout.folder)
@@ -215,19 +215,19 @@ def _keys(process: subprocess.Popen[bytes], folder: Path) -> dict[str, str]:
         ready, _, _ = select.select([out], [], [], UP_LIMIT_S)
         line = out.readline() if ready else b""
     try:
-        said = json.loads(line)
+        result = json.loads(line)
     except ValueError:
-        said = {"error": _last_line(folder / "room.log") or "it said nothing"}
-    if "error" in said:
+        result = {"error": _last_line(folder / "room.log") or "it said nothing"}
+    if "error" in result:
         raise MissingError(
-            f"no virtual cluster can be made here: {said['error']}",
+            f"no virtual cluster can be made here: {result['error']}",
             where=str(folder / "room.log"),
             expected="namespaces of users, networks, mounts and processes",
             hint="as root they work wherever the kernel has them; without root the kernel must"
             " allow user namespaces (sysctl kernel.unprivileged_userns_clone,"
             " user.max_user_namespaces; AppArmor may restrict them)",
         )
-    return dict(said["keys"])
+    return dict(result["keys"])
 
 
 def _last_line(log: Path) -> str:
@@ -240,7 +240,7 @@ def _ssh_config(layout: Layout) -> str:
     from weft.cluster.local.connect import __file__ as connect
 
     folder = Path(layout.folder)
-    through = [sys.executable, "-I", "-S", "-E", str(connect), str(folder / ROOM_FILE)]
+    through = [sys.executable, "-I", "-S", "-E", str(connect), str(folder / ROOT_FILE)]
     words = " ".join(_for_ssh(word) for word in through)
     return (
         f"Host {' '.join(host.name for host in layout.hosts)}\n"

@@ -64,8 +64,8 @@ def is_beyond_srun(nodes: Sequence[str], environ: Mapping[str, str]) -> bool:
 
 def ask_leaves() -> Leaves:
     """What Slurm says of its switches; never an error: a run goes on without."""
-    with question(TOPOLOGY) as asked:
-        answer = asked.answer_until(time.monotonic() + ANSWER_TIMEOUT_S)
+    with question(TOPOLOGY) as question_of:
+        answer = question_of.answer_until(time.monotonic() + ANSWER_TIMEOUT_S)
     if answer.not_known is not None:
         return Leaves({}, answer.not_known)
     try:

@@ -21,8 +21,8 @@ def usable_leaves(partition: str | None) -> dict[str, list[str]]:
 
     Raises MissingError where Slurm does not say.
     """
-    with question(SINFO) as asked:
-        answer = asked.answer_until(time.monotonic() + ANSWER_TIMEOUT_S)
+    with question(SINFO) as question_of:
+        answer = question_of.answer_until(time.monotonic() + ANSWER_TIMEOUT_S)
     leaves = ask_leaves()
     not_known = answer.not_known or leaves.not_known
     if not_known is not None:

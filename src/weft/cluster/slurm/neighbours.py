@@ -30,7 +30,7 @@ _ID = re.compile(r"\d+(?:[_+]\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class SlurmJob:
     """A running job: `id` as squeue shows it, and its nodes."""
 
     number: str
@@ -43,7 +43,7 @@ class Job:
 class Neighbour:
     """Another job, with the nodes under test it runs on and the leaf switches it shares."""
 
-    job: Job
+    job: SlurmJob
     nodes: tuple[str, ...]
     switches: tuple[str, ...]
 
@@ -78,7 +78,7 @@ class Neighbours:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class NeighbourQuestions:
     """The scheduler's commands, on their way."""
 
     nodes: tuple[str, ...]
@@ -92,8 +92,8 @@ class Asked:
         a scheduler."""
         until = time.monotonic() + timeout_s
         answers = []
-        for asked in (self.jobs, self.known):
-            answer = asked.answer_until(until)
+        for question_of in (self.jobs, self.known):
+            answer = question_of.answer_until(until)
             if answer.not_known is not None:
                 return Neighbours(not_known=answer.not_known)
             answers.append(answer)
@@ -106,14 +106,14 @@ class Asked:
             return Neighbours(not_known=f"Slurm knows no node by the name {self.nodes[0]}")
         own = os.environ.get("SLURM_JOB_ID")
         leaves, not_known = _leaves(self.topology.answer_until(until))
-        found = beside(self.nodes, (job for job in running if job.number != own), leaves)
+        found = neighbours_of(self.nodes, (job for job in running if job.number != own), leaves)
         if not found and hides_jobs(self.config.answer_until(until).text) and os.geteuid() != 0:
             return Neighbours(not_known="Slurm shows nobody else's jobs here (PrivateData=jobs)")
         return Neighbours(found, switches_not_known=not_known)
 
 
 @contextmanager
-def asking(nodes: Sequence[str]) -> Iterator[Asked]:
+def neighbour_questions(nodes: Sequence[str]) -> Iterator[NeighbourQuestions]:
     """Ask the scheduler while something else goes on; its commands end with the block."""
     with (
         question(SQUEUE) as jobs,
@@ -121,11 +121,11 @@ def asking(nodes: Sequence[str]) -> Iterator[Asked]:
         question(TOPOLOGY) as topology,
         question(CONFIG) as config,
     ):
-        yield Asked(tuple(nodes), jobs, known, topology, config)
+        yield NeighbourQuestions(tuple(nodes), jobs, known, topology, config)
 
 
-def beside(
-    nodes: Iterable[str], jobs: Iterable[Job], leaves: Mapping[str, frozenset[str]]
+def neighbours_of(
+    nodes: Iterable[str], jobs: Iterable[SlurmJob], leaves: Mapping[str, frozenset[str]]
 ) -> tuple[Neighbour, ...]:
     """The jobs on `nodes` or behind their leaf switches, those on our nodes first, then by name."""
     ours = {_short(node) for node in nodes}
@@ -139,7 +139,7 @@ def beside(
     return tuple(sorted(found, key=lambda one: (not one.nodes, len(one.job.id), one.job.id)))
 
 
-def parse_jobs(text: str) -> tuple[Job, ...]:
+def parse_jobs(text: str) -> tuple[SlurmJob, ...]:
     """Jobs of squeue's lines 'number|id|user|nodes'. Raises InputError on any other line."""
     jobs = []
     for line in _lines(text):
@@ -148,7 +148,7 @@ def parse_jobs(text: str) -> tuple[Job, ...]:
             raise _not_understood("squeue", line, "number|id|user|nodes")
         number, name, user, nodes = parts
         # A job that completes may have given its nodes back already.
-        jobs.append(Job(number, name, user, _names(nodes) if nodes else frozenset()))
+        jobs.append(SlurmJob(number, name, user, _names(nodes) if nodes else frozenset()))
     return tuple(jobs)
 
 

@@ -10,7 +10,7 @@ from weft.cluster.slurm.scheduler import ANSWER_TIMEOUT_S, question
 from weft.core.errors import InputError
 
 
-class Phase(StrEnum):
+class TaskPhase(StrEnum):
     """Where a task is."""
 
     QUEUED = "queued"
@@ -29,7 +29,7 @@ _STATE = re.compile(r"[A-Z_]+")
 class QueuedTask:
     """A task of an array, `state` and `reason` in Slurm's words."""
 
-    phase: Phase
+    phase: TaskPhase
     state: str
     reason: str
 
@@ -50,8 +50,8 @@ def ask_queue(jobs: Sequence[str]) -> Queue:
     listed = ",".join((jobs[0], *jobs))
     argv = ("squeue", "--noheader", "--array", "--states=all", f"--jobs={listed}",
             "--format=%F|%K|%T|%r")  # fmt: skip
-    with question(argv) as asked:
-        answer = asked.answer_until(time.monotonic() + ANSWER_TIMEOUT_S)
+    with question(argv) as question_of:
+        answer = question_of.answer_until(time.monotonic() + ANSWER_TIMEOUT_S)
     if answer.not_known is not None:
         return Queue({}, answer.not_known)
     try:
@@ -72,7 +72,7 @@ def parse_queue(text: str) -> dict[str, QueuedTask]:
     return found
 
 
-def _phase(state: str) -> Phase:
+def _phase(state: str) -> TaskPhase:
     if state in _QUEUED:
-        return Phase.QUEUED
-    return Phase.RUNNING if state in _RUNNING else Phase.ENDED
+        return TaskPhase.QUEUED
+    return TaskPhase.RUNNING if state in _RUNNING else TaskPhase.ENDED

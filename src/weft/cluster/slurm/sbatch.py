@@ -120,12 +120,12 @@ def submit(script: Path, folder: Path, options: Sequence[str]) -> str:
         ran = run_command(argv, timeout_s=SUBMIT_LIMIT_S, cwd=folder)
     except CommandError as error:
         raise MissingError(f"sbatch does not answer ({error})", where=str(script)) from error
-    said = _SUBMITTED.fullmatch(ran.out.strip())
-    if ran.code != 0 or said is None:
+    result = _SUBMITTED.fullmatch(ran.out.strip())
+    if ran.code != 0 or result is None:
         words = (ran.err or ran.out).strip() or f"exit code {ran.code}"
         raise InputError(
             f"sbatch refused: {words[:400]}",
             where=str(script),
             expected="options that this cluster takes",
         )
-    return said[1]
+    return result[1]

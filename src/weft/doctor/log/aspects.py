@@ -34,9 +34,9 @@ def aspects(log: JobLog) -> list[Aspect]:
 
 
 def _versions(log: JobLog) -> Iterator[Aspect]:
-    found = log.said.of("version")
+    found = log.facts.of("version")
     if found:
-        doubts = unverified(log.said)
+        doubts = unverified(log.facts)
         rows = [
             {
                 "library": fact.words[0],
@@ -82,7 +82,7 @@ def _plugins(log: JobLog) -> Iterator[Aspect]:
         ("plugin_failed", "not initialised"),
         ("plugin_loaded", "loaded"),
     ):
-        for fact in log.said.of(kind):
+        for fact in log.facts.of(kind):
             values.append({"what": kind, "words": list(fact.words), "n_ranks": len(log.by(fact))})
             name = fact.words[0] if kind != "plugin_loaded" else _plugin(fact.words)
             if name:
@@ -104,13 +104,13 @@ def _networks(log: JobLog) -> Iterator[Aspect]:
             some([f"{name} by {share(log, ranks)}" for name, ranks in chosen.items()]),
             {name: len(ranks) for name, ranks in chosen.items()},
         )
-    providers = [" x ".join(filter(None, fact.words)) for fact in log.said.of("provider")]
+    providers = [" x ".join(filter(None, fact.words)) for fact in log.facts.of("provider")]
     if providers:
         yield Aspect("libfabric", some(list(dict.fromkeys(providers))), providers)
 
 
 def _devices(log: JobLog) -> Iterator[Aspect]:
-    devices = log.said.of("nic")
+    devices = log.facts.of("nic")
     if not devices:
         return
     names = [
@@ -144,7 +144,7 @@ def _gpu_direct(log: JobLog) -> Iterator[Aspect]:
         count[0] += fact.n if fact.words[2] else 0
         count[1] += fact.n
     names: dict[tuple[str, int], set[str]] = {}
-    for fact in log.said.of("nic"):
+    for fact in log.facts.of("nic"):
         names.setdefault((fact.words[0], int(fact.words[1])), set()).add(fact.words[2])
     rows: list[dict[str, Any]] = [
         {
@@ -165,7 +165,7 @@ def _gpu_direct(log: JobLog) -> Iterator[Aspect]:
         yield Aspect("GPUDirect", some(parts) + " channel ends", rows)
     adapters = {
         fact.words[2]: {"adapter": fact.words[2], "state": fact.words[3]}
-        for fact in log.said.of("gpu_direct")
+        for fact in log.facts.of("gpu_direct")
         if fact.words[2]
     }
     if adapters:
@@ -199,7 +199,7 @@ def _nvls(log: JobLog) -> Iterator[Aspect]:
 
 def _collnet(log: JobLog) -> Iterator[Aspect]:
     used = log.with_collnet
-    off = [fact.words[0] for fact in log.said.of("collnet_off")]
+    off = [fact.words[0] for fact in log.facts.of("collnet_off")]
     if used or off:
         text = f"used by {share(log, used)}" if used else f"off: {off[0]}"
         yield Aspect("CollNet", text, {"n_ranks": len(used), "off": off})
@@ -215,20 +215,20 @@ def _algorithms(log: JobLog) -> Iterator[Aspect]:
             "least_bytes": fact.least,
             "most_bytes": fact.most,
         }
-        for fact in log.said.of("algorithm")
+        for fact in log.facts.of("algorithm")
     ]
     if rows:
         parts = [
             " ".join(filter(None, fact.words)).lower()
             + f" {format_size(fact.least or 0)} to {format_size(fact.most or 0)}"
-            for fact in log.said.of("algorithm")
+            for fact in log.facts.of("algorithm")
         ]
         yield Aspect("algorithms", some(parts), rows)
 
 
 def _fallbacks(log: JobLog) -> Iterator[Aspect]:
     """What was wanted and is not, where the library does not warn of it."""
-    facts = log.said.of("fallback")
+    facts = log.facts.of("fallback")
     if facts:
         yield Aspect(
             "fall-backs",
@@ -254,6 +254,6 @@ def _variables(log: JobLog) -> Iterator[Aspect]:
                 for name, values in sorted(log.echoed.items())
             },
         )
-    by_plugin = [f"{'='.join(fact.words)}" for fact in log.said.of("set_by_plugin")]
+    by_plugin = [f"{'='.join(fact.words)}" for fact in log.facts.of("set_by_plugin")]
     if by_plugin:
         yield Aspect("set by the plug-in", some(list(dict.fromkeys(by_plugin))), by_plugin)

@@ -51,7 +51,7 @@ def _good(log: JobLog) -> Iterator[Finding]:
 
 
 def _used(log: JobLog) -> Iterator[str]:
-    lanes = [fact for fact in log.said.of("lanes") if is_over_fabric(transports(fact))]
+    lanes = [fact for fact in log.facts.of("lanes") if is_over_fabric(transports(fact))]
     chosen = [*choices(log)]
     if log.networks:
         used = sorted(log.networks.items())
@@ -81,7 +81,7 @@ def _triggered(log: JobLog) -> Iterator[str]:
 
 
 def _topology(log: JobLog) -> Iterator[Finding]:
-    for fact in log.said.of("topology_missing"):
+    for fact in log.facts.of("topology_missing"):
         file, reason = fact.words
         if file.startswith("/var/run/nvidia-topologyd/"):
             continue  # Looked for by every job that names no file.
@@ -90,7 +90,7 @@ def _topology(log: JobLog) -> Iterator[Finding]:
             FindingKind.MIS_SETTING,
             f"{share(log, log.by(fact))} could not open the topology file {file} ({reason}) "
             "and went on without it",
-            log.said.place(fact),
+            log.facts.place(fact),
         )
 
 
@@ -105,9 +105,9 @@ def _switches(log: JobLog) -> Iterator[Finding]:
     if not is_asked or log.with_collnet or log.n_nodes == 1:
         return
     # What the plug-in says is why NCCL gives it up.
-    off = sorted(log.said.of("collnet_off"), key=lambda fact: fact.words[0].startswith(GIVEN_UP))
+    off = sorted(log.facts.of("collnet_off"), key=lambda fact: fact.words[0].startswith(GIVEN_UP))
     why = off[0].words[0] if off else "the log names no CollNet channel"
-    places = [log.said.place(fact) for fact in off[:3]]
+    places = [log.facts.place(fact) for fact in off[:3]]
     yield _finding(
         Severity.WARNING,
         FindingKind.MIS_SETTING,
@@ -129,19 +129,19 @@ def _multicast(log: JobLog) -> Iterator[Finding]:
 
 
 def _refused(log: JobLog) -> Iterator[Finding]:
-    for fact in log.said.of("refused"):
+    for fact in log.facts.of("refused"):
         name, value = fact.words
         yield _finding(
             Severity.WARNING,
             FindingKind.MIS_SETTING,
             f"{name}={value} was refused by {share(log, log.by(fact))}; its default is in force",
-            log.said.place(fact),
+            log.facts.place(fact),
         )
 
 
 def _unfinished(log: JobLog) -> Iterator[Finding]:
     """Ranks that began more communicators than they finished."""
-    said = log.said.of("communicator")
+    said = log.facts.of("communicator")
     begun = log.times(fact for fact in said if fact.words[2] == "START")
     done = log.times(fact for fact in said if fact.words[2] == "COMPLETE")
     missing = frozenset(rank for rank, n in begun.items() if n > done[rank])
@@ -165,7 +165,7 @@ def _versions(log: JobLog) -> Iterator[Finding]:
 
 
 def _warnings(log: JobLog) -> Iterator[Finding]:
-    warnings = log.said.of("warning")
+    warnings = log.facts.of("warning")
     for fact in warnings[:MOST_WARNINGS]:
         library, place, text = fact.words
         if library == "NCCL" and log.versions and all("RCCL" in one for one in log.versions):
@@ -177,7 +177,7 @@ def _warnings(log: JobLog) -> Iterator[Finding]:
             Severity.WARNING,
             FindingKind.FAILURE,
             f"{who} warned: {text}",
-            f"{log.said.place(fact)}{where}, {counted(fact.n, 'time')}",
+            f"{log.facts.place(fact)}{where}, {counted(fact.n, 'time')}",
         )
     if len(warnings) > MOST_WARNINGS:
         rest = len(warnings) - MOST_WARNINGS
@@ -194,17 +194,17 @@ def _coverage(log: JobLog) -> Iterator[Finding]:
         )
     elif numbered and len(numbered) < log.n_expected:
         yield _note(f"the logs are of {len(numbered):,} of {log.n_expected:,} ranks")
-    for library, why in unverified(log.said).items():
+    for library, why in unverified(log.facts).items():
         yield _note(f"unverified: {library}; {why}")
-    for source in log.said.sources:
+    for source in log.facts.sources:
         if source.n_torn:
             yield _note(f"{source.name}: {counted(source.n_torn, 'line')} torn by another")
         if source.endless:
             yield _note(f"{source.name}: goes on and on; the rest was left out")
         if source.cut is not None:
             yield _note(f"{source.name}:{source.cut}: too long a line; its end was cut")
-    if log.said.n_left_out:
-        yield _note(f"{log.said.n_left_out:,} facts were left out: there are too many")
+    if log.facts.n_left_out:
+        yield _note(f"{log.facts.n_left_out:,} facts were left out: there are too many")
 
 
 def _note(sentence: str) -> Finding:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from weft.bench.logs.log_facts import Fact
+from weft.bench.logs.log_facts import LogFact
 from weft.bench.logs.ranks import JobLog, transports
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
@@ -24,11 +24,11 @@ def judge_mpi(log: JobLog) -> Iterator[Finding]:
     yield from _providers(log)
     yield from _components(log)
     yield from _sharp(log)
-    for fact in log.said.of("unused"):
+    for fact in log.facts.of("unused"):
         yield _finding(
             Severity.WARNING,
             f"UCX knows no {fact.words[0]}, set by {share(log, log.by(fact))}",
-            log.said.place(fact),
+            log.facts.place(fact),
         )
 
 
@@ -41,29 +41,29 @@ def _lanes(log: JobLog) -> Iterator[Finding]:
     """Processes of several hosts whose only way between them is TCP."""
     if log.n_hosts < 2:
         return
-    facts = log.said.of("lanes")
+    facts = log.facts.of("lanes")
     slow = [fact for fact in facts if "tcp" in transports(fact)]
     fast = [fact for fact in facts if is_over_fabric(transports(fact))]
     ranks = log.all_by(slow) - log.all_by(fast)
     if ranks:
         missing = [
-            f"{fact.words[2]} ({log.said.place(fact)})"
-            for fact in log.said.of("warning")
+            f"{fact.words[2]} ({log.facts.place(fact)})"
+            for fact in log.facts.of("warning")
             if fact.words[0] == "UCX" and "is not available" in fact.words[2]
         ]
         yield _finding(
             Severity.BAD,
             f"{share(log, ranks)} used UCX's tcp between hosts, and no RDMA transport",
             *missing[:3],
-            log.said.place(slow[0]),
+            log.facts.place(slow[0]),
         )
 
 
 def _providers(log: JobLog) -> Iterator[Finding]:
     """libfabric's provider, where a network plug-in of NCCL or an MPI library opened it."""
-    slow = [fact for fact in log.said.of("provider") if fact.words[0].lower() in SLOW_PROVIDERS]
+    slow = [fact for fact in log.facts.of("provider") if fact.words[0].lower() in SLOW_PROVIDERS]
     near = SLOW_PROVIDERS | LOCAL_PROVIDERS
-    fast = [fact for fact in log.said.of("provider") if fact.words[0].lower() not in near]
+    fast = [fact for fact in log.facts.of("provider") if fact.words[0].lower() not in near]
     ranks = log.all_by(slow) - log.all_by(fast)
     is_somebodys = any(fact.by for fact in slow)
     if slow and (ranks or not is_somebodys) and (log.n_nodes != 1 or log.n_hosts > 1):
@@ -72,7 +72,7 @@ def _providers(log: JobLog) -> Iterator[Finding]:
         yield _finding(
             severity,
             f"{who} used libfabric's provider {slow[0].words[0]}, which is TCP",
-            log.said.place(slow[0]),
+            log.facts.place(slow[0]),
         )
 
 
@@ -81,7 +81,7 @@ def _components(log: JobLog) -> Iterator[Finding]:
 
     A layer that failed where another was selected was only tried: none was asked for by name.
     """
-    pmls = [fact for fact in log.said.of("component") if fact.words[0] == "pml"]
+    pmls = [fact for fact in log.facts.of("component") if fact.words[0] == "pml"]
     selected = log.all_by(fact for fact in pmls if fact.words[2] == "selected")
     failed = [fact for fact in pmls if fact.words[2] in ("failed", "refused")]
     without = log.all_by(failed) - selected
@@ -91,12 +91,12 @@ def _components(log: JobLog) -> Iterator[Finding]:
             Severity.BAD,
             f"{share(log, without)} could not use Open MPI's pml {' or '.join(names)}, and used "
             "no other",
-            log.said.place(failed[0]),
+            log.facts.place(failed[0]),
         )
     ob1 = log.all_by(fact for fact in pmls if fact.words[1:] == ("ob1", "selected"))
     usable = {
         fact.words[1]
-        for fact in log.said.of("component")
+        for fact in log.facts.of("component")
         if fact.words[0] == "btl" and fact.words[2] == "usable"
     }
     if ob1 and "tcp" in usable and not usable & FABRIC_BTLS and log.n_hosts > 1:
@@ -107,9 +107,9 @@ def _components(log: JobLog) -> Iterator[Finding]:
         )
 
 
-def sharp_groups(log: JobLog) -> list[Fact]:
+def sharp_groups(log: JobLog) -> list[LogFact]:
     """Communicators of more than one member that switches reduce for."""
-    return [fact for fact in log.said.of("sharp_group") if fact.words[1] != ONE_GROUP]
+    return [fact for fact in log.facts.of("sharp_group") if fact.words[1] != ONE_GROUP]
 
 
 def sharp_trees(log: JobLog) -> list[str]:
@@ -118,34 +118,34 @@ def sharp_trees(log: JobLog) -> list[str]:
     return [f"{kind} of {counted(int(n), 'member')}" for kind, n in words]
 
 
-def choices(log: JobLog) -> Iterator[tuple[Fact, str]]:
+def choices(log: JobLog) -> Iterator[tuple[LogFact, str]]:
     """What libraries below MPI and an MPI's own layers were chosen, in words."""
-    for fact in log.said.of("component"):
+    for fact in log.facts.of("component"):
         if fact.words[2] == "selected":
             yield fact, " ".join(fact.words[:2])
-    for fact in (*log.said.of("provider"), *log.said.of("fabric")):
+    for fact in (*log.facts.of("provider"), *log.facts.of("fabric")):
         yield fact, f"libfabric's {fact.words[0]}"
 
 
 def _sharp(log: JobLog) -> Iterator[Finding]:
     """SHARP that was asked for and did not come to be, or only in part."""
-    errors = log.said.of("sharp_error")
+    errors = log.facts.of("sharp_error")
     groups = sharp_groups(log)
-    trees = log.said.of("sharp_tree")
+    trees = log.facts.of("sharp_tree")
     if errors:
         state = "only in part" if groups else "not"
         yield _finding(
             Severity.WARNING,
             f"SHARP was {state} triggered (unverified): {errors[0].words[1]}",
-            *(f"{fact.words[1]} ({log.said.place(fact)})" for fact in errors[1:4]),
-            log.said.place(errors[0]),
+            *(f"{fact.words[1]} ({log.facts.place(fact)})" for fact in errors[1:4]),
+            log.facts.place(errors[0]),
         )
     elif trees and not groups:
         yield _finding(
             Severity.WARNING,
             f"SHARP gave the job {counted(len(trees), 'kind')} of tree and no communicator uses "
             "one: it was not triggered (unverified)",
-            log.said.place(trees[0]),
+            log.facts.place(trees[0]),
         )
 
 

@@ -24,7 +24,7 @@ def aspects_of_mpi(log: JobLog) -> Iterator[Aspect]:
 
 
 def _components(log: JobLog) -> Iterator[Aspect]:
-    facts = log.said.of("component")
+    facts = log.facts.of("component")
     if facts:
         values = [
             {
@@ -39,7 +39,7 @@ def _components(log: JobLog) -> Iterator[Aspect]:
 
 
 def _lanes(log: JobLog) -> Iterator[Aspect]:
-    facts = log.said.of("lanes")
+    facts = log.facts.of("lanes")
     if facts:
         parts = [
             f"{fact.words[0]} {fact.words[1]}".strip() + f" ({share(log, log.by(fact))})"
@@ -55,8 +55,8 @@ def _lanes(log: JobLog) -> Iterator[Aspect]:
 def _sharp(log: JobLog) -> Iterator[Aspect]:
     """Triggered is a communicator of several members in a tree; a tree alone is only a chance."""
     groups = sharp_groups(log)
-    trees = [fact.words[0] for fact in log.said.of("sharp_tree")]
-    errors = [fact.words[1] for fact in log.said.of("sharp_error")]
+    trees = [fact.words[0] for fact in log.facts.of("sharp_tree")]
+    errors = [fact.words[1] for fact in log.facts.of("sharp_error")]
     if not (groups or trees or errors):
         return
     made = sharp_trees(log)

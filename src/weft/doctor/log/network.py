@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from weft.bench.logs.log_facts import Fact
+from weft.bench.logs.log_facts import LogFact
 from weft.bench.logs.ranks import SOCKET, JobLog
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
@@ -32,14 +32,14 @@ def judge_network(log: JobLog) -> Iterator[Finding]:
 def _instead(log: JobLog, sockets: frozenset[int]) -> Iterator[Finding]:
     """A plug-in that was there or asked for, and NCCL's own fast network was used."""
     missing = [
-        fact for fact in log.said.of("plugin_missing") if fact.words[0] not in DEFAULT_PLUGINS
+        fact for fact in log.facts.of("plugin_missing") if fact.words[0] not in DEFAULT_PLUGINS
     ]
-    failed = [fact for fact in log.said.of("plugin_failed") if fact.words[0] not in OWN_NETWORKS]
+    failed = [fact for fact in log.facts.of("plugin_failed") if fact.words[0] not in OWN_NETWORKS]
     chosen = log.values("network")
     own = frozenset().union(*(chosen.get(name, frozenset()) for name in OWN_NETWORKS))
     for facts, verb in (
         (missing, "did not find"),
-        (log.said.of("plugin_refused"), "refused"),
+        (log.facts.of("plugin_refused"), "refused"),
         (failed, "could not initialise"),
     ):
         ranks = (log.all_by(facts) - sockets) & (own if chosen else log.everyone)
@@ -49,22 +49,22 @@ def _instead(log: JobLog, sockets: frozenset[int]) -> Iterator[Finding]:
                 Severity.WARNING,
                 f"{share(log, ranks)} {verb} plug-in {facts[0].words[0]} and used NCCL's own "
                 "network",
-                [*reasons, log.said.place(facts[0])],
+                [*reasons, log.facts.place(facts[0])],
             )
             return
 
 
 def _unfit(log: JobLog, sockets: frozenset[int]) -> Iterator[Finding]:
     """A plug-in that was opened and has no interface that this NCCL looks for: it says no more."""
-    last = [fact for fact in log.said.of("plugin_symbol") if fact.words[0] == "ncclNetPlugin"]
-    loaded = [fact for fact in log.said.of("plugin_loaded") if fact.words[0] == "net"]
+    last = [fact for fact in log.facts.of("plugin_symbol") if fact.words[0] == "ncclNetPlugin"]
+    loaded = [fact for fact in log.facts.of("plugin_loaded") if fact.words[0] == "net"]
     ranks = log.all_by(last) - log.all_by(loaded) - sockets
     if ranks:
         yield _finding(
             Severity.WARNING,
             f"{share(log, ranks)} opened a network plug-in that has none of the interfaces that "
             "this NCCL looks for, and went on without it",
-            [log.said.place(last[0])],
+            [log.facts.place(last[0])],
         )
 
 
@@ -72,7 +72,7 @@ def _sockets(log: JobLog, ranks: frozenset[int]) -> Finding:
     reasons = list(why_sockets(log, ranks))
     because = reasons[0].short if reasons else "the log does not say why"
     evidence = [f"{reason.whole} ({reason.place})" for reason in reasons]
-    evidence += [log.said.place(fact) for fact in log.channels((SOCKET,))[:1]]
+    evidence += [log.facts.place(fact) for fact in log.channels((SOCKET,))[:1]]
     facts = {
         "transport": SOCKET,
         "n_ranks": len(ranks),
@@ -94,11 +94,11 @@ class Reason:
 def why_sockets(log: JobLog, ranks: frozenset[int]) -> Iterator[Reason]:
     """Reasons that these ranks give: what was asked for comes first."""
 
-    def said(kind: str) -> list[Fact]:
-        return [fact for fact in log.said.of(kind) if log.by(fact) & ranks or not fact.by]
+    def said(kind: str) -> list[LogFact]:
+        return [fact for fact in log.facts.of(kind) if log.by(fact) & ranks or not fact.by]
 
-    def reason(fact: Fact, short: str, whole: str = "") -> Reason:
-        return Reason(short, whole or short, log.said.place(fact))
+    def reason(fact: LogFact, short: str, whole: str = "") -> Reason:
+        return Reason(short, whole or short, log.facts.place(fact))
 
     for fact in said("echo"):
         name, value = fact.words
@@ -138,7 +138,7 @@ def _no_device(transport: str) -> str:
     return "no InfiniBand or RoCE device was found"
 
 
-def _plugin_reason(fact: Fact) -> str:
+def _plugin_reason(fact: LogFact) -> str:
     """A file and why it is not there, the file once."""
     file, reason = fact.words
     return f"plug-in not found: {reason if reason.startswith(file) else f'{file}: {reason}'}"
@@ -153,20 +153,20 @@ def _direct(log: JobLog) -> Iterator[Finding]:
     n = sum(fact.n for fact in channels)
     n_slow = sum(fact.n for fact in through_host)
     ranks = log.all_by(through_host)
-    off = [fact for fact in log.said.of("gpu_direct") if fact.words[3] == "off"]
+    off = [fact for fact in log.facts.of("gpu_direct") if fact.words[3] == "off"]
     reasons = [
-        f"{_why_not_direct(fact)} for {_device(fact)} ({log.said.place(fact)})" for fact in off[:4]
+        f"{_why_not_direct(fact)} for {_device(fact)} ({log.facts.place(fact)})" for fact in off[:4]
     ]
     yield _finding(
         Severity.WARNING,
         f"{n_slow:,} of {counted(n, 'network channel')} of {share(log, ranks)} "
         "go through host memory: GPUDirect RDMA is off",
-        [*reasons, log.said.place(through_host[0])],
+        [*reasons, log.facts.place(through_host[0])],
         {"n_channels": n, "n_through_host": n_slow},
     )
 
 
-def _why_not_direct(fact: Fact) -> str:
+def _why_not_direct(fact: LogFact) -> str:
     """NCCL's InfiniBand wants one of two ways, and says it of an adapter where it has neither.
 
     SOURCE: NVIDIA/nccl, transport/net_ib (properties) and graph/topo.cc.
@@ -175,7 +175,7 @@ def _why_not_direct(fact: Fact) -> str:
     return fact.words[4] or of_adapter
 
 
-def _device(fact: Fact) -> str:
+def _device(fact: LogFact) -> str:
     if fact.words[1]:
         return fact.words[2] or f"network device {fact.words[1]}"
     return fact.words[0]

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from weft.launch.launchers import hydra, intel, mvapich, openmpi, srun
-from weft.launch.spec import Command, LaunchSpec
+from weft.launch.spec import LaunchCommand, LaunchSpec
 
-LAUNCHERS: dict[str, Callable[[LaunchSpec], Command]] = {
+LAUNCHERS: dict[str, Callable[[LaunchSpec], LaunchCommand]] = {
     "openmpi": openmpi.command,
     "hydra": hydra.command,
     "intel": intel.command,

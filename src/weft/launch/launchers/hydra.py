@@ -1,13 +1,13 @@
 """MPICH's mpiexec (Hydra)."""
 
 from weft.launch.launchers.interface import ofi_env
-from weft.launch.spec import Command, LaunchSpec
+from weft.launch.spec import LaunchCommand, LaunchSpec
 
 
-def command(spec: LaunchSpec) -> Command:
+def command(spec: LaunchSpec) -> LaunchCommand:
     """`mpiexec [-launcher fork -hosts H | [-launcher ssh -launcher-exec S] [-iface I] -f F] -ppn N
     -n N -bind-to core|none -genv A B`."""
-    return Command(
+    return LaunchCommand(
         argv=(
             str(spec.launcher),
             "-print-all-exitcodes",  # else nobody says which rank ended with an exit code

@@ -2,14 +2,14 @@
 
 from weft.launch.launchers.hydra import genv, hostfile_text
 from weft.launch.launchers.interface import ofi_env
-from weft.launch.spec import Command, LaunchSpec
+from weft.launch.spec import LaunchCommand, LaunchSpec
 
 
-def command(spec: LaunchSpec) -> Command:
+def command(spec: LaunchSpec) -> LaunchCommand:
     """`mpiexec [-bootstrap fork -hosts H | [-bootstrap ssh -bootstrap-exec S] [-iface I] -f F]
     -ppn N -n N -genv I_MPI_PIN 0|1 ...`."""
     here = spec.on_this_machine
-    return Command(
+    return LaunchCommand(
         argv=(
             str(spec.launcher),
             *_where(spec),

@@ -2,13 +2,13 @@
 
 from weft.launch.launchers.hydra import genv, hostfile_text, where
 from weft.launch.launchers.interface import ofi_env
-from weft.launch.spec import Command, LaunchSpec
+from weft.launch.spec import LaunchCommand, LaunchSpec
 
 
-def command(spec: LaunchSpec) -> Command:
+def command(spec: LaunchSpec) -> LaunchCommand:
     """Hydra's command with binding by MV2_ENABLE_AFFINITY and MV2_CPU_BINDING_POLICY."""
     per_host = spec.n_ranks if spec.on_this_machine else spec.tasks_per_node
-    return Command(
+    return LaunchCommand(
         argv=(
             str(spec.launcher),
             *where(spec),

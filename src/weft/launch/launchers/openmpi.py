@@ -1,15 +1,15 @@
 """Open MPI's mpirun/mpiexec (4.x and 5.x)."""
 
 from weft.launch.launchers.interface import OPEN_MPI
-from weft.launch.spec import Command, LaunchSpec
+from weft.launch.spec import LaunchCommand, LaunchSpec
 
 NOT_SLURM = ("--mca", "plm", "^slurm", "--mca", "ras", "^slurm")
 """Inside a Slurm job mpirun would start ranks by srun, and on nodes of the job alone."""
 
 
-def command(spec: LaunchSpec) -> Command:
+def command(spec: LaunchSpec) -> LaunchCommand:
     """`mpirun --host h:N | --hostfile F -n N --map-by slot --bind-to core|none -x NAME=VALUE`."""
-    return Command(
+    return LaunchCommand(
         argv=(
             str(spec.launcher),
             *(("--allow-run-as-root",) if spec.as_root else ()),

@@ -2,15 +2,15 @@
 
 from weft.launch.launchers.hydra import oversubscribed_env
 from weft.launch.launchers.interface import any_env
-from weft.launch.spec import Command, LaunchSpec
+from weft.launch.spec import LaunchCommand, LaunchSpec
 
 
-def command(spec: LaunchSpec) -> Command:
+def command(spec: LaunchSpec) -> LaunchCommand:
     """`srun [--mpi=pmix|pmi2] --nodes --ntasks --ntasks-per-node --nodelist --cpu-bind=cores|none`.
 
     Variables travel in srun's own environment: --export=NAME=VALUE splits values at commas.
     """
-    return Command(
+    return LaunchCommand(
         argv=(
             str(spec.launcher),
             *(() if spec.pmi is None else (f"--mpi={spec.pmi}",)),

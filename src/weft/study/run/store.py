@@ -15,7 +15,7 @@ from typing import Any
 
 import tomli_w
 
-from weft.bench.live.lost_hosts import Lost, lost_of_record
+from weft.bench.live.lost_hosts import LostHost, lost_hosts_of_record
 from weft.bench.model import Launch, Sample, State
 from weft.core.errors import InputError, MissingError
 from weft.core.files import write_whole
@@ -64,9 +64,9 @@ class StudyRun:
         return all(launch.key in over for launch in self.launches)
 
     @property
-    def lost(self) -> tuple[Lost, ...]:
+    def lost(self) -> tuple[LostHost, ...]:
         """The hosts that a check lost and left out."""
-        return lost_of_record(self.meta.get(LOST))
+        return lost_hosts_of_record(self.meta.get(LOST))
 
     @property
     def failed_for_lost(self) -> tuple[Failure, ...]:

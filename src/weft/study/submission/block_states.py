@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.bench.model import Launch
-from weft.cluster.slurm.queue import Phase, Queue, QueuedTask, ask_queue
+from weft.cluster.slurm.queue import Queue, QueuedTask, TaskPhase, ask_queue
 from weft.core.errors import InputError
 from weft.core.files import write_whole
 from weft.study.run.store import Failure, StudyRun, read_meta, read_run
@@ -138,7 +138,7 @@ def _status(
     state, why = ("done", None) if complete else _unfinished(tasks, history, queue)
     going = next((name for name, task in tasks.items() if task.phase.value == state), None)
     last, names = history.last, history.names
-    is_last = last is not None and state != Phase.QUEUED.value
+    is_last = last is not None and state != TaskPhase.QUEUED.value
     return BlockStatus(
         block=launches[0].block,
         state=state,
@@ -159,10 +159,10 @@ def _unfinished(
     tasks: Mapping[str, QueuedTask], history: _BlockHistory, queue: Queue
 ) -> tuple[str, str | None]:
     """State and reason of an unfinished block."""
-    for phase in (Phase.RUNNING, Phase.QUEUED):
+    for phase in (TaskPhase.RUNNING, TaskPhase.QUEUED):
         for task in tasks.values():
             if task.phase is phase:
-                return phase.value, task.reason if phase is Phase.QUEUED else None
+                return phase.value, task.reason if phase is TaskPhase.QUEUED else None
     if not history.names:
         return "missing", "in no job yet"
     name = history.names[-1]

@@ -5,29 +5,31 @@ from typing import Any
 import pytest
 
 from weft.bench.live.affinity import affinity_evidence
-from weft.bench.live.kernel_records import Device, Rank
+from weft.bench.live.kernel_records import DeviceCounter, KernelRank
 
 MB = 10**6
 
 
-def rank(number: int, **changes: Any) -> Rank:
+def rank(number: int, **changes: Any) -> KernelRank:
     fields: dict[str, Any] = {
         "rank": number, "host": f"n{number}", "local_rank": 0, "tasks_per_node": 1, "pid": 1,
         "cpus": "0-3", "n_cpus": 4, "n_sharing_cpus": 1, "n_machine_cpus": 8,
         "cpu_numa_nodes": "0",
     }  # fmt: skip
-    return Rank(**(fields | changes))
+    return KernelRank(**(fields | changes))
 
 
-def port(host: str, name: str = "mlx5_0", node: int | None = 0, n_bytes: int = 100 * MB) -> Device:
-    return Device(
+def port(
+    host: str, name: str = "mlx5_0", node: int | None = 0, n_bytes: int = 100 * MB
+) -> DeviceCounter:
+    return DeviceCounter(
         host=host, device=name, port=1, link_layer="InfiniBand", numa_node=node,
         counter="port_xmit_data", before=0, after=n_bytes // 4,
     )  # fmt: skip
 
 
-def interface(host: str, node: int | None, n_bytes: int = 100 * MB) -> Device:
-    return Device(
+def interface(host: str, node: int | None, n_bytes: int = 100 * MB) -> DeviceCounter:
+    return DeviceCounter(
         host=host, device="eth0", link_layer="Ethernet", numa_node=node,
         counter="tx_bytes", before=0, after=n_bytes,
     )  # fmt: skip
@@ -59,7 +61,7 @@ def test_ranks_are_not_crowded_where(changes: dict[str, Any]):
     assert affinity_evidence([rank(1, **changes)], [])["crowded_cpus"] == {}
 
 
-def far(ranks: list[Rank], devices: list[Device]) -> dict[str, Any]:
+def far(ranks: list[KernelRank], devices: list[DeviceCounter]) -> dict[str, Any]:
     told: dict[str, Any] = affinity_evidence(ranks, devices)["far_ranks"]
     return told
 
@@ -89,7 +91,7 @@ def test_without_a_rail_the_device_is_the_one_that_carried_the_bytes():
         ("the device is another host's", [port("n2", node=1)]),
     ],
 )
-def test_a_rank_is_not_called_far_where(why: str, devices: list[Device]):
+def test_a_rank_is_not_called_far_where(why: str, devices: list[DeviceCounter]):
     assert far([rank(1)], devices) == {}, why
 
 

@@ -15,7 +15,7 @@ from tests.needs import need_mpi
 
 from weft.bench.live.backend import LiveBackend, launch_spec
 from weft.bench.live.failure import HangError
-from weft.bench.live.launch_site import Here, is_this_machine
+from weft.bench.live.launch_site import LocalSite, is_this_machine
 from weft.bench.model import Launch, Sample, State, Trial
 from weft.core.errors import BenchmarkError, ExitCode, InputError, MissingError
 from weft.core.host import Host, this_host
@@ -325,8 +325,8 @@ def test_ranks_are_bound_only_where_each_can_have_a_core(
     mpich: Mpi, host: Host, nodes, tasks, may_bind, expected
 ):
     given = Trial("t1", "latency", (8,), nodes, tasks)
-    seat = Here(host)
-    spec = launch_spec(mpich, given, seat, program=("k",), hostfile=Path("h"), may_bind=may_bind)
+    site = LocalSite(host)
+    spec = launch_spec(mpich, given, site, program=("k",), hostfile=Path("h"), may_bind=may_bind)
     assert (spec.bound, spec.oversubscribed) == expected
 
 

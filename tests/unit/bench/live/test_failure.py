@@ -11,13 +11,13 @@ from weft.bench.live.kernel_records import (
     Header,
     KernelFailure,
     KernelOutput,
+    KernelRank,
+    KernelRow,
     PairRow,
-    Rank,
-    Row,
 )
 from weft.bench.model import Launch, Trial
 from weft.bench.phase import PHASES
-from weft.cluster.host_probe import Look
+from weft.cluster.host_probe import HostProbe
 from weft.core.errors import BenchmarkError, ExitCode
 from weft.core.process import CommandEnd, Ending
 from weft.core.process_tree import ProcessState
@@ -72,7 +72,7 @@ TABLE = [
     ("", Blame()),
 ]
 RANKS = [
-    Rank(rank=number, host=host, local_rank=0, tasks_per_node=1, pid=100 + number)
+    KernelRank(rank=number, host=host, local_rank=0, tasks_per_node=1, pid=100 + number)
     for number, host in enumerate(("node1", "node2"))
 ]
 HEADER = Header(
@@ -85,7 +85,7 @@ HEADER = Header(
     clock="CLOCK_MONOTONIC",
     clock_resolution_ns=1,
 )
-ROW = Row(benchmark="latency", size_bytes=8, iterations=1, warmup=0, times_ns=(5,))
+ROW = KernelRow(benchmark="latency", size_bytes=8, iterations=1, warmup=0, times_ns=(5,))
 END = End(elapsed_ns=1)
 LAUNCH = Launch(Trial("t001", "latency", (8,), ("node1", "node2"), 1, timeout_s=9), 0, 0)
 
@@ -238,7 +238,9 @@ def test_a_hang_in_a_round_of_pairs_is_not_laid_to_who_rests(
     options = {} if rounds is None else {"rounds": rounds}
     trial = Trial("t", "pairs", (8, 64), ("node1",), n_ranks, options=options)
     ranks = [
-        Rank(rank=number, host="node1", local_rank=number, tasks_per_node=n_ranks, pid=100 + number)
+        KernelRank(
+            rank=number, host="node1", local_rank=number, tasks_per_node=n_ranks, pid=100 + number
+        )
         for number in range(n_ranks)
     ]
     seen = tuple(ProcessState(100 + n, "weft-kernel", state) for n, state in enumerate(states))
@@ -333,11 +335,11 @@ def test_a_hang_on_other_hosts_names_the_rank_that_does_not_go_on(
 ):
     """Process ids are of different hosts: the same one may be there on each, and here."""
     ranks = [rank.model_copy(update={"pid": 70}) for rank in RANKS]
-    looks = {f"node{n + 1}": Look(states={70: state}) for n, state in enumerate(states)}
+    probes = {f"node{n + 1}": HostProbe(states={70: state}) for n, state in enumerate(states)}
     here = (ProcessState(70, "ssh", "R"),)
     ended = CommandEnd(Ending.TIMED_OUT, -15, 9.0, processes=here)
     output = KernelOutput(header=HEADER, ranks=ranks)
-    error = failure_of(LAUNCH, ended, output, files.out, files.err, looks=looks)
+    error = failure_of(LAUNCH, ended, output, files.out, files.err, probes=probes)
     assert isinstance(error, HangError)
     assert error.where == where
     assert ("stopped" in (error.hint or "")) is ("T" in states)

@@ -9,14 +9,14 @@ import pytest
 
 from weft.bench.live.backend import LiveBackend
 from weft.bench.live.failure import HangError
-from weft.bench.live.host_watch import Watch, accused, not_started, pids_of, rank_states
-from weft.bench.live.kernel_records import KernelOutput, Rank
-from weft.bench.live.launch_site import Here, OnHead
+from weft.bench.live.host_watch import HostWatch, not_started, pids_of, rank_states, with_probes
+from weft.bench.live.kernel_records import KernelOutput, KernelRank
+from weft.bench.live.launch_site import HeadSite, LocalSite
 from weft.bench.model import Launch, Trial
 from weft.cluster.head import Head
-from weft.cluster.host_probe import Look
+from weft.cluster.host_probe import HostProbe
 from weft.cluster.remote import Ssh
-from weft.cluster.ssh_failure import Unreached
+from weft.cluster.ssh_failure import SshFailure
 from weft.core.errors import BenchmarkError
 from weft.core.host import this_host
 from weft.core.process import Command
@@ -24,21 +24,21 @@ from weft.core.process_tree import ProcessState
 from weft.launch.mpi import Mpi
 from weft.launch.recipe import Recipe
 
-REFUSED = Unreached("nothing listens on its ssh port", "start sshd there")
-GONE = Look(unreached=REFUSED)
-SHUT = Look(unreached=Unreached("it does not let this user in with a key", alive=True))
+REFUSED = SshFailure("nothing listens on its ssh port", "start sshd there")
+GONE = HostProbe(unreached=REFUSED)
+SHUT = HostProbe(unreached=SshFailure("it does not let this user in with a key", alive=True))
 TRIAL = Trial("t000-latency", "latency", (8,), ("node1", "node2"), 1)
 LAUNCH = Launch(TRIAL, 0, 0)
 
 
-def seat() -> OnHead:
+def site() -> HeadSite:
     head = Head(Ssh(), "node1", "/root")
     hosts = ("node1", "node2", "node3")
-    return OnHead(head, this_host(), Path("/f"), "ssh", "eth0", as_root=False, others=hosts)
+    return HeadSite(head, this_host(), Path("/f"), "ssh", "eth0", as_root=False, others=hosts)
 
 
-def rank(number: int, host: str, pid: int) -> Rank:
-    return Rank(rank=number, host=host, local_rank=0, tasks_per_node=1, pid=pid)
+def rank(number: int, host: str, pid: int) -> KernelRank:
+    return KernelRank(rank=number, host=host, local_rank=0, tasks_per_node=1, pid=pid)
 
 
 @dataclass
@@ -50,12 +50,12 @@ class Hosts:
     gone: set[str] = field(default_factory=set)
     asked: list[tuple[str, ...]] = field(default_factory=list)
 
-    def look_at(
+    def probe_hosts(
         self, ssh: Ssh, hosts: Mapping[str, Sequence[int]], interface: str | None = None
-    ) -> dict[str, Look]:
+    ) -> dict[str, HostProbe]:
         self.asked.append(tuple(hosts))
         self.now += self.takes_s
-        return {host: GONE if host in self.gone else Look() for host in hosts}
+        return {host: GONE if host in self.gone else HostProbe() for host in hosts}
 
     def clock(self) -> float:
         return self.now
@@ -64,104 +64,108 @@ class Hosts:
 @pytest.fixture
 def hosts(monkeypatch: pytest.MonkeyPatch) -> Hosts:
     made = Hosts()
-    monkeypatch.setattr("weft.bench.live.host_watch.look_at", made.look_at)
+    monkeypatch.setattr("weft.bench.live.host_watch.probe_hosts", made.probe_hosts)
     return made
 
 
 def test_nobody_is_asked_before_anything_fails(hosts: Hosts) -> None:
-    watch = Watch(reached=True, clock=hosts.clock)
-    assert watch.still_lost(seat(), ("node1", "node2")) == {}
+    watch = HostWatch(reached=True, clock=hosts.clock)
+    assert watch.still_lost(site(), ("node1", "node2")) == {}
     assert hosts.asked == []
 
 
 def test_who_is_gone_is_asked_again_but_not_for_most_of_the_time(hosts: Hosts) -> None:
-    watch = Watch(reached=True, clock=hosts.clock)
+    watch = HostWatch(reached=True, clock=hosts.clock)
     hosts.gone = {"node2"}
-    watch.look(seat(), {"node1": (), "node2": ()})
+    watch.probe(site(), {"node1": (), "node2": ()})
     for _ in range(100):
-        assert set(watch.still_lost(seat(), ("node1", "node2"))) == {"node2"}
+        assert set(watch.still_lost(site(), ("node1", "node2"))) == {"node2"}
     assert len(hosts.asked) == 1
     hosts.now += 9 * hosts.takes_s + 1
-    assert set(watch.still_lost(seat(), ("node2",))) == {"node2"}
+    assert set(watch.still_lost(site(), ("node2",))) == {"node2"}
     assert hosts.asked[1:] == [("node2",)]
     hosts.gone = set()
     hosts.now += 11 * hosts.takes_s
-    assert watch.still_lost(seat(), ("node2",)) == {}
-    assert watch.still_lost(seat(), ("node2",)) == {}
+    assert watch.still_lost(site(), ("node2",)) == {}
+    assert watch.still_lost(site(), ("node2",)) == {}
     assert len(hosts.asked) == 3
 
 
 def test_where_nobody_answers_our_ssh_may_not_be_the_way(hosts: Hosts) -> None:
     """As in a scheduler's job whose nodes let nobody in: no host is blamed for that."""
-    watch = Watch(reached=False, clock=hosts.clock)
+    watch = HostWatch(reached=False, clock=hosts.clock)
     hosts.gone = {"n1", "n2"}
-    assert watch.look(Here(), {"n1": (), "n2": ()}) == {}
+    assert watch.probe(LocalSite(), {"n1": (), "n2": ()}) == {}
     assert watch.lost == {}
     hosts.gone = {"n2"}
-    watch.look(Here(), {"n1": (), "n2": ()})
+    watch.probe(LocalSite(), {"n1": (), "n2": ()})
     assert set(watch.lost) == {"n2"}
 
 
 def test_a_host_that_answered_before_is_gone_even_if_nobody_else_answers(hosts: Hosts) -> None:
-    watch = Watch(reached=False, clock=hosts.clock)
+    watch = HostWatch(reached=False, clock=hosts.clock)
     before = set(threading.enumerate())
-    watch.acquaint(Here(), (this_host().name, "n2"))
+    watch.learn_hosts(LocalSite(), (this_host().name, "n2"))
     for thread in set(threading.enumerate()) - before:
         thread.join(10)
     assert hosts.asked == [("n2",)]
     hosts.gone = {"n2"}
-    assert watch.look(Here(), {"n2": ()})["n2"].gone
+    assert watch.probe(LocalSite(), {"n2": ()})["n2"].is_lost
     assert set(watch.lost) == {"n2"}
 
 
 def test_one_that_nobody_beside_answers_for_is_not_asked_before_every_launch(hosts: Hosts) -> None:
-    watch = Watch(reached=False, clock=hosts.clock)
+    watch = HostWatch(reached=False, clock=hosts.clock)
     hosts.gone = {"n2"}
-    watch.look(Here(), {"n1": (), "n2": ()})
+    watch.probe(LocalSite(), {"n1": (), "n2": ()})
     hosts.now += 11 * hosts.takes_s
     for _ in range(4):
-        assert set(watch.still_lost(Here(), ("n2",))) == {"n2"}
+        assert set(watch.still_lost(LocalSite(), ("n2",))) == {"n2"}
     assert len(hosts.asked) == 2
 
 
 def test_hosts_of_a_cluster_are_known_to_be_reached(hosts: Hosts) -> None:
-    watch = Watch(reached=True, clock=hosts.clock)
+    watch = HostWatch(reached=True, clock=hosts.clock)
     before = set(threading.enumerate())
-    watch.acquaint(seat(), ("node1", "node2"))
+    watch.learn_hosts(site(), ("node1", "node2"))
     assert set(threading.enumerate()) <= before
     assert hosts.asked == []
     hosts.gone = {"node1", "node2"}
-    watch.look(seat(), {"node1": (), "node2": ()})
+    watch.probe(site(), {"node1": (), "node2": ()})
     assert set(watch.lost) == {"node1", "node2"}
 
 
 def test_this_machine_is_not_asked(hosts: Hosts) -> None:
-    Watch(reached=True, clock=hosts.clock).look(Here(), {this_host().name: (), "n2": ()})
+    HostWatch(reached=True, clock=hosts.clock).probe(LocalSite(), {this_host().name: (), "n2": ()})
     assert hosts.asked == [("n2",)]
 
 
 def test_another_host_takes_the_place_of_the_first_one() -> None:
-    moved = seat().without({"node1"})
-    assert (moved.head.host, moved.host.name, moved.needs) == ("node2", "node2", ("node2",))
+    moved = site().without({"node1"})
+    assert (moved.head.host, moved.host.name, moved.required_hosts) == (
+        "node2",
+        "node2",
+        ("node2",),
+    )
     assert moved.without({"node2"}).head.host == "node1"
-    assert seat().without({"node2"}) == seat()
-    assert seat().without({"node1", "node2", "node3"}).needs == ("node1",)
+    assert site().without({"node2"}) == site()
+    assert site().without({"node1", "node2", "node3"}).required_hosts == ("node1",)
 
 
 def test_ranks_are_known_by_their_hosts_and_states() -> None:
     output = KernelOutput(ranks=[rank(0, "node1.site", 70), rank(1, "other-name", 70)])
     assert pids_of(TRIAL, output, ("node0",)) == {"node1": [70], "node2": [70], "node0": []}
-    looks = {"node1": Look(states={70: "R"}), "node2": Look(states={70: "T"})}
+    probes = {"node1": HostProbe(states={70: "R"}), "node2": HostProbe(states={70: "T"})}
     mine = (ProcessState(70, "ssh", "S"),)
-    assert rank_states(TRIAL, output, mine, looks) == {0: "R", 1: "T"}
-    ended = Look(states={70: "gone"})
+    assert rank_states(TRIAL, output, mine, probes) == {0: "R", 1: "T"}
+    ended = HostProbe(states={70: "gone"})
     assert rank_states(TRIAL, output, (), {"node1": ended, "node2": GONE}) == {0: "gone"}
-    assert rank_states(TRIAL, output, (), {"node1": Look(), "node2": GONE}) == {}
+    assert rank_states(TRIAL, output, (), {"node1": HostProbe(), "node2": GONE}) == {}
 
 
 def test_a_host_that_is_gone_is_to_blame_whatever_was_said() -> None:
     failure = HangError("latency (t) hung\n  | noise", where="host node1, rank 0", expected="end")
-    told = accused(failure, {"node1": Look(), "node2": GONE})
+    told = with_probes(failure, {"node1": HostProbe(), "node2": GONE})
     assert isinstance(told, HangError)
     assert told.lost == ("node2",)
     assert told.describe().splitlines() == [
@@ -174,24 +178,26 @@ def test_a_host_that_is_gone_is_to_blame_whatever_was_said() -> None:
 
 def test_where_nobody_knows_a_remedy_the_failures_own_hint_stays() -> None:
     failure = BenchmarkError("crashed", where="node1", hint="see raw/*.err")
-    strange = Look(unreached=Unreached("ssh ended with code 255"))
-    assert accused(failure, {"node2": strange}).hint == "see raw/*.err"
-    looks = {"node1": Look(full=("/tmp",)), "node2": strange}
-    assert accused(failure, looks).hint == "make it right on node1"
+    strange = HostProbe(unreached=SshFailure("ssh ended with code 255"))
+    assert with_probes(failure, {"node2": strange}).hint == "see raw/*.err"
+    probes = {"node1": HostProbe(full=("/tmp",)), "node2": strange}
+    assert with_probes(failure, probes).hint == "make it right on node1"
 
 
 def test_a_full_folder_is_told_and_who_was_named_stays_named() -> None:
-    looks = {"node1": Look(), "node2": Look(full=("/tmp", "/dev/shm"))}
-    named = accused(BenchmarkError("crashed", where="host node1, rank 0"), looks)
+    probes = {"node1": HostProbe(), "node2": HostProbe(full=("/tmp", "/dev/shm"))}
+    named = with_probes(BenchmarkError("crashed", where="host node1, rank 0"), probes)
     assert (named.where, named.lost) == ("host node1, rank 0", ())
     assert named.what == "crashed; on node2 /tmp, /dev/shm are full"
-    assert accused(BenchmarkError("crashed", where="node1, node2"), looks).where == "host node2"
+    assert (
+        with_probes(BenchmarkError("crashed", where="node1, node2"), probes).where == "host node2"
+    )
 
 
-@pytest.mark.parametrize("looks", [{}, {"node1": Look()}, {"node2": SHUT}])
-def test_hosts_that_are_well_change_nothing(looks: dict[str, Look]) -> None:
+@pytest.mark.parametrize("probes", [{}, {"node1": HostProbe()}, {"node2": SHUT}])
+def test_hosts_that_are_well_change_nothing(probes: dict[str, HostProbe]) -> None:
     failure = BenchmarkError("crashed", where="node1")
-    assert accused(failure, looks) is failure
+    assert with_probes(failure, probes) is failure
 
 
 def test_what_was_not_started_says_for_whom() -> None:
@@ -200,13 +206,13 @@ def test_what_was_not_started_says_for_whom() -> None:
     assert error.describe().startswith("host node2: latency (t000-latency.r00) was not started; ")
 
 
-class Silent(OnHead):
+class Silent(HeadSite):
     """Its launcher writes nothing and does not end."""
 
     def command(self, recipe: Recipe, out: Path, err: Path) -> Command:
         return Command(("sleep", "60"), {}, out.parent, out, err, ends_tree=True)
 
-    def put(self, files: Mapping[Path, str]) -> None:
+    def write_files(self, files: Mapping[Path, str]) -> None:
         """Nowhere."""
 
 
@@ -215,23 +221,23 @@ def test_a_launch_that_is_silent_for_a_host_that_is_gone_is_ended(
 ) -> None:
     """Looked at twice: a busy host may miss one look."""
     monkeypatch.setattr("weft.bench.live.backend.SILENT_S", 0.2)
-    looks = iter([{"node2"}, set(), {"node2"}, {"node2"}])
+    probes = iter([{"node2"}, set(), {"node2"}, {"node2"}])
 
-    def look_at(*asked: object) -> dict[str, Look]:
-        hosts.gone = next(looks)
-        return Hosts.look_at(hosts, *asked)  # type: ignore[arg-type]
+    def probe_hosts(*asked: object) -> dict[str, HostProbe]:
+        hosts.gone = next(probes)
+        return Hosts.probe_hosts(hosts, *asked)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("weft.bench.live.host_watch.look_at", look_at)
+    monkeypatch.setattr("weft.bench.live.host_watch.probe_hosts", probe_hosts)
     mpi = Mpi("mpich", Path("mpicc"), Path("mpiexec"), "hydra", "MPICH 4.0.2", "")
-    of = seat()
+    of = site()
     silent = Silent(of.head, of.host, of.files, "ssh", "eth0", as_root=False, others=of.others)
-    backend = LiveBackend(mpi, ("node1", "node2"), kernel=Path("kernel"), seat=silent)
-    monkeypatch.setattr(LiveBackend, "_meet", lambda *_: None)
+    backend = LiveBackend(mpi, ("node1", "node2"), kernel=Path("kernel"), site=silent)
+    monkeypatch.setattr(LiveBackend, "_first_launch", lambda *_: None)
     backend.prepare([TRIAL], tmp_path)
     with pytest.raises(BenchmarkError) as caught:
         list(backend.measure(LAUNCH))
     assert caught.value.lost == ("node2",)
     assert "was ended when nothing came any more" in caught.value.what
     assert "node2 does not answer: nothing listens on its ssh port" in caught.value.what
-    assert backend.lost == {"node2": REFUSED}
+    assert backend.lost_hosts == {"node2": REFUSED}
     assert len(hosts.asked) == 4

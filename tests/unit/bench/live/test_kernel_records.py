@@ -140,7 +140,7 @@ def test_another_schema_is_an_error_that_names_both():
 
 
 def test_what_was_last_heard_of_follows_the_records():
-    heard = [parse_lines(WHOLE[:n], "out").last_heard for n in range(4)]
+    heard = [parse_lines(WHOLE[:n], "out").last_record for n in range(4)]
     assert heard == [
         "nothing",
         "the kernel had started",

@@ -4,7 +4,15 @@ from typing import Any
 
 import pytest
 
-from weft.bench.live.kernel_records import Header, KernelOutput, PairRow, Rank, RankTimes, Row, Skew
+from weft.bench.live.kernel_records import (
+    Header,
+    KernelOutput,
+    KernelRank,
+    KernelRow,
+    PairRow,
+    RankTimes,
+    Skew,
+)
 from weft.bench.live.kernel_samples import endpoint_names, to_samples
 from weft.bench.model import Launch, Pair, Sample, State, Trial
 
@@ -21,23 +29,23 @@ HEADER = Header(
 )
 
 
-def rank(number: int, host: str, **changes: Any) -> Rank:
+def rank(number: int, host: str, **changes: Any) -> KernelRank:
     fields = {"local_rank": 0, "tasks_per_node": 1, "pid": 100 + number}
-    return Rank(rank=number, host=host, **(fields | changes))
+    return KernelRank(rank=number, host=host, **(fields | changes))
 
 
-def row(benchmark: str, size: int, times_ns: tuple[int, ...], **changes: Any) -> Row:
+def row(benchmark: str, size: int, times_ns: tuple[int, ...], **changes: Any) -> KernelRow:
     fields = {"iterations": len(times_ns), "warmup": 0}
-    return Row(benchmark=benchmark, size_bytes=size, times_ns=times_ns, **(fields | changes))
+    return KernelRow(benchmark=benchmark, size_bytes=size, times_ns=times_ns, **(fields | changes))
 
 
-def samples(*rows: Row, ranks: tuple[Rank, ...] = (), pairs: tuple[PairRow, ...] = ()):
+def samples(*rows: KernelRow, ranks: tuple[KernelRank, ...] = (), pairs: tuple[PairRow, ...] = ()):
     ranks = ranks or (rank(0, "n1"), rank(1, "n2"))
     output = KernelOutput(header=HEADER, ranks=list(ranks), rows=list(rows), pair_rows=list(pairs))
     return list(to_samples(output, LAUNCH, State.OK, {"mpi_library": "MPICH"}))
 
 
-def only(*rows: Row, **changes: Any) -> Sample:
+def only(*rows: KernelRow, **changes: Any) -> Sample:
     (sample,) = samples(*rows, **changes)
     return sample
 

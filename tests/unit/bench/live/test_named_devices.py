@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from weft.bench.evidence import evidence_of, not_on_fabric_note, state_of
-from weft.bench.live.kernel_records import Device, KernelOutput, Rank, Row
+from weft.bench.live.kernel_records import DeviceCounter, KernelOutput, KernelRank, KernelRow
 from weft.bench.live.named_devices import named_bytes, sent_bytes
 from weft.bench.model import State
 
@@ -17,18 +17,18 @@ def output(
 ) -> KernelOutput:
     """Ranks on the hosts of `counted`, whose devices moved so many bytes, and what they ran."""
     ranks = [
-        Rank(rank=n, host=host, local_rank=0, tasks_per_node=tasks, pid=1, rail=rail)
+        KernelRank(rank=n, host=host, local_rank=0, tasks_per_node=tasks, pid=1, rail=rail)
         for n, host in enumerate(counted)
     ]
     devices = [
-        Device(
+        DeviceCounter(
             host=host, device=name, counter="tx_bytes", before=7, after=7 + n,
             link_layer="Loopback" if name == "lo" else "Ethernet",
         )
         for host, own in counted.items() for name, n in own.items()
     ]  # fmt: skip
     fields = {"benchmark": "allreduce", "size_bytes": 8, "iterations": 1, "warmup": 0} | row
-    return KernelOutput(ranks=ranks, devices=devices, rows=[Row(**fields, times_ns=(1,))])
+    return KernelOutput(ranks=ranks, devices=devices, rows=[KernelRow(**fields, times_ns=(1,))])
 
 
 def both(**moved: int) -> dict[str, dict[str, int]]:
@@ -77,7 +77,7 @@ def test_without_a_name_nothing_is_said() -> None:
 )
 def test_what_two_ranks_sent_at_least(benchmark: str, window: int | None, n_bytes: int) -> None:
     fields = {"benchmark": benchmark, "size_bytes": 1000, "iterations": 100, "warmup": 10}
-    assert sent_bytes(Row(**fields, window=window, times_ns=(1,))) == n_bytes
+    assert sent_bytes(KernelRow(**fields, window=window, times_ns=(1,))) == n_bytes
 
 
 @pytest.mark.parametrize(("carried", "state"), [(4 * MB, State.OK), (MB, State.NOT_ON_FABRIC)])

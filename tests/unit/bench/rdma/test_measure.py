@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from tests.unit.bench.rdma.test_plan import ways
+from tests.unit.bench.rdma.test_plan import paths
 
 from weft.bench.rdma.children import RemoteChild, RemoteChildren
 from weft.bench.rdma.measure import measure
-from weft.bench.rdma.plan import Asked
+from weft.bench.rdma.plan import PerftestOptions
 from weft.cluster.remote import Ssh
 from weft.core.process import Limits
 
@@ -33,13 +33,13 @@ def test_a_host_that_is_gone_is_the_cause_in_its_direction(
 
     if ended:
         monkeypatch.setattr(RemoteChildren, "start", start_and_wait)
-    asked, told = Asked("host", 8 << 20, 10, 18515), list[str]()
-    readings = measure(Ssh(), ways(asked), asked, tmp_path, told.append)
-    assert [one.way.target.host for one in readings] == ["b", "b", "a", "a"]
-    assert len(told) == 2
+    options, states = PerftestOptions("host", 8 << 20, 10, 18515), list[str]()
+    readings = measure(Ssh(), paths(options), options, tmp_path, states.append)
+    assert [one.path.target.host for one in readings] == ["b", "b", "a", "a"]
+    assert len(states) == 2
     for one in readings:
         assert one.gbps is None
         assert one.cause is not None
-        assert one.cause.what.startswith(f"{one.way.target.host}: cannot be asked which TCP ports")
+        assert one.cause.what.startswith(f"{one.path.target.host}: cannot be asked which TCP ports")
         assert "No route to host" in one.cause.what
-        assert one.cause.remedy == f"try by hand: ssh {one.way.target.host} true"
+        assert one.cause.remedy == f"try by hand: ssh {one.path.target.host} true"

@@ -5,8 +5,8 @@ import pytest
 from weft.bench.rdma.devices import HostDevices, Rail
 from weft.bench.rdma.measure import Reading
 from weft.bench.rdma.pairing import RailPair
-from weft.bench.rdma.plan import Memory, Way
-from weft.bench.rdma.verdict import State, least_share, state_of, sums_gbps
+from weft.bench.rdma.plan import Memory, RailPath
+from weft.bench.rdma.verdict import RailState, least_share, state_of, sums_gbps
 from weft.catalog.load import field_thresholds, platform
 
 MEMORIES: tuple[tuple[Memory, int], ...] = (("host", 1 << 20), ("gpu", 8 << 20))
@@ -30,23 +30,23 @@ def test_shares_are_the_lowest_that_are_demanded(memory: Memory, size_bytes: int
 def reading(gbps: float | None, rate: float | None = 200.0, state: str = "ACTIVE") -> Reading:
     rail = Rail("mlx5_0", 1, "InfiniBand", state, rate, 0, ())
     a, b = (HostDevices(name, "", {}, (rail,), ()) for name in "ab")
-    return Reading(Way(RailPair(rail, rail), 0, a, b, rail, rail, 18515), gbps)
+    return Reading(RailPath(RailPair(rail, rail), 0, a, b, rail, rail, 18515), gbps)
 
 
 @pytest.mark.parametrize(
     ("one", "memory", "state"),
     [
-        (reading(190.0), "host", State.GOOD),
-        (reading(189.9), "host", State.LOW),
-        (reading(189.9), "gpu", State.GOOD),
-        (reading(179.9), "gpu", State.LOW),
-        (reading(200.1), "host", State.IMPOSSIBLE),
-        (reading(None), "host", State.FAILED),
-        (reading(190.0, rate=None), "host", State.NO_RATE),
-        (reading(None, state="DOWN"), "host", State.DOWN),
+        (reading(190.0), "host", RailState.GOOD),
+        (reading(189.9), "host", RailState.LOW),
+        (reading(189.9), "gpu", RailState.GOOD),
+        (reading(179.9), "gpu", RailState.LOW),
+        (reading(200.1), "host", RailState.IMPOSSIBLE),
+        (reading(None), "host", RailState.FAILED),
+        (reading(190.0, rate=None), "host", RailState.NO_RATE),
+        (reading(None, state="DOWN"), "host", RailState.DOWN),
     ],
 )
-def test_states(one: Reading, memory: Memory, state: State) -> None:
+def test_states(one: Reading, memory: Memory, state: RailState) -> None:
     assert state_of(one, memory) is state
 
 

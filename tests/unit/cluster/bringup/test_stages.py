@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from tests.unit.cluster.bringup.facts_of import facts_of
 
 from weft.cluster.bringup.facts import Facts
-from weft.cluster.bringup.model import Cluster, Outcome, State, unanswered
-from weft.cluster.bringup.stages.account import Account
+from weft.cluster.bringup.model import Cluster, Outcome, StageState, unanswered
+from weft.cluster.bringup.stages.account import AccountStage
 from weft.cluster.bringup.stages.logins import ALL_PAIRS_UP_TO, blamed, partners_of
 from weft.cluster.bringup.stages.names import ARPHRD_INFINIBAND, Interfaces, fastest
 from weft.cluster.bringup.stages.packages import commands, wrapper_of
 from weft.cluster.hostfiles import hostfiles
-from weft.cluster.remote import Said, Ssh
+from weft.cluster.remote import Ssh, SshResult
 
 
 def cluster_of(facts: Mapping[str, Facts]) -> Cluster:
@@ -26,7 +26,7 @@ def test_an_older_c_library_than_the_first_host_has_is_doubtful() -> None:
     newer = facts_of(os="Ubuntu 24.04", libc="glibc 2.39")
     musl = facts_of(os="Alpine", libc="musl libc (x86_64)")
     facts = {"a": facts_of(), "b": newer, "c": facts_of(libc="glibc 2.28"), "d": musl}
-    went = Account()(cluster_of(facts), ("a", "b", "c", "d"))
+    went = AccountStage()(cluster_of(facts), ("a", "b", "c", "d"))
     assert [went[host].state.value for host in "abcd"] == ["right", "right", "doubtful", "doubtful"]
     assert went["b"].note == "Ubuntu 24.04, glibc 2.39"
     assert "glibc 2.28" in went["c"].note
@@ -36,8 +36,8 @@ def test_an_older_c_library_than_the_first_host_has_is_doubtful() -> None:
 
 def test_another_user_home_or_machine_is_named() -> None:
     facts = {"a": facts_of(), "b": facts_of(), "c": facts_of(user="bob", home="/home/bob")}
-    went = Account()(cluster_of(facts), ("a", "b", "c"))
-    assert went["c"].state is State.FAILED
+    went = AccountStage()(cluster_of(facts), ("a", "b", "c"))
+    assert went["c"].state is StageState.FAILED
     assert went["c"].note == (
         "its user is bob, elsewhere it is ann; its home is /home/bob, elsewhere it is /home/ann"
     )
@@ -69,11 +69,11 @@ def test_a_fast_interface_that_few_hosts_have_is_not_chosen() -> None:
     assert fastest([fast, fast, plain]) == "ib0"
     facts = {"a": fast, "b": fast, "c": plain}
     went = Interfaces()(cluster_of(facts), ("a", "b", "c"))
-    assert went["c"].state is State.FAILED
+    assert went["c"].state is StageState.FAILED
     assert "no interface ib0" in went["c"].note
     assert "eth0" in went["c"].remedy
     went = Interfaces("eth0")(cluster_of(facts), ("a", "b", "c"))
-    assert {one.state for one in went.values()} == {State.RIGHT}
+    assert {one.state for one in went.values()} == {StageState.RIGHT}
 
 
 def test_hosts_that_tell_no_interface_or_another_are_told_what_mends_it() -> None:
@@ -83,15 +83,15 @@ def test_hosts_that_tell_no_interface_or_another_are_told_what_mends_it() -> Non
     assert "iproute2" in went["a"].remedy
     assert went["b"].note == "ssh came by none of its addresses"
     assert went["b"].remedy == "it has eth0, lo: name one with --interface"
-    assert Interfaces("eth0")(cluster_of(facts), ("b",))["b"].state is State.RIGHT
+    assert Interfaces("eth0")(cluster_of(facts), ("b",))["b"].state is StageState.RIGHT
 
 
 @pytest.mark.parametrize("said", [("why", ""), ("", "what to do")])
 def test_no_failure_is_without_cause_and_remedy(said: tuple[str, str]) -> None:
     with pytest.raises(AssertionError):
-        Outcome(State.FAILED, *said)
-    assert unanswered(Said(None, "", "late")).note == "late"
-    assert unanswered(Said(1, "", "")).remedy
+        Outcome(StageState.FAILED, *said)
+    assert unanswered(SshResult(None, "", "late")).note == "late"
+    assert unanswered(SshResult(1, "", "")).remedy
 
 
 def test_a_few_hosts_log_in_to_all_others() -> None:

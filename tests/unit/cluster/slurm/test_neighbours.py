@@ -6,7 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from weft.cluster.slurm.neighbours import asking, beside, parse_jobs, parse_leaves, parse_nodes
+from weft.cluster.slurm.neighbours import (
+    neighbour_questions,
+    neighbours_of,
+    parse_jobs,
+    parse_leaves,
+    parse_nodes,
+)
 from weft.cluster.slurm.scheduler import question
 from weft.core.errors import InputError
 
@@ -55,7 +61,7 @@ def slurm(tmp_path, monkeypatch):
 
 
 def answer(*nodes: str, timeout_s: float = 10.0):
-    with asking(nodes or ("n1", "n2")) as asked:
+    with neighbour_questions(nodes or ("n1", "n2")) as asked:
         return asked.answer(timeout_s)
 
 
@@ -156,7 +162,7 @@ def test_commands_that_hang_share_one_limit(slurm):
     folder = slurm("10|10|ada|n2\n")
     program(folder, "scontrol", "exec sleep 60")
     program(folder, "sinfo", "sleep 1", says(NODES))
-    with asking(("n1", "n2")) as asked:
+    with neighbour_questions(("n1", "n2")) as asked:
         started = time.monotonic()
         found = asked.answer(2.0)
         seconds = time.monotonic() - started
@@ -203,7 +209,7 @@ def test_a_node_in_several_partitions_is_one():
 
 def test_a_job_elsewhere_is_no_neighbour():
     (job,) = parse_jobs("1|1|ada|n8\n")
-    assert beside(("n1",), [job], parse_leaves(TOPOLOGY)) == ()
+    assert neighbours_of(("n1",), [job], parse_leaves(TOPOLOGY)) == ()
 
 
 def test_a_question_that_was_closed_leaves_nothing_open():

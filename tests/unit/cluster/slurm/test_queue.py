@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.cluster.slurm.queue import Phase, QueuedTask, ask_queue, parse_queue
+from weft.cluster.slurm.queue import QueuedTask, TaskPhase, ask_queue, parse_queue
 from weft.core.errors import InputError
 
 # As squeue of Slurm 22.05 prints it with --array --format='%F|%K|%T|%r'.
@@ -18,10 +18,10 @@ SAID = """\
 
 def test_each_task_has_a_phase() -> None:
     assert parse_queue(SAID) == {
-        "3_1": QueuedTask(Phase.QUEUED, "PENDING", "JobArrayTaskLimit"),
-        "3_0": QueuedTask(Phase.RUNNING, "RUNNING", "None"),
-        "4_7": QueuedTask(Phase.ENDED, "CANCELLED", "None"),
-        "4_8": QueuedTask(Phase.RUNNING, "COMPLETING", "NodeDown|x"),
+        "3_1": QueuedTask(TaskPhase.QUEUED, "PENDING", "JobArrayTaskLimit"),
+        "3_0": QueuedTask(TaskPhase.RUNNING, "RUNNING", "None"),
+        "4_7": QueuedTask(TaskPhase.ENDED, "CANCELLED", "None"),
+        "4_8": QueuedTask(TaskPhase.RUNNING, "COMPLETING", "NodeDown|x"),
     }
 
 

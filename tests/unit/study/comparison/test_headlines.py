@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.bench.result_scale import Asked
+from weft.bench.result_scale import StatedScale
 from weft.core.errors import InputError
 from weft.study.comparison.headlines import Headlines, base_name, lower_is_better
 from weft.study.import_run import ArmFiles, ImportOptions, import_files
@@ -27,7 +27,7 @@ OVERLAP = """\
 def imported(folder: Path, text: str) -> StudyRun:
     path = folder / "x.log"
     path.write_text(text)
-    import_files([ArmFiles({}, (path,))], folder / "imported", ImportOptions(Asked(2, 1)))
+    import_files([ArmFiles({}, (path,))], folder / "imported", ImportOptions(StatedScale(2, 1)))
     return read_run(folder / "imported")
 
 

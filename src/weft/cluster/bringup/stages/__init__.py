@@ -1,15 +1,15 @@
 """The stages in their order."""
 
 from weft.cluster.bringup.model import Stage
-from weft.cluster.bringup.stages.account import Account
-from weft.cluster.bringup.stages.hello import Hello
-from weft.cluster.bringup.stages.kernel import Kernel
-from weft.cluster.bringup.stages.keys import Keys
-from weft.cluster.bringup.stages.limits import Limits
-from weft.cluster.bringup.stages.logins import Logins
-from weft.cluster.bringup.stages.mpi import Mpi
-from weft.cluster.bringup.stages.names import Interfaces, Names
-from weft.cluster.bringup.stages.reach import Reach
+from weft.cluster.bringup.stages.account import AccountStage
+from weft.cluster.bringup.stages.hello import HelloStage
+from weft.cluster.bringup.stages.kernel import KernelStage
+from weft.cluster.bringup.stages.keys import KeysStage
+from weft.cluster.bringup.stages.limits import LimitsStage
+from weft.cluster.bringup.stages.logins import LoginsStage
+from weft.cluster.bringup.stages.mpi import MpiStage
+from weft.cluster.bringup.stages.names import Interfaces, NamesStage
+from weft.cluster.bringup.stages.reach import ReachStage
 
 
 def stages(
@@ -22,14 +22,14 @@ def stages(
     """All of them; `mpi`, `interface` and `module` where somebody named one. With `sudo` `mpi` is a
     product whose packages may be installed."""
     return (
-        Reach(),
-        Account(),
-        Keys(),
-        Logins(),
-        Mpi(mpi, module, sudo=sudo),
-        Limits(),
-        Names(),
+        ReachStage(),
+        AccountStage(),
+        KeysStage(),
+        LoginsStage(),
+        MpiStage(mpi, module, sudo=sudo),
+        LimitsStage(),
+        NamesStage(),
         Interfaces(interface),
-        Kernel(),
-        Hello(),
+        KernelStage(),
+        HelloStage(),
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from weft.cluster.bringup.facts import Facts
-from weft.cluster.bringup.model import Cluster, Outcome, State
+from weft.cluster.bringup.model import Cluster, Outcome, StageState
 
 T = TypeVar("T", bound=Hashable)
 
@@ -18,7 +18,7 @@ _SAME: Mapping[str, Callable[[Facts], str]] = {
 }
 
 
-class Account:
+class AccountStage:
     """See the module."""
 
     name = "account"
@@ -48,16 +48,16 @@ def _of(facts: Facts, agreed: Mapping[str, str], first: Facts) -> Outcome:
     ]
     if others:
         remedy = "leave it out, or name the same user for all hosts in ~/.ssh/config"
-        return Outcome(State.FAILED, "; ".join(others), remedy)
+        return Outcome(StageState.FAILED, "; ".join(others), remedy)
     told = ", ".join(word for word in (facts.os, facts.libc) if word)
     if _is_older(facts.libc, first.libc):
         return Outcome(
-            State.DOUBTFUL,
+            StageState.DOUBTFUL,
             f"it runs {told}, the first host {first.os}, {first.libc}: what is compiled there may"
             " not run here",
             "name a host with the oldest C library first: weft's kernel is compiled on it",
         )
-    return Outcome(State.RIGHT, told)
+    return Outcome(StageState.RIGHT, told)
 
 
 def _is_older(libc: str, first: str) -> bool:

@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, State
+from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, StageState
 from weft.cluster.head import Head
 from weft.cluster.record import agreed_mpi, settings, tcp_rails, with_settings
-from weft.cluster.remote import Said, each
+from weft.cluster.remote import SshResult, each
 from weft.launch.recipe import Recipe, make_recipe
 from weft.launch.spec import LaunchSpec
 
@@ -18,7 +18,7 @@ PAIRS_AT_ONCE = 8
 BARRIER = ("--benchmark", "barrier", "--iterations", "1", "--warmup", "0")
 
 
-class Hello:
+class HelloStage:
     """See the module."""
 
     name = "hello"
@@ -27,29 +27,29 @@ class Hello:
     def __call__(self, cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
         """Over all; where that fails over the first and each other one, to find who is to blame."""
         if not cluster.mend and not _is_prepared(cluster, hosts):
-            return dict.fromkeys(hosts, Outcome(State.WOULD, "launch once over all hosts"))
-        said = _launch(cluster, hosts)
-        if _n_ranks(said) == len(hosts):
+            return dict.fromkeys(hosts, Outcome(StageState.WOULD, "launch once over all hosts"))
+        result = _launch(cluster, hosts)
+        if _n_ranks(result) == len(hosts):
             return dict.fromkeys(hosts, RIGHT)
         if not cluster.mend:
-            return dict.fromkeys(hosts, _silent(cluster, said))
-        return _alone(cluster, hosts, said)
+            return dict.fromkeys(hosts, _silent(cluster, result))
+        return _alone(cluster, hosts, result)
 
 
-def _alone(cluster: Cluster, hosts: Sequence[str], said: Said) -> Mapping[str, Outcome]:
+def _alone(cluster: Cluster, hosts: Sequence[str], result: SshResult) -> Mapping[str, Outcome]:
     head, *others = hosts
     alone = each(others, lambda host: _launch(cluster, (head, host)), at_once=PAIRS_AT_ONCE)
     bad = {host: one for host, one in alone.items() if _n_ranks(one) < 2}
     if not bad or len(bad) == len(others):
-        return dict.fromkeys(hosts, _silent(cluster, said))
+        return dict.fromkeys(hosts, _silent(cluster, result))
     return {host: _silent(cluster, bad[host]) if host in bad else RIGHT for host in hosts}
 
 
-def _silent(cluster: Cluster, said: Said) -> Outcome:
+def _silent(cluster: Cluster, result: SshResult) -> Outcome:
     interface = cluster.agreed["interface"]
     return Outcome(
-        State.FAILED,
-        said.last_line or "no rank answered",
+        StageState.FAILED,
+        result.last_line or "no rank answered",
         f"let its firewall pass TCP from the other hosts on {interface}, all ports; or name another"
         " network (--interface) or MPI (--mpi)",
     )
@@ -62,7 +62,7 @@ def _is_prepared(cluster: Cluster, hosts: Sequence[str]) -> bool:
     recipe = _recipe(cluster, hosts)
     there = ("sh", "-c", 'test -x "$1" && cmp -s - "$2"', "sh", cluster.agreed["kernel"])
     return all(
-        cluster.ssh.run(hosts[0], (*there, str(path)), given=content.encode(), timeout_s=LOOK_S).ok
+        cluster.ssh.run(hosts[0], (*there, str(path)), stdin=content.encode(), timeout_s=LOOK_S).ok
         for path, content in recipe.files.items()
     )
 
@@ -88,7 +88,7 @@ def _recipe(cluster: Cluster, hosts: Sequence[str]) -> Recipe:
     return make_recipe(agreed_mpi(agreed), spec, Path(agreed["home"]))
 
 
-def _launch(cluster: Cluster, hosts: Sequence[str]) -> Said:
+def _launch(cluster: Cluster, hosts: Sequence[str]) -> SshResult:
     recipe = _recipe(cluster, hosts)
     head = Head(cluster.ssh, hosts[0], cluster.agreed["home"])
     for path, content in recipe.files.items():
@@ -104,12 +104,12 @@ def _launch(cluster: Cluster, hosts: Sequence[str]) -> Said:
     return cluster.ssh.run(hosts[0], words, timeout_s=HELLO_S)
 
 
-def _n_ranks(said: Said) -> int:
+def _n_ranks(result: SshResult) -> int:
     """How many ranks said on which host they are, in a launch that came to its end."""
     ranks = set()
-    if not said.ok:
+    if not result.ok:
         return 0
-    for line in said.out.splitlines():
+    for line in result.out.splitlines():
         try:
             record = json.loads(line)
         except ValueError:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, State
+from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, StageState
 from weft.cluster.record import agreed_mpi, with_settings
-from weft.cluster.remote import Said, each, in_words
+from weft.cluster.remote import SshResult, each, printable_line
 from weft.cluster.tar_archive import packed
 from weft.launch.kernel import COMPILE_TIMEOUT_S, COMPILER_FLAGS, digest, kernel_sources
 from weft.launch.mpi import compiler_env
@@ -32,7 +32,7 @@ base64 -d > "$new" && chmod 755 "$new" && mv -f "$new" "$1" || { rm -f "$new"; e
 """
 
 
-class Kernel:
+class KernelStage:
     """See the module."""
 
     name = "kernel"
@@ -41,14 +41,14 @@ class Kernel:
     def __call__(self, cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
         """Looks for this very kernel; compiles and copies it where it is missing."""
         if "mpicc" not in cluster.agreed:
-            return dict.fromkeys(hosts, Outcome(State.WOULD, "compile it with the MPI"))
+            return dict.fromkeys(hosts, Outcome(StageState.WOULD, "compile it with the MPI"))
         name = f"weft-kernel-{digest(agreed_mpi(cluster.agreed), kernel_sources())[:20]}"
         path = f"{cluster.agreed['home']}/.local/share/weft/kernels/{name}"
         cluster.agreed["kernel"] = path
         outcomes = dict.fromkeys(hosts, RIGHT)
         missing = _missing(cluster, hosts, path)
         if not cluster.mend:
-            would = Outcome(State.WOULD, "compile it, or copy it from the first host")
+            would = Outcome(StageState.WOULD, "compile it, or copy it from the first host")
             return outcomes | dict.fromkeys(missing, would)
         if len(missing) == len(hosts):
             failed = _compile(cluster, hosts, path)
@@ -57,7 +57,7 @@ class Kernel:
             head = next((host for host in hosts if host not in missing), None)
             if head is None:
                 return dict.fromkeys(hosts, failed[hosts[0]])
-            outcomes[head] = Outcome(State.MENDED, "compiled")
+            outcomes[head] = Outcome(StageState.MENDED, "compiled")
         if missing:
             outcomes |= _copy(cluster, hosts, missing, path)
         return outcomes
@@ -74,19 +74,19 @@ def _compile(cluster: Cluster, hosts: Sequence[str], path: str) -> dict[str, Out
     mpi, agreed = agreed_mpi(cluster.agreed), cluster.agreed
     env = with_settings(agreed, compiler_env(mpi))
     words = ("sh", "-c", COMPILE, "sh", path, *env, str(mpi.mpicc))
-    given = packed({source.name: source.read_bytes() for source in kernel_sources()})
+    stdin = packed({source.name: source.read_bytes() for source in kernel_sources()})
     failed = {}
     for host in hosts[:MOST_TRIED]:
         done = cluster.ssh.run(
-            host, (*words, *COMPILER_FLAGS), given=given, timeout_s=COMPILE_TIMEOUT_S
+            host, (*words, *COMPILER_FLAGS), stdin=stdin, timeout_s=COMPILE_TIMEOUT_S
         )
         if done.ok:
             break
         why = f"it does not compile on {host}: {_error(done)}"
         remedy = f"install a C compiler on {host}, or name its MPI with --mpi"
-        failed[host] = Outcome(State.DOUBTFUL, why, remedy)
+        failed[host] = Outcome(StageState.DOUBTFUL, why, remedy)
     if len(failed) == len(hosts[:MOST_TRIED]):
-        return {host: replace(one, state=State.FAILED) for host, one in failed.items()}
+        return {host: replace(one, state=StageState.FAILED) for host, one in failed.items()}
     return failed
 
 
@@ -95,24 +95,26 @@ def _copy(
 ) -> Mapping[str, Outcome]:
     head = next(host for host in hosts if host not in missing)
     run = cluster.ssh.run
-    read = run(head, ("base64", path), timeout_s=COPY_S, most_bytes=MOST_BYTES)
+    read = run(head, ("base64", path), timeout_s=COPY_S, max_bytes=MOST_BYTES)
 
     def copy(host: str) -> Outcome:
         if not read.ok:
             why = f"it cannot be read on {head}: {read.last_line}"
-            return Outcome(State.FAILED, why, f"look at the load and the ssh of {head}")
+            return Outcome(StageState.FAILED, why, f"look at the load and the ssh of {head}")
         words = ("sh", "-c", PUT, "sh", path)
-        done = run(host, words, given=read.out.encode(), timeout_s=COPY_S)
+        done = run(host, words, stdin=read.out.encode(), timeout_s=COPY_S)
         if done.ok:
-            return Outcome(State.MENDED, f"copied from {head}")
+            return Outcome(StageState.MENDED, f"copied from {head}")
         return Outcome(
-            State.FAILED, done.last_line or "it cannot be written", "let its home folder be written"
+            StageState.FAILED,
+            done.last_line or "it cannot be written",
+            "let its home folder be written",
         )
 
     return each(missing, copy)
 
 
-def _error(done: Said) -> str:
+def _error(done: SshResult) -> str:
     """What the compiler complained of first; its last line only says that it gave up."""
     errors = (line for line in done.err.splitlines() if " error: " in line)
-    return in_words(next(errors, "")) or done.last_line
+    return printable_line(next(errors, "")) or done.last_line

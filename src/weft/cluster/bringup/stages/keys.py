@@ -8,8 +8,8 @@ the login that is already proved.
 import re
 from collections.abc import Mapping, Sequence
 
-from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, State
-from weft.cluster.remote import ALIVE_S, ALIVE_TIMES, CONNECT_S, Said, each
+from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, StageState
+from weft.cluster.remote import ALIVE_S, ALIVE_TIMES, CONNECT_S, SshResult, each
 from weft.cluster.tar_archive import packed
 
 LIMIT_S = 30.0
@@ -78,7 +78,7 @@ SHELL = '#!/bin/sh\nexec ssh -F "$HOME/.ssh/weft-{}/config" "$@"\n'
 _KEY = re.compile(r"[a-z0-9@.-]{1,40} [A-Za-z0-9+/=]{16,4000}")
 
 
-class Keys:
+class KeysStage:
     """See the module."""
 
     name = "keys"
@@ -88,20 +88,20 @@ class Keys:
         """Makes keys and exchanges the public ones."""
         mode = "mend" if cluster.mend else "look"
 
-        def own(host: str) -> Said:
+        def own(host: str) -> SshResult:
             facts = cluster.facts[host]
             words = [cluster.name, facts.server, str(facts.ssh_port), mode]
-            given = OWN_KEYS.encode()
-            return cluster.ssh.run(host, ["sh", "-s", *words], given=given, timeout_s=LIMIT_S)
+            stdin = OWN_KEYS.encode()
+            return cluster.ssh.run(host, ["sh", "-s", *words], stdin=stdin, timeout_s=LIMIT_S)
 
-        said = each(hosts, own)
-        keys = {host: _keys_of(one) for host, one in said.items()}
+        result = each(hosts, own)
+        keys = {host: _keys_of(one) for host, one in result.items()}
         whole = [host for host in hosts if keys[host][0] and keys[host][1]]
         folder = f"{cluster.agreed['home']}/.ssh/weft-{cluster.name}"
         cluster.agreed["remote_shell"] = f"{folder}/ssh"
         known = [f"{_known_name(cluster, host)} {key}" for host in whole for key in keys[host][1]]
         allowed = [f"{keys[host][0]} weft-{cluster.name}" for host in whole]
-        given = packed(
+        stdin = packed(
             {
                 "known_hosts": _lines(known),
                 "config": _lines(_config(cluster, whole)),
@@ -117,40 +117,42 @@ class Keys:
             if host in whole and writer[keys[host][0]] != host:
                 return RIGHT
             if host not in whole:
-                if not cluster.mend and "keyless" in said[host].out.splitlines():
-                    return Outcome(State.WOULD, "a key of its own, and the others' public keys")
+                if not cluster.mend and "keyless" in result[host].out.splitlines():
+                    return Outcome(
+                        StageState.WOULD, "a key of its own, and the others' public keys"
+                    )
                 return Outcome(
-                    State.FAILED,
-                    _why(said[host], keys[host]),
+                    StageState.FAILED,
+                    _why(result[host], keys[host]),
                     "install the OpenSSH client there, and let ~/.ssh be written",
                 )
             words = ["sh", "-c", WRITE, "sh", cluster.name, mode]
-            done = cluster.ssh.run(host, words, given=given, timeout_s=LIMIT_S)
+            done = cluster.ssh.run(host, words, stdin=stdin, timeout_s=LIMIT_S)
             if not done.ok:
                 return Outcome(
-                    State.FAILED, done.last_line or NOT_WRITTEN, "let ~/.ssh be written there"
+                    StageState.FAILED, done.last_line or NOT_WRITTEN, "let ~/.ssh be written there"
                 )
-            if "weft changed" in done.out or "made" in said[host].out.splitlines():
+            if "weft changed" in done.out or "made" in result[host].out.splitlines():
                 note = "a key of its own, and the others' public keys"
-                return Outcome(State.MENDED if cluster.mend else State.WOULD, note)
+                return Outcome(StageState.MENDED if cluster.mend else StageState.WOULD, note)
             return RIGHT
 
         return each(hosts, write)
 
 
-def _keys_of(said: Said) -> tuple[str, tuple[str, ...]]:
+def _keys_of(result: SshResult) -> tuple[str, tuple[str, ...]]:
     """A host's own public key, and those of its sshd."""
-    lines = said.out.splitlines()
+    lines = result.out.splitlines()
     own = [line.removeprefix("key ") for line in lines if line.startswith("key ")]
     host = [line.removeprefix("host ") for line in lines if line.startswith("host ")]
     good = tuple(sorted({key for key in host if _KEY.fullmatch(key)}))
     return (own[0] if own and _KEY.fullmatch(own[0]) else "", good)
 
 
-def _why(said: Said, keys: tuple[str, tuple[str, ...]]) -> str:
-    if said.ok and keys[0]:
+def _why(result: SshResult, keys: tuple[str, tuple[str, ...]]) -> str:
+    if result.ok and keys[0]:
         return "its sshd did not show its host keys there (ssh-keyscan)"
-    return said.last_line or "no key could be made there"
+    return result.last_line or "no key could be made there"
 
 
 def _known_name(cluster: Cluster, host: str) -> str:

@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 from weft.cluster.bringup.facts import Facts
-from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, State
+from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, StageState
 
 SHM = "/dev/shm"  # noqa: S108
 SHM_BYTES_A_CPU = 64 << 20
 """Room in /dev/shm for each rank of a host: MPICH and Open MPI want some tens of MB each."""
 
 
-class Limits:
+class LimitsStage:
     """See the module."""
 
     name = "limits"
@@ -24,7 +24,7 @@ class Limits:
 def _of(facts: Facts) -> Outcome:
     if facts.ports and facts.memlock_kib is not None:
         return Outcome(
-            State.DOUBTFUL,
+            StageState.DOUBTFUL,
             f"only {facts.memlock_kib} KiB of memory may be locked: RDMA needs more",
             "'* soft memlock unlimited' and '* hard memlock unlimited' in"
             " /etc/security/limits.conf there, and log in again",
@@ -32,7 +32,7 @@ def _of(facts: Facts) -> Outcome:
     least = SHM_BYTES_A_CPU * facts.n_cpus
     if facts.shm_bytes is not None and facts.shm_bytes < least:
         return Outcome(
-            State.DOUBTFUL,
+            StageState.DOUBTFUL,
             f"{SHM} has {facts.shm_bytes >> 20} MiB left for {facts.n_cpus} CPUs",
             f"mount it larger: {least >> 20} MiB or more",
         )

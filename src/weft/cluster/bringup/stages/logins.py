@@ -5,8 +5,8 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, State, unanswered
-from weft.cluster.remote import Said, each, in_words
+from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, StageState, unanswered
+from weft.cluster.remote import SshResult, each, printable_line
 
 ALL_PAIRS_UP_TO = 16
 NEXT = 2
@@ -38,7 +38,7 @@ echo tried
 """
 
 
-class Logins:
+class LoginsStage:
     """See the module."""
 
     name = "logins"
@@ -48,21 +48,21 @@ class Logins:
         """Tries them by the keys of the stage before; changes nothing."""
         partners = partners_of(hosts)
 
-        def look(host: str) -> Said:
+        def look(host: str) -> SshResult:
             words = (cluster.name, str(AT_ONCE), str(LOGIN_S), *partners[host])
             rounds = 1 + len(partners[host]) // AT_ONCE
             return cluster.ssh.run(
                 host, ("sh", "-c", TRY, "sh", *words), timeout_s=10 + 2 * LOGIN_S * rounds
             )
 
-        said = each(hosts, look)
+        result = each(hosts, look)
         bad = {
             (host, to): why
             for host in hosts
-            for to, why in _bad(said[host], partners[host]).items()
+            for to, why in _bad(result[host], partners[host]).items()
         }
         to_blame = blamed(bad)
-        return {host: _of(host, said[host], to_blame, bad) for host in hosts}
+        return {host: _of(host, result[host], to_blame, bad) for host in hosts}
 
 
 def partners_of(hosts: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -92,28 +92,30 @@ def blamed(bad: Mapping[tuple[str, str], str]) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _bad(said: Said, partners: Sequence[str]) -> dict[str, str]:
+def _bad(result: SshResult, partners: Sequence[str]) -> dict[str, str]:
     """By partner why it could not be logged in to."""
-    lines = [line.split(" ", 2) for line in said.out.splitlines() if line.startswith("bad ")]
-    return {words[1]: in_words(" ".join(words[2:])) for words in lines if words[1] in partners}
+    lines = [line.split(" ", 2) for line in result.out.splitlines() if line.startswith("bad ")]
+    return {
+        words[1]: printable_line(" ".join(words[2:])) for words in lines if words[1] in partners
+    }
 
 
 def _of(
     host: str,
-    said: Said,
+    result: SshResult,
     to_blame: Mapping[str, tuple[str, str]],
     bad: Mapping[tuple[str, str], str],
 ) -> Outcome:
-    if "none" in said.out.splitlines():
-        return Outcome(State.WOULD, "log in to the others")
-    if "tried" not in said.out.splitlines():
-        return unanswered(said, "its logins came to no end")
+    if "none" in result.out.splitlines():
+        return Outcome(StageState.WOULD, "log in to the others")
+    if "tried" not in result.out.splitlines():
+        return unanswered(result, "its logins came to no end")
     if host not in to_blame:
         return RIGHT
     pair = to_blame[host]
     note = f"it cannot log in to {pair[1]}" if pair[0] == host else f"{pair[0]} cannot log in to it"
     return Outcome(
-        State.FAILED,
+        StageState.FAILED,
         f"{note}: {bad[pair] or 'ssh says nothing'}",
         "let ssh through between the hosts, and let their sshd take keys of ~/.ssh/authorized_keys",
     )

@@ -6,10 +6,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from weft.cluster.bringup.model import Cluster, Outcome, State, unanswered
+from weft.cluster.bringup.model import Cluster, Outcome, StageState, unanswered
 from weft.cluster.bringup.stages.account import most_common
 from weft.cluster.bringup.stages.packages import install, wrapper_of
-from weft.cluster.remote import Said, each, in_words
+from weft.cluster.remote import SshResult, each, printable_line
 from weft.cluster.tar_archive import packed
 from weft.launch.mpi import LAUNCHER_KINDS, classify, version_in_words
 
@@ -52,7 +52,7 @@ mv -T "$new" "$folder" 2>/dev/null || rm -rf "$new"
 """
 
 
-class Mpi:
+class MpiStage:
     """See the module. `asked` is a wrapper's name or path on the hosts, 'site' for the mpicc of
     their PATH, None for the MPI that weft brings. `module` is the site's module that has it. With
     `sudo` `asked` is a product, 'openmpi' or 'mpich', of which the distribution's packages are
@@ -74,64 +74,64 @@ class Mpi:
             return _from_packages(cluster, hosts, self._asked or "openmpi")
         if self._module is not None or self._asked is not None:
             wrapper = "mpicc" if self._asked in (None, "site") else str(self._asked)
-            said = _look(cluster, hosts, wrapper, self._module)
+            result = _look(cluster, hosts, wrapper, self._module)
             if self._module is not None:
                 cluster.agreed["module"] = self._module
-            return _compared(cluster, said, mended=frozenset())
+            return _compared(cluster, result, mended=frozenset())
         return _own(cluster, hosts)
 
 
 def _own(cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
     """The MPI that weft was installed with: where it is here, else copied below home."""
     here = str(Path(sys.prefix) / "bin/mpicc")
-    said = _look(cluster, hosts, here)
-    if all(one.ok for one in said.values()):
-        return _compared(cluster, said, mended=frozenset())
+    result = _look(cluster, hosts, here)
+    if all(one.ok for one in result.values()):
+        return _compared(cluster, result, mended=frozenset())
     number = importlib.metadata.version(DISTRIBUTION)
     folder = f"{cluster.agreed['home']}/.local/share/weft/mpi/{DISTRIBUTION}-{number}"
-    said = _look(cluster, hosts, f"{folder}/bin/mpicc")
-    missing = [host for host in hosts if said[host].code in (3, 4)]
+    result = _look(cluster, hosts, f"{folder}/bin/mpicc")
+    missing = [host for host in hosts if result[host].code in (3, 4)]
     if not cluster.mend:
-        would = Outcome(State.WOULD, f"copy {DISTRIBUTION} {number} to {folder}")
-        return _compared(cluster, said, frozenset()) | dict.fromkeys(missing, would)
+        would = Outcome(StageState.WOULD, f"copy {DISTRIBUTION} {number} to {folder}")
+        return _compared(cluster, result, frozenset()) | dict.fromkeys(missing, would)
     files = _packed() if missing else b""
     words = ("sh", "-c", UNPACK, "sh", folder)
     unpacked = each(
-        missing, lambda host: cluster.ssh.run(host, words, given=files, timeout_s=COPY_S)
+        missing, lambda host: cluster.ssh.run(host, words, stdin=files, timeout_s=COPY_S)
     )
-    said = {**said, **_look(cluster, missing, f"{folder}/bin/mpicc")}
+    result = {**result, **_look(cluster, missing, f"{folder}/bin/mpicc")}
     unwritten = {
-        host: Outcome(State.FAILED, one.last_line or "it cannot be unpacked there", ROOM_HINT)
+        host: Outcome(StageState.FAILED, one.last_line or "it cannot be unpacked there", ROOM_HINT)
         for host, one in unpacked.items()
         if not one.ok
     }
-    return _compared(cluster, said, mended=frozenset(missing)) | unwritten
+    return _compared(cluster, result, mended=frozenset(missing)) | unwritten
 
 
 def _from_packages(cluster: Cluster, hosts: Sequence[str], product: str) -> Mapping[str, Outcome]:
     """The distribution's, whose packages are installed where it is missing."""
     wrappers = {host: wrapper_of(cluster.facts[host], product) for host in hosts}
     known = [host for host in hosts if wrappers[host]]
-    said = _look_each(cluster, {host: str(wrappers[host]) for host in known})
-    missing = [host for host in known if said[host].code in (3, 4)]
+    result = _look_each(cluster, {host: str(wrappers[host]) for host in known})
+    missing = [host for host in known if result[host].code in (3, 4)]
     failed = install(cluster, missing, product)
     mended = [host for host in missing if host not in failed]
-    said |= _look_each(cluster, {host: str(wrappers[host]) for host in mended})
-    unknown = Outcome(State.FAILED, "weft knows no packages of its distribution", "name --mpi")
+    result |= _look_each(cluster, {host: str(wrappers[host]) for host in mended})
+    unknown = Outcome(StageState.FAILED, "weft knows no packages of its distribution", "name --mpi")
     outcomes = dict.fromkeys((host for host in hosts if host not in known), unknown)
-    return outcomes | _compared(cluster, said, mended=frozenset(mended)) | failed
+    return outcomes | _compared(cluster, result, mended=frozenset(mended)) | failed
 
 
 def _look(
     cluster: Cluster, hosts: Sequence[str], wrapper: str, module: str | None = None
-) -> dict[str, Said]:
+) -> dict[str, SshResult]:
     return _look_each(cluster, dict.fromkeys(hosts, wrapper), module)
 
 
 def _look_each(
     cluster: Cluster, wrappers: Mapping[str, str], module: str | None = None
-) -> dict[str, Said]:
-    def look(host: str) -> Said:
+) -> dict[str, SshResult]:
+    def look(host: str) -> SshResult:
         words: tuple[str, ...] = ("sh", "-c", LOOK, "sh", wrappers[host])
         if module is not None:
             words = ("bash", "-lc", WITH_MODULE + LOOK, "bash", module, wrappers[host])
@@ -141,42 +141,44 @@ def _look_each(
 
 
 def _compared(
-    cluster: Cluster, said: Mapping[str, Said], mended: frozenset[str]
+    cluster: Cluster, result: Mapping[str, SshResult], mended: frozenset[str]
 ) -> dict[str, Outcome]:
     """Of the hosts that have one: what most of them have is agreed on."""
-    found = {host: mine for host, one in said.items() if one.ok and (mine := _read(one))}
+    found = {host: mine for host, one in result.items() if one.ok and (mine := _read(one))}
     agreed: tuple[str, ...] = ()
     if found:
         agreed = most_common(found.values())
         cluster.agreed |= dict(zip(NAMES, agreed, strict=True))
-        cluster.agreed |= _settings(next(said[host] for host in found if found[host] == agreed))
+        cluster.agreed |= _settings(next(result[host] for host in found if found[host] == agreed))
     outcomes = {}
-    for host, one in said.items():
+    for host, one in result.items():
         if host not in found:
             outcomes[host] = _missing(one)
         elif found[host] != agreed:
             mine = found[host]
             outcomes[host] = Outcome(
-                State.FAILED,
+                StageState.FAILED,
                 f"its MPI is {mine[2]} at {mine[0]}, elsewhere"
                 f" {cluster.agreed['version']} at {cluster.agreed['mpicc']}",
                 "name one that all hosts have (--mpi), or leave --mpi out",
             )
         elif host in mended:
-            outcomes[host] = Outcome(State.MENDED, f"{found[host][2]} brought to {found[host][0]}")
+            outcomes[host] = Outcome(
+                StageState.MENDED, f"{found[host][2]} brought to {found[host][0]}"
+            )
         else:
-            outcomes[host] = Outcome(State.RIGHT, found[host][2])
+            outcomes[host] = Outcome(StageState.RIGHT, found[host][2])
     return outcomes
 
 
-def _read(said: Said) -> tuple[str, ...] | None:
+def _read(result: SshResult) -> tuple[str, ...] | None:
     """mpicc, launcher, version in words, compile line, implementation, syntax of the launcher;
     None where it is something else that was said."""
-    lines = [line.partition("\t") for line in said.out.splitlines()[:MOST_LINES]]
+    lines = [line.partition("\t") for line in result.out.splitlines()[:MOST_LINES]]
     paths = {key: v for key, _, v in lines if v.startswith("/") and v.isprintable()}
     if not {"mpicc", "launcher"} <= paths.keys():
         return None
-    version = "\n".join(in_words(value) for key, _, value in lines if key == "version")
+    version = "\n".join(printable_line(value) for key, _, value in lines if key == "version")
     library = " ".join(value for key, _, value in lines if key == "library").strip()
     launcher = Path(paths["launcher"])
     kind = classify(version, library, launcher.name)
@@ -184,26 +186,26 @@ def _read(said: Said) -> tuple[str, ...] | None:
     return (paths["mpicc"], str(launcher), words, library, kind, LAUNCHER_KINDS[kind])
 
 
-def _settings(said: Said) -> dict[str, str]:
+def _settings(result: SshResult) -> dict[str, str]:
     """PATH and the path of libraries as the site's module leaves them."""
-    lines = [line.partition("\t") for line in said.out.splitlines()[:MOST_LINES]]
+    lines = [line.partition("\t") for line in result.out.splitlines()[:MOST_LINES]]
     wanted = ("path", "library_path")
     return {key: v for key, _, v in lines if key in wanted and v and v.isprintable()}
 
 
-def _missing(said: Said) -> Outcome:
-    if said.code == 5:
+def _missing(result: SshResult) -> Outcome:
+    if result.code == 5:
         return Outcome(
-            State.FAILED, f"no such module: {said.last_line}", "see 'module avail' there"
+            StageState.FAILED, f"no such module: {result.last_line}", "see 'module avail' there"
         )
-    if said.code == 4:
+    if result.code == 4:
         return Outcome(
-            State.FAILED, "its MPI has no launcher beside mpicc", "install the whole of it"
+            StageState.FAILED, "its MPI has no launcher beside mpicc", "install the whole of it"
         )
-    if said.code == 3:
+    if result.code == 3:
         hint = "name the site's module (--mpi-module) or its mpicc (--mpi), or leave --mpi out"
-        return Outcome(State.FAILED, "that MPI is not there", hint)
-    return unanswered(said)
+        return Outcome(StageState.FAILED, "that MPI is not there", hint)
+    return unanswered(result)
 
 
 def _packed() -> bytes:

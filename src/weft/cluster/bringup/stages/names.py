@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 
 from weft.cluster.bringup.facts import Facts
-from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, State, unanswered
+from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, StageState, unanswered
 from weft.cluster.bringup.stages.account import most_common
 from weft.cluster.remote import each
 
@@ -14,7 +14,7 @@ MOST_NAMED = 3
 ARPHRD_INFINIBAND = 32  # SOURCE: linux/if_arp.h
 
 
-class Names:
+class NamesStage:
     """See the module."""
 
     name = "names"
@@ -25,15 +25,15 @@ class Names:
 
         def look(host: str) -> Outcome:
             words = ["sh", "-c", LOOK_UP, "sh", *hosts]
-            said = cluster.ssh.run(host, words, timeout_s=LIMIT_S)
-            unknown = said.out.split()
-            if not said.ok:
-                return unanswered(said)
+            result = cluster.ssh.run(host, words, timeout_s=LIMIT_S)
+            unknown = result.out.split()
+            if not result.ok:
+                return unanswered(result)
             if not unknown:
                 return RIGHT
             named = ", ".join(unknown[:MOST_NAMED]) + (" ..." if unknown[MOST_NAMED:] else "")
             note = f"it does not know {named}: addresses are used instead"
-            return Outcome(State.DOUBTFUL, note, "add them to its /etc/hosts or to DNS")
+            return Outcome(StageState.DOUBTFUL, note, "add them to its /etc/hosts or to DNS")
 
         return each(hosts, look)
 
@@ -57,20 +57,22 @@ class Interfaces:
         outcomes = {}
         for host in hosts:
             there = {interface for interface, _ in cluster.facts[host].addresses}
-            outcomes[host] = Outcome(State.RIGHT, name) if name in there else _lacks(name, there)
+            outcomes[host] = (
+                Outcome(StageState.RIGHT, name) if name in there else _lacks(name, there)
+            )
         return outcomes
 
 
 def _lacks(name: str, there: Set[str]) -> Outcome:
     if not there:
         return Outcome(
-            State.FAILED,
+            StageState.FAILED,
             "it does not say which interfaces it has",
             "install iproute2 there: 'ip address' tells them",
         )
     note = f"it has no interface {name} that is up" if name else "ssh came by none of its addresses"
     return Outcome(
-        State.FAILED, note, f"it has {', '.join(sorted(there))}: name one with --interface"
+        StageState.FAILED, note, f"it has {', '.join(sorted(there))}: name one with --interface"
     )
 
 

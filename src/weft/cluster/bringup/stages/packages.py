@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from weft.cluster.bringup.facts import Facts
-from weft.cluster.bringup.model import Cluster, Outcome, State
-from weft.cluster.remote import Said, each
+from weft.cluster.bringup.model import Cluster, Outcome, StageState
+from weft.cluster.remote import SshResult, each
 
 INSTALL_S = 900.0
 PRODUCTS = ("openmpi", "mpich")
@@ -74,7 +74,7 @@ def install(cluster: Cluster, hosts: Sequence[str], product: str) -> dict[str, O
     def go(host: str) -> Outcome | None:
         words = commands(cluster.facts[host], product)
         if not cluster.mend:
-            return Outcome(State.WOULD, shlex.join(words[-1]))
+            return Outcome(StageState.WOULD, shlex.join(words[-1]))
         for command in words:
             done = cluster.ssh.run(host, command, timeout_s=INSTALL_S)
             if not done.ok:
@@ -89,10 +89,12 @@ def _distribution(facts: Facts) -> Distribution | None:
     return of[0] if of else None
 
 
-def _why(said: Said, command: Sequence[str]) -> Outcome:
+def _why(result: SshResult, command: Sequence[str]) -> Outcome:
     by_hand = f"run it there by hand: {shlex.join([word for word in command if word != '-n'])}"
-    if "password" in said.err or "interactive authentication" in said.err:
-        return Outcome(State.FAILED, "sudo wants a password there, which weft never asks", by_hand)
-    if said.code == 127:
-        return Outcome(State.FAILED, f"no '{command[0]}' there", by_hand)
-    return Outcome(State.FAILED, said.last_line or "it cannot be installed", by_hand)
+    if "password" in result.err or "interactive authentication" in result.err:
+        return Outcome(
+            StageState.FAILED, "sudo wants a password there, which weft never asks", by_hand
+        )
+    if result.code == 127:
+        return Outcome(StageState.FAILED, f"no '{command[0]}' there", by_hand)
+    return Outcome(StageState.FAILED, result.last_line or "it cannot be installed", by_hand)

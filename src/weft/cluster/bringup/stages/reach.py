@@ -5,16 +5,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from weft.cluster.bringup.facts import PROBE, Facts, read_facts
-from weft.cluster.bringup.model import Cluster, Outcome, State
-from weft.cluster.remote import Said, each
-from weft.cluster.ssh_failure import why_unreached
+from weft.cluster.bringup.model import Cluster, Outcome, StageState
+from weft.cluster.remote import SshResult, each
+from weft.cluster.ssh_failure import ssh_failure_of
 
 PROBE_S = 30.0
 CLOCK_OFF_S = 2.0
 """Beyond it log lines of hosts cannot be set beside each other; munge gives up at 300 s."""
 
 
-class Reach:
+class ReachStage:
     """See the module."""
 
     name = "reach"
@@ -25,14 +25,16 @@ class Reach:
 
         def ask(host: str) -> Outcome:
             asked = time.time()
-            said = cluster.ssh.run(host, ["sh", "-s"], given=PROBE.encode(), timeout_s=PROBE_S)
+            result = cluster.ssh.run(host, ["sh", "-s"], stdin=PROBE.encode(), timeout_s=PROBE_S)
             answered = time.time()
-            if not said.ok:
-                return _why(host, said)
+            if not result.ok:
+                return _why(host, result)
             try:
-                facts = read_facts(said.out, asked)
+                facts = read_facts(result.out, asked)
             except ValueError as error:
-                return Outcome(State.FAILED, str(error), "look at what its login scripts print")
+                return Outcome(
+                    StageState.FAILED, str(error), "look at what its login scripts print"
+                )
             # Its clock is off by what neither the question nor the answer took.
             at = min(max(facts.clock_s, asked), answered)
             cluster.facts[host] = replace(facts, asked_s=at)
@@ -41,19 +43,19 @@ class Reach:
         return each(hosts, ask)
 
 
-def _why(host: str, said: Said) -> Outcome:
-    why = why_unreached(host, said)
-    return Outcome(State.FAILED, why.cause, why.remedy or f"try by hand: ssh {host} true")
+def _why(host: str, result: SshResult) -> Outcome:
+    why = ssh_failure_of(host, result)
+    return Outcome(StageState.FAILED, why.cause, why.remedy or f"try by hand: ssh {host} true")
 
 
 def _of(facts: Facts) -> Outcome:
     if facts.system != "Linux":
-        return Outcome(State.FAILED, f"it runs {facts.system}, not Linux", "leave it out")
+        return Outcome(StageState.FAILED, f"it runs {facts.system}, not Linux", "leave it out")
     off = facts.clock_s - facts.asked_s
     if abs(off) > CLOCK_OFF_S:
         return Outcome(
-            State.DOUBTFUL,
+            StageState.DOUBTFUL,
             f"its clock is {abs(off):.0f} s {'ahead' if off > 0 else 'behind'}",
             "run chronyd or ntpd there",
         )
-    return Outcome(State.RIGHT, f"clock {off:+.1f} s")
+    return Outcome(StageState.RIGHT, f"clock {off:+.1f} s")
