@@ -61,7 +61,7 @@ def test_a_flipped_byte_in_gpu_memory_is_found(kernel, runtime):
     ("lack", "message"),
     [
         ("FAKE_NO_GPU", "finds no GPU on this host"),
-        ("FAKE_MPI_REFUSES", "this MPI library says that it cannot send GPU memory"),
+        ("FAKE_MPI_REFUSES", "this MPI library reports that it cannot send GPU memory"),
     ],
 )
 def test_what_is_lacking_is_said(kernel, runtime, lack, message):

@@ -90,7 +90,7 @@ def test_a_launcher_that_does_not_tell_the_local_rank_is_an_error(kernel):
         env=environment, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 3
-    assert "does not say the local rank before MPI_Init" in done.stderr
+    assert "does not set the local rank before MPI_Init" in done.stderr
 
 
 def test_counters_are_read_once_a_host_with_their_port(kernel, sysfs):

@@ -1,4 +1,4 @@
-/* allgather.c -- MPI_Allgather of bytes. As in OSU, the size is what each rank gives.
+/* allgather.c -- MPI_Allgather of bytes. As in OSU, the size is the bytes of each rank.
  *
  * Bus bandwidth = algorithm bandwidth x (n-1)/n on n x size bytes (SOURCE: nccl-tests). */
 #include "weft.h"

@@ -1,4 +1,4 @@
-/* alltoall.c -- MPI_Alltoall of bytes. As in OSU, the size is what each rank sends to each other.
+/* alltoall.c -- MPI_Alltoall of bytes. As in OSU, the size is that from each rank to each other.
  *
  * Bus bandwidth = algorithm bandwidth x (n-1)/n on n x size bytes (SOURCE: nccl-tests). */
 #include "weft.h"

@@ -86,7 +86,7 @@ static int64_t measure_offset(MPI_Comm comm) {
     return rank == 0 ? 0 : mine;
 }
 
-/* Collective. True where every rank reads the same clock: one running kernel (its boot id says so)
+/* Collective. True where every rank reads the same clock: one running kernel (one boot id)
  * and one time namespace (kernels before 5.6 have none). */
 bool same_clock_everywhere(MPI_Comm comm) {
     struct {

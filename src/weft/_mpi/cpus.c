@@ -69,7 +69,7 @@ int ranks_within_my_cpus(MPI_Comm machine) {
     cpu_set_t mine, both;
     my_cpus(&mine);
     CHECK(MPI_Comm_size(machine, &n_ranks));
-    cpu_set_t *all = claim((size_t)n_ranks, sizeof *all);
+    cpu_set_t *all = allocate((size_t)n_ranks, sizeof *all);
     CHECK(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, machine));
     for (int i = 0; i < n_ranks; i++) {
         CPU_AND(&both, &all[i], &mine);

@@ -1,7 +1,7 @@
 /* device.c -- byte and error counters of every network device, before and after.
  *
  * Local rank 0 of each host reads them, so that "which device carried the bytes" has an answer
- * that does not depend on what the MPI library says of itself. Values are written as the kernel
+ * that does not depend on the MPI library's own report. Values are written as the kernel
  * gives them: InfiniBand counts port_xmit_data in units of four bytes. */
 #include "weft.h"
 
@@ -50,7 +50,7 @@ static void read_in(const char *folder, const char *name, char *out) {
     read_text(path, out, MAX_NAME);
 }
 
-/* What an interface says of itself: `operstate` "up", `speed` in Mb/s (-1: not known).
+/* An interface's own report: `operstate` "up", `speed` in Mb/s (-1: not known).
  * SOURCE: the Linux kernel's Documentation/ABI/testing/sysfs-class-net. */
 static void interface_facts(struct counter *like, const char *path) {
     char speed[MAX_NAME];
@@ -148,7 +148,7 @@ static void visit_interface(struct counters *out, bool before, const char *devic
     note_all(out, before, &like, path, interface_names);
 }
 
-/* A Slingshot device says little; its interface (.../device/net/hsn0) tells state and rate. */
+/* A Slingshot device reports little; its interface (.../device/net/hsn0) has state and rate. */
 static void cxi_facts(struct counter *like, const char *device) {
     char folder[MAX_PATH / 2], path[MAX_PATH];
     struct dirent **entries;
@@ -190,7 +190,7 @@ void read_counters(const struct world *world, struct counters *out, bool before)
         void (*visit)(struct counters *, bool, const char *, const char *);
     } classes[] = {{"infiniband", visit_hca}, {"cxi", visit_cxi}, {"net", visit_interface}};
     if (world->local_rank != 0) return;
-    if (before) *out = (struct counters){.of = claim(MAX_COUNTERS, sizeof *out->of)};
+    if (before) *out = (struct counters){.of = allocate(MAX_COUNTERS, sizeof *out->of)};
     out->elapsed_ns = before ? now_ns() : now_ns() - out->elapsed_ns;
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
         char folder[MAX_PATH / 2];
@@ -259,7 +259,7 @@ void write_counters(const struct world *world, const struct counters *counters, 
     }
     if (world->rank == 0) write(world->host, counters);
     for (int i = 1; i < n_leaders; i++) {
-        struct counters theirs = {.of = claim(MAX_COUNTERS, sizeof *theirs.of)};
+        struct counters theirs = {.of = allocate(MAX_COUNTERS, sizeof *theirs.of)};
         int bytes = MAX_COUNTERS * (int)sizeof *theirs.of;
         CHECK(MPI_Recv(host, MAX_NAME, MPI_CHAR, leaders[i], TAG_COUNTERS, MPI_COMM_WORLD,
                        MPI_STATUS_IGNORE));

@@ -1,8 +1,8 @@
 /* fan.c -- one rank against all others: windows from all to it, or from it to all.
  *
  * SOURCE: OSU Micro-Benchmarks 7.4, osu_bw_fan_in and osu_bw_fan_out: a window of non-blocking
- * messages with each other rank, all waited for, then a short acknowledgement from whoever
- * received; the clock of the one rank. OSU pairs equal local ranks of different nodes; here rank 0
+ * messages with each other rank, all waited for, then a short acknowledgement from the
+ * receivers; the clock of the one rank. OSU pairs equal local ranks of different nodes; here rank 0
  * is the one, and the ranks of its own node are among the others. */
 #include "weft.h"
 
@@ -13,12 +13,12 @@ static size_t n_requests(const struct job *job) {
     return (size_t)job->window * (size_t)(job->rank == ROOT ? others(job) : 1);
 }
 
-/* Where the root keeps what it receives from a rank; each has a place of its own. */
+/* The root's place for the messages of a rank; each rank has its own. */
 static unsigned char *place(const struct job *job, int from, size_t bytes) {
     return (unsigned char *)job->receive.at + (size_t)(from - 1) * bytes;
 }
 
-/* The root, which is everybody's peer: one message of every rank's window after the other, and an
+/* The root, which is the peer of all: one message of every rank's window after the other, and an
  * answer to or from each. */
 static void receive_from_all(const struct job *job) {
     MPI_Request *next = job->requests;

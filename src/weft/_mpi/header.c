@@ -70,7 +70,7 @@ static void write_rank(const struct rank_facts *facts) {
 /* Collective. One record a rank, in the order of ranks. */
 void write_ranks(const struct world *world, const struct rank_facts *mine) {
     int n = world->rank == 0 ? world->n_ranks : 0;
-    struct rank_facts *all = claim((size_t)n, sizeof *all);
+    struct rank_facts *all = allocate((size_t)n, sizeof *all);
     CHECK(MPI_Gather(mine, sizeof *mine, MPI_BYTE, all, sizeof *mine, MPI_BYTE, 0,
                      MPI_COMM_WORLD));
     for (int rank = 0; rank < n; rank++) write_rank(&all[rank]);

@@ -1,7 +1,7 @@
 /* json.c -- writes one JSON object a line to standard output. Rank 0 only.
  *
  * A record is json_open, any number of json_<type>, json_close. Nesting is json_begin/json_finish.
- * Nothing here knows what a record means. */
+ * This file does not know the meaning of a record. */
 #include "weft.h"
 
 #include <inttypes.h>
@@ -40,14 +40,14 @@ void json_open(const char *record) {
     json_text("record", record);
 }
 
-/* End the record; it reaches the reader now, so that a killed run keeps what it measured. */
+/* End the record; it reaches the reader now, so that a killed run keeps its measurements. */
 void json_close(void) {
     static const char garbage[] = "libnl-3.so.200: no version information available\n"
                                   "{\"record\":\"row\",\"benchm\n"
                                   "[1,2,3]\n\xff\xfe not text\n";
     fputs("}\n", stdout);
     if (strcmp(environment("WEFT_TEST_GARBAGE"), "1") == 0) fputs(garbage, stdout);
-    if (fflush(stdout) != 0) fail("stdout", "the reader of the records has gone");
+    if (fflush(stdout) != 0) fail("stdout", "the reader of the records has ended");
 }
 
 void json_int(const char *key, int64_t value) {

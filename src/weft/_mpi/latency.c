@@ -71,7 +71,7 @@ void message_fill(const struct job *job, int iteration) {
     if (!job->bounces || job->leads) fill_own(job, iteration);
 }
 
-/* Wrong bytes in what I received. */
+/* Wrong bytes in the received message. */
 long message_n_wrong(const struct job *job, int iteration) {
     return wrong_bytes(job->receive.host, job->bytes, origin(job), iteration);
 }

@@ -1,4 +1,4 @@
-/* main.c -- weft-kernel: measures what MPI does between its ranks and prints it as JSON Lines. */
+/* main.c -- weft-kernel: measures MPI between its ranks and prints records as JSON Lines. */
 #include "weft.h"
 
 #include <signal.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 /* The schedules of all groups that have rounds, read before anything is measured: a mistake in a
- * file is told at once. Collective; the first problem is returned. */
+ * file is reported at once. Collective; the first problem is returned. */
 static struct problem open_schedules(const struct world *world, const struct options *options,
                                      struct schedule *schedules) {
     struct problem problem = {0};
@@ -37,7 +37,7 @@ static int measure(const struct world *world, const struct options *options,
     struct counters counters = {0};
     struct rank_facts facts;
     struct problem problem = open_schedules(world, options, schedules);
-    if (problem.exit_code == 0) problem = check_room(world, options);
+    if (problem.exit_code == 0) problem = check_memory(world, options);
     if (problem.exit_code == 0) problem = open_memory(options->memory, world->local_rank);
     int exit_code = agree(&problem);
     if (exit_code != 0) return exit_code;
@@ -45,7 +45,7 @@ static int measure(const struct world *world, const struct options *options,
     if (world->rank == 0) write_header(world, options, argc, argv, started_unix_ns);
     rank_facts(world, rail, &facts);
     write_ranks(world, &facts);
-    if (options->quiet_seconds > 0) watch_quiet(world, options->quiet_seconds);
+    if (options->quiet_seconds > 0) record_background_traffic(world, options->quiet_seconds);
     read_counters(world, &counters, true);
     for (int i = 0; i < options->n_groups; i++) {
         const struct group *group = &options->groups[i];
@@ -63,8 +63,8 @@ static int measure(const struct world *world, const struct options *options,
     return EXIT_SUCCESS;
 }
 
-/* Arguments and rail come first, because MPI_Init reads what rail.c puts into the environment.
- * What was wrong with them is told once all ranks can agree on it. */
+/* Arguments and rail come first, because MPI_Init reads the environment that rail.c sets.
+ * Their faults are reported once all ranks can agree on one. */
 int main(int argc, char **argv) {
     static struct options options;
     struct world world = {0};

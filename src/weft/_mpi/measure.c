@@ -1,4 +1,4 @@
-/* measure.c -- one group: for every size warm up, time, validate, and hand the series to row.c.
+/* measure.c -- one group: for every size warm up, time, validate, and hand the series to records.c.
  *
  * Ranks that take part work on a communicator of their own; the others wait quietly. */
 #include "weft.h"
@@ -38,7 +38,7 @@ void set_place(struct job *job, const struct group *group) {
     job->ring.seed = group->seed;
 }
 
-/* Requests under way at a time: two a message of the window, unless the benchmark says. */
+/* Requests under way at a time: two a message of the window, or n_requests of the benchmark. */
 size_t request_count(const struct job *job, const struct benchmark *benchmark) {
     if (benchmark->n_requests != NULL) return benchmark->n_requests(job);
     return 2 * (size_t)job->window;
@@ -47,7 +47,7 @@ size_t request_count(const struct job *job, const struct benchmark *benchmark) {
 /* What `prepare` writes: a number for each rank, five times. */
 static void open_tables(struct job *job) {
     size_t n = (size_t)job->n_ranks;
-    int *table = claim(5 * n, sizeof *table);
+    int *table = allocate(5 * n, sizeof *table);
     job->sent = (struct blocks){table, table + n};
     job->received = (struct blocks){table + 2 * n, table + 3 * n};
     job->ring.order = table + 4 * n;
@@ -74,7 +74,7 @@ static bool open_job(const struct world *world, const struct group *group, enum 
     job->send = open_buffer(memory, most.send, group->buffers != BUFFERS_UNTOUCHED);
     job->bounces = group->buffers == BUFFERS_ONE;
     job->receive = job->bounces ? job->send : open_buffer(memory, most.receive, true);
-    job->requests = claim(request_count(job, benchmark), sizeof *job->requests);
+    job->requests = allocate(request_count(job, benchmark), sizeof *job->requests);
     open_tables(job);
     return true;
 }
@@ -111,7 +111,7 @@ int64_t typical_ns(const struct job *job, void (*once)(const struct job *)) {
  * affordable to warm up. */
 struct counts affordable(struct counts counts, double max_seconds, int64_t once_ns) {
     double most = max_seconds * 1e9 / (double)once_ns;
-    if (most < LEAST_ITERATIONS) most = LEAST_ITERATIONS;
+    if (most < MIN_ITERATIONS) most = MIN_ITERATIONS;
     if (most < counts.iterations) counts.iterations = (int)most;
     if (most / 10 < counts.warmup) counts.warmup = (int)(most / 10);
     return counts;
@@ -161,7 +161,7 @@ static void time_from_barrier(struct job *job, const struct benchmark *benchmark
 static void agree_on_window(const struct job *job, void (*once)(const struct job *), int n,
                             int64_t *first_ns, int64_t *step_ns) {
     int64_t plan[2] = {0, 0}, slowest_ns = 0;
-    int64_t *trial_ns = claim((size_t)n, sizeof *trial_ns);
+    int64_t *trial_ns = allocate((size_t)n, sizeof *trial_ns);
     time_back_to_back(job, once, n, trial_ns);
     qsort(trial_ns, (size_t)n, sizeof *trial_ns, by_value);
     CHECK(MPI_Allreduce(&trial_ns[n / 2], &slowest_ns, 1, MPI_INT64_T, MPI_MAX, job->comm));
@@ -190,12 +190,12 @@ static void time_in_windows(const struct job *job, void (*once)(const struct job
     }
 }
 
-/* Overwrites what was received before, so that a message that never came is not taken for the last
+/* Overwrites the last message, so that a message that never came is not taken for the last
  * one. As floats it is no number, so no sum either. */
 enum { SPOILT = 0xff };
 
 /* An untimed pass that checks every received byte. Its own pass, because preparing and checking
- * would warm caches and delay partners. Returns what this rank found wrong. */
+ * would warm caches and delay partners. Returns the wrong elements of this rank. */
 long validate(struct job *job, const struct benchmark *benchmark, int n_iterations) {
     int victim = benchmark->root_receives ? 0 : job->n_ranks - 1;
     bool corrupt = environment("WEFT_TEST_CORRUPT")[0] == '1' && job->rank == victim;
@@ -241,9 +241,9 @@ static void measure_size(const struct world *world, struct job *job, const struc
     CHECK(MPI_Barrier(job->comm));
     struct series series = {.counts = choose_counts(job, group)};
     size_t n = (size_t)series.counts.iterations;
-    series.times_ns = claim(n, sizeof *series.times_ns);
-    if (benchmark->loop == SYNCHRONISED) series.starts_ns = claim(n, sizeof *series.starts_ns);
-    if (group->sync == SYNC_WINDOW) series.late = claim(n, sizeof *series.late);
+    series.times_ns = allocate(n, sizeof *series.times_ns);
+    if (benchmark->loop == SYNCHRONISED) series.starts_ns = allocate(n, sizeof *series.starts_ns);
+    if (group->sync == SYNC_WINDOW) series.late = allocate(n, sizeof *series.late);
     for (int i = 0; i < series.counts.warmup; i++) benchmark->once(job);
     test_hook();
     CHECK(MPI_Barrier(job->comm));
@@ -266,5 +266,5 @@ void run_group(const struct world *world, const struct group *group, enum memory
             measure_size(world, &job, group, (size_t)group->sizes[i]);
         close_job(&job);
     }
-    wait_quietly(MPI_COMM_WORLD);
+    sleeping_barrier(MPI_COMM_WORLD);
 }

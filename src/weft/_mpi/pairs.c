@@ -3,7 +3,7 @@
  * All pairs of a round run at once, and their ranks meet before each phase, so that the pairs load
  * the fabric together. Each pair talks untimed first: first contact of two ranks costs
  * milliseconds. Rank 0 starts each round by a message to those who take part, and gets from each
- * pair what it measured; who has no partner in a round sleeps through it. */
+ * pair its measurements; a rank without a partner in a round sleeps through it. */
 #include "weft.h"
 
 #include <stdlib.h>
@@ -11,12 +11,12 @@
 
 enum { N_KINDS = 4, MAX_TIMES = 33 };
 enum { TAG_SERIES = 21, TAG_SWAP = 22, TAG_MEET = 23, TAG_START = 24 };
-enum { LONGEST_NAP_NS = 1000000, RANKS_A_CPU = 4 };
+enum { LONGEST_SLEEP_NS = 1000000, RANKS_A_CPU = 4 };
 
 const char *const phase_names[N_PHASES] = {"latency", "bandwidth", "bidirectional"};
 enum { LATENCY, BANDWIDTH, BIDIRECTIONAL, DEFAULT_PHASES = 1 << LATENCY | 1 << BANDWIDTH };
 
-/* A kind of series: what is timed, for which phase, at which of the two sizes, and whether b sends
+/* A kind of series: its timed operation, its phase, its size of the two, and whether b sends
  * instead of a. */
 static const struct kind {
     const char *name;
@@ -67,10 +67,10 @@ const struct benchmark pairs = {
 };
 
 /* How long a rank of this machine may sleep at a time: a millisecond; longer where so many may rest
- * that looking for what they wait for would keep the CPUs busy. */
+ * that their waiting would keep the CPUs busy. */
 static int64_t longest_nap_ns(const struct world *world) {
     int crowd = world->n_ranks_here / (RANKS_A_CPU * world->n_cpus_here);
-    return (int64_t)LONGEST_NAP_NS * (crowd > 1 ? crowd : 1);
+    return (int64_t)LONGEST_SLEEP_NS * (crowd > 1 ? crowd : 1);
 }
 
 /* Collective. Room for any round, and who shares my machine. */
@@ -82,10 +82,10 @@ static void open_round(const struct world *world, struct round *out) {
     *out = (struct round){.n_ranks = world->n_ranks, .longest_nap_ns = longest_nap_ns(world)};
     out->n_mates = world->n_ranks_here;
     out->n_cpus_here = world->n_cpus_here;
-    out->pairs = claim(n, sizeof *out->pairs);
-    out->active = claim(n, sizeof *out->active);
-    out->takes_part = claim(n, sizeof *out->takes_part);
-    out->mates = claim((size_t)out->n_mates, sizeof *out->mates);
+    out->pairs = allocate(n, sizeof *out->pairs);
+    out->active = allocate(n, sizeof *out->active);
+    out->takes_part = allocate(n, sizeof *out->takes_part);
+    out->mates = allocate((size_t)out->n_mates, sizeof *out->mates);
     CHECK(MPI_Comm_split(MPI_COMM_WORLD, world->machine, world->rank, &machine));
     CHECK(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, out->mates, sizeof mine, MPI_BYTE, machine));
     CHECK(MPI_Comm_free(&machine));
@@ -146,7 +146,7 @@ static void keep_times(const int64_t *times_ns, int n, struct series_kept *out) 
         memcpy(out->times_ns, times_ns, (size_t)n * sizeof *times_ns);
         return;
     }
-    int64_t *sorted = claim((size_t)n, sizeof *sorted);
+    int64_t *sorted = allocate((size_t)n, sizeof *sorted);
     memcpy(sorted, times_ns, (size_t)n * sizeof *sorted);
     qsort(sorted, (size_t)n, sizeof *sorted, by_value);
     for (int i = 0; i < MAX_TIMES; i++)
@@ -213,7 +213,7 @@ static struct counts counts_of(const struct group *group, const struct kind *kin
 static int n_warmups(struct counts counts) { return counts.warmup > 0 ? counts.warmup : 1; }
 
 /* First contact of a pair, and the warm-up of every kind; where time is limited only the first, by
- * one message at a time, because nobody knows yet how long more would take. */
+ * one message at a time, because the time of more is not known yet. */
 static void warm_up(struct job *job, const struct group *group, struct pair pair) {
     bool limited = group->max_seconds > 0;
     for (const struct kind *kind = kinds; kind < kinds + N_KINDS; kind++) {
@@ -248,7 +248,7 @@ static struct counts within_limit(struct job *job, const struct group *group,
     if (group->max_seconds <= 0) return counts;
     if (kind->benchmark->has_window) {
         job->window = 1;
-        double most = group->max_seconds * 1e9 / LEAST_ITERATIONS / (double)slower_ns(job, kind);
+        double most = group->max_seconds * 1e9 / MIN_ITERATIONS / (double)slower_ns(job, kind);
         job->window = most > window_of(group) ? window_of(group) : most > 1 ? (int)most : 1;
     }
     counts = affordable(counts, group->max_seconds, slower_ns(job, kind));
@@ -271,7 +271,7 @@ static void run_kind(struct job *job, const struct group *group, const struct ki
     out->n_wrong += swap(job, out->n_wrong);
 }
 
-/* The ranks of a round meet, by dissemination: whom nobody measures is not asked. */
+/* A barrier of the ranks of a round, by dissemination; ranks without a pair take no part. */
 static void meet(const struct job *job, const struct round *round) {
     char nothing = 0, got;
     for (int reach = 1; reach < round->n_active; reach *= 2) {
@@ -284,7 +284,7 @@ static void meet(const struct job *job, const struct round *round) {
     }
 }
 
-/* Rank 0 tells the ranks of a round that it begins; the others sleep until then. */
+/* Rank 0 starts the ranks of a round; the others sleep until then. */
 static void await_start(const struct job *job, const struct round *round) {
     char nothing = 0;
     MPI_Request request;
@@ -294,7 +294,7 @@ static void await_start(const struct job *job, const struct round *round) {
                 CHECK(MPI_Send(&nothing, 1, MPI_CHAR, round->active[i], TAG_START, job->comm));
     } else {
         CHECK(MPI_Irecv(&nothing, 1, MPI_CHAR, 0, TAG_START, job->comm, &request));
-        rest_until(&request, round->longest_nap_ns);
+        sleep_until_complete(&request, round->longest_nap_ns);
     }
 }
 
@@ -316,7 +316,7 @@ static void bring_together(const struct job *job, const struct round *round,
     for (int k = 0; k < N_KINDS; k++) all[k].crowded = crowded;
 }
 
-/* Rank 0 gets what each pair measured from its first rank, and writes it in the order of pairs. */
+/* Rank 0 gets the times of each pair from its first rank, and writes them in the order of pairs. */
 static void write_round(const struct job *job, const struct group *group,
                         const struct round *round, const struct series_kept *mine) {
     struct series_kept theirs[N_KINDS];
@@ -326,7 +326,7 @@ static void write_round(const struct job *job, const struct group *group,
         if (pair.a != 0) {
             CHECK(MPI_Irecv(theirs, sizeof theirs, MPI_BYTE, pair.a, TAG_SERIES, job->comm,
                             &request));
-            rest_until(&request, round->longest_nap_ns);
+            sleep_until_complete(&request, round->longest_nap_ns);
         }
         for (int k = 0; k < N_KINDS; k++)
             if (runs(group, &kinds[k]))
@@ -366,7 +366,7 @@ static void open_job(const struct world *world, const struct group *group, enum 
     job->window = window_of(group);
     job->send = open_buffer(memory, bytes, true);
     job->receive = open_buffer(memory, bytes, true);
-    job->requests = claim(2 * (size_t)job->window, sizeof *job->requests);
+    job->requests = allocate(2 * (size_t)job->window, sizeof *job->requests);
     CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &job->comm));
 }
 
@@ -382,12 +382,12 @@ void run_pairs(const struct world *world, const struct group *group, enum memory
         int n = counts_of(group, &kinds[k]).iterations;
         if (n > longest) longest = n;
     }
-    int64_t *times_ns = claim((size_t)longest, sizeof *times_ns);
+    int64_t *times_ns = allocate((size_t)longest, sizeof *times_ns);
     for (int number = 0; number < schedule->n_rounds; number++) {
         next_round(&round, schedule, number, job.rank);
         run_round(&job, group, &round, times_ns);
     }
-    wait_quietly(job.comm);
+    sleeping_barrier(job.comm);
     free(times_ns);
     close_round(&round);
     free(job.requests);

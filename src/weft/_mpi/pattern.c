@@ -1,7 +1,7 @@
-/* pattern.c -- what messages hold, so that a wrong byte shows.
+/* pattern.c -- the contents of messages, in which a wrong byte shows.
  *
  * The byte depends on source, iteration and offset: a message from the wrong rank, one of an
- * earlier iteration, and one shifted or cut all differ from what is expected. */
+ * earlier iteration, and one shifted or cut all differ from the expected one. */
 #include "weft.h"
 
 /* The byte at `offset`. The multipliers are odd, so neighbours always differ; the high part of

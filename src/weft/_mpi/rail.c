@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where launchers say the local rank and the number of ranks on the host, the innermost launcher
+/* Launchers' variables of the local rank and of the number of ranks on the host, the innermost
  * first: under mpirun inside a batch job, the batch system's variable is that of the daemon. */
 static const char *const local_rank_names[] = {
     "OMPI_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
@@ -64,7 +64,7 @@ static void device_name(const char *rail, char *out) {
     snprintf(out, MAX_NAME, "%.*s", (int)strcspn(rail, ":"), rail);
 }
 
-/* Tell the MPI library: the variable of the transport library that knows such a device.
+/* Set the variable of the transport library that knows such a device.
  * SOURCE: UCX's UCX_NET_DEVICES (device:port), libfabric's fi_cxi(7) FI_CXI_DEVICE_NAME,
  * MVAPICH2's MV2_IBA_HCA (device without port). */
 static void export_rail(const char *rail, const char *device) {
@@ -77,7 +77,7 @@ static void export_rail(const char *rail, const char *device) {
     setenv("MV2_IBA_HCA", device, keep_the_users);
 }
 
-/* The NUMA node a device hangs on; UNSET where the kernel does not say (or says -1). */
+/* The NUMA node a device hangs on; UNSET where the kernel has none (or -1). */
 int device_numa_node(const char *device) {
     static const char *const classes[] = {"infiniband", "cxi", "net"};
     for (int i = 0; i < 3; i++) {
@@ -103,7 +103,7 @@ static void bind_near(int numa_node, int local_size) {
     if (CPU_COUNT(&near) > 0) sched_setaffinity(0, sizeof near, &near);
 }
 
-/* Choose, export and bind. A problem where a rail is asked for and nothing tells the local rank:
+/* Choose, export and bind. A problem where a rail is asked for and no variable has the local rank:
  * a guess would put every rank on one device. */
 struct problem choose_rail(const struct options *options, struct rail *out) {
     struct problem problem = {0};
@@ -111,7 +111,7 @@ struct problem choose_rail(const struct options *options, struct rail *out) {
     if (options->n_rails == 0) return problem;
     if (out->local_rank == UNSET) {
         set_problem(&problem, EXIT_MISSING, "--rails",
-                    "the launcher does not say the local rank before MPI_Init (%s, ...)",
+                    "the launcher does not set the local rank before MPI_Init (%s, ...)",
                     local_rank_names[0]);
         return problem;
     }

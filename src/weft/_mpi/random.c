@@ -1,5 +1,5 @@
 /* random.c -- where deterministic variety comes from: a hash, and orders. A twin draws the same
- * (crates/weft-traffic/src/random.rs): what runs on a machine can be simulated as it ran. */
+ * (crates/weft-traffic/src/random.rs): a run of a machine can be simulated as it was. */
 #include "weft.h"
 
 /* A 64-bit number with its bits well mixed.

@@ -2,15 +2,16 @@
  *
  * SOURCE: HPC Challenge 1.5, bench_lat_bw, and GPCNeT 1.3, random_ring: two receives and two sends
  * a message of the window, all waited for; half of the time is the latency; a rank's bandwidth
- * counts what it sends to both. 30 random rings, as both draw, but from a seed that is told: ring k
- * is the order of seed + k. The iterations of a series are shared out among its rings. */
+ * counts the bytes that it sends to both. 30 random rings, as both draw, but from a seed in the
+ * record: ring k is the order of seed + k. The iterations of a series are shared out among its
+ * rings. */
 #include "weft.h"
 
 enum { TAG_TO_RIGHT = 41, TAG_TO_LEFT = 42 };
 
 static size_t n_requests(const struct job *job) { return 4 * (size_t)job->window; }
 
-/* In each buffer: what goes to (comes from) the left, then the right. */
+/* In each buffer: the message to (from) the left, then the right. */
 static struct extent two_messages(const struct job *job, size_t bytes) {
     (void)job;
     return (struct extent){2 * bytes, 2 * bytes};

@@ -38,7 +38,7 @@ static int read_rank(const char **text, int n_ranks) {
 }
 
 /* Read one line, `0-1 3-2`, appending its pairs: the first of a pair sends first. `busy` holds the
- * last line each rank was in, so that nobody meets two partners at once. Returns how many pairs, or
+ * last line each rank was in, so that no rank has two partners at once. Returns how many pairs, or
  * UNSET with a problem. */
 static int read_round(const char *line, int number, int n_ranks, int *busy, struct pair *out,
                       struct problem *problem) {
@@ -69,9 +69,9 @@ static struct problem read_rounds(const char *text, int n_ranks, struct schedule
     struct problem problem = {0};
     size_t length = strlen(text);
     int n_pairs = 0, number = 1;
-    int *busy = claim((size_t)n_ranks, sizeof *busy);
-    out->listed = claim(length / 3 + 1, sizeof *out->listed);
-    out->first = claim(length + 2, sizeof *out->first);
+    int *busy = allocate((size_t)n_ranks, sizeof *busy);
+    out->listed = allocate(length / 3 + 1, sizeof *out->listed);
+    out->first = allocate(length + 2, sizeof *out->first);
     out->n_ranks = n_ranks;
     for (const char *line = text; problem.exit_code == 0; number++) {
         int n = read_round(line, number, n_ranks, busy, out->listed + n_pairs, &problem);
@@ -95,7 +95,7 @@ static char *read_file(const char *path, long *length) {
     char *text = NULL;
     if (fseek(file, 0, SEEK_END) == 0 && (*length = ftell(file)) >= 0) {
         rewind(file);
-        text = claim((size_t)*length + 1, 1);
+        text = allocate((size_t)*length + 1, 1);
         *length = (long)fread(text, 1, (size_t)*length, file);
     }
     fclose(file);
@@ -118,7 +118,7 @@ struct problem open_schedule(const char *path, const struct world *world, struct
         free(text);
         return problem;
     }
-    if (world->rank != 0) text = claim((size_t)length + 1, 1);
+    if (world->rank != 0) text = allocate((size_t)length + 1, 1);
     CHECK(MPI_Bcast(text, (int)length, MPI_CHAR, 0, MPI_COMM_WORLD));
     problem = read_rounds(text, n, out);
     free(text);

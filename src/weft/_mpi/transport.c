@@ -1,6 +1,6 @@
-/* transport.c -- what the MPI library chose to carry messages with, as far as it can be seen.
+/* transport.c -- the transport that the MPI library chose, as far as it can be seen.
  *
- * Two kinds of evidence. What the library says of itself: its version text names the device it was
+ * Two kinds of evidence. The library's own report: its version text names the device it was
  * built with. What the process holds: the components the library keeps loaded after it has chosen
  * (Open MPI closes those it did not take), and the device files it opened (/dev/infiniband/uverbs0
  * means that a host channel adapter is in use, whatever a setting said). */

@@ -6,20 +6,22 @@
  *   main.c        the whole run on one screen
  *   options.c     command line -> struct options
  *   rail.c        before MPI_Init: choose a device, bind to its NUMA node
- *   world.c       who am I, which ranks share my host, are there more ranks than CPUs
- *   cpus.c        the CPUs of a rank, near which memory and shared with whom
+ *   world.c       my rank, the ranks of my host, whether ranks outnumber CPUs
+ *   cpus.c        the CPUs of a rank, their memory, and the ranks that share them
  *   measure.c     warm up, time, validate: one (benchmark, size)
- *   latency.c bandwidth.c fan.c ring.c    what one iteration does, point to point
- *   barrier.c allreduce.c reduce.c broadcast.c allgather.c alltoall.c alltoallv.c gather.c    all
+ *   latency.c bandwidth.c fan.c ring.c    one iteration, point to point
+ *   barrier.c allreduce.c reduce.c broadcast.c allgather.c alltoall.c alltoallv.c gather.c
+ *                 one iteration of a collective
  *   pairs.c       all pairs of ranks, round by round, inside one launch; rounds.c the schedule
- *   rest.c        waiting without taking a CPU
- *   header.c row.c  records of the launch, of a measurement; json.c how a record is written
+ *   sleep_wait.c  waiting without taking a CPU
+ *   header.c      records of the launch; records.c of a measurement; json.c their format
  *   clock.c       time, and clock offsets between hosts
- *   memory.c      host or GPU buffers, room.c whether they fit; pattern.c what they hold and
- *                 whether it arrived, sum.c the same for sums; random.c hashes and orders
- *   device.c      counters of network devices, quiet.c whether they rest; transport.c what the
- *                 MPI library chose
- *   fail.c        every way this program ends early
+ *   buffers.c     host or GPU buffers; memory_check.c whether they fit into memory
+ *   pattern.c     contents of messages, and their check; exact_sums.c the same for sums
+ *   random.c      hashes and orders
+ *   device.c      counters of network devices; background_traffic.c traffic of other jobs
+ *   transport.c   the MPI library's choice of transport
+ *   errors.c      every way this program ends early
  *
  * Test hooks, for the tests of whoever reads this program's output; only by environment:
  *   WEFT_TEST_CRASH_RANK=r   rank r dies of SIGSEGV between warm-up and first timed iteration
@@ -45,9 +47,9 @@ enum { EXIT_INPUT = 2, EXIT_MISSING = 3, EXIT_BENCHMARK = 4 };
 enum { MAX_GROUPS = 32, MAX_SIZES = 128, MAX_RAILS = 64, N_RAIL_VARIABLES = 7 };
 enum { MAX_NAME = 64, MAX_LIST = 384 };
 
-/* ---- fail.c: every way this program ends early ------------------------------------------- */
+/* ---- errors.c: every way this program ends early ----------------------------------------- */
 
-/* Something the person who launched us must put right. exit_code 0 means "nothing is wrong". */
+/* A fault that the user must repair. exit_code 0 means that there is none. */
 struct problem {
     int exit_code;
     char where[MAX_NAME];
@@ -63,23 +65,23 @@ void set_problem(struct problem *problem, int exit_code, const char *where, cons
 _Noreturn void fail(const char *where, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 int agree(const struct problem *mine);
-void name_rank_in_errors(int rank, const char *host);
-void *claim(size_t n, size_t bytes_each);
+void set_error_place(int rank, const char *host);
+void *allocate(size_t n, size_t bytes_each);
 
 /* ---- options.c: the command line --------------------------------------------------------- */
 
 enum sync { SYNC_BARRIER, SYNC_WINDOW };
 
-/* Where `latency` sends from. TWO buffers, as OSU: the receiver reads lines again that it has in
- * its own cache. ONE buffer, as NetPIPE: a message is sent from where it arrived, so every line
- * crosses. UNTOUCHED, as HPCC: the send buffer was never written, so the operating system gives
- * one page of zeros for all of it. Messages above the eager limit feel the difference. */
+/* The buffer that `latency` sends. TWO buffers, as OSU: the receiver reads lines again that it has
+ * in its own cache. ONE buffer, as NetPIPE: a message is sent from where it arrived, so every line
+ * crosses. UNTOUCHED, as HPCC: the send buffer was never written, so the operating system gives one
+ * page of zeros for all of it. Messages above the eager limit feel the difference. */
 enum buffers { BUFFERS_TWO, BUFFERS_ONE, BUFFERS_UNTOUCHED };
 extern const char *const buffers_names[];
 enum memory { MEMORY_HOST, MEMORY_CUDA, MEMORY_ROCM };
 
 /* One `--benchmark` and its options. Numbers are UNSET where the benchmark's own default holds. */
-enum { UNSET = -1, LEAST_ITERATIONS = 5 }; /* of a series, whatever its time limit */
+enum { UNSET = -1, MIN_ITERATIONS = 5 }; /* of a series, whatever its time limit */
 enum { WHOLE_SKEW = 1 << 20 };
 struct group {
     const struct benchmark *benchmark;
@@ -115,7 +117,7 @@ const char *usage(void);
 /* ---- rail.c: before MPI_Init ------------------------------------------------------------- */
 
 struct rail {
-    int local_rank;        /* as the launcher says, UNSET where it says nothing */
+    int local_rank;        /* from the launcher, UNSET without it */
     char device[MAX_NAME]; /* "" where no rail was asked for */
     int numa_node;         /* of the device, UNSET where unknown */
 };
@@ -141,7 +143,7 @@ struct world {
     bool common_clock; /* every rank reads the same clock (all on one running kernel) */
 };
 
-/* What the `rank` record says. */
+/* The contents of a `rank` record. */
 struct rank_facts {
     int rank, local_rank, tasks_per_node, cpu, n_cpus, n_sharing_cpus, n_machine_cpus;
     long pid;
@@ -155,8 +157,8 @@ void open_world(struct world *world);
 void close_world(struct world *world);
 void rank_facts(const struct world *world, const struct rail *rail, struct rank_facts *out);
 int *host_leaders(const struct world *world, int *n);
-void rest_until(MPI_Request *request, int64_t longest_ns);
-void wait_quietly(MPI_Comm comm);
+void sleep_until_complete(MPI_Request *request, int64_t longest_ns);
+void sleeping_barrier(MPI_Comm comm);
 void parse_cpus(const char *list, cpu_set_t *out);
 void my_cpus(cpu_set_t *out);
 void cpu_numa_nodes(char *out, size_t capacity);
@@ -178,7 +180,7 @@ void sync_clock(MPI_Comm comm, bool common_clock, struct clock_map *map, int whi
 int64_t to_root_clock(const struct clock_map *map, int64_t local_ns);
 int64_t from_root_clock(const struct clock_map *map, int64_t root_ns);
 
-/* ---- memory.c, room.c, pattern.c: buffers, whether they fit, what they hold -------------- */
+/* ---- buffers.c, memory_check.c, pattern.c: buffers, their size, their contents ------------ */
 
 /* Memory a message is sent from or received into. `host` is where this program may touch its
  * contents: the same place for host memory, a staging copy for GPU memory. */
@@ -190,7 +192,7 @@ struct buffer {
 };
 
 struct problem open_memory(enum memory memory, int local_rank);
-struct problem check_room(const struct world *world, const struct options *options);
+struct problem check_memory(const struct world *world, const struct options *options);
 struct buffer open_buffer(enum memory memory, size_t bytes, bool touch);
 void close_buffer(struct buffer *buffer);
 void publish_buffer(const struct buffer *buffer, size_t bytes);
@@ -199,7 +201,7 @@ void fetch_buffer(const struct buffer *buffer, size_t bytes);
 void fill_pattern(unsigned char *at, size_t bytes, int source, int iteration);
 long wrong_bytes(const unsigned char *at, size_t bytes, int source, int iteration);
 
-/* ---- random.c: where deterministic variety comes from ------------------------------------ */
+/* ---- random.c: deterministic variety ----------------------------------------------------- */
 
 uint64_t mixed(uint64_t key);
 void shuffle(int *order, int n, uint64_t seed);
@@ -211,7 +213,8 @@ void shuffle(int *order, int n, uint64_t seed);
  * PAIRS: rounds of pairs, see pairs.c. */
 enum loop { BACK_TO_BACK, SYNCHRONISED, PAIRS };
 
-/* Who takes part, and whose clock counts. TWO_RANKS: ranks 0 and n/2; the one that leads. HALVES:
+/* The ranks that take part, and the clock that counts. TWO_RANKS: ranks 0 and n/2; the one that
+ * leads. HALVES:
  * the pairs (i, i + n/2); every one that leads. FAN: one rank against all others; that one. RING,
  * EVERYONE: all ranks and all clocks; a ring needs two. */
 enum parties { TWO_RANKS, HALVES, FAN, RING, EVERYONE };
@@ -221,7 +224,7 @@ struct blocks {
     int *counts, *starts;
 };
 
-/* The ring now in force: its number among those drawn, and who sits beside me. */
+/* The present ring: its number among those drawn, and my neighbours. */
 struct ring {
     int *order; /* of the ranks */
     int left, right, number;
@@ -240,7 +243,7 @@ struct job {
     int rank, n_ranks;
     int peer;    /* point to point: my partner in comm */
     bool leads;  /* point to point: I send first, and my clock counts */
-    bool bounces; /* latency: both buffers are one, the partner sends back what it received */
+    bool bounces; /* latency: one buffer, whose message the partner sends back */
     bool yields; /* more ranks than CPUs: give the CPU away while waiting */
     size_t bytes;
     int window;
@@ -249,21 +252,21 @@ struct job {
     struct buffer send, receive;
     struct blocks sent, received; /* alltoallv, reduce_scatter */
     struct ring ring;
-    MPI_Request *requests; /* 2 x window, or what the benchmark says */
+    MPI_Request *requests; /* 2 x window, or n_requests of the benchmark */
 };
 
 struct counts {
     int iterations, warmup;
 };
 
-/* A benchmark fills this struct and is listed in benchmark.c. `once` is what is timed. */
+/* A benchmark fills this struct and is listed in benchmark.c. `once` is timed. */
 struct benchmark {
     const char *name;
     enum loop loop;
     enum parties parties;
     bool has_sizes;
     bool has_window;
-    bool root_receives;   /* nobody but rank 0 gets what could be checked */
+    bool root_receives;   /* only rank 0 has contents to check */
     size_t element_bytes; /* sizes are multiples of it */
     struct counts small;  /* up to SMALL_MESSAGE bytes */
     struct counts large;
@@ -273,8 +276,8 @@ struct benchmark {
     void (*prepare)(struct job *job);                /* NULL: nothing to do for a new size */
     void (*turn)(struct job *job, int iteration, int n_iterations); /* untimed, before each one */
     void (*once)(const struct job *job);
-    void (*fill)(const struct job *job, int iteration);    /* what I send, in host memory */
-    long (*n_wrong)(const struct job *job, int iteration); /* of what I received, there */
+    void (*fill)(const struct job *job, int iteration);    /* my messages, in host memory */
+    long (*n_wrong)(const struct job *job, int iteration); /* of the received ones, there */
 };
 
 enum { SMALL_MESSAGE = 8192, ROOT = 0 };
@@ -295,7 +298,7 @@ const struct benchmark *find_benchmark(const char *name);
 const char *benchmark_names(void);
 struct counts default_counts(const struct benchmark *benchmark, size_t bytes);
 
-/* latency.c, bandwidth.c: what point-to-point benchmarks share. */
+/* latency.c, bandwidth.c: functions that point-to-point benchmarks share. */
 enum { TAG_WINDOW = 2, TAG_ACK = 3, ACK_BYTES = 1 };
 void message_fill(const struct job *job, int iteration);
 long message_n_wrong(const struct job *job, int iteration);
@@ -306,7 +309,7 @@ void receive_window(const struct job *job);
 void wait_all(const struct job *job, int n, MPI_Request *requests);
 struct extent message_extent(const struct job *job, size_t bytes);
 
-/* pattern.c: messages of ranks and blocks of them. sum.c: vectors with an exact sum. */
+/* pattern.c: messages of ranks and blocks of them. exact_sums.c: vectors with an exact sum. */
 int source_of(const struct job *job, int from, int to);
 void fill_own(const struct job *job, int iteration);
 void fill_blocks(const struct job *job, int iteration);
@@ -360,7 +363,7 @@ void time_back_to_back(const struct job *job, void (*once)(const struct job *), 
 long validate(struct job *job, const struct benchmark *benchmark, int n_iterations);
 void test_hook(void);
 
-/* ---- row.c, json.c: records -------------------------------------------------------------- */
+/* ---- records.c, json.c: records -------------------------------------------------------------- */
 
 void write_header(const struct world *world, const struct options *options, int argc, char **argv,
                   int64_t started_unix_ns);
@@ -382,7 +385,7 @@ void json_ints(const char *key, const int64_t *values, int n);
 void json_begin(const char *key, char bracket); /* '{' or '['; key NULL inside a list */
 void json_finish(char bracket);
 
-/* ---- device.c, quiet.c, transport.c: what carried the bytes ------------------------------ */
+/* ---- device.c, background_traffic.c, transport.c: the carrier of the bytes --------------- */
 
 /* The counters of one host, read by its local rank 0, and the time between the two readings. */
 struct counters {
@@ -393,7 +396,7 @@ struct counters {
 
 void read_counters(const struct world *world, struct counters *out, bool before);
 void write_counters(const struct world *world, const struct counters *counters, bool quiet);
-void watch_quiet(const struct world *world, double seconds);
+void record_background_traffic(const struct world *world, double seconds);
 void write_transports(const struct world *world);
 
 #pragma GCC visibility pop

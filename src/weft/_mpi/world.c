@@ -1,4 +1,4 @@
-/* world.c -- ranks and hosts: who am I, who shares my host, are there more ranks than CPUs. */
+/* world.c -- ranks and hosts: my rank, the ranks of my host, whether ranks outnumber CPUs. */
 #include "weft.h"
 
 #include <sched.h>
@@ -11,13 +11,13 @@
 /* SOURCE: pmodels/mpich pull request 6596 (July 2023, first in MPICH 4.2). Before it MPI_Finalize
  * over UCX closes the connections, and then waits outside of MPI. Over those by which a rank sent
  * anything the peer must answer its close, and does so as long as its own close waits: a rank
- * that nobody keeps waiting is gone before the last ones ask. */
+ * that no other keeps waiting has ended before the last ones ask. */
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40200000
 #define IS_BEFORE_MPICH_4_2 true
 #else
 #define IS_BEFORE_MPICH_4_2 false
 #endif
-enum { TAG_LAST = 51, MOST_CONNECTED = 512, REST_BEFORE_FINALIZE_NS = 100000000 };
+enum { TAG_LAST = 51, MAX_CONNECTED = 512, SLEEP_BEFORE_FINALIZE_NS = 100000000 };
 
 /* 64-bit FNV-1a of a string: a key that ranks compare instead of sending the string around. */
 static uint64_t digest(const char *text) {
@@ -33,7 +33,7 @@ static MPI_Comm ranks_like_me(uint64_t key) {
     MPI_Comm comm;
     CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
     CHECK(MPI_Comm_size(MPI_COMM_WORLD, &n_ranks));
-    uint64_t *keys = claim((size_t)n_ranks, sizeof *keys);
+    uint64_t *keys = allocate((size_t)n_ranks, sizeof *keys);
     CHECK(MPI_Allgather(&key, 1, MPI_UINT64_T, keys, 1, MPI_UINT64_T, MPI_COMM_WORLD));
     while (keys[colour] != key) colour++;
     free(keys);
@@ -44,7 +44,7 @@ static MPI_Comm ranks_like_me(uint64_t key) {
 /* Collective. Which ranks run on my machine (one running kernel, containers included), whether
  * more of them live on it than there are CPUs that any of them may use, how many of them share
  * mine, and how many machines there are. */
-static void look_at_machine(struct world *world) {
+static void find_machine(struct world *world) {
     char boot_id[MAX_NAME];
     cpu_set_t mine, any;
     int place, first;
@@ -69,11 +69,11 @@ void open_world(struct world *world) {
     CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &world->rank));
     CHECK(MPI_Comm_size(MPI_COMM_WORLD, &world->n_ranks));
     if (gethostname(world->host, sizeof world->host - 1) != 0) strcpy(world->host, "?");
-    name_rank_in_errors(world->rank, world->host);
+    set_error_place(world->rank, world->host);
     world->node = ranks_like_me(digest(world->host));
     CHECK(MPI_Comm_rank(world->node, &world->local_rank));
     CHECK(MPI_Comm_size(world->node, &world->tasks_per_node));
-    look_at_machine(world);
+    find_machine(world);
     world->common_clock = same_clock_everywhere(MPI_COMM_WORLD);
 }
 
@@ -88,9 +88,9 @@ static bool finalize_may_hang(void) {
 
 /* Collective: every rank sends something to every other one; not where they are so many that the
  * connections would take more than a launch is worth that hangs now and then. */
-static void everybody_sends(const struct world *world) {
+static void send_between_all(const struct world *world) {
     char out = 0, in = 0;
-    if (world->n_ranks > MOST_CONNECTED) return;
+    if (world->n_ranks > MAX_CONNECTED) return;
     for (int step = 1; step < world->n_ranks; step++) {
         int to = (world->rank + step) % world->n_ranks;
         int from = (world->rank + world->n_ranks - step) % world->n_ranks;
@@ -103,11 +103,11 @@ static void everybody_sends(const struct world *world) {
  * have been used both ways, and no rank closes one before all have left their last call of MPI,
  * so that the first thing each then does there is to ask for its own answers. */
 void close_world(struct world *world) {
-    const struct timespec rest = {0, REST_BEFORE_FINALIZE_NS};
+    const struct timespec rest = {0, SLEEP_BEFORE_FINALIZE_NS};
     bool several_hosts = world->tasks_per_node < world->n_ranks;
     CHECK(MPI_Comm_free(&world->node));
     if (!several_hosts || !finalize_may_hang()) return;
-    everybody_sends(world);
+    send_between_all(world);
     CHECK(MPI_Barrier(MPI_COMM_WORLD));
     nanosleep(&rest, NULL);
 }
@@ -127,7 +127,7 @@ static void process_status(const char *key, char *out, size_t capacity) {
     if (file != NULL) fclose(file);
 }
 
-/* What this rank's record says; local. */
+/* The contents of this rank's record; local. */
 void rank_facts(const struct world *world, const struct rail *rail, struct rank_facts *out) {
     cpu_set_t mine;
     memset(out, 0, sizeof *out);
@@ -154,7 +154,7 @@ void rank_facts(const struct world *world, const struct rail *rail, struct rank_
  * be freed; NULL and 0 elsewhere. */
 int *host_leaders(const struct world *world, int *n) {
     bool root = world->rank == 0;
-    int *locals = root ? claim((size_t)world->n_ranks, sizeof *locals) : NULL;
+    int *locals = root ? allocate((size_t)world->n_ranks, sizeof *locals) : NULL;
     CHECK(MPI_Gather(&world->local_rank, 1, MPI_INT, locals, 1, MPI_INT, 0, MPI_COMM_WORLD));
     *n = 0;
     for (int rank = 0; root && rank < world->n_ranks; rank++)

@@ -1,10 +1,10 @@
-/* room.c -- whether the message buffers fit into this host, told before anything is measured. */
+/* memory_check.c -- whether the message buffers fit into this host, before a measurement. */
 #include "weft.h"
 
 #include <limits.h>
 #include <stdio.h>
 
-/* Bytes that Linux says it could still give out; INT64_MAX where it does not say.
+/* Bytes that Linux can still allocate; INT64_MAX where it does not report them.
  * SOURCE: proc(5), MemAvailable of /proc/meminfo, in KiB. */
 static int64_t available_bytes(void) {
     char line[MAX_LIST];
@@ -33,7 +33,7 @@ static int64_t needed_bytes(const struct world *world, const struct group *group
     }
     if (benchmark == &alltoallv && (send > INT_MAX || receive > INT_MAX))
         set_problem(problem, EXIT_INPUT, "--sizes",
-                    "all blocks of %s on %d ranks pass 2 GiB, which MPI cannot address",
+                    "all blocks of %s on %d ranks pass 2 GiB, the most that MPI addresses",
                     benchmark->name, world->n_ranks);
     size_t n_requests = request_count(&job, benchmark);
     if (n_requests > INT_MAX)
@@ -43,7 +43,7 @@ static int64_t needed_bytes(const struct world *world, const struct group *group
 }
 
 /* Collective over the host's ranks. The first group whose buffers do not fit is the problem. */
-struct problem check_room(const struct world *world, const struct options *options) {
+struct problem check_memory(const struct world *world, const struct options *options) {
     struct problem problem = {0};
     int64_t available = available_bytes();
     for (int i = 0; i < options->n_groups; i++) {

@@ -1,4 +1,4 @@
-/* sum.c -- vectors of floats whose sum over ranks is known exactly. */
+/* exact_sums.c -- vectors of floats whose sum over ranks is known exactly. */
 #include "weft.h"
 
 /* Every rank adds small whole numbers, so the sum is exact in a float whatever the order: seven

@@ -1,5 +1,5 @@
-/* quiet.c -- is the network quiet before we measure? Counters that move while no rank sends are
- * other people's traffic, and would be taken for slow cables. */
+/* background_traffic.c -- traffic of other jobs before the measurement. Counters that move while no
+ * rank sends count it; it would look like slow cables. */
 #include "weft.h"
 
 #include <errno.h>
@@ -10,22 +10,22 @@
 static const double settle_share = 0.1;
 
 /* Sleep, through interruptions. */
-static void rest(double seconds) {
+static void sleep_seconds(double seconds) {
     int64_t until_ns = now_ns() + (int64_t)(seconds * 1e9);
     struct timespec until = {(time_t)(until_ns / 1000000000), (long)(until_ns % 1000000000)};
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) continue;
 }
 
-/* Collective. All ranks meet, then none sends for `seconds` (and a tenth before it), while local
+/* Collective. After a barrier no rank sends for `seconds` (and a tenth before it), while local
  * rank 0 of each host reads its counters twice. Rank 0 writes a record for each that moved. */
-void watch_quiet(const struct world *world, double seconds) {
+void record_background_traffic(const struct world *world, double seconds) {
     struct counters counters = {0};
     CHECK(MPI_Barrier(MPI_COMM_WORLD));
-    rest(seconds * settle_share);
+    sleep_seconds(seconds * settle_share);
     read_counters(world, &counters, true);
-    rest(seconds);
+    sleep_seconds(seconds);
     read_counters(world, &counters, false);
-    wait_quietly(MPI_COMM_WORLD);
+    sleeping_barrier(MPI_COMM_WORLD);
     write_counters(world, &counters, true);
     free(counters.of);
 }

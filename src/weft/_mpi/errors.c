@@ -1,9 +1,9 @@
-/* fail.c -- every way this program ends early.
+/* errors.c -- every way this program ends early.
  *
- * Two kinds. What the person who launched us must put right (a wrong argument, no GPU runtime) is
- * found by a rank on its own, agreed on by all, told once, and every rank leaves through
- * MPI_Finalize: nobody hangs and the exit code is ours. What breaks in the middle (an MPI call
- * fails, memory runs out) is told by the rank that met it, and MPI_Abort takes the others along. */
+ * Two kinds. A fault that the user must repair (a wrong argument, no GPU runtime): one rank finds
+ * it, all agree on it, rank 0 reports it, and every rank leaves through MPI_Finalize. So no rank
+ * hangs, and the exit code is ours. A failure in the middle (of an MPI call, of memory): the rank
+ * that met it reports it, and MPI_Abort ends the others. */
 #include "weft.h"
 
 #include <stdarg.h>
@@ -16,13 +16,13 @@
 static int my_rank = UNSET;
 static char my_host[MAX_NAME] = "?";
 
-/* Remember who we are, so that an error names rank and host. Call once the world is known. */
-void name_rank_in_errors(int rank, const char *host) {
+/* Set the rank and host that errors name. Call it once the world is known. */
+void set_error_place(int rank, const char *host) {
     my_rank = rank;
     snprintf(my_host, sizeof my_host, "%s", host);
 }
 
-/* Write `text` to descriptor `fd` as far as it will go; there is nobody left to tell. */
+/* Write `text` to descriptor `fd`; a failure to write is not reported. */
 static void write_fully(int fd, const char *text) {
     size_t left = strlen(text);
     while (left > 0) {
@@ -33,8 +33,8 @@ static void write_fully(int fd, const char *text) {
     }
 }
 
-/* Copy `from` with what JSON strings may not hold blanked out: an error text is for reading. */
-static void plain(const char *from, char *to, size_t capacity) {
+/* Copy `from` without characters that JSON strings escape: an error text is for reading. */
+static void copy_plain(const char *from, char *to, size_t capacity) {
     size_t i = 0;
     for (; from[i] != '\0' && i + 1 < capacity; i++) {
         unsigned char c = (unsigned char)from[i];
@@ -45,11 +45,11 @@ static void plain(const char *from, char *to, size_t capacity) {
 
 /* One `error` record on stdout and one line on stderr. It starts on a fresh line, because rank 0
  * may be in the middle of one; a single write() keeps it whole. */
-static void tell(int rank, const char *host, const char *where, const char *message) {
+static void write_error(int rank, const char *host, const char *where, const char *message) {
     char text[MPI_MAX_ERROR_STRING + MAX_LIST], place[MAX_LIST];
     char line[sizeof text + sizeof place + 2 * MAX_LIST];
-    plain(message, text, sizeof text);
-    plain(where, place, sizeof place);
+    copy_plain(message, text, sizeof text);
+    copy_plain(where, place, sizeof place);
     snprintf(line, sizeof line,
              "\n{\"record\":\"error\",\"rank\":%d,\"host\":\"%.64s\",\"where\":\"%s\","
              "\"message\":\"%s\"}\n",
@@ -66,7 +66,7 @@ static void tell(int rank, const char *host, const char *where, const char *mess
  * hang us: an alarm ends the rank if the library does not come back. */
 static _Noreturn void abort_launch(const char *where, const char *message) {
     const struct timespec head_start = {0, 200000000};
-    tell(my_rank, my_host, where, message);
+    write_error(my_rank, my_host, where, message);
     nanosleep(&head_start, NULL);
     alarm(10);
     MPI_Abort(MPI_COMM_WORLD, EXIT_BENCHMARK);
@@ -105,27 +105,28 @@ void set_problem(struct problem *problem, int exit_code, const char *where, cons
 }
 
 /* Collective. The exit code all ranks leave with: 0 where no rank has a problem, else that of the
- * lowest rank which has one. Rank 0 has then told it. */
+ * lowest rank which has one, and which rank 0 has then reported. */
 int agree(const struct problem *mine) {
     struct {
         struct problem problem;
         char host[MAX_NAME];
-    } told;
+    } lowest;
     int n_ranks, first, candidate = mine->exit_code == 0 ? INT32_MAX : my_rank;
     CHECK(MPI_Comm_size(MPI_COMM_WORLD, &n_ranks));
     CHECK(MPI_Allreduce(&candidate, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
     if (first >= n_ranks) return 0;
-    memset(&told, 0, sizeof told);
-    told.problem = *mine;
-    memcpy(told.host, my_host, sizeof told.host);
-    CHECK(MPI_Bcast(&told, sizeof told, MPI_BYTE, first, MPI_COMM_WORLD));
-    if (my_rank == 0) tell(first, told.host, told.problem.where, told.problem.message);
-    return told.problem.exit_code;
+    memset(&lowest, 0, sizeof lowest);
+    lowest.problem = *mine;
+    memcpy(lowest.host, my_host, sizeof lowest.host);
+    CHECK(MPI_Bcast(&lowest, sizeof lowest, MPI_BYTE, first, MPI_COMM_WORLD));
+    if (my_rank == 0)
+        write_error(first, lowest.host, lowest.problem.where, lowest.problem.message);
+    return lowest.problem.exit_code;
 }
 
 /* calloc that ends the launch when memory is out. n == 0 gives a block that may be freed. */
-void *claim(size_t n, size_t bytes_each) {
+void *allocate(size_t n, size_t bytes_each) {
     void *block = calloc(n == 0 ? 1 : n, bytes_each);
-    if (block == NULL) fail("memory", "no room for %zu x %zu bytes", n, bytes_each);
+    if (block == NULL) fail("memory", "%zu x %zu bytes cannot be allocated", n, bytes_each);
     return block;
 }

@@ -1,4 +1,4 @@
-/* memory.c -- message buffers in host or GPU memory.
+/* buffers.c -- message buffers in host or GPU memory.
  *
  * The GPU runtime is loaded when it is asked for and never linked: one binary serves nodes with
  * and without GPUs. CUDA and HIP give these calls the same shape and the same numbers. */
@@ -12,7 +12,7 @@
 /* SOURCE: cudaMemcpyKind and hipMemcpyKind: 1 host to device, 2 device to host. */
 enum { TO_DEVICE = 1, TO_HOST = 2, PAGE_BYTES = 4096 };
 
-/* What is used of libcudart or libamdhip64; each call returns 0 for success. */
+/* The calls of libcudart or libamdhip64; each returns 0 for success. */
 static struct {
     int (*count)(int *);
     int (*choose)(int);
@@ -52,10 +52,10 @@ static bool load_runtime(enum memory memory) {
            resolve(library, prefix, "Memcpy", &gpu.copy);
 }
 
-/* False where the MPI library itself says that it cannot take GPU pointers; a library that has no
- * such question is believed. SOURCE: MPIX_Query_cuda_support of Open MPI and MPICH; for AMD GPUs
+/* False where the MPI library itself reports that it takes no GPU pointers. A library without
+ * such a call counts as true. SOURCE: MPIX_Query_cuda_support of Open MPI and MPICH; for AMD GPUs
  * MPIX_Query_rocm_support of Open MPI, MPIX_Query_hip_support of MPICH. */
-static bool mpi_takes_gpu_pointers(enum memory memory) {
+static bool mpi_accepts_gpu_pointers(enum memory memory) {
     static const char *const names[][2] = {
         [MEMORY_CUDA] = {"Query_cuda_support", "Query_cuda_support"},
         [MEMORY_ROCM] = {"Query_rocm_support", "Query_hip_support"},
@@ -81,9 +81,9 @@ struct problem open_memory(enum memory memory, int local_rank) {
     else if (gpu.choose(local_rank % n_devices) != 0)
         set_problem(&problem, EXIT_MISSING, "--memory", "%s cannot use GPU %d", library,
                     local_rank % n_devices);
-    else if (!mpi_takes_gpu_pointers(memory))
+    else if (!mpi_accepts_gpu_pointers(memory))
         set_problem(&problem, EXIT_MISSING, "--memory",
-                    "this MPI library says that it cannot send GPU memory");
+                    "this MPI library reports that it cannot send GPU memory");
     return problem;
 }
 
@@ -92,14 +92,15 @@ struct problem open_memory(enum memory memory, int local_rank) {
 struct buffer open_buffer(enum memory memory, size_t bytes, bool touch) {
     struct buffer buffer = {.bytes = bytes, .memory = memory};
     void *host = NULL;
-    size_t room = bytes == 0 ? 1 : bytes;
-    if (posix_memalign(&host, PAGE_BYTES, room) != 0)
-        fail("memory", "no room for a message buffer of %zu bytes", bytes);
-    if (touch) memset(host, 1, room);
+    size_t size = bytes == 0 ? 1 : bytes;
+    if (posix_memalign(&host, PAGE_BYTES, size) != 0)
+        fail("memory", "a message buffer of %zu bytes cannot be allocated", bytes);
+    if (touch) memset(host, 1, size);
     buffer.host = host;
     buffer.at = host;
-    if (memory != MEMORY_HOST && gpu.allocate(&buffer.at, room) != 0)
-        fail("memory", "no room for a message buffer of %zu bytes on the GPU", bytes);
+    if (memory != MEMORY_HOST && gpu.allocate(&buffer.at, size) != 0)
+        fail("memory", "a message buffer of %zu bytes cannot be allocated on the GPU",
+             bytes);
     if (touch) publish_buffer(&buffer, bytes);
     return buffer;
 }
@@ -110,14 +111,14 @@ void close_buffer(struct buffer *buffer) {
     *buffer = (struct buffer){0};
 }
 
-/* Make what was written to `host` the contents of the buffer. */
+/* Copy `host` into the buffer. */
 void publish_buffer(const struct buffer *buffer, size_t bytes) {
     if (buffer->memory == MEMORY_HOST || bytes == 0) return;
     if (gpu.copy(buffer->at, buffer->host, bytes, TO_DEVICE) != 0)
         fail("memory", "copying %zu bytes to the GPU failed", bytes);
 }
 
-/* Bring the contents of the buffer to `host`. */
+/* Copy the buffer to `host`. */
 void fetch_buffer(const struct buffer *buffer, size_t bytes) {
     if (buffer->memory == MEMORY_HOST || bytes == 0) return;
     if (gpu.copy(buffer->host, buffer->at, bytes, TO_HOST) != 0)

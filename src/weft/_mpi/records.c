@@ -1,4 +1,4 @@
-/* row.c -- the records of the launch, its ranks and its measurements.
+/* records.c -- the records of measurements.
  *
  * Reductions happen here, after the timed loop: the maximum over ranks of every iteration, the
  * spread of the starts, a summary of every rank. */
@@ -10,7 +10,7 @@
 
 enum { MIN_FOR_P99 = 500 };
 
-/* What one rank's clock saw; `counts` false where it timed nothing (the far side of a pair). */
+/* The times of one rank; `counts` false where it timed nothing (the far side of a pair). */
 struct summary {
     int rank, counts;
     int64_t min, p50, p90, p99, max;
@@ -37,7 +37,7 @@ static bool clock_counts(const struct job *job, const struct benchmark *benchmar
 
 static struct summary summarise(int rank, bool counts, const int64_t *times_ns, int n) {
     struct summary out = {.rank = rank, .counts = counts};
-    int64_t *sorted = claim((size_t)n, sizeof *sorted);
+    int64_t *sorted = allocate((size_t)n, sizeof *sorted);
     memcpy(sorted, times_ns, (size_t)n * sizeof *sorted);
     qsort(sorted, (size_t)n, sizeof *sorted, by_value);
     for (int i = 0; i < n; i++) out.mean += (double)sorted[i] / n;
@@ -76,7 +76,7 @@ static int64_t *start_skew(const struct job *job, const struct benchmark *benchm
                            const struct series *series) {
     int n = series->counts.iterations;
     bool root = job->rank == 0, counts = benchmark->parties != HALVES || job->leads;
-    int64_t *first = claim((size_t)n, sizeof *first), *last = claim((size_t)n, sizeof *last);
+    int64_t *first = allocate((size_t)n, sizeof *first), *last = allocate((size_t)n, sizeof *last);
     for (int i = 0; i < n; i++) {
         int64_t start_ns = to_root_clock(&series->clock, series->starts_ns[i]);
         first[i] = counts ? start_ns : INT64_MAX;
@@ -108,7 +108,7 @@ static void write_skew(int64_t *skew_ns, int n) {
 static signed char *any_late(const struct job *job, const struct series *series) {
     int n = series->counts.iterations;
     if (series->late == NULL) return NULL;
-    signed char *any = claim((size_t)n, sizeof *any);
+    signed char *any = allocate((size_t)n, sizeof *any);
     CHECK(MPI_Reduce(series->late, any, n, MPI_SIGNED_CHAR, MPI_MAX, 0, job->comm));
     return any;
 }
@@ -125,8 +125,8 @@ static void write_late(const signed char *late, int n) {
     json_finish(']');
 }
 
-/* The fields that say what was measured and how. */
-static void write_what(const struct job *job, const struct benchmark *benchmark,
+/* The benchmark and its settings. */
+static void write_measurement(const struct job *job, const struct benchmark *benchmark,
                        const struct group *group, const struct series *series) {
     json_open("row");
     json_text("benchmark", benchmark->name);
@@ -149,18 +149,18 @@ static void write_what(const struct job *job, const struct benchmark *benchmark,
         json_null("n_pairs");
 }
 
-/* What only some benchmarks have, at rank 0: the most bytes a rank of an alltoallv sends or
+/* Fields of some benchmarks only, at rank 0: the most bytes a rank of an alltoallv sends or
  * receives; how many random rings were drawn from which seed, and the order of the first. */
-static void write_variety(const struct job *job, const struct benchmark *benchmark,
+static void write_extras(const struct job *job, const struct benchmark *benchmark,
                           int64_t most_bytes, int iterations) {
     if (benchmark == &alltoallv) json_int("most_bytes", most_bytes);
     if (benchmark->turn == NULL) return;
-    int *order = claim((size_t)job->n_ranks, sizeof *order);
+    int *order = allocate((size_t)job->n_ranks, sizeof *order);
     shuffle(order, job->n_ranks, job->ring.seed);
     json_int("seed", (int64_t)job->ring.seed);
     json_int("n_rings", job->ring.most < iterations ? job->ring.most : iterations);
     json_begin("ring", '[');
-    for (int seat = 0; seat < job->n_ranks; seat++) json_int(NULL, order[seat]);
+    for (int i = 0; i < job->n_ranks; i++) json_int(NULL, order[i]);
     json_finish(']');
     free(order);
 }
@@ -171,8 +171,8 @@ void write_row(const struct job *job, const struct benchmark *benchmark, const s
     int n = series->counts.iterations;
     bool counts = clock_counts(job, benchmark);
     struct summary mine = summarise(rank_in_world(), counts, series->times_ns, n);
-    struct summary *all = claim((size_t)job->n_ranks, sizeof *all);
-    int64_t *times_ns = claim((size_t)n, sizeof *times_ns);
+    struct summary *all = allocate((size_t)job->n_ranks, sizeof *all);
+    int64_t *times_ns = allocate((size_t)n, sizeof *times_ns);
     int64_t wrong = series->n_wrong, all_wrong = 0;
     struct extent extent = benchmark->extent(job, job->bytes);
     int64_t most_bytes = (int64_t)(extent.send > extent.receive ? extent.send : extent.receive);
@@ -185,7 +185,7 @@ void write_row(const struct job *job, const struct benchmark *benchmark, const s
                      MPI_MAX, 0, job->comm));
     CHECK(MPI_Gather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, 0, job->comm));
     if (job->rank == 0) {
-        write_what(job, benchmark, group, series);
+        write_measurement(job, benchmark, group, series);
         json_ints("times_ns", times_ns, n);
         write_skew(skew_ns, n);
         write_summaries(all, job->n_ranks, n);
@@ -193,7 +193,7 @@ void write_row(const struct job *job, const struct benchmark *benchmark, const s
         json_bool("validated", group->validate);
         json_int("n_validated", series->n_validated);
         json_int("n_errors", all_wrong);
-        write_variety(job, benchmark, most_bytes, n);
+        write_extras(job, benchmark, most_bytes, n);
         json_close();
     }
     free(late);
