@@ -21,6 +21,7 @@ from weft.core.errors import InputError, MissingError, did_you_mean
 from weft.launch.redact_text import redact_content
 from weft.results.model import ResultFile
 from weft.results.result_file import read_results_text
+from weft.study.imported_file import ImportedFile
 from weft.study.plan.model import BenchmarkUse, Factor, FactorSetting, Study
 from weft.study.run.metadata import commit_of, recorded_environment
 from weft.study.run.store import RunStore
@@ -233,7 +234,7 @@ def _meta(
     facts = {
         "platform": options.platform or None,
         "tools": sorted({f"{t.tool} {t.version}".strip() for r in files for t in r.results.tables}),
-        "files": [_file_facts(file) for file in files],
+        "files": [_imported_file(file).to_record() for file in files],
     }
     return {
         "weft_version": __version__,
@@ -248,24 +249,23 @@ def _meta(
     }
 
 
-def _file_facts(file: _ReadFile) -> dict[str, Any]:
+def _imported_file(file: _ReadFile) -> ImportedFile:
     tables = file.results.tables
     conditions: dict[str, str] = {}
     for table in tables:
         conditions.update(table.conditions)
     devices = dict.fromkeys(device for table in tables for device in table.devices)
-    facts = {
-        "name": file.path.name,
-        "raw": file.raw_name,
-        "sha256": file.sha256,
-        "arm": ",".join(f"{factor}={setting}" for factor, setting in file.arm.items()),
-        "n_lines": file.results.n_lines,
-        "tests": list(dict.fromkeys(test_name(table) for table in tables)),
-        "tools": list(dict.fromkeys(f"{t.tool} {t.version}".strip() for t in tables)),
-        "devices": list(devices),
-        "conditions": conditions,
-    }
-    return {key: value for key, value in facts.items() if value not in ("", [], {})}
+    return ImportedFile(
+        name=file.path.name,
+        raw=file.raw_name,
+        sha256=file.sha256,
+        arm=",".join(f"{factor}={setting}" for factor, setting in file.arm.items()),
+        n_lines=file.results.n_lines,
+        tests=tuple(dict.fromkeys(test_name(table) for table in tables)),
+        tools=tuple(dict.fromkeys(f"{t.tool} {t.version}".strip() for t in tables)),
+        devices=tuple(devices),
+        conditions=conditions,
+    )
 
 
 def _shared_environment(files: Sequence[_ReadFile]) -> dict[str, str]:

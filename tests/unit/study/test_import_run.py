@@ -156,7 +156,7 @@ def test_a_directory_that_is_there_is_refused_and_kept(tmp_path: Path) -> None:
     paths = write(tmp_path, a=osu())
     take(paths, tmp_path / "run")
     before = sorted(p.name for p in (tmp_path / "run").rglob("*"))
-    with pytest.raises(InputError, match="exists already"):
+    with pytest.raises(InputError, match="already exists"):
         take(paths, tmp_path / "run")
     assert sorted(p.name for p in (tmp_path / "run").rglob("*")) == before
 
@@ -239,7 +239,7 @@ def test_an_arm_is_factors_with_settings() -> None:
 
 @pytest.mark.parametrize("text", ["static", "=x", "routing=", "Routing=x", "a=1,a=2", "a=b c"])
 def test_what_is_no_arm_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="is no arm") as caught:
+    with pytest.raises(InputError, match="is not an arm") as caught:
         parse_arm(text)
     assert str(caught.value.expected).startswith("FACTOR=SETTING like routing=static")
 

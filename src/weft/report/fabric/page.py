@@ -14,8 +14,14 @@ from weft.report.fabric.matrix_layout import MatrixLayout, layout_of
 from weft.report.fabric.values import Values, page_values
 from weft.report.html import render_fabric
 from weft.report.model import ReportTable, TableColumn, cut_table
-from weft.topology.subnet.anomalies import CableAnomaly, cable_anomalies, kind_of, title_of
-from weft.topology.subnet.cable_matrix import CableState, Matrix, matrices_of, square_of
+from weft.topology.subnet.anomalies import (
+    CableAnomaly,
+    cable_anomalies,
+    kind_of,
+    severity_of,
+    title_of,
+)
+from weft.topology.subnet.cable_matrix import Matrix, matrices_of, square_of
 from weft.topology.subnet.link_load import Load
 from weft.topology.subnet.subnet import Subnet
 from weft.topology.subnet.tiers import Tiers, tiers_of
@@ -92,7 +98,7 @@ def fabric_page(
         drawings.append(_load_drawing(tiers, load))
     return FabricPage(
         title=name,
-        severity=_severity(matrices),
+        severity=severity_of(matrices).value,
         sentences=_sentences(tiers, matrices, load),
         subtitle=headline,
         drawings=tuple(drawings),
@@ -110,15 +116,6 @@ def _left_out(matrices: Sequence[Matrix]) -> list[str]:
         for m in matrices
         if len(m.cells) > MOST_CELLS
     ]
-
-
-def _severity(matrices: Sequence[Matrix]) -> str:
-    states = {cell.state for matrix in matrices for cell in matrix.cells}
-    if not any(matrix.level for matrix in matrices) and states <= {CableState.AS_EXPECTED}:
-        return "note"
-    if states & {CableState.MISSING, CableState.DOWN, CableState.FEWER}:
-        return "bad"
-    return "warning" if states & {CableState.SLOWER, CableState.MORE} else "good"
 
 
 def _sentences(tiers: Tiers, matrices: Sequence[Matrix], load: Load | None) -> tuple[str, ...]:

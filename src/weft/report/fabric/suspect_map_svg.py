@@ -1,4 +1,4 @@
-"""The cables between two levels of switches by what messages over them reached, suspects lit."""
+"""The cables between two levels of switches by the share they reached, suspects marked."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from weft.topology.subnet.cable_matrix import Cell, Matrix
 
 NEVER = "#ffffff"
 RING = "#b3261e"
-MOST_LIT = 60
+MOST_MARKS = 60
 GAP = 14.0
 """Between the matrix and the names of suspects."""
 
@@ -27,8 +27,8 @@ CablesOf = Mapping[tuple[int, int], Sequence[CableKey]]
 
 
 @dataclass(frozen=True, slots=True)
-class Lit:
-    """What to light: a cable, by its ports, or a switch (all its cables); `text` says why."""
+class SuspectMark:
+    """A suspect: a cable, by its ports, or a switch (all its cables); `text` gives the reason."""
 
     cable: CableKey | None
     switch: str | None
@@ -37,14 +37,14 @@ class Lit:
 
 
 def legend() -> tuple[LegendKey, ...]:
-    """The classes, what was never crossed, and the ring."""
+    """The classes, the cables without readings, and the ring."""
     keys = [LegendKey(_square(colour), words) for _, colour, words in CLASSES]
     ring = element("circle", cx=8, cy=8, r=6, fill="none", stroke=RING, stroke_width=2)
-    lit = picture([ring], width=16, height=16, title="suspect", class_="key")
+    suspects = picture([ring], width=16, height=16, title="suspect", class_="key")
     return (
         *keys,
         LegendKey(_square(NEVER), "cable that no pair crossed"),
-        LegendKey(lit, "suspect"),
+        LegendKey(suspects, "suspect"),
     )
 
 
@@ -52,7 +52,7 @@ def draw(
     matrix: Matrix,
     names: CablesOf,
     shares: Mapping[CableKey, float],
-    lit: Sequence[Lit],
+    suspects: Sequence[SuspectMark],
     *,
     title: str,
     id_: str,
@@ -61,7 +61,7 @@ def draw(
     readings over a cable reached, of those that any crossed."""
     layout = layout_of(matrix)
     found = [
-        (cell, one) for cell in matrix.cells for one in lit if _is_at(cell, names, matrix, one)
+        (cell, one) for cell in matrix.cells for one in suspects if _is_at(cell, names, matrix, one)
     ]
     marked = [cell for cell, _ in found]
     parts = [
@@ -69,9 +69,9 @@ def draw(
         element("path", d=block_lines(matrix, layout), stroke="#888", fill="none"),
         element("g", *row_names(matrix, layout, marked), class_="rows"),
         element("g", *column_names(matrix, layout, marked), class_="columns"),
-        *_rings(layout, found[:MOST_LIT]),
+        *_rings(layout, found[:MOST_MARKS]),
     ]
-    longest = max((len(one.label) for one in lit), default=0)
+    longest = max((len(one.label) for one in suspects), default=0)
     return picture(
         parts,
         width=layout.width + (GAP + longest * LETTER + 12 if longest else 8),
@@ -87,7 +87,7 @@ def _square(colour: str) -> Markup:
     return picture([square], width=16, height=16, title="share", class_="key")
 
 
-def _is_at(cell: Cell, names: CablesOf, matrix: Matrix, one: Lit) -> bool:
+def _is_at(cell: Cell, names: CablesOf, matrix: Matrix, one: SuspectMark) -> bool:
     if one.cable is not None:
         return one.cable in names[cell.row, cell.column]
     return one.switch in (matrix.rows[cell.row].name, matrix.columns[cell.column].name)
@@ -124,8 +124,8 @@ def colour_of(share: float) -> str:
     return next((colour for limit, colour, _ in CLASSES if share >= limit), CLASSES[-1][1])
 
 
-def _rings(layout: MatrixLayout, found: Sequence[tuple[Cell, Lit]]) -> list[str]:
-    """A ring around each lit cell; a line from the first of each suspect to its name."""
+def _rings(layout: MatrixLayout, found: Sequence[tuple[Cell, SuspectMark]]) -> list[str]:
+    """A ring around each marked cell; a line from the first cell of each suspect to its name."""
     parts, labelled = [], set()
     w, h = layout.cell_width, layout.cell_height
     for cell, one in found:
@@ -139,7 +139,7 @@ def _rings(layout: MatrixLayout, found: Sequence[tuple[Cell, Lit]]) -> list[str]
             at = layout.width + GAP + 3
             marks.append(element("path", d=line, stroke=RING, fill="none"))
             marks.append(element("text", text=one.label, x=at, y=y + 4, class_="lit"))
-        # What is pointed at: a ring alone has no inside.
+        # The target of the pointer: a ring alone has no inside.
         marks.append(element("circle", cx=x, cy=y, r=radius, fill_opacity=0))
         parts.append(element("g", element("title", text=one.text), *marks))
     return parts

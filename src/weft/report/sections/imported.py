@@ -5,6 +5,8 @@ from typing import Any
 
 from weft.core.units import format_significant, format_size
 from weft.report.model import ReportTable, Section, TableColumn, cut_table
+from weft.study.imported_file import ImportedFile
+from weft.study.run.backend_record import backend_of
 from weft.study.run.store import StudyRun
 
 
@@ -22,21 +24,21 @@ def section(run: StudyRun) -> Section:
 
 
 def _files(run: StudyRun) -> ReportTable:
-    facts = run.meta.get("backend", {}).get("facts", {})
+    files = map(ImportedFile.of_record, backend_of(run).facts.get("files", ()))
     columns = tuple(
         TableColumn(name, is_figure=False)
         for name in ("file", "arm", "tool", "tests", "conditions", "SHA-256")
     )
     rows = [
         (
-            str(file.get("name", "?")),
-            str(file.get("arm", "")) or "-",
-            ", ".join(file.get("tools", ())),
-            ", ".join(file.get("tests", ())),
-            _pairs_text(file.get("conditions", {})) or "-",
-            str(file.get("sha256", ""))[:16],
+            file.name,
+            file.arm or "-",
+            ", ".join(file.tools),
+            ", ".join(file.tests),
+            _pairs_text(file.conditions) or "-",
+            file.sha256[:16],
         )
-        for file in facts.get("files", ())
+        for file in files
     ]
     return cut_table("Files", columns, rows)
 

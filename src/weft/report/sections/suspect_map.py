@@ -1,4 +1,4 @@
-"""The fabric of a check: cables by what messages over them reached, and the suspects lit."""
+"""The fabric of a check: cables by the share that messages over them reached, with suspects."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -12,8 +12,8 @@ from weft.check.verdict.verdict import Verdict
 from weft.check.wording.headline import components_of, headline_of
 from weft.core.finding import Finding, Severity
 from weft.core.words import counted
-from weft.report.fabric import suspect_map_svg as lit_svg
-from weft.report.fabric.suspect_map_svg import CableKey, Lit
+from weft.report.fabric import suspect_map_svg
+from weft.report.fabric.suspect_map_svg import CableKey, SuspectMark
 from weft.report.model import ReportDrawing, Section
 from weft.topology.subnet.cable_matrix import Cell, Matrix, matrices_of, square_of
 from weft.topology.subnet.subnet import Subnet
@@ -29,22 +29,22 @@ def section(verdict: Verdict, document: Mapping[str, Any] | None, prefix: str) -
         return None
     subnet = Subnet.of_fabric(document)
     tiers = tiers_of(subnet)
-    every = matrices_of(tiers) if tiers.is_layered else (square_of(tiers),)
-    matrices = [m for m in every if m.cells and not m.by_director]
+    all_matrices = matrices_of(tiers) if tiers.is_layered else (square_of(tiers),)
+    matrices = [m for m in all_matrices if m.cells and not m.by_director]
     if not matrices:
         return None
     shares = cable_shares(verdict.survey)
-    lit = tuple(_lit(verdict.findings))
-    drawings, said = [], []
+    suspects = tuple(_suspect_marks(verdict.findings))
+    drawings, notes = [], []
     for at, matrix in enumerate(matrices):
         if len(matrix.cells) > MOST_CELLS:
-            said.append(f"A matrix of {len(matrix.cells):,} cells is not drawn.")
+            notes.append(f"A matrix of {len(matrix.cells):,} cells is not drawn.")
             continue
-        drawings.append(_drawing(subnet, matrix, shares, lit, f"{prefix}-lit-{at}"))
-    for one in lit:
+        drawings.append(_drawing(subnet, matrix, shares, suspects, f"{prefix}-lit-{at}"))
+    for one in suspects:
         if one.cable is None and one.switch is None:
-            said.append(one.text)
-    return Section("Fabric", tuple(said), drawings=tuple(drawings))
+            notes.append(one.text)
+    return Section("Fabric", tuple(notes), drawings=tuple(drawings))
 
 
 def cable_shares(survey: Survey) -> dict[CableKey, float]:
@@ -70,8 +70,8 @@ def cable_shares(survey: Survey) -> dict[CableKey, float]:
     }
 
 
-def _lit(findings: Sequence[Finding]) -> Iterator[Lit]:
-    """What bad findings name: cables and switches as they are, of a node the leaf of its cable."""
+def _suspect_marks(findings: Sequence[Finding]) -> Iterator[SuspectMark]:
+    """The components of bad findings: cables and switches; of a node, its text only."""
     for finding in findings:
         headline = headline_of(finding)
         if finding.severity is not Severity.BAD or headline is None:
@@ -82,23 +82,23 @@ def _lit(findings: Sequence[Finding]) -> Iterator[Lit]:
             kind, ends = component.thing
             label = component.name if len(components) > 1 else headline.name
             if kind == "cable" and finding.facts["suspects"][0]["node"] is None:
-                yield Lit(frozenset(ends), None, label, text)
+                yield SuspectMark(frozenset(ends), None, label, text)
             elif kind == "switch":
-                yield Lit(None, ends[0], label, text)
+                yield SuspectMark(None, ends[0], label, text)
         if finding.facts["suspects"][0]["node"] is not None:
-            yield Lit(None, None, headline.name, f"At the edge: {text}.")
+            yield SuspectMark(None, None, headline.name, f"At the edge: {text}.")
 
 
 def _drawing(
     subnet: Subnet,
     matrix: Matrix,
     shares: Mapping[CableKey, float],
-    lit: Sequence[Lit],
+    suspects: Sequence[SuspectMark],
     id_: str,
 ) -> ReportDrawing:
     names = {(cell.row, cell.column): _cables(subnet, cell) for cell in matrix.cells}
     here = {cable for of in names.values() for cable in of}
-    shown = [one for one in lit if one.cable in here or _has_switch(matrix, one.switch)]
+    shown = [one for one in suspects if one.cable in here or _has_switch(matrix, one.switch)]
     title = _title(matrix, shown, len(here))
     level = matrix.level
     rows = "leaf switch" if level == 1 else f"switch of level {level}"
@@ -112,8 +112,8 @@ def _drawing(
     return ReportDrawing(
         title=title,
         how_to_read=how,
-        svg=lit_svg.draw(matrix, names, shares, shown, title=title, id_=id_),
-        legend=tuple((key.square, key.words) for key in lit_svg.legend()),
+        svg=suspect_map_svg.draw(matrix, names, shares, shown, title=title, id_=id_),
+        legend=tuple((key.square, key.words) for key in suspect_map_svg.legend()),
     )
 
 
@@ -127,7 +127,7 @@ def _has_switch(matrix: Matrix, switch: str | None) -> bool:
     return any(switch == line.name for line in (*matrix.rows, *matrix.columns))
 
 
-def _title(matrix: Matrix, shown: Sequence[Lit], n_cables: int) -> str:
+def _title(matrix: Matrix, shown: Sequence[SuspectMark], n_cables: int) -> str:
     switches = f"{len(matrix.rows)} x {len(matrix.columns)} switches"
     cables = f"{counted(n_cables, 'cable')} between {switches}"
     if not shown:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from weft.core.finding import Severity
 from weft.topology.subnet.cable_matrix import (
     CableState,
     Cell,
@@ -63,6 +64,17 @@ def all_cable_anomalies(subnet: Subnet, tiers: Tiers) -> tuple[CableAnomaly, ...
     """Those of every matrix that says more than another."""
     matrices = matrices_of(tiers) if tiers.is_layered else (square_of(tiers),)
     return tuple(odd for m in matrices if m.says_more for odd in cable_anomalies(subnet, tiers, m))
+
+
+def severity_of(matrices: Sequence[Matrix]) -> Severity:
+    """The verdict on the cables: BAD if some are missing or down, WARNING if some are slower or
+    more than those of their siblings, NOTE for a fabric without levels."""
+    states = {cell.state for matrix in matrices for cell in matrix.cells}
+    if states & {CableState.MISSING, CableState.DOWN, CableState.FEWER}:
+        return Severity.BAD
+    if states & {CableState.SLOWER, CableState.MORE}:
+        return Severity.WARNING
+    return Severity.GOOD if any(matrix.level for matrix in matrices) else Severity.NOTE
 
 
 def kind_of(matrix: Matrix) -> str:

@@ -139,7 +139,7 @@ def test_a_broken_record_is_named(run_dir: Path) -> None:
     folder = attempt_folder(run_dir, 0, "7_0")
     folder.parent.mkdir()
     folder.with_name("000-7_0.json").write_text("{")
-    with pytest.raises(InputError, match="no record of a block") as caught:
+    with pytest.raises(InputError, match="not a block record") as caught:
         read_run(run_dir)
     assert str(caught.value.where).endswith("000-7_0.json")
 
