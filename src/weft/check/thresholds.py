@@ -42,9 +42,6 @@ class Thresholds:
     least_told: float
     uneven_share: float
     peer_sigma: float
-    crowded_least: float
-    crowded_alone_least: float
-    crowded_some: float
     crowded_margin: float
     crowded_peers: int
     crowded_readings: int
@@ -59,14 +56,10 @@ class Thresholds:
     meeting_guests: int
     free_way: float
     meeting_moments: int
-    clear_gain: float
     one_story: float
     rerouted_most: int
     left_open: float
-    fitted_share: float
     most_placed: int
-    rerouted_share: float
-    free_share: float
     least_slowed: float
     crossed_share: float
     filled_share: float
@@ -76,7 +69,6 @@ class Thresholds:
     most_suspects: int
     least_controls: int
     tests_a_suspect: int
-    candidates_tested: int
     least_partners: int
     times_again: int
     control_pairs: int

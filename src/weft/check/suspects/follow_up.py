@@ -88,7 +88,7 @@ class _Finder:
         """Rounds that test a suspect: each candidate of it in turn, with partners that were not
         used before while there are any, and so many flows as fill what is tested."""
         used: set[str] = set()
-        tested = suspect.candidates[: self._survey.limits.candidates_tested]
+        tested = suspect.candidates[: self._survey.limits.tests_a_suspect]
         queues = [self._flows(suspect, candidate) for candidate in tested]
         fill = self._fill(suspect)
         while any(queues):

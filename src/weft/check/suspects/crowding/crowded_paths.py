@@ -13,7 +13,6 @@ from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csc_matrix, csr_matrix, diags
-from scipy.stats import binom, norm
 
 from weft.check.readings.candidates import Member
 from weft.check.readings.components import PARTS, Part
@@ -30,12 +29,10 @@ _MEDIAN_ERROR = float(np.sqrt(np.pi / 2))
 
 class Look(StrEnum):
     """What shows that a way is crowded: the median of what it carries in moments in which nothing
-    else is filled; in full rounds the median, where all it carries is slow, or a quantile near the
-    slow end, where some of it is."""
+    else is filled, or in full rounds."""
 
     ALONE = "filled by itself"
     ALL = "median of full rounds"
-    SOME = "slow end of full rounds"
 
 
 @dataclass(frozen=True)
@@ -157,20 +154,13 @@ class SharedWays:
     def _found(self, look: Look, rows: Bools) -> Iterator[CrowdedWay]:
         """The clearest, then the next without its readings: these count against nothing else."""
         limits = self._limits
-        least = {
-            Look.ALONE: limits.crowded_alone_least,
-            Look.ALL: limits.bandwidth_least,
-            Look.SOME: limits.crowded_least,
-        }[look]
         left = rows.copy()
         while (delivered := self._delivered(look, left)) is not None:
             clear = self._out_of_kind(delivered)
             if look is Look.ALONE:
                 clear = self._both_ways(delivered.ways, clear)
-            clear[delivered.slower < least] = 0.0
-            if look is Look.SOME:
-                for more in np.flatnonzero(clear >= limits.peer_sigma).tolist():
-                    clear[more] *= self._is_more_than_usual(delivered, more, left)
+            else:
+                clear[delivered.slower < limits.bandwidth_least] = 0.0
             place = int(np.argmax(clear))
             if clear[place] < self._limits.peer_sigma:
                 return
@@ -180,29 +170,6 @@ class SharedWays:
             way = CrowdedWay(suspect, look, number)
             yield way
             left[self.rows_of(way)] = False
-
-    def _is_more_than_usual(self, delivered: Delivered, place: int, rows: Bools) -> bool:
-        """Whether more of what a way carried is slow than chance makes it, where of the middle way
-        of its kind this share is: other work on the hosts slows some of everything."""
-        ways, columns = self._shared
-        peers = (delivered.kind == delivered.kind[place]) & (
-            delivered.ways != delivered.ways[place]
-        )
-        middle = float(np.median(delivered.slower[peers]))
-        full = self._in_full_rounds(rows)
-        slow = full & (self._slower > (delivered.slower[place] + middle) / 2)
-        found = np.searchsorted(ways, delivered.ways)
-        n, n_slow = (np.asarray(columns.T @ of.astype(np.int64))[found] for of in (full, slow))
-        usual = float(np.median(n_slow[peers] / n[peers]))
-        usual = min(max(usual, self._limits.disturbed_share), 0.5)
-        chance = binom.sf(n_slow[place] - 1, n[place], usual)
-        return bool(chance < norm.sf(self._limits.peer_sigma))
-
-    def _in_full_rounds(self, rows: Bools) -> Bools:
-        full: Bools = self._judged & rows
-        full[self.by_itself[0]] = False
-        full[self._behind] = False
-        return full
 
     def _candidates(self, look: Look, number: int) -> tuple[int, ...]:
         """The candidates that stand for a way; several for a stage whose ports not the same
@@ -215,8 +182,10 @@ class SharedWays:
     def _delivered(self, look: Look, rows: Bools) -> Delivered | None:
         if look is Look.ALONE:
             return self._filled_alone(rows)
-        full = self._in_full_rounds(rows)
-        return self._quantiles(full, 1 - self._limits.crowded_some if look is Look.SOME else 0.5)
+        full: Bools = self._judged & rows
+        full[self.by_itself[0]] = False
+        full[self._behind] = False
+        return self._medians(full)
 
     def _filled_alone(self, rows: Bools) -> Delivered | None:
         """What ways deliver where they are filled by themselves; of moments in which something
@@ -245,7 +214,7 @@ class SharedWays:
         moment = self._crossings.readings.moment[self._explained][crossed.row]
         return np.unique(moment * len(self._crossings.stages) + crossed.col)
 
-    def _quantiles(self, full: Bools, quantile: float) -> Delivered | None:
+    def _medians(self, full: Bools) -> Delivered | None:
         """What ways deliver in full rounds."""
         ways, columns = self._shared
         chosen = csc_matrix(diags(full.astype(np.float64)) @ columns)
@@ -254,7 +223,7 @@ class SharedWays:
         way = np.repeat(np.arange(ways.size), n)
         slower = self._slower[chosen.indices]
         ordered = slower[np.lexsort((slower, way))]
-        at = chosen.indptr[:-1] + np.floor(quantile * np.maximum(0, n - 1)).astype(np.int64)
+        at = chosen.indptr[:-1] + np.maximum(0, n - 1) // 2
         enough = n >= self._limits.crowded_readings
         return self._of(ways[enough], ordered[at[enough]])
 

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from random import Random
 
 import numpy as np
 
@@ -14,12 +13,6 @@ Tail = tuple[int, ...]
 
 Gain = Callable[[int, float], float]
 """The evidence that a row is so much slower, as a natural logarithm."""
-
-_PASSES = 4
-"""Times that each entry is chosen anew beside the others: later ones change little."""
-
-_ORDERS = 8
-"""Orders in which entries are chosen, at most: of two cables on 24 nodes one needed them all."""
 
 
 @dataclass
@@ -57,14 +50,11 @@ class Fit:
         messages: Mapping[int, Message],
         rate: Floats,
         gain: Gain,
-        *,
-        orders: int,
     ) -> None:
         self._entries = entries
         self._messages = messages
         self._rate = rate.tolist()
         self._gain_of = gain
-        self._orders = max(1, min(_ORDERS, orders))
         self._on: dict[tuple[int, int], set[int]] = defaultdict(set)
         self._load: dict[tuple[int, int], float] = defaultdict(float)
         for row, message in messages.items():
@@ -74,41 +64,12 @@ class Fit:
             for row in entry.rows:
                 self._lift(row, entry.was)
 
-    def settle(self) -> float:
-        """Choose a way for each entry; by how much the choice is better than one at random.
-
-        What is chosen first is chosen without the rest: of several orders the best is kept.
-        """
-        draws = Random("fit")  # noqa: S311
-        orders = [draws.sample(self._entries, len(self._entries)) for _ in range(self._orders)]
-        _, chosen, taken = max((self._settled(order) for order in orders), key=lambda one: one[0])
-        for entry, way in zip(self._entries, taken, strict=True):
-            entry.taken = way
-        return chosen
-
-    def _settled(self, order: Sequence[Entry]) -> tuple[float, float, list[int]]:
-        """The gain of all readings, by how much the choice is better than one at random, and the
-        ways taken. All are lifted again."""
-        chosen = [self._choose(entry) for entry in order]
-        for _ in range(_PASSES - 1):
-            before = [entry.taken for entry in order]
-            for place, entry in enumerate(order):
-                self._drop(entry)
-                chosen[place] = self._choose(entry)
-            if [entry.taken for entry in order] == before:
-                break
-        gain = sum(self._gain(row) for row in self._messages)
-        taken = [entry.taken for entry in self._entries]
-        for entry in order:
-            self._drop(entry)
-        return gain, sum(chosen), taken
-
-    def _choose(self, entry: Entry) -> float:
-        """Take the best way beside the others; by how much it is better than one at random."""
-        gains = self._gains(entry)
-        entry.taken = int(gains.argmax())
-        self._take(entry)
-        return float(np.log(gains.size) - np.log(np.exp(gains - gains.max()).sum()))
+    def settle(self) -> None:
+        """Choose a path for each entry, beside those before it."""
+        for entry in self._entries:
+            gains = self._gains(entry)
+            entry.taken = int(gains.argmax())
+            self._take(entry)
 
     def _gains(self, entry: Entry) -> Floats:
         """By way of an entry the gain of all readings that any of its ways touches."""

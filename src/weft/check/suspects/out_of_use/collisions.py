@@ -309,7 +309,6 @@ class _Search:
                     if port not in ports
                     and (int(vertex[port]) in starts or int(vertex[port ^ 1]) in ends)
                     and len(others) == crossed[moment, port]
-                    and (self._gain[others] > self._limits.clear_gain).all()
                 }
             )
         return groups
@@ -327,7 +326,7 @@ class _Search:
         """By cable: the places of rows that should have crossed it and met something."""
         found: dict[int, list[int]] = {}
         for place, ports in enumerate(self._inner):
-            if self._groups[place] and self._gain[place] > self._limits.clear_gain:
+            if self._groups[place]:
                 for cable in dict.fromkeys(port >> 1 for port in ports):
                     found.setdefault(cable, []).append(place)
         return found

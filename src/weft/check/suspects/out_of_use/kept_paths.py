@@ -27,21 +27,7 @@ class Kept(Rerouted):
 
     def __init__(self, crossings: Crossings, against: Normed, but: Ints) -> None:
         super().__init__(crossings, against, but, "")
-        self._unsure: dict[tuple[int, ...], float] = {(): 0.0}
         self._gain: dict[tuple[int, float], float] = {}
-
-    def evidence(self, cable: int, known: Sequence[int]) -> float:
-        """As a routing engine's, less what choosing the ways by the readings gains."""
-        before, after = tuple(sorted(known)), tuple(sorted([*known, cable]))
-        if self.predicted(before) is None or self.predicted(after) is None:
-            return 0.0
-        chosen = self._unsure[after] - self._unsure[before]
-        return super().evidence(cable, known) - chosen
-
-    def least_alike(self, evidence: float) -> float:
-        """A share of it less, at least: the ways chosen may not be the very best."""
-        share = 1 - self._crossings.limits.fitted_share
-        return min(super().least_alike(evidence), share * evidence)
 
     def shows_both_ways(self, cable: int, slow: Ints) -> bool:
         """Whether most of what a cable out of use should slow is among rows `slow`, each way: a
@@ -57,7 +43,7 @@ class Kept(Rerouted):
         fit = None if entries is None else self._fit(entries)
         if entries is None or fit is None:
             return None
-        self._unsure[tuple(sorted(cables))] = fit.settle()
+        fit.settle()
         cells = [
             (row, port, sign)
             for entry in entries
@@ -79,8 +65,7 @@ class Kept(Rerouted):
         moment = self._crossings.readings.moment
         moments = np.unique(moment[[row for entry in entries for row in entry.rows]])
         messages = self._messages(np.flatnonzero(self._sending & np.isin(moment, moments)))
-        orders = self._crossings.limits.most_placed // max(1, tried)
-        return Fit(entries, messages, self._network.rate, self._gain_of, orders=orders)
+        return Fit(entries, messages, self._network.rate, self._gain_of)
 
     def _messages(self, rows: Ints) -> dict[int, Message]:
         ways = self._crossed[rows]

@@ -29,10 +29,6 @@ class Rerouted:
         self._log = Likelihood(crossings.limits).log
         self._known: dict[tuple[int, ...], Floats | None] = {}
 
-    def least_alike(self, evidence: float) -> float:
-        """The evidence from which on another cable is not told from one with so much."""
-        return evidence - self._crossings.limits.near_evidence
-
     @cached_property
     def told_of(self) -> frozenset[int]:
         """Cables between switches that judged readings beside others cross: an answer can name no
@@ -47,14 +43,9 @@ class Rerouted:
         crossed = csr_matrix(self._crossed[rows] @ diags(inner))
         return csr_matrix(crossed[:, ::2] + crossed[:, 1::2])
 
-    def beside(self, cable: int) -> Ints:
-        """The cables between the two switches of one, itself among them."""
-        ends = np.sort(self._network.vertex.reshape(-1, 2), axis=1)
-        return np.flatnonzero((ends == ends[cable]).all(axis=1))
-
     def evidence(self, cable: int, known: Sequence[int]) -> float:
         """The evidence that a cable is out of use beside those known to be; 0 where without it
-        messages have no way. Of messages that share a cable some come first, and lose nothing."""
+        messages have no way."""
         before, after = self.predicted(known), self.predicted([*known, cable])
         if before is None or after is None:
             return 0.0
@@ -62,10 +53,7 @@ class Rerouted:
         return float(self._gains(rows, before[rows], after[rows]).sum())
 
     def _gains(self, rows: Ints, before: Floats, after: Floats) -> Floats:
-        free = self._crossings.limits.free_share
-        now, then = self._likely(rows, before), self._likely(rows, after)
-        gains: Floats = np.logaddexp(np.log(free) + now, np.log(1 - free) + then) - now
-        return gains
+        return self._likely(rows, after) - self._likely(rows, before)
 
     def _likely(self, rows: Ints, predicted: Floats) -> Floats:
         slower, sigma = self._against.slower[rows], self._against.sigma[rows]

@@ -64,20 +64,14 @@ def _by_routing(
     return None if crossings.network.out_of is None else _by_tables(crossings, against, rows, but)
 
 
-def _by_engines(
-    crossings: Crossings, against: Normed, rows: Ints, but: Ints
-) -> tuple[Detour, ...] | None:
-    """What the engines say that fill the tables as they are; None where they do not say the same:
-    they go around a cable in ways of their own."""
+def _by_engines(crossings: Crossings, against: Normed, rows: Ints, but: Ints) -> tuple[Detour, ...]:
+    """What the engine says that explains most, of those that fill the tables as they are."""
     assert crossings.network is not None
-    said = [
+    said = (
         _ByRouting(crossings, against, rows, Rerouted(crossings, against, but, engine)).found()
         for engine in crossings.network.wiring.engines
-    ]
-    said.sort(key=_evidence, reverse=True)
-    least = _evidence(said[0]) - crossings.limits.near_evidence
-    agree = all(_cables(found) == _cables(said[0]) for found in said if _evidence(found) >= least)
-    return said[0] if agree else None
+    )
+    return max(said, key=lambda found: sum(detour.evidence for detour in found))
 
 
 def _by_tables(crossings: Crossings, against: Normed, rows: Ints, but: Ints) -> tuple[Detour, ...]:
@@ -88,17 +82,9 @@ def _by_tables(crossings: Crossings, against: Normed, rows: Ints, but: Ints) -> 
     if found is None or not kept.shows_both_ways(found.cables[0], found.rows):
         return ()
     gain = gains_of_sharing(crossings, against, rows)
-    told = np.where(gain > crossings.limits.clear_gain, gain, 0.0)
+    told = np.maximum(gain, 0.0)
     left_open = float(told[~np.isin(rows, found.rows)].sum())
     return (found,) if left_open <= crossings.limits.left_open * told.sum() else ()
-
-
-def _evidence(found: Sequence[Detour]) -> float:
-    return sum(detour.evidence for detour in found)
-
-
-def _cables(found: Sequence[Detour]) -> set[frozenset[int]]:
-    return {frozenset(detour.cables) for detour in found}
 
 
 class _ByRouting:
@@ -118,23 +104,15 @@ class _ByRouting:
         self._is_survey = ~np.isin(rows, crossings.readings.of_trial(TOGETHER))
 
     def found(self) -> tuple[Detour, ...]:
-        """The strongest detour first. One may have been taken for messages that others move: each
-        is looked for once more beside those, and goes where nothing speaks for it."""
-        found = self._and_more([])
-        kept: list[Detour] = []
-        for place in range(len(found)):
-            again = self._beside([*kept, *found[place + 1 :]])
-            kept += [] if again is None else [again]
-        return tuple(self._and_more(kept))
+        """The detours, each beside those before it."""
+        found: list[Detour] = []
+        while (best := self._beside(found)) is not None:
+            found.append(best)
+        return tuple(found)
 
     def alone(self) -> Detour | None:
         """The strongest detour, with nothing else out of use."""
         return self._beside([])
-
-    def _and_more(self, found: list[Detour]) -> list[Detour]:
-        while (best := self._beside(found)) is not None:
-            found.append(best)
-        return found
 
     def _beside(self, known: Sequence[Detour]) -> Detour | None:
         before = [detour.cables[0] for detour in known]
@@ -148,7 +126,7 @@ class _ByRouting:
         slowed = np.isin(self._rows, expected)
         if not self._is_told(slowed) or slowed.sum() < self._limits.least_slowed * expected.size:
             return None
-        least = self._rerouted.least_alike(score)
+        least = score - self._limits.near_evidence
         alike = tuple(c for minus, c in scored if -minus >= least)
         if not self._rerouted.told_of.issuperset(alike):
             return None
@@ -158,16 +136,11 @@ class _ByRouting:
         return Detour(alike, mine, np.setdiff1d(met, mine), slower, score)
 
     def _likely(self, known: Sequence[int]) -> set[int]:
-        """The cables that the most of what is slow should cross, by how clear it is, and those
-        beside them."""
-        limits = self._limits
+        """The cables that the most of the slow readings should cross, by how clear these are."""
         left = ~np.isin(self._rows, self._rerouted.slowed(known, ()))
         gain = np.asarray(self._cables[left].T @ np.maximum(0.0, self._gain[left]))
-        order = np.argsort(-gain, kind="stable")[: limits.rerouted_most]
-        least = max(limits.rerouted_share * gain.max(), limits.clear_gain)
-        chosen = {int(cable) for cable in order.tolist() if gain[cable] >= least}
-        beside = {int(b) for cable in chosen for b in self._rerouted.beside(cable)}
-        return (chosen | beside) - set(known)
+        order = np.argsort(-gain, kind="stable")[: self._limits.rerouted_most]
+        return {int(cable) for cable in order.tolist() if gain[cable] > 0} - set(known)
 
     def _is_told(self, slowed: Bools) -> bool:
         """Whether it shows more than once."""
