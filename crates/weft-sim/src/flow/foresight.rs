@@ -39,7 +39,7 @@ impl Hosts<'_, Flows, false> {
     /// Ask for the go-ahead of a message without an event, if what comes of it is known; whether it
     /// was.
     pub(crate) fn ask_ahead(&mut self, id: u32) -> bool {
-        let Message { src, dst, lane, .. } = self.network.messages[id];
+        let Message { src, dst, lane, .. } = self.network.endpoints.messages[id];
         if !self.mode.foreseen || !self.ranks[src as usize].sends_only_this() {
             return false;
         }
@@ -47,25 +47,26 @@ impl Hosts<'_, Flows, false> {
         let posted = there.queues.awaits(src);
         let is_free = waits_for_all(there.waiting)
             && there.n_sends() <= u32::from(there.last_peer != src)
-            && !self.network.senders.has(key_of_pair(dst, src, lane));
+            && !self.network.endpoints.senders.has(key_of_pair(dst, src, lane));
         if posted && !is_free {
             return false;
         }
         let mut request = self.request(id);
-        (request.start_ps, request.ready_ps) = self.cross_ahead(&request, self.network.now_ps);
+        (request.start_ps, request.ready_ps) =
+            self.cross_ahead(&request, self.network.clock.now_ps);
         let model = &self.network.scenario.hosts.matching;
         if posted {
             self.ranks[dst as usize].queues.arrive(model, src, id);
             self.agree_ahead(id, request.ready_ps);
         } else {
-            let request = self.network.messages.add(request);
+            let request = self.network.endpoints.messages.add(request);
             self.ranks[dst as usize].queues.arrive(model, src, request);
         }
         true
     }
 
     fn request(&self, id: u32) -> Message {
-        let message = &self.network.messages[id];
+        let message = &self.network.endpoints.messages[id];
         self.control_message(message.src, message.dst, Role::Request(id))
     }
 
@@ -87,23 +88,23 @@ impl Hosts<'_, Flows, false> {
 
     /// The go-ahead for a message leaves at `leave_ps`: its data may begin when that has come.
     fn agree_ahead(&mut self, id: u32, leave_ps: u64) {
-        let Message { src, dst, .. } = self.network.messages[id];
+        let Message { src, dst, .. } = self.network.endpoints.messages[id];
         let answer = self.control_message(dst, src, Role::GoAhead(id));
         let (come_ps, clear_ps) = self.cross_ahead(&answer, leave_ps);
-        self.network.messages[id].set_clear_ps(clear_ps);
+        self.network.endpoints.messages[id].set_clear_ps(clear_ps);
         self.agreed_at(id, come_ps);
     }
 
     /// A message may leave its rank at `time_ps`.
     pub(crate) fn agreed_at(&mut self, id: u32, time_ps: u64) {
-        let src = self.network.messages[id].src;
+        let src = self.network.endpoints.messages[id].src;
         self.ranks[src as usize].agreed.push((time_ps, id));
-        self.network.schedule_cold(time_ps, Cold::Agreed(src));
+        self.network.clock.schedule_cold(time_ps, Cold::Agreed(src));
     }
 
     /// Let a rank's messages go that were agreed on for now, in the order in which it sent them.
     pub(crate) fn release_agreed(&mut self, number: u32) {
-        let now_ps = self.network.now_ps;
+        let now_ps = self.network.clock.now_ps;
         while let Some(place) = self.first_agreed(number, now_ps) {
             let (_, id) = self.ranks[number as usize].agreed.swap_remove(place);
             self.release(id);
@@ -113,30 +114,30 @@ impl Hosts<'_, Flows, false> {
     fn first_agreed(&self, number: u32, now_ps: u64) -> Option<usize> {
         let agreed = &self.ranks[number as usize].agreed;
         let due = (0..agreed.len()).filter(|place| agreed[*place].0 == now_ps);
-        due.min_by_key(|place| self.network.messages[agreed[*place].1].turn())
+        due.min_by_key(|place| self.network.endpoints.messages[agreed[*place].1].turn())
     }
 
     /// A receive is posted whose request was foreseen: answer it, if it is known how; whether it
     /// was dealt with.
     pub(crate) fn meet_ahead(&mut self, number: u32, id: u32, exchange: &Exchange) -> bool {
         let network = &mut self.network;
-        let request = network.messages[id];
+        let request = network.endpoints.messages[id];
         let Role::Request(data) = request.role else { return false };
-        if !self.mode.foreseen || request.start_ps <= network.now_ps {
+        if !self.mode.foreseen || request.start_ps <= network.clock.now_ps {
             return false;
         }
         let rank = &self.ranks[number as usize];
         let is_free = waits_for_all(exchange.wait)
             && rank.n_sends() == 0
             && exchange.send.is_none_or(|send| send.peer != request.src)
-            && !network.senders.has(key_of_pair(number, request.src, request.lane));
+            && !network.endpoints.senders.has(key_of_pair(number, request.src, request.lane));
         if is_free {
-            network.messages.remove(id);
+            network.endpoints.messages.remove(id);
             self.agree_ahead(data, request.ready_ps);
             return true;
         }
         // It has not come yet, and who knows what the rank does when it comes.
-        network.schedule_cold(request.start_ps, Cold::Local(id));
+        network.clock.schedule_cold(request.start_ps, Cold::Local(id));
         self.ranks[request.src as usize].in_flight += 1;
         let model = &self.network.scenario.hosts.matching;
         self.ranks[number as usize].queues.post(model, request.src);
@@ -148,10 +149,10 @@ impl Hosts<'_, Flows, false> {
     pub(crate) fn answer_ahead(&mut self, data: u32, request: &Message) -> bool {
         let network = &self.network;
         let key = key_of_pair(request.dst, request.src, request.lane);
-        if request.start_ps == 0 || !self.mode.foreseen || network.senders.has(key) {
+        if request.start_ps == 0 || !self.mode.foreseen || network.endpoints.senders.has(key) {
             return false;
         }
-        let leave_ps = network.now_ps.max(request.ready_ps);
+        let leave_ps = network.clock.now_ps.max(request.ready_ps);
         self.agree_ahead(data, leave_ps);
         true
     }
@@ -167,7 +168,7 @@ impl Hosts<'_, Flows, false> {
         self.take(message.dst, Arrival { message: id, n_looked: 0 });
         let rank = &self.ranks[message.dst as usize];
         if rank.outstanding == 0 {
-            let done_ps = rank.done_ps.max(self.network.now_ps);
+            let done_ps = rank.done_ps.max(self.network.clock.now_ps);
             self.wake(message.dst, done_ps);
         }
         true
@@ -177,7 +178,7 @@ impl Hosts<'_, Flows, false> {
     pub(crate) fn sent_at(&mut self, number: u32, time_ps: u64) {
         let rank = &mut self.ranks[number as usize];
         if !self.mode.elide || !waits_for_all(rank.waiting) {
-            return self.network.schedule_cold(time_ps, Cold::Sent(number));
+            return self.network.clock.schedule_cold(time_ps, Cold::Sent(number));
         }
         rank.outstanding -= 1;
         rank.done_ps = rank.done_ps.max(time_ps);

@@ -23,14 +23,15 @@ impl Hosts<'_, Flows, false> {
             if !self.has_its_turn(id) {
                 return;
             }
-            if self.network.messages[id].size_bytes > 0 {
+            if self.network.endpoints.messages[id].size_bytes > 0 {
                 return self.begin_flow(id);
             }
             self.send_empty(id);
             next = self
                 .network
+                .endpoints
                 .senders
-                .over(id, &self.network.messages)
+                .over(id, &self.network.endpoints.messages)
                 .filter(|next| self.network.may_enter(*next));
         }
     }
@@ -38,18 +39,18 @@ impl Hosts<'_, Flows, false> {
     /// Whether a message may begin: messages of an endpoint begin a gap apart. Else it is told
     /// when.
     pub(crate) fn has_its_turn(&mut self, id: u32) -> bool {
-        let message = &mut self.network.messages[id];
-        if self.network.message_gap_ps == 0 || message.begun {
+        let message = &mut self.network.endpoints.messages[id];
+        if self.network.endpoints.message_gap_ps == 0 || message.begun {
             return true;
         }
         message.begun = true;
         let begin_ps = &mut self.mode.begin_ps[message.port as usize];
-        let time_ps = self.network.now_ps.max(*begin_ps);
-        *begin_ps = (time_ps + self.network.message_gap_ps).min(2 * CLOCK_END_PS);
-        if time_ps > self.network.now_ps {
-            self.network.schedule_cold(time_ps, Cold::Ready(id));
+        let time_ps = self.network.clock.now_ps.max(*begin_ps);
+        *begin_ps = (time_ps + self.network.endpoints.message_gap_ps).min(2 * CLOCK_END_PS);
+        if time_ps > self.network.clock.now_ps {
+            self.network.clock.schedule_cold(time_ps, Cold::Ready(id));
         }
-        time_ps == self.network.now_ps
+        time_ps == self.network.clock.now_ps
     }
 
     pub(crate) fn trip_of(&self, message: &Message) -> Trip {
@@ -66,30 +67,32 @@ impl Hosts<'_, Flows, false> {
 
     /// A message without payload is one packet.
     pub(crate) fn send_empty(&mut self, id: u32) {
-        let message = self.network.messages[id];
+        let message = self.network.endpoints.messages[id];
         let way = self.way(self.trip_of(&message));
         let request = self.mode.ways[way].request;
         self.count(way, request.bytes, 1);
-        let come_ps = self.network.now_ps.max(message.clear_ps()) + request.latency_ps;
+        let come_ps = self.network.clock.now_ps.max(message.clear_ps()) + request.latency_ps;
         self.come_at(id, come_ps);
         if message.role == Role::Agreed && !self.network.scenario.transport.acknowledge {
-            let rate =
-                self.network.links[self.network.ports[message.port as usize].link as usize].rate;
-            let left_ps = self.network.now_ps + rounded_up(time_of(request.bytes, rate.0 as f64));
-            self.network.schedule_cold(left_ps, Cold::Sent(message.src));
+            let rate = self.network.links.kinds
+                [self.network.links.ports[message.port as usize].link as usize]
+                .rate;
+            let left_ps =
+                self.network.clock.now_ps + rounded_up(time_of(request.bytes, rate.0 as f64));
+            self.network.clock.schedule_cold(left_ps, Cold::Sent(message.src));
         }
     }
 
     /// Let a message come at that time.
     pub(crate) fn come_at(&mut self, id: u32, come_ps: u64) {
-        self.network.messages[id].set_come_ps(come_ps);
-        self.network.schedule_cold(come_ps, Cold::Come(id));
+        self.network.endpoints.messages[id].set_come_ps(come_ps);
+        self.network.clock.schedule_cold(come_ps, Cold::Come(id));
     }
 
     /// Count what crosses the links of a way.
     pub(crate) fn count(&mut self, way: usize, bytes: u64, n_packets: u64) {
         let way = &mut self.mode.ways[way];
-        self.network.hops += n_packets * way.n_hops();
+        self.network.links.hops += n_packets * way.n_hops();
         way.bytes += bytes;
         way.n_packets += n_packets;
     }
@@ -101,7 +104,7 @@ impl Hosts<'_, Flows, false> {
             (std::mem::take(&mut way.bytes), std::mem::take(&mut way.n_packets));
         for each in &way.uses {
             if each.weight == 1.0 {
-                let port = &mut self.network.ports[each.link as usize];
+                let port = &mut self.network.links.ports[each.link as usize];
                 port.xmit_bytes += bytes;
                 port.xmit_packets += n_packets;
             } else {
@@ -116,7 +119,7 @@ impl Hosts<'_, Flows, false> {
     /// and packets, once for all.
     pub(crate) fn settle_counts(&mut self) {
         (0..self.mode.ways.len()).for_each(|way| self.settle_count(way));
-        for (port, parts) in self.network.ports.iter_mut().zip(&mut self.mode.parts) {
+        for (port, parts) in self.network.links.ports.iter_mut().zip(&mut self.mode.parts) {
             port.xmit_bytes += parts[0].round() as u64;
             port.xmit_packets += parts[1].round() as u64;
             *parts = [0.0; 2];
@@ -128,10 +131,12 @@ impl Hosts<'_, Flows, false> {
     /// An event looks whether all of a message has come.
     pub(crate) fn come(&mut self, id: u32) {
         // An event of a flow that has met others since may come too early or too late.
-        if self.network.messages[id].come_ps() != self.network.now_ps || !self.is_over(id) {
+        if self.network.endpoints.messages[id].come_ps() != self.network.clock.now_ps
+            || !self.is_over(id)
+        {
             return;
         }
-        let message = &mut self.network.messages[id];
+        let message = &mut self.network.endpoints.messages[id];
         message.set_come_ps(NEVER);
         message.received_bytes = message.size_bytes;
         let message = *message;
@@ -144,10 +149,10 @@ impl Hosts<'_, Flows, false> {
         }
         let network = &mut self.network;
         if !message.role.is_agreement() {
-            network.trace([network.now_ps, port.into(), message.size_bytes]);
+            network.trace([network.clock.now_ps, port.into(), message.size_bytes]);
         }
         if network.scenario.transport.acknowledge && !self.within_node(port, id) {
-            self.network.messages[id].ready_ps = self.acknowledge_fluid(port, &message);
+            self.network.endpoints.messages[id].ready_ps = self.acknowledge_fluid(port, &message);
         }
         self.arrived(id);
     }
@@ -177,7 +182,7 @@ impl Hosts<'_, Flows, false> {
             false => message.size_bytes.div_ceil(ack_bytes),
         };
         self.count(way, n_answers * answer.bytes, n_answers);
-        let now_ps = self.network.now_ps;
+        let now_ps = self.network.clock.now_ps;
         if message.role == Role::Agreed {
             self.sent_at(message.src, now_ps + answer.latency_ps);
         }

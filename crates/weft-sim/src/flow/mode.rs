@@ -17,7 +17,7 @@ impl Mode<false> for Flows {
 
     fn send(hosts: &mut Hosts<'_, Flows, false>, id: u32) {
         let network = &mut hosts.network;
-        match network.senders.queue(id, &mut network.messages) {
+        match network.endpoints.senders.queue(id, &mut network.endpoints.messages) {
             None if network.may_enter(id) => hosts.ready_flow(id),
             Some(before) => hosts.follow(before),
             None => {}
@@ -33,12 +33,12 @@ impl Mode<false> for Flows {
     }
 
     fn follow_answer(hosts: &mut Hosts<'_, Flows, false>, id: u32, message: &Message) {
-        hosts.network.messages[id].set_clear_ps(message.ready_ps);
+        hosts.network.endpoints.messages[id].set_clear_ps(message.ready_ps);
     }
 
     /// After all that its rank answers at this instant, foreseen or not.
     fn agreed(hosts: &mut Hosts<'_, Flows, false>, id: u32) {
-        hosts.agreed_at(id, hosts.network.now_ps);
+        hosts.agreed_at(id, hosts.network.clock.now_ps);
     }
 
     fn ask_ahead(hosts: &mut Hosts<'_, Flows, false>, id: u32) -> bool {

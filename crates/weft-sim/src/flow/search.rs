@@ -36,14 +36,15 @@ impl Hosts<'_, Flows, false> {
         (way.split, way.flight_ps) = (false, 0);
         let mut o = trip.port;
         loop {
-            let port = &self.network.ports[o as usize];
-            let (q, link) = (port.peer, self.network.links[port.link as usize]);
+            let port = &self.network.links.ports[o as usize];
+            let (q, link) = (port.peer, self.network.links.kinds[port.link as usize]);
             way.uses.push(Use::new(o, 1.0));
             way.flight_ps += link.delay_ps + link.route_ps;
-            let ends = self.network.inputs[q as usize].has(ENDPOINT);
+            let ends = self.network.links.inputs[q as usize].has(ENDPOINT);
             let next = if ends { NIL } else { self.exit(q, trip, way) };
             let faster = |o: u32| {
-                self.network.links[self.network.ports[o as usize].link as usize].rate > link.rate
+                self.network.links.kinds[self.network.links.ports[o as usize].link as usize].rate
+                    > link.rate
             };
             let stored = !self.network.rules().cut_through || next != NIL && faster(next);
             way.hops.push(Hop { rate: link.rate, stored });
@@ -52,7 +53,7 @@ impl Hosts<'_, Flows, false> {
                 break;
             }
             assert!(
-                way.hops.len() < self.network.ports.len(),
+                way.hops.len() < self.network.links.ports.len(),
                 "routes were checked before the run"
             );
             o = next;
@@ -70,7 +71,7 @@ impl Hosts<'_, Flows, false> {
     /// The port by which a trip leaves the vertex that it enters at `q`; of several the first, and
     /// the way is split.
     fn exit(&self, q: u32, trip: Trip, way: &mut Way) -> u32 {
-        if self.network.inputs[q as usize].has(INSIDE) {
+        if self.network.links.inputs[q as usize].has(INSIDE) {
             return self.network.exit_inside(q, trip.dst_hca, trip.dst_vertex);
         }
         let group = self.exits(q, trip);
@@ -91,19 +92,19 @@ impl Hosts<'_, Flows, false> {
     /// The ports to choose from where a trip enters a switch at `q`; none where tables decide.
     fn exits(&self, q: u32, trip: Trip) -> &[u16] {
         let chooses = self.network.scenario.steering.choosing >> trip.lane & 1 == 1;
-        match &self.network.candidates {
+        match &self.network.routing.candidates {
             Some(candidates) if chooses => candidates.group(self.switch_of(q), HcaId(trip.dst_hca)),
             _ => &[],
         }
     }
 
     fn switch_of(&self, q: u32) -> SwitchId {
-        SwitchId(self.network.inputs[q as usize].vertex - self.network.fabric().n_hcas())
+        SwitchId(self.network.links.inputs[q as usize].vertex - self.network.fabric().n_hcas())
     }
 
     /// A port of the vertex that `q` belongs to, by its number there.
     fn port_beside(&self, q: u32, number: u16) -> u32 {
-        q - u32::from(self.network.inputs[q as usize].local) + u32::from(number)
+        q - u32::from(self.network.links.inputs[q as usize].local) + u32::from(number)
     }
 
     /// Split a flow in equal parts at every switch that chooses, as an ideal adaptive network does
@@ -113,8 +114,8 @@ impl Hosts<'_, Flows, false> {
         ways.spread.clear();
         ways.here.clear();
         ways.add(trip.port, 1.0);
-        let first = self.network.ports[trip.port as usize].peer;
-        ways.by_vertex[self.network.inputs[first as usize].vertex as usize] = 1.0;
+        let first = self.network.links.ports[trip.port as usize].peer;
+        ways.by_vertex[self.network.links.inputs[first as usize].vertex as usize] = 1.0;
         ways.here.push(first);
         while !ways.here.is_empty() {
             for place in 0..ways.here.len() {
@@ -135,7 +136,7 @@ impl Hosts<'_, Flows, false> {
 
     /// Split what has come to the vertex of `q` over its exits.
     fn split_at(&self, q: u32, trip: Trip, ways: &mut Ways) {
-        let input = &self.network.inputs[q as usize];
+        let input = &self.network.links.inputs[q as usize];
         let part = std::mem::take(&mut ways.by_vertex[input.vertex as usize]);
         if input.has(ENDPOINT) {
             return;
@@ -143,8 +144,9 @@ impl Hosts<'_, Flows, false> {
         let group = if input.has(INSIDE) { &[][..] } else { self.exits(q, trip) };
         let mut go_on = |o: u32, part: f64| {
             ways.add(o, part);
-            let peer = self.network.ports[o as usize].peer;
-            let there = &mut ways.by_vertex[self.network.inputs[peer as usize].vertex as usize];
+            let peer = self.network.links.ports[o as usize].peer;
+            let there =
+                &mut ways.by_vertex[self.network.links.inputs[peer as usize].vertex as usize];
             if *there == 0.0 {
                 ways.next.push(peer);
             }

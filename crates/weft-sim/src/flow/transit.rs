@@ -47,7 +47,7 @@ impl Hosts<'_, Flows, false> {
     }
 
     pub(crate) fn begin_flow(&mut self, id: u32) {
-        let message = self.network.messages[id];
+        let message = self.network.endpoints.messages[id];
         let way = self.way(self.trip_of(&message));
         let Memo { wire_bytes, alone_ps, tail_ps, .. } = self.memo(way, message.size_bytes);
         let told = message.role != Role::Agreed || self.network.scenario.transport.acknowledge;
@@ -63,7 +63,7 @@ impl Hosts<'_, Flows, false> {
             Some(flow) => (flow, false),
             None => self.begin_among_others(way),
         };
-        let (fluid, now_ps) = (&mut self.mode, self.network.now_ps);
+        let (fluid, now_ps) = (&mut self.mode, self.network.clock.now_ps);
         let rate = fluid.shares.flows[flow as usize].rate;
         let left_bits = wire_bytes as f64 * 8.0;
         let transit = Transit {
@@ -84,7 +84,7 @@ impl Hosts<'_, Flows, false> {
             Some(place) => *place = transit,
             None => fluid.transits.push(transit),
         }
-        let message = &mut self.network.messages[id];
+        let message = &mut self.network.endpoints.messages[id];
         message.begun = true;
         message.set_transit(flow);
         message.set_come_ps(NEVER);
@@ -103,7 +103,7 @@ impl Hosts<'_, Flows, false> {
             let Some(flow) = self.mode.shares.only_one_on(link) else { continue };
             let since_ps = self.mode.transits[flow as usize].since_ps;
             self.not_alone(flow);
-            if since_ps == self.network.now_ps {
+            if since_ps == self.network.clock.now_ps {
                 // Which of them came first at this instant is nobody's affair.
                 self.mode.shares.solve_too(flow);
             }
@@ -114,7 +114,7 @@ impl Hosts<'_, Flows, false> {
     /// Something happens when a flow is over, if it is not yet.
     fn not_alone(&mut self, flow: u32) {
         let transit = &mut self.mode.transits[flow as usize];
-        if transit.lone && transit.end_ps <= self.network.now_ps {
+        if transit.lone && transit.end_ps <= self.network.clock.now_ps {
             return self.drain(flow);
         }
         if std::mem::take(&mut transit.lone) {
@@ -125,7 +125,7 @@ impl Hosts<'_, Flows, false> {
 
     /// A message waits behind another of its queue pair.
     pub(crate) fn follow(&mut self, before: u32) {
-        let flow = self.network.messages[before].transit();
+        let flow = self.network.endpoints.messages[before].transit();
         if flow != NIL {
             self.not_alone(flow);
         }
@@ -137,21 +137,21 @@ impl Hosts<'_, Flows, false> {
         if transit.end_ps < transit.due_ps {
             transit.due_ps = transit.end_ps;
             let (end_ps, message) = (transit.end_ps, transit.message);
-            self.network.schedule_cold(end_ps, Cold::Drained(message));
+            self.network.clock.schedule_cold(end_ps, Cold::Drained(message));
         }
     }
 
     /// Solve rates when all that begins and ends at this instant has.
     fn solve_soon(&mut self) {
-        if self.mode.shares.is_dirty() && self.mode.solve_ps != self.network.now_ps {
-            self.mode.solve_ps = self.network.now_ps;
-            self.network.schedule_cold(self.network.now_ps, Cold::Solve);
+        if self.mode.shares.is_dirty() && self.mode.solve_ps != self.network.clock.now_ps {
+            self.mode.solve_ps = self.network.clock.now_ps;
+            self.network.clock.schedule_cold(self.network.clock.now_ps, Cold::Solve);
         }
     }
 
     /// Rates as they are after all that has begun and ended now.
     pub(crate) fn solve(&mut self) {
-        let now_ps = self.network.now_ps;
+        let now_ps = self.network.clock.now_ps;
         self.mode.solve_ps = NEVER;
         let mut changed = std::mem::take(&mut self.mode.changed);
         self.mode.shares.solve(&mut changed);
@@ -165,13 +165,13 @@ impl Hosts<'_, Flows, false> {
 
     /// An event looks whether the flow of a message is over.
     pub(crate) fn drained(&mut self, id: u32) {
-        let flow = self.network.messages[id].transit();
+        let flow = self.network.endpoints.messages[id].transit();
         let Some(transit) = self.mode.transits.get_mut(flow as usize) else { return };
-        if transit.due_ps != self.network.now_ps {
+        if transit.due_ps != self.network.clock.now_ps {
             return;
         }
         transit.due_ps = NEVER;
-        if transit.end_ps > self.network.now_ps {
+        if transit.end_ps > self.network.clock.now_ps {
             return self.look_when_over(flow);
         }
         self.drain(flow);
@@ -179,7 +179,7 @@ impl Hosts<'_, Flows, false> {
 
     /// Whether the flow of a message is over, if it ever was one; a lone one that comes is.
     pub(crate) fn is_over(&mut self, id: u32) -> bool {
-        let flow = self.network.messages[id].transit();
+        let flow = self.network.endpoints.messages[id].transit();
         if flow == NIL {
             return true;
         }
@@ -201,16 +201,17 @@ impl Hosts<'_, Flows, false> {
             self.mode.shares.end(flow);
             self.solve_soon();
         }
-        let message = &mut self.network.messages[id];
+        let message = &mut self.network.endpoints.messages[id];
         message.set_transit(NIL);
         if message.come_ps() != come_ps {
             self.come_at(id, come_ps);
         }
-        let message = self.network.messages[id];
+        let message = self.network.endpoints.messages[id];
         if message.role == Role::Agreed && !self.network.scenario.transport.acknowledge {
-            self.network.schedule_cold(self.network.now_ps, Cold::Sent(message.src));
+            self.network.clock.schedule_cold(self.network.clock.now_ps, Cold::Sent(message.src));
         }
-        if let Some(next) = self.network.senders.over(id, &self.network.messages)
+        if let Some(next) =
+            self.network.endpoints.senders.over(id, &self.network.endpoints.messages)
             && self.network.may_enter(next)
         {
             self.ready_flow(next);

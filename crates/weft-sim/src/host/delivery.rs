@@ -19,14 +19,17 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
     pub(crate) fn deliver(&mut self, port: u32, id: u32) {
         let transport = &self.network.scenario.transport;
         let numbered = self.network.rules().numbered;
-        let number = if numbered { self.network.packets.argument(id) } else { 0 };
-        let packet = self.network.packets.remove(id);
+        let number = if numbered { self.network.buffers.packets.argument(id) } else { 0 };
+        let packet = self.network.buffers.packets.remove(id);
         // Endpoints inside nodes have other vertices than the HCAs that packets are routed to.
         let is_there = |vertex| {
             vertex == packet.dst || vertex >= self.network.fabric().n_hcas() || packet.is_of_tree()
         };
-        debug_assert!(is_there(self.network.inputs[port as usize].vertex), "a wrong destination");
-        let now_ps = self.network.now_ps;
+        debug_assert!(
+            is_there(self.network.links.inputs[port as usize].vertex),
+            "a wrong destination"
+        );
+        let now_ps = self.network.clock.now_ps;
         self.network.trace([now_ps, u64::from(port), u64::from(packet.wire_bytes)]);
         self.network.refund(port, packet.lane(), packet.blocks(), 0, now_ps);
         if M::OFFLOADS && packet.is_of_tree() {
@@ -34,7 +37,7 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
         }
         let throttled = self.network.rules().throttled;
         if throttled && packet.kind().is_about_congestion() {
-            let argument = self.network.packets.argument(id);
+            let argument = self.network.buffers.packets.argument(id);
             return self.heed(port, packet, argument);
         }
         if numbered {
@@ -42,7 +45,7 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
         }
         if packet.kind() != PacketKind::Data {
             if throttled && packet.has(BECN) {
-                let pace = self.network.packets.argument(id);
+                let pace = self.network.buffers.packets.argument(id);
                 self.network.notified(port, pace, 0);
             }
             if self.network.rules().dct && packet.message & WHOLE != 0 {
@@ -55,7 +58,7 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
             return;
         }
         let payload_bytes = packet.payload_bytes(&self.network.scenario.framing);
-        let message = &mut self.network.messages[packet.message];
+        let message = &mut self.network.endpoints.messages[packet.message];
         message.received_bytes += u64::from(payload_bytes);
         let whole = message.received_bytes == message.size_bytes;
         let in_between = message.size_bytes > transport.ack_bytes
@@ -80,7 +83,7 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
 
     /// Acknowledge what has come of a message; the answer also notifies the queue pair it `tells`.
     fn acknowledge(&mut self, port: u32, id: u32, whole: bool, tells: Option<u32>) {
-        let message = &self.network.messages[id];
+        let message = &self.network.endpoints.messages[id];
         let completes = whole && message.role == Role::Agreed;
         let initiator = if !self.network.rules().dct {
             0
@@ -110,7 +113,7 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
             PacketKind::Nak => {
                 self.acknowledged(connection, number);
                 // An older one than the last acknowledgement is no news.
-                if self.network.connections[connection].acked == number {
+                if self.network.endpoints.connections[connection].acked == number {
                     self.repeat(connection);
                 }
             }
@@ -124,13 +127,13 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
     fn receive(&mut self, port: u32, connection: u32, packet: Packet, number: u32) {
         if self.network.rules().throttled {
             // An answer carries a number here, so notifications go by themselves.
-            let pace = self.network.connections[connection].pace;
+            let pace = self.network.endpoints.connections[connection].pace;
             if let Some(argument) = self.network.news_for(port, pace, &packet) {
                 self.tell(port, PacketKind::Cnp, pace, argument);
             }
         }
         let transport = &self.network.scenario.transport;
-        let there = &mut self.network.connections[connection];
+        let there = &mut self.network.endpoints.connections[connection];
         match there.judge(number, transport.any_order) {
             Verdict::Again => {
                 if there.asks(number, transport.ack_every) {
@@ -142,7 +145,7 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
             Verdict::Taken { late } => {
                 let flight = there.flight(number).expect("nobody acknowledged it yet");
                 let payload_bytes = packet.payload_bytes(&self.network.scenario.framing);
-                let message = &mut self.network.messages[flight.message];
+                let message = &mut self.network.endpoints.messages[flight.message];
                 message.received_bytes += u64::from(payload_bytes);
                 message.n_late += u32::from(late);
                 self.step_on(port, connection);
@@ -157,7 +160,7 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
         // At most one message is complete at a packet, but several where one was late.
         let mut whole = Vec::new();
         while let Some((message, asks)) =
-            self.network.connections[connection].step(transport.ack_every)
+            self.network.endpoints.connections[connection].step(transport.ack_every)
         {
             asked |= asks;
             whole.extend(message);
@@ -169,14 +172,14 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
             self.forget(connection);
         }
         for id in whole {
-            let message = &self.network.messages[id];
+            let message = &self.network.endpoints.messages[id];
             assert_eq!(message.received_bytes, message.size_bytes, "every byte comes once");
             self.arrived(id);
         }
     }
 
     fn forget(&mut self, connection: u32) {
-        let there = &mut self.network.connections[connection];
+        let there = &mut self.network.endpoints.connections[connection];
         let expected = there.expected;
         there.acknowledge(expected, NEVER);
         while there.pop_acknowledged().is_some() {}
@@ -184,7 +187,7 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
 
     /// Tell the sender of a connection what is expected next.
     fn answer(&mut self, port: u32, connection: u32, kind: PacketKind) {
-        let there = &self.network.connections[connection];
+        let there = &self.network.endpoints.connections[connection];
         let control = Control {
             dst: self.reply_hca(there.src, there.dst),
             lane: there.lane,
@@ -198,14 +201,14 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
 
     /// The packets of a connection below `number` have come.
     fn acknowledged(&mut self, connection: u32, number: u32) {
-        let deadline_ps = self.network.now_ps + self.network.scenario.transport.timeout_ps;
-        let there = &mut self.network.connections[connection];
+        let deadline_ps = self.network.clock.now_ps + self.network.scenario.transport.timeout_ps;
+        let there = &mut self.network.endpoints.connections[connection];
         if !there.acknowledge(number, deadline_ps) {
             return;
         }
         let src = there.src;
         self.network.set_timer(connection);
-        while let Some(flight) = self.network.connections[connection].pop_acknowledged() {
+        while let Some(flight) = self.network.endpoints.connections[connection].pop_acknowledged() {
             if flight.agreed {
                 self.sent(src);
             }
@@ -216,9 +219,9 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
     /// often.
     pub(crate) fn timer(&mut self, connection: u32) {
         let retries = self.network.scenario.transport.retries;
-        let there = &mut self.network.connections[connection];
+        let there = &mut self.network.endpoints.connections[connection];
         there.timer_ps = NEVER;
-        if there.deadline_ps > self.network.now_ps {
+        if there.deadline_ps > self.network.clock.now_ps {
             return self.network.set_timer(connection);
         }
         if there.n_repeats == retries {
@@ -231,7 +234,7 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
 
     fn repeat(&mut self, connection: u32) {
         if !self.network.repeat(connection) {
-            let rank = self.network.connections[connection].src;
+            let rank = self.network.endpoints.connections[connection].src;
             self.reports.push(Report::Crowded { rank, most: MAX_NUMBER, of: PACKETS });
         }
     }

@@ -65,7 +65,7 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
 
     /// Let every rank that takes part begin an iteration now; how many there are.
     pub(crate) fn begin(&mut self, stage: &Stage) -> u32 {
-        let now_ps = self.network.now_ps;
+        let now_ps = self.network.clock.now_ps;
         for number in stage.members() {
             let rank = &mut self.ranks[*number as usize];
             let start_ps = now_ps + self.network.scenario.hosts.jitter(&mut rank.random);
@@ -77,7 +77,7 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
 
     /// Let a rank that waits for the others go on: all have come as far.
     pub(crate) fn go_on(&mut self, number: u32) {
-        let now_ps = self.network.now_ps;
+        let now_ps = self.network.clock.now_ps;
         let rank = &mut self.ranks[number as usize];
         if std::mem::take(&mut rank.together) {
             self.wake(number, now_ps);
@@ -90,13 +90,13 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
         let time_ps = time_ps.max(rank.free_ps).max(rank.start_ps);
         if time_ps < rank.wake_ps {
             rank.wake_ps = time_ps;
-            self.network.schedule_cold(time_ps, Cold::Rank(number));
+            self.network.clock.schedule_cold(time_ps, Cold::Rank(number));
         }
     }
 
     /// A rank's processor goes on, until it is busy, blocked or finished.
     pub(crate) fn run_rank(&mut self, stage: &Stage, number: u32) {
-        let now_ps = self.network.now_ps;
+        let now_ps = self.network.clock.now_ps;
         if self.ranks[number as usize].wake_ps != now_ps {
             return;
         }
@@ -121,7 +121,7 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
 
     /// Whether a rank's waits are over; one that has to wait for the others of its tenant says so.
     fn may_go_on(&mut self, number: u32) -> bool {
-        let now_ps = self.network.now_ps;
+        let now_ps = self.network.clock.now_ps;
         let rank = &mut self.ranks[number as usize];
         if M::FLOWS && rank.done_ps > now_ps && rank.outstanding == 0 {
             let done_ps = rank.done_ps;
@@ -141,7 +141,7 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
 
     /// Begin the next exchange; false where the rank has finished or must wait for its time.
     fn next_exchange(&mut self, stage: &Stage, number: u32) -> bool {
-        let now_ps = self.network.now_ps;
+        let now_ps = self.network.clock.now_ps;
         let rank = &mut self.ranks[number as usize];
         let Some(exchange) = stage.exchange(number, rank.index) else {
             if !rank.done {
@@ -198,7 +198,7 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
             return rank.inbox.push_back(Arrival { message, n_looked });
         }
         let cost_ps = self.processor_time(number, model.search_ps(n_looked));
-        self.ranks[number as usize].free_ps = self.network.now_ps + cost_ps;
+        self.ranks[number as usize].free_ps = self.network.clock.now_ps + cost_ps;
     }
 
     /// Spend the processor time of a send; false where there is no room for one message more.
@@ -206,7 +206,7 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
         let Some(send) = exchange.send else { return true };
         let scenario = self.network.scenario;
         let most = scenario.max_messages;
-        if self.network.messages.len() >= most as usize {
+        if self.network.endpoints.messages.len() >= most as usize {
             let of = "messages posted and not received";
             self.reports.push(Report::Crowded { rank: number, most, of });
             return false;
@@ -225,9 +225,9 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
         message.flow = self.write_down(&message);
         let cost_ps = self.processor_time(number, costs.send_ps(send.size_bytes));
         M::count_turn(self, &mut message);
-        let id = self.network.messages.add(message);
+        let id = self.network.endpoints.messages.add(message);
         let rank = &mut self.ranks[number as usize];
-        rank.free_ps = self.network.now_ps + cost_ps;
+        rank.free_ps = self.network.clock.now_ps + cost_ps;
         rank.preparing = id;
         rank.outstanding += u32::from(agreed);
         true
@@ -247,7 +247,7 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
             dst: message.dst - first_rank,
             size_bytes: message.size_bytes,
         };
-        self.network.flows.begin(scenario.probes.flows, posted, self.network.now_ps)
+        self.network.endpoints.flows.begin(scenario.probes.flows, posted, self.network.clock.now_ps)
     }
 
     /// The port a message is injected at, its tenant's service level, and the lane it takes.
@@ -273,7 +273,7 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
 
     /// The processor has prepared a message: over to the HCA, or the channel inside the node.
     pub(crate) fn hand_over(&mut self, id: u32) {
-        let message = self.network.messages[id];
+        let message = self.network.endpoints.messages[id];
         let scenario = self.network.scenario;
         if message.role.is_of_tree() {
             return self.release(id);
@@ -291,10 +291,10 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
             let rate = BitsPerSecond(scenario.hosts.intra_bits_per_s);
             let copy_ps = rate.duration_of_bits(message.size_bytes * 8).0.min(CLOCK_END_PS);
             let rank = &mut self.ranks[message.src as usize];
-            let begin_ps = rank.channel_free_ps.max(self.network.now_ps);
+            let begin_ps = rank.channel_free_ps.max(self.network.clock.now_ps);
             rank.channel_free_ps = (begin_ps + copy_ps).min(2 * CLOCK_END_PS);
             let seen_ps = rank.channel_free_ps + scenario.hosts.intra_latency_ps;
-            return self.network.schedule_cold(seen_ps, Cold::Local(id));
+            return self.network.clock.schedule_cold(seen_ps, Cold::Local(id));
         }
         if message.role == Role::Agreed {
             if M::ask_ahead(self, id) {
@@ -312,13 +312,13 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
 
     /// A whole message is at its destination.
     pub(crate) fn arrived(&mut self, id: u32) {
-        let message = self.network.messages[id];
+        let message = self.network.endpoints.messages[id];
         match message.role {
             Role::Leg(transfer) => return self.leg_arrived(transfer, id),
             Role::Sum(segment) => return M::sum_arrived(self, id, segment),
             _ => {}
         }
-        let now_ps = self.network.now_ps;
+        let now_ps = self.network.clock.now_ps;
         let model = &self.network.scenario.hosts.matching;
         let asks = matches!(message.role, Role::Eager | Role::Request(_));
         if M::FLOWS && asks {
@@ -347,9 +347,9 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
 
     /// The processor turns to a message that was matched.
     pub(crate) fn take(&mut self, number: u32, arrival: Arrival) {
-        let now_ps = self.network.now_ps;
+        let now_ps = self.network.clock.now_ps;
         let hosts = &self.network.scenario.hosts;
-        let message = self.network.messages[arrival.message];
+        let message = self.network.endpoints.messages[arrival.message];
         let search_ps = hosts.matching.search_ps(arrival.n_looked);
         if message.role.is_agreement() {
             if search_ps == 0 {
@@ -361,7 +361,7 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
             rank.free_ps = now_ps + cost_ps;
             return rank.inbox.push_front(Arrival { n_looked: 0, ..arrival });
         }
-        self.network.messages.remove(arrival.message);
+        self.network.endpoints.messages.remove(arrival.message);
         let recv_ps = hosts.regime(message.regime).recv_ps(message.size_bytes);
         let late_ps = self.network.scenario.transport.late_ps(message.n_late);
         let cost_ps = self.processor_time(number, recv_ps + search_ps + late_ps);
@@ -371,7 +371,7 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
         rank.receives -= 1;
         let end_ps = rank.free_ps;
         if message.flow != NIL {
-            self.network.flows.end(message.flow, end_ps);
+            self.network.endpoints.flows.end(message.flow, end_ps);
         }
         if message.row != NIL {
             let duration_ps = end_ps - message.start_ps;
@@ -383,7 +383,7 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
     /// complete.
     pub(crate) fn sent(&mut self, number: u32) {
         self.ranks[number as usize].outstanding -= 1;
-        let now_ps = self.network.now_ps;
+        let now_ps = self.network.clock.now_ps;
         self.wake(number, now_ps);
     }
 }

@@ -10,7 +10,7 @@ use crate::state::transport::pace::Pace;
 impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
     /// Tell the sender of a queue pair, by a packet of its own from the receiver's port.
     pub(crate) fn tell(&mut self, port: u32, kind: PacketKind, pace: u32, argument: u32) {
-        let Pace { src, dst, lane, .. } = self.network.paces[pace];
+        let Pace { src, dst, lane, .. } = self.network.congestion.paces[pace];
         let lane = self.network.congestion().cnp_lane.unwrap_or(lane);
         let dst = self.reply_hca(src, dst);
         let control = Control { dst, lane, kind, message: pace, argument, becn: true };

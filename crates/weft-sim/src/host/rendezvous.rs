@@ -9,8 +9,8 @@ use crate::state::transport::message::{Message, Role};
 impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
     /// Over to the HCA, a gap after the sender's message before; the latency follows.
     pub(crate) fn release(&mut self, id: u32) {
-        let Message { src, regime, size_bytes, .. } = self.network.messages[id];
-        self.network.messages[id].ready_ps = self.ready_ps(src, regime, size_bytes);
+        let Message { src, regime, size_bytes, .. } = self.network.endpoints.messages[id];
+        self.network.endpoints.messages[id].ready_ps = self.ready_ps(src, regime, size_bytes);
         self.inject(id);
     }
 
@@ -21,7 +21,7 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
         let costs = scenario.hosts.regime(regime);
         let gap_ps = slowed(costs.gap_ps(size_bytes), scenario.faults.slowness[node]);
         let rank = &mut self.ranks[number as usize];
-        let leave_ps = rank.gap_until_ps.max(self.network.now_ps);
+        let leave_ps = rank.gap_until_ps.max(self.network.clock.now_ps);
         rank.gap_until_ps = (leave_ps + gap_ps).min(2 * CLOCK_END_PS);
         leave_ps + costs.latency_ps(size_bytes).min(CLOCK_END_PS)
     }
@@ -29,7 +29,7 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
     /// A control message of the rendezvous; it carries no payload.
     pub(crate) fn control(&mut self, from: u32, to: u32, role: Role) -> u32 {
         let message = self.control_message(from, to, role);
-        self.network.messages.add(message)
+        self.network.endpoints.messages.add(message)
     }
 
     pub(crate) fn control_message(&self, from: u32, to: u32, role: Role) -> Message {
@@ -41,7 +41,7 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
 
     /// The next step towards an agreed message.
     pub(crate) fn agree(&mut self, id: u32) {
-        let message = self.network.messages.remove(id);
+        let message = self.network.endpoints.messages.remove(id);
         match message.role {
             Role::Request(data) => {
                 if M::answer_ahead(self, data, &message) {

@@ -81,9 +81,9 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
     /// Whether a message that has come at `port` never left its node: nobody acknowledges it.
     pub(crate) fn within_node(&self, port: u32, id: u32) -> bool {
         let fabric = self.network.fabric();
-        let vertex = |port: u32| VertexId(self.network.ports[port as usize].vertex);
+        let vertex = |port: u32| VertexId(self.network.links.ports[port as usize].vertex);
         let node = |port: u32| fabric.place_in_node(vertex(port)).map(|(node, _)| node);
-        fabric.inside.is_some() && node(port) == node(self.network.messages[id].port)
+        fabric.inside.is_some() && node(port) == node(self.network.endpoints.messages[id].port)
     }
 
     /// Hand a message to its endpoint, through the insides of its nodes where they have any.
@@ -92,7 +92,7 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
         let Some(graph) = &scenario.fabric.inside else {
             return M::send(self, id);
         };
-        let message = self.network.messages[id];
+        let message = self.network.endpoints.messages[id];
         let place = |rank: u32| scenario.ranks[rank as usize];
         let (here, there) = (place(message.src), place(message.dst));
         let mut stops = vec![here.vertex];
@@ -106,7 +106,7 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
             // Processors agree through their own memory.
             let memory = |vertex| memory_of(&scenario.fabric, graph, vertex).unwrap_or(vertex);
             stops = vec![memory(here.vertex), memory(there.vertex)];
-            self.network.messages[id].part = AGREEMENT;
+            self.network.endpoints.messages[id].part = AGREEMENT;
         }
         let ports = self.ports_of_leg(&message, &stops, 0, message.size_bytes);
         if let ([_, _], [port]) = (&stops[..], &ports[..]) {
@@ -144,7 +144,7 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
             let (last, message) = (transfer.next_chunk == transfer.n_chunks, transfer.message);
             self.send_leg(number, chunk as u32, 0);
             if last {
-                let message = self.network.messages[message];
+                let message = self.network.endpoints.messages[message];
                 let pair = (message.src, message.dst);
                 let queue = self.transfers.queues.get_mut(&pair).expect("the pair's queue");
                 queue.pop_front();
@@ -163,7 +163,7 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
     fn send_leg(&mut self, number: u32, chunk: u32, leg: u16) {
         let transfer = self.transfers.get(number);
         let (stops, parent) = (transfer.stops.clone(), transfer.message);
-        let parent = self.network.messages[parent];
+        let parent = self.network.endpoints.messages[parent];
         let from = u64::from(chunk) * transfer.chunk_bytes.min(parent.size_bytes);
         let size_bytes = (parent.size_bytes - from).min(transfer.chunk_bytes);
         let ports = self.ports_of_leg(&parent, &stops, leg, size_bytes);
@@ -181,7 +181,7 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
             (message.service_level, message.lane) = (parent.service_level, parent.lane);
             message.ready_ps = if leg == 0 { parent.ready_ps } else { 0 };
             message.part = leg << 8 | stripe as u16;
-            let id = self.network.messages.add(message);
+            let id = self.network.endpoints.messages.add(message);
             self.send_stripe(id, &stops, leg, port);
         }
     }
@@ -189,7 +189,7 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
     /// Send a message on one leg, over one of its equally good first links.
     fn send_stripe(&mut self, id: u32, stops: &[VertexId], leg: u16, port: u32) {
         let fabric = self.network.fabric();
-        let message = self.network.messages[id];
+        let message = self.network.endpoints.messages[id];
         let nodes = [0, 1].map(|end| node_of(fabric, stops[usize::from(leg) + end]));
         let rail = self.rail(message.src);
         let hca = |node: NodeId| HcaId(fabric.nodes[node.index()].first_hca.0 + rail.0);
@@ -197,10 +197,10 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
         if nodes[0] != nodes[1] {
             // The HCA begins messages a gap apart, whoever they are from.
             let begin_ps = &mut self.transfers.begin_ps[hca(nodes[0]).index()];
-            ready_ps = ready_ps.max(self.network.now_ps).max(*begin_ps);
+            ready_ps = ready_ps.max(self.network.clock.now_ps).max(*begin_ps);
             *begin_ps = ready_ps + self.network.scenario.hosts.message_gap_ps;
         }
-        let message = &mut self.network.messages[id];
+        let message = &mut self.network.endpoints.messages[id];
         (message.port, message.ready_ps) = (port, ready_ps);
         message.dst_hca = hca(nodes[1]).0;
         message.dst_vertex = stops[usize::from(leg) + 1].0;
@@ -225,7 +225,7 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
 
     /// A piece has come to the end of a leg.
     pub(crate) fn leg_arrived(&mut self, number: u32, id: u32) {
-        let message = self.network.messages.remove(id);
+        let message = self.network.endpoints.messages.remove(id);
         let (chunk, leg) = (message.row, message.part >> 8);
         let transfer = self.transfers.get(number);
         let of_this = |pending: &Pending| pending.chunk == chunk && pending.leg == leg;
@@ -241,7 +241,7 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
         let (parent, n_chunks) = (transfer.message, transfer.n_chunks);
         let (n_first, n_done) = (transfer.n_first, transfer.n_done);
         if leg == 0 && n_first == n_chunks {
-            let parent = self.network.messages[parent];
+            let parent = self.network.endpoints.messages[parent];
             if parent.role == Role::Agreed {
                 self.sent(parent.src);
             }

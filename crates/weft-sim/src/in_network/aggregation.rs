@@ -23,21 +23,25 @@ impl Hosts<'_, Switches, false> {
     /// tail is in; a multicast is copied as soon as any packet would go on.
     #[cold]
     pub(crate) fn arrive_at_junction(&mut self, q: u32, input: Input, id: u32) {
-        let packet = self.network.packets[id];
+        let packet = self.network.buffers.packets[id];
         if !packet.has(ROUTED) {
-            self.network.trace([self.network.now_ps, u64::from(q), u64::from(packet.wire_bytes)]);
+            self.network.trace([
+                self.network.clock.now_ps,
+                u64::from(q),
+                u64::from(packet.wire_bytes),
+            ]);
         }
-        let whole = packet.tail_ps <= self.network.now_ps;
+        let whole = packet.tail_ps <= self.network.clock.now_ps;
         let forwarded = self.is_forwarded(&packet);
         if !(whole || forwarded && self.keeps_pace(input, packet.dst)) {
-            self.network.packets[id].set(ROUTED, true);
-            return self.network.schedule(packet.tail_ps, Kind::Arrive, q, id);
+            self.network.buffers.packets[id].set(ROUTED, true);
+            return self.network.clock.schedule(packet.tail_ps, Kind::Arrive, q, id);
         }
-        let packet = self.network.packets.remove(id);
+        let packet = self.network.buffers.packets.remove(id);
         if forwarded {
             return self.copy(q, input, packet);
         }
-        self.network.refund(q, packet.lane(), packet.blocks(), 0, self.network.now_ps);
+        self.network.refund(q, packet.lane(), packet.blocks(), 0, self.network.clock.now_ps);
         if packet.kind() == PacketKind::Down || self.is_complete(&packet) {
             self.work_on(packet);
         }
@@ -52,11 +56,11 @@ impl Hosts<'_, Switches, false> {
 
     /// Whether no egress of a junction is faster than the link a packet comes by: it would run dry.
     fn keeps_pace(&self, input: Input, junction: u32) -> bool {
-        let rate = |link: u32| self.network.links[link as usize].rate;
+        let rate = |link: u32| self.network.links.kinds[link as usize].rate;
         let ways = 0..=self.junction(junction).n_branches;
         let mut egress =
             ways.filter_map(|way| self.way_on(junction, way)).map(|branch| branch.port);
-        egress.all(|o| rate(self.network.ports[o as usize].link) <= rate(input.link))
+        egress.all(|o| rate(self.network.links.ports[o as usize].link) <= rate(input.link))
     }
 
     /// A way on from a junction, by number: its branches, then the one towards the root.
@@ -93,10 +97,10 @@ impl Hosts<'_, Switches, false> {
             _ => (model.reduction_ps, model.interval_ps),
         };
         let free_ps = &mut self.mode.junctions.free_ps[junction.vertex as usize];
-        let begin_ps = self.network.now_ps.max(*free_ps);
+        let begin_ps = self.network.clock.now_ps.max(*free_ps);
         *free_ps = begin_ps + interval_ps;
         self.mode.junctions.at_work[packet.dst as usize].push_back(packet);
-        self.network.schedule_cold(begin_ps + reduction_ps, Cold::Reduced(packet.dst));
+        self.network.clock.schedule_cold(begin_ps + reduction_ps, Cold::Reduced(packet.dst));
     }
 
     /// The aggregation node of a junction has done its work on a packet.
@@ -124,9 +128,9 @@ impl Hosts<'_, Switches, false> {
         let mut packet = Packet::new(kind, like.message, to, vl, bytes);
         packet.set(BORN, true);
         packet.set(STREAM, like.has(STREAM));
-        let id = self.network.packets.add(packet);
+        let id = self.network.buffers.packets.add(packet);
         // No packet leaves by the port it came by, so that input's place is free.
-        let input = self.network.ports[o as usize].local;
+        let input = self.network.links.ports[o as usize].local;
         self.network.enqueue(o, vl, input, id);
         self.network.serve(o);
     }
@@ -141,7 +145,7 @@ impl Hosts<'_, Switches, false> {
         let goes = |branch: &Branch| (returns || branch.port != q) && (floods || branch.port != up);
         let ways = (0..n_ways).filter_map(|way| self.way_on(packet.dst, way));
         let n_left = ways.filter(goes).count() as u32;
-        let number = self.network.copies.add(Copied {
+        let number = self.network.buffers.copies.add(Copied {
             port: q,
             lane,
             blocks: packet.blocks(),
@@ -158,7 +162,7 @@ impl Hosts<'_, Switches, false> {
             let mut copy = packet;
             (copy.message, copy.dst) = (number, to);
             copy.set(COPY, true);
-            let id = self.network.packets.add(copy);
+            let id = self.network.buffers.packets.add(copy);
             self.network.enqueue(o, lane, input.local, id);
             self.network.serve(o);
         }

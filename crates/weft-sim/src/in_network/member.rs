@@ -86,7 +86,7 @@ impl Hosts<'_, Switches, false> {
         let cost_ps = self.processor_time(number, cost_ps);
         let rank = &mut self.ranks[number as usize];
         rank.outstanding += 1;
-        rank.free_ps = self.network.now_ps + cost_ps;
+        rank.free_ps = self.network.clock.now_ps + cost_ps;
     }
 
     /// Let a rank's processor post a piece or take a result; whether there was one.
@@ -160,9 +160,9 @@ impl Hosts<'_, Switches, false> {
         let message = self.next_piece(number, member);
         let costs = self.network.scenario.hosts.regime(message.regime);
         let cost_ps = self.processor_time(number, costs.send_ps(message.size_bytes));
-        let id = self.network.messages.add(message);
+        let id = self.network.endpoints.messages.add(message);
         let rank = &mut self.ranks[number as usize];
-        rank.free_ps = self.network.now_ps + cost_ps;
+        rank.free_ps = self.network.clock.now_ps + cost_ps;
         rank.preparing = id;
     }
 
@@ -183,7 +183,7 @@ impl Hosts<'_, Switches, false> {
         let recv_ps = hosts.regime(hosts.regime_of(size_bytes)).recv_ps(size_bytes);
         let cost_ps = self.processor_time(number, recv_ps);
         let rank = &mut self.ranks[number as usize];
-        rank.free_ps = self.network.now_ps + cost_ps;
+        rank.free_ps = self.network.clock.now_ps + cost_ps;
         rank.outstanding -= u32::from(done);
     }
 
@@ -203,7 +203,7 @@ impl Hosts<'_, Switches, false> {
         let mut message = self.next_piece(number, member);
         message.ready_ps = ready_ps;
         message.begun = self.mode.members.parts[member as usize].n_posted > 1;
-        let id = self.network.messages.add(message);
+        let id = self.network.endpoints.messages.add(message);
         self.network.send(id);
     }
 
@@ -226,14 +226,14 @@ impl Hosts<'_, Switches, false> {
             return self.piece_is_complete(packet.dst, packet.message);
         }
         self.mode.members.parts[packet.dst as usize].n_come += 1;
-        let now_ps = self.network.now_ps;
+        let now_ps = self.network.clock.now_ps;
         self.wake(member.rank, now_ps);
     }
 
     /// A piece of a member's stream is complete: others follow, as far as none before it is open.
     pub(crate) fn piece_is_complete(&mut self, member: u32, operation: u32) {
         let plan = self.network.in_network();
-        let (window, now_ps) = (u64::from(plan.model.window()), self.network.now_ps);
+        let (window, now_ps) = (u64::from(plan.model.window()), self.network.clock.now_ps);
         let rank = plan.forest.members[member as usize].rank;
         let early = &mut self.mode.members.early[member as usize];
         let part = &mut self.mode.members.parts[member as usize];

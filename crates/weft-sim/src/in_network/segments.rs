@@ -26,7 +26,7 @@ impl Hosts<'_, Switches, false> {
 
     /// A segment has come from the GPU of another node.
     pub(crate) fn sum_arrived(&mut self, id: u32, segment: Segment) {
-        let message = self.network.messages.remove(id);
+        let message = self.network.endpoints.messages.remove(id);
         let member = self.network.in_network().member_of[message.dst as usize];
         if segment.down {
             return self.pass_down(member, segment);
@@ -110,7 +110,7 @@ impl Hosts<'_, Switches, false> {
         let mut message = Message::new(src, dst, there, size_bytes, Role::Sum(segment));
         message.regime = self.network.scenario.hosts.regime_of(size_bytes);
         self.address(&mut message);
-        let id = self.network.messages.add(message);
+        let id = self.network.endpoints.messages.add(message);
         self.release(id);
     }
 }

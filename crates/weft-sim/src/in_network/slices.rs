@@ -66,7 +66,7 @@ impl Hosts<'_, Switches, false> {
         self.address(&mut message);
         (message.port, message.part) = (plane.port, part | plane.junction as u16 & (PASSED_ON - 1));
         message.begun = true;
-        let id = self.network.messages.add(message);
+        let id = self.network.endpoints.messages.add(message);
         self.network.send(id);
     }
 }

@@ -13,7 +13,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// Let the lane of port `o` send whose turn it is.
     pub(crate) fn serve_by_tables(&mut self, o: u32) -> Served {
         let lanes = &self.scenario.lanes;
-        let arbiter = self.arbiters[o as usize];
+        let arbiter = self.links.arbiters[o as usize];
         let mut starved = false;
         let low_first = arbiter.limit_bytes <= 0;
         for low in [low_first, !low_first] {
@@ -22,7 +22,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
             let (served, turn) = self.serve_table(o, table, turn);
             starved |= served == Served::Starved;
             if let Served::Sent(bytes) = served {
-                let arbiter = &mut self.arbiters[o as usize];
+                let arbiter = &mut self.links.arbiters[o as usize];
                 if low {
                     (arbiter.low, arbiter.limit_bytes) = (turn, lanes.high_limit_bytes);
                 } else {
@@ -42,7 +42,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         // The entry whose turn it is comes twice: with what it has left, and afresh after all.
         for _ in 0..=table.len() {
             let Some(entry) = table.get(turn.entry) else { break };
-            let has_work = self.ports[o as usize].work >> entry.vl & 1 != 0;
+            let has_work = self.links.ports[o as usize].work >> entry.vl & 1 != 0;
             if turn.left_bytes > 0 && has_work {
                 match self.serve_lane(o, entry.vl) {
                     Served::Sent(bytes) => {

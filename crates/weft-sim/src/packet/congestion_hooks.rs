@@ -27,22 +27,23 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
     /// Mark a packet that is about to leave a switch by lane `vl` of port `o`, if it has to be.
     /// `starved`: the lane has waited for credit since its last packet.
     pub(crate) fn mark(&mut self, o: u32, vl: u8, id: u32, starved: bool) {
-        let (port, packet) = (&self.ports[o as usize], &self.packets[id]);
+        let (port, packet) = (&self.links.ports[o as usize], &self.buffers.packets[id]);
         if packet.kind() != PacketKind::Data || port.has(INSIDE) {
             return;
         }
         let index = self.lane_index(o, vl);
         let leaving = Leaving {
-            behind_blocks: self.lanes.backlog_of(index, self.full) - packet.blocks(),
+            behind_blocks: self.buffers.lanes.backlog_of(index, self.buffers.full)
+                - packet.blocks(),
             blocks: packet.blocks(),
             starved,
             to_host: port.has(TO_ENDPOINT),
             draws: (self.scenario.seed ^ u64::from(o) << 40, port.xmit_packets),
         };
         let marking = &self.congestion().marking;
-        if self.marker.marks(marking, index, leaving) {
-            self.packets[id].set(FECN, true);
-            self.told[o as usize].marked += 1;
+        if self.congestion.marker.marks(marking, index, leaving) {
+            self.buffers.packets[id].set(FECN, true);
+            self.congestion.told[o as usize].marked += 1;
         }
     }
 
@@ -51,20 +52,20 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
     /// Number the queue pair of a message that is handed over: what slows it down goes by that.
     pub(crate) fn number_pace(&mut self, id: u32) {
         let congestion = self.congestion();
-        let message = &self.messages[id];
+        let message = &self.endpoints.messages[id];
         let key = if congestion.by_lane {
             self.lane_index(message.port, message.lane) as u64
         } else {
             key_of(message)
         };
-        if let Some(number) = self.paces.number(key) {
-            self.messages[id].pace = number;
+        if let Some(number) = self.congestion.paces.number(key) {
+            self.endpoints.messages[id].pace = number;
             return;
         }
         // Packets of trees are neither marked nor answered, and go no way that tables say.
         let wants_idle = congestion.law.wants_idle() && !message.role.is_of_tree();
         let idle = if wants_idle { self.idle(id) } else { Idle::default() };
-        let message = &self.messages[id];
+        let message = &self.endpoints.messages[id];
         let pace = Pace {
             next_ps: 0,
             free_ps: u64::MAX,
@@ -73,10 +74,10 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
             src: message.src,
             dst: message.dst,
             lane: message.lane,
-            ends: [self.ports[message.port as usize].vertex, message.dst_vertex],
+            ends: [self.links.ports[message.port as usize].vertex, message.dst_vertex],
             seen: Seen::default(),
         };
-        self.messages[id].pace = self.paces.add(key, pace);
+        self.endpoints.messages[id].pace = self.congestion.paces.add(key, pace);
     }
 
     /// What a probe of a message's queue pair takes there and back in an idle network that is
@@ -85,8 +86,8 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
         if self.fabric().inside.is_some() {
             return Idle { base_ps: u64::MAX, packets_ps: 0 };
         }
-        let message = &self.messages[id];
-        let from_hca = self.ports[message.port as usize].vertex;
+        let message = &self.endpoints.messages[id];
+        let from_hca = self.links.ports[message.port as usize].vertex;
         let to_port = self.fabric().hca_port(weft_fabric::HcaId(message.dst_hca)).0;
         let there = self.idle_way(message.port, message.dst_hca);
         let back = self.idle_way(to_port, from_hca);
@@ -103,14 +104,14 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
         let framing = &self.scenario.framing;
         let bits = u64::from(framing.control_bytes(PacketKind::Probe)) * 8;
         let packet_bits = u64::from(framing.wire_bytes(self.scenario.mtu_bytes, true)) * 8;
-        let first = &self.links[self.ports[o as usize].link as usize];
+        let first = &self.links.kinds[self.links.ports[o as usize].link as usize];
         let mut way = Idle { base_ps: first.rate.duration_of_bits(bits).0, packets_ps: 0 };
         for _ in 0..MOST_HOPS {
-            let port = &self.ports[o as usize];
-            let link = &self.links[port.link as usize];
+            let port = &self.links.ports[o as usize];
+            let link = &self.links.kinds[port.link as usize];
             way.base_ps += link.delay_ps;
             way.packets_ps += link.rate.duration_of_bits(packet_bits).0;
-            if self.ports[port.peer as usize].has(ENDPOINT) {
+            if self.links.ports[port.peer as usize].has(ENDPOINT) {
                 return way;
             }
             way.base_ps += link.route_ps;
@@ -123,18 +124,18 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
     /// port `o`; none where it need not wait longer than its link.
     pub(crate) fn space(&mut self, o: u32, id: u32, bytes: u32) -> Option<u64> {
         let congestion = self.congestion();
-        let rate = self.links[self.ports[o as usize].link as usize].rate;
+        let rate = self.links.kinds[self.links.ports[o as usize].link as usize].rate;
         let sent = Sent {
-            now_ps: self.now_ps,
+            now_ps: self.clock.now_ps,
             idle_ps: 0,
             bytes,
             duration_ps: rate.duration_of_bits(u64::from(bytes) * 8).0,
             link_bits_per_s: rate.0,
         };
-        let pace = &mut self.paces[self.messages[id].pace];
-        let sent = Sent { idle_ps: self.now_ps.saturating_sub(pace.free_ps), ..sent };
+        let pace = &mut self.congestion.paces[self.endpoints.messages[id].pace];
+        let sent = Sent { idle_ps: self.clock.now_ps.saturating_sub(pace.free_ps), ..sent };
         let delay_ps = congestion.law.delay_ps(&mut pace.state, sent);
-        pace.free_ps = self.now_ps + sent.duration_ps + delay_ps;
+        pace.free_ps = self.clock.now_ps + sent.duration_ps + delay_ps;
         if delay_ps == 0 {
             return None;
         }
@@ -144,8 +145,8 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
 
     /// Queue a probe of the queue pair whose data has just left, if its law wants one now.
     pub(crate) fn probe(&mut self, port: u32, pace: u32, dst: u32) {
-        let now_ps = self.now_ps;
-        let here = &mut self.paces[pace];
+        let now_ps = self.clock.now_ps;
+        let here = &mut self.congestion.paces[pace];
         if let State::Rtt(window) = &mut here.state
             && window.wants_probe(now_ps, self.scenario.mtu_bytes)
         {
@@ -158,25 +159,25 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
 
     /// A packet without payload leaves an endpoint: a probe's time begins.
     pub(crate) fn note_probe(&mut self, id: u32) {
-        let packet = &self.packets[id];
+        let packet = &self.buffers.packets[id];
         if packet.kind() == PacketKind::Probe
-            && let State::Rtt(window) = &mut self.paces[packet.message].state
+            && let State::Rtt(window) = &mut self.congestion.paces[packet.message].state
         {
-            window.sent_ps = self.now_ps;
+            window.sent_ps = self.clock.now_ps;
         }
     }
 
     /// A notification for a queue pair has come to its sender's port.
     pub(crate) fn notified(&mut self, port: u32, pace: u32, argument: u32) {
-        self.told[port as usize].rcv_becn += 1;
+        self.congestion.told[port as usize].rcv_becn += 1;
         self.heed(port, pace, argument);
     }
 
     /// A queue pair is told about its way; `argument` is what its law makes of it.
     pub(crate) fn heed(&mut self, port: u32, pace: u32, argument: u32) {
-        let rate = self.links[self.ports[port as usize].link as usize].rate;
+        let rate = self.links.kinds[self.links.ports[port as usize].link as usize].rate;
         let law = &self.congestion().law;
-        law.told(&mut self.paces[pace].state, self.now_ps, rate.0, argument);
+        law.told(&mut self.congestion.paces[pace].state, self.clock.now_ps, rate.0, argument);
     }
 
     // ---- receivers ------------------------------------------------------------------------
@@ -186,28 +187,29 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
     pub(crate) fn news_for(&mut self, port: u32, pace: u32, packet: &Packet) -> Option<u32> {
         let congestion = self.congestion();
         if let Law::Endpoint(law) = &congestion.law {
-            let input = &self.inputs[port as usize];
-            let (feeder, link) = (input.feeder, &self.links[input.link as usize]);
+            let input = &self.links.inputs[port as usize];
+            let (feeder, link) = (input.feeder, &self.links.kinds[input.link as usize]);
             let bits = u64::from(self.scenario.mtu_bytes) * 8;
             let own_bits = u64::from(packet.wire_bytes) * 8;
             let came = Came {
                 pace,
-                now_ps: self.now_ps,
+                now_ps: self.clock.now_ps,
                 backlog_blocks: self
+                    .buffers
                     .lanes
-                    .backlog_of(self.lane_index(feeder, packet.lane()), self.full),
+                    .backlog_of(self.lane_index(feeder, packet.lane()), self.buffers.full),
                 duration_ps: link.rate.duration_of_bits(own_bits).0,
                 packet_ps: link.rate.duration_of_bits(bits).0,
             };
-            let door = &mut self.told[port as usize].door;
-            return law.tells(door, &mut self.paces[pace].seen, came);
+            let door = &mut self.congestion.told[port as usize].door;
+            return law.tells(door, &mut self.congestion.paces[pace].seen, came);
         }
         if !packet.has(FECN) {
             return None;
         }
-        self.told[port as usize].rcv_fecn += 1;
-        let (now_ps, interval_ps) = (self.now_ps, congestion.cnp_interval_ps);
-        let pace = &mut self.paces[pace];
+        self.congestion.told[port as usize].rcv_fecn += 1;
+        let (now_ps, interval_ps) = (self.clock.now_ps, congestion.cnp_interval_ps);
+        let pace = &mut self.congestion.paces[pace];
         let due = pace.told_ps.is_none_or(|told_ps| told_ps + interval_ps <= now_ps);
         if due {
             pace.told_ps = Some(now_ps);

@@ -16,10 +16,10 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// Let port `o` send, if its link is free and the packet whose turn it is has credit.
     #[inline(always)]
     pub(crate) fn serve(&mut self, o: u32) {
-        let port = &self.ports[o as usize];
+        let port = &self.links.ports[o as usize];
         let busy_until_ps = port.busy_until_ps;
         if port.work == 0 {
-        } else if busy_until_ps > self.now_ps {
+        } else if busy_until_ps > self.clock.now_ps {
             self.kick(o, busy_until_ps);
         } else {
             self.serve_now(o);
@@ -32,9 +32,9 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
             if !self.rules().laned { self.serve_lane(o, 0) } else { self.serve_by_tables(o) };
         match served {
             Served::Sent(_) => {
-                let port = &self.ports[o as usize];
+                let port = &self.links.ports[o as usize];
                 if port.work != 0 || !self.rules().elide {
-                    self.kick(o, self.ports[o as usize].busy_until_ps);
+                    self.kick(o, self.links.ports[o as usize].busy_until_ps);
                 }
             }
             Served::Starved => self.block(o),
@@ -44,25 +44,25 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
 
     /// From now on the port waits for credit, if it did not already.
     fn block(&mut self, o: u32) {
-        let port = &mut self.ports[o as usize];
+        let port = &mut self.links.ports[o as usize];
         if !port.has(BLOCKED) {
             port.set(BLOCKED, true);
-            self.waiting[o as usize].since_ps = self.now_ps;
+            self.links.waiting[o as usize].since_ps = self.clock.now_ps;
         }
     }
 
     #[inline(always)]
     pub(crate) fn kick(&mut self, o: u32, time_ps: u64) {
-        let port = &mut self.ports[o as usize];
+        let port = &mut self.links.ports[o as usize];
         if time_ps < port.kick_ps {
             port.kick_ps = time_ps;
-            self.schedule(time_ps, Kind::Kick, o, 0);
+            self.clock.schedule(time_ps, Kind::Kick, o, 0);
         }
     }
 
     pub(crate) fn kicked(&mut self, o: u32) {
-        if self.ports[o as usize].kick_ps == self.now_ps {
-            self.ports[o as usize].kick_ps = NEVER;
+        if self.links.ports[o as usize].kick_ps == self.clock.now_ps {
+            self.links.ports[o as usize].kick_ps = NEVER;
             self.serve(o);
         }
     }
@@ -71,10 +71,10 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     #[inline(always)]
     pub(crate) fn serve_lane(&mut self, o: u32, vl: u8) -> Served {
         let index = self.lane_index(o, vl);
-        if self.lanes.starved(index, self.now_ps) {
+        if self.buffers.lanes.starved(index, self.clock.now_ps) {
             return Served::Starved;
         }
-        if self.ports[o as usize].has(ENDPOINT) {
+        if self.links.ports[o as usize].has(ENDPOINT) {
             self.serve_endpoint(o, vl)
         } else {
             self.serve_queues(o, vl)
@@ -84,18 +84,18 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     #[inline(always)]
     fn serve_queues(&mut self, o: u32, vl: u8) -> Served {
         let index = self.lane_index(o, vl);
-        if self.lanes[index].ring == NIL {
+        if self.buffers.lanes[index].ring == NIL {
             return Served::Nothing;
         }
         if self.rules().choosy && !self.choose(o, vl) {
-            let short = self.lanes.shares.is_short(index);
+            let short = self.buffers.lanes.shares.is_short(index);
             return if short { Served::Starved } else { Served::Nothing };
         }
-        let id = self.packets[self.lanes[index].ring].ring();
-        let packet = self.packets[id];
+        let id = self.buffers.packets[self.buffers.lanes[index].ring].ring();
+        let packet = self.buffers.packets[id];
         let blocks = packet.blocks();
-        let waited = self.rules().throttled && self.lanes[index].need > 0;
-        if !self.lanes.grant(index, self.now_ps, blocks) {
+        let waited = self.rules().throttled && self.buffers.lanes[index].need > 0;
+        if !self.buffers.lanes.grant(index, self.clock.now_ps, blocks) {
             self.await_credit(o, vl);
             return Served::Starved;
         }
@@ -109,9 +109,9 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
             self.left_by_copy(id, left_ps);
             return Served::Sent(packet.wire_bytes);
         }
-        let q = o - u32::from(self.ports[o as usize].local) + packet.input();
+        let q = o - u32::from(self.links.ports[o as usize].local) + packet.input();
         self.refund(q, packet.input_lane(), blocks, output, left_ps);
-        if self.rules().choosy && !self.readers.is_empty() {
+        if self.rules().choosy && !self.buffers.readers.is_empty() {
             self.read_begun(q, packet.wire_bytes);
         }
         if self.rules().fifo {
@@ -124,52 +124,52 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     #[inline(always)]
     pub(crate) fn turn_ring(&mut self, o: u32, vl: u8, id: u32, packet: Packet) {
         let index = self.lane_index(o, vl);
-        let (last, next, second) = (self.lanes[index].ring, packet.next, packet.ring());
+        let (last, next, second) = (self.buffers.lanes[index].ring, packet.next, packet.ring());
         if next == NIL {
-            self.tails[(self.lanes[index].queues + packet.input()) as usize] = NIL;
+            self.buffers.tails[(self.buffers.lanes[index].queues + packet.input()) as usize] = NIL;
             if last == id {
-                self.lanes[index].ring = NIL;
-                self.ports[o as usize].set_work(vl, false);
+                self.buffers.lanes[index].ring = NIL;
+                self.links.ports[o as usize].set_work(vl, false);
             } else {
-                self.packets[last].set_ring(second);
+                self.buffers.packets[last].set_ring(second);
             }
             return;
         }
-        self.lanes[index].ring = next;
+        self.buffers.lanes[index].ring = next;
         if last == id {
-            self.packets[next].set_ring(next);
+            self.buffers.packets[next].set_ring(next);
         } else {
-            self.packets[next].set_ring(second);
-            self.packets[last].set_ring(next);
+            self.buffers.packets[next].set_ring(second);
+            self.buffers.packets[last].set_ring(next);
         }
     }
 
     #[inline(never)]
     fn serve_endpoint(&mut self, o: u32, vl: u8) -> Served {
         let index = self.lane_index(o, vl);
-        let sender = self.lanes[index].queues;
-        match self.senders.next(sender, self.now_ps, &self.messages) {
+        let sender = self.buffers.lanes[index].queues;
+        match self.endpoints.senders.next(sender, self.clock.now_ps, &self.endpoints.messages) {
             Next::Idle => Served::Nothing,
             Next::NotBefore(time_ps) => {
                 self.kick(o, time_ps);
                 Served::Nothing
             }
             Next::Control(id) => {
-                let packet = self.packets[id];
+                let packet = self.buffers.packets[id];
                 let blocks = packet.blocks();
                 if self.rules().choosy && !self.endpoint_has_share(o, vl, packet.dst, blocks) {
                     return Served::Starved;
                 }
-                if !self.lanes.grant(index, self.now_ps, blocks) {
+                if !self.buffers.lanes.grant(index, self.clock.now_ps, blocks) {
                     self.await_credit(o, vl);
                     return Served::Starved;
                 }
                 if self.rules().throttled {
                     self.note_probe(id);
                 }
-                self.lanes.load(index, blocks);
-                self.senders.control_served(sender, &self.packets);
-                self.ports[o as usize].set_work(vl, !self.senders.is_idle(sender));
+                self.buffers.lanes.load(index, blocks);
+                self.endpoints.senders.control_served(sender, &self.buffers.packets);
+                self.links.ports[o as usize].set_work(vl, !self.endpoints.senders.is_idle(sender));
                 self.transmit(o, vl, id, blocks);
                 Served::Sent(packet.wire_bytes)
             }
@@ -182,9 +182,9 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     fn endpoint_has_share(&mut self, o: u32, vl: u8, dst: u32, blocks: u32) -> bool {
         let has_share = self.has_share(o, vl, dst, blocks);
         let index = self.lane_index(o, vl);
-        self.lanes.shares.set_short(index, !has_share);
+        self.buffers.lanes.shares.set_short(index, !has_share);
         if !has_share {
-            self.lanes.forget_grant(index);
+            self.buffers.lanes.forget_grant(index);
             self.await_credit(o, vl);
         }
         has_share
@@ -193,9 +193,9 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// Send a packet of the message after `before` in the ring of an endpoint's lane.
     fn send_data(&mut self, o: u32, vl: u8, before: u32) -> Served {
         let index = self.lane_index(o, vl);
-        let sender = self.lanes[index].queues;
-        let id = self.messages[before].ring;
-        let message = &self.messages[id];
+        let sender = self.buffers.lanes[index].queues;
+        let id = self.endpoints.messages[before].ring;
+        let message = &self.endpoints.messages[id];
         if self.rules().trees && message.role.is_of_tree() {
             return self.send_segment(o, vl, before);
         }
@@ -206,12 +206,12 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         if self.rules().choosy && !self.endpoint_has_share(o, vl, message.dst_hca, blocks) {
             return Served::Starved;
         }
-        if !self.lanes.grant(index, self.now_ps, blocks) {
+        if !self.buffers.lanes.grant(index, self.clock.now_ps, blocks) {
             self.await_credit(o, vl);
             return Served::Starved;
         }
-        self.lanes.load(index, blocks);
-        let message = &mut self.messages[id];
+        self.buffers.lanes.load(index, blocks);
+        let message = &mut self.endpoints.messages[id];
         let pace = message.pace;
         message.begun = true;
         message.sent_bytes += u64::from(payload_bytes);
@@ -222,27 +222,30 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         let unanswered = finished && !self.scenario.transport.acknowledge;
         let told = (unanswered && message.role == Role::Agreed).then_some(message.src);
         if first {
-            let begin_ps = self.now_ps + self.message_gap_ps;
-            self.senders.begun(sender, vl, self.n_lanes, begin_ps);
+            let begin_ps = self.clock.now_ps + self.endpoints.message_gap_ps;
+            self.endpoints.senders.begun(sender, vl, self.buffers.n_lanes, begin_ps);
         }
         let pause_ps = if self.rules().throttled { self.space(o, id, bytes) } else { None };
         let turn = match pause_ps {
             _ if finished => Turn::Ends,
-            Some(_) if !self.senders.by_lane => Turn::Pauses,
+            Some(_) if !self.endpoints.senders.by_lane => Turn::Pauses,
             _ => Turn::Comes,
         };
-        if let Some(next) = self.senders.served(sender, before, turn, &mut self.messages)
+        if let Some(next) =
+            self.endpoints.senders.served(sender, before, turn, &mut self.endpoints.messages)
             && self.may_enter(next)
         {
-            self.senders.enter(sender, next, &mut self.messages);
+            self.endpoints.senders.enter(sender, next, &mut self.endpoints.messages);
         }
         match pause_ps {
-            Some(next_ps) if self.senders.by_lane => self.senders.pause(sender, next_ps),
-            Some(next_ps) if !finished => self.schedule_cold(next_ps, Cold::Ready(id)),
+            Some(next_ps) if self.endpoints.senders.by_lane => {
+                self.endpoints.senders.pause(sender, next_ps)
+            }
+            Some(next_ps) if !finished => self.clock.schedule_cold(next_ps, Cold::Ready(id)),
             _ => {}
         }
-        self.ports[o as usize].set_work(vl, !self.senders.is_idle(sender));
-        let packet_id = self.packets.add(packet);
+        self.links.ports[o as usize].set_work(vl, !self.endpoints.senders.is_idle(sender));
+        let packet_id = self.buffers.packets.add(packet);
         let left_ps = self.transmit(o, vl, packet_id, blocks);
         if self.rules().numbered {
             self.number(packet_id, id, left_ps);
@@ -251,7 +254,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
             self.probe(o, pace, packet.dst);
         }
         if let Some(rank) = told {
-            self.schedule_cold(left_ps, Cold::Sent(rank));
+            self.clock.schedule_cold(left_ps, Cold::Sent(rank));
         }
         Served::Sent(packet.wire_bytes)
     }
@@ -261,33 +264,33 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     pub(crate) fn transmit(&mut self, o: u32, vl: u8, id: u32, blocks: u32) -> u64 {
         let index = self.lane_index(o, vl);
         if !self.rules().endless {
-            self.lanes.spend(index, blocks);
+            self.buffers.lanes.spend(index, blocks);
         }
         if self.rules().choosy {
             self.hold_share(o, vl, id, blocks);
         }
         let watched = self.rules().watched;
-        let port = &mut self.ports[o as usize];
+        let port = &mut self.links.ports[o as usize];
         if port.has(BLOCKED) {
             port.set(BLOCKED, false);
-            let waiting = &mut self.waiting[o as usize];
-            waiting.total_ps += self.now_ps - waiting.since_ps;
+            let waiting = &mut self.links.waiting[o as usize];
+            waiting.total_ps += self.clock.now_ps - waiting.since_ps;
         }
         if watched && port.has(WATCHED) {
             return self.transmit_watched(o, id);
         }
-        self.put_on_link(o, id, self.now_ps)
+        self.put_on_link(o, id, self.clock.now_ps)
     }
 
     /// Put a packet on the link of `o` at `begin_ps`; the time its tail has left.
     #[inline(always)]
     pub(crate) fn put_on_link(&mut self, o: u32, id: u32, begin_ps: u64) -> u64 {
-        let port = &mut self.ports[o as usize];
-        let packet = &mut self.packets[id];
-        let link = &self.links[port.link as usize];
+        let port = &mut self.links.ports[o as usize];
+        let packet = &mut self.buffers.packets[id];
+        let link = &self.links.kinds[port.link as usize];
         let left_ps = port.transmit(link, begin_ps, packet.wire_bytes);
         let (peer, delay_ps) = (port.peer, link.delay_ps);
-        self.hops += 1;
+        self.links.hops += 1;
         packet.next = NIL;
         packet.set(ROUTED, false);
         packet.tail_ps = left_ps + delay_ps;
@@ -297,7 +300,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
             let from_ps = if self.rules().cut_through { begin_ps } else { left_ps };
             seen_ps = from_ps + delay_ps + link.route_ps;
         }
-        self.schedule(seen_ps, Kind::Arrive, peer, id);
+        self.clock.schedule(seen_ps, Kind::Arrive, peer, id);
         left_ps
     }
 
@@ -307,18 +310,18 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// knows one wire delay later. `output`: [`Network::counted`].
     #[inline(always)]
     pub(crate) fn refund(&mut self, q: u32, vl: u8, blocks: u32, output: u16, left_ps: u64) {
-        let input = &self.inputs[q as usize];
+        let input = &self.links.inputs[q as usize];
         let o = input.feeder;
         let index = self.lane_index(o, vl);
         if self.rules().endless {
-            return self.lanes.unload(index, blocks);
+            return self.buffers.lanes.unload(index, blocks);
         }
-        let time_ps = left_ps + self.links[input.link as usize].delay_ps;
-        self.lanes.refund(index, self.now_ps, time_ps, blocks, output);
+        let time_ps = left_ps + self.links.kinds[input.link as usize].delay_ps;
+        self.buffers.lanes.refund(index, self.clock.now_ps, time_ps, blocks, output);
         if !self.rules().elide {
-            self.schedule(time_ps, Kind::Credit, o, u32::from(vl));
-        } else if self.lanes[index].need > 0
-            || self.rules().choosy && self.lanes.shares.is_short(index)
+            self.clock.schedule(time_ps, Kind::Credit, o, u32::from(vl));
+        } else if self.buffers.lanes[index].need > 0
+            || self.rules().choosy && self.buffers.lanes.shares.is_short(index)
         {
             self.wake_when_enough(o, vl, Some(time_ps));
         }
@@ -335,25 +338,26 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// where a `refund_ps` that has just been added brings enough before it.
     fn wake_when_enough(&mut self, o: u32, vl: u8, refund_ps: Option<u64>) {
         let index = self.lane_index(o, vl);
-        if let Some(time_ps) = self.lanes.enough_at(index)
-            && (!self.lanes[index].wake_due || refund_ps.is_some_and(|time| time <= time_ps))
+        if let Some(time_ps) = self.buffers.lanes.enough_at(index)
+            && (!self.buffers.lanes[index].wake_due
+                || refund_ps.is_some_and(|time| time <= time_ps))
         {
-            self.lanes[index].wake_due = true;
-            self.schedule(time_ps, Kind::Credit, o, u32::from(vl));
+            self.buffers.lanes[index].wake_due = true;
+            self.clock.schedule(time_ps, Kind::Credit, o, u32::from(vl));
         }
     }
 
     pub(crate) fn credited(&mut self, o: u32, vl: u8) {
         let index = self.lane_index(o, vl);
-        self.lanes[index].wake_due = false;
+        self.buffers.lanes[index].wake_due = false;
         // Un-elided, every credit is taken in when it is there: so the oracle sees it where a load
         // is compared without settling it first.
-        self.lanes.settle(index, self.now_ps);
+        self.buffers.lanes.settle(index, self.clock.now_ps);
         // Only a starved lane may be served by a credit: any other has its kick.
-        if self.lanes[index].need == 0 && !self.lanes.shares.is_short(index) {
+        if self.buffers.lanes[index].need == 0 && !self.buffers.lanes.shares.is_short(index) {
             return;
         }
-        if self.lanes.starved(index, self.now_ps) {
+        if self.buffers.lanes.starved(index, self.clock.now_ps) {
             // A packet that was queued ahead took what this event was to bring, or it is one of an
             // earlier grant.
             self.await_credit(o, vl);

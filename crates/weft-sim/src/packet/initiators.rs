@@ -9,16 +9,16 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// Give a message to one of its rank's initiators.
     #[cold]
     pub(crate) fn give_to_initiator(&mut self, id: u32) {
-        let message = &mut self.messages[id];
-        message.queue = self.initiators.give(message.src, message.dst, message.lane);
+        let message = &mut self.endpoints.messages[id];
+        message.queue = self.endpoints.initiators.give(message.src, message.dst, message.lane);
     }
 
     /// Whether the next message of an initiator need not wait for others; when it may leave is then
     /// in it.
     #[cold]
     pub(crate) fn is_connected(&mut self, id: u32) -> bool {
-        let message = &mut self.messages[id];
-        match self.initiators.turn(id, message, self.now_ps) {
+        let message = &mut self.endpoints.messages[id];
+        match self.endpoints.initiators.turn(id, message, self.clock.now_ps) {
             Turn::Now => true,
             Turn::At(time_ps) => {
                 message.ready_ps = message.ready_ps.max(time_ps);
@@ -32,7 +32,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     #[cold]
     pub(crate) fn initiator_answered(&mut self, word: u32, lane: u8) {
         let (src, number) = (rank_of(word), (word >> INITIATOR_BIT) & MAX_INITIATORS);
-        let Some(id) = self.initiators.answered(src, lane, number) else { return };
+        let Some(id) = self.endpoints.initiators.answered(src, lane, number) else { return };
         if self.may_enter(id) {
             self.ready(id);
         }

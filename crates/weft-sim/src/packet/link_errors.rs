@@ -17,8 +17,8 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         let scenario = self.scenario;
         for (number, trouble) in scenario.faults.troubles.iter().enumerate() {
             for port in trouble.ends {
-                self.ports[port.index()].set(WATCHED, true);
-                self.ports[port.index()].set(FRAIL, true);
+                self.links.ports[port.index()].set(WATCHED, true);
+                self.links.ports[port.index()].set(FRAIL, true);
             }
             self.schedule_edge(number as u32, trouble.span);
         }
@@ -28,16 +28,16 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     }
 
     fn schedule_edge(&mut self, number: u32, span: Span) {
-        if let Some(time_ps) = span.next_edge(self.now_ps) {
-            self.n_faults_due += 1;
-            self.schedule_cold(time_ps, Cold::Fault(number));
+        if let Some(time_ps) = span.next_edge(self.clock.now_ps) {
+            self.clock.n_faults_due += 1;
+            self.clock.schedule_cold(time_ps, Cold::Fault(number));
         }
     }
 
     pub(crate) fn schedule_sweep(&mut self, time_ps: u64) {
-        self.n_faults_due += 1;
+        self.clock.n_faults_due += 1;
         let number = self.scenario.faults.troubles.len() as u32;
-        self.schedule_cold(time_ps, Cold::Fault(number));
+        self.clock.schedule_cold(time_ps, Cold::Fault(number));
     }
 
     /// Whether an event of that number brings new tables.
@@ -47,7 +47,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
 
     /// A fault begins or ends, or (the number after the last) the subnet manager has new tables.
     pub(crate) fn fault(&mut self, number: u32) {
-        self.n_faults_due -= 1;
+        self.clock.n_faults_due -= 1;
         if self.is_sweep(number) {
             return self.sweep();
         }
@@ -61,9 +61,9 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// Whether nothing is under way or due but faults, so that a flap need not go on for ever.
     fn stands_still(&self) -> bool {
         let waits = |port: &Port| port.has(ENDPOINT) && port.work != 0;
-        self.n_cold == self.n_faults_due
-            && self.packets.in_flight() == 0
-            && !self.ports.iter().any(waits)
+        self.clock.n_cold == self.clock.n_faults_due
+            && self.buffers.packets.in_flight() == 0
+            && !self.links.ports.iter().any(waits)
     }
 
     /// Put in force what holds now at both ends of a cable.
@@ -75,8 +75,8 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
 
     /// Put in force what holds now at a port; whether its cable is down.
     fn update_port(&mut self, o: u32, counted: bool) -> bool {
-        let (scenario, now_ps) = (self.scenario, self.now_ps);
-        let ailing = self.troubles.of(o).expect("a port in trouble");
+        let (scenario, now_ps) = (self.scenario, self.clock.now_ps);
+        let ailing = self.links.troubles.of(o).expect("a port in trouble");
         let mut rate = scenario.fabric.ports[o as usize].rate;
         let (mut down, mut kept) = (false, 1u64 << 32);
         ailing.corrected.clear();
@@ -95,40 +95,32 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
             }
         }
         ailing.lost = (1 << 32) - kept;
-        let port = &self.ports[o as usize];
-        let link = self.links[port.link as usize];
+        let port = &self.links.ports[o as usize];
+        let link = self.links.kinds[port.link as usize];
         if rate == link.rate {
             return down;
         }
         ailing.errors.recoveries += u64::from(counted);
-        let link = self.link_number(Link::new(rate, link.delay_ps, link.route_ps));
-        self.ports[o as usize].change_link(link);
-        if let Some(input) = self.inputs.get_mut(o as usize) {
+        let link = self.links.number_of(Link::new(rate, link.delay_ps, link.route_ps));
+        self.links.ports[o as usize].change_link(link);
+        if let Some(input) = self.links.inputs.get_mut(o as usize) {
             input.link = link;
         }
         down
     }
 
-    fn link_number(&mut self, link: Link) -> u32 {
-        let known = self.links.iter().position(|other| *other == link);
-        known.unwrap_or_else(|| {
-            self.links.push(link);
-            self.links.len() - 1
-        }) as u32
-    }
-
     /// Put a packet on a link that is in trouble or watched; the time its tail has left.
     #[cold]
     pub(crate) fn transmit_watched(&mut self, o: u32, id: u32) -> u64 {
-        let mut begin_ps = self.now_ps;
-        if let Some(ailing) = self.troubles.of(o) {
+        let mut begin_ps = self.clock.now_ps;
+        if let Some(ailing) = self.links.troubles.of(o) {
             // The first try is for nothing, then the packet goes as if it began now.
             begin_ps += ailing.correct();
             ailing.put_on_wire(id);
         }
         let left_ps = self.put_on_link(o, id, begin_ps);
-        if let Some(load) = &mut self.load {
-            load.add(o, begin_ps..left_ps, self.packets[id].wire_bytes);
+        if let Some(load) = &mut self.links.load {
+            load.add(o, begin_ps..left_ps, self.buffers.packets[id].wire_bytes);
         }
         left_ps
     }
@@ -137,21 +129,22 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// it had been taken out at once.
     #[cold]
     pub(crate) fn lost_on_the_way(&mut self, q: u32, id: u32) -> bool {
-        if self.packets[id].has(ROUTED) {
+        if self.buffers.packets[id].has(ROUTED) {
             return false;
         }
-        let feeder = self.ports[q as usize].peer;
-        let ailing = self.troubles.of(feeder).expect("the feeder of a frail port is in trouble");
+        let feeder = self.links.ports[q as usize].peer;
+        let ailing =
+            self.links.troubles.of(feeder).expect("the feeder of a frail port is in trouble");
         let wire = ailing.on_wire.pop_front().expect("what arrives was sent");
         assert_eq!(wire.packet, id, "packets arrive in order");
         if !wire.lost {
             return false;
         }
-        let packet = self.packets.remove(id);
+        let packet = self.buffers.packets.remove(id);
         ailing.errors.lost_packets += 1;
         ailing.errors.lost_bytes += u64::from(packet.wire_bytes);
-        self.trace([self.now_ps, u64::from(q) | 1 << 33, u64::from(packet.wire_bytes)]);
-        let in_ps = packet.tail_ps.max(self.now_ps);
+        self.trace([self.clock.now_ps, u64::from(q) | 1 << 33, u64::from(packet.wire_bytes)]);
+        let in_ps = packet.tail_ps.max(self.clock.now_ps);
         self.refund(q, packet.lane(), packet.blocks(), self.counted(id), in_ps);
         true
     }
@@ -160,10 +153,10 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// link is by now.
     #[cold]
     pub(crate) fn runs_dry(&self, o: u32, id: u32) -> bool {
-        let (packet, port) = (&self.packets[id], &self.ports[o as usize]);
+        let (packet, port) = (&self.buffers.packets[id], &self.links.ports[o as usize]);
         let bits = u64::from(packet.wire_bytes) * 8;
-        let least_ps = self.links[port.link as usize].rate.duration_of_bits(bits).0;
+        let least_ps = self.links.kinds[port.link as usize].rate.duration_of_bits(bits).0;
         // A burst's ends are rounded up: a picosecond is no difference.
-        packet.tail_ps > self.now_ps + least_ps + 1
+        packet.tail_ps > self.clock.now_ps + least_ps + 1
     }
 }

@@ -14,18 +14,18 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     #[cold]
     pub(crate) fn number(&mut self, packet: u32, id: u32, left_ps: u64) {
         let transport = &self.scenario.transport;
-        let message = &self.messages[id];
-        let first = self.packets[packet].has(FIRST);
-        let connection = self.connections.of(message);
-        let here = &mut self.connections[connection];
+        let message = &self.endpoints.messages[id];
+        let first = self.buffers.packets[packet].has(FIRST);
+        let connection = self.endpoints.connections.of(message);
+        let here = &mut self.endpoints.connections[connection];
         let number = here.number(id, message, transport.mtu_bytes, first);
         let asks = transport.acknowledge && here.asks(number, transport.ack_every);
         if asks {
             here.await_answer(number, left_ps + transport.timeout_ps);
         }
-        self.connections.note(number);
-        self.packets[packet].message = connection;
-        self.packets.set_argument(packet, number);
+        self.endpoints.connections.note(number);
+        self.buffers.packets[packet].message = connection;
+        self.buffers.packets.set_argument(packet, number);
         if asks {
             self.set_timer(connection);
         }
@@ -33,11 +33,11 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
 
     /// Let an event look at a connection's deadline, if none does yet.
     pub(crate) fn set_timer(&mut self, connection: u32) {
-        let here = &mut self.connections[connection];
+        let here = &mut self.endpoints.connections[connection];
         if here.deadline_ps != NEVER && here.timer_ps == NEVER {
             here.timer_ps = here.deadline_ps;
             let deadline_ps = here.deadline_ps;
-            self.schedule_cold(deadline_ps, Cold::Timer(connection));
+            self.clock.schedule_cold(deadline_ps, Cold::Timer(connection));
         }
     }
 
@@ -45,14 +45,14 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// room for so much.
     pub(crate) fn repeat(&mut self, connection: u32) -> bool {
         let scenario = self.scenario;
-        let here = &mut self.connections[connection];
-        if !self.packets.have_room((here.next - here.acked).into()) {
+        let here = &mut self.endpoints.connections[connection];
+        if !self.buffers.packets.have_room((here.next - here.acked).into()) {
             return false;
         }
-        here.await_again(self.now_ps + scenario.transport.timeout_ps);
+        here.await_again(self.clock.now_ps + scenario.transport.timeout_ps);
         let (port, lane, dst) = (here.port, here.lane, here.dst_hca);
         for number in here.acked..here.next {
-            let here = &self.connections[connection];
+            let here = &self.endpoints.connections[connection];
             let flight = here.flight(number).expect("it is not acknowledged");
             let (payload_bytes, first) = flight.piece(number, scenario.transport.mtu_bytes);
             let bytes = scenario.framing.wire_bytes(payload_bytes, first);

@@ -19,7 +19,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     #[inline(always)]
     pub(crate) fn look_ahead(&self) {
         for (stage, places) in STAGES.iter().enumerate() {
-            let Some(event) = self.calendar.ahead(*places) else { continue };
+            let Some(event) = self.clock.calendar.ahead(*places) else { continue };
             if event.kind() == Kind::Arrive {
                 self.look_at_arrival(stage, event);
             } else if event.kind() != Kind::Cold {
@@ -34,14 +34,14 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     fn look_at_arrival(&self, stage: usize, event: Event) {
         let (q, id) = (event.port(), event.packet());
         if stage == 0 {
-            prefetch_index(&self.inputs, q as usize);
-            return self.packets.fetch(id);
+            prefetch_index(&self.links.inputs, q as usize);
+            return self.buffers.packets.fetch(id);
         }
-        let (input, packet) = (&self.inputs[q as usize], &self.packets[id]);
+        let (input, packet) = (&self.links.inputs[q as usize], &self.buffers.packets[id]);
         if input.has(ENDPOINT) {
             if stage == 1 {
-                self.lanes.fetch(self.lane_index(input.feeder, packet.lane()));
-                self.messages.fetch(packet.message);
+                self.buffers.lanes.fetch(self.lane_index(input.feeder, packet.lane()));
+                self.endpoints.messages.fetch(packet.message);
             }
             return;
         }
@@ -50,31 +50,31 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         }
         let switch = SwitchId(input.vertex - self.fabric().n_hcas());
         let (first, dst) = (q - u32::from(input.local), HcaId(packet.dst));
-        let group = match &self.candidates {
+        let group = match &self.routing.candidates {
             Some(candidates) if stage == 1 => return candidates.fetch(switch, dst),
             Some(candidates) => candidates.group(switch, dst),
-            None if stage == 1 => return self.routes.fetch(switch, dst),
+            None if stage == 1 => return self.routing.routes.fetch(switch, dst),
             None => &[],
         };
         if group.len() > 1 {
             if stage == 2 {
                 let middle = first + u32::from(group[group.len() / 2]);
-                self.lanes.fetch_load(self.lane_index(middle, packet.lane()));
+                self.buffers.lanes.fetch_load(self.lane_index(middle, packet.lane()));
             }
             return;
         }
         let number = match group.first() {
             Some(number) => u32::from(*number),
-            None => self.routes.number(switch, dst).wrapping_sub(1),
+            None => self.routing.routes.number(switch, dst).wrapping_sub(1),
         };
-        let o = first.wrapping_add(number).min(self.ports.len() as u32 - 1);
+        let o = first.wrapping_add(number).min(self.links.ports.len() as u32 - 1);
         let index = self.lane_index(o, packet.lane());
         if stage == 2 {
-            prefetch_index(&self.ports, o as usize);
-            self.lanes.fetch(index);
-        } else if stage == 3 && self.lanes[index].queues != NIL {
-            let place = self.lanes[index].queues as usize + usize::from(input.local);
-            prefetch_index(&self.tails, place);
+            prefetch_index(&self.links.ports, o as usize);
+            self.buffers.lanes.fetch(index);
+        } else if stage == 3 && self.buffers.lanes[index].queues != NIL {
+            let place = self.buffers.lanes[index].queues as usize + usize::from(input.local);
+            prefetch_index(&self.buffers.tails, place);
         }
     }
 
@@ -84,14 +84,14 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     fn look_at_egress(&self, stage: usize, o: u32) {
         let index = self.lane_index(o, 0);
         if stage == 0 {
-            prefetch_index(&self.ports, o as usize);
-            return self.lanes.fetch(index);
+            prefetch_index(&self.links.ports, o as usize);
+            return self.buffers.lanes.fetch(index);
         }
-        let (port, lane) = (&self.ports[o as usize], &self.lanes[index]);
+        let (port, lane) = (&self.links.ports[o as usize], &self.buffers.lanes[index]);
         if port.has(ENDPOINT) {
             return match stage {
-                1 => self.senders.fetch(lane.queues),
-                2 => self.senders.fetch_message(lane.queues, &self.messages),
+                1 => self.endpoints.senders.fetch(lane.queues),
+                2 => self.endpoints.senders.fetch_message(lane.queues, &self.endpoints.messages),
                 _ => {}
             };
         }
@@ -99,18 +99,18 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
             return;
         }
         if stage == 1 {
-            return self.packets.fetch(lane.ring);
+            return self.buffers.packets.fetch(lane.ring);
         }
-        let first = self.packets[lane.ring].ring();
+        let first = self.buffers.packets[lane.ring].ring();
         if stage == 2 {
-            return self.packets.fetch(first);
+            return self.buffers.packets.fetch(first);
         }
-        let first = &self.packets[first];
+        let first = &self.buffers.packets[first];
         let q = o - u32::from(port.local) + first.input();
         if stage == 3 {
-            return prefetch_index(&self.inputs, q as usize);
+            return prefetch_index(&self.links.inputs, q as usize);
         }
-        let feeder = self.inputs[q as usize].feeder;
-        self.lanes.fetch(self.lane_index(feeder, first.input_lane()));
+        let feeder = self.links.inputs[q as usize].feeder;
+        self.buffers.lanes.fetch(self.lane_index(feeder, first.input_lane()));
     }
 }

@@ -12,27 +12,27 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         o: u32,
         vl: u8,
     ) -> impl Iterator<Item = (u32, u8)> + '_ {
-        let port = &self.ports[o as usize];
+        let port = &self.links.ports[o as usize];
         let forwards = !port.has(ENDPOINT);
-        let last = self.lanes[self.lane_index(o, vl)].ring;
-        let first = (forwards && last != NIL).then(|| self.packets[last].ring());
-        let after = move |id: &u32| (*id != last).then(|| self.packets[*id].ring());
+        let last = self.buffers.lanes[self.lane_index(o, vl)].ring;
+        let first = (forwards && last != NIL).then(|| self.buffers.packets[last].ring());
+        let after = move |id: &u32| (*id != last).then(|| self.buffers.packets[*id].ring());
         let ids = std::iter::successors(first, after);
         // What a switch has made itself holds no buffer.
-        let packets = ids.map(move |id| &self.packets[id]).filter(|packet| !packet.has(BORN));
+        let packets =
+            ids.map(move |id| &self.buffers.packets[id]).filter(|packet| !packet.has(BORN));
         packets.map(move |packet| (o - u32::from(port.local) + packet.input(), packet.input_lane()))
     }
 
     /// The starved lanes, each with the input buffer that is full.
     pub(crate) fn starved(&self) -> impl Iterator<Item = (u32, u8, u32)> + '_ {
-        let numbered = self
-            .lanes
-            .iter()
-            .enumerate()
-            .filter(|(index, lane)| lane.need > 0 || self.lanes.shares.is_short(*index));
+        let numbered =
+            self.buffers.lanes.iter().enumerate().filter(|(index, lane)| {
+                lane.need > 0 || self.buffers.lanes.shares.is_short(*index)
+            });
         numbered.map(|(index, _)| {
-            let (port, vl) = (index / self.n_lanes, index % self.n_lanes);
-            (port as u32, vl as u8, self.ports[port].peer)
+            let (port, vl) = (index / self.buffers.n_lanes, index % self.buffers.n_lanes);
+            (port as u32, vl as u8, self.links.ports[port].peer)
         })
     }
 }

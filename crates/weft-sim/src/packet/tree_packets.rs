@@ -21,16 +21,16 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
     /// to any.
     #[cold]
     pub(crate) fn left_by_copy(&mut self, id: u32, left_ps: u64) {
-        let packet = &mut self.packets[id];
+        let packet = &mut self.buffers.packets[id];
         if packet.has(COPY) {
-            let copied = self.copies.leave(packet.message, left_ps);
+            let copied = self.buffers.copies.leave(packet.message, left_ps);
             packet.message = copied.message;
             if copied.n_left == 0 {
                 let Copied { port, lane, blocks, left_ps, .. } = copied;
                 self.refund(port, lane, blocks, 0, left_ps);
             }
         }
-        let packet = &mut self.packets[id];
+        let packet = &mut self.buffers.packets[id];
         packet.set(COPY | BORN, false);
     }
 
@@ -38,33 +38,34 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
     #[cold]
     pub(crate) fn send_segment(&mut self, o: u32, vl: u8, before: u32) -> Served {
         let index = self.lane_index(o, vl);
-        let sender = self.lanes[index].queues;
-        let id = self.messages[before].ring;
-        let message = self.messages[id];
+        let sender = self.buffers.lanes[index].queues;
+        let id = self.endpoints.messages[before].ring;
+        let message = self.endpoints.messages[id];
         let Role::Tree { kind, operation, bytes, streams } = message.role else {
             unreachable!("only packets of trees are sent like that")
         };
         let bytes = u32::from(bytes);
         let blocks = blocks_of(bytes);
-        if !self.lanes.grant(index, self.now_ps, blocks) {
+        if !self.buffers.lanes.grant(index, self.clock.now_ps, blocks) {
             self.await_credit(o, vl);
             return Served::Starved;
         }
-        self.lanes.load(index, blocks);
+        self.buffers.lanes.load(index, blocks);
         if !message.begun {
-            let begin_ps = self.now_ps + self.message_gap_ps;
-            self.senders.begun(sender, vl, self.n_lanes, begin_ps);
+            let begin_ps = self.clock.now_ps + self.endpoints.message_gap_ps;
+            self.endpoints.senders.begun(sender, vl, self.buffers.n_lanes, begin_ps);
         }
-        if let Some(next) = self.senders.served(sender, before, Turn::Ends, &mut self.messages)
+        if let Some(next) =
+            self.endpoints.senders.served(sender, before, Turn::Ends, &mut self.endpoints.messages)
             && self.may_enter(next)
         {
-            self.senders.enter(sender, next, &mut self.messages);
+            self.endpoints.senders.enter(sender, next, &mut self.endpoints.messages);
         }
-        self.messages.remove(id);
-        self.ports[o as usize].set_work(vl, !self.senders.is_idle(sender));
+        self.endpoints.messages.remove(id);
+        self.links.ports[o as usize].set_work(vl, !self.endpoints.senders.is_idle(sender));
         let mut packet = Packet::new(kind, operation, message.dst_hca, vl, bytes);
         packet.set(STREAM, streams);
-        let packet_id = self.packets.add(packet);
+        let packet_id = self.buffers.packets.add(packet);
         self.transmit(o, vl, packet_id, blocks);
         Served::Sent(packet.wire_bytes)
     }

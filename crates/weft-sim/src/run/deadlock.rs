@@ -16,7 +16,7 @@ pub(crate) fn describe<M: Mode<PLAIN>, const PLAIN: bool>(
     jobs: &[Job<'_>],
 ) -> String {
     let network = &hosts.network;
-    let in_flight = network.packets.in_flight();
+    let in_flight = network.buffers.packets.in_flight();
     let name = |port: u32| network.fabric().port_name(PortId(port));
     let mut lines = Vec::new();
     if let Some(mut cycle) = find_cycle(network) {

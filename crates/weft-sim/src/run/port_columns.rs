@@ -15,7 +15,7 @@ const WORD_BYTES: u64 = 4;
 /// The counters of all cabled ports or the busiest, and how many ports are left out.
 pub(crate) fn port_columns<const PLAIN: bool>(network: &Network<'_, PLAIN>) -> (PortColumns, u64) {
     let scenario = network.scenario;
-    let sent_bytes = |port: u32| network.counters(port).xmit_bytes;
+    let sent_bytes = |port: u32| network.links.counters(port).xmit_bytes;
     let (ports, left_out) = busiest(&scenario.fabric, scenario.probes.top_ports, sent_bytes);
     let mut columns = PortColumns::default();
     for port in ports {
@@ -26,10 +26,10 @@ pub(crate) fn port_columns<const PLAIN: bool>(network: &Network<'_, PLAIN>) -> (
 
 fn push<const PLAIN: bool>(columns: &mut PortColumns, network: &Network<'_, PLAIN>, port: u32) {
     let fabric = network.fabric();
-    let (own, errors) = (network.counters(port), network.troubles.errors(port));
-    let peer = network.ports[port as usize].peer;
+    let (own, errors) = (network.links.counters(port), network.links.troubles.errors(port));
+    let peer = network.links.ports[port as usize].peer;
     assert!(peer != NIL, "only cabled ports have a row");
-    let (far, far_errors) = (network.counters(peer), network.troubles.errors(peer));
+    let (far, far_errors) = (network.links.counters(peer), network.links.troubles.errors(peer));
     let came = far.xmit_packets - far_errors.lost_packets;
     let words = |bytes, packets| words_of(network.scenario.headers, bytes, packets);
     columns.port_name.push(fabric.port_name(PortId(port)));
@@ -46,7 +46,7 @@ fn push<const PLAIN: bool>(columns: &mut PortColumns, network: &Network<'_, PLAI
     columns.link_error_recovery_counter.push(errors.recoveries);
     columns.link_downed_counter.push(errors.downs);
     columns.port_rcv_errors.push(far_errors.lost_packets);
-    let congestion = network.told.get(port as usize).copied().unwrap_or_default();
+    let congestion = network.congestion.told.get(port as usize).copied().unwrap_or_default();
     columns.port_xmit_fecn.push(congestion.marked);
     columns.port_rcv_fecn.push(congestion.rcv_fecn);
     columns.port_rcv_becn.push(congestion.rcv_becn);

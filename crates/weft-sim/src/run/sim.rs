@@ -72,7 +72,7 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Sim<'a, M, PLAIN> {
 
     pub(crate) fn run(&mut self, stop: &AtomicBool, monitor: &Monitor) -> Status {
         self.open();
-        while let Some(event) = self.hosts.network.calendar.pop() {
+        while let Some(event) = self.hosts.network.clock.calendar.pop() {
             if self.events == self.next_look
                 && let Some(status) = self.look(stop, monitor)
             {
@@ -82,7 +82,7 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Sim<'a, M, PLAIN> {
                 return self.outlasted();
             }
             self.events += 1;
-            let before_ps = std::mem::replace(&mut self.hosts.network.now_ps, event.time_ps);
+            let before_ps = std::mem::replace(&mut self.hosts.network.clock.now_ps, event.time_ps);
             if self.hosts.network.look_ahead {
                 self.hosts.network.look_ahead();
             }
@@ -120,11 +120,11 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Sim<'a, M, PLAIN> {
         let network = &self.hosts.network;
         let what = if stop.load(Ordering::Relaxed) {
             format!("stopped on request after {} events", self.events)
-        } else if !network.packets.have_room(self.scenario.tree_packets()) {
+        } else if !network.buffers.packets.have_room(self.scenario.tree_packets()) {
             crowded(MAX_NUMBER, PACKETS)
-        } else if !network.connections.have_room() {
+        } else if !network.endpoints.connections.have_room() {
             crowded(MAX_CONNECTIONS, "connections where packets may be lost")
-        } else if !network.connections.have_numbers() {
+        } else if !network.endpoints.connections.have_numbers() {
             crowded(u32::MAX, "packets of a connection where some may be lost")
         } else if self.events == self.scenario.max_events {
             format!("stopped after {} events", self.events)
@@ -140,8 +140,8 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Sim<'a, M, PLAIN> {
         let (n, done) = lasting
             .fold((0.0, 0.0), |(n, done), job| (n + 1.0, done + job.share_done(&self.hosts)));
         let network = &self.hosts.network;
-        let end_ps = self.end_ps.unwrap_or(network.now_ps);
-        let (now_ps, hops) = (told_ps(&self.jobs, end_ps), network.hops);
+        let end_ps = self.end_ps.unwrap_or(network.clock.now_ps);
+        let (now_ps, hops) = (told_ps(&self.jobs, end_ps), network.links.hops);
         let looks = self.hosts.mode.n_looks();
         Standing { now_ps, hops, events: self.events, looks, done: done / n }
     }
@@ -161,8 +161,8 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Sim<'a, M, PLAIN> {
 
     /// The watchdog looks. It is no work: where nothing else is to come, the clock stays.
     fn watch(&mut self, before_ps: u64) -> Option<Status> {
-        if self.hosts.network.calendar.is_empty() {
-            self.hosts.network.now_ps = before_ps;
+        if self.hosts.network.clock.calendar.is_empty() {
+            self.hosts.network.clock.now_ps = before_ps;
             return None;
         }
         if let Some(number) = self.watch.stalled(&self.hosts, &self.jobs) {
@@ -175,8 +175,8 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Sim<'a, M, PLAIN> {
             let what = format!("stalled: nothing{tenant} was delivered for {ns} ns: {who}");
             return Some(self.end(Status::Stalled, what));
         }
-        let time_ps = self.hosts.network.now_ps + self.watch.period_ps();
-        self.hosts.network.schedule_watch(time_ps);
+        let time_ps = self.hosts.network.clock.now_ps + self.watch.period_ps();
+        self.hosts.network.clock.schedule_watch(time_ps);
         None
     }
 
@@ -185,14 +185,14 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Sim<'a, M, PLAIN> {
         for number in 0..self.jobs.len() as u32 {
             match self.scenario.tenants[number as usize].start_ps {
                 0 => self.start(number),
-                time_ps => self.hosts.network.schedule_cold(time_ps, Cold::Start(number)),
+                time_ps => self.hosts.network.clock.schedule_cold(time_ps, Cold::Start(number)),
             }
         }
-        self.hosts.network.schedule_watch(self.watch.period_ps());
+        self.hosts.network.clock.schedule_watch(self.watch.period_ps());
     }
 
     fn start(&mut self, number: u32) {
-        self.jobs[number as usize].start(self.hosts.network.now_ps);
+        self.jobs[number as usize].start(self.hosts.network.clock.now_ps);
         self.advance(number);
     }
 
@@ -202,12 +202,13 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Sim<'a, M, PLAIN> {
         match event.kind() {
             Kind::Credit => hosts.network.credited(port, event.packet() as u8),
             Kind::Arrive => {
-                let q = hosts.network.inputs[port as usize];
+                let q = hosts.network.links.inputs[port as usize];
                 let watched = hosts.network.rules().watched;
                 if watched && q.has(FRAIL) && hosts.network.lost_on_the_way(port, event.packet()) {
                 } else if q.has(ENDPOINT) {
                     hosts.deliver(port, event.packet());
-                } else if M::OFFLOADS && hosts.network.packets[event.packet()].is_of_tree() {
+                } else if M::OFFLOADS && hosts.network.buffers.packets[event.packet()].is_of_tree()
+                {
                     M::arrive(hosts, port, q, event.packet());
                 } else {
                     hosts.network.arrive(port, q, event.packet());
@@ -224,7 +225,7 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Sim<'a, M, PLAIN> {
             return self.watch(before_ps);
         }
         let hosts = &mut self.hosts;
-        hosts.network.n_cold -= 1;
+        hosts.network.clock.n_cold -= 1;
         match cold {
             Cold::Drained(_) | Cold::Come(_) | Cold::Agreed(_) | Cold::Reduced(_) => {
                 M::handle(hosts, cold);
@@ -258,13 +259,13 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Sim<'a, M, PLAIN> {
             Cold::Watch => unreachable!("dealt with above"),
         }
         // Faults and probes may go on for ever: when all work is done and received, so is the run.
-        let done = self.n_open == 0 && self.hosts.network.packets.in_flight() == 0;
+        let done = self.n_open == 0 && self.hosts.network.buffers.packets.in_flight() == 0;
         done.then_some(Status::Complete)
     }
 
     /// Heed what ranks report; how the run ends where it does.
     fn take_reports(&mut self) -> Option<Status> {
-        let now_ps = self.hosts.network.now_ps;
+        let now_ps = self.hosts.network.clock.now_ps;
         for report in std::mem::take(&mut self.hosts.reports) {
             let tenant = self.scenario.ranks[report.rank() as usize].tenant;
             let job = &mut self.jobs[tenant as usize];
@@ -309,14 +310,14 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Sim<'a, M, PLAIN> {
         self.n_lasting -= usize::from(!job.tenant.repeat);
         if self.n_open == 0 {
             // Credits still on their way are no work: how many events they take is our affair.
-            self.end_ps = Some(self.hosts.network.now_ps);
+            self.end_ps = Some(self.hosts.network.clock.now_ps);
         }
     }
 
     pub(crate) fn finish(mut self, status: Status) -> Outcome {
         M::settle_counts(&mut self.hosts);
         let network = &mut self.hosts.network;
-        let n_left = network.packets.in_flight();
+        let n_left = network.buffers.packets.in_flight();
         // Where cables die, copies of what has long come may be stuck for ever.
         if status == Status::Complete && !self.scenario.transport.numbered {
             assert_eq!(n_left, 0, "no packet is left behind");
@@ -329,10 +330,10 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Sim<'a, M, PLAIN> {
         self.outcome.notes = self.scenario.chosen.notes.clone();
         let of_steady = self.outcome.steady.notes();
         self.outcome.notes.extend(of_steady);
-        let end_ps = self.end_ps.unwrap_or(network.now_ps);
+        let end_ps = self.end_ps.unwrap_or(network.clock.now_ps);
         self.outcome.end_ps = told_ps(&self.jobs, end_ps);
-        self.outcome.reconnects = network.initiators.n_reconnects;
-        self.outcome.hops = network.hops;
+        self.outcome.reconnects = network.endpoints.initiators.n_reconnects;
+        self.outcome.hops = network.links.hops;
         self.outcome.events = self.events;
         self.outcome.trace_hash = network.trace_hash;
         for job in &self.jobs {
@@ -340,8 +341,8 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Sim<'a, M, PLAIN> {
         }
         (self.outcome.ports, self.outcome.ports_left_out) = port_columns(network);
         self.outcome.offloads = self.hosts.mode.take_offloads();
-        self.outcome.flows = std::mem::take(&mut network.flows);
-        if let Some(load) = &network.load {
+        self.outcome.flows = std::mem::take(&mut network.endpoints.flows);
+        if let Some(load) = &network.links.load {
             let n_ports = self.scenario.probes.load_ports;
             self.outcome.load = LoadColumns::new(&self.scenario.fabric, load, n_ports);
         }

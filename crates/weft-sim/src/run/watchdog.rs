@@ -48,7 +48,7 @@ impl Watch {
             let digest = results.fold(digest, mix);
             let (before, n_same) = self.seen[number];
             // A message within a node is on its way until its channel is free, and a latency more.
-            let here_ps = hosts.network.now_ps.saturating_sub(latency_ps);
+            let here_ps = hosts.network.clock.now_ps.saturating_sub(latency_ps);
             let busy = |rank: &Rank| rank.wake_ps != NEVER || rank.channel_free_ps >= here_ps;
             let moves = digest != before || members().any(busy);
             self.seen[number] = (digest, if moves { 0 } else { n_same + 1 });
@@ -66,15 +66,16 @@ fn delivered<M: Mode<PLAIN>, const PLAIN: bool>(
     n_tenants: usize,
 ) -> Vec<u64> {
     let mut digests = vec![0; n_tenants];
-    for message in hosts.network.messages.slots() {
+    for message in hosts.network.endpoints.messages.slots() {
         let tenant = hosts.network.scenario.ranks[message.src as usize].tenant;
         let digest = &mut digests[tenant as usize];
         *digest = mix(*digest, message.received_bytes);
     }
     // Flows move all the time.
     for id in hosts.mode.moving() {
-        let tenant = hosts.network.scenario.ranks[hosts.network.messages[id].src as usize].tenant;
-        digests[tenant as usize] = mix(digests[tenant as usize], hosts.network.now_ps);
+        let tenant =
+            hosts.network.scenario.ranks[hosts.network.endpoints.messages[id].src as usize].tenant;
+        digests[tenant as usize] = mix(digests[tenant as usize], hosts.network.clock.now_ps);
     }
     digests
 }

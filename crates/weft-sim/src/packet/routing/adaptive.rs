@@ -91,7 +91,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         let chooses = steering.choice != Choice::Tables && steering.choosing >> lane & 1 == 1;
         let entering = port.has(FROM_HCA);
         let mut number = None;
-        if chooses && let Some(candidates) = self.candidates.take() {
+        if chooses && let Some(candidates) = self.routing.candidates.take() {
             let group = candidates.group(switch, dst);
             // What a dead cable cuts off has no candidates, only its old table.
             if !group.is_empty() {
@@ -99,7 +99,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
                 let here = Here { candidates, group, id, dst, lane, switch, first, entering };
                 number = Some(self.pick(here));
             }
-            self.candidates = Some(candidates);
+            self.routing.candidates = Some(candidates);
         }
         let o = first + number.unwrap_or_else(|| self.written(switch, dst));
         (o, steering.lane_after(o, lane))
@@ -109,7 +109,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// all that anybody chooses is the least load.
     #[inline(always)]
     fn route_plainly(&mut self, switch: SwitchId, dst: HcaId, first: u32) -> u32 {
-        let Some(candidates) = &self.candidates else {
+        let Some(candidates) = &self.routing.candidates else {
             return self.written(switch, dst);
         };
         let group = candidates.group(switch, dst);
@@ -117,9 +117,9 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
             0 => self.written(switch, dst),
             1 => u32::from(group[0]),
             n => {
-                let turn = &mut self.steers.turns[switch.index()];
-                let (steering, now_ps) = (&self.scenario.steering, self.now_ps);
-                let (lanes, first_of) = (&mut self.lanes, u32::from(group[0]));
+                let turn = &mut self.routing.steers.turns[switch.index()];
+                let (steering, now_ps) = (&self.scenario.steering, self.clock.now_ps);
+                let (lanes, first_of) = (&mut self.buffers.lanes, u32::from(group[0]));
                 // Ports in a row, which most are, need not be looked up one by one.
                 if usize::from(group[n - 1] - group[0]) == n - 1 {
                     let begin = (first + first_of) as usize;
@@ -136,7 +136,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// The egress port that the tables say for `dst` at the switch of port `q`.
     #[inline]
     pub(crate) fn static_route(&self, q: u32, dst: u32) -> u32 {
-        let port = &self.inputs[q as usize];
+        let port = &self.links.inputs[q as usize];
         let switch = SwitchId(port.vertex - self.scenario.fabric.n_hcas());
         q - u32::from(port.local) + self.written(switch, HcaId(dst))
     }
@@ -144,7 +144,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// The number (from 0) of the port that the tables say.
     #[inline(always)]
     fn written(&self, switch: SwitchId, dst: HcaId) -> u32 {
-        let mut number = self.routes.number(switch, dst);
+        let mut number = self.routing.routes.number(switch, dst);
         if number == 0 {
             // The subnet manager found no way round a dead cable: the old one ends there.
             number = self.scenario.routes.number(switch, dst);
@@ -168,15 +168,15 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
 
     /// What the packets of a queue pair have in common, of others those of a destination.
     fn flow_of(&self, id: u32) -> u64 {
-        let packet: &Packet = &self.packets[id];
+        let packet: &Packet = &self.buffers.packets[id];
         if packet.kind() != PacketKind::Data {
             return flow_of_answers(packet.dst);
         }
         let (src, dst) = if self.scenario.transport.numbered {
-            let connection = &self.connections[packet.message];
+            let connection = &self.endpoints.connections[packet.message];
             (connection.src, connection.dst)
         } else {
-            let message = &self.messages[packet.message];
+            let message = &self.endpoints.messages[packet.message];
             (message.src, message.dst)
         };
         mix(u64::from(src) << 32 | u64::from(dst))
@@ -186,21 +186,21 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     fn follow_flowlet(&mut self, here: Here<'_>, gap_ps: u64) -> u32 {
         let via = if here.entering { UNDECIDED } else { self.detour(here) };
         let key = self.flow_of(here.id) ^ mix(u64::from(here.switch.0) << 32 | u64::from(via));
-        let now_ps = self.now_ps;
-        if let Some(flowlet) = self.steers.flowlets.live(key, now_ps, gap_ps)
-            && !self.ports[(here.first + u32::from(flowlet.number)) as usize].has(DOWN)
+        let now_ps = self.clock.now_ps;
+        if let Some(flowlet) = self.routing.steers.flowlets.live(key, now_ps, gap_ps)
+            && !self.links.ports[(here.first + u32::from(flowlet.number)) as usize].has(DOWN)
         {
             flowlet.seen_ps = now_ps;
             let Flowlet { number, via, .. } = *flowlet;
             if here.entering && self.scenario.steering.non_minimal != NonMinimal::None {
-                self.steers.set_via(here.id, via);
+                self.routing.steers.set_via(here.id, via);
             }
             return u32::from(number);
         }
         let via = if here.entering { self.detour(here) } else { via };
         let number = self.least(here, via);
         let flowlet = Flowlet { number: number as u16, via, seen_ps: now_ps };
-        self.steers.flowlets.begin(key, flowlet, gap_ps);
+        self.routing.steers.flowlets.begin(key, flowlet, gap_ps);
         number
     }
 
@@ -211,15 +211,15 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
             return u32::from(group[0]);
         }
         let steering = &self.scenario.steering;
-        let mut turn = self.steers.turns[here.switch.index()];
+        let mut turn = self.routing.steers.turns[here.switch.index()];
         let load = |place: usize| {
             let o = here.first + u32::from(group[place]);
             // Of all that are down the first will do: it is seen to be down.
-            let is_down = self.ports[o as usize].has(DOWN);
+            let is_down = self.links.ports[o as usize].has(DOWN);
             if is_down { u32::MAX } else { self.load(o, steering.lane_after(o, here.lane)) }
         };
         let place = least_of(group.len(), &mut turn, steering, load);
-        self.steers.turns[here.switch.index()] = turn;
+        self.routing.steers.turns[here.switch.index()] = turn;
         u32::from(group[place])
     }
 
@@ -239,15 +239,15 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
             return DIRECT;
         }
         if !here.entering {
-            let via = self.steers.via.get(here.id as usize).copied().unwrap_or(DIRECT);
+            let via = self.routing.steers.via.get(here.id as usize).copied().unwrap_or(DIRECT);
             if via == steering.groups[here.switch.index()] {
-                self.steers.set_via(here.id, DIRECT);
+                self.routing.steers.set_via(here.id, DIRECT);
                 return DIRECT;
             }
             return via;
         }
         let via = self.weigh_detour(here);
-        self.steers.set_via(here.id, via);
+        self.routing.steers.set_via(here.id, via);
         via
     }
 
@@ -263,7 +263,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         if own == its {
             return DIRECT;
         }
-        let drawn = self.steers.draw(here.candidates.n_groups() - 2) as u16;
+        let drawn = self.routing.steers.draw(here.candidates.n_groups() - 2) as u16;
         let drawn = drawn + u16::from(drawn >= own.min(its));
         let drawn = drawn + u16::from(drawn >= own.max(its));
         let Some(over) = self.lightest(here, drawn) else {
@@ -284,7 +284,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         let steering = &self.scenario.steering;
         let group = self.group(here, via);
         let ports = group.iter().map(|number| here.first + u32::from(*number));
-        let up = ports.filter(|o| !self.ports[*o as usize].has(DOWN)).collect::<Vec<u32>>();
+        let up = ports.filter(|o| !self.links.ports[*o as usize].has(DOWN)).collect::<Vec<u32>>();
         let loads = up.into_iter().map(|o| self.load(o, steering.lane_after(o, here.lane)));
         loads.min().map(u64::from)
     }
@@ -293,6 +293,6 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     #[inline(always)]
     pub(crate) fn load(&mut self, o: u32, vl: u8) -> u32 {
         let lane = self.lane_index(o, vl);
-        self.lanes.load_of(lane, self.now_ps)
+        self.buffers.lanes.load_of(lane, self.clock.now_ps)
     }
 }

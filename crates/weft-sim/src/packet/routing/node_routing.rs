@@ -11,14 +11,14 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// The egress port of a packet inside a node: towards its endpoint, or the HCA it leaves over.
     #[cold]
     pub(crate) fn route_inside(&self, q: u32, id: u32) -> (u32, u8) {
-        let packet = &self.packets[id];
+        let packet = &self.buffers.packets[id];
         (self.exit_inside(q, packet.dst, self.inner_target(packet)), packet.lane())
     }
 
     /// The egress port of what enters a vertex inside a node at `q` and goes to `target`, over the
     /// HCA `dst` where that is in another node.
     pub(crate) fn exit_inside(&self, q: u32, dst: u32, target: u32) -> u32 {
-        let (fabric, port) = (self.fabric(), &self.ports[q as usize]);
+        let (fabric, port) = (self.fabric(), &self.links.ports[q as usize]);
         let graph = fabric.inside.as_ref().expect("ports inside a node");
         let seat = |vertex| fabric.place_in_node(VertexId(vertex)).expect("a vertex of a node");
         let (node, at) = seat(port.vertex);
@@ -46,16 +46,16 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     fn inner_target(&self, packet: &Packet) -> u32 {
         let data = packet.kind() == PacketKind::Data;
         if packet.kind().is_about_congestion() {
-            let [from, to] = self.paces[packet.message].ends;
+            let [from, to] = self.congestion.paces[packet.message].ends;
             return if packet.kind() == PacketKind::Probe { to } else { from };
         }
         if self.scenario.transport.numbered {
-            let connection = &self.connections[packet.message];
-            let here = self.ports[connection.port as usize].vertex;
+            let connection = &self.endpoints.connections[packet.message];
+            let here = self.links.ports[connection.port as usize].vertex;
             return if data { connection.dst_vertex } else { here };
         }
         if data {
-            return self.messages[packet.message].dst_vertex;
+            return self.endpoints.messages[packet.message].dst_vertex;
         }
         self.answered_vertex(packet.message & !COMPLETES)
     }

@@ -128,7 +128,7 @@ impl<'a> Job<'a> {
         outcome: &mut Outcome,
         go_on: bool,
     ) -> bool {
-        let now_ps = hosts.network.now_ps;
+        let now_ps = hosts.network.clock.now_ps;
         while self.is_between() {
             if let Some(stage) = self.stage.take() {
                 self.stage = match self.survey.take() {
@@ -172,7 +172,7 @@ impl<'a> Job<'a> {
         outcome: &mut Outcome,
         go_on: bool,
     ) -> bool {
-        let now_ps = hosts.network.now_ps;
+        let now_ps = hosts.network.clock.now_ps;
         loop {
             if self.tenant.repeat && !go_on {
                 return false;

@@ -1,0 +1,33 @@
+//! Routes in force, which the subnet manager may change, and what choosing switches remember.
+
+use crate::model::scenario::ValidScenario;
+use crate::state::route_choice::Steers;
+use std::sync::Arc;
+use weft_fabric::{Candidates, Routes};
+
+/// Tables and candidates in force.
+#[derive(Debug)]
+pub(crate) struct RoutesInForce {
+    pub(crate) routes: Arc<Routes>,
+    /// The ports to choose from, where something chooses.
+    pub(crate) candidates: Option<Arc<Candidates>>,
+    /// Those to take instead of a dead one, where switches react themselves.
+    pub(crate) instead: Option<Arc<Candidates>>,
+    /// Ports that were down when the subnet manager last computed tables.
+    pub(crate) known_down: Vec<u32>,
+    pub(crate) steers: Steers,
+}
+
+impl RoutesInForce {
+    /// Those at the start of a run.
+    pub(crate) fn new(scenario: &ValidScenario) -> RoutesInForce {
+        let (n_switches, choice) = (scenario.fabric.n_switches(), scenario.steering.choice);
+        RoutesInForce {
+            routes: Arc::clone(&scenario.routes),
+            candidates: scenario.steering.candidates.clone(),
+            instead: scenario.link_death.instead.clone(),
+            known_down: Vec::new(),
+            steers: Steers::new(n_switches, scenario.seed, choice),
+        }
+    }
+}
