@@ -232,6 +232,14 @@ def test_inherent_methods_live_in_the_room_of_their_type(crate: str) -> None:
 
 
 @pytest.mark.parametrize("crate", ROOMS)
+def test_a_type_name_exists_once(crate: str) -> None:
+    codes = (main_code(code_of(path.read_text("utf-8"))) for path in sources(crate).values())
+    names = Counter(name for code in codes for name in ITEM.findall(code))
+    own = {"Error", "Item", "Output", "Target", "Type", "Value"}
+    assert not {name: n for name, n in names.items() if n > 1 and name not in own}
+
+
+@pytest.mark.parametrize("crate", ROOMS)
 def test_a_folder_has_few_files(crate: str) -> None:
     folders = Counter(path.parent for path in sources(crate).values())
     large = {folder: n for folder, n in folders.items() if n > MOST_FILES_IN_A_FOLDER}

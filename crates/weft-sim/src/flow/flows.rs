@@ -10,7 +10,7 @@
 //! [`Transit::lone`] and `agree.rs`.
 
 use crate::flow::latency::rounded_up;
-use crate::flow::max_min::Shares;
+use crate::flow::max_min::FairShares;
 use crate::flow::paths::Ways;
 
 use crate::limits::NEVER;
@@ -23,7 +23,7 @@ use weft_fabric::fabric::Port;
 /// The flows under way.
 #[derive(Debug, Default)]
 pub(crate) struct Flows {
-    pub(crate) shares: Shares,
+    pub(crate) shares: FairShares,
     pub(crate) ways: Ways,
     /// By flow.
     pub(crate) transits: Vec<Transit>,
@@ -77,7 +77,7 @@ impl Flows {
         let (n_ports, n_vertices) = (fabric.ports.len(), fabric.vertices.len());
         let splits = scenario.steering.choice == Choice::Least;
         Flows {
-            shares: Shares::new(fabric.ports.iter().map(|port| port.rate.0 as f64)),
+            shares: FairShares::new(fabric.ports.iter().map(|port| port.rate.0 as f64)),
             ways: Ways::new(rows_of(fabric), if splits { n_vertices } else { 0 }),
             begin_ps: vec![0; n_ports],
             solve_ps: NEVER,

@@ -19,17 +19,17 @@ pub(crate) struct Hop {
 
 /// Bytes on the wire of a message's packets: the first, those between, and the last.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cut {
+pub(crate) struct PacketCut {
     pub(crate) n_packets: u64,
     pub(crate) first: u32,
     pub(crate) middle: u32,
     pub(crate) last: u32,
 }
 
-impl Cut {
+impl PacketCut {
     /// A single packet.
-    pub(crate) fn one(bytes: u32) -> Cut {
-        Cut { n_packets: 1, first: bytes, middle: bytes, last: bytes }
+    pub(crate) fn one(bytes: u32) -> PacketCut {
+        PacketCut { n_packets: 1, first: bytes, middle: bytes, last: bytes }
     }
 
     /// All bytes on the wire.
@@ -54,7 +54,7 @@ pub(crate) fn time_of(bytes: u64, rate: f64) -> f64 {
 
 /// From the first bit at the first link to the last bit off the last one; flight and routing come
 /// on top. What is in `ends_ps` is lost.
-pub(crate) fn serialisation_ps(hops: &[Hop], cut: Cut, ends_ps: &mut Vec<f64>) -> f64 {
+pub(crate) fn serialisation_ps(hops: &[Hop], cut: PacketCut, ends_ps: &mut Vec<f64>) -> f64 {
     let ser = |hop: &Hop, bytes: u32| time_of(bytes.into(), hop.rate.0 as f64);
     // What the step from link `at` to the next adds for a packet of so many bytes.
     let step = |at: usize, bytes: u32| {

@@ -54,7 +54,7 @@ pub(crate) struct Flow {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Link {
+pub(crate) struct SharedLink {
     pub(crate) capacity: f64,
     /// What flows that are not released take of it.
     used: f64,
@@ -73,8 +73,8 @@ pub(crate) struct Link {
 
 /// Links, the flows on them, and their rates.
 #[derive(Debug, Default)]
-pub(crate) struct Shares {
-    pub(crate) links: Vec<Link>,
+pub(crate) struct FairShares {
+    pub(crate) links: Vec<SharedLink>,
     /// By link: the flow that has it to itself and is on no list, [`LISTED`] or [`NONE`].
     holder: Vec<u32>,
     pub(crate) flows: Vec<Flow>,
@@ -98,9 +98,9 @@ fn is_above(a: f64, b: f64) -> bool {
     a > b + b * ALIKE + QUANTUM
 }
 
-impl Link {
-    fn new(capacity: f64) -> Link {
-        Link {
+impl SharedLink {
+    fn new(capacity: f64) -> SharedLink {
+        SharedLink {
             capacity,
             used: 0.0,
             crossing: Vec::new(),
@@ -123,11 +123,11 @@ impl Link {
     }
 }
 
-impl Shares {
+impl FairShares {
     /// Links of these capacities in bits a second.
-    pub(crate) fn new(capacities: impl Iterator<Item = f64>) -> Shares {
-        let links: Vec<Link> = capacities.map(Link::new).collect();
-        Shares { holder: vec![NONE; links.len()], links, ..Shares::default() }
+    pub(crate) fn new(capacities: impl Iterator<Item = f64>) -> FairShares {
+        let links: Vec<SharedLink> = capacities.map(SharedLink::new).collect();
+        FairShares { holder: vec![NONE; links.len()], links, ..FairShares::default() }
     }
 
     /// The rate of a flow that has its way to itself.
@@ -188,7 +188,7 @@ impl Shares {
     }
 
     /// Let a flow begin over these links: its number, and whether it meets others on them. Its rate
-    /// is known at once where it takes nothing from others, and after the next [`Shares::solve`]
+    /// is known at once where it takes nothing from others, and after the next [`FairShares::solve`]
     /// where it is 0.
     pub(crate) fn begin(&mut self, uses: &[Use]) -> (u32, bool) {
         let id = self.add(uses, 0.0);
@@ -239,7 +239,7 @@ impl Shares {
     }
 
     /// A flow is over: whoever was held up by its links may be faster after the next
-    /// [`Shares::solve`].
+    /// [`FairShares::solve`].
     pub(crate) fn end(&mut self, id: u32) {
         let uses = std::mem::take(&mut self.flows[id as usize].uses);
         let rate = self.flows[id as usize].rate;
@@ -265,7 +265,7 @@ impl Shares {
         self.free.push(id);
     }
 
-    /// Let the next [`Shares::solve`] look at a flow as well.
+    /// Let the next [`FairShares::solve`] look at a flow as well.
     pub(crate) fn solve_too(&mut self, id: u32) {
         self.dirty.push(id);
     }

@@ -1,18 +1,18 @@
 //! Rates after whatever begins and ends.
 
-use crate::flow::max_min::{Flow, Shares, Use};
+use crate::flow::max_min::{FairShares, Flow, Use};
 
 const G: f64 = 1e9;
 
-fn shares(capacities: &[f64]) -> Shares {
-    Shares::new(capacities.iter().copied())
+fn shares(capacities: &[f64]) -> FairShares {
+    FairShares::new(capacities.iter().copied())
 }
 
-fn begin(shares: &mut Shares, links: &[u32]) -> u32 {
+fn begin(shares: &mut FairShares, links: &[u32]) -> u32 {
     shares.begin(&links.iter().map(|link| Use::new(*link, 1.0)).collect::<Vec<_>>()).0
 }
 
-fn solved(shares: &mut Shares) -> Vec<u32> {
+fn solved(shares: &mut FairShares) -> Vec<u32> {
     let mut changed = Vec::new();
     shares.solve(&mut changed);
     changed.sort_unstable();
@@ -20,7 +20,7 @@ fn solved(shares: &mut Shares) -> Vec<u32> {
 }
 
 /// Every flow has a link that is full and on which nobody is faster.
-fn assert_fair(shares: &Shares) {
+fn assert_fair(shares: &FairShares) {
     let is_fair = |flow: &Flow| {
         flow.uses.iter().any(|each| {
             let link = &shares.links[each.link as usize];

@@ -1,7 +1,7 @@
 //! The way of a message: the links that tables, hashes or ideal adaptive switches give it, and what
 //! it takes when they carry nothing else.
 
-use crate::flow::latency::{Cut, Hop, rounded_up, serialisation_ps, time_of};
+use crate::flow::latency::{Hop, PacketCut, rounded_up, serialisation_ps, time_of};
 use crate::flow::max_min::Use;
 use crate::limits::NIL;
 
@@ -81,11 +81,12 @@ impl Way {
     }
 
     /// How long a message takes where nobody else is.
-    pub(crate) fn latency_ps(&self, cut: Cut, scratch: &mut Vec<f64>) -> u64 {
+    pub(crate) fn latency_ps(&self, cut: PacketCut, scratch: &mut Vec<f64>) -> u64 {
         let ps = if self.split && cut.n_packets > 1 {
             // All but the last packet spread; that one takes one of the branches.
             let before = cut.wire_bytes() - u64::from(cut.last);
-            time_of(before, self.alone) + serialisation_ps(&self.hops, Cut::one(cut.last), scratch)
+            time_of(before, self.alone)
+                + serialisation_ps(&self.hops, PacketCut::one(cut.last), scratch)
         } else {
             serialisation_ps(&self.hops, cut, scratch)
         };
@@ -96,7 +97,7 @@ impl Way {
         let slowest = self.hops.iter().map(|hop| hop.rate.0 as f64).fold(f64::INFINITY, f64::min);
         Single {
             bytes: bytes.into(),
-            latency_ps: self.latency_ps(Cut::one(bytes), scratch),
+            latency_ps: self.latency_ps(PacketCut::one(bytes), scratch),
             behind_ps: rounded_up(time_of(bytes.into(), slowest)),
         }
     }

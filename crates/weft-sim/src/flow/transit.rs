@@ -1,7 +1,7 @@
 //! Flows begin, change their rate, and are over.
 
 use crate::flow::flows::{Flows, Transit, end_of};
-use crate::flow::latency::{Cut, rounded_up, time_of};
+use crate::flow::latency::{PacketCut, rounded_up, time_of};
 use crate::flow::paths::Memo;
 use crate::host::hosts::Hosts;
 use crate::limits::NEVER;
@@ -11,13 +11,13 @@ use crate::state::transport::message::Role;
 
 impl Hosts<'_, Flows, false> {
     /// The packets of so many bytes.
-    fn cut_of(&self, size_bytes: u64) -> Cut {
+    fn cut_of(&self, size_bytes: u64) -> PacketCut {
         let mtu_bytes = u64::from(self.network.scenario.mtu_bytes);
         let n_packets = size_bytes.div_ceil(mtu_bytes).max(1);
         let bytes =
             |payload: u64, first| self.network.scenario.framing.wire_bytes(payload as u32, first);
         let last_bytes = size_bytes - (n_packets - 1) * mtu_bytes;
-        Cut {
+        PacketCut {
             n_packets,
             first: bytes(size_bytes.min(mtu_bytes), true),
             middle: bytes(mtu_bytes, false),

@@ -136,10 +136,10 @@ pub(crate) trait Mode<const PLAIN: bool>: Sized {
 }
 
 /// Hosts exchange packets, and nothing else.
-pub(crate) struct Packets;
+pub(crate) struct PacketMode;
 
-impl<const PLAIN: bool> Mode<PLAIN> for Packets {
-    fn new(_scenario: &ValidScenario) -> Packets {
-        Packets
+impl<const PLAIN: bool> Mode<PLAIN> for PacketMode {
+    fn new(_scenario: &ValidScenario) -> PacketMode {
+        PacketMode
     }
 }

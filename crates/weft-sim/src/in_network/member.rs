@@ -6,7 +6,7 @@
 
 use crate::document::SatLock;
 use crate::host::hosts::Hosts;
-use crate::in_network::members::{IDLE, Progress};
+use crate::in_network::members::{IDLE, MemberProgress};
 use crate::in_network::switches::Switches;
 use crate::model::framing::PacketKind;
 use crate::model::in_network::carried_out::CarriedOut;
@@ -66,7 +66,7 @@ impl Hosts<'_, Switches, false> {
             _ => 1,
         };
         let part = &mut self.mode.members.parts[member as usize];
-        *part = Progress {
+        *part = MemberProgress {
             way,
             group,
             size_bytes: offload.size_bytes,
@@ -122,7 +122,7 @@ impl Hosts<'_, Switches, false> {
         true
     }
 
-    fn only_gives(&self, part: &Progress) -> bool {
+    fn only_gives(&self, part: &MemberProgress) -> bool {
         part.way == CarriedOut::Multicast && part.contributes
     }
 

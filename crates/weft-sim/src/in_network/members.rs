@@ -7,7 +7,7 @@ use crate::state::columns::offloads::OffloadColumns;
 
 /// How far a member is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Progress {
+pub(crate) struct MemberProgress {
     pub(crate) way: CarriedOut,
     pub(crate) size_bytes: u64,
     /// It has data of its own.
@@ -24,7 +24,7 @@ pub(crate) struct Progress {
     pub(crate) group: u64,
 }
 
-impl Progress {
+impl MemberProgress {
     /// The piece under way that has this number.
     pub(crate) fn piece_of(&self, number: u32, window: u64) -> u64 {
         let oldest = (self.n_before + self.n_taken) % window;
@@ -37,7 +37,7 @@ impl Progress {
     }
 }
 
-pub(crate) const IDLE: Progress = Progress {
+pub(crate) const IDLE: MemberProgress = MemberProgress {
     way: CarriedOut::Hosts,
     size_bytes: 0,
     contributes: false,
@@ -52,7 +52,7 @@ pub(crate) const IDLE: Progress = Progress {
 /// Leaders that take part, by member.
 #[derive(Debug, Default)]
 pub(crate) struct Members {
-    pub(crate) parts: Vec<Progress>,
+    pub(crate) parts: Vec<MemberProgress>,
     /// By member that streams: pieces that are complete, before others that were posted earlier.
     pub(crate) early: Vec<Vec<u64>>,
     /// By member and number of a piece under way: what has been added to the segment that begins
@@ -76,7 +76,7 @@ impl Members {
         Members { parts: vec![IDLE; n], early, added, window, ..Members::default() }
     }
 
-    pub(crate) fn part(&self, member: u32) -> &Progress {
+    pub(crate) fn part(&self, member: u32) -> &MemberProgress {
         &self.parts[member as usize]
     }
 

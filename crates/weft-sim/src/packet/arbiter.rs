@@ -7,7 +7,7 @@
 use crate::document::LaneWeight;
 use crate::packet::network::Network;
 use crate::state::arbiter::Served;
-use crate::state::arbiter::{Turn, WEIGHT_BYTES};
+use crate::state::arbiter::{TableTurn, WEIGHT_BYTES};
 
 impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// Let the lane of port `o` send whose turn it is.
@@ -37,7 +37,12 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     }
 
     /// Let the entry of a table send whose turn it is, or one after it.
-    fn serve_table(&mut self, o: u32, table: &[LaneWeight], mut turn: Turn) -> (Served, Turn) {
+    fn serve_table(
+        &mut self,
+        o: u32,
+        table: &[LaneWeight],
+        mut turn: TableTurn,
+    ) -> (Served, TableTurn) {
         let mut starved = false;
         // The entry whose turn it is comes twice: with what it has left, and afresh after all.
         for _ in 0..=table.len() {

@@ -3,7 +3,7 @@
 use crate::limits::MAX_INITIATORS;
 use crate::packet::network::Network;
 use crate::state::transport::initiator::INITIATOR_BIT;
-use crate::state::transport::initiator::{Turn, rank_of};
+use crate::state::transport::initiator::{InitiatorTurn, rank_of};
 
 impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// Give a message to one of its rank's initiators.
@@ -19,12 +19,12 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     pub(crate) fn is_connected(&mut self, id: u32) -> bool {
         let message = &mut self.endpoints.messages[id];
         match self.endpoints.initiators.turn(id, message, self.clock.now_ps) {
-            Turn::Now => true,
-            Turn::At(time_ps) => {
+            InitiatorTurn::Now => true,
+            InitiatorTurn::At(time_ps) => {
                 message.ready_ps = message.ready_ps.max(time_ps);
                 true
             }
-            Turn::Later => false,
+            InitiatorTurn::Later => false,
         }
     }
 

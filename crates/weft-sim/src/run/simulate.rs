@@ -1,7 +1,7 @@
 //! A scenario becomes an outcome.
 
 use crate::flow::flows::Flows;
-use crate::host::mode::{Mode, Packets};
+use crate::host::mode::{Mode, PacketMode};
 use crate::in_network::switches::Switches;
 use crate::model::rules::Rules;
 use crate::model::scenario::ValidScenario;
@@ -38,13 +38,13 @@ pub(crate) fn simulate_once(
 ) -> Outcome {
     let rules = Rules::new(scenario);
     if rules == Rules::PLAIN {
-        simulate_as::<Packets, true>(scenario, stop, monitor)
+        simulate_as::<PacketMode, true>(scenario, stop, monitor)
     } else if rules.fluid {
         simulate_as::<Flows, false>(scenario, stop, monitor)
     } else if rules.trees {
         simulate_as::<Switches, false>(scenario, stop, monitor)
     } else {
-        simulate_as::<Packets, false>(scenario, stop, monitor)
+        simulate_as::<PacketMode, false>(scenario, stop, monitor)
     }
 }
 

@@ -52,7 +52,7 @@ pub(crate) struct Survey {
 
 /// What a survey has found.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub(crate) struct SurveyResult {
     /// Durations of the rows of an iteration, then from one barrier to the next.
     pub(crate) times_ps: Vec<u64>,
     /// Of which size the largest that was simulated is, and in how many moves.
@@ -155,7 +155,7 @@ impl Survey {
         &mut self,
         mut times_ps: Vec<u64>,
         pace: Option<&MovePace>,
-    ) -> Option<Found> {
+    ) -> Option<SurveyResult> {
         let (skipped_ps, error) = pace.map_or((0, 0.0), MovePace::skipped);
         for ps in &mut times_ps {
             *ps = ps.saturating_add(skipped_ps);
@@ -177,7 +177,7 @@ impl Survey {
     }
 
     /// The whole size's times, if the last three sizes lie on a line.
-    fn line(&self) -> Option<Found> {
+    fn line(&self) -> Option<SurveyResult> {
         let first = self.done.len().checked_sub(N_SIZES)?;
         let [a, b, c] = &self.done[first..] else { unreachable!("three sizes") };
         let mut times_ps = Vec::with_capacity(c.times_ps.len());
@@ -205,9 +205,9 @@ impl Survey {
         Some(u64::try_from(ps).unwrap_or(u64::MAX))
     }
 
-    fn found(&self, times_ps: Vec<u64>, error: f64) -> Found {
+    fn found(&self, times_ps: Vec<u64>, error: f64) -> SurveyResult {
         let whole = self.size_bytes as f64 * self.n_moves() as f64;
-        Found {
+        SurveyResult {
             times_ps,
             size_bytes: self.bytes_of(self.units),
             moves: self.growth.equal_moves.map_or(0, |_| self.most_moves),

@@ -8,7 +8,7 @@ pub(crate) const WEIGHT_BYTES: i64 = 64;
 
 /// Where a table's round robin is.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Turn {
+pub(crate) struct TableTurn {
     pub(crate) entry: usize,
     /// What the entry may still send, in bytes; at 0 or below the next has its turn.
     pub(crate) left_bytes: i64,
@@ -17,8 +17,8 @@ pub(crate) struct Turn {
 /// The state of one port's arbitration.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arbiter {
-    pub(crate) high: Turn,
-    pub(crate) low: Turn,
+    pub(crate) high: TableTurn,
+    pub(crate) low: TableTurn,
     /// What the high table may still send before the low one.
     pub(crate) limit_bytes: i64,
 }
@@ -37,7 +37,7 @@ pub(crate) enum Served {
 impl Arbiter {
     /// Arbiters of all ports; none where one lane leaves nothing to decide.
     pub(crate) fn of_ports(lanes: &Lanes, n_ports: usize) -> Vec<Arbiter> {
-        let first = |table: &[LaneWeight]| Turn {
+        let first = |table: &[LaneWeight]| TableTurn {
             entry: 0,
             left_bytes: table.first().map_or(0, |entry| i64::from(entry.weight) * WEIGHT_BYTES),
         };

@@ -7,7 +7,7 @@ use crate::host::hosts::Hosts;
 use crate::host::mode::Mode;
 use crate::host::stage::Stage;
 use crate::model::placement::place::Tenant;
-use crate::run::job::surveyed::Clock;
+use crate::run::job::surveyed::RowClock;
 use crate::run::survey::Survey;
 use crate::state::columns::outcome::{Outcome, Row, RowColumns};
 use weft_traffic::{Phase, Rows};
@@ -32,7 +32,7 @@ pub(crate) struct Job<'a> {
     durations_ps: Vec<u64>,
     /// How what the phase takes is found, where not all of it is simulated.
     survey: Option<Survey>,
-    clock: Clock,
+    clock: RowClock,
     /// When it was done.
     pub(crate) end_ps: Option<u64>,
 }
@@ -52,7 +52,7 @@ impl<'a> Job<'a> {
             n_together: 0,
             durations_ps: Vec::new(),
             survey: None,
-            clock: Clock::default(),
+            clock: RowClock::default(),
             end_ps: None,
         }
     }

@@ -4,25 +4,25 @@ use crate::host::stage::Stage;
 use crate::model::placement::place::Tenant;
 use crate::model::scenario::ValidScenario;
 use crate::run::job::Job;
-use crate::run::survey::{Found, Survey};
+use crate::run::survey::{Survey, SurveyResult};
 use crate::state::columns::outcome::{Outcome, SteadyColumns, SteadyRow};
 use weft_traffic::Phase;
 
 /// The time that rows tell: in it, what was skipped has passed.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Clock {
+pub(crate) struct RowClock {
     own_ps: u64,
     pub(crate) told_ps: u64,
 }
 
-impl Clock {
+impl RowClock {
     pub(crate) fn told(self, now_ps: u64) -> u64 {
         self.told_ps.saturating_add(now_ps - self.own_ps)
     }
 
     /// The same clock, which says `told_ps` now.
-    fn set(now_ps: u64, told_ps: u64) -> Clock {
-        Clock { own_ps: now_ps, told_ps }
+    fn set(now_ps: u64, told_ps: u64) -> RowClock {
+        RowClock { own_ps: now_ps, told_ps }
     }
 }
 
@@ -45,7 +45,7 @@ impl Job<'_> {
         let stage = self.stage.take().expect("just opened");
         match Survey::new(scenario, rule, &stage.phase) {
             Ok(survey) => {
-                self.clock = Clock::set(now_ps, self.told_ps(now_ps));
+                self.clock = RowClock::set(now_ps, self.told_ps(now_ps));
                 self.stage = Some(surveyed(self.tenant, stage.phase, &survey));
                 self.survey = Some(survey);
             }
@@ -88,7 +88,13 @@ impl Job<'_> {
     }
 
     /// Every iteration of a phase takes what was found; that much time has passed.
-    fn write_found(&mut self, phase: &Phase, found: &Found, now_ps: u64, outcome: &mut Outcome) {
+    fn write_found(
+        &mut self,
+        phase: &Phase,
+        found: &SurveyResult,
+        now_ps: u64,
+        outcome: &mut Outcome,
+    ) {
         let (whole_ps, rows_ps) = found.times_ps.split_last().expect("the whole comes last");
         let n_iterations = phase.warmup + phase.iterations;
         let mut start_ps = self.clock.told_ps;
@@ -97,23 +103,34 @@ impl Job<'_> {
             self.write_rows(phase, start_ps, rows_ps, &mut outcome.rows);
             start_ps = start_ps.saturating_add(*whole_ps);
         }
-        self.clock = Clock::set(now_ps, start_ps);
+        self.clock = RowClock::set(now_ps, start_ps);
         let share = found.share / f64::from(n_iterations);
         self.write_steady(phase, found, share, &mut outcome.steady);
     }
 
     /// Nothing was steady: what has just run is the first iteration, and the others follow.
-    fn go_on_whole(&mut self, stage: Stage, found: Found, outcome: &mut Outcome) -> Option<Stage> {
+    fn go_on_whole(
+        &mut self,
+        stage: Stage,
+        found: SurveyResult,
+        outcome: &mut Outcome,
+    ) -> Option<Stage> {
         let n_iterations = f64::from(stage.phase.warmup + stage.phase.iterations);
         let share = (found.share + n_iterations - 1.0) / n_iterations;
         self.write_steady(&stage.phase, &found, share, &mut outcome.steady);
-        self.clock = Clock::set(stage.start_ps, self.clock.told_ps);
+        self.clock = RowClock::set(stage.start_ps, self.clock.told_ps);
         self.durations_ps = found.times_ps;
         self.durations_ps.pop();
         self.next_iteration(Stage { pace: None, ..stage }, &mut outcome.rows, true)
     }
 
-    fn write_steady(&self, phase: &Phase, found: &Found, share: f64, steady: &mut SteadyColumns) {
+    fn write_steady(
+        &self,
+        phase: &Phase,
+        found: &SurveyResult,
+        share: f64,
+        steady: &mut SteadyColumns,
+    ) {
         let whole_because =
             if found.whole { "neither its moves nor its sizes are alike" } else { "" };
         steady.push(SteadyRow {

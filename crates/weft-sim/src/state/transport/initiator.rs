@@ -67,7 +67,7 @@ pub(crate) struct Initiators {
 }
 
 /// When a message may leave.
-pub(crate) enum Turn {
+pub(crate) enum InitiatorTurn {
     /// When it is ready.
     Now,
     /// Not before.
@@ -139,21 +139,21 @@ impl Initiators {
     }
 
     /// The next message of an initiator wants to leave.
-    pub(crate) fn turn(&mut self, id: u32, message: &Message, now_ps: u64) -> Turn {
+    pub(crate) fn turn(&mut self, id: u32, message: &Message, now_ps: u64) -> InitiatorTurn {
         let reconnect_ps = self.reconnect_ps;
         let initiator = self.of(message.src, message.lane, message.queue);
         if initiator.target != NIL && initiator.target != message.dst {
             if initiator.unanswered > 0 {
                 initiator.held = id;
-                return Turn::Later;
+                return InitiatorTurn::Later;
             }
             (initiator.target, initiator.unanswered) = (message.dst, 1);
             self.n_reconnects += 1;
-            return Turn::At(now_ps + reconnect_ps);
+            return InitiatorTurn::At(now_ps + reconnect_ps);
         }
         initiator.target = message.dst;
         initiator.unanswered += 1;
-        Turn::Now
+        InitiatorTurn::Now
     }
 
     /// A whole message of an initiator is acknowledged: the message that waited for it.
@@ -175,7 +175,7 @@ impl Initiators {
 
 #[cfg(test)]
 mod tests {
-    use super::{Initiators, Turn};
+    use super::{InitiatorTurn, Initiators};
     use crate::state::transport::message::{Message, Role};
 
     fn give(initiators: &mut Initiators, dst: u32) -> Message {
@@ -196,12 +196,12 @@ mod tests {
     fn another_target_waits_for_the_last_ones_acknowledgements_and_the_connection() {
         let mut initiators = Initiators::new(1, 1, 1, 5);
         let [a, b, c] = [7, 7, 8].map(|dst| give(&mut initiators, dst));
-        assert!(matches!(initiators.turn(0, &a, 100), Turn::Now));
-        assert!(matches!(initiators.turn(1, &b, 100), Turn::Now));
-        assert!(matches!(initiators.turn(2, &c, 100), Turn::Later));
+        assert!(matches!(initiators.turn(0, &a, 100), InitiatorTurn::Now));
+        assert!(matches!(initiators.turn(1, &b, 100), InitiatorTurn::Now));
+        assert!(matches!(initiators.turn(2, &c, 100), InitiatorTurn::Later));
         assert_eq!(initiators.answered(0, 0, 0), None, "one is on its way");
         assert_eq!(initiators.answered(0, 0, 0), Some(2));
-        assert!(matches!(initiators.turn(2, &c, 200), Turn::At(205)));
+        assert!(matches!(initiators.turn(2, &c, 200), InitiatorTurn::At(205)));
         assert_eq!(initiators.n_reconnects, 1);
         assert_eq!(initiators.pairs.len(), 1, "what is acknowledged is forgotten");
     }
