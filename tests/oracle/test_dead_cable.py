@@ -79,8 +79,8 @@ def test_where_opensm_moves_only_its_messages_the_dead_cable_is_named(
     port = HOSTS_A_LEAF + spine + 1
     (found,) = accused(*routed(engine, port))
     assert "carries nothing" in found.sentence
-    (suspect,) = found.facts["suspects"]
-    assert suspect["ends"] == [f"{LEAF}[{port}]", f"MF0;spine{spine:02d}:MQM8700/U1[2]"]
+    (suspect,) = found.facts.suspects
+    assert suspect.component.ends == (f"{LEAF}[{port}]", f"MF0;spine{spine:02d}:MQM8700/U1[2]")
 
 
 @pytest.mark.parametrize("engine", ["updn", "dfsssp"])

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from tests.needs import need
 from tests.oracle.processes import end
+from tests.unit.check.accusations import facts_of, suspect
 
 from weft.check.verdict.drain_list import drain_text
 from weft.cluster.slurm.neighbours import hides_jobs, neighbour_questions
@@ -213,11 +214,7 @@ def test_a_node_that_slurm_does_not_know_is_said(slurm, monkeypatch):
 
 
 def test_a_drain_list_drains_the_bad_node_and_slurm_keeps_the_reason(slurm):
-    suspect = {"part": "node", "ends": ["n2"], "node": "n2"}
-    count = {"metric": "bandwidth_mb_s", "measured": 12_500.0, "expected": 25_000.0}
-    count |= {"n": 9, "n_slow": 9, "n_others": 99, "n_others_slow": 0}
-    facts = {"suspects": [suspect], "standing": "confirmed", "counts": [count]}
-    facts |= {"measured": 12_500.0, "expected": 25_000.0}
+    facts = facts_of(suspect("node", "n2", node="n2"), measured=12_500.0, expected=25_000.0)
     finding = Finding(FindingKind.SUSPECT_NODE, Severity.BAD, "Node n2 is slow.", facts=facts)
     try:
         subprocess.run(

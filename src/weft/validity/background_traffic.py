@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
+from weft.validity.facts import AffectedHosts, GrownCounter, GrownCounters, OtherJobs, ValidityFacts
 from weft.validity.proof import Moved, NeighbourJob, Proof
 from weft.validity.remedies import remedies
 from weft.validity.thresholds import Thresholds
@@ -20,7 +21,7 @@ def not_quiet(proofs: Sequence[Proof], limits: Thresholds) -> Finding | None:
     busy = [moved for quiet in watched for moved in quiet.moved if _is_busy(moved, limits)]
     if not busy:
         return None
-    hosts = list(dict.fromkeys(moved.host for moved in busy))
+    hosts = tuple(dict.fromkeys(moved.host for moved in busy))
     return Finding(
         FindingKind.ANOMALY,
         Severity.WARNING,
@@ -30,7 +31,7 @@ def not_quiet(proofs: Sequence[Proof], limits: Thresholds) -> Finding | None:
             "slow pairs of these hosts may be slow for that traffic",
             f"to mend: see who sends (squeue -w {hosts[0]}, or ss and top there), and check again",
         ),
-        facts={"validity": "not-quiet", "hosts": hosts},
+        facts=AffectedHosts("not-quiet", hosts),
     )
 
 
@@ -52,17 +53,15 @@ def errors_that_grew(proofs: Sequence[Proof]) -> Finding | None:
     lines = [f"{_of_host(place)}: {one.counter} +{n}, {one.means}" for place, one, n in told]
     more = [f"and {len(lines) - _MOST_SAID} more"] if len(lines) > _MOST_SAID else []
     place, first, _ = told[0]
-    hosts = list(dict.fromkeys(place.partition(" ")[0] for place, _, _ in told))
+    hosts = tuple(dict.fromkeys(place.partition(" ")[0] for place, _, _ in told))
     return Finding(
         FindingKind.ANOMALY,
         Severity.WARNING,
         f"Errors were counted during the run: {lines[0]}.",
         evidence=(*lines[1:_MOST_SAID], *more, f"to mend: {_of_host(place)}: {first.fix}"),
-        facts={
-            "validity": "errors",
-            "hosts": hosts,
-            "counters": [{"place": place, "counter": e.counter, "n": n} for place, e, n in told],
-        },
+        facts=GrownCounters(
+            "errors", hosts, tuple(GrownCounter(place, one.counter, n) for place, one, n in told)
+        ),
     )
 
 
@@ -81,7 +80,7 @@ def neighbours_on_nodes(proofs: Sequence[Proof]) -> Finding | None:
             "their processes and messages are part of every time measured on these nodes",
             "to mend: check idle nodes, or take whole nodes (Slurm: --exclusive)",
         ),
-        facts={"validity": "neighbours", "jobs": [job.id for job in jobs]},
+        facts=OtherJobs("neighbours", tuple(job.id for job in jobs)),
     )
 
 
@@ -97,7 +96,7 @@ def neighbours_on_switches(proofs: Sequence[Proof]) -> Finding | None:
         Severity.NOTE,
         f"other jobs ran behind the same leaf switches, and their messages may have met ours:"
         f" {line}{more}",
-        facts={"validity": "neighbours-on-switches", "jobs": [job.id for job in jobs]},
+        facts=OtherJobs("neighbours-on-switches", tuple(job.id for job in jobs)),
     )
 
 
@@ -110,7 +109,7 @@ def neighbours_not_known(proofs: Sequence[Proof]) -> Finding | None:
                 FindingKind.NOT_JUDGED,
                 Severity.NOTE,
                 f"whether other jobs ran beside the test is not known: {asked.not_known}",
-                facts={"validity": "neighbours-not-known"},
+                facts=ValidityFacts("neighbours-not-known"),
             )
     return None
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
+from weft.validity.facts import CountedRanks, ValidityFacts
 from weft.validity.proof import Proof
 
 
@@ -18,7 +19,7 @@ def oversubscribed() -> Finding:
             "to mend: give weft a CPU a rank (Slurm: --exclusive, or more --cpus-per-task), or"
             " name fewer --rails",
         ),
-        facts={"validity": "oversubscribed"},
+        facts=ValidityFacts("oversubscribed"),
     )
 
 
@@ -42,7 +43,7 @@ def crowded_cpus(proofs: Sequence[Proof]) -> Finding | None:
             " --cpu-bind=none), or give the job more CPUs (Slurm: --exclusive; else taskset and"
             " cgroups)",
         ),
-        facts={"validity": "crowded-cpus", "n_ranks": worst.n_ranks},
+        facts=CountedRanks("crowded-cpus", worst.n_ranks),
     )
 
 
@@ -71,7 +72,7 @@ def far_ranks(proofs: Sequence[Proof]) -> Finding | None:
             "every message crosses the link between the sockets or dies of that host",
             f"to mend: {mend}",
         ),
-        facts={"validity": "far-ranks", "n_ranks": far.n_ranks},
+        facts=CountedRanks("far-ranks", far.n_ranks),
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from weft.core.finding import Finding, FindingKind, Severity
+from weft.validity.facts import ClockStep, ValidityFacts
 from weft.validity.proof import Proof
 from weft.validity.thresholds import Thresholds
 
@@ -26,7 +27,7 @@ def too_coarse(proofs: Sequence[Proof], limits: Thresholds) -> Finding | None:
                     "to mend: /sys/devices/system/clocksource/clocksource0/current_clocksource"
                     " should say tsc (kernel parameter clocksource=tsc), on ARM arch_sys_counter",
                 ),
-                facts={"validity": "coarse-clock", "clock_ns": coarse_ns},
+                facts=ClockStep("coarse-clock", coarse_ns),
             )
     return None
 
@@ -41,6 +42,6 @@ def not_common(proofs: Sequence[Proof]) -> Finding | None:
                 Severity.NOTE,
                 "hosts have clocks of their own, brought together by ping-pong: start skews are"
                 " known to half a round trip",
-                facts={"validity": "clocks-apart"},
+                facts=ValidityFacts("clocks-apart"),
             )
     return None

@@ -6,6 +6,13 @@ from weft.bench.model import State
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.nodeset import fold
 from weft.core.words import counted
+from weft.validity.facts import (
+    AffectedHosts,
+    CarryingDevice,
+    CountedBytes,
+    CountedMachines,
+    MissedNetwork,
+)
 from weft.validity.proof import FastDevice, Named, OffHost, Proof
 from weft.validity.remedies import how_to_select, settings_in_the_way
 from weft.validity.thresholds import Thresholds
@@ -22,7 +29,7 @@ def not_on_fabric(proofs: Sequence[Proof], nodes: Sequence[str] = ()) -> Finding
     proof = max(proofs, key=_elsewhere, default=None)
     if proof is not None and proof.evidence.named is not None and not _missed_fast(proof):
         return _not_on_named(proof, proof.evidence.named, nodes)
-    rails = [] if proof is None else [one.device for one in _up(proof)]
+    rails = () if proof is None else tuple(one.device for one in _up(proof))
     evidence = ("a fast device exists and its counters did not move",)
     return Finding(
         FindingKind.MIS_SETTING,
@@ -30,7 +37,7 @@ def not_on_fabric(proofs: Sequence[Proof], nodes: Sequence[str] = ()) -> Finding
         "The messages did not travel over the fast network, so nothing is said about it.",
         evidence=evidence if proof is None else _why_elsewhere(proof),
         next_command=_again(rails, nodes),
-        facts={"validity": "not-on-fabric", "rails": rails, "hosts": list(nodes)},
+        facts=MissedNetwork("not-on-fabric", rails, tuple(nodes)),
     )
 
 
@@ -47,7 +54,7 @@ def off_named_hosts(proofs: Sequence[Proof]) -> Finding | None:
         f"{counted(named.n_missed, 'host')} did not mostly use {wanted}, which was named:"
         f" {', '.join(named.missed)}.",
         evidence=(f"{named.other} carried more there, of this run or of somebody else",),
-        facts={"validity": "off-named-hosts", "hosts": list(named.missed)},
+        facts=AffectedHosts("off-named-hosts", tuple(named.missed)),
     )
 
 
@@ -79,7 +86,7 @@ def _not_on_named(proof: Proof, named: Named, nodes: Sequence[str]) -> Finding:
         Severity.WARNING,
         f"The messages did not travel over {wanted}, which was named, so nothing is said about it.",
         evidence=tuple(said),
-        facts={"validity": "not-on-fabric", "rails": list(named.devices), "hosts": list(nodes)},
+        facts=MissedNetwork("not-on-fabric", tuple(named.devices), tuple(nodes)),
     )
 
 
@@ -100,7 +107,7 @@ def off_fabric_hosts(proofs: Sequence[Proof]) -> Finding | None:
         f"{counted(worst.n_hosts, 'host')} of {proof.evidence.hosts} did not use the fast network:"
         f" {', '.join(host.host for host in worst.hosts)}.",
         evidence=(*said, _to_mend(proof)),
-        facts={"validity": "off-fabric-hosts", "hosts": [host.host for host in worst.hosts]},
+        facts=AffectedHosts("off-fabric-hosts", tuple(host.host for host in worst.hosts)),
     )
 
 
@@ -124,7 +131,7 @@ def other_network(proofs: Sequence[Proof], limits: Thresholds) -> Finding | None
                 Severity.NOTE,
                 f"{carried} was measured: no InfiniBand or Slingshot device counts bytes on these"
                 " hosts",
-                facts={"validity": "other-network", "device": carried},
+                facts=CarryingDevice("other-network", carried),
             )
     return None
 
@@ -144,7 +151,7 @@ def no_network(proofs: Sequence[Proof]) -> Finding | None:
             Severity.NOTE,
             f"{what} (weft check --hosts NODESET measures one between hosts)",
             next_command="weft check --hosts NODESET",
-            facts={"validity": "no-network", "hosts": hosts, "machines": machines},
+            facts=CountedMachines("no-network", hosts, machines),
         )
     return None
 
@@ -189,7 +196,7 @@ def _unproved(proof: Proof) -> Finding:
         Severity.WARNING,
         "Nothing proves which network carried the messages.",
         evidence=tuple(evidence),
-        facts={"validity": "unproved", "counted": n_bytes, "sent": proof.n_sent_bytes},
+        facts=CountedBytes("unproved", n_bytes, proof.n_sent_bytes),
     )
 
 

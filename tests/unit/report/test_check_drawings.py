@@ -11,12 +11,11 @@ import pytest
 
 from weft.check.pipeline import judge_run
 from weft.check.readings.readings import Metric
+from weft.check.verdict.pair_shares import cable_shares, endpoints_of, shares_of
 from weft.cli import run
 from weft.report import heat_svg
 from weft.report.heat_svg import HeatMap
 from weft.report.page import write_report
-from weft.report.sections.pair_shares import endpoints_of, shares_of
-from weft.report.sections.suspect_map import cable_shares
 from weft.study.run.store import read_run
 
 SVG = "{http://www.w3.org/2000/svg}"

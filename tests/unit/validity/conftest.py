@@ -51,7 +51,7 @@ def infiniband(name: str = "mlx5_0:1", *states: str, n_bytes: int = 90 * MB) -> 
 
 def of(validity: Validity, name: str) -> Finding | None:
     """The warning of that name, or None."""
-    found = [one for one in validity.warnings if one.facts["validity"] == name]
+    found = [one for one in validity.warnings if one.facts.validity == name]
     assert len(found) <= 1
     return found[0] if found else None
 

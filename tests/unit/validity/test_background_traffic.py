@@ -27,7 +27,7 @@ def test_traffic_before_the_test_is_told_with_host_device_and_share(judged):
         " its link) while weft sent nothing."
     )
     assert finding.evidence[0] == "mlx5_0:1 of n3 sent 2,000 MB/s (8% of its link)"
-    assert finding.facts["hosts"] == ["n17", "n3"]
+    assert finding.facts.hosts == ("n17", "n3")
     assert "squeue -w n17" in finding.evidence[-1]
 
 
@@ -65,7 +65,7 @@ def test_errors_that_grew_are_named_gravest_first_with_what_to_do(judged):
     assert finding.evidence[-1] == (
         "to mend: mlx5_1:1 of n9: reseat or replace the cable of this port"
     )
-    assert finding.facts["hosts"] == ["n9", "n3"]
+    assert finding.facts.hosts == ("n9", "n3")
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def test_ranks_that_share_a_cpu_and_were_measured_in_turns_do_no_harm(judged):
 def test_more_ranks_than_cpus_support_no_verdict():
     flagged = [replace(one, flags=("oversubscribed",)) for one in launch()]
     refusal = findings(flagged).refusal
-    assert refusal.facts["validity"] == "oversubscribed"
+    assert refusal.facts.validity == "oversubscribed"
     assert refusal.evidence[-1].startswith("to mend: ")
 
 

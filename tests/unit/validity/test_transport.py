@@ -34,7 +34,7 @@ def test_a_run_past_the_interface_that_was_named_says_which_one_carried_it():
     said = refused(fast_devices=[], device_bytes={"eth0": 300 * MB}, named=NAMED)
     assert said.sentence.startswith("The messages did not travel over eth1, which was named")
     assert said.evidence[0] == "eth0 carried 300 MB, eth1 2 MB; the ranks sent at least 100 MB"
-    assert said.facts["rails"] == ["eth1"]
+    assert said.facts.rails == ("eth1",)
 
 
 def test_a_fast_device_that_was_named_is_mended_as_any_fast_device():
@@ -64,7 +64,7 @@ def test_the_next_command_names_hosts_and_devices_that_are_up():
     fast = [infiniband("mlx5_0:1", "DOWN", n_bytes=0), infiniband("mlx5_1:1", n_bytes=0)]
     refusal = refused(fast_devices=fast)
     assert refusal.next_command == "weft check --hosts n[1-2] --rails mlx5_1:1"
-    assert (refusal.facts["hosts"], refusal.facts["rails"]) == (["n1", "n2"], ["mlx5_1:1"])
+    assert (refusal.facts.hosts, refusal.facts.rails) == (("n1", "n2"), ("mlx5_1:1",))
     down = [infiniband("mlx5_0:1", "DOWN", n_bytes=0)]
     assert refused(fast_devices=down).next_command is None
 

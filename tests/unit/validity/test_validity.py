@@ -25,7 +25,7 @@ def test_bytes_elsewhere_weigh_more_than_crowded_ranks():
     samples = [
         replace(one, state=State.NOT_ON_FABRIC, flags=("oversubscribed",)) for one in launch()
     ]
-    assert findings(samples).refusal.facts["validity"] == "not-on-fabric"
+    assert findings(samples).refusal.facts.validity == "not-on-fabric"
     bare = [replace(one, evidence={}) for one in samples]
     assert findings(bare).refusal.evidence == (
         "a fast device exists and its counters did not move",

@@ -1,6 +1,8 @@
 """Findings about whole hop classes: slower than the machine should be, or faster than it can."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +12,7 @@ from weft.check.readings.norms import HopClass, of_one_node
 from weft.check.readings.readings import METRICS
 from weft.check.suspects.survey import Survey
 from weft.check.wording.figures import capital
-from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.finding import Finding, FindingFacts, FindingKind, Severity
 from weft.core.units import format_significant
 from weft.core.words import counted
 from weft.judge.causes.causes import Case, likely_causes
@@ -23,6 +25,35 @@ MOST_CAUSES = 3
 MOST_READINGS = 4
 FULL = 100
 """Percent: nothing shares the links of a class."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassFacts(FindingFacts):
+    """Hop classes that differ from their expectation, the worst, and its likely causes by name."""
+
+    platform: str
+    worst: Expected
+    hop_classes: tuple[HopClass, ...]
+    causes: tuple[str, ...]
+
+    def to_record(self) -> dict[str, Any]:
+        """The classes as plain JSON values."""
+        norm = self.worst.norm
+        return {
+            "platform": self.platform,
+            "metric": norm.hop_class.metric.value,
+            "measured": norm.expected,
+            "expectation": record_of(self.worst),
+            "hop_classes": [hop_class.words for hop_class in self.hop_classes],
+            "causes": list(self.causes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ImpossibleReadings(FindingFacts):
+    """How many readings are faster than their platform allows."""
+
+    readings: int
 
 
 def beyond_expectation(survey: Survey, expectations: Expectations) -> list[Finding]:
@@ -122,7 +153,7 @@ def _impossible_readings(survey: Survey, expectations: Expectations) -> list[Fin
             f"{counted(len(beyond), 'reading')} {verb} faster than can be on platform"
             f" {expectations.platform.name}: do not believe them.",
             evidence=(*lines, "a clock that jumped, or two names of one host, do that"),
-            facts={"readings": len(beyond)},
+            facts=ImpossibleReadings(len(beyond)),
         )
     ]
 
@@ -206,16 +237,14 @@ def _row(one: Expected) -> JudgedRow:
     )
 
 
-def _facts(expectations: Expectations, such: Sequence[Expected]) -> dict[str, object]:
+def _facts(expectations: Expectations, such: Sequence[Expected]) -> "ClassFacts":
     worst = such[0]
-    return {
-        "platform": expectations.platform.name,
-        "metric": worst.norm.hop_class.metric.value,
-        "measured": worst.norm.expected,
-        "expectation": record_of(worst),
-        "hop_classes": [_where(one) for one in such],
-        "causes": [cause.name for cause in causes_of(expectations, worst.state)[:MOST_CAUSES]],
-    }
+    return ClassFacts(
+        platform=expectations.platform.name,
+        worst=worst,
+        hop_classes=tuple(one.norm.hop_class for one in such),
+        causes=tuple(cause.name for cause in causes_of(expectations, worst.state)[:MOST_CAUSES]),
+    )
 
 
 def record_of(one: Expected) -> dict[str, object]:

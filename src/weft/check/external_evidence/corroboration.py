@@ -11,7 +11,7 @@ from weft.check.external_evidence.lossy_cables import Damage, damage_of, disturb
 from weft.check.readings.components import Component, Thing
 from weft.check.suspects.accusation import Accusation, slow_rows
 from weft.check.suspects.survey import Survey
-from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.finding import Finding, FindingFacts, FindingKind, Severity
 from weft.core.words import counted
 
 MOST_LINES = 6
@@ -30,6 +30,14 @@ class Told:
     damage: Damage | None = None
     by_counters: bool = False
     clean: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FileStatements(FindingFacts):
+    """An audit rule, and the things that it finds fault with."""
+
+    rule: str
+    things: tuple[Thing, ...]
 
 
 def joined(
@@ -97,7 +105,7 @@ def _missing(of: Sequence[Mark]) -> Finding:
         Severity.WARNING,
         f"The files say that cables are missing: {first}.",
         evidence=(*lines, "no pair can cross them: what is left carries their share", *_fixes(of)),
-        facts={"rule": MISSING, "things": [[kind, list(names)] for kind, names in _things(of)]},
+        facts=FileStatements(MISSING, _things(of)),
     )
 
 
@@ -124,7 +132,7 @@ def _unshown(survey: Survey, rule: str, of: Sequence[Mark]) -> Finding:
         Severity.WARNING,
         sentence,
         evidence=(*lines, _crossed_text(n, n_slow), *_fixes(of)),
-        facts={"rule": rule, "things": [[kind, list(names)] for kind, names in things]},
+        facts=FileStatements(rule, things),
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from weft.check.external_evidence.class_expectation import beyond_expectation
 from weft.check.external_evidence.expectation import Expectations, Expected
+from weft.check.facts import NamedPair, PairFacts
 from weft.check.readings.norms import hop_classes
 from weft.check.readings.readings import Ints, host_of
 from weft.check.suspects.survey import Survey
@@ -17,8 +18,6 @@ from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.units import format_significant
 from weft.core.words import counted
 from weft.judge.model import RowState
-
-NamedPair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +107,7 @@ def _finding(expectations: Expectations, slow: Sequence[SlowPair]) -> Finding:
         f"{who} {verb} slower than expected: {metric.word} {format_significant(worst.value)}"
         f" {metric.unit}, expected {worst.of.words} of {expectations.platform.name}.",
         evidence=(list_pairs(pairs),) if len(pairs) > 1 else (),
-        facts={"pairs": [list(pair) for pair in pairs]},
+        facts=PairFacts(tuple(pairs)),
     )
 
 

@@ -4,7 +4,7 @@ A component is slow in every round; a neighbour's traffic, or a clock that slows
 some rounds for everybody. Rounds of such a stretch say nothing about components and are left out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,12 +17,30 @@ from weft.check.suspects.explanation import Likelihood
 from weft.check.suspects.survey import Survey
 from weft.check.thresholds import Thresholds
 from weft.check.trials import SURVEY
-from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.finding import Finding, FindingFacts, FindingKind, Severity
 from weft.core.words import counted
 from weft.stats.drift import SIGNIFICANT, Drift, trend
 
 _STEPS = 24
 """Slownesses tried, a quarter apart: a stretch is slow by no one amount."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlowStretch(FindingFacts):
+    """First and last round in which everything was slow, and by how much, as natural logarithms."""
+
+    rounds: tuple[int, int]
+    slower: Mapping[Metric, float]
+    evidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class DriftFacts(FindingFacts):
+    """By which share a metric changed from the first third of the rounds to the last."""
+
+    metric: Metric
+    change: float
+    p: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,11 +231,11 @@ def _of_stretch(stretch: Sequence[Episode]) -> Finding:
             "a neighbour's traffic, or something else that ran on the hosts, comes and goes:"
             " check again when it is quiet",
         ),
-        facts={
-            "rounds": [first, last],
-            "slower": {e.metric.value: round(e.slower, 4) for e in worst.values()},
-            "evidence": round(sum(e.evidence for e in stretch), 2),
-        },
+        facts=SlowStretch(
+            rounds=(first, last),
+            slower={e.metric: round(e.slower, 4) for e in worst.values()},
+            evidence=round(sum(e.evidence for e in stretch), 2),
+        ),
     )
 
 
@@ -232,5 +250,5 @@ def _of_drift(metric: Metric, drift: Drift) -> Finding:
             f"{drift.method}, p = {drift.p:.1g}: no component does that to all pairs",
             "clocks that slow down with heat, or a neighbour whose load grows, do that",
         ),
-        facts={"metric": metric.value, "change": round(drift.change, 4), "p": drift.p},
+        facts=DriftFacts(metric, round(drift.change, 4), drift.p),
     )

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from weft.check.verdict.lost_hosts import lost_node
-from weft.check.wording.headline import headline_of, is_accused
+from weft.check.wording.headline import fault_of, headline_of
 from weft.core.finding import Finding, Severity
 
 _NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -17,9 +17,10 @@ EVERY_NODE = "all"
 def accused_node(finding: Finding) -> str | None:
     """The one node that a finding accuses: itself, its HCA, its cable, or that it is gone; None
     where it is none, or where more than one is left."""
-    if not is_accused(finding):
+    fault = fault_of(finding)
+    if fault is None:
         return lost_node(finding)
-    nodes = {suspect["node"] for suspect in finding.facts["suspects"]}
+    nodes = {suspect.node for suspect in fault.suspects}
     return nodes.pop() if len(nodes) == 1 else None
 
 

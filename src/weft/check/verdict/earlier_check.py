@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.check.facts import AccusationFacts, PairFacts
 from weft.check.readings.components import PARTS, Part, Thing
 from weft.check.readings.norms import Norm
 from weft.check.readings.readings import METRICS, Metric
@@ -14,8 +15,8 @@ from weft.check.suspects.survey import Survey
 from weft.check.thresholds import Thresholds, thresholds
 from weft.check.verdict.lost_hosts import lost_node
 from weft.check.verdict.verdict import Verdict
-from weft.check.wording.headline import headline_of, is_accused, things_of
-from weft.core.finding import Finding, FindingKind, Severity, worst_first
+from weft.check.wording.headline import fault_of, headline_of, things_of
+from weft.core.finding import Finding, FindingFacts, FindingKind, Severity, worst_first
 from weft.core.natural import natural_key
 from weft.core.units import format_significant
 from weft.core.words import counted
@@ -31,6 +32,24 @@ class Change(StrEnum):
     KNOWN = "known"
     MENDED = "mended"
     NOT_MEASURED = "not measured"
+
+
+@dataclass(frozen=True, slots=True)
+class MovedNorm:
+    """What a hop class delivered then and delivers now; `slower`: a natural logarithm."""
+
+    metric: Metric
+    hop_class: str
+    before: float
+    now: float
+    slower: float
+
+
+@dataclass(frozen=True, slots=True)
+class MovedNorms(FindingFacts):
+    """Norms that differ from those of an earlier check."""
+
+    moved: tuple[MovedNorm, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +70,16 @@ class Against:
                 {
                     "change": change.value,
                     "sentence": finding.sentence,
-                    "suspects": finding.facts.get("suspects", []),
-                    "pairs": finding.facts.get("pairs", []),
+                    **_accused_record(finding.facts),
                 }
                 for change, finding in self.gone
             ],
         }
+
+
+def _accused_record(facts: object) -> dict[str, Any]:
+    record = facts.to_record() if isinstance(facts, AccusationFacts | PairFacts) else {}
+    return {"suspects": record.get("suspects", []), "pairs": record.get("pairs", [])}
 
 
 def held_against(now: Verdict, before: Verdict, run: str) -> tuple[Verdict, Against]:
@@ -91,10 +114,10 @@ def _things(finding: Finding) -> Iterator[Thing]:
     lost = lost_node(finding)
     if lost is not None:
         yield ("node", (lost,))
-    elif is_accused(finding):
+    elif fault_of(finding) is not None:
         yield from things_of(finding)
-    elif finding.kind is FindingKind.SUSPECT_PAIR:
-        yield from (("pair", tuple(sorted(pair))) for pair in finding.facts["pairs"])
+    elif finding.kind is FindingKind.SUSPECT_PAIR and isinstance(finding.facts, PairFacts):
+        yield from (("pair", tuple(sorted(pair))) for pair in finding.facts.pairs)
 
 
 _ONE_WAY = (Part.NODE_SENDING, Part.NODE_RECEIVING, Part.DIRECTION)
@@ -169,18 +192,12 @@ def _moved_finding(moved: Sequence[tuple[Norm, Norm, float]], run: str) -> Findi
         f"All pairs {now.hop_class.words} are {_percent(metric, by)} than in {run}:"
         f" {_figures(now, before)}.",
         evidence=tuple(lines[1:]),
-        facts={
-            "moved": [
-                {
-                    "metric": metric.value,
-                    "hop_class": one.hop_class.words,
-                    "before": was.expected,
-                    "now": one.expected,
-                    "slower": round(much, 4),
-                }
+        facts=MovedNorms(
+            tuple(
+                MovedNorm(metric, one.hop_class.words, was.expected, one.expected, round(much, 4))
                 for one, was, much in moved
-            ]
-        },
+            )
+        ),
     )
 
 

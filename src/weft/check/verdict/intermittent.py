@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import xlogy
 
+from weft.check.facts import AccusationFacts
 from weft.check.readings.components import PARTS, Component, Part, Thing
 from weft.check.readings.readings import METRICS, Bools, Floats, Ints, Metric
 from weft.check.suspects.accusation import (
@@ -20,8 +21,9 @@ from weft.check.suspects.survey import Survey
 from weft.check.thresholds import Thresholds
 from weft.check.verdict.slow_pairs import have_an_end_in
 from weft.check.wording.figures import capital, who
+from weft.check.wording.headline import things_of
 from weft.check.wording.sentences import unsteady
-from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.finding import Finding, FindingFacts, FindingKind, Severity
 from weft.core.words import counted
 
 
@@ -53,6 +55,17 @@ class Intermittent:
     n_rounds_slow: int
     n_rounds: int
     candidates: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IntermittentFacts(FindingFacts):
+    """The ends of components that come and go, and how many readings over them are slow."""
+
+    ends: tuple[tuple[str, ...], ...]
+    metric: Metric
+    n_slow: int
+    n_crossing: int
+    evidence: float
 
 
 def intermittents(survey: Survey, limits: Thresholds) -> tuple[Intermittent, ...]:
@@ -108,16 +121,11 @@ def explained(survey: Survey, findings: Iterable[Finding], pairs: Iterable[Seque
     that is accused."""
     things, accused = set[Thing](), set[tuple[str, ...]]()
     for one in findings:
-        things |= accused_things(one)
-        accused |= {tuple(sorted(pair)) for pair in one.facts.get("pairs", ())}
+        things |= things_of(one)
+        if isinstance(one.facts, AccusationFacts):
+            accused |= {tuple(sorted(pair)) for pair in one.facts.pairs}
     others = [pair for pair in pairs if tuple(sorted(pair)) not in accused]
     return have_an_end_in(survey, others, things)
-
-
-def accused_things(finding: Finding) -> set[Thing]:
-    """What a finding accuses of being slow."""
-    suspects = finding.facts.get("suspects", ())
-    return {Component(Part(one["part"]), tuple(one["ends"])).thing for one in suspects}
 
 
 _OWN = (Part.NODE, Part.NODE_SENDING, Part.NODE_RECEIVING, Part.HCA, Part.RANK)
@@ -278,11 +286,11 @@ def _finding(one: Intermittent) -> Finding:
             "a link that flaps or a host with other work does that, or something that its messages"
             " met in just those rounds: look at the error counters of its ports, and check again",
         ),
-        facts={
-            "ends": [list(component.ends) for component in one.components],
-            "metric": told.metric.value,
-            "n_slow": told.n_slow,
-            "n_crossing": told.n,
-            "evidence": round(told.evidence, 2),
-        },
+        facts=IntermittentFacts(
+            ends=tuple(component.ends for component in one.components),
+            metric=told.metric,
+            n_slow=told.n_slow,
+            n_crossing=told.n,
+            evidence=round(told.evidence, 2),
+        ),
     )

@@ -1,15 +1,25 @@
 """Hosts that a check lost on the way, as findings of its verdict."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from weft.bench.live.lost_hosts import LostHost
 from weft.check.trials import ALONE, TOGETHER
-from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.finding import Finding, FindingFacts, FindingKind, Severity
 
 if TYPE_CHECKING:
     from weft.check.verdict.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class LostHost(FindingFacts):
+    """A host that stopped answering; `surveyed`: after it was measured."""
+
+    node: str
+    cause: str
+    remedy: str
+    surveyed: bool
 
 
 _NOT_AGAIN = {ALONE: "alone", TOGETHER: "beside others"}
@@ -33,15 +43,13 @@ def with_lost(
 
 def lost_node(finding: Finding) -> str | None:
     """The host that a finding says is gone; None of any other finding."""
-    if finding.kind is not FindingKind.LOST_NODE:
-        return None
-    return str(finding.facts["node"])
+    return finding.facts.node if isinstance(finding.facts, LostHost) else None
 
 
 def n_unmeasured(findings: Sequence[Finding]) -> int:
     """How many hosts were gone before anything was measured of them."""
-    lost = [one for one in findings if lost_node(one) is not None]
-    return sum(not one.facts["surveyed"] for one in lost)
+    lost = [one.facts for one in findings if isinstance(one.facts, LostHost)]
+    return sum(not host.surveyed for host in lost)
 
 
 def _finding(lost: LostHost) -> Finding:
@@ -52,10 +60,5 @@ def _finding(lost: LostHost) -> Finding:
         Severity.BAD,
         f"{lost.sentence}.",
         evidence=(f"gone {when}",),
-        facts={
-            "node": lost.host,
-            "cause": lost.cause,
-            "remedy": lost.remedy,
-            "surveyed": lost.surveyed,
-        },
+        facts=LostHost(lost.host, lost.cause, lost.remedy, lost.surveyed),
     )

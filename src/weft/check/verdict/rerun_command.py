@@ -5,8 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from weft.check.readings.components import vertex_of
+from weft.check.verdict.drain_list import accused_node
+from weft.check.wording.headline import fault_of, things_of
 from weft.core.finding import Finding
 from weft.core.nodeset import fold
+from weft.validity.facts import MissedNetwork
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,13 +54,30 @@ class Again:
         return Again({**kept, "--rails": ("--rails", ",".join(rails))})
 
 
+def rerun_scope(verdict: "Verdict") -> str | None:
+    """The argument of --only once the worst accusation is mended: a node, the lower switch of a
+    cable, or a switch; None where no one of them has all that is accused."""
+    faults = (one for one in verdict.findings if fault_of(one) is not None)
+    worst, network = next(faults, None), verdict.survey.crossings.network
+    if worst is None or network is None:
+        return None
+    node, things = accused_node(worst), sorted(things_of(worst))
+    if node is not None or len(things) != 1 or things[0][0] not in ("cable", "switch"):
+        return node
+    level = {str(switch["name"]): switch["level"] for switch in network.wiring.document["switches"]}
+    kind, names = things[0]
+    ends = names if kind == "switch" else tuple(vertex_of(name) for name in names)
+    return min(ends, key=lambda end: (level.get(end, 0), end))
+
+
 def with_own_options(verdict: "Verdict", again: Again) -> "Verdict":
     """The verdict, whose command to mend a run that proves nothing has the options of this one."""
     return replace(verdict, findings=tuple(_told(one, again) for one in verdict.findings))
 
 
 def _told(finding: Finding, again: Again) -> Finding:
-    rails, hosts = finding.facts.get("rails"), finding.facts.get("hosts")
-    if not rails or not hosts:
+    missed = finding.facts
+    if not isinstance(missed, MissedNetwork) or not missed.rails or not missed.hosts:
         return finding
-    return replace(finding, next_command=shlex.join(again.of_hosts(hosts).over(rails).argv))
+    rerun = again.of_hosts(missed.hosts).over(missed.rails)
+    return replace(finding, next_command=shlex.join(rerun.argv))

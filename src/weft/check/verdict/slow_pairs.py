@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from weft.check.facts import NamedPair
 from weft.check.readings.components import Thing
 from weft.check.readings.readings import METRICS, Bools, Floats, Ints, Metric, host_of
 from weft.check.suspects.accusation import Accusation, Count, slow_rows
@@ -14,8 +15,6 @@ from weft.check.thresholds import Thresholds
 from weft.check.wording import sentences
 from weft.check.wording.figures import against, list_pairs
 from weft.core.finding import Finding
-
-NamedPair = tuple[str, str]
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from weft.check.external_evidence.expectation import Expectations, expectations_
 from weft.check.external_evidence.fabric_marks import NO_MARKS, Marks
 from weft.check.external_evidence.few_nodes import beside_platform
 from weft.check.external_evidence.platform_choice import Machine
+from weft.check.facts import AccusationFacts, NamedPair, PairFacts
 from weft.check.readings.components import Thing
 from weft.check.readings.network import Wiring
 from weft.check.readings.norms import Norm
@@ -30,6 +31,7 @@ from weft.check.verdict.missing_inputs import inputs as all_inputs
 from weft.check.verdict.missing_inputs import inputs_of, with_findings
 from weft.check.verdict.slow_pairs import Lone, lone_findings, lone_pairs, slow_too
 from weft.check.wording import sentences
+from weft.check.wording.headline import components_of, things_of
 from weft.core.collection import collection_paused
 from weft.core.errors import ExitCode
 from weft.core.finding import Finding, FindingKind, Severity, worst_first
@@ -191,24 +193,29 @@ def _with_intermittent(
     enough_nodes = _enough_nodes(coverage, limits)
     found = intermittent.findings(survey, limits, _owners(survey), enough_nodes=enough_nodes)
     sure = [one for one in found if one.severity is Severity.BAD]
-    told = [one.facts["suspects"] for one in found if "suspects" in one.facts]
-    surely_slow = [one.facts["pairs"] for one in findings if one.severity is Severity.BAD]
+    named = {components_of(one) for one in found} - {()}
+    surely_slow = [_slow_pairs_of(one) for one in findings if one.severity is Severity.BAD]
     if not all(intermittent.explained(survey, sure, pairs) for pairs in surely_slow):
         return list(findings)
 
     def is_explained(one: Finding) -> bool:
         if one.kind is FindingKind.SUSPECT_PAIR:
-            return intermittent.explained(survey, found, one.facts["pairs"])
-        return one.severity is Severity.NOTE and one.facts.get("suspects") in told
+            return intermittent.explained(survey, found, _slow_pairs_of(one))
+        return one.severity is Severity.NOTE and components_of(one) in named
 
     kept = [one for one in findings if not is_explained(one)]
     lone = lone_pairs(survey, limits)
     return [*kept, *(_with_pairs(survey, one, lone) for one in found)]
 
 
+def _slow_pairs_of(finding: Finding) -> tuple[NamedPair, ...]:
+    return finding.facts.pairs if isinstance(finding.facts, PairFacts) else ()
+
+
 def _with_pairs(survey: Survey, finding: Finding, lone: Lone) -> Finding:
-    told = {Metric(name) for name in finding.facts.get("metrics", ())}
-    lines = slow_too(survey, lone, intermittent.accused_things(finding), told)
+    facts = finding.facts
+    metrics = set(facts.metrics) if isinstance(facts, AccusationFacts) else set()
+    lines = slow_too(survey, lone, things_of(finding), metrics)
     return replace(finding, evidence=(*finding.evidence, *lines))
 
 

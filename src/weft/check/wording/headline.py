@@ -1,14 +1,14 @@
 """An accusation in one line of a table: what, which one, how slow, by how many readings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from weft.check.facts import AccusationFacts, SuspectComponent
 from weft.check.readings.components import Component, Part, Thing
 from weft.check.readings.readings import Metric
-from weft.check.suspects.accusation import Standing
+from weft.check.suspects.accusation import Count, Standing
 from weft.check.wording.figures import longer, own_node, who
-from weft.core.finding import Finding, Severity
+from weft.core.finding import FAULTS, Finding, Severity
 from weft.core.units import format_significant
 
 ACCUSED = (Standing.CONFIRMED, Standing.UNTESTED, Standing.OUT_OF_USE)
@@ -35,50 +35,56 @@ class Headline:
         return (self.what, self.name, self.figure, self.count)
 
 
-def is_accused(finding: Finding) -> bool:
-    """Whether a finding names what is, or may be, at fault."""
-    said = finding.severity in (Severity.BAD, Severity.WARNING)
-    return said and finding.facts.get("standing") in ACCUSED
+def fault_of(finding: Finding) -> AccusationFacts | None:
+    """The accusation of a finding that names what is, or may be, at fault; None of any other."""
+    facts = finding.facts
+    if finding.severity not in FAULTS or not isinstance(facts, AccusationFacts):
+        return None
+    return facts if facts.standing in ACCUSED else None
 
 
 def components_of(finding: Finding) -> tuple[Component, ...]:
     """The components that a finding names, none where it names none."""
-    found = finding.facts.get("suspects", ())
-    return tuple(Component(Part(one["part"]), tuple(one["ends"])) for one in found)
+    return finding.facts.components if isinstance(finding.facts, AccusationFacts) else ()
+
+
+def suspects_of(finding: Finding) -> tuple[SuspectComponent, ...]:
+    """The components that a finding names, each with its node."""
+    return finding.facts.suspects if isinstance(finding.facts, AccusationFacts) else ()
 
 
 def things_of(finding: Finding) -> frozenset[Thing]:
-    """The physical things that a finding names, however it names them."""
+    """The physical things that a finding names, whatever part of them it names."""
     return frozenset(component.thing for component in components_of(finding))
 
 
 def headline_of(finding: Finding) -> Headline | None:
     """The line of an accusation; None for a finding that only its sentence tells."""
-    if not is_accused(finding):
+    fault = fault_of(finding)
+    if fault is None:
         return None
-    worst = _worst(finding.facts)
-    if finding.facts["standing"] == Standing.OUT_OF_USE:
-        says = "carries" if finding.severity is Severity.BAD else "may carry"
-        figure, over = f"{says} nothing: messages go around it", "meant to cross it"
+    worst = fault.worst
+    if fault.standing is Standing.OUT_OF_USE:
+        verb = "carries" if finding.severity is Severity.BAD else "may carry"
+        figure, over = f"{verb} nothing: messages go around it", "meant to cross it"
     else:
         figure, over = figure_of(worst), "over it"
-    components = components_of(finding)
     count = (
-        f"{worst['n_slow']:,} of {worst['n']:,} readings {over} slow,"
-        f" {worst['n_others_slow']:,} of {worst['n_others']:,} others"
+        f"{worst.n_slow:,} of {worst.n:,} readings {over} slow,"
+        f" {worst.n_others_slow:,} of {worst.n_others:,} others"
     )
-    return Headline(_what(components), name_of(components), figure, count)
+    return Headline(_what(fault.components), name_of(fault.components), figure, count)
 
 
-def figure_of(count: Mapping[str, Any]) -> str:
+def figure_of(count: Count) -> str:
     """'48 % of others (96.1 of 198 Gb/s)', 'latency +35 % (2.71 where others take 2.01 us)'."""
-    measured, expected = float(count["measured"]), float(count["expected"])
-    if count["metric"] == Metric.LATENCY:
+    measured, expected = count.measured, count.norm.expected
+    if count.metric is Metric.LATENCY:
         figures = [format_significant(value, 3) for value in (measured, expected)]
         more = longer(measured / expected)
         return f"latency {more} ({figures[0]} where others take {figures[1]} us)"
     rates = [format_significant(rate * _GBPS_OF_MB_S, 3) for rate in (measured, expected)]
-    both = " both ways" if count["metric"] == Metric.BIDIRECTIONAL else ""
+    both = " both ways" if count.metric is Metric.BIDIRECTIONAL else ""
     share = 100 * measured / expected
     return f"{share:.0f} % of others ({rates[0]} of {rates[1]} Gb/s{both})"
 
@@ -117,13 +123,3 @@ def _short(component: Component) -> str:
         case _:
             text = ends[0]
     return text
-
-
-def _worst(facts: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The count of the metric that the sentence tells."""
-    told: Mapping[str, Any] = next(
-        count
-        for count in facts["counts"]
-        if (count["measured"], count["expected"]) == (facts["measured"], facts["expected"])
-    )
-    return told

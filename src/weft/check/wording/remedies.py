@@ -8,9 +8,9 @@ from pydantic import Field
 from weft.catalog.document import Document, Text
 from weft.catalog.shipped import shipped_document
 from weft.check.suspects.accusation import Standing
-from weft.check.verdict.lost_hosts import lost_node
+from weft.check.verdict.lost_hosts import LostHost
 from weft.check.wording.figures import own_node
-from weft.check.wording.headline import components_of, is_accused
+from weft.check.wording.headline import fault_of
 from weft.core.finding import Finding, Severity
 
 
@@ -43,29 +43,29 @@ def _remedies() -> _RemediesFile:
 
 def remedy_of(finding: Finding) -> Remedy | None:
     """What to do about an accusation, or a host that is gone; None for what is neither."""
-    if not is_accused(finding):
+    fault = fault_of(finding)
+    if fault is None:
         return _remedy_of_lost(finding)
     remedies = _remedies()
     if finding.severity is not Severity.BAD:
         return remedies.unsure
-    if finding.facts["standing"] == Standing.OUT_OF_USE:
+    if fault.standing is Standing.OUT_OF_USE:
         return remedies.out_of_use
-    components = components_of(finding)
+    components = fault.components
     owner = own_node(components)
     if owner is None and len(components) > 1:
         return remedies.tie
     component = owner or components[0]
     kind = component.thing[0]
-    if kind == "cable" and finding.facts["suspects"][0]["node"] is not None:
+    if kind == "cable" and fault.suspects[0].node is not None:
         return remedies.host_cable
     found: Remedy = getattr(remedies, kind)
     return found
 
 
 def _remedy_of_lost(finding: Finding) -> Remedy | None:
-    """What ssh said tells what to do, where anybody knows."""
-    node = lost_node(finding)
-    if node is None:
+    """The remedy that fits what ssh reported; the general one where it reported nothing known."""
+    if not isinstance(finding.facts, LostHost):
         return None
-    general, told = _remedies().lost, finding.facts["remedy"]
-    return Remedy(do=f"{node}: {told or general.do}", fix=general.fix)
+    general = _remedies().lost
+    return Remedy(do=f"{finding.facts.node}: {finding.facts.remedy or general.do}", fix=general.fix)

@@ -1,16 +1,16 @@
 """Findings of a check as sentences a person can act on: what, how much, how sure, what to do."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from weft.bench.model import Sample
 from weft.check.external_evidence.expectation import Expectations
 from weft.check.external_evidence.lossy_cables import Damage
-from weft.check.readings.components import Component, Part, vertex_of
-from weft.check.readings.readings import Metric, host_of
-from weft.check.suspects.accusation import Accusation, Count, Standing
+from weft.check.facts import AccusationFacts, DisturbedReadings, PairFacts
+from weft.check.readings.components import Component, Part
+from weft.check.readings.readings import Metric
+from weft.check.suspects.accusation import Accusation, Standing
 from weft.check.suspects.survey import Survey
 from weft.check.verdict.coverage import Covered
 from weft.check.wording.figures import (
@@ -68,7 +68,7 @@ def accused(
         Severity.BAD if sure else Severity.WARNING,
         f"{subject(accusation)} {says}: {against(worst)}; {over_it(worst)}.",
         evidence=tuple(_evidence(accusation)),
-        facts=_facts(accusation, owners),
+        facts=AccusationFacts.of(accusation, owners),
     )
 
 
@@ -84,7 +84,7 @@ def loses_packets(
         f"{subject(accusation)} {'loses' if sure else 'may lose'} packets:"
         f" {against(accusation.worst)}; {over_it(accusation.worst)}.",
         evidence=("slow in some of its messages only, as where packets are lost", _SINCE[damage]),
-        facts=_facts(accusation, owners),
+        facts=AccusationFacts.of(accusation, owners),
     )
 
 
@@ -101,7 +101,7 @@ def unsteady(accusation: Accusation, again: str, sure: bool, owners: Mapping[str
             " interrupts take the CPU",
             again,
         ),
-        facts=_facts(accusation, owners),
+        facts=AccusationFacts.of(accusation, owners),
     )
 
 
@@ -119,7 +119,7 @@ def _met(accusation: Accusation, owners: Mapping[str, str], *, clean: bool) -> F
         f"Messages over {who(accusation.components)} meet other traffic{lost}:"
         f" {against(accusation.worst)} beside other messages, normal alone.",
         evidence=(over_it(accusation.worst), why),
-        facts=_facts(accusation, owners),
+        facts=AccusationFacts.of(accusation, owners),
     )
 
 
@@ -133,7 +133,7 @@ def _passing(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
             "a neighbour's traffic, a link that flaps or one that loses packets comes and goes:"
             " look at its error counters, or check again later",
         ),
-        facts=_facts(accusation, owners),
+        facts=AccusationFacts.of(accusation, owners),
     )
 
 
@@ -150,7 +150,7 @@ def _out_of_use(accusation: Accusation, owners: Mapping[str, str], *, sure: bool
             "in the same moments messages of other cables were as slow: they share a way with them",
             "down, disabled or left out by the routing: look at the state of its ports",
         ),
-        facts=_facts(accusation, owners),
+        facts=AccusationFacts.of(accusation, owners),
     )
 
 
@@ -199,56 +199,6 @@ def _how_to_tell(accusation: Accusation) -> str:
     return tie
 
 
-def _facts(accusation: Accusation, owners: Mapping[str, str]) -> dict[str, Any]:
-    worst = accusation.worst
-    return {
-        "suspects": [component_record(c, owners) for c in accusation.components],
-        "tie": accusation.tie,
-        "standing": accusation.standing.value,
-        "metrics": [metric.value for metric in accusation.slower],
-        "measured": worst.measured,
-        "expected": worst.norm.expected,
-        "unit": worst.metric.unit,
-        "evidence": round(accusation.evidence, 2),
-        "n_slow": sum(count.n_slow for count in accusation.counts),
-        "n_crossing": sum(count.n for count in accusation.counts),
-        "pairs": [list(pair) for pair in accusation.pairs],
-        "counts": [_count_record(count) for count in accusation.counts],
-    }
-
-
-def _count_record(count: Count) -> dict[str, Any]:
-    return {
-        "metric": count.metric.value,
-        "hop_class": count.norm.hop_class.words,
-        "measured": count.measured,
-        "expected": count.norm.expected,
-        "n": count.n,
-        "n_slow": count.n_slow,
-        "n_others": count.n_others,
-        "n_others_slow": count.n_others_slow,
-    }
-
-
-def component_record(component: Component, owners: Mapping[str, str]) -> dict[str, Any]:
-    """A component as plain JSON values. `node`: whose it is, None for what is nobody's."""
-    return {
-        "part": component.part.value,
-        "ends": list(component.ends),
-        "name": component.name,
-        "node": node_of(component, owners),
-    }
-
-
-def node_of(component: Component, owners: Mapping[str, str]) -> str | None:
-    """The node that is the component or holds an end of it; `owners`: the node of each HCA."""
-    kind, names = component.thing
-    if kind in ("node", "rank"):
-        return host_of(names[0])
-    held = (owners.get(name if kind == "hca" else vertex_of(name)) for name in names)
-    return next((node for node in held if node is not None), None)
-
-
 def lone_pairs(
     pairs: Sequence[tuple[str, str]], worst: str, again: str, *, with_fabric: bool, confirmed: bool
 ) -> Finding:
@@ -263,7 +213,7 @@ def lone_pairs(
         Severity.BAD if confirmed else Severity.WARNING,
         f"{who_} {verb} slow and {doubt}: {worst}.",
         evidence=(list_pairs(pairs), again),
-        facts={"pairs": [list(pair) for pair in pairs]},
+        facts=PairFacts(tuple(pairs)),
     )
 
 
@@ -291,7 +241,7 @@ def healthy(survey: Survey, covered: Covered, expectations: Expectations | None 
         Severity.GOOD,
         f"No component of {covered.n_nodes} {covered.endpoints} is slower than its kind.",
         evidence=tuple(evidence),
-        facts={"disturbed": disturbed},
+        facts=DisturbedReadings(disturbed),
     )
 
 
@@ -336,6 +286,6 @@ def corrupted(samples: Iterable[Sample]) -> list[Finding]:
             Severity.BAD,
             f"{counted(len(bad), 'pair')} received other bytes than were sent.",
             evidence=(list_pairs(bad),),
-            facts={"pairs": [list(pair) for pair in bad]},
+            facts=PairFacts(tuple(bad)),
         )
     ]

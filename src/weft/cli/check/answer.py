@@ -12,7 +12,6 @@ from weft.cli.output import emit, talk, terminal_width
 from weft.core.errors import MissingError
 
 if TYPE_CHECKING:
-    from weft.bench.model import Backend
     from weft.check.verdict.earlier_check import Against, Change
     from weft.check.verdict.verdict import Verdict
     from weft.check.wording.remedies import Remedy
@@ -53,9 +52,11 @@ class Answer:
     def next_command(self) -> str:
         """What to type now, or after the repair: what mends a run that proves nothing; the check
         again where something is accused; else the report."""
+        from weft.check.verdict.rerun_command import rerun_scope
+
         if self._first_remedy is not None:
             whole = ONLY in self.check_again or self._some_are_lost
-            only = None if whole else only_of(self.verdict)
+            only = None if whole else rerun_scope(self.verdict)
             return shlex.join([*self.check_again, *([] if only is None else [ONLY, only])])
         found = (one.next_command for one in self.verdict.findings)
         return next((command for command in found if command is not None), self.report)
@@ -154,43 +155,3 @@ def write_drain(answer: Answer, path: Path) -> None:
     if answer.verdict.refused:
         findings = tuple(one for one in findings if lost_node(one) is not None)
     write_whole(path, drain_text(findings), what="drain list")
-
-
-def only_of(verdict: "Verdict") -> str | None:
-    """What to check alone once the worst accusation is mended: a node, the lower switch of a cable,
-    a switch; None where that is no one group."""
-    from weft.check.readings.components import vertex_of
-    from weft.check.verdict.drain_list import accused_node
-    from weft.check.wording.headline import is_accused, things_of
-
-    worst = next((one for one in verdict.findings if is_accused(one)), None)
-    network = verdict.survey.crossings.network
-    if worst is None or network is None:
-        return None
-    node, things = accused_node(worst), sorted(things_of(worst))
-    if node is not None or len(things) != 1 or things[0][0] not in ("cable", "switch"):
-        return node
-    level = {str(switch["name"]): switch["level"] for switch in network.wiring.document["switches"]}
-    kind, names = things[0]
-    ends = names if kind == "switch" else tuple(vertex_of(name) for name in names)
-    return min(ends, key=lambda end: (level.get(end, 0), end))
-
-
-def planted_in(backend: "Backend", verdict: "Verdict") -> tuple[Mapping[str, str], ...]:
-    """What was planted in a twin and whether the verdict, which was not told, names it."""
-    return tuple(
-        {"fault": fault.describe(), "named": _is_named(fault.place, verdict)}
-        for fault in backend.faults
-    )
-
-
-def _is_named(place: str, verdict: "Verdict") -> str:
-    """'yes', 'tie', 'no', or 'no pair crosses it'. What accuses nobody names nothing."""
-    from weft.check.wording.headline import is_accused
-
-    for finding in filter(is_accused, verdict.findings):
-        ends = {end for suspect in finding.facts.get("suspects", ()) for end in suspect["ends"]}
-        if place in ends:
-            return "tie" if finding.facts["tie"] else "yes"
-    out_of_reach = any(place in cable for cable in verdict.coverage.cables_never_crossed)
-    return "no pair crosses it" if out_of_reach else "no"

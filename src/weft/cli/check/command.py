@@ -11,7 +11,6 @@ from weft.cli.backend import BackendChoice, backend_options
 from weft.cli.check.answer import (
     Answer,
     held_against_before,
-    planted_in,
     print_answer,
     write_drain,
     write_page,
@@ -94,6 +93,7 @@ def command(
     """
     from weft.check.pipeline import judge_earlier, judge_run
     from weft.check.verdict.earlier_check import held_against as held_against_run
+    from weft.check.verdict.planted_faults import planted_in
     from weft.core.clock import system_clock
 
     resumed = _resumed(run_dir, resume)

@@ -1,10 +1,11 @@
 """The verdict of a check as JUnit XML: a test case a node, and one for each other thing accused."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
+from weft.check.facts import PairFacts
 from weft.check.readings.components import Part
 from weft.check.verdict.drain_list import accused_node
 from weft.check.verdict.lost_hosts import lost_node
@@ -80,7 +81,7 @@ def _name(finding: Finding) -> str:
     lost, headline = lost_node(finding), headline_of(finding)
     if lost is not None or headline is not None:
         return lost or (headline.name if headline else "")
-    pairs: Sequence[Sequence[str]] = finding.facts.get("pairs", ())
+    pairs = finding.facts.pairs if isinstance(finding.facts, PairFacts) else ()
     return ", ".join(" - ".join(pair) for pair in pairs) or finding.kind.value
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from weft.check.verdict.lost_hosts import lost_node, n_unmeasured
 from weft.core.finding import Severity
 from weft.core.units import format_duration
 
@@ -26,13 +25,14 @@ _COLOURS = {"BAD": "red", "WARNING": "yellow", OK: "green"}
 
 def verdict_text(answer: "Answer", *, matrix: bool, width: int | None = None) -> str:
     """The whole answer, for a terminal of `width` columns (None: lines may be of any length)."""
+    from weft.check.verdict.good_nodes import some_are_good
     from weft.check.verdict.missing_inputs import inputs
 
     verdict = answer.verdict
     labels = [one.severity.value.upper() for one in _told(verdict)]
     label_width = max(len(label) for label in (*labels, "BAD")) + 2
     lines = _finding_lines(answer, label_width, width)
-    if _some_are_well(verdict):
+    if some_are_good(verdict):
         lines += packed(_labelled(OK, label_width), ok_columns(answer), width)
         lines += [f"  - {line}" for line in _healthy_evidence(verdict)]
     else:
@@ -49,69 +49,17 @@ def verdict_text(answer: "Answer", *, matrix: bool, width: int | None = None) ->
     return "\n".join(lines)
 
 
-def _some_are_well(verdict: "Verdict") -> bool:
-    """Whether anything is judged, and nothing that is bad is bad of all nodes."""
-    judged = bool(verdict.survey.normed.norms) and not verdict.refused
-    some_are_not_bad = len(bad_nodes(verdict)) < n_nodes(verdict)
-    return judged and some_are_not_bad and not _all_pairs_are_bad(verdict)
-
-
-def _all_pairs_are_bad(verdict: "Verdict") -> bool:
-    """Whether each pair is of a hop class that is bad as a whole, or nobody knows which are."""
-    import numpy as np
-
-    from weft.check.readings.norms import hop_classes
-
-    bad = [
-        one.facts
-        for one in verdict.findings
-        if one.severity is Severity.BAD and lost_node(one) is None
-    ]
-    of_all = [facts for facts in bad if not (facts.get("suspects") or facts.get("pairs"))]
-    if any("hop_classes" not in facts for facts in of_all):
-        return True
-    kinds = {(facts["metric"], words) for facts in of_all for words in facts["hop_classes"]}
-    classes, place = hop_classes(verdict.survey.crossings)
-    such = [number for number, c in enumerate(classes) if (c.metric.value, c.words) in kinds]
-    pair = verdict.survey.readings.pair
-    return set(pair[np.isin(place, such)].tolist()) == set(pair.tolist())
-
-
 def ok_columns(answer: "Answer") -> tuple[str, str, str]:
-    """How many are not accused, what was measured of them, what that took."""
-    coverage = answer.verdict.coverage
-    n_all = n_nodes(answer.verdict)
-    n_good = n_all - len(bad_nodes(answer.verdict))
-    good = f"{n_good:,} of {n_all:,} {coverage.endpoints}"
+    """How many nodes are good, the pairs and cables measured, and the time."""
+    from weft.check.verdict.good_nodes import n_good, n_nodes
+
+    verdict, coverage = answer.verdict, answer.verdict.coverage
+    good = f"{n_good(verdict):,} of {n_nodes(verdict):,} {coverage.endpoints}"
     pairs = f"pairs {coverage.n_pairs:,} of {coverage.n_pairs_possible:,} measured, "
     took = f"took {format_duration(answer.seconds)}"
     if answer.fabric_time:
         took = f"fabric time {answer.fabric_time}, {took}"
     return good, pairs + coverage.cables_text, took
-
-
-def n_nodes(verdict: "Verdict") -> int:
-    """How many there were to measure: those measured, and those that were gone before."""
-    return verdict.coverage.n_nodes + n_unmeasured(verdict.findings)
-
-
-def bad_nodes(verdict: "Verdict") -> set[str]:
-    """Nodes that are gone, are accused, or hold an end of what is: of a slow pair, where no
-    component is. Ranks, where one host holds them all."""
-    ranks = verdict.coverage.endpoints == "ranks"
-    nodes: set[str] = set()
-    for finding in verdict.findings:
-        if finding.severity is not Severity.BAD:
-            continue
-        lost = lost_node(finding)
-        if lost is not None:
-            nodes.add(lost)
-        suspects = finding.facts.get("suspects", ())
-        pairs = () if suspects else finding.facts.get("pairs", ())
-        ends = {end for pair in pairs for end in pair}
-        ends |= {one["ends"][0] if ranks else one["node"] for one in suspects} - {None}
-        nodes |= ends if ranks else {end.partition(":")[0] for end in ends}
-    return nodes
 
 
 def packed(label: str, columns: Sequence[str], width: int | None) -> list[str]:
@@ -189,23 +137,17 @@ def _healthy_evidence(verdict: "Verdict") -> list[str]:
 
 def matrix_text(verdict: "Verdict") -> str:
     """Bandwidth from row to column as a share of what the hop class delivers (median)."""
-    from statistics import median
-
-    from weft.check.readings.readings import Metric
+    from weft.check.verdict.pair_shares import bandwidth_shares
     from weft.cli.output import table_text
 
-    shares: dict[tuple[str, str], list[float]] = {}
-    for row in verdict.rows():
-        if row["metric"] == Metric.BANDWIDTH.value and row["share"] is not None:
-            shares.setdefault((row["from"], row["to"]), []).append(row["share"])
+    shares = bandwidth_shares(verdict.survey)
     nodes = sorted({node for pair in shares for node in pair})
     if len(nodes) > MATRIX_MAX_NODES:
         return (
             f"(the matrix of {len(nodes)} nodes does not fit a screen;"
             " --format csv has every reading)"
         )
-    middle = {pair: median(values) for pair, values in shares.items()}
-    rows = [[a, *(_cell(middle.get((a, b))) for b in nodes)] for a in nodes]
+    rows = [[a, *(_cell(shares.get((a, b))) for b in nodes)] for a in nodes]
     return "bandwidth, share of hop class\n" + table_text(["from \\ to", *nodes], rows)
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from weft.check.pipeline import judge_earlier
-from weft.check.verdict.earlier_check import held_against, told
+from weft.check.verdict.earlier_check import MovedNorms, held_against, told
 from weft.check.verdict.verdict import Verdict
 from weft.core.errors import InputError
 from weft.report.model import Section, TableColumn, cut_table
@@ -25,7 +25,7 @@ def section(run: StudyRun, verdict: Verdict) -> Section | None:
     changed = zip(now.findings, against.changes, strict=True)
     rows = [(change.value, told(finding)) for finding, change in changed if change is not None]
     rows += [(change.value, told(finding)) for change, finding in against.gone]
-    moved = [one.sentence for one in now.findings if "moved" in one.facts]
+    moved = [one.sentence for one in now.findings if isinstance(one.facts, MovedNorms)]
     notes = [f"{note}." for note in now.caveats if note not in verdict.caveats]
     if not rows:
         return Section(heading, (*moved, "Nothing is accused, then or now.", *notes))

@@ -1,16 +1,22 @@
 """All pairs: what each reached of what its hop class delivers, nodes by leaf, and rail by rail."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
-import numpy as np
 from markupsafe import Markup
 
+from weft.check.readings.components import Part
 from weft.check.readings.norms import Norm
 from weft.check.readings.readings import METRICS, Metric
-from weft.check.suspects.accusation import slow_rows
+from weft.check.verdict.pair_shares import (
+    Endpoints,
+    PairShares,
+    count_of,
+    endpoints_of,
+    shares_of,
+    slowest_rows,
+)
 from weft.check.verdict.verdict import Verdict, rows_of
-from weft.check.wording.headline import headline_of
+from weft.check.wording.headline import headline_of, suspects_of
 from weft.core.finding import Finding, Severity
 from weft.core.units import format_significant, format_size
 from weft.core.words import counted
@@ -24,7 +30,6 @@ from weft.report.model import (
     TableColumn,
     cut_table,
 )
-from weft.report.sections.pair_shares import Endpoints, PairShares, endpoints_of, shares_of
 
 MAX_NODES = 512
 """More nodes than this make cells below two pixels; the worst nodes are drawn then."""
@@ -122,44 +127,35 @@ def _worst_nodes(shares: PairShares) -> tuple[PairShares, tuple[str, ...]]:
     n = len(shares.names)
     if n <= MAX_NODES:
         return shares, ()
-    filled = np.where(np.isnan(shares.share), np.inf, shares.share)
-    worst = np.minimum(filled.min(axis=0), filled.min(axis=1))
-    kept = np.sort(np.argsort(worst, kind="stable")[:MAX_NODES])
-    cut = replace(
-        shares,
-        names=tuple(shares.names[i] for i in kept),
-        leaves=tuple(shares.leaves[i] for i in kept),
-        share=shares.share[np.ix_(kept, kept)],
-        slow=shares.slow[np.ix_(kept, kept)],
+    return shares.worst(MAX_NODES), (
+        f"Drawn: the {MAX_NODES} nodes of {n} with the slowest pairs.",
     )
-    return cut, (f"Drawn: the {MAX_NODES} nodes of {n} with the slowest pairs.",)
 
 
 def _accused(findings: Sequence[Finding]) -> frozenset[str]:
     """Nodes that stand out: those that bad findings name."""
     bad = (one for one in findings if one.severity is Severity.BAD)
-    suspects = (suspect for one in bad for suspect in one.facts.get("suspects", ()))
-    names = [
-        suspect["ends"][0] if suspect["part"] == "rank" else suspect["node"] for suspect in suspects
-    ]
-    return frozenset(str(name) for name in names if name is not None)
+    suspects = (suspect for one in bad for suspect in suspects_of(one))
+    names = (
+        suspect.component.ends[0] if suspect.component.part is Part.RANK else suspect.node
+        for suspect in suspects
+    )
+    return frozenset(name for name in names if name is not None)
 
 
 def _title(verdict: Verdict, metric: Metric) -> str:
-    survey = verdict.survey
-    of = survey.readings.metric == metric.code
-    slow = of & slow_rows(survey) & (survey.explanation.predicted > 0)
-    n, n_slow = counted(int(of.sum()), "reading"), int(slow.sum())
-    if not (survey.normed.norm[of] >= 0).any():
+    count = count_of(verdict.survey, metric)
+    n = counted(count.n, "reading")
+    if not count.is_judged:
         return f"{metric.word}: {n}, not judged"
-    if n_slow == 0:
+    if count.n_slow == 0:
         return f"{metric.word}: none of {n} is slow"
-    told = f"{metric.word}: {n_slow} of {n} are slow"
+    title = f"{metric.word}: {count.n_slow} of {n} are slow"
     for finding in verdict.findings:
         headline = headline_of(finding)
         if finding.severity is Severity.BAD and headline is not None:
-            return f"{told}; suspect: {headline.name}"
-    return told
+            return f"{title}; suspect: {headline.name}"
+    return title
 
 
 def _slowest(verdict: Verdict, metric: Metric) -> ReportTable:
@@ -174,9 +170,6 @@ def _slowest(verdict: Verdict, metric: Metric) -> ReportTable:
         TableColumn("judged", is_figure=False),
     )
     survey = verdict.survey
-    numbers = np.flatnonzero(survey.readings.metric == metric.code)
-    by_share = np.where(survey.normed.norm >= 0, -survey.normed.slower, np.inf)[numbers]
-    chosen = numbers[np.argsort(by_share, kind="stable")][:MAX_TABLE_ROWS]
     rows = tuple(
         (
             str(row["from"]),
@@ -188,10 +181,10 @@ def _slowest(verdict: Verdict, metric: Metric) -> ReportTable:
             f"{row['trial']}, round {row['round']}",
             str(row["mark"]),
         )
-        for row in rows_of(survey, chosen.tolist())
+        for row in rows_of(survey, slowest_rows(survey, metric, MAX_TABLE_ROWS))
     )
     caption = f"Readings of {metric.word}, slowest first"
-    return ReportTable(caption, columns, rows, n_cut=len(numbers) - len(rows))
+    return ReportTable(caption, columns, rows, n_cut=count_of(survey, metric).n - len(rows))
 
 
 def _norm_table(norms: Sequence[Norm]) -> ReportTable:

@@ -3,13 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from weft.check.readings.readings import Metric
-from weft.check.suspects.survey import Survey
-from weft.check.trials import SURVEY
+from weft.check.verdict.pair_shares import cable_shares
 from weft.check.verdict.verdict import Verdict
-from weft.check.wording.headline import components_of, headline_of
+from weft.check.wording.headline import fault_of, headline_of
 from weft.core.finding import Finding, Severity
 from weft.core.words import counted
 from weft.report.fabric import suspect_map_svg
@@ -47,45 +43,22 @@ def section(verdict: Verdict, document: Mapping[str, Any] | None, prefix: str) -
     return Section("Fabric", tuple(notes), drawings=tuple(drawings))
 
 
-def cable_shares(survey: Survey) -> dict[CableKey, float]:
-    """By cable: the median share that readings of bandwidth over it reached of what is normal, in
-    the survey: what is suspected is measured more often later."""
-    network = survey.crossings.network
-    assert network is not None
-    judged = (survey.readings.metric == Metric.BANDWIDTH.code) & (survey.normed.norm >= 0)
-    in_survey = survey.readings.of_trial(SURVEY)
-    rows = in_survey[judged[in_survey]] if in_survey.size else np.flatnonzero(judged)
-    if not rows.size:
-        return {}
-    crossed = (survey.crossings.by_stage[rows] @ (survey.crossings.by_port > 0)).tocoo()
-    share = np.exp(-survey.normed.slower[rows])[crossed.row]
-    cable = crossed.col // 2
-    order = np.lexsort((share, cable))
-    found, start, count = np.unique(cable[order], return_index=True, return_counts=True)
-    ascending = share[order]
-    middle = (ascending[start + (count - 1) // 2] + ascending[start + count // 2]) / 2
-    return {
-        frozenset(network.cables[number]): float(value)
-        for number, value in zip(found.tolist(), middle.tolist(), strict=True)
-    }
-
-
 def _suspect_marks(findings: Sequence[Finding]) -> Iterator[SuspectMark]:
     """The components of bad findings: cables and switches; of a node, its text only."""
     for finding in findings:
-        headline = headline_of(finding)
-        if finding.severity is not Severity.BAD or headline is None:
+        headline, fault = headline_of(finding), fault_of(finding)
+        if finding.severity is not Severity.BAD or headline is None or fault is None:
             continue
         text = f"{headline.what} {headline.name}: {headline.figure}; {headline.count}"
-        components = components_of(finding)
-        for component in components:
+        of_node = fault.suspects[0].node is not None
+        for component in fault.components:
             kind, ends = component.thing
-            label = component.name if len(components) > 1 else headline.name
-            if kind == "cable" and finding.facts["suspects"][0]["node"] is None:
+            label = component.name if fault.tie else headline.name
+            if kind == "cable" and not of_node:
                 yield SuspectMark(frozenset(ends), None, label, text)
             elif kind == "switch":
                 yield SuspectMark(None, ends[0], label, text)
-        if finding.facts["suspects"][0]["node"] is not None:
+        if of_node:
             yield SuspectMark(None, None, headline.name, f"At the edge: {text}.")
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from weft.check.external_evidence.corroboration import FileStatements
 from weft.check.external_evidence.fabric_marks import Mark, Marks
 from weft.check.suspects.follow_up import Size, follow_up
 from weft.check.suspects.survey import survey_of
@@ -27,7 +28,7 @@ def check(fabric: Any, marks: Marks, **more: Any) -> Any:
 
 
 def suspects(finding: Any) -> set[tuple[str, ...]]:
-    return {tuple(sorted(suspect["ends"])) for suspect in finding.facts["suspects"]}
+    return {tuple(sorted(suspect.component.ends)) for suspect in finding.facts.suspects}
 
 
 def half(make_slow: Any, tree: Any, port: str) -> Any:
@@ -76,7 +77,11 @@ def test_what_no_pair_crosses_is_said_to_be_unmeasured(make_tree, make_fabric):
     tree = make_tree(4, 1, 5)
     thing = cable_of(tree, "leaf-01[6]")
     verdict = check(make_fabric(tree), Marks((mark(thing),)))
-    (warning,) = [f for f in verdict.findings if f.facts.get("rule") == "error-totals"]
+    (warning,) = [
+        f
+        for f in verdict.findings
+        if isinstance(f.facts, FileStatements) and f.facts.rule == "error-totals"
+    ]
     assert any("nothing was measured there" in line for line in warning.evidence)
 
 
@@ -86,7 +91,7 @@ def test_statements_of_one_rule_are_one_warning(make_tree, make_fabric):
     verdict = check(make_fabric(tree), Marks(tuple(mark(thing) for thing in things)))
     (warning,) = [f for f in verdict.findings if f.severity is Severity.WARNING]
     assert "3 cables" in warning.sentence
-    assert len(warning.facts["things"]) == 3
+    assert len(warning.facts.things) == 3
 
 
 def test_notes_of_files_accuse_nobody(make_tree, make_fabric):
@@ -125,10 +130,10 @@ def test_under_adaptive_routing_counters_decide_among_cables(make_tree, make_slo
     open_, *_ = check(fabric, Marks(), adaptive=True).findings
     ups = {cable_of(tree, f"leaf-02[{port}]")[1] for port in (5, 6, 7, 8)}
     assert suspects(open_) == ups
-    assert open_.facts["tie"]
+    assert open_.facts.tie
     named, *others = check(fabric, Marks((mark(flagged),)), adaptive=True).findings
     assert suspects(named) == {flagged[1]}
-    assert not named.facts["tie"]
+    assert not named.facts.tie
     assert "leaf-02[7]" in named.sentence
     assert any("of 4 cables that no reading tells apart" in line for line in named.evidence)
     assert not others
@@ -138,7 +143,7 @@ def test_two_cables_with_errors_leave_a_tie(make_tree, make_slow, make_fabric):
     tree, fabric = adaptive(make_tree, make_slow, make_fabric)
     both = tuple(mark(cable_of(tree, f"leaf-02[{port}]")) for port in (6, 7))
     (found, *_) = check(fabric, Marks(both), adaptive=True).findings
-    assert found.facts["tie"]
+    assert found.facts.tie
     assert len(suspects(found)) == 4
     assert sum("the files say" in line for line in found.evidence) == 2
 
@@ -147,7 +152,7 @@ def test_waiting_decides_nothing(make_tree, make_slow, make_fabric):
     tree, fabric = adaptive(make_tree, make_slow, make_fabric)
     note = Marks((mark(cable_of(tree, "leaf-02[7]"), Severity.NOTE),))
     (found, *_) = check(fabric, note, adaptive=True).findings
-    assert found.facts["tie"]
+    assert found.facts.tie
 
 
 def test_a_link_below_its_rate_points_at_the_cable_of_a_node(make_tree, make_slow, make_fabric):
@@ -174,5 +179,5 @@ def test_cables_that_are_not_there_are_one_warning_beside_a_healthy_fabric(make_
     assert warning.sentence == "The files say that cables are missing: leaf-01 lacks 1 of 4."
     assert warning.evidence[0] == "leaf-02 lacks 1 of 4"
     assert warning.evidence[-1] == "to do: plug in"
-    assert warning.facts["things"] == [["switch", ["leaf-01"]], ["switch", ["leaf-02"]]]
+    assert warning.facts.things == (("switch", ("leaf-01",)), ("switch", ("leaf-02",)))
     assert verdict.exit_code == 0

@@ -9,6 +9,7 @@ from weft.bench.model import Pair, Sample
 from weft.bench.twin.backend import TwinBackend
 from weft.catalog.load import benchmark, platform, platform_names
 from weft.check.external_evidence import platform_choice as machines
+from weft.check.external_evidence.class_expectation import ClassFacts
 from weft.check.external_evidence.expectation import expectations_of
 from weft.check.external_evidence.platform_choice import Machine
 from weft.check.launches import check_launches
@@ -44,7 +45,7 @@ def everything(make_slow, tree, factor, metric):
 
 def whole(verdict):
     """Findings about whole classes."""
-    return [f for f in verdict.findings if "expectation" in f.facts]
+    return [f for f in verdict.findings if isinstance(f.facts, ClassFacts)]
 
 
 @pytest.mark.parametrize("name", TWINS)
@@ -115,8 +116,8 @@ def test_a_fabric_that_is_slow_everywhere_is_no_longer_healthy(make_tree, make_s
     assert "All pairs deliver" in found.sentence
     assert "link rate 200 Gb/s" in found.sentence
     # 24,000 x 0.48 of about 23,600 MB/s.
-    assert 0.45 < found.facts["measured"] / found.facts["expectation"]["value"] < 0.52
-    assert found.facts["causes"]
+    assert 0.45 < found.facts.worst.norm.expected / found.facts.worst.found.value < 0.52
+    assert found.facts.causes
     assert not any("queue depth of one" in line for line in found.evidence)
 
 
@@ -169,7 +170,7 @@ def test_a_single_reading_beyond_the_link_is_not_believed(make_tree, make_fabric
     verdict = judge_check([*samples, wild], tree, machine=machine())
     (found,) = [f for f in verdict.findings if f.kind is FindingKind.BEYOND_LIMIT]
     assert found.severity is Severity.WARNING
-    assert found.facts["readings"] == 1
+    assert found.facts.readings == 1
     assert found.evidence[0].startswith("n001 - n009: 50000 MB/s")
     (healthy,) = judge_check(samples, tree, machine=machine()).findings
     assert healthy.kind is FindingKind.HEALTHY
@@ -187,7 +188,7 @@ def test_a_suspect_keeps_the_norm_of_the_fleet_with_the_expectation_beside(
     assert port in found.sentence
     (line,) = [text for text in found.evidence if f"expected of {HDR}" in text]
     assert "4 links apart" in line
-    assert found.facts["expected"] == pytest.approx(24_000, rel=0.02)
+    assert found.facts.worst.norm.expected == pytest.approx(24_000, rel=0.02)
 
 
 def test_messages_that_share_a_cable_are_expected_to_share_its_rate(make_tree, make_fabric):

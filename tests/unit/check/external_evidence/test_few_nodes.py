@@ -47,7 +47,7 @@ def test_nodes_that_are_all_slow_are_bad(make_tree, make_slow, make_fabric, n):
     verdict = judged(make_fabric(tree, [everything(make_slow, tree, 0.5, "bandwidth")]))
     (bad,) = worst(verdict)
     assert (bad.kind, bad.severity) == (FindingKind.BELOW_EXPECTED, Severity.BAD)
-    assert bad.facts["measured"] == pytest.approx(12_000, rel=0.1)
+    assert bad.facts.worst.norm.expected == pytest.approx(12_000, rel=0.1)
     assert verdict.exit_code is ExitCode.VERDICT_BAD
 
 
@@ -79,7 +79,10 @@ def test_of_three_nodes_the_one_that_all_slow_pairs_have_is_pointed_at(
     verdict = judged(make_fabric(make_tree(1, 3, 1), [make_slow(0.3, node="n002")]))
     (bad,) = worst(verdict)
     assert (bad.kind, bad.severity) == (FindingKind.SUSPECT_PAIR, Severity.BAD)
-    assert bad.facts["pairs"] == [["n001", "n002"], ["n002", "n003"]]
+    assert bad.facts.pairs == (
+        ("n001", "n002"),
+        ("n002", "n003"),
+    )
     assert any(line.startswith("n002 is in all slow pairs") for line in bad.evidence)
 
 
@@ -93,7 +96,7 @@ def test_of_three_nodes_one_slow_pair_is_named(make_tree, make_slow, make_fabric
         for s in fabric.all_pairs()
     ]
     (bad,) = worst(judge_check(samples, tree, machine=HDR))
-    assert bad.facts["pairs"] == [["n001", "n003"]]
+    assert bad.facts.pairs == (("n001", "n003"),)
     assert not any("look there first" in line for line in bad.evidence)
 
 
@@ -117,8 +120,8 @@ def test_beside_a_pair_slow_for_sure_one_that_may_be_is_told(make_tree, make_fab
     samples = times(samples, 9.0, {"n002", "n003"}, "latency_us")
     bad, warning = worst(judge_check(samples, make_tree(1, 3, 1), machine=HDR))
     assert (bad.severity, warning.severity) == (Severity.BAD, Severity.WARNING)
-    assert bad.facts["pairs"] == [["n001", "n002"]]
-    assert warning.facts["pairs"] == [["n002", "n003"]]
+    assert bad.facts.pairs == (("n001", "n002"),)
+    assert warning.facts.pairs == (("n002", "n003"),)
     assert any(line.startswith("n002 is in all slow pairs") for line in bad.evidence)
 
 
@@ -128,7 +131,10 @@ def test_no_node_is_pointed_at_beside_pairs_that_are_slow_at_times(make_tree, ma
     fabric = make_fabric(tree, [Slow(0.3, node="n002")])
     samples = times(fabric.all_pairs(), 1 / 3, {"n001", "n003"}, "bandwidth_ab_mb_s")
     (bad,) = worst(judge_check(samples, tree, machine=HDR))
-    assert bad.facts["pairs"] == [["n001", "n002"], ["n002", "n003"]]
+    assert bad.facts.pairs == (
+        ("n001", "n002"),
+        ("n002", "n003"),
+    )
     assert not any("look there first" in line for line in bad.evidence)
 
 

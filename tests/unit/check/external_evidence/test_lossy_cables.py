@@ -48,7 +48,7 @@ def doubtful(make_tree: Any, make_slow: Any, make_fabric: Any) -> Any:
 
 
 def accused(finding: Finding) -> set[str]:
-    return {end for suspect in finding.facts["suspects"] for end in suspect["ends"]}
+    return {end for suspect in finding.facts.suspects for end in suspect.component.ends}
 
 
 @pytest.mark.parametrize("met", [True, False])

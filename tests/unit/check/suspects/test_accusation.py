@@ -76,7 +76,7 @@ def test_a_cable_whose_messages_meet_those_of_others_is_out_of_use(make_tree, ma
     (finding,) = bad
     assert finding.kind is FindingKind.SUSPECT_LINK
     assert "carries nothing" in finding.sentence
-    assert set(finding.facts["suspects"][0]["ends"]) == set(UP_LINK)
+    assert set(finding.facts.suspects[0].component.ends) == set(UP_LINK)
 
 
 def test_ways_that_share_a_load_are_confirmed_beside_others(make_tree, make_fabric, make_slow):
@@ -89,7 +89,7 @@ def test_ways_that_share_a_load_are_confirmed_beside_others(make_tree, make_fabr
     assert accusation.standing is Standing.CONFIRMED
     (finding,) = (f for f in verdict.findings if f.severity is Severity.BAD)
     assert finding.kind is FindingKind.TIE
-    ends = {end for suspect in finding.facts["suspects"] for end in suspect["ends"]}
+    ends = {end for suspect in finding.facts.suspects for end in suspect.component.ends}
     assert ups <= ends
 
 

@@ -82,10 +82,10 @@ def test_a_tenth_slower_from_start_to_end_is_drift_and_accuses_nobody(
     verdict = judge_check(samples(rounds, lambda when, _: 1 + 0.1 * when, seed), None)
     assert not bad(verdict)
     drift = of_kind(verdict, FindingKind.DRIFT)
-    assert {finding.facts["metric"] for finding in drift} == {"latency_us", "bandwidth_mb_s"}
+    assert {finding.facts.metric for finding in drift} == {"latency_us", "bandwidth_mb_s"}
     for finding in drift:
         # Medians of the first and of the last third lie at 1/6 and 5/6 of the way: 6.6 %.
-        assert finding.facts["change"] == pytest.approx(0.1 * 4 / 6 / (1 + 0.1 / 6), abs=0.03)
+        assert finding.facts.change == pytest.approx(0.1 * 4 / 6 / (1 + 0.1 / 6), abs=0.03)
         assert finding.severity is Severity.WARNING
 
 
@@ -104,9 +104,9 @@ def test_a_neighbour_for_a_fifth_of_the_rounds_accuses_nobody(
     verdict = judge_check(samples(rounds, burst, seed), None)
     assert not bad(verdict)
     (said,) = of_kind(verdict, FindingKind.ANOMALY)
-    assert said.facts["rounds"] == [first, last]
-    assert set(said.facts["slower"]) == {"latency_us", "bandwidth_mb_s"}
-    for slower in said.facts["slower"].values():
+    assert said.facts.rounds == (first, last)
+    assert set(said.facts.slower) == {"latency_us", "bandwidth_mb_s"}
+    for slower in said.facts.slower.values():
         assert slower == pytest.approx(log(factor), abs=0.15)
     assert said.sentence.startswith(f"Everything was slow for {last - first + 1} rounds of {n}, ")
 
@@ -121,7 +121,7 @@ def test_a_slow_node_beside_a_neighbours_traffic_is_still_named(rounds: Rounds, 
     measured = [*samples(rounds, both, seed), *samples(again, lambda *_: 1.4, seed, ALONE)]
     verdict = judge_check(measured, None)
     (named,) = bad(verdict)
-    assert [s["ends"] for s in named.facts["suspects"]] == [["n003"]]
+    assert [s.component.ends for s in named.facts.suspects] == [("n003",)]
     assert of_kind(verdict, FindingKind.ANOMALY)
 
 
@@ -170,9 +170,9 @@ def test_two_stretches_are_told_one_by_one() -> None:
         return next((f for (a, b), f in stretches.items() if a <= number <= b), 1.0)
 
     verdict = judge_check(samples(rounds, bursts, 1, noise=0.0), None)
-    said = {tuple(f.facts["rounds"]): f for f in of_kind(verdict, FindingKind.ANOMALY)}
+    said = {tuple(f.facts.rounds): f for f in of_kind(verdict, FindingKind.ANOMALY)}
     assert said.keys() == stretches.keys()
     for stretch, factor in stretches.items():
-        for slower in said[stretch].facts["slower"].values():
+        for slower in said[stretch].facts.slower.values():
             assert slower == pytest.approx(log(factor), abs=0.05)
             assert f" {100 * expm1(slower):.0f} % slower" in said[stretch].sentence

@@ -4,6 +4,7 @@ import shlex
 import subprocess
 
 import pytest
+from tests.unit.check.accusations import facts_of, suspect
 
 from weft.check.verdict.drain_list import accused_node, drain_text, is_slurm_name
 from weft.core.finding import Finding, FindingKind, Severity
@@ -23,15 +24,12 @@ HOSTILE = (
 
 
 def accusation(*suspects, severity=Severity.BAD, standing="confirmed", sentence="It is slow."):
-    count = {"metric": "bandwidth_mb_s", "measured": 12_500.0, "expected": 25_000.0}
-    count |= {"n": 9, "n_slow": 9, "n_others": 99, "n_others_slow": 0}
-    facts = {"suspects": list(suspects), "tie": len(suspects) > 1, "standing": standing}
-    facts |= {"measured": 12_500.0, "expected": 25_000.0, "counts": [count]}
+    facts = facts_of(*suspects, measured=12_500.0, expected=25_000.0, standing=standing)
     return Finding(FindingKind.SUSPECT_NODE, severity, sentence, facts=facts)
 
 
 def node(name):
-    return {"part": "node", "ends": [name], "node": name}
+    return suspect("node", name, node=name)
 
 
 def commands(text):
@@ -47,9 +45,9 @@ def test_a_bad_node_is_drained_with_the_reason():
 
 
 def test_an_adapter_and_a_hosts_cable_drain_their_node_once():
-    hca = {"part": "hca", "ends": ["n007/hca0"], "node": "n007"}
-    cable = {"part": "cable", "ends": ["n007/hca0[1]", "leaf-02[3]"], "node": "n007"}
-    other = {"part": "hca", "ends": ["n007/hca1"], "node": "n007"}
+    hca = suspect("hca", "n007/hca0", node="n007")
+    cable = suspect("cable", "n007/hca0[1]", "leaf-02[3]", node="n007")
+    other = suspect("hca", "n007/hca1", node="n007")
     (line,) = commands(drain_text([accusation(hca, cable), accusation(other)]))
     assert line[2] == "NodeName=n007"
     assert "n007/hca0 or its cable" in line[-1]
@@ -57,14 +55,14 @@ def test_an_adapter_and_a_hosts_cable_drain_their_node_once():
 
 
 @pytest.mark.parametrize(
-    "suspect",
+    "component",
     [
-        {"part": "switch", "ends": ["spine-01"], "node": None},
-        {"part": "cable", "ends": ["leaf-01[5]", "spine-01[1]"], "node": None},
+        suspect("switch", "spine-01"),
+        suspect("cable", "leaf-01[5]", "spine-01[1]"),
     ],
 )
-def test_what_is_no_nodes_is_a_comment(suspect):
-    text = drain_text([accusation(suspect, sentence="Cable or switch is slow.")])
+def test_what_is_no_nodes_is_a_comment(component):
+    text = drain_text([accusation(component, sentence="Cable or switch is slow.")])
     assert commands(text) == []
     assert "# no node to drain: Cable or switch is slow." in text
 
@@ -95,7 +93,7 @@ def test_a_name_that_slurm_or_a_shell_would_read_otherwise_drains_nobody(name, t
 
 
 def test_a_reason_with_quotes_stays_one_word(tmp_path):
-    cable = {"part": "cable", "ends": ["n7/h'\"`touch x`$(touch y)[1]", "leaf[3]"], "node": "n7"}
+    cable = suspect("cable", "n7/h'\"`touch x`$(touch y)[1]", "leaf[3]", node="n7")
     text = drain_text([accusation(cable)]).replace("scontrol", "printf '%s\\n'")
     done = subprocess.run(["sh", "-e"], input=text, text=True, cwd=tmp_path, check=True,
                           capture_output=True, timeout=20)  # fmt: skip

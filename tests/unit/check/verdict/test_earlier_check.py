@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from weft.check.facts import PairFacts
 from weft.check.verdict.earlier_check import Change, held_against, told
 from weft.check.verdict.verdict import judge_check
 from weft.core.errors import ExitCode
@@ -38,7 +39,7 @@ def accused(verdict, against):
 def test_the_same_cable_is_known_however_slow_it_was_and_whatever_else_it_was_called(judged):
     now, before = judged((0.5, CABLE), seed=1), judged((0.3, frozenset({"leaf-02[6]"})), seed=2)
     # The earlier run saw one direction, this one the whole cable: one thing.
-    parts = [v.findings[0].facts["suspects"][0]["part"] for v in (now, before)]
+    parts = [v.findings[0].facts.suspects[0].component.part for v in (now, before)]
     assert parts == ["cable", "direction"]
     verdict, against = held_against(now, before, "runs/old")
     assert accused(verdict, against) == {"1 cable leaf-02[6] <-> spine-02[2]": Change.KNOWN}
@@ -118,7 +119,7 @@ def test_norms_of_other_sizes_are_not_compared(judged):
 
 def test_slow_pairs_that_nothing_explains_are_things_too(judged):
     def with_pair(verdict, *pairs):
-        facts = {"pairs": [list(pair) for pair in pairs]}
+        facts = PairFacts(pairs)
         lone = Finding(FindingKind.SUSPECT_PAIR, Severity.BAD, "A pair is slow.", facts=facts)
         return replace(verdict, findings=(lone,))
 

@@ -8,7 +8,9 @@ from random import Random
 import pytest
 
 from weft.bench.model import Pair, Sample
+from weft.check.facts import AccusationFacts
 from weft.check.schedule.rounds.matchings import reflections
+from weft.check.suspects.accusation import Standing
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
 from weft.check.trials import ALONE, SURVEY
@@ -74,7 +76,7 @@ def test_a_node_that_is_slow_by_another_amount_each_time_is_named(make_tree, see
     verdict = judge_check(samples, tree)
     said = verdict.findings[0]
     assert said.severity == severity
-    ends = {end for suspect in said.facts["suspects"] for end in suspect["ends"]}
+    ends = {end for suspect in said.facts.suspects for end in suspect.component.ends}
     assert ends == N007
     assert not [f for f in verdict.findings if f.kind is FindingKind.SUSPECT_PAIR]
 
@@ -105,8 +107,8 @@ def test_a_node_that_is_slow_again_by_one_metric_only_is_named_by_it(make_tree, 
     samples += [replace(s, pair=replace(s.pair, n_concurrent=1)) for s in alone if has_n007(s)]
     said = judge_check(samples, tree).findings
     (bad,) = (one for one in said if one.severity is Severity.BAD)
-    assert {end for suspect in bad.facts["suspects"] for end in suspect["ends"]} == N007
-    assert "latency_us" in bad.facts["metrics"]
+    assert {end for suspect in bad.facts.suspects for end in suspect.component.ends} == N007
+    assert "latency_us" in bad.facts.metrics
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -189,8 +191,12 @@ def test_what_was_slow_in_most_readings_alone_is_not_said_to_have_passed(make_tr
     samples += again_alone(tree, lambda _, ways: drawn() if own(ways) else 0.0, seed + 99)
     said = judge_check(samples, tree).findings
     assert said[0].severity is Severity.BAD
-    assert {end for suspect in said[0].facts["suspects"] for end in suspect["ends"]} == N007
-    assert not [one for one in said if one.facts.get("standing") == "passing"]
+    assert {end for suspect in said[0].facts.suspects for end in suspect.component.ends} == N007
+    assert not [
+        one
+        for one in said
+        if isinstance(one.facts, AccusationFacts) and one.facts.standing is Standing.PASSING
+    ]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

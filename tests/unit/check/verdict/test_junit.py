@@ -4,6 +4,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from tests.unit.check.accusations import facts_of, suspect
 
 from weft.check.verdict.verdict import judge_check
 from weft.cli.check.answer import Answer
@@ -100,10 +101,7 @@ def test_a_run_that_proves_nothing_is_an_error_and_its_nodes_are_skipped(answer)
 
 @pytest.mark.parametrize("name", ["<&\"'>]]>", "a\x00b\x1b[31m\x0bc", "\ud800", "ü漢\ufffe", "-->"])
 def test_hostile_names_make_no_broken_document(answer, name):
-    suspect = {"part": "switch", "ends": [name], "node": None}
-    count = {"metric": "latency_us", "measured": 2.0, "expected": 1.0, "n": 1, "n_slow": 1}
-    facts = {"suspects": [suspect], "standing": "confirmed", "measured": 2.0, "expected": 1.0}
-    facts["counts"] = [{**count, "n_others": 1, "n_others_slow": 0}]
+    facts = facts_of(suspect("switch", name), metric="latency_us", measured=2.0, expected=1.0)
     bad = Finding(FindingKind.SUSPECT_SWITCH, Severity.BAD, f"Switch {name} is slow.", (name,),
                   facts=facts)  # fmt: skip
     cases = read(junit_text(answer(findings=(bad,))))

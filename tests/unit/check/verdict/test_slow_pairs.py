@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from weft.bench.model import Pair, Sample
+from weft.check.facts import AccusationFacts
 from weft.check.schedule.rounds.matchings import reflections
 from weft.check.suspects.follow_up import Size, follow_up
 from weft.check.suspects.survey import survey_of
@@ -81,9 +82,9 @@ def named_by(verdict: Verdict) -> list[str]:
         end
         for finding in bad(verdict)
         for end in (
-            [s["ends"][0] for s in finding.facts["suspects"]]
-            if "suspects" in finding.facts
-            else [" ".join(pair) for pair in finding.facts["pairs"]]
+            [s.component.ends[0] for s in finding.facts.suspects]
+            if isinstance(finding.facts, AccusationFacts)
+            else [" ".join(pair) for pair in finding.facts.pairs]
         )
     ]
 
@@ -111,7 +112,7 @@ def test_a_slow_pair_is_named_where_readings_are_hardly_disturbed(seed: int) -> 
     verdict = check(lambda pair: 2.5 if set(pair) == {"h:3", "h:6"} else 1.0, seed, 0.0)
     (named,) = bad(verdict)
     assert named.kind is FindingKind.SUSPECT_PAIR
-    assert named.facts["pairs"] == [["h:3", "h:6"]]
+    assert named.facts.pairs == (("h:3", "h:6"),)
 
 
 def test_a_slow_pair_among_many_disturbed_readings_may_be_slow() -> None:
@@ -136,7 +137,7 @@ def test_of_three_nobody_knows_which_pair_is_normal(
     slow = lambda pair: 2.5 if set(pair) == {"h:0", "h:1"} else 1.0  # noqa: E731
     verdict = check(slow, seed, 0.0, n_ranks, times=4)
     (finding,) = (f for f in verdict.findings if f.kind is FindingKind.SUSPECT_PAIR)
-    assert finding.facts["pairs"] == [["h:0", "h:1"]]
+    assert finding.facts.pairs == (("h:0", "h:1"),)
     assert finding.severity is severity
     assert ("of so few nodes" in finding.evidence[1]) == (severity is Severity.WARNING)
     assert bool(bad(verdict)) == (severity is Severity.BAD)
@@ -150,7 +151,7 @@ def one_pair(a: str, b: str) -> Slower:
 def test_a_pair_of_a_node_that_is_named_is_told_with_it(seed: int) -> None:
     """The node is slow by latency, and by bandwidth with one partner only."""
     (named,) = bad(check(slow_rank, seed, 0.0, by_bandwidth=one_pair("h:3", "h:6")))
-    assert [suspect["ends"] for suspect in named.facts["suspects"]] == [["h:3"]]
+    assert [suspect.component.ends for suspect in named.facts.suspects] == [("h:3",)]
     (line,) = (line for line in named.evidence if "that may be its doing" in line)
     assert line.startswith("h:3 - h:6: bandwidth ")
     assert re.search(r"\((3[6-9]|4[0-4]) %\), too", line)
@@ -169,7 +170,7 @@ def test_a_pair_of_a_node_that_is_named_may_be_slow_too_where_it_was_measured_on
     ]
     once = measured(rounds, SURVEY, slow_rank, Random("once"), 0.0, one_pair("h:3", "h:6"))
     (named,) = judge_check(once, None).findings
-    assert [suspect["ends"] for suspect in named.facts["suspects"]] == [["h:3"]]
+    assert [suspect.component.ends for suspect in named.facts.suspects] == [("h:3",)]
     (line,) = (line for line in named.evidence if "may be slow, too" in line)
     assert line.startswith("h:3 - h:6: ")
     assert line.endswith("; not measured again alone")

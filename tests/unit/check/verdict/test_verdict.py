@@ -5,10 +5,12 @@ import random
 import pytest
 
 from weft.bench.model import Pair, Sample, State
+from weft.check.readings.components import Part
 from weft.check.suspects.follow_up import Size, follow_up
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
 from weft.check.verdict.verdict import judge_check
+from weft.check.wording.headline import components_of
 from weft.core.errors import ExitCode
 from weft.core.finding import FindingKind, Severity
 
@@ -27,8 +29,11 @@ def check(fabric, wiring="tree"):
 def things(finding):
     """The suspects of a finding as (part, ends), a cable's ends sorted."""
     return {
-        ("cable" if s["part"] == "direction" else s["part"].split()[0], tuple(sorted(s["ends"])))
-        for s in finding.facts["suspects"]
+        (
+            "cable" if s.component.part is Part.DIRECTION else s.component.part.split()[0],
+            tuple(sorted(s.component.ends)),
+        )
+        for s in finding.facts.suspects
     }
 
 
@@ -91,8 +96,8 @@ class TestOneFault:
         assert verdict.exit_code is ExitCode.VERDICT_BAD
         assert finding.kind is FindingKind.SUSPECT_LINK
         assert "leaf-02[6] - spine-02[2]" in finding.sentence
-        assert finding.facts["measured"] == pytest.approx(6000, rel=0.1)
-        assert finding.facts["expected"] == pytest.approx(24000, rel=0.02)
+        assert finding.facts.worst.measured == pytest.approx(6000, rel=0.1)
+        assert finding.facts.worst.norm.expected == pytest.approx(24000, rel=0.02)
 
     def test_one_direction_of_a_cable_is_said_to_be_one(self, make_tree, make_slow, make_fabric):
         tree = make_tree(4, 4, 4)
@@ -104,7 +109,7 @@ class TestOneFault:
         tree = make_tree(4, 4, 4)
         (finding,) = bad(check(make_fabric(tree, [make_slow(0.5, node="n007")])))
         assert things(finding) == {("node", ("n007",)), cable(tree, "leaf-02[3]")}
-        assert finding.facts["tie"]
+        assert finding.facts.tie
         assert finding.kind is FindingKind.SUSPECT_NODE
         assert any("swap the cable" in line for line in finding.evidence)
 
@@ -191,7 +196,7 @@ def test_a_random_fault_is_always_in_the_named_tie_and_nothing_crossed_by_a_norm
     verdict = check(make_fabric(tree, [slow], noise=noise, seed=seed))
     findings = bad(verdict)
     assert any(truth in things(finding) for finding in findings), verdict.findings
-    innocent = [f for f in findings if f.facts.get("suspects") and truth not in things(f)]
+    innocent = [f for f in findings if components_of(f) and truth not in things(f)]
     assert not innocent
     if noise == 0.0:
         assert len(findings) == 1
@@ -236,7 +241,7 @@ def equals_of(tree, truth, slow):
 class TestRefusals:
     def test_three_nodes_name_nobody_for_sure(self, make_tree, make_slow, make_fabric):
         verdict = check(make_fabric(make_tree(1, 3, 1), [make_slow(0.3, node="n002")]))
-        assert not [finding for finding in bad(verdict) if "suspects" in finding.facts]
+        assert not [finding for finding in bad(verdict) if components_of(finding)]
 
     def test_of_four_nodes_a_slow_one_is_named(self, make_tree, make_slow, make_fabric):
         verdict = check(make_fabric(make_tree(1, 4, 1), [make_slow(0.6, node="n002")]))
@@ -285,7 +290,7 @@ class TestRefusals:
         sample = Sample("t", 1, "pairs", 8, {"latency_us": 1.0}, 10, 0.0, pair=pair)
         verdict = judge_check([replaced(sample, flags=("invalid_data",))], None)
         assert verdict.exit_code is ExitCode.VERDICT_BAD
-        assert verdict.findings[0].facts["pairs"] == [["a", "b"]]
+        assert verdict.findings[0].facts.pairs == (("a", "b"),)
 
     def test_corrupted_data_is_bad_even_when_it_is_fast(self, make_tree, make_fabric):
         tree = make_tree(4, 4, 4)

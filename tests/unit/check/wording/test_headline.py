@@ -3,24 +3,20 @@
 from dataclasses import replace
 
 import pytest
+from tests.unit.check.accusations import facts_of, suspect
 
 from weft.check.wording.headline import headline_of, things_of
 from weft.check.wording.remedies import remedy_of
 from weft.core.finding import Finding, FindingKind, Severity
 
-CABLE = {"part": "cable", "ends": ["leaf-17[33]", "spine-04[12]"], "node": None}
-HOST_CABLE = {"part": "cable", "ends": ["n007/hca0[1]", "leaf-02[3]"], "node": "n007"}
-HCA = {"part": "hca", "ends": ["n007/hca0"], "node": "n007"}
-NODE = {"part": "node", "ends": ["n007"], "node": "n007"}
+CABLE = suspect("cable", "leaf-17[33]", "spine-04[12]")
+HOST_CABLE = suspect("cable", "n007/hca0[1]", "leaf-02[3]", node="n007")
+HCA = suspect("hca", "n007/hca0", node="n007")
+NODE = suspect("node", "n007", node="n007")
 
 
-def accusation(
-    *suspects, metric="bandwidth_mb_s", measured=12_000.0, expected=24_750.0, standing="confirmed"
-):
-    count = {"metric": metric, "measured": measured, "expected": expected}
-    count |= {"n": 41, "n_slow": 41, "n_others": 5599, "n_others_slow": 0}
-    facts = {"suspects": list(suspects), "tie": len(suspects) > 1, "standing": standing}
-    facts |= {"measured": measured, "expected": expected, "counts": [count]}
+def accusation(*suspects, **more):
+    facts = facts_of(*suspects, **more)
     return Finding(FindingKind.SUSPECT_LINK, Severity.BAD, "Something is slow.", facts=facts)
 
 
@@ -45,12 +41,16 @@ def test_latency_is_told_in_microseconds_and_what_more_it_is():
     ("suspects", "what", "name"),
     [
         ([NODE], "1 node", "n007"),
-        ([{**NODE, "part": "node sending"}], "1 node", "n007 (sending)"),
-        ([{**CABLE, "part": "direction"}], "1 cable", "leaf-17[33] -> spine-04[12]"),
+        ([suspect("node sending", "n007", node="n007")], "1 node", "n007 (sending)"),
+        (
+            [suspect("direction", "leaf-17[33]", "spine-04[12]")],
+            "1 cable",
+            "leaf-17[33] -> spine-04[12]",
+        ),
         ([HCA, HOST_CABLE], "1 HCA", "n007/hca0 or its cable n007/hca0[1] <-> leaf-02[3]"),
         ([NODE, HOST_CABLE], "1 node", "n007, its HCA or its cable n007/hca0[1] <-> leaf-02[3]"),
         (
-            [CABLE, {**NODE, "ends": ["n1"]}],
+            [CABLE, suspect("node", "n1", node="n1")],
             "1 of 2",
             "cable leaf-17[33] - spine-04[12] or node n1",
         ),
@@ -74,10 +74,10 @@ def test_what_only_met_other_traffic_is_accused_of_nothing():
         ([HOST_CABLE], "confirmed", "drain the node, read its port's error counters"),
         ([HCA, HOST_CABLE], "confirmed", "the adapter's link width"),
         ([NODE], "confirmed", "drain the node; look at its adapter"),
-        ([{"part": "switch", "ends": ["spine-1"], "node": None}], "confirmed", "at the switch"),
-        ([{"part": "rail", "ends": ["3"], "node": None}], "confirmed", "all HCAs of this rail"),
+        ([suspect("switch", "spine-1")], "confirmed", "at the switch"),
+        ([suspect("rail", "3")], "confirmed", "all HCAs of this rail"),
         ([CABLE], "out of use", "the state of both ports"),
-        ([CABLE, {**CABLE, "ends": ["a[1]", "b[1]"]}], "confirmed", "one is at fault"),
+        ([CABLE, suspect("cable", "a[1]", "b[1]")], "confirmed", "one is at fault"),
     ],
 )
 def test_the_remedy_fits_the_kind(suspects, standing, does):
@@ -91,6 +91,6 @@ def test_what_is_not_sure_drains_nobody():
 
 
 def test_a_direction_and_its_cable_are_one_thing():
-    ahead = accusation({**CABLE, "part": "direction"})
-    back = accusation({**CABLE, "part": "direction", "ends": CABLE["ends"][::-1]})
+    ahead = accusation(suspect("direction", "leaf-17[33]", "spine-04[12]"))
+    back = accusation(suspect("direction", "spine-04[12]", "leaf-17[33]"))
     assert things_of(ahead) == things_of(back) == things_of(accusation(CABLE))

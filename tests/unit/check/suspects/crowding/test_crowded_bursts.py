@@ -83,7 +83,7 @@ def test_one_slow_way_of_four_is_named_as_one_of_them(make_tree, make_fabric, le
     survey, _, verdict = checked(tree, fabric)
     assert [way.look for way in survey.crowded] == [Look.ALONE]
     (finding,) = bad(verdict)
-    ends = {end for suspect in finding.facts["suspects"] for end in suspect["ends"]}
+    ends = {end for suspect in finding.facts.suspects for end in suspect.component.ends}
     assert {end for end in ends if end.startswith("leaf")} == {
         f"leaf-{leaf:02d}[{port}]" for port in range(5, 9)
     }
@@ -123,7 +123,7 @@ def test_a_slow_node_under_the_leaf_hides_no_slow_way_of_another(make_tree, make
     tree = make_tree(N_LEAVES, PER_LEAF, SPINES)
     inner = make_fabric(tree, [make_slow(0.6, node="n030")], noise=0.02)
     _, _, verdict = checked(tree, OneSlowWay(inner, 2, 0.3))
-    named = [{s["ends"][0] for s in finding.facts["suspects"]} for finding in bad(verdict)]
+    named = [{s.component.ends[0] for s in finding.facts.suspects} for finding in bad(verdict)]
     assert len(named) == 2
     assert any("n030" in one for one in named)
     assert any(f"leaf-02[{port}]" in one for one in named for port in range(5, 9))
@@ -162,7 +162,7 @@ def test_ways_that_nobody_measured_again_are_accused_as_measured_once(
     once = evidence == "imported"
     assert accusation.standing is (Standing.UNTESTED if once else Standing.CONFIRMED)
     (finding,) = bad(verdict)
-    ends = {end for suspect in finding.facts["suspects"] for end in suspect["ends"]}
+    ends = {end for suspect in finding.facts.suspects for end in suspect.component.ends}
     assert ups <= ends
 
 

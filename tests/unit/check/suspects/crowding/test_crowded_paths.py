@@ -63,7 +63,7 @@ def test_a_leaf_far_out_of_its_kind_is_named(make_tree, make_fabric, make_slow, 
     slow = make_slow(0.75, ports=leaving(leaf), metrics=("bandwidth",))
     full, alone = make_fabric(tree, [slow], noise=0.01), make_fabric(tree, noise=0.01, seed=9)
     (finding,) = bad(judged(tree, full, alone))
-    ends = {end for suspect in finding.facts["suspects"] for end in suspect["ends"]}
+    ends = {end for suspect in finding.facts.suspects for end in suspect.component.ends}
     assert leaving(leaf) <= ends
 
 
@@ -100,7 +100,7 @@ def test_two_thirds_of_a_leaf_s_messages_slow_is_enough_to_name_it(make_tree, ma
     tree = make_tree(N_LEAVES, 4, 4)
     full = SomeSlow(make_fabric(tree, noise=0.01), leaf=3, share=0.7, seed=seed)
     (finding,) = bad(judged(tree, full, make_fabric(tree, noise=0.01, seed=9)))
-    ends = {end for suspect in finding.facts["suspects"] for end in suspect["ends"]}
+    ends = {end for suspect in finding.facts.suspects for end in suspect.component.ends}
     assert leaving(3) <= ends
 
 

@@ -39,7 +39,7 @@ def verdict_of(made, planned, *, again=True):
 def out_of_use(verdict):
     """Sets of cable ends that findings call out of use."""
     return [
-        {end for suspect in finding.facts["suspects"] for end in suspect["ends"]}
+        {end for suspect in finding.facts.suspects for end in suspect.component.ends}
         for finding in verdict.findings
         if "carries nothing" in finding.sentence and finding.severity is Severity.BAD
     ]

@@ -79,7 +79,7 @@ def named(tree, seed=1):
     verdict = judge_check([*samples, *made.follow_up(plan)], planned)
     bad = [f for f in verdict.findings if f.severity is Severity.BAD]
     assert all("carries nothing" in finding.sentence for finding in bad)
-    return [{min(s["ends"]) for s in finding.facts["suspects"]} for finding in bad]
+    return [{min(s.component.ends) for s in finding.facts.suspects} for finding in bad]
 
 
 @pytest.mark.parametrize("seed", range(6))

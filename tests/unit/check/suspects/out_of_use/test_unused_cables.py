@@ -33,7 +33,7 @@ def named(made, planned):
     verdict = judge_check([*samples, *made.follow_up(plan)], planned)
     bad = [f for f in verdict.findings if f.severity is Severity.BAD]
     assert all("carries nothing" in finding.sentence for finding in bad)
-    return sorted(min(s["ends"]) for finding in bad for s in finding.facts["suspects"])
+    return sorted(min(s.component.ends) for finding in bad for s in finding.facts.suspects)
 
 
 def leaf_port(leaf, spine):

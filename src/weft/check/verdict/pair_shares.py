@@ -1,6 +1,7 @@
-"""Of each pair of nodes, what it reached of what its hop class delivers: matrices by rail."""
+"""Medians of readings as shares of what their hop class delivers: by pair and rail, by cable."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from weft.check.readings.readings import (
 )
 from weft.check.suspects.accusation import slow_rows
 from weft.check.suspects.survey import Survey
+from weft.check.trials import SURVEY
 from weft.core.natural import natural_key
 
 
@@ -43,6 +45,31 @@ class PairShares:
     leaves: tuple[str, ...]
     share: Floats
     slow: Bools
+
+    def worst(self, most: int) -> "PairShares":
+        """The nodes with the slowest pairs, at most so many, in their order."""
+        if len(self.names) <= most:
+            return self
+        filled = np.where(np.isnan(self.share), np.inf, self.share)
+        by_node = np.minimum(filled.min(axis=0), filled.min(axis=1))
+        kept = np.sort(np.argsort(by_node, kind="stable")[:most])
+        return replace(
+            self,
+            names=tuple(self.names[i] for i in kept),
+            leaves=tuple(self.leaves[i] for i in kept),
+            share=self.share[np.ix_(kept, kept)],
+            slow=self.slow[np.ix_(kept, kept)],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MetricCount:
+    """How many readings of a metric there are, how many a suspect slows, and whether any is
+    judged."""
+
+    n: int
+    n_slow: int
+    is_judged: bool
 
 
 def endpoints_of(survey: Survey) -> Endpoints:
@@ -113,14 +140,66 @@ def _medians(
     if not a.size:
         return shares, slows
     key = (rail * n + a) * n + b
-    order = np.lexsort((share, key))
-    found, start, count = np.unique(key[order], return_index=True, return_counts=True)
-    ascending = share[order]
-    middle = (ascending[start + (count - 1) // 2] + ascending[start + count // 2]) / 2
+    found, medians, order, start = _group_medians(key, share)
+    count = np.diff(np.append(start, order.size))
     mostly = 2 * np.add.reduceat(slow[order].astype(np.int64), start) > count
     cell = found % (n * n)
     # The worst rail comes last, and stays.
-    last = np.argsort(-middle, kind="stable")
-    shares.reshape(-1)[cell[last]] = middle[last]
+    last = np.argsort(-medians, kind="stable")
+    shares.reshape(-1)[cell[last]] = medians[last]
     np.logical_or.at(slows.reshape(-1), cell, mostly)
     return shares, slows
+
+
+def count_of(survey: Survey, metric: Metric) -> MetricCount:
+    """The readings of a metric, counted."""
+    of = survey.readings.metric == metric.code
+    n_slow = int((of & _explained_slow(survey)).sum())
+    return MetricCount(int(of.sum()), n_slow, bool((survey.normed.norm[of] >= 0).any()))
+
+
+def slowest_rows(survey: Survey, metric: Metric, most: int) -> list[int]:
+    """Rows of a metric, those with the smallest share of their hop class first, unjudged last."""
+    rows = np.flatnonzero(survey.readings.metric == metric.code)
+    faster = np.where(survey.normed.norm >= 0, -survey.normed.slower, np.inf)[rows]
+    slowest: list[int] = rows[np.argsort(faster, kind="stable")][:most].tolist()
+    return slowest
+
+
+def bandwidth_shares(survey: Survey) -> dict[tuple[str, str], float]:
+    """By sender and receiver: the median share of the bandwidth that their hop class delivers."""
+    readings = survey.readings
+    judged = (readings.metric == Metric.BANDWIDTH.code) & (survey.normed.norm >= 0)
+    shares: dict[tuple[str, str], list[float]] = {}
+    for row in np.flatnonzero(judged).tolist():
+        shares.setdefault(readings.name(row), []).append(float(np.exp(-survey.normed.slower[row])))
+    return {pair: median(values) for pair, values in shares.items()}
+
+
+def cable_shares(survey: Survey) -> dict[frozenset[str], float]:
+    """By cable: the median share of the expected bandwidth that readings over it reached in the
+    survey. Later readings are left out: they are mostly of suspects."""
+    network = survey.crossings.network
+    assert network is not None
+    judged = (survey.readings.metric == Metric.BANDWIDTH.code) & (survey.normed.norm >= 0)
+    in_survey = survey.readings.of_trial(SURVEY)
+    rows = in_survey[judged[in_survey]] if in_survey.size else np.flatnonzero(judged)
+    if not rows.size:
+        return {}
+    crossed = (survey.crossings.by_stage[rows] @ (survey.crossings.by_port > 0)).tocoo()
+    share = np.exp(-survey.normed.slower[rows])[crossed.row]
+    cables, medians, _, _ = _group_medians(crossed.col // 2, share)
+    return {
+        frozenset(network.cables[number]): float(value)
+        for number, value in zip(cables.tolist(), medians.tolist(), strict=True)
+    }
+
+
+def _group_medians(key: Ints, share: Floats) -> tuple[Ints, Floats, Ints, Ints]:
+    """The distinct keys, the median share of each, the order that sorts by key and share, and the
+    place in it where each key starts."""
+    order = np.lexsort((share, key))
+    found, start, count = np.unique(key[order], return_index=True, return_counts=True)
+    ascending = share[order]
+    medians = (ascending[start + (count - 1) // 2] + ascending[start + count // 2]) / 2
+    return found, medians, order, start

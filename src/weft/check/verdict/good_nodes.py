@@ -1,0 +1,67 @@
+"""Which nodes a verdict finds no fault with, and how many."""
+
+import numpy as np
+
+from weft.check.external_evidence.class_expectation import ClassFacts
+from weft.check.facts import AccusationFacts, PairFacts
+from weft.check.readings.norms import hop_classes
+from weft.check.readings.readings import host_of
+from weft.check.verdict.lost_hosts import LostHost, n_unmeasured
+from weft.check.verdict.verdict import Verdict
+from weft.core.finding import Finding, Severity
+
+
+def n_nodes(verdict: Verdict) -> int:
+    """How many nodes there were to measure: the measured ones, and those lost before."""
+    return verdict.coverage.n_nodes + n_unmeasured(verdict.findings)
+
+
+def n_good(verdict: Verdict) -> int:
+    """How many nodes are neither lost nor an end of anything bad."""
+    return n_nodes(verdict) - len(bad_nodes(verdict))
+
+
+def bad_nodes(verdict: Verdict) -> set[str]:
+    """Nodes that are lost, are accused, or are an end of a bad component; of a slow pair, where no
+    component is accused. Ranks, where one host holds them all."""
+    of_ranks = verdict.coverage.endpoints == "ranks"
+    return {name for one in _bad(verdict) for name in _names(one.facts, of_ranks=of_ranks)}
+
+
+def _names(facts: object, *, of_ranks: bool) -> set[str]:
+    match facts:
+        case LostHost():
+            return {facts.node}
+        case PairFacts():
+            ends = {end for pair in facts.pairs for end in pair}
+            return ends if of_ranks else {host_of(end) for end in ends}
+        case AccusationFacts():
+            suspects = facts.suspects
+            owners = (one.component.ends[0] if of_ranks else one.node for one in suspects)
+            return {owner for owner in owners if owner is not None}
+    return set()
+
+
+def some_are_good(verdict: Verdict) -> bool:
+    """Whether readings are judged, and no bad finding is about all nodes or all pairs."""
+    judged = bool(verdict.survey.normed.norms) and not verdict.refused
+    return judged and n_good(verdict) > 0 and not _all_pairs_are_bad(verdict)
+
+
+def _all_pairs_are_bad(verdict: Verdict) -> bool:
+    """Whether each pair is of a hop class that is bad as a whole, or a bad finding names neither
+    nodes nor pairs nor classes."""
+    of_some = AccusationFacts | PairFacts | LostHost
+    whole = [one.facts for one in _bad(verdict) if not isinstance(one.facts, of_some)]
+    classes = [one for one in whole if isinstance(one, ClassFacts)]
+    if len(classes) < len(whole):
+        return True
+    bad = {(kind.metric, kind.words) for one in classes for kind in one.hop_classes}
+    every, place = hop_classes(verdict.survey.crossings)
+    such = [number for number, kind in enumerate(every) if (kind.metric, kind.words) in bad]
+    pair = verdict.survey.readings.pair
+    return set(pair[np.isin(place, such)].tolist()) == set(pair.tolist())
+
+
+def _bad(verdict: Verdict) -> list[Finding]:
+    return [one for one in verdict.findings if one.severity is Severity.BAD]
