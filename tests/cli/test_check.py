@@ -214,7 +214,7 @@ class TestTwin:
         assert run([*argv, "--platform", "generic-hdr"]) == 1
         out = capsys.readouterr().out
         assert out.startswith("BAD  All pairs deliver")
-        assert "platform generic-hdr: named with --platform" in out
+        assert "platform generic-hdr (named with --platform)" in out
         assert machine.of_run(run_dir, ()) is not None
         again = ["check", "--twin", "generic-edr", "--nodes", "8", "--platform", "generic-hdr"]
         answer = self.twin(tmp_path / "named", capsys, "leaf-01[1] rate=0.25")[1]
@@ -277,7 +277,7 @@ class TestTwin:
         assert run([*argv, "--plant", "leaf-01[51] rate=0.25"]) == 0
         out = capsys.readouterr().out
         assert "named: no pair crosses it" in out
-        assert "no pair crosses 18 of 26 cables: they are not judged" in out
+        assert "18 of 26 cables are not judged: no pair crosses them" in out
 
     def test_a_dry_run_is_short_and_only_json_has_the_whole_scenario(
         self, tmp_path: Path, capsys: Capture

@@ -147,7 +147,7 @@ def test_counters_that_a_twin_kept_decide_among_cables_of_adaptive_routing(
     (bad, *_) = answer["findings"]
     (suspect,) = bad["facts"]["suspects"]
     assert "leaf-02[6]" in suspect["ends"]
-    assert any("the files fault this one alone" in line for line in bad["evidence"])
+    assert any("the files fault this one only" in line for line in bad["evidence"])
     assert answer["planted"][0]["named"] == "yes"
 
 

@@ -85,7 +85,7 @@ def test_where_only_longer_ways_are_slow_nobody_is_sent_to_the_adapters_first(
     assert (finding["kind"], finding["severity"]) == ("below-expected", "bad")
     assert finding["sentence"].startswith("All pairs 4 links apart at 200 Gb/s deliver ")
     assert finding["evidence"][0] == (
-        "pairs 2 links apart at 200 Gb/s are as expected: look at the longer ways first"
+        "pairs 2 links apart at 200 Gb/s are as expected: look at the longer paths first"
     )
 
 

@@ -99,7 +99,7 @@ def test_junit_has_a_failed_case_for_it(
 
 
 @pytest.mark.parametrize(
-    ("when", "ways"), [(ALONE, "alone and beside others"), (TOGETHER, "beside others")]
+    ("when", "ways"), [(ALONE, "alone and under load"), (TOGETHER, "under load")]
 )
 def test_a_host_that_goes_after_the_survey_leaves_its_readings(
     when: str, ways: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
@@ -110,10 +110,10 @@ def test_a_host_that_goes_after_the_survey_leaves_its_readings(
     out = " ".join(capsys.readouterr().out.split())
     assert len(opened) == 1
     assert f"BAD n003 does not answer: {CAUSE}. " in out
-    assert "gone after the survey, whose readings of it are judged" in out
+    assert "lost after the survey, whose readings of it are judged" in out
     assert "1 node n005 latency +" in out
     assert "OK 6 of 8 nodes pairs 28 of 28 measured" in out
-    assert f"caveat: suspects were not measured again {ways}: a host was gone" in out
+    assert f"caveat: suspects were not measured again {ways}: a host was lost" in out
     page = (where / "report.html").read_text()
     assert "launches failed" not in page
     assert f"n003 does not answer: {CAUSE}" in page

@@ -75,16 +75,16 @@ def beyond_expectation(survey: Survey, expectations: Expectations) -> list[Findi
 def _where_first(
     nodes: Mapping[HopClass, str], low: Sequence[Expected], of: Sequence[Expected]
 ) -> tuple[str, ...]:
-    """What slow classes (`low`, of all `of` a metric) have that others do not: a node in all of
-    their pairs (`nodes`), or longer ways."""
+    """The difference of slow classes (`low`, of all `of` a metric) from the others: a node in all
+    of their pairs (`nodes`), or longer paths."""
     such = {one.norm.hop_class for one in low}
     node = {nodes.get(hop_class) for hop_class in such}
     if len(node) == 1 and None not in node:
-        return (f"{node.pop()} is in all of these pairs: it may be slow, and not their distance",)
+        return (f"{node.pop()} is in all of these pairs: look at this node before their distance",)
     fine = [one for one in of if one.state is RowState.NORMAL]
     if fine and max(_n_links(one) for one in fine) < min(_n_links(one) for one in low):
         nearest = min(fine, key=_n_links)
-        return (f"pairs {_where(nearest)} are as expected: look at the longer ways first",)
+        return (f"pairs {_where(nearest)} are as expected: look at the longer paths first",)
     return ()
 
 
@@ -98,8 +98,12 @@ def _slow(
     sure = any(one.sure for one in such)
     worst = next((one for one in such if one.sure), such[0])
     text = f"{_subject(such, n_classes)} {_delivers(worst)}: expected {worst.words}"
-    text += f"; what binds there is {worst.found.bound}."
-    doubt = () if sure else (f"a guess, so no fault is called: {worst.found.source}",)
+    text += f"; limited by {worst.found.bound}."
+    doubt = (
+        ()
+        if sure
+        else (f"the expectation is a guess, so this is no proven fault: {worst.found.source}",)
+    )
     return Finding(
         FindingKind.BELOW_EXPECTED,
         Severity.BAD if sure else Severity.WARNING,
@@ -122,7 +126,7 @@ def _impossible(expectations: Expectations, such: Sequence[Expected], n_classes:
     return Finding(
         FindingKind.BEYOND_LIMIT,
         Severity.BAD,
-        f"{_subject(such, n_classes)} {_delivers(worst)}: more than can be; nothing goes beyond"
+        f"{_subject(such, n_classes)} {_delivers(worst)}: impossible, the limit is"
         f" {limit} {unit} ({worst.found.limit_name}).",
         evidence=(*_each(such), *_causes(expectations, such), _why(expectations)),
         facts=_facts(expectations, such),
@@ -150,9 +154,9 @@ def _impossible_readings(survey: Survey, expectations: Expectations) -> list[Fin
         Finding(
             FindingKind.BEYOND_LIMIT,
             Severity.WARNING,
-            f"{counted(len(beyond), 'reading')} {verb} faster than can be on platform"
-            f" {expectations.platform.name}: do not believe them.",
-            evidence=(*lines, "a clock that jumped, or two names of one host, do that"),
+            f"{counted(len(beyond), 'reading')} {verb} faster than platform"
+            f" {expectations.platform.name} allows: do not believe them.",
+            evidence=(*lines, "possible causes: a clock that jumped, two names of one host"),
             facts=ImpossibleReadings(len(beyond)),
         )
     ]
@@ -164,7 +168,7 @@ def _reading_line(survey: Survey, row: int, one: Expected) -> str:
         format_significant(v) for v in (survey.readings.value[row], one.found.limit or 0.0)
     )
     a, b = survey.readings.name(row)
-    return f"{a} - {b}: {value} {unit}; nothing goes beyond {limit} ({one.found.limit_name})"
+    return f"{a} - {b}: {value} {unit}; the limit is {limit} ({one.found.limit_name})"
 
 
 def _subject(such: Sequence[Expected], n_classes: int) -> str:
@@ -181,7 +185,7 @@ def _delivers(one: Expected) -> str:
     metric, value = one.norm.hop_class.metric, format_significant(one.norm.expected)
     verb = "take" if one.found.lower_is_better else "deliver"
     share = one.norm.expected / one.found.value
-    percent = f"{100 * share:.0f} % of what is expected"
+    percent = f"{100 * share:.0f} % of the expectation"
     return f"{verb} {value} {metric.unit} of {metric.word} ({percent})"
 
 
@@ -195,25 +199,25 @@ def _each(such: Sequence[Expected]) -> list[str]:
 
 def _why(expectations: Expectations) -> str:
     machine = expectations.machine
-    return f"held against platform {machine.platform.name}: {machine.because}"
+    return f"compared with platform {machine.platform.name} ({machine.because})"
 
 
 def _slower_cables(expectations: Expectations, such: Sequence[Expected]) -> list[str]:
-    """What the fabric itself says of the rate of its cables."""
+    """A line where the fabric files give a lower cable rate than the platform."""
     links = expectations.platform.links
     rates = {one.norm.hop_class.bits_per_s / 1e9 for one in such}
     if links is None or min(rates) <= 0 or max(rates) >= links.host.rate.value:
         return []
     return [
-        f"cables on the way run at {max(rates):g} Gb/s by the fabric's own description;"
+        f"cables on the path run at {max(rates):g} Gb/s according to the fabric files;"
         f" the platform's run at {links.host.rate.value:g} Gb/s"
     ]
 
 
 def _causes(expectations: Expectations, such: Sequence[Expected]) -> list[str]:
-    """What `weft judge` would take for the cause."""
+    """The causes that `weft judge` finds likely."""
     return [
-        f"perhaps {cause.sentence}: predicts {cause.predicts}; {cause.remedy}"
+        f"possible cause: {cause.sentence}: predicts {cause.predicts}; {cause.remedy}"
         for cause in causes_of(expectations, such[0].state)[:MOST_CAUSES]
     ]
 

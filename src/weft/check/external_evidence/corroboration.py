@@ -1,4 +1,4 @@
-"""What readings accuse and what files say, on one thing: evidence, a narrower tie, or a warning."""
+"""Accusations joined with the statements of files: evidence, a narrower tie, or a warning."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,11 +15,11 @@ from weft.core.finding import Finding, FindingFacts, FindingKind, Severity
 from weft.core.words import counted
 
 MOST_LINES = 6
-"""Of one accusation so many statements of the files are told."""
+"""Of one accusation so many statements of the files are printed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class JoinedAccusation:
     """An accusation with what the files add to it: what is left of its tie, and lines. `damage`:
     what error counters say, where the accusation rests on them; None where it rests on readings.
     `by_counters`: it rests on them alone, and was held against chance. `clean`: they say that there
@@ -42,18 +42,20 @@ class FileStatements(FindingFacts):
 
 def joined(
     survey: Survey, accusations: Sequence[Accusation], marks: Marks, owners: Mapping[str, str]
-) -> list[Told]:
+) -> list[JoinedAccusation]:
     """What is accused, by the readings or by error counters that overrule them, with what the files
     say of it. `owners`: the node of each HCA."""
-    by_readings = [told(accusation, marks, owners) for accusation in accusations]
+    by_readings = [with_statements(accusation, marks, owners) for accusation in accusations]
     left = [one.accusation for one in by_readings]
     return by_readings + [
-        replace(told(one, marks, owners), damage=Damage.GROWN, by_counters=True)
+        replace(with_statements(one, marks, owners), damage=Damage.GROWN, by_counters=True)
         for one in disturbed_by(survey, left, marks)
     ]
 
 
-def told(accusation: Accusation, marks: Marks, owners: Mapping[str, str]) -> Told:
+def with_statements(
+    accusation: Accusation, marks: Marks, owners: Mapping[str, str]
+) -> JoinedAccusation:
     """Join an accusation with the statements about its components, or about the cable of one.
 
     Of cables that the readings do not tell apart, the only one that the files find fault with is
@@ -66,18 +68,18 @@ def told(accusation: Accusation, marks: Marks, owners: Mapping[str, str]) -> Tol
     if _all_cables(left.components) and left.tie and len(flagged) == 1:
         left = replace(left, components=tuple(flagged))
         n = len(accusation.components)
-        lines.append(f"of {n} cables that no reading tells apart, the files fault this one alone")
+        lines.append(f"of {n} cables that no reading separates, the files fault this one only")
     things = {component.thing for component in left.components}
     about = [mark for mark in marks.marks if things & set(related(mark.thing, owners))]
     lines += [f"the files say: {mark.says}" for mark in about[:MOST_LINES]]
     if len(about) > MOST_LINES:
-        lines.append(f"the files say {len(about) - MOST_LINES} more of it")
+        lines.append(f"and {len(about) - MOST_LINES} more faults in the files")
     if left.tie and any(mark.rule == OWN_RATE for mark in about):
         lines.append("a link below its rate is its cable or a port: look there first")
     clean = not about and _is_clean(left, marks)
     if clean:
-        lines.append("the files' counters of both its ports show no error")
-    return Told(left, tuple(lines), damage, clean=clean)
+        lines.append("the counters of both its ports show no error")
+    return JoinedAccusation(left, tuple(lines), damage, clean=clean)
 
 
 def unshown(
@@ -95,7 +97,7 @@ def unshown(
 
 
 def _missing(of: Sequence[Mark]) -> Finding:
-    """Cables that are not there slow nothing by themselves: what is left carries their share."""
+    """Missing cables slow no reading themselves: the remaining cables carry their share."""
     first, *more = dict.fromkeys(mark.says for mark in of)
     lines = more[:MOST_LINES]
     if len(more) > MOST_LINES:
@@ -103,8 +105,12 @@ def _missing(of: Sequence[Mark]) -> Finding:
     return Finding(
         FindingKind.SUSPECT_LINK,
         Severity.WARNING,
-        f"The files say that cables are missing: {first}.",
-        evidence=(*lines, "no pair can cross them: what is left carries their share", *_fixes(of)),
+        f"Cables are missing, according to the files: {first}.",
+        evidence=(
+            *lines,
+            "no pair can cross them: the remaining cables carry their share",
+            *_fixes(of),
+        ),
         facts=FileStatements(MISSING, _things(of)),
     )
 
@@ -119,9 +125,9 @@ def _unshown(survey: Survey, rule: str, of: Sequence[Mark]) -> Finding:
     first = of[0].says
     shown = f"{counted(n_slow, 'slow reading')} may show" if n_slow else "no reading shows"
     sentence = (
-        f"The files say, and {shown}: {first}."
+        f"The files report a fault that {shown}: {first}."
         if len(things) == 1
-        else f"The files fault {counted(len(things), 'cable')} that {shown} to be slow"
+        else f"The files report faults of {counted(len(things), 'cable')} that {shown}"
         f" ({rule}): {first}."
     )
     lines = [f"{mark.says}" for mark in of[1 : MOST_LINES + 1]]

@@ -81,19 +81,19 @@ class Expectations:
         return int((np.isin(place, numbers) & (survey.normed.norm < 0)).sum())
 
     def after(self, norm: Norm) -> str:
-        """What follows a norm's own words; nothing where nothing is expected."""
+        """The expectation of a norm as a clause; "" where it has none."""
         one = self.of.get(norm.hop_class)
-        return "" if one is None else f"; {one.words} expected of {self.platform.name}"
+        return "" if one is None else f"; expected on {self.platform.name}: {one.words}"
 
-    def beside(self, norm: Norm) -> tuple[str, ...]:
-        """A line for what `weft expect` says of a norm; nothing where it says nothing."""
+    def line(self, norm: Norm) -> tuple[str, ...]:
+        """A line with the expectation of a norm; none where it has none."""
         one = self.of.get(norm.hop_class)
         if one is None:
             return ()
         kind = norm.hop_class
         return (
-            f"{kind.metric.word}, {kind.words}: {one.words} expected of {self.platform.name};"
-            f" {one.found.bound} binds",
+            f"expected on {self.platform.name}: {kind.metric.word} {one.words} {kind.words},"
+            f" limited by {one.found.bound}",
         )
 
 

@@ -1,5 +1,4 @@
-"""Two or three nodes: too few to tell slow from normal, so that pairs are held against the platform
-alone."""
+"""Two or three nodes, too few to know the normal figure: pairs are compared with the platform."""
 
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
@@ -31,7 +30,7 @@ class SlowPair:
     sure: bool
 
 
-def beside_platform(
+def compared_with_platform(
     survey: Survey, expectations: Expectations, limits: Thresholds
 ) -> list[Finding]:
     """Findings about what is slower than expected, or faster than can be: whole classes; and, of
@@ -120,4 +119,4 @@ def _in_common(
     with_it = any(host_of(end) in common for pair in others for end in pair)
     if len(common) == 1 and others and others <= fine and not with_it:
         (node,) = common
-        yield f"{node} is in all slow pairs, and those without it are as expected: look there first"
+        yield f"{node} is in all slow pairs, and pairs without it are as expected: look at it first"

@@ -216,7 +216,7 @@ def _of_stretch(stretch: Sequence[Episode]) -> Finding:
     """Episodes of several metrics that overlap are one thing."""
     first, last = min(e.first for e in stretch), max(e.last for e in stretch)
     worst = {e.metric: e for e in sorted(stretch, key=lambda e: e.slower)}
-    said = [
+    words = [
         f"{e.metric.word} {100 * (np.exp(e.slower) - 1):.0f} % slower"
         for e in sorted(worst.values(), key=lambda e: -e.slower)
     ]
@@ -224,12 +224,12 @@ def _of_stretch(stretch: Sequence[Episode]) -> Finding:
     return Finding(
         FindingKind.ANOMALY,
         Severity.WARNING,
-        f"Everything was slow for {counted(n, 'round')} of {stretch[0].n_rounds}, whatever it"
-        f" crossed: {', '.join(said)}.",
+        f"All pairs were slow for {counted(n, 'round')} of {stretch[0].n_rounds}:"
+        f" {', '.join(words)}.",
         evidence=(
-            f"rounds {first} to {last} are left out, and accuse nobody",
-            "a neighbour's traffic, or something else that ran on the hosts, comes and goes:"
-            " check again when it is quiet",
+            f"rounds {first} to {last} are left out of the verdict",
+            "possible causes: traffic of another job, other processes on the hosts: check again"
+            " when they are quiet",
         ),
         facts=SlowStretch(
             rounds=(first, last),
@@ -244,11 +244,11 @@ def _of_drift(metric: Metric, drift: Drift) -> Finding:
     return Finding(
         FindingKind.DRIFT,
         Severity.WARNING,
-        f"Everything became {direction} while it was measured: {metric.word}"
+        f"All pairs became {direction} during the run: {metric.word}"
         f" {100 * abs(drift.change):.0f} % from the first third of the rounds to the last.",
         evidence=(
-            f"{drift.method}, p = {drift.p:.1g}: no component does that to all pairs",
-            "clocks that slow down with heat, or a neighbour whose load grows, do that",
+            f"{drift.method}, p = {drift.p:.1g}: no single component slows all pairs",
+            "possible causes: CPU clocks that fall with heat, a growing load of another job",
         ),
         facts=DriftFacts(metric, round(drift.change, 4), drift.p),
     )

@@ -1,4 +1,4 @@
-"""A check beside an earlier one: what is new, what was known, what is mended, what moved."""
+"""A check compared with an earlier one: new, known and mended faults, norms that moved."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ MOST_NAMED = 6
 
 
 class Change(StrEnum):
-    """What became of a thing that is accused in either run."""
+    """The change of a thing that is accused in either run."""
 
     NEW = "new"
     KNOWN = "known"
@@ -55,15 +55,15 @@ class MovedNorms(FindingFacts):
 @dataclass(frozen=True, slots=True)
 class Against:
     """`run` is the earlier one's name. `changes`: by finding of the verdict, None where it accuses
-    nothing. `gone`: findings of the earlier run that accuse what is accused no more, with whether
-    it was measured now."""
+    nothing. `past`: findings of the earlier run about things that are accused no longer, each with
+    whether they were measured now."""
 
     run: str
     changes: tuple[Change | None, ...]
-    gone: tuple[tuple[Change, Finding], ...]
+    past: tuple[tuple[Change, Finding], ...]
 
     def to_record(self) -> dict[str, Any]:
-        """What is gone, as plain JSON values; the changes stand beside the findings."""
+        """The past findings as plain JSON values; each finding of now holds its own change."""
         return {
             "run": self.run,
             "gone": [
@@ -72,7 +72,7 @@ class Against:
                     "sentence": finding.sentence,
                     **_accused_record(finding.facts),
                 }
-                for change, finding in self.gone
+                for change, finding in self.past
             ],
         }
 
@@ -82,8 +82,8 @@ def _accused_record(facts: object) -> dict[str, Any]:
     return {"suspects": record.get("suspects", []), "pairs": record.get("pairs", [])}
 
 
-def held_against(now: Verdict, before: Verdict, run: str) -> tuple[Verdict, Against]:
-    """The verdict with what moved since the run of that name, and what became of each thing."""
+def compare(now: Verdict, before: Verdict, run: str) -> tuple[Verdict, Against]:
+    """The verdict with the norms that moved since the run of that name, and the changes."""
     if not now.refused:
         found = (*now.findings, *_moved(now.survey, before.survey, run, thresholds()))
         caveats = (*now.caveats, *_other_nodes(now, before, run))
@@ -95,13 +95,13 @@ def held_against(now: Verdict, before: Verdict, run: str) -> tuple[Verdict, Agai
     still: frozenset[Thing] = frozenset().union(*accused)
     left = [(one, things) for one, things in earlier if things and not things & still]
     measured = _measured(now) if left else frozenset()
-    gone = [
+    past = [
         (Change.MENDED if things & measured else Change.NOT_MEASURED, one) for one, things in left
     ]
-    return now, Against(run, tuple(changes), tuple(gone))
+    return now, Against(run, tuple(changes), tuple(past))
 
 
-def told(finding: Finding) -> str:
+def summary(finding: Finding) -> str:
     """'1 cable leaf-03[7] <-> spine-03[3], 50 % of others (98.5 of 195 Gb/s)'."""
     headline = headline_of(finding)
     if headline is None:
@@ -228,4 +228,4 @@ def _other_nodes(now: Verdict, before: Verdict, run: str) -> Iterator[str]:
             yield f"{counted(len(names), noun)} {words}: {listed}"
     mine = {norm.hop_class for norm in now.survey.normed.norms}
     if mine.isdisjoint(norm.hop_class for norm in before.survey.normed.norms):
-        yield f"{run} measured other sizes or other ways: norms are not compared with it"
+        yield f"{run} measured other sizes or paths: its norms are not compared"

@@ -162,8 +162,8 @@ def _unsteady(
     slow_again = any(_is_most(*again[seen.metric]) for seen in shown)
     sure = enough_nodes and evidence >= limits.named_evidence and slow_again
     n_again, n = (sum(of) for of in zip(*(again[seen.metric] for seen in told), strict=True))
-    said = f"{n_again} of {counted(n, 'reading')} with nothing beside them slow, too"
-    return unsteady(accusation, said if n else "not measured again", sure, owners)
+    alone = f"{n_again} of {counted(n, 'reading')} alone are slow too"
+    return unsteady(accusation, alone if n else "not measured again", sure, owners)
 
 
 def _is_refuted(seen: Seen, n_slow: int, n: int) -> bool:
@@ -278,13 +278,13 @@ def _finding(one: Intermittent) -> Finding:
     return Finding(
         FindingKind.ANOMALY,
         Severity.WARNING,
-        f"{capital(who(one.components))} may come and go: {told.n_slow} of {told.n}"
+        f"{capital(who(one.components))} may be slow now and then: {told.n_slow} of {told.n}"
         f" {told.metric.word} readings over it are slow, {told.n_others_slow} of"
         f" {told.n_others:,} others.",
         evidence=(
             f"slow in {one.n_rounds_slow} of {counted(one.n_rounds, 'round')} that cross it",
-            "a link that flaps or a host with other work does that, or something that its messages"
-            " met in just those rounds: look at the error counters of its ports, and check again",
+            "possible causes: a flapping link, other work on the host, other traffic in those"
+            " rounds: read the error counters of its ports, and check again",
         ),
         facts=IntermittentFacts(
             ends=tuple(component.ends for component in one.components),

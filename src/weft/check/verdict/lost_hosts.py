@@ -1,4 +1,4 @@
-"""Hosts that a check lost on the way, as findings of its verdict."""
+"""Hosts that a check lost, as findings of its verdict."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,43 +22,42 @@ class LostHost(FindingFacts):
     surveyed: bool
 
 
-_NOT_AGAIN = {ALONE: "alone", TOGETHER: "beside others"}
+_NOT_AGAIN = {ALONE: "alone", TOGETHER: "under load"}
 
 
 def with_lost(
     verdict: "Verdict", lost: Sequence[LostHost], failed: Sequence[str] = ()
 ) -> "Verdict":
-    """The verdict on those that were left, with each host that is gone before all else that is
-    bad, and that suspects could not be measured again, where trials `failed` for it. A run that
-    proves nothing says that first."""
+    """The verdict on the remaining hosts, with a finding about each lost host before all other bad
+    ones, and a caveat where a trial `failed` for it. A refusal stays first."""
     if not lost:
         return verdict
-    ways = " and ".join(words for trial, words in _NOT_AGAIN.items() if trial in failed)
-    remarks = (f"suspects were not measured again {ways}: a host was gone",) if ways else ()
+    trials = " and ".join(words for trial, words in _NOT_AGAIN.items() if trial in failed)
+    remarks = (f"suspects were not measured again {trials}: a host was lost",) if trials else ()
     n_first = 1 if verdict.refused else 0
-    told = tuple(_finding(one) for one in lost)
-    findings = (*verdict.findings[:n_first], *told, *verdict.findings[n_first:])
+    found = tuple(_finding(one) for one in lost)
+    findings = (*verdict.findings[:n_first], *found, *verdict.findings[n_first:])
     return replace(verdict, findings=findings, caveats=(*remarks, *verdict.caveats))
 
 
 def lost_node(finding: Finding) -> str | None:
-    """The host that a finding says is gone; None of any other finding."""
+    """The host that a finding reports as lost; None of any other finding."""
     return finding.facts.node if isinstance(finding.facts, LostHost) else None
 
 
 def n_unmeasured(findings: Sequence[Finding]) -> int:
-    """How many hosts were gone before anything was measured of them."""
+    """How many hosts were lost before they were measured."""
     lost = [one.facts for one in findings if isinstance(one.facts, LostHost)]
     return sum(not host.surveyed for host in lost)
 
 
 def _finding(lost: LostHost) -> Finding:
     after = "after the survey, whose readings of it are judged"
-    when = after if lost.surveyed else "before it was measured: the others were, without it"
+    when = after if lost.surveyed else "before it was measured: the remaining nodes were measured"
     return Finding(
         FindingKind.LOST_NODE,
         Severity.BAD,
         f"{lost.sentence}.",
-        evidence=(f"gone {when}",),
+        evidence=(f"lost {when}",),
         facts=LostHost(lost.host, lost.cause, lost.remedy, lost.surveyed),
     )

@@ -1,4 +1,4 @@
-"""What would tell more than a check can: for each thing it left open, the input to give."""
+"""Inputs that would show more: one for each question that a check left open."""
 
 import functools
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ from weft.core.finding import Finding, FindingKind
 
 
 class Input(Document):
-    """`open`: what is open without it; `give`: files, options or acts; `tells`: what they add."""
+    """`open`: the open question; `give`: files, options or acts; `tells`: the answer they add."""
 
     open: Text
     give: Text
@@ -28,7 +28,7 @@ class Input(Document):
     @property
     def text(self) -> str:
         """One line."""
-        return f"{self.give}: {self.tells}"
+        return f"{self.give}; shows {self.tells}"
 
 
 class _InputsFile(Document):

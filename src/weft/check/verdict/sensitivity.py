@@ -1,4 +1,4 @@
-"""What scattered too much to be judged: how slow a component must have been to show."""
+"""The sensitivity of a check: how slow a component must be to show."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ def caveats(survey: Survey, limits: Thresholds) -> tuple[str, ...]:
     """
     readings, against = survey.readings, survey.normed
     judged = against.norm >= 0
-    said = []
+    found = []
     for metric in METRICS:
         rows = judged & (readings.metric == metric.code)
         rows[survey.alone] = False
@@ -25,9 +25,9 @@ def caveats(survey: Survey, limits: Thresholds) -> tuple[str, ...]:
         sigma = float(np.median(against.sigma[rows]))
         least = sigma * np.sqrt(2 * (limits.named_evidence + limits.evidence_a_metric) / of_one)
         if least > limits.least_told:
-            said.append(
-                f"{metric.word} scattered so much (by a factor of {np.exp(sigma):.2g}) that a"
-                f" component less than {np.exp(least):.2g} times slower than its kind would not"
-                " show: measure when the hosts are quiet"
+            found.append(
+                f"{metric.word} scatters by a factor of {np.exp(sigma):.2g}: a component less than"
+                f" {np.exp(least):.2g} times slower than its kind does not show; measure when the"
+                " hosts are quiet"
             )
-    return tuple(said)
+    return tuple(found)

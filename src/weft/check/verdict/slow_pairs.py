@@ -1,4 +1,4 @@
-"""Slow pairs that no component explains: those that are always slow, by more than chance."""
+"""Slow pairs that no component explains: always slow, by more than chance."""
 
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
@@ -28,17 +28,16 @@ class Lone:
 
 
 def lone_findings(
-    survey: Survey, lone: Lone, told: Sequence[Accusation], *, enough_nodes: bool
+    survey: Survey, lone: Lone, named: Sequence[Accusation], *, enough_nodes: bool
 ) -> list[Finding]:
-    """A finding about the pairs that are slow for sure; else one about those that may be: of too
-    few nodes no pair is for sure, since nobody knows which of them are normal. Pairs of what is
-    `told` for a fault are no finding of their own (`slow_too`): it is mended first, whatever else
-    it slows."""
-    things = {component.thing for one in told for component in one.components}
+    """A finding about the pairs that are certainly slow; else one about those that may be. With too
+    few nodes no pair is certain, because the normal figure is unknown. Pairs of a component that is
+    accused already (`named`) are evidence of its finding (`slow_too`)."""
+    things = {component.thing for one in named for component in one.components}
     if sure := _of(survey, lone.sure, things, mine=False):
-        again = "measured again alone and still slow"
+        again = "still slow when measured again alone"
         if not enough_nodes:
-            again += "; but of so few nodes nobody knows which pairs are normal"
+            again += "; too few nodes to know which pairs are normal"
         return [_finding(survey, sure, again, confirmed=enough_nodes)]
     if perhaps := _of(survey, lone.perhaps, things, mine=False):
         return [_finding(survey, perhaps, lone.doubt, confirmed=False)]
@@ -57,12 +56,12 @@ def slow_too(
     )
     if sure:
         yield (
-            f"{list_pairs(_pairs(survey, sure))}: {against(_worst(survey, sure))}, too; that may be"
-            " its doing: check again when it is mended"
+            f"also slow: {list_pairs(_pairs(survey, sure))}, {against(_worst(survey, sure))}; this"
+            " fault may be the cause: check again after the repair"
         )
     if perhaps:
         worst = against(_worst(survey, perhaps))
-        yield f"{list_pairs(_pairs(survey, perhaps))}: may be slow, too ({worst}); {lone.doubt}"
+        yield f"may be slow too: {list_pairs(_pairs(survey, perhaps))}, {worst}; {lone.doubt}"
 
 
 def have_an_end_in(survey: Survey, pairs: Iterable[Sequence[str]], things: Set[Thing]) -> bool:
@@ -98,8 +97,8 @@ def lone_pairs(survey: Survey, limits: Thresholds) -> Lone:
         (sure if chance <= limits.chance_of_a_lone_pair else perhaps).append(row)
     worst = max((float(share[readings.metric[row]]) for row in rows), default=0.0)
     doubt = (
-        f"measured again alone and still slow; but so are {100 * worst:.0f} % of the readings of"
-        " other pairs, for no reason: measure again when the hosts are quiet"
+        f"still slow when measured again alone, but so are {100 * worst:.0f} % of the readings of"
+        " other pairs: measure again when the hosts are quiet"
     )
     return Lone(tuple(sure), tuple(perhaps), doubt)
 

@@ -1,4 +1,4 @@
-"""Readings that are marked slow though nothing is accused of them."""
+"""Slow readings that belong to no accused component."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -11,24 +11,26 @@ from weft.core.words import counted
 
 
 def caveats(survey: Survey, accusations: Sequence[Accusation]) -> tuple[str, ...]:
-    """A sentence where suspects were let go whose slow readings cross nothing that is accused."""
+    """A sentence about slow readings of dropped suspects that cross no accused component."""
     marked = np.flatnonzero(slow_rows(survey) & (survey.explanation.predicted > 0))
     left = np.setdiff1d(marked, _rows(survey, (one.candidate for one in accusations)))
     if left.size:
         left = np.setdiff1d(left, _rows(survey, _of_things(survey, accusations, left)))
     if not left.size:
         return ()
+    one = left.size == 1
+    verb = "belongs to no component: it queued" if one else "belong to no component: they queued"
     return (
-        f"{counted(int(left.size), 'reading')} marked slow accuse nobody: their messages waited"
-        f" behind something slower{_or_else(survey, accusations)}",
+        f"{counted(int(left.size), 'slow reading')} {verb} behind a slower one"
+        f"{_or_else(survey, accusations)}",
     )
 
 
 def _or_else(survey: Survey, accusations: Iterable[Accusation]) -> str:
     if survey.crossings.adaptive:
-        return ", or took ways that are judged by what all of their kind carried"
+        return ", or on paths that are judged by the traffic of all such paths"
     if any(one.standing is Standing.OUT_OF_USE for one in accusations):
-        return ", or met what goes around a cable out of use"
+        return ", or behind messages that avoid a cable out of use"
     return ""
 
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from weft.bench.model import Sample, State
 from weft.check.external_evidence.class_expectation import record_of
-from weft.check.external_evidence.corroboration import Told, joined, unshown
+from weft.check.external_evidence.corroboration import JoinedAccusation, joined, unshown
 from weft.check.external_evidence.expectation import Expectations, expectations_of
 from weft.check.external_evidence.fabric_marks import NO_MARKS, Marks
-from weft.check.external_evidence.few_nodes import beside_platform
+from weft.check.external_evidence.few_nodes import compared_with_platform
 from weft.check.external_evidence.platform_choice import Machine
 from weft.check.facts import AccusationFacts, NamedPair, PairFacts
 from weft.check.readings.components import Thing
@@ -23,9 +23,7 @@ from weft.check.suspects.accusation import Accusation, Standing, accuse_all, slo
 from weft.check.suspects.review import settled
 from weft.check.suspects.survey import Survey, survey_of
 from weft.check.thresholds import Thresholds, thresholds
-from weft.check.verdict import intermittent
-from weft.check.verdict import sensitivity as blind
-from weft.check.verdict import unattributed as let_go
+from weft.check.verdict import intermittent, sensitivity, unattributed
 from weft.check.verdict.coverage import Covered, covered
 from weft.check.verdict.missing_inputs import inputs as all_inputs
 from weft.check.verdict.missing_inputs import inputs_of, with_findings
@@ -42,9 +40,9 @@ from weft.validity.validity import Validity
 
 @dataclass(frozen=True)
 class Verdict:
-    """`findings` worst first; `caveats` are sentences about what this run cannot say, `inputs`
-    names what would tell more. A run that is `refused` proves nothing: its first finding says why,
-    and how to mend it."""
+    """`findings` worst first; `caveats` are sentences about the limits of this run; `inputs` names
+    inputs that would show more. A run that is `refused` supports no verdict: its first finding says
+    why, and how to mend it."""
 
     findings: tuple[Finding, ...]
     coverage: Covered
@@ -57,7 +55,7 @@ class Verdict:
 
     @property
     def exit_code(self) -> ExitCode:
-        """1 when a finding is bad; 4 where a run proves nothing: that must not pass for good."""
+        """1 when a finding is bad; 4 where a run supports no verdict."""
         if self.refused:
             return ExitCode.BENCHMARK
         return ExitCode.VERDICT_BAD if _any_bad(self.findings) else ExitCode.GOOD
@@ -81,7 +79,7 @@ class Verdict:
         }
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row a reading: what was measured, against what, and how it stands."""
+        """One row a reading: its value, its norm, its mark."""
         return rows_of(self.survey)
 
 
@@ -97,9 +95,9 @@ def judge_check(
 ) -> Verdict:
     """Judge the samples of a check: of its survey, and of the suspects measured again.
 
-    Readings are compared with one another, and hop classes as a whole with what `machine` should
-    deliver. Without one, a fabric that is slow everywhere looks healthy. `marks`: what the
-    fabric's own files say of its cables.
+    Readings are compared with one another, and whole hop classes with the expectation of
+    `machine`. Without one, a fabric that is slow everywhere looks healthy. `marks`: statements of
+    the fabric's own files about its cables.
     """
     limits = limits or thresholds()
     valid = validity.findings(samples)
@@ -112,7 +110,7 @@ def judge_check(
         survey = survey_of(kept, wiring, limits, adaptive=adaptive)
     coverage = covered(survey)
     expectations = None if machine is None else expectations_of(survey, machine)
-    expected = [] if expectations is None else beside_platform(survey, expectations, limits)
+    expected = [] if expectations is None else compared_with_platform(survey, expectations, limits)
     if not survey.normed.norms:
         few = sentences.not_enough(coverage, limits.smallest_class, expectations)
         lacking = inputs_of(survey, (), coverage, limits, marks=marks, machine=machine)
@@ -142,7 +140,7 @@ def judge_check(
         findings = _with_intermittent(survey, findings, coverage, limits)
     if not _any_bad(findings):
         findings.append(sentences.healthy(survey, coverage, expectations))
-    unseen = (*blind.caveats(survey, limits), *let_go.caveats(survey, accusations))
+    unseen = (*sensitivity.caveats(survey, limits), *unattributed.caveats(survey, accusations))
     caveats = (*valid.caveats, *unseen, *_caveats(survey, coverage, limits, expectations))
     lacking = inputs_of(survey, accusations, coverage, limits, marks=marks, machine=machine)
     return Verdict(
@@ -157,8 +155,8 @@ def judge_check(
 
 
 def _spoiled(survey: Survey, limits: Thresholds) -> tuple[over_time.Episode, ...]:
-    """Stretches in which everything was slow. Rounds that filled single ways by themselves, whose
-    both directions are full at once where both are measured so, tell of these ways instead."""
+    """Stretches in which all pairs were slow, without those whose rounds each filled a single path
+    in both directions: these belong to that path."""
     found = over_time.episodes(survey, limits)
     if survey.shared is None or not found:
         return found
@@ -175,7 +173,7 @@ def _spoiled(survey: Survey, limits: Thresholds) -> tuple[over_time.Episode, ...
 
 
 def _out_of_use(accusations: Iterable[Accusation]) -> frozenset[Thing]:
-    """Cables that carry nothing: of those that nothing tells apart the first stands for the one."""
+    """Cables that carry nothing; the first one of those that no reading separates."""
     dead = (one for one in accusations if one.standing is Standing.OUT_OF_USE)
     return frozenset(one.components[0].thing for one in dead)
 
@@ -187,9 +185,9 @@ def _any_bad(findings: Iterable[Finding]) -> bool:
 def _with_intermittent(
     survey: Survey, findings: Sequence[Finding], coverage: Covered, limits: Thresholds
 ) -> list[Finding]:
-    """The findings with what comes and goes, in place of pairs that it explains and of notes that
-    the same was normal when measured again. Pairs that are slow for sure give way only to what is
-    named for sure and has them all."""
+    """The findings with intermittent components, which replace the pairs that they explain and the
+    notes that they were normal when measured again. A confirmed component replaces confirmed slow
+    pairs only if it explains all of them."""
     enough_nodes = _enough_nodes(coverage, limits)
     found = intermittent.findings(survey, limits, _owners(survey), enough_nodes=enough_nodes)
     sure = [one for one in found if one.severity is Severity.BAD]
@@ -227,7 +225,7 @@ def _refused(
     *,
     adaptive: bool,
 ) -> Verdict:
-    """What was measured, whatever carried it, and why none of it is judged."""
+    """The readings without a verdict, and the reason."""
     kept = [
         replace(sample, state=State.OK) if sample.state is State.NOT_ON_FABRIC else sample
         for sample in samples
@@ -245,7 +243,7 @@ def _refused(
 
 def _findings(
     survey: Survey,
-    accused: Sequence[Told],
+    accused: Sequence[JoinedAccusation],
     coverage: Covered,
     limits: Thresholds,
     expectations: Expectations | None,
@@ -263,7 +261,7 @@ def _findings(
             finding = sentences.accused(accusation, sure=sure, owners=owners, clean=one.clean)
         else:
             finding = sentences.loses_packets(accusation, one.damage, sure=sure, owners=owners)
-        beside = () if expectations is None else expectations.beside(accusation.worst.norm)
+        beside = () if expectations is None else expectations.line(accusation.worst.norm)
         if finding.severity is Severity.BAD:
             told.append(accusation)
             things = {component.thing for component in accusation.components}
@@ -293,50 +291,52 @@ def _sure(accusation: Accusation, limits: Thresholds) -> bool:
 def _caveats(
     survey: Survey, coverage: Covered, limits: Thresholds, expectations: Expectations | None
 ) -> tuple[str, ...]:
-    """What this run cannot say."""
-    said = list(_without_expectation(expectations))
+    """The limits of this run."""
+    found = list(_without_expectation(expectations))
     if not _enough_nodes(coverage, limits):
-        said.append(
-            f"with {counted(coverage.n_nodes, coverage.noun)} nothing is sure that rests on what"
-            f" the others deliver: {limits.smallest_fabric} are needed to tell slow from normal"
+        found.append(
+            f"{counted(coverage.n_nodes, coverage.noun)} cannot be compared with certainty:"
+            f" {limits.smallest_fabric} are needed to know the normal figure"
         )
     if survey.crossings.network is None:
-        said.append("without a fabric (--fabric) only nodes can be named, no cable and no switch")
+        found.append("no fabric given (--fabric): only nodes can be named, no cable and no switch")
     n_never = len(coverage.cables_never_crossed)
     if n_never:
-        said.append(f"no pair crosses {n_never} of {coverage.n_cables} cables: they are not judged")
+        found.append(
+            f"{n_never} of {coverage.n_cables} cables are not judged: no pair crosses them"
+        )
     n_room = len(coverage.cables_never_filled)
     if n_room:
-        said.append(
-            f"no round fills {n_room} of {coverage.n_cables} cables that pairs cross: a loss of"
-            " their rate shows there only where less is left than was sent"
+        found.append(
+            f"{n_room} of {coverage.n_cables} cables were crossed and never filled: a lower rate of"
+            " theirs shows only below the traffic that was sent"
         )
     unjudged = int((survey.normed.norm < 0).sum())
     held = 0 if expectations is None else expectations.n_held(survey)
     if unjudged > held:
-        said.append(
-            f"{counted(unjudged - held, 'reading')} in a hop class too small, or of one node alone:"
-            " not judged"
+        found.append(
+            f"{counted(unjudged - held, 'reading')} not judged: a hop class too small, or of one"
+            " node only"
         )
     if held:
-        said.append(
-            f"{counted(held, 'reading')} in a hop class too small, or of one node alone, to judge"
-            " by one another: held against the platform alone"
+        found.append(
+            f"{counted(held, 'reading')} compared with the platform only: a hop class too small, or"
+            " of one node only"
         )
-    return tuple(said)
+    return tuple(found)
 
 
 def _without_expectation(expectations: Expectations | None) -> tuple[str, ...]:
     if expectations is not None:
         return tuple(f"no expectation: {why}" for why in expectations.why_not)
     return (
-        "without a platform (--platform) pairs are only compared with one another: a fabric"
+        "no platform given (--platform): pairs are only compared with one another, so a fabric"
         " that is slow everywhere looks healthy",
     )
 
 
 def norm_record(norm: Norm, expectations: Expectations | None = None) -> dict[str, Any]:
-    """A norm as plain JSON values, with what the machine should deliver."""
+    """A norm as plain JSON values, with its expectation."""
     expected = None if expectations is None else expectations.of.get(norm.hop_class)
     return {
         "metric": norm.hop_class.metric.value,

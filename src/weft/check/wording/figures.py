@@ -1,4 +1,4 @@
-"""Figures and names as a person would say them."""
+"""Figures and names in words."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,10 @@ MOST_NAMED = 4
 """More components than this are counted, not listed."""
 
 TIMES_FROM = 10
-"""From here a ratio is said in times, not in percent."""
+"""From here a ratio is given in times, not in percent."""
+
+CERTAIN = 20.0
+"""A natural logarithm of a likelihood ratio: 500 million to one."""
 
 
 def who(components: Sequence[Component]) -> str:
@@ -69,7 +72,7 @@ def _common_vertex(components: Sequence[Component]) -> str | None:
 
 def against(count: Count) -> str:
     """'bandwidth 11750 MB/s where others deliver 24480 (48 %)', 'latency 3.1 us where others take
-    1.9 (+63 %)'. Expected is only what the platform lets expect."""
+    1.9 (+63 %)'. The norm is what others deliver."""
     norm = count.norm
     expected = format_significant(norm.expected)
     measured = format_significant(count.measured)
@@ -94,6 +97,15 @@ def over_it(count: Count) -> str:
         f"{count.n_slow} of {count.n} {count.metric.word} readings over it are slow,"
         f" {count.n_others_slow} of {count.n_others:,} others"
     )
+
+
+def certainty(accusation: Accusation) -> str:
+    """'certain (all 46 readings over it are slow, none of 266 others)'."""
+    count = accusation.worst
+    over = f"all {count.n}" if count.n_slow == count.n else f"{count.n_slow} of {count.n}"
+    others = "none" if not count.n_others_slow else f"{count.n_others_slow:,}"
+    word = "certain" if accusation.evidence >= CERTAIN else "likely, not certain"
+    return f"{word} ({over} readings over it are slow, {others} of {count.n_others:,} others)"
 
 
 def subject(accusation: Accusation) -> str:

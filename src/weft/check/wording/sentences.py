@@ -15,11 +15,11 @@ from weft.check.suspects.survey import Survey
 from weft.check.verdict.coverage import Covered
 from weft.check.wording.figures import (
     against,
+    certainty,
     list_pairs,
     over_it,
     own_node,
     subject,
-    who,
 )
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.units import format_significant
@@ -38,16 +38,13 @@ _KIND_OF_PART = {
 }
 
 
-_SINCE = {
-    Damage.GROWN: "its error counters grew: so other traffic that its messages met is less likely",
-    Damage.LITTLE: "its error counters grew by one or two, or as they do when a host reboots: other"
-    " traffic may be the cause",
-    Damage.OLD: "nobody knows since when its counters hold errors: other traffic may be the cause,"
-    " if they do not grow (--counters EARLIER --counters LATER)",
+_COUNTERS = {
+    Damage.GROWN: "its error counters grew, so traffic of other jobs is less likely",
+    Damage.LITTLE: "its error counters grew by one or two, or as after a reboot of a host: traffic"
+    " of other jobs may be the cause",
+    Damage.OLD: "its counters hold errors of unknown age: if they do not grow (--counters EARLIER"
+    " --counters LATER), traffic of other jobs may be the cause",
 }
-
-
-_MOST_SAID = 1000
 
 
 def accused(
@@ -75,30 +72,30 @@ def accused(
 def loses_packets(
     accusation: Accusation, damage: Damage, *, sure: bool, owners: Mapping[str, str]
 ) -> Finding:
-    """The finding of what error counters accuse, and the readings alone would not; `sure`: it may
-    be named as the fault, where they grew."""
+    """The finding of a component that error counters accuse, where readings alone do not. `sure`:
+    it may be named as the fault, if the counters grew."""
     sure = sure and damage is Damage.GROWN
     return Finding(
         kind_of(accusation.components),
         Severity.BAD if sure else Severity.WARNING,
         f"{subject(accusation)} {'loses' if sure else 'may lose'} packets:"
         f" {against(accusation.worst)}; {over_it(accusation.worst)}.",
-        evidence=("slow in some of its messages only, as where packets are lost", _SINCE[damage]),
+        evidence=("only some of its messages are slow: packet loss does that", _COUNTERS[damage]),
         facts=AccusationFacts.of(accusation, owners),
     )
 
 
 def unsteady(accusation: Accusation, again: str, sure: bool, owners: Mapping[str, str]) -> Finding:
-    """The finding of a node that is slow in most of its readings, each by another amount; `again`:
-    how it stood being measured again."""
+    """The finding of a node that is slow in most of its readings, each by a different amount.
+    `again`: the result of measuring it again."""
     return Finding(
         kind_of(accusation.components),
         Severity.BAD if sure else Severity.WARNING,
         f"{subject(accusation)} {'is' if sure else 'may be'} unsteady: {against(accusation.worst)};"
         f" {over_it(accusation.worst)}.",
         evidence=(
-            "unsteady: slow in most readings, each by another amount, as where other processes or"
-            " interrupts take the CPU",
+            "most readings are slow, each by a different amount: other processes or interrupts on"
+            " the CPU do that",
             again,
         ),
         facts=AccusationFacts.of(accusation, owners),
@@ -107,17 +104,14 @@ def unsteady(accusation: Accusation, again: str, sure: bool, owners: Mapping[str
 
 def _met(accusation: Accusation, owners: Mapping[str, str], *, clean: bool) -> Finding:
     lost = "" if clean else ", or packets are lost there"
-    why = "another job's traffic, outdated tables or hashed routes do that"
+    why = "possible causes: traffic of another job, outdated tables, hashed routes"
     if not clean:
-        why += (
-            ", and so do, as likely, packets that are lost on the way: error counters that grow"
-            " (PortRcvErrors) tell"
-        )
+        why += "; or packets lost on the path, if its error counters (PortRcvErrors) grow"
     return Finding(
         FindingKind.ANOMALY,
         Severity.WARNING,
-        f"Messages over {who(accusation.components)} meet other traffic{lost}:"
-        f" {against(accusation.worst)} beside other messages, normal alone.",
+        f"{subject(accusation)} is slow under load and normal alone:"
+        f" {against(accusation.worst)}; its messages meet other traffic{lost}.",
         evidence=(over_it(accusation.worst), why),
         facts=AccusationFacts.of(accusation, owners),
     )
@@ -130,8 +124,8 @@ def _passing(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
         f"{subject(accusation)} was slow in the survey and normal when measured again.",
         evidence=(
             against(accusation.worst),
-            "a neighbour's traffic, a link that flaps or one that loses packets comes and goes:"
-            " look at its error counters, or check again later",
+            "possible causes: traffic of another job, a flapping link, packet loss: read its error"
+            " counters, or check again later",
         ),
         facts=AccusationFacts.of(accusation, owners),
     )
@@ -139,16 +133,17 @@ def _passing(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
 
 def _out_of_use(accusation: Accusation, owners: Mapping[str, str], *, sure: bool) -> Finding:
     says = "carries nothing" if sure else "may carry nothing"
-    around = "its messages go over the other" if accusation.tie else "its messages go around"
+    around = "its messages take the other" if accusation.tie else "its messages take other paths"
     return Finding(
         kind_of(accusation.components),
         Severity.BAD if sure else Severity.WARNING,
         f"{subject(accusation)} {says}: {around}.",
         evidence=(
-            f"beside other messages {against(accusation.worst)}; {_alone(accusation)}",
+            f"under load {against(accusation.worst)}; {_alone(accusation)}",
             over_it(accusation.worst),
-            "in the same moments messages of other cables were as slow: they share a way with them",
-            "down, disabled or left out by the routing: look at the state of its ports",
+            "messages of other cables were as slow in the same rounds: they shared a path",
+            "possible causes: it is down, disabled or left out by the routing: look at the state of"
+            " its ports",
         ),
         facts=AccusationFacts.of(accusation, owners),
     )
@@ -157,7 +152,7 @@ def _out_of_use(accusation: Accusation, owners: Mapping[str, str], *, sure: bool
 def _alone(accusation: Accusation) -> str:
     if accusation.evidence_alone is None:
         return "not measured alone"
-    return "normal alone" if accusation.evidence_alone <= 0 else "slow alone, too"
+    return "normal alone" if accusation.evidence_alone <= 0 else "slow alone too"
 
 
 def kind_of(components: Sequence[Component]) -> FindingKind:
@@ -172,46 +167,43 @@ def _evidence(accusation: Accusation) -> Iterable[str]:
         if count is not accusation.worst:
             yield f"{against(count)}; {over_it(count)}"
     if accusation.evidence_alone is not None:
-        again = "still slow" if accusation.standing is Standing.CONFIRMED else "not slow"
+        load = "still slow" if accusation.standing is Standing.CONFIRMED else "normal"
         if accusation.evidence_alone > 0:
-            yield "measured again with other partners and nothing beside them: still slow"
+            yield "still slow when measured again alone, with other partners"
         else:
-            yield f"nothing shows with nothing beside them; under load {again}"
+            yield f"measured again: normal alone, {load} under load"
     else:
         yield "not measured again"
-    yield f"a likelihood ratio of {_ratio(accusation.evidence)} against its being healthy"
+    yield certainty(accusation)
     if accusation.tie:
-        yield _how_to_tell(accusation)
+        yield _tie(accusation)
 
 
-def _ratio(evidence: float) -> str:
-    """Beyond a thousand figures nobody reads the exponent."""
-    return f"e^{evidence:.0f}" if evidence < _MOST_SAID else f"more than e^{_MOST_SAID}"
-
-
-def _how_to_tell(accusation: Accusation) -> str:
+def _tie(accusation: Accusation) -> str:
+    """The components that no reading separates, and the test that does."""
     if own_node(accusation.components) is None:
         names = ", ".join(component.name for component in accusation.components)
-        return f"no reading tells these apart: {names}"
-    tie = "all its messages cross its one cable: swap the cable to tell"
+        return f"no reading separates these: {names}"
+    tie = "all its messages cross its one cable: swap the cable to separate the two"
     if set(accusation.slower) == {Metric.LATENCY}:
-        tie += " (its bandwidth is normal, which a bad cable would lower: look at the node first)"
+        tie += " (a bad cable would lower the bandwidth, which is normal: look at the node first)"
     return tie
 
 
 def lone_pairs(
     pairs: Sequence[tuple[str, str]], worst: str, again: str, *, with_fabric: bool, confirmed: bool
 ) -> Finding:
-    """Slow pairs that no one component explains; `confirmed`: they stay slow alone; `again`: how
-    they stood being measured again."""
+    """Slow pairs that no single component explains. `confirmed`: they stay slow alone; `again`: the
+    result of measuring them again."""
     who_ = f"Pair {pairs[0][0]} - {pairs[0][1]}" if len(pairs) == 1 else f"{len(pairs)} pairs"
     verb = "is" if len(pairs) == 1 else "are"
     verb = verb if confirmed else "may be"
-    doubt = "no one component explains it" if with_fabric else "which cable is not known"
+    them = "it" if len(pairs) == 1 else "them"
+    doubt = f"no single component explains {them}" if with_fabric else "its cables are not known"
     return Finding(
         FindingKind.SUSPECT_PAIR,
         Severity.BAD if confirmed else Severity.WARNING,
-        f"{who_} {verb} slow and {doubt}: {worst}.",
+        f"{who_} {verb} slow, and {doubt}: {worst}.",
         evidence=(list_pairs(pairs), again),
         facts=PairFacts(tuple(pairs)),
     )
@@ -233,7 +225,7 @@ def healthy(survey: Survey, covered: Covered, expectations: Expectations | None 
     if disturbed:
         share = 100 * disturbed / max(1, int((survey.normed.norm >= 0).sum()))
         evidence.append(
-            f"{counted(disturbed, 'reading')} ({share:.1f} %) slow once, with nothing in common:"
+            f"{counted(disturbed, 'reading')} ({share:.1f} %) slow once, over no common component:"
             " disturbances"
         )
     return Finding(
@@ -246,14 +238,14 @@ def healthy(survey: Survey, covered: Covered, expectations: Expectations | None 
 
 
 def not_enough(covered: Covered, least: int, expectations: Expectations | None = None) -> Finding:
-    """No hop class has enough readings; what was measured stands beside what is expected."""
+    """No hop class has enough readings: each is listed with its expectation."""
     small = () if expectations is None else expectations.small
-    instead = f" Held against platform {expectations.platform.name} alone." if expectations else ""
+    instead = f" Compared with platform {expectations.platform.name}." if expectations else ""
     return Finding(
         FindingKind.NOT_ENOUGH_DATA,
         Severity.NOTE,
         f"{counted(covered.n_pairs, 'pair')} of {counted(covered.n_nodes, covered.noun)} cannot be"
-        f" held against one another: {least} readings of one kind are needed.{instead}",
+        f" compared with one another: {least} readings of one kind are needed.{instead}",
         evidence=tuple(
             f"{one.norm.hop_class.metric.word}, {one.norm.hop_class.words}:"
             f" {format_significant(one.norm.expected)} {one.norm.hop_class.metric.unit}"
@@ -271,12 +263,12 @@ def too_many(survey: Survey, *, sure: bool) -> Finding:
         FindingKind.ANOMALY,
         Severity.BAD if sure else Severity.WARNING,
         f"{100 * slow:.0f} % of the readings are slow, and no few components explain them.",
-        evidence=("load from elsewhere, a wrong fabric file or wrong tables do that",),
+        evidence=("possible causes: load of other jobs, a wrong fabric file, wrong tables",),
     )
 
 
 def corrupted(samples: Iterable[Sample]) -> list[Finding]:
-    """Pairs whose received bytes were not the bytes sent."""
+    """Pairs that received damaged bytes."""
     bad = sorted({(s.pair.a, s.pair.b) for s in samples if s.pair and "invalid_data" in s.flags})
     if not bad:
         return []
@@ -284,7 +276,7 @@ def corrupted(samples: Iterable[Sample]) -> list[Finding]:
         Finding(
             FindingKind.FAILURE,
             Severity.BAD,
-            f"{counted(len(bad), 'pair')} received other bytes than were sent.",
+            f"{counted(len(bad), 'pair')} received bytes that differ from the sent ones.",
             evidence=(list_pairs(bad),),
             facts=PairFacts(tuple(bad)),
         )

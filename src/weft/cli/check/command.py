@@ -44,7 +44,7 @@ from weft.core.errors import ExitCode, InputError
 @click.option(
     "--adaptive",
     is_flag=True,
-    help="The fabric routes adaptively: a message may take any shortest way.",
+    help="The fabric routes adaptively: a message may take any shortest path.",
 )
 @click.option("--resume", is_flag=True, help="Go on with the interrupted check in --dir.")
 @click.option("--matrix", is_flag=True, help="Show every pair's share of its hop class.")
@@ -57,7 +57,7 @@ from weft.core.errors import ExitCode, InputError
 @click.option(
     "--against",
     type=click.Path(file_okay=False, path_type=Path),
-    help="An earlier check: what is new since then, what was known, what is mended.",
+    help="An earlier check: show new, known and mended faults since then.",
 )
 @click.option(
     "--report/--no-report",
@@ -65,7 +65,7 @@ from weft.core.errors import ExitCode, InputError
     default=None,
     help="Write report.html into the run directory. Default: yes, but not with --quick.",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would be measured, and measure nothing.")
+@click.option("--dry-run", is_flag=True, help="Print the plan and measure nothing.")
 @format_option_of((*FORMATS, "junit"))
 def command(
     *,
@@ -87,12 +87,12 @@ def command(
 ) -> int:
     """Is this fabric healthy, and if not, which node, link or switch?
 
-    Measures pairs of nodes, names the component that explains the slow ones, and measures it again
-    with other partners, alone and beside others, before it says so. Exit 1 when something is slow,
-    4 when the run proves nothing: its messages missed the fast network, or ranks shared CPUs.
+    Measures pairs of nodes, finds the component that explains the slow ones, and measures it again
+    with other partners, alone and under load. Exit 1 when a component is slow, 4 when the run
+    supports no verdict: its messages missed the fast network, or ranks shared CPUs.
     """
     from weft.check.pipeline import judge_earlier, judge_run
-    from weft.check.verdict.earlier_check import held_against as held_against_run
+    from weft.check.verdict.earlier_check import compare
     from weft.check.verdict.planted_faults import planted_in
     from weft.core.clock import system_clock
 
@@ -119,7 +119,7 @@ def command(
     judged = judge_run(measured, setup.fabric)
     verdict, changed = judged, None
     if before is not None:
-        verdict, changed = held_against_run(judged, before, str(against))
+        verdict, changed = compare(judged, before, str(against))
     seconds = system_clock() - started
     wants_report = not wanted.quick if wants_report is None else wants_report
     answer = Answer(

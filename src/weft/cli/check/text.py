@@ -29,7 +29,7 @@ def verdict_text(answer: "Answer", *, matrix: bool, width: int | None = None) ->
     from weft.check.verdict.missing_inputs import inputs
 
     verdict = answer.verdict
-    labels = [one.severity.value.upper() for one in _told(verdict)]
+    labels = [one.severity.value.upper() for one in _shown(verdict)]
     label_width = max(len(label) for label in (*labels, "BAD")) + 2
     lines = _finding_lines(answer, label_width, width)
     if some_are_good(verdict):
@@ -37,7 +37,7 @@ def verdict_text(answer: "Answer", *, matrix: bool, width: int | None = None) ->
         lines += [f"  - {line}" for line in _healthy_evidence(verdict)]
     else:
         lines += packed(" " * label_width, ok_columns(answer)[1:], width)
-    lines += _gone(answer)
+    lines += _past_lines(answer)
     if matrix:
         lines += ["", matrix_text(verdict), ""]
     lines += [f"caveat: {caveat}" for caveat in verdict.caveats]
@@ -76,8 +76,8 @@ def packed(label: str, columns: Sequence[str], width: int | None) -> list[str]:
     return lines
 
 
-def _told(verdict: "Verdict") -> "list[Finding]":
-    """All but the sentence that all is well, which the line of what was measured says."""
+def _shown(verdict: "Verdict") -> "list[Finding]":
+    """All findings but the good one, which the line of measured pairs stands for."""
     return [one for one in verdict.findings if one.severity is not Severity.GOOD]
 
 
@@ -92,15 +92,15 @@ def _finding_lines(answer: "Answer", label_width: int, width: int | None) -> lis
     from weft.check.wording.headline import headline_of
 
     found = zip(answer.verdict.findings, answer.changes, strict=True)
-    told = [
+    shown = [
         (finding, headline_of(finding), change)
         for finding, change in found
         if finding.severity is not Severity.GOOD
     ]
-    widths = _widths([headline for _, headline, _ in told if headline is not None])
-    change_width = max((len(change) + 2 for _, _, change in told if change), default=0)
+    widths = _widths([headline for _, headline, _ in shown if headline is not None])
+    change_width = max((len(change) + 2 for _, _, change in shown if change), default=0)
     lines: list[str] = []
-    for finding, headline, change in told:
+    for finding, headline, change in shown:
         label = _labelled(finding.severity.value.upper(), label_width)
         label += (change or "").ljust(change_width)
         if headline is None:
@@ -113,16 +113,16 @@ def _finding_lines(answer: "Answer", label_width: int, width: int | None) -> lis
     return lines
 
 
-def _gone(answer: "Answer") -> list[str]:
-    """What the earlier run accused and this one does not."""
-    from weft.check.verdict.earlier_check import told
+def _past_lines(answer: "Answer") -> list[str]:
+    """The faults of the earlier run that this one does not have."""
+    from weft.check.verdict.earlier_check import summary
 
     if answer.against is None:
         return []
     run = answer.against.run
-    if not answer.against.gone and not any(answer.changes):
-        return [f"against {run}: nothing is accused, then or now"]
-    return [f"{change}: {told(finding)} in {run}" for change, finding in answer.against.gone]
+    if not answer.against.past and not any(answer.changes):
+        return [f"against {run}: no fault in either run"]
+    return [f"{change}: {summary(finding)} in {run}" for change, finding in answer.against.past]
 
 
 def _widths(headlines: "Sequence[Headline]") -> list[int]:

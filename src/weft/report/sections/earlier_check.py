@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from weft.check.pipeline import judge_earlier
-from weft.check.verdict.earlier_check import MovedNorms, held_against, told
+from weft.check.verdict.earlier_check import MovedNorms, compare, summary
 from weft.check.verdict.verdict import Verdict
 from weft.core.errors import InputError
 from weft.report.model import Section, TableColumn, cut_table
@@ -12,7 +12,7 @@ from weft.study.run.store import StudyRun
 
 
 def section(run: StudyRun, verdict: Verdict) -> Section | None:
-    """What became of each accused thing since the run that `--against` named; None without one."""
+    """The changes since the run that `--against` named; None without one."""
     named = run.meta.get(AGAINST)
     if not isinstance(named, str):
         return None
@@ -21,14 +21,14 @@ def section(run: StudyRun, verdict: Verdict) -> Section | None:
         before = judge_earlier(Path(named))
     except InputError as error:
         return Section(heading, (f"The earlier check cannot be used: {error.what.rstrip('.')}.",))
-    now, against = held_against(verdict, before, Path(named).name)
+    now, against = compare(verdict, before, Path(named).name)
     changed = zip(now.findings, against.changes, strict=True)
-    rows = [(change.value, told(finding)) for finding, change in changed if change is not None]
-    rows += [(change.value, told(finding)) for change, finding in against.gone]
+    rows = [(change.value, summary(finding)) for finding, change in changed if change is not None]
+    rows += [(change.value, summary(finding)) for change, finding in against.past]
     moved = [one.sentence for one in now.findings if isinstance(one.facts, MovedNorms)]
     notes = [f"{note}." for note in now.caveats if note not in verdict.caveats]
     if not rows:
-        return Section(heading, (*moved, "Nothing is accused, then or now.", *notes))
+        return Section(heading, (*moved, "No fault in either check.", *notes))
     columns = (TableColumn("since then", is_figure=False), TableColumn("what", is_figure=False))
-    table = cut_table("What either of both checks accuses", columns, rows)
+    table = cut_table("Faults of either check", columns, rows)
     return Section(heading, (*moved, *notes), tables=(table,))

@@ -135,7 +135,7 @@ def test_under_adaptive_routing_counters_decide_among_cables(make_tree, make_slo
     assert suspects(named) == {flagged[1]}
     assert not named.facts.tie
     assert "leaf-02[7]" in named.sentence
-    assert any("of 4 cables that no reading tells apart" in line for line in named.evidence)
+    assert any("of 4 cables that no reading separates" in line for line in named.evidence)
     assert not others
 
 
@@ -176,7 +176,7 @@ def test_cables_that_are_not_there_are_one_warning_beside_a_healthy_fabric(make_
     ]
     verdict = check(make_fabric(tree), Marks((*lacks, lacks[0])))
     (warning,) = [f for f in verdict.findings if f.severity is Severity.WARNING]
-    assert warning.sentence == "The files say that cables are missing: leaf-01 lacks 1 of 4."
+    assert warning.sentence == "Cables are missing, according to the files: leaf-01 lacks 1 of 4."
     assert warning.evidence[0] == "leaf-02 lacks 1 of 4"
     assert warning.evidence[-1] == "to do: plug in"
     assert warning.facts.things == (("switch", ("leaf-01",)), ("switch", ("leaf-02",)))

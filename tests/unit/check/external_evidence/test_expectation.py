@@ -125,7 +125,7 @@ def test_slower_cables_of_the_fabric_itself_are_said(make_tree, make_slow, make_
     tree = make_tree(4, 4, 4)
     samples = make_fabric(tree).all_pairs()
     (found,) = whole(judge_check(samples, tree, machine=machine("generic-ndr")))
-    said = [line for line in found.evidence if "run at 200 Gb/s by the fabric's own" in line]
+    said = [line for line in found.evidence if "run at 200 Gb/s according to the fabric" in line]
     assert said
     assert "400 Gb/s" in said[0]
 
@@ -174,7 +174,7 @@ def test_a_single_reading_beyond_the_link_is_not_believed(make_tree, make_fabric
     assert found.evidence[0].startswith("n001 - n009: 50000 MB/s")
     (healthy,) = judge_check(samples, tree, machine=machine()).findings
     assert healthy.kind is FindingKind.HEALTHY
-    assert all(f"expected of {HDR}" in line for line in healthy.evidence)
+    assert all(f"expected on {HDR}" in line for line in healthy.evidence)
 
 
 def test_a_suspect_keeps_the_norm_of_the_fleet_with_the_expectation_beside(
@@ -186,7 +186,7 @@ def test_a_suspect_keeps_the_norm_of_the_fleet_with_the_expectation_beside(
     samples = make_fabric(tree, [slow]).all_pairs()
     (found, *_) = judge_check(samples, tree, machine=machine()).findings
     assert port in found.sentence
-    (line,) = [text for text in found.evidence if f"expected of {HDR}" in text]
+    (line,) = [text for text in found.evidence if f"expected on {HDR}" in text]
     assert "4 links apart" in line
     assert found.facts.worst.norm.expected == pytest.approx(24_000, rel=0.02)
 

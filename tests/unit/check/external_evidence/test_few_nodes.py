@@ -36,7 +36,7 @@ def test_healthy_nodes_are_as_expected(make_tree, make_fabric, n, seed):
     verdict = judged(make_fabric(make_tree(1, n, 1), seed=seed))
     (note,) = verdict.findings
     assert note.severity is Severity.NOTE
-    assert "Held against platform fat-tree alone." in note.sentence
+    assert "Compared with platform fat-tree." in note.sentence
     assert sum("expected" in line for line in note.evidence) == 2, "latency and bandwidth"
     assert verdict.exit_code is ExitCode.GOOD
 
@@ -97,7 +97,7 @@ def test_of_three_nodes_one_slow_pair_is_named(make_tree, make_slow, make_fabric
     ]
     (bad,) = worst(judge_check(samples, tree, machine=HDR))
     assert bad.facts.pairs == (("n001", "n003"),)
-    assert not any("look there first" in line for line in bad.evidence)
+    assert not any("look at it first" in line for line in bad.evidence)
 
 
 def times(samples: list[Sample], factor: float, ends: set[str], *keys: str) -> list[Sample]:
@@ -135,7 +135,7 @@ def test_no_node_is_pointed_at_beside_pairs_that_are_slow_at_times(make_tree, ma
         ("n001", "n002"),
         ("n002", "n003"),
     )
-    assert not any("look there first" in line for line in bad.evidence)
+    assert not any("look at it first" in line for line in bad.evidence)
 
 
 def test_a_class_too_small_for_a_norm_is_held_against_the_platform(
@@ -148,4 +148,4 @@ def test_a_class_too_small_for_a_norm_is_held_against_the_platform(
     (found,) = worst(verdict)
     assert found.kind is FindingKind.BELOW_EXPECTED
     assert "latency" in found.sentence
-    assert any("held against the platform alone" in caveat for caveat in verdict.caveats)
+    assert any("compared with the platform only" in caveat for caveat in verdict.caveats)

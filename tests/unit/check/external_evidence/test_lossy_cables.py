@@ -74,7 +74,7 @@ def test_what_grew_by_little_or_by_a_reboot_is_a_warning(doubtful: Any) -> None:
     warning, healthy = doubtful(grown(growing=False)).findings
     assert (warning.severity, healthy.severity) == (Severity.WARNING, Severity.GOOD)
     assert "may lose packets" in warning.sentence
-    assert any("when a host reboots" in line for line in warning.evidence)
+    assert any("after a reboot of a host" in line for line in warning.evidence)
 
 
 def test_grown_errors_do_not_make_weak_readings_sure(doubtful: Any) -> None:
@@ -101,7 +101,8 @@ def test_other_counters_overrule_nothing(doubtful: Any, marks: Marks) -> None:
 
 def test_without_counters_loss_is_as_likely_and_what_would_tell_is_said(doubtful: Any) -> None:
     verdict = doubtful(Marks())
-    assert "meet other traffic, or packets are lost there" in verdict.findings[0].sentence
+    sentence = verdict.findings[0].sentence
+    assert "its messages meet other traffic, or packets are lost there" in sentence
     (lacking,) = (one for one in verdict.to_record()["inputs"] if one["for"] == "met")
     assert "perfquery" in lacking["give"]
     assert "PortRcvErrors" in lacking["tells"]
@@ -109,7 +110,7 @@ def test_without_counters_loss_is_as_likely_and_what_would_tell_is_said(doubtful
 
 def test_clean_counters_rule_loss_out(doubtful: Any) -> None:
     finding = doubtful(CLEAN).findings[0]
-    assert "meet other traffic:" in finding.sentence
+    assert "its messages meet other traffic." in finding.sentence
     assert not any("lost" in line for line in (finding.sentence, *finding.evidence))
 
 

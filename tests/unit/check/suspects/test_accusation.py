@@ -60,7 +60,7 @@ def test_another_job_s_traffic_on_a_cable_is_no_fault(make_tree, make_fabric, ma
     (accusation,) = verdict.accusations
     assert accusation.standing is Standing.MET
     assert verdict.findings[0].severity is Severity.WARNING
-    assert "meet other traffic" in verdict.findings[0].sentence
+    assert "its messages meet other traffic" in verdict.findings[0].sentence
 
 
 def test_a_cable_whose_messages_meet_those_of_others_is_out_of_use(make_tree, make_fabric):

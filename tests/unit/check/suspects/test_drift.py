@@ -108,7 +108,7 @@ def test_a_neighbour_for_a_fifth_of_the_rounds_accuses_nobody(
     assert set(said.facts.slower) == {"latency_us", "bandwidth_mb_s"}
     for slower in said.facts.slower.values():
         assert slower == pytest.approx(log(factor), abs=0.15)
-    assert said.sentence.startswith(f"Everything was slow for {last - first + 1} rounds of {n}, ")
+    assert said.sentence.startswith(f"All pairs were slow for {last - first + 1} rounds of {n}: ")
 
 
 @SCHEDULES

@@ -1,4 +1,4 @@
-"""Readings marked slow of which nothing is accused are said to be so."""
+"""Slow readings that belong to no component are counted in a caveat."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ def test_what_was_let_go_leaves_a_caveat(make_tree, make_slow, make_fabric):
     survey = survey_of(samples, tree, thresholds())
     n_marked = marks_of(survey).count("slow")
     (said,) = caveats(survey, ())
-    assert said.startswith(f"{n_marked} readings marked slow accuse nobody: ")
+    assert said.startswith(f"{n_marked} slow readings belong to no component: ")
     assert caveats(survey, accuse_all(survey, thresholds())) == ()
 
 

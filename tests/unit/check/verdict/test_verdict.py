@@ -84,7 +84,7 @@ class TestHealthy:
     def test_near_and_far_nodes_without_a_fabric_are_no_fault(self, make_tree, make_fabric):
         verdict = check(make_fabric(make_tree(2, 8, 8)), wiring="unknown")
         assert not bad(verdict)
-        assert any("without a fabric" in caveat for caveat in verdict.caveats)
+        assert any("no fabric given" in caveat for caveat in verdict.caveats)
 
 
 class TestOneFault:

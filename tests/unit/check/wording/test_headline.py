@@ -86,7 +86,7 @@ def test_the_remedy_fits_the_kind(suspects, standing, does):
 
 def test_what_is_not_sure_drains_nobody():
     unsure = replace(accusation(NODE), severity=Severity.WARNING)
-    assert "nothing is sure yet" in remedy_of(unsure).do
+    assert "not certain yet" in remedy_of(unsure).do
     assert "drain" not in remedy_of(unsure).do
 
 

@@ -113,7 +113,7 @@ def test_a_cable_that_is_known_gives_no_evidence_twice(survey):
 @pytest.mark.parametrize("sure", [True, False])
 @pytest.mark.parametrize(
     ("evidence_alone", "alone"),
-    [(None, "not measured alone"), (-3.0, "normal alone"), (3.0, "slow alone, too")],
+    [(None, "not measured alone"), (-3.0, "normal alone"), (3.0, "slow alone too")],
 )
 def test_a_cable_out_of_use_is_told_as_surely_as_it_was_measured(sure, evidence_alone, alone):
     made, planned = Fabric(Tree(*SHAPE, down=[(3, 2)]), collide=True), Tree(*SHAPE, routed=True)
