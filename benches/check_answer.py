@@ -12,11 +12,12 @@ from benches.check_score import Score, Seen, scatter, score, seen_of, slowness
 
 from weft.bench.model import Backend, Sample
 from weft.bench.twin.backend import TwinBackend
+from weft.check.facts import PairFacts
 from weft.check.launches import FollowUpBackend
-from weft.check.readings.components import Component, Part
 from weft.check.readings.crossing import Crossings
 from weft.check.readings.readings import Floats, readings_of
 from weft.check.verdict.verdict import judge_check
+from weft.check.wording.headline import things_of
 from weft.core.finding import Finding, Severity
 
 CLEAR_ERRORS = 10.0
@@ -137,11 +138,8 @@ def answer_of(ground: Ground, launches: Launches, noisy: NoisyBackend) -> Answer
 
 def accused_in(finding: Finding) -> frozenset[Thing]:
     """The things that a finding accuses; its pairs where it names no component."""
-    suspects = [
-        Component(Part(suspect["part"]), tuple(suspect["ends"]))
-        for suspect in finding.facts.get("suspects", ())
-    ]
-    if suspects:
-        return frozenset(component.thing for component in suspects)
-    pairs = finding.facts.get("pairs", ())
-    return frozenset(("pair", tuple(pair)) for pair in pairs) or frozenset({("fabric", ())})
+    things = things_of(finding)
+    if things:
+        return things
+    pairs = finding.facts.pairs if isinstance(finding.facts, PairFacts) else ()
+    return frozenset(("pair", pair) for pair in pairs) or frozenset({("fabric", ())})

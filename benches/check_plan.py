@@ -15,7 +15,7 @@ from weft.check.schedule.plan import CheckPlan, plan_check
 from weft.check.schedule.ranks import ranks_of_nodes
 from weft.check.schedule.schedule import Field
 from weft.check.schedule.scheme import parse_scheme
-from weft.check.suspects.follow_up import Size
+from weft.check.suspects.follow_up import FollowUpSize
 
 BUDGET_S = 60.0
 TIMEOUT_S = 3600.0
@@ -57,9 +57,9 @@ def launches_of(ground: Ground) -> Launches:
     return launches
 
 
-def size_of(ground: Ground) -> Size:
+def size_of(ground: Ground) -> FollowUpSize:
     """How much may be measured again."""
-    return Size(most_rounds=plan_of(ground).most_follow_up_rounds)
+    return FollowUpSize(most_rounds=plan_of(ground).most_follow_up_rounds)
 
 
 def fabric_s(ground: Ground, measured: Iterable[Launch]) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from weft.check.launches import FollowUpBackend
-from weft.check.suspects.follow_up import Plan
+from weft.check.suspects.follow_up import FollowUpPlan
 from weft.cli import run
 
 Capture = pytest.CaptureFixture[str]
@@ -112,7 +112,7 @@ def test_a_check_that_goes_on_is_held_against_the_earlier_run_whenever_that_was_
     assert "<h3>Against first</h3>" in page.read_text()
 
 
-def interrupted(_: FollowUpBackend) -> Plan:
+def interrupted(_: FollowUpBackend) -> FollowUpPlan:
     raise KeyboardInterrupt
 
 

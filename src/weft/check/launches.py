@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from weft.bench.model import Backend, Launch, Sample, Trial
-from weft.check.readings.network import Wiring
+from weft.check.readings.network import CabledFabric
 from weft.check.suspects.crowding.partner_test import Round
-from weft.check.suspects.follow_up import Plan, Size, follow_up
+from weft.check.suspects.follow_up import FollowUpPlan, FollowUpSize, follow_up
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
 from weft.check.trials import ALONE, SURVEY, TOGETHER
@@ -78,11 +78,11 @@ class FollowUpBackend:
     def __init__(
         self,
         inner: Backend,
-        wiring: Wiring | None,
+        wiring: CabledFabric | None,
         known: Sequence[Sample] = (),
         *,
         adaptive: bool = False,
-        size: Size | None = None,
+        size: FollowUpSize | None = None,
         seed: int = 1,
         within_s: float = math.inf,
         clock: Clock = time.monotonic,
@@ -91,12 +91,12 @@ class FollowUpBackend:
         self._wiring = wiring
         self._survey = [sample for sample in known if sample.trial == SURVEY]
         self._adaptive = adaptive
-        self._size = size or Size()
+        self._size = size or FollowUpSize()
         self._seed = seed
         self._within_s = within_s
         self._clock = clock
         self._until = math.inf
-        self._plan: Plan | None = None
+        self._plan: FollowUpPlan | None = None
         self.name = inner.name
         self.fabric_document = None if wiring is None else wiring.document
         self.faults = inner.faults
@@ -151,9 +151,9 @@ class FollowUpBackend:
         return replace(launch, trial=replace(launch.trial, timeout_s=limit_s))
 
     @collection_paused()
-    def _planned(self) -> Plan:
+    def _planned(self) -> FollowUpPlan:
         if self._plan is None and validity.findings(self._survey).refusal is not None:
-            self._plan = Plan((), ())
+            self._plan = FollowUpPlan((), ())
         if self._plan is None:
             survey = survey_of(self._survey, self._wiring, thresholds(), adaptive=self._adaptive)
             self._plan = follow_up(survey, self._size, self._seed)

@@ -9,7 +9,7 @@ from weft.check.readings.readings import Metric
 
 
 @dataclass(frozen=True, slots=True)
-class Thresholds:
+class CheckThresholds:
     """When a component is slow; what each means stands in thresholds.toml."""
 
     bandwidth_least: float
@@ -80,12 +80,12 @@ class Thresholds:
         return self.latency_least if metric is Metric.LATENCY else self.bandwidth_least
 
     @property
-    def without_fabric(self) -> "Thresholds":
+    def without_fabric(self) -> "CheckThresholds":
         """The same where hops are not known: a latency must differ by more than they explain."""
         return replace(self, latency_least=self.latency_least_without_fabric)
 
     @property
-    def judging_nothing(self) -> "Thresholds":
+    def judging_nothing(self) -> "CheckThresholds":
         """The same for readings that support no verdict: no class is large enough for a norm."""
         return replace(self, smallest_class=sys.maxsize)
 
@@ -97,6 +97,6 @@ class Thresholds:
 
 
 @functools.cache
-def thresholds() -> Thresholds:
+def thresholds() -> CheckThresholds:
     """The shipped figures."""
-    return shipped_figures(Thresholds, "thresholds.toml", "weft.thresholds/2")
+    return shipped_figures(CheckThresholds, "thresholds.toml", "weft.thresholds/2")

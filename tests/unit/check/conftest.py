@@ -12,7 +12,7 @@ from tests.unit.check.documents import fabric_document
 
 from weft.bench.model import Pair, Sample
 from weft.check.schedule.rounds.matchings import reflections
-from weft.check.suspects.follow_up import Plan
+from weft.check.suspects.follow_up import FollowUpPlan
 from weft.check.trials import ALONE, SURVEY, TOGETHER
 
 BANDWIDTH_MB_S = 24_000.0
@@ -123,7 +123,7 @@ class Fabric:
         index = self.tree.nodes.index
         return self.measure([[(index(a), index(b))] for _ in range(3) for a, b in pairs])
 
-    def follow_up(self, plan: Plan) -> list[Sample]:
+    def follow_up(self, plan: FollowUpPlan) -> list[Sample]:
         """What a plan asks for, measured."""
         index = self.tree.nodes.index
         samples = []

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from weft.catalog.cause import causes
-from weft.check.external_evidence.expectation import Expectations, Expected, slow_first
+from weft.check.external_evidence.expectation import Expectations, ExpectedNorm, slow_first
 from weft.check.readings.norms import HopClass, of_one_node
 from weft.check.readings.readings import METRICS
 from weft.check.suspects.survey import Survey
@@ -32,7 +32,7 @@ class ClassFacts(FindingFacts):
     """Hop classes that differ from their expectation, the worst, and its likely causes by name."""
 
     platform: str
-    worst: Expected
+    worst: ExpectedNorm
     hop_classes: tuple[HopClass, ...]
     causes: tuple[str, ...]
 
@@ -73,7 +73,7 @@ def beyond_expectation(survey: Survey, expectations: Expectations) -> list[Findi
 
 
 def _where_first(
-    nodes: Mapping[HopClass, str], low: Sequence[Expected], of: Sequence[Expected]
+    nodes: Mapping[HopClass, str], low: Sequence[ExpectedNorm], of: Sequence[ExpectedNorm]
 ) -> tuple[str, ...]:
     """The difference of slow classes (`low`, of all `of` a metric) from the others: a node in all
     of their pairs (`nodes`), or longer paths."""
@@ -88,12 +88,12 @@ def _where_first(
     return ()
 
 
-def _n_links(one: Expected) -> int:
+def _n_links(one: ExpectedNorm) -> int:
     return one.norm.hop_class.n_links
 
 
 def _slow(
-    expectations: Expectations, such: Sequence[Expected], n_classes: int, where: tuple[str, ...]
+    expectations: Expectations, such: Sequence[ExpectedNorm], n_classes: int, where: tuple[str, ...]
 ) -> Finding:
     sure = any(one.sure for one in such)
     worst = next((one for one in such if one.sure), such[0])
@@ -120,7 +120,9 @@ def _slow(
     )
 
 
-def _impossible(expectations: Expectations, such: Sequence[Expected], n_classes: int) -> Finding:
+def _impossible(
+    expectations: Expectations, such: Sequence[ExpectedNorm], n_classes: int
+) -> Finding:
     worst, unit = such[0], such[0].norm.hop_class.metric.unit
     limit = format_significant(worst.found.limit or 0.0)
     return Finding(
@@ -137,7 +139,7 @@ def _impossible_readings(survey: Survey, expectations: Expectations) -> list[Fin
     """Readings beyond the limit of a class that is not: of clocks, or of pairs on one host."""
     readings, normed = survey.readings, survey.normed
     slack = rules().limit_slack
-    beyond: list[tuple[int, Expected]] = []
+    beyond: list[tuple[int, ExpectedNorm]] = []
     for number, norm in enumerate(normed.norms):
         one = expectations.of.get(norm.hop_class)
         if one is None or one.found.limit is None or one.state is RowState.IMPOSSIBLE:
@@ -162,7 +164,7 @@ def _impossible_readings(survey: Survey, expectations: Expectations) -> list[Fin
     ]
 
 
-def _reading_line(survey: Survey, row: int, one: Expected) -> str:
+def _reading_line(survey: Survey, row: int, one: ExpectedNorm) -> str:
     unit = one.norm.hop_class.metric.unit
     value, limit = (
         format_significant(v) for v in (survey.readings.value[row], one.found.limit or 0.0)
@@ -171,17 +173,17 @@ def _reading_line(survey: Survey, row: int, one: Expected) -> str:
     return f"{a} - {b}: {value} {unit}; the limit is {limit} ({one.found.limit_name})"
 
 
-def _subject(such: Sequence[Expected], n_classes: int) -> str:
+def _subject(such: Sequence[ExpectedNorm], n_classes: int) -> str:
     """'All pairs', or those of one kind."""
     every = len(such) == n_classes
     return "All pairs" if every and n_classes > 1 else capital(f"all pairs {_where(such[0])}")
 
 
-def _where(one: Expected) -> str:
+def _where(one: ExpectedNorm) -> str:
     return one.norm.hop_class.words
 
 
-def _delivers(one: Expected) -> str:
+def _delivers(one: ExpectedNorm) -> str:
     metric, value = one.norm.hop_class.metric, format_significant(one.norm.expected)
     verb = "take" if one.found.lower_is_better else "deliver"
     share = one.norm.expected / one.found.value
@@ -189,7 +191,7 @@ def _delivers(one: Expected) -> str:
     return f"{verb} {value} {metric.unit} of {metric.word} ({percent})"
 
 
-def _each(such: Sequence[Expected]) -> list[str]:
+def _each(such: Sequence[ExpectedNorm]) -> list[str]:
     return [
         f"{_where(one)}: {format_significant(one.norm.expected)}, expected {one.words}"
         for one in such
@@ -202,7 +204,7 @@ def _why(expectations: Expectations) -> str:
     return f"compared with platform {machine.platform.name} ({machine.because})"
 
 
-def _slower_cables(expectations: Expectations, such: Sequence[Expected]) -> list[str]:
+def _slower_cables(expectations: Expectations, such: Sequence[ExpectedNorm]) -> list[str]:
     """A line where the fabric files give a lower cable rate than the platform."""
     links = expectations.platform.links
     rates = {one.norm.hop_class.bits_per_s / 1e9 for one in such}
@@ -214,7 +216,7 @@ def _slower_cables(expectations: Expectations, such: Sequence[Expected]) -> list
     ]
 
 
-def _causes(expectations: Expectations, such: Sequence[Expected]) -> list[str]:
+def _causes(expectations: Expectations, such: Sequence[ExpectedNorm]) -> list[str]:
     """The causes that `weft judge` finds likely."""
     return [
         f"possible cause: {cause.sentence}: predicts {cause.predicts}; {cause.remedy}"
@@ -232,7 +234,7 @@ def causes_of(expectations: Expectations, state: RowState) -> tuple[LikelyCause,
     return tuple(cause for cause in likely if cause.name not in own)
 
 
-def _row(one: Expected) -> JudgedRow:
+def _row(one: ExpectedNorm) -> JudgedRow:
     conditions = one.conditions
     row = Row(0, conditions.size_bytes, {one.found.metric: one.norm.expected})
     table = Table("weft", "pairs", conditions.benchmark, (row,), 0)
@@ -241,7 +243,7 @@ def _row(one: Expected) -> JudgedRow:
     )
 
 
-def _facts(expectations: Expectations, such: Sequence[Expected]) -> "ClassFacts":
+def _facts(expectations: Expectations, such: Sequence[ExpectedNorm]) -> "ClassFacts":
     worst = such[0]
     return ClassFacts(
         platform=expectations.platform.name,
@@ -251,7 +253,7 @@ def _facts(expectations: Expectations, such: Sequence[Expected]) -> "ClassFacts"
     )
 
 
-def record_of(one: Expected) -> dict[str, object]:
+def record_of(one: ExpectedNorm) -> dict[str, object]:
     """An expectation as plain JSON values."""
     return {
         "value": one.found.value,

@@ -8,11 +8,11 @@ import numpy as np
 
 from weft.catalog.load import benchmark
 from weft.catalog.machine.platform import Links, Platform
-from weft.check.external_evidence.platform_choice import Machine
+from weft.check.external_evidence.platform_choice import ExpectedPlatform
 from weft.check.readings.norms import HopClass, Norm, hop_classes
 from weft.check.readings.readings import Floats, Metric, is_rank
 from weft.check.suspects.survey import Survey
-from weft.check.thresholds import Thresholds
+from weft.check.thresholds import CheckThresholds
 from weft.core.units import format_significant
 from weft.expect.model import Conditions, Expectation, largest
 from weft.expect.taper import taper
@@ -29,7 +29,7 @@ BENCHMARKS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedNorm:
     """A norm, and what it should be. `state` is how the norm stands to the interval; `sure`: it
     stays so with all the room that `weft judge` gives, and rests on figures that are no guess.
     `small`: the class has too few readings for a norm that others are held against, `norm` is their
@@ -50,7 +50,7 @@ class Expected:
         )
         return f"{value} {self.norm.hop_class.metric.unit} ({low} to {high})"
 
-    def at(self, value: float) -> "Expected":
+    def at(self, value: float) -> "ExpectedNorm":
         """The same, were this value what the class delivers."""
         return _expected(replace(self.norm, expected=value), self.conditions, self.found, rules())
 
@@ -59,8 +59,8 @@ class Expected:
 class Expectations:
     """By hop class what it should deliver; and why others have none."""
 
-    machine: Machine
-    of: Mapping[HopClass, Expected]
+    machine: ExpectedPlatform
+    of: Mapping[HopClass, ExpectedNorm]
     why_not: tuple[str, ...] = ()
 
     @property
@@ -69,7 +69,7 @@ class Expectations:
         return self.machine.platform
 
     @property
-    def small(self) -> tuple[Expected, ...]:
+    def small(self) -> tuple[ExpectedNorm, ...]:
         """Of classes that are held against nothing else."""
         return tuple(one for one in self.of.values() if one.small)
 
@@ -97,11 +97,13 @@ class Expectations:
         )
 
 
-def expectations_of(survey: Survey, machine: Machine, window: int | None = None) -> Expectations:
+def expectations_of(
+    survey: Survey, machine: ExpectedPlatform, window: int | None = None
+) -> Expectations:
     """The expectation of each norm, and of classes too small for one; `window` messages are sent
     before an answer (None: as many as the catalogue's benchmark does)."""
     window = window or int(benchmark("pairs").options["window"])
-    found: dict[HopClass, Expected] = {}
+    found: dict[HopClass, ExpectedNorm] = {}
     why_not: dict[str, None] = {}
     small = _small_classes(survey)
     for norm in (*survey.normed.norms, *small):
@@ -138,7 +140,7 @@ def _small_classes(survey: Survey) -> dict[Norm, Floats]:
     return found
 
 
-def _of_small_class(one: Expected, values: Floats, limits: Thresholds) -> Expected:
+def _of_small_class(one: ExpectedNorm, values: Floats, limits: CheckThresholds) -> ExpectedNorm:
     each = [one.at(float(value)) for value in values]
     alike = len({of.state for of in each}) == 1
     chance = limits.disturbed_share**values.size
@@ -146,11 +148,13 @@ def _of_small_class(one: Expected, values: Floats, limits: Thresholds) -> Expect
     return replace(one, state=one.state if alike else RowState.NORMAL, sure=sure, small=True)
 
 
-def _expected(norm: Norm, conditions: Conditions, found: Expectation, limits: Rules) -> Expected:
+def _expected(
+    norm: Norm, conditions: Conditions, found: Expectation, limits: Rules
+) -> ExpectedNorm:
     state = state_of(norm.expected, found, limits)
     roomy = found if _is_settled(found, conditions, limits) else with_room(found, limits)
     again = state_of(norm.expected, roomy, limits)
-    return Expected(
+    return ExpectedNorm(
         norm, conditions, found, state, again is state and not rests_on_assumption(found)
     )
 
@@ -180,7 +184,7 @@ def _conditions(survey: Survey, of: HopClass, platform: Platform, window: int) -
     )
 
 
-def _with_shared_links(machine: Machine, of: HopClass) -> Platform:
+def _with_shared_links(machine: ExpectedPlatform, of: HopClass) -> Platform:
     """The platform with hosts' links as fast as what the messages of a class get of the slowest
     link of their way."""
     platform = machine.platform
@@ -215,10 +219,10 @@ def _beside_others(
     return replace(found, low=found.low * less)
 
 
-def slow_first(expected: Sequence[Expected]) -> list[Expected]:
+def slow_first(expected: Sequence[ExpectedNorm]) -> list[ExpectedNorm]:
     """The farthest from its expectation first."""
 
-    def off(one: Expected) -> float:
+    def off(one: ExpectedNorm) -> float:
         return abs(float(np.log(one.norm.expected / one.found.value)))
 
     return sorted(expected, key=off, reverse=True)

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weft.check.external_evidence.class_expectation import beyond_expectation
-from weft.check.external_evidence.expectation import Expectations, Expected
+from weft.check.external_evidence.expectation import Expectations, ExpectedNorm
 from weft.check.facts import NamedPair, PairFacts
 from weft.check.readings.norms import hop_classes
 from weft.check.readings.readings import Ints, host_of
 from weft.check.suspects.survey import Survey
-from weft.check.thresholds import Thresholds
+from weft.check.thresholds import CheckThresholds
 from weft.check.wording.figures import list_pairs
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.units import format_significant
@@ -25,13 +25,13 @@ class SlowPair:
     median. `sure`: by more than chance, and by more than any room that an expectation needs."""
 
     pair: NamedPair
-    of: Expected
+    of: ExpectedNorm
     value: float
     sure: bool
 
 
 def compared_with_platform(
-    survey: Survey, expectations: Expectations, limits: Thresholds
+    survey: Survey, expectations: Expectations, limits: CheckThresholds
 ) -> list[Finding]:
     """Findings about what is slower than expected, or faster than can be: whole classes; and, of
     too few nodes to be held against one another, pairs, where not all of them are slow: those that
@@ -58,7 +58,7 @@ def compared_with_platform(
 
 
 def _slow_pairs(
-    survey: Survey, expectations: Expectations, limits: Thresholds
+    survey: Survey, expectations: Expectations, limits: CheckThresholds
 ) -> Iterator[SlowPair]:
     classes, place = hop_classes(survey.crossings)
     for number, hop_class in enumerate(classes):

@@ -20,7 +20,7 @@ _NAMED = "named with --platform"
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class ExpectedPlatform:
     """A platform, and why a run is held against it. `has_own_rates`: its cables are as fast as the
     fabric says, whatever the platform's are (a twin of a real fabric borrows the rest only)."""
 
@@ -29,31 +29,31 @@ class Machine:
     has_own_rates: bool = False
 
 
-def named(name: str) -> Machine:
+def named(name: str) -> ExpectedPlatform:
     """The platform of a name or a file. Raises InputError."""
-    return Machine(platform(name), _NAMED)
+    return ExpectedPlatform(platform(name), _NAMED)
 
 
-def keep(machine: Machine, run_dir: Path) -> None:
+def keep(machine: ExpectedPlatform, run_dir: Path) -> None:
     """Write what a run is held against into its directory."""
     (run_dir / MACHINE_FILE).write_text(to_toml(machine.platform), "utf-8")
 
 
-def of_run(run_dir: Path, samples: Sequence[Sample]) -> Machine | None:
+def of_run(run_dir: Path, samples: Sequence[Sample]) -> ExpectedPlatform | None:
     """What a kept run is held against: what was named, the twin's own, else what its hosts say."""
     kept = ((MACHINE_FILE, _NAMED), (PLATFORM_FILE, "the twin is made of it"))
     for name, because in kept:
         path = run_dir / name
         if path.is_file():
             try:
-                return Machine(platform(str(path)), because, name == PLATFORM_FILE)
+                return ExpectedPlatform(platform(str(path)), because, name == PLATFORM_FILE)
             except InputError:
                 # A platform of another version says nothing here; the run stands without it.
                 return None
     return recognised(samples)
 
 
-def recognised(samples: Sequence[Sample]) -> Machine | None:
+def recognised(samples: Sequence[Sample]) -> ExpectedPlatform | None:
     """The platform of the catalogue that hosts' and devices' names leave alone; None else."""
     endpoints = (end for s in samples if s.pair is not None for end in (s.pair.a, s.pair.b))
     hosts = tuple(dict.fromkeys(host_of(name) for name in endpoints))
@@ -63,4 +63,4 @@ def recognised(samples: Sequence[Sample]) -> Machine | None:
             devices[str(device.get("device"))] = None
     table = Table("weft", "pairs", "pairs", (), 1, hosts=hosts, devices=tuple(devices))
     place = place_of(ResultFile("", (table,)), None)
-    return None if place.platform is None else Machine(place.platform, place.because)
+    return None if place.platform is None else ExpectedPlatform(place.platform, place.because)

@@ -26,7 +26,7 @@ from weft.check.readings.readings import (
     is_rank,
 )
 from weft.check.readings.stages import Stage, stages_of
-from weft.check.thresholds import Thresholds, thresholds
+from weft.check.thresholds import CheckThresholds, thresholds
 
 
 class Crossings:
@@ -42,7 +42,7 @@ class Crossings:
         network: Network | None,
         *,
         adaptive: bool,
-        limits: Thresholds | None = None,
+        limits: CheckThresholds | None = None,
     ) -> None:
         self.readings = readings
         self.network = network

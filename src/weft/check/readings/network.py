@@ -14,7 +14,7 @@ Path = tuple[str, ...]
 Cable = tuple[str, str]
 
 
-class Wiring(Protocol):
+class CabledFabric(Protocol):
     """What the diagnosis asks of a fabric; `weft.topology.fabric.Fabric` answers."""
 
     @property
@@ -55,7 +55,7 @@ class Network:
     """Cable i has the ports 2i and 2i + 1; port p leads to port p ^ 1. Vertices are switches
     first, then HCAs, each in the document's order."""
 
-    def __init__(self, wiring: Wiring) -> None:
+    def __init__(self, wiring: CabledFabric) -> None:
         document = wiring.document
         self.wiring = wiring
         self.switches = tuple(str(switch["name"]) for switch in document["switches"])
@@ -235,6 +235,6 @@ class Network:
 
 
 @lru_cache(maxsize=2)
-def network_of(wiring: Wiring) -> Network:
+def network_of(wiring: CabledFabric) -> Network:
     """The network of a wiring, made once: a check asks for it at each step."""
     return Network(wiring)

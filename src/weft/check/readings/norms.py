@@ -9,7 +9,7 @@ import numpy as np
 
 from weft.check.readings.crossing import Crossings
 from weft.check.readings.readings import METRICS, Bools, Floats, Ints, Metric
-from weft.check.thresholds import Thresholds
+from weft.check.thresholds import CheckThresholds
 from weft.check.trials import ALONE
 from weft.stats.spread import robust_sigma
 
@@ -117,7 +117,9 @@ def load_percent(crossings: Crossings) -> Ints:
     return percent
 
 
-def normed(crossings: Crossings, limits: Thresholds, *, but: Sequence[int] | Ints = ()) -> Normed:
+def normed(
+    crossings: Crossings, limits: CheckThresholds, *, but: Sequence[int] | Ints = ()
+) -> Normed:
     """Every reading against the norm of its class; readings `but` support no norm."""
     readings = crossings.readings
     classes, place = hop_classes(crossings)
@@ -145,7 +147,7 @@ def _log_expected(norm: Norm) -> float:
     return sign * float(np.log(norm.expected))
 
 
-def _pool(crossings: Crossings, i: int, sound: Bools, limits: Thresholds) -> Bools | None:
+def _pool(crossings: Crossings, i: int, sound: Bools, limits: CheckThresholds) -> Bools | None:
     """The readings that a class is judged by: its own, or, where these are too few or all of one
     node and the metric hardly depends on the number of hops, those of all classes of its rate and
     load."""
@@ -169,7 +171,7 @@ def _pool(crossings: Crossings, i: int, sound: Bools, limits: Thresholds) -> Boo
     return pooled if pooled.sum() >= limits.smallest_class else None
 
 
-def _norm(hop_class: HopClass, slow: Floats, n: int, limits: Thresholds) -> Norm:
+def _norm(hop_class: HopClass, slow: Floats, n: int, limits: CheckThresholds) -> Norm:
     guard = limits.guard(hop_class.metric, with_fabric=hop_class.n_links >= 0)
     fast = np.sort(slow)
     if hop_class.n_links >= 0:
@@ -181,7 +183,7 @@ def _norm(hop_class: HopClass, slow: Floats, n: int, limits: Thresholds) -> Norm
     return Norm(hop_class, n, int(fast.size), float(np.exp(sign * middle)), sigma)
 
 
-def faster_population(slow: Floats, guard: float, limits: Thresholds) -> Floats:
+def faster_population(slow: Floats, guard: float, limits: CheckThresholds) -> Floats:
     """The values to take the norm from: all, or the faster of two clearly separate populations.
 
     `slow` are logarithms of slowness, ascending. One slow spine of two slows half of the pairs: a

@@ -9,7 +9,7 @@ from typing import Any
 from weft.bench.phase import phases_of
 from weft.catalog.shipped import shipped_figures
 from weft.check.schedule.paths import Ways
-from weft.check.schedule.ranks import Ranks
+from weft.check.schedule.ranks import ScheduleRanks
 from weft.check.schedule.rounds.matchings import Round
 from weft.check.schedule.rounds.split import crossed_both_ways
 
@@ -117,7 +117,7 @@ class Cost:
     """Seconds of rounds of these ranks; without `ways` no rate is known, and the kernel's time
     limit bounds what a round can take. `simulated`: on a twin, where a pair costs computing."""
 
-    ranks: Ranks
+    ranks: ScheduleRanks
     ways: Ways | None
     effort: Effort
     simulated: bool = False

@@ -10,8 +10,8 @@ import numpy as np
 
 from weft.check.readings.readings import Bools, Floats, Ints
 from weft.check.schedule.paths import Ways
-from weft.check.schedule.ranks import Ranks
-from weft.check.schedule.reach import Reach
+from weft.check.schedule.ranks import ScheduleRanks
+from weft.check.schedule.reach import PairReach
 from weft.check.schedule.rounds.admission import FULL
 from weft.check.schedule.rounds.matchings import Round
 from weft.check.schedule.rounds.split import crossed_both_ways
@@ -22,7 +22,7 @@ ROUNDING = 1e-6
 """Fillings are sums of shares: what misses so little of one is one."""
 
 
-def fillings(pairs: Round, ranks: Ranks, ways: Ways, full: Floats) -> Floats:
+def fillings(pairs: Round, ranks: ScheduleRanks, ways: Ways, full: Floats) -> Floats:
     """By port: how often a round fills it, 0 or 1. A port is filled while the messages of one
     direction of the pairs that cross it add up to what any could fill of it (`full`, bit/s). Under
     adaptive routing, where nobody knows the port, its share of those that may take it counts, and
@@ -32,7 +32,7 @@ def fillings(pairs: Round, ranks: Ranks, ways: Ways, full: Floats) -> Floats:
     return np.asarray((most >= least * full) & (most > 0), np.float64)
 
 
-def worth(pairs: Round, ranks: Ranks, ways: Ways, full: Floats) -> Floats:
+def worth(pairs: Round, ranks: ScheduleRanks, ways: Ways, full: Floats) -> Floats:
     """By port: what a round is worth to it, in fillings: as `fillings`; under adaptive routing the
     messages that it may get, since rounds there fill no way on purpose (`asked_of_shared`)."""
     if not ways.adaptive:
@@ -41,7 +41,7 @@ def worth(pairs: Round, ranks: Ranks, ways: Ways, full: Floats) -> Floats:
     return np.asarray((there + back) / ways.network.rate, np.float64)
 
 
-def _carried(pairs: Round, ranks: Ranks, ways: Ways) -> tuple[Floats, Floats]:
+def _carried(pairs: Round, ranks: ScheduleRanks, ways: Ways) -> tuple[Floats, Floats]:
     """By port: what it carries (bit/s) while the first of each pair sends, and while the second
     does; of a stage's ports each its share."""
     there, back, rate_there, rate_back = crossed_both_ways(pairs, ranks, ways)
@@ -60,7 +60,7 @@ class PlannedCoverage:
     much through one direction as it bears. `n_across`: pairs of unlike rails, which are no part of
     the others."""
 
-    ranks: Ranks
+    ranks: ScheduleRanks
     n_rounds: int
     n_pairs: int
     n_pairs_possible: int
@@ -156,7 +156,7 @@ class PlannedCoverage:
 
 
 def planned_coverage(
-    rounds: Sequence[Round], ranks: Ranks, ways: Ways | None, reach: "Reach | None"
+    rounds: Sequence[Round], ranks: ScheduleRanks, ways: Ways | None, reach: "PairReach | None"
 ) -> PlannedCoverage:
     """What the rounds cover."""
     keys = [pairs.min(axis=1) * len(ranks) + pairs.max(axis=1) for pairs in rounds]

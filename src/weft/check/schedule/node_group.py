@@ -8,7 +8,7 @@ import numpy as np
 from weft.check.readings.network import Network
 from weft.check.readings.readings import Bools, Ints
 from weft.check.schedule.paths import Ways
-from weft.check.schedule.ranks import Ranks
+from weft.check.schedule.ranks import ScheduleRanks
 from weft.check.schedule.rounds.matchings import Round
 from weft.core.errors import InputError, did_you_mean
 from weft.core.nodeset import expand
@@ -26,7 +26,7 @@ class Group:
     inside: Bools
     places: Bools | None = None
 
-    def touched(self, pairs: Round, ranks: Ranks, ways: Ways | None) -> Bools:
+    def touched(self, pairs: Round, ranks: ScheduleRanks, ways: Ways | None) -> Bools:
         """Which pairs have an end inside, or cross a switch of the group."""
         touched = self.inside[pairs].any(axis=1)
         if self.places is not None and ways is not None and pairs.size:
@@ -35,13 +35,13 @@ class Group:
                 touched |= self.places[crossed].any(axis=1)
         return np.asarray(touched, np.bool_)
 
-    def of(self, rounds: Sequence[Round], ranks: Ranks, ways: Ways | None) -> list[Round]:
+    def of(self, rounds: Sequence[Round], ranks: ScheduleRanks, ways: Ways | None) -> list[Round]:
         """What of the rounds touches the group; empty rounds fall away."""
         kept = [pairs[self.touched(pairs, ranks, ways)] for pairs in rounds]
         return [pairs for pairs in kept if pairs.size]
 
 
-def group_of(text: str, ranks: Ranks, ways: Ways | None) -> Group:
+def group_of(text: str, ranks: ScheduleRanks, ways: Ways | None) -> Group:
     """The group that a node set means, or whatever an answer names: an HCA, a rank, a leaf (what is
     cabled to it), another switch or one port of a cable (what crosses it). Raises InputError on a
     name that is none of them."""
@@ -80,7 +80,7 @@ def _are_nodes(text: str, number: Mapping[str, int]) -> bool:
         return False
 
 
-def _of_vertex(text: str, ranks: Ranks, network: Network, ways: Ways) -> Group | None:
+def _of_vertex(text: str, ranks: ScheduleRanks, network: Network, ways: Ways) -> Group | None:
     """What ends at an HCA or is cabled to a leaf, or crosses another switch."""
     vertex = _vertex(text, network)
     if vertex is None:
@@ -93,7 +93,7 @@ def _of_vertex(text: str, ranks: Ranks, network: Network, ways: Ways) -> Group |
     return _across(text, ranks, ways, np.flatnonzero(network.vertex == vertex))
 
 
-def _of_cable(text: str, ranks: Ranks, network: Network, ways: Ways) -> Group | None:
+def _of_cable(text: str, ranks: ScheduleRanks, network: Network, ways: Ways) -> Group | None:
     """What crosses the cable of a port."""
     name, bracket, number = text.rpartition("[")
     vertex = _vertex(name, network) if bracket else None
@@ -109,7 +109,7 @@ def _of_cable(text: str, ranks: Ranks, network: Network, ways: Ways) -> Group | 
     return _across(text, ranks, ways, np.array([port, port ^ 1]))
 
 
-def _across(text: str, ranks: Ranks, ways: Ways, ports: Ints) -> Group:
+def _across(text: str, ranks: ScheduleRanks, ways: Ways, ports: Ints) -> Group:
     places = np.zeros(ways.nowhere + 1, np.bool_)
     for place, stage in enumerate(ways.stages):
         places[place] = bool(np.isin(stage, ports).any())

@@ -18,7 +18,7 @@ from weft.check.schedule.schedule import (
     n_overloaded,
     schedule_of,
 )
-from weft.check.schedule.scheme import Kind, Scheme
+from weft.check.schedule.scheme import Scheme, SchemeKind
 from weft.check.thresholds import thresholds
 from weft.core.units import format_duration
 from weft.core.words import counted
@@ -168,7 +168,7 @@ def _offers(field: Field, cost: Cost, limit_s: float) -> Iterator[CheckPlan]:
     n = len(ranks.units)
     light = replace(cost, effort=cost.effort.lighter())
     if n * (n - 1) // 2 * ranks.n_rails <= cost.most_pairs or field.only is not None:
-        full = CheckPlan(field, schedule_of(Scheme(Kind.FULL), field), cost)
+        full = CheckPlan(field, schedule_of(Scheme(SchemeKind.FULL), field), cost)
         # All pairs may fill no cable that is faster than a host.
         if field.ways is None or full.coverage.covers_all:
             yield full
@@ -178,7 +178,7 @@ def _offers(field: Field, cost: Cost, limit_s: float) -> Iterator[CheckPlan]:
             yield _random(field, some, limit_s)
         return
     for times in _COVER_TIMES:
-        cover = schedule_of(Scheme(Kind.COVER, times), field)
+        cover = schedule_of(Scheme(SchemeKind.COVER, times), field)
         for some in (cost, light):
             plan = CheckPlan(field, cover, some)
             if plan.seconds <= limit_s:
@@ -189,7 +189,7 @@ def _offers(field: Field, cost: Cost, limit_s: float) -> Iterator[CheckPlan]:
 def _with_reflections(plan: CheckPlan, limit_s: float) -> CheckPlan:
     """The plan and as many reflections after it as fit."""
     n_units = len(plan.field.ranks.units)
-    more = schedule_of(Scheme(Kind.REFLECTIONS, n_units), plan.field)
+    more = schedule_of(Scheme(SchemeKind.REFLECTIONS, n_units), plan.field)
     seconds, pairs = plan.seconds, plan.schedule.n_pairs
     n = 0
     for rounds in more.rounds:
@@ -206,10 +206,10 @@ def _with_reflections(plan: CheckPlan, limit_s: float) -> CheckPlan:
 
 def _random(field: Field, cost: Cost, limit_s: float) -> CheckPlan:
     """As many random matchings as fit, at least two: of an odd number somebody rests in one."""
-    two = schedule_of(Scheme(Kind.RANDOM, 2), field)
+    two = schedule_of(Scheme(SchemeKind.RANDOM, 2), field)
     most = int(cost.most_pairs * 2 / two.n_pairs)
     times = max(2, min(int(limit_s * 2 / cost.seconds(two.rounds)), most))
-    return CheckPlan(field, schedule_of(Scheme(Kind.RANDOM, times), field), cost)
+    return CheckPlan(field, schedule_of(Scheme(SchemeKind.RANDOM, times), field), cost)
 
 
 def _fitting(plan: CheckPlan, limit_s: float) -> CheckPlan:

@@ -13,7 +13,7 @@ from weft.core.words import counted
 
 
 @dataclass(frozen=True)
-class Ranks:
+class ScheduleRanks:
     """Rank i * n_rails + r is rail r of unit i. Units are nodes; on a single host, its ranks.
 
     `network` is None where no fabric is known; `host` is that single host. With `share_hcas` ranks
@@ -83,7 +83,7 @@ class Ranks:
 
 def ranks_of_nodes(
     nodes: tuple[str, ...], n_rails: int, network: Network | None, *, share_hcas: bool = False
-) -> Ranks:
+) -> ScheduleRanks:
     """So many ranks of each node: one a rail, or more than it has HCAs, which then share them.
 
     Raises InputError where the HCA of a rank could not be told from its number.
@@ -91,7 +91,7 @@ def ranks_of_nodes(
     if network is not None and n_rails > 1:
         for node in nodes:
             _refuse_rest(node, n_rails, len(network.hcas_of[node]))
-    return Ranks(nodes, n_rails, network, share_hcas=share_hcas)
+    return ScheduleRanks(nodes, n_rails, network, share_hcas=share_hcas)
 
 
 def _refuse_rest(node: str, n_ranks: int, n_hcas: int) -> None:
@@ -105,6 +105,6 @@ def _refuse_rest(node: str, n_ranks: int, n_hcas: int) -> None:
         )
 
 
-def ranks_of_host(host: str, n_ranks: int) -> Ranks:
+def ranks_of_host(host: str, n_ranks: int) -> ScheduleRanks:
     """So many ranks of one host, which then stand for nodes."""
-    return Ranks(tuple(f"{host}:{i}" for i in range(n_ranks)), 1, None, host)
+    return ScheduleRanks(tuple(f"{host}:{i}" for i in range(n_ranks)), 1, None, host)

@@ -7,11 +7,11 @@ import numpy as np
 from weft.check.readings.readings import Bools, Floats, Ints
 from weft.check.schedule.node_group import Group
 from weft.check.schedule.paths import Ways
-from weft.check.schedule.ranks import Ranks
+from weft.check.schedule.ranks import ScheduleRanks
 
 
 @dataclass(frozen=True)
-class Reach:
+class PairReach:
     """What flows between ranks can cross.
 
     `ports`: by port, whether its cable joins switches and some flow crosses it. `full`: by port,
@@ -29,7 +29,7 @@ class Reach:
     column: Ints
 
 
-def reach_of(ranks: Ranks, ways: Ways, only: Group | None = None) -> Reach:
+def reach_of(ranks: ScheduleRanks, ways: Ways, only: Group | None = None) -> PairReach:
     """The reach of all pairs of ranks that have a rail, or of those that touch a group."""
     if ways.adaptive:
         return _of_stages(ranks, ways, only)
@@ -48,11 +48,11 @@ def reach_of(ranks: Ranks, ways: Ways, only: Group | None = None) -> Reach:
     first = np.searchsorted(port, np.arange(n_ports + 1))
     crossed = np.diff(first) > 0
     full, n_flows = _capacity(ranks, ways, port, leaf, column)
-    return Reach(crossed, full, n_flows, first, leaf, column)
+    return PairReach(crossed, full, n_flows, first, leaf, column)
 
 
 def _capacity(
-    ranks: Ranks, ways: Ways, port: Ints, leaf: Ints, column: Ints
+    ranks: ScheduleRanks, ways: Ways, port: Ints, leaf: Ints, column: Ints
 ) -> tuple[Floats, Ints]:
     """What flows can fill of each port, and how many flows that takes."""
     network = ways.network
@@ -70,7 +70,7 @@ def _capacity(
     return np.minimum(network.rate, n_flows * fastest), n_flows
 
 
-def _belongs(ranks: Ranks, ways: Ways, only: Group) -> Bools:
+def _belongs(ranks: ScheduleRanks, ways: Ways, only: Group) -> Bools:
     """Leaves x HCAs: whether some flow from the leaf to the HCA touches the group."""
     inside = np.unique(ranks.hca[only.inside & ranks.has_rail])
     ends = np.isin(ways.hcas, inside)
@@ -84,7 +84,7 @@ def _belongs(ranks: Ranks, ways: Ways, only: Group) -> Bools:
     return np.asarray(belongs, np.bool_)
 
 
-def _of_stages(ranks: Ranks, ways: Ways, only: Group | None) -> Reach:
+def _of_stages(ranks: ScheduleRanks, ways: Ways, only: Group | None) -> PairReach:
     network = ways.network
     inner = ways.inner if only is None else ways.inner[_belongs(ranks, ways, only)]
     ports = np.zeros(len(network.ports), np.bool_)
@@ -93,10 +93,10 @@ def _of_stages(ranks: Ranks, ways: Ways, only: Group | None) -> Reach:
             ports[list(ways.stages[place])] = True
     none: Ints = np.zeros(0, np.int64)
     full = _full_of_stages(ranks, ways)
-    return Reach(ports, full, np.ones(ports.size, np.int64), none, none, none)
+    return PairReach(ports, full, np.ones(ports.size, np.int64), none, none, none)
 
 
-def _full_of_stages(ranks: Ranks, ways: Ways) -> Floats:
+def _full_of_stages(ranks: ScheduleRanks, ways: Ways) -> Floats:
     """By port: its share (bit/s) of what whole messages can fill of the stage it is part of, from
     all hosts whose way it is on; of several stages the one of which that is most."""
     network = ways.network

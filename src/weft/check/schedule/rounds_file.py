@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from weft.check.schedule.ranks import Ranks
+from weft.check.schedule.ranks import ScheduleRanks
 from weft.check.schedule.rounds.matchings import Round, in_order
 from weft.core.errors import InputError
 from weft.core.text_file import read_text_file
@@ -18,7 +18,7 @@ Ends = tuple[int, ...]
 """The ranks that a word means: one, or one a rail of a node."""
 
 
-def read_rounds(path: Path, ranks: Ranks) -> list[Round]:
+def read_rounds(path: Path, ranks: ScheduleRanks) -> list[Round]:
     """The rounds of a file, in its order. Raises InputError with file and line.
 
     A line of our own is a round, `0-1 2-3` or `n001-n002 n003-n004`: ranks, nodes (all rails of
@@ -46,7 +46,7 @@ def _lines(path: Path) -> list[tuple[int, list[str]]]:
     return [(number, words) for number, words in split if words]
 
 
-def _names(ranks: Ranks) -> dict[str, Ends]:
+def _names(ranks: ScheduleRanks) -> dict[str, Ends]:
     """What each word means."""
     measured = np.flatnonzero(ranks.has_rail).tolist()
     names: dict[str, Ends] = {str(rank): (rank,) for rank in measured}
@@ -57,7 +57,9 @@ def _names(ranks: Ranks) -> dict[str, Ends]:
     return names
 
 
-def _clusterkit(path: Path, lines: _Lines, known: dict[str, Ends], ranks: Ranks) -> list[Round]:
+def _clusterkit(
+    path: Path, lines: _Lines, known: dict[str, Ends], ranks: ScheduleRanks
+) -> list[Round]:
     by_number: dict[int, list[tuple[int, tuple[str, str]]]] = {}
     for number, (round_, a, b) in lines:
         by_number.setdefault(int(round_), []).append((number, (a, b)))
@@ -67,7 +69,7 @@ def _clusterkit(path: Path, lines: _Lines, known: dict[str, Ends], ranks: Ranks)
     ]
 
 
-def _ours(path: Path, lines: _Lines, known: dict[str, Ends], ranks: Ranks) -> list[Round]:
+def _ours(path: Path, lines: _Lines, known: dict[str, Ends], ranks: ScheduleRanks) -> list[Round]:
     return [
         _round(
             path,
@@ -104,7 +106,9 @@ def _pair(
     return list(zip(a, b, strict=False))
 
 
-def _round(path: Path, pairs: Sequence[tuple[int, list[tuple[int, int]]]], ranks: Ranks) -> Round:
+def _round(
+    path: Path, pairs: Sequence[tuple[int, list[tuple[int, int]]]], ranks: ScheduleRanks
+) -> Round:
     busy: dict[int, int] = {}
     for line, of_line in pairs:
         for rank in (rank for pair in of_line for rank in pair):

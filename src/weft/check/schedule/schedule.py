@@ -10,8 +10,8 @@ import numpy as np
 from weft.check.readings.readings import Ints
 from weft.check.schedule.node_group import Group
 from weft.check.schedule.paths import Ways
-from weft.check.schedule.ranks import Ranks
-from weft.check.schedule.reach import Reach, reach_of
+from weft.check.schedule.ranks import ScheduleRanks
+from weft.check.schedule.reach import PairReach, reach_of
 from weft.check.schedule.rounds.bursts import burst_rounds
 from weft.check.schedule.rounds.cable_cover import cover_rounds, leaf_rounds, leaves_of_rails
 from weft.check.schedule.rounds.cpu_seats import within_cpus
@@ -27,7 +27,7 @@ from weft.check.schedule.rounds.matchings import (
 )
 from weft.check.schedule.rounds.split import overloads, without_overload
 from weft.check.schedule.rounds_file import read_rounds
-from weft.check.schedule.scheme import Kind, Scheme
+from weft.check.schedule.scheme import Scheme, SchemeKind
 from weft.check.thresholds import thresholds
 from weft.core.errors import InputError
 from weft.core.nodeset import expand
@@ -72,7 +72,7 @@ class Field:
     ranks must find one of each (those that are known), and the first host on the machine of those
     that share one."""
 
-    ranks: Ranks
+    ranks: ScheduleRanks
     ways: Ways | None
     only: Group | None
     seed: int
@@ -80,7 +80,7 @@ class Field:
     machine_of: Mapping[int, int] = field(default_factory=dict)
 
     @cached_property
-    def reach(self) -> Reach | None:
+    def reach(self) -> PairReach | None:
         """What pairs (of the group) can cross."""
         return None if self.ways is None else reach_of(self.ranks, self.ways, self.only)
 
@@ -103,30 +103,30 @@ def schedule_of(scheme: Scheme, field: Field) -> Schedule:
             hint="add --fabric FILE, or take full or random:6",
         )
     words, rounds = _RECIPES[scheme.kind](scheme, field)
-    adaptive = field.ways is not None and field.ways.adaptive and scheme.kind is not Kind.FILE
+    adaptive = field.ways is not None and field.ways.adaptive and scheme.kind is not SchemeKind.FILE
     if adaptive:
         rounds = without_overload(rounds, field.ranks, field.ways, thresholds().asked_of_shared)
         rounds = either_way(rounds, field.seed)
     if field.only is not None:
         rounds = field.only.of(rounds, field.ranks, field.ways)
         words = f"{words}; {field.only.words}"
-        if scheme.kind is not Kind.FILE and rounds:
+        if scheme.kind is not SchemeKind.FILE and rounds:
             others = _others(field.only, field, sum(len(pairs) for pairs in rounds))
             rounds += others
             words += ", and as many others to hold them against" if others else ""
     bursts: list[Round] = []
-    if adaptive and scheme.kind in (Kind.COVER, Kind.FULL):
+    if adaptive and scheme.kind in (SchemeKind.COVER, SchemeKind.FULL):
         only = None if field.only is None else field.only.inside
         assert field.ways is not None
         bursts = burst_rounds(field.ranks, field.ways, seed=field.seed, only=only)
         rounds += bursts
         words += f"; then each leaf by itself, in {counted(len(bursts), 'round')}" if bursts else ""
-    if scheme.kind is not Kind.FILE:
+    if scheme.kind is not SchemeKind.FILE:
         rounds = _seated(without_overload(rounds, field.ranks, field.ways), field)
     rounds = [pairs for pairs in rounds if len(pairs)]
     if not rounds:
         raise InputError("no pair is left to measure", where="--schedule", expected="two nodes")
-    return Schedule(words, tuple(rounds), scheme.kind is Kind.FILE, fills_leaves=bool(bursts))
+    return Schedule(words, tuple(rounds), scheme.kind is SchemeKind.FILE, fills_leaves=bool(bursts))
 
 
 def n_overloaded(schedule: Schedule, field: Field) -> int:
@@ -261,7 +261,7 @@ def _bisect(scheme: Scheme, field: Field) -> _Recipe:
     return (words, [pairs for turn in turns for pairs in turn if pairs is not None])
 
 
-def _sides(scheme: Scheme, ranks: Ranks) -> tuple[list[int], list[int]]:
+def _sides(scheme: Scheme, ranks: ScheduleRanks) -> tuple[list[int], list[int]]:
     """Suspects and known-good units. Raises InputError where these are too few, or on both
     sides."""
     suspects = _units(scheme.suspects, ranks)
@@ -314,7 +314,7 @@ def _halves(suspects: Sequence[int]) -> list[list[int]]:
     return halves
 
 
-def _units(text: str, ranks: Ranks) -> list[int]:
+def _units(text: str, ranks: ScheduleRanks) -> list[int]:
     number = {unit: i for i, unit in enumerate(ranks.units)}
     names = (text,) if text in number else expand(text)
     for name in names:
@@ -346,19 +346,19 @@ def _refuse_no_way(scheme: Scheme, rounds: Sequence[Round], hca: Ints, ways: Way
             ) from error
 
 
-_RECIPES: dict[Kind, Callable[[Scheme, Field], _Recipe]] = {
-    Kind.FULL: _full,
-    Kind.REFLECTIONS: _reflections,
-    Kind.RANDOM: _random,
-    Kind.COVER: _cover,
-    Kind.LEAF: _leaf,
-    Kind.RAILS: _rails,
-    Kind.BISECT: _bisect,
-    Kind.FILE: _file,
+_RECIPES: dict[SchemeKind, Callable[[Scheme, Field], _Recipe]] = {
+    SchemeKind.FULL: _full,
+    SchemeKind.REFLECTIONS: _reflections,
+    SchemeKind.RANDOM: _random,
+    SchemeKind.COVER: _cover,
+    SchemeKind.LEAF: _leaf,
+    SchemeKind.RAILS: _rails,
+    SchemeKind.BISECT: _bisect,
+    SchemeKind.FILE: _file,
 }
 
 
-def on_all_rails(rounds: Sequence[Round], ranks: Ranks) -> list[Round]:
+def on_all_rails(rounds: Sequence[Round], ranks: ScheduleRanks) -> list[Round]:
     """Rounds of units as rounds of ranks: each rail meets its own kind, all at the same time."""
     rail = np.arange(ranks.n_rails)[None, :, None]
     return [
@@ -367,7 +367,7 @@ def on_all_rails(rounds: Sequence[Round], ranks: Ranks) -> list[Round]:
     ]
 
 
-def with_rails(pairs: Round, ranks: Ranks) -> Round:
+def with_rails(pairs: Round, ranks: ScheduleRanks) -> Round:
     """Those pairs of ranks whose nodes both have that rail."""
     return np.asarray(pairs[ranks.has_rail[pairs].all(axis=1)], np.int64)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from weft.core.errors import InputError, did_you_mean
 
 
-class Kind(StrEnum):
+class SchemeKind(StrEnum):
     """Ways to choose rounds."""
 
     FULL = "full"
@@ -20,7 +20,7 @@ class Kind(StrEnum):
     FILE = "file"
 
 
-DEFAULT_TIMES = {Kind.REFLECTIONS: 6, Kind.RANDOM: 6, Kind.COVER: 3}
+DEFAULT_TIMES = {SchemeKind.REFLECTIONS: 6, SchemeKind.RANDOM: 6, SchemeKind.COVER: 3}
 """Where `--schedule random` names no number. Six rounds: one bad node among 470 is then in six
 slow pairs, while a good one shares at most a few of them."""
 
@@ -36,7 +36,7 @@ class Scheme:
     """What was asked for. `times`: rounds, or how often `cover` fills each cable. `suspects` and
     `good` are node sets of `bisect`; an empty `good` means everybody else."""
 
-    kind: Kind
+    kind: SchemeKind
     times: int = 0
     suspects: str = ""
     good: str = ""
@@ -45,29 +45,29 @@ class Scheme:
     @property
     def needs_fabric(self) -> bool:
         """Whether only a fabric tells which pairs these are."""
-        return self.kind in (Kind.COVER, Kind.LEAF)
+        return self.kind in (SchemeKind.COVER, SchemeKind.LEAF)
 
 
 def parse_scheme(text: str) -> Scheme:
     """The scheme of 'cover:3', 'bisect:n[1-8]|n[9-16]', 'rounds.txt'. Raises InputError."""
     word, colon, rest = text.partition(":")
-    if word == Kind.BISECT and rest:
+    if word == SchemeKind.BISECT and rest:
         suspects, _, good = rest.partition("|")
-        return Scheme(Kind.BISECT, suspects=suspects.strip(), good=good.strip())
+        return Scheme(SchemeKind.BISECT, suspects=suspects.strip(), good=good.strip())
     if word in DEFAULT_TIMES:
-        kind = Kind(word)
+        kind = SchemeKind(word)
         return Scheme(kind, times=_times(text, rest) if colon else DEFAULT_TIMES[kind])
-    if text in (Kind.FULL, Kind.LEAF, Kind.RAILS):
-        return Scheme(Kind(text))
+    if text in (SchemeKind.FULL, SchemeKind.LEAF, SchemeKind.RAILS):
+        return Scheme(SchemeKind(text))
     path = Path(text)
     if text and _is_there(path):
-        return Scheme(Kind.FILE, file=path)
+        return Scheme(SchemeKind.FILE, file=path)
     looks_like_a_path = "/" in text or "." in text
     raise InputError(
         f"no file '{text}'" if looks_like_a_path else f"no schedule '{text}'",
         where="--schedule",
         expected=EXPECTED,
-        hint=did_you_mean(word, [kind.value for kind in Kind if kind is not Kind.FILE]),
+        hint=did_you_mean(word, [kind.value for kind in SchemeKind if kind is not SchemeKind.FILE]),
     )
 
 

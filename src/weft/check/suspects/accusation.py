@@ -12,7 +12,7 @@ from weft.check.readings.norms import Norm
 from weft.check.readings.readings import Bools, Floats, Ints, Metric
 from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.survey import Survey
-from weft.check.thresholds import Thresholds
+from weft.check.thresholds import CheckThresholds
 from weft.check.trials import ALONE, SURVEY, TOGETHER
 from weft.core.natural import SortKey, natural_key
 
@@ -86,7 +86,7 @@ class Accusation:
         return max(self.counts, key=lambda count: self.slower.get(count.metric, 0.0))
 
 
-def accuse_all(survey: Survey, limits: Thresholds) -> tuple[Accusation, ...]:
+def accuse_all(survey: Survey, limits: CheckThresholds) -> tuple[Accusation, ...]:
     """An accusation for each suspect, the strongest first."""
     suspects = survey.explanation.suspects
     slow = slow_rows(survey)
@@ -163,7 +163,7 @@ def _tests(
 
 
 def standing_of(
-    survey: Survey, suspect: Suspect, suspects: Sequence[Suspect], limits: Thresholds
+    survey: Survey, suspect: Suspect, suspects: Sequence[Suspect], limits: CheckThresholds
 ) -> Standing:
     """How a suspect stood being measured again."""
     tests = _tests(survey, suspect, suspects)

@@ -8,10 +8,10 @@ import numpy as np
 
 from weft.check.readings.norms import Normed
 from weft.check.readings.readings import METRICS, Bools, Floats, Readings
-from weft.check.thresholds import Thresholds
+from weft.check.thresholds import CheckThresholds
 
 
-def shares(readings: Readings, against: Normed, among: Bools, limits: Thresholds) -> Floats:
+def shares(readings: Readings, against: Normed, among: Bools, limits: CheckThresholds) -> Floats:
     """By metric: the share of readings that are disturbed, `among` those that nothing explains; but
     never less than is always reckoned with."""
     disturbed = against.slower > limits.lone_sigma * against.sigma

@@ -15,7 +15,7 @@ from weft.check.readings.components import Part
 from weft.check.readings.readings import METRICS, Bools, Floats, Ints, Metric
 from weft.check.suspects.explanation import Likelihood
 from weft.check.suspects.survey import Survey
-from weft.check.thresholds import Thresholds
+from weft.check.thresholds import CheckThresholds
 from weft.check.trials import SURVEY
 from weft.core.finding import Finding, FindingFacts, FindingKind, Severity
 from weft.core.words import counted
@@ -63,7 +63,7 @@ class Episode:
         return pair is not None and here and self.first <= pair.round <= self.last
 
 
-def episodes(survey: Survey, limits: Thresholds) -> tuple[Episode, ...]:
+def episodes(survey: Survey, limits: CheckThresholds) -> tuple[Episode, ...]:
     """The stretches of the survey's rounds in which everything was slow, in order of time; what
     became slower little by little is drift and no stretch."""
     found = [
@@ -81,7 +81,9 @@ def without(samples: Sequence[Sample], spoiled: Sequence[Episode]) -> list[Sampl
     return [sample for sample in samples if not any(one.holds(sample) for one in spoiled)]
 
 
-def _episodes_of(survey: Survey, trial: int, metric: Metric, limits: Thresholds) -> list[Episode]:
+def _episodes_of(
+    survey: Survey, trial: int, metric: Metric, limits: CheckThresholds
+) -> list[Episode]:
     readings, against = survey.readings, survey.normed
     ours = (readings.trial == trial) & (readings.metric == metric.code) & (against.norm >= 0)
     if survey.shared is not None:
@@ -180,7 +182,7 @@ def _medians(place: Ints, slower: Floats) -> tuple[Ints, Floats]:
     return rounds, np.array(medians, np.float64)
 
 
-def _drift_of(rounds: Ints, medians: Floats, limits: Thresholds) -> Drift | None:
+def _drift_of(rounds: Ints, medians: Floats, limits: CheckThresholds) -> Drift | None:
     """How the medians of rounds changed, where that is certain."""
     if rounds.size < limits.fewest_rounds:
         return None
@@ -189,7 +191,7 @@ def _drift_of(rounds: Ints, medians: Floats, limits: Thresholds) -> Drift | None
     return drift if certain else None
 
 
-def _drift_at(place: Ints, slower: Floats, free: Bools, limits: Thresholds) -> Floats:
+def _drift_at(place: Ints, slower: Floats, free: Bools, limits: CheckThresholds) -> Floats:
     """By reading: how much slower by drift than in the middle of the run (natural logarithm), on a
     straight line through the medians of rounds; 0 where nothing drifts. `free`: what counts."""
     rounds, medians = _medians(place[free], slower[free])

@@ -17,7 +17,7 @@ from scipy.stats import norm
 from weft.check.readings.candidates import Candidates
 from weft.check.readings.norms import Normed
 from weft.check.readings.readings import METRICS, Bools, Floats, Ints, Metric, Readings
-from weft.check.thresholds import Thresholds
+from weft.check.thresholds import CheckThresholds
 
 _STEPS = 48
 """Slownesses tried, 11 % apart: finer than readings over one fault differ (`uneven_share`)."""
@@ -60,7 +60,7 @@ the slowness that fits best."""
 class Likelihood:
     """How likely a reading is, given how slow its way is said to be."""
 
-    def __init__(self, limits: Thresholds) -> None:
+    def __init__(self, limits: CheckThresholds) -> None:
         self._limits = limits
 
     def log(
@@ -100,7 +100,7 @@ class Explainer:
         readings: Readings,
         candidates: Candidates,
         normed: Normed,
-        limits: Thresholds,
+        limits: CheckThresholds,
         *,
         apart: Ints | None = None,
         disturbed: Floats | None = None,

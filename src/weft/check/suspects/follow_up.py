@@ -27,7 +27,7 @@ from weft.check.trials import SURVEY
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class FollowUpPlan:
     """Rounds of pairs of endpoints: one test a round, and rounds of the survey again."""
 
     alone: tuple[Round, ...]
@@ -35,7 +35,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class FollowUpSize:
     """How much to measure: tests a suspect, how often all of it, and at most so many rounds of
     each kind (None: no limit)."""
 
@@ -46,12 +46,12 @@ class Size:
     most_rounds: int | None = None
 
 
-def follow_up(survey: Survey, size: Size, seed: int) -> Plan:
+def follow_up(survey: Survey, size: FollowUpSize, seed: int) -> FollowUpPlan:
     """The plan for the suspects of a survey; empty without any."""
     suspects = survey.slow_or_out_of_use
     lone = _lone_pairs(survey, size.most_lone)
     if not suspects and not lone and not survey.crowded:
-        return Plan((), ())
+        return FollowUpPlan((), ())
     draws = Random(f"follow-up/{seed}")  # noqa: S311
     finder = _Finder(survey, draws)
     of_suspects = [list(islice(finder.tests(suspect), size.tests)) for suspect in suspects]
@@ -67,7 +67,7 @@ def follow_up(survey: Survey, size: Size, seed: int) -> Plan:
     together = again * size.times + others
     tests = once * size.times
     room = None if most is None else max(0, most - len(tests))
-    return Plan(tests + once_more[:room], together[:most])
+    return FollowUpPlan(tests + once_more[:room], together[:most])
 
 
 class _Finder:

@@ -9,7 +9,7 @@ import numpy as np
 from weft.bench.model import Sample
 from weft.check.readings.candidates import Candidates
 from weft.check.readings.crossing import Crossings
-from weft.check.readings.network import Wiring, network_of
+from weft.check.readings.network import CabledFabric, network_of
 from weft.check.readings.norms import Normed, normed
 from weft.check.readings.readings import Bools, Floats, Ints, Readings, readings_of
 from weft.check.suspects.crowding.crowded_paths import CrowdedWay, SharedWays
@@ -17,7 +17,7 @@ from weft.check.suspects.disturbance import shares
 from weft.check.suspects.explanation import Explainer, Explanation, Suspect
 from weft.check.suspects.out_of_use.collisions import Detour
 from weft.check.suspects.out_of_use.unused_cables import out_of_use
-from weft.check.thresholds import Thresholds
+from weft.check.thresholds import CheckThresholds
 from weft.check.trials import ALONE
 
 
@@ -77,7 +77,7 @@ class Survey:
         return out_of_use(self.crossings, self.normed, pool, but)
 
     @property
-    def limits(self) -> Thresholds:
+    def limits(self) -> CheckThresholds:
         """The figures that all of it rests on."""
         return self.crossings.limits
 
@@ -103,7 +103,11 @@ class Survey:
 
 
 def survey_of(
-    samples: Sequence[Sample], wiring: Wiring | None, limits: Thresholds, *, adaptive: bool = False
+    samples: Sequence[Sample],
+    wiring: CabledFabric | None,
+    limits: CheckThresholds,
+    *,
+    adaptive: bool = False,
 ) -> Survey:
     """Explain the samples of a check. Norms rest on readings that cross no suspect."""
     network = None if wiring is None else network_of(wiring)
@@ -118,7 +122,7 @@ def survey_of(
 
 
 def _explained(
-    crossings: Crossings, limits: Thresholds, alone: Ints, before: Survey | None = None
+    crossings: Crossings, limits: CheckThresholds, alone: Ints, before: Survey | None = None
 ) -> Survey:
     """Norms and suspects; `before`: the same for all readings, which says what to leave out of the
     norms, and how often a reading is slow that crosses no suspect."""

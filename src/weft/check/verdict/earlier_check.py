@@ -12,7 +12,7 @@ from weft.check.readings.components import PARTS, Part, Thing
 from weft.check.readings.norms import Norm
 from weft.check.readings.readings import METRICS, Metric
 from weft.check.suspects.survey import Survey
-from weft.check.thresholds import Thresholds, thresholds
+from weft.check.thresholds import CheckThresholds, thresholds
 from weft.check.verdict.lost_hosts import lost_node
 from weft.check.verdict.verdict import Verdict
 from weft.check.wording.headline import fault_of, headline_of, things_of
@@ -160,7 +160,7 @@ def _measured(verdict: Verdict) -> frozenset[Thing]:
     return frozenset(things | pairs)
 
 
-def _moved(now: Survey, before: Survey, run: str, limits: Thresholds) -> Iterator[Finding]:
+def _moved(now: Survey, before: Survey, run: str, limits: CheckThresholds) -> Iterator[Finding]:
     """One finding a metric and direction, for the hop classes whose norms differ."""
     earlier = {norm.hop_class: norm for norm in before.normed.norms}
     for metric in METRICS:

@@ -18,7 +18,7 @@ from weft.check.suspects.accusation import (
 )
 from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.survey import Survey
-from weft.check.thresholds import Thresholds
+from weft.check.thresholds import CheckThresholds
 from weft.check.verdict.slow_pairs import have_an_end_in
 from weft.check.wording.figures import capital, who
 from weft.check.wording.headline import things_of
@@ -68,7 +68,7 @@ class IntermittentFacts(FindingFacts):
     evidence: float
 
 
-def intermittents(survey: Survey, limits: Thresholds) -> tuple[Intermittent, ...]:
+def intermittents(survey: Survey, limits: CheckThresholds) -> tuple[Intermittent, ...]:
     """What comes and goes, the strongest first; nothing under adaptive routing, where a message
     goes around what is slow.
 
@@ -93,7 +93,7 @@ def intermittents(survey: Survey, limits: Thresholds) -> tuple[Intermittent, ...
     return tuple(found) if len(found) <= limits.most_intermittent else ()
 
 
-def slow_again(survey: Survey, suspect: Suspect, limits: Thresholds) -> bool:
+def slow_again(survey: Survey, suspect: Suspect, limits: CheckThresholds) -> bool:
     """Whether a suspect that did not stand the test was slow in most readings of a metric with
     nothing beside it all the same: by another amount each time, or normal now and then."""
     if standing_of(survey, suspect, survey.explanation.suspects, limits) is not Standing.PASSING:
@@ -103,7 +103,7 @@ def slow_again(survey: Survey, suspect: Suspect, limits: Thresholds) -> bool:
 
 
 def findings(
-    survey: Survey, limits: Thresholds, owners: Mapping[str, str], *, enough_nodes: bool
+    survey: Survey, limits: CheckThresholds, owners: Mapping[str, str], *, enough_nodes: bool
 ) -> list[Finding]:
     """What comes and goes, each with a warning: seen in a part of the run only, it is not named as
     a fault. A node that is slow most of the time, by no common amount, is, of `enough_nodes` to
@@ -131,13 +131,13 @@ def explained(survey: Survey, findings: Iterable[Finding], pairs: Iterable[Seque
 _OWN = (Part.NODE, Part.NODE_SENDING, Part.NODE_RECEIVING, Part.HCA, Part.RANK)
 
 
-def _is_unsteady(survey: Survey, one: Intermittent, limits: Thresholds) -> bool:
+def _is_unsteady(survey: Survey, one: Intermittent, limits: CheckThresholds) -> bool:
     """Whether a node, or what is its own, is slow more often than not."""
     members = survey.candidates.members[one.candidates[0]]
     return any(PARTS[part] in _OWN for part, _ in members) and bool(_mostly_slow(one, limits))
 
 
-def _mostly_slow(one: Intermittent, limits: Thresholds) -> list[Seen]:
+def _mostly_slow(one: Intermittent, limits: CheckThresholds) -> list[Seen]:
     told = [seen for seen in one.seen if seen.evidence >= limits.suspect_evidence]
     return [seen for seen in told if seen.is_mostly_slow]
 
@@ -145,7 +145,7 @@ def _mostly_slow(one: Intermittent, limits: Thresholds) -> list[Seen]:
 def _unsteady(
     survey: Survey,
     one: Intermittent,
-    limits: Thresholds,
+    limits: CheckThresholds,
     owners: Mapping[str, str],
     *,
     enough_nodes: bool,
@@ -175,13 +175,17 @@ def _is_most(n_slow: int, n: int) -> bool:
     return n > 1 and 2 * n_slow > n
 
 
-def _median_of_slow(survey: Survey, one: Intermittent, metric: Metric, limits: Thresholds) -> float:
+def _median_of_slow(
+    survey: Survey, one: Intermittent, metric: Metric, limits: CheckThresholds
+) -> float:
     rows = survey.candidates.rows(one.candidates[0])
     rows = rows[survey.readings.metric[rows] == metric.code]
     return float(np.median(survey.normed.slower[rows[_slow(survey, limits)[rows]]]))
 
 
-def _evidence_again(survey: Survey, one: Intermittent, seen: Seen, limits: Thresholds) -> float:
+def _evidence_again(
+    survey: Survey, one: Intermittent, seen: Seen, limits: CheckThresholds
+) -> float:
     """What readings with nothing beside them add; nothing where they are of one pair only, which
     may be slow by itself."""
     rows = np.intersect1d(survey.candidates.rows(one.candidates[0]), survey.alone)
@@ -194,12 +198,14 @@ def _evidence_again(survey: Survey, one: Intermittent, seen: Seen, limits: Thres
     return float(_evidence(n, n_slow, n_all, n_all_slow, limits)[0])
 
 
-def _slow(survey: Survey, limits: Thresholds) -> Bools:
+def _slow(survey: Survey, limits: CheckThresholds) -> Bools:
     slow: Bools = survey.normed.slower > limits.lone_sigma * survey.normed.sigma
     return slow
 
 
-def _again(survey: Survey, candidate: int, metric: Metric, limits: Thresholds) -> tuple[int, int]:
+def _again(
+    survey: Survey, candidate: int, metric: Metric, limits: CheckThresholds
+) -> tuple[int, int]:
     """Of the readings over a candidate with nothing beside them: how many are slow, and all."""
     rows = np.intersect1d(survey.candidates.rows(candidate), survey.alone)
     rows = rows[survey.readings.metric[rows] == metric.code]
@@ -207,7 +213,7 @@ def _again(survey: Survey, candidate: int, metric: Metric, limits: Thresholds) -
 
 
 def _strongest(
-    survey: Survey, free: Bools, slow: Bools, limits: Thresholds
+    survey: Survey, free: Bools, slow: Bools, limits: CheckThresholds
 ) -> tuple[Intermittent, Ints] | None:
     told = {metric: _evidence_of(survey, metric, free, slow, limits) for metric in METRICS}
     metric = max(told, key=lambda metric: float(told[metric].max()))
@@ -237,7 +243,7 @@ def _strongest(
 
 
 def _evidence_of(
-    survey: Survey, metric: Metric, free: Bools, slow: Bools, limits: Thresholds
+    survey: Survey, metric: Metric, free: Bools, slow: Bools, limits: CheckThresholds
 ) -> Floats:
     """By candidate, less what chance gives the best of so many."""
     columns, of = survey.candidates.columns, survey.readings.metric == metric.code
@@ -264,7 +270,9 @@ def _share(survey: Survey, candidate: int, rows: Ints, slow: Bools) -> bool:
     return bool(slow[np.intersect1d(survey.candidates.rows(candidate), rows)].any())
 
 
-def _evidence(n: Floats, n_slow: Floats, n_all: int, n_all_slow: int, limits: Thresholds) -> Floats:
+def _evidence(
+    n: Floats, n_slow: Floats, n_all: int, n_all_slow: int, limits: CheckThresholds
+) -> Floats:
     # One more than was seen elsewhere: of few readings few tell little.
     elsewhere = (n_all_slow - n_slow + 1) / (n_all - n + 1)
     elsewhere = np.clip(elsewhere, limits.disturbed_share, 0.5)

@@ -9,10 +9,10 @@ from pydantic import Field
 from weft.catalog.document import Document, Text
 from weft.catalog.shipped import shipped_document
 from weft.check.external_evidence.fabric_marks import Marks
-from weft.check.external_evidence.platform_choice import Machine
+from weft.check.external_evidence.platform_choice import ExpectedPlatform
 from weft.check.suspects.accusation import Accusation, Standing
 from weft.check.suspects.survey import Survey
-from weft.check.thresholds import Thresholds
+from weft.check.thresholds import CheckThresholds
 from weft.check.verdict.coverage import Covered
 from weft.check.wording.figures import own_node
 from weft.core.finding import Finding, FindingKind
@@ -70,10 +70,10 @@ def inputs_of(
     survey: Survey,
     accusations: Sequence[Accusation],
     coverage: Covered,
-    limits: Thresholds,
+    limits: CheckThresholds,
     *,
     marks: Marks,
-    machine: Machine | None,
+    machine: ExpectedPlatform | None,
 ) -> tuple[str, ...]:
     """Names of the inputs that this run lacks: what it accuses first, then what it cannot say."""
     names = [_about(survey, accusation, marks) for accusation in accusations]
@@ -110,7 +110,7 @@ def _about(survey: Survey, accusation: Accusation, marks: Marks) -> str:
 
 
 def _about_the_run(
-    survey: Survey, coverage: Covered, limits: Thresholds, machine: Machine | None
+    survey: Survey, coverage: Covered, limits: CheckThresholds, machine: ExpectedPlatform | None
 ) -> Iterator[str]:
     between_hosts = len(survey.crossings.hosts) > 1
     if between_hosts and survey.crossings.network is None:

@@ -4,10 +4,10 @@ import numpy as np
 
 from weft.check.readings.readings import METRICS
 from weft.check.suspects.survey import Survey
-from weft.check.thresholds import Thresholds
+from weft.check.thresholds import CheckThresholds
 
 
-def caveats(survey: Survey, limits: Thresholds) -> tuple[str, ...]:
+def caveats(survey: Survey, limits: CheckThresholds) -> tuple[str, ...]:
     """A sentence for each metric in which a node must be slower than `least_told` says to be named.
 
     n readings of normal noise sigma give evidence n (d / sigma)^2 / 2 for a slowness d that is

@@ -11,7 +11,7 @@ from weft.check.readings.readings import METRICS, Bools, Floats, Ints, Metric, h
 from weft.check.suspects.accusation import Accusation, Count, slow_rows
 from weft.check.suspects.disturbance import shares
 from weft.check.suspects.survey import Survey
-from weft.check.thresholds import Thresholds
+from weft.check.thresholds import CheckThresholds
 from weft.check.wording import sentences
 from weft.check.wording.figures import against, list_pairs
 from weft.core.finding import Finding
@@ -81,7 +81,7 @@ def _things_of(survey: Survey, endpoint: str) -> set[Thing]:
     return {("node", (host_of(endpoint),)), ("rank", (endpoint,)), ("hca", (hca,))}
 
 
-def lone_pairs(survey: Survey, limits: Thresholds) -> Lone:
+def lone_pairs(survey: Survey, limits: CheckThresholds) -> Lone:
     """Pairs that no suspect explains, slow in the survey and every time they were alone, by as much
     as a component must be; where nothing was measured alone, a few that were slow in the survey."""
     if not survey.alone.size:
@@ -103,7 +103,7 @@ def lone_pairs(survey: Survey, limits: Thresholds) -> Lone:
     return Lone(tuple(sure), tuple(perhaps), doubt)
 
 
-def _chance(survey: Survey, always_slow: dict[int, int], limits: Thresholds) -> Floats:
+def _chance(survey: Survey, always_slow: dict[int, int], limits: CheckThresholds) -> Floats:
     """By metric: how often a reading of other pairs is slow for no reason: in the survey, but for
     slow pairs that were not measured again; or alone, whichever is more."""
     readings = survey.readings
@@ -120,7 +120,7 @@ def _chance(survey: Survey, always_slow: dict[int, int], limits: Thresholds) -> 
     return found
 
 
-def _always_slow(survey: Survey, limits: Thresholds) -> dict[int, int]:
+def _always_slow(survey: Survey, limits: CheckThresholds) -> dict[int, int]:
     """Rows of the survey, and how often the same was measured again, slow each time."""
     readings = survey.readings
     unexplained = _slow_enough(survey, limits) & (survey.explanation.predicted == 0)
@@ -138,7 +138,7 @@ def _always_slow(survey: Survey, limits: Thresholds) -> dict[int, int]:
     return found
 
 
-def _slow_enough(survey: Survey, limits: Thresholds) -> Bools:
+def _slow_enough(survey: Survey, limits: CheckThresholds) -> Bools:
     known = limits if survey.crossings.network is not None else limits.without_fabric
     least = np.array([known.least_effect(metric) for metric in METRICS])
     slow: Bools = slow_rows(survey) & (survey.normed.slower >= least[survey.readings.metric])

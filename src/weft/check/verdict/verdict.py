@@ -12,17 +12,17 @@ from weft.check.external_evidence.corroboration import JoinedAccusation, joined,
 from weft.check.external_evidence.expectation import Expectations, expectations_of
 from weft.check.external_evidence.fabric_marks import NO_MARKS, Marks
 from weft.check.external_evidence.few_nodes import compared_with_platform
-from weft.check.external_evidence.platform_choice import Machine
+from weft.check.external_evidence.platform_choice import ExpectedPlatform
 from weft.check.facts import AccusationFacts, NamedPair, PairFacts
 from weft.check.readings.components import Thing
-from weft.check.readings.network import Wiring
+from weft.check.readings.network import CabledFabric
 from weft.check.readings.norms import Norm
 from weft.check.readings.readings import METRICS, Metric
 from weft.check.suspects import drift as over_time
 from weft.check.suspects.accusation import Accusation, Standing, accuse_all, slow_rows
 from weft.check.suspects.review import settled
 from weft.check.suspects.survey import Survey, survey_of
-from weft.check.thresholds import Thresholds, thresholds
+from weft.check.thresholds import CheckThresholds, thresholds
 from weft.check.verdict import intermittent, sensitivity, unattributed
 from weft.check.verdict.coverage import Covered, covered
 from weft.check.verdict.missing_inputs import inputs as all_inputs
@@ -86,11 +86,11 @@ class Verdict:
 @collection_paused()
 def judge_check(
     samples: Sequence[Sample],
-    wiring: Wiring | None,
+    wiring: CabledFabric | None,
     *,
     adaptive: bool = False,
-    limits: Thresholds | None = None,
-    machine: Machine | None = None,
+    limits: CheckThresholds | None = None,
+    machine: ExpectedPlatform | None = None,
     marks: Marks = NO_MARKS,
 ) -> Verdict:
     """Judge the samples of a check: of its survey, and of the suspects measured again.
@@ -154,7 +154,7 @@ def judge_check(
     )
 
 
-def _spoiled(survey: Survey, limits: Thresholds) -> tuple[over_time.Episode, ...]:
+def _spoiled(survey: Survey, limits: CheckThresholds) -> tuple[over_time.Episode, ...]:
     """Stretches in which all pairs were slow, without those whose rounds each filled a single path
     in both directions: these belong to that path."""
     found = over_time.episodes(survey, limits)
@@ -183,7 +183,7 @@ def _any_bad(findings: Iterable[Finding]) -> bool:
 
 
 def _with_intermittent(
-    survey: Survey, findings: Sequence[Finding], coverage: Covered, limits: Thresholds
+    survey: Survey, findings: Sequence[Finding], coverage: Covered, limits: CheckThresholds
 ) -> list[Finding]:
     """The findings with intermittent components, which replace the pairs that they explain and the
     notes that they were normal when measured again. A confirmed component replaces confirmed slow
@@ -219,8 +219,8 @@ def _with_pairs(survey: Survey, finding: Finding, lone: Lone) -> Finding:
 
 def _refused(
     samples: Sequence[Sample],
-    wiring: Wiring | None,
-    limits: Thresholds,
+    wiring: CabledFabric | None,
+    limits: CheckThresholds,
     valid: Validity,
     *,
     adaptive: bool,
@@ -245,7 +245,7 @@ def _findings(
     survey: Survey,
     accused: Sequence[JoinedAccusation],
     coverage: Covered,
-    limits: Thresholds,
+    limits: CheckThresholds,
     expectations: Expectations | None,
 ) -> list[Finding]:
     enough_nodes = _enough_nodes(coverage, limits)
@@ -277,11 +277,11 @@ def _owners(survey: Survey) -> dict[str, str]:
     return {} if network is None else network.node_of_hca
 
 
-def _enough_nodes(coverage: Covered, limits: Thresholds) -> bool:
+def _enough_nodes(coverage: Covered, limits: CheckThresholds) -> bool:
     return coverage.n_nodes >= limits.smallest_fabric
 
 
-def _sure(accusation: Accusation, limits: Thresholds) -> bool:
+def _sure(accusation: Accusation, limits: CheckThresholds) -> bool:
     """Whether an accusation may be called a fault: strong enough, and not seen only once."""
     if accusation.standing is Standing.UNTESTED:
         return accusation.evidence >= limits.named_evidence + limits.confirmed_evidence
@@ -289,7 +289,7 @@ def _sure(accusation: Accusation, limits: Thresholds) -> bool:
 
 
 def _caveats(
-    survey: Survey, coverage: Covered, limits: Thresholds, expectations: Expectations | None
+    survey: Survey, coverage: Covered, limits: CheckThresholds, expectations: Expectations | None
 ) -> tuple[str, ...]:
     """The limits of this run."""
     found = list(_without_expectation(expectations))
@@ -308,8 +308,8 @@ def _caveats(
     n_room = len(coverage.cables_never_filled)
     if n_room:
         found.append(
-            f"{n_room} of {coverage.n_cables} cables were crossed and never filled: a lower rate of"
-            " theirs shows only below the traffic that was sent"
+            f"{n_room} of {coverage.n_cables} cables were crossed and never filled: a lower rate"
+            " shows only where it is below the traffic sent over them"
         )
     unjudged = int((survey.normed.norm < 0).sum())
     held = 0 if expectations is None else expectations.n_held(survey)

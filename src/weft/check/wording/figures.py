@@ -15,9 +15,6 @@ MOST_NAMED = 4
 TIMES_FROM = 10
 """From here a ratio is given in times, not in percent."""
 
-CERTAIN = 20.0
-"""A natural logarithm of a likelihood ratio: 500 million to one."""
-
 
 def who(components: Sequence[Component]) -> str:
     """'cable A - B', 'node n007, its HCA or its cable n007/hca0[1] - leaf-02[3]', 'one of ...'."""
@@ -99,12 +96,12 @@ def over_it(count: Count) -> str:
     )
 
 
-def certainty(accusation: Accusation) -> str:
+def certainty(accusation: Accusation, *, sure: bool) -> str:
     """'certain (all 46 readings over it are slow, none of 266 others)'."""
     count = accusation.worst
     over = f"all {count.n}" if count.n_slow == count.n else f"{count.n_slow} of {count.n}"
     others = "none" if not count.n_others_slow else f"{count.n_others_slow:,}"
-    word = "certain" if accusation.evidence >= CERTAIN else "likely, not certain"
+    word = "certain" if sure else "likely, not certain"
     return f"{word} ({over} readings over it are slow, {others} of {count.n_others:,} others)"
 
 

@@ -64,7 +64,7 @@ def accused(
         kind_of(accusation.components),
         Severity.BAD if sure else Severity.WARNING,
         f"{subject(accusation)} {says}: {against(worst)}; {over_it(worst)}.",
-        evidence=tuple(_evidence(accusation)),
+        evidence=tuple(_evidence(accusation, sure=sure)),
         facts=AccusationFacts.of(accusation, owners),
     )
 
@@ -162,7 +162,7 @@ def kind_of(components: Sequence[Component]) -> FindingKind:
     return _KIND_OF_PART[components[0].part] if len(components) == 1 else FindingKind.TIE
 
 
-def _evidence(accusation: Accusation) -> Iterable[str]:
+def _evidence(accusation: Accusation, *, sure: bool) -> Iterable[str]:
     for count in accusation.counts:
         if count is not accusation.worst:
             yield f"{against(count)}; {over_it(count)}"
@@ -174,7 +174,7 @@ def _evidence(accusation: Accusation) -> Iterable[str]:
             yield f"measured again: normal alone, {load} under load"
     else:
         yield "not measured again"
-    yield certainty(accusation)
+    yield certainty(accusation, sure=sure)
     if accusation.tie:
         yield _tie(accusation)
 

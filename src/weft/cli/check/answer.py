@@ -22,7 +22,7 @@ ONLY = "--only"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CheckAnswer:
     """`seconds`: from the first launch to the verdict. `planted`: faults of a twin, and whether the
     verdict, which was not told, names them. `check_again`: the command that measures the same.
     `against`: what became of what an earlier run accused, None without one. `fabric_time`: of the
@@ -104,7 +104,7 @@ class Answer:
         }
 
 
-def print_answer(answer: Answer, format_: str, *, matrix: bool) -> None:
+def print_answer(answer: CheckAnswer, format_: str, *, matrix: bool) -> None:
     """Print it."""
     from weft.cli.check.junit import junit_text
     from weft.cli.check.text import verdict_text
@@ -144,7 +144,7 @@ def write_page(run: "StudyRun", verdict: "Verdict") -> Path | None:
         return None
 
 
-def write_drain(answer: Answer, path: Path) -> None:
+def write_drain(answer: CheckAnswer, path: Path) -> None:
     """Write the drain list, whole or not at all. A run that proves nothing drains nobody but those
     that are gone."""
     from weft.check.verdict.drain_list import drain_text

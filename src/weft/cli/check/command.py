@@ -9,7 +9,7 @@ import click
 
 from weft.cli.backend import BackendChoice, backend_options
 from weft.cli.check.answer import (
-    Answer,
+    CheckAnswer,
     held_against_before,
     print_answer,
     write_drain,
@@ -122,7 +122,7 @@ def command(
         verdict, changed = compare(judged, before, str(against))
     seconds = system_clock() - started
     wants_report = not wanted.quick if wants_report is None else wants_report
-    answer = Answer(
+    answer = CheckAnswer(
         verdict=verdict,
         directory=directory,
         seconds=seconds,

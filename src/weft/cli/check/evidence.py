@@ -17,7 +17,7 @@ from weft.core.errors import InputError
 
 if TYPE_CHECKING:
     from weft.check.external_evidence.fabric_marks import Marks
-    from weft.check.external_evidence.platform_choice import Machine
+    from weft.check.external_evidence.platform_choice import ExpectedPlatform
     from weft.topology.subnet.subnet import Subnet
 
 
@@ -58,7 +58,7 @@ class PlannedCheck:
 
     setup: Setup
     marks: "Marks"
-    named: "Machine | None"
+    named: "ExpectedPlatform | None"
 
     def keep_evidence(self, run_dir: Path) -> None:
         """Write the external evidence into the run directory, where the verdict finds it."""

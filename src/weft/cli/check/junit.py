@@ -14,14 +14,14 @@ from weft.core.finding import Finding, Severity
 from weft.core.natural import natural_key
 
 if TYPE_CHECKING:
-    from weft.cli.check.answer import Answer
+    from weft.cli.check.answer import CheckAnswer
 
 SUITE = "weft check"
 # SOURCE: Extensible Markup Language (XML) 1.0, 2.2: characters that no document may hold.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def junit_text(answer: "Answer") -> str:
+def junit_text(answer: "CheckAnswer") -> str:
     """The document. A failure holds the sentence and its evidence; a run that proves nothing is an
     error, and its nodes are skipped."""
     verdict = answer.verdict
@@ -85,7 +85,7 @@ def _name(finding: Finding) -> str:
     return ", ".join(" - ".join(pair) for pair in pairs) or finding.kind.value
 
 
-def _lines(answer: "Answer") -> Iterator[str]:
+def _lines(answer: "CheckAnswer") -> Iterator[str]:
     """What weakens the verdict or is only a warning: it fails no test."""
     for finding in answer.verdict.findings:
         if finding.severity in (Severity.WARNING, Severity.NOTE):

@@ -43,7 +43,7 @@ def measure(setup: Setup, keeping: Keeping, lost: tuple[LostHost, ...] = ()) -> 
     """Measure what is planned and not measured yet; `lost` are the hosts it is measured without.
     Hosts that are gone after the survey are remembered with the run. Raises BenchmarkError."""
     from weft.check.launches import FollowUpBackend
-    from weft.check.suspects.follow_up import Size
+    from weft.check.suspects.follow_up import FollowUpSize
     from weft.check.trials import SURVEY
     from weft.cli.progress import shown_check_progress
     from weft.study.run.loop import execute
@@ -59,7 +59,7 @@ def measure(setup: Setup, keeping: Keeping, lost: tuple[LostHost, ...] = ()) -> 
         setup.fabric,
         known,
         adaptive=setup.adaptive,
-        size=Size(most_rounds=setup.plan.most_follow_up_rounds),
+        size=FollowUpSize(most_rounds=setup.plan.most_follow_up_rounds),
         seed=keeping.seed,
         within_s=keeping.within_s,
     )

@@ -15,10 +15,10 @@ from weft.core.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from weft.bench.model import Backend, Launch
-    from weft.check.readings.network import Network, Wiring
+    from weft.check.readings.network import CabledFabric, Network
     from weft.check.schedule.cost import Effort
     from weft.check.schedule.plan import CheckPlan
-    from weft.check.schedule.ranks import Ranks
+    from weft.check.schedule.ranks import ScheduleRanks
     from weft.check.schedule.schedule import Field
 
 TIMEOUT_S = 3600.0
@@ -84,7 +84,7 @@ class Setup:
     """What will be measured, before anything is."""
 
     backend: "Backend"
-    fabric: "Wiring | None"
+    fabric: "CabledFabric | None"
     launches: "tuple[Launch, Launch, Launch]"
     adaptive: bool
     plan: "CheckPlan"
@@ -169,7 +169,7 @@ def _in_a_hurry(launches: "tuple[Launch, Launch, Launch]") -> "tuple[Launch, Lau
     return survey, alone, together
 
 
-def _field(ranks: "Ranks", wanted: PlanChoice, *, seed: int, adaptive: bool) -> "Field":
+def _field(ranks: "ScheduleRanks", wanted: PlanChoice, *, seed: int, adaptive: bool) -> "Field":
     """Where the schedule is made for. Raises InputError on an --only that means nothing."""
     from weft.check.schedule.node_group import group_of
     from weft.check.schedule.paths import Ways
@@ -206,11 +206,11 @@ def _plan(field: "Field", effort: "Effort", wanted: PlanChoice, *, simulated: bo
 def _ranks(
     choice: BackendChoice,
     nodes: tuple[str, ...],
-    fabric: "Wiring | None",
+    fabric: "CabledFabric | None",
     *,
     one_host: bool,
     n_tasks: int | None,
-) -> "Ranks":
+) -> "ScheduleRanks":
     from weft.check.readings.network import Network
     from weft.check.schedule.ranks import ranks_of_host, ranks_of_nodes
 
@@ -222,7 +222,7 @@ def _ranks(
     return ranks_of_nodes(nodes, _n_rails(choice, nodes, network), network)
 
 
-def _limit(backend: "Backend", fabric: "Wiring | None") -> dict[str, float]:
+def _limit(backend: "Backend", fabric: "CabledFabric | None") -> dict[str, float]:
     """Where no rate is known, the kernel's time limit is all that bounds a round."""
     from weft.check.schedule.cost import figures
 
@@ -290,7 +290,7 @@ def _sizes(small: str, large: str) -> tuple[int, int]:
     return sizes
 
 
-def _read_fabric(files: tuple[str, ...], nodes: tuple[str, ...]) -> "Wiring":
+def _read_fabric(files: tuple[str, ...], nodes: tuple[str, ...]) -> "CabledFabric":
     """The fabric of files; every node must be in it. Raises InputError."""
     from weft.cli.fabric.files import fabric_of_files
     from weft.topology.fabric import Fabric
@@ -308,8 +308,8 @@ def _read_fabric(files: tuple[str, ...], nodes: tuple[str, ...]) -> "Wiring":
 
 
 def _on_rails(
-    choice: BackendChoice, nodes: tuple[str, ...], fabric: "Wiring"
-) -> "tuple[BackendChoice, Wiring]":
+    choice: BackendChoice, nodes: tuple[str, ...], fabric: "CabledFabric"
+) -> "tuple[BackendChoice, CabledFabric]":
     """The rails of real hosts and their adapters in the ranks' order: those asked for, else all,
     where the fabric tells their devices. What MPI itself chooses nobody could name."""
     from weft.topology.fabric import Fabric
@@ -322,7 +322,7 @@ def _on_rails(
     return replace(choice, rails=",".join(rails)), Fabric.from_document(document)
 
 
-def _fabric_of(backend: "Backend") -> "Wiring | None":
+def _fabric_of(backend: "Backend") -> "CabledFabric | None":
     document = backend.fabric_document
     if document is None:
         return None

@@ -13,7 +13,7 @@ from weft.core.units import format_duration
 if TYPE_CHECKING:
     from weft.check.verdict.verdict import Verdict
     from weft.check.wording.headline import Headline
-    from weft.cli.check.answer import Answer
+    from weft.cli.check.answer import CheckAnswer
     from weft.core.finding import Finding
 
 MATRIX_MAX_NODES = 32
@@ -23,7 +23,7 @@ OK = "OK"
 _COLOURS = {"BAD": "red", "WARNING": "yellow", OK: "green"}
 
 
-def verdict_text(answer: "Answer", *, matrix: bool, width: int | None = None) -> str:
+def verdict_text(answer: "CheckAnswer", *, matrix: bool, width: int | None = None) -> str:
     """The whole answer, for a terminal of `width` columns (None: lines may be of any length)."""
     from weft.check.verdict.good_nodes import some_are_good
     from weft.check.verdict.missing_inputs import inputs
@@ -49,7 +49,7 @@ def verdict_text(answer: "Answer", *, matrix: bool, width: int | None = None) ->
     return "\n".join(lines)
 
 
-def ok_columns(answer: "Answer") -> tuple[str, str, str]:
+def ok_columns(answer: "CheckAnswer") -> tuple[str, str, str]:
     """How many nodes are good, the pairs and cables measured, and the time."""
     from weft.check.verdict.good_nodes import n_good, n_nodes
 
@@ -88,7 +88,7 @@ def _labelled(label: str, width: int) -> str:
     return click.style(label, fg=_COLOURS.get(label), bold=True) + padded[len(label) :]
 
 
-def _finding_lines(answer: "Answer", label_width: int, width: int | None) -> list[str]:
+def _finding_lines(answer: "CheckAnswer", label_width: int, width: int | None) -> list[str]:
     from weft.check.wording.headline import headline_of
 
     found = zip(answer.verdict.findings, answer.changes, strict=True)
@@ -113,7 +113,7 @@ def _finding_lines(answer: "Answer", label_width: int, width: int | None) -> lis
     return lines
 
 
-def _past_lines(answer: "Answer") -> list[str]:
+def _past_lines(answer: "CheckAnswer") -> list[str]:
     """The faults of the earlier run that this one does not have."""
     from weft.check.verdict.earlier_check import summary
 

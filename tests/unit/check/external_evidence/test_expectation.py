@@ -11,12 +11,12 @@ from weft.catalog.load import benchmark, platform, platform_names
 from weft.check.external_evidence import platform_choice as machines
 from weft.check.external_evidence.class_expectation import ClassFacts
 from weft.check.external_evidence.expectation import expectations_of
-from weft.check.external_evidence.platform_choice import Machine
+from weft.check.external_evidence.platform_choice import ExpectedPlatform
 from weft.check.launches import check_launches
 from weft.check.readings.readings import Metric
 from weft.check.schedule.rounds.matchings import reflections
 from weft.check.schedule.schedule import schedule_of
-from weft.check.schedule.scheme import Kind, Scheme
+from weft.check.schedule.scheme import Scheme, SchemeKind
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
 from weft.check.verdict.verdict import judge_check
@@ -34,7 +34,7 @@ TWINS = [name for name in platform_names() if platform(name).has_twin]
 
 
 def machine(name=HDR):
-    return Machine(platform(name), "of a test")
+    return ExpectedPlatform(platform(name), "of a test")
 
 
 def everything(make_slow, tree, factor, metric):
@@ -53,7 +53,7 @@ def test_a_healthy_twin_is_as_its_platform_lets_expect(name):
     of = platform(name)
     twin = TwinBackend(of, 12, seed=3)
     fabric = Fabric.from_document(dict(twin.fabric_document))
-    rounds = schedule_of(Scheme(Kind.FULL), field_of(fabric, of.hcas_per_node)).option
+    rounds = schedule_of(Scheme(SchemeKind.FULL), field_of(fabric, of.hcas_per_node)).option
     survey, *_ = check_launches(
         twin.nodes,
         tasks_per_node=of.hcas_per_node,
@@ -251,7 +251,7 @@ def test_rails_are_held_against_one_adapter_each():
     of = platform("azure-ndv4")
     twin = TwinBackend(of, 4, seed=1)
     fabric = Fabric.from_document(dict(twin.fabric_document))
-    rounds = schedule_of(Scheme(Kind.FULL), field_of(fabric, 8)).option
+    rounds = schedule_of(Scheme(SchemeKind.FULL), field_of(fabric, 8)).option
     survey, *_ = check_launches(
         twin.nodes,
         tasks_per_node=8,

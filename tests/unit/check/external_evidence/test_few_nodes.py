@@ -8,16 +8,16 @@ from tests.unit.check.conftest import Slow
 
 from weft.bench.model import Sample
 from weft.catalog.load import platform
-from weft.check.external_evidence.platform_choice import Machine
+from weft.check.external_evidence.platform_choice import ExpectedPlatform
 from weft.check.verdict.verdict import Verdict, judge_check
 from weft.core.errors import ExitCode
 from weft.core.finding import Finding, FindingKind, Severity
 
-HDR = Machine(platform("fat-tree"), "of a test")
+HDR = ExpectedPlatform(platform("fat-tree"), "of a test")
 """200 Gb/s, as the trees of conftest: healthy pairs deliver 24,000 MB/s there."""
 
 
-def judged(fabric: Any, machine: Machine | None = HDR) -> Verdict:
+def judged(fabric: Any, machine: ExpectedPlatform | None = HDR) -> Verdict:
     return judge_check(fabric.all_pairs(), fabric.tree, machine=machine)
 
 

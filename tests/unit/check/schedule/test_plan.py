@@ -10,7 +10,7 @@ from weft.check.schedule.node_group import group_of
 from weft.check.schedule.plan import plan_check, survey_share
 from weft.check.schedule.ranks import ranks_of_nodes
 from weft.check.schedule.schedule import Field, schedule_of
-from weft.check.schedule.scheme import Kind, Scheme
+from weft.check.schedule.scheme import Scheme, SchemeKind
 
 
 def unknown(n):
@@ -23,7 +23,7 @@ def test_a_round_takes_windows_each_way_and_round_trips_and_what_is_around():
     each way; 220 round trips. Around: contact 1 ms; 4 barriers of 3 steps of 2 us; 4 pairs, each
     3 series of 4.3 us and 33 + 20 + 20 times of 38 ns."""
     field = field_of(generated(nodes=8, per_leaf=4, spines=4))
-    pairs = schedule_of(Scheme(Kind.RANDOM, 1), replace_seed(field)).rounds[:1]
+    pairs = schedule_of(Scheme(SchemeKind.RANDOM, 1), replace_seed(field)).rounds[:1]
     cost = cost_of(field)
     window_s = 8 * 2**20 * 8 / 98e9 + 4e-6
     assert cost.sending_s(pairs[0]) == pytest.approx(44 * window_s + 220 * 4e-6)
@@ -45,9 +45,9 @@ def test_both_directions_at_once_are_one_more_series():
 @pytest.mark.parametrize(
     ("platform", "n_nodes", "n_rails", "scheme"),
     [
-        ("fat-tree", 16, 1, Scheme(Kind.FULL)),
-        ("azure-ndv4", 6, 8, Scheme(Kind.COVER, 2)),
-        ("frontera", 64, 1, Scheme(Kind.COVER, 1)),
+        ("fat-tree", 16, 1, Scheme(SchemeKind.FULL)),
+        ("azure-ndv4", 6, 8, Scheme(SchemeKind.COVER, 2)),
+        ("frontera", 64, 1, Scheme(SchemeKind.COVER, 1)),
     ],
 )
 def test_the_estimate_is_near_the_twin_s_own_clock(platform, n_nodes, n_rails, scheme):
@@ -79,7 +79,7 @@ def test_without_a_rate_the_time_limit_bounds_a_round():
     warm up), each way; 200 round trips, and 23 before them."""
     field = unknown(4)
     cost = cost_of(field, max_seconds_per_size=0.1)
-    pairs = schedule_of(Scheme(Kind.FULL), field).rounds[0]
+    pairs = schedule_of(Scheme(SchemeKind.FULL), field).rounds[0]
     assert cost.is_bound
     assert cost.sending_s(pairs) == pytest.approx(2 * 0.2 + 0.1 * (1 + 23 / 200))
 
@@ -118,7 +118,7 @@ def test_a_larger_budget_measures_no_less():
 
 def test_a_budget_that_bears_a_cover_gets_one_with_fewer_iterations_if_need_be():
     field, cost = small()
-    cover = schedule_of(Scheme(Kind.COVER, 3), field)
+    cover = schedule_of(Scheme(SchemeKind.COVER, 3), field)
     light = Cost(field.ranks, field.ways, cost.effort.lighter())
     plan = plan_check(field, cost, budget_s=light.seconds(cover.rounds) / 0.75 * 1.02)
     assert plan.coverage.by_cable.min() >= 3
@@ -134,8 +134,8 @@ def test_a_budget_for_hardly_anything_measures_a_round_and_says_so():
 
 def test_a_named_schedule_is_cut_to_the_budget():
     field, cost = small()
-    plan = plan_check(field, cost, Scheme(Kind.FULL), budget_s=0.1)
-    round_s = cost.seconds(schedule_of(Scheme(Kind.FULL), field).rounds) / 16
+    plan = plan_check(field, cost, Scheme(SchemeKind.FULL), budget_s=0.1)
+    round_s = cost.seconds(schedule_of(Scheme(SchemeKind.FULL), field).rounds) / 16
     assert len(plan.schedule) == int(0.075 / round_s)
     assert "the first of 16 that fit the budget" in plan.text
 

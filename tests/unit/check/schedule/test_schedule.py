@@ -12,7 +12,7 @@ from weft.check.schedule.node_group import group_of
 from weft.check.schedule.paths import Ways
 from weft.check.schedule.ranks import ranks_of_host, ranks_of_nodes
 from weft.check.schedule.schedule import Field, first_rounds, n_overloaded, schedule_of
-from weft.check.schedule.scheme import Kind, Scheme, parse_scheme
+from weft.check.schedule.scheme import Scheme, SchemeKind, parse_scheme
 from weft.check.thresholds import thresholds
 from weft.core.errors import InputError
 
@@ -27,7 +27,7 @@ def pairs_of(schedule):
 
 
 def test_each_rail_meets_its_own_kind_on_every_other_node_once():
-    schedule = schedule_of(Scheme(Kind.FULL), plain(5, 3))
+    schedule = schedule_of(Scheme(SchemeKind.FULL), plain(5, 3))
     expected = [(a * 3 + r, b * 3 + r) for a, b in combinations(range(5), 2) for r in range(3)]
     assert sorted(pairs_of(schedule)) == sorted(expected)
     assert len(schedule) == 5
@@ -35,16 +35,16 @@ def test_each_rail_meets_its_own_kind_on_every_other_node_once():
 
 
 def test_rails_one_after_the_other_are_the_same_pairs_in_rounds_of_one_rail():
-    schedule = schedule_of(Scheme(Kind.RAILS), plain(5, 3))
+    schedule = schedule_of(Scheme(SchemeKind.RAILS), plain(5, 3))
     assert sorted(pairs_of(schedule)) == sorted(
-        pairs_of(schedule_of(Scheme(Kind.FULL), plain(5, 3)))
+        pairs_of(schedule_of(Scheme(SchemeKind.FULL), plain(5, 3)))
     )
     assert all(len({rank % 3 for rank in pairs.reshape(-1)}) == 1 for pairs in schedule.rounds)
 
 
 def test_leaf_pairs_first_and_then_every_two_leaves_meet_once():
     field = field_of(generated(nodes=16, per_leaf=4, spines=4))
-    pairs = pairs_of(schedule_of(Scheme(Kind.LEAF), field))
+    pairs = pairs_of(schedule_of(Scheme(SchemeKind.LEAF), field))
     local = [(a, b) for a, b in pairs if a // 4 == b // 4]
     far = [(a, b) for a, b in pairs if a // 4 != b // 4]
     inside = [(a, b) for a, b in combinations(range(16), 2) if a // 4 == b // 4]
@@ -119,10 +119,10 @@ def test_schedules_that_cannot_be_are_refused(scheme, said):
 @pytest.mark.parametrize(
     ("text", "scheme"),
     [
-        ("full", Scheme(Kind.FULL)),
-        ("random:7", Scheme(Kind.RANDOM, 7)),
-        ("cover", Scheme(Kind.COVER, 3)),
-        ("bisect: a | b[1-2] ", Scheme(Kind.BISECT, suspects="a", good="b[1-2]")),
+        ("full", Scheme(SchemeKind.FULL)),
+        ("random:7", Scheme(SchemeKind.RANDOM, 7)),
+        ("cover", Scheme(SchemeKind.COVER, 3)),
+        ("bisect: a | b[1-2] ", Scheme(SchemeKind.BISECT, suspects="a", good="b[1-2]")),
     ],
 )
 def test_words_of_schedules(text, scheme):
@@ -152,7 +152,7 @@ def test_words_that_name_no_schedule(text):
 def test_a_group_of_nodes_keeps_the_pairs_with_an_end_in_it():
     field = plain(6)
     only = group_of("n[002-003]", field.ranks, None)
-    schedule = schedule_of(Scheme(Kind.FULL), Field(field.ranks, None, only, 1))
+    schedule = schedule_of(Scheme(SchemeKind.FULL), Field(field.ranks, None, only, 1))
     met = sorted(pairs_of(schedule))
     wanted = [p for p in combinations(range(6), 2) if {1, 2} & {*p}]
     assert [p for p in met if {1, 2} & {*p}] == wanted
@@ -163,7 +163,7 @@ def test_a_group_of_nodes_keeps_the_pairs_with_an_end_in_it():
 def test_a_group_of_everybody_has_nobody_to_be_held_against():
     field = plain(4)
     only = group_of("n[001-003]", field.ranks, None)
-    schedule = schedule_of(Scheme(Kind.FULL), Field(field.ranks, None, only, 1))
+    schedule = schedule_of(Scheme(SchemeKind.FULL), Field(field.ranks, None, only, 1))
     assert len(pairs_of(schedule)) == 6
     assert "hold them against" not in schedule.words
 
@@ -172,7 +172,7 @@ def test_a_switch_in_the_middle_keeps_the_pairs_that_cross_it():
     fabric = generated(nodes=16, per_leaf=4, spines=4)
     whole = field_of(fabric)
     only = group_of("spine-02", whole.ranks, whole.ways)
-    schedule = schedule_of(Scheme(Kind.FULL), Field(whole.ranks, whole.ways, only, 1))
+    schedule = schedule_of(Scheme(SchemeKind.FULL), Field(whole.ranks, whole.ways, only, 1))
     names = {a: f"n{a + 1:03d}/hca0" for a in range(16)}
     crossing = [
         (a, b)
@@ -205,7 +205,7 @@ def test_nodes_with_fewer_hcas_meet_on_the_rails_that_both_have(make_tree):
     tree.document["nodes"] = mixed
     tree.document["links"] = [*tree.document["links"], *({**link, **rate} for link in links)]
     ranks = ranks_of_nodes(tree.nodes, 2, Network(tree))
-    pairs = pairs_of(schedule_of(Scheme(Kind.FULL), Field(ranks, None, None, 1)))
+    pairs = pairs_of(schedule_of(Scheme(SchemeKind.FULL), Field(ranks, None, None, 1)))
     assert [(a, b) for a, b in pairs if a % 2] == [(1, 9)]
     assert len(pairs) == 15 + 1
     assert ranks.network.hcas[ranks.hca[9]] == "n005/hca1"
@@ -216,14 +216,14 @@ def test_an_hca_without_a_cable_rests(make_tree):
     tree.document["links"] = [link for link in tree.document["links"] if "n002/" not in link["a"]]
     ranks = ranks_of_nodes(tree.nodes, 1, Network(tree))
     field = Field(ranks, None, None, 1)
-    assert sorted(pairs_of(schedule_of(Scheme(Kind.FULL), field))) == [(0, 2), (0, 3), (2, 3)]
+    assert sorted(pairs_of(schedule_of(Scheme(SchemeKind.FULL), field))) == [(0, 2), (0, 3), (2, 3)]
     with pytest.raises(InputError, match="'n002/hca0' has no cable to a switch"):
         Ways(ranks.network, ranks.hca)
 
 
 def test_ranks_of_one_host_find_a_cpu_each():
     field = Field(ranks_of_host("here", 6), None, None, 1, n_cpus={0: 2})
-    schedule = schedule_of(Scheme(Kind.FULL), field)
+    schedule = schedule_of(Scheme(SchemeKind.FULL), field)
     assert sorted(pairs_of(schedule)) == list(combinations(range(6), 2))
     assert {len(pairs) for pairs in schedule.rounds} == {1}
 
@@ -232,7 +232,7 @@ def test_who_sends_first_is_the_same_however_few_cpus_there_are():
     """Where switches choose, half of the pairs are turned: taking rounds apart turns none back."""
     field = field_of(generated(nodes=16, per_leaf=4, spines=4, hcas=2), 2, adaptive=True)
     few = replace(field, n_cpus=dict.fromkeys(range(16), 1))
-    whole, parts = (schedule_of(Scheme(Kind.FULL), f) for f in (field, few))
+    whole, parts = (schedule_of(Scheme(SchemeKind.FULL), f) for f in (field, few))
     assert len(parts) > len(whole)
     assert sorted(pairs_of(parts)) == sorted(pairs_of(whole))
     assert any(a > b for a, b in pairs_of(parts))

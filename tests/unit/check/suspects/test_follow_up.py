@@ -9,7 +9,7 @@ import numpy as np
 from weft.bench.model import Pair, Sample
 from weft.check.readings.readings import Metric
 from weft.check.suspects.crowding.partner_test import round_of
-from weft.check.suspects.follow_up import Size, follow_up
+from weft.check.suspects.follow_up import FollowUpSize, follow_up
 from weft.check.suspects.queueing import waiting
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
@@ -18,7 +18,7 @@ UP_LINK = ("leaf-02[6]", "spine-02[2]")
 
 
 def plan(samples, tree, **size):
-    return follow_up(survey_of(samples, tree, thresholds()), Size(**size), seed=1)
+    return follow_up(survey_of(samples, tree, thresholds()), FollowUpSize(**size), seed=1)
 
 
 def crossed(tree, pair):
@@ -146,7 +146,7 @@ def test_messages_of_a_cable_out_of_use_come_again_where_nothing_slow_is_before_
     survey = survey_of(fabric.all_pairs(), planned, thresholds())
     *_, out_of_use = survey.slow_or_out_of_use
     assert out_of_use not in survey.explanation.suspects
-    asked = follow_up(survey, Size(), seed=1)
+    asked = follow_up(survey, FollowUpSize(), seed=1)
     behind = waiting(survey.crossings, np.flatnonzero(survey.explanation.predicted > 0))
     free = np.setdiff1d(survey.candidates.rows(out_of_use.best), behind)
     free = free[survey.normed.slower[free] > out_of_use.slower[Metric.BANDWIDTH] / 2]

@@ -8,9 +8,9 @@ import click
 import pytest
 
 from weft.catalog.load import platform
-from weft.check.external_evidence.platform_choice import Machine
+from weft.check.external_evidence.platform_choice import ExpectedPlatform
 from weft.check.verdict.verdict import Verdict, judge_check
-from weft.cli.check.answer import Answer
+from weft.cli.check.answer import CheckAnswer
 from weft.cli.check.text import packed, verdict_text
 from weft.cli.output import fold_prose
 from weft.core.finding import FindingKind, Severity
@@ -21,7 +21,7 @@ def answer(make_tree, make_slow, make_fabric):
     tree = make_tree(4, 4, 4)
     slow = [make_slow(0.5, frozenset({"leaf-02[6]", "spine-02[2]"})), make_slow(0.3, node="n013")]
     verdict = judge_check(make_fabric(tree, slow).all_pairs(), tree)
-    return Answer(verdict, Path("runs/x"), 1.5, (), ("weft", "check"), fabric_time="about 1 s")
+    return CheckAnswer(verdict, Path("runs/x"), 1.5, (), ("weft", "check"), fabric_time="about 1 s")
 
 
 def test_columns_of_two_faults_stand_under_each_other(answer):
@@ -69,10 +69,10 @@ def test_the_nodes_that_are_well_are_those_that_nothing_accuses(answer):
 
 def test_nothing_is_well_where_all_pairs_are_bad(make_tree, make_fabric):
     tree = make_tree(4, 4, 4)
-    faster = Machine(platform("generic-ndr"), "of a test")
+    faster = ExpectedPlatform(platform("generic-ndr"), "of a test")
     verdict = judge_check(make_fabric(tree).all_pairs(), tree, machine=faster)
     assert verdict.findings[0].kind is FindingKind.BELOW_EXPECTED
-    text = verdict_text(Answer(verdict, Path("runs/x"), 1.5, (), ()), matrix=False)
+    text = verdict_text(CheckAnswer(verdict, Path("runs/x"), 1.5, (), ()), matrix=False)
     assert text.startswith("BAD  All pairs deliver ")
     assert "16 of 16 nodes" not in text
     (measured,) = [line for line in text.splitlines() if "pairs 120 of 120 measured" in line]
@@ -84,11 +84,11 @@ def test_nodes_are_well_where_only_pairs_of_one_kind_are_bad(make_tree, make_slo
     tree = make_tree(4, 4, 4)
     up = frozenset(end for link in tree.links if "spine" in link[1] for end in link)
     fabric = make_fabric(tree, [make_slow(0.5, up, metrics=("bandwidth",))])
-    machine = Machine(platform("fat-tree"), "of a test")
+    machine = ExpectedPlatform(platform("fat-tree"), "of a test")
     verdict = judge_check(fabric.all_pairs(), tree, machine=machine)
     (bad,) = [f for f in verdict.findings if f.severity is Severity.BAD]
     assert bad.kind is FindingKind.BELOW_EXPECTED
-    text = verdict_text(Answer(verdict, Path("runs/x"), 1.5, (), ()), matrix=False)
+    text = verdict_text(CheckAnswer(verdict, Path("runs/x"), 1.5, (), ()), matrix=False)
     (good,) = [line for line in text.splitlines() if line.startswith("OK ")]
     assert good.split()[1:5] == ["16", "of", "16", "nodes"]
 
@@ -98,7 +98,9 @@ def test_ends_of_a_bad_pair_are_not_called_well(make_tree, make_fabric):
     samples = make_fabric(tree).all_pairs()
     pair = next(s.pair for s in samples if s.pair is not None)
     wrong = [replace(s, flags=("invalid_data",)) if s.pair == pair else s for s in samples]
-    text = verdict_text(Answer(judge_check(wrong, tree), Path("runs/x"), 1.5, (), ()), matrix=False)
+    text = verdict_text(
+        CheckAnswer(judge_check(wrong, tree), Path("runs/x"), 1.5, (), ()), matrix=False
+    )
     assert "\nOK   14 of 16 nodes   " in text
 
 

@@ -159,7 +159,7 @@ def test_an_unsteady_node_is_named_beside_a_pair_of_it_that_is_slow_by_another_m
     (bad,) = (one for one in judge_check(samples, tree).findings if one.severity is Severity.BAD)
     assert bad.kind is FindingKind.SUSPECT_NODE
     assert "n007" in bad.sentence
-    assert [line for line in bad.evidence if line.startswith("n003 - n007: bandwidth")]
+    assert [line for line in bad.evidence if line.startswith("also slow: n003 - n007, bandwidth")]
 
 
 def test_of_too_few_nodes_none_is_named_unsteady_for_sure(make_tree):

@@ -7,7 +7,7 @@ import pytest
 from tests.unit.check.accusations import facts_of, suspect
 
 from weft.check.verdict.verdict import judge_check
-from weft.cli.check.answer import Answer
+from weft.cli.check.answer import CheckAnswer
 from weft.cli.check.junit import junit_text
 from weft.core.finding import Finding, FindingKind, Severity
 
@@ -59,7 +59,7 @@ def answer(make_tree, make_slow, make_fabric):
         verdict = judge_check(make_fabric(tree, [make_slow(*s) for s in slow]).all_pairs(), tree)
         if findings is not None:
             verdict = replace(verdict, findings=findings, refused=refused)
-        return Answer(verdict, Path("runs/x"), 1.5, (), ("weft", "check"))
+        return CheckAnswer(verdict, Path("runs/x"), 1.5, (), ("weft", "check"))
 
     return made
 

@@ -6,7 +6,7 @@ import pytest
 
 from weft.bench.model import Pair, Sample, State
 from weft.check.readings.components import Part
-from weft.check.suspects.follow_up import Size, follow_up
+from weft.check.suspects.follow_up import FollowUpSize, follow_up
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
 from weft.check.verdict.verdict import judge_check
@@ -16,7 +16,7 @@ from weft.core.finding import FindingKind, Severity
 
 
 def plan_of(samples, wiring):
-    return follow_up(survey_of(samples, wiring, thresholds()), Size(), seed=1)
+    return follow_up(survey_of(samples, wiring, thresholds()), FollowUpSize(), seed=1)
 
 
 def check(fabric, wiring="tree"):

@@ -9,12 +9,14 @@ import numpy as np
 
 from weft.check.readings.readings import Bools, Ints
 from weft.check.schedule.paths import Ways
-from weft.check.schedule.ranks import Ranks
+from weft.check.schedule.ranks import ScheduleRanks
 from weft.check.schedule.rounds.matchings import Round
 from weft.check.thresholds import thresholds
 
 
-def burst_rounds(ranks: Ranks, ways: Ways, *, seed: int, only: Bools | None = None) -> list[Round]:
+def burst_rounds(
+    ranks: ScheduleRanks, ways: Ways, *, seed: int, only: Bools | None = None
+) -> list[Round]:
     """Rounds in which each leaf is filled: its ranks, each with a partner of its rail under another
     leaf, so many as its ways bear; so often that a median of what they carried says something.
     `only`: by rank, whether it belongs to a group; then the leaves that belong to it wholly, and
@@ -54,7 +56,7 @@ def burst_rounds(ranks: Ranks, ways: Ways, *, seed: int, only: Bools | None = No
     return rounds
 
 
-def n_that_fit(ranks: Ranks, ways: Ways, of_rank: Ints, leaf: int) -> int:
+def n_that_fit(ranks: ScheduleRanks, ways: Ways, of_rank: Ints, leaf: int) -> int:
     """So many ranks of a leaf fill the widest of its ways to other leaves."""
     mine = np.flatnonzero(of_rank == leaf)
     network = ways.network
@@ -69,7 +71,7 @@ def n_that_fit(ranks: Ranks, ways: Ways, of_rank: Ints, leaf: int) -> int:
 class _Burst:
     """One round while it is made."""
 
-    def __init__(self, ranks: Ranks, of_rank: Ints, draws: np.random.Generator) -> None:
+    def __init__(self, ranks: ScheduleRanks, of_rank: Ints, draws: np.random.Generator) -> None:
         self._ranks, self._draws = ranks, draws
         self._leaf = of_rank
         self._free: Bools = of_rank >= 0

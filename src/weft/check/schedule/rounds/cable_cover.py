@@ -9,8 +9,8 @@ from weft.check.readings.readings import Bools, Floats, Ints
 from weft.check.schedule.coverage_plan import ROUNDING, worth
 from weft.check.schedule.node_group import Group
 from weft.check.schedule.paths import Ways
-from weft.check.schedule.ranks import Ranks
-from weft.check.schedule.reach import Reach
+from weft.check.schedule.ranks import ScheduleRanks
+from weft.check.schedule.reach import PairReach
 from weft.check.schedule.rounds.admission import admitted
 from weft.check.schedule.rounds.matchings import Round, circle, in_order
 
@@ -23,7 +23,7 @@ _PATIENCE = 3
 _PASSES = 4
 
 
-def leaf_rounds(ranks: Ranks, ways: Ways, times: int | None = None) -> list[Round]:
+def leaf_rounds(ranks: ScheduleRanks, ways: Ways, times: int | None = None) -> list[Round]:
     """Pairs under one leaf, on one rail, everybody with somebody else each round: `times` rounds,
     fewer where a leaf has no more; without `times` all pairs."""
     rails = leaves_of_rails(ranks, ways)
@@ -36,7 +36,7 @@ def leaf_rounds(ranks: Ranks, ways: Ways, times: int | None = None) -> list[Roun
     return rounds
 
 
-def leaves_of_rails(ranks: Ranks, ways: Ways) -> list[list[list[int]]]:
+def leaves_of_rails(ranks: ScheduleRanks, ways: Ways) -> list[list[list[int]]]:
     """By rail: the ranks under each leaf that has any."""
     works = np.flatnonzero(ranks.has_rail)
     leaf = ways.leaf_of(ranks.hca[works])
@@ -49,7 +49,13 @@ def leaves_of_rails(ranks: Ranks, ways: Ways) -> list[list[list[int]]]:
 
 
 def cover_rounds(
-    ranks: Ranks, ways: Ways, reach: Reach, times: int, *, seed: int, only: Group | None = None
+    ranks: ScheduleRanks,
+    ways: Ways,
+    reach: PairReach,
+    times: int,
+    *,
+    seed: int,
+    only: Group | None = None,
 ) -> list[Round]:
     """Rounds in which every port between switches that a pair can cross is filled `times` times,
     and no port carries more than its rate. Ranks that no such pair wants meet at random.
@@ -82,9 +88,9 @@ def cover_rounds(
 class _Cover:
     """Draws the pairs of a round."""
 
-    ranks: Ranks
+    ranks: ScheduleRanks
     ways: Ways
-    reach: Reach
+    reach: PairReach
     draws: np.random.Generator
     only: Group | None
     fastest: float = field(init=False)

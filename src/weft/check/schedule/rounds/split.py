@@ -6,13 +6,13 @@ import numpy as np
 
 from weft.check.readings.readings import Floats, Ints
 from weft.check.schedule.paths import Ways
-from weft.check.schedule.ranks import Ranks
+from weft.check.schedule.ranks import ScheduleRanks
 from weft.check.schedule.rounds.admission import FULL, admitted
 from weft.check.schedule.rounds.matchings import Round
 
 
 def without_overload(
-    rounds: Iterable[Round], ranks: Ranks, ways: Ways | None, shared: float = 1.0
+    rounds: Iterable[Round], ranks: ScheduleRanks, ways: Ways | None, shared: float = 1.0
 ) -> list[Round]:
     """Each round in as few parts as first fit needs, so that the pairs of a part, sending both
     ways at once, load no port above its rate. Two slow hosts may fill a fast cable together.
@@ -33,21 +33,23 @@ def without_overload(
     return parts
 
 
-def crossed_both_ways(pairs: Round, ranks: Ranks, ways: Ways) -> tuple[Ints, Ints, Floats, Floats]:
+def crossed_both_ways(
+    pairs: Round, ranks: ScheduleRanks, ways: Ways
+) -> tuple[Ints, Ints, Floats, Floats]:
     """Places crossed there and back (pairs x places each), and the rates of both flows."""
     a, b = ranks.hca[pairs[:, 0]], ranks.hca[pairs[:, 1]]
     there, back = ways.cross(a, b), ways.cross(b, a)
     return there, back, ways.rate(there), ways.rate(back)
 
 
-def overloads(pairs: Round, ranks: Ranks, ways: Ways) -> bool:
+def overloads(pairs: Round, ranks: ScheduleRanks, ways: Ways) -> bool:
     """Whether the pairs load a place above its rate, sending both ways at once."""
     there, back, rate_there, rate_back = crossed_both_ways(pairs, ranks, ways)
     load = ways.load(there, rate_there) + ways.load(back, rate_back)
     return bool((load[:-1] > ways.room[:-1] * FULL).any())
 
 
-def _parts(pairs: Round, ranks: Ranks, ways: Ways, room: Floats) -> list[Round]:
+def _parts(pairs: Round, ranks: ScheduleRanks, ways: Ways, room: Floats) -> list[Round]:
     there, back, rate_there, rate_back = crossed_both_ways(pairs, ranks, ways)
     load = ways.load(there, rate_there) + ways.load(back, rate_back)
     if (load[:-1] <= room[:-1] * FULL).all():

@@ -15,7 +15,7 @@ from weft.check.readings.crossing import Crossings
 from weft.check.readings.norms import Normed
 from weft.check.readings.readings import Floats, Ints, Metric
 from weft.check.suspects.explanation import Likelihood, Suspect
-from weft.check.thresholds import Thresholds
+from weft.check.thresholds import CheckThresholds
 from weft.check.trials import ALONE, TOGETHER
 
 _TWO_HOPS = 2
@@ -115,7 +115,11 @@ def _ends(crossings: Crossings, cable: int) -> frozenset[int]:
 
 
 def _beside(
-    crossings: Crossings, against: Normed, rows: Ints, limits: Thresholds, known: Sequence[Detour]
+    crossings: Crossings,
+    against: Normed,
+    rows: Ints,
+    limits: CheckThresholds,
+    known: Sequence[Detour],
 ) -> Detour | None:
     """The strongest detour beside those known: without their rows, and not by what met them alone,
     though a message that met them may be one of a cable out of use itself."""
@@ -175,7 +179,7 @@ class _Search:
     """One look for the cable that explains most meetings among `rows`."""
 
     def __init__(
-        self, crossings: Crossings, against: Normed, rows: Ints, limits: Thresholds
+        self, crossings: Crossings, against: Normed, rows: Ints, limits: CheckThresholds
     ) -> None:
         assert crossings.network is not None
         self._crossings = crossings

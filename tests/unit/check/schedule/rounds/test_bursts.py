@@ -8,7 +8,7 @@ from tests.unit.check.schedule.fields import field_of, generated, is_disjoint, r
 from weft.check.schedule.rounds.bursts import burst_rounds
 from weft.check.schedule.rounds.matchings import either_way
 from weft.check.schedule.schedule import schedule_of
-from weft.check.schedule.scheme import Kind, Scheme
+from weft.check.schedule.scheme import Scheme, SchemeKind
 from weft.check.thresholds import thresholds
 
 
@@ -78,7 +78,7 @@ def test_ranks_meet_on_their_rail():
 def test_leaves_too_few_to_be_held_against_one_another_are_not_filled(leaves):
     field = field_of(generated(nodes=4 * leaves, per_leaf=4, spines=2), adaptive=True)
     assert bursts(field) == []
-    assert "by itself" not in schedule_of(Scheme(Kind.FULL), field).words
+    assert "by itself" not in schedule_of(Scheme(SchemeKind.FULL), field).words
 
 
 def test_three_leaves_are_enough():
@@ -101,7 +101,7 @@ def test_of_a_group_those_leaves_are_filled_that_belong_to_it_and_others_beside(
     assert bursts(field, only=inside) == []
 
 
-@pytest.mark.parametrize("kind", [Kind.COVER, Kind.FULL])
+@pytest.mark.parametrize("kind", [SchemeKind.COVER, SchemeKind.FULL])
 def test_schedules_end_with_them_only_where_switches_choose(kind):
     wiring = generated(nodes=24, per_leaf=4, spines=4)
     chosen = schedule_of(Scheme(kind, 3), field_of(wiring, adaptive=True))
@@ -115,21 +115,21 @@ def test_schedules_end_with_them_only_where_switches_choose(kind):
 def test_other_rounds_ask_for_a_quarter_of_the_ways():
     wiring = generated(nodes=64, per_leaf=8, spines=8)
     field = field_of(wiring, adaptive=True)
-    rounds = schedule_of(Scheme(Kind.REFLECTIONS, 6), field).rounds
+    rounds = schedule_of(Scheme(SchemeKind.REFLECTIONS, 6), field).rounds
     for pairs in rounds:
         first, second = leaves_of(field, pairs)
         apart = first != second
         active = np.bincount(np.concatenate([first[apart], second[apart]]), minlength=8)
         assert active.max() <= 2
     met = {frozenset(pair) for pairs in rounds for pair in pairs.tolist()}
-    static = schedule_of(Scheme(Kind.REFLECTIONS, 6), field_of(wiring)).rounds
+    static = schedule_of(Scheme(SchemeKind.REFLECTIONS, 6), field_of(wiring)).rounds
     assert met == {frozenset(pair) for pairs in static for pair in pairs.tolist()}
 
 
 def test_no_pair_is_lost_however_narrow_the_ways_are():
     wiring = generated(nodes=8, per_leaf=2, spines=2)
-    chosen = schedule_of(Scheme(Kind.RANDOM, 2), field_of(wiring, adaptive=True)).rounds
-    static = schedule_of(Scheme(Kind.RANDOM, 2), field_of(wiring)).rounds
+    chosen = schedule_of(Scheme(SchemeKind.RANDOM, 2), field_of(wiring, adaptive=True)).rounds
+    static = schedule_of(Scheme(SchemeKind.RANDOM, 2), field_of(wiring)).rounds
     met = [sorted(sorted(p) for pairs in of for p in pairs.tolist()) for of in (chosen, static)]
     assert met[0] == met[1]
 

@@ -14,7 +14,7 @@ from weft.check.schedule.coverage_plan import planned_coverage
 from weft.check.schedule.node_group import group_of
 from weft.check.schedule.rounds.cable_cover import first_of_each, once_each
 from weft.check.schedule.schedule import Field, schedule_of
-from weft.check.schedule.scheme import Kind, Scheme
+from weft.check.schedule.scheme import Scheme, SchemeKind
 
 
 def times_filled(field, rounds, flows_that_fill):
@@ -51,7 +51,7 @@ def test_every_cable_that_a_pair_can_cross_is_covered(leaves, per_leaf, spines, 
     field = field_of(
         generated(nodes=leaves * per_leaf, per_leaf=per_leaf, spines=spines), seed=seed
     )
-    rounds = schedule_of(Scheme(Kind.COVER, times), field).rounds
+    rounds = schedule_of(Scheme(SchemeKind.COVER, times), field).rounds
     filled = times_filled(field, rounds, 1)
     assert min(filled[port] for port in crossable(field)) >= times
     assert all(is_disjoint(pairs) for pairs in rounds)
@@ -62,7 +62,7 @@ def test_every_cable_that_a_pair_can_cross_is_covered(leaves, per_leaf, spines, 
 
 def test_a_cable_of_twice_a_host_s_rate_counts_when_two_hosts_fill_it():
     field = field_of(generated(nodes=24, per_leaf=8, spines=4, host=100, switch=200))
-    rounds = schedule_of(Scheme(Kind.COVER, 2), field).rounds
+    rounds = schedule_of(Scheme(SchemeKind.COVER, 2), field).rounds
     filled = times_filled(field, rounds, 2)
     assert min(filled[port] for port in crossable(field)) >= 2
     assert max(worst_load(field, pairs) for pairs in rounds) <= 1.0
@@ -71,14 +71,14 @@ def test_a_cable_of_twice_a_host_s_rate_counts_when_two_hosts_fill_it():
 def test_cables_that_only_other_rails_cross_are_covered_too():
     """Two rails, two nodes a leaf, three spines: some up-port leads to rails of one kind only."""
     field = field_of(generated(nodes=8, per_leaf=2, spines=4, hcas=2), 2)
-    rounds = schedule_of(Scheme(Kind.COVER, 1), field).rounds
+    rounds = schedule_of(Scheme(SchemeKind.COVER, 1), field).rounds
     filled = times_filled(field, rounds, 1)
     assert min(filled[port] for port in crossable(field)) >= 1
 
 
 def test_pairs_under_a_leaf_are_measured_so_that_it_is_told_from_its_cables_up():
     field = field_of(generated(nodes=16, per_leaf=4, spines=4))
-    rounds = schedule_of(Scheme(Kind.COVER, 1), field).rounds
+    rounds = schedule_of(Scheme(SchemeKind.COVER, 1), field).rounds
     local = {n for pairs in rounds for a, b in pairs.tolist() if a // 4 == b // 4 for n in (a, b)}
     assert local == set(range(16))
 
@@ -87,7 +87,7 @@ def test_with_a_group_only_its_pairs_and_the_cables_they_can_cross():
     fabric = generated(nodes=16, per_leaf=4, spines=4)
     whole = field_of(fabric)
     field = Field(whole.ranks, whole.ways, group_of("leaf-02", whole.ranks, whole.ways), 1)
-    schedule = schedule_of(Scheme(Kind.COVER, 2), field)
+    schedule = schedule_of(Scheme(SchemeKind.COVER, 2), field)
     of_group = [pairs_touch(pairs, range(4, 8)) for pairs in schedule.rounds]
     assert of_group == sorted(of_group, reverse=True), "others come last"
     filled = times_filled(field, schedule.rounds, 1)
@@ -106,7 +106,7 @@ def pairs_touch(pairs, ranks):
 def test_under_adaptive_routing_each_port_of_a_stage_gets_its_share():
     """Four hosts and two spines a leaf, two messages up at a time: one a port a round."""
     field = field_of(generated(nodes=16, per_leaf=4, spines=2), adaptive=True)
-    rounds = schedule_of(Scheme(Kind.COVER, 3), field).rounds
+    rounds = schedule_of(Scheme(SchemeKind.COVER, 3), field).rounds
     coverage = planned_coverage(rounds, field.ranks, field.ways, field.reach)
     assert coverage.by_cable.min() >= 3
 
@@ -115,13 +115,16 @@ def test_cables_out_of_reach_are_counted():
     """Four of 16 nodes, all under one leaf: no pair goes up."""
     fabric = generated(nodes=16, per_leaf=4, spines=4)
     field = field_of(fabric, nodes=fabric.nodes[:4])
-    rounds = schedule_of(Scheme(Kind.FULL), field).rounds
+    rounds = schedule_of(Scheme(SchemeKind.FULL), field).rounds
     coverage = planned_coverage(rounds, field.ranks, field.ways, field.reach)
     assert coverage.n_beyond_reach == 16
     assert coverage.cables_text.startswith("no cable between switches can be crossed")
 
 
-@pytest.mark.parametrize("kind", [Kind.FULL, Kind.RANDOM, Kind.REFLECTIONS, Kind.LEAF, Kind.RAILS])
+@pytest.mark.parametrize(
+    "kind",
+    [SchemeKind.FULL, SchemeKind.RANDOM, SchemeKind.REFLECTIONS, SchemeKind.LEAF, SchemeKind.RAILS],
+)
 def test_every_schedule_is_disjoint_and_loads_nothing_above_its_rate(kind):
     field = field_of(generated(nodes=12, per_leaf=4, spines=2, hcas=2), 2)
     rounds = schedule_of(Scheme(kind, 3), field).rounds
@@ -129,7 +132,9 @@ def test_every_schedule_is_disjoint_and_loads_nothing_above_its_rate(kind):
     assert max(worst_load(field, pairs) for pairs in rounds) <= 1.0
 
 
-@pytest.mark.parametrize("scheme", [Scheme(Kind.COVER, 2), Scheme(Kind.FULL), Scheme(Kind.LEAF)])
+@pytest.mark.parametrize(
+    "scheme", [Scheme(SchemeKind.COVER, 2), Scheme(SchemeKind.FULL), Scheme(SchemeKind.LEAF)]
+)
 def test_the_diagnosis_finds_no_cable_shared_beyond_its_rate(scheme):
     """What was planned without overload is judged as measured without any."""
     field = field_of(generated(nodes=16, per_leaf=8, spines=3, host=100, switch=200))

@@ -10,10 +10,10 @@ from tests.unit.check.schedule.fields import field_of
 
 from weft.bench.model import Pair, Sample
 from weft.check.schedule.schedule import schedule_of
-from weft.check.schedule.scheme import Kind, Scheme
+from weft.check.schedule.scheme import Scheme, SchemeKind
 from weft.check.suspects.accusation import Standing
 from weft.check.suspects.crowding.crowded_paths import Look
-from weft.check.suspects.follow_up import Plan, Size, follow_up
+from weft.check.suspects.follow_up import FollowUpPlan, FollowUpSize, follow_up
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
 from weft.check.verdict.verdict import judge_check
@@ -58,10 +58,10 @@ def leaf_of(number):
 def checked(tree, fabric):
     """The survey that is planned for a tree whose switches choose, and its verdict."""
     index = tree.nodes.index
-    rounds = schedule_of(Scheme(Kind.FULL), field_of(tree, adaptive=True)).rounds
+    rounds = schedule_of(Scheme(SchemeKind.FULL), field_of(tree, adaptive=True)).rounds
     samples = fabric.measure([pairs.tolist() for pairs in rounds], "t001-survey")
     survey = survey_of(samples, tree, thresholds(), adaptive=True)
-    plan = follow_up(survey, Size(), seed=1)
+    plan = follow_up(survey, FollowUpSize(), seed=1)
     for trial, again in (
         ("t002-suspects-alone", plan.alone),
         ("t003-suspects-together", plan.together),
@@ -110,7 +110,7 @@ def test_it_is_filled_again_with_other_partners_and_by_itself(make_tree, make_fa
     fabric = OneSlowWay(make_fabric(tree, noise=0.02), 5, 0.4)
     _, plan, _ = checked(tree, fabric)
     index = tree.nodes.index
-    size = Size()
+    size = FollowUpSize()
     again = plan.together[-size.tests * size.times :]
     for pairs in again:
         leaves = [(leaf_of(index(a)), leaf_of(index(b))) for a, b in pairs]
@@ -140,7 +140,7 @@ def test_follow_ups_need_a_survey_in_which_something_was_crowded(make_tree, make
     tree = make_tree(N_LEAVES, PER_LEAF, SPINES)
     survey, plan, _ = checked(tree, OneSlowWay(make_fabric(tree, noise=0.01), 6, 1.0))
     assert survey.crowded == ()
-    assert isinstance(plan, Plan)
+    assert isinstance(plan, FollowUpPlan)
     assert plan.together == ()
     assert np.flatnonzero(survey.explanation.predicted).size == 0
 
@@ -155,7 +155,9 @@ def test_ways_that_nobody_measured_again_are_accused_as_measured_once(
     fabric = make_fabric(tree, [make_slow(0.5, ports=ups, metrics=("bandwidth",))], noise=0.01)
     samples = fabric.all_pairs()
     if evidence == "measured again":
-        plan = follow_up(survey_of(samples, tree, thresholds(), adaptive=True), Size(), seed=1)
+        plan = follow_up(
+            survey_of(samples, tree, thresholds(), adaptive=True), FollowUpSize(), seed=1
+        )
         samples += fabric.follow_up(plan)
     verdict = judge_check(samples, tree, adaptive=True)
     (accusation,) = verdict.accusations
@@ -169,14 +171,14 @@ def test_ways_that_nobody_measured_again_are_accused_as_measured_once(
 def test_a_survey_without_a_reading_is_followed_by_nothing(make_tree):
     survey = survey_of([], make_tree(N_LEAVES, PER_LEAF, SPINES), thresholds(), adaptive=True)
     assert survey.crowded == ()
-    assert follow_up(survey, Size(), seed=1) == Plan((), ())
+    assert follow_up(survey, FollowUpSize(), seed=1) == FollowUpPlan((), ())
 
 
 def test_a_leaf_beside_one_with_fewer_ways_is_named_by_all_of_its_own():
     """Eight leaves of six hosts and six spines, and a leaf of two hosts on two of the spines."""
     wiring = Uneven([6] * 8 + [2], [6] * 8 + [2])
     field = field_of(wiring, adaptive=True)
-    rounds = schedule_of(Scheme(Kind.FULL), field).rounds
+    rounds = schedule_of(Scheme(SchemeKind.FULL), field).rounds
     samples = [
         sample
         for number, pairs in enumerate(rounds)

@@ -10,7 +10,7 @@ import pytest
 from weft.check.readings.readings import Metric
 from weft.check.suspects.crowding.crowded_paths import CrowdedWay, Delivered, Look, SharedWays
 from weft.check.suspects.explanation import Suspect
-from weft.check.suspects.follow_up import Plan, Size, follow_up
+from weft.check.suspects.follow_up import FollowUpPlan, FollowUpSize, follow_up
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
 from weft.check.verdict.verdict import judge_check
@@ -27,8 +27,10 @@ def leaving(leaf):
 def judged(tree, full, alone):
     """The verdict, where `full` measures whole rounds and `alone` one test a round."""
     samples = full.all_pairs()
-    plan = follow_up(survey_of(samples, tree, thresholds(), adaptive=True), Size(), seed=1)
-    samples += alone.follow_up(Plan(plan.alone, ())) + full.follow_up(Plan((), plan.together))
+    plan = follow_up(survey_of(samples, tree, thresholds(), adaptive=True), FollowUpSize(), seed=1)
+    samples += alone.follow_up(FollowUpPlan(plan.alone, ())) + full.follow_up(
+        FollowUpPlan((), plan.together)
+    )
     return judge_check(samples, tree, adaptive=True)
 
 

@@ -24,7 +24,7 @@ from weft.check.readings.network import Network
 from weft.check.readings.readings import readings_of
 from weft.check.readings.stages import Stages
 from weft.check.schedule.schedule import schedule_of
-from weft.check.schedule.scheme import Kind, Scheme
+from weft.check.schedule.scheme import Scheme, SchemeKind
 from weft.check.suspects.crowding.crowded_paths import Look
 from weft.check.suspects.crowding.partner_test import round_of, rounds_with_others
 from weft.check.suspects.survey import survey_of
@@ -46,7 +46,7 @@ class BothSlow(OneSlowWay):
 
 
 def survey_with(fabric, limits=None):
-    rounds = schedule_of(Scheme(Kind.FULL), field_of(TREE, adaptive=True)).rounds
+    rounds = schedule_of(Scheme(SchemeKind.FULL), field_of(TREE, adaptive=True)).rounds
     samples = fabric.measure([pairs.tolist() for pairs in rounds], SURVEY)
     return survey_of(samples, TREE, limits or thresholds(), adaptive=True)
 
