@@ -156,7 +156,7 @@ def test_a_dry_run_measures_nothing(tmp_path: Path, capsys: Capture) -> None:
     assert check(tmp_path / "run", "--nodes", "8", "--dry-run") == 0
     out = capsys.readouterr().out
     assert "all pairs: 28 of 28 pairs of 8 nodes in 8 rounds" in out
-    assert "which cables they cross is not known without a fabric" in out
+    assert "their cables are not known without a fabric (--fabric)" in out
     assert not (tmp_path / "run").exists()
 
 
@@ -175,7 +175,7 @@ def test_a_dry_run_measures_nothing(tmp_path: Path, capsys: Capture) -> None:
         (["--mock", "--budget", "soon"], "'soon' is not a time"),
         (["--mock", "--only", "n077"], "no node or switch 'n077' in this check"),
         (["--mock", "--schedule", "bisect:n001|n001"], "n001 is on both sides"),
-        ([*ONE_HOST, "--schedule", "bisect:n001:0"], "3 pairs: too few to tell slow from normal"),
+        ([*ONE_HOST, "--schedule", "bisect:n001:0"], "3 pairs: too few to know the normal figure"),
         (
             [*ONE_HOST, "--schedule", "leaf"],
             "--schedule leaf on one host: its ranks cross no cable",

@@ -99,7 +99,7 @@ def test_a_pair_whose_planes_never_meet_is_refused_by_name(tmp_path: Path, capsy
     argv = ["check", "--mock", "--nodes", "12", "--fabric", str(fabric), "--dry-run"]
     assert run([*argv, "--schedule", str(rounds)]) == 2
     said = capsys.readouterr().err
-    assert f"--schedule {rounds}: no way from n001/hca1 to n002/hca0" in said
+    assert f"--schedule {rounds}: no path from n001/hca1 to n002/hca0" in said
     rounds.write_text("0-2 4-6\n1-3\n")
     assert run([*argv, "--schedule", str(rounds)]) == 0
     assert "3 of 132 pairs of 24 ranks in 2 rounds" in capsys.readouterr().out

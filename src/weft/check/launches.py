@@ -112,7 +112,7 @@ class FollowUpBackend:
         self._inner.prepare([t for t in trials if not is_follow_up(t)], run_dir)
 
     def measure(self, launch: Launch) -> Iterator[Sample]:
-        """The survey as it is; of the follow-up what the survey makes worth a test."""
+        """The survey as planned; of the follow-up the rounds that test its suspects."""
         if not is_follow_up(launch.trial):
             for sample in self._inner.measure(self._in_time(launch)):
                 self._survey.append(sample)
@@ -124,9 +124,9 @@ class FollowUpBackend:
             yield from self._inner.measure(self._in_time(_with_rounds(launch, rounds)))
 
     def recipe(self, launch: Launch) -> str:
-        """The inner backend's recipe; words for a follow-up nobody can know yet."""
+        """The inner backend's recipe; words for a follow-up, whose pairs are not known yet."""
         if is_follow_up(launch.trial):
-            return "what the first launch makes suspicious, measured again"
+            return "the suspects of the first launch, measured again"
         return self._inner.recipe(launch)
 
     def facts(self) -> Mapping[str, Any]:
@@ -145,7 +145,7 @@ class FollowUpBackend:
                 f"the {self._within_s:g} s of a quick check are over",
                 where=f"before launch {launch.name}",
                 expected="hosts that start and measure in less",
-                hint="without --quick the check takes the time that it needs",
+                hint="without --quick the check has no time limit",
             )
         limit_s = min(launch.trial.timeout_s, left_s)
         return replace(launch, trial=replace(launch.trial, timeout_s=limit_s))

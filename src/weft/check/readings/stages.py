@@ -1,4 +1,4 @@
-"""The ports that adaptive routing may choose from, stage by stage of a shortest way."""
+"""The ports that adaptive routing may choose from, stage by stage of a shortest path."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -14,11 +14,11 @@ from weft.core.errors import InputError
 Stage = tuple[int, ...]
 """Ports, of which one message takes one (or, packet by packet, all)."""
 
-_NO_WAY = 1 << 20
+_NO_PATH = 1 << 20
 
 
 class Stages:
-    """Stages between HCAs: every shortest way, as the twin's switches choose among the ports that
+    """Stages between HCAs: every shortest path, as the twin's switches choose among the ports that
     lead closer to the destination (docs/reference/scenario.md, `routing.adaptive`)."""
 
     def __init__(self, network: Network) -> None:
@@ -28,7 +28,7 @@ class Stages:
         ends = (network.vertex[inner], network.vertex[inner ^ 1])
         graph = coo_matrix((np.ones(inner.size), ends), shape=(n, n)).tocsr()
         hops = shortest_path(graph, unweighted=True) if n else np.zeros((0, 0))
-        self._hops = np.where(np.isfinite(hops), hops, _NO_WAY).astype(np.int32)
+        self._hops = np.where(np.isfinite(hops), hops, _NO_PATH).astype(np.int32)
         order = np.argsort(ends[1], kind="stable")
         self._leading_to = np.split(inner[order], np.searchsorted(ends[1][order], np.arange(1, n)))
         self._ports_into: dict[bytes, tuple[Ints, Ints]] = {}
@@ -38,11 +38,11 @@ class Stages:
         self._of_switches: dict[tuple[int, int], tuple[Stage, ...]] = {}
 
     def between(self, flows: Sequence[tuple[str, str]]) -> list[tuple[Stage, ...]]:
-        """The stages of each flow between two HCAs. Raises InputError where there is no way."""
+        """The stages of each flow between two HCAs. Raises InputError where there is no path."""
         return [self._of_flow(self.end(a), self.end(b)) for a, b in flows]
 
     def inner(self, a: int, b: int) -> tuple[Stage, ...]:
-        """The stages from one switch to another. Raises InputError where there is no way."""
+        """The stages from one switch to another. Raises InputError where there is no path."""
         known = self._of_switches.get((a, b))
         if known is None:
             known = self._of_switches[a, b] = self._find(a, b)
@@ -69,9 +69,11 @@ class Stages:
 
     def _find(self, a: int, b: int) -> tuple[Stage, ...]:
         length = int(self._hops[a, b])
-        if length == _NO_WAY:
+        if length == _NO_PATH:
             names = self._network.switches
-            raise InputError(f"no way from {names[a]} to {names[b]}", expected="a connected fabric")
+            raise InputError(
+                f"no path from {names[a]} to {names[b]}", expected="a connected fabric"
+            )
         return self._to_any(a, np.array([b], np.int64), length)
 
     def _to_any(self, a: int, ends: Ints, length: int) -> tuple[Stage, ...]:

@@ -79,7 +79,7 @@ class PlannedCoverage:
 
     @property
     def covers_all(self) -> bool:
-        """Whether what crosses every cable that a pair can cross adds up to a filling at least."""
+        """Whether all messages together fill each cable that a pair can cross at least once."""
         assert self.worth is not None
         return bool((self._less_of_both(self.worth) >= 1 - ROUNDING).all())
 
@@ -121,20 +121,20 @@ class PlannedCoverage:
     def cables_text(self) -> str:
         """How often each cable is filled."""
         if self.filled is None:
-            return "which cables they cross is not known without a fabric"
+            return "their cables are not known without a fabric (--fabric)"
         n = self.by_cable.size
         beyond = self.n_beyond_reach
-        rest = f"; no pair can cross {beyond:,} more" if beyond else ""
+        more = f"; no pair can cross {beyond:,} more" if beyond else ""
         if not n:
-            return f"no cable between switches can be crossed by these nodes{rest}"
+            return f"no cable between switches can be crossed by these nodes{more}"
         least = int(self.by_cable.min() + ROUNDING)
-        how = f"each filled {times(least)} or more each way that pairs can take"
+        how = f"each filled {times(least)} or more in each direction that pairs cross"
         if least == 0:
             never = int((self.by_cable < 1 - ROUNDING).sum())
-            how = f"{n - never:,} filled each way that pairs can take, {never:,} not"
+            how = f"{n - never:,} filled in each direction that pairs cross, {never:,} not"
         if self.n_in_part:
-            how += f", {self.n_in_part:,} of them at most in part: these nodes can send no more"
-        return f"{counted(n, 'cable')} between switches: {how}{rest}"
+            how += f", {self.n_in_part:,} of them only in part: these nodes cannot send more"
+        return f"{counted(n, 'cable')} between switches: {how}{more}"
 
     def to_record(self) -> dict[str, Any]:
         """The planned coverage as plain JSON values."""
@@ -158,7 +158,7 @@ class PlannedCoverage:
 def planned_coverage(
     rounds: Sequence[Round], ranks: ScheduleRanks, ways: Ways | None, reach: "PairReach | None"
 ) -> PlannedCoverage:
-    """What the rounds cover."""
+    """The pairs and cables that the rounds cover."""
     keys = [pairs.min(axis=1) * len(ranks) + pairs.max(axis=1) for pairs in rounds]
     met: Ints = np.unique(np.concatenate(keys)) if keys else np.zeros(0, np.int64)
     works = ranks.has_rail.reshape(len(ranks.units), ranks.n_rails).sum(axis=0)

@@ -67,7 +67,7 @@ class Ways:
             lost = int(np.flatnonzero(inner.min(axis=1) < 0)[0])
             names = self.network.hcas
             raise InputError(
-                f"no way from {names[int(a[lost])]} to {names[int(b[lost])]}",
+                f"no path from {names[int(a[lost])]} to {names[int(b[lost])]}",
                 expected="cables, and forwarding tables, that lead from either to the other",
             )
         own = self._own_port

@@ -1,4 +1,4 @@
-"""What a check will do, and what that costs and covers: said before anything is measured."""
+"""The plan of a check: its rounds, their cost and their coverage, before any measurement."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -39,18 +39,18 @@ class CheckPlan:
 
     @cached_property
     def seconds(self) -> float:
-        """What the rounds take on the fabric; at most, where `cost.is_bound`."""
+        """Seconds of the rounds on the fabric; at most, where `cost.is_bound`."""
         return self.cost.seconds(self.schedule.rounds)
 
     @cached_property
     def coverage(self) -> PlannedCoverage:
-        """What the rounds cover."""
+        """The coverage of the rounds."""
         field = self.field
         return planned_coverage(self.schedule.rounds, field.ranks, field.ways, field.reach)
 
     @property
     def options(self) -> dict[str, Any]:
-        """What the plan adds to a trial's options."""
+        """The options that the plan adds to a trial."""
         effort = self.cost.effort
         options: dict[str, Any] = {"rounds": self.schedule.option}
         if effort.small == effort.large:
@@ -85,13 +85,13 @@ class CheckPlan:
             return ()
         why = "--schedule cover or full fills them"
         if 2 * ways.leaves.size < thresholds().crowded_peers:
-            why = "so few leaves cannot be held against one another"
+            why = "so few leaves cannot be compared with one another"
         elif self.asked > len(self.schedule):
             why = "a larger --budget has room for more rounds"
         elif self.schedule.fills_leaves:
-            why = "there are too few partners for their nodes"
+            why = "their nodes have too few partners"
         return (
-            f"the ways of {unfilled.size:,} of {leaves.size:,} leaves are not filled: a slow or"
+            f"the cables of {unfilled.size:,} of {leaves.size:,} leaves are not filled: a slow or"
             f" missing cable among them may not show ({why})",
         )
 
@@ -106,7 +106,7 @@ class CheckPlan:
         overloaded = n_overloaded(self.schedule, self.field)
         if overloaded:
             share = counted(overloaded, "round")
-            lines.append(f"         {share} of the file asks some cable for more than its rate")
+            lines.append(f"         {share} of the file load a cable beyond its rate")
         lines.append(f"time     {self.time_text} of fabric time{self._rest}")
         return "\n".join(lines)
 
@@ -134,7 +134,7 @@ class CheckPlan:
     @property
     def _rest(self) -> str:
         if self.budget_s is None:
-            return ", then suspects again"
+            return ", then the suspects again"
         left = format_duration(max(0.0, self.budget_s - self.seconds))
         return f"; {left} of {format_duration(self.budget_s)} left to measure suspects again"
 

@@ -265,11 +265,11 @@ def _sides(scheme: Scheme, ranks: ScheduleRanks) -> tuple[list[int], list[int]]:
     """Suspects and known-good units. Raises InputError where these are too few, or on both
     sides."""
     suspects = _units(scheme.suspects, ranks)
-    rest = [unit for unit in range(len(ranks.units)) if unit not in set(suspects)]
-    good = _units(scheme.good, ranks) if scheme.good else rest
+    others = [unit for unit in range(len(ranks.units)) if unit not in set(suspects)]
+    good = _units(scheme.good, ranks) if scheme.good else others
     both = set(suspects) & set(good)
     if both or not good:
-        name = ranks.units[min(both)] if both else "nobody"
+        name = ranks.units[min(both)] if both else "no node"
         raise InputError(
             f"{name} is left to be known-good" if not both else f"{name} is on both sides",
             where="--schedule bisect",
@@ -280,10 +280,10 @@ def _sides(scheme: Scheme, ranks: ScheduleRanks) -> tuple[list[int], list[int]]:
     if n_pairs * ranks.n_rails < least:
         raise InputError(
             f"{counted(len(suspects), 'suspect')} and {counted(len(good), 'known-good node')} make"
-            f" {counted(n_pairs, 'pair')}: too few to tell slow from normal",
+            f" {counted(n_pairs, 'pair')}: too few to know the normal figure",
             where="--schedule bisect",
             expected=f"nodes that make {least} pairs or more, such as one suspect and four others",
-            hint="name more known-good nodes, or none: everybody else is good then"
+            hint="name more known-good nodes, or none: all other nodes then count as good"
             if scheme.good
             else "measure among more nodes",
         )

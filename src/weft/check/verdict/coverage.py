@@ -1,4 +1,4 @@
-"""What the measured pairs touched: pairs of all pairs, cables of all cables."""
+"""The coverage of a check: measured pairs of all pairs, crossed cables of all cables."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class Covered:
 
     @property
     def cables_text(self) -> str:
-        """'every cable filled >= 3 times', or how many were, and what became of the others."""
+        """'every cable filled >= 3 times', or how many were, and the state of the others."""
         if self.n_cables is None:
             return "cables not known without --fabric"
         others = (
@@ -53,12 +53,12 @@ class Covered:
         )
         n_filled = self.n_cables - sum(n for n, _ in others)
         if not n_filled:
-            said = [f"no cable of {self.n_cables:,} filled"]
+            parts = [f"no cable of {self.n_cables:,} filled"]
         elif n_filled == self.n_cables:
-            said = [f"every cable filled {self._least_text}"]
+            parts = [f"every cable filled {self._least_text}"]
         else:
-            said = [f"{n_filled:,} of {self.n_cables:,} cables filled {self._least_text}"]
-        return ", ".join([*said, *(f"{n:,} {what}" for n, what in others if n)])
+            parts = [f"{n_filled:,} of {self.n_cables:,} cables filled {self._least_text}"]
+        return ", ".join([*parts, *(f"{n:,} {state}" for n, state in others if n)])
 
     def _n_in_use(self, cables: Iterable[Cable]) -> int:
         return len({("cable", tuple(sorted(cable))) for cable in cables} - self.out_of_use)
@@ -76,7 +76,7 @@ class Covered:
             f" in {counted(self.n_rounds, 'round')}"
         )
         if self.n_cables is None:
-            return f"{line}; which cables they crossed is not known without a fabric"
+            return f"{line}; their cables are not known without a fabric (--fabric)"
         crossed = self.n_cables - len(self.cables_never_crossed)
         line += f"; {crossed:,} of {self.n_cables:,} cables crossed, each by"
         line += f" {counted(self.least_crossings, 'reading')} or more; {self.cables_text}"
@@ -104,7 +104,7 @@ class Covered:
 
 
 def covered(survey: Survey) -> Covered:
-    """What the readings of the survey touched (all readings where none is called so)."""
+    """The coverage of the survey; of all readings where none belongs to a survey."""
     readings, crossings = survey.readings, survey.crossings
     rows = readings.of_trial(SURVEY)
     if not rows.size:

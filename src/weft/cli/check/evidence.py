@@ -129,5 +129,5 @@ def _refuse_unknown(subnet: "Subnet", counters: tuple[str, ...]) -> None:
                 "no reader knows this file",
                 where=source["name"],
                 expected="counters or link states, as their tool prints them",
-                hint="'weft fabric --help' lists what is read",
+                hint="'weft fabric --help' lists the known files",
             )

@@ -66,7 +66,7 @@ def measure(setup: Setup, keeping: Keeping, lost: tuple[LostHost, ...] = ()) -> 
     store = RunStore.open(directory) if keeping.resume else _new_store(setup, keeping, lost)
     if keeping.against is not None:
         store.remember({AGAINST: str(keeping.against.resolve())})
-    with store, shown_check_progress(setup.said_time) as progress:
+    with store, shown_check_progress(setup.announced_time) as progress:
         try:
             outcome = execute(setup.launches, backend, store, progress=progress)
         except KeyboardInterrupt:
@@ -90,7 +90,7 @@ def again_with_hosts(setup: Setup, lost: Sequence[LostHost]) -> "Again":
 
 
 def _gone_after_survey(setup: Setup, outcome: "RunOutcome") -> tuple[LostHost, ...]:
-    """The hosts for which nothing but suspects could not be measured again."""
+    """The hosts that were lost after the survey, if no other launch failed."""
     from weft.check.trials import SURVEY
 
     if any(one.trial == SURVEY or not one.lost for one in outcome.failures):

@@ -28,7 +28,7 @@ TIMEOUT_TIMES = 4.0
 
 @dataclass(frozen=True, slots=True)
 class PlanChoice:
-    """What the options about the schedule said."""
+    """The options about the schedule."""
 
     schedule: str | None
     budget: str | None
@@ -38,7 +38,7 @@ class PlanChoice:
 
     @property
     def within_s(self) -> float:
-        """What the launches of a run on real hosts may take together, s."""
+        """Seconds that all launches of a run on real hosts may take together."""
         from weft.check.schedule.cost import figures
 
         return figures().quick_all_s if self.quick else math.inf
@@ -49,7 +49,7 @@ _OPTIONS = (
         "--schedule",
         metavar="SCHEME",
         help="Which pairs: full, random:R, reflections:R, cover:M, leaf, rails, "
-        "bisect:SUSPECTS|GOOD or a file of rounds. Default: what fits a minute.",
+        "bisect:SUSPECTS|GOOD or a file of rounds. Default: the best that fits a minute.",
     ),
     click.option(
         "--budget",
@@ -69,7 +69,7 @@ _OPTIONS = (
     click.option(
         "--bidirectional",
         is_flag=True,
-        help="Measure each pair's bandwidth both ways at once, too.",
+        help="Also measure each pair's bandwidth in both directions at once.",
     ),
 )
 
@@ -81,7 +81,7 @@ def plan_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What will be measured, before anything is."""
+    """A planned check: backend, fabric, launches."""
 
     backend: "Backend"
     fabric: "CabledFabric | None"
@@ -95,8 +95,8 @@ class Setup:
         return self.launches[0].trial.nodes
 
     @property
-    def said_time(self) -> str | None:
-        """What the survey was said to take, where it takes real time."""
+    def announced_time(self) -> str | None:
+        """The announced time of the survey, where it takes real time; else None."""
         return self.plan.time_text if self.backend.name == "live" else None
 
 

@@ -1,4 +1,4 @@
-"""What of the options of a check is given again to measure the same."""
+"""Options of a check that are given again to measure the same."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,21 +10,21 @@ from weft.check.verdict.rerun_command import Again
 NOT_AGAIN: Mapping[str, str] = {
     "--dir": "a new run has a directory of its own",
     "--resume": "it is about an interrupted run",
-    "--against": "it is held against this run",
-    "--plant": "what was planted is mended",
+    "--against": "the new run is compared with this one",
+    "--plant": "the planted fault is mended",
     "--counters": "they were read before the repair",
     "--dry-run": "it measured nothing",
-    "--matrix": "it changes what is shown",
-    "--drain": "it changes what is written",
-    "--report": "it changes what is written",
-    "--format": "it changes how it is printed",
+    "--matrix": "it changes the output",
+    "--drain": "it changes the output",
+    "--report": "it changes the output",
+    "--format": "it changes the output",
     "--mock": "it is for tests",
 }
 """Options that do not change what is measured, or must not be given again, and why."""
 
 
 def again_of(context: click.Context) -> Again:
-    """What was typed for this command."""
+    """The options as typed for this command."""
     typed = click.core.ParameterSource.COMMANDLINE
     return Again(
         {

@@ -45,7 +45,7 @@ def test_no_way_is_an_error_that_names_both_ends(make_tree):
     tree = make_tree(2, 2, 1)
     cut = [link for link in tree.document["links"] if "spine-01[2]" not in (link["a"], link["b"])]
     tree.document["links"] = cut
-    with pytest.raises(InputError, match="no way from leaf-01 to leaf-02"):
+    with pytest.raises(InputError, match="no path from leaf-01 to leaf-02"):
         stages(tree, "n001/hca0", "n004/hca0")
 
 

@@ -35,7 +35,7 @@ def test_ways_count_as_filled_while_as_many_ranks_send_as_they_bear(scheme, spin
     record = plan.to_record()
     assert record["cables_filled_at_least"] == filled.min()
     assert record["cables_not_filled"] == spines * (filled == 0).sum()
-    told = f"the ways of {(filled == 0).sum()} of 6 leaves are not filled"
+    told = f"the cables of {(filled == 0).sum()} of 6 leaves are not filled"
     assert all(told in caveat for caveat in record["caveats"])
     assert bool(record["caveats"]) == bool((filled == 0).any())
 
@@ -44,7 +44,7 @@ def test_ways_count_as_filled_while_as_many_ranks_send_as_they_bear(scheme, spin
     ("scheme", "leaves", "budget_s", "why"),
     [
         ("random:3", 6, None, "--schedule cover or full fills them"),
-        ("full", 2, None, "so few leaves cannot be held against one another"),
+        ("full", 2, None, "so few leaves cannot be compared with one another"),
         ("full", 6, 0.05, "a larger --budget has room for more rounds"),
     ],
 )

@@ -45,7 +45,7 @@ def test_a_hole_in_the_tables_is_told_with_both_ends():
     network = Network(holed)
     ways = Ways(network, np.arange(8))
     assert ways.cross(np.array([4]), np.array([5])).size
-    with pytest.raises(InputError, match="no way from n001/hca0 to n005/hca0"):
+    with pytest.raises(InputError, match="no path from n001/hca0 to n005/hca0"):
         ways.cross(np.array([0]), np.array([4]))
 
 
@@ -83,5 +83,5 @@ def test_rails_whose_planes_never_meet_have_ways_within_each_and_none_across(ada
         inner = {network.ports[port] for port in ports if network.between_switches[port]}
         assert inner
         assert all(port.startswith(f"plane-{rail}-") for port in inner)
-    with pytest.raises(InputError, match="no way from n001/hca0 to n005/hca1"):
+    with pytest.raises(InputError, match="no path from n001/hca0 to n005/hca1"):
         ways.cross(field.ranks.hca[[0]], field.ranks.hca[[9]])

@@ -103,7 +103,7 @@ def test_one_suspect_meets_several_others_and_these_meet_as_often(n, n_met):
     ("scheme", "said"),
     [
         ("bisect:n001|n001", "n001 is on both sides"),
-        ("bisect:n[001-004]", "nobody is left to be known-good"),
+        ("bisect:n[001-004]", "no node is left to be known-good"),
         ("bisect:stranger|n001", "no node 'stranger'"),
         ("bisect:n001|n002", "1 suspect and 1 known-good node make 1 pair: too few"),
         ("bisect:n001|n[002-004]", "name more known-good nodes, or none"),
