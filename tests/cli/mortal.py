@@ -22,7 +22,7 @@ class Mortal(MockBackend):
     def __init__(self, dying: dict[str, str], **script: object) -> None:
         super().__init__(**script)  # type: ignore[arg-type]
         self.dying = dying
-        self.lost: dict[str, SshFailure] = {}
+        self.lost_hosts: dict[str, SshFailure] = {}
 
     def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:
         super().prepare(trials, run_dir)
@@ -34,9 +34,9 @@ class Mortal(MockBackend):
         yield from super().measure(launch)
 
     def _die(self, trial: str, nodes: Sequence[str]) -> None:
-        gone = tuple(n for n, when in self.dying.items() if when == trial or n in self.lost)
+        gone = tuple(n for n, when in self.dying.items() if when == trial or n in self.lost_hosts)
         gone = tuple(host for host in gone if host in nodes)
-        self.lost |= dict.fromkeys(gone, SshFailure(CAUSE, REMEDY))
+        self.lost_hosts |= dict.fromkeys(gone, SshFailure(CAUSE, REMEDY))
         if gone:
             where, told = f"host {', '.join(gone)}", f"{gone[0]} does not answer: {CAUSE}"
             raise BenchmarkError(told, where=where, lost=gone)

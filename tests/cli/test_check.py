@@ -362,7 +362,7 @@ def test_more_ranks_than_cpus_meet_in_rounds_that_have_a_cpu_for_each(
     [
         (["--tasks-per-node", "1"], "one node makes no pair"),
         (["--tasks-per-node", "8", "--twin", "fat-tree"], "contradict each other"),
-        (["--tasks-per-node", "4", "--rails", "mlx5_0,mlx5_1"], "beside 2 --rails"),
+        (["--tasks-per-node", "4", "--rails", "mlx5_0,mlx5_1"], "with 2 --rails"),
         (["--hosts", "n[1-4]", "--rails", "mlx5_0,mlx5_1,mlx5_0:1"], "'mlx5_0:1' is named twice"),
         (["--hosts", "n[1-4]", "--rails", "mlx5_0:1,,mlx5_1:1"], "names an empty device"),
         (["--hosts", "n[1-4]", "--rails", ""], "names an empty device"),

@@ -97,7 +97,7 @@ def test_a_distance_that_one_node_alone_has_is_told_with_the_node(
     found = checked(tmp_path, capsys, *twin, "--plant", "n001 slow=30")["findings"]
     (distance,) = (f for f in found if f["kind"] == "below-expected")
     assert distance["severity"] == "warning"
-    said = "n001 is in all of these pairs: it may be slow, and not their distance"
+    said = "n001 is in all of these pairs: look at this node before their distance"
     assert distance["evidence"][0] == said
 
 

@@ -36,8 +36,8 @@ def test_a_host_that_goes_is_named_and_the_others_are_judged(
     assert "OK   6 of 8 nodes   pairs 21 of 21 measured" in said.out
     assert f"\nnext: n003: {REMEDY}; once it answers: weft check " in said.out
     assert "--only" not in said.out
-    told = f"n003 does not answer: {CAUSE}: measuring the other 7 nodes"
-    assert f"{told} (what was measured until then: {where / EARLIER / '1'})" in said.err
+    told = f"n003 does not answer: {CAUSE}: measuring the remaining 7 nodes"
+    assert f"{told} (earlier readings: {where / EARLIER / '1'})" in said.err
     drained = drain.read_text()
     assert "scontrol update NodeName=n003 State=DRAIN 'Reason=weft check: n003 does" in drained
     assert "NodeName=n005" in drained

@@ -305,7 +305,7 @@ def test_a_check_in_which_a_host_goes_is_answered_for_the_others(
     (lost,) = [one for one in said["findings"] if one["kind"] == "lost-node"]
     assert lost["sentence"] == "node3 does not answer: nothing listens on its ssh port."
     assert said["coverage"]["nodes"] == HOSTS - 1
-    assert "measuring the other 3 nodes" in err
+    assert "measuring the remaining 3 nodes" in err
     kept, before = read_run(directory), read_run(directory / "earlier" / "1")
     assert {node for launch in kept.launches for node in launch.trial.nodes} == LEFT
     assert before.failures[0].lost == ("node3",)

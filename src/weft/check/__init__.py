@@ -1,1 +1,1 @@
-"""`weft check`: which pairs to measure, what they crossed, and the components that explain them."""
+"""`weft check`: pairs to measure, paths they crossed, components that explain the slow ones."""

@@ -42,7 +42,7 @@ class SuspectComponent:
 
 @dataclass(frozen=True, slots=True)
 class AccusationFacts(FindingFacts):
-    """Components that no reading tells apart, with the readings over them. `worst`: the count of
+    """Components that no reading separates, with the readings over them. `worst`: the count of
     the metric that is slowed most; `evidence`: a natural logarithm."""
 
     suspects: tuple[SuspectComponent, ...]

@@ -59,7 +59,7 @@ def check_launches(
 
 
 def routes_adaptively(launches: Sequence[Launch]) -> bool:
-    """Whether a run's messages may have taken any shortest way, as its plan says."""
+    """Whether a run's messages may have taken any shortest path, as its plan says."""
     return any(
         launch.trial.arm.get("routing") == "adaptive"
         or launch.trial.options.get("adaptive_routing") == "on"

@@ -1,4 +1,4 @@
-"""From a run directory to its verdict: the one way that check, report and `--against` go."""
+"""From a run directory to its verdict: the one pipeline of check, report and `--against`."""
 
 from pathlib import Path
 

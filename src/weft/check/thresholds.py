@@ -1,4 +1,4 @@
-"""The figures a verdict rests on, read from thresholds.toml beside this file."""
+"""The thresholds of a verdict, read from thresholds.toml in this folder."""
 
 import functools
 import sys

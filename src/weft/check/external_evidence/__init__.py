@@ -1,1 +1,1 @@
-"""What is known beside the readings: the platform's expectation, the fabric's own files."""
+"""External evidence: the expectation of a platform, and the fabric's own files."""

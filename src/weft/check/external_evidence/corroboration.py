@@ -20,10 +20,9 @@ MOST_LINES = 6
 
 @dataclass(frozen=True, slots=True)
 class JoinedAccusation:
-    """An accusation with what the files add to it: what is left of its tie, and lines. `damage`:
+    """An accusation with the evidence of the files: its narrowed tie, and lines. `damage`:
     what error counters say, where the accusation rests on them; None where it rests on readings.
-    `by_counters`: it rests on them alone, and was held against chance. `clean`: they say that there
-    was no error."""
+    `by_counters`: it rests on them alone, beyond chance. `clean`: they counted no error."""
 
     accusation: Accusation
     lines: tuple[str, ...]
@@ -43,8 +42,8 @@ class FileStatements(FindingFacts):
 def joined(
     survey: Survey, accusations: Sequence[Accusation], marks: Marks, owners: Mapping[str, str]
 ) -> list[JoinedAccusation]:
-    """What is accused, by the readings or by error counters that overrule them, with what the files
-    say of it. `owners`: the node of each HCA."""
+    """The accusations, by readings or by error counters that overrule them, with the statements of
+    the files. `owners`: the node of each HCA."""
     by_readings = [with_statements(accusation, marks, owners) for accusation in accusations]
     left = [one.accusation for one in by_readings]
     return by_readings + [
@@ -58,9 +57,9 @@ def with_statements(
 ) -> JoinedAccusation:
     """Join an accusation with the statements about its components, or about the cable of one.
 
-    Of cables that the readings do not tell apart, the only one that the files find fault with is
-    accused alone; what the readings call other traffic is not where counters say that packets are
-    lost. `owners`: the node of each HCA.
+    Of cables that no reading separates, the only one that the files fault is accused alone. Where
+    counters show lost packets, the readings are not explained by other traffic.
+    `owners`: the node of each HCA.
     """
     left, lines = overruled(accusation, marks), list[str]()
     damage = None if left is accusation else damage_of(left.components, marks)

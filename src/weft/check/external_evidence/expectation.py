@@ -30,7 +30,7 @@ BENCHMARKS = {
 
 @dataclass(frozen=True, slots=True)
 class ExpectedNorm:
-    """A norm, and what it should be. `state` is how the norm stands to the interval; `sure`: it
+    """A norm with its expectation. `state`: the norm against the interval; `sure`: it
     stays so with all the room that `weft judge` gives, and rests on figures that are no guess.
     `small`: the class has too few readings for a norm that others are held against, `norm` is their
     median; it is in a state only if all of them are, for sure if that is more than chance."""
@@ -51,13 +51,13 @@ class ExpectedNorm:
         return f"{value} {self.norm.hop_class.metric.unit} ({low} to {high})"
 
     def at(self, value: float) -> "ExpectedNorm":
-        """The same, were this value what the class delivers."""
+        """The same with this value as the norm."""
         return _expected(replace(self.norm, expected=value), self.conditions, self.found, rules())
 
 
 @dataclass(frozen=True, slots=True)
 class Expectations:
-    """By hop class what it should deliver; and why others have none."""
+    """Expectations by hop class; and why others have none."""
 
     machine: ExpectedPlatform
     of: Mapping[HopClass, ExpectedNorm]
@@ -65,16 +65,16 @@ class Expectations:
 
     @property
     def platform(self) -> Platform:
-        """What the readings are held against."""
+        """The platform that the readings are compared with."""
         return self.machine.platform
 
     @property
     def small(self) -> tuple[ExpectedNorm, ...]:
-        """Of classes that are held against nothing else."""
+        """Those of classes that are compared with the platform only."""
         return tuple(one for one in self.of.values() if one.small)
 
     def n_held(self, survey: Survey) -> int:
-        """How many readings are held against the platform and against nothing else."""
+        """How many readings are compared with the platform only."""
         classes, place = hop_classes(survey.crossings)
         small = {one.norm.hop_class for one in self.small}
         numbers = [number for number, hop_class in enumerate(classes) if hop_class in small]

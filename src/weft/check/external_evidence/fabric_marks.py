@@ -30,7 +30,7 @@ ABOUT_ONE_THING = (
 """Rules of the audit that speak of single cables and ports."""
 
 OWN_RATE = "slow-cables"
-"""The rule that finds cables below what they should run at."""
+"""The rule that finds cables below their rate."""
 
 GROWN = "error-rates"
 """The rule that finds counters that grew between two readings."""
@@ -237,12 +237,12 @@ def as_meant(
     document: Mapping[str, Any], case: Case, names: PortNames, marks: Marks
 ) -> dict[str, Any]:
     """The document with the rate of its siblings for each cable that the files find too slow: pairs
-    over it are then held against what they should be, and not against its own rate."""
+    over it are then compared with that rate, not with their own."""
     slow = {mark.thing for mark in marks.marks if mark.rule == OWN_RATE and _is_bad(mark)}
     if not slow:
         return dict(document)
     usual = _usual_rates(case, names, slow)
-    links, said = [], []
+    links, changes = [], []
     for link in document["links"]:
         thing = ("cable", tuple(sorted((str(link["a"]), str(link["b"])))))
         bits_per_s = usual.get(thing, 0)
@@ -251,8 +251,8 @@ def as_meant(
             continue
         links.append({**link, "bits_per_s": bits_per_s})
         gbps, was = bits_per_s / 1e9, int(link["bits_per_s"]) / 1e9
-        said.append(f"{link['a']} - {link['b']} at {gbps:g} Gb/s as its siblings, not {was:g}")
-    assumed = [*document.get("assumed", ()), *said]
+        changes.append(f"{link['a']} - {link['b']} at {gbps:g} Gb/s as its siblings, not {was:g}")
+    assumed = [*document.get("assumed", ()), *changes]
     return {**document, "links": links, "assumed": assumed}
 
 

@@ -33,8 +33,8 @@ class SlowPair:
 def compared_with_platform(
     survey: Survey, expectations: Expectations, limits: CheckThresholds
 ) -> list[Finding]:
-    """Findings about what is slower than expected, or faster than can be: whole classes; and, of
-    too few nodes to be held against one another, pairs, where not all of them are slow: those that
+    """Findings about whole classes that are slower than expected or impossibly fast; and, with
+    too few nodes to compare with one another, pairs, where not all of them are slow: those that
     are slow for sure, and others that may be."""
     if len(survey.crossings.hosts) >= limits.smallest_fabric:
         return beyond_expectation(survey, expectations)
@@ -51,10 +51,14 @@ def compared_with_platform(
     sure = [one for one in slow if one.sure]
     surely = {one.pair for one in sure}
     perhaps = [one for one in slow if one.pair not in surely]
-    said = [_finding(expectations, such) for such in (sure, perhaps) if such]
+    of_pairs = [_finding(expectations, such) for such in (sure, perhaps) if such]
     fine = {p for p, rows in measured.items() if _as_expected(survey, expectations, rows)}
     hint = tuple(_in_common({one.pair for one in slow}, measured, fine))
-    return [*of_classes, replace(said[0], evidence=(*said[0].evidence, *hint)), *said[1:]]
+    return [
+        *of_classes,
+        replace(of_pairs[0], evidence=(*of_pairs[0].evidence, *hint)),
+        *of_pairs[1:],
+    ]
 
 
 def _slow_pairs(

@@ -19,7 +19,7 @@ from weft.check.suspects.survey import Survey
 
 class Damage(StrEnum):
     """What error counters of a cable say: that they grew between two readings; that they grew by
-    one or two, or only as they do when a host reboots; that they hold errors of nobody knows when.
+    one or two, or only as they do when a host reboots; that they hold errors of unknown age.
     """
 
     GROWN = "grown"

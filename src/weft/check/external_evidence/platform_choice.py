@@ -1,4 +1,4 @@
-"""Which platform a check is held against: as told, as the twin is made, or as its hosts say."""
+"""The platform that a check is compared with: named, the twin's own, or recognised by names."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from weft.judge.expectation.platform_choice import place_of
 from weft.results.model import ResultFile, Table
 
 MACHINE_FILE = "machine.toml"
-"""The platform that the run in a directory is held against, where somebody named one."""
+"""The file of the named platform in a run directory."""
 _NAMED = "named with --platform"
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedPlatform:
-    """A platform, and why a run is held against it. `has_own_rates`: its cables are as fast as the
-    fabric says, whatever the platform's are (a twin of a real fabric borrows the rest only)."""
+    """A platform, and why a run is compared with it. `has_own_rates`: the cable rates are those of
+    the fabric, not of the platform (a twin of a real fabric)."""
 
     platform: Platform
     because: str
@@ -35,12 +35,12 @@ def named(name: str) -> ExpectedPlatform:
 
 
 def keep(machine: ExpectedPlatform, run_dir: Path) -> None:
-    """Write what a run is held against into its directory."""
+    """Write the platform into a run directory."""
     (run_dir / MACHINE_FILE).write_text(to_toml(machine.platform), "utf-8")
 
 
 def of_run(run_dir: Path, samples: Sequence[Sample]) -> ExpectedPlatform | None:
-    """What a kept run is held against: what was named, the twin's own, else what its hosts say."""
+    """The platform of a kept run: the named one, the twin's own, else the one its names match."""
     kept = ((MACHINE_FILE, _NAMED), (PLATFORM_FILE, "the twin is made of it"))
     for name, because in kept:
         path = run_dir / name
@@ -48,7 +48,7 @@ def of_run(run_dir: Path, samples: Sequence[Sample]) -> ExpectedPlatform | None:
             try:
                 return ExpectedPlatform(platform(str(path)), because, name == PLATFORM_FILE)
             except InputError:
-                # A platform of another version says nothing here; the run stands without it.
+                # A platform file of another version cannot be read; the run is judged without it.
                 return None
     return recognised(samples)
 

@@ -21,7 +21,8 @@ class Covered:
     were crossed by `least_crossings` readings of the survey or more.
 
     `cables_never_filled` were crossed, but no round sent as much through them as they bear, in one
-    direction at least; those that were filled were so in `least_fillings` rounds or more, each way.
+    direction at least; the filled ones were filled in `least_fillings` rounds or more, in each
+    direction.
     By those `out_of_use` nothing went, whatever the tables say."""
 
     n_nodes: int

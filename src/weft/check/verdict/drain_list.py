@@ -15,7 +15,7 @@ EVERY_NODE = "all"
 
 
 def accused_node(finding: Finding) -> str | None:
-    """The one node that a finding accuses: itself, its HCA, its cable, or that it is gone; None
+    """The one node that a finding accuses: itself, its HCA, its cable, or that it is lost; None
     where it is none, or where more than one is left."""
     fault = fault_of(finding)
     if fault is None:
@@ -42,8 +42,8 @@ def _lines(findings: Sequence[Finding]) -> Iterator[str]:
             yield _comment(f"'{node}' is no name of a Slurm node: {finding.sentence}")
         else:
             reasons.setdefault(node, []).append(_reason(finding))
-    for node, said in reasons.items():
-        reason = shlex.quote(f"Reason=weft check: {'; '.join(said)}")
+    for node, texts in reasons.items():
+        reason = shlex.quote(f"Reason=weft check: {'; '.join(texts)}")
         yield f"scontrol update NodeName={node} State=DRAIN {reason}"
 
 

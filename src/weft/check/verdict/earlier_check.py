@@ -144,7 +144,7 @@ def _measured(verdict: Verdict) -> frozenset[Thing]:
         rows = candidates.rows(number)
         crossed = np.bincount(survey.normed.norm[rows[judged[rows]]], minlength=of_norm.size)
         apart.append(bool(((crossed > 0) & (crossed <= most * of_norm)).any()))
-    # What a node sends is held against what it receives: that says nothing of the node.
+    # A direction of a node is compared with its other direction: that is no test of the node.
     one_way = {PARTS.index(part) for part in _ONE_WAY}
     members = (
         member

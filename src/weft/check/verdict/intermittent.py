@@ -1,4 +1,4 @@
-"""Components that come and go: slow in a part of the run, far more often than others by chance."""
+"""Intermittent components: slow in a part of the run, far more often than chance explains."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ from weft.core.words import counted
 @dataclass(frozen=True)
 class Seen:
     """Of one metric: `n_slow` of `n` readings over something are slow, `n_others_slow` of
-    `n_others` elsewhere, and what that tells, as a natural logarithm."""
+    `n_others` elsewhere, and its evidence, as a natural logarithm."""
 
     metric: Metric
     n_slow: int
@@ -47,8 +47,8 @@ class Seen:
 
 @dataclass(frozen=True)
 class Intermittent:
-    """`components` that were slow now and then, by the metric that tells most (`seen` first) in so
-    many of the rounds in which they were measured."""
+    """`components` that were slow now and then, by the metric of most evidence (`seen` first), in
+    so many of their rounds."""
 
     components: tuple[Component, ...]
     seen: tuple[Seen, ...]
@@ -69,8 +69,8 @@ class IntermittentFacts(FindingFacts):
 
 
 def intermittents(survey: Survey, limits: CheckThresholds) -> tuple[Intermittent, ...]:
-    """What comes and goes, the strongest first; nothing under adaptive routing, where a message
-    goes around what is slow.
+    """Intermittent components, the strongest first; none under adaptive routing, where a message
+    avoids a slow path.
 
     The evidence is the logarithm of the likelihood ratio of so many slow readings at a rate of the
     component's own, against the rate of all others (binomial), less the logarithm of the number of
@@ -94,8 +94,8 @@ def intermittents(survey: Survey, limits: CheckThresholds) -> tuple[Intermittent
 
 
 def slow_again(survey: Survey, suspect: Suspect, limits: CheckThresholds) -> bool:
-    """Whether a suspect that did not stand the test was slow in most readings of a metric with
-    nothing beside it all the same: by another amount each time, or normal now and then."""
+    """Whether a suspect that failed the test was still slow in most readings alone of a metric: by
+    another amount each time, or normal now and then."""
     if standing_of(survey, suspect, survey.explanation.suspects, limits) is not Standing.PASSING:
         return False
     of_metrics = [_again(survey, suspect.best, metric, limits) for metric in suspect.slower]
@@ -105,9 +105,9 @@ def slow_again(survey: Survey, suspect: Suspect, limits: CheckThresholds) -> boo
 def findings(
     survey: Survey, limits: CheckThresholds, owners: Mapping[str, str], *, enough_nodes: bool
 ) -> list[Finding]:
-    """What comes and goes, each with a warning: seen in a part of the run only, it is not named as
-    a fault. A node that is slow most of the time, by no common amount, is, of `enough_nodes` to
-    tell slow from normal. `owners`: the node of each HCA."""
+    """A warning for each intermittent component: it was slow in a part of the run only. A node that
+    is slow most of the time, each time by another amount, is a fault, if there are `enough_nodes`
+    to know the normal figure. `owners`: the node of each HCA."""
     return [
         _unsteady(survey, one, limits, owners, enough_nodes=enough_nodes)
         if _is_unsteady(survey, one, limits)
@@ -138,8 +138,8 @@ def _is_unsteady(survey: Survey, one: Intermittent, limits: CheckThresholds) -> 
 
 
 def _mostly_slow(one: Intermittent, limits: CheckThresholds) -> list[Seen]:
-    told = [seen for seen in one.seen if seen.evidence >= limits.suspect_evidence]
-    return [seen for seen in told if seen.is_mostly_slow]
+    strong = [seen for seen in one.seen if seen.evidence >= limits.suspect_evidence]
+    return [seen for seen in strong if seen.is_mostly_slow]
 
 
 def _unsteady(
@@ -150,18 +150,20 @@ def _unsteady(
     *,
     enough_nodes: bool,
 ) -> Finding:
-    """Each metric by which it is mostly slow tells, unless its readings alone refute that."""
+    """The finding rests on the metrics that are mostly slow, unless readings alone refute them."""
     mostly = _mostly_slow(one, limits)
     again = {seen.metric: _again(survey, one.candidates[0], seen.metric, limits) for seen in mostly}
     shown = [seen for seen in mostly if not _is_refuted(seen, *again[seen.metric])]
-    told = shown or mostly
-    evidence = sum(seen.evidence + _evidence_again(survey, one, seen, limits) for seen in told)
-    slower = {seen.metric: _median_of_slow(survey, one, seen.metric, limits) for seen in told}
+    counted_in = shown or mostly
+    evidence = sum(
+        seen.evidence + _evidence_again(survey, one, seen, limits) for seen in counted_in
+    )
+    slower = {seen.metric: _median_of_slow(survey, one, seen.metric, limits) for seen in counted_in}
     suspect = Suspect(one.candidates, slower, evidence)
     accusation = accuse(survey, suspect, (), slow_rows(survey), Standing.CONFIRMED)
     slow_again = any(_is_most(*again[seen.metric]) for seen in shown)
     sure = enough_nodes and evidence >= limits.named_evidence and slow_again
-    n_again, n = (sum(of) for of in zip(*(again[seen.metric] for seen in told), strict=True))
+    n_again, n = (sum(of) for of in zip(*(again[seen.metric] for seen in counted_in), strict=True))
     alone = f"{n_again} of {counted(n, 'reading')} alone are slow too"
     return unsteady(accusation, alone if n else "not measured again", sure, owners)
 
@@ -186,8 +188,8 @@ def _median_of_slow(
 def _evidence_again(
     survey: Survey, one: Intermittent, seen: Seen, limits: CheckThresholds
 ) -> float:
-    """What readings with nothing beside them add; nothing where they are of one pair only, which
-    may be slow by itself."""
+    """The evidence of readings alone; zero where they are of one pair only, which may be slow by
+    itself."""
     rows = np.intersect1d(survey.candidates.rows(one.candidates[0]), survey.alone)
     rows = rows[survey.readings.metric[rows] == seen.metric.code]
     slow = _slow(survey, limits)[rows]
@@ -206,7 +208,7 @@ def _slow(survey: Survey, limits: CheckThresholds) -> Bools:
 def _again(
     survey: Survey, candidate: int, metric: Metric, limits: CheckThresholds
 ) -> tuple[int, int]:
-    """Of the readings over a candidate with nothing beside them: how many are slow, and all."""
+    """Of the readings alone over a candidate: how many are slow, and how many there are."""
     rows = np.intersect1d(survey.candidates.rows(candidate), survey.alone)
     rows = rows[survey.readings.metric[rows] == metric.code]
     return int(_slow(survey, limits)[rows].sum()), int(rows.size)
@@ -215,18 +217,18 @@ def _again(
 def _strongest(
     survey: Survey, free: Bools, slow: Bools, limits: CheckThresholds
 ) -> tuple[Intermittent, Ints] | None:
-    told = {metric: _evidence_of(survey, metric, free, slow, limits) for metric in METRICS}
-    metric = max(told, key=lambda metric: float(told[metric].max()))
-    evidence = float(told[metric].max())
+    evidences = {metric: _evidence_of(survey, metric, free, slow, limits) for metric in METRICS}
+    metric = max(evidences, key=lambda metric: float(evidences[metric].max()))
+    evidence = float(evidences[metric].max())
     if evidence < limits.suspect_evidence:
         return None
-    alike = np.flatnonzero(told[metric] >= evidence - limits.near_evidence)
-    alike = alike[np.argsort(-told[metric][alike], kind="stable")]
+    alike = np.flatnonzero(evidences[metric] >= evidence - limits.near_evidence)
+    alike = alike[np.argsort(-evidences[metric][alike], kind="stable")]
     best = int(alike[0])
     rows = survey.candidates.rows(best)
     alike = np.array([c for c in alike if _share(survey, int(c), rows, slow)], np.int64)
     seen = (
-        _seen(free & (survey.readings.metric == m.code), rows, slow, m, float(told[m][best]))
+        _seen(free & (survey.readings.metric == m.code), rows, slow, m, float(evidences[m][best]))
         for m in METRICS
     )
     of = free & (survey.readings.metric == metric.code)
@@ -273,7 +275,7 @@ def _share(survey: Survey, candidate: int, rows: Ints, slow: Bools) -> bool:
 def _evidence(
     n: Floats, n_slow: Floats, n_all: int, n_all_slow: int, limits: CheckThresholds
 ) -> Floats:
-    # One more than was seen elsewhere: of few readings few tell little.
+    # One more slow reading than elsewhere: a small sample is weak evidence.
     elsewhere = (n_all_slow - n_slow + 1) / (n_all - n + 1)
     elsewhere = np.clip(elsewhere, limits.disturbed_share, 0.5)
     own = n_slow / np.maximum(n, 1)
@@ -282,13 +284,13 @@ def _evidence(
 
 
 def _finding(one: Intermittent) -> Finding:
-    told = one.seen[0]
+    seen = one.seen[0]
     return Finding(
         FindingKind.ANOMALY,
         Severity.WARNING,
-        f"{capital(who(one.components))} may be slow now and then: {told.n_slow} of {told.n}"
-        f" {told.metric.word} readings over it are slow, {told.n_others_slow} of"
-        f" {told.n_others:,} others.",
+        f"{capital(who(one.components))} may be slow now and then: {seen.n_slow} of {seen.n}"
+        f" {seen.metric.word} readings over it are slow, {seen.n_others_slow} of"
+        f" {seen.n_others:,} others.",
         evidence=(
             f"slow in {one.n_rounds_slow} of {counted(one.n_rounds, 'round')} that cross it",
             "possible causes: a flapping link, other work on the host, other traffic in those"
@@ -296,9 +298,9 @@ def _finding(one: Intermittent) -> Finding:
         ),
         facts=IntermittentFacts(
             ends=tuple(component.ends for component in one.components),
-            metric=told.metric,
-            n_slow=told.n_slow,
-            n_crossing=told.n,
-            evidence=round(told.evidence, 2),
+            metric=seen.metric,
+            n_slow=seen.n_slow,
+            n_crossing=seen.n,
+            evidence=round(seen.evidence, 2),
         ),
     )

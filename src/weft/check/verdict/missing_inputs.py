@@ -75,7 +75,7 @@ def inputs_of(
     marks: Marks,
     machine: ExpectedPlatform | None,
 ) -> tuple[str, ...]:
-    """Names of the inputs that this run lacks: what it accuses first, then what it cannot say."""
+    """Names of the inputs that this run lacks: those about accusations first, then about limits."""
     names = [_about(survey, accusation, marks) for accusation in accusations]
     names += _about_the_run(survey, coverage, limits, machine)
     return tuple(dict.fromkeys(name for name in names if name))
@@ -92,7 +92,7 @@ def with_findings(names: Iterable[str], findings: Iterable[Finding]) -> tuple[st
 
 
 def _about(survey: Survey, accusation: Accusation, marks: Marks) -> str:
-    """The input that would tell more of an accusation; "" where files have told already."""
+    """The input that would show more about an accusation; "" where the files have shown it."""
     if accusation.standing in _BY_STANDING:
         return _BY_STANDING[accusation.standing]
     components = accusation.components

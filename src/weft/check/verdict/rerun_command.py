@@ -39,7 +39,7 @@ class Again:
         return ("weft", "check", *(word for words in self.options.values() for word in words))
 
     def against(self, run_dir: "Path") -> tuple[str, ...]:
-        """The command, which also says what is mended since that run."""
+        """The command, compared with that run."""
         return (*self.argv, "--against", str(run_dir))
 
     def of_hosts(self, hosts: Sequence[str]) -> "Again":

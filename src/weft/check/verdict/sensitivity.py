@@ -8,7 +8,7 @@ from weft.check.thresholds import CheckThresholds
 
 
 def caveats(survey: Survey, limits: CheckThresholds) -> tuple[str, ...]:
-    """A sentence for each metric in which a node must be slower than `least_told` says to be named.
+    """A sentence for each metric in which only a node slower than `least_told` would be named.
 
     n readings of normal noise sigma give evidence n (d / sigma)^2 / 2 for a slowness d that is
     there in all of them; named is what reaches `named_evidence`.

@@ -20,7 +20,7 @@ from weft.core.finding import Finding
 @dataclass(frozen=True)
 class Lone:
     """A reading of each pair and metric that was slow whenever it was measured. `sure`: by more
-    than chance; `perhaps`: as far as is known, `doubt` says why no more is."""
+    than chance; `perhaps`: possibly, for the reason in `doubt`."""
 
     sure: tuple[int, ...]
     perhaps: tuple[int, ...]

@@ -125,13 +125,13 @@ def judge_check(
         )
     owners = _owners(survey)
     accused = settled(survey, accuse_all(survey, limits))
-    beside = joined(survey, accused, marks, owners)
-    accusations = tuple(one.accusation for one in beside)
+    with_files = joined(survey, accused, marks, owners)
+    accusations = tuple(one.accusation for one in with_files)
     coverage = replace(coverage, out_of_use=_out_of_use(accusations))
     findings = [
         *sentences.corrupted(samples),
         *valid.findings,
-        *_findings(survey, beside, coverage, limits, expectations),
+        *_findings(survey, with_files, coverage, limits, expectations),
         *unshown(survey, accusations, marks, owners),
         *expected,
         *over_time.findings(survey, spoiled),
@@ -161,12 +161,14 @@ def _spoiled(survey: Survey, limits: CheckThresholds) -> tuple[over_time.Episode
     if survey.shared is None or not found:
         return found
     readings, rows = survey.readings, survey.shared.by_itself[0]
-    ways = set(zip(readings.trial[rows].tolist(), readings.round[rows].tolist(), strict=True))
+    single_paths = set(
+        zip(readings.trial[rows].tolist(), readings.round[rows].tolist(), strict=True)
+    )
     return tuple(
         one
         for one in found
         if one.metric is not Metric.BIDIRECTIONAL
-        or not ways.issuperset(
+        or not single_paths.issuperset(
             (readings.trials.index(one.trial), number) for number in range(one.first, one.last + 1)
         )
     )
@@ -253,7 +255,7 @@ def _findings(
         return [sentences.too_many(survey, sure=enough_nodes)]
     owners = _owners(survey)
     lone = lone_pairs(survey, limits)
-    found, told = list[Finding](), list[Accusation]()
+    found, named = list[Finding](), list[Accusation]()
     for one in accused:
         accusation = one.accusation
         sure = enough_nodes and (one.by_counters or _sure(accusation, limits))
@@ -261,13 +263,13 @@ def _findings(
             finding = sentences.accused(accusation, sure=sure, owners=owners, clean=one.clean)
         else:
             finding = sentences.loses_packets(accusation, one.damage, sure=sure, owners=owners)
-        beside = () if expectations is None else expectations.line(accusation.worst.norm)
+        more = () if expectations is None else expectations.line(accusation.worst.norm)
         if finding.severity is Severity.BAD:
-            told.append(accusation)
+            named.append(accusation)
             things = {component.thing for component in accusation.components}
-            beside = (*beside, *slow_too(survey, lone, things))
-        found.append(replace(finding, evidence=(*finding.evidence, *one.lines, *beside)))
-    found += lone_findings(survey, lone, told, enough_nodes=enough_nodes)
+            more = (*more, *slow_too(survey, lone, things))
+        found.append(replace(finding, evidence=(*finding.evidence, *one.lines, *more)))
+    found += lone_findings(survey, lone, named, enough_nodes=enough_nodes)
     return found
 
 

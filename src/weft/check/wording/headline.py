@@ -1,4 +1,4 @@
-"""An accusation in one line of a table: what, which one, how slow, by how many readings."""
+"""An accusation in one line of a table: kind, name, figure, count of readings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from weft.core.finding import FAULTS, Finding, Severity
 from weft.core.units import format_significant
 
 ACCUSED = (Standing.CONFIRMED, Standing.UNTESTED, Standing.OUT_OF_USE)
-"""Standings of what is at fault; the others only tell what else happened."""
+"""Standings of faulty components; the others are no fault of the component."""
 
 _KIND_WORDS = {"hca": "HCA"}
 _GBPS_OF_MB_S = 8e-3
@@ -36,7 +36,7 @@ class Headline:
 
 
 def fault_of(finding: Finding) -> AccusationFacts | None:
-    """The accusation of a finding that names what is, or may be, at fault; None of any other."""
+    """The accusation of a finding that names a certain or possible fault; None of any other."""
     facts = finding.facts
     if finding.severity not in FAULTS or not isinstance(facts, AccusationFacts):
         return None
@@ -59,7 +59,7 @@ def things_of(finding: Finding) -> frozenset[Thing]:
 
 
 def headline_of(finding: Finding) -> Headline | None:
-    """The line of an accusation; None for a finding that only its sentence tells."""
+    """The line of an accusation; None for a finding that has only a sentence."""
     fault = fault_of(finding)
     if fault is None:
         return None
@@ -90,7 +90,7 @@ def figure_of(count: Count) -> str:
 
 
 def name_of(components: Sequence[Component]) -> str:
-    """Which one: both ends of a cable, the name of anything else, what is left of a tie."""
+    """Both ends of a cable, the name of anything else, the components of a tie."""
     if len(components) == 1:
         return _short(components[0])
     owner = own_node(components)

@@ -1,4 +1,4 @@
-"""What to do about what a check names, read from remedies.toml beside this file."""
+"""Remedies for the findings of a check, read from remedies.toml in this folder."""
 
 import functools
 from typing import Literal
@@ -15,7 +15,7 @@ from weft.core.finding import Finding, Severity
 
 
 class Remedy(Document):
-    """`do`: what a person does, as an order. `fix`: when to check again, in few words."""
+    """`do`: an order to a person. `fix`: when to check again, in few words."""
 
     do: Text
     fix: Text
@@ -42,7 +42,7 @@ def _remedies() -> _RemediesFile:
 
 
 def remedy_of(finding: Finding) -> Remedy | None:
-    """What to do about an accusation, or a host that is gone; None for what is neither."""
+    """The remedy of an accusation or of a lost host; None of any other finding."""
     fault = fault_of(finding)
     if fault is None:
         return _remedy_of_lost(finding)

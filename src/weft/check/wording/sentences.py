@@ -59,11 +59,11 @@ def accused(
     if accusation.standing is Standing.OUT_OF_USE:
         return _out_of_use(accusation, owners, sure=sure)
     worst = accusation.worst
-    says = "is slow" if sure else "may be slow"
+    verb = "is slow" if sure else "may be slow"
     return Finding(
         kind_of(accusation.components),
         Severity.BAD if sure else Severity.WARNING,
-        f"{subject(accusation)} {says}: {against(worst)}; {over_it(worst)}.",
+        f"{subject(accusation)} {verb}: {against(worst)}; {over_it(worst)}.",
         evidence=tuple(_evidence(accusation, sure=sure)),
         facts=AccusationFacts.of(accusation, owners),
     )
@@ -132,12 +132,12 @@ def _passing(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
 
 
 def _out_of_use(accusation: Accusation, owners: Mapping[str, str], *, sure: bool) -> Finding:
-    says = "carries nothing" if sure else "may carry nothing"
+    verb = "carries nothing" if sure else "may carry nothing"
     around = "its messages take the other" if accusation.tie else "its messages take other paths"
     return Finding(
         kind_of(accusation.components),
         Severity.BAD if sure else Severity.WARNING,
-        f"{subject(accusation)} {says}: {around}.",
+        f"{subject(accusation)} {verb}: {around}.",
         evidence=(
             f"under load {against(accusation.worst)}; {_alone(accusation)}",
             over_it(accusation.worst),

@@ -1,4 +1,4 @@
-"""What a check answers: the verdict, what it cost, what to do next; in every format."""
+"""The answer of a check: verdict, cost and next command, in every format."""
 
 import shlex
 from collections.abc import Mapping
@@ -24,9 +24,9 @@ ONLY = "--only"
 @dataclass(frozen=True, slots=True)
 class CheckAnswer:
     """`seconds`: from the first launch to the verdict. `planted`: faults of a twin, and whether the
-    verdict, which was not told, names them. `check_again`: the command that measures the same.
-    `against`: what became of what an earlier run accused, None without one. `fabric_time`: of the
-    survey as planned, "" where nobody knows. `page`: the report, None where none was written."""
+    verdict, which does not know them, names them. `check_again`: the command of the same
+    check. `against`: the changes since an earlier run, None without one. `fabric_time`: of the
+    survey as planned, "" where unknown. `page`: the report, None where none was written."""
 
     verdict: "Verdict"
     directory: Path
@@ -63,7 +63,7 @@ class CheckAnswer:
 
     @property
     def next_step(self) -> str:
-        """The next command, behind what is to be done before it."""
+        """The remedy of the first fault, then the next command."""
         remedy = self._first_remedy
         if remedy is None:
             return self.next_command
@@ -121,8 +121,8 @@ def print_answer(answer: CheckAnswer, format_: str, *, matrix: bool) -> None:
     )
 
 
-def held_against_before(run_dir: Path) -> Path | None:
-    """The earlier run that an interrupted check was held against, None without one. Raises
+def earlier_run_of(run_dir: Path) -> Path | None:
+    """The earlier run that an interrupted check was compared with, None without one. Raises
     InputError where the directory is no run."""
     from weft.study.run.metadata import AGAINST
     from weft.study.run.store import read_meta
@@ -145,8 +145,7 @@ def write_page(run: "StudyRun", verdict: "Verdict") -> Path | None:
 
 
 def write_drain(answer: CheckAnswer, path: Path) -> None:
-    """Write the drain list, whole or not at all. A run that proves nothing drains nobody but those
-    that are gone."""
+    """Write the drain list, whole or not at all. A refused run drains lost hosts only."""
     from weft.check.verdict.drain_list import drain_text
     from weft.check.verdict.lost_hosts import lost_node
     from weft.core.files import write_whole

@@ -10,7 +10,7 @@ import click
 from weft.cli.backend import BackendChoice, backend_options
 from weft.cli.check.answer import (
     CheckAnswer,
-    held_against_before,
+    earlier_run_of,
     print_answer,
     write_drain,
     write_page,
@@ -98,7 +98,7 @@ def command(
 
     resumed = _resumed(run_dir, resume)
     if resumed is not None and against is None:
-        against = held_against_before(resumed)
+        against = earlier_run_of(resumed)
     before = None if against is None else judge_earlier(against)
     set_ = partial(set_up, adaptive=adaptive, tasks_per_node=tasks_per_node)
     planned = partial(_planned, given, (small, large), wanted, set_)

@@ -53,8 +53,8 @@ def evidence_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @dataclass(frozen=True, slots=True)
 class PlannedCheck:
-    """A check's setup with the rates that its cables should have, what the fabric's files say, and
-    the platform that somebody named."""
+    """A check's setup with the rates that its cables should have, the statements of the fabric's
+    files, and the named platform."""
 
     setup: Setup
     marks: "Marks"
@@ -111,7 +111,7 @@ def _subnet(counters: tuple[str, ...], fabric: tuple[str, ...], document: Any) -
     else:
         subnet = open_subnet(fabric)
         if counters:
-            # What the fabric's files say that is odd was said when they were read for the twin.
+            # Problems of the fabric files were printed when they were read for the twin.
             sources = subnet.description["sources"]
             names = [it["name"] for it in sources if it["format"] not in WITHOUT_NODES]
             subnet = open_subnet((*names, *counters))

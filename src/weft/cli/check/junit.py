@@ -34,16 +34,16 @@ def junit_text(answer: "CheckAnswer") -> str:
         case = _case(suite, kind, name)
         for finding in bad:
             if _endpoint(finding) == name:
-                _told(case, "failure", finding)
+                _add(case, "failure", finding)
         if verdict.refused and case.find("failure") is None:
             ElementTree.SubElement(case, "skipped", message="the run proves nothing")
     if verdict.refused:
-        _told(_case(suite, "run", "validity"), "error", verdict.findings[0])
+        _add(_case(suite, "run", "validity"), "error", verdict.findings[0])
     for finding in bad:
         if _endpoint(finding) not in verdict.endpoints:
-            _told(_case(suite, _kind(finding), _name(finding)), "failure", finding)
-    said = "\n".join(_lines(answer))
-    ElementTree.SubElement(suite, "system-out").text = _clean(said)
+            _add(_case(suite, _kind(finding), _name(finding)), "failure", finding)
+    notes = "\n".join(_lines(answer))
+    ElementTree.SubElement(suite, "system-out").text = _clean(notes)
     _count(suite, answer.seconds)
     # SOURCE: junit-10.xsd of Jenkins' xUnit plugin: `skipped` belongs to a testsuite only.
     totals = {key: value for key, value in suite.attrib.items() if key != "skipped"}
@@ -64,7 +64,7 @@ def _case(suite: ElementTree.Element, kind: str, name: str) -> ElementTree.Eleme
     return ElementTree.SubElement(suite, "testcase", attributes)
 
 
-def _told(case: ElementTree.Element, tag: str, finding: Finding) -> None:
+def _add(case: ElementTree.Element, tag: str, finding: Finding) -> None:
     attributes = {"message": _clean(finding.sentence), "type": finding.kind.value}
     element = ElementTree.SubElement(case, tag, attributes)
     element.text = _clean("\n".join((finding.sentence, *finding.evidence)))

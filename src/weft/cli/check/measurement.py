@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """Where a check is kept, whether it goes on with what is there, what it is held against, and
-    how long its launches may take together."""
+    """The directory of a check, whether it is resumed, the earlier run to compare with, and seconds
+    that its launches may take together."""
 
     directory: Path
     resume: bool
@@ -41,7 +41,7 @@ class Keeping:
 
 def measure(setup: Setup, keeping: Keeping, lost: tuple[LostHost, ...] = ()) -> "StudyRun":
     """Measure what is planned and not measured yet; `lost` are the hosts it is measured without.
-    Hosts that are gone after the survey are remembered with the run. Raises BenchmarkError."""
+    Hosts that are lost after the survey are recorded with the run. Raises BenchmarkError."""
     from weft.check.launches import FollowUpBackend
     from weft.check.suspects.follow_up import FollowUpSize
     from weft.check.trials import SURVEY
@@ -72,7 +72,7 @@ def measure(setup: Setup, keeping: Keeping, lost: tuple[LostHost, ...] = ()) -> 
         except KeyboardInterrupt:
             talk(f"go on with the same command, --dir {directory} and --resume")
             raise
-        gone = _gone_after_survey(setup, outcome)
+        gone = _lost_after_survey(setup, outcome)
         if gone:
             store.remember({LOST: [one.to_record() for one in (*lost, *gone)]})
     if outcome.failures and not gone:
@@ -89,7 +89,7 @@ def again_with_hosts(setup: Setup, lost: Sequence[LostHost]) -> "Again":
     return again.of_hosts(tuple(dict.fromkeys((*setup.nodes, *(one.host for one in lost)))))
 
 
-def _gone_after_survey(setup: Setup, outcome: "RunOutcome") -> tuple[LostHost, ...]:
+def _lost_after_survey(setup: Setup, outcome: "RunOutcome") -> tuple[LostHost, ...]:
     """The hosts that were lost after the survey, if no other launch failed."""
     from weft.check.trials import SURVEY
 

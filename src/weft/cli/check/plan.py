@@ -108,8 +108,7 @@ def set_up(
     adaptive: bool = False,
     tasks_per_node: int | None = None,
 ) -> Setup:
-    """Backend, fabric, plan and launches of what the options say. Raises InputError,
-    MissingError."""
+    """Backend, fabric, plan and launches of these options. Raises InputError, MissingError."""
     from weft.catalog.load import benchmark
     from weft.check.launches import check_launches
     from weft.check.schedule.cost import effort_of
@@ -129,9 +128,9 @@ def set_up(
         raise _no_pair(nodes[0], is_known=not one_host or nodes[0] in n_cpus)
     fabric = _read_fabric(of_hosts, nodes) if of_hosts else _fabric_of(backend)
     if of_hosts and fabric is not None and not one_host:
-        told, fabric = _on_rails(choice, nodes, fabric)
-        if told != choice:
-            choice = told
+        on_rails, fabric = _on_rails(choice, nodes, fabric)
+        if on_rails != choice:
+            choice = on_rails
             backend, _ = open_backend(replace(choice, fabric=()))
     ranks = _ranks(choice, nodes, fabric, one_host=one_host, n_tasks=n_tasks)
     options = {**benchmark("pairs").options, **_quiet(backend), **_routing(choice, adaptive)}
@@ -254,7 +253,7 @@ def _refuse_tasks(choice: BackendChoice, tasks_per_node: int | None) -> None:
     n_rails = len(choice.rail_names) or tasks_per_node
     if n_rails != tasks_per_node:
         raise InputError(
-            f"--tasks-per-node {tasks_per_node} beside {n_rails} --rails",
+            f"--tasks-per-node {tasks_per_node} with {n_rails} --rails",
             expected="one rank for each rail: leave one of them out",
         )
 

@@ -79,7 +79,7 @@ def _begun_anew(keeping: Keeping, gone: tuple[LostHost, ...], check: PlannedChec
 
     kept = RunStore.set_aside(keeping.directory)
     nodes = counted(len(check.setup.nodes), "node")
-    where = "" if kept is None else f" (what was measured until then: {kept})"
-    talk(f"{'; '.join(one.sentence for one in gone)}: measuring the other {nodes}{where}")
+    where = "" if kept is None else f" (earlier readings: {kept})"
+    talk(f"{'; '.join(one.sentence for one in gone)}: measuring the remaining {nodes}{where}")
     talk(check.setup.plan.text)
     return replace(keeping, resume=False)

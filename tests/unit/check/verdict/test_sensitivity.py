@@ -35,7 +35,7 @@ def test_a_quiet_run_has_nothing_to_say() -> None:
 
 def test_a_run_that_scatters_tells_what_it_would_not_see() -> None:
     (sentence,) = said(1.0)
-    assert sentence.startswith("latency scattered so much ")
+    assert sentence.startswith("latency scatters by a factor of ")
     # 15 readings a node: 15 (d / 1)^2 / 2 = 22 gives d = 1.71, 5.5 times.
     factor = float(sentence.partition("less than ")[2].partition(" times")[0])
     assert math.log(factor) == pytest.approx(1.71, rel=0.25)
