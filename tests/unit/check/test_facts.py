@@ -8,7 +8,7 @@ from weft.check.external_evidence.corroboration import FileStatements
 from weft.check.facts import DisturbedReadings, PairFacts, SuspectComponent
 from weft.check.readings.components import Component, Part
 from weft.check.readings.readings import Metric
-from weft.check.suspects.drift import DriftFacts, SlowStretch
+from weft.check.suspects.drift import MetricDrift, SlowStretch
 from weft.check.verdict.earlier_check import MovedNorm, MovedNorms
 from weft.check.verdict.intermittent import IntermittentFacts
 from weft.check.verdict.lost_hosts import LostHost
@@ -79,7 +79,7 @@ def test_the_other_facts_are_their_fields():
             {"rounds": [2, 5], "slower": {"latency_us": 0.25}, "evidence": 40.0},
         ),
         (
-            DriftFacts(Metric.LATENCY, 0.1, 1e-9),
+            MetricDrift(Metric.LATENCY, 0.1, 1e-9),
             {"metric": "latency_us", "change": 0.1, "p": 1e-9},
         ),
         (

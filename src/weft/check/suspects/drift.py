@@ -35,7 +35,7 @@ class SlowStretch(FindingFacts):
 
 
 @dataclass(frozen=True, slots=True)
-class DriftFacts(FindingFacts):
+class MetricDrift(FindingFacts):
     """By which share a metric changed from the first third of the rounds to the last."""
 
     metric: Metric
@@ -252,5 +252,5 @@ def _of_drift(metric: Metric, drift: Drift) -> Finding:
             f"{drift.method}, p = {drift.p:.1g}: no single component slows all pairs",
             "possible causes: CPU clocks that fall with heat, a growing load of another job",
         ),
-        facts=DriftFacts(metric, round(drift.change, 4), drift.p),
+        facts=MetricDrift(metric, round(drift.change, 4), drift.p),
     )
