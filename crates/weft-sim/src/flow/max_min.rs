@@ -188,8 +188,8 @@ impl FairShares {
     }
 
     /// Let a flow begin over these links: its number, and whether it meets others on them. Its rate
-    /// is known at once where it takes nothing from others, and after the next [`FairShares::solve`]
-    /// where it is 0.
+    /// is known at once where it takes nothing from others. A rate of 0 is known after the next
+    /// [`FairShares::solve`].
     pub(crate) fn begin(&mut self, uses: &[Use]) -> (u32, bool) {
         let id = self.add(uses, 0.0);
         let flow = &mut self.flows[id as usize];
