@@ -11,7 +11,7 @@ from weft.check.readings.readings import Metric
 from weft.check.suspects.drift import MetricDrift, SlowStretch
 from weft.check.verdict.earlier_check import MovedNorm, MovedNorms
 from weft.check.verdict.intermittent import IntermittentFacts
-from weft.check.verdict.lost_hosts import LostHost
+from weft.check.verdict.lost_hosts import LostHostFacts
 
 OWNERS = {"n007/hca0": "n007"}
 
@@ -66,7 +66,7 @@ def test_the_other_facts_are_their_fields():
             {"rule": "error-rates", "things": [["cable", ["a[1]", "b[1]"]]]},
         ),
         (
-            LostHost("n1", "no route", "", surveyed=True),
+            LostHostFacts("n1", "no route", "", surveyed=True),
             {"node": "n1", "cause": "no route", "remedy": "", "surveyed": True},
         ),
         (

@@ -6,7 +6,7 @@ from weft.check.external_evidence.class_expectation import ClassFacts
 from weft.check.facts import AccusationFacts, PairFacts
 from weft.check.readings.norms import hop_classes
 from weft.check.readings.readings import host_of
-from weft.check.verdict.lost_hosts import LostHost, n_unmeasured
+from weft.check.verdict.lost_hosts import LostHostFacts, n_unmeasured
 from weft.check.verdict.verdict import Verdict
 from weft.core.finding import Finding, Severity
 
@@ -30,7 +30,7 @@ def bad_nodes(verdict: Verdict) -> set[str]:
 
 def _names(facts: object, *, of_ranks: bool) -> set[str]:
     match facts:
-        case LostHost():
+        case LostHostFacts():
             return {facts.node}
         case PairFacts():
             ends = {end for pair in facts.pairs for end in pair}
@@ -51,7 +51,7 @@ def some_are_good(verdict: Verdict) -> bool:
 def _all_pairs_are_bad(verdict: Verdict) -> bool:
     """Whether each pair is of a hop class that is bad as a whole, or a bad finding names neither
     nodes nor pairs nor classes."""
-    of_some = AccusationFacts | PairFacts | LostHost
+    of_some = AccusationFacts | PairFacts | LostHostFacts
     whole = [one.facts for one in _bad(verdict) if not isinstance(one.facts, of_some)]
     classes = [one for one in whole if isinstance(one, ClassFacts)]
     if len(classes) < len(whole):

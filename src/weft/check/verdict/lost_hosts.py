@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class LostHost(FindingFacts):
+class LostHostFacts(FindingFacts):
     """A host that stopped answering; `surveyed`: after it was measured."""
 
     node: str
@@ -42,12 +42,12 @@ def with_lost(
 
 def lost_node(finding: Finding) -> str | None:
     """The host that a finding reports as lost; None of any other finding."""
-    return finding.facts.node if isinstance(finding.facts, LostHost) else None
+    return finding.facts.node if isinstance(finding.facts, LostHostFacts) else None
 
 
 def n_unmeasured(findings: Sequence[Finding]) -> int:
     """How many hosts were lost before they were measured."""
-    lost = [one.facts for one in findings if isinstance(one.facts, LostHost)]
+    lost = [one.facts for one in findings if isinstance(one.facts, LostHostFacts)]
     return sum(not host.surveyed for host in lost)
 
 
@@ -59,5 +59,5 @@ def _finding(lost: LostHost) -> Finding:
         Severity.BAD,
         f"{lost.sentence}.",
         evidence=(f"lost {when}",),
-        facts=LostHost(lost.host, lost.cause, lost.remedy, lost.surveyed),
+        facts=LostHostFacts(lost.host, lost.cause, lost.remedy, lost.surveyed),
     )

@@ -8,7 +8,7 @@ from pydantic import Field
 from weft.catalog.document import Document, Text
 from weft.catalog.shipped import shipped_document
 from weft.check.suspects.accusation import Standing
-from weft.check.verdict.lost_hosts import LostHost
+from weft.check.verdict.lost_hosts import LostHostFacts
 from weft.check.wording.figures import own_node
 from weft.check.wording.headline import fault_of
 from weft.core.finding import Finding, Severity
@@ -65,7 +65,7 @@ def remedy_of(finding: Finding) -> Remedy | None:
 
 def _remedy_of_lost(finding: Finding) -> Remedy | None:
     """The remedy that fits what ssh reported; the general one where it reported nothing known."""
-    if not isinstance(finding.facts, LostHost):
+    if not isinstance(finding.facts, LostHostFacts):
         return None
     general = _remedies().lost
     return Remedy(do=f"{finding.facts.node}: {finding.facts.remedy or general.do}", fix=general.fix)
