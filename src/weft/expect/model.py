@@ -53,7 +53,7 @@ Transport = Literal["", "rdma", "network", "sockets"]
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """What is run, and where: all that an expectation depends on beside the platform.
+    """The benchmark and its scale: all inputs of an expectation except the platform.
 
     `benchmark` is a name of the catalogue. `size_bytes` counts as the library's own benchmarks do:
     OSU's for "mpi" (a vector for allreduce, the block for each destination for alltoall and

@@ -25,7 +25,7 @@ def predict(platform: Platform, conditions: Conditions) -> Expectation:
 
 
 def _marked(platform: Platform, conditions: Conditions, found: Expectation) -> Expectation:
-    """A prediction beyond the rows its platform was fitted on says so beside its source."""
+    """A prediction beyond the rows its platform was fitted on says so after its source."""
     fit, size = platform.fit, conditions.size_bytes
     if fit is None or fit.covers(size) or (size == 0 and conditions.benchmark == "barrier"):
         return found

@@ -34,7 +34,7 @@ class ReportTable:
 
     @property
     def is_short(self) -> bool:
-        """Whether it fits beside its chart on paper."""
+        """Whether it fits next to its chart on paper."""
         return len(self.rows) <= 30 and len(self.columns) <= 6
 
 

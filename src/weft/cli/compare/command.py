@@ -95,7 +95,7 @@ def _coverage(rows: "tuple[ComparisonRow, ...]") -> str:
 
 
 def _table(rows: "tuple[ComparisonRow, ...]") -> str:
-    """A row a cell. What all rows share, the two arms or the number of pairs, is said once."""
+    """A row a cell. Values that all rows share, the arms or the number of pairs, stand once."""
     figures = [_figures(row) for row in rows]
     sides = {(row.first, row.second) for row in rows}
     same = {"arm": len(sides) == 1, "pairs": len({row.n_pairs for row in rows}) == 1}

@@ -40,7 +40,7 @@ def one_text(
     if found.algorithm:
         lines.append(f"BY       {found.algorithm}")
     lines += ["", *_parts(found), "", f"formula  {found.formula}", f"sources  {found.source}"]
-    return "\n".join([*lines, *_figure_lines(explained), "", next_line(platform, conditions)])
+    return "\n".join([*lines, *_figure_lines(explained), "", next_line(platform)])
 
 
 def curve_text(platform: Platform, found: Found, explained: list[dict[str, Any]]) -> str:
@@ -81,7 +81,7 @@ def curve_text(platform: Platform, found: Found, explained: list[dict[str, Any]]
             *sources[-1:],
             *_figure_lines(explained),
             "",
-            next_line(platform, last),
+            next_line(platform),
         ]
     )
 
@@ -159,12 +159,9 @@ def _parts(found: Expectation) -> list[str]:
     return [table_text(["part of the time", "us", "share", "between", "class"], cells)]
 
 
-def next_line(platform: Platform, conditions: Conditions) -> str:
-    """The command that uses it."""
-    measured = f"weft judge FILE --platform {platform.name}"
-    if platform.has_twin and conditions.library == "mpi" and conditions.n_nodes > 1:
-        return f"next: {measured} (a file of yours beside this)"
-    return f"next: {measured}"
+def next_line(platform: Platform) -> str:
+    """The command that compares a measured file with this platform."""
+    return f"next: weft judge FILE --platform {platform.name}"
 
 
 def figures_of(platform: Platform, found: Found) -> list[dict[str, Any]]:

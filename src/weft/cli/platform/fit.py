@@ -111,7 +111,7 @@ def _text(fitted: "FittedPlatform", out: Path | None) -> str:
         "HOST COSTS",
         _costs_table(document),
         "",
-        *(f"assumed: {said}" for said in fit.assumptions),
+        *(f"assumed: {text}" for text in fit.assumptions),
     ]
     target = out if out is not None else "FITTED.toml"
     step = f"weft expect {target} latency"

@@ -238,5 +238,5 @@ def regime_limit(regime: "HostRegime") -> str:
 
 
 def plain_source(source: str) -> str:
-    """A source beside its class: the class is not said twice."""
+    """A source next to its class, without repeating the class."""
     return source.removeprefix("assumed: ").removeprefix("fitted ")

@@ -18,7 +18,7 @@ from weft.expect.wire import Path, zero_load_ns
 STEEPEST_NS_PER_BYTE = 1000.0
 """What the engine takes for a cost a byte; steeper is a step between two sizes, not a rate."""
 TICK_NS = 1e-3
-"""The engine's clock: no time is told apart below."""
+"""The engine's clock: shorter times are equal."""
 _DIGITS = 6
 
 
@@ -113,7 +113,7 @@ def _unexplained_latency(line: Regime, path: Path, part: _Part) -> tuple[float, 
     """What the fabric does not explain, at both ends: not below 0, not falling.
 
     Where it falls, one value for both: the mean with the weights of relative errors, so that what
-    is nothing beside a long message is not taken off a short one.
+    is nothing next to a long message is not taken off a short one.
     """
     times = _at_ends(line, part)
     low, high = times[0] - zero_load_ns(path, part.first), times[1] - zero_load_ns(path, part.last)

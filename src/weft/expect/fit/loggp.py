@@ -264,7 +264,7 @@ def partition(
     """Where the lines of a table begin: the cut of at most `most` lines with the smallest BIC.
 
     `knees` are known from another table of the same library: a cut in one of those gaps costs no
-    parameter for its place. `other` is what was fitted beside: both share one noise.
+    parameter for its place. `other` are the other tables of the fit: both share one noise.
     """
     n_rows, n_all = len(rows), len(rows) + other.n_rows
 

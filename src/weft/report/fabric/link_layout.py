@@ -27,7 +27,7 @@ GAP = 1.0
 @dataclass(frozen=True, slots=True)
 class LinkLayout:
     """Switches by node: x, y in pixels; `outward` is the direction in which names and hosts go;
-    `slanted`: names are, since beside each other there is no room."""
+    `slanted`: names are, since they have no room side by side."""
 
     width: float
     height: float

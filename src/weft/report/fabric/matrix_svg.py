@@ -127,7 +127,7 @@ def _span(lines: Sequence[MatrixLine], block: int) -> range:
 
 
 def _numbers(matrix: Matrix, layout: MatrixLayout, load: Load | None) -> list[str]:
-    """How many cables, in every cell where there is room; beside the mark where there is one."""
+    """How many cables, in every cell where there is room; next to the mark where there is one."""
     w, h = layout.cell_width, layout.cell_height
     if w < 16 or h < 12 or len(matrix.cells) > MOST_NUMBERS:
         return []

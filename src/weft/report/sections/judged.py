@@ -53,7 +53,7 @@ class RowGroup:
 
     @property
     def n_noticed(self) -> int:
-        """Rows that a reader is told about."""
+        """The number of notable rows."""
         return sum(row.noticed for row in self.rows)
 
 

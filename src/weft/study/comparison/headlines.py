@@ -25,7 +25,7 @@ class Headlines:
     """Benchmarks of these runs by name, each with its headline; called like the catalogue's."""
 
     def __init__(self, runs: Iterable[StudyRun], *, second: bool = False) -> None:
-        """`second` asks for the other kind of metric (a rate beside times, and the reverse)."""
+        """`second` asks for the other kind of metric (a rate next to times, and the reverse)."""
         self._runs = tuple(runs)
         self._second = second
         self._of = functools.cache(self._choose)

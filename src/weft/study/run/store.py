@@ -71,8 +71,8 @@ class StudyRun:
     @property
     def failed_for_lost(self) -> tuple[Failure, ...]:
         """The launches that failed only because of these hosts."""
-        told = {one.host for one in self.lost}
-        return tuple(one for one in self.failures if one.lost and told.issuperset(one.lost))
+        hosts = {one.host for one in self.lost}
+        return tuple(one for one in self.failures if one.lost and hosts.issuperset(one.lost))
 
 
 class RunStore:

@@ -87,7 +87,7 @@ class Matrix:
 
     @property
     def says_more(self) -> bool:
-        """Whether what is odd here is not told by the matrix by director already."""
+        """Whether its anomalies are absent from the matrix by director."""
         return self.has_pattern or not self.by_board
 
     @property

@@ -1,4 +1,4 @@
-"""What files say beside nodes and cables, one line each: counters, logs, hosts' devices, trees."""
+"""Further facts of files, one line each: counters, logs, hosts' devices, trees."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
