@@ -57,10 +57,10 @@ def shaped(name: str, capsys: Capture) -> Virtual:
 def limit(cluster: Virtual, number: int, mbit: float) -> None:
     """Shape what a host sends, and what is sent to it: at both ends of its cable."""
     shape = ("root", "tbf", "rate", f"{mbit:.3f}mbit", "burst", "128kb", "latency", "20ms")
-    room = namespace_root_of(cluster.folder)
-    assert room is not None
+    root = namespace_root_of(cluster.folder)
+    assert root is not None
     own = () if os.geteuid() == 0 else ("--user", "--preserve-credentials")
-    within = ("nsenter", "--target", str(room.pid), *own, "--net")
+    within = ("nsenter", "--target", str(root.pid), *own, "--net")
     outer = (*within, "tc", "qdisc", "replace", "dev", f"port{number}", *shape)
     subprocess.run(outer, check=True, env=ENVIRONMENT, timeout=20)
     inner = ("env", f"PATH={ENVIRONMENT['PATH']}", "tc", "qdisc", "replace", "dev", "eth0")

@@ -45,20 +45,20 @@ SENT = 20 * 64 * 65536
 
 def join_again(cluster: Virtual, hosts: tuple[str, ...]) -> None:
     """A second cable from each host to a second bridge: eth1, 10.78.0.N."""
-    room = namespace_root_of(cluster.folder)
-    assert room is not None
+    root = namespace_root_of(cluster.folder)
+    assert root is not None
     who = () if os.geteuid() == 0 else ("--user", "--preserve-credentials")
 
-    def in_room(*words: str) -> None:
-        entered = ["nsenter", "-t", str(room.pid), *who, "--net", "ip", "link", *words]
+    def in_namespace(*words: str) -> None:
+        entered = ["nsenter", "-t", str(root.pid), *who, "--net", "ip", "link", *words]
         subprocess.run(entered, check=True, env=ENVIRONMENT, timeout=20)
 
-    in_room("add", "br1", "type", "bridge")
-    in_room("set", "br1", "up")
+    in_namespace("add", "br1", "type", "bridge")
+    in_namespace("set", "br1", "up")
     for number, host in enumerate(hosts, start=1):
         far_end = ("name", "eth1", "netns", str(cluster.first_process(host)))
-        in_room("add", f"more{number}", "type", "veth", "peer", *far_end)
-        in_room("set", f"more{number}", "master", "br1", "up")
+        in_namespace("add", f"more{number}", "type", "veth", "peer", *far_end)
+        in_namespace("set", f"more{number}", "master", "br1", "up")
         cluster.inside(host, "ip", "address", "add", f"10.78.0.{number}/24", "dev", "eth1")
         cluster.inside(host, "ip", "link", "set", "eth1", "up")
 

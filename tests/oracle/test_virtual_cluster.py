@@ -113,12 +113,12 @@ def test_nothing_is_left(virtual: Virtual, is_killed: bool) -> None:
     assert virtual.up(2)[0] == 0
     pids = list(processes_of(virtual.name))
     theirs = namespaces(pids) - namespaces([os.getpid()])
-    # Of network, host name, mounts, processes and messages: the room and two hosts.
+    # Of network, host name, mounts, processes and messages: the root and two hosts.
     assert len(theirs) >= 15
-    room = namespace_root_of(virtual.folder)
-    assert room is not None
+    root = namespace_root_of(virtual.folder)
+    assert root is not None
     if is_killed:
-        os.kill(room.pid, 9)
+        os.kill(root.pid, 9)
         code, said = virtual.weft("cluster", "status", virtual.name)
         assert code == 1
         assert said["hosts"]["node2"]["reach"]["note"] == "the virtual cluster is not running"

@@ -10,18 +10,15 @@
  *   cpus.c        the CPUs of a rank, their memory, and the ranks that share them
  *   measure.c     warm up, time, validate: one (benchmark, size)
  *   latency.c bandwidth.c fan.c ring.c    one iteration, point to point
- *   barrier.c allreduce.c reduce.c broadcast.c allgather.c alltoall.c alltoallv.c gather.c
- *                 one iteration of a collective
+ *   barrier.c allreduce.c reduce.c broadcast.c allgather.c alltoall.c alltoallv.c gather.c    all
  *   pairs.c       all pairs of ranks, round by round, inside one launch; rounds.c the schedule
  *   sleep_wait.c  waiting without taking a CPU
  *   header.c      records of the launch; records.c of a measurement; json.c their format
  *   clock.c       time, and clock offsets between hosts
- *   buffers.c     host or GPU buffers; memory_check.c whether they fit into memory
+ *   buffers.c     host or GPU buffers; memory_check.c whether they fit; random.c hashes, orders
  *   pattern.c     contents of messages, and their check; exact_sums.c the same for sums
- *   random.c      hashes and orders
  *   device.c      counters of network devices; background_traffic.c traffic of other jobs
- *   transport.c   the MPI library's choice of transport
- *   errors.c      every way this program ends early
+ *   transport.c   the MPI library's transport; errors.c every way this program ends early
  *
  * Test hooks, for the tests of whoever reads this program's output; only by environment:
  *   WEFT_TEST_CRASH_RANK=r   rank r dies of SIGSEGV between warm-up and first timed iteration

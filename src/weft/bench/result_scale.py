@@ -1,4 +1,4 @@
-"""On how many nodes and ranks a table was measured: said, derived or assumed."""
+"""On how many nodes and ranks a table was measured: stated, derived or assumed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ BACKEND_NAME = "imported"
 
 
 class ContradictionError(InputError):
-    """File and user say different things about one table."""
+    """File and user contradict each other about one table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Nodes and ranks on each. `assumed` says what nobody stated, or is empty."""
+    """Nodes and ranks on each. `assumed` names an assumption, or is empty."""
 
     n_nodes: int
     tasks_per_node: int
@@ -25,7 +25,7 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class StatedScale:
-    """What the user says about files that do not say it themselves; None for not said."""
+    """The user's statement about files that do not state it; None for no statement."""
 
     n_nodes: int | None = None
     tasks_per_node: int | None = None
@@ -39,8 +39,8 @@ def test_name(table: Table) -> str:
 def scale_of(table: Table, kind: str, asked: StatedScale, path: str) -> Scale:
     """The scale of a table; `kind` is that of its benchmark ("pt2pt", "collective", "pairs").
 
-    Raises ContradictionError where table and user disagree, InputError where nobody says how many
-    ranks took part in a collective.
+    Raises ContradictionError where table and user disagree, InputError where neither states the
+    number of ranks of a collective.
     """
     where = f"{path}:{table.first_line}"
     n_hosts = len(set(table.hosts)) or None
@@ -56,7 +56,7 @@ def scale_of(table: Table, kind: str, asked: StatedScale, path: str) -> Scale:
         raise InputError(
             f"{test_name(table)} does not say on how many ranks it ran",
             where=where,
-            expected="--nodes N and --tasks-per-node T beside the file",
+            expected="--nodes N and --tasks-per-node T with the file",
         )
     if tasks is None:
         return Scale(n_nodes, 1, f"1 rank on each node is assumed for {test_name(table)}")

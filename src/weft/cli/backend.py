@@ -140,7 +140,7 @@ def require_twin(choice: BackendChoice, options: Mapping[str, object]) -> None:
     if given and choice.twin is None and not choice.mock:
         raise InputError(
             f"{given[0]} needs a twin",
-            expected="--twin PLATFORM beside it",
+            expected="--twin PLATFORM with it",
             hint="'weft platform list' names the platforms",
         )
 
@@ -252,7 +252,7 @@ def launched_mpi(mpicc: str | None, launcher: str | None, nodes: tuple[str, ...]
         raise MissingError(
             "this MPI has no launcher of its own",
             where=str(mpi.mpicc),
-            expected="mpiexec or mpirun beside the wrapper",
+            expected="mpiexec or mpirun in the wrapper's folder",
             hint="leave --launcher out: srun is there",
         )
     return mpi
@@ -292,7 +292,7 @@ def _open_cluster(choice: BackendChoice, nodes: tuple[str, ...]) -> "Backend":
     hosts = tuple(host for host in record.hosts if host not in choice.without)
     site = HeadSite(
         head=Head(Ssh(config), hosts[0], str(home), settings(agreed)),
-        # How many of the CPUs are cores of their own nobody asked: no rank is bound to one.
+        # The number of cores of its CPUs was not asked: no rank is bound to one.
         host=Host(hosts[0], "", cpus, 0, False, 1, None, "", ()),
         files=home / ".local/share/weft/clusters" / record.name,
         remote_shell=agreed["remote_shell"],

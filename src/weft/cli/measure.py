@@ -36,7 +36,7 @@ def measure_study(
     Raises InputError, MissingError, and KeyboardInterrupt after saying how to go on.
     """
     if options.resume and options.run_dir is None:
-        raise InputError("--resume needs the run to go on with", expected="--dir RUN beside it")
+        raise InputError("--resume needs the run to go on with", expected="--dir RUN with it")
     backend, nodes = open_backend(choice)
     made = plan_for(document, nodes, choice)
     for remark in made.remarks:

@@ -118,5 +118,5 @@ def table_text(headers: Sequence[str], rows: Sequence[Sequence[str]], *, left: i
 
 
 def talk(message: str) -> None:
-    """Say something beside the data: on standard error."""
+    """Print a message apart from the data: on standard error."""
     click.echo(printable(message), err=True)

@@ -1,1 +1,1 @@
-"""The scheduler of a cluster, as far as it tells what runs beside a test."""
+"""Clusters: bring-up over ssh, virtual ones, Slurm, cloud templates."""

@@ -1,5 +1,5 @@
-"""The host of a cluster on which launchers run: commands there that end when nobody waits for them
-any more, and files put there."""
+"""The host of a cluster on which launchers run: commands there, which end with their ssh client,
+and files written there."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -148,7 +148,7 @@ def ready_cluster(name: str) -> ClusterRecord:
         raise InputError(
             f"no host of cluster '{name}' is good",
             expected="one at least on which every stage went well",
-            hint=f"'weft cluster status {name}' tells what is wrong; then 'weft cluster up' again",
+            hint=f"'weft cluster status {name}' names the fault; then 'weft cluster up' again",
         )
     return record
 

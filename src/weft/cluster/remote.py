@@ -23,10 +23,10 @@ MOST_BYTES = 4 << 20
 MOST_LETTERS = 300
 _SSH_FAILED = 255
 _DROPPED = (b"kex_exchange_identification:", b"ssh_exchange_identification:")
-"""How ssh tells that a connection was closed before either side named itself: an sshd does that at
+"""ssh's message about a connection closed before either side named itself: an sshd does that at
 random where many log in at once (MaxStartups, sshd_config(5)). Nothing ran there."""
 _NOT_THERE = (b"refused", b"open failed", b"is not running", b"No route", b"timed out")
-"""What a proxy command or a jump host says first where nobody turned the login away: the host is
+"""The first message of a proxy command or jump host where no sshd refused the login: the host is
 not there, and will not be soon."""
 TRIES = 6
 FIRST_WAIT_S = 0.3
@@ -47,7 +47,7 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class SshResult:
     """How a remote command ended: its exit code, None where it took too long. `reached` is false
-    where ssh itself failed, so that nobody knows whether it ran."""
+    where ssh itself failed, so that it is unknown whether it ran."""
 
     code: int | None
     out: str
@@ -60,7 +60,7 @@ class SshResult:
 
     @property
     def ok(self) -> bool:
-        """Whether it ran and said that it went well."""
+        """Whether it ran and ended with 0."""
         return self.code == 0
 
     @property
@@ -74,7 +74,7 @@ class SshResult:
 class Ssh:
     """How hosts are reached: by `config` (`ssh -F`), or by the user's own where that is None.
 
-    Host keys are checked as ssh is told there: no option here makes that any weaker.
+    Host keys are checked as configured there: no option here makes that any weaker.
     """
 
     config: Path | None = None
@@ -104,7 +104,7 @@ class Ssh:
         max_bytes: int = MOST_BYTES,
     ) -> SshResult:
         """Run a command with `stdin` on its standard input, to its end, to the time limit, or until
-        it has said more than anybody wants to hear. Where sshd took no more logins it is tried
+        its output passes the limit. Where sshd accepted no more logins it is tried
         again."""
         argv = self.argv(host, ("sh", "-c", MARKED, "sh", *command))
         until = time.monotonic() + timeout_s
@@ -169,6 +169,6 @@ def each(
 
 
 def printable_line(text: str) -> str:
-    """What another host said, as part of a sentence: printable, and not endless."""
+    """Text of another host as part of a sentence: printable, and not endless."""
     shown = "".join(c for c in text[: 4 * MOST_LETTERS] if c.isprintable())
     return shown if len(shown) <= MOST_LETTERS else f"{shown[:MOST_LETTERS]}..."

@@ -1,4 +1,4 @@
-"""Why a host was not reached over ssh, from what ssh said, and what mends it."""
+"""Why a host was not reached over ssh, from ssh's own output, and the remedy."""
 
 from dataclasses import dataclass
 
@@ -7,8 +7,8 @@ from weft.cluster.remote import SshResult
 
 @dataclass(frozen=True, slots=True)
 class SshFailure:
-    """`cause` in words, `remedy` "" where nobody knows one. `alive`: the host did answer, but does
-    not let this user in, so that nothing is known of it."""
+    """`cause` in words, `remedy` "" where none is known. `alive`: the host did answer, but does
+    not let this user in, so that its state is unknown."""
 
     cause: str
     remedy: str = ""
@@ -35,7 +35,7 @@ _CAUSES = (
      "spell it as DNS or ~/.ssh/config do"),
     ("connection refused", False, "nothing listens on its ssh port",
      "start sshd there, or name the port in ~/.ssh/config"),
-    ("no route to host", False, "there is no way to it", "look at its power and its cable"),
+    ("no route to host", False, "no route leads to it", "look at its power and its cable"),
     ("timed out", False, "nothing comes back from it",
      "look at its power, its cable and its firewall"),
     ("connection closed", False, "its sshd closed the connection", "look at sshd's log there"),
@@ -43,7 +43,7 @@ _CAUSES = (
 
 
 def ssh_failure_of(host: str, result: SshResult) -> SshFailure:
-    """Of what `Ssh.run` gave back for a host that it did not reach."""
+    """The cause of an `SshResult` of a host that was not reached."""
     text = result.err.lower()
     for words, alive, cause, remedy in _CAUSES:
         if words in text:

@@ -154,7 +154,7 @@ def _infiniband(root: Path) -> list[NetworkDevice]:
 
 
 def _cxi(root: Path) -> list[NetworkDevice]:
-    """Slingshot devices of /sys/class/cxi. Their interface, hsn0, tells state and rate."""
+    """Slingshot devices of /sys/class/cxi. Their interface, hsn0, has state and rate."""
     devices = []
     for device in sorted(root.glob("class/cxi/*")):
         interfaces = sorted(device.glob("device/net/*"))

@@ -66,7 +66,7 @@ def _read(path: Path, most_bytes: int) -> tuple[str | None, bytes]:
 
 
 def _why_not_opened(path: Path, error: OSError | ValueError) -> str:
-    # Linux refuses to open a socket before anybody can ask what it is.
+    # Linux refuses to open a socket, so its kind is asked first.
     if getattr(error, "errno", None) == errno.ENXIO and path.is_socket():
         return "it is a socket"
     return getattr(error, "strerror", None) or str(error)

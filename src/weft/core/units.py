@@ -73,7 +73,7 @@ def format_size(n_bytes: int) -> str:
 
 
 def format_size_roughly(n_bytes: int) -> str:
-    """'7.9 MiB', '945 GiB': to two digits or more, for sizes that nobody chose."""
+    """'7.9 MiB', '945 GiB': to two digits or more, for sizes that are measured."""
     for factor, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
         if n_bytes >= factor:
             size = n_bytes / factor

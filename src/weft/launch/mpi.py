@@ -1,4 +1,4 @@
-"""Which MPI: its compiler wrapper, its launcher, and what tells it from any other."""
+"""Which MPI: its compiler wrapper, its launcher, its version and library."""
 
 import os
 import re
@@ -130,7 +130,7 @@ def _embedded_wrapper() -> Path:
         "the embedded MPICH is not installed",
         where=str(folders[0]),
         expected="mpicc and mpiexec of the Python package 'mpich'",
-        hint="install the package 'mpich' beside weft, or use the site's MPI: --mpi site",
+        hint="install the package 'mpich' with weft, or use the site's MPI: --mpi site",
     )
 
 
@@ -158,7 +158,7 @@ def _find_launcher(wrapper: Path, may_be_srun: bool) -> Path:
     raise MissingError(
         f"no launcher for {wrapper}",
         where=str(wrapper.parent),
-        expected=" or ".join(f"'{name}'" for name in names) + " beside the wrapper",
+        expected=" or ".join(f"'{name}'" for name in names) + " in the wrapper's folder",
         hint="inside a Slurm job srun is used; else name the mpicc of a complete MPI with --mpi",
     )
 

@@ -35,7 +35,7 @@ def through_srun(mpi: Mpi, environ: Mapping[str, str] | None = None) -> Mpi:
     """The same MPI, its ranks started by srun.
 
     With SLURM_MPI_TYPE set, srun takes its plugin from there, and from the cluster's configuration
-    for an MPI nobody knows. Raises MissingError where srun is absent, or has no plugin that the
+    for an unknown MPI. Raises MissingError where srun is absent, or has no plugin that the
     MPI's ranks speak.
     """
     srun = shutil.which("srun")

@@ -29,7 +29,7 @@ def test_ssh_keygen_that_fails_is_told_in_its_own_words(tools: Path, tmp_path: P
     tool(tools / "ssh-keygen", "echo 'unknown key type ed25519' >&2; exit 1")
     with pytest.raises(MissingError, match="makes no key: unknown key type ed25519"):
         start.start(tmp_path / "mine", 1, {}, shared_home=False)
-    assert not (tmp_path / "mine" / "room.log").exists()
+    assert not (tmp_path / "mine" / "namespace_root.log").exists()
 
 
 def test_ssh_keygen_that_hangs_is_ended(

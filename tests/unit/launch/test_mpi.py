@@ -83,7 +83,7 @@ def test_a_wrapper_without_its_launcher_is_missing_even_with_another_on_path(
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     with pytest.raises(MissingError, match="no launcher for") as caught:
         find_mpi(str(tmp_path / "mpicc"))
-    assert "'mpiexec' or 'mpirun' beside the wrapper" in str(caught.value)
+    assert "'mpiexec' or 'mpirun' in the wrapper's folder" in str(caught.value)
 
 
 def test_inside_a_slurm_job_srun_stands_in_for_a_missing_launcher(tmp_path: Path, monkeypatch):

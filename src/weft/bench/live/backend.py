@@ -137,7 +137,7 @@ class LiveBackend:
         return self._watch.lost
 
     def close(self) -> None:
-        """What was put on other hosts is taken away, where they answer."""
+        """Remove the files that were written on other hosts, where these answer."""
         for site in self._written_by:
             if not self._watch.still_lost(site, site.required_hosts):
                 site.remove_files(self._run_dir)
@@ -208,18 +208,18 @@ class LiveBackend:
         return output
 
     def _raw(self, launch: Launch) -> tuple[Path, Path]:
-        """What a launch writes: standard output and standard error."""
+        """The files of a launch's standard output and standard error."""
         raw = self._run_dir / "raw"
         return raw / f"{launch.name}.out", raw / f"{launch.name}.err"
 
     def _log_evidence(self, launch: Launch) -> dict[str, Any]:
-        """What libraries logged beside the kernel's own records."""
+        """The evidence in the logs of libraries."""
         log = evidence_of_files([path for path in self._raw(launch) if path.is_file()])
         return {"log": log} if log else {}
 
     def _hosts_are_lost(self, launch: Launch, out: Path, probes: dict[str, HostProbe]) -> bool:
-        """Whether hosts of a silent launch answer no more; looked at twice, for one that is busy
-        may miss it once."""
+        """Whether hosts of a silent launch do not answer; two probes, because a busy host may
+        miss one."""
         for _ in range(2):
             found = self._probe(launch, read_kernel_output(out))
             if not any(probe.is_lost for probe in found.values()):
@@ -236,7 +236,7 @@ class LiveBackend:
             raise with_probes(failure, self._probe(launch, KernelOutput())) from failure
 
     def _probe(self, launch: Launch, output: KernelOutput) -> Mapping[str, HostProbe]:
-        """How the hosts of a launch are that does not go well."""
+        """A probe of the hosts of a launch that fails."""
         if all(map(self._site.is_local, launch.trial.nodes)):
             return {}
         pids = pids_of(launch.trial, output, self._site.required_hosts)
@@ -298,7 +298,7 @@ def launch_spec(
     may_bind: bool = True,
     over_cpus: bool = False,
 ) -> LaunchSpec:
-    """What to start for a trial, from a seat whose host tells how many cores all hosts have.
+    """The launch of a trial, from a site whose host has as many cores as all hosts.
 
     One core a rank where every rank can have one; else nothing is bound, because a launcher that
     sees only a part of what shares the machine binds ranks of several hosts, or of several jobs,

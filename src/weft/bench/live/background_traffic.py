@@ -11,7 +11,7 @@ MOST_MOVED = 8
 
 def quiet_evidence(output: KernelOutput) -> dict[str, Any]:
     """How long the network was watched, and the byte counters that moved meanwhile; {} where
-    nobody watched. A rate is in MB/s (10^6 bytes), `link_share` is of the device's own rate."""
+    it was not. A rate is in MB/s (10^6 bytes), `link_share` is of the device's own rate."""
     if output.header is None or output.header.quiet_ns == 0:
         return {}
     moved = [_entry(quiet) for quiet in output.quiet if _is_traffic(quiet)]

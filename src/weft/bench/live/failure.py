@@ -70,7 +70,7 @@ def failure_of(
 
 
 def blame(said: str, ranks: Sequence[KernelRank]) -> Blame:
-    """Who died, from the launcher's own words (Open MPI, Hydra, Slurm), as far as they go."""
+    """The process that died, as far as the launcher (Open MPI, Hydra, Slurm) names it."""
     rank: int | None = None
     host: str | None = None
     how: str | None = None
@@ -107,7 +107,7 @@ def _hung(
     hosts = ", ".join(launch.trial.nodes[:8])
     return HangError(
         f"{_title(launch)} hung: no end after {launch.trial.timeout_s:g} s; "
-        f"last heard of: {output.last_record}" + _quote(stderr),
+        f"last record: {output.last_record}" + _quote(stderr),
         where=_place(silent[0].rank, silent[0].host) if len(silent) == 1 else hosts,
         expected="an 'end' record from the kernel",
         hint=_waiting_hint(silent, states),
@@ -161,7 +161,7 @@ def _crashed(
 ) -> BenchmarkError:
     if ended.ending is Ending.STALLED:
         return BenchmarkError(
-            f"{_title(launch)} was ended when nothing came any more; last heard of: "
+            f"{_title(launch)} was ended: its output stopped and hosts do not answer; last record: "
             f"{output.last_record}" + _quote(stderr),
             where=", ".join(launch.trial.nodes[:8]),
             expected="hosts that answer over ssh",
@@ -172,7 +172,7 @@ def _crashed(
     who = "the launcher" if dead.rank is None else f"rank {dead.rank}"
     how = dead.how or exit_text(ended.exit_code)
     return BenchmarkError(
-        f"{_title(launch)} crashed: {who} {how} (last heard of: {output.last_record})"
+        f"{_title(launch)} crashed: {who} {how} (last record: {output.last_record})"
         + _quote(stderr),
         where=_place(dead.rank, host) or ", ".join(nodes[:8]),
         expected="every rank to end with exit code 0",
@@ -260,7 +260,7 @@ def _place(rank: int | None, host: str | None) -> str | None:
 
 
 def _quote(stderr: str) -> str:
-    """The first line that tells the cause, where one is known, then the last lines."""
+    """The first line of a known cause, then the last lines."""
     lines = [line.rstrip() for line in stderr.splitlines() if line.strip(" \t-=|")]
     telling = [line for line in lines if any(sign in line for sign in _HINTS)]
     shown = dict.fromkeys((*telling[:1], *lines[-STDERR_LINES:]))
@@ -271,7 +271,7 @@ def _hint(stderr: str) -> str:
     for sign, hint in _HINTS.items():
         if sign in stderr:
             return hint
-    return "raw/*.err beside the samples holds all that the launcher said"
+    return "see raw/*.err in the run directory for the launcher's whole output"
 
 
 _HINTS = {

@@ -15,13 +15,12 @@ from weft.core.errors import BenchmarkError
 from weft.core.process_tree import ProcessState
 
 PROBE_SHARE = 0.1
-"""Of a run's time, at most, goes into asking again for hosts that are gone."""
+"""The most of a run's time for repeated probes of lost hosts."""
 
 
 class HostWatch:
-    """Who is gone, as far as anybody asked. Where nobody answers, our ssh may not be the way to
-    these hosts: then that is believed only of hosts that did answer, or are known to be `reached`
-    by it."""
+    """The hosts that probes found lost. Where no host answers, our ssh may not reach these hosts at
+    all: then only a host that answered before, or is known to be `reached` by it, is lost."""
 
     def __init__(self, *, reached: bool, clock: Clock = time.monotonic) -> None:
         self._reached = reached
@@ -36,7 +35,7 @@ class HostWatch:
         return self._lost
 
     def learn_hosts(self, site: LaunchSite, hosts: Iterable[str]) -> None:
-        """Learn beside the run which hosts answer as long as all is well, unless that is known."""
+        """Learn during the run which hosts answer while all is well, unless that is known."""
         if self._reached:
             return
         asked = dict.fromkeys((host for host in hosts if not site.is_local(host)), ())
@@ -101,8 +100,8 @@ def rank_states(
 
 
 def with_probes(failure: BenchmarkError, probes: Mapping[str, HostProbe]) -> BenchmarkError:
-    """The failure, with what a look at the hosts found: one that is gone is to blame whatever else
-    was said; a folder without room or an interface that is down is told with it."""
+    """The failure, with the probes of its hosts: a lost host is to blame whatever else is reported;
+    a full folder or an interface that is down is reported with it."""
     lost = {host: probe.unreached for host, probe in probes.items() if probe.is_lost}
     sick = [host for host, probe in probes.items() if probe.full or probe.link_down]
     if not lost and not sick:

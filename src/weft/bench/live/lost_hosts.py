@@ -6,12 +6,12 @@ from typing import Any
 
 from weft.cluster.ssh_failure import SshFailure
 
-NO_CAUSE = SshFailure("nobody knows why")
+NO_CAUSE = SshFailure("the cause is unknown")
 
 
 @dataclass(frozen=True, slots=True)
 class LostHost:
-    """`cause` and `remedy` in words, the remedy "" where nobody knows one. `surveyed`: it was gone
+    """`cause` and `remedy` in words, the remedy "" where none is known. `surveyed`: it was lost
     only after the survey had its readings."""
 
     host: str

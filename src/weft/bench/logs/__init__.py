@@ -1,1 +1,1 @@
-"""Logs of communication libraries: what they say, by whom, and what of it is evidence."""
+"""Logs of communication libraries: their facts, the ranks that wrote them, the evidence."""

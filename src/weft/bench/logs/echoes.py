@@ -1,4 +1,4 @@
-"""Variables that a library says it read, beside those that were set."""
+"""Variables that a library reports to have read, compared with those that were set."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -26,7 +26,7 @@ TEXTS_ECHOED = {
     "NCCL_TOPO_FILE": OLDEST,
     "NCCL_TUNER_PLUGIN": NEWEST,
 }
-"""Variables that are no integers, and the version from which NCCL is known to say that it read
+"""Variables that are no integers, and the version from which NCCL is known to report that it read
 them. SOURCE: the texts that NVIDIA's libraries 2.18.3 and 2.32.3 print; a text that is in 2.32.3
 alone may be older. tests/oracle/test_nccl_log.py looks for them there."""
 NOT_ALWAYS_ECHOED = {
@@ -34,7 +34,7 @@ NOT_ALWAYS_ECHOED = {
     "NCCL_SET_THREAD_NAME",
     "NCCL_WARN_ENABLE_DEBUG_INFO",
 }
-"""Integers that are read in another way than all others, which says nothing for some values."""
+"""Integers that NCCL reads by another function, which logs nothing for some values."""
 LEVELS = {"NCCL_NET_GDR_LEVEL", "NCCL_P2P_LEVEL"}
 
 
@@ -68,7 +68,7 @@ def says_what_it_reads(names: Iterable[str]) -> bool:
 def why_unread(
     name: str, libraries: Sequence[str], lists: Mapping[str, VariableList]
 ) -> str | None:
-    """Why a variable of NCCL that nobody echoes had no effect; None where a log cannot tell.
+    """Why a variable of NCCL without an echo had no effect; None where a log does not show it.
 
     `libraries` are those of the log, as 'NCCL 2.18.3+cuda12.1'.
     """

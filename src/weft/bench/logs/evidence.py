@@ -1,4 +1,4 @@
-"""What a launch's own log proves: the network that was used, settings that were read, SHARP."""
+"""Evidence of a launch's own log: the network in use, settings that were read, SHARP."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -15,7 +15,7 @@ LIBRARIES = ("NCCL", "RCCL", "UCX", "MVAPICH2", "Intel MPI")
 
 
 def evidence_of_files(paths: Sequence[Path]) -> dict[str, Any]:
-    """What files that a launch wrote prove; nothing where no library says anything in them."""
+    """The evidence in files of a launch; empty without lines of a library."""
     with suppress(MissingError, OSError):
         return log_evidence(log_facts_of([str(path) for path in paths]))
     return {}
@@ -29,7 +29,7 @@ def evidence_of_bytes(name: str, content: bytes) -> dict[str, Any]:
 
 
 def log_evidence(log_facts: LogFacts) -> dict[str, Any]:
-    """What a log says, in short; what it does not say is not in it.
+    """The evidence of a log, in short; facts that it lacks are left out.
 
     `libraries`, `network`, `transports` (UCX's), `gpu_direct`, `sharp`, `algorithms`, `settings`
     (name to the value that ranks read, a list where they differ), `unknown` (variables that UCX

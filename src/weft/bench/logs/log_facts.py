@@ -1,4 +1,4 @@
-"""Logs as the engine reads them: facts, each once, with all who said it."""
+"""Logs as the engine reads them: facts, each once, with all of its writers."""
 
 import json
 import os
@@ -29,9 +29,9 @@ class LogWriter:
 
 @dataclass(frozen=True, slots=True)
 class LogFact:
-    """One thing that was said `n` times; what `words` are, docs/reference/doctor_log.md says.
+    """One thing that was logged `n` times; docs/reference/doctor_log.md explains `words`.
 
-    `by` is how often each speaker said it; lines that name nobody are in `n` alone.
+    `by` counts it for each writer; lines that name no writer are in `n` alone.
     """
 
     kind: str
@@ -59,7 +59,7 @@ class LogSource:
 
 @dataclass(frozen=True)
 class LogFacts:
-    """All that logs said."""
+    """All facts of some logs."""
 
     sources: tuple[LogSource, ...]
     writers: tuple[LogWriter, ...]
@@ -83,7 +83,7 @@ class LogFacts:
 
 
 def read_logs(names: Sequence[str]) -> LogFacts:
-    """What logs say ('-' is standard input). Raises InputError for what is no such log."""
+    """The facts of logs ('-' is standard input). Raises InputError for other files."""
     for name in names:
         _refuse_what_is_no_file(name)
     try:
@@ -92,7 +92,7 @@ def read_logs(names: Sequence[str]) -> LogFacts:
         raise InputError(f"cannot be read: {error}", expected=EXPECTED) from error
     if not log_facts.facts:
         raise InputError(
-            "nothing that a communication library says is in it",
+            "no NCCL, RCCL, UCX, libfabric, MPI or SHARP log lines found",
             where=", ".join(names),
             expected=EXPECTED,
             hint="NCCL is silent unless NCCL_DEBUG is set to INFO",
@@ -101,12 +101,12 @@ def read_logs(names: Sequence[str]) -> LogFacts:
 
 
 def log_facts_of(names: Sequence[str]) -> LogFacts:
-    """What files say, be it nothing. Raises OSError, and MissingError without an engine."""
+    """The facts of files, or none. Raises OSError, and MissingError without an engine."""
     return _log_facts(json.loads(engine_module().read_logs([(name, None) for name in names])))
 
 
 def log_facts_of_bytes(name: str, content: bytes) -> LogFacts:
-    """What the content of a file says. Raises as `said_in`."""
+    """The facts of a file's content. Raises as `log_facts_of`."""
     return _log_facts(json.loads(engine_module().read_logs([(name, content)])))
 
 

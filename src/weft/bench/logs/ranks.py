@@ -1,4 +1,4 @@
-"""Ranks of a job, and what its logs say of each."""
+"""Ranks of a job, and the facts that its logs have of each."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -72,7 +72,7 @@ class JobLog:
         return [fact for fact in self.facts.of("channel") if fact.words[0].startswith(tuple(over))]
 
     def of_rank(self, rank: LogRank) -> "JobLog":
-        """What one rank says, and lines that name nobody."""
+        """The log of one rank, with lines that name no writer."""
         ranked_writers = [writer for writer, ranks in self.ranks_of.items() if rank.index in ranks]
         facts = []
         for fact in self.facts.facts:

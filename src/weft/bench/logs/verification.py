@@ -15,7 +15,7 @@ _KINDS_OF_SHARP = ("sharp_tree", "sharp_group", "sharp_error")
 
 
 def unverified(log_facts: LogFacts) -> Mapping[str, str]:
-    """Libraries that speak here and whose lines nobody compared with their sources: name -> why.
+    """Libraries in the log whose lines were not compared with their sources: name -> why.
 
     UCX, libfabric, Open MPI, MPICH and Intel MPI were run for their lines, MVAPICH2's sources were
     read, and NCCL's from 2.14 to 2.30.

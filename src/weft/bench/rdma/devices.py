@@ -1,4 +1,4 @@
-"""The RDMA ports and GPUs of a host, as its /sys tells: one short script, read line by line."""
+"""The RDMA ports and GPUs of a host, from its /sys: one short script, read line by line."""
 
 import re
 from collections.abc import Iterator

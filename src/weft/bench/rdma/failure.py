@@ -1,4 +1,4 @@
-"""Why perftest did not measure, by its own words, and what mends it."""
+"""Why perftest did not measure, from its own output, and the remedy."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -44,8 +44,8 @@ CAUSES = (
 def cause_of(
     path: RailPath, text: str, side: Literal["client", "server"] = "client"
 ) -> RdmaCause | None:
-    """The cause that the words of a client or server name; else its last line, said as it is; None
-    where it said nothing."""
+    """The cause that the words of a client or server name; else its last line, as it is; None
+    where it wrote nothing."""
     lowered = text.lower()
     names = {
         "source": path.source.host,
@@ -59,7 +59,7 @@ def cause_of(
     errors = [line.strip() for line in text.splitlines() if _is_error(line)]
     if not errors:
         return None
-    return RdmaCause(f"its {side} said: {printable_line(errors[-1])}", "look at the raw output")
+    return RdmaCause(f"its {side} reported: {printable_line(errors[-1])}", "look at the raw output")
 
 
 def _is_error(line: str) -> bool:

@@ -44,7 +44,7 @@ SOURCE: proc(5) of man-pages 6.03, /proc/net/tcp: local and remote address, stat
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a rail carried in one direction, or why nobody knows."""
+    """The rate of a rail in one direction, or the cause of its absence."""
 
     path: RailPath
     gbps: float | None
@@ -173,7 +173,7 @@ def _reading(
     gbps = _gbps(client.out, options.size_bytes)
     if code == 0 and gbps is not None:
         return Reading(path, gbps)
-    # Where the client only lost its partner, the server says what happened.
+    # Where the client only lost its partner, the server reports the cause.
     found = cause_of(path, text) or cause_of(path, server.output())
     ended = f"its client ended with code {code}" if code else "its client printed no row"
     return Reading(path, None, found or RdmaCause(ended, "look at the raw output"))

@@ -16,7 +16,7 @@ CUDA_ORDER = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
 
 @dataclass(frozen=True, slots=True)
 class PerftestOptions:
-    """What is measured: bytes a message, seconds, where the messages lie, the first TCP port."""
+    """Bytes a message, seconds, the memory of the messages, and the first TCP port."""
 
     memory: Memory
     size_bytes: int
@@ -84,7 +84,7 @@ def _refuse_without_numactl(host: HostDevices, rails: Sequence[Rail]) -> None:
         raise MissingError(
             f"no numactl, and {bound[0].name} belongs to NUMA node {bound[0].numa}",
             where=host.host,
-            expected="numactl on both hosts, to bind perftest beside its device",
+            expected="numactl on both hosts, to bind perftest near its device",
             hint="install the package numactl",
         )
 

@@ -41,7 +41,7 @@ def least_share(memory: Memory) -> float:
 
 
 def state_of(reading: Reading, memory: Memory) -> RailState:
-    """What is to be said of a reading."""
+    """The state of a reading."""
     if reading.path.pair.down:
         return RailState.DOWN
     if reading.gbps is None:
@@ -55,7 +55,7 @@ def state_of(reading: Reading, memory: Memory) -> RailState:
 
 
 def sums_gbps(readings: Sequence[Reading]) -> dict[tuple[str, str], float]:
-    """By (source, target) what all rails carried together."""
+    """By (source, target) the sum over all rails."""
     found: dict[tuple[str, str], float] = {}
     for reading in readings:
         ends = (reading.path.source.host, reading.path.target.host)

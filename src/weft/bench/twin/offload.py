@@ -11,7 +11,7 @@ def carried_out(samples: Iterable[Sample], outcome: Mapping[str, Any]) -> Iterat
     """Samples, one a step, with who did it: switches (how), or hosts and why; as they are where
     nothing was asked of switches.
     """
-    # A row more for a step says that something was different when it was done again.
+    # A step with one more row changed when it was repeated.
     rows = {int(step): row for row, step in enumerate(outcome.get("offload_step", ()))}
     for step, sample in enumerate(samples):
         if step not in rows:

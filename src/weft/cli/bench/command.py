@@ -112,7 +112,7 @@ def command(
 
 
 def _use(name: str, sizes: str, options: dict[str, Any]) -> dict[str, Any]:
-    """One benchmark of the study document. Raises InputError for a name nobody knows."""
+    """One benchmark of the study document. Raises InputError for an unknown name."""
     from weft.catalog.load import benchmark
     from weft.core.units import parse_size_range
 

@@ -27,13 +27,13 @@ SHORTEST_S = 5
     type=click.Choice(["host", "gpu"]),
     default="host",
     show_default=True,
-    help="Where messages lie: beside the processor, or on the GPU nearest to each rail.",
+    help="Memory of the messages: the host's, or that of the GPU nearest to each rail.",
 )
 @click.option("--cluster", metavar="NAME", help="A cluster of 'weft cluster up' with both hosts.")
 @click.option(
     "--ssh-config",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="What ssh is told with -F.  [default: your own]",
+    help="An ssh configuration, as for ssh -F.  [default: your own]",
 )
 @click.option("--rails", metavar="DEVICES", help="Only these: mlx5_0:1,mlx5_1:1.")
 @click.option("--size", default="8M", show_default=True, help="Bytes a message.")

@@ -45,7 +45,7 @@ def command(name: str | None, all_: bool, forget: bool, format_: str) -> int:
 
 def _leave(name: str, *, forget: bool) -> dict[str, str]:
     """By real host why what 'up' put there is there still; '' where it is gone. Raises InputError
-    where nobody can tell which hosts: with `forget` there are none then."""
+    where the hosts are unknown: with `forget` there are none then."""
     from pathlib import Path
 
     from weft.cluster.bringup.removal import leave

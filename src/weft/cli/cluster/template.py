@@ -101,7 +101,7 @@ def _text(plan: "Plan", folder: Path) -> str:
         "  ! untried: that Azure deploys it was never tested, only its structure",
     ]
     if plan.ssh_from is None:
-        lines.append("  ! ssh is let in from the network that the deployment is told (sshSource)")
+        lines.append("  ! ssh is allowed from the network of the deployment's parameter sshSource")
     if plan.location is None:
         lines.append(f"  ! put the resource group's region for {REGION} in {folder / 'ssh_config'}")
     lines += [f"next: {command}" for command in commands(plan, folder)]

@@ -1,4 +1,4 @@
-"""How a bring-up is told: a line a stage as it goes, then hosts by stages, then what to do."""
+"""A bring-up as text: a line a stage as it runs, then hosts by stages, then remedies."""
 
 from collections.abc import Mapping
 from typing import Any

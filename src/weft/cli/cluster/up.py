@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 @click.option(
     "--ssh-config",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="What ssh is told with -F.  [default: your own]",
+    help="An ssh configuration, as for ssh -F.  [default: your own]",
 )
-@click.option("--dry-run", is_flag=True, help="Look, and say what would be done; change nothing.")
+@click.option("--dry-run", is_flag=True, help="Print the changes; make none.")
 @format_option_of(("text", "json"))
 def command(
     *,

@@ -30,14 +30,14 @@ class StageState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a stage went on a host: `note` says what was found or done, `remedy` what to do."""
+    """How a stage went on a host: `note` is its finding or its change, `remedy` the next step."""
 
     state: StageState
     note: str = ""
     remedy: str = ""
 
     def __post_init__(self) -> None:
-        """Nobody is told of a failure without what to do."""
+        """A failure comes with a remedy."""
         assert self.state is not StageState.FAILED or (self.note and self.remedy), self
 
 

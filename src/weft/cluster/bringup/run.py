@@ -31,7 +31,7 @@ class BringupResult:
 
 def bring_up(cluster: Cluster, stages: Sequence[Stage], report: Observer) -> BringupResult:
     """Run the stages. A host on which one fails takes no part in those after it; the others go on.
-    `report` hears of each stage that a host came to when it is over."""
+    `report` is called after each stage that a host came to."""
     outcomes: dict[str, dict[str, Outcome]] = {host: {} for host in cluster.hosts}
     left = list(cluster.hosts)
     for stage in stages:

@@ -1,7 +1,7 @@
 """Standard input and output joined to a port of a virtual host: the ProxyCommand of its ssh.
 
-Run as a script, without weft's other modules: `connect.py ROOM_FILE HOST PORT`. The room's network
-is another one; this process enters it.
+Run as a script, without weft's other modules: `connect.py ROOT_FILE HOST PORT`. The cluster has a
+network of its own; this process enters it.
 """
 
 import contextlib
@@ -18,15 +18,15 @@ CLONE_NEWUSER = 0x10000000
 CHUNK = 1 << 16
 
 
-def main(room_file: str, host: str, port: int) -> int:
+def main(root_file: str, host: str, port: int) -> int:
     """Ends when either side does."""
-    with open(room_file) as file:
+    with open(root_file) as file:
         root = json.load(file)
     pid = int(root["pid"])
     if _started(pid) != int(root["started"]):
         print("the virtual cluster is not running", file=sys.stderr)
         return 1
-    address = _address(os.path.join(os.path.dirname(room_file), "hosts"), host)
+    address = _address(os.path.join(os.path.dirname(root_file), "hosts"), host)
     if os.geteuid() != 0:
         _enter(pid, "user", CLONE_NEWUSER)
     _enter(pid, "net", CLONE_NEWNET)

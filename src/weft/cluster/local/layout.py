@@ -1,4 +1,4 @@
-"""What a virtual cluster consists of, as the processes that make it are told."""
+"""The parts of a virtual cluster, for the processes that make it."""
 
 import json
 from collections.abc import Mapping

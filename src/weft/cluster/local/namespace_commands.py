@@ -10,7 +10,7 @@ ENVIRONMENT = {**os.environ, "PATH": os.environ.get("PATH", os.defpath) + ":/usr
 
 
 class NamespaceError(Exception):
-    """Something inside did not work; the text says what was tried and what was said."""
+    """A command in a namespace failed; the text has the command and its error."""
 
 
 def run(*argv: str) -> None:

@@ -30,7 +30,7 @@ from weft.cluster.ssh_config import config_path
 from weft.core.errors import InputError, MissingError
 from weft.core.process import CommandError, run_command, spawn
 
-ROOT_FILE = "room.json"
+ROOT_FILE = "namespace_root.json"
 SSH_CONFIG = "ssh_config"
 KNOWN_HOSTS = "known_hosts"
 KEY = "id_ed25519"
@@ -100,7 +100,7 @@ def stop(folder: Path) -> int:
 
 
 def namespace_root_of(folder: Path) -> NamespaceRoot | None:
-    """The running room of a cluster's folder; None where there is none any more."""
+    """The running first process of a cluster; None where it has ended."""
     try:
         result = json.loads((folder / ROOT_FILE).read_text())
         root = NamespaceRoot(int(result["pid"]), int(result["started"]))
@@ -194,7 +194,7 @@ def _start_root(layout: Layout) -> subprocess.Popen[bytes]:
     own = () if layout.is_root else ("--user", "--map-root-user")
     spaces = ("--net", "--uts", "--mount", "--ipc", "--pid", "--fork", "--mount-proc")
     folder = Path(layout.folder)
-    with (folder / "room.log").open("wb") as log:
+    with (folder / "namespace_root.log").open("wb") as log:
         return spawn(
             [
                 *("unshare", *own, *spaces, "--kill-child=KILL"),
@@ -209,7 +209,7 @@ def _start_root(layout: Layout) -> subprocess.Popen[bytes]:
 
 
 def _keys(process: subprocess.Popen[bytes], folder: Path) -> dict[str, str]:
-    """What the room says once it is ready. Raises MissingError."""
+    """The hosts' public keys, once the first process reports them. Raises MissingError."""
     assert process.stdout is not None
     with process.stdout as out:
         ready, _, _ = select.select([out], [], [], UP_LIMIT_S)
@@ -217,11 +217,11 @@ def _keys(process: subprocess.Popen[bytes], folder: Path) -> dict[str, str]:
     try:
         result = json.loads(line)
     except ValueError:
-        result = {"error": _last_line(folder / "room.log") or "it said nothing"}
+        result = {"error": _last_line(folder / "namespace_root.log") or "no message"}
     if "error" in result:
         raise MissingError(
             f"no virtual cluster can be made here: {result['error']}",
-            where=str(folder / "room.log"),
+            where=str(folder / "namespace_root.log"),
             expected="namespaces of users, networks, mounts and processes",
             hint="as root they work wherever the kernel has them; without root the kernel must"
             " allow user namespaces (sysctl kernel.unprivileged_userns_clone,"

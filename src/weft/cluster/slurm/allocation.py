@@ -14,7 +14,7 @@ from weft.core.nodeset import expand
 
 @dataclass(frozen=True, slots=True)
 class Leaves:
-    """Leaf switch by node, as Slurm was told of them; or in `not_known` why nobody knows."""
+    """Leaf switch by node, from Slurm's configuration; or in `not_known` why it is unknown."""
 
     by_node: Mapping[str, str]
     not_known: str | None = None
@@ -73,7 +73,7 @@ def ask_leaves() -> Leaves:
     except InputError as error:
         return Leaves({}, str(error).partition("\n")[0])
     by_node = {node: leaf for leaf, nodes in found.items() for node in nodes}
-    return Leaves(by_node, None if by_node else "Slurm was told of no switches")
+    return Leaves(by_node, None if by_node else "Slurm's configuration names no switches")
 
 
 def placement(nodes: Sequence[str], environ: Mapping[str, str] | None = None) -> dict[str, Any]:

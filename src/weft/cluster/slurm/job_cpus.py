@@ -1,4 +1,4 @@
-"""How many CPUs a job has on each of its nodes, as the scheduler's environment tells."""
+"""How many CPUs a job has on each of its nodes, from the scheduler's environment."""
 
 import re
 from collections.abc import Mapping

@@ -59,8 +59,8 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Other jobs, those on our nodes first; or in `not_known` why nobody knows, of jobs behind the
-    same switches in `switches_not_known`."""
+    """Other jobs, those on our nodes first; or in `not_known` why they are unknown, of jobs behind
+    the same switches in `switches_not_known`."""
 
     jobs: tuple[Neighbour, ...] = ()
     not_known: str | None = None
@@ -108,7 +108,7 @@ class NeighbourQuestions:
         leaves, not_known = _leaves(self.topology.answer_until(until))
         found = neighbours_of(self.nodes, (job for job in running if job.number != own), leaves)
         if not found and hides_jobs(self.config.answer_until(until).text) and os.geteuid() != 0:
-            return Neighbours(not_known="Slurm shows nobody else's jobs here (PrivateData=jobs)")
+            return Neighbours(not_known="Slurm hides other users' jobs here (PrivateData=jobs)")
         return Neighbours(found, switches_not_known=not_known)
 
 
@@ -158,7 +158,7 @@ def parse_nodes(text: str) -> frozenset[str]:
 
 
 def parse_leaves(text: str) -> dict[str, frozenset[str]]:
-    """Nodes by leaf switch, of `scontrol show topology`; none where Slurm was told of none.
+    """Nodes by leaf switch, of `scontrol show topology`; none where Slurm has no switches.
 
     Leaves are at level 0. Raises InputError.
     """
@@ -196,7 +196,7 @@ def _leaves(answer: Answer) -> tuple[dict[str, frozenset[str]], str | None]:
         leaves = parse_leaves(answer.text)
     except InputError as error:
         return {}, str(error).partition("\n")[0]
-    return leaves, None if leaves else "Slurm was told of no switches"
+    return leaves, None if leaves else "Slurm's configuration names no switches"
 
 
 def _names(text: str) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""What Slurm's queue says of the tasks of job arrays."""
+"""The tasks of job arrays in Slurm's queue."""
 
 import re
 import time
@@ -36,7 +36,7 @@ class QueuedTask:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Tasks by their names ('12_3'), as long as Slurm remembers them; or why nobody knows."""
+    """Tasks by their names ('12_3'), as long as Slurm keeps them; or why they are unknown."""
 
     tasks: Mapping[str, QueuedTask]
     not_known: str | None = None

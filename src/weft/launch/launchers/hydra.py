@@ -10,7 +10,7 @@ def command(spec: LaunchSpec) -> LaunchCommand:
     return LaunchCommand(
         argv=(
             str(spec.launcher),
-            "-print-all-exitcodes",  # else nobody says which rank ended with an exit code
+            "-print-all-exitcodes",  # else the rank of an exit code is unknown
             *where(spec),
             *("-ppn", str(_per_host(spec)), "-n", str(spec.n_ranks)),
             *("-bind-to", "core" if spec.bound else "none"),

@@ -1,6 +1,6 @@
 """By which variables the ranks' own TCP traffic keeps to the interface that was named.
 
-UCX is told by the kernel itself, for each rank's rail: UCX_NET_DEVICES (`--rails`).
+The kernel itself sets each rank's rail for UCX: UCX_NET_DEVICES (`--rails`).
 """
 
 from weft.launch.spec import LaunchSpec

@@ -124,7 +124,7 @@ def test_a_rank_that_hangs_is_named_and_nothing_survives(mpi: Mpi, tmp_path: Pat
     with pytest.raises(HangError) as caught:
         measure(mpi, tmp_path, trial(env={"WEFT_TEST_HANG_RANK": "1"}, timeout_s=5.0))
     assert caught.value.where == f"host {HOST}, rank 1"
-    assert "no end after 5 s; last heard of: all 2 ranks had started" in caught.value.what
+    assert "no end after 5 s; last record: all 2 ranks had started" in caught.value.what
     assert kernels_running() == []
 
 

@@ -147,7 +147,7 @@ def test_what_the_kernel_says_of_itself_comes_first(files: Files):
 def test_a_crash_names_rank_host_signal_and_quotes_the_launcher(files: Files):
     error = fail(files, CommandEnd(Ending.EXITED, 139, 1.0), OPEN_MPI_SIGNAL)
     assert error.where == "host node2, rank 1"
-    assert f"crashed: rank 1 {SEGV} (last heard of: all 2 ranks had started)" in error.what
+    assert f"crashed: rank 1 {SEGV} (last record: all 2 ranks had started)" in error.what
     assert "| mpirun.openmpi noticed that process rank 1" in error.what
 
 
@@ -171,7 +171,7 @@ def test_a_crash_nobody_explains_names_the_hosts(files: Files):
         ("ui_cmd_cb (pmiserv_pmci.c:51): Launch proxy failed.", "check the names given to --hosts"),
         ("slurmstepd-n2: error: execve(): /k: No such file", "every node must find the kernel"),
         ("error: mpi/pmi2: value not properly terminated in client request", "another MPI"),
-        ("anything else", "raw/*.err beside the samples"),
+        ("anything else", "see raw/*.err in the run directory"),
     ],
 )
 def test_known_signs_carry_their_remedy(files: Files, sign: str, hint: str):
@@ -194,7 +194,7 @@ def test_a_hang_names_the_one_rank_that_did_not_run(files: Files):
     assert isinstance(error, HangError)
     assert error.hung
     assert error.where == "host node1, rank 1"
-    assert "no end after 9 s; last heard of: latency at 8 B" in error.what
+    assert "no end after 9 s; last record: latency at 8 B" in error.what
 
 
 PAIR_ROW = PairRow(

@@ -237,7 +237,7 @@ def test_a_launch_that_is_silent_for_a_host_that_is_gone_is_ended(
     with pytest.raises(BenchmarkError) as caught:
         list(backend.measure(LAUNCH))
     assert caught.value.lost == ("node2",)
-    assert "was ended when nothing came any more" in caught.value.what
+    assert "was ended: its output stopped and hosts do not answer" in caught.value.what
     assert "node2 does not answer: nothing listens on its ssh port" in caught.value.what
     assert backend.lost_hosts == {"node2": REFUSED}
     assert len(hosts.asked) == 4

@@ -105,8 +105,8 @@ def test_a_real_perftest_without_cuda_is_known_by_its_words() -> None:
         ("Failed to modify QP 296 to RTR\n", "the queue pair cannot reach the other port"),
         ("Couldn't allocate MR with error=93\n", "its memory cannot be registered"),
         (" IB device mlx5_9 not found\n", "perftest does not find the device"),
-        ("well\npermission denied by 7\n", "its client said: permission denied by 7"),
-        ("Unable to do\x1b[31m it\n", "its client said: Unable to do[31m it"),
+        ("well\npermission denied by 7\n", "its client reported: permission denied by 7"),
+        ("Unable to do\x1b[31m it\n", "its client reported: Unable to do[31m it"),
         ("all went well\n", None),
     ],
 )

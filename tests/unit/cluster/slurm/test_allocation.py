@@ -68,7 +68,7 @@ def test_nodes_are_recorded_with_their_leaves(
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
-        ("exit 0", "Slurm was told of no switches"),
+        ("exit 0", "Slurm's configuration names no switches"),
         ("echo 'slurm_load_topo error: no controller' >&2; exit 1", "no controller"),
         ("echo 'what?'", "scontrol said 'what?'"),
     ],

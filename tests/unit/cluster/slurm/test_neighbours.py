@@ -99,7 +99,7 @@ def test_without_a_topology_only_the_nodes_are_judged_and_it_is_said(slurm):
     slurm("9|9|eve|n3\n10|10|ada|n2\n", topology="")
     found = answer()
     assert [one.job.id for one in found.jobs] == ["10"]
-    assert found.to_record()["switches_not_known"] == "Slurm was told of no switches"
+    assert found.to_record()["switches_not_known"] == "Slurm's configuration names no switches"
 
 
 def test_a_topology_of_another_kind_costs_only_the_switches(slurm):

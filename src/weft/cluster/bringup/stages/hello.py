@@ -96,7 +96,7 @@ def _launch(cluster: Cluster, hosts: Sequence[str]) -> SshResult:
             done = head.put(str(path), content.encode())
             if not done.ok:
                 return done
-    # Ended there, too: who is given up here is not heard of by what runs on the host.
+    # Ended there, too: the host does not notice that its ssh client has ended.
     limited = ("timeout", "-k", "5", f"{HELLO_S - ENDING_S:g}")
     env = with_settings(cluster.agreed, recipe.env)
     within = ("sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", str(recipe.cwd))

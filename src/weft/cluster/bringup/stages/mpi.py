@@ -17,7 +17,7 @@ LOOK_S = 60.0
 COPY_S = 300.0
 DISTRIBUTION = "mpich"
 MOST_LINES = 100
-ROOM_HINT = "let its home folder be written, and look at the room there (df -h ~)"
+DISK_HINT = "let its home folder be written, and look at its free space (df -h ~)"
 NAMES = ("mpicc", "launcher", "version", "library", "mpi", "launcher_kind")
 
 LOOK = r"""
@@ -101,7 +101,7 @@ def _own(cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
     )
     result = {**result, **_look(cluster, missing, f"{folder}/bin/mpicc")}
     unwritten = {
-        host: Outcome(StageState.FAILED, one.last_line or "it cannot be unpacked there", ROOM_HINT)
+        host: Outcome(StageState.FAILED, one.last_line or "it cannot be unpacked there", DISK_HINT)
         for host, one in unpacked.items()
         if not one.ok
     }

@@ -21,7 +21,7 @@ class NamesStage:
     says = "the hosts know one another's names"
 
     def __call__(self, cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
-        """A host that does not know all names works by addresses, which ssh is told anyway."""
+        """A host that does not know all names works by addresses, which ssh gets anyway."""
 
         def look(host: str) -> Outcome:
             words = ["sh", "-c", LOOK_UP, "sh", *hosts]
