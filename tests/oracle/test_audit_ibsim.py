@@ -27,7 +27,7 @@ def judged(*paths: Path, before: tuple[Path, ...] = ()) -> dict[str, Finding]:
     """Findings by rule; of a rule with several, one."""
     earlier = Subnet.read([str(path) for path in before]) if before else None
     found = audit(Case(Subnet.read([str(path) for path in paths]), before=earlier))
-    return {str(finding.facts["rule"]): finding for finding in found.findings}
+    return {str(finding.facts.rule): finding for finding in found.findings}
 
 
 def routed(sim: Ibsim, engine: str, *more: str) -> list[Path]:
@@ -60,7 +60,7 @@ def test_updn_on_directors_is_clean_and_ftree_falls_back() -> None:
         assert clean == {}
         fell = judged(*routed(sim, "ftree"))["engine-fell-back"]
     assert fell.severity is Severity.BAD
-    assert (fell.facts["asked"], fell.facts["used"]) == ("ftree", "minhop")
+    assert (fell.facts.asked, fell.facts.used) == ("ftree", "minhop")
     assert any(line.startswith("AB0") for line in fell.evidence)
 
 
@@ -82,7 +82,7 @@ def test_updn_that_finds_no_roots_leaves_hosts_unreached(tmp_path: Path) -> None
             arrivals.add("To ca" in theirs)
     assert arrivals == {True, False}
     assert found["unreachable"].severity is Severity.BAD
-    assert "root_guid_file" in found["unreachable"].facts["fix"]
+    assert "root_guid_file" in found["unreachable"].facts.fix
 
 
 def test_a_cable_unlinked_under_a_running_manager() -> None:
@@ -129,4 +129,4 @@ def test_errors_that_ibsim_counts_are_read_back_as_a_rate() -> None:
     assert growth.severity is Severity.WARNING
     assert "spine00 port 3" in growth.sentence
     assert "leaf001 port 5" in growth.evidence[0]
-    assert growth.facts["ports"][0]["grew_by"] == 60
+    assert growth.facts.ports[0].grew_by == 60

@@ -66,7 +66,7 @@ def audit(case: Case) -> Audit:
     require_something(case.subnet)
     rulings = [(rule, rule.judge(case)) for rule in RULES]
     findings = [
-        replace(finding, facts={"rule": rule.name, **finding.facts})
+        replace(finding, facts=replace(finding.facts, rule=rule.name))
         for rule, ruling in rulings
         for finding in ruling.findings
     ]

@@ -2,12 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from weft.audit.cabling.device_label import Labels
 from weft.audit.cabling.wiring import Wiring
+from weft.audit.facts import AuditFacts
 from weft.audit.thresholds import Thresholds, thresholds
 from weft.catalog.machine.platform import Platform
 from weft.core.finding import Finding, FindingKind, Severity
@@ -114,13 +115,12 @@ def finding(
     evidence: tuple[str, ...] = (),
     fix: str = "",
     next_command: str | None = None,
-    **facts: Any,
+    facts: AuditFacts | None = None,
 ) -> Finding:
-    """A finding of the audit: what to do about it stands in its facts, with both ends of cables."""
-    if fix:
-        facts["fix"] = fix
+    """A finding of the audit; the fix is one of its facts."""
     lines = tuple(printable(line) for line in evidence)
-    return Finding(kind, severity, printable(sentence), lines, next_command, facts)
+    values = replace(facts or AuditFacts(), fix=fix)
+    return Finding(kind, severity, printable(sentence), lines, next_command, values)
 
 
 def printable(text: str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from weft.audit.cabling.device_label import Labels, count, listing
 from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.facts import CableFacts, NodeFacts
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.topology.subnet.subnet import Subnet, SubnetCable
 
@@ -54,7 +55,7 @@ def _lost_nodes(labels: Labels, before: Subnet, lost: list[int]) -> list[Finding
             f"{listing([labels.name(node) for node in nodes])}",
             evidence=tuple(f"{labels.name(node)} ({labels.guid(node)})" for node in nodes),
             fix="look whether it has power, then at its cables; if it was taken away, nothing",
-            nodes=[labels.end_facts(node, 0) for node in nodes],
+            facts=NodeFacts(nodes=tuple(map(labels.audit_port, nodes))),
         )
         for nodes, words in ((switches, ("switch", "switches")), (others, ("adapter", "")))
         if nodes
@@ -72,7 +73,7 @@ def _gone_cables(labels: Labels, gone: list[SubnetCable]) -> list[Finding]:
             f"{what} gone since before",
             evidence=tuple(labels.cable(cable) for cable in gone),
             fix="reseat or replace the cable; look for disabled ports",
-            cables=[labels.cable_facts(*cable.ends) for cable in gone],
+            facts=CableFacts(cables=tuple(map(labels.audit_cable, gone))),
         )
     ]
 
@@ -94,6 +95,6 @@ def _slower(
             f"{what} slower than before",
             evidence=tuple(lines),
             fix="reseat the cable at both ends; replace it if it stays",
-            cables=[case.labels.cable_facts(*b.ends) for _, b in slower],
+            facts=CableFacts(cables=tuple(case.labels.audit_cable(b) for _, b in slower)),
         )
     ]

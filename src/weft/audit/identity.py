@@ -5,6 +5,7 @@ from typing import Any
 
 from weft.audit.cabling.device_label import count
 from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.facts import GuidFacts, LidFacts
 from weft.core.finding import Finding, FindingKind, Severity
 
 
@@ -30,8 +31,7 @@ def _guid_finding(case: Case, misfit: dict[str, Any]) -> Finding:
         f"two nodes have the GUID {misfit['guid']:#018x}: {names}",
         evidence=(f"{at[0]} and {at[1]}",),
         fix="burn the GUIDs of one of them anew (a cloned firmware image or a swapped board)",
-        guid=f"{misfit['guid']:#018x}",
-        nodes=misfit["descriptions"],
+        facts=GuidFacts(guid=f"{misfit['guid']:#018x}", nodes=tuple(misfit["descriptions"])),
     )
 
 
@@ -60,6 +60,5 @@ def _lid_finding(case: Case, names: tuple[str, str], lids: list[int]) -> Finding
         evidence=tuple(f"'{node.description}' has GUID {node.guid:#018x}" for node in ends),
         fix="remove the manager's guid2lid file and start it anew (opensm -r), or look for a "
         "second subnet manager; files of two times mixed look the same",
-        lids=lids,
-        nodes=list(names),
+        facts=LidFacts(lids=tuple(lids), nodes=names),
     )

@@ -4,6 +4,7 @@ from collections import defaultdict
 
 from weft.audit.cabling.device_label import count
 from weft.audit.case import Case, Ruling, finding
+from weft.audit.facts import LineFacts
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.topology.subnet.summary import reading_problems
 
@@ -37,7 +38,7 @@ def _unread(case: Case) -> list[Finding]:
             f"{count(max(n, len(lines)), 'line')} of the files not understood",
             evidence=tuple(lines[:MOST_LINES]),
             fix="give whole files, without what the tools print on standard error",
-            lines=lines,
+            facts=LineFacts(lines=tuple(lines)),
         )
     ]
 
@@ -61,7 +62,7 @@ def _misfits(case: Case) -> list[Finding]:
                 f"{len(lines)} {TITLES.get(kind, kind)}",
                 evidence=tuple(lines[:MOST_LINES]),
                 fix="read all files at one time, of one fabric",
-                lines=lines,
+                facts=LineFacts(lines=tuple(lines)),
             )
         )
     return found

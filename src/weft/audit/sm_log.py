@@ -4,6 +4,7 @@ import re
 
 from weft.audit.cabling.device_label import count, label_of, listing
 from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.facts import LogErrorFacts, RemovedFacts
 from weft.audit.routing.routing_engine import engine_of, with_names
 from weft.core.finding import Finding, FindingKind, Severity
 
@@ -46,7 +47,7 @@ def _gone(case: Case, lines: list[str], *, known: bool) -> Finding:
         f"{_who(case, lines)} left the subnet" + (" and did not come back" if known else ""),
         evidence=tuple(lines),
         fix="look whether the node has power, and at its cables; if it was taken away, nothing",
-        removed=lines,
+        facts=RemovedFacts(removed=tuple(lines)),
     )
 
 
@@ -57,7 +58,7 @@ def _back(case: Case, lines: list[str]) -> Finding:
         f"{_who(case, lines)} left the subnet and came back",
         evidence=tuple(lines),
         fix="if nobody rebooted them, look at their cables and their power",
-        removed=lines,
+        facts=RemovedFacts(removed=tuple(lines)),
     )
 
 
@@ -76,6 +77,6 @@ def manager_errors(case: Case) -> Ruling:
         Severity.NOTE,
         f"the subnet manager's log has {count(len(errors), 'kind')} of errors: {listing(codes)}",
         evidence=tuple(errors[:MOST_ERRORS]),
-        errors=errors,
+        facts=LogErrorFacts(errors=tuple(errors)),
     )
     return Ruling(judged=count(len(logs), "log"), findings=(one,))

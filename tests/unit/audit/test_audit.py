@@ -28,7 +28,7 @@ def test_faults_come_first_whatever_rule_speaks_first() -> None:
         Severity.WARNING,
         Severity.NOTE,
     ]
-    rules = [finding.facts["rule"] for finding in found.findings]
+    rules = [finding.facts.rule for finding in found.findings]
     assert rules == ["slow-cables", "stuck-ports", "error-totals", "missing-up-links"]
     assert found.is_bad
     assert found.verdict.startswith("2 faults, 1 warning, 1 note; ")

@@ -9,6 +9,7 @@ from tests.oracle.ibsim import Net, fat_tree, frontera_like, irregular, torus
 
 from weft.audit.audit import audit
 from weft.audit.case import Case
+from weft.audit.facts import AuditPort
 from weft.core.finding import Finding, Severity
 from weft.topology.subnet.subnet import Subnet
 
@@ -51,14 +52,14 @@ def test_a_cut_up_link_is_named(kind: str, tmp_path: Path) -> None:
         cut(net, a, b)
         (missing,) = findings(net, tmp_path)
         assert missing.severity is Severity.BAD
-        (cable,) = missing.facts["cables"]
-        assert (cable["a"]["node"], cable["a"]["port"]) == a
-        if "port" in cable["b"]:
-            assert (cable["b"]["node"], cable["b"]["port"]) == b
+        (cable,) = missing.facts.cables
+        assert (cable.a.node, cable.a.port) == a
+        if isinstance(cable.b, AuditPort):
+            assert (cable.b.node, cable.b.port) == b
             n_exact += 1
         else:
             # The first or last leaf on a board has too few neighbours there to tell the board.
-            assert cable["b"]["unit"] in b[0]
+            assert cable.b.unit in b[0]
     assert n_exact >= 10
 
 
@@ -74,8 +75,8 @@ def test_a_slow_cable_is_named(kind: str, tmp_path: Path) -> None:
         net.cables[peer][peer_port] = (name, port, "1xHDR")
         (slow,) = findings(net, tmp_path)
         assert slow.severity is Severity.BAD
-        (cable,) = slow.facts["cables"]
-        ends = {(cable[end]["node"], cable[end]["port"]) for end in "ab"}
+        (cable,) = slow.facts.cables
+        ends = {(end.node, end.port) for end in (cable.a, cable.b)}
         assert ends == {(name, port), (peer, peer_port)}
 
 
@@ -89,8 +90,8 @@ def test_a_cut_cable_of_a_torus_is_named(tmp_path: Path) -> None:
         cut(net, (name, port), (peer, peer_port))
         (missing,) = findings(net, tmp_path)
         assert missing.severity is Severity.WARNING
-        (cable,) = missing.facts["cables"]
-        ends = {(cable[end]["node"], cable[end]["port"]) for end in "ab"}
+        (cable,) = missing.facts.cables
+        ends = {(end.node, end.port) for end in (cable.a, cable.b)}
         assert ends == {(name, port), (peer, peer_port)}
 
 
@@ -104,4 +105,4 @@ def test_any_net_is_judged_without_an_accident(tmp_path: Path) -> None:
     for seed in range(60):
         for finding in findings(irregular(seed), tmp_path):
             assert finding.sentence
-            assert finding.facts["rule"]
+            assert finding.facts.rule

@@ -26,7 +26,7 @@ def audited(*names: str, before: tuple[str, ...] = ()) -> Audit:
 
 
 def of_rule(found: Audit, rule: str) -> list[Finding]:
-    return [finding for finding in found.findings if finding.facts["rule"] == rule]
+    return [finding for finding in found.findings if finding.facts.rule == rule]
 
 
 @pytest.mark.parametrize(
@@ -55,9 +55,9 @@ def test_an_unlinked_cable_is_named_by_both_ends(name: str) -> None:
     (missing,) = found.findings
     assert missing.severity is Severity.BAD
     assert missing.sentence == "leaf000 lacks 1 of 4 up-links: port 5 to spine00 port 1"
-    (cable,) = missing.facts["cables"]
-    assert (cable["a"]["guid"], cable["a"]["port"]) == ("0x506b4b0300000110", 5)
-    assert (cable["b"]["guid"], cable["b"]["port"]) == ("0x506b4b0300000150", 1)
+    (cable,) = missing.facts.cables
+    assert (cable.a.guid, cable.a.port) == ("0x506b4b0300000110", 5)
+    assert (cable.b.guid, cable.b.port) == ("0x506b4b0300000150", 1)
 
 
 def test_down_ports_that_iblinkinfo_shows_are_told_with_their_state() -> None:
@@ -69,7 +69,7 @@ def test_tables_from_before_the_cut_lead_over_the_missing_cable() -> None:
     found = audited("fault/nd_after_unlink.out", TABLES)
     (stale,) = of_rule(found, "unreachable")
     assert stale.sentence.endswith("tables lead over missing cables at leaf000, spine00")
-    ends = {(end["node"], end["port"]) for end in stale.facts["switches"]}
+    ends = {(end.node, end.port) for end in stale.facts.switches}
     assert ends == {("MF0;leaf000:MQM8700/U1", 5), ("MF0;spine00:MQM8700/U1", 1)}
 
 
@@ -88,7 +88,7 @@ def test_a_dead_spine_shows_against_the_tables_before() -> None:
     found = audited("fault/nd_after_clear.out", TABLES)
     (stale,) = of_rule(found, "unreachable")
     # Its cables were in ports 7 and 8 of every leaf.
-    assert {end["port"] for end in stale.facts["switches"]} == {7, 8}
+    assert {end.port for end in stale.facts.switches} == {7, 8}
     (alone,) = of_rule(found, "isolated")
     assert alone.severity is Severity.BAD
     assert alone.sentence == "1 switch without any cable: spine01"
@@ -151,7 +151,7 @@ def test_what_ibdiagnet_leaves_behind() -> None:
     assert rates.sentence == "Effective BER of leaf000 port 6 is 3.0e-11"
     # What is printed beside the port, and the cable's serial number.
     assert "leaf000 port 6 (labelled 1/6, MQM8700, chip U1, GUID 0x" in rates.evidence[0]
-    totals = {finding.facts["counter"]: finding for finding in of_rule(found, "error-totals")}
+    totals = {finding.facts.counter: finding for finding in of_rule(found, "error-totals")}
     assert totals["SymbolErrorCounter"].sentence.endswith("is at 70,000")
     assert "full" not in totals["SymbolErrorCounter"].evidence[0]
     assert "cable MT2152VS00001" in totals["LinkDownedCounter"].evidence[0]

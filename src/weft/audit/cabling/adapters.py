@@ -6,6 +6,7 @@ from weft.audit.cabling.device_label import count, listing
 from weft.audit.cabling.rails import Adapter, adapters_of
 from weft.audit.cabling.wiring import most_common
 from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.facts import MissingAdapters, NodeFacts
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.natural import natural_key
 
@@ -53,8 +54,9 @@ def _finding(names: list[str], absent: tuple[int, ...], usual: int, n_nodes: int
         ),
         fix="look on the node whether the adapter is there and its port is up (ibstat), then at "
         "its cable",
-        nodes=[{"node": name, "missing": list(absent)} for name in names],
-        expected=usual,
+        facts=NodeFacts(
+            nodes=tuple(MissingAdapters(name, absent) for name in names), expected=usual
+        ),
     )
 
 

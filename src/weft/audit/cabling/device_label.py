@@ -4,11 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from weft.audit.facts import AuditCable, AuditPort
 from weft.audit.thresholds import Names
 from weft.topology.subnet.labels import shown
-from weft.topology.subnet.subnet import CableEnd, Subnet, SubnetCable
+from weft.topology.subnet.subnet import Subnet, SubnetCable
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,25 +91,18 @@ class Labels:
         """Both ends of a cable, by name and port."""
         return " -- ".join(self.port(end.node, end.port) for end in cable.ends)
 
-    def end_facts(self, node: int, port: int) -> dict[str, Any]:
-        """One end as plain values; port 0 is a node as a whole."""
+    def audit_port(self, node: int, port: int = 0) -> AuditPort:
+        """One port by all its names; port 0 is a node as a whole."""
         found, label = self._subnet.nodes[node], self._labels[node]
-        return {
-            "node": found.description,
-            "guid": f"{found.guid:#018x}",
-            "port": port or None,
-            "system": label.system,
-            "board": label.board,
-            "chip": label.chip,
-        }
+        guid = f"{found.guid:#018x}"
+        return AuditPort(
+            found.description, guid, port or None, label.system, label.board, label.chip
+        )
 
-    def cable_facts(self, a: CableEnd, b: CableEnd) -> dict[str, Any]:
-        """Both ends as plain values."""
-        return {"a": self.end_facts(a.node, a.port), "b": self.end_facts(b.node, b.port)}
-
-    def uncertain_facts(self, node: int, port: int, far: str) -> dict[str, Any]:
-        """An end that is known, and where its cable should lead."""
-        return {"a": self.end_facts(node, port), "b": {"expected": far}}
+    def audit_cable(self, cable: SubnetCable, rate: str | None = None) -> AuditCable:
+        """Both ends of a cable by all their names."""
+        a, b = (self.audit_port(*end.key) for end in cable.ends)
+        return AuditCable(a, b, rate)
 
 
 def listing(names: list[str], most: int = 4) -> str:

@@ -2,6 +2,7 @@
 
 from weft.audit.cabling.device_label import count, listing
 from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.facts import NodeFacts
 from weft.core.finding import Finding, FindingKind, Severity
 
 
@@ -33,5 +34,5 @@ def _finding(case: Case, nodes: list[int], one: str, many: str, severity: Severi
             "two times",
         ),
         fix="look whether it has power, then at its cables; if it was taken away, route anew",
-        nodes=[case.labels.end_facts(node, 0) for node in nodes],
+        facts=NodeFacts(nodes=tuple(map(case.labels.audit_port, nodes))),
     )

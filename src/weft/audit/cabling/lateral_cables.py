@@ -6,6 +6,7 @@ from itertools import combinations
 from weft.audit.cabling.device_label import count, listing
 from weft.audit.cabling.wiring import most_common
 from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.facts import AuditCable, SwitchFacts
 from weft.core.finding import Finding, FindingKind, Severity
 
 
@@ -48,6 +49,7 @@ def _finding(case: Case, switches: list[int], usual: int, n: int) -> Finding:
         for switch in switches
     )
     have = listing([str(len(case.wiring.sides[switch])) for switch in switches])
+    ends = [labels.audit_port(switch, next(iter(ports[switch]), 0)) for switch in switches]
     return finding(
         FindingKind.SUSPECT_LINK,
         Severity.WARNING,
@@ -58,14 +60,11 @@ def _finding(case: Case, switches: list[int], usual: int, n: int) -> Finding:
             *(f"{labels.name(switch)} ({labels.guid(switch)})" for switch in switches),
         ),
         fix="compare with the plan; plug in or replace the cable",
-        switches=[labels.end_facts(switch, 0) for switch in switches],
-        cables=[
-            {
-                end: labels.end_facts(switch, ports[switch][0] if ports[switch] else 0)
-                for end, switch in zip("ab", switches, strict=False)
-            }
-        ],
-        expected=usual,
+        facts=SwitchFacts(
+            switches=tuple(map(labels.audit_port, switches)),
+            cables=(AuditCable(ends[0], ends[1] if len(ends) > 1 else None),),
+            expected=usual,
+        ),
     )
 
 

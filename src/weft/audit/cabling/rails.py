@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from weft.audit.cabling.device_label import count
 from weft.audit.cabling.wiring import Way, most_common
 from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.facts import CableFacts
 from weft.core.finding import Finding, FindingKind, Severity
 
 
@@ -119,7 +120,7 @@ def _finding(
             f"{labels.name(first.leaf)} have the number {rails[first.leaf]}",
         ),
         fix=fix,
-        cables=[labels.cable_facts(*it.way.cable.ends) for it in pair],
+        facts=CableFacts(cables=tuple(labels.audit_cable(it.way.cable) for it in pair)),
     )
 
 

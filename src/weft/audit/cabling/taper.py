@@ -6,6 +6,7 @@ from weft.audit.cabling.device_label import count
 from weft.audit.cabling.siblings import up_patterns
 from weft.audit.cabling.wiring import Way, gbps, most_common
 from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.facts import SwitchFacts
 from weft.core.finding import Finding, FindingKind, Severity
 
 
@@ -73,9 +74,7 @@ def _finding(case: Case, switch: int, value: float, usual: float, n: int) -> Fin
         ),
         fix="move hosts to a leaf with room, or add up-links; what hangs here gets less of the "
         "fabric",
-        switches=[case.labels.end_facts(switch, 0)],
-        taper=value,
-        expected=usual,
+        facts=SwitchFacts(switches=(case.labels.audit_port(switch),), taper=value, expected=usual),
     )
 
 

@@ -16,6 +16,7 @@ from weft.audit.cabling.siblings import (
 from weft.audit.cabling.taper import taper_sentence
 from weft.audit.cabling.wiring import most_common
 from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.facts import AuditCable, CableFacts, SwitchFacts, UnknownEnd
 from weft.core.finding import Finding, FindingKind, Severity
 
 FIX = "plug in or replace the cable; if both ends are plugged, look for a disabled port"
@@ -89,8 +90,9 @@ def _of_switch(
             *taper_sentence(case, switch, pattern.whole),
         ),
         fix=FIX,
-        cables=[_facts(case, cable) for cable in missing],
-        expected=pattern.usual,
+        facts=CableFacts(
+            cables=tuple(_ends(case, cable) for cable in missing), expected=pattern.usual
+        ),
     )
 
 
@@ -108,8 +110,9 @@ def _of_unit(case: Case, pattern: Pattern, unit: str, missing: Sequence[MissingC
             f"{pattern.usual} cables up",
         ),
         fix=f"look at {unit} first (a board, its power, its ports); then at the cables",
-        cables=[_facts(case, cable) for cable in missing],
-        expected=pattern.usual,
+        facts=CableFacts(
+            cables=tuple(_ends(case, cable) for cable in missing), expected=pattern.usual
+        ),
     )
 
 
@@ -144,11 +147,11 @@ def _state(case: Case, node: int, port: int) -> str:
     return f" [{states[0]}]" if states else ""
 
 
-def _facts(case: Case, cable: MissingCable) -> dict[str, object]:
-    own = case.labels.end_facts(cable.switch, cable.own_port or 0)
+def _ends(case: Case, cable: MissingCable) -> AuditCable:
+    own = case.labels.audit_port(cable.switch, cable.own_port or 0)
     if cable.node is None or cable.port is None:
-        return {"a": own, "b": {"unit": cable.unit}}
-    return {"a": own, "b": case.labels.end_facts(cable.node, cable.port)}
+        return AuditCable(own, UnknownEnd(cable.unit))
+    return AuditCable(own, case.labels.audit_port(cable.node, cable.port))
 
 
 def _fewer_by_design(case: Case, pattern: Pattern, switches: Sequence[int]) -> list[Finding]:
@@ -162,7 +165,7 @@ def _fewer_by_design(case: Case, pattern: Pattern, switches: Sequence[int]) -> l
             Severity.NOTE,
             f"{listing(names)}: {' or '.join(map(str, few))} up-links where "
             f"{len(pattern.whole)} others have {pattern.usual}; evenly spread, so meant, perhaps",
-            switches=[case.labels.end_facts(switch, 0) for switch in switches],
+            facts=SwitchFacts(switches=tuple(map(case.labels.audit_port, switches))),
         )
     ]
 
@@ -186,8 +189,10 @@ def _unevenly_spread(case: Case, pattern: Pattern) -> list[Finding]:
             ),
             fix="compare these cables with the plan: two of them are swapped, or one is in a "
             "neighbour's port",
-            switches=[case.labels.end_facts(switch, 0)],
-            cables=[case.labels.cable_facts(*w.cable.ends) for w in case.wiring.ups[switch]],
+            facts=SwitchFacts(
+                switches=(case.labels.audit_port(switch),),
+                cables=tuple(case.labels.audit_cable(w.cable) for w in case.wiring.ups[switch]),
+            ),
         )
         for switch, shape in shapes.items()
         if shape != usual[0]

@@ -1,12 +1,13 @@
 """Bit error rates after correction, as devices count them themselves."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from weft.audit.cabling.device_label import count
 from weft.audit.case import Case, Ruling, finding, not_judged
-from weft.audit.counters.totals import by_port, cable_or_port, port_name
+from weft.audit.counters.totals import audited_port, cable_or_port, port_name
+from weft.audit.facts import AuditedPort, AuditPort, CounterFacts
 from weft.catalog.document import Figure
 from weft.core.finding import Finding, FindingKind, Severity
 
@@ -34,13 +35,13 @@ def bit_error_rates(case: Case) -> Ruling:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Place:
-    """A port with its rates after correction: how it is written, and as plain values."""
+class BitErrorPort:
+    """A port with its rates after correction, its name short and whole."""
 
     name: str
     whole: str
     rates: Mapping[str, float]
-    facts: Mapping[str, Any]
+    port: AuditedPort
 
 
 def _is_after_correction(name: str) -> bool:
@@ -53,9 +54,9 @@ def _after_correction(ratios: Mapping[str, Any]) -> dict[str, float]:
     return {name: float(it) for name, it in ratios.items() if _is_after_correction(name)}
 
 
-def _places(case: Case) -> list[Place]:
+def _places(case: Case) -> list[BitErrorPort]:
     found = [
-        Place(port_name(case, key), cable_or_port(case, key), rates, by_port(case, key))
+        BitErrorPort(port_name(case, key), cable_or_port(case, key), rates, audited_port(case, key))
         for key, readings in case.readings.items()
         if readings[-1]["ratios"] and (rates := _after_correction(readings[-1]["ratios"]))
     ]
@@ -63,12 +64,12 @@ def _places(case: Case) -> list[Place]:
         rates = _after_correction(device["readings"])
         if rates:
             name = f"{device['device']} port {device['port']}"
-            found.append(Place(name, name, rates, {"node": name}))
+            found.append(BitErrorPort(name, name, rates, AuditedPort(AuditPort(name))))
     return found
 
 
 def _finding(
-    severity: Severity, places: Sequence[Place], limit: Figure, shown_from: float
+    severity: Severity, places: Sequence[BitErrorPort], limit: Figure, shown_from: float
 ) -> Finding:
     first = places[0]
     ratio = max(first.rates, key=lambda name: first.rates[name])
@@ -82,10 +83,12 @@ def _finding(
             f"{limit.value:g} is the limit: {limit.source}",
         ),
         fix=FIX,
-        ports=[{**place.facts, "rates": dict(place.rates)} for place in places],
+        facts=CounterFacts(
+            ports=tuple(replace(place.port, rates=dict(place.rates)) for place in places)
+        ),
     )
 
 
-def _rates_text(place: Place, shown_from: float) -> str:
+def _rates_text(place: BitErrorPort, shown_from: float) -> str:
     high = {name: rate for name, rate in place.rates.items() if rate >= shown_from}
     return ", ".join(f"{name.replace('_', ' ')} {rate:.1e}" for name, rate in high.items())

@@ -1,12 +1,13 @@
 """Error rates: two readings of one counter, and the time between them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from weft.audit.cabling.device_label import count, listing
 from weft.audit.case import Case, Interval, PortKey, Ruling, finding, not_judged
-from weft.audit.counters.totals import NO_COUNTERS, by_port, cable_or_port, grouped, port_name
+from weft.audit.counters.totals import NO_COUNTERS, audited_port, cable_or_port, grouped, port_name
+from weft.audit.facts import CounterFacts, CounterNames, GrowthFacts
 from weft.audit.thresholds import CounterRule
 from weft.core.finding import Finding, FindingKind, Severity
 
@@ -103,9 +104,11 @@ def _rate_finding(case: Case, rule: CounterRule, ports: Mapping[PortKey, Growth]
             f"{rule.means}; {limit} ({rule.source})",
         ),
         fix=rule.fix,
-        counter=rule.counter,
-        ports=[{**by_port(case, key), "grew_by": ports[key].more} for key in worst],
-        seconds=interval.seconds if interval else None,
+        facts=GrowthFacts(
+            counter=rule.counter,
+            ports=tuple(replace(audited_port(case, key), grew_by=ports[key].more) for key in worst),
+            seconds=interval.seconds if interval else None,
+        ),
     )
 
 
@@ -148,8 +151,10 @@ def _waits(case: Case, grown: Mapping[tuple[PortKey, str], Growth]) -> Iterator[
             *(f"{cable_or_port(case, key)}: {100 * high[key]:.0f} %" for key in worst),
             case.thresholds.wait_share.source,
         ),
-        counter=WAIT,
-        ports=[{**by_port(case, key), "share": high[key]} for key in worst],
+        facts=CounterFacts(
+            counter=WAIT,
+            ports=tuple(replace(audited_port(case, key), share=high[key]) for key in worst),
+        ),
     )
 
 
@@ -162,5 +167,5 @@ def _unusable(case: Case, ports: list[tuple[PortKey, str]], what: str) -> Iterat
         Severity.NOTE,
         f"{count(len(ports), 'counter')} {what}",
         evidence=(listing(names, most=8),),
-        counters=names,
+        facts=CounterNames(counters=tuple(names)),
     )

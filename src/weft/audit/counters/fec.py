@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from weft.audit.cabling.device_label import count
 from weft.audit.cabling.wiring import most_common
 from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.facts import CableFacts
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.topology.subnet.subnet import SubnetCable
 
@@ -53,6 +54,6 @@ def _findings(
                 f"{n - len(odd)} of {n} {what} use {' and '.join(usual)}",
             ),
             fix="compare cable type and firmware of both ends; set the same correction on both",
-            cables=[labels.cable_facts(*cable.ends) for cable in odd],
+            facts=CableFacts(cables=tuple(map(labels.audit_cable, odd))),
         )
     ]

@@ -2,10 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from weft.audit.cabling.device_label import count
 from weft.audit.case import Case, PortKey, Ruling, finding, not_judged
+from weft.audit.facts import AuditedPort, CounterFacts
 from weft.audit.thresholds import CounterRule
 from weft.core.finding import Finding, FindingKind, Severity
 
@@ -63,8 +65,10 @@ def _finding(case: Case, rule: CounterRule, high: Mapping[PortKey, int]) -> Find
         "LATER --before EARLIER, weft check --counters EARLIER --counters LATER); if it grows: "
         f"{rule.fix}",
         next_command="an hour later: weft fabric audit NEW-FILES --before FILES",
-        counter=rule.counter,
-        ports=[{**_facts(case, key), "value": high[key]} for key in worst],
+        facts=CounterFacts(
+            counter=rule.counter,
+            ports=tuple(replace(audited_port(case, key), value=high[key]) for key in worst),
+        ),
     )
 
 
@@ -89,18 +93,14 @@ def cable_or_port(case: Case, key: PortKey) -> str:
     return " <- ".join(case.labels.whole(end.node, end.port, end.facts) for end in ends)
 
 
-def _facts(case: Case, key: PortKey) -> dict[str, Any]:
-    facts = case.labels.end_facts(*key)
+def audited_port(case: Case, key: PortKey) -> AuditedPort:
+    """A port and the other end of its cable, without a value."""
     cable = case.subnet.cable_at.get(key)
-    if cable is not None:
-        there = cable.b if cable.a.key == key else cable.a
-        facts["peer"] = case.labels.end_facts(*there.key)
-    return facts
-
-
-def by_port(case: Case, key: PortKey) -> dict[str, Any]:
-    """A port and its peer as plain values."""
-    return _facts(case, key)
+    port = case.labels.audit_port(*key)
+    if cable is None:
+        return AuditedPort(port)
+    there = cable.b if cable.a.key == key else cable.a
+    return AuditedPort(port, case.labels.audit_port(*there.key))
 
 
 def grouped(values: Mapping[tuple[PortKey, str], Any]) -> dict[str, dict[PortKey, Any]]:

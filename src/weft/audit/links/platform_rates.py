@@ -2,6 +2,7 @@
 
 from weft.audit.cabling.wiring import Way, most_common
 from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.facts import RateFacts
 from weft.catalog.document import Figure, SourceClass
 from weft.core.finding import Finding, FindingKind, Severity
 
@@ -37,6 +38,6 @@ def _finding(case: Case, what: str, ways: list[Way], rate: Figure) -> list[Findi
             f"cables of {what} run {name} ({gbps:g} Gb/s); {name_of_platform} has {rate.value:g}",
             evidence=(f"{100 * share:.0f} % of {len(ways)} do", f"{rate.class_}: {rate.source}"),
             fix="look for a speed limit set on the switches or adapters; is it this platform?",
-            expected=rate.value,
+            facts=RateFacts(expected=rate.value),
         )
     ]

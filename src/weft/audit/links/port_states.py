@@ -6,6 +6,7 @@ from typing import Any
 
 from weft.audit.cabling.device_label import count, listing
 from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.facts import AuditedPort, PortStateFacts
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.topology.subnet.subnet import CableEnd
 
@@ -76,9 +77,11 @@ def _finding(case: Case, state: str, keys: Sequence[tuple[int, int]], n_known: i
         f"{one or f'{what} {verb}'} stuck in {state.title()}: {means}",
         evidence=tuple(lines),
         fix="no subnet manager has run: start one" if every else fix,
-        state=state,
-        cables=[case.labels.cable_facts(*cable.ends) for cable in cables.values()],
-        ports=[case.labels.end_facts(*key) for key in keys],
+        facts=PortStateFacts(
+            state=state,
+            cables=tuple(map(case.labels.audit_cable, cables.values())),
+            ports=tuple(AuditedPort(case.labels.audit_port(*key)) for key in keys),
+        ),
     )
 
 
@@ -100,8 +103,10 @@ def _dead_adapters(case: Case, uncabled: Sequence[tuple[Any, Any]]) -> list[Find
             f"{count(len(dead), 'adapter port')} stuck in Polling: {means}",
             evidence=tuple(case.labels.whole(*key) for key in dead),
             fix=fix,
-            state="polling",
-            ports=[case.labels.end_facts(*key) for key in dead],
+            facts=PortStateFacts(
+                state="polling",
+                ports=tuple(AuditedPort(case.labels.audit_port(*key)) for key in dead),
+            ),
         )
     ]
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from weft.audit.cabling.device_label import count
 from weft.audit.cabling.wiring import most_common
 from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.facts import CableFacts
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.topology.subnet.subnet import CableEnd, SubnetCable
 
@@ -137,8 +138,9 @@ def _finding(
         sentence,
         evidence=tuple(evidence),
         fix=FIX,
-        cables=[labels.cable_facts(*c.ends) | {"rate": _rate(c)} for c in cables],
-        expected=rate,
+        facts=CableFacts(
+            cables=tuple(labels.audit_cable(c, _rate(c)) for c in cables), expected=rate
+        ),
     )
 
 
@@ -188,7 +190,6 @@ def _below_supported(case: Case, role: Role, group: Sequence[SubnetCable]) -> li
     if not could:
         return []
     supported = " or ".join(sorted({_supported(cable) for cable in could}))
-    cables = [case.labels.cable_facts(*cable.ends) for cable in could]
     if len(could) > max(1, case.thresholds.slow_share.value * len(group)):
         return [
             finding(
@@ -197,7 +198,7 @@ def _below_supported(case: Case, role: Role, group: Sequence[SubnetCable]) -> li
                 f"{len(could):,} of {len(group):,} cables between {' and '.join(role)} "
                 f"say that they could run {supported}",
                 evidence=("so many alike: split ports, a setting, or the tool says it of all",),
-                cables=cables,
+                facts=CableFacts(cables=tuple(map(case.labels.audit_cable, could))),
             )
         ]
     return [
@@ -208,8 +209,7 @@ def _below_supported(case: Case, role: Role, group: Sequence[SubnetCable]) -> li
             f"{_supported(cable)}",
             evidence=(case.labels.cable(cable),),
             fix=FIX,
-            cables=[case.labels.cable_facts(*cable.ends)],
-            expected=_supported(cable),
+            facts=CableFacts(cables=(case.labels.audit_cable(cable),), expected=_supported(cable)),
         )
         for cable in could
     ]

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from weft.audit.cabling.device_label import count
 from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.facts import CreditLoopFacts
 from weft.audit.routing.forwarding_tables import lacks_tables
 from weft.audit.routing.routing_engine import engine_used
 from weft.core.finding import Finding, FindingKind, Severity
@@ -75,12 +76,14 @@ def _finding(case: Case, loops: Mapping[int, "ChannelCircle"], has_lanes: bool) 
             else "route with an engine without loops: opensm -R updn on a tree, "
             "torus-2QoS -Q on a torus, dfsssp -Q or nue -Q on anything"
         ),
-        service_levels=list(loops),
-        cables=[
-            case.labels.cable_facts(*case.subnet.cable_at[end["node"], end["port"]].ends)
-            for end, _ in loop["channels"]
-            if (end["node"], end["port"]) in case.subnet.cable_at
-        ],
+        facts=CreditLoopFacts(
+            service_levels=tuple(loops),
+            cables=tuple(
+                case.labels.audit_cable(case.subnet.cable_at[end["node"], end["port"]])
+                for end, _ in loop["channels"]
+                if (end["node"], end["port"]) in case.subnet.cable_at
+            ),
+        ),
     )
 
 

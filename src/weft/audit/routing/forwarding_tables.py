@@ -5,6 +5,7 @@ from typing import Any
 
 from weft.audit.cabling.device_label import count, listing
 from weft.audit.case import Case, Ruling, finding
+from weft.audit.facts import RouteFacts
 from weft.core.finding import Finding, FindingKind, Severity
 
 NO_TABLES = "no forwarding tables: opensm-lfts.dump, dump_lfts, opensm.fdbs, ibdiagnet2.fdbs"
@@ -87,8 +88,9 @@ def _finding(case: Case, kind: str, ends: dict[tuple[int, int], list[Any]], more
         fix=FIX
         if kind == "stale"
         else f"{FIX}; updn that finds no roots itself needs them (root_guid_file)",
-        lids=lids,
-        switches=[labels.end_facts(at, port) for at, port in ends],
+        facts=RouteFacts(
+            lids=tuple(lids), switches=tuple(labels.audit_port(at, port) for at, port in ends)
+        ),
     )
 
 
@@ -117,8 +119,10 @@ def _in_a_circle(case: Case, group: list[Any]) -> Finding:
             f"LID {listing([str(missing['lid']) for missing in group], most=12)}",
         ),
         fix=FIX,
-        lids=[missing["lid"] for missing in group],
-        switches=[labels.end_facts(node, 0) for node in circle],
+        facts=RouteFacts(
+            lids=tuple(missing["lid"] for missing in group),
+            switches=tuple(map(labels.audit_port, circle)),
+        ),
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from weft.audit.cabling.device_label import count
 from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.facts import RoutingEngineFacts
 from weft.core.finding import Finding, FindingKind, Severity
 
 FIX = (
@@ -64,8 +65,7 @@ def _fell_back(
             *(error for errors in gave_up.values() for error in errors),
         ),
         fix=FIX,
-        asked=wanted,
-        used=used[-1],
+        facts=RoutingEngineFacts(asked=wanted, used=used[-1]),
     )
 
 
@@ -76,8 +76,7 @@ def _changed(used: Sequence[str]) -> Finding:
         f"the routing engine changed from {used[-2]} to {used[-1]}",
         evidence=(f"tables configured by: {', then '.join(used)}",),
         fix="if nobody changed routing_engine, the first one gave up: look in the log why",
-        asked=used[-2],
-        used=used[-1],
+        facts=RoutingEngineFacts(asked=used[-2], used=used[-1]),
     )
 
 

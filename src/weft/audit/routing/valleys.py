@@ -4,6 +4,7 @@ import shlex
 
 from weft.audit.cabling.device_label import count, listing
 from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.facts import ValleyFacts
 from weft.audit.routing.forwarding_tables import lacks_tables
 from weft.core.finding import FindingKind, Severity
 
@@ -38,7 +39,9 @@ def valleys(case: Case) -> Ruling:
         ),
         fix="route with an engine that only goes up, then down: opensm -R updn (or ftree)",
         next_command=f"weft fabric trace {shlex.quote(a)} {shlex.quote(b)} FILES",
-        n_paths=survey["n_valley_paths"],
-        switches=[case.labels.end_facts(valley["at"], 0) for valley in found],
+        facts=ValleyFacts(
+            n_paths=survey["n_valley_paths"],
+            switches=tuple(case.labels.audit_port(valley["at"]) for valley in found),
+        ),
     )
     return Ruling(judged=judged, findings=(one,))

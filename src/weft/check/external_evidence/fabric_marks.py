@@ -10,6 +10,14 @@ from typing import Any
 
 from weft.audit.case import Case, PortKey
 from weft.audit.counters.interval import interval_of
+from weft.audit.facts import (
+    AuditedPort,
+    AuditFacts,
+    AuditPort,
+    CableFacts,
+    CounterFacts,
+    PortStateFacts,
+)
 from weft.audit.rules import RULES, Rule
 from weft.check.readings.components import Thing, vertex_of
 from weft.core.finding import Finding, Severity
@@ -151,9 +159,10 @@ def marks_of(case: Case, names: PortNames) -> Marks:
     marks: list[Mark] = []
     n_strange = 0
     for rule, finding in _said(case):
-        fix, damage = str(finding.facts.get("fix", "")), _is_damage(case, rule, finding)
+        fix, damage = finding.facts.fix, _is_damage(case, rule, finding)
         for place, says in places.said(finding):
-            thing = places.switch(place) if rule.name == MISSING else places.thing(place)
+            is_missing = rule.name == MISSING
+            thing = places.switch(place.port) if is_missing else places.thing(place.port)
             if thing is None:
                 n_strange += 1
             else:
@@ -175,13 +184,17 @@ def _said(case: Case) -> Iterator[tuple[Rule, Finding]]:
 
 
 def _is_damage(case: Case, rule: Rule, finding: Finding) -> bool:
-    counted = case.thresholds.counters.get(str(finding.facts.get("counter")))
+    counted = case.thresholds.counters.get(_counter(finding.facts))
     return rule.name == _BIT_ERRORS or (counted is not None and counted.of_this_cable)
 
 
-def _is_growing(case: Case, finding: Finding, place: Mapping[str, Any]) -> bool:
-    counted = case.thresholds.counters.get(str(finding.facts.get("counter")))
-    enough = int(place.get("grew_by", 0)) >= case.thresholds.least_growth.value
+def _counter(facts: AuditFacts) -> str:
+    return (facts.counter or "") if isinstance(facts, CounterFacts) else ""
+
+
+def _is_growing(case: Case, finding: Finding, place: AuditedPort) -> bool:
+    counted = case.thresholds.counters.get(_counter(finding.facts))
+    enough = (place.grew_by or 0) >= case.thresholds.least_growth.value
     return enough and counted is not None and not counted.of_reboots
 
 
@@ -193,32 +206,31 @@ class _Places:
         self._names = names
         self._node_of = {node.guid: node.index for node in case.subnet.nodes}
 
-    def said(self, finding: Finding) -> Iterator[tuple[Mapping[str, Any], str]]:
-        """Each place a finding is about, with what it says of it."""
-        facts = finding.facts
-        places = [cable.get("a", {}) for cable in facts.get("cables", ())]
-        places = places or list(facts.get("ports", ()))
+    def said(self, finding: Finding) -> Iterator[tuple[AuditedPort, str]]:
+        """Each place a finding is about, with its sentence or its line of the evidence."""
+        facts: AuditFacts = finding.facts
+        places = facts.places()
         if len(places) == 1:
             yield places[0], finding.sentence
         elif len(places) <= len(finding.evidence):
-            what = str(facts.get("counter") or facts.get("state") or "")
+            what = facts.state if isinstance(facts, PortStateFacts) else _counter(facts)
             before = f"{what}: " if what else ""
-            after = f" instead of {facts['expected']}" if "expected" in facts else ""
+            expected = facts.expected if isinstance(facts, CableFacts) else None
+            after = "" if expected is None else f" instead of {expected}"
             for place, line in zip(places, finding.evidence, strict=False):
                 yield place, f"{before}{line}{after}"
 
-    def thing(self, place: Mapping[str, Any]) -> Thing | None:
-        """The cable of the port at a place; None where the document has none such."""
-        node = self._node_of.get(int(str(place.get("guid", "-1")), 0))
-        port = place.get("port")
-        if node is None or port is None:
+    def thing(self, port: AuditPort) -> Thing | None:
+        """The cable of a port; None where the document has none such."""
+        node = self._node_of.get(int(port.guid or "-1", 0))
+        if node is None or port.port is None:
             return None
-        cable = self._case.subnet.cable_at.get((node, int(port)))
+        cable = self._case.subnet.cable_at.get((node, port.port))
         return None if cable is None else self._names.cable(cable)
 
-    def switch(self, place: Mapping[str, Any]) -> Thing | None:
-        """The switch at a place; None where the document has none such."""
-        return self._names.switch(str(place.get("node")))
+    def switch(self, port: AuditPort) -> Thing | None:
+        """The switch of a port; None where the document has none such."""
+        return self._names.switch(port.node)
 
     def counted(self) -> frozenset[Thing]:
         """Cables with counters of both their ports."""

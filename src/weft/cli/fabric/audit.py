@@ -12,6 +12,7 @@ from weft.core.errors import ExitCode
 
 if TYPE_CHECKING:
     from weft.audit.audit import Audit
+    from weft.audit.facts import AuditFacts, AuditPort, UnknownEnd
     from weft.core.finding import Finding
     from weft.topology.subnet.subnet import Subnet
 
@@ -122,8 +123,8 @@ def _finding_lines(finding: "Finding", *, show_all: bool) -> list[str]:
             evidence[-1],
         ]
     lines += [f"  - {line}" for line in evidence]
-    if "fix" in finding.facts:
-        lines.append(f"  fix: {finding.facts['fix']}")
+    if finding.facts.fix:
+        lines.append(f"  fix: {finding.facts.fix}")
     return lines
 
 
@@ -159,30 +160,23 @@ def _next_command(audit: "Audit", files: Sequence[str]) -> str:
 
 def _rows(finding: "Finding") -> list[dict[str, Any]]:
     """A row for each cable or port of a finding; one for a finding about neither."""
-    facts = finding.facts
+    facts: AuditFacts = finding.facts
     head = {
         "severity": finding.severity.value,
-        "rule": facts["rule"],
+        "rule": facts.rule,
         "kind": finding.kind.value,
         "sentence": finding.sentence,
-        "fix": facts.get("fix", ""),
+        "fix": facts.fix,
     }
-    cables = [(cable.get("a", {}), cable.get("b", {})) for cable in facts.get("cables", [])]
-    ports = [(port, port.get("peer", {})) for port in facts.get("ports", [])]
-    switches: list[tuple[dict[str, Any], dict[str, Any]]] = [
-        (switch, {})
-        for switch in [*facts.get("switches", []), *facts.get("nodes", [])]
-        if isinstance(switch, dict)
-    ]
     return [
-        {
-            **head,
-            "a": a.get("node", ""),
-            "a_guid": a.get("guid", ""),
-            "a_port": a.get("port") or "",
-            "b": b.get("node", b.get("unit", "")),
-            "b_guid": b.get("guid", ""),
-            "b_port": b.get("port") or "",
-        }
-        for a, b in cables or ports or switches or [({}, {})]
-    ]
+        head | _end_columns("a", place.port) | _end_columns("b", place.peer)
+        for place in facts.places()
+    ] or [head | _end_columns("a", None) | _end_columns("b", None)]
+
+
+def _end_columns(end: str, place: "AuditPort | UnknownEnd | None") -> dict[str, Any]:
+    from weft.audit.facts import AuditPort
+
+    if isinstance(place, AuditPort):
+        return {end: place.node, f"{end}_guid": place.guid, f"{end}_port": place.port or ""}
+    return {end: "" if place is None else place.unit, f"{end}_guid": "", f"{end}_port": ""}

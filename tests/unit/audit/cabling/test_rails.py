@@ -35,7 +35,7 @@ def test_two_swapped_cables_of_a_node_are_one_finding() -> None:
     (found,) = ruling("wrong-rail", subnet).findings
     assert found.severity is Severity.BAD
     assert found.sentence == "gpu03: adapters 2 and 1 are on each other's rail"
-    assert len(found.facts["cables"]) == 2
+    assert len(found.facts.cables) == 2
     assert "7 of 8 adapters on leaf-02 have the number 1" in found.evidence
 
 
@@ -53,7 +53,7 @@ def test_one_adapter_on_a_leaf_of_another_rail() -> None:
     subnet.move("leaf-01", 3, "leaf-02", 13)
     (found,) = ruling("wrong-rail", subnet).findings
     assert found.sentence == "gpu02: adapter 0 is on leaf-02 port 13, a leaf of rail 1"
-    assert "leaf-01" in found.facts["fix"]
+    assert "leaf-01" in found.facts.fix
 
 
 def test_all_adapters_of_a_node_on_one_leaf_are_no_rails() -> None:

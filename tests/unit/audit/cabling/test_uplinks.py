@@ -14,9 +14,9 @@ def test_the_missing_cable_is_named_by_both_ports() -> None:
     assert found.sentence == ("leaf-03 lacks 1 of 4 up-links: port 7 to spine-01 port 6")
     # 4 x 100 below: 4 x 200 up is 0.5, 3 x 200 is 0.67.
     assert "taper 0.67:1 instead of 0.50:1" in found.evidence
-    (cable,) = found.facts["cables"]
-    assert (cable["a"]["node"], cable["a"]["port"]) == ("leaf-03", 7)
-    assert (cable["b"]["node"], cable["b"]["port"]) == ("spine-01", 6)
+    (cable,) = found.facts.cables
+    assert (cable.a.node, cable.a.port) == ("leaf-03", 7)
+    assert (cable.b.node, cable.b.port) == ("spine-01", 6)
 
 
 def test_the_first_and_the_last_leaf_have_neighbours_on_one_side() -> None:
@@ -46,7 +46,7 @@ def test_a_spine_that_lost_a_row_of_cables_is_one_finding() -> None:
     assert found.sentence == (
         "spine-02 lacks 3 cables to 3 switches below: leaf-02, leaf-04, leaf-05"
     )
-    assert len(found.facts["cables"]) == 3
+    assert len(found.facts.cables) == 3
 
 
 def test_a_leaf_without_any_cable_up() -> None:
@@ -84,7 +84,7 @@ def test_a_pod_is_compared_with_its_own_spines() -> None:
     (found,) = ruling("missing-up-links", subnet).findings
     assert found.sentence.startswith("leaf-11 lacks 1 of 4 up-links: port 6 to spine-")
     pod = {subnet.cable("leaf-12", port)[1]["node"] for port in range(5, 9)}
-    assert subnet.node(found.facts["cables"][0]["b"]["node"]) in pod
+    assert subnet.node(found.facts.cables[0].b.node) in pod
 
 
 def test_a_half_empty_leaf_is_no_fault() -> None:

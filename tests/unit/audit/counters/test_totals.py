@@ -24,7 +24,7 @@ def test_a_total_beyond_the_threshold_warns_with_both_ends() -> None:
     assert found.sentence == "SymbolErrorCounter of leaf-03 port 5 is at 42"
     assert "leaf-03 port 5" in found.evidence[0]
     assert "spine-01 port 5" in found.evidence[0]
-    assert found.facts["ports"][0]["peer"]["node"] == "spine-01"
+    assert found.facts.ports[0].peer.node == "spine-01"
 
 
 def test_ports_with_one_counter_are_one_finding_the_worst_first() -> None:

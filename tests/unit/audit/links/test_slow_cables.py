@@ -16,9 +16,10 @@ def test_one_slow_up_link_is_named_with_both_ends() -> None:
     assert f"{leaf:#018x}" in found.evidence[0]
     # Six leaves with four cables each; one is slow.
     assert "23 of 24 cables" in found.evidence[-1]
-    ends = {end["node"] for end in found.facts["cables"][0].values() if isinstance(end, dict)}
+    cable = found.facts.cables[0]
+    ends = {cable.a.node, cable.b.node}
     assert ends == {"leaf-03", "spine-01"}
-    assert "reseat" in found.facts["fix"]
+    assert "reseat" in found.facts.fix
 
 
 def test_one_slow_host_among_adapters_of_its_make() -> None:
@@ -47,7 +48,7 @@ def test_a_leaf_all_of_whose_hosts_are_slow_is_one_warning() -> None:
     (found,) = ruling("slow-cables", subnet).findings
     assert found.severity is Severity.WARNING
     assert found.sentence == "4 cables of leaf-02 run 1xHDR instead of 2xHDR"
-    assert len(found.facts["cables"]) == 4
+    assert len(found.facts.cables) == 4
 
 
 def test_several_slow_cables_of_one_leaf_are_one_finding() -> None:

@@ -16,7 +16,7 @@ def test_a_port_that_is_up_and_not_in_service(state: str) -> None:
     assert found.sentence.startswith(
         f"leaf-03 port 5 -- spine-01 port 5 is stuck in {state.title()}"
     )
-    assert len(found.facts["cables"]) == 1
+    assert len(found.facts.cables) == 1
 
 
 def test_all_ports_in_init_is_one_finding_about_the_manager() -> None:
@@ -26,7 +26,7 @@ def test_all_ports_in_init_is_one_finding_about_the_manager() -> None:
             end["logical"] = "init"
     (found,) = ruling("stuck-ports", subnet).findings
     assert found.sentence.startswith("every port is stuck in Init")
-    assert "start one" in found.facts["fix"]
+    assert "start one" in found.facts.fix
 
 
 def test_a_free_port_polls_and_a_training_one_does_not_rest() -> None:

@@ -68,7 +68,7 @@ def test_an_entry_over_a_missing_cable_is_told_as_stale() -> None:
     )
     assert found.evidence[0].startswith("spine-01 port 1 (GUID")
     assert found.evidence[0].endswith("LID 1, 2, from up to 20 senders")
-    assert found.facts["lids"] == [1, 2]
+    assert found.facts.lids == (1, 2)
 
 
 def test_a_table_without_an_entry_names_its_switch() -> None:
@@ -127,8 +127,8 @@ def test_a_credit_loop_is_told_with_both_ends_of_each_cable() -> None:
     assert found.severity is Severity.BAD
     assert "1. leaf-01 port 5 (GUID" in found.evidence[1]
     assert found.evidence[1].endswith("-> spine-01 port 1, lane 0")
-    assert len(found.facts["cables"]) == 4
-    assert found.facts["service_levels"] == [0]
+    assert len(found.facts.cables) == 4
+    assert found.facts.service_levels == (0,)
     assert subnet.levels == [0]
 
 
@@ -140,7 +140,7 @@ def test_where_lanes_were_read_other_service_levels_are_judged_too() -> None:
     subnet.log(engines_used=["minhop"])
     (found,) = ruling("credit-loops", subnet).findings
     assert found.severity is Severity.BAD
-    assert found.facts["service_levels"] == [1, 3]
+    assert found.facts.service_levels == (1, 3)
 
 
 @pytest.mark.parametrize("engine", ["dfsssp", "torus-2QoS"])
