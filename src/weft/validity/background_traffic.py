@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
-from weft.validity.facts import AffectedHosts, GrownCounter, GrownCounters, OtherJobs, ValidityFacts
+from weft.validity.facts import ErrorFacts, GrownCounter, HostFacts, JobFacts, ValidityFacts
 from weft.validity.proof import Moved, NeighbourJob, Proof
 from weft.validity.remedies import remedies
 from weft.validity.thresholds import Thresholds
@@ -21,7 +21,7 @@ def not_quiet(proofs: Sequence[Proof], limits: Thresholds) -> Finding | None:
     busy = [moved for quiet in watched for moved in quiet.moved if _is_busy(moved, limits)]
     if not busy:
         return None
-    hosts = tuple(dict.fromkeys(moved.host for moved in busy))
+    hosts = list(dict.fromkeys(moved.host for moved in busy))
     return Finding(
         FindingKind.ANOMALY,
         Severity.WARNING,
@@ -31,7 +31,7 @@ def not_quiet(proofs: Sequence[Proof], limits: Thresholds) -> Finding | None:
             "slow pairs of these hosts may be slow for that traffic",
             f"to mend: see who sends (squeue -w {hosts[0]}, or ss and top there), and check again",
         ),
-        facts=AffectedHosts("not-quiet", hosts),
+        facts=HostFacts("not-quiet", tuple(hosts)),
     )
 
 
@@ -42,25 +42,27 @@ def errors_that_grew(proofs: Sequence[Proof]) -> Finding | None:
         for name, n in proof.evidence.device_errors.items():
             place, _, counter = name.rpartition(" ")
             grown[place, counter] += n
-    told = [
+    grown_by = [
         (place, one, grown[place, one.counter])
         for one in remedies().error
         for place in sorted({place for place, counter in grown if counter == one.counter})
         if grown[place, one.counter] >= one.least
     ]
-    if not told:
+    if not grown_by:
         return None
-    lines = [f"{_of_host(place)}: {one.counter} +{n}, {one.means}" for place, one, n in told]
+    lines = [f"{_of_host(place)}: {one.counter} +{n}, {one.means}" for place, one, n in grown_by]
     more = [f"and {len(lines) - _MOST_SAID} more"] if len(lines) > _MOST_SAID else []
-    place, first, _ = told[0]
-    hosts = tuple(dict.fromkeys(place.partition(" ")[0] for place, _, _ in told))
+    place, first, _ = grown_by[0]
+    hosts = list(dict.fromkeys(place.partition(" ")[0] for place, _, _ in grown_by))
     return Finding(
         FindingKind.ANOMALY,
         Severity.WARNING,
         f"Errors were counted during the run: {lines[0]}.",
         evidence=(*lines[1:_MOST_SAID], *more, f"to mend: {_of_host(place)}: {first.fix}"),
-        facts=GrownCounters(
-            "errors", hosts, tuple(GrownCounter(place, one.counter, n) for place, one, n in told)
+        facts=ErrorFacts(
+            "errors",
+            tuple(hosts),
+            tuple(GrownCounter(place, error.counter, n) for place, error, n in grown_by),
         ),
     )
 
@@ -80,7 +82,7 @@ def neighbours_on_nodes(proofs: Sequence[Proof]) -> Finding | None:
             "their processes and messages are part of every time measured on these nodes",
             "to mend: check idle nodes, or take whole nodes (Slurm: --exclusive)",
         ),
-        facts=OtherJobs("neighbours", tuple(job.id for job in jobs)),
+        facts=JobFacts("neighbours", tuple(job.id for job in jobs)),
     )
 
 
@@ -96,7 +98,7 @@ def neighbours_on_switches(proofs: Sequence[Proof]) -> Finding | None:
         Severity.NOTE,
         f"other jobs ran behind the same leaf switches, and their messages may have met ours:"
         f" {line}{more}",
-        facts=OtherJobs("neighbours-on-switches", tuple(job.id for job in jobs)),
+        facts=JobFacts("neighbours-on-switches", tuple(job.id for job in jobs)),
     )
 
 

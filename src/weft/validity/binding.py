@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
-from weft.validity.facts import CountedRanks, ValidityFacts
+from weft.validity.facts import RankFacts, ValidityFacts
 from weft.validity.proof import Proof
 
 
@@ -43,7 +43,7 @@ def crowded_cpus(proofs: Sequence[Proof]) -> Finding | None:
             " --cpu-bind=none), or give the job more CPUs (Slurm: --exclusive; else taskset and"
             " cgroups)",
         ),
-        facts=CountedRanks("crowded-cpus", worst.n_ranks),
+        facts=RankFacts("crowded-cpus", worst.n_ranks),
     )
 
 
@@ -72,7 +72,7 @@ def far_ranks(proofs: Sequence[Proof]) -> Finding | None:
             "every message crosses the link between the sockets or dies of that host",
             f"to mend: {mend}",
         ),
-        facts=CountedRanks("far-ranks", far.n_ranks),
+        facts=RankFacts("far-ranks", far.n_ranks),
     )
 
 

@@ -1,4 +1,4 @@
-"""The values that findings about a run's validity state, as types."""
+"""Values of the findings about a run's validity. A field's name is its key in JSON."""
 
 from dataclasses import dataclass
 
@@ -7,73 +7,73 @@ from weft.core.finding import FindingFacts
 
 @dataclass(frozen=True, slots=True)
 class ValidityFacts(FindingFacts):
-    """`validity`: the short name of the finding."""
+    """The name of the proof that failed; remedies go by it."""
 
     validity: str
 
 
 @dataclass(frozen=True, slots=True)
-class MissedNetwork(ValidityFacts):
-    """Devices that should have carried the messages, and the hosts to measure again."""
+class HostFacts(ValidityFacts):
+    """The hosts that it is about."""
+
+    hosts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OffFabricFacts(ValidityFacts):
+    """Devices that were to carry the messages, and hosts where others did."""
 
     rails: tuple[str, ...]
     hosts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class AffectedHosts(ValidityFacts):
-    """The hosts that a finding is about."""
-
-    hosts: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CountedMachines(ValidityFacts):
-    """How many hosts and machines took part; `machines` is None where unknown."""
-
-    hosts: int
-    machines: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class CountedRanks(ValidityFacts):
-    """How many ranks a finding is about."""
-
-    n_ranks: int
-
-
-@dataclass(frozen=True, slots=True)
-class CarryingDevice(ValidityFacts):
+class OtherNetworkFacts(ValidityFacts):
     """The device that carried the messages."""
 
     device: str
 
 
 @dataclass(frozen=True, slots=True)
-class CountedBytes(ValidityFacts):
-    """Bytes that devices counted, and bytes that ranks sent at least."""
+class OneMachineFacts(ValidityFacts):
+    """Numbers of hosts and of machines; None where nobody counted machines."""
+
+    hosts: int
+    machines: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class UnprovedFacts(ValidityFacts):
+    """Bytes that devices counted, and bytes that were sent."""
 
     counted: int
     sent: int
 
 
 @dataclass(frozen=True, slots=True)
-class ClockStep(ValidityFacts):
-    """Nanoseconds of one step or one reading of the clock."""
+class RankFacts(ValidityFacts):
+    """Ranks that it is about."""
+
+    n_ranks: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClockFacts(ValidityFacts):
+    """One step of the clock, in ns."""
 
     clock_ns: int
 
 
 @dataclass(frozen=True, slots=True)
-class OtherJobs(ValidityFacts):
-    """Jobs of other users, by id."""
+class JobFacts(ValidityFacts):
+    """Ids of other jobs."""
 
     jobs: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class GrownCounter:
-    """An error counter at a place ('host device'), which grew by `n`."""
+    """An error counter of a host's device, and by how much it grew."""
 
     place: str
     counter: str
@@ -81,8 +81,8 @@ class GrownCounter:
 
 
 @dataclass(frozen=True, slots=True)
-class GrownCounters(ValidityFacts):
-    """Error counters that grew during a run, and the hosts that have them."""
+class ErrorFacts(ValidityFacts):
+    """Error counters that grew during the run, and their hosts."""
 
     hosts: tuple[str, ...]
     counters: tuple[GrownCounter, ...]

@@ -7,11 +7,11 @@ from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.nodeset import fold
 from weft.core.words import counted
 from weft.validity.facts import (
-    AffectedHosts,
-    CarryingDevice,
-    CountedBytes,
-    CountedMachines,
-    MissedNetwork,
+    HostFacts,
+    OffFabricFacts,
+    OneMachineFacts,
+    OtherNetworkFacts,
+    UnprovedFacts,
 )
 from weft.validity.proof import FastDevice, Named, OffHost, Proof
 from weft.validity.remedies import how_to_select, settings_in_the_way
@@ -29,7 +29,7 @@ def not_on_fabric(proofs: Sequence[Proof], nodes: Sequence[str] = ()) -> Finding
     proof = max(proofs, key=_elsewhere, default=None)
     if proof is not None and proof.evidence.named is not None and not _missed_fast(proof):
         return _not_on_named(proof, proof.evidence.named, nodes)
-    rails = () if proof is None else tuple(one.device for one in _up(proof))
+    rails = [] if proof is None else [one.device for one in _up(proof)]
     evidence = ("a fast device exists and its counters did not move",)
     return Finding(
         FindingKind.MIS_SETTING,
@@ -37,7 +37,7 @@ def not_on_fabric(proofs: Sequence[Proof], nodes: Sequence[str] = ()) -> Finding
         "The messages did not travel over the fast network, so nothing is said about it.",
         evidence=evidence if proof is None else _why_elsewhere(proof),
         next_command=_again(rails, nodes),
-        facts=MissedNetwork("not-on-fabric", rails, tuple(nodes)),
+        facts=OffFabricFacts("not-on-fabric", tuple(rails), tuple(nodes)),
     )
 
 
@@ -54,7 +54,7 @@ def off_named_hosts(proofs: Sequence[Proof]) -> Finding | None:
         f"{counted(named.n_missed, 'host')} did not mostly use {wanted}, which was named:"
         f" {', '.join(named.missed)}.",
         evidence=(f"{named.other} carried more there, of this run or of somebody else",),
-        facts=AffectedHosts("off-named-hosts", tuple(named.missed)),
+        facts=HostFacts("off-named-hosts", named.missed),
     )
 
 
@@ -86,7 +86,7 @@ def _not_on_named(proof: Proof, named: Named, nodes: Sequence[str]) -> Finding:
         Severity.WARNING,
         f"The messages did not travel over {wanted}, which was named, so nothing is said about it.",
         evidence=tuple(said),
-        facts=MissedNetwork("not-on-fabric", tuple(named.devices), tuple(nodes)),
+        facts=OffFabricFacts("not-on-fabric", named.devices, tuple(nodes)),
     )
 
 
@@ -107,7 +107,7 @@ def off_fabric_hosts(proofs: Sequence[Proof]) -> Finding | None:
         f"{counted(worst.n_hosts, 'host')} of {proof.evidence.hosts} did not use the fast network:"
         f" {', '.join(host.host for host in worst.hosts)}.",
         evidence=(*said, _to_mend(proof)),
-        facts=AffectedHosts("off-fabric-hosts", tuple(host.host for host in worst.hosts)),
+        facts=HostFacts("off-fabric-hosts", tuple(host.host for host in worst.hosts)),
     )
 
 
@@ -131,7 +131,7 @@ def other_network(proofs: Sequence[Proof], limits: Thresholds) -> Finding | None
                 Severity.NOTE,
                 f"{carried} was measured: no InfiniBand or Slingshot device counts bytes on these"
                 " hosts",
-                facts=CarryingDevice("other-network", carried),
+                facts=OtherNetworkFacts("other-network", carried),
             )
     return None
 
@@ -151,7 +151,7 @@ def no_network(proofs: Sequence[Proof]) -> Finding | None:
             Severity.NOTE,
             f"{what} (weft check --hosts NODESET measures one between hosts)",
             next_command="weft check --hosts NODESET",
-            facts=CountedMachines("no-network", hosts, machines),
+            facts=OneMachineFacts("no-network", hosts, machines),
         )
     return None
 
@@ -196,7 +196,7 @@ def _unproved(proof: Proof) -> Finding:
         Severity.WARNING,
         "Nothing proves which network carried the messages.",
         evidence=tuple(evidence),
-        facts=CountedBytes("unproved", n_bytes, proof.n_sent_bytes),
+        facts=UnprovedFacts("unproved", n_bytes, proof.n_sent_bytes),
     )
 
 
