@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from weft.catalog.libraries.setting_rules import SettingRule, setting_rules
 from weft.core.finding import Finding, FindingKind, Severity, severity_rank
 from weft.doctor.case import Case, Edit, Found, Rule
+from weft.doctor.facts import SettingFacts
 from weft.doctor.job import Job
 from weft.doctor.rules import (
     algorithms,
@@ -137,19 +138,19 @@ def as_finding(complaint: Complaint, file: str) -> Finding:
         complaint.severity,
         f"{file}:{found.at.line}: {complaint.happens}",
         (f"fix: {complaint.fix}", f"source: {complaint.source}"),
-        facts={
-            "rule": complaint.rule.id,
-            "title": complaint.rule.title,
-            "file": file,
-            "line": found.at.line,
-            "column": found.at.column,
-            "name": found.setting.name if found.setting is not None else None,
-            "value": found.setting.known if found.setting is not None else None,
-            "happens": complaint.happens,
-            "fix": complaint.fix,
-            "source": complaint.source,
-            "can_be_fixed": bool(found.edits),
-        },
+        facts=SettingFacts(
+            rule=complaint.rule.id,
+            title=complaint.rule.title,
+            file=file,
+            line=found.at.line,
+            column=found.at.column,
+            name=found.setting.name if found.setting is not None else None,
+            value=found.setting.known if found.setting is not None else None,
+            happens=complaint.happens,
+            fix=complaint.fix,
+            source=complaint.source,
+            can_be_fixed=bool(found.edits),
+        ),
     )
 
 

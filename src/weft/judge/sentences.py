@@ -1,6 +1,7 @@
 """What the judge says: the verdict with its value, its range and what binds, then the rest."""
 
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 
 from weft.core.errors import InputError
@@ -8,6 +9,7 @@ from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.units import format_significant, format_size
 from weft.expect.nccl.topology import topology
 from weft.judge.expectation.platform_choice import Place
+from weft.judge.facts import LinkRateFacts, OddRowFacts, SeparateRunsFacts, VerdictFacts
 from weft.judge.model import JudgedRow, LikelyCause, RowState
 
 WORDS = {
@@ -89,12 +91,13 @@ def _finding(
     evidence: Sequence[str] = (),
 ) -> Finding:
     judged = sum(row.state is not RowState.UNJUDGED for row in rows)
-    facts = {
-        "rows": len(rows),
-        "rows_judged": judged,
-        "lines": [row.row.line for row in members],
-        **{state.value: sum(row.state is state for row in rows) for state in RowState},
-    }
+    states = Counter(row.state for row in rows)
+    facts = VerdictFacts(
+        rows=len(rows),
+        rows_judged=judged,
+        lines=[row.row.line for row in members],
+        by_state={state: states[state] for state in RowState},
+    )
     share = f" ({len(members)} of {judged} rows judged)" if members and judged else ""
     return Finding(kind, severity, text + share, tuple(evidence), None, facts)
 
@@ -105,7 +108,7 @@ def _odd(rows: Sequence[JudgedRow]) -> list[Finding]:
             FindingKind.CONTRADICTION if "contradict" in row.note else FindingKind.ANOMALY,
             Severity.WARNING,
             f"line {row.row.line}: {_row_text(row)}: {row.note}",
-            facts={"line": row.row.line, "size_bytes": row.row.size_bytes, "metric": row.metric},
+            facts=OddRowFacts(row.row.line, row.row.size_bytes, row.metric),
         )
         for row in rows
         if row.odd
@@ -122,7 +125,7 @@ def _separate(rows: Sequence[JudgedRow]) -> list[Finding]:
             f"line {table.first_line}: {table.conditions['separate_runs']} runs printed into each"
             " other, each with its own rank 0: nothing passed between them, so this says nothing"
             " of the network (nccl-tests built with MPI=1 runs as one job)",
-            facts={"line": table.first_line, "runs": table.conditions["separate_runs"]},
+            facts=SeparateRunsFacts(table.first_line, table.conditions["separate_runs"]),
         )
         for table in found.values()
     ]
@@ -155,7 +158,7 @@ def _explained(rows: Sequence[JudgedRow], place: Place) -> list[Finding]:
         f"{_row_text(row)} is more than {name} ({_value(gb_s)} GB/s), and no error:"
         f" {row.expectation.bound if row.expectation else ''}"
     )
-    return [Finding(FindingKind.EXPLANATION, Severity.NOTE, text, facts={"rate_gb_s": gb_s})]
+    return [Finding(FindingKind.EXPLANATION, Severity.NOTE, text, facts=LinkRateFacts(gb_s))]
 
 
 def _rate_exceeded(row: JudgedRow, place: Place) -> tuple[str, float] | None:

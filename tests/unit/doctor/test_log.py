@@ -120,7 +120,7 @@ def test_one_bad_node_is_named(tmp_path: Path) -> None:
     lines += [line for line in bad if "node1" in line]
     worst = judge(read(tmp_path, lines))[0]
     assert worst.sentence.startswith("8 of 16 ranks used NET/Socket")
-    assert worst.facts["hosts"] == ["node1"]
+    assert worst.facts.hosts == ["node1"]
 
 
 def test_channels_through_host_memory(tmp_path: Path) -> None:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from weft.bench.logs.log_facts import LogFact
 from weft.bench.logs.ranks import SOCKET, JobLog
-from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.finding import Finding, FindingFacts, FindingKind, Severity
 from weft.core.words import counted
+from weft.doctor.facts import ChannelFacts, TransportFacts
 
 SLOW_PROVIDERS = {"tcp", "sockets", "udp", "net", "tcp;ofi_rxm", "ofi_rxm;tcp"}
 """libfabric's providers that go through the kernel's TCP. SOURCE: libfabric's fi_provider(7)."""
@@ -73,12 +74,8 @@ def _sockets(log: JobLog, ranks: frozenset[int]) -> Finding:
     because = reasons[0].short if reasons else "the log does not say why"
     evidence = [f"{reason.whole} ({reason.place})" for reason in reasons]
     evidence += [log.facts.place(fact) for fact in log.channels((SOCKET,))[:1]]
-    facts = {
-        "transport": SOCKET,
-        "n_ranks": len(ranks),
-        "hosts": _hosts(log, ranks),
-        "reasons": [reason.short for reason in reasons],
-    }
+    short = [reason.short for reason in reasons]
+    facts = TransportFacts(SOCKET, len(ranks), _hosts(log, ranks), short)
     return _finding(Severity.BAD, f"{share(log, ranks)} used {SOCKET}: {because}", evidence, facts)
 
 
@@ -162,7 +159,7 @@ def _direct(log: JobLog) -> Iterator[Finding]:
         f"{n_slow:,} of {counted(n, 'network channel')} of {share(log, ranks)} "
         "go through host memory: GPUDirect RDMA is off",
         [*reasons, log.facts.place(through_host[0])],
-        {"n_channels": n, "n_through_host": n_slow},
+        ChannelFacts(n, n_slow),
     )
 
 
@@ -198,7 +195,7 @@ def _finding(
     severity: Severity,
     sentence: str,
     evidence: Sequence[str],
-    facts: dict[str, object] | None = None,
+    facts: FindingFacts | None = None,
 ) -> Finding:
     kind = FindingKind.MIS_SETTING
-    return Finding(kind, severity, sentence, tuple(evidence), facts=dict(facts or {}))
+    return Finding(kind, severity, sentence, tuple(evidence), facts=facts or {})

@@ -7,6 +7,7 @@ from weft.bench.logs.ranks import JobLog
 from weft.catalog.libraries.variables import VariableList
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.doctor.case import Case
+from weft.doctor.facts import VariableFacts
 from weft.doctor.job import Job
 from weft.doctor.log.aspect import some
 from weft.doctor.log.network import share
@@ -93,8 +94,8 @@ def _unread(job: Job, name: str, value: str | None, why: str) -> Finding:
 
 
 def _finding(sentence: str, name: str, value: str | None) -> Finding:
-    facts = {"name": name, "value": value}
-    return Finding(FindingKind.MIS_SETTING, Severity.WARNING, sentence, facts=facts)
+    kind, facts = FindingKind.MIS_SETTING, VariableFacts(name, value)
+    return Finding(kind, Severity.WARNING, sentence, facts=facts)
 
 
 def _untold(sentence: str) -> Finding:

@@ -9,6 +9,7 @@ from weft.core.finding import Finding, FindingKind, Severity, worst_first
 from weft.core.nodeset import fold
 from weft.core.units import format_size_roughly
 from weft.core.words import counted
+from weft.doctor.facts import MachineFacts
 from weft.doctor.machine.adapters import Adapter, Kind, PKey, Port
 from weft.doctor.machine.machine import Machine
 from weft.doctor.machine.pci import Vendor
@@ -66,7 +67,7 @@ class Problem:
             self.severity,
             self.happens,
             (f"fix: {self.fix}", f"source: {self.rule.cited}"),
-            facts={"rule": self.rule.id, "about": self.about, "fix": self.fix, **self.words},
+            facts=MachineFacts(self.rule.id, self.about, self.fix, self.words),
         )
 
 
