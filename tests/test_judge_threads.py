@@ -24,7 +24,7 @@ def test_251_more_than_two_edr_adapters_carry_is_the_tree_between_two_nodes() ->
 
     assert not judgement.is_bad
     # 2 x 12.5 GB/s x 2 x 7/8 = 43.75: two suffice for a tree; a ring needs 41.55 / 12.5 of them.
-    assert "between 2 nodes takes 2 to 4 adapters a node" in line_of(judgement, "generic-edr")
+    assert "between 2 nodes needs 2 to 4 adapters on each node" in line_of(judgement, "generic-edr")
     assert "counts 1.750 times: more than their rate is no error" in judgement.generic[-1]
     assert "NCCL_ALGO=Ring" in judgement.generic[-1]
 
@@ -41,7 +41,7 @@ def test_182_runs_that_never_met_say_nothing_of_the_network() -> None:
 
     (why,) = [f for f in judgement.findings if f.kind is FindingKind.MIS_SETTING]
     assert why.severity is Severity.WARNING
-    assert "2 runs printed into each other" in why.sentence
+    assert "2 runs in one table, each with its own rank 0" in why.sentence
     assert "MPI=1" in why.sentence
     assert not judgement.is_bad
     assert judgement.generic == ()
@@ -62,7 +62,7 @@ def test_119_is_what_four_hdr_adapters_carry_as_a_ring() -> None:
             "thread_three_nodes_hdr.txt", platform=platform, n_nodes=3, tasks_per_node=8
         )
 
-        assert "takes 3 to 4 adapters a node" in line_of(judgement, "generic-hdr")
+        assert "needs 3 to 4 adapters on each node" in line_of(judgement, "generic-hdr")
         assert "without SHARP" in line_of(judgement, "generic-hdr")
         assert not judgement.is_bad
 
@@ -79,12 +79,12 @@ def test_232_one_gpu_a_node_is_bound_by_its_own_pcie_whatever_the_adapters() -> 
     )
 
     assert {row.state for row in judgement.rows} == {RowState.NORMAL}
-    assert "what binds is PCIe of 48 GB/s" in judgement.findings[0].sentence
+    assert "limited by PCIe of 48 GB/s" in judgement.findings[0].sentence
 
 
 def test_232_between_single_gpus_a_tree_gains_nothing() -> None:
     judgement = judged("thread_h100_one_gpu_a_node.txt", n_nodes=2, tasks_per_node=1)
 
     # 41.31 / 25 GB/s: two, and no fewer, since both algorithms move the buffer once.
-    assert "takes 2 adapters a node" in line_of(judgement, "generic-hdr")
+    assert "needs 2 adapters on each node" in line_of(judgement, "generic-hdr")
     assert not any("no error" in line for line in judgement.generic)

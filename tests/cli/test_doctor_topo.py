@@ -236,4 +236,4 @@ def test_a_file_beside_this_machine(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert run(["doctor", "topo", str(path), "--against", "this-machine", *root]) == 1
     said = capsys.readouterr().out
     assert "this-machine has no adapter 0000:05:00.0" in said
-    assert "of this-machine the file lacks adapter 0000:04:00.0" in said.lower()
+    assert "the file lacks adapter 0000:04:00.0 of this-machine" in said.lower()

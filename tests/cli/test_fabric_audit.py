@@ -120,7 +120,7 @@ def test_what_was_there_before_is_missed(capsys: pytest.CaptureFixture[str], wri
     before, now = write(tree(), "before"), write(tree(without=((3, 6),)), "now")
     code, out, _ = audit(capsys, now, "--before", before)
     assert code == 1
-    assert "BAD  leaf3 port 6 -- spine2 port 3 gone since before" in out
+    assert "BAD  leaf3 port 6 -- spine2 port 3 missing since the earlier files" in out
 
 
 def test_nothing_understood_is_exit_2(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

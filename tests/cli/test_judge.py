@@ -24,13 +24,13 @@ def test_a_normal_file_is_0_and_its_first_line_the_verdict(capsys: Capture) -> N
     assert any(line.startswith("covered  49 of 50 rows judged") for line in lines)
 
 
-def test_a_low_file_is_1_with_causes_a_picture_and_the_thresholds_of_others(
+def test_a_low_file_is_1_with_causes_a_picture_and_published_thresholds(
     capsys: Capture,
 ) -> None:
     assert run(["judge", BAD]) == 1
     out = capsys.readouterr().out
     assert out.startswith("BAD  LOW: all_reduce_perf at 128 MiB: bus bandwidth 5.410 GB/s")
-    for part in ("LIKELY CAUSES", "1. sockets:", "to confirm:", "remedy:", "THRESHOLDS OF OTHERS"):
+    for part in ("LIKELY CAUSES", "1. sockets:", "to confirm:", "remedy:", "PUBLISHED THRESHOLDS"):
         assert part in out
     assert "measured, [===] expected, | limit" in out
     assert "worse than: CSCS Alps gh200" in out
@@ -46,10 +46,10 @@ def test_tests_of_one_row_each_are_one_table(capsys: Capture) -> None:
     assert out.count("TABLE") < 8
 
 
-def test_what_binds_is_said_for_each_range_of_sizes(capsys: Capture) -> None:
+def test_the_limit_is_named_for_each_range_of_sizes(capsys: Capture) -> None:
     run(["judge", GOOD])
     out = capsys.readouterr().out
-    bounds = out[out.index("what binds\n") :].splitlines()[1:]
+    bounds = out[out.index("limited by\n") :].splitlines()[1:]
     assert bounds[0].startswith("from      8 B  latency of")
     assert any("channels of a tree" in line for line in bounds)
 

@@ -80,7 +80,7 @@ def require_something(subnet: Subnet) -> None:
         return
     names = ", ".join(source["name"] for source in described["sources"]) or "the files"
     raise InputError(
-        f"{names}: nothing here that an audit can judge",
+        f"{names}: no nodes, cables, counters or logs to audit",
         expected="ibnetdiscover, iblinkinfo, opensm-subnet.lst or ibdiagnet2.db_csv, with "
         "opensm-lfts.dump, opensm.log and counters beside it",
         hint="counters and tables name ports that no file here describes"

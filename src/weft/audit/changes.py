@@ -51,10 +51,10 @@ def _lost_nodes(labels: Labels, before: Subnet, lost: list[int]) -> list[Finding
         finding(
             FindingKind.SUSPECT_SWITCH if nodes is switches else FindingKind.SUSPECT_NODE,
             Severity.BAD,
-            f"{count(len(nodes), *words)} gone since before: "
+            f"{count(len(nodes), *words)} missing since the earlier files: "
             f"{listing([labels.name(node) for node in nodes])}",
             evidence=tuple(f"{labels.name(node)} ({labels.guid(node)})" for node in nodes),
-            fix="look whether it has power, then at its cables; if it was taken away, nothing",
+            fix="check its power, then its cables; nothing to do if it was removed on purpose",
             facts=NodeFacts(nodes=tuple(map(labels.audit_port, nodes))),
         )
         for nodes, words in ((switches, ("switch", "switches")), (others, ("adapter", "")))
@@ -70,7 +70,7 @@ def _gone_cables(labels: Labels, gone: list[SubnetCable]) -> list[Finding]:
         finding(
             FindingKind.SUSPECT_LINK,
             Severity.BAD,
-            f"{what} gone since before",
+            f"{what} missing since the earlier files",
             evidence=tuple(labels.cable(cable) for cable in gone),
             fix="reseat or replace the cable; look for disabled ports",
             facts=CableFacts(cables=tuple(map(labels.audit_cable, gone))),

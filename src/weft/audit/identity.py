@@ -30,7 +30,7 @@ def _guid_finding(case: Case, misfit: dict[str, Any]) -> Finding:
         Severity.BAD,
         f"two nodes have the GUID {misfit['guid']:#018x}: {names}",
         evidence=(f"{at[0]} and {at[1]}",),
-        fix="burn the GUIDs of one of them anew (a cloned firmware image or a swapped board)",
+        fix="burn new GUIDs into one of them (a cloned firmware image or a swapped board)",
         facts=GuidFacts(guid=f"{misfit['guid']:#018x}", nodes=tuple(misfit["descriptions"])),
     )
 
@@ -58,7 +58,7 @@ def _lid_finding(case: Case, names: tuple[str, str], lids: list[int]) -> Finding
         Severity.BAD,
         f"LID {which} belongs to two ports: of '{names[0]}' and of '{names[1]}'",
         evidence=tuple(f"'{node.description}' has GUID {node.guid:#018x}" for node in ends),
-        fix="remove the manager's guid2lid file and start it anew (opensm -r), or look for a "
-        "second subnet manager; files of two times mixed look the same",
+        fix="remove the manager's guid2lid file and start it again (opensm -r), or look for a "
+        "second subnet manager; files from different times look the same",
         facts=LidFacts(lids=tuple(lids), nodes=names),
     )

@@ -35,7 +35,7 @@ def _unread(case: Case) -> list[Finding]:
         finding(
             FindingKind.NOT_JUDGED,
             Severity.WARNING,
-            f"{count(max(n, len(lines)), 'line')} of the files not understood",
+            f"{count(max(n, len(lines)), 'line')} of the files were not understood",
             evidence=tuple(lines[:MOST_LINES]),
             fix="give whole files, without what the tools print on standard error",
             facts=LineFacts(lines=tuple(lines)),

@@ -46,7 +46,7 @@ def _gone(case: Case, lines: list[str], *, known: bool) -> Finding:
         Severity.BAD if known else Severity.WARNING,
         f"{_who(case, lines)} left the subnet" + (" and did not come back" if known else ""),
         evidence=tuple(lines),
-        fix="look whether the node has power, and at its cables; if it was taken away, nothing",
+        fix="check the node's power and its cables; nothing to do if it was removed on purpose",
         facts=RemovedFacts(removed=tuple(lines)),
     )
 
@@ -57,7 +57,7 @@ def _back(case: Case, lines: list[str]) -> Finding:
         Severity.WARNING,
         f"{_who(case, lines)} left the subnet and came back",
         evidence=tuple(lines),
-        fix="if nobody rebooted them, look at their cables and their power",
+        fix="if they were not rebooted, check their cables and their power",
         facts=RemovedFacts(removed=tuple(lines)),
     )
 

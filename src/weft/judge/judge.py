@@ -47,9 +47,7 @@ def judge_results(
     ]
     against = across_tables(results.tables, rules())
     rows = tuple(
-        replace(row, odd=True, note=against[id(row.row)]) if id(row.row) in against else row
-        for table in tables
-        for row in table.rows
+        _contradicted(row, against.get(id(row.row))) for table in tables for row in table.rows
     )
     causes = _causes(rows, place, log)
     remarks = dict.fromkeys((*results.remarks, *(r for table in tables for r in table.remarks)))
@@ -68,6 +66,10 @@ def judge_results(
         n_unread=results.n_unread,
         next_command=next_command(results.path, rows, place, causes),
     )
+
+
+def _contradicted(row: JudgedRow, note: str | None) -> JudgedRow:
+    return row if note is None else replace(row, odd=True, contradictory=True, note=note)
 
 
 def _generic(tables: Sequence[Table], given: Given, place: Place) -> tuple[str, ...]:

@@ -47,6 +47,7 @@ class JudgedRow:
     conditions: Conditions | None = None
     expectation: Expectation | None = None
     odd: bool = False
+    contradictory: bool = False
     note: str = ""
 
     @property

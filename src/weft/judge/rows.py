@@ -76,9 +76,9 @@ def _odd(
         neighbour.state not in (RowState.LOW, RowState.IMPOSSIBLE)
         for neighbour in _neighbours(judged, index)
     )
-    if not alone or row.state not in (RowState.LOW, RowState.HIGH):
-        return replace(row, odd=True, note=note)
-    return replace(row, odd=True, note=note, state=RowState.UNJUDGED)
+    beyond = row.state in (RowState.LOW, RowState.HIGH)
+    state = RowState.UNJUDGED if alone and beyond else row.state
+    return replace(row, odd=True, contradictory=not oddity.of_curve, note=note, state=state)
 
 
 def _neighbours(judged: Sequence[JudgedRow | None], index: int) -> list[JudgedRow]:
@@ -136,10 +136,10 @@ def _against(
     beyond = state in (RowState.LOW, RowState.HIGH)
     if beyond and link_class and not _link_binds(found):
         state = RowState.UNJUDGED
-        note = "here the host decides, and a generation of links has none"
+        note = "the host limits this size, and a link generation has no host"
     elif beyond and rests_on_assumption(found):
         state = RowState.UNJUDGED
-        note = f"outside the range, but that rests on an assumption ({found.bound})"
+        note = f"outside the range, but the range is an assumption ({found.bound})"
     return JudgedRow(table, row, found.metric, value, state, conditions, found, note=note)
 
 

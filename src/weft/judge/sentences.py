@@ -8,6 +8,7 @@ from weft.core.errors import InputError
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.units import format_significant, format_size
 from weft.expect.nccl.topology import topology
+from weft.judge.expectation.conditions import NO_LAYOUT
 from weft.judge.expectation.platform_choice import Place
 from weft.judge.facts import LinkRateFacts, OddRowFacts, SeparateRunsFacts, VerdictFacts
 from weft.judge.model import JudgedRow, LikelyCause, RowState
@@ -39,7 +40,7 @@ def next_command(
     if place.platform is None:
         name = place.candidates[0] if place.candidates else "NAME"
         return f"weft judge {quoted} --platform {name}   (weft platform list)"
-    if any(row.state is RowState.UNJUDGED and "--nodes" in row.note for row in rows):
+    if any(row.state is RowState.UNJUDGED and NO_LAYOUT in row.note for row in rows):
         return f"weft judge {quoted} --platform {place.platform.name} --nodes N --tasks-per-node T"
     if causes:
         return f"weft judge {quoted} --platform {place.platform.name} --all-rows"
@@ -53,11 +54,11 @@ def _verdict(rows: Sequence[JudgedRow], place: Place, causes: Sequence[LikelyCau
     impossible = [row for row in rows if row.state is RowState.IMPOSSIBLE]
     low = [row for row in rows if row.state is RowState.LOW]
     judged = [row for row in rows if row.state is not RowState.UNJUDGED]
-    contradicting = [row for row in rows if row.odd and "contradict" in row.note]
+    contradicting = [row for row in rows if row.contradictory]
     evidence = _cause_lines(causes)
     if impossible:
         worst = _telling(impossible)
-        text = f"IMPOSSIBLE: {_row_text(worst)}; nothing here goes beyond {_limit_text(worst)}"
+        text = f"IMPOSSIBLE: {_row_text(worst)}; the hardware limit is {_limit_text(worst)}"
         return _finding(
             FindingKind.BEYOND_LIMIT, Severity.BAD, text, impossible, rows, evidence=evidence
         )
@@ -105,7 +106,7 @@ def _finding(
 def _odd(rows: Sequence[JudgedRow]) -> list[Finding]:
     return [
         Finding(
-            FindingKind.CONTRADICTION if "contradict" in row.note else FindingKind.ANOMALY,
+            FindingKind.CONTRADICTION if row.contradictory else FindingKind.ANOMALY,
             Severity.WARNING,
             f"line {row.row.line}: {_row_text(row)}: {row.note}",
             facts=OddRowFacts(row.row.line, row.row.size_bytes, row.metric),
@@ -122,9 +123,9 @@ def _separate(rows: Sequence[JudgedRow]) -> list[Finding]:
         Finding(
             FindingKind.MIS_SETTING,
             Severity.WARNING,
-            f"line {table.first_line}: {table.conditions['separate_runs']} runs printed into each"
-            " other, each with its own rank 0: nothing passed between them, so this says nothing"
-            " of the network (nccl-tests built with MPI=1 runs as one job)",
+            f"line {table.first_line}: {table.conditions['separate_runs']} runs in one table,"
+            " each with its own rank 0: they did not communicate, so the rows do not"
+            " measure the network (build nccl-tests with MPI=1 for one job)",
             facts=SeparateRunsFacts(table.first_line, table.conditions["separate_runs"]),
         )
         for table in found.values()
@@ -137,7 +138,7 @@ def _high(rows: Sequence[JudgedRow]) -> list[Finding]:
         return []
     best = max(high, key=_off)
     text = (
-        f"{len(high)} rows are better than expected, within the limits of the hardware:"
+        f"{len(high)} rows are better than expected and within the hardware limits:"
         f" {_row_text(best)}, expected {_range_text(best)}"
     )
     return [Finding(FindingKind.ABOVE_EXPECTED, Severity.NOTE, text)]
@@ -155,7 +156,7 @@ def _explained(rows: Sequence[JudgedRow], place: Place) -> list[Finding]:
         return []
     row, (name, gb_s) = max(found, key=lambda pair: pair[0].value)
     text = (
-        f"{_row_text(row)} is more than {name} ({_value(gb_s)} GB/s), and no error:"
+        f"{_row_text(row)} is more than {name} ({_value(gb_s)} GB/s), without an error:"
         f" {row.expectation.bound if row.expectation else ''}"
     )
     return [Finding(FindingKind.EXPLANATION, Severity.NOTE, text, facts=LinkRateFacts(gb_s))]
@@ -217,7 +218,7 @@ def _range_text(row: JudgedRow) -> str:
 
 
 def _bound_text(row: JudgedRow) -> str:
-    return f"what binds is {row.expectation.bound}" if row.expectation else ""
+    return f"limited by {row.expectation.bound}" if row.expectation else ""
 
 
 def _limit_text(row: JudgedRow) -> str:

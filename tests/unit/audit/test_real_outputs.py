@@ -80,7 +80,7 @@ def test_a_dead_spine_shows_against_the_net_before() -> None:
     found = audited("fault/nd_after_clear.out", before=("small/ibnetdiscover.out",))
     (gone,) = found.findings
     assert gone.severity is Severity.BAD
-    assert gone.sentence == "1 switch gone since before: spine01"
+    assert gone.sentence == "1 switch missing since the earlier files: spine01"
     assert "0x506b4b0300000160" in gone.evidence[0]
 
 
@@ -110,7 +110,7 @@ def test_the_log_of_a_manager_that_fell_back() -> None:
     (fell,) = found.findings
     assert fell.severity is Severity.BAD
     assert fell.sentence == (
-        "the subnet manager routes with minhop, not with ftree; only its log says so"
+        "the subnet manager routes with minhop instead of ftree; only its log shows it"
     )
     assert any(line.startswith("AB0D: ") for line in fell.evidence)
 

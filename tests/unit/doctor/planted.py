@@ -84,7 +84,7 @@ PLANTERS: dict[str, Planter] = {
     "everything excluded": only(sets("excludes-everything", "NCCL_IB_HCA", "^mlx5"), azure),
     "the Ethernet function too": only(sets("ethernet-function", "NCCL_IB_HCA", "mlx5"), azure),
     "the loopback interface": sets("no-way-out", "NCCL_SOCKET_IFNAME", "lo", "docker0"),
-    "the first meeting over IPoIB": only(
+    "the bootstrap over IPoIB": only(
         sets("ipoib-meeting", "NCCL_SOCKET_IFNAME", "ib0"),
         lambda one: one.recipe.interface.startswith("eth"),
     ),

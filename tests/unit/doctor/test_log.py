@@ -111,7 +111,7 @@ def test_communicators_inside_nodes_need_no_network(tmp_path: Path, *, says_node
     assert verdict.sentence == (
         "no communicator of 16 of 16 ranks spans nodes: no network was used"
     )
-    assert several.sentence.startswith("16 processes speak for 8 ranks")
+    assert several.sentence.startswith("16 processes report 8 rank numbers")
 
 
 def test_one_bad_node_is_named(tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_channels_of_collnet_that_was_given_up_are_none(
 def test_ranks_that_never_finish_are_counted(tmp_path: Path) -> None:
     (only,) = judged(tmp_path, LoggedJob(complete=False))
     assert only.sentence == (
-        "16 of 16 ranks began a communicator that the log does not see complete"
+        "16 of 16 ranks began a communicator whose completion is not in the log"
     )
 
 
@@ -256,7 +256,7 @@ def test_a_second_communicator_that_hangs_is_counted(tmp_path: Path) -> None:
     ]
     (only,) = judged(tmp_path, LoggedJob(), tuple(lines))
     assert only.sentence == (
-        "2 of 16 ranks began a communicator that the log does not see complete"
+        "2 of 16 ranks began a communicator whose completion is not in the log"
     )
     done = [line.replace("START", "COMPLETE") for line in lines]
     (only,) = judged(tmp_path, LoggedJob(), (*lines, *done))
@@ -281,7 +281,7 @@ def test_an_excerpt_without_names_is_judged_too(tmp_path: Path) -> None:
 def test_part_of_a_job_is_called_part(tmp_path: Path) -> None:
     lines = [line for line in LoggedJob().lines() if "node1" not in line]
     notes = [one.sentence for one in judge(read(tmp_path, lines)) if one.severity.value == "note"]
-    assert notes == ["the logs are of 8 of 16 ranks"]
+    assert notes == ["the logs cover 8 of 16 ranks"]
 
 
 def test_versions_outside_the_known_say_so(tmp_path: Path) -> None:

@@ -72,8 +72,8 @@ def test_what_a_version_reads_without_a_word_cannot_be_told(
     names = ["NCCL_DEBUG", "NCCL_P2P_DISABLE", "NCCL_UCX_TLS"]
     names[1:1] = [] if is_told else ["NCCL_NET_PLUGIN"]
     assert untold == (
-        f"the log cannot tell whether {', '.join(names)} of job.sh were in force: nothing is "
-        "known to say that it reads them"
+        f"unknown whether {', '.join(names)} of job.sh took effect: no library "
+        "logs that it reads them"
     )
     assert told == (
         ["NCCL_NET_PLUGIN=ofi is set in job.sh, and no rank read it: it had no effect in this run"]
@@ -102,8 +102,7 @@ def test_rccl_may_know_what_nccl_does_not(tmp_path: Path) -> None:
     lines = [line.replace("NCCL version", "RCCL version :") for line in LoggedJob().lines()]
     echo = f"node0:1000:2000 [0] NCCL INFO {ECHO}"
     assert judged(tmp_path, "export NCCL_OF_RCCL=1\n", [*lines, echo]) == [
-        "the log cannot tell whether NCCL_OF_RCCL of job.sh were in force: nothing is known to say "
-        "that it reads them"
+        "unknown whether NCCL_OF_RCCL of job.sh took effect: no library logs that it reads them"
     ]
 
 
@@ -147,16 +146,16 @@ def test_a_variable_that_reached_one_host_only_is_seen(tmp_path: Path) -> None:
     echo = "NCCL_IB_TIMEOUT set by environment to 22."
     lines = [*LoggedJob(before=(ECHO,)).lines(), f"node1:1000:2000 [0] NCCL INFO {echo}"]
     assert judged(tmp_path, "export NCCL_IB_TIMEOUT=22\n", lines) == [
-        "NCCL_IB_TIMEOUT was read on node1 and not on node0: it did not get there, or nothing "
-        "there needs it"
+        "NCCL_IB_TIMEOUT was read on node1 and not on node0: it was not passed on, or no "
+        "library there needs it"
     ]
 
 
 def test_a_log_without_echoes_or_without_an_end_cannot_tell(tmp_path: Path) -> None:
     script = "export NCCL_IB_TIMEOUT=22\n"
     assert said(tmp_path, script) == [
-        "the log names no variable that was read: which of job.sh were read cannot be told"
+        "the log names no variable that was read: unknown which variables of job.sh were read"
     ]
     assert said(tmp_path, script, ECHO, complete=False) == [
-        "the log ends before ranks are ready: which of job.sh were read cannot be told"
+        "the log ends before ranks are ready: unknown which variables of job.sh were read"
     ]

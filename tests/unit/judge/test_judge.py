@@ -19,13 +19,13 @@ def osu(*rows: tuple[int, float]) -> ResultFile:
     return read_results_text(text.encode(), "bw.txt")
 
 
-def test_the_verdict_has_value_range_and_what_binds() -> None:
+def test_the_verdict_has_value_range_and_limit() -> None:
     judgement = judge_results(osu((4194304, 23982.18)), platform="alps-gh200")
     verdict = judgement.findings[0]
     assert verdict.kind is FindingKind.AS_EXPECTED
     assert verdict.severity is Severity.GOOD
     assert verdict.sentence.startswith("NORMAL: osu_bw at 4 MiB: bandwidth 23982 MB/s, expected ")
-    assert "what binds is link rate 200 Gb/s" in verdict.sentence
+    assert "limited by link rate 200 Gb/s" in verdict.sentence
     assert verdict.sentence.endswith("(1 of 1 rows judged)")
 
 
@@ -43,7 +43,7 @@ def test_impossible_names_the_limit() -> None:
     verdict = judgement.findings[0]
     assert verdict.kind is FindingKind.BEYOND_LIMIT
     assert verdict.sentence.startswith("IMPOSSIBLE: osu_bw at 4 MiB: bandwidth 239822 MB/s")
-    assert "nothing here goes beyond" in verdict.sentence
+    assert "the hardware limit is" in verdict.sentence
     assert judgement.is_bad
     assert judgement.causes
 
@@ -63,7 +63,7 @@ def test_without_a_platform_each_generation_of_links_is_set_beside_the_plateau()
 
 def test_a_row_that_tells_no_generation_of_links_apart_says_so() -> None:
     (line,) = judge_results(osu((8, 10.0))).generic
-    assert "normal for every generation of links" in line
+    assert "normal for every link generation" in line
 
 
 def test_a_row_nobody_can_judge_has_its_unit() -> None:
@@ -91,7 +91,7 @@ def test_nodes_and_ranks_are_asked_for_where_a_collective_needs_them() -> None:
     assert judgement.rows[0].state is not RowState.UNJUDGED
 
 
-def test_what_nobody_understood_and_what_was_taken_for_granted_is_carried_on() -> None:
+def test_unread_lines_and_assumptions_are_in_the_judgement() -> None:
     row = Row(3, 8, {"latency_us": 2.0})
     results = ResultFile(
         "f",
@@ -104,7 +104,7 @@ def test_what_nobody_understood_and_what_was_taken_for_granted_is_carried_on() -
     assert judgement.n_unread == 1
     assert judgement.unread[0].line == 9
     assert judgement.remarks[0] == "cut off"
-    assert any("between two nodes" in remark for remark in judgement.remarks)
+    assert any("assumed: two nodes" in remark for remark in judgement.remarks)
 
 
 def test_a_judgement_is_plain_json() -> None:

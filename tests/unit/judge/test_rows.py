@@ -62,7 +62,7 @@ def test_a_row_that_stands_alone_between_normal_ones_is_odd_and_not_low() -> Non
     assert row.odd
     assert row.noticed
     assert row.state is RowState.UNJUDGED
-    assert "stands out of its own curve" in row.note
+    assert "outlier of its curve" in row.note
 
 
 def test_rows_that_are_slow_together_are_low() -> None:
@@ -77,7 +77,7 @@ def test_on_a_generation_of_links_small_messages_say_nothing_about_the_link() ->
     rows = [Row(i, 2**i, {"bandwidth_mb_s": 0.05 * 2**i}) for i in range(5)]
     found = judged(rows, "bandwidth", "generic-hdr")
     assert {row.state for row in found} == {RowState.UNJUDGED}
-    assert "a generation of links" in found[0].note
+    assert "the host limits this size" in found[0].note
 
 
 def test_without_a_platform_only_what_the_file_proves_is_said() -> None:

@@ -50,7 +50,7 @@ def _finding(names: list[str], absent: tuple[int, ...], usual: int, n_nodes: int
         f"{listing(names)} {verb} {have} of {usual} adapters in the subnet: {which} not there",
         evidence=(
             f"most of {n_nodes} nodes have {usual}",
-            *(("nodes of another kind look like this, too",) if is_kind else ()),
+            *(("nodes of another kind look the same",) if is_kind else ()),
         ),
         fix="look on the node whether the adapter is there and its port is up (ibstat), then at "
         "its cable",
@@ -70,6 +70,6 @@ def _platform(case: Case, usual: int) -> list[Finding]:
             Severity.WARNING,
             f"nodes have {usual} adapters, {platform.name} has {platform.hcas_per_node}",
             evidence=(platform.node["hcas"].source,),
-            fix="if the files are of one of several fabrics, nothing",
+            fix="nothing to do if the files describe one of several fabrics",
         )
     ]

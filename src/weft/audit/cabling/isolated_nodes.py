@@ -30,9 +30,9 @@ def _finding(case: Case, nodes: list[int], one: str, many: str, severity: Severi
         f"{count(len(nodes), one, many)} without any cable: {names}",
         evidence=(
             *(f"{case.labels.name(node)} ({case.labels.guid(node)})" for node in nodes),
-            "some file speaks of it, and none shows a cable of it: it is down, or files are of "
-            "two times",
+            "a file names it and no file shows a cable of it: it is down, or the files are from "
+            "different times",
         ),
-        fix="look whether it has power, then at its cables; if it was taken away, route anew",
+        fix="check its power, then its cables; route again if it was removed on purpose",
         facts=NodeFacts(nodes=tuple(map(case.labels.audit_port, nodes))),
     )

@@ -53,7 +53,7 @@ def _finding(case: Case, switches: list[int], usual: int, n: int) -> Finding:
     return finding(
         FindingKind.SUSPECT_LINK,
         Severity.WARNING,
-        f"a cable is missing, by the pattern of the others: {where}",
+        f"a cable is missing from the others' pattern: {where}",
         evidence=(
             f"{n - len(switches)} of {n} switches have {usual} cables to other switches, "
             f"these have {have}",

@@ -72,8 +72,8 @@ def _finding(case: Case, switch: int, value: float, usual: float, n: int) -> Fin
             f"{_text(down)} below, {_text(up)} up ({case.labels.guid(switch)})",
             f"{n} switches of its level have {len(up)} up-links",
         ),
-        fix="move hosts to a leaf with room, or add up-links; what hangs here gets less of the "
-        "fabric",
+        fix="move hosts to a leaf with room, or add up-links; hosts here have less "
+        "bandwidth to the fabric",
         facts=SwitchFacts(switches=(case.labels.audit_port(switch),), taper=value, expected=usual),
     )
 

@@ -164,7 +164,7 @@ def _fewer_by_design(case: Case, pattern: Pattern, switches: Sequence[int]) -> l
             FindingKind.ANOMALY,
             Severity.NOTE,
             f"{listing(names)}: {' or '.join(map(str, few))} up-links where "
-            f"{len(pattern.whole)} others have {pattern.usual}; evenly spread, so meant, perhaps",
+            f"{len(pattern.whole)} others have {pattern.usual}; evenly spread, so perhaps intended",
             facts=SwitchFacts(switches=tuple(map(case.labels.audit_port, switches))),
         )
     ]

@@ -118,7 +118,7 @@ def _full(rule: CounterRule, growth: Growth) -> str:
 
 def _per_hour(more: int, interval: Interval | None) -> str:
     if interval is None or interval.seconds <= 0:
-        return " (in a time that is not known: --seconds)"
+        return " (in an unknown time: give --seconds)"
     return f" in {_time(interval.seconds)}, {more / interval.hours:,.3g} an hour"
 
 

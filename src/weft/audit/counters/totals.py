@@ -58,7 +58,7 @@ def _finding(case: Case, rule: CounterRule, high: Mapping[PortKey, int]) -> Find
         sentence,
         evidence=(
             *(f"{cable_or_port(case, key)}: {value_text(rule, high[key])}" for key in worst),
-            f"{rule.means}; nobody knows since when: a total of {rule.total} is worth a second "
+            f"{rule.means}; the total has no start time: from {rule.total} on, take a second "
             f"reading ({rule.source})",
         ),
         fix="read the counters again after an hour, and give both readings (weft fabric audit "

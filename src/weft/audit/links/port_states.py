@@ -133,7 +133,7 @@ def _hosts_own_view(devices: Sequence[Any]) -> list[Finding]:
                     ),
                     fix="look at its cable and at the subnet manager's log for its GUID"
                     if severity is Severity.BAD
-                    else "nothing, where it has no cable",
+                    else "nothing to do if it has no cable",
                 )
             )
     return found

@@ -14,7 +14,7 @@ from weft.topology.subnet.subnet import CableEnd, SubnetCable
 Role = tuple[str, ...]
 
 FIX = (
-    "reseat the cable at both ends and look at the rate again; replace it if it stays; "
+    "reseat the cable at both ends and read the rate again; replace the cable if it stays; "
     "if both ports are set to the lower rate, set them free (ibportstate PORT speed, width)"
 )
 
@@ -129,9 +129,9 @@ def _finding(
         f"{siblings}, and both ends can: {_proof(case, cables[0], rate)}",
     ]
     if whole_leaf:
-        evidence.append("all of this switch's cables of this kind are alike: meant so, perhaps")
+        evidence.append("all cables of this kind at this switch are alike: perhaps intended")
     if maybe_split:
-        evidence.append("half the lanes on several hosts: split cables look like this, too")
+        evidence.append("half the lanes on several hosts: split cables look the same")
     return finding(
         FindingKind.SUSPECT_LINK,
         Severity.WARNING if whole_leaf or maybe_split else Severity.BAD,
@@ -196,8 +196,10 @@ def _below_supported(case: Case, role: Role, group: Sequence[SubnetCable]) -> li
                 FindingKind.MIS_SETTING,
                 Severity.NOTE,
                 f"{len(could):,} of {len(group):,} cables between {' and '.join(role)} "
-                f"say that they could run {supported}",
-                evidence=("so many alike: split ports, a setting, or the tool says it of all",),
+                f"report that they support {supported}",
+                evidence=(
+                    "so many alike: split ports, a setting, or a tool that reports it for all",
+                ),
                 facts=CableFacts(cables=tuple(map(case.labels.audit_cable, could))),
             )
         ]

@@ -68,7 +68,7 @@ def _finding(case: Case, loops: Mapping[int, "ChannelCircle"], has_lanes: bool) 
     return finding(
         FindingKind.MIS_SETTING,
         Severity.BAD if certain else Severity.WARNING,
-        f"credit loop on service level {which}: under load the fabric can lock up for good",
+        f"credit loop on service level {which}: under load the fabric can deadlock",
         evidence=tuple(evidence),
         fix=(
             "let applications ask the subnet manager for the service level of each path"

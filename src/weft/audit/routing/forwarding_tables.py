@@ -62,7 +62,7 @@ def _incomplete(case: Case) -> list[Finding]:
             FindingKind.NOT_JUDGED,
             Severity.WARNING,
             f"forwarding tables of {n_tables} of {n_switches} switches were read",
-            evidence=("paths cannot be judged: a dump that broke off, or a switch that is new",),
+            evidence=("paths cannot be judged: the dump is incomplete, or a switch is new",),
             fix="dump the tables again",
         )
     ]
@@ -79,7 +79,9 @@ def _finding(case: Case, kind: str, ends: dict[tuple[int, int], list[Any]], more
     sentence = f"{count(len(lids) + more, 'LID')} not reached ({listing(targets)}): {why} {where}"
     evidence = [_line(case, at, port, group) for (at, port), group in ends.items()]
     if kind == "stale":
-        evidence.append("tables and cables are of two times, or the manager has not routed anew")
+        evidence.append(
+            "tables and cables are from different times, or no new routes were computed"
+        )
     return finding(
         FindingKind.CONTRADICTION if kind == "stale" else FindingKind.FAILURE,
         Severity.BAD,

@@ -59,7 +59,7 @@ def _fell_back(
     return finding(
         FindingKind.MIS_SETTING,
         Severity.BAD if certain else Severity.WARNING,
-        f"the subnet manager routes with {used[-1]}, not with {wanted}; only its log says so",
+        f"the subnet manager routes with {used[-1]} instead of {wanted}; only its log shows it",
         evidence=(
             f"tables configured by: {', then '.join(used)}",
             *(error for errors in gave_up.values() for error in errors),
@@ -75,7 +75,7 @@ def _changed(used: Sequence[str]) -> Finding:
         Severity.WARNING,
         f"the routing engine changed from {used[-2]} to {used[-1]}",
         evidence=(f"tables configured by: {', then '.join(used)}",),
-        fix="if nobody changed routing_engine, the first one gave up: look in the log why",
+        fix="if routing_engine was not changed, the first engine failed: see the log",
         facts=RoutingEngineFacts(asked=used[-2], used=used[-1]),
     )
 

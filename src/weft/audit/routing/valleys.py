@@ -31,7 +31,7 @@ def valleys(case: Case) -> Ruling:
     one = finding(
         FindingKind.MIS_SETTING,
         Severity.WARNING,
-        f"{count(survey['n_valley_paths'], 'path')} ({100 * share:.2g} %) come down and go up "
+        f"{count(survey['n_valley_paths'], 'path')} ({100 * share:.2g} %) go down and up "
         f"again, through {count(len(found), 'switch', 'switches')}: {listing(names)}",
         evidence=(
             *evidence,

@@ -29,10 +29,10 @@ _TYPED = click.core.ParameterSource.COMMANDLINE
 @format_option
 @click.pass_context
 def command(ctx: click.Context, sysroot: Path, format_: str) -> int | None:
-    """Find settings that do not do what they seem to, and say what really happens.
+    """Find settings, links and permissions that keep jobs from the fabric.
 
-    Alone: this machine's way to its fabric in ten lines, and what keeps jobs from it. It needs no
-    rights and opens no device. Exit 1 where something does.
+    Without a verb: this machine's path to its fabric in ten lines, with each fault and its fix. It
+    needs no rights and opens no device. Exit 1 if something keeps jobs from the fabric.
     """
     if ctx.invoked_subcommand is not None:
         given = [name for name in ctx.params if ctx.get_parameter_source(name) is _TYPED]

@@ -31,24 +31,24 @@ KINDS = ("script", "nccl.conf", "edf", "kubernetes", "modulefile")
     "--libnccl",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A libnccl.so: what it reads decides, and its version.",
+    help="A libnccl.so: its own version and variables are used.",
 )
 @click.option(
     "--topology",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A topology file: masks of processors must lie beside its GPUs, or else the platform's.",
+    help="A topology file, for CPU masks: each must be near its GPU. Default: the platform's.",
 )
-@click.option("--nodes", type=click.IntRange(1), help="Nodes of the job, where the file says none.")
+@click.option("--nodes", type=click.IntRange(1), help="Nodes of the job, if the file does not say.")
 @click.option(
-    "--kind", type=click.Choice(KINDS), help="What the files are, where names do not tell."
+    "--kind", type=click.Choice(KINDS), help="What the files are, if their names do not show it."
 )
 @click.option(
-    "--check-files", is_flag=True, help="Files that settings name must be on this machine."
+    "--check-files", is_flag=True, help="Check that files named in settings are on this machine."
 )
 @click.option("--fix", "prints_fix", is_flag=True, help="Print the corrected file instead.")
 @click.option("--notes", is_flag=True, help="Show notes, too.")
-@click.option("--explain", "name", metavar="NAME", help="What is known of one variable, instead.")
+@click.option("--explain", "name", metavar="NAME", help="Explain one variable instead.")
 @format_option_of(("text", "json", "csv", "sarif"))
 def command(
     files: tuple[str, ...],
@@ -65,12 +65,12 @@ def command(
     name: str | None,
     format_: str,
 ) -> int:
-    """What is wrong with the variables that FILES set, or this environment without FILES.
+    """Check the variables that FILES set; without FILES, those of this environment.
 
     A file is a command line, a job script, an nccl.conf, an EDF (.toml), Kubernetes manifests
     (.yaml) or a modulefile in Tcl; '-' is standard input. Nothing in it is run.
 
-    Exit 1 where something is wrong.
+    Exit 1 if a setting is wrong.
     """
     from weft.core.finding import verdict_of
     from weft.doctor.lint import lint

@@ -24,10 +24,10 @@ MOST_EVIDENCE = 6
     "script",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="What it was launched with: which of its variables had no effect.",
+    help="The job script: find which of its variables had no effect.",
 )
 @click.option("--ranks", "shows_ranks", is_flag=True, help="A line for each rank, too.")
-@click.option("--rank", "number", type=int, help="All that this rank says, too.")
+@click.option("--rank", "number", type=int, help="Everything this rank logged, too.")
 @format_option
 def command(
     files: tuple[str, ...],
@@ -37,12 +37,12 @@ def command(
     shows_ranks: bool,
     format_: str,
 ) -> int:
-    """What ranks used and why, from FILES that NCCL or RCCL (NCCL_DEBUG=INFO) or an MPI logged.
+    """Show which networks ranks used and why, from logs of NCCL, RCCL (NCCL_DEBUG=INFO) or an MPI.
 
-    Files of several ranks or hosts are read as one job; lines of other programs are passed over.
+    Files of several ranks or hosts are read as one job; lines of other programs are skipped.
     '-' is standard input, so that `zcat job.log.gz | weft doctor log -` reads a compressed one.
 
-    Exit 1 where something is wrong.
+    Exit 1 if a fault is found.
     """
     from weft.bench.logs.log_facts import read_logs
     from weft.bench.logs.ranks import job_log
@@ -98,8 +98,8 @@ def _rank(log: "JobLog", number: int) -> "LogRank":
         if rank.number == number:
             return rank
     raise InputError(
-        f"the logs know no rank {number}",
-        expected=f"one of {log.n_expected:,} ranks that speak here",
+        f"no rank {number} in the logs",
+        expected=f"one of {log.n_expected:,} ranks in the logs",
         hint="--ranks lists them",
     )
 
@@ -172,7 +172,7 @@ def _text(
     read = sum(source.n_bytes for source in log.facts.sources)
     n_lines = sum(source.n_lines for source in log.facts.sources)
     understood = sum(source.n_understood for source in log.facts.sources)
-    lines += ["", f"read  {n_lines:,} lines, {read / 1e6:.1f} MB; {understood:,} say something"]
+    lines += ["", f"read  {n_lines:,} lines, {read / 1e6:.1f} MB; {understood:,} understood"]
     if any(finding.severity.value in ("bad", "warning") for finding in findings):
         lines.append("next  weft doctor env SCRIPT, for the settings it was launched with")
     return "\n".join(lines)

@@ -30,7 +30,7 @@ LEVELS = ("LOC", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS", "0", "1", "2", "3", "
 @click.option(
     "--platform",
     metavar="P",
-    help="What the driver would tell beside it: NVLink, rates. By default that of --against.",
+    help="The machine, for NVLink and rates that the driver would report. Default: --against.",
 )
 @click.option(
     "--gdr-level",
@@ -41,28 +41,30 @@ LEVELS = ("LOC", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS", "0", "1", "2", "3", "
 @click.option(
     "--against",
     metavar="FROM",
-    help="The machine that it is for: what --generate takes.",
+    help="The machine to compare with: a FROM of --generate.",
 )
 @click.option(
     "--generate",
     "source",
     metavar="FROM",
-    help="Write a file instead: of a platform, of this-machine, or of what lspci or lstopo wrote.",
+    help="Write a file: for a platform, this-machine, or the output of lspci or lstopo.",
 )
-@click.option("--bridges", is_flag=True, help="With it: make up bridges where there are none.")
+@click.option(
+    "--bridges", is_flag=True, help="With --generate: make up bridges where there are none."
+)
 @click.option(
     "--output",
     "-o",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="With it: where to write, instead of standard output.",
+    help="With --generate: where to write. Default: standard output.",
 )
 @click.option(
     "--sysroot",
     type=click.Path(path_type=Path),
     default=Path("/"),
     metavar="DIR",
-    help="Of this-machine: read sys and proc of DIR instead.",
+    help="For this-machine: read sys and proc below DIR instead.",
 )
 @click.option("--notes", is_flag=True, help="Show notes, too.")
 @format_option_of(("text", "json", "csv", "sarif"))
@@ -79,15 +81,15 @@ def command(
     notes: bool,
     format_: str,
 ) -> int:
-    """What NCCL makes of a topology file (NCCL_TOPO_FILE), and what is wrong with it.
+    """Check a topology file (NCCL_TOPO_FILE) as NCCL reads it.
 
-    Without FILE the one that NCCL reads: which NCCL_TOPO_FILE names, or virtualTopology.xml that a
-    hypervisor provides in /var/run/nvidia-topologyd; '-' is standard input. Prints what is found,
-    the tree, and how far apart NCCL takes GPUs and adapters to be. With --generate it writes one:
-    for a platform of the catalogue, for this-machine from its /sys, or from a file ('-': standard
-    input) that 'lspci -Dvvnn' or 'lstopo --of xml' wrote on a machine.
+    Without FILE: the file that NCCL reads, from NCCL_TOPO_FILE, or the hypervisor's
+    /var/run/nvidia-topologyd/virtualTopology.xml; '-' is standard input. Prints faults, the tree,
+    and NCCL's distances between GPUs and adapters. --generate writes a file: for a platform of the
+    catalogue, for this-machine from its /sys, or from the output ('-': standard input) of
+    'lspci -Dvvnn' or 'lstopo --of xml'.
 
-    --against compares FILE with such a description. Exit 1 where something is wrong.
+    --against compares FILE with such a description. Exit 1 if the file is wrong.
     """
     from weft.cli.doctor.topo_generation import THIS_MACHINE, generate, platform_named
 

@@ -34,7 +34,7 @@ WITHOUT_NODES = ("opensm-lfts.dump", "opensm.fdbs", "opensm-sl2vl.dump", "opensm
     "--before",
     multiple=True,
     metavar="FILE",
-    help="A file of an earlier time: counters give rates, cables show what has gone. Repeatable.",
+    help="An earlier file: gives counter rates and shows lost cables. Repeatable.",
 )
 @click.option(
     "--seconds",
@@ -53,12 +53,12 @@ def command(
     show_all: bool,
     format_: str,
 ) -> int:
-    """What is wrong with the fabric that FILES describe, where, and what to do about it.
+    """Find faults of the fabric that FILES describe: where they are, and what to do.
 
     The more files, the more rules can judge: cables (ibnetdiscover, iblinkinfo), forwarding tables
     (opensm-lfts.dump), opensm.log, counters (perfquery, ibqueryerrors), ibdiagnet2.db_csv.
 
-    Exit 1 where a fault is found.
+    Exit 1 if a fault is found.
     """
     from weft.audit.audit import audit
     from weft.audit.case import Case

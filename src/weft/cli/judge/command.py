@@ -38,7 +38,7 @@ def command(
 ) -> int:
     """Is this result normal, and what limits it?
 
-    FILE is what a benchmark printed: OSU, IMB, nccl-tests, rccl-tests, perftest, GPCNeT,
+    FILE is the output of a benchmark: OSU, IMB, nccl-tests, rccl-tests, perftest, GPCNeT,
     ClusterKit, mpi4py.bench, HPCC or NetPIPE, with whatever log lines stand in between; '-' reads
     standard input. The platform is guessed where the file says enough, and the reason is printed.
 

@@ -6,11 +6,12 @@ from weft.cli.judge.picture import picture
 from weft.cli.output import table_text
 from weft.core.finding import FindingKind
 from weft.core.units import format_significant, format_size
+from weft.core.words import counted
 from weft.expect.model import Expectation
 from weft.judge.model import FileJudgement, JudgedRow, LikelyCause, RowState
 
 MOST_BOUNDS = 8
-"""So many changes of what binds are listed."""
+"""So many changes of the bound are listed."""
 HEADERS = ["size", "measured", "expected", "limit", "unit", "state"]
 MOST_TESTS = 24
 """So many tests of one row each are printed whole."""
@@ -84,8 +85,8 @@ def _title(row: JudgedRow, test: str) -> str:
     table = row.table
     what = " ".join(text for text in (table.tool, table.version, test) if text)
     where = [
-        f"{count} {word}"
-        for count, word in ((table.n_ranks, "ranks"), (table.n_nodes, "nodes"))
+        counted(count, word)
+        for count, word in ((table.n_ranks, "rank"), (table.n_nodes, "node"))
         if count
     ]
     return f"TABLE  line {table.first_line}  {', '.join([what, *where])}"
@@ -121,7 +122,7 @@ def _table_lines(rows: Sequence[JudgedRow], *, all_rows: bool) -> list[str]:
 
 
 def _binding_lines(rows: Sequence[JudgedRow]) -> list[str]:
-    """What binds, from which size on."""
+    """The bound of the expectation, from which size on."""
     sized = sorted(
         ((row.row.size_bytes or 0, row.expectation.bound) for row in rows if row.expectation),
         key=lambda pair: pair[0],
@@ -133,7 +134,7 @@ def _binding_lines(rows: Sequence[JudgedRow]) -> list[str]:
             lines.append(f"from {format_size(size):>8}  {bound}")
             last = bound
     most = len(lines) > MOST_BOUNDS
-    return ["what binds", *lines[:MOST_BOUNDS], *(["..."] if most else [])] if lines else []
+    return ["limited by", *lines[:MOST_BOUNDS], *(["..."] if most else [])] if lines else []
 
 
 def noteworthy(rows: Sequence[JudgedRow]) -> list[JudgedRow]:
@@ -169,7 +170,7 @@ def _short(value: float) -> str:
 def _field_lines(judgement: FileJudgement) -> list[str]:
     if not judgement.field:
         return []
-    lines = ["", "THRESHOLDS OF OTHERS (not our prediction)"]
+    lines = ["", "PUBLISHED THRESHOLDS (not weft's prediction)"]
     for one in judgement.field:
         lines.append(
             f"  {one.word}: {one.system}, {one.test}: {one.threshold:g} {one.unit} ({one.kind}),"
@@ -194,5 +195,5 @@ def _coverage_lines(judgement: FileJudgement) -> list[str]:
     lines += [f"elsewhere {line}" for line in judgement.generic]
     if judgement.n_unread:
         numbers = ", ".join(str(one.line) for one in judgement.unread[:10])
-        lines.append(f"unread   {judgement.n_unread} lines were not understood: {numbers}")
+        lines.append(f"unread   {counted(judgement.n_unread, 'line')} not understood: {numbers}")
     return lines

@@ -45,7 +45,7 @@ def _good(log: JobLog) -> Iterator[Finding]:
     """What was used, as far as that is known; what was used and is wrong, others say."""
     sentences = [*_used(log), *_triggered(log)]
     for sentence in sentences or [
-        f"{share(log, log.everyone)} say nothing that is wrong, nor what they used"
+        f"{share(log, log.everyone)} report no fault, and not which network they used"
     ]:
         yield _finding(Severity.GOOD, FindingKind.HEALTHY, sentence)
 
@@ -150,7 +150,7 @@ def _unfinished(log: JobLog) -> Iterator[Finding]:
         yield _finding(
             Severity.WARNING,
             FindingKind.FAILURE,
-            f"{share(log, missing)} began a communicator that the log does not see complete",
+            f"{share(log, missing)} began a communicator whose completion is not in the log",
             "on " + ", ".join(hosts[:8]),
         )
 
@@ -189,22 +189,22 @@ def _coverage(log: JobLog) -> Iterator[Finding]:
     numbered = [rank.number for rank in log.ranks if rank.number is not None]
     if len(set(numbered)) < len(numbered):
         yield _note(
-            f"{len(numbered):,} processes speak for {len(set(numbered)):,} ranks: "
-            "several runs are in these logs, and each wants to be read alone"
+            f"{len(numbered):,} processes report {len(set(numbered)):,} rank numbers: "
+            "the logs mix several runs; read each run alone"
         )
     elif numbered and len(numbered) < log.n_expected:
-        yield _note(f"the logs are of {len(numbered):,} of {log.n_expected:,} ranks")
+        yield _note(f"the logs cover {len(numbered):,} of {log.n_expected:,} ranks")
     for library, why in unverified(log.facts).items():
         yield _note(f"unverified: {library}; {why}")
     for source in log.facts.sources:
         if source.n_torn:
             yield _note(f"{source.name}: {counted(source.n_torn, 'line')} torn by another")
         if source.endless:
-            yield _note(f"{source.name}: goes on and on; the rest was left out")
+            yield _note(f"{source.name}: has no end; the remaining part was left out")
         if source.cut is not None:
             yield _note(f"{source.name}:{source.cut}: too long a line; its end was cut")
     if log.facts.n_left_out:
-        yield _note(f"{log.facts.n_left_out:,} facts were left out: there are too many")
+        yield _note(f"{log.facts.n_left_out:,} facts were left out: over the limit")
 
 
 def _note(sentence: str) -> Finding:

@@ -47,7 +47,7 @@ def _nccl(
     is_ready = bool(log.values("communicator", 2).get("COMPLETE"))
     if unread and not (has_echoes and is_ready):
         why = "names no variable that was read" if not has_echoes else "ends before ranks are ready"
-        yield _untold(f"the log {why}: which of {job.name} were read cannot be told")
+        yield _untold(f"the log {why}: unknown which variables of {job.name} were read")
         return
     reasons = {name: why_unread(name, log.versions, lists) for name in unread}
     for name, reason in reasons.items():
@@ -56,8 +56,8 @@ def _nccl(
     silent = [name for name, reason in reasons.items() if reason is None]
     if silent:
         yield _untold(
-            f"the log cannot tell whether {some(silent)} of {job.name} were in force: nothing is "
-            "known to say that it reads them"
+            f"unknown whether {some(silent)} of {job.name} took effect: no library "
+            "logs that it reads them"
         )
 
 
@@ -84,7 +84,7 @@ def _not_everywhere(
     if missing and here:
         yield _untold(
             f"{name} was read on {', '.join(sorted(here)[:4])} and not on "
-            f"{some(sorted(missing), most=4)}: it did not get there, or nothing there needs it"
+            f"{some(sorted(missing), most=4)}: it was not passed on, or no library there needs it"
         )
 
 

@@ -105,8 +105,8 @@ def _stands_out(row: Row, metric: str, outlier: Outlier) -> str:
     times = outlier.factor if outlier.factor > 1 else 1 / outlier.factor
     way = "above" if outlier.factor > 1 else "below"
     return (
-        f"it stands out of its own curve: {metric} at {size} is a factor of {times:.2g} {way}"
-        " what the rows around it say"
+        f"outlier of its curve: {metric} at {size} is a factor of {times:.2g} {way}"
+        " the rows around it"
     )
 
 

@@ -71,7 +71,7 @@ def _taken(measured: float, one_gb_s: float, gain: float, most_word: str, rules:
         return f"is {share} of what one adapter a node carries ({_short(one_gb_s)})"
     count = f"{least} to {most}" if least < most else f"{most}"
     at_most = f", {_short(one_gb_s * gain)} {most_word}" if gain > 1 else ""
-    return f"takes {count} adapters a node ({_short(one_gb_s)} each as a ring{at_most})"
+    return f"needs {count} adapters on each node ({_short(one_gb_s)} each as a ring{at_most})"
 
 
 def _on_two_nodes(name: str, conditions: Conditions, gain: float) -> tuple[str, ...]:

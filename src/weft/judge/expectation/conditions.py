@@ -9,6 +9,7 @@ from weft.expect.model import Conditions, Library, Memory, Transport
 from weft.results.model import Row, Table
 
 NCCL_TOOLS = ("nccl-tests", "rccl-tests")
+NO_LAYOUT = "the file does not say on how many nodes and ranks: --nodes N --tasks-per-node T"
 PAIR_BENCHMARKS = ("latency", "bandwidth", "bidirectional")
 """Benchmarks of two ranks; the others need to know how many there are."""
 OSU_WINDOW = 64
@@ -47,7 +48,7 @@ def setting_of(
     """The conditions of a table, all but the size. On a generation of links, which has no GPUs,
     buffers in GPU memory are judged as any others: the link carries both alike."""
     if not table.benchmark:
-        return Setting(None, f"weft has no counterpart of {table.test or 'this test'}")
+        return Setting(None, f"weft does not model {table.test or 'this test'}")
     size = _layout(table, given, platform)
     if isinstance(size, str):
         return Setting(None, size)
@@ -117,13 +118,13 @@ def _layout(
     if n_nodes is None and n_ranks is not None and table.tool in NCCL_TOOLS:
         n_nodes, tasks = _nodes_of_gpus(n_ranks, platform)
     if n_nodes is None or tasks is None:
-        return "the file does not say on how many nodes and ranks: --nodes N --tasks-per-node T"
+        return NO_LAYOUT
     return n_nodes, tasks, ()
 
 
 def _pair_layout(n_ranks: int | None, n_nodes: int | None) -> tuple[int, int, tuple[str, ...]]:
     if n_nodes is None:
-        remark = "taken as between two nodes, which the file does not say (--nodes 1 if inside one)"
+        remark = "assumed: two nodes; the file does not name them (--nodes 1 for one)"
         return 2, 1, (remark,)
     if n_nodes == 1:
         return 1, 2, ()

@@ -73,7 +73,7 @@ def _line(row: Row, found: dict[str, Expectation], rules: Rules) -> str:
     if len(found) > 1 and len(stands[RowState.NORMAL]) == len(found):
         low, high = (min(e.low for e in found.values()), max(e.high for e in found.values()))
         span = f"{format_significant(low, 3)} to {format_significant(high, 3)}"
-        said = f"normal for every generation of links ({span}): it tells none apart"
+        said = f"normal for every link generation ({span}): no evidence for one of them"
     size = format_size(row.size_bytes or 0)
     return f"at {size}: measured {format_significant(measured, 4)} {first.unit}; {said}"
 

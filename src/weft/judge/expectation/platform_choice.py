@@ -48,7 +48,7 @@ def is_link_class(name: str) -> bool:
 def place_of(results: ResultFile, platform: str | None) -> Place:
     """The platform of a file. Raises InputError where the given one does not exist."""
     if platform is not None:
-        return Place(load.platform(platform), f"you said so (--platform {platform})")
+        return Place(load.platform(platform), f"--platform {platform}")
     known = [name for name in load.platform_names() if not is_link_class(name)]
     matches = [match for name in known if (match := _match(load.platform(name), results))]
     if not matches:

@@ -142,7 +142,7 @@ def test_what_was_there_before() -> None:
     now.cut("leaf-03", 7)
     now.set_rate("leaf-04", 5, "1xHDR", 50.0)
     cable, slower = ruling("gone", now, before=before).findings
-    assert cable.sentence == "leaf-03 port 7 -- spine-01 port 6 gone since before"
+    assert cable.sentence == "leaf-03 port 7 -- spine-01 port 6 missing since the earlier files"
     assert slower.sentence == "leaf-04 port 5 -- spine-01 port 7 slower than before"
     assert slower.evidence[0].endswith("4xHDR before, 1xHDR now")
 
@@ -155,7 +155,7 @@ def test_a_switch_that_is_gone_is_told_once_without_its_cables() -> None:
     cables = [c for c in now.record["cables"] if spine not in (c[0]["node"], c[1]["node"])]
     now.record["cables"] = cables
     (found,) = ruling("gone", now, before=before).findings
-    assert found.sentence == "1 switch gone since before: spine-02"
+    assert found.sentence == "1 switch missing since the earlier files: spine-02"
 
 
 def test_lines_that_were_not_understood_warn() -> None:

@@ -48,7 +48,7 @@ def test_what_an_algorithm_could_save_is_between_the_two_counts(
     benchmark: str, nodes: int, forced: str, count: str
 ) -> None:
     line = lines(95.0, benchmark=benchmark, nodes=nodes, forced=forced)[0]
-    assert f"takes {count} adapters a node" in line
+    assert f"needs {count} adapters on each node" in line
 
 
 def test_only_a_result_between_nodes_of_a_large_buffer_is_counted() -> None:

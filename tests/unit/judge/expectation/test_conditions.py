@@ -105,9 +105,9 @@ def test_a_row_has_its_size_and_the_algorithm_it_prints() -> None:
     assert (found.size_bytes, found.algorithm) == (4096, "Tree")
 
 
-def test_a_test_weft_has_no_counterpart_of_is_said() -> None:
+def test_a_test_that_weft_does_not_model_is_named() -> None:
     found = setting_of(table(benchmark=""), Given())
-    assert found.why_not == "weft has no counterpart of t"
+    assert found.why_not == "weft does not model t"
 
 
 def test_ranks_are_counted_from_nodes_and_tasks_where_the_file_does_not_say() -> None:

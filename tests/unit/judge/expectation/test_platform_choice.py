@@ -24,7 +24,7 @@ def test_what_you_say_goes_before_what_the_file_says() -> None:
     place = place_of(file((H100,) * 8, ("a",) * 8), "generic-hdr")
     assert place.platform is not None
     assert place.platform.name == "generic-hdr"
-    assert place.because == "you said so (--platform generic-hdr)"
+    assert place.because == "--platform generic-hdr"
     assert place.is_link_class
 
 
