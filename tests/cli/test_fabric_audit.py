@@ -143,7 +143,7 @@ FABRIC = Path(__file__).resolve().parent.parent / "fixtures" / "fabric"
 def test_counters_alone_are_no_fabric(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = audit(capsys, str(FABRIC / "counters" / "perfquery.out"))
     assert (code, out) == (2, "")
-    assert "nothing here that an audit can judge" in err
+    assert "no nodes, cables, counters or logs to audit" in err
     assert "name ports that no file here describes" in err
 
 

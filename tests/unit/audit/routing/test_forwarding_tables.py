@@ -109,7 +109,7 @@ def test_valleys_are_named_with_an_example() -> None:
     (found,) = ruling("valleys", subnet).findings
     assert found.severity is Severity.WARNING
     # 12 of 552.
-    assert found.sentence.startswith("12 paths (2.2 %) come down and go up again, through 1 switch")
+    assert found.sentence.startswith("12 paths (2.2 %) go down and up again, through 1 switch")
     assert "n001 hca0 to n024 hca0" in found.evidence[0]
     assert found.next_command == "weft fabric trace 'n001 hca0' 'n024 hca0' FILES"
 
