@@ -10,7 +10,7 @@ from weft.check.verdict.drain_list import accused_node
 from weft.check.wording.headline import fault_of, things_of
 from weft.core.finding import Finding
 from weft.core.nodeset import fold
-from weft.validity.facts import MissedNetwork
+from weft.validity.facts import OffFabricFacts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,7 +77,7 @@ def with_own_options(verdict: "Verdict", again: Again) -> "Verdict":
 
 def _told(finding: Finding, again: Again) -> Finding:
     missed = finding.facts
-    if not isinstance(missed, MissedNetwork) or not missed.rails or not missed.hosts:
+    if not isinstance(missed, OffFabricFacts) or not missed.rails or not missed.hosts:
         return finding
     rerun = again.of_hosts(missed.hosts).over(missed.rails)
     return replace(finding, next_command=shlex.join(rerun.argv))
