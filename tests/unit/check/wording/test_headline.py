@@ -77,7 +77,7 @@ def test_what_only_met_other_traffic_is_accused_of_nothing():
         ([suspect("switch", "spine-1")], "confirmed", "at the switch"),
         ([suspect("rail", "3")], "confirmed", "all HCAs of this rail"),
         ([CABLE], "out of use", "the state of both ports"),
-        ([CABLE, suspect("cable", "a[1]", "b[1]")], "confirmed", "one is at fault"),
+        ([CABLE, suspect("cable", "a[1]", "b[1]")], "confirmed", "one of them is at fault"),
     ],
 )
 def test_the_remedy_fits_the_kind(suspects, standing, does):
