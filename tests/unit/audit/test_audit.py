@@ -53,7 +53,7 @@ def test_rules_have_one_name_each() -> None:
 def test_files_without_anything_are_no_healthy_fabric() -> None:
     subnet = Planted()
     subnet.record |= {"nodes": [], "cables": [], "endports": []}
-    with pytest.raises(InputError, match="nothing here that an audit can judge"):
+    with pytest.raises(InputError, match="no nodes, cables, counters or logs to audit"):
         audit(Case(subnet))
     subnet.log(engines_used=["updn"])
     assert not audit(Case(subnet)).is_bad
