@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from tests.oracle.ibsim import Ibsim, frontera_like
 
 from weft.audit.audit import audit
-from weft.audit.case import Case
+from weft.audit.case import AuditCase
 from weft.topology.subnet.subnet import Subnet
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -50,7 +50,7 @@ STEPS = (
     Step("updn tables", (DISCOVERED,), lambda subnet: subnet.route("updn")),
     Step("hop histogram of all pairs, and valleys", DUMPED, lambda subnet: subnet.survey()),
     Step("credit loops", DUMPED, lambda subnet: subnet.credit_loop(0)),
-    Step("audit, every rule", DUMPED, lambda subnet: audit(Case(subnet))),
+    Step("audit, every rule", DUMPED, lambda subnet: audit(AuditCase(subnet))),
     Step("load of every cable, all to all", DUMPED, lambda subnet: subnet.loads()),
     Step(
         "effective bisection bandwidth, 100 matchings",

@@ -1,7 +1,7 @@
 """docs/reference/fabric_audit.md from the rules and the thresholds themselves."""
 
 from weft.audit.rules import RULES
-from weft.audit.thresholds import CounterRule, Thresholds, thresholds
+from weft.audit.thresholds import CounterRule, AuditThresholds, thresholds
 from weft.catalog.document import Figure
 
 HEAD = """\
@@ -82,7 +82,7 @@ def rule_lines() -> list[str]:
     return ["## Rules", "", "| rule | looks for |", "|---|---|", *rows, ""]
 
 
-def threshold_lines(found: Thresholds) -> list[str]:
+def threshold_lines(found: AuditThresholds) -> list[str]:
     """A table row for each threshold, with its class and source."""
     named = [(name, getattr(found, name)) for name in type(found).model_fields]
     figures = [

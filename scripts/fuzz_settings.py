@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from weft.catalog.libraries.launch_recipe import LaunchRecipe
 from weft.catalog.load import launch_recipe, launch_recipe_names, variable_lists
-from weft.doctor.case import Case
+from weft.doctor.case import DoctorCase
 from weft.doctor.edits import fixed
-from weft.doctor.job import HOLE, Job, Kind, Place
+from weft.doctor.job import HOLE, Job, JobKind, TextPlace
 from weft.doctor.lint import Complaint, as_finding, lint
 from weft.doctor.readers.environment import read_environment
 from weft.doctor.readers.file import read_job
@@ -57,43 +57,43 @@ _LISTS = variable_lists()
 _RECIPES = [launch_recipe(name) for name in launch_recipe_names()]
 
 
-def setting_pieces() -> dict[Kind, tuple[str, ...]]:
+def setting_pieces() -> dict[JobKind, tuple[str, ...]]:
     """Samples of all kinds of files that set something: what weft's own recipes set, mostly."""
-    pieces: dict[Kind, list[str]] = {kind: [] for kind in Kind}
+    pieces: dict[JobKind, list[str]] = {kind: [] for kind in JobKind}
     for recipe in _RECIPES:
         prescription = prescribe(recipe, Run(nodes=4, tasks=recipe.gpus_per_node or 8))
         command = texts.program(prescription, "allreduce")
-        pieces[Kind.SCRIPT] += [
+        pieces[JobKind.SCRIPT] += [
             texts.as_mpirun(prescription, command),
             texts.as_sbatch(prescription, command),
         ]
-        pieces[Kind.MODULEFILE].append(texts.as_modulefile(prescription))
+        pieces[JobKind.MODULEFILE].append(texts.as_modulefile(prescription))
         rows = [f"{one.name}={one.value}" for one in prescription.settings]
-        pieces[Kind.CONF].append("\n".join(["# of this machine", *rows]))
-        pieces[Kind.LIVE].append("\n".join(rows))
+        pieces[JobKind.CONF].append("\n".join(["# of this machine", *rows]))
+        pieces[JobKind.LIVE].append("\n".join(rows))
         pairs = [(one.name, one.value.replace("$", "")) for one in prescription.settings]
-        pieces[Kind.EDF] += [EDF.format(*pair) for pair in pairs[:3]]
-        pieces[Kind.KUBERNETES] += [MANIFEST.format(*pair) for pair in pairs[:3]]
-    pieces[Kind.SCRIPT] += LAUNCHES
+        pieces[JobKind.EDF] += [EDF.format(*pair) for pair in pairs[:3]]
+        pieces[JobKind.KUBERNETES] += [MANIFEST.format(*pair) for pair in pairs[:3]]
+    pieces[JobKind.SCRIPT] += LAUNCHES
     return {kind: tuple(found) for kind, found in pieces.items()}
 
 
-def setting_outcome(kind: Kind, data: bytes, i: int) -> tuple[bool, str]:
+def setting_outcome(kind: JobKind, data: bytes, i: int) -> tuple[bool, str]:
     """Read, lint, correct and read again: whether anything is set, and what is wrong with that.
     Raises InputError for a document that is none."""
     text = data.decode("utf-8", "replace")
     job = _job(kind, text)
-    case = Case(job, _LISTS, _machine(data), "2.26.5")
+    case = DoctorCase(job, _LISTS, _machine(data), "2.26.5")
     complaints = lint(case)
     reason = next(_wrong(job, complaints), "")
-    if not reason and kind is not Kind.LIVE:
+    if not reason and kind is not JobKind.LIVE:
         better, _ = fixed(job.text, complaints)
         if better != job.text:
             _job(kind, better)
     if not reason and i % SAMPLED == 0:
         json.dumps(sarif([("input", complaints)], "0"))
         json.dumps([as_finding(one, "input").to_record() for one in complaints], allow_nan=False)
-        if lint(Case(_job(kind, text), _LISTS, case.recipe, "2.26.5")) != complaints:
+        if lint(DoctorCase(_job(kind, text), _LISTS, case.recipe, "2.26.5")) != complaints:
             reason = "a second reading differs"
     return bool(job.settings), reason
 
@@ -104,8 +104,8 @@ def _machine(data: bytes) -> LaunchRecipe | None:
     return _RECIPES[chosen] if chosen < len(_RECIPES) else None
 
 
-def _job(kind: Kind, text: str) -> Job:
-    if kind is not Kind.LIVE:
+def _job(kind: JobKind, text: str) -> Job:
+    if kind is not JobKind.LIVE:
         return read_job("input", text, kind)
     pairs = (row.partition("=") for row in text.replace("\0", "").split("\n"))
     return read_environment({name: value for name, _, value in pairs if name})
@@ -128,6 +128,6 @@ def _wrong(job: Job, complaints: list[Complaint]) -> Iterator[str]:
             yield f"a place outside of the text: {place}"
 
 
-def _is_inside(place: Place, text: str, n_lines: int) -> bool:
+def _is_inside(place: TextPlace, text: str, n_lines: int) -> bool:
     inside = 0 <= place.start <= place.end <= len(text)
     return inside and 1 <= place.line <= n_lines and place.column >= 1

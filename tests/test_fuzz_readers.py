@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from weft.doctor.job import Kind
+from weft.doctor.job import JobKind
 from weft.results.registry import JSON_READERS, LINE_READERS
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
@@ -43,7 +43,7 @@ def test_every_reader_has_a_sample_that_it_recognises() -> None:
     documents = {reader.tool for reader in EVERYTHING if reader.is_json}
     assert set(LINE_READERS) <= lines
     assert set(JSON_READERS) <= documents
-    assert {kind.value for kind in Kind} <= lines
+    assert {kind.value for kind in JobKind} <= lines
 
 
 @pytest.mark.parametrize("reader", EVERYTHING, ids=lambda reader: reader.name)

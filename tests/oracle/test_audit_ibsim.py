@@ -10,7 +10,7 @@ from tests.oracle.ibsim import Ibsim, fat_tree, frontera_like, require_tools, to
 from tests.unit.audit.test_clean_shapes import SHAPES, WITHOUT_ROOTS
 
 from weft.audit.audit import audit
-from weft.audit.case import Case
+from weft.audit.case import AuditCase
 from weft.cli import weft
 from weft.core.finding import Finding, Severity
 from weft.topology.subnet.subnet import Subnet
@@ -26,7 +26,7 @@ def _tools() -> None:
 def judged(*paths: Path, before: tuple[Path, ...] = ()) -> dict[str, Finding]:
     """Findings by rule; of a rule with several, one."""
     earlier = Subnet.read([str(path) for path in before]) if before else None
-    found = audit(Case(Subnet.read([str(path) for path in paths]), before=earlier))
+    found = audit(AuditCase(Subnet.read([str(path) for path in paths]), before=earlier))
     return {str(finding.facts.rule): finding for finding in found.findings}
 
 

@@ -17,7 +17,7 @@ from tests.oracle.nccl_probe import MARK
 
 from weft.catalog.libraries.variables import ValueSyntax
 from weft.catalog.load import variable_lists
-from weft.doctor.case import Case
+from weft.doctor.case import DoctorCase
 from weft.doctor.libnccl import read_libnccl
 from weft.doctor.lint import lint
 from weft.doctor.numbers import strtoll
@@ -151,7 +151,7 @@ def _linted(version: str, names: tuple[str, ...], value: str) -> set[str]:
         "spaces-around-value",
     }
     text = "\n".join(f"export {name}='{value}'" for name in names)
-    found = lint(Case(read_script("job.sh", text), variable_lists(), nccl=version))
+    found = lint(DoctorCase(read_script("job.sh", text), variable_lists(), nccl=version))
     return {
         one.found.setting.name
         for one in found
@@ -166,7 +166,9 @@ def test_unknown_names_are_not_asked_for(version: str) -> None:
     misspelt = {"NCCL_MIN_CHANNELS", "NCCL_TIMEOUT", "NCCL_SOCKET_TIMEOUT", "NCCL_NET_MAX_REQUESTS"}
     assert not misspelt & names
     text = "\n".join(f"export {name}=1" for name in sorted(misspelt))
-    found = lint(Case(read_script("job.sh", text), variable_lists(), nccl=version, names=names))
+    found = lint(
+        DoctorCase(read_script("job.sh", text), variable_lists(), nccl=version, names=names)
+    )
     about = {
         one.found.setting.name
         for one in found
@@ -192,5 +194,5 @@ def test_a_level_that_does_not_exist_silences_all(version: str, level: str, logs
         check=True,
     )
     assert ("NCCL INFO" in said.stdout + said.stderr) == logs
-    found = lint(Case(read_script("job.sh", f"export NCCL_DEBUG={level}"), variable_lists()))
+    found = lint(DoctorCase(read_script("job.sh", f"export NCCL_DEBUG={level}"), variable_lists()))
     assert ("debug-level" in {one.rule.id for one in found}) != logs

@@ -19,7 +19,7 @@ from tests.oracle.test_nccl_libraries import ASK, HERE, VERSIONS, library
 
 from weft.catalog.load import variable_lists
 from weft.core.host import names_of_class
-from weft.doctor.case import Case
+from weft.doctor.case import DoctorCase
 from weft.doctor.lint import Complaint, lint
 from weft.doctor.readers.conf import read_conf
 from weft.doctor.readers.shell import read_script
@@ -53,7 +53,7 @@ def asked(version: str, requests: dict[str, list[object]], **env: str) -> dict[s
 def told(version: str, **values: str) -> dict[str, Complaint]:
     """What the linter says, by rule."""
     text = "".join(f"export {name}='{value}'\n" for name, value in values.items())
-    found = lint(Case(read_script("job.sh", text), variable_lists(), nccl=version, n_nodes=1))
+    found = lint(DoctorCase(read_script("job.sh", text), variable_lists(), nccl=version, n_nodes=1))
     return {one.rule.id: one for one in found}
 
 
@@ -128,7 +128,9 @@ def test_algorithms_of_2_18() -> None:
     (real,) = asked("2.18.3", {"algorithms": [lists, ALGORITHMS]}).values()
     for text, names in zip(lists, real, strict=True):  # type: ignore[call-overload]
         complaints = lint(
-            Case(read_script("j", f"export NCCL_ALGO='{text}'"), variable_lists(), nccl="2.18.3")
+            DoctorCase(
+                read_script("j", f"export NCCL_ALGO='{text}'"), variable_lists(), nccl="2.18.3"
+            )
         )
         left_out = {
             one.found.words["value"] for one in complaints if one.rule.id == "unknown-algorithm"
@@ -164,7 +166,7 @@ def test_line_ends_of_an_nccl_conf(version: str, end: str, tmp_path: Path) -> No
     text = f"NCCL_SOCKET_IFNAME=eth0{end}"
     path.write_bytes(text.encode())
     (real,) = asked(version, {"conf": [str(path)]}).values()
-    case = Case(read_conf("nccl.conf", text), variable_lists(), nccl=version)
+    case = DoctorCase(read_conf("nccl.conf", text), variable_lists(), nccl=version)
     said = {one.rule.id for one in lint(case)}
     assert ("spaces-around-value" in said) == (real != {"NCCL_SOCKET_IFNAME": "eth0"})
 

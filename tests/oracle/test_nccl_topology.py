@@ -21,7 +21,7 @@ from tests.unit.doctor.topo.cases import CASES
 from weft.catalog.libraries.nccl_topology import nccl_topology
 from weft.catalog.load import platform
 from weft.doctor.topo.distance import GDR_DEFAULT, Distances
-from weft.doctor.topo.graph import Known, Vertex, Way, graph_of
+from weft.doctor.topo.graph import Known, PathType, Vertex, graph_of
 from weft.doctor.topo.node import node_of_platform, topology_text
 from weft.doctor.topo.xml import read_topology
 
@@ -143,10 +143,10 @@ def test_damaged_files(tmp_path: Path) -> None:
 N_JOBS = 400
 LINE = re.compile(r"NCCL INFO (GPU|NET)/0-(\w+) :(.*)")
 PATH = re.compile(r"(GPU|NET)/0-(\w+) \(\d+/([\d.]+)/(\w+)\)")
-LEVELS: dict[str, Way] = {
+LEVELS: dict[str, PathType] = {
     "": GDR_DEFAULT,
-    **{name: Way[name] for name in ("LOC", "PIX", "PXB", "P2C", "PHB", "SYS")},
-    **{str(i): Way[nccl_topology().level(i)] for i in range(7)},
+    **{name: PathType[name] for name in ("LOC", "PIX", "PXB", "P2C", "PHB", "SYS")},
+    **{str(i): PathType[nccl_topology().level(i)] for i in range(7)},
 }
 Ends = tuple[str, str]
 
@@ -163,7 +163,7 @@ def said_of_each(printed: str) -> list[dict[Ends, tuple[str, str]]]:
     return found
 
 
-def computed(text: str, level: Way) -> dict[Ends, tuple[str, str]]:
+def computed(text: str, level: PathType) -> dict[Ends, tuple[str, str]]:
     """The same by weft."""
     system = read_topology("file", text).system
     assert system is not None

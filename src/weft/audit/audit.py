@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from weft.audit.cabling.device_label import count
-from weft.audit.case import Case, Ruling
+from weft.audit.case import AuditCase, Ruling
 from weft.audit.rules import RULES, Rule
 from weft.core.errors import InputError
 from weft.core.finding import Finding, Severity, worst_first
@@ -61,7 +61,7 @@ class Audit:
         }
 
 
-def audit(case: Case) -> Audit:
+def audit(case: AuditCase) -> Audit:
     """Judge a case by every rule. Raises InputError where its files say nothing at all."""
     require_something(case.subnet)
     rulings = [(rule, rule.judge(case)) for rule in RULES]

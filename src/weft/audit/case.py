@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from weft.audit.cabling.device_label import Labels
 from weft.audit.cabling.wiring import Wiring
 from weft.audit.facts import AuditFacts
-from weft.audit.thresholds import Thresholds, thresholds
+from weft.audit.thresholds import AuditThresholds, thresholds
 from weft.catalog.machine.platform import Platform
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.topology.subnet.subnet import Subnet
@@ -35,7 +35,7 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class Case:
+class AuditCase:
     """A subnet, what was read of it before, the platform, and the thresholds.
 
     `before` has today's cables where the earlier files have none, so that their counters find
@@ -47,7 +47,7 @@ class Case:
     has_earlier_cables: bool = True
     interval: Interval | None = None
     platform: Platform | None = None
-    thresholds: Thresholds = field(default_factory=thresholds)
+    thresholds: AuditThresholds = field(default_factory=thresholds)
 
     @cached_property
     def labels(self) -> Labels:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from weft.audit.cabling.device_label import Labels, count, listing
-from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import CableFacts, NodeFacts
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.topology.subnet.subnet import Subnet, SubnetCable
@@ -12,7 +12,7 @@ Ends = frozenset[tuple[int, int]]
 """Both ends of a cable by GUID and port."""
 
 
-def gone_since_before(case: Case) -> Ruling:
+def gone_since_before(case: AuditCase) -> Ruling:
     """Cables and nodes that only the earlier files have, and cables that got slower."""
     before = case.before
     if before is None or not before.cables or not case.has_earlier_cables:
@@ -79,7 +79,7 @@ def _gone_cables(labels: Labels, gone: list[SubnetCable]) -> list[Finding]:
 
 
 def _slower(
-    case: Case, old: Mapping[Ends, SubnetCable], new: Mapping[Ends, SubnetCable]
+    case: AuditCase, old: Mapping[Ends, SubnetCable], new: Mapping[Ends, SubnetCable]
 ) -> list[Finding]:
     pairs = [(cable, new[ends]) for ends, cable in old.items() if ends in new]
     slower = [(a, b) for a, b in pairs if (b.a.gbps or 0.0) < (a.a.gbps or 0.0) and b.a.gbps]

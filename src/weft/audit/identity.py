@@ -4,12 +4,12 @@ from collections import defaultdict
 from typing import Any
 
 from weft.audit.cabling.device_label import count
-from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import GuidFacts, LidFacts
 from weft.core.finding import Finding, FindingKind, Severity
 
 
-def duplicate_guids(case: Case) -> Ruling:
+def duplicate_guids(case: AuditCase) -> Ruling:
     """Two nodes with one GUID."""
     if not case.subnet.nodes:
         return not_judged("no nodes: ibnetdiscover, opensm-subnet.lst, db_csv")
@@ -21,7 +21,7 @@ def duplicate_guids(case: Case) -> Ruling:
     return Ruling(judged=count(len(case.subnet.nodes), "node"), findings=tuple(found))
 
 
-def _guid_finding(case: Case, misfit: dict[str, Any]) -> Finding:
+def _guid_finding(case: AuditCase, misfit: dict[str, Any]) -> Finding:
     names = " and ".join(f"'{name}'" for name in misfit["descriptions"])
     sources = case.subnet.description["sources"]
     at = [f"{sources[place['source']]['name']}:{place['line']}" for place in misfit["places"]]
@@ -35,7 +35,7 @@ def _guid_finding(case: Case, misfit: dict[str, Any]) -> Finding:
     )
 
 
-def duplicate_lids(case: Case) -> Ruling:
+def duplicate_lids(case: AuditCase) -> Ruling:
     """Two ports with one LID."""
     nodes = case.subnet.nodes
     n = sum(node.lid > 0 for node in nodes) + sum(len(node.port_lids) for node in nodes)
@@ -50,7 +50,7 @@ def duplicate_lids(case: Case) -> Ruling:
     return Ruling(judged=count(n, "LID"), findings=tuple(found))
 
 
-def _lid_finding(case: Case, names: tuple[str, str], lids: list[int]) -> Finding:
+def _lid_finding(case: AuditCase, names: tuple[str, str], lids: list[int]) -> Finding:
     ends = [node for node in case.subnet.nodes if node.description in names]
     which = ", ".join(map(str, lids))
     return finding(

@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from weft.audit.cabling.device_label import count
-from weft.audit.case import Case, Ruling, finding
+from weft.audit.case import AuditCase, Ruling, finding
 from weft.audit.facts import LineFacts
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.topology.subnet.summary import reading_problems
@@ -18,14 +18,14 @@ TITLES = {
 }
 
 
-def files_understood(case: Case) -> Ruling:
+def files_understood(case: AuditCase) -> Ruling:
     """Lines that no reader understood, and statements that contradict each other."""
     described = case.subnet.description
     found = [*_unread(case), *_misfits(case)]
     return Ruling(judged=count(len(described["sources"]), "file"), findings=tuple(found))
 
 
-def _unread(case: Case) -> list[Finding]:
+def _unread(case: AuditCase) -> list[Finding]:
     described = case.subnet.description
     lines = reading_problems({**described, "misfits": []})
     if not lines:
@@ -43,7 +43,7 @@ def _unread(case: Case) -> list[Finding]:
     ]
 
 
-def _misfits(case: Case) -> list[Finding]:
+def _misfits(case: AuditCase) -> list[Finding]:
     described = case.subnet.description
     kinds: dict[str, list[dict[str, object]]] = defaultdict(list)
     for misfit in described["misfits"]:

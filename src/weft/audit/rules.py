@@ -9,7 +9,7 @@ from weft.audit.cabling.lateral_cables import missing_sideways
 from weft.audit.cabling.rails import wrong_rails
 from weft.audit.cabling.taper import uneven_taper
 from weft.audit.cabling.uplinks import missing_uplinks
-from weft.audit.case import Case, Ruling
+from weft.audit.case import AuditCase, Ruling
 from weft.audit.changes import gone_since_before
 from weft.audit.counters.bit_errors import bit_error_rates
 from weft.audit.counters.counter_rates import counter_rates
@@ -33,7 +33,7 @@ class Rule:
 
     name: str
     looks_for: str
-    judge: Callable[[Case], Ruling]
+    judge: Callable[[AuditCase], Ruling]
 
 
 RULES: tuple[Rule, ...] = (

@@ -3,7 +3,7 @@
 import re
 
 from weft.audit.cabling.device_label import count, label_of, listing
-from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import LogErrorFacts, RemovedFacts
 from weft.audit.routing.routing_engine import engine_of, with_names
 from weft.core.finding import Finding, FindingKind, Severity
@@ -11,7 +11,7 @@ from weft.core.finding import Finding, FindingKind, Severity
 MOST_ERRORS = 6
 
 
-def left_the_subnet(case: Case) -> Ruling:
+def left_the_subnet(case: AuditCase) -> Ruling:
     """Nodes that the manager's log says it removed, and that are not back."""
     logs = case.subnet.description["sm_logs"]
     if not logs:
@@ -34,13 +34,13 @@ def _guids(line: str) -> list[int]:
     return [guid - less for guid in guids for less in (0, 1)]
 
 
-def _who(case: Case, lines: list[str]) -> str:
+def _who(case: AuditCase, lines: list[str]) -> str:
     """The nodes' names, which the log writes last."""
     names = [line.split("of node:")[-1] for line in lines]
     return listing(list(dict.fromkeys(label_of(n, case.thresholds.names).name for n in names)))
 
 
-def _gone(case: Case, lines: list[str], *, known: bool) -> Finding:
+def _gone(case: AuditCase, lines: list[str], *, known: bool) -> Finding:
     return finding(
         FindingKind.SUSPECT_NODE,
         Severity.BAD if known else Severity.WARNING,
@@ -51,7 +51,7 @@ def _gone(case: Case, lines: list[str], *, known: bool) -> Finding:
     )
 
 
-def _back(case: Case, lines: list[str]) -> Finding:
+def _back(case: AuditCase, lines: list[str]) -> Finding:
     return finding(
         FindingKind.ANOMALY,
         Severity.WARNING,
@@ -62,7 +62,7 @@ def _back(case: Case, lines: list[str]) -> Finding:
     )
 
 
-def manager_errors(case: Case) -> Ruling:
+def manager_errors(case: AuditCase) -> Ruling:
     """Errors of the manager's log that no other rule speaks about."""
     logs = case.subnet.description["sm_logs"]
     if not logs:

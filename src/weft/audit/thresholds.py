@@ -70,7 +70,7 @@ class EngineOfError(Document):
     source: Text
 
 
-class Names(Document):
+class NamePatterns(Document):
     """Patterns of node descriptions: of switches, of adapters, of what is neither."""
 
     class_: SourceClass = Field(alias="class")
@@ -80,7 +80,7 @@ class Names(Document):
     service: Pattern
 
 
-class Thresholds(Document):
+class AuditThresholds(Document):
     """Shares, rates and patterns of the audit, each with its source."""
 
     schema_: Literal["weft.audit_thresholds/1"] = Field(alias="schema")
@@ -111,10 +111,10 @@ class Thresholds(Document):
     service_level_engines: Engines
     fallback: Fallback
     engine_of_error: EngineOfError
-    names: Names
+    names: NamePatterns
 
     @model_validator(mode="after")
-    def _warning_comes_first(self) -> "Thresholds":
+    def _warning_comes_first(self) -> "AuditThresholds":
         if self.ber_warning.value >= self.ber_bad.value:
             raise ValueError("ber_warning is below ber_bad")
         return self
@@ -127,6 +127,6 @@ class Thresholds(Document):
 
 
 @functools.cache
-def thresholds() -> Thresholds:
+def thresholds() -> AuditThresholds:
     """The shipped thresholds."""
-    return shipped_document(Thresholds, "thresholds.toml", "table of thresholds")
+    return shipped_document(AuditThresholds, "thresholds.toml", "table of thresholds")

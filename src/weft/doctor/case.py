@@ -6,7 +6,7 @@ from functools import cached_property
 
 from weft.catalog.libraries.launch_recipe import LaunchRecipe
 from weft.catalog.libraries.variables import Variable, VariableList, version_key
-from weft.doctor.job import Job, Launch, Place, Setting, Way
+from weft.doctor.job import Job, JobLaunch, JobSetting, SettingOrigin, TextPlace
 
 NCCL = "nccl"
 
@@ -15,7 +15,7 @@ NCCL = "nccl"
 class Edit:
     """Put `text` where `at` is; of a value, as the file's language writes it there."""
 
-    at: Place
+    at: TextPlace
     text: str
     is_value: bool = False
 
@@ -26,13 +26,13 @@ class Found:
 
     rule: str
     words: Mapping[str, str]
-    at: Place
-    setting: Setting | None = None
+    at: TextPlace
+    setting: JobSetting | None = None
     edits: tuple[Edit, ...] = ()
 
 
 @dataclass(frozen=True)
-class Case:
+class DoctorCase:
     """`nccl` is the version that is asked about, "" for the newest known; `names` what a given
     library knows, which then decides instead of the catalogue. `paths` answers whether a file is
     there, None where the files of this machine say nothing about the job's."""
@@ -80,13 +80,13 @@ class Case:
                     best, longest = one, len(prefix)
         return best
 
-    def settings(self, *names: str) -> Iterator[Setting]:
+    def settings(self, *names: str) -> Iterator[JobSetting]:
         """Settings of these names, in order, assigned ones too."""
         for setting in self.job.settings:
             if setting.name in names:
                 yield setting
 
-    def in_force(self, name: str) -> Setting | None:
+    def in_force(self, name: str) -> JobSetting | None:
         """The setting of a name that the first launch, or else the file, ends up with."""
         settings = self._exported.get(name, [])
         for launch in sorted({one.launch for one in settings if one.launch is not None}):
@@ -96,11 +96,11 @@ class Case:
         return _last([one for one in settings if one.launch is None])
 
     @cached_property
-    def _exported(self) -> dict[str, list[Setting]]:
+    def _exported(self) -> dict[str, list[JobSetting]]:
         """Settings that programs see, by name, in order."""
-        found: dict[str, list[Setting]] = {}
+        found: dict[str, list[JobSetting]] = {}
         for setting in self.job.settings:
-            if setting.way is not Way.ASSIGNED:
+            if setting.way is not SettingOrigin.ASSIGNED:
                 found.setdefault(setting.name, []).append(setting)
         return found
 
@@ -127,7 +127,7 @@ class Case:
         return self.recipe.fabric if self.recipe is not None else ""
 
     @property
-    def containers(self) -> Iterable[tuple[int, Launch]]:
+    def containers(self) -> Iterable[tuple[int, JobLaunch]]:
         """Launches into containers, with their index."""
         return ((i, one) for i, one in enumerate(self.job.launches) if one.container is not None)
 
@@ -136,7 +136,7 @@ class Case:
         return any(setting.name.startswith("NCCL_") for setting in self.job.settings)
 
 
-def _last(settings: list[Setting]) -> Setting | None:
+def _last(settings: list[JobSetting]) -> JobSetting | None:
     """The one that ends up in force; a value that is only handed on is that of the one before."""
     found = None
     for setting in settings:
@@ -147,4 +147,4 @@ def _last(settings: list[Setting]) -> Setting | None:
     return found
 
 
-Rule = Callable[[Case], Iterator[Found]]
+Rule = Callable[[DoctorCase], Iterator[Found]]

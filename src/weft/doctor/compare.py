@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from weft.doctor.job import HOLE, Job, Setting, Way
+from weft.doctor.job import HOLE, Job, JobSetting, SettingOrigin
 from weft.doctor.numbers import strtoll
 from weft.doctor.rules.devices import names_of
 from weft.launch.prescription import Prescription, handed_on
@@ -88,11 +88,11 @@ def _of_launches(job: Job, prescription: Prescription) -> Iterator[Difference]:
         yield Difference(f"--{option}", shown, wanted, f"the recipe: {why}", line)
 
 
-def in_force(job: Job) -> dict[str, Setting]:
+def in_force(job: Job) -> dict[str, JobSetting]:
     """The last setting of each name, with a launch's own."""
-    found: dict[str, Setting] = {}
+    found: dict[str, JobSetting] = {}
     for setting in job.settings:
-        if setting.way is not Way.ASSIGNED and setting.value is not None:
+        if setting.way is not SettingOrigin.ASSIGNED and setting.value is not None:
             found[setting.name] = setting
     return found
 

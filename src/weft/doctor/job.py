@@ -12,7 +12,7 @@ HOLE = "\0"
 """Stands in a value for a part that is not known before the job runs."""
 
 
-class Way(StrEnum):
+class SettingOrigin(StrEnum):
     """How a variable gets its value, or gets to the program."""
 
     EXPORT = "exported"
@@ -27,7 +27,7 @@ class Way(StrEnum):
     LIVE = "environment"
 
 
-class Kind(StrEnum):
+class JobKind(StrEnum):
     """What kind of file it is."""
 
     SCRIPT = "script"
@@ -39,7 +39,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
+class TextPlace:
     """Where something stands: characters from `start` to before `end` of the text.
 
     `line` and `column` count from 1. `exact` is false where the text was put together (a shell
@@ -54,7 +54,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class JobSetting:
     """One variable that is set.
 
     `value` has HOLEs where parts are not known; None passes on what the environment has. `at` is
@@ -64,9 +64,9 @@ class Setting:
 
     name: str
     value: str | None
-    way: Way
-    at: Place
-    value_at: Place | None = None
+    way: SettingOrigin
+    at: TextPlace
+    value_at: TextPlace | None = None
     launch: int | None = None
 
     @property
@@ -80,8 +80,8 @@ class Word:
     """A word of a command line, as the shell gives it to the program."""
 
     text: str
-    at: Place
-    value_at: Place | None = None
+    at: TextPlace
+    value_at: TextPlace | None = None
     """Of a word NAME=VALUE: where the value stands."""
 
 
@@ -92,12 +92,12 @@ class Container:
     image: str
     mounts: tuple[Word, ...] = ()
     passes: tuple[str, ...] | None = None
-    passes_at: Place | None = None
+    passes_at: TextPlace | None = None
     edf: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class JobLaunch:
     """One command that starts ranks.
 
     `passes` are variables that it hands on by name; `hands_on_all` whether the environment goes
@@ -106,7 +106,7 @@ class Launch:
     """
 
     launcher: str
-    at: Place
+    at: TextPlace
     options: Mapping[str, Word] = field(default_factory=dict)
     passes: tuple[str, ...] = ()
     hands_on_all: bool = True
@@ -130,13 +130,13 @@ class Job:
 
     name: str
     text: str
-    kind: Kind
-    settings: tuple[Setting, ...] = ()
-    launches: tuple[Launch, ...] = ()
+    kind: JobKind
+    settings: tuple[JobSetting, ...] = ()
+    launches: tuple[JobLaunch, ...] = ()
     options: Mapping[str, Word] = field(default_factory=dict)
     """Of the scheduler (#SBATCH), by name without dashes."""
     modules: tuple[Word, ...] = ()
-    unread: tuple[Place, ...] = ()
+    unread: tuple[TextPlace, ...] = ()
     unset: frozenset[str] = frozenset()
     """Names that a script takes back somewhere."""
 
@@ -153,13 +153,13 @@ class Job:
         return None
 
 
-class Lines:
+class SourceLines:
     """Lines and columns of a text's characters."""
 
     def __init__(self, text: str) -> None:
         self._starts = [0, *(one.end() for one in re.finditer("\n", text))]
 
-    def place(self, start: int, end: int, *, exact: bool = True) -> Place:
+    def place(self, start: int, end: int, *, exact: bool = True) -> TextPlace:
         """The place of characters start to before end."""
         line = bisect_right(self._starts, start)
-        return Place(start, end, line, start - self._starts[line - 1] + 1, exact)
+        return TextPlace(start, end, line, start - self._starts[line - 1] + 1, exact)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from weft.catalog.libraries.setting_rules import SettingRule, setting_rules
 from weft.core.finding import Finding, FindingKind, Severity, severity_rank
-from weft.doctor.case import Case, Edit, Found, Rule
+from weft.doctor.case import DoctorCase, Edit, Found, Rule
 from weft.doctor.facts import SettingFacts
 from weft.doctor.job import Job
 from weft.doctor.rules import (
@@ -84,7 +84,7 @@ OPINIONS = {
 """Rules that a machine's own operators may overrule: silent about what their recipe says."""
 
 
-def lint(case: Case) -> list[Complaint]:
+def lint(case: DoctorCase) -> list[Complaint]:
     """What is wrong in a job: by place, each rule once for a place and a name.
 
     Where something is bad, opinions about the same setting are left out.
@@ -117,12 +117,12 @@ def _as_written(job: Job, edits: Sequence[Edit]) -> tuple[Edit, ...]:
     return tuple(done)
 
 
-def _all(case: Case) -> Iterator[Found]:
+def _all(case: DoctorCase) -> Iterator[Found]:
     for family in FAMILIES:
         yield from family(case)
 
 
-def _is_of_the_recipe(case: Case, found: Found) -> bool:
+def _is_of_the_recipe(case: DoctorCase, found: Found) -> bool:
     setting = found.setting
     if case.recipe is None or setting is None:
         return False

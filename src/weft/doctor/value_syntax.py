@@ -3,24 +3,24 @@
 import re
 import shlex
 
-from weft.doctor.job import Job, Kind, Place
+from weft.doctor.job import Job, JobKind, TextPlace
 from weft.launch.tcl import tcl_word
 
 
-def written(job: Job, at: Place, value: str) -> str | None:
+def written(job: Job, at: TextPlace, value: str) -> str | None:
     """What to put at a value's place; None where the language cannot say it there."""
-    if not value.isprintable() and job.kind in (Kind.CONF, Kind.LIVE):
+    if not value.isprintable() and job.kind in (JobKind.CONF, JobKind.LIVE):
         return None
-    if job.kind is Kind.SCRIPT:
+    if job.kind is JobKind.SCRIPT:
         return _in_shell(job.text, at, value)
-    if job.kind is Kind.MODULEFILE:
+    if job.kind is JobKind.MODULEFILE:
         return tcl_word(value)
-    if job.kind in (Kind.EDF, Kind.KUBERNETES):
+    if job.kind in (JobKind.EDF, JobKind.KUBERNETES):
         return _double_quoted(value)
     return value
 
 
-def _in_shell(text: str, at: Place, value: str) -> str | None:
+def _in_shell(text: str, at: TextPlace, value: str) -> str | None:
     """Of a word that is quoted as a whole ("NAME=VALUE"), the inside of its quotes."""
     if "\0" in value:
         return None

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from weft.core.errors import InputError
 from weft.judge.anomalies.table_agreement import across_tables
-from weft.judge.causes.causes import Case, likely_causes
+from weft.judge.causes.causes import CauseCase, likely_causes
 from weft.judge.expectation.conditions import Given
 from weft.judge.expectation.expected_value import predictor
 from weft.judge.expectation.link_generations import adapters_taken, normal_elsewhere
-from weft.judge.expectation.platform_choice import Place, place_of
+from weft.judge.expectation.platform_choice import PlatformChoice, place_of
 from weft.judge.log import NO_LOG, Log
 from weft.judge.model import FileJudgement, JudgedRow, LikelyCause, RowState
 from weft.judge.rows import judge_table
@@ -72,7 +72,7 @@ def _contradicted(row: JudgedRow, note: str | None) -> JudgedRow:
     return row if note is None else replace(row, odd=True, contradictory=True, note=note)
 
 
-def _generic(tables: Sequence[Table], given: Given, place: Place) -> tuple[str, ...]:
+def _generic(tables: Sequence[Table], given: Given, place: PlatformChoice) -> tuple[str, ...]:
     if place.platform is None:
         return normal_elsewhere(tables, given, rules())
     if place.is_link_class:
@@ -80,9 +80,9 @@ def _generic(tables: Sequence[Table], given: Given, place: Place) -> tuple[str, 
     return ()
 
 
-def _causes(rows: Sequence[JudgedRow], place: Place, log: Log) -> tuple[LikelyCause, ...]:
+def _causes(rows: Sequence[JudgedRow], place: PlatformChoice, log: Log) -> tuple[LikelyCause, ...]:
     if place.platform is None:
         return ()
-    case = Case(rows, place.platform, predictor(place.platform), rules(), log.lines)
+    case = CauseCase(rows, place.platform, predictor(place.platform), rules(), log.lines)
     impossible = likely_causes(case, RowState.IMPOSSIBLE)
     return impossible or likely_causes(case, RowState.LOW)

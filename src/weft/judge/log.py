@@ -1,4 +1,8 @@
-"""What a log around the tables says about how the library ran: evidence, quoted with its line."""
+"""Log lines around the tables that show how the library ran: evidence, quoted with its line.
+
+The engine (weft.bench.logs) joins facts of many ranks and keeps no text; results.nccl.log keeps
+conditions of a table and no line. Causes quote lines, so this reader stays.
+"""
 
 import mmap
 import re

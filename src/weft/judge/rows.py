@@ -10,7 +10,7 @@ from weft.judge.anomalies.anomalies import Oddity, oddities_of, series_of
 from weft.judge.anomalies.column_agreement import half_digit
 from weft.judge.expectation.conditions import Given, conditions_of, n_ranks_of, setting_of
 from weft.judge.expectation.expected_value import (
-    Expected,
+    ExpectedValue,
     Predict,
     convert,
     expected_of,
@@ -118,7 +118,7 @@ def _against(
     table: Table,
     row: Row,
     conditions: Conditions,
-    expected: Expected,
+    expected: ExpectedValue,
     rules: Rules,
     *,
     link_class: bool,

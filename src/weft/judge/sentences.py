@@ -9,7 +9,7 @@ from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.units import format_significant, format_size
 from weft.expect.nccl.topology import topology
 from weft.judge.expectation.conditions import NO_LAYOUT
-from weft.judge.expectation.platform_choice import Place
+from weft.judge.expectation.platform_choice import PlatformChoice
 from weft.judge.facts import LinkRateFacts, OddRowFacts, SeparateRunsFacts, VerdictFacts
 from weft.judge.model import JudgedRow, LikelyCause, RowState
 
@@ -24,7 +24,7 @@ WORDS = {
 
 
 def findings_of(
-    rows: Sequence[JudgedRow], place: Place, causes: Sequence[LikelyCause]
+    rows: Sequence[JudgedRow], place: PlatformChoice, causes: Sequence[LikelyCause]
 ) -> tuple[Finding, ...]:
     """The verdict first, then what else is worth a sentence, worst first."""
     verdict = _verdict(rows, place, causes)
@@ -33,7 +33,7 @@ def findings_of(
 
 
 def next_command(
-    path: str, rows: Sequence[JudgedRow], place: Place, causes: Sequence[LikelyCause]
+    path: str, rows: Sequence[JudgedRow], place: PlatformChoice, causes: Sequence[LikelyCause]
 ) -> str:
     """What to run next."""
     quoted = shlex.quote(path)
@@ -47,7 +47,9 @@ def next_command(
     return f"weft import {quoted}"
 
 
-def _verdict(rows: Sequence[JudgedRow], place: Place, causes: Sequence[LikelyCause]) -> Finding:
+def _verdict(
+    rows: Sequence[JudgedRow], place: PlatformChoice, causes: Sequence[LikelyCause]
+) -> Finding:
     if not rows:
         text = "NOT JUDGED: the file has no bandwidth, latency or rate above zero"
         return Finding(FindingKind.NOT_JUDGED, Severity.NOTE, text)
@@ -144,7 +146,7 @@ def _high(rows: Sequence[JudgedRow]) -> list[Finding]:
     return [Finding(FindingKind.ABOVE_EXPECTED, Severity.NOTE, text)]
 
 
-def _explained(rows: Sequence[JudgedRow], place: Place) -> list[Finding]:
+def _explained(rows: Sequence[JudgedRow], place: PlatformChoice) -> list[Finding]:
     """What is normal although it is more than a link carries, with the reason."""
     found = [
         (row, exceeded)
@@ -162,7 +164,7 @@ def _explained(rows: Sequence[JudgedRow], place: Place) -> list[Finding]:
     return [Finding(FindingKind.EXPLANATION, Severity.NOTE, text, facts=LinkRateFacts(gb_s))]
 
 
-def _rate_exceeded(row: JudgedRow, place: Place) -> tuple[str, float] | None:
+def _rate_exceeded(row: JudgedRow, place: PlatformChoice) -> tuple[str, float] | None:
     """The physical rate that a bus bandwidth exceeds: NVLink's in a node, the adapters' beyond."""
     conditions = row.conditions
     if row.metric != "busbw_gb_s" or conditions is None or place.platform is None:

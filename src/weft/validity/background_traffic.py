@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
-from weft.validity.facts import ErrorFacts, GrownCounter, HostFacts, JobFacts, ValidityFacts
+from weft.validity.facts import ErrorFacts, GrownCounter, HostFacts, NeighbourFacts, ValidityFacts
 from weft.validity.proof import Moved, NeighbourJob, Proof
 from weft.validity.remedies import remedies
 from weft.validity.thresholds import Thresholds
@@ -82,7 +82,7 @@ def neighbours_on_nodes(proofs: Sequence[Proof]) -> Finding | None:
             "their processes and messages are part of every time measured on these nodes",
             "to mend: check idle nodes, or take whole nodes (Slurm: --exclusive)",
         ),
-        facts=JobFacts("neighbours", tuple(job.id for job in jobs)),
+        facts=NeighbourFacts("neighbours", tuple(job.id for job in jobs)),
     )
 
 
@@ -98,7 +98,7 @@ def neighbours_on_switches(proofs: Sequence[Proof]) -> Finding | None:
         Severity.NOTE,
         f"other jobs ran behind the same leaf switches, and their messages may have met ours:"
         f" {line}{more}",
-        facts=JobFacts("neighbours-on-switches", tuple(job.id for job in jobs)),
+        facts=NeighbourFacts("neighbours-on-switches", tuple(job.id for job in jobs)),
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from weft.core.finding import Finding, FindingKind, Severity
-from weft.validity.facts import ClockFacts, ValidityFacts
+from weft.validity.facts import CoarseClockFacts, ValidityFacts
 from weft.validity.proof import Proof
 from weft.validity.thresholds import Thresholds
 
@@ -27,7 +27,7 @@ def too_coarse(proofs: Sequence[Proof], limits: Thresholds) -> Finding | None:
                     "to mend: /sys/devices/system/clocksource/clocksource0/current_clocksource"
                     " should say tsc (kernel parameter clocksource=tsc), on ARM arch_sys_counter",
                 ),
-                facts=ClockFacts("coarse-clock", coarse_ns),
+                facts=CoarseClockFacts("coarse-clock", coarse_ns),
             )
     return None
 

@@ -58,14 +58,14 @@ class RankFacts(ValidityFacts):
 
 
 @dataclass(frozen=True, slots=True)
-class ClockFacts(ValidityFacts):
+class CoarseClockFacts(ValidityFacts):
     """One step of the clock, in ns."""
 
     clock_ns: int
 
 
 @dataclass(frozen=True, slots=True)
-class JobFacts(ValidityFacts):
+class NeighbourFacts(ValidityFacts):
     """Ids of other jobs."""
 
     jobs: tuple[str, ...]

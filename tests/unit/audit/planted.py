@@ -3,7 +3,7 @@
 import copy
 from typing import Any
 
-from weft.audit.case import Case, Ruling
+from weft.audit.case import AuditCase, Ruling
 from weft.audit.rules import RULES
 from weft.topology.subnet.subnet import Subnet
 
@@ -108,4 +108,4 @@ def ruling(rule: str, subnet: Subnet, **case: Any) -> Ruling:
     judge = {it.name: it.judge for it in RULES}[rule]
     for derived in ("nodes", "cables", "endports", "cable_at"):
         subnet.__dict__.pop(derived, None)
-    return judge(Case(subnet, **case))
+    return judge(AuditCase(subnet, **case))

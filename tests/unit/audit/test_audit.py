@@ -6,7 +6,7 @@ import pytest
 from tests.unit.audit.planted import Planted
 
 from weft.audit.audit import audit
-from weft.audit.case import Case
+from weft.audit.case import AuditCase
 from weft.audit.rules import RULES
 from weft.core.errors import InputError
 from weft.core.finding import Severity
@@ -21,7 +21,7 @@ def test_faults_come_first_whatever_rule_speaks_first() -> None:
     for end in subnet.cable("leaf-03", 5):
         end["logical"] = "init"
     subnet.set_rate("leaf-02", 5, "4xEDR", 100.0)
-    found = audit(Case(subnet))
+    found = audit(AuditCase(subnet))
     assert [finding.severity for finding in found.findings] == [
         Severity.BAD,
         Severity.BAD,
@@ -35,13 +35,13 @@ def test_faults_come_first_whatever_rule_speaks_first() -> None:
 
 
 def test_a_record_is_plain_json() -> None:
-    record = audit(Case(Planted())).to_record()
+    record = audit(AuditCase(Planted())).to_record()
     assert json.loads(json.dumps(record, allow_nan=False)) == record
     assert [rule["rule"] for rule in record["rules"]] == [rule.name for rule in RULES]
 
 
 def test_every_rule_says_what_it_looked_at_or_what_it_lacks() -> None:
-    for rule, ruling in audit(Case(Planted())).rulings:
+    for rule, ruling in audit(AuditCase(Planted())).rulings:
         assert bool(ruling.judged) != bool(ruling.missing), rule.name
 
 
@@ -54,6 +54,6 @@ def test_files_without_anything_are_no_healthy_fabric() -> None:
     subnet = Planted()
     subnet.record |= {"nodes": [], "cables": [], "endports": []}
     with pytest.raises(InputError, match="no nodes, cables, counters or logs to audit"):
-        audit(Case(subnet))
+        audit(AuditCase(subnet))
     subnet.log(engines_used=["updn"])
-    assert not audit(Case(subnet)).is_bad
+    assert not audit(AuditCase(subnet)).is_bad

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.audit.planted import RATES, TREE
 
 from weft.audit.audit import audit
-from weft.audit.case import Case
+from weft.audit.case import AuditCase
 from weft.catalog.load import platform, platform_names
 from weft.core.finding import Severity
 from weft.topology.fabric import Fabric
@@ -151,7 +151,7 @@ SHAPES = {
 
 @pytest.mark.parametrize("shape", list(SHAPES))
 def test_a_healthy_fabric_raises_no_alarm(shape: str) -> None:
-    found = audit(Case(Subnet.of_fabric(SHAPES[shape])))
+    found = audit(AuditCase(Subnet.of_fabric(SHAPES[shape])))
     notes = [finding for finding in found.findings if finding.severity is Severity.NOTE]
     assert found.findings == tuple(notes)
     assert len(notes) == (shape == "leaves of two kinds")
@@ -167,7 +167,7 @@ def test_a_healthy_fabric_with_tables_raises_no_alarm(
 ) -> None:
     path = tmp_path / "fabric.json"
     path.write_text(json.dumps(Fabric.from_document(SHAPES[shape], engine).document))
-    found = audit(Case(Subnet.read([str(path)])))
+    found = audit(AuditCase(Subnet.read([str(path)])))
     assert found.findings == ()
     judged = {rule.name for rule, ruling in found.rulings if ruling.judged}
     assert {"unreachable", "valleys", "credit-loops"} <= judged
@@ -184,7 +184,7 @@ TREES = [
 
 @pytest.mark.parametrize("shape", TREES)
 def test_updn_on_a_healthy_tree_raises_no_alarm(shape: str) -> None:
-    found = audit(Case(Subnet.of_fabric(SHAPES[shape]).route("updn")))
+    found = audit(AuditCase(Subnet.of_fabric(SHAPES[shape]).route("updn")))
     assert [f.sentence for f in found.findings if f.severity is not Severity.NOTE] == []
     assert any(rule.name == "credit-loops" and ruling.judged for rule, ruling in found.rulings)
 
@@ -197,4 +197,4 @@ MACHINES = [name for name in platform_names() if platform(name).fabric is not No
 def test_a_machine_of_the_catalogue_raises_no_alarm(name: str, n_nodes: int) -> None:
     machine = platform(name)
     subnet = Subnet.of_fabric(fabric_spec(machine, n_nodes, cabled=True))
-    assert audit(Case(subnet, platform=machine)).findings == ()
+    assert audit(AuditCase(subnet, platform=machine)).findings == ()

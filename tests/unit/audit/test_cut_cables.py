@@ -8,7 +8,7 @@ import pytest
 from tests.oracle.ibsim import Net, fat_tree, frontera_like, irregular, torus
 
 from weft.audit.audit import audit
-from weft.audit.case import Case
+from weft.audit.case import AuditCase
 from weft.audit.facts import AuditPort
 from weft.core.finding import Finding, Severity
 from weft.topology.subnet.subnet import Subnet
@@ -24,7 +24,7 @@ Socket = tuple[str, int]
 def findings(net: Net, folder: Path) -> tuple[Finding, ...]:
     path = folder / "net.txt"
     path.write_text(net.text())
-    return audit(Case(Subnet.read([str(path)]))).findings
+    return audit(AuditCase(Subnet.read([str(path)]))).findings
 
 
 def up_links(net: Net) -> list[tuple[Socket, Socket]]:

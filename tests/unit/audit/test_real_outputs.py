@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from weft.audit.audit import Audit, audit
-from weft.audit.case import Case
+from weft.audit.case import AuditCase
 from weft.core.finding import Finding, Severity
 from weft.topology.subnet.subnet import Subnet
 
@@ -22,7 +22,7 @@ def read(*names: str) -> Subnet:
 
 
 def audited(*names: str, before: tuple[str, ...] = ()) -> Audit:
-    return audit(Case(read(*names), before=read(*before) if before else None))
+    return audit(AuditCase(read(*names), before=read(*before) if before else None))
 
 
 def of_rule(found: Audit, rule: str) -> list[Finding]:

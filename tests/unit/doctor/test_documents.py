@@ -5,7 +5,7 @@ import time
 import pytest
 
 from weft.core.errors import InputError
-from weft.doctor.job import HOLE, Kind, Way
+from weft.doctor.job import HOLE, JobKind, SettingOrigin
 from weft.doctor.readers.conf import read_conf
 from weft.doctor.readers.edf import read_edf
 from weft.doctor.readers.environment import read_environment
@@ -106,25 +106,25 @@ def test_data_of_something_else_is_left_alone() -> None:
 def test_the_environment() -> None:
     job = read_environment({"B": "2", "A": "x\ny"})
     assert [(one.name, one.value, one.way) for one in job.settings] == [
-        ("A", "x\ny", Way.LIVE),
-        ("B", "2", Way.LIVE),
+        ("A", "x\ny", SettingOrigin.LIVE),
+        ("B", "2", SettingOrigin.LIVE),
     ]
 
 
 @pytest.mark.parametrize(
     ("name", "text", "kind"),
     [
-        ("a.sh", "export A=1", Kind.SCRIPT),
-        ("a.sbatch", "#!/bin/bash", Kind.SCRIPT),
-        ("nccl.conf", "A=1", Kind.CONF),
-        (".nccl.conf", "A=1", Kind.CONF),
-        ("a.toml", "image='x'", Kind.EDF),
-        ("a.yaml", "a: 1", Kind.KUBERNETES),
-        ("a", "apiVersion: v1\nkind: Pod", Kind.KUBERNETES),
-        ("-", "mpirun ./a", Kind.SCRIPT),
+        ("a.sh", "export A=1", JobKind.SCRIPT),
+        ("a.sbatch", "#!/bin/bash", JobKind.SCRIPT),
+        ("nccl.conf", "A=1", JobKind.CONF),
+        (".nccl.conf", "A=1", JobKind.CONF),
+        ("a.toml", "image='x'", JobKind.EDF),
+        ("a.yaml", "a: 1", JobKind.KUBERNETES),
+        ("a", "apiVersion: v1\nkind: Pod", JobKind.KUBERNETES),
+        ("-", "mpirun ./a", JobKind.SCRIPT),
     ],
 )
-def test_kinds(name: str, text: str, kind: Kind) -> None:
+def test_kinds(name: str, text: str, kind: JobKind) -> None:
     assert kind_of(name, text) is kind
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.doctor.machine_trees import Tree, aws, hdr_functions, ndr, slingshot
 
 from weft.catalog.libraries.setting_rules import machine_rules
-from weft.doctor.machine.adapters import Kind
+from weft.doctor.machine.adapters import AdapterKind
 from weft.doctor.machine.checks import Problem, problems
 from weft.doctor.machine.machine import Machine, read_machine
 from weft.doctor.machine.summary import ten_lines
@@ -42,7 +42,7 @@ def test_a_machine_without_faults_has_none(name: str, tmp_path: Path) -> None:
 def test_eight_rails_and_two_ethernet_functions_are_told_apart(tmp_path: Path) -> None:
     machine = machine_of(ndr(tmp_path))
     assert [one.name for one in machine.fast] == [f"mlx5_{number}" for number in range(8)]
-    assert [one.kind for one in machine.adapters].count(Kind.ETHERNET) == 2
+    assert [one.kind for one in machine.adapters].count(AdapterKind.ETHERNET) == 2
     first = machine.fast[0]
     assert (first.ports[0].rate_gbps, first.ports[0].lid) == (400, 1)
     assert [(key.index, key.value, key.is_full) for key in first.ports[0].p_keys] == [

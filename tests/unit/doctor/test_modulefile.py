@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.needs import need
 
-from weft.doctor.job import HOLE, Kind
+from weft.doctor.job import HOLE, JobKind
 from weft.doctor.readers.file import read_job
 from weft.launch.tcl import tcl_word
 
@@ -32,7 +32,7 @@ VALUES = (
 
 def values(text: str) -> dict[str, str | None]:
     job = read_job("weft/1.0", HEAD + text)
-    assert job.kind is Kind.MODULEFILE
+    assert job.kind is JobKind.MODULEFILE
     return {one.name: one.value for one in job.settings}
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.catalog.load import variable_lists
-from weft.doctor.case import Case
+from weft.doctor.case import DoctorCase
 from weft.doctor.lint import lint
 from weft.doctor.numbers import meant, strtoll, whole
 from weft.doctor.readers.file import read_job
@@ -66,4 +66,4 @@ def test_whole_numbers_are_decimal_digits() -> None:
 )
 def test_a_script_of_numbers_of_thousands_of_digits_is_judged(line: str) -> None:
     text = line.format("9" * 5000, "0" * 5000)
-    lint(Case(read_job("job.sh", text), variable_lists(), n_nodes=1))
+    lint(DoctorCase(read_job("job.sh", text), variable_lists(), n_nodes=1))

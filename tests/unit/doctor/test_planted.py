@@ -6,7 +6,7 @@ from tests.unit.doctor.planted import PLANTERS, planted
 from tests.unit.doctor.script import FORMS, VERSIONS, Planted, clean_script
 
 from weft.catalog.load import launch_recipe, launch_recipe_names, variable_lists
-from weft.doctor.case import Case
+from weft.doctor.case import DoctorCase
 from weft.doctor.lint import lint
 from weft.doctor.readers.file import read_job
 
@@ -25,7 +25,7 @@ def found_in(one: Planted) -> list[tuple[str, int]]:
 def complaints_of(text: str, name: str, version: str, nodes: int) -> list[tuple[str, int]]:
     """(rule, line) of all that is more than a note."""
     job = read_job("job.sh", text)
-    case = Case(job, variable_lists(), launch_recipe(name), version, n_nodes=nodes)
+    case = DoctorCase(job, variable_lists(), launch_recipe(name), version, n_nodes=nodes)
     return [(one.rule.id, one.found.at.line) for one in lint(case) if one.rule.severity != "note"]
 
 

@@ -4,7 +4,7 @@ import pytest
 from tests.unit.doctor.published import PUBLISHED, Published
 
 from weft.catalog.load import launch_recipe, variable_lists
-from weft.doctor.case import Case
+from weft.doctor.case import DoctorCase
 from weft.doctor.lint import lint
 from weft.doctor.readers.file import read_job
 
@@ -13,6 +13,6 @@ from weft.doctor.readers.file import read_job
 def test_it_is_found_and_nothing_beside_it(one: Published) -> None:
     job = read_job(one.name, one.text)
     recipe = launch_recipe(one.platform) if one.platform else None
-    found = lint(Case(job, variable_lists(), recipe, one.nccl))
+    found = lint(DoctorCase(job, variable_lists(), recipe, one.nccl))
     told = [(each.rule.id, each.found.at.line) for each in found if each.rule.severity != "note"]
     assert sorted(told) == sorted(one.finds), one.source

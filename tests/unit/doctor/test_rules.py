@@ -8,7 +8,7 @@ from tests.unit.doctor.wrong import Wrong
 
 from weft.catalog.libraries.setting_rules import setting_rules
 from weft.catalog.load import launch_recipe, variable_lists
-from weft.doctor.case import Case
+from weft.doctor.case import DoctorCase
 from weft.doctor.lint import Complaint, lint
 from weft.doctor.readers.file import read_job
 
@@ -16,7 +16,7 @@ from weft.doctor.readers.file import read_job
 def complaints(wrong: Wrong, text: str) -> list[Complaint]:
     recipe = launch_recipe(wrong.platform) if wrong.platform else None
     job = read_job(wrong.name, text)
-    return lint(Case(job, variable_lists(), recipe, wrong.nccl, n_nodes=wrong.nodes))
+    return lint(DoctorCase(job, variable_lists(), recipe, wrong.nccl, n_nodes=wrong.nodes))
 
 
 def _id(wrong: Wrong) -> str:
@@ -100,6 +100,6 @@ def test_masks_are_hexadecimal_digits(mask: str) -> None:
 def test_thousands_of_unknown_names_take_seconds() -> None:
     names = "".join(f"export NCCL_FOO_{number:05d}=1\n" for number in range(2000))
     started = time.process_time()
-    complaints = lint(Case(read_job("x", "srun ./a\n" * 2000 + names), variable_lists()))
+    complaints = lint(DoctorCase(read_job("x", "srun ./a\n" * 2000 + names), variable_lists()))
     assert time.process_time() - started < 15
     assert len({one.found.at.line for one in complaints}) >= 2000

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.core.errors import InputError
-from weft.doctor.job import HOLE, Job, Setting, Way
+from weft.doctor.job import HOLE, Job, JobSetting, SettingOrigin
 from weft.doctor.readers.shell import read_script
 
 
@@ -17,12 +17,12 @@ def read(text: str) -> Job:
     return read_script("job.sh", text)
 
 
-def only(text: str, name: str) -> Setting:
+def only(text: str, name: str) -> JobSetting:
     (found,) = [one for one in read(text).settings if one.name == name]
     return found
 
 
-def written(text: str, setting: Setting) -> str:
+def written(text: str, setting: JobSetting) -> str:
     assert setting.value_at is not None
     return text[setting.value_at.start : setting.value_at.end]
 
@@ -73,20 +73,24 @@ def test_arrays() -> None:
 
 def test_assigned_exported_and_unset() -> None:
     ways = {one.name: one.way for one in read("A=1\nB=2\nexport B\nexport C=3\n").settings}
-    assert ways == {"A": Way.ASSIGNED, "B": Way.EXPORT, "C": Way.EXPORT}
+    assert ways == {
+        "A": SettingOrigin.ASSIGNED,
+        "B": SettingOrigin.EXPORT,
+        "C": SettingOrigin.EXPORT,
+    }
     assert [one.name for one in read("export A=1 B=2\nunset A\n").settings] == ["B"]
-    assert only("declare -x A=1\n", "A").way is Way.EXPORT
-    assert only("set -a\nA=1\n", "A").way is Way.EXPORT
-    assert only("export A\nA=1\n", "A").way is Way.EXPORT
-    assert only("setenv A 1\n", "A").way is Way.EXPORT
+    assert only("declare -x A=1\n", "A").way is SettingOrigin.EXPORT
+    assert only("set -a\nA=1\n", "A").way is SettingOrigin.EXPORT
+    assert only("export A\nA=1\n", "A").way is SettingOrigin.EXPORT
+    assert only("setenv A 1\n", "A").way is SettingOrigin.EXPORT
 
 
 def test_before_a_command_and_env() -> None:
     job = read("A=1 env B=2 C='3 4' exec ./p q\n")
     assert [(one.name, one.value, one.way, one.launch) for one in job.settings] == [
-        ("A", "1", Way.BEFORE, 0),
-        ("B", "2", Way.BEFORE, 0),
-        ("C", "3 4", Way.BEFORE, 0),
+        ("A", "1", SettingOrigin.BEFORE, 0),
+        ("B", "2", SettingOrigin.BEFORE, 0),
+        ("C", "3 4", SettingOrigin.BEFORE, 0),
     ]
 
 
@@ -198,7 +202,7 @@ SHELL = st.lists(
 def test_any_pieces_of_shell_are_read(text: str) -> None:
     job = read(text)
     for one in (*job.settings, *job.unread):
-        at = one.at if isinstance(one, Setting) else one
+        at = one.at if isinstance(one, JobSetting) else one
         assert 0 <= at.start <= at.end <= len(text)
 
 
@@ -245,10 +249,15 @@ def test_commands_of_a_shell_of_their_own() -> None:
     job = read(INNER)
     found = {one.name: one for one in job.settings}
     inner = found["NCCL_IB_HCAS"]
-    assert (inner.value, inner.launch, inner.at.line, inner.way) == ("mlx5", 0, 3, Way.EXPORT)
+    assert (inner.value, inner.launch, inner.at.line, inner.way) == (
+        "mlx5",
+        0,
+        3,
+        SettingOrigin.EXPORT,
+    )
     assert written(INNER, inner) == "mlx5"
     assert not inner.at.exact
-    assert (found["NCCL_ALGO"].way, found["NCCL_ALGO"].at.line) == (Way.BEFORE, 4)
+    assert (found["NCCL_ALGO"].way, found["NCCL_ALGO"].at.line) == (SettingOrigin.BEFORE, 4)
     assert [one.launcher for one in job.launches] == ["srun", "", "srun"]
 
 

@@ -19,7 +19,7 @@ from tests.unit.launch.blog_lines import (
 
 from weft.catalog.load import launch_recipe, launch_recipe_names, variable_lists
 from weft.core.errors import InputError
-from weft.doctor.case import Case
+from weft.doctor.case import DoctorCase
 from weft.doctor.compare import compare
 from weft.doctor.job import HOLE, Job
 from weft.doctor.lint import lint
@@ -216,7 +216,7 @@ def test_no_recipe_is_flagged_but_for_its_noted_errata(name: str, run: int, vers
     for form in forms:
         job = read_script("job.sh", form(found, ["./train"]))
         assert not job.unread
-        case = Case(job, variable_lists(), found.recipe, version, n_nodes=found.run.nodes)
+        case = DoctorCase(job, variable_lists(), found.recipe, version, n_nodes=found.run.nodes)
         for one in lint(case):
             setting = one.found.setting.name if one.found.setting is not None else ""
             is_noted = NOTED.get((name, one.rule.id)) == setting

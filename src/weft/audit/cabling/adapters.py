@@ -3,9 +3,9 @@
 from collections import defaultdict
 
 from weft.audit.cabling.device_label import count, listing
-from weft.audit.cabling.rails import Adapter, adapters_of
+from weft.audit.cabling.rails import RailAdapter, adapters_of
 from weft.audit.cabling.wiring import most_common
-from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import MissingAdapters, NodeFacts
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.natural import natural_key
@@ -14,9 +14,9 @@ SAME_KIND = 3
 """So many nodes that lack the same are a kind."""
 
 
-def missing_adapters(case: Case) -> Ruling:
+def missing_adapters(case: AuditCase) -> Ruling:
     """A dead adapter shows in nothing but its absence: its node has one less than the others."""
-    by_node: dict[str, list[Adapter]] = defaultdict(list)
+    by_node: dict[str, list[RailAdapter]] = defaultdict(list)
     for adapter in adapters_of(case):
         by_node[adapter.node].append(adapter)
     usual = most_common(len(own) for own in by_node.values())
@@ -60,7 +60,7 @@ def _finding(names: list[str], absent: tuple[int, ...], usual: int, n_nodes: int
     )
 
 
-def _platform(case: Case, usual: int) -> list[Finding]:
+def _platform(case: AuditCase, usual: int) -> list[Finding]:
     platform = case.platform
     if platform is None or platform.hcas_per_node <= usual:
         return []

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from weft.audit.facts import AuditCable, AuditPort
-from weft.audit.thresholds import Names
+from weft.audit.thresholds import NamePatterns
 from weft.topology.subnet.labels import shown
 from weft.topology.subnet.subnet import Subnet, SubnetCable
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class DeviceLabel:
     """A switch by its parts; `system` alone for what is not written in parts."""
 
     system: str
@@ -32,20 +32,22 @@ class Label:
         return ", ".join(part for part in (self.model, chip) if part)
 
 
-def label_of(description: str, names: Names) -> Label:
+def label_of(description: str, names: NamePatterns) -> DeviceLabel:
     """The parts of a node description."""
     text = shown(description)
     match = re.match(names.switch, text)
     if match is None:
-        return Label(system=text)
+        return DeviceLabel(system=text)
     parts = match.groupdict()
-    return Label(parts["system"], parts["model"] or "", parts["board"] or "", parts["chip"] or "")
+    return DeviceLabel(
+        parts["system"], parts["model"] or "", parts["board"] or "", parts["chip"] or ""
+    )
 
 
 class Labels:
     """How the audit writes nodes, ports and cables of a subnet."""
 
-    def __init__(self, subnet: Subnet, names: Names) -> None:
+    def __init__(self, subnet: Subnet, names: NamePatterns) -> None:
         self._subnet = subnet
         self._labels = [label_of(node.description, names) for node in subnet.nodes]
         often = Counter(label.name for label in self._labels)
@@ -54,7 +56,7 @@ class Labels:
             for label, node in zip(self._labels, subnet.nodes, strict=True)
         ]
 
-    def of(self, node: int) -> Label:
+    def of(self, node: int) -> DeviceLabel:
         """The parts of a node's name."""
         return self._labels[node]
 

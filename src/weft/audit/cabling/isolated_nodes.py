@@ -1,12 +1,12 @@
 """Nodes that some file speaks of and that no cable joins to the others."""
 
 from weft.audit.cabling.device_label import count, listing
-from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import NodeFacts
 from weft.core.finding import Finding, FindingKind, Severity
 
 
-def isolated_nodes(case: Case) -> Ruling:
+def isolated_nodes(case: AuditCase) -> Ruling:
     """Switches and adapters without a cable: tables, logs or lists of another time name them."""
     if not case.subnet.cables:
         return not_judged("no cables: ibnetdiscover, iblinkinfo, opensm-subnet.lst, db_csv")
@@ -22,7 +22,7 @@ def isolated_nodes(case: Case) -> Ruling:
     return Ruling(judged=count(len(case.subnet.nodes), "node"), findings=tuple(found))
 
 
-def _finding(case: Case, nodes: list[int], one: str, many: str, severity: Severity) -> Finding:
+def _finding(case: AuditCase, nodes: list[int], one: str, many: str, severity: Severity) -> Finding:
     names = listing([case.labels.name(node) for node in nodes])
     return finding(
         FindingKind.SUSPECT_SWITCH if one == "switch" else FindingKind.SUSPECT_NODE,

@@ -5,12 +5,12 @@ from itertools import combinations
 
 from weft.audit.cabling.device_label import count, listing
 from weft.audit.cabling.wiring import most_common
-from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import AuditCable, SwitchFacts
 from weft.core.finding import Finding, FindingKind, Severity
 
 
-def missing_sideways(case: Case) -> Ruling:
+def missing_sideways(case: AuditCase) -> Ruling:
     """Switches with fewer cables to switches of their own level than nearly all of their
     siblings."""
     wiring = case.wiring
@@ -28,7 +28,7 @@ def missing_sideways(case: Case) -> Ruling:
     return Ruling(judged=count(n_judged, "switch", "switches"), findings=tuple(found))
 
 
-def _findings(case: Case, lacking: list[int], usual: int, n: int) -> list[Finding]:
+def _findings(case: AuditCase, lacking: list[int], usual: int, n: int) -> list[Finding]:
     """Two switches that lack one cable each lack the one between them."""
     short = {switch: usual - len(case.wiring.sides[switch]) for switch in lacking}
     pairs = []
@@ -39,7 +39,7 @@ def _findings(case: Case, lacking: list[int], usual: int, n: int) -> list[Findin
     return findings + [_finding(case, [s], usual, n) for s in lacking if s not in paired]
 
 
-def _finding(case: Case, switches: list[int], usual: int, n: int) -> Finding:
+def _finding(case: AuditCase, switches: list[int], usual: int, n: int) -> Finding:
     labels = case.labels
     ports = {switch: _candidates(case, switch) for switch in switches}
     where = " -- ".join(
@@ -68,7 +68,7 @@ def _finding(case: Case, switches: list[int], usual: int, n: int) -> Finding:
     )
 
 
-def _candidates(case: Case, switch: int) -> list[int]:
+def _candidates(case: AuditCase, switch: int) -> list[int]:
     """Free ports that nearly all others use for switches."""
     wiring = case.wiring
     others = [other for group in wiring.siblings if switch in group for other in group]

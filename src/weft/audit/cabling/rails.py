@@ -6,23 +6,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from weft.audit.cabling.device_label import count
-from weft.audit.cabling.wiring import Way, most_common
-from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.cabling.wiring import CableSide, most_common
+from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import CableFacts
 from weft.core.finding import Finding, FindingKind, Severity
 
 
 @dataclass(frozen=True, slots=True)
-class Adapter:
+class RailAdapter:
     """An adapter by its node and its number there, and the cable to its leaf."""
 
     node: str
     number: int
     leaf: int
-    way: Way
+    way: CableSide
 
 
-def wrong_rails(case: Case) -> Ruling:
+def wrong_rails(case: AuditCase) -> Ruling:
     """The number of an adapter against the number that fills its leaf. Majority decides."""
     adapters = adapters_of(case)
     per_node = Counter(adapter.node for adapter in adapters)
@@ -48,7 +48,7 @@ def wrong_rails(case: Case) -> Ruling:
     return Ruling(judged=count(len(several), "adapter"), findings=tuple(found))
 
 
-def adapters_of(case: Case) -> list[Adapter]:
+def adapters_of(case: AuditCase) -> list[RailAdapter]:
     """Adapters of hosts whose descriptions number them."""
     pattern = re.compile(_pattern(case))
     found = []
@@ -56,11 +56,11 @@ def adapters_of(case: Case) -> list[Adapter]:
         for way in ways:
             match = pattern.match(case.subnet.nodes[way.there.node].description)
             if match is not None:
-                found.append(Adapter(match["node"], int(match["number"]), leaf, way))
+                found.append(RailAdapter(match["node"], int(match["number"]), leaf, way))
     return found
 
 
-def _pattern(case: Case) -> str:
+def _pattern(case: AuditCase) -> str:
     """The platform's own names of its devices come first."""
     rails = case.platform.fabric.rails if case.platform and case.platform.fabric else None
     if rails is None:
@@ -70,7 +70,7 @@ def _pattern(case: Case) -> str:
     return rf"^(?P<node>.+?)[\s/_-]{device}$"
 
 
-def _rails(case: Case, adapters: Sequence[Adapter]) -> Mapping[int, int] | None:
+def _rails(case: AuditCase, adapters: Sequence[RailAdapter]) -> Mapping[int, int] | None:
     """By leaf the number that fills it; None where leaves are not filled by one number.
 
     A rail needs several nodes on a leaf: one node's adapters may each have a leaf by chance.
@@ -93,7 +93,10 @@ def _rails(case: Case, adapters: Sequence[Adapter]) -> Mapping[int, int] | None:
 
 
 def _finding(
-    case: Case, pair: Sequence[Adapter], rails: Mapping[int, int], all_: Sequence[Adapter]
+    case: AuditCase,
+    pair: Sequence[RailAdapter],
+    rails: Mapping[int, int],
+    all_: Sequence[RailAdapter],
 ) -> Finding:
     labels = case.labels
     first = pair[0]
@@ -124,14 +127,16 @@ def _finding(
     )
 
 
-def _basis(case: Case) -> Iterator[str]:
+def _basis(case: AuditCase) -> Iterator[str]:
     """What the platform says of its rails."""
     rails = case.platform.fabric.rails if case.platform and case.platform.fabric else None
     if rails is not None:
         yield f"{case.platform.name}: {rails.basis}" if case.platform else ""
 
 
-def _home(case: Case, adapter: Adapter, rails: Mapping[int, int], all_: Sequence[Adapter]) -> str:
+def _home(
+    case: AuditCase, adapter: RailAdapter, rails: Mapping[int, int], all_: Sequence[RailAdapter]
+) -> str:
     """The leaf of its rail that the nodes beside it use: those that share its other leaves."""
     own = {it.leaf for it in all_ if it.node == adapter.node and it is not adapter}
     beside = {it.node for it in all_ if it.leaf in own and it.node != adapter.node}

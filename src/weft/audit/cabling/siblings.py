@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from weft.audit.cabling.wiring import Way, most_common
-from weft.audit.case import Case
+from weft.audit.cabling.wiring import CableSide, most_common
+from weft.audit.case import AuditCase
 from weft.core.natural import SortKey, natural_key
 
 
@@ -19,7 +19,7 @@ class Pattern:
     lacking: tuple[int, ...]
 
 
-def up_patterns(case: Case) -> list[Pattern]:
+def up_patterns(case: AuditCase) -> list[Pattern]:
     """The pattern of every group of siblings that has one."""
     wiring = case.wiring
     found = []
@@ -34,7 +34,7 @@ def up_patterns(case: Case) -> list[Pattern]:
     return found
 
 
-def spread(case: Case, switch: int) -> Counter[str]:
+def spread(case: AuditCase, switch: int) -> Counter[str]:
     """How many cables a switch has to each upper switch, or to each director."""
     unit = case.wiring.unit
     return Counter(unit(switch, way.there.node) for way in case.wiring.ups[switch])
@@ -59,7 +59,7 @@ class MissingCable:
     port: int | None = None
 
 
-def missing_cables(case: Case, pattern: Pattern, switch: int) -> list[MissingCable]:
+def missing_cables(case: AuditCase, pattern: Pattern, switch: int) -> list[MissingCable]:
     """One for every cable that a switch has less than its siblings."""
     wanted = pattern.usual - len(case.wiring.ups[switch])
     near = nearest(case, pattern, switch)
@@ -72,14 +72,14 @@ def missing_cables(case: Case, pattern: Pattern, switch: int) -> list[MissingCab
     return [*found, *lost]
 
 
-def nearest(case: Case, pattern: Pattern, switch: int) -> list[int]:
+def nearest(case: AuditCase, pattern: Pattern, switch: int) -> list[int]:
     """Whole siblings that go up to the same switches: those of the same pod."""
     own = set(spread(case, switch))
     near = [s for s in pattern.whole if own and len(own & set(spread(case, s))) * 2 >= len(own)]
     return near if len(near) >= case.thresholds.smallest_group.value - 1 else list(pattern.whole)
 
 
-def _with_far_end(case: Case, near: Sequence[int], switch: int, port: int) -> MissingCable:
+def _with_far_end(case: AuditCase, near: Sequence[int], switch: int, port: int) -> MissingCable:
     ways = {s: way for s in near for way in case.wiring.ups[s] if way.here.port == port}
     units = most_common(case.wiring.unit(s, way.there.node) for s, way in ways.items())
     if units is None or units[1] < case.thresholds.sibling_share.value:
@@ -96,7 +96,9 @@ def _with_far_end(case: Case, near: Sequence[int], switch: int, port: int) -> Mi
     return MissingCable(switch, port, unit, *guess)
 
 
-def _in_sequence(case: Case, ways: dict[int, Way], switch: int) -> tuple[int, int] | None:
+def _in_sequence(
+    case: AuditCase, ways: dict[int, CableSide], switch: int
+) -> tuple[int, int] | None:
     """The free port that continues what the neighbours' cables do, where two of them tell.
 
     Cabling goes in order: the n-th switch is in a port that rises evenly with n.

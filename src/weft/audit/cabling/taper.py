@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 
 from weft.audit.cabling.device_label import count
 from weft.audit.cabling.siblings import up_patterns
-from weft.audit.cabling.wiring import Way, gbps, most_common
-from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.cabling.wiring import CableSide, gbps, most_common
+from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import SwitchFacts
 from weft.core.finding import Finding, FindingKind, Severity
 
 
-def uneven_taper(case: Case) -> Ruling:
+def uneven_taper(case: AuditCase) -> Ruling:
     """Gb/s down for one up against the siblings'. Missing and slow up-links have findings of their
     own, so this one is about switches whose up-links are whole: too much hangs below."""
     patterns = up_patterns(case)
@@ -23,26 +23,26 @@ def uneven_taper(case: Case) -> Ruling:
     return Ruling(judged=count(n, "switch", "switches"), findings=tuple(found))
 
 
-def taper(case: Case, switch: int) -> float | None:
+def taper(case: AuditCase, switch: int) -> float | None:
     """Gb/s down for one up; None without rates."""
     down, up = gbps(case.wiring.downs[switch]), gbps(case.wiring.ups[switch])
     return down / up if down and up else None
 
 
-def taper_sentence(case: Case, switch: int, siblings: Iterable[int]) -> Iterable[str]:
+def taper_sentence(case: AuditCase, switch: int, siblings: Iterable[int]) -> Iterable[str]:
     """What a switch's missing cables mean for its taper, as evidence."""
     own, usual = taper(case, switch), _usual(case, siblings)
     if own is not None and usual is not None:
         yield f"taper {own:.2f}:1 instead of {usual:.2f}:1"
 
 
-def _usual(case: Case, switches: Iterable[int]) -> float | None:
+def _usual(case: AuditCase, switches: Iterable[int]) -> float | None:
     tapers = [t for switch in switches if (t := taper(case, switch)) is not None]
     usual = most_common(round(value, 2) for value in tapers)
     return usual[0] if usual else None
 
 
-def _above_the_usual(case: Case, switches: Sequence[int]) -> list[Finding]:
+def _above_the_usual(case: AuditCase, switches: Sequence[int]) -> list[Finding]:
     tapers = {switch: taper(case, switch) for switch in switches}
     usual = most_common(round(value, 2) for value in tapers.values() if value is not None)
     if usual is None or usual[1] < case.thresholds.sibling_share.value:
@@ -60,7 +60,7 @@ def _above_the_usual(case: Case, switches: Sequence[int]) -> list[Finding]:
     ]
 
 
-def _finding(case: Case, switch: int, value: float, usual: float, n: int) -> Finding:
+def _finding(case: AuditCase, switch: int, value: float, usual: float, n: int) -> Finding:
     wiring = case.wiring
     down, up = wiring.downs[switch], wiring.ups[switch]
     return finding(
@@ -78,5 +78,5 @@ def _finding(case: Case, switch: int, value: float, usual: float, n: int) -> Fin
     )
 
 
-def _text(ways: Sequence[Way]) -> str:
+def _text(ways: Sequence[CableSide]) -> str:
     return f"{count(len(ways), 'cable')}, {gbps(ways):g} Gb/s"

@@ -15,14 +15,14 @@ from weft.audit.cabling.siblings import (
 )
 from weft.audit.cabling.taper import taper_sentence
 from weft.audit.cabling.wiring import most_common
-from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import AuditCable, CableFacts, SwitchFacts, UnknownEnd
 from weft.core.finding import Finding, FindingKind, Severity
 
 FIX = "plug in or replace the cable; if both ends are plugged, look for a disabled port"
 
 
-def missing_uplinks(case: Case) -> Ruling:
+def missing_uplinks(case: AuditCase) -> Ruling:
     """Each switch against the pattern of its siblings: cables up in all, and to each upper unit."""
     if not case.subnet.cables:
         return not_judged("no cables: ibnetdiscover, iblinkinfo, opensm-subnet.lst, db_csv")
@@ -40,7 +40,7 @@ def missing_uplinks(case: Case) -> Ruling:
     return Ruling(judged=count(n, "switch", "switches"), findings=tuple(found))
 
 
-def _is_meant(case: Case, pattern: Pattern, switch: int) -> bool:
+def _is_meant(case: AuditCase, pattern: Pattern, switch: int) -> bool:
     """At most half of the usual cables, as many to each place that siblings reach: built so."""
     counts = spread(case, switch)
     places = {unit for other in nearest(case, pattern, switch) for unit in spread(case, other)}
@@ -48,7 +48,7 @@ def _is_meant(case: Case, pattern: Pattern, switch: int) -> bool:
     return is_half and is_even(counts) and set(counts) == places
 
 
-def _missing(case: Case, pattern: Pattern, lacking: Sequence[int]) -> list[Finding]:
+def _missing(case: AuditCase, pattern: Pattern, lacking: Sequence[int]) -> list[Finding]:
     cables = {switch: missing_cables(case, pattern, switch) for switch in lacking}
     by_unit: dict[str, list[int]] = defaultdict(list)
     for switch, missing in cables.items():
@@ -73,7 +73,7 @@ def _missing(case: Case, pattern: Pattern, lacking: Sequence[int]) -> list[Findi
 
 
 def _of_switch(
-    case: Case, pattern: Pattern, switch: int, missing: Sequence[MissingCable]
+    case: AuditCase, pattern: Pattern, switch: int, missing: Sequence[MissingCable]
 ) -> Finding:
     name = case.labels.name(switch)
     have = len(case.wiring.ups[switch])
@@ -96,7 +96,9 @@ def _of_switch(
     )
 
 
-def _of_unit(case: Case, pattern: Pattern, unit: str, missing: Sequence[MissingCable]) -> Finding:
+def _of_unit(
+    case: AuditCase, pattern: Pattern, unit: str, missing: Sequence[MissingCable]
+) -> Finding:
     switches = sorted({cable.switch for cable in missing})
     names = [case.labels.name(switch) for switch in switches]
     return finding(
@@ -116,7 +118,7 @@ def _of_unit(case: Case, pattern: Pattern, unit: str, missing: Sequence[MissingC
     )
 
 
-def _far(case: Case, cable: MissingCable) -> str:
+def _far(case: AuditCase, cable: MissingCable) -> str:
     """'port 61 to core0 board L03 port 14'."""
     own = f"port {cable.own_port}"
     if cable.unit is None:
@@ -126,7 +128,7 @@ def _far(case: Case, cable: MissingCable) -> str:
     return f"{own} to {case.labels.port(cable.node, cable.port)}"
 
 
-def _line(case: Case, cable: MissingCable) -> str:
+def _line(case: AuditCase, cable: MissingCable) -> str:
     labels = case.labels
     if cable.own_port is None:
         return f"{labels.name(cable.switch)} ({labels.guid(cable.switch)}): which port is not clear"
@@ -141,20 +143,20 @@ def _line(case: Case, cable: MissingCable) -> str:
     return f"{own}{state} -- {there}{state_there}: no cable; both are free, and next in order"
 
 
-def _state(case: Case, node: int, port: int) -> str:
+def _state(case: AuditCase, node: int, port: int) -> str:
     ports = case.subnet.nodes[node].uncabled
     states = [it["physical"] for it in ports if it["port"] == port]
     return f" [{states[0]}]" if states else ""
 
 
-def _ends(case: Case, cable: MissingCable) -> AuditCable:
+def _ends(case: AuditCase, cable: MissingCable) -> AuditCable:
     own = case.labels.audit_port(cable.switch, cable.own_port or 0)
     if cable.node is None or cable.port is None:
         return AuditCable(own, UnknownEnd(cable.unit))
     return AuditCable(own, case.labels.audit_port(cable.node, cable.port))
 
 
-def _fewer_by_design(case: Case, pattern: Pattern, switches: Sequence[int]) -> list[Finding]:
+def _fewer_by_design(case: AuditCase, pattern: Pattern, switches: Sequence[int]) -> list[Finding]:
     if not switches:
         return []
     names = [case.labels.name(switch) for switch in switches]
@@ -170,7 +172,7 @@ def _fewer_by_design(case: Case, pattern: Pattern, switches: Sequence[int]) -> l
     ]
 
 
-def _unevenly_spread(case: Case, pattern: Pattern) -> list[Finding]:
+def _unevenly_spread(case: AuditCase, pattern: Pattern) -> list[Finding]:
     """As many cables as the siblings, but not to the same places: two ends are swapped."""
     shapes = {switch: _shape(case, switch) for switch in pattern.whole}
     usual = most_common(shapes.values())
@@ -199,10 +201,10 @@ def _unevenly_spread(case: Case, pattern: Pattern) -> list[Finding]:
     ]
 
 
-def _shape(case: Case, switch: int) -> tuple[int, ...]:
+def _shape(case: AuditCase, switch: int) -> tuple[int, ...]:
     return tuple(sorted(spread(case, switch).values(), reverse=True))
 
 
-def _spread_text(case: Case, switch: int) -> str:
+def _spread_text(case: AuditCase, switch: int) -> str:
     counts = sorted(spread(case, switch).items(), key=lambda item: (-item[1], item[0]))
     return listing([f"{n} to {unit}" for unit, n in counts], most=8)

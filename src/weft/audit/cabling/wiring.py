@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from weft.audit.cabling.device_label import Labels
-from weft.audit.thresholds import Thresholds
+from weft.audit.thresholds import AuditThresholds
 from weft.topology.subnet.labels import labels_of
 from weft.topology.subnet.subnet import CableEnd, Subnet, SubnetCable
 
@@ -16,7 +16,7 @@ Value = TypeVar("Value", bound=Hashable)
 NO_LEVEL = 255
 
 
-class Way(NamedTuple):
+class CableSide(NamedTuple):
     """A cable as one of its ends sees it."""
 
     here: CableEnd
@@ -27,7 +27,7 @@ class Way(NamedTuple):
 class Wiring:
     """Cables by switch. Levels are the engine's: 1 for a leaf, one more for each hop away."""
 
-    def __init__(self, subnet: Subnet, labels: Labels, thresholds: Thresholds) -> None:
+    def __init__(self, subnet: Subnet, labels: Labels, thresholds: AuditThresholds) -> None:
         self._subnet = subnet
         self._labels = labels
         self._thresholds = thresholds
@@ -38,10 +38,10 @@ class Wiring:
         return tuple(node.index for node in self._subnet.nodes if node.is_switch)
 
     @cached_property
-    def hosts(self) -> dict[int, list[Way]]:
+    def hosts(self) -> dict[int, list[CableSide]]:
         """By switch its cables to adapters of hosts, in the order of ports."""
         pattern = re.compile(self._thresholds.names.service)
-        found: dict[int, list[Way]] = defaultdict(list)
+        found: dict[int, list[CableSide]] = defaultdict(list)
         for way in self._ways:
             there = self._subnet.nodes[way.there.node]
             if not there.is_switch and not pattern.search(there.description):
@@ -49,19 +49,19 @@ class Wiring:
         return found
 
     @cached_property
-    def between(self) -> dict[int, list[Way]]:
+    def between(self) -> dict[int, list[CableSide]]:
         """By switch its cables to other switches, in the order of ports."""
-        found: dict[int, list[Way]] = defaultdict(list)
+        found: dict[int, list[CableSide]] = defaultdict(list)
         for way in self._ways:
             if self._subnet.nodes[way.there.node].is_switch and way.here.node != way.there.node:
                 found[way.here.node].append(way)
         return found
 
     @cached_property
-    def _ways(self) -> list[Way]:
+    def _ways(self) -> list[CableSide]:
         nodes = self._subnet.nodes
         ways = [
-            Way(here, there, cable)
+            CableSide(here, there, cable)
             for cable in self._subnet.cables
             for here, there in (cable.ends, cable.ends[::-1])
             if nodes[here.node].is_switch
@@ -79,23 +79,23 @@ class Wiring:
         return self.levels.get(node, 0)
 
     @cached_property
-    def ups(self) -> dict[int, list[Way]]:
+    def ups(self) -> dict[int, list[CableSide]]:
         """By switch its cables to switches of a higher level."""
         return self._toward(1)
 
     @cached_property
-    def sides(self) -> dict[int, list[Way]]:
+    def sides(self) -> dict[int, list[CableSide]]:
         """By switch its cables to switches of its own level."""
         return self._toward(0)
 
     @cached_property
-    def downs(self) -> dict[int, list[Way]]:
+    def downs(self) -> dict[int, list[CableSide]]:
         """By switch its cables to switches of a lower level, and to hosts."""
         down = self._toward(-1)
         return {switch: [*down[switch], *self.hosts.get(switch, ())] for switch in self.switches}
 
-    def _toward(self, sign: int) -> dict[int, list[Way]]:
-        def is_it(way: Way) -> bool:
+    def _toward(self, sign: int) -> dict[int, list[CableSide]]:
+        def is_it(way: CableSide) -> bool:
             step = self.levels[way.there.node] - self.levels[way.here.node]
             return (step > 0) - (step < 0) == sign
 
@@ -153,6 +153,6 @@ def most_common(values: Iterable[Value]) -> tuple[Value, float] | None:
     return value, counts[value] / counts.total()
 
 
-def gbps(ways: Sequence[Way]) -> float:
+def gbps(ways: Sequence[CableSide]) -> float:
     """Data rate of cables together."""
     return sum(way.here.gbps or way.there.gbps or 0.0 for way in ways)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from weft.audit.cabling.device_label import count
-from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.counters.totals import audited_port, cable_or_port, port_name
 from weft.audit.facts import AuditedPort, AuditPort, CounterFacts
 from weft.catalog.document import Figure
@@ -14,7 +14,7 @@ from weft.core.finding import Finding, FindingKind, Severity
 FIX = "clean and reseat the cable at both ends; replace it if the rate stays"
 
 
-def bit_error_rates(case: Case) -> Ruling:
+def bit_error_rates(case: AuditCase) -> Ruling:
     """Symbol and effective bit error rates against the specification's. Raw rates, before
     correction, are high by design and not judged."""
     places = _places(case)
@@ -54,7 +54,7 @@ def _after_correction(ratios: Mapping[str, Any]) -> dict[str, float]:
     return {name: float(it) for name, it in ratios.items() if _is_after_correction(name)}
 
 
-def _places(case: Case) -> list[BitErrorPort]:
+def _places(case: AuditCase) -> list[BitErrorPort]:
     found = [
         BitErrorPort(port_name(case, key), cable_or_port(case, key), rates, audited_port(case, key))
         for key, readings in case.readings.items()

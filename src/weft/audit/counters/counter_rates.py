@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from weft.audit.cabling.device_label import count, listing
-from weft.audit.case import Case, Interval, PortKey, Ruling, finding, not_judged
+from weft.audit.case import AuditCase, Interval, PortKey, Ruling, finding, not_judged
 from weft.audit.counters.totals import NO_COUNTERS, audited_port, cable_or_port, grouped, port_name
 from weft.audit.facts import CounterFacts, CounterNames, GrowthFacts
 from weft.audit.thresholds import CounterRule
@@ -28,7 +28,7 @@ class Growth:
         return self.last - self.first
 
 
-def counter_rates(case: Case) -> Ruling:
+def counter_rates(case: AuditCase) -> Ruling:
     """Counters that grew between the first and the last reading of their port."""
     twice = {key: found for key, found in case.readings.items() if len(found) > 1}
     if not twice:
@@ -56,7 +56,7 @@ def counter_rates(case: Case) -> Ruling:
     return Ruling(judged=f"{count(len(twice), 'port')}{how}", findings=tuple(found))
 
 
-def _growths(case: Case) -> Iterator[tuple[tuple[PortKey, str], Growth]]:
+def _growths(case: AuditCase) -> Iterator[tuple[tuple[PortKey, str], Growth]]:
     """The first and the last reading of every counter that a rule is about; as falling where it
     ever fell."""
     names = [*case.thresholds.counters, WAIT]
@@ -71,14 +71,14 @@ def _growths(case: Case) -> Iterator[tuple[tuple[PortKey, str], Growth]]:
                 yield (key, name), Growth(values[0], -1 if fell else values[-1])
 
 
-def _rates(case: Case, grown: Mapping[tuple[PortKey, str], Growth]) -> Iterator[Finding]:
+def _rates(case: AuditCase, grown: Mapping[tuple[PortKey, str], Growth]) -> Iterator[Finding]:
     for name, ports in grouped(grown).items():
         rule = case.thresholds.counters.get(name)
         if rule is not None:
             yield _rate_finding(case, rule, ports)
 
 
-def _rate_finding(case: Case, rule: CounterRule, ports: Mapping[PortKey, Growth]) -> Finding:
+def _rate_finding(case: AuditCase, rule: CounterRule, ports: Mapping[PortKey, Growth]) -> Finding:
     interval = case.interval
     worst = sorted(ports, key=lambda key: (-ports[key].more, key))
     top = ports[worst[0]].more
@@ -128,7 +128,7 @@ def _time(seconds: float) -> str:
     return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"
 
 
-def _waits(case: Case, grown: Mapping[tuple[PortKey, str], Growth]) -> Iterator[Finding]:
+def _waits(case: AuditCase, grown: Mapping[tuple[PortKey, str], Growth]) -> Iterator[Finding]:
     """Ports that waited for credits for a good part of the time: congestion, no fault."""
     if case.interval is None:
         return
@@ -158,7 +158,7 @@ def _waits(case: Case, grown: Mapping[tuple[PortKey, str], Growth]) -> Iterator[
     )
 
 
-def _unusable(case: Case, ports: list[tuple[PortKey, str]], what: str) -> Iterator[Finding]:
+def _unusable(case: AuditCase, ports: list[tuple[PortKey, str]], what: str) -> Iterator[Finding]:
     if not ports:
         return
     names = [f"{port_name(case, key)} {counter}" for key, counter in ports]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from weft.audit.cabling.device_label import count
 from weft.audit.cabling.wiring import most_common
-from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import CableFacts
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.topology.subnet.subnet import SubnetCable
@@ -13,7 +13,7 @@ from weft.topology.subnet.subnet import SubnetCable
 FACT = "FEC"
 
 
-def odd_correction(case: Case) -> Ruling:
+def odd_correction(case: AuditCase) -> Ruling:
     """The correction in force on a cable against that of nearly all cables of its rate."""
     told = [cable for cable in case.subnet.cables if _modes(cable)]
     if not told:
@@ -35,7 +35,7 @@ def _modes(cable: SubnetCable) -> tuple[str, ...]:
 
 
 def _findings(
-    case: Case, odd: Sequence[SubnetCable], usual: tuple[str, ...], what: str, n: int
+    case: AuditCase, odd: Sequence[SubnetCable], usual: tuple[str, ...], what: str, n: int
 ) -> list[Finding]:
     if not odd:
         return []

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from weft.audit.cabling.device_label import count
-from weft.audit.case import Case, PortKey, Ruling, finding, not_judged
+from weft.audit.case import AuditCase, PortKey, Ruling, finding, not_judged
 from weft.audit.facts import AuditedPort, CounterFacts
 from weft.audit.thresholds import CounterRule
 from weft.core.finding import Finding, FindingKind, Severity
@@ -14,7 +14,7 @@ from weft.core.finding import Finding, FindingKind, Severity
 NO_COUNTERS = "no counters: perfquery, ibqueryerrors, ibdiagnet's db_csv (PM_INFO)"
 
 
-def counter_totals(case: Case) -> Ruling:
+def counter_totals(case: AuditCase) -> Ruling:
     """Ports whose counters are beyond what the diagnostics' own thresholds allow.
 
     Counters that were read twice, over a time that is known, are the business of the rates.
@@ -37,13 +37,13 @@ def _counted(readings: Sequence[Mapping[str, Any]]) -> bool:
     return any(reading["counters"] for reading in readings)
 
 
-def _is_told(case: Case, counter: str, readings: Sequence[Mapping[str, Any]]) -> bool:
+def _is_told(case: AuditCase, counter: str, readings: Sequence[Mapping[str, Any]]) -> bool:
     """Whether two readings tell more than the total."""
     values = [it["counters"][counter] for it in readings if counter in it["counters"]]
     return len(values) > 1 and (case.interval is not None or values[0] != values[-1])
 
 
-def _finding(case: Case, rule: CounterRule, high: Mapping[PortKey, int]) -> Finding:
+def _finding(case: AuditCase, rule: CounterRule, high: Mapping[PortKey, int]) -> Finding:
     worst = sorted(high, key=lambda key: (-high[key], key))
     first = worst[0]
     sentence = (
@@ -78,12 +78,12 @@ def value_text(rule: CounterRule, value: int) -> str:
     return f"{value:,}{full}"
 
 
-def port_name(case: Case, key: PortKey) -> str:
+def port_name(case: AuditCase, key: PortKey) -> str:
     """'leaf003 port 5'."""
     return case.labels.port(*key)
 
 
-def cable_or_port(case: Case, key: PortKey) -> str:
+def cable_or_port(case: AuditCase, key: PortKey) -> str:
     """The port that counted and the other end of its cable, whole."""
     cable = case.subnet.cable_at.get(key)
     if cable is None:
@@ -93,7 +93,7 @@ def cable_or_port(case: Case, key: PortKey) -> str:
     return " <- ".join(case.labels.whole(end.node, end.port, end.facts) for end in ends)
 
 
-def audited_port(case: Case, key: PortKey) -> AuditedPort:
+def audited_port(case: AuditCase, key: PortKey) -> AuditedPort:
     """A port and the other end of its cable, without a value."""
     cable = case.subnet.cable_at.get(key)
     port = case.labels.audit_port(*key)

@@ -1,7 +1,7 @@
 """The rate most cables run at, against the platform's own."""
 
-from weft.audit.cabling.wiring import Way, most_common
-from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.cabling.wiring import CableSide, most_common
+from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import RateFacts
 from weft.catalog.document import Figure, SourceClass
 from weft.core.finding import Finding, FindingKind, Severity
@@ -10,7 +10,7 @@ ROUNDING = 1.05
 """FDR is called 56 Gb/s and carries 54.5."""
 
 
-def below_platform(case: Case) -> Ruling:
+def below_platform(case: AuditCase) -> Ruling:
     """Where all cables are slow alike, no sibling tells; the platform's document does."""
     if case.platform is None or case.platform.links is None:
         return not_judged("no platform with link rates: --platform NAME")
@@ -24,7 +24,7 @@ def below_platform(case: Case) -> Ruling:
     return Ruling(judged=case.platform.name, findings=tuple(found))
 
 
-def _finding(case: Case, what: str, ways: list[Way], rate: Figure) -> list[Finding]:
+def _finding(case: AuditCase, what: str, ways: list[CableSide], rate: Figure) -> list[Finding]:
     usual = most_common((way.here.gbps, way.here.rate) for way in ways if way.here.gbps)
     if usual is None or usual[0][0] is None or usual[0][0] * ROUNDING >= rate.value:
         return []

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft.audit.cabling.device_label import count, listing
-from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import AuditedPort, PortStateFacts
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.topology.subnet.subnet import CableEnd
@@ -32,7 +32,7 @@ STUCK = ("training", "error-recovery", "phy-test")
 """Physical states that no port rests in. Polling is how a free port waits."""
 
 
-def stuck_ports(case: Case) -> Ruling:
+def stuck_ports(case: AuditCase) -> Ruling:
     """Cabled ports that are not Active, free ports that train, adapters' ports that poll."""
     ends = [end for cable in case.subnet.cables for end in cable.ends]
     known = [end for end in ends if end.logical or end.physical]
@@ -61,7 +61,7 @@ def _stuck(end: CableEnd) -> str:
     return end.logical if end.logical in ("init", "armed", "down") else ""
 
 
-def _finding(case: Case, state: str, keys: Sequence[tuple[int, int]], n_known: int) -> Finding:
+def _finding(case: AuditCase, state: str, keys: Sequence[tuple[int, int]], n_known: int) -> Finding:
     means, fix = MEANING[state]
     cables = {id(cable): cable for key in keys if (cable := case.subnet.cable_at.get(key))}
     lines = [case.labels.cable(cable) for cable in cables.values()]
@@ -85,7 +85,7 @@ def _finding(case: Case, state: str, keys: Sequence[tuple[int, int]], n_known: i
     )
 
 
-def _dead_adapters(case: Case, uncabled: Sequence[tuple[Any, Any]]) -> list[Finding]:
+def _dead_adapters(case: AuditCase, uncabled: Sequence[tuple[Any, Any]]) -> list[Finding]:
     """Adapters that are in the subnet by no port at all, while they poll."""
     cabled = Counter(end.node for cable in case.subnet.cables for end in cable.ends)
     dead = [

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from weft.audit.cabling.device_label import count
 from weft.audit.cabling.wiring import most_common
-from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import CableFacts
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.topology.subnet.subnet import CableEnd, SubnetCable
@@ -19,7 +19,7 @@ FIX = (
 )
 
 
-def slow_cables(case: Case) -> Ruling:
+def slow_cables(case: AuditCase) -> Ruling:
     """Cables slower than their siblings where both ends run other ports at the siblings' rate,
     and cables whose ends say themselves that they can do more."""
     cables = [cable for cable in case.subnet.cables if _gbps(cable)]
@@ -44,7 +44,7 @@ def _rate(cable: SubnetCable) -> str:
     return slow.rate or ""
 
 
-def _by_role(case: Case, cables: Iterable[SubnetCable]) -> dict[Role, list[SubnetCable]]:
+def _by_role(case: AuditCase, cables: Iterable[SubnetCable]) -> dict[Role, list[SubnetCable]]:
     roles: dict[Role, list[SubnetCable]] = defaultdict(list)
     service = re.compile(case.thresholds.names.service)
     for cable in cables:
@@ -54,7 +54,7 @@ def _by_role(case: Case, cables: Iterable[SubnetCable]) -> dict[Role, list[Subne
     return roles
 
 
-def _what(case: Case, end: CableEnd) -> str:
+def _what(case: AuditCase, end: CableEnd) -> str:
     """What an end is, among its like: switches of a level, adapters of a make."""
     node = case.subnet.nodes[end.node]
     if node.is_switch:
@@ -63,7 +63,7 @@ def _what(case: Case, end: CableEnd) -> str:
     return f"adapters{make}"
 
 
-def _below_siblings(case: Case, group: Sequence[SubnetCable]) -> tuple[list[SubnetCable], str]:
+def _below_siblings(case: AuditCase, group: Sequence[SubnetCable]) -> tuple[list[SubnetCable], str]:
     """Cables below the usual rate that could have it, and that rate."""
     usual = most_common((_gbps(cable), _rate(cable)) for cable in group)
     if usual is None or usual[1] < case.thresholds.usual_rate_share.value:
@@ -78,7 +78,7 @@ def _below_siblings(case: Case, group: Sequence[SubnetCable]) -> tuple[list[Subn
     return ([] if _is_regular(case, slow, group) else able), rate
 
 
-def _is_able(case: Case, end: CableEnd, gbps: float) -> bool:
+def _is_able(case: AuditCase, end: CableEnd, gbps: float) -> bool:
     """Whether the end's device says or shows that it can: on another port, or an adapter by its
     make, which the role is about."""
     if end.supported_gbps:
@@ -89,7 +89,7 @@ def _is_able(case: Case, end: CableEnd, gbps: float) -> bool:
     return any((way.here.gbps or 0.0) >= gbps for way in ways if way.here.port != end.port)
 
 
-def _is_regular(case: Case, slow: Sequence[SubnetCable], group: Sequence[SubnetCable]) -> bool:
+def _is_regular(case: AuditCase, slow: Sequence[SubnetCable], group: Sequence[SubnetCable]) -> bool:
     """Whether every switch of the role has equally many slow ones: meant so."""
     nodes = {end.node for cable in group for end in cable.ends}
     switches = [node for node in nodes if case.subnet.nodes[node].is_switch]
@@ -110,7 +110,11 @@ def _by_switch(cables: Sequence[SubnetCable]) -> list[list[SubnetCable]]:
 
 
 def _finding(
-    case: Case, role: Role, cables: Sequence[SubnetCable], group: Sequence[SubnetCable], rate: str
+    case: AuditCase,
+    role: Role,
+    cables: Sequence[SubnetCable],
+    group: Sequence[SubnetCable],
+    rate: str,
 ) -> Finding:
     labels = case.labels
     rates = sorted({_rate(cable) for cable in cables})
@@ -161,7 +165,7 @@ def _shared_switch(cables: Sequence[SubnetCable]) -> int | None:
     return node if n == len(cables) else None
 
 
-def _is_all_of(case: Case, switch: int, cables: Sequence[SubnetCable]) -> bool:
+def _is_all_of(case: AuditCase, switch: int, cables: Sequence[SubnetCable]) -> bool:
     """Whether these are all cables of their role that a switch has."""
     roles = {tuple(sorted(_what(case, end) for end in cable.ends)) for cable in cables}
     ways = [*case.wiring.between.get(switch, ()), *case.wiring.hosts.get(switch, ())]
@@ -169,7 +173,7 @@ def _is_all_of(case: Case, switch: int, cables: Sequence[SubnetCable]) -> bool:
     return len(alike) == len(cables) > 1
 
 
-def _proof(case: Case, cable: SubnetCable, rate: str) -> str:
+def _proof(case: AuditCase, cable: SubnetCable, rate: str) -> str:
     def of(end: CableEnd) -> str:
         name = case.labels.name(end.node)
         if end.supported and (end.supported_gbps or 0.0) > (end.gbps or 0.0):
@@ -181,7 +185,7 @@ def _proof(case: Case, cable: SubnetCable, rate: str) -> str:
     return ", ".join(of(end) for end in cable.ends)
 
 
-def _below_supported(case: Case, role: Role, group: Sequence[SubnetCable]) -> list[Finding]:
+def _below_supported(case: AuditCase, role: Role, group: Sequence[SubnetCable]) -> list[Finding]:
     """Cables that say themselves that they could do more, whatever their siblings do.
 
     Where most of a role say so, the tool says it of all: no fault of one cable.

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from weft.audit.cabling.device_label import count
-from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import CreditLoopFacts
 from weft.audit.routing.forwarding_tables import lacks_tables
 from weft.audit.routing.routing_engine import engine_used
@@ -17,7 +17,7 @@ SERVICE_LEVELS = range(8)
 """As many as there are data lanes; a subnet manager that parts lanes uses one level a lane."""
 
 
-def credit_loops(case: Case) -> Ruling:
+def credit_loops(case: AuditCase) -> Ruling:
     """All end ports send to all on one service level: on 0, and where lanes were read, on others.
 
     An engine that gives every path its own service level is only judged so far as one level goes:
@@ -39,7 +39,7 @@ def credit_loops(case: Case) -> Ruling:
     return Ruling(judged=judged, findings=(_finding(case, loops, has_lanes),))
 
 
-def _finding(case: Case, loops: Mapping[int, "ChannelCircle"], has_lanes: bool) -> Finding:
+def _finding(case: AuditCase, loops: Mapping[int, "ChannelCircle"], has_lanes: bool) -> Finding:
     engine = engine_used(case)
     parted = engine in case.thresholds.service_level_engines.names
     certain = not parted and (engine is not None or not has_lanes)
@@ -87,7 +87,7 @@ def _finding(case: Case, loops: Mapping[int, "ChannelCircle"], has_lanes: bool) 
     )
 
 
-def _circle(case: Case, loop: "ChannelCircle") -> list[str]:
+def _circle(case: AuditCase, loop: "ChannelCircle") -> list[str]:
     lines = []
     for end, lane in loop["channels"]:
         key = (end["node"], end["port"])

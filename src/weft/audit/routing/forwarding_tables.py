@@ -4,7 +4,7 @@ from collections import defaultdict
 from typing import Any
 
 from weft.audit.cabling.device_label import count, listing
-from weft.audit.case import Case, Ruling, finding
+from weft.audit.case import AuditCase, Ruling, finding
 from weft.audit.facts import RouteFacts
 from weft.core.finding import Finding, FindingKind, Severity
 
@@ -15,7 +15,7 @@ FIX = (
 )
 
 
-def lacks_tables(case: Case) -> str:
+def lacks_tables(case: AuditCase) -> str:
     """Why paths cannot be judged, or nothing."""
     subnet = case.subnet
     if not subnet.has_tables:
@@ -30,7 +30,7 @@ def lacks_tables(case: Case) -> str:
     return ""
 
 
-def unreachable(case: Case) -> Ruling:
+def unreachable(case: AuditCase) -> Ruling:
     """LIDs that some adapters do not reach, by the switch whose table ends the way."""
     lack = lacks_tables(case)
     if lack:
@@ -52,7 +52,7 @@ def unreachable(case: Case) -> Ruling:
     return Ruling(judged=count(survey["n_pairs"], "path"), findings=tuple(found))
 
 
-def _incomplete(case: Case) -> list[Finding]:
+def _incomplete(case: AuditCase) -> list[Finding]:
     """Few tables are a question somebody asked of one switch; most are a dump that broke off."""
     n_tables, n_switches = case.subnet.description["n_tables"], len(case.wiring.switches)
     if not n_switches / 2 < n_tables < n_switches:
@@ -68,7 +68,9 @@ def _incomplete(case: Case) -> list[Finding]:
     ]
 
 
-def _finding(case: Case, kind: str, ends: dict[tuple[int, int], list[Any]], more: int) -> Finding:
+def _finding(
+    case: AuditCase, kind: str, ends: dict[tuple[int, int], list[Any]], more: int
+) -> Finding:
     """Ways that end: at an entry for a port without a cable, or without an entry. `more` LIDs are
     known by their number only."""
     labels = case.labels
@@ -96,7 +98,7 @@ def _finding(case: Case, kind: str, ends: dict[tuple[int, int], list[Any]], more
     )
 
 
-def _line(case: Case, at: int, port: int, group: list[Any]) -> str:
+def _line(case: AuditCase, at: int, port: int, group: list[Any]) -> str:
     lids = listing([str(missing["lid"]) for missing in group], most=12)
     n_sources = max(missing["n_sources"] for missing in group)
     where = (
@@ -107,7 +109,7 @@ def _line(case: Case, at: int, port: int, group: list[Any]) -> str:
     return f"{where}: LID {lids}, from up to {count(n_sources, 'sender')}"
 
 
-def _in_a_circle(case: Case, group: list[Any]) -> Finding:
+def _in_a_circle(case: AuditCase, group: list[Any]) -> Finding:
     labels = case.labels
     circle = group[0]["circle"]
     who = listing([labels.name(missing["dst"]["node"]) for missing in group])

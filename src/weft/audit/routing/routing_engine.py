@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from weft.audit.cabling.device_label import count
-from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import RoutingEngineFacts
 from weft.core.finding import Finding, FindingKind, Severity
 
@@ -15,18 +15,18 @@ FIX = (
 )
 
 
-def engine_used(case: Case) -> str | None:
+def engine_used(case: AuditCase) -> str | None:
     """The engine that made the tables in force, where a log says so."""
     used = [log["engines_used"][-1] for log in _logs(case) if log["engines_used"]]
     return str(used[-1]) if used else None
 
 
-def _logs(case: Case) -> Sequence[Mapping[str, Any]]:
+def _logs(case: AuditCase) -> Sequence[Mapping[str, Any]]:
     logs: Sequence[Mapping[str, Any]] = case.subnet.description["sm_logs"]
     return logs
 
 
-def engine_fell_back(case: Case) -> Ruling:
+def engine_fell_back(case: AuditCase) -> Ruling:
     """An engine that gave up, and another that routed instead, without a word to the operator."""
     logs = _logs(case)
     if not any(log["engines_used"] for log in logs):
@@ -35,7 +35,7 @@ def engine_fell_back(case: Case) -> Ruling:
     return Ruling(judged=count(len(logs), "log"), findings=tuple(found))
 
 
-def _of_log(case: Case, log: Mapping[str, Any]) -> list[Finding]:
+def _of_log(case: AuditCase, log: Mapping[str, Any]) -> list[Finding]:
     used = log["engines_used"]
     if not used:
         return []
@@ -80,7 +80,7 @@ def _changed(used: Sequence[str]) -> Finding:
     )
 
 
-def _gave_up(case: Case, log: Mapping[str, Any]) -> dict[str, list[str]]:
+def _gave_up(case: AuditCase, log: Mapping[str, Any]) -> dict[str, list[str]]:
     """Engines whose errors the log has, with them."""
     found: dict[str, list[str]] = {}
     for error in log["errors"]:
@@ -90,7 +90,7 @@ def _gave_up(case: Case, log: Mapping[str, Any]) -> dict[str, list[str]]:
     return found
 
 
-def engine_of(case: Case, error: str) -> str | None:
+def engine_of(case: AuditCase, error: str) -> str | None:
     """The engine that an error is of: by its code, or where the manager names it.
 
     SOURCE: logs of OpenSM 3.3.23: 'AB0D: ...', 'ucast_mgr_route: ftree: cannot build ...'.
@@ -101,7 +101,7 @@ def engine_of(case: Case, error: str) -> str | None:
     return named[1] if named else None
 
 
-def with_names(case: Case, text: str) -> str:
+def with_names(case: AuditCase, text: str) -> str:
     """A line of a log with the names of the nodes whose GUIDs it has."""
     names = {node.guid: case.labels.name(node.index) for node in case.subnet.nodes}
 

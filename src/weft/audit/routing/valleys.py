@@ -3,13 +3,13 @@
 import shlex
 
 from weft.audit.cabling.device_label import count, listing
-from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import ValleyFacts
 from weft.audit.routing.forwarding_tables import lacks_tables
 from weft.core.finding import FindingKind, Severity
 
 
-def valleys(case: Case) -> Ruling:
+def valleys(case: AuditCase) -> Ruling:
     """One finding about all valleys, the busiest first."""
     lack = lacks_tables(case)
     if lack:

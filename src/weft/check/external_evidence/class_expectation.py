@@ -15,7 +15,7 @@ from weft.check.wording.figures import capital
 from weft.core.finding import Finding, FindingFacts, FindingKind, Severity
 from weft.core.units import format_significant
 from weft.core.words import counted
-from weft.judge.causes.causes import Case, likely_causes
+from weft.judge.causes.causes import CauseCase, likely_causes
 from weft.judge.expectation.expected_value import predictor
 from weft.judge.model import JudgedRow, LikelyCause, RowState
 from weft.judge.rules import rules
@@ -228,7 +228,7 @@ def causes_of(expectations: Expectations, state: RowState) -> tuple[LikelyCause,
     """The causes of the catalogue that fit the norms in a state, weighed against all of them."""
     rows = [_row(one) for hop_class, one in expectations.of.items() if hop_class.load <= FULL]
     platform = expectations.platform
-    likely = likely_causes(Case(rows, platform, predictor(platform), rules()), state)
+    likely = likely_causes(CauseCase(rows, platform, predictor(platform), rules()), state)
     # How many messages a check sends before an answer is its own doing.
     own = {cause.name for cause in causes() if cause.instead and cause.instead.window}
     return tuple(cause for cause in likely if cause.name not in own)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from weft.audit.case import Case, PortKey
+from weft.audit.case import AuditCase, PortKey
 from weft.audit.counters.interval import interval_of
 from weft.audit.facts import (
     AuditedPort,
@@ -147,13 +147,13 @@ class PortNames:
 def marked(subnet: Subnet, document: Mapping[str, Any]) -> tuple[Marks, Mapping[str, Any]]:
     """What the files of a subnet say about the cables of its document, and the document with each
     cable at the rate that it should run at. Raises InputError on damaged counters."""
-    case = Case(subnet, interval=interval_of(subnet, None, None))
+    case = AuditCase(subnet, interval=interval_of(subnet, None, None))
     names = PortNames(subnet, document)
     marks = marks_of(case, names)
     return marks, as_meant(document, case, names, marks)
 
 
-def marks_of(case: Case, names: PortNames) -> Marks:
+def marks_of(case: AuditCase, names: PortNames) -> Marks:
     """What the audit's rules about single cables say, by thing. Costs no path of the fabric."""
     places = _Places(case, names)
     marks: list[Mark] = []
@@ -172,7 +172,7 @@ def marks_of(case: Case, names: PortNames) -> Marks:
     return Marks(tuple(dict.fromkeys(marks)), places.counted(), n_strange)
 
 
-def _said(case: Case) -> Iterator[tuple[Rule, Finding]]:
+def _said(case: AuditCase) -> Iterator[tuple[Rule, Finding]]:
     """What the rules find that speak of single cables, and cables that are not there."""
     for rule in RULES:
         if rule.name in ABOUT_ONE_THING:
@@ -183,7 +183,7 @@ def _said(case: Case) -> Iterator[tuple[Rule, Finding]]:
                     yield rule, finding
 
 
-def _is_damage(case: Case, rule: Rule, finding: Finding) -> bool:
+def _is_damage(case: AuditCase, rule: Rule, finding: Finding) -> bool:
     counted = case.thresholds.counters.get(_counter(finding.facts))
     return rule.name == _BIT_ERRORS or (counted is not None and counted.of_this_cable)
 
@@ -192,7 +192,7 @@ def _counter(facts: AuditFacts) -> str:
     return (facts.counter or "") if isinstance(facts, CounterFacts) else ""
 
 
-def _is_growing(case: Case, finding: Finding, place: AuditedPort) -> bool:
+def _is_growing(case: AuditCase, finding: Finding, place: AuditedPort) -> bool:
     counted = case.thresholds.counters.get(_counter(finding.facts))
     enough = (place.grew_by or 0) >= case.thresholds.least_growth.value
     return enough and counted is not None and not counted.of_reboots
@@ -201,7 +201,7 @@ def _is_growing(case: Case, finding: Finding, place: AuditedPort) -> bool:
 class _Places:
     """From facts of the audit's findings to things of the document."""
 
-    def __init__(self, case: Case, names: PortNames) -> None:
+    def __init__(self, case: AuditCase, names: PortNames) -> None:
         self._case = case
         self._names = names
         self._node_of = {node.guid: node.index for node in case.subnet.nodes}
@@ -246,7 +246,7 @@ class _Places:
 
 
 def as_meant(
-    document: Mapping[str, Any], case: Case, names: PortNames, marks: Marks
+    document: Mapping[str, Any], case: AuditCase, names: PortNames, marks: Marks
 ) -> dict[str, Any]:
     """The document with the rate of its siblings for each cable that the files find too slow: pairs
     over it are then compared with that rate, not with their own."""
@@ -272,7 +272,7 @@ def _is_bad(mark: Mark) -> bool:
     return mark.severity is Severity.BAD
 
 
-def _usual_rates(case: Case, names: PortNames, slow: set[Thing]) -> dict[Thing, int]:
+def _usual_rates(case: AuditCase, names: PortNames, slow: set[Thing]) -> dict[Thing, int]:
     """By slow cable the rate (bit/s) that most cables between its kinds of ends run at."""
     kinds: dict[tuple[str, ...], list[float]] = defaultdict(list)
     own: dict[Thing, tuple[str, ...]] = {}
@@ -291,7 +291,7 @@ def _usual_rates(case: Case, names: PortNames, slow: set[Thing]) -> dict[Thing, 
     }
 
 
-def _kind(case: Case, node: int) -> str:
+def _kind(case: AuditCase, node: int) -> str:
     found = case.subnet.nodes[node]
     return f"switch {case.wiring.level(node)}" if found.is_switch else f"adapter {found.device}"
 

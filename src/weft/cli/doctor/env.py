@@ -13,7 +13,7 @@ from weft.core.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
     from weft.catalog.libraries.launch_recipe import LaunchRecipe
-    from weft.doctor.case import Case
+    from weft.doctor.case import DoctorCase
     from weft.doctor.job import Job
     from weft.doctor.lint import Complaint
 
@@ -149,15 +149,15 @@ class _Asked:
             return ()
         return cpus_of_gpus(read_topology(name, text))
 
-    def case(self, job: "Job") -> "Case":
+    def case(self, job: "Job") -> "DoctorCase":
         """The case of one job."""
         from weft.core.host import names_of_class
-        from weft.doctor.case import Case
-        from weft.doctor.job import Kind
+        from weft.doctor.case import DoctorCase
+        from weft.doctor.job import JobKind
 
-        is_live = job.kind is Kind.LIVE
+        is_live = job.kind is JobKind.LIVE
         exists = Path.exists if self.check_files else None
-        return Case(
+        return DoctorCase(
             job,
             self.lists,
             self.recipe,
@@ -175,11 +175,11 @@ class _Asked:
 def _elsewhere(job: "Job") -> dict[str, tuple[str, str]]:
     """What nccl.conf files of this machine set, for the live environment alone."""
     from weft.core.text_file import read_text_file
-    from weft.doctor.job import Kind
+    from weft.doctor.job import JobKind
     from weft.doctor.readers.conf import read_conf
     from weft.doctor.readers.file import MOST_BYTES
 
-    if job.kind is not Kind.LIVE:
+    if job.kind is not JobKind.LIVE:
         return {}
     own = os.environ.get("NCCL_CONF_FILE")
     values: dict[str, tuple[str, str]] = {}
@@ -194,16 +194,16 @@ def _elsewhere(job: "Job") -> dict[str, tuple[str, str]]:
 
 
 def _jobs(files: Sequence[str], kind: str | None) -> "list[Job]":
-    from weft.doctor.job import Kind
+    from weft.doctor.job import JobKind
     from weft.doctor.readers.environment import read_environment
     from weft.doctor.readers.file import job_of, job_of_input
 
-    kinds: dict[str, Kind] = {
-        "script": Kind.SCRIPT,
-        "nccl.conf": Kind.CONF,
-        "edf": Kind.EDF,
-        "kubernetes": Kind.KUBERNETES,
-        "modulefile": Kind.MODULEFILE,
+    kinds: dict[str, JobKind] = {
+        "script": JobKind.SCRIPT,
+        "nccl.conf": JobKind.CONF,
+        "edf": JobKind.EDF,
+        "kubernetes": JobKind.KUBERNETES,
+        "modulefile": JobKind.MODULEFILE,
     }
     if not files:
         return [read_environment(os.environ)]
@@ -213,14 +213,14 @@ def _jobs(files: Sequence[str], kind: str | None) -> "list[Job]":
 
 def _print_fix(jobs: "Sequence[Job]", asked: _Asked) -> int:
     from weft.doctor.edits import mended
-    from weft.doctor.job import Kind
+    from weft.doctor.job import JobKind
     from weft.doctor.lint import lint
     from weft.doctor.readers.file import read_job
 
     if len(jobs) != 1:
         raise InputError(f"{len(jobs)} files", expected="one file with --fix")
     (job,) = jobs
-    if job.kind is Kind.LIVE:
+    if job.kind is JobKind.LIVE:
         raise InputError("an environment is no file to correct", expected="one file with --fix")
     text, number, rest = mended(
         job.text, lambda text: lint(asked.case(read_job(job.name, text, job.kind)))

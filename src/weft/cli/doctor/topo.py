@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from weft.doctor.case import Found
     from weft.doctor.lint import Complaint
     from weft.doctor.topo.distance import Distances
-    from weft.doctor.topo.graph import Vertex, Way
+    from weft.doctor.topo.graph import PathType, Vertex
     from weft.doctor.topo.xml import TopologyFile
 
 EXPECTED = "a topology file"
@@ -165,13 +165,13 @@ def _platform(name: str | None) -> "Platform | None":
     return platform(name) if name is not None else None
 
 
-def _level(text: str | None) -> "Way | None":
+def _level(text: str | None) -> "PathType | None":
     from weft.catalog.libraries.nccl_topology import nccl_topology
-    from weft.doctor.topo.graph import Way
+    from weft.doctor.topo.graph import PathType
 
     if text is None:
         return None
-    return Way[nccl_topology().level(int(text)) if text.isdecimal() else text]
+    return PathType[nccl_topology().level(int(text)) if text.isdecimal() else text]
 
 
 def _read(name: str) -> "TopologyFile":

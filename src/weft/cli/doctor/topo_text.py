@@ -7,19 +7,19 @@ from weft.core.finding import verdict_of
 from weft.core.words import counted
 from weft.doctor.lint import Complaint
 from weft.doctor.topo.distance import Distances
-from weft.doctor.topo.graph import Vertex, Way
+from weft.doctor.topo.graph import PathType, Vertex
 from weft.doctor.topo.xml import MOST_ELEMENTS, TopologyFile
 
 WORDS = {
-    Way.NVL: "NVLink",
-    Way.NVB: "two NVLinks, through a GPU",
-    Way.C2C: "NVLink-C2C",
-    Way.PIX: "one bridge",
-    Way.PXB: "several bridges",
-    Way.P2C: "C2C and the processor's PCI Express",
-    Way.PXN: "NVLink to the GPU beside the adapter",
-    Way.PHB: "through the processor",
-    Way.SYS: "between NUMA nodes",
+    PathType.NVL: "NVLink",
+    PathType.NVB: "two NVLinks, through a GPU",
+    PathType.C2C: "NVLink-C2C",
+    PathType.PIX: "one bridge",
+    PathType.PXB: "several bridges",
+    PathType.P2C: "C2C and the processor's PCI Express",
+    PathType.PXN: "NVLink to the GPU beside the adapter",
+    PathType.PHB: "through the processor",
+    PathType.SYS: "between NUMA nodes",
 }
 """What a way is, in few words."""
 

@@ -61,7 +61,7 @@ def command(
     Exit 1 if a fault is found.
     """
     from weft.audit.audit import audit
-    from weft.audit.case import Case
+    from weft.audit.case import AuditCase
     from weft.audit.counters.interval import interval_of
     from weft.catalog.load import platform as platform_named
 
@@ -69,7 +69,7 @@ def command(
     subnet = open_subnet(files)
     earlier, has_cables = open_earlier(subnet, before)
     interval = interval_of(subnet, earlier, seconds)
-    case = Case(subnet, earlier, has_cables, interval, machine)
+    case = AuditCase(subnet, earlier, has_cables, interval, machine)
     found = audit(case)
     emit(
         format_,

@@ -6,7 +6,7 @@ from weft.bench.logs.echoes import is_comparable, is_value, says_what_it_reads, 
 from weft.bench.logs.ranks import JobLog
 from weft.catalog.libraries.variables import VariableList
 from weft.core.finding import Finding, FindingKind, Severity
-from weft.doctor.case import Case
+from weft.doctor.case import DoctorCase
 from weft.doctor.facts import VariableFacts
 from weft.doctor.job import Job
 from weft.doctor.log.aspect import some
@@ -19,7 +19,7 @@ def judge_settings(log: JobLog, job: Job, lists: Mapping[str, VariableList]) -> 
     What the log cannot tell is said, too: where it echoes nothing or ends too soon, and of
     variables that this version of NCCL reads without a word, or that plug-ins read.
     """
-    case = Case(job, lists)
+    case = DoctorCase(job, lists)
     values = {setting.name: case.value(setting.name) for setting in job.settings}
     of_nccl = {name: value for name, value in values.items() if name.startswith("NCCL_")}
     yield from _nccl(log, job, lists, of_nccl)

@@ -21,7 +21,7 @@ FULL_MEMBER = 0x8000
 _EMPTY_GID = "0000:0000:0000:0000:0000:0000:0000:0000"
 
 
-class Kind(StrEnum):
+class AdapterKind(StrEnum):
     """What network an adapter is for."""
 
     INFINIBAND = "InfiniBand"
@@ -82,7 +82,7 @@ class Adapter:
     """`node` is what programs open in /dev, "" where the kernel offers none."""
 
     name: str
-    kind: Kind
+    kind: AdapterKind
     firmware: str
     board: str
     pci: PciDevice | None
@@ -94,7 +94,7 @@ class Adapter:
     @property
     def is_fast(self) -> bool:
         """Whether it is made for MPI and NCCL."""
-        return self.kind is not Kind.ETHERNET
+        return self.kind is not AdapterKind.ETHERNET
 
     @property
     def active(self) -> tuple[Port, ...]:
@@ -119,9 +119,9 @@ def _verbs(root: Sysroot, name: str, node: str) -> Adapter:
     pci = pci_device(root, f"{folder}/device")
     numbers = sorted(int(port) for port in root.names(f"{folder}/ports") if port.isdecimal())
     layers = {root.line(f"{folder}/ports/{number}/link_layer") for number in numbers}
-    kind = Kind.INFINIBAND if "InfiniBand" in layers else Kind.ETHERNET
+    kind = AdapterKind.INFINIBAND if "InfiniBand" in layers else AdapterKind.ETHERNET
     if pci is not None and pci.vendor == Vendor.AMAZON:
-        kind = Kind.EFA
+        kind = AdapterKind.EFA
     return Adapter(
         name,
         kind,
@@ -206,7 +206,7 @@ def _cxi(root: Sysroot, name: str) -> Adapter:
     node = f"/dev/{name}"
     return Adapter(
         name,
-        Kind.SLINGSHOT,
+        AdapterKind.SLINGSHOT,
         "",
         "",
         pci_device(root, f"{folder}/device"),

@@ -10,7 +10,7 @@ from weft.core.nodeset import fold
 from weft.core.units import format_size_roughly
 from weft.core.words import counted
 from weft.doctor.facts import MachineFacts
-from weft.doctor.machine.adapters import Adapter, Kind, PKey, Port
+from weft.doctor.machine.adapters import Adapter, AdapterKind, PKey, Port
 from weft.doctor.machine.machine import Machine
 from weft.doctor.machine.pci import Vendor
 from weft.doctor.machine.system import CAP_IPC_LOCK, CAP_SYS_PTRACE
@@ -28,11 +28,15 @@ ENOUGH_READ_REQUEST_BYTES = 4096
 USER_MODE_FAULTS = (5, 11)
 """The first Linux of which every user may have userfaultfd for faults of user mode. SOURCE:
 torvalds/linux, Documentation/admin-guide/sysctl/vm.rst: unprivileged_userfaultfd."""
-_DRIVERS = {Kind.INFINIBAND: "mlx5_ib", Kind.SLINGSHOT: "cxi_ss1", Kind.EFA: "efa"}
+_DRIVERS = {
+    AdapterKind.INFINIBAND: "mlx5_ib",
+    AdapterKind.SLINGSHOT: "cxi_ss1",
+    AdapterKind.EFA: "efa",
+}
 _KIND_OF_VENDOR = {
-    Vendor.MELLANOX: Kind.INFINIBAND,
-    Vendor.CRAY: Kind.SLINGSHOT,
-    Vendor.AMAZON: Kind.EFA,
+    Vendor.MELLANOX: AdapterKind.INFINIBAND,
+    Vendor.CRAY: AdapterKind.SLINGSHOT,
+    Vendor.AMAZON: AdapterKind.EFA,
 }
 
 
@@ -161,7 +165,7 @@ def _state(port: Port) -> str:
 
 def _slower(pairs: list[tuple[Adapter, Port]]) -> _Found:
     """Among active ports of one kind and board."""
-    boards: dict[tuple[Kind, str, int], list[tuple[Adapter, Port]]] = {}
+    boards: dict[tuple[AdapterKind, str, int], list[tuple[Adapter, Port]]] = {}
     for one, port in pairs:
         if port.is_active and port.rate_gbps > 0:
             key = (one.kind, one.board, one.pci.device if one.pci is not None else 0)
@@ -176,7 +180,7 @@ def _slower(pairs: list[tuple[Adapter, Port]]) -> _Found:
 def _p_keys(machine: Machine) -> _Found:
     tables: dict[tuple[PKey, ...], list[Adapter]] = {}
     for one in machine.adapters:
-        if one.kind is Kind.INFINIBAND:
+        if one.kind is AdapterKind.INFINIBAND:
             for port in one.ports:
                 if port.p_keys:
                     tables.setdefault(port.p_keys, []).append(one)
@@ -204,7 +208,7 @@ def _gids(machine: Machine) -> _Found:
     bare = [
         one
         for one in rails(machine)
-        if one.kind is Kind.ETHERNET
+        if one.kind is AdapterKind.ETHERNET
         and one.active
         and not any(gid.kind == "RoCE v2" for port in one.active for gid in port.gids)
     ]
@@ -282,7 +286,7 @@ def _errors(machine: Machine) -> _Found:
 def _nodes(machine: Machine) -> _Found:
     missing = [one for one in rails(machine) if not one.has_node]
     if missing:
-        verbs = any(one.kind is not Kind.SLINGSHOT for one in missing)
+        verbs = any(one.kind is not AdapterKind.SLINGSHOT for one in missing)
         option = "--device=/dev/infiniband" if verbs else "--device=/dev/cxi0 and so on"
         module = "ib_uverbs" if verbs else "cxi_user"
         in_container = f"start the container with {option}"
@@ -302,7 +306,7 @@ def _nodes(machine: Machine) -> _Found:
 
 def _limits(machine: Machine) -> _Found:
     here = machine.system
-    verbs = any(one.kind is not Kind.SLINGSHOT for one in rails(machine))
+    verbs = any(one.kind is not AdapterKind.SLINGSHOT for one in rails(machine))
     soft = here.locked_soft_bytes
     memory_bytes = here.memory_kib << 10 if here.memory_kib is not None else None
     is_limit = soft is not None and (memory_bytes is None or soft < memory_bytes)
@@ -362,7 +366,7 @@ def has_dma_buf(machine: Machine) -> bool:
 
 def _monitors(machine: Machine) -> _Found:
     here = machine.system
-    slingshot = any(one.kind is Kind.SLINGSHOT for one in machine.adapters)
+    slingshot = any(one.kind is AdapterKind.SLINGSHOT for one in machine.adapters)
     if slingshot and here.unprivileged_userfaultfd == 0 and not here.has_capability(CAP_SYS_PTRACE):
         is_all_closed = here.kernel_version < USER_MODE_FAULTS
         yield "no-userfaultfd" if is_all_closed else "userfaultfd-of-user-mode", {}

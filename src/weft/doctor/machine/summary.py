@@ -6,7 +6,7 @@ from weft.core.finding import Severity, verdict_of
 from weft.core.nodeset import fold
 from weft.core.units import format_size_roughly
 from weft.core.words import counted
-from weft.doctor.machine.adapters import Adapter, Kind, PKey, Port
+from weft.doctor.machine.adapters import Adapter, AdapterKind, PKey, Port
 from weft.doctor.machine.checks import LINK_ERRORS, Problem, has_dma_buf, rails
 from weft.doctor.machine.machine import Machine
 from weft.doctor.machine.system import SHM
@@ -105,7 +105,7 @@ def _port(adapter: Adapter, port: Port) -> str:
 def _p_keys(machine: Machine) -> str:
     tables: dict[tuple[PKey, ...], list[str]] = {}
     for one in machine.adapters:
-        if one.kind is Kind.INFINIBAND:
+        if one.kind is AdapterKind.INFINIBAND:
             for port in one.ports:
                 tables.setdefault(port.p_keys, []).append(one.name)
     if not tables:

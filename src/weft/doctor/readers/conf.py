@@ -2,7 +2,7 @@
 
 import re
 
-from weft.doctor.job import Job, Kind, Lines, Setting, Way
+from weft.doctor.job import Job, JobKind, JobSetting, SettingOrigin, SourceLines
 
 _LINE = re.compile(r"(?P<name>[^=#\n]*)=(?P<value>[^\n]*)")
 
@@ -14,7 +14,7 @@ def read_conf(name: str, text: str) -> Job:
     part of the name, quotes part of the value. Lines that begin with '#' are comments.
     SOURCE: NVIDIA/nccl v2.30.7, src/misc/param.cc.
     """
-    lines = Lines(text)
+    lines = SourceLines(text)
     settings = []
     unread = []
     at = 0
@@ -27,6 +27,8 @@ def read_conf(name: str, text: str) -> Job:
             unread.append(whole)
         else:
             value_at = lines.place(at + found.start("value"), at + found.end("value"))
-            settings.append(Setting(found["name"], found["value"], Way.CONF, whole, value_at))
+            settings.append(
+                JobSetting(found["name"], found["value"], SettingOrigin.CONF, whole, value_at)
+            )
         at += len(line) + 1
-    return Job(name, text, Kind.CONF, tuple(settings), unread=tuple(unread))
+    return Job(name, text, JobKind.CONF, tuple(settings), unread=tuple(unread))

@@ -6,7 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from weft.core.errors import InputError
-from weft.doctor.job import Container, Job, Kind, Launch, Lines, Place, Setting, Way, Word
+from weft.doctor.job import (
+    Container,
+    Job,
+    JobKind,
+    JobLaunch,
+    JobSetting,
+    SettingOrigin,
+    SourceLines,
+    TextPlace,
+    Word,
+)
 
 
 def read_edf(name: str, text: str) -> Job:
@@ -16,7 +26,7 @@ def read_edf(name: str, text: str) -> Job:
     except (ValueError, RecursionError) as error:
         # A number of thousands of digits is a ValueError of Python's own.
         raise InputError(f"not TOML ({error})", where=name, expected="an EDF in TOML") from error
-    lines = Lines(text)
+    lines = SourceLines(text)
     nowhere = lines.place(0, 0)
     env = table.get("env", {})
     settings = []
@@ -24,14 +34,14 @@ def read_edf(name: str, text: str) -> Job:
         for key, value in env.items():
             at, value_at = _find(text, lines, key)
             shown = value if isinstance(value, str) else _as_written(value)
-            settings.append(Setting(key, shown, Way.DOCUMENT, at or nowhere, value_at))
+            settings.append(JobSetting(key, shown, SettingOrigin.DOCUMENT, at or nowhere, value_at))
     mounts = table.get("mounts", [])
     listed = mounts if isinstance(mounts, list) else []
     words = tuple(Word(mount, nowhere) for mount in listed if isinstance(mount, str))
     image = table.get("image", "")
     container = Container(image if isinstance(image, str) else "", words, None)
-    launch = Launch("edf", nowhere, _annotations(table, nowhere), container=container)
-    return Job(name, text, Kind.EDF, tuple(settings), (launch,))
+    launch = JobLaunch("edf", nowhere, _annotations(table, nowhere), container=container)
+    return Job(name, text, JobKind.EDF, tuple(settings), (launch,))
 
 
 def is_edf(text: str) -> bool:
@@ -39,7 +49,7 @@ def is_edf(text: str) -> bool:
     return re.search(r"^(image|base_environment)\s*=|^\[(annotations|env)", text, re.M) is not None
 
 
-def _annotations(table: Mapping[str, Any], nowhere: Place) -> dict[str, Word]:
+def _annotations(table: Mapping[str, Any], nowhere: TextPlace) -> dict[str, Word]:
     found: dict[str, Word] = {}
     stack = [("", table.get("annotations", {}))]
     while stack:
@@ -59,7 +69,7 @@ def _as_written(value: object) -> str:
     )
 
 
-def _find(text: str, lines: Lines, key: str) -> tuple[Place | None, Place | None]:
+def _find(text: str, lines: SourceLines, key: str) -> tuple[TextPlace | None, TextPlace | None]:
     """Where a key stands as `key = value`, or `env.key = value`, on a line of its own."""
     pattern = rf"^[ \t]*(?:env\.)?\"?{re.escape(key)}\"?[ \t]*=[ \t]*(?P<value>[^\n#]*[^\n# \t])"
     found = re.search(pattern, text, re.M)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from weft.doctor.job import Job, Kind, Lines, Setting, Way
+from weft.doctor.job import Job, JobKind, JobSetting, SettingOrigin, SourceLines
 
 
 def read_environment(environment: Mapping[str, str]) -> Job:
@@ -10,11 +10,11 @@ def read_environment(environment: Mapping[str, str]) -> Job:
     pairs = sorted(environment.items())
     rows = [f"{name}={value}".replace("\n", "\\n") for name, value in pairs]
     text = "\n".join(rows)
-    lines = Lines(text)
+    lines = SourceLines(text)
     settings = []
     at = 0
     for row, (name, value) in zip(rows, pairs, strict=True):
         place = lines.place(at, at + len(row))
-        settings.append(Setting(name, value, Way.LIVE, place))
+        settings.append(JobSetting(name, value, SettingOrigin.LIVE, place))
         at += len(row) + 1
-    return Job("the environment", text, Kind.LIVE, tuple(settings))
+    return Job("the environment", text, JobKind.LIVE, tuple(settings))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from weft.core.errors import InputError
 from weft.core.text_file import read_text_file, read_text_input
-from weft.doctor.job import HOLE, Job, Kind
+from weft.doctor.job import HOLE, Job, JobKind
 from weft.doctor.readers.conf import read_conf
 from weft.doctor.readers.edf import is_edf, read_edf
 from weft.doctor.readers.kubernetes import read_manifests
@@ -18,7 +18,7 @@ MOST_SETTINGS = 5_000
 EXPECTED = "a script or a document"
 
 
-def read_job(name: str, text: str, kind: Kind | None = None) -> Job:
+def read_job(name: str, text: str, kind: JobKind | None = None) -> Job:
     """The job of a text; its kind by the name and the look of it where it is not given.
 
     Raises InputError where a document is not what its kind says, or no text, or sets more than a
@@ -38,37 +38,37 @@ def read_job(name: str, text: str, kind: Kind | None = None) -> Job:
 
 
 _READERS = {
-    Kind.SCRIPT: read_script,
-    Kind.CONF: read_conf,
-    Kind.EDF: read_edf,
-    Kind.KUBERNETES: read_manifests,
-    Kind.MODULEFILE: read_modulefile,
+    JobKind.SCRIPT: read_script,
+    JobKind.CONF: read_conf,
+    JobKind.EDF: read_edf,
+    JobKind.KUBERNETES: read_manifests,
+    JobKind.MODULEFILE: read_modulefile,
 }
 
 
-def kind_of(name: str, text: str) -> Kind:
+def kind_of(name: str, text: str) -> JobKind:
     """What a file is."""
     if text.startswith(MAGIC):
-        return Kind.MODULEFILE
+        return JobKind.MODULEFILE
     suffix = Path(name).suffix.lower()
     if suffix == ".toml" or (suffix == ".edf" and is_edf(text)):
-        return Kind.EDF
+        return JobKind.EDF
     if suffix in (".yaml", ".yml"):
-        return Kind.KUBERNETES
+        return JobKind.KUBERNETES
     if Path(name).name.lstrip(".") == "nccl.conf" or suffix == ".conf":
-        return Kind.CONF
+        return JobKind.CONF
     if text.startswith("apiVersion:") or "\napiVersion:" in text[:4096]:
-        return Kind.KUBERNETES
-    return Kind.SCRIPT
+        return JobKind.KUBERNETES
+    return JobKind.SCRIPT
 
 
-def job_of_input(kind: Kind | None = None) -> Job:
+def job_of_input(kind: JobKind | None = None) -> Job:
     """The job of standard input, the same way."""
     text = read_text_input(expected=EXPECTED, most_bytes=MOST_BYTES)
     return read_job("standard input", text, kind)
 
 
-def job_of(path: Path, kind: Kind | None = None) -> Job:
+def job_of(path: Path, kind: JobKind | None = None) -> Job:
     """The job of a file. Raises InputError where it cannot be read, is no text or is too large."""
     text = read_text_file(path, expected=EXPECTED, most_bytes=MOST_BYTES)
     return read_job(str(path), text, kind)

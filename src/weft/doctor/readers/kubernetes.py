@@ -4,7 +4,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from weft.core.errors import InputError
-from weft.doctor.job import HOLE, Container, Job, Kind, Launch, Lines, Place, Setting, Way, Word
+from weft.doctor.job import (
+    HOLE,
+    Container,
+    Job,
+    JobKind,
+    JobLaunch,
+    JobSetting,
+    SettingOrigin,
+    SourceLines,
+    TextPlace,
+    Word,
+)
 from weft.doctor.readers.launchers import read_launch
 from weft.launch.command_words import LAUNCHERS
 
@@ -18,9 +29,9 @@ def read_manifests(name: str, text: str) -> Job:
 
     from weft.doctor.readers.manifest_loader import ManifestLoader
 
-    lines = Lines(text)
-    settings: list[Setting] = []
-    launches: list[Launch] = []
+    lines = SourceLines(text)
+    settings: list[JobSetting] = []
+    launches: list[JobLaunch] = []
     try:
         for document in yaml.compose_all(text, Loader=ManifestLoader):
             for node in _maps(document, 0, set()):
@@ -35,7 +46,7 @@ def read_manifests(name: str, text: str) -> Job:
         ) from error
     except RecursionError as error:
         raise InputError("nested too deeply", where=name, expected="manifests") from error
-    return Job(name, text, Kind.KUBERNETES, tuple(settings), tuple(launches))
+    return Job(name, text, JobKind.KUBERNETES, tuple(settings), tuple(launches))
 
 
 def _maps(node: object, depth: int, seen: set[int]) -> Iterator[object]:
@@ -56,7 +67,9 @@ def _maps(node: object, depth: int, seen: set[int]) -> Iterator[object]:
             yield from _maps(value, depth + 1, seen)
 
 
-def _take(node: object, lines: Lines, settings: list[Setting], launches: list[Launch]) -> None:
+def _take(
+    node: object, lines: SourceLines, settings: list[JobSetting], launches: list[JobLaunch]
+) -> None:
     entries = _entries(node)
     lists = [value for key, value in entries.items() if key.lower() in LISTS]
     if _text(entries.get("kind")) == "ConfigMap" and "data" in entries:
@@ -68,7 +81,7 @@ def _take(node: object, lines: Lines, settings: list[Setting], launches: list[La
         launch = len(launches)
         image = _text(entries["image"]) or ""
         at = _place(lines, entries["image"])
-        launches.append(Launch("kubernetes", at, container=Container(image)))
+        launches.append(JobLaunch("kubernetes", at, container=Container(image)))
     for listed in lists:
         settings += _variables(listed, lines, launch)
     if launch is not None:
@@ -77,10 +90,10 @@ def _take(node: object, lines: Lines, settings: list[Setting], launches: list[La
 
 def _take_command(
     entries: Mapping[str, object],
-    lines: Lines,
+    lines: SourceLines,
     outer: int,
-    settings: list[Setting],
-    launches: list[Launch],
+    settings: list[JobSetting],
+    launches: list[JobLaunch],
 ) -> None:
     """A launcher that a container begins with: `command: [mpirun, -np, "16", ...]`, of which `args`
     is the rest. Commands in a shell's text are left alone."""
@@ -93,7 +106,7 @@ def _take_command(
         settings += [replace(one, launch=index, value_at=None) for one in own]
 
 
-def _words(node: object, lines: Lines) -> Iterator[Word]:
+def _words(node: object, lines: SourceLines) -> Iterator[Word]:
     import yaml
 
     if isinstance(node, yaml.SequenceNode):
@@ -103,7 +116,7 @@ def _words(node: object, lines: Lines) -> Iterator[Word]:
             yield Word(HOLE if text is None or "$(" in text or "{{" in text else text, at)
 
 
-def _variables(env: object, lines: Lines, launch: int | None) -> Iterator[Setting]:
+def _variables(env: object, lines: SourceLines, launch: int | None) -> Iterator[JobSetting]:
     import yaml
 
     if isinstance(env, yaml.SequenceNode):
@@ -115,20 +128,29 @@ def _variables(env: object, lines: Lines, launch: int | None) -> Iterator[Settin
             value = entries.get("value")
             at = _place(lines, one)
             if value is None:
-                yield Setting(
-                    name, HOLE if "valueFrom" in entries else "", Way.DOCUMENT, at, None, launch
+                yield JobSetting(
+                    name,
+                    HOLE if "valueFrom" in entries else "",
+                    SettingOrigin.DOCUMENT,
+                    at,
+                    None,
+                    launch,
                 )
             else:
                 shown = _text(value)
                 known = HOLE if shown is None or "$(" in shown or "{{" in shown else shown
-                yield Setting(name, known, Way.DOCUMENT, at, _place(lines, value), launch)
+                yield JobSetting(
+                    name, known, SettingOrigin.DOCUMENT, at, _place(lines, value), launch
+                )
     elif isinstance(env, yaml.MappingNode):
         for key, value in env.value:
             name, shown = _text(key), _text(value)
             if name is not None and shown is not None:
                 known = HOLE if "{{" in shown else shown
                 at = lines.place(key.start_mark.index, value.end_mark.index)
-                yield Setting(name, known, Way.DOCUMENT, at, _place(lines, value), launch)
+                yield JobSetting(
+                    name, known, SettingOrigin.DOCUMENT, at, _place(lines, value), launch
+                )
 
 
 def _entries(node: object) -> dict[str, object]:
@@ -145,6 +167,6 @@ def _text(node: object) -> str | None:
     return str(node.value) if isinstance(node, yaml.ScalarNode) else None
 
 
-def _place(lines: Lines, node: object) -> Place:
+def _place(lines: SourceLines, node: object) -> TextPlace:
     start, end = node.start_mark.index, node.end_mark.index  # type: ignore[attr-defined]
     return lines.place(start, end)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from weft.doctor.job import HOLE, Container, Launch, Place, Setting, Way, Word
+from weft.doctor.job import HOLE, Container, JobLaunch, JobSetting, SettingOrigin, TextPlace, Word
 from weft.launch.command_words import APPTAINER, CONTAINERS, SLURM, option_of
 
 _ALONE = {
@@ -27,19 +27,21 @@ class _Found:
     """What one command line has said so far."""
 
     options: dict[str, Word] = field(default_factory=dict)
-    settings: list[Setting] = field(default_factory=list)
+    settings: list[JobSetting] = field(default_factory=list)
     passes: list[str] = field(default_factory=list)
     mounts: list[Word] = field(default_factory=list)
     hands_on_all: bool = True
 
 
-def read_launch(name: str, words: Sequence[Word], at: Place) -> tuple[Launch, list[Setting]]:
+def read_launch(
+    name: str, words: Sequence[Word], at: TextPlace
+) -> tuple[JobLaunch, list[JobSetting]]:
     """One launch and the variables that its own options set.
 
     `words` begins with the launcher; with `name` empty it is a plain command.
     """
     if not name:
-        return Launch("", at, program=tuple(words)), []
+        return JobLaunch("", at, program=tuple(words)), []
     found = _Found()
     rest = list(words[1:])
     if name in CONTAINERS:
@@ -48,7 +50,7 @@ def read_launch(name: str, words: Sequence[Word], at: Place) -> tuple[Launch, li
         rest = _options(name, rest, found)
     container = _container(name, found, rest)
     program = tuple(rest[1:] if name in CONTAINERS else rest)
-    launch = Launch(
+    launch = JobLaunch(
         name,
         at,
         found.options,
@@ -93,8 +95,8 @@ def _pass_or_set(found: _Found, values: list[Word], option: Word) -> None:
     found.options[option.text.lstrip("-").partition("=")[0]] = word
     name, equals, value = word.text.partition("=")
     found.passes.append(name)
-    way = Way.LAUNCHER
-    found.settings.append(Setting(name, value if equals else None, way, word.at, word.value_at))
+    way = SettingOrigin.LAUNCHER
+    found.settings.append(JobSetting(name, value if equals else None, way, word.at, word.value_at))
 
 
 def _parameter(found: _Found, values: list[Word], option: Word) -> None:
@@ -105,7 +107,7 @@ def _parameter(found: _Found, values: list[Word], option: Word) -> None:
     prefix = {"prtemca": "PRTE_MCA_", "pmixmca": "PMIX_MCA_"}.get(option.text.lstrip("-"))
     full = f"{prefix or 'OMPI_MCA_'}{name.text}"
     whole = replace(name.at, end=value.at.end)
-    found.settings.append(Setting(full, value.text, Way.MCA, whole, value.at))
+    found.settings.append(JobSetting(full, value.text, SettingOrigin.MCA, whole, value.at))
 
 
 def _env_pair(found: _Found, values: list[Word], _option: Word) -> None:
@@ -115,12 +117,12 @@ def _env_pair(found: _Found, values: list[Word], _option: Word) -> None:
         return
     if "=" in name.text:
         key, _, text = name.text.partition("=")
-        found.settings.append(Setting(key, text, Way.LAUNCHER, name.at, name.value_at))
+        found.settings.append(JobSetting(key, text, SettingOrigin.LAUNCHER, name.at, name.value_at))
         return
     value = _pop(values)
     text = value.text if value is not None else ""
     at = value.at if value is not None else None
-    found.settings.append(Setting(name.text, text, Way.LAUNCHER, name.at, at))
+    found.settings.append(JobSetting(name.text, text, SettingOrigin.LAUNCHER, name.at, at))
 
 
 def _env_list(found: _Found, values: list[Word], _option: Word) -> None:
@@ -154,7 +156,9 @@ def _export(found: _Found, values: list[Word], _option: Word) -> None:
         place = (
             place if word.at.exact and len(word.text) == word.at.end - word.at.start else word.at
         )
-        found.settings.append(Setting(name, value if equals else None, Way.LAUNCHER, place))
+        found.settings.append(
+            JobSetting(name, value if equals else None, SettingOrigin.LAUNCHER, place)
+        )
 
 
 def _mounts(found: _Found, values: list[Word], _option: Word) -> None:
@@ -236,4 +240,4 @@ def _container(name: str, found: _Found, rest: Sequence[Word]) -> Container | No
     )
 
 
-_NOWHERE = Place(0, 0, 1, 1, exact=False)
+_NOWHERE = TextPlace(0, 0, 1, 1, exact=False)

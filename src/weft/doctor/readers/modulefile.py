@@ -7,7 +7,7 @@ variable or a command in it is not known. SOURCE: Tcl(n), rules [1] to [12]; mod
 import re
 from collections.abc import Iterator
 
-from weft.doctor.job import HOLE, Job, Kind, Lines, Setting, Way
+from weft.doctor.job import HOLE, Job, JobKind, JobSetting, SettingOrigin, SourceLines
 
 MAGIC = "#%Module"
 _COMMAND = re.compile(r"(?:^|[;{])[ \t]*(?:setenv|pushenv)[ \t]+", re.M)
@@ -18,12 +18,12 @@ _ENDS = " \t\n;"
 
 def read_modulefile(name: str, text: str) -> Job:
     """The variables of a modulefile."""
-    lines = Lines(text)
+    lines = SourceLines(text)
     settings = []
     for start, variable, value_start, value_end, value in _commands(text):
         at, value_at = lines.place(start, value_end), lines.place(value_start, value_end)
-        settings.append(Setting(variable, value, Way.EXPORT, at, value_at))
-    return Job(name, text, Kind.MODULEFILE, tuple(settings))
+        settings.append(JobSetting(variable, value, SettingOrigin.EXPORT, at, value_at))
+    return Job(name, text, JobKind.MODULEFILE, tuple(settings))
 
 
 def _commands(text: str) -> Iterator[tuple[int, str, int, int, str]]:

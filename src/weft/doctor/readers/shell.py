@@ -5,15 +5,25 @@ loop once, bodies of functions where they are defined.
 """
 
 import re
-import shlex
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from weft.core.errors import InputError
-from weft.doctor.job import HOLE, Job, Kind, Launch, Lines, Place, Setting, Way, Word
+from weft.doctor.job import (
+    HOLE,
+    Job,
+    JobKind,
+    JobLaunch,
+    JobSetting,
+    SettingOrigin,
+    SourceLines,
+    TextPlace,
+    Word,
+)
 from weft.doctor.readers.launchers import read_launch
+from weft.doctor.readers.sbatch import scheduler_options
 from weft.doctor.readers.shell_words import ASSIGNMENT, NAME, Words
 from weft.launch.command_words import LAUNCHERS
 
@@ -48,7 +58,7 @@ def read_script(name: str, text: str) -> Job:
     return Job(
         name,
         text,
-        Kind.SCRIPT,
+        JobKind.SCRIPT,
         tuple(reader.settings),
         tuple(reader.launches),
         scheduler_options(text),
@@ -58,57 +68,23 @@ def read_script(name: str, text: str) -> Job:
     )
 
 
-def scheduler_options(text: str) -> dict[str, Word]:
-    """Options in #SBATCH lines, by their long names."""
-    options: dict[str, Word] = {}
-    lines = Lines(text)
-    at = 0
-    for line in text.split("\n"):
-        if line.startswith("#SBATCH"):
-            for option, value in _options_of(line[len("#SBATCH") :]):
-                place = lines.place(at, at + len(line))
-                options.setdefault(SBATCH_SHORT.get(option, option), Word(value, place))
-        at += len(line) + 1
-    return options
-
-
-SBATCH_SHORT = {"N": "nodes", "n": "ntasks", "J": "job-name", "p": "partition", "C": "constraint"}
-
-
-def _options_of(text: str) -> Iterator[tuple[str, str]]:
-    try:
-        words = shlex.split(text, comments=True)
-    except ValueError:
-        return
-    while words:
-        word = words.pop(0)
-        if not word.startswith("-"):
-            continue
-        name, equals, value = word.lstrip("-").partition("=")
-        if not equals and words and not words[0].startswith("-"):
-            value = words.pop(0)
-        elif not word.startswith("--") and len(name) > 1 and not equals:
-            name, value = name[0], name[1:]
-        yield name, value
-
-
 class _Script:
     """One pass over a script's tree."""
 
     def __init__(self, name: str, text: str) -> None:
         self._name = name
         self._bytes = text.encode("utf-8", "replace")
-        self._lines = Lines(text)
+        self._lines = SourceLines(text)
         self._characters = None if text.isascii() else _character_of_each_byte(text)
         self._known: dict[str, str] = {}
         self._arrays: dict[str, list[str]] = {}
         self._exported: set[str] = set()
         self._exports_all = False
         self._words = Words(self._bytes, self._place, self._known.get, self._arrays.get)
-        self.settings: list[Setting] = []
-        self.launches: list[Launch] = []
+        self.settings: list[JobSetting] = []
+        self.launches: list[JobLaunch] = []
         self.modules: list[Word] = []
-        self.unread: list[Place] = []
+        self.unread: list[TextPlace] = []
         self.unset: set[str] = set()
         self._n_inside = 0
         self._is_inside = False
@@ -138,7 +114,7 @@ class _Script:
             ) from error
         return tree.root_node
 
-    def _place(self, start: int, end: int, exact: bool = True) -> Place:
+    def _place(self, start: int, end: int, exact: bool = True) -> TextPlace:
         if self._characters is not None:
             start, end = self._characters[start], self._characters[end]
         return self._lines.place(start, end, exact=exact and not self._is_inside)
@@ -181,14 +157,16 @@ class _Script:
             if equals and ASSIGNMENT.match(word.text):
                 self._remember(name, value)
                 self._exported.add(name)
-                self.settings.append(Setting(name, value, Way.EXPORT, word.at, word.value_at))
+                self.settings.append(
+                    JobSetting(name, value, SettingOrigin.EXPORT, word.at, word.value_at)
+                )
 
     def _export(self, name: str) -> None:
         """What was only assigned before counts from here on."""
         self._exported.add(name)
         for index, setting in enumerate(self.settings):
-            if setting.name == name and setting.way is Way.ASSIGNED:
-                self.settings[index] = _by_way(setting, Way.EXPORT)
+            if setting.name == name and setting.way is SettingOrigin.ASSIGNED:
+                self.settings[index] = replace(setting, way=SettingOrigin.EXPORT)
 
     def _unset(self, node: "Node") -> None:
         for child in node.named_children:
@@ -221,16 +199,16 @@ class _Script:
         if known:
             self._exported.add(name)
         self.settings.append(
-            Setting(
+            JobSetting(
                 name,
                 value,
-                Way.EXPORT if known else Way.ASSIGNED,
+                SettingOrigin.EXPORT if known else SettingOrigin.ASSIGNED,
                 self._place(node.start_byte, node.end_byte),
                 self._value_place(node, name_node, value_node),
             )
         )
 
-    def _value_place(self, node: "Node", name: "Node", value: "Node | None") -> Place:
+    def _value_place(self, node: "Node", name: "Node", value: "Node | None") -> TextPlace:
         if value is not None:
             return self._place(value.start_byte, value.end_byte)
         return self._place(min(name.end_byte + 1, node.end_byte), node.end_byte)
@@ -284,26 +262,28 @@ class _Script:
         self._visit(self._tree(_RUNS.sub(_blanks, self._bytes[start:end]).join(blank)), 0)
         self.settings = [
             *before,
-            *(_in_launch(one, launch) if one.launch is None else one for one in self.settings),
+            *(replace(one, launch=launch) if one.launch is None else one for one in self.settings),
         ]
         self._known, self._exported, self._exports_all, self.unset = outside
         self._is_inside = False
         self._words = Words(self._bytes, self._place, self._known.get, self._arrays.get)
 
-    def _before(self, node: "Node") -> Setting | None:
+    def _before(self, node: "Node") -> JobSetting | None:
         name = node.child_by_field_name("name")
         value = node.child_by_field_name("value")
         if name is None:
             return None
-        return Setting(
+        return JobSetting(
             self._words.source(name),
             self._words.value(value),
-            Way.BEFORE,
+            SettingOrigin.BEFORE,
             self._place(node.start_byte, node.end_byte),
             self._value_place(node, name, value),
         )
 
-    def _take(self, words: Sequence[Word], before: list[Setting], node: "Node", depth: int) -> None:
+    def _take(
+        self, words: Sequence[Word], before: list[JobSetting], node: "Node", depth: int
+    ) -> None:
         """One command: what it sets, and what it launches."""
         rest = list(words)
         while rest and depth < MOST_DEPTH:
@@ -323,7 +303,9 @@ class _Script:
             value = rest[2].text if len(rest) > 2 else ""
             value_at = rest[2].at if len(rest) > 2 else None
             self._remember(rest[1].text, value)
-            self.settings.append(Setting(rest[1].text, value, Way.EXPORT, rest[1].at, value_at))
+            self.settings.append(
+                JobSetting(rest[1].text, value, SettingOrigin.EXPORT, rest[1].at, value_at)
+            )
         elif name in ("module", "ml"):
             self.modules += [word for word in rest[1:] if word.text not in ("load", "add", "use")]
         elif name == "set" and any(word.text in ("-a", "allexport") for word in rest[1:]):
@@ -331,18 +313,18 @@ class _Script:
         elif before:
             self._launch("", rest, before, node)
 
-    def _env(self, words: list[Word], before: list[Setting]) -> list[Word]:
+    def _env(self, words: list[Word], before: list[JobSetting]) -> list[Word]:
         while words and (words[0].text.startswith("-") or ASSIGNMENT.match(words[0].text)):
             word = words.pop(0)
             if word.text in ("-u", "-C", "-S") and words:
                 words.pop(0)
             name, equals, value = word.text.partition("=")
             if equals and not word.text.startswith("-"):
-                before.append(Setting(name, value, Way.BEFORE, word.at, word.value_at))
+                before.append(JobSetting(name, value, SettingOrigin.BEFORE, word.at, word.value_at))
         return words
 
     def _launch(
-        self, name: str, words: Sequence[Word], before: Sequence[Setting], node: "Node"
+        self, name: str, words: Sequence[Word], before: Sequence[JobSetting], node: "Node"
     ) -> None:
         at = self._place(node.start_byte, node.end_byte)
         inside: int | None = None
@@ -350,7 +332,7 @@ class _Script:
             index = len(self.launches)
             launch, settings = read_launch(name, words, at)
             self.launches.append(replace(launch, inside=inside))
-            self.settings += [_in_launch(setting, index) for setting in (*before, *settings)]
+            self.settings += [replace(setting, launch=index) for setting in (*before, *settings)]
             words = launch.program
             name = words[0].text.rpartition("/")[2] if words else ""
             if name not in LAUNCHERS:
@@ -382,14 +364,6 @@ def _behind_options(words: Sequence[Word]) -> list[Word]:
     while rest and rest[0].text.startswith("-"):
         rest.pop(0)
     return rest
-
-
-def _in_launch(setting: Setting, launch: int | None) -> Setting:
-    return Setting(setting.name, setting.value, setting.way, setting.at, setting.value_at, launch)
-
-
-def _by_way(setting: Setting, way: Way) -> Setting:
-    return Setting(setting.name, setting.value, way, setting.at, setting.value_at, setting.launch)
 
 
 def _character_of_each_byte(text: str) -> list[int]:

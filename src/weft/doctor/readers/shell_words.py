@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from weft.doctor.job import HOLE, Place, Word
+from weft.doctor.job import HOLE, TextPlace, Word
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -33,7 +33,7 @@ class Words:
     def __init__(
         self,
         text: bytes,
-        place: Callable[[int, int, bool], Place],
+        place: Callable[[int, int, bool], TextPlace],
         look_up: Callable[[str], str | None],
         array: Callable[[str], Sequence[str] | None],
     ) -> None:

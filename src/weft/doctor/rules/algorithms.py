@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from weft.doctor.case import Case, Found
-from weft.doctor.job import Setting
+from weft.doctor.case import DoctorCase, Found
+from weft.doctor.job import JobSetting
 from weft.doctor.numbers import whole
 from weft.doctor.rules.values import edit
 
@@ -14,7 +14,7 @@ FUNCTIONS = {"broadcast", "reduce", "allgather", "reducescatter", "allreduce", "
 NO_COLLNET = ("aws libfabric", "libfabric", "ofi", "socket")
 
 
-def rules(case: Case) -> Iterator[Found]:
+def rules(case: DoctorCase) -> Iterator[Found]:
     """All of this family."""
     for name in ("NCCL_ALGO", "NCCL_PROTO"):
         setting = case.in_force(name)
@@ -24,7 +24,7 @@ def rules(case: Case) -> Iterator[Found]:
     yield from _sharp(case)
 
 
-def _list(case: Case, setting: Setting) -> Iterator[Found]:
+def _list(case: DoctorCase, setting: JobSetting) -> Iterator[Found]:
     variable = case.variable(setting.name)
     text = setting.known or ""
     choices = variable.choices_in(case.version) if variable is not None else ()
@@ -61,7 +61,7 @@ def _algorithms(text: str) -> list[str]:
     return [one for one in names if one]
 
 
-def _leaves_none(case: Case, setting: Setting) -> Found | None:
+def _leaves_none(case: DoctorCase, setting: JobSetting) -> Found | None:
     """Whether broadcast, which knows ring alone, is left with nothing."""
     text = setting.known or ""
     parts = text.split(";")
@@ -95,7 +95,7 @@ def _leaves_none(case: Case, setting: Setting) -> Found | None:
     return Found("algorithms-leave-none", words, setting.at, setting)
 
 
-def _collnet(case: Case) -> Iterator[Found]:
+def _collnet(case: DoctorCase) -> Iterator[Found]:
     algorithms = case.in_force("NCCL_ALGO")
     enabled = case.in_force("NCCL_COLLNET_ENABLE")
     if algorithms is not None and algorithms.known and not case.is_on("NCCL_COLLNET_ENABLE"):
@@ -122,7 +122,7 @@ def _collnet(case: Case) -> Iterator[Found]:
         yield Found("collnet-few-nodes", words, enabled.at, enabled)
 
 
-def _streaming(case: Case, enabled: Setting) -> Iterator[Found]:
+def _streaming(case: DoctorCase, enabled: JobSetting) -> Iterator[Found]:
     if not case.is_on("SHARP_COLL_ENABLE_SAT"):
         yield Found("collnet-without-streaming", {}, enabled.at, enabled)
     recipe = case.recipe
@@ -134,7 +134,7 @@ def _streaming(case: Case, enabled: Setting) -> Iterator[Found]:
         yield Found("sharp-no-interface", words, enabled.at, enabled)
 
 
-def _sharp(case: Case) -> Iterator[Found]:
+def _sharp(case: DoctorCase) -> Iterator[Found]:
     platform = case.recipe.title if case.recipe is not None else "this machine"
     mpi_uses = case.is_on("MV2_ENABLE_SHARP") or case.is_on("HCOLL_ENABLE_SHARP")
     for setting in case.job.settings:

@@ -4,15 +4,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from weft.doctor.case import Case, Found
-from weft.doctor.job import Setting
+from weft.doctor.case import DoctorCase, Found
+from weft.doctor.job import JobSetting
 from weft.doctor.rules.values import edit
 
 NOWHERE = ("lo", "docker0", "virbr0", "podman0", "cni0")
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class DeviceNames:
     """A list of names as NCCL reads it: one sign for all, then prefixes or exact names."""
 
     excludes: bool
@@ -27,17 +27,17 @@ class Names:
         return hit != self.excludes
 
 
-def names_of(text: str) -> Names:
+def names_of(text: str) -> DeviceNames:
     """SOURCE: NVIDIA/nccl v2.30.7, src/misc/utils.cc and src/transport/net_ib: ^ first, then =."""
     excludes = text.startswith("^")
     rest = text[1:] if excludes else text
     is_exact = rest.startswith("=")
     rest = rest[1:] if is_exact else rest
     parts = tuple(part.split(":")[0] for part in rest.split(",") if part)
-    return Names(excludes, is_exact, parts)
+    return DeviceNames(excludes, is_exact, parts)
 
 
-def rules(case: Case) -> Iterator[Found]:
+def rules(case: DoctorCase) -> Iterator[Found]:
     """All of this family."""
     for setting in case.settings("NCCL_IB_HCA", "NCCL_SOCKET_IFNAME", "NCCL_OOB_NET_IFNAME"):
         if setting.known:
@@ -50,7 +50,7 @@ def rules(case: Case) -> Iterator[Found]:
             yield from _interfaces(case, setting)
 
 
-def _signs(setting: Setting) -> Iterator[Found]:
+def _signs(setting: JobSetting) -> Iterator[Found]:
     text = setting.known or ""
     parts = text.split(",")
     wrong = [part for part in parts[1:] if part[:1] in ("^", "=")]
@@ -62,7 +62,7 @@ def _signs(setting: Setting) -> Iterator[Found]:
     yield Found("sign-inside-list", words, setting.at, setting, edit(setting, better))
 
 
-def _adapters(case: Case, setting: Setting) -> Iterator[Found]:
+def _adapters(case: DoctorCase, setting: JobSetting) -> Iterator[Found]:
     text = setting.known or ""
     names = names_of(text)
     yield from _ambiguous(case, setting, names)
@@ -98,10 +98,12 @@ def _adapters(case: Case, setting: Setting) -> Iterator[Found]:
         )
 
 
-def _absent(setting: Setting, names: Names, devices: Sequence[str], source: str) -> Iterator[Found]:
+def _absent(
+    setting: JobSetting, names: DeviceNames, devices: Sequence[str], source: str
+) -> Iterator[Found]:
     """What is asked for and this machine does not have."""
     for part in names.parts if devices and not names.excludes else ():
-        if not any(Names(False, names.is_exact, (part,)).takes(one) for one in devices):
+        if not any(DeviceNames(False, names.is_exact, (part,)).takes(one) for one in devices):
             shown = ", ".join(_short(devices))
             words = {"platform": "this machine", "devices": shown, "part": part, "source": source}
             yield Found("no-such-device", words, setting.at, setting)
@@ -111,7 +113,7 @@ def _short(names: Sequence[str]) -> list[str]:
     return list(names) if len(names) <= 3 else [names[0], "...", names[-1]]
 
 
-def _ambiguous(case: Case, setting: Setting, names: Names) -> Iterator[Found]:
+def _ambiguous(case: DoctorCase, setting: JobSetting, names: DeviceNames) -> Iterator[Found]:
     if names.is_exact:
         return
     recipe = case.recipe
@@ -135,12 +137,12 @@ def _ambiguous(case: Case, setting: Setting, names: Names) -> Iterator[Found]:
         return
 
 
-def _may_be_longer(part: str, names: Names) -> bool:
+def _may_be_longer(part: str, names: DeviceNames) -> bool:
     """mlx5_1 beside a list of eight or more: where there is mlx5_10, too."""
     return re.search(r"_1$", part) is not None and len(names.parts) >= 8
 
 
-def _interfaces(case: Case, setting: Setting) -> Iterator[Found]:
+def _interfaces(case: DoctorCase, setting: JobSetting) -> Iterator[Found]:
     text = setting.known or ""
     names = names_of(text)
     several = case.nodes is None or case.nodes > 1

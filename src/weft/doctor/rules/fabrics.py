@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from weft.doctor.case import Case, Found
-from weft.doctor.job import Setting, Way
+from weft.doctor.case import DoctorCase, Found
+from weft.doctor.job import JobSetting, SettingOrigin
 from weft.doctor.numbers import whole
 from weft.doctor.rules.values import edit
 
@@ -16,7 +16,7 @@ CQ_SIZE = 131072
 RENDEZVOUS = ("FI_CXI_RDZV_THRESHOLD", "FI_CXI_RDZV_GET_MIN", "FI_CXI_OFLOW_BUF_SIZE")
 
 
-def rules(case: Case) -> Iterator[Found]:
+def rules(case: DoctorCase) -> Iterator[Found]:
     """All of this family."""
     yield from _split_words(case)
     yield from _plugin(case)
@@ -25,7 +25,7 @@ def rules(case: Case) -> Iterator[Found]:
     yield from _gone(case)
 
 
-def _split_words(case: Case) -> Iterator[Found]:
+def _split_words(case: DoctorCase) -> Iterator[Found]:
     """NCCL_NET=AWS Libfabric without quotes: bash runs `Libfabric` with NCCL_NET=AWS."""
     for setting in case.settings("NCCL_NET"):
         text = case.job.text[setting.at.end : setting.at.end + 12]
@@ -34,7 +34,7 @@ def _split_words(case: Case) -> Iterator[Found]:
             yield Found("words-split", words, setting.at, setting)
 
 
-def _plugin(case: Case) -> Iterator[Found]:
+def _plugin(case: DoctorCase) -> Iterator[Found]:
     net, plugin = case.in_force("NCCL_NET"), case.in_force("NCCL_NET_PLUGIN")
     wanted = (net.known or "").lower() if net is not None else ""
     if plugin is not None and plugin.known:
@@ -62,7 +62,9 @@ def _may_be_ofi(plugin: str) -> bool:
     return "ofi" in text or "fabric" in text or "/" in text or text.endswith(".so")
 
 
-def _plugin_off(case: Case, net: Setting | None, plugin: Setting | None) -> Iterator[Found]:
+def _plugin_off(
+    case: DoctorCase, net: JobSetting | None, plugin: JobSetting | None
+) -> Iterator[Found]:
     """Without a demanded network, which would be a contradiction."""
     is_off = plugin is not None and (plugin.known or "").lower() == "none" and net is None
     if plugin is not None and is_off and case.fabric in PROVIDERS and case.recipe is not None:
@@ -70,7 +72,7 @@ def _plugin_off(case: Case, net: Setting | None, plugin: Setting | None) -> Iter
         yield Found("plugin-off", words, plugin.at, plugin, edit(plugin, "ofi"))
 
 
-def _form(case: Case, plugin: Setting) -> Iterator[Found]:
+def _form(case: DoctorCase, plugin: JobSetting) -> Iterator[Found]:
     text = plugin.known or ""
     words = {"version": case.version, "file": f"libnccl-net-{text}.so"}
     if "," in text and not case.since("2.27.3"):
@@ -79,7 +81,7 @@ def _form(case: Case, plugin: Setting) -> Iterator[Found]:
         yield Found("plugin-too-new-a-form", {**words, "detail": ", no file"}, plugin.at, plugin)
 
 
-def _provider(case: Case) -> Iterator[Found]:
+def _provider(case: DoctorCase) -> Iterator[Found]:
     allowed = PROVIDERS.get(case.fabric)
     setting = case.in_force("FI_PROVIDER")
     if allowed is None or setting is None or not setting.known or case.recipe is None:
@@ -99,7 +101,7 @@ def _provider(case: Case) -> Iterator[Found]:
     yield Found("wrong-provider", words, setting.at, setting, edit(setting, allowed[0]))
 
 
-def _cxi(case: Case) -> Iterator[Found]:
+def _cxi(case: DoctorCase) -> Iterator[Found]:
     yield from _rendezvous(case)
     proto = case.in_force("FI_CXI_RDZV_PROTO")
     if proto is not None and proto.known in ("alt_read", "alt-read"):
@@ -141,17 +143,17 @@ def _cxi(case: Case) -> Iterator[Found]:
         yield Found("two-gpu-owners", {}, setting.at, setting, edit(setting, "0"))
 
 
-def _rendezvous(case: Case) -> Iterator[Found]:
+def _rendezvous(case: DoctorCase) -> Iterator[Found]:
     """The larger of the two is blamed where it is set, or else what is."""
     values: dict[str, int] = {}
-    blamed: list[tuple[int, Setting]] = []
+    blamed: list[tuple[int, JobSetting]] = []
     for name in RENDEZVOUS:
         variable = case.variable(name)
         default = int(variable.defaults[-1][1]) if variable is not None else 0
         setting = case.in_force(name)
         number = whole(setting.known or "") if setting is not None else None
         values[name] = default if number is None else number
-        if setting is not None and setting.way is not Way.ASSIGNED:
+        if setting is not None and setting.way is not SettingOrigin.ASSIGNED:
             blamed.append((values[name] if "_RDZV_" in name else 0, setting))
     threshold, least, buffer = values.values()
     if blamed and threshold + least > buffer:
@@ -160,7 +162,7 @@ def _rendezvous(case: Case) -> Iterator[Found]:
         yield Found("rendezvous-does-not-fit", words, setting.at, setting)
 
 
-def _monitor(case: Case) -> Iterator[Found]:
+def _monitor(case: DoctorCase) -> Iterator[Found]:
     setting = case.in_force("FI_MR_CACHE_MONITOR")
     if setting is None or case.fabric not in ("slingshot", "") or not case.uses_nccl():
         return
@@ -175,7 +177,7 @@ def _monitor(case: Case) -> Iterator[Found]:
         yield Found("cache-monitor", words, setting.at, setting, edit(setting, "userfaultfd"))
 
 
-def _gone(case: Case) -> Iterator[Found]:
+def _gone(case: DoctorCase) -> Iterator[Found]:
     for setting in case.job.settings:
         variable, library = case.variable(setting.name), case.library(setting.name)
         if variable is not None and library is not None and variable.not_needed:

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from weft.doctor.case import Case, Edit, Found
-from weft.doctor.job import HOLE, Kind, Launch, Setting, Way
+from weft.doctor.case import DoctorCase, Edit, Found
+from weft.doctor.job import HOLE, JobKind, JobLaunch, JobSetting, SettingOrigin
 from weft.launch.command_words import APPTAINER, DOCKER_LIKE, OPEN_MPI
 
 FABRIC_PREFIXES = ("NCCL_", "UCX_", "SHARP_", "HCOLL_", "FI_", "CXI_", "OFI_NCCL_", "TORCH_NCCL_")
@@ -17,22 +17,29 @@ CLEAN = ("cleanenv", "e", "containall", "C", "compat")
 """Options of Apptainer that leave the host's environment outside."""
 
 
-def rules(case: Case) -> Iterator[Found]:
+def rules(case: DoctorCase) -> Iterator[Found]:
     """All of this family."""
     for index, launch in enumerate(case.job.launches):
         yield from _left_behind(case, index, launch)
         yield from _image_wins(case, index, launch)
 
 
-def exported(case: Case, index: int) -> list[Setting]:
+def exported(case: DoctorCase, index: int) -> list[JobSetting]:
     """Variables of the fabric's libraries that a launch finds in its environment: the script's, and
     those of the commands in front of it (NAME=VALUE srun docker)."""
     launch = case.job.launches[index]
     outer = {index if launch.inside is None else launch.inside}
-    found: dict[str, Setting] = {}
+    found: dict[str, JobSetting] = {}
     for setting in case.job.settings:
-        mine = setting.launch is None and setting.at < launch.at and setting.way is Way.EXPORT
-        mine |= setting.launch == index and setting.way in (Way.BEFORE, Way.DOCUMENT)
+        mine = (
+            setting.launch is None
+            and setting.at < launch.at
+            and setting.way is SettingOrigin.EXPORT
+        )
+        mine |= setting.launch == index and setting.way in (
+            SettingOrigin.BEFORE,
+            SettingOrigin.DOCUMENT,
+        )
         mine |= setting.launch in outer and setting.launch != index and setting.value is not None
         if mine and setting.name.startswith(FABRIC_PREFIXES):
             found[setting.name] = setting
@@ -50,9 +57,9 @@ class _Gap:
     fix: str = ""
 
 
-def _gap(case: Case, launch: Launch) -> _Gap | None:
+def _gap(case: DoctorCase, launch: JobLaunch) -> _Gap | None:
     name, options = launch.launcher, launch.options
-    several = any(one in options for one in OTHER_HOSTS) or case.job.kind is Kind.KUBERNETES
+    several = any(one in options for one in OTHER_HOSTS) or case.job.kind is JobKind.KUBERNETES
     if name in _OPEN_MPI and several:
         return _Gap(
             " to other hosts: Open MPI takes only OMPI_ and what -x names",
@@ -83,7 +90,7 @@ def _gap(case: Case, launch: Launch) -> _Gap | None:
     return None
 
 
-def _gap_of_slurm(case: Case, launch: Launch) -> _Gap | None:
+def _gap_of_slurm(case: DoctorCase, launch: JobLaunch) -> _Gap | None:
     """A batch script's own --export counts for the srun inside, too, unless it says otherwise."""
     asked = case.job.options.get("export")
     inherited = launch.launcher == "srun" and "export" not in launch.options
@@ -105,7 +112,7 @@ def _gap_of_slurm(case: Case, launch: Launch) -> _Gap | None:
     )
 
 
-def _left_behind(case: Case, index: int, launch: Launch) -> Iterator[Found]:
+def _left_behind(case: DoctorCase, index: int, launch: JobLaunch) -> Iterator[Found]:
     gap = _gap(case, launch)
     if gap is None or _hands_on_more(launch):
         return
@@ -129,7 +136,7 @@ def _left_behind(case: Case, index: int, launch: Launch) -> Iterator[Found]:
     yield Found("not-forwarded", words, launch.at, left[0], edits)
 
 
-def _hands_on_more(launch: Launch) -> bool:
+def _hands_on_more(launch: JobLaunch) -> bool:
     """Whether only the running job knows which variables a launch hands on."""
     first = launch.program[0].text if launch.program else ""
     unknown = any(HOLE in name for name in (first, *launch.passes))
@@ -146,7 +153,7 @@ def _number(names: Sequence[str]) -> dict[str, str]:
     return {"is": "is" if one else "are", "it": "it" if one else "them"}
 
 
-def _behind_launcher(case: Case, launch: Launch, text: str) -> tuple[Edit, ...]:
+def _behind_launcher(case: DoctorCase, launch: JobLaunch, text: str) -> tuple[Edit, ...]:
     """An edit that puts options right behind the launcher's name (and its `run` or `start`), where
     it begins the command."""
     start = launch.at.start + len(launch.launcher)
@@ -158,7 +165,7 @@ def _behind_launcher(case: Case, launch: Launch, text: str) -> tuple[Edit, ...]:
     return (Edit(replace(launch.at, start=start, end=start), text),)
 
 
-def _image_wins(case: Case, index: int, launch: Launch) -> Iterator[Found]:
+def _image_wins(case: DoctorCase, index: int, launch: JobLaunch) -> Iterator[Found]:
     """Where the image sets a variable, too, its value counts unless the launcher names it."""
     container = launch.container
     if container is None or not container.image:
@@ -187,7 +194,7 @@ def _image_wins(case: Case, index: int, launch: Launch) -> Iterator[Found]:
         yield Found("image-may-win", words, launch.at, left[0])
 
 
-def _add_to_list(case: Case, launch: Launch, names: str) -> tuple[Edit, ...]:
+def _add_to_list(case: DoctorCase, launch: JobLaunch, names: str) -> tuple[Edit, ...]:
     at = launch.container.passes_at if launch.container is not None else None
     if at is None:
         return _behind_launcher(case, launch, f" --container-env={names}")

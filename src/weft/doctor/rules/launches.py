@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from weft.doctor.case import Case, Found
-from weft.doctor.job import Kind, Setting, Way
+from weft.doctor.case import DoctorCase, Found
+from weft.doctor.job import JobKind, JobSetting, SettingOrigin
 from weft.doctor.numbers import whole
 from weft.doctor.rules.values import TYPOGRAPHIC, edit
 
@@ -44,7 +44,7 @@ _MVAPICH_3 = re.compile(r"mvapich(-plus)?/[3-9]|mvapich-plus$")
 _AZURE = re.compile(r"n[cd]\w*-topo\.xml", re.IGNORECASE)
 
 
-def rules(case: Case) -> Iterator[Found]:
+def rules(case: DoctorCase) -> Iterator[Found]:
     """All of this family."""
     yield from _topology(case)
     yield from _mpi(case)
@@ -52,10 +52,10 @@ def rules(case: Case) -> Iterator[Found]:
     yield from _log(case)
 
 
-def _topology(case: Case) -> Iterator[Found]:
+def _topology(case: DoctorCase) -> Iterator[Found]:
     for setting in case.settings("NCCL_TOPO_FILE"):
         path = setting.known
-        if not path or setting.way is Way.ASSIGNED or path[0] in QUOTES:
+        if not path or setting.way is SettingOrigin.ASSIGNED or path[0] in QUOTES:
             continue
         wanted = case.recipe.topology_file if case.recipe is not None else ""
         if not path.startswith("/"):
@@ -84,7 +84,7 @@ def _topology(case: Case) -> Iterator[Found]:
         yield from _graph(case, path)
 
 
-def _graph(case: Case, topology: str) -> Iterator[Found]:
+def _graph(case: DoctorCase, topology: str) -> Iterator[Found]:
     """A graph of another machine's name: ncv4-graph.xml beside ndv4-topo.xml."""
     setting = case.in_force("NCCL_GRAPH_FILE")
     graph = setting.known if setting is not None else None
@@ -103,7 +103,7 @@ def _is_of_another(path: str, wanted: str) -> bool:
     return _AZURE.fullmatch(name) is not None and name != wanted.rpartition("/")[2]
 
 
-def _mounted(case: Case, setting: Setting, path: str) -> Iterator[Found]:
+def _mounted(case: DoctorCase, setting: JobSetting, path: str) -> Iterator[Found]:
     for index, launch in case.containers:
         container = launch.container
         if container is None or setting.launch not in (None, index) or not container.image:
@@ -125,7 +125,7 @@ def _covers(mount: str, path: str) -> bool:
     return path == inside or path.startswith(inside.rstrip("/") + "/")
 
 
-def _mpi(case: Case) -> Iterator[Found]:
+def _mpi(case: DoctorCase) -> Iterator[Found]:
     other = _other_than_mvapich2(case)
     renamed = any(_MVAPICH_3.match(module.text) for module in case.job.modules)
     for setting in case.job.settings if other or renamed else ():
@@ -152,18 +152,18 @@ def _mpi(case: Case) -> Iterator[Found]:
             yield Found("device-order", {}, case.job.launches[0].at)
 
 
-def _other_than_mvapich2(case: Case) -> str:
+def _other_than_mvapich2(case: DoctorCase) -> str:
     """The MPI that a job certainly runs with and that is not MVAPICH2; "" where it may be."""
     if case.fabric == "slingshot":
         return "the MPI of Slingshot machines, Cray MPICH,"
     for launch in case.job.launches:
         if any(one in launch.options for one in ("x", "report-bindings")):
             return "Open MPI's mpirun"
-    is_mca = any(setting.way is Way.MCA for setting in case.job.settings)
+    is_mca = any(setting.way is SettingOrigin.MCA for setting in case.job.settings)
     return "Open MPI's mpirun" if is_mca else ""
 
 
-def _ucx(case: Case) -> Iterator[Found]:
+def _ucx(case: DoctorCase) -> Iterator[Found]:
     tls, devices = case.in_force("UCX_TLS"), case.in_force("UCX_NET_DEVICES")
     if tls is None or devices is None or not tls.known or not devices.known:
         return
@@ -188,7 +188,7 @@ def _is_adapter(name: str) -> bool:
     return ":" in name or name.startswith(("mlx", "ib_", "hfi", "bnxt", "irdma", "rocep", "ibp"))
 
 
-def _log(case: Case) -> Iterator[Found]:
+def _log(case: DoctorCase) -> Iterator[Found]:
     setting = case.in_force("NCCL_DEBUG")
     if setting is None or (setting.known or "").upper() not in ("INFO", "TRACE"):
         return
@@ -197,7 +197,7 @@ def _log(case: Case) -> Iterator[Found]:
     counts = [tasks, *(one.number("n") for one in case.job.launches)]
     per_node = tasks_per_node or (case.recipe.gpus_per_node if case.recipe is not None else 1)
     ranks = max([(case.nodes or 0) * per_node, *(one for one in counts if one is not None)])
-    one_stream = case.in_force("NCCL_DEBUG_FILE") is None and case.job.kind is not Kind.LIVE
+    one_stream = case.in_force("NCCL_DEBUG_FILE") is None and case.job.kind is not JobKind.LIVE
     if ranks > MUCH_LOG_RANKS and one_stream:
         words = {"value": setting.known or "", "ranks": str(ranks)}
         yield Found("much-log", words, setting.at, setting)

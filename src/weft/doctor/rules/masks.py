@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from weft.doctor.case import Case, Found
-from weft.doctor.job import HOLE, Launch
+from weft.doctor.case import DoctorCase, Found
+from weft.doctor.job import HOLE, JobLaunch
 from weft.doctor.numbers import whole
 from weft.doctor.topo.affinity import cpu_list
 
@@ -19,7 +19,7 @@ MOST_RANKS = 4096
 MOST_BITS = 4096
 
 
-def rules(case: Case) -> Iterator[Found]:
+def rules(case: DoctorCase) -> Iterator[Found]:
     """All of this family."""
     for launch in case.job.launches:
         word = launch.options.get("cpu-bind")
@@ -53,7 +53,7 @@ def _mask(kind: str, text: str) -> int:
     return 1 << min(MOST_BITS if number is None else number, MOST_BITS)
 
 
-def _fit(case: Case, launch: Launch, masks: list[int]) -> Iterator[Found]:
+def _fit(case: DoctorCase, launch: JobLaunch, masks: list[int]) -> Iterator[Found]:
     at = launch.options["cpu-bind"].at
     recipe = case.recipe
     cpus = recipe.cores_per_node * recipe.threads_per_core if recipe is not None else 0
@@ -97,7 +97,7 @@ def _overlap(masks: list[int]) -> tuple[int, int] | None:
     return None
 
 
-def _near(case: Case, launch: Launch, masks: list[int]) -> Iterator[Found]:
+def _near(case: DoctorCase, launch: JobLaunch, masks: list[int]) -> Iterator[Found]:
     """Rank by rank beside the GPU of the same number, as a topology file has them."""
     if case.is_on("NCCL_IGNORE_CPU_AFFINITY"):
         return  # NCCL's threads go to their GPU's processors whatever the mask.

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from weft.catalog.libraries.variables import Variable, VariableList, version_key
 from weft.core.words import nearest
-from weft.doctor.case import NCCL, Case, Edit, Found
-from weft.doctor.job import Kind, Setting, Way
+from weft.doctor.case import NCCL, DoctorCase, Edit, Found
+from weft.doctor.job import JobKind, JobSetting, SettingOrigin
 
 PRIVATE = ("NCCL_FASTRAK_", "NCCL_GPUDIRECTTCPX_", "NCCL_TESTS_", "NCCL_UCX_", "NCCL_IBEXT_")
 """Prefixes of plug-ins and test programs whose names nobody lists."""
@@ -19,7 +19,7 @@ CODE = re.compile(r"NCCL_(ROOT|HOME|DIR|VERSION|INCLUDE_DIR|LIB_DIR|LIBRARY|SRC|
 """Names of build systems and scripts, which no program reads while it runs."""
 
 
-def rules(case: Case) -> Iterator[Found]:
+def rules(case: DoctorCase) -> Iterator[Found]:
     """All of this family."""
     yield from _names(case)
     yield from _not_exported(case)
@@ -29,9 +29,9 @@ def rules(case: Case) -> Iterator[Found]:
     yield from _conflicts(case)
 
 
-def _names(case: Case) -> Iterator[Found]:
+def _names(case: DoctorCase) -> Iterator[Found]:
     for setting in case.job.settings:
-        if case.job.kind is Kind.CONF and not re.fullmatch(r"\w+", setting.name):
+        if case.job.kind is JobKind.CONF and not re.fullmatch(r"\w+", setting.name):
             continue
         library = case.library(setting.name)
         if library is None or _is_private(setting.name):
@@ -49,7 +49,9 @@ def _is_private(name: str) -> bool:
     return name.startswith(PRIVATE) or CODE.match(name) is not None
 
 
-def _by_library(case: Case, setting: Setting, variable: Variable | None) -> Iterator[Found]:
+def _by_library(
+    case: DoctorCase, setting: JobSetting, variable: Variable | None
+) -> Iterator[Found]:
     """The given library's own names decide; a plug-in's variables are the catalogue's."""
     assert case.names is not None
     own = variable is not None and case.lists["nccl-plugins"].by_name.get(setting.name) is not None
@@ -66,7 +68,7 @@ def _by_library(case: Case, setting: Setting, variable: Variable | None) -> Iter
 
 
 def _unknown(
-    case: Case, setting: Setting, library: VariableList, known: list[str] | None = None
+    case: DoctorCase, setting: JobSetting, library: VariableList, known: list[str] | None = None
 ) -> Iterator[Found]:
     if known is None:
         known = [one.name for one in library.variables if _usable(case, library, one)]
@@ -83,7 +85,7 @@ def _unknown(
     yield Found(rule, words, setting.at, setting, rename(case, setting, near))
 
 
-def _usable(case: Case, library: VariableList, variable: Variable) -> bool:
+def _usable(case: DoctorCase, library: VariableList, variable: Variable) -> bool:
     return library.library != NCCL or variable.known_in(case.version)
 
 
@@ -111,13 +113,13 @@ def _is_one_word_more(longer: list[str], words: list[str]) -> bool:
     return any(longer[:i] + longer[i + 1 :] == words for i in range(len(longer)))
 
 
-def rename(case: Case, setting: Setting, name: str) -> tuple[Edit, ...]:
+def rename(case: DoctorCase, setting: JobSetting, name: str) -> tuple[Edit, ...]:
     """The edit that gives a setting another name, where its name stands in the text."""
     text = case.job.text[setting.at.start : setting.at.end]
     if not setting.at.exact:
         return ()
     shown = setting.name
-    if setting.way is Way.MCA:
+    if setting.way is SettingOrigin.MCA:
         shown, name = shown.removeprefix("OMPI_MCA_"), name.removeprefix("OMPI_MCA_")
     found = re.search(rf"(?<!\w){re.escape(shown)}(?!\w)", text)
     if found is None:
@@ -127,7 +129,7 @@ def rename(case: Case, setting: Setting, name: str) -> tuple[Edit, ...]:
 
 
 def _known(
-    case: Case, setting: Setting, library: VariableList, variable: Variable
+    case: DoctorCase, setting: JobSetting, library: VariableList, variable: Variable
 ) -> Iterator[Found]:
     words = {
         "name": setting.name,
@@ -149,12 +151,16 @@ def _known(
         yield Found("other-name", words, setting.at, setting, edits)
 
 
-def _not_exported(case: Case) -> Iterator[Found]:
-    if case.job.kind is not Kind.SCRIPT or not case.job.launches:
+def _not_exported(case: DoctorCase) -> Iterator[Found]:
+    if case.job.kind is not JobKind.SCRIPT or not case.job.launches:
         return
     for setting in case.job.settings:
         library = case.library(setting.name)
-        if setting.way is not Way.ASSIGNED or library is None or _is_private(setting.name):
+        if (
+            setting.way is not SettingOrigin.ASSIGNED
+            or library is None
+            or _is_private(setting.name)
+        ):
             continue
         if case.variable(setting.name) is None or _is_handed_on(case, setting):
             continue
@@ -163,15 +169,15 @@ def _not_exported(case: Case) -> Iterator[Found]:
         yield Found("not-exported", {"name": setting.name}, setting.at, setting, edits)
 
 
-def _is_handed_on(case: Case, setting: Setting) -> bool:
+def _is_handed_on(case: DoctorCase, setting: JobSetting) -> bool:
     """Whether a command line gives the shell's value on: -x NAME=$NAME or --export=NAME=$NAME."""
     return any(
         other.name == setting.name and other.launch is not None for other in case.job.settings
     )
 
 
-def _malformed(case: Case) -> Iterator[Found]:
-    if case.job.kind is not Kind.CONF:
+def _malformed(case: DoctorCase) -> Iterator[Found]:
+    if case.job.kind is not JobKind.CONF:
         return
     for setting in case.job.settings:
         if re.fullmatch(r"\w+", setting.name):
@@ -186,11 +192,15 @@ def _malformed(case: Case) -> Iterator[Found]:
         yield Found("malformed-line", {"name": f"`{text}`", "better": "NAME=VALUE"}, place)
 
 
-def _twice(case: Case) -> Iterator[Found]:
+def _twice(case: DoctorCase) -> Iterator[Found]:
     for index in range(len(case.job.launches)):
-        first: dict[str, Setting] = {}
+        first: dict[str, JobSetting] = {}
         for setting in case.job.settings:
-            if setting.launch != index or setting.known is None or setting.way is Way.EXPORT:
+            if (
+                setting.launch != index
+                or setting.known is None
+                or setting.way is SettingOrigin.EXPORT
+            ):
                 continue
             before = first.setdefault(setting.name, setting)
             if before.known != setting.known and before.way is setting.way:
@@ -202,10 +212,10 @@ def _twice(case: Case) -> Iterator[Found]:
                 yield Found("twice", words, setting.at, setting)
 
 
-def _hidden(case: Case) -> Iterator[Found]:
+def _hidden(case: DoctorCase) -> Iterator[Found]:
     for setting in case.job.settings:
         other, source = case.elsewhere.get(setting.name, (None, ""))
-        if other is None or setting.known is None or setting.way is Way.CONF:
+        if other is None or setting.known is None or setting.way is SettingOrigin.CONF:
             continue
         if other != setting.known:
             words = {
@@ -221,7 +231,7 @@ NOTHING = ("", "0", "-1")
 """Values with which a variable asks for nothing."""
 
 
-def _conflicts(case: Case) -> Iterator[Found]:
+def _conflicts(case: DoctorCase) -> Iterator[Found]:
     """Two variables of which the catalogue says that one defeats the other."""
     for name in dict.fromkeys(setting.name for setting in case.job.settings):
         setting, variable = case.in_force(name), case.variable(name)

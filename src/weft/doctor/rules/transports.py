@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from weft.catalog.libraries.nccl_topology import nccl_topology
 from weft.catalog.load import platform, platform_names
-from weft.doctor.case import Case, Found
+from weft.doctor.case import DoctorCase, Found
 from weft.doctor.numbers import strtoll
 from weft.doctor.rules.values import edit
 
@@ -23,7 +23,7 @@ LEAST_TIMEOUT = 14
 """The least default of any version; the list of variables has them all."""
 
 
-def rules(case: Case) -> Iterator[Found]:
+def rules(case: DoctorCase) -> Iterator[Found]:
     """All of this family."""
     yield from _off(case)
     yield from _nvls(case)
@@ -34,12 +34,12 @@ def rules(case: Case) -> Iterator[Found]:
     yield from _timing(case)
 
 
-def _number(case: Case, name: str) -> int | None:
+def _number(case: DoctorCase, name: str) -> int | None:
     value = case.value(name)
     return None if value is None or not value.strip() else strtoll(value)[0]
 
 
-def _off(case: Case) -> Iterator[Found]:
+def _off(case: DoctorCase) -> Iterator[Found]:
     several = case.nodes is None or case.nodes > 1
     setting = case.in_force("NCCL_IB_DISABLE")
     by_adapters = case.fabric in ("infiniband", "roce")
@@ -59,7 +59,7 @@ def _off(case: Case) -> Iterator[Found]:
             yield Found("debug-switch-left-on", words, setting.at, setting)
 
 
-def _nvls(case: Case) -> Iterator[Found]:
+def _nvls(case: DoctorCase) -> Iterator[Found]:
     setting = case.in_force("NCCL_NVLS_ENABLE")
     value = _number(case, "NCCL_NVLS_ENABLE")
     if setting is None or setting.known is None:
@@ -72,7 +72,7 @@ def _nvls(case: Case) -> Iterator[Found]:
         yield Found("nvls-off", {"platform": platform}, setting.at, setting)
 
 
-def _may_reduce_in_nvlink(case: Case) -> bool:
+def _may_reduce_in_nvlink(case: DoctorCase) -> bool:
     """Whether the platform has NVSwitches that reduce, as far as its document says."""
     if case.recipe is None:
         return True
@@ -82,7 +82,7 @@ def _may_reduce_in_nvlink(case: Case) -> bool:
     return gpus is not None and gpus.nvls
 
 
-def _gdr(case: Case) -> Iterator[Found]:
+def _gdr(case: DoctorCase) -> Iterator[Found]:
     setting = case.in_force("NCCL_NET_GDR_LEVEL")
     if setting is None or not setting.known:
         return
@@ -101,7 +101,7 @@ def _gdr(case: Case) -> Iterator[Found]:
         yield Found("gdr-too-near", found, setting.at, setting, edit(setting, "PHB"))
 
 
-def _infiniband(case: Case) -> Iterator[Found]:
+def _infiniband(case: DoctorCase) -> Iterator[Found]:
     setting = case.in_force("NCCL_IB_GID_INDEX")
     value = _number(case, "NCCL_IB_GID_INDEX")
     if setting is not None and value is not None and value >= 0:
@@ -125,7 +125,7 @@ def _infiniband(case: Case) -> Iterator[Found]:
         yield Found("pxn-off", {}, setting.at, setting)
 
 
-def _channels(case: Case) -> Iterator[Found]:
+def _channels(case: DoctorCase) -> Iterator[Found]:
     for kind in ("NCHANNELS", "CTAS", "P2P_NCHANNELS"):
         names = (f"NCCL_MIN_{kind}", f"NCCL_MAX_{kind}")
         least, most = (_number(case, name) for name in names)
@@ -149,12 +149,12 @@ def _channels(case: Case) -> Iterator[Found]:
         yield Found("watcher-off", {}, setting.at, setting)
 
 
-def _wants(case: Case, name: str) -> bool:
+def _wants(case: DoctorCase, name: str) -> bool:
     """Whether the machine's own recipe sets it."""
     return case.recipe is not None and any(one.name == name for one in case.recipe.settings)
 
 
-def _service_level(case: Case) -> Iterator[Found]:
+def _service_level(case: DoctorCase) -> Iterator[Found]:
     setting = case.in_force("NCCL_IB_SL")
     if setting is None or setting.known is None or case.recipe is None:
         return
@@ -165,7 +165,7 @@ def _service_level(case: Case) -> Iterator[Found]:
         yield Found("service-level", words, setting.at, setting, edit(setting, min(wanted)))
 
 
-def _chunks(case: Case) -> Iterator[Found]:
+def _chunks(case: DoctorCase) -> Iterator[Found]:
     """NCCL cuts a chunk to an eighth of the buffer without a word at WARN."""
     asked = _number(case, "NCCL_BUFFSIZE")
     if case.in_force("NCCL_BUFFSIZE") is not None and asked is None:
@@ -185,7 +185,7 @@ def _chunks(case: Case) -> Iterator[Found]:
             yield Found("chunk-cut", words, setting.at, setting)
 
 
-def _timing(case: Case) -> Iterator[Found]:
+def _timing(case: DoctorCase) -> Iterator[Found]:
     setting, value = case.in_force("NCCL_IB_TIMEOUT"), _number(case, "NCCL_IB_TIMEOUT")
     variable = case.variable("NCCL_IB_TIMEOUT")
     if setting is None or value is None or variable is None or strtoll(setting.known or "")[1]:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from weft.catalog.libraries.nccl_topology import nccl_topology
 from weft.catalog.libraries.variables import BOOLEAN_WORDS, ValueSyntax, Variable, version_key
-from weft.doctor.case import NCCL, Case, Edit, Found
-from weft.doctor.job import Setting, Way
+from weft.doctor.case import NCCL, DoctorCase, Edit, Found
+from weft.doctor.job import JobSetting, SettingOrigin
 from weft.doctor.numbers import meant, strtoll
 
 DEBUG_BETTER = {"debug": "INFO", "error": "WARN", "err": "WARN", "warning": "WARN", "warn": "WARN"}
@@ -35,7 +35,7 @@ EMPTY = {
 }
 
 
-def rules(case: Case) -> Iterator[Found]:
+def rules(case: DoctorCase) -> Iterator[Found]:
     """All of this family."""
     for setting in case.job.settings:
         variable = case.variable(setting.name)
@@ -52,20 +52,20 @@ def rules(case: Case) -> Iterator[Found]:
         yield from wrong
 
 
-def _is_read(case: Case, variable: Variable) -> bool:
+def _is_read(case: DoctorCase, variable: Variable) -> bool:
     """Whether this NCCL asks for it: of a name that it ignores the value does not matter."""
     return variable.known_in(case.version) or variable.name in (case.names or ())
 
 
-def edit(setting: Setting, text: str) -> tuple[Edit, ...]:
+def edit(setting: JobSetting, text: str) -> tuple[Edit, ...]:
     """Put another value where the setting's value stands."""
     at = setting.value_at
     return (Edit(at, text, is_value=True),) if at is not None and at.exact else ()
 
 
-def _text(case: Case, setting: Setting) -> Iterator[Found]:
+def _text(case: DoctorCase, setting: JobSetting) -> Iterator[Found]:
     value = setting.known or ""
-    if setting.way is Way.CONF and case.since(RETURNS_ARE_CUT):
+    if setting.way is SettingOrigin.CONF and case.since(RETURNS_ARE_CUT):
         value = value.removesuffix("\r")
     words = {"name": setting.name, "value": value}
     if not value:
@@ -89,7 +89,7 @@ def _text(case: Case, setting: Setting) -> Iterator[Found]:
         yield Found("spaces-around-value", found, setting.at, setting, edit(setting, better))
 
 
-def _value(case: Case, setting: Setting, variable: Variable) -> Iterator[Found]:
+def _value(case: DoctorCase, setting: JobSetting, variable: Variable) -> Iterator[Found]:
     if setting.name == "NCCL_DEBUG":
         yield from _debug(case, setting, variable)
     elif setting.name == "NCCL_DEBUG_SUBSYS":
@@ -116,7 +116,7 @@ RETURNS_ARE_CUT = "2.30.3"
 """From this NCCL on lines of an nccl.conf may end as those of Windows (2.29.7 keeps the \\r)."""
 
 
-def _integer(case: Case, setting: Setting, variable: Variable) -> Iterator[Found]:
+def _integer(case: DoctorCase, setting: JobSetting, variable: Variable) -> Iterator[Found]:
     text = setting.known or ""
     value, rest = strtoll(text)
     if variable.boolean_since and case.since(variable.boolean_since):
@@ -153,7 +153,7 @@ def _integer(case: Case, setting: Setting, variable: Variable) -> Iterator[Found
         yield from _range(setting, variable, value)
 
 
-def _range(setting: Setting, variable: Variable, value: int) -> Iterator[Found]:
+def _range(setting: JobSetting, variable: Variable, value: int) -> Iterator[Found]:
     least, most = variable.least, variable.most
     defaults = {default for _, default in variable.defaults}
     if str(value) in defaults or (least is None and most is None):
@@ -168,7 +168,7 @@ def _range(setting: Setting, variable: Variable, value: int) -> Iterator[Found]:
         yield Found("out-of-range", words, setting.at, setting)
 
 
-def _number(setting: Setting, variable: Variable) -> Iterator[Found]:
+def _number(setting: JobSetting, variable: Variable) -> Iterator[Found]:
     text = (setting.known or "").strip()
     if re.fullmatch(r"[+-]?[0-9]{1,18}", text):
         yield from _range(setting, variable, int(text))
@@ -177,7 +177,7 @@ def _number(setting: Setting, variable: Variable) -> Iterator[Found]:
         yield Found("unknown-word", words, setting.at, setting)
 
 
-def _level(case: Case, setting: Setting, variable: Variable) -> Iterator[Found]:
+def _level(case: DoctorCase, setting: JobSetting, variable: Variable) -> Iterator[Found]:
     """What begins with a digit is a number, whatever follows."""
     text = setting.known or ""
     levels = variable.choices_in(case.version)
@@ -195,7 +195,7 @@ def _level(case: Case, setting: Setting, variable: Variable) -> Iterator[Found]:
     yield Found("level-word", words, setting.at, setting, edits)
 
 
-def _choice(setting: Setting, variable: Variable) -> Iterator[Found]:
+def _choice(setting: JobSetting, variable: Variable) -> Iterator[Found]:
     text = setting.known or ""
     allowed = (
         {one.lower() for one in variable.choices} if variable.any_case else {*variable.choices}
@@ -207,7 +207,7 @@ def _choice(setting: Setting, variable: Variable) -> Iterator[Found]:
     yield Found("unknown-word", words, setting.at, setting, edit(setting, near) if near else ())
 
 
-def _debug(case: Case, setting: Setting, variable: Variable) -> Iterator[Found]:
+def _debug(case: DoctorCase, setting: JobSetting, variable: Variable) -> Iterator[Found]:
     text = setting.known or ""
     if text.upper() in (*variable.choices_in(case.version), "NONE"):
         return
@@ -216,7 +216,7 @@ def _debug(case: Case, setting: Setting, variable: Variable) -> Iterator[Found]:
     yield Found("debug-level", words, setting.at, setting, edit(setting, better))
 
 
-def _subsystems(case: Case, setting: Setting, variable: Variable) -> Iterator[Found]:
+def _subsystems(case: DoctorCase, setting: JobSetting, variable: Variable) -> Iterator[Found]:
     known = variable.choices_in(case.version)
     effect, parts = "it is left out", (setting.known or "").removeprefix("^").split(",")
     if case.since(LISTS_ARE_REFUSED):
@@ -227,7 +227,7 @@ def _subsystems(case: Case, setting: Setting, variable: Variable) -> Iterator[Fo
             yield Found("debug-subsystem", {**words, "effect": effect}, setting.at, setting)
 
 
-def _default(case: Case, setting: Setting, variable: Variable) -> Iterator[Found]:
+def _default(case: DoctorCase, setting: JobSetting, variable: Variable) -> Iterator[Found]:
     default = variable.default_in(case.version)
     value, rest = strtoll(setting.known or "")
     if default not in ("", "unset") and not rest and value is not None and str(value) == default:

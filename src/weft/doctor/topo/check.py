@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 from weft.catalog.libraries.nccl_topology import NcclTopology, nccl_topology
 from weft.doctor.case import Found
-from weft.doctor.job import Place
+from weft.doctor.job import TextPlace
 from weft.doctor.numbers import strtoll
 from weft.doctor.topo.affinity import cpu_list, mask_of, oddity_of
 from weft.doctor.topo.element import Element
@@ -100,7 +100,7 @@ def _system(file: TopologyFile) -> Iterator[Found]:
     system = file.system
     if system is None:
         if not file.is_refused:
-            yield Found("topo-no-system", {}, Place(0, 0, 1, 1))
+            yield Found("topo-no-system", {}, TextPlace(0, 0, 1, 1))
         return
     for one in file.systems:
         version = one.get("version")

@@ -7,33 +7,33 @@ the functions of libnccl 2.32.3, from which the order of preference in `_step` w
 from dataclasses import dataclass
 
 from weft.catalog.libraries.nccl_topology import nccl_topology
-from weft.doctor.topo.graph import Graph, Link, Vertex, Way
+from weft.doctor.topo.graph import Graph, Link, PathType, Vertex
 
-GDR_DEFAULT = Way.P2C
+GDR_DEFAULT = PathType.P2C
 """PXB, and over C2C where NCCL_NET_GDR_C2C is not 0, which is the default."""
-P2P_DEFAULT = Way.PXB
-PXN_MOST = Way.P2C
+P2P_DEFAULT = PathType.PXB
+PXN_MOST = PathType.P2C
 _AMPERE = 80
 _CHANNELS = 64
 
 
 @dataclass(slots=True)
-class Path:
+class TopologyPath:
     """From one vertex to another: links, GB/s of the slowest, and the way."""
 
     n_links: int
     gb_s: float
-    way: Way
+    way: PathType
 
 
-_NONE = Path(0, 0.0, Way.DIS)
+_NONE = TopologyPath(0, 0.0, PathType.DIS)
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class DistanceCell:
     """One pair. `gdr` says whether NCCL uses GPUDirect RDMA between the two."""
 
-    way: Way
+    way: PathType
     gb_s: float
     gdr: bool = False
 
@@ -41,10 +41,10 @@ class Cell:
 class Distances:
     """All pairs of GPUs, and of GPUs and networks, once NCCL has decided on every way."""
 
-    def __init__(self, graph: Graph, *, gdr_level: Way = GDR_DEFAULT) -> None:
+    def __init__(self, graph: Graph, *, gdr_level: PathType = GDR_DEFAULT) -> None:
         self.graph = graph
         self.gdr_level = gdr_level
-        self._paths: dict[tuple[Vertex, Vertex], Path] = {}
+        self._paths: dict[tuple[Vertex, Vertex], TopologyPath] = {}
         self._near: dict[Vertex, list[Vertex]] = {}
         self._proxy: dict[tuple[Vertex, Vertex], Vertex] = {}
         for base in (*graph.cpus, *graph.gpus, *graph.nets):
@@ -53,19 +53,19 @@ class Distances:
         self._shorten_c2c()
         self._divert_nets()
 
-    def path(self, start: Vertex, end: Vertex) -> Path:
+    def path(self, start: Vertex, end: Vertex) -> TopologyPath:
         """The way from one to the other."""
         return self._paths.get((start, end), _NONE)
 
-    def gpu_gpu(self, one: Vertex, other: Vertex) -> Cell:
+    def gpu_gpu(self, one: Vertex, other: Vertex) -> DistanceCell:
         """Two GPUs."""
         path = self.path(one, other)
-        return Cell(path.way, path.gb_s)
+        return DistanceCell(path.way, path.gb_s)
 
-    def gpu_net(self, gpu: Vertex, net: Vertex) -> Cell:
+    def gpu_net(self, gpu: Vertex, net: Vertex) -> DistanceCell:
         """A GPU and a network."""
         path = self.path(gpu, net)
-        return Cell(path.way, path.gb_s, self.uses_gdr(gpu, net, sends=False))
+        return DistanceCell(path.way, path.gb_s, self.uses_gdr(gpu, net, sends=False))
 
     def nearest_nets(self, gpu: Vertex) -> list[Vertex]:
         """The networks of most bandwidth, and of those the nearest."""
@@ -78,7 +78,7 @@ class Distances:
             return False
         if sends and 0 < gpu.sm < _AMPERE and len(self.graph.gpus) > 1:
             others = (one for one in self.graph.gpus if one is not gpu)
-            if not any(self.path(gpu, one).way is Way.NVL for one in others):
+            if not any(self.path(gpu, one).way is PathType.NVL for one in others):
                 return False
         near = self._proxy.get((gpu, net), gpu)
         return self.path(near, net).way <= self.gdr_level
@@ -87,7 +87,7 @@ class Distances:
 
     def _search(self, base: Vertex) -> None:
         """Breadth first from a vertex, and again from what a better path was found to."""
-        self._set(base, base, Path(0, nccl_topology().local_gb_s, Way.LOC))
+        self._set(base, base, TopologyPath(0, nccl_topology().local_gb_s, PathType.LOC))
         layer = [base]
         while layer:
             following: list[Vertex] = []
@@ -101,32 +101,32 @@ class Distances:
             layer = following
 
     @staticmethod
-    def _may_lead(base: Vertex, vertex: Vertex, path: Path, link: Link) -> bool:
+    def _may_lead(base: Vertex, vertex: Vertex, path: TopologyPath, link: Link) -> bool:
         """A path leads through another GPU over two NVLinks and no further."""
         if vertex is base or vertex.kind != "GPU":
             return True
-        return link.way is Way.NVL and link.to.kind == "GPU" and path.n_links <= 1
+        return link.way is PathType.NVL and link.to.kind == "GPU" and path.n_links <= 1
 
-    def _step(self, base: Vertex, vertex: Vertex, path: Path, link: Link) -> bool:
+    def _step(self, base: Vertex, vertex: Vertex, path: TopologyPath, link: Link) -> bool:
         """Whether a link leads somewhere on a better path than the known one, and notes that: the
         nearer way, and of equal ways the faster."""
         to, way = link.to, link.way
         known, gb_s = self.path(to, base), min(path.gb_s, link.gb_s)
-        if way is Way.NET:
-            way = Way.LOC
+        if way is PathType.NET:
+            way = PathType.LOC
         elif vertex.kind == to.kind == "PCI":
-            way = Way.PXB
-        elif way is Way.PIX and "CPU" in (vertex.kind, to.kind):
-            way = Way.PHB
-        elif vertex.kind == "GPU" and path.way is Way.NVL and way is Way.NVL:
-            way = Way.NVB
+            way = PathType.PXB
+        elif way is PathType.PIX and "CPU" in (vertex.kind, to.kind):
+            way = PathType.PHB
+        elif vertex.kind == "GPU" and path.way is PathType.NVL and way is PathType.NVL:
+            way = PathType.NVB
         way = max(path.way, way)
         is_better = known.gb_s == 0 or (way, -gb_s) < (known.way, -known.gb_s)
         if is_better:
-            self._set(to, base, Path(path.n_links + 1, gb_s, way))
+            self._set(to, base, TopologyPath(path.n_links + 1, gb_s, way))
         return is_better
 
-    def _set(self, start: Vertex, end: Vertex, path: Path) -> None:
+    def _set(self, start: Vertex, end: Vertex, path: TopologyPath) -> None:
         # INVARIANT: what is remembered as nearest follows from the paths as they are now.
         self._near.pop(start, None)
         self._paths[start, end] = path
@@ -143,14 +143,14 @@ class Distances:
     def _via(self, middle: Vertex, start: Vertex, end: Vertex) -> None:
         """Send a path through a third vertex."""
         first, second = self.path(start, middle), self.path(middle, end)
-        way = _merged(first.way, second.way) if middle.kind != "GPU" else Way.PXN
+        way = _merged(first.way, second.way) if middle.kind != "GPU" else PathType.PXN
         n_links = first.n_links + second.n_links
-        self._set(start, end, Path(n_links, min(first.gb_s, second.gb_s), way))
+        self._set(start, end, TopologyPath(n_links, min(first.gb_s, second.gb_s), way))
 
     def _divert_gpus(self) -> None:
         """Two GPUs too far apart for peer-to-peer meet in host memory."""
         few_on_amd = self.graph.is_amd and len(self.graph.gpus) <= 2
-        level = Way.SYS if few_on_amd else P2P_DEFAULT
+        level = PathType.SYS if few_on_amd else P2P_DEFAULT
         for gpu in self.graph.gpus:
             cpu = self._local_cpu(gpu)
             for peer in self.graph.gpus:
@@ -164,16 +164,21 @@ class Distances:
             if cpu is None:
                 continue
             for net in self._nearest(gpu, self.graph.nets):
-                if _merged(self.path(gpu, cpu).way, self.path(net, cpu).way) is Way.P2C:
+                if _merged(self.path(gpu, cpu).way, self.path(net, cpu).way) is PathType.P2C:
                     for ends in ((gpu, net), (net, gpu)):
                         path = self.path(*ends)
-                        self._set(*ends, Path(path.n_links, path.gb_s, min(Way.P2C, path.way)))
+                        self._set(
+                            *ends,
+                            TopologyPath(path.n_links, path.gb_s, min(PathType.P2C, path.way)),
+                        )
 
     def _divert_nets(self) -> None:
         for net in self.graph.nets:
             for gpu in self.graph.gpus:
                 self._by_another_gpu(gpu, net)
-                if self.path(gpu, net).way < Way.PHB and not self.uses_gdr(gpu, net, sends=False):
+                if self.path(gpu, net).way < PathType.PHB and not self.uses_gdr(
+                    gpu, net, sends=False
+                ):
                     cpu = self._local_cpu(gpu)
                     if cpu is not None:
                         self._via(cpu, net, gpu)
@@ -186,8 +191,8 @@ class Distances:
             return
         its, own = self.path(peer, net), self.path(gpu, net)
         is_near = its.way <= PXN_MOST and self.uses_gdr(peer, net, sends=True)
-        is_joined = self.path(peer, gpu).way <= Way.NVL
-        if is_near and is_joined and (its.gb_s > own.gb_s or own.way > Way.PXN):
+        is_joined = self.path(peer, gpu).way <= PathType.NVL
+        if is_near and is_joined and (its.gb_s > own.gb_s or own.way > PathType.PXN):
             self._via(peer, gpu, net)
             self._proxy[gpu, net] = peer
 
@@ -223,9 +228,9 @@ class Distances:
         return self._near[start]
 
 
-def _merged(one: Way, other: Way) -> Way:
+def _merged(one: PathType, other: PathType) -> PathType:
     """C2C to a processor and PHB from there is P2C; else the farther of both."""
-    return Way.P2C if {one, other} == {Way.PHB, Way.C2C} else max(one, other)
+    return PathType.P2C if {one, other} == {PathType.PHB, PathType.C2C} else max(one, other)
 
 
 def _is_power_of_2(n: int) -> bool:

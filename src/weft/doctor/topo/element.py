@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from weft.doctor.job import Place
+from weft.doctor.job import TextPlace
 
 CHILDREN = {
     "": frozenset({"system"}),
@@ -22,7 +22,7 @@ class Attribute:
     """One attribute: its value as written, for NCCL knows no entities, and where that stands."""
 
     value: str
-    at: Place
+    at: TextPlace
 
 
 @dataclass(slots=True, eq=False)
@@ -31,7 +31,7 @@ class Element:
 
     name: str
     attributes: dict[str, Attribute]
-    at: Place
+    at: TextPlace
     n_slots: int = 0
     parent: "Element | None" = None
     children: "list[Element]" = field(default_factory=list)
@@ -41,7 +41,7 @@ class Element:
         found = self.attributes.get(key)
         return None if found is None else found.value
 
-    def place(self, key: str) -> Place:
+    def place(self, key: str) -> TextPlace:
         """Where an attribute's value stands; the element itself where there is none."""
         found = self.attributes.get(key)
         return self.at if found is None else found.at

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from weft.catalog.libraries.nccl_topology import nccl_topology
 from weft.core.words import counted
 from weft.doctor.case import Found
-from weft.doctor.job import Place
+from weft.doctor.job import TextPlace
 from weft.doctor.topo.distance import Distances
-from weft.doctor.topo.graph import Vertex, Way
+from weft.doctor.topo.graph import PathType, Vertex
 
-_NOWHERE = Place(0, 0, 1, 1)
+_NOWHERE = TextPlace(0, 0, 1, 1)
 
 
 def near(distances: Distances) -> Iterator[Found]:
@@ -29,7 +29,7 @@ def near(distances: Distances) -> Iterator[Found]:
 
 def _far(distances: Distances) -> Iterator[Found]:
     """GPUs without GPUDirect to any adapter; those of one way together."""
-    far: dict[tuple[Way, str], list[Vertex]] = {}
+    far: dict[tuple[PathType, str], list[Vertex]] = {}
     graph = distances.graph
     for gpu in graph.gpus:
         if any(distances.uses_gdr(gpu, net, sends=False) for net in graph.nets):
@@ -58,5 +58,5 @@ def _waiting(nets: list[Vertex]) -> Iterator[Found]:
         yield Found("topo-adapter-waits", words | {"pci_gb_s": f"{pci_gb_s:g}"}, _place(found[0]))
 
 
-def _place(vertex: Vertex) -> Place:
+def _place(vertex: Vertex) -> TextPlace:
     return vertex.element.at if vertex.element is not None else _NOWHERE

@@ -20,7 +20,7 @@ _BROADCOM_GEN5 = 0x1000C03010000000
 """Vendor, device and their subsystem's, 16 bits each, of switches that show as two levels."""
 
 
-class Way(IntEnum):
+class PathType(IntEnum):
     """How far apart two devices are; the nearer the smaller."""
 
     LOC = 0
@@ -41,7 +41,7 @@ class Way(IntEnum):
 class Link:
     """One direction. `way` is PIX for PCI Express."""
 
-    way: Way
+    way: PathType
     to: "Vertex"
     gb_s: float
 
@@ -61,7 +61,7 @@ class Vertex:
     element: Element | None = None
     links: list[Link] = field(default_factory=list)
 
-    def link(self, to: "Vertex", way: Way, gb_s: float) -> None:
+    def link(self, to: "Vertex", way: PathType, gb_s: float) -> None:
         """Add a link, or its rate to one that is there; the fastest first."""
         found = next((one for one in self.links if one.to is to and one.way is way), None)
         if found is None:
@@ -100,7 +100,7 @@ class Graph:
     @property
     def has_nvlinks(self) -> bool:
         """Whether any GPU has one."""
-        return any(link.way is Way.NVL for gpu in self.gpus for link in gpu.links)
+        return any(link.way is PathType.NVL for gpu in self.gpus for link in gpu.links)
 
     def vertices(self) -> Iterator[Vertex]:
         """All of them."""
@@ -128,7 +128,7 @@ def graph_of(system: Element, known: Known) -> Graph:
         _add_other_links(graph, element, vertex)
     for i, cpu_vertex in enumerate(graph.cpus):
         for other in (one for one in graph.cpus if one is not cpu_vertex):
-            cpu_vertex.link(other, Way.SYS, rates[i])
+            cpu_vertex.link(other, PathType.SYS, rates[i])
     _up_last(graph)
     return graph
 
@@ -233,15 +233,15 @@ def _add_nets(graph: Graph, nic: Vertex, element: Element, known: Known) -> None
         vertex.element = net if net is not None else element
         vertex.has_gdr = net is None or net.get("gdr") is None or number(net.get("gdr")) != 0
         graph.nets.append(vertex)
-        _join(vertex, nic, Way.NET, gb_s)
+        _join(vertex, nic, PathType.NET, gb_s)
 
 
 def _hang(vertex: Vertex, above: Vertex, gb_s: float) -> None:
     vertex.above = above
-    _join(vertex, above, Way.PIX, gb_s)
+    _join(vertex, above, PathType.PIX, gb_s)
 
 
-def _join(one: Vertex, other: Vertex, way: Way, gb_s: float) -> None:
+def _join(one: Vertex, other: Vertex, way: PathType, gb_s: float) -> None:
     one.link(other, way, gb_s)
     other.link(one, way, gb_s)
 
@@ -290,14 +290,14 @@ def _add_nvlinks(graph: Graph, of_element: dict[Element, Vertex], known: Known) 
         kind = tables.kind(link.get("tclass") or "") or ("GPU" if target is not None else "NVS")
         if kind == "GPU":
             if target is not None and target is not vertex:
-                vertex.link(target, Way.NVL, gb_s)
+                vertex.link(target, PathType.NVL, gb_s)
         elif kind == "CPU":
-            _join(vertex, _local_cpu(vertex), Way.NVL, gb_s)
+            _join(vertex, _local_cpu(vertex), PathType.NVL, gb_s)
         else:
-            _join(vertex, _nvswitch(graph), Way.NVL, gb_s)
+            _join(vertex, _nvswitch(graph), PathType.NVL, gb_s)
     if not links and known.nvlink_gb_s > 0 and len(graph.gpus) > 1:
         for vertex in graph.gpus:
-            _join(vertex, _nvswitch(graph), Way.NVL, known.nvlink_gb_s)
+            _join(vertex, _nvswitch(graph), PathType.NVL, known.nvlink_gb_s)
 
 
 def _nvswitch(graph: Graph) -> Vertex:
@@ -317,17 +317,19 @@ def _add_other_links(graph: Graph, element: Element, vertex: Vertex) -> None:
     for gpu in element.inside("gpu"):
         for c2c in gpu.inside("c2c"):
             gb_s = number(c2c.get("bw")) * number(c2c.get("count")) / 1000
-            _join(vertex, _local_cpu(vertex), Way.C2C, gb_s)
+            _join(vertex, _local_cpu(vertex), PathType.C2C, gb_s)
     bridges = {one.name: one for one in graph.bridges}
     for link in element.inside("pcilink"):
         target = bridges.get(link.get("target") or "")
         if target is not None and vertex.kind == "PCI":
-            vertex.link(target, Way.LOC, nccl_topology().local_gb_s)
+            vertex.link(target, PathType.LOC, nccl_topology().local_gb_s)
 
 
 def _up_last(graph: Graph) -> None:
     """NCCL looks at what hangs below before what is above."""
     for vertex in graph.vertices():
-        for up in [one for one in vertex.links if one.to is vertex.above and one.way is Way.PIX]:
+        for up in [
+            one for one in vertex.links if one.to is vertex.above and one.way is PathType.PIX
+        ]:
             vertex.links.remove(up)
             vertex.links.append(up)

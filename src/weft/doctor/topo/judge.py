@@ -10,7 +10,7 @@ from weft.doctor.case import Found
 from weft.doctor.lint import Complaint
 from weft.doctor.topo.check import check
 from weft.doctor.topo.distance import Distances
-from weft.doctor.topo.graph import Known, Way, graph_of
+from weft.doctor.topo.graph import Known, PathType, graph_of
 from weft.doctor.topo.xml import TopologyFile
 
 MOST_PROCESSORS = 64
@@ -38,7 +38,7 @@ def known_of(platform: Platform | None) -> Known:
     )
 
 
-def distances_of(file: TopologyFile, known: Known, gdr_level: Way | None) -> Distances | None:
+def distances_of(file: TopologyFile, known: Known, gdr_level: PathType | None) -> Distances | None:
     """The ways between the devices of a file, None where it has no GPU or too many processors."""
     if file.system is None:
         return None

@@ -9,8 +9,8 @@ from weft.doctor.topo.affinity import cpu_list, mask_of
 from weft.doctor.topo.check import device, elements_of, kind_of, number
 from weft.doctor.topo.distance import Distances
 from weft.doctor.topo.element import Element
-from weft.doctor.topo.graph import Known, Way, graph_of
-from weft.doctor.topo.node import Device, Node, Numa, topology_text
+from weft.doctor.topo.graph import Known, PathType, graph_of
+from weft.doctor.topo.node import Node, Numa, TopologyDevice, topology_text
 from weft.doctor.topo.xml import TopologyFile, read_topology
 
 
@@ -18,7 +18,7 @@ from weft.doctor.topo.xml import TopologyFile, read_topology
 class _Place:
     """Where a device of the machine hangs."""
 
-    device: Device
+    device: TopologyDevice
     numa: Numa
 
 
@@ -104,7 +104,7 @@ def _numa_of(element: Element) -> str:
     return element.get("numaid") or ""
 
 
-def _rates(element: Element, right: Device) -> tuple[str, str] | None:
+def _rates(element: Element, right: TopologyDevice) -> tuple[str, str] | None:
     """GB/s by the file and by the machine where both say them and they differ."""
     tables = nccl_topology()
     speed, facts = element.get("link_speed"), right.facts
@@ -157,12 +157,12 @@ def _neighbours(
 
 def _near(system: Element) -> dict[str, frozenset[str]]:
     """The adapters that share a bridge with each GPU."""
-    distances = Distances(graph_of(system, Known()), gdr_level=Way.SYS)
+    distances = Distances(graph_of(system, Known()), gdr_level=PathType.SYS)
     return {
         gpu.name: frozenset(
             net.links[0].to.name
             for net in distances.graph.nets
-            if distances.path(gpu, net).way <= Way.PXB
+            if distances.path(gpu, net).way <= PathType.PXB
         )
         for gpu in distances.graph.gpus
     }

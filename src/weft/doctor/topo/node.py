@@ -19,14 +19,14 @@ _PLAIN = re.compile(r"[ -!#-;=?-~]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
+class TopologyDevice:
     """A PCI device. `facts` are attributes in the words of the file; what it does not say NCCL asks
     /sys."""
 
     bus_id: str
     class_: str
     facts: Mapping[str, str] = field(default_factory=dict)
-    inside: "tuple[Device, ...]" = ()
+    inside: "tuple[TopologyDevice, ...]" = ()
 
     @property
     def is_gpu(self) -> bool:
@@ -45,7 +45,7 @@ class Numa:
 
     number: int
     cpus: frozenset[int] | None
-    devices: tuple[Device, ...]
+    devices: tuple[TopologyDevice, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Node:
     processor: Mapping[str, str]
     numas: tuple[Numa, ...]
 
-    def devices(self) -> Iterator[Device]:
+    def devices(self) -> Iterator[TopologyDevice]:
         """GPUs and adapters."""
         todo = [device for numa in self.numas for device in numa.devices]
         while todo:
@@ -81,20 +81,22 @@ def node_of_platform(platform: Platform) -> Node:
 
 def _numa_of(known: NodeMap, numa: NumaNode, bridges: Iterator[int]) -> Numa:
     link = {"link_speed": known.link_speed, "link_width": str(known.link_width)}
-    devices: list[Device] = []
+    devices: list[TopologyDevice] = []
     for group in numa.groups:
-        gpus = [Device(bus, CLASS_GPU, link) for bus in group.gpus]
-        hcas = [Device(bus, CLASS_HCA, link) for bus in group.hcas]
+        gpus = [TopologyDevice(bus, CLASS_GPU, link) for bus in group.gpus]
+        hcas = [TopologyDevice(bus, CLASS_HCA, link) for bus in group.hcas]
         together = _in_pairs(gpus, hcas)
         if known.bridged:
             bus = MADE_UP_BUS.format(next(bridges))
-            devices.append(Device(bus, CLASS_BRIDGE, link, tuple(together)))
+            devices.append(TopologyDevice(bus, CLASS_BRIDGE, link, tuple(together)))
         else:
             devices += together
     return Numa(numa.id, numbers_of_list(numa.cpus), tuple(devices))
 
 
-def _in_pairs(gpus: Sequence[Device], hcas: Sequence[Device]) -> list[Device]:
+def _in_pairs(
+    gpus: Sequence[TopologyDevice], hcas: Sequence[TopologyDevice]
+) -> list[TopologyDevice]:
     """Each GPU with its adapter where there are as many of both."""
     if len(gpus) != len(hcas):
         return [*gpus, *hcas]
@@ -124,7 +126,7 @@ def _bridged(numa: Numa, numbers: Iterator[int]) -> Numa:
     return replace(numa, devices=(*rest, *(_bridge(group, numbers) for group in groups)))
 
 
-def _bridge(group: Sequence[Device], numbers: Iterator[int]) -> Device:
+def _bridge(group: Sequence[TopologyDevice], numbers: Iterator[int]) -> TopologyDevice:
     number = next(numbers, None)
     if number is None:
         raise InputError("too many pairs of GPUs and adapters", expected=f"up to {MOST_MADE_UP}")
@@ -136,7 +138,7 @@ def _bridge(group: Sequence[Device], numbers: Iterator[int]) -> Device:
             expected="speed and lanes, for bridges that are made up",
             hint="run lspci -Dvvnn as root: its LnkCap lines tell them",
         )
-    return Device(MADE_UP_BUS.format(number), CLASS_BRIDGE, link, tuple(group))
+    return TopologyDevice(MADE_UP_BUS.format(number), CLASS_BRIDGE, link, tuple(group))
 
 
 def topology_text(node: Node) -> str:
@@ -157,9 +159,9 @@ def topology_text(node: Node) -> str:
     return "\n".join([*lines, "</system>", ""])
 
 
-def _device_lines(devices: Iterable[Device]) -> list[str]:
+def _device_lines(devices: Iterable[TopologyDevice]) -> list[str]:
     lines: list[str] = []
-    todo: list[tuple[int, Device | None]] = [(4, one) for one in reversed(tuple(devices))]
+    todo: list[tuple[int, TopologyDevice | None]] = [(4, one) for one in reversed(tuple(devices))]
     while todo:
         indent, device = todo.pop()
         if device is None:

@@ -13,7 +13,7 @@ from typing import NoReturn
 from weft.core.errors import InputError
 from weft.core.text_file import read_text_file
 from weft.doctor.case import Found
-from weft.doctor.job import Place
+from weft.doctor.job import TextPlace
 from weft.doctor.topo.element import CHILDREN, Attribute, Element
 
 MOST_BYTES = 1 << 20
@@ -83,7 +83,7 @@ class _RefusalError(Exception):
 class _Tag:
     name: str
     kind: str
-    at: Place
+    at: TextPlace
     attributes: dict[str, Attribute]
     n_slots: int
 
@@ -96,7 +96,7 @@ class _Reader:
         self.starts = [0, *(found.end() for found in re.finditer("\n", text))]
         self.seen: set[str] = set()
         self.opened: list[Element] = []
-        self.ignored = ("", Place(0, 0, 1, 1))
+        self.ignored = ("", TextPlace(0, 0, 1, 1))
         self.n_ignored_open = 0
 
     # --- elements
@@ -310,27 +310,27 @@ class _Reader:
 
     # --- what was found
 
-    def _place(self, start: int, end: int) -> Place:
+    def _place(self, start: int, end: int) -> TextPlace:
         line = bisect_right(self.starts, start)
-        return Place(start, end, line, start - self.starts[line - 1] + 1)
+        return TextPlace(start, end, line, start - self.starts[line - 1] + 1)
 
-    def _note(self, rule: str, at: Place, **words: str) -> None:
+    def _note(self, rule: str, at: TextPlace, **words: str) -> None:
         if len(self.file.found) < MOST_FOUND:
             self.file.found.append(Found(rule, words, at))
         else:
             self.file.n_unsaid += 1
 
-    def _note_once(self, rule: str, at: Place, **words: str) -> None:
+    def _note_once(self, rule: str, at: TextPlace, **words: str) -> None:
         if rule not in self.seen:
             self.seen.add(rule)
             self._note(rule, at, **words)
 
-    def _give_up_once(self, rule: str, at: Place, **words: str) -> None:
+    def _give_up_once(self, rule: str, at: TextPlace, **words: str) -> None:
         """NCCL gives up here; another reader goes on, and so does this."""
         self.file.is_refused = True
         self._note_once(rule, at, **words)
 
-    def _refuse(self, rule: str, at: Place, **words: str) -> NoReturn:
+    def _refuse(self, rule: str, at: TextPlace, **words: str) -> NoReturn:
         self.file.found.append(Found(rule, words, at))
         raise _RefusalError
 

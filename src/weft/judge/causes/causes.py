@@ -28,7 +28,7 @@ SHOWN = 160
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class CauseFit:
     """A cause against the rows: its score, its misfit, and what it predicts for the largest row."""
 
     cause: Cause
@@ -40,7 +40,7 @@ class Fit:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class CauseCase:
     """What causes are weighed against: all judged rows, the platform, and what the log says."""
 
     rows: Sequence[JudgedRow]
@@ -50,7 +50,7 @@ class Case:
     log: Sequence[LogLine] = ()
 
 
-def likely_causes(case: Case, state: RowState) -> tuple[LikelyCause, ...]:
+def likely_causes(case: CauseCase, state: RowState) -> tuple[LikelyCause, ...]:
     """The causes that fit the rows of a state, best first, at most five."""
     rules = case.rules
     wanted = [row for row in case.rows if row.state is state and row.expectation is not None]
@@ -71,7 +71,7 @@ def likely_causes(case: Case, state: RowState) -> tuple[LikelyCause, ...]:
     return tuple(_likely(fit, tied=id(fit) in tied and len(tied) > 1) for fit in shown[:MOST_SHOWN])
 
 
-def _likely(fit: Fit, *, tied: bool) -> LikelyCause:
+def _likely(fit: CauseFit, *, tied: bool) -> LikelyCause:
     return LikelyCause(
         name=fit.cause.name,
         sentence=fit.cause.sentence + (f" ({fit.said})" if fit.said else ""),
@@ -86,7 +86,7 @@ def _likely(fit: Fit, *, tied: bool) -> LikelyCause:
     )
 
 
-def _fit(cause: Cause, wanted: Sequence[JudgedRow], case: Case) -> Fit | None:
+def _fit(cause: Cause, wanted: Sequence[JudgedRow], case: CauseCase) -> CauseFit | None:
     rules, platform, ask = case.rules, case.platform, case.ask
     said, against = _said(cause, wanted, case.log)
     if against:
@@ -109,7 +109,7 @@ def _fit(cause: Cause, wanted: Sequence[JudgedRow], case: Case) -> Fit | None:
     score += _denied(cause, wanted, case)
     score -= rules.evidence if said else 0.0
     largest = max(spans, key=lambda pair: pair[0].row.size_bytes or 0)
-    return Fit(cause, score, misfit, len(spans), _predicts(*largest), said)
+    return CauseFit(cause, score, misfit, len(spans), _predicts(*largest), said)
 
 
 def _said(cause: Cause, rows: Sequence[JudgedRow], log: Sequence[LogLine]) -> tuple[str, bool]:
@@ -145,7 +145,7 @@ def _gap(row: JudgedRow) -> float:
     return abs(math.log(row.value / row.expectation.value))
 
 
-def _denied(cause: Cause, wanted: Sequence[JudgedRow], case: Case) -> float:
+def _denied(cause: Cause, wanted: Sequence[JudgedRow], case: CauseCase) -> float:
     """How strongly normal rows of the same series speak against a cause that would change them."""
     series = {_series(row) for row in wanted}
     misfits = []

@@ -33,7 +33,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class TableConditions:
     """What holds for a whole table. `why_not` says why no row of it can be judged; `remarks` what
     was taken for granted."""
 
@@ -44,14 +44,14 @@ class Setting:
 
 def setting_of(
     table: Table, given: Given, platform: Platform | None = None, *, link_class: bool = False
-) -> Setting:
+) -> TableConditions:
     """The conditions of a table, all but the size. On a generation of links, which has no GPUs,
     buffers in GPU memory are judged as any others: the link carries both alike."""
     if not table.benchmark:
-        return Setting(None, f"weft does not model {table.test or 'this test'}")
+        return TableConditions(None, f"weft does not model {table.test or 'this test'}")
     size = _layout(table, given, platform)
     if isinstance(size, str):
-        return Setting(None, size)
+        return TableConditions(None, size)
     n_nodes, tasks_per_node, remarks = size
     conditions = Conditions(
         benchmark=benchmark_of(table),
@@ -66,7 +66,7 @@ def setting_of(
         transport=_transport(table, given),
         window=_whole(table.conditions.get("window")) or _default_window(table),
     )
-    return Setting(conditions, remarks=remarks)
+    return TableConditions(conditions, remarks=remarks)
 
 
 def benchmark_of(table: Table) -> str:

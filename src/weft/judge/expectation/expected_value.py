@@ -20,7 +20,7 @@ Predict = Callable[[Conditions], Expectation | str]
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedValue:
     """An expectation in the metric that the row has, or why there is none."""
 
     expectation: Expectation | None
@@ -43,19 +43,21 @@ def predictor(platform: Platform) -> Predict:
 
 def expected_of(
     row: Row, conditions: Conditions, platform: Platform, ask: Predict, rules: Rules
-) -> Expected:
+) -> ExpectedValue:
     """The expectation of a row. A published table of the machine goes before a closed form."""
     closed = ask(conditions)
     table = _published(platform, conditions, row)
     if table is not None:
         limits = None if isinstance(closed, str) else closed
-        return Expected(_from_table(table, conditions.size_bytes, limits, rules), published=True)
+        return ExpectedValue(
+            _from_table(table, conditions.size_bytes, limits, rules), published=True
+        )
     if isinstance(closed, str):
-        return Expected(None, closed)
+        return ExpectedValue(None, closed)
     converted = in_metric_of(row, closed, conditions)
     if converted is None:
-        return Expected(None, f"the file has no {closed.metric}")
-    return Expected(with_room(converted, rules))
+        return ExpectedValue(None, f"the file has no {closed.metric}")
+    return ExpectedValue(with_room(converted, rules))
 
 
 def with_room(found: Expectation, rules: Rules) -> Expectation:

@@ -19,7 +19,7 @@ a link can carry and nothing about the host."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PlatformChoice:
     """The platform a file is judged on (None where nobody says), and why. `candidates` are those
     the file's words fit equally well."""
 
@@ -45,24 +45,24 @@ def is_link_class(name: str) -> bool:
     return name.startswith(LINK_CLASS)
 
 
-def place_of(results: ResultFile, platform: str | None) -> Place:
+def place_of(results: ResultFile, platform: str | None) -> PlatformChoice:
     """The platform of a file. Raises InputError where the given one does not exist."""
     if platform is not None:
-        return Place(load.platform(platform), f"--platform {platform}")
+        return PlatformChoice(load.platform(platform), f"--platform {platform}")
     known = [name for name in load.platform_names() if not is_link_class(name)]
     matches = [match for name in known if (match := _match(load.platform(name), results))]
     if not matches:
-        return Place(None, "the file names no machine of the catalogue")
+        return PlatformChoice(None, "the file names no machine of the catalogue")
     most = max(len(match.kinds) for match in matches)
     best = [match for match in matches if len(match.kinds) == most]
     names = tuple(match.name for match in best)
     kinds = best[0].kinds
     if len(best) > 1 or kinds == {"hcas"}:
-        return Place(None, f"{best[0].reasons[0]}: that fits {', '.join(names)}", names)
+        return PlatformChoice(None, f"{best[0].reasons[0]}: that fits {', '.join(names)}", names)
     if kinds == {"gpus"} and not all(_inside_a_node(table) for table in results.tables):
         because = f"{best[0].reasons[0]}, but the file does not say which network is between nodes"
-        return Place(None, because, names)
-    return Place(load.platform(best[0].name), "; ".join(best[0].reasons))
+        return PlatformChoice(None, because, names)
+    return PlatformChoice(load.platform(best[0].name), "; ".join(best[0].reasons))
 
 
 def link_classes() -> list[Platform]:

@@ -18,7 +18,7 @@ _TOKENS = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"|[{}\[\]]')
 _DECODER = json.JSONDecoder()
 
 
-class Document(NamedTuple):
+class JsonDocument(NamedTuple):
     """A piece of a log that looks like JSON: its bytes from `start` to `end`, its first line
     (counted from 1), how many lines it has, and its text."""
 
@@ -29,7 +29,7 @@ class Document(NamedTuple):
     text: str
 
 
-def documents_in(content: Buffer) -> Iterator[Document]:
+def documents_in(content: Buffer) -> Iterator[JsonDocument]:
     """Pieces that begin with `{` at the beginning of a line, or, where the content begins with
     it, with `[` and `{`.
 
@@ -47,7 +47,7 @@ def documents_in(content: Buffer) -> Iterator[Document]:
             budget -= min(len(content) - start, _MAX_DOCUMENT_BYTES)
         line += content[at:start].count(b"\n")
         piece = content[start:end]
-        yield Document(
+        yield JsonDocument(
             start=start,
             end=end,
             first_line=line,

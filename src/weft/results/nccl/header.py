@@ -50,7 +50,7 @@ _NORMAL = ("time", "algbw", "busbw", "#wrong")
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class NcclColumns:
     """What the tokens of a row are: `first` before the measurements, then `group` once for each of
     `placements`, then `tail`. `us_per_time` is the unit of the time columns."""
 
@@ -72,7 +72,7 @@ class Columns:
         return len(self.group) + len(self.tail) + self.tail.count("timestamp")
 
 
-def columns_of(names: Sequence[str], placements: Sequence[str] = ()) -> Columns | None:
+def columns_of(names: Sequence[str], placements: Sequence[str] = ()) -> NcclColumns | None:
     """The columns that a header names, or None where it is none of these tools'.
 
     `placements` is what the line above it says; without one, out-of-place comes first.
@@ -99,10 +99,10 @@ def columns_of(names: Sequence[str], placements: Sequence[str] = ()) -> Columns 
     said = tuple(placements)[: len(times)]
     order = said if len(said) == len(times) else (OUT_OF_PLACE, IN_PLACE)[: len(times)]
     # The tests of NCCL 1 (header "bytes N type op") print milliseconds.
-    return Columns(first, group, order, tail, 1000.0 if lowered[0] == "bytes" else 1.0)
+    return NcclColumns(first, group, order, tail, 1000.0 if lowered[0] == "bytes" else 1.0)
 
 
-def columns_without_header(tokens: Sequence[str]) -> Columns | None:
+def columns_without_header(tokens: Sequence[str]) -> NcclColumns | None:
     """The columns of a row that stands alone, by its number of tokens (13, 15, 16, 21 or 23)."""
     first = ("size", "count", "type", "redop", "root")
     both = (OUT_OF_PLACE, IN_PLACE)
@@ -110,7 +110,7 @@ def columns_without_header(tokens: Sequence[str]) -> Columns | None:
     for group in (_NORMAL, _NORMAL + _PER_ITERATION):
         rest = len(tokens) - len(first) - 2 * len(group)
         if rest in tails:
-            return Columns(first, group, both, tails[rest])
+            return NcclColumns(first, group, both, tails[rest])
     return None
 
 
@@ -122,7 +122,7 @@ def looks_like_a_row(text: str) -> bool:
     return counted(tokens[0]) is not None and counted(tokens[1]) is not None
 
 
-def columns_of_row(text: str, tokens: Sequence[str], columns: Columns) -> Columns | None:
+def columns_of_row(text: str, tokens: Sequence[str], columns: NcclColumns) -> NcclColumns | None:
     """The columns of this row: those of the header, without those it leaves blank.
 
     Old versions leave `redop` and `root` blank where a test has none, and a test that runs only one
@@ -151,7 +151,7 @@ def _gap_before(text: str, tokens: Sequence[str], index: int) -> int:
     return len(text) - at - len(text[at:].lstrip())
 
 
-def rows_of(tokens: Sequence[str], columns: Columns, line: int) -> list[Row] | str:
+def rows_of(tokens: Sequence[str], columns: NcclColumns, line: int) -> list[Row] | str:
     """The rows of one line, one a placement, or why there are none."""
     if len(tokens) != columns.n_tokens:
         return f"{len(tokens)} columns where the header has {columns.n_tokens}"
@@ -177,7 +177,7 @@ def rows_of(tokens: Sequence[str], columns: Columns, line: int) -> list[Row] | s
 
 
 def _read_tail(
-    tokens: Sequence[str], columns: Columns, labels: dict[str, str], other: dict[str, str]
+    tokens: Sequence[str], columns: NcclColumns, labels: dict[str, str], other: dict[str, str]
 ) -> None:
     at = 0
     for name in columns.tail:
@@ -192,7 +192,7 @@ def _read_tail(
 
 def _row(
     tokens: Sequence[str],
-    columns: Columns,
+    columns: NcclColumns,
     placement: str,
     labels: dict[str, str],
     other: dict[str, str],

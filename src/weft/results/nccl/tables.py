@@ -8,7 +8,7 @@ from weft.results.lines.cursor import Cursor, Line
 from weft.results.lines.launch_line import NO_SCALE, LaunchScale, launch_of, settings_of, shown
 from weft.results.model import Row, Table
 from weft.results.nccl.header import (
-    Columns,
+    NcclColumns,
     columns_of,
     columns_of_row,
     columns_without_header,
@@ -112,7 +112,7 @@ class _Block:
     tool: str = ""
     test: str = ""
     version: str = ""
-    columns: Columns | None = None
+    columns: NcclColumns | None = None
     placements: tuple[str, ...] = ()
     devices: list[Device] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)

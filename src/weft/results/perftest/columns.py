@@ -43,7 +43,7 @@ _MICROSECONDS = ("usec",)
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class PerftestColumns:
     """Names of the columns as the header prints them, units apart."""
 
     names: tuple[str, ...]
@@ -56,7 +56,7 @@ class Columns:
         return found[0] if found else ""
 
 
-def columns_of(header: str) -> Columns | None:
+def columns_of(header: str) -> PerftestColumns | None:
     """The columns a header names, or None where it is no header of perftest."""
     found = _COLUMN.findall(header[:_MAX_HEADER])
     if not found or found[0] != "#bytes" or len(found) < 3 or len(found) > 24:
@@ -66,17 +66,17 @@ def columns_of(header: str) -> Columns | None:
         unit = _UNIT.search(text)
         names.append(text.partition("[")[0].strip())
         units.append(unit[1] if unit is not None else "")
-    return Columns(tuple(names), tuple(units))
+    return PerftestColumns(tuple(names), tuple(units))
 
 
-BARE = Columns(
+BARE = PerftestColumns(
     ("#bytes", "#iterations", "BW peak", "BW average", "MsgRate"),
     ("", "", "Gb/sec", "Gb/sec", "Mpps"),
 )
 """What a bandwidth row without header can be: five columns in Gb/s, if its numbers prove it."""
 
 
-def rows_of(tokens: Sequence[str], columns: Columns, line: int) -> list[Row] | str:
+def rows_of(tokens: Sequence[str], columns: PerftestColumns, line: int) -> list[Row] | str:
     """The rows of one line (more than one with columns a port), or why there are none."""
     if len(tokens) != len(columns.names):
         return f"{len(tokens)} columns where the header has {len(columns.names)}"
@@ -123,7 +123,7 @@ def _put(metrics: dict[str, float], name: str, unit: str, value: float) -> bool:
     return True
 
 
-def unit_proved(tokens: Sequence[str], columns: Columns) -> str | None:
+def unit_proved(tokens: Sequence[str], columns: PerftestColumns) -> str | None:
     """The unit in which the average bandwidth equals size times message rate within the rounding
     of both, or None where none of perftest's units does or the rate is too coarse to tell."""
     fields: Mapping[str, str] = dict(zip(columns.names, tokens, strict=False))
@@ -147,10 +147,10 @@ def _half_last_digit(token: str) -> float:
     return 0.5 * 10.0 ** -min(digits, 15) * (1 + 1e-9)
 
 
-def in_unit(columns: Columns, unit: str) -> Columns:
+def in_unit(columns: PerftestColumns, unit: str) -> PerftestColumns:
     """The columns with this unit of bandwidth instead of the header's."""
     units = [
         unit if name.startswith("BW ") else own
         for name, own in zip(columns.names, columns.units, strict=True)
     ]
-    return Columns(columns.names, tuple(units))
+    return PerftestColumns(columns.names, tuple(units))

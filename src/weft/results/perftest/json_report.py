@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from weft.results.lines.cursor import SHOWN_CHARACTERS, Cursor
 from weft.results.model import JsonResult, Table, Unread
-from weft.results.perftest.columns import Columns, in_unit, rows_of, unit_proved
+from weft.results.perftest.columns import PerftestColumns, in_unit, rows_of, unit_proved
 from weft.results.perftest.context import CONDITION_OF_PARAMETER, OPERATIONS, latency_of
 
 _MAX_CHARACTERS = 1 << 20
@@ -147,7 +147,9 @@ def _table(
     is_latency = "BW_average" not in results
     known = _LATENCY if is_latency else _BANDWIDTH
     present = [key for key in known if key in results]
-    columns = Columns(tuple(known[k][0] for k in present), tuple(known[k][1] for k in present))
+    columns = PerftestColumns(
+        tuple(known[k][0] for k in present), tuple(known[k][1] for k in present)
+    )
     tokens = [results[key] for key in present]
     if present[:1] != ["MsgSize"]:
         return "perftest's JSON: results without a message size"

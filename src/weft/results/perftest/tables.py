@@ -9,7 +9,7 @@ from weft.results.model import Row, Table
 from weft.results.perftest import json_report as perftest_json
 from weft.results.perftest.columns import (
     BARE,
-    Columns,
+    PerftestColumns,
     columns_of,
     in_unit,
     rows_of,
@@ -59,7 +59,7 @@ class _Block:
 
     first_line: int
     context: Context = field(default_factory=Context)
-    columns: Columns | None = None
+    columns: PerftestColumns | None = None
     rows: list[Row] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     proved_unit: str = ""
@@ -172,7 +172,7 @@ def _take_row(cursor: Cursor, line: Line, tokens: list[str], block: _Block) -> b
     return True
 
 
-def _may_be_cut(tokens: list[str], columns: Columns, proved: str | None) -> bool:
+def _may_be_cut(tokens: list[str], columns: PerftestColumns, proved: str | None) -> bool:
     """Whether the last number of a line without line end has fewer decimals than its neighbour,
     or leaves a bandwidth that does not fit the message rate."""
     if columns.names[-1] == "MsgRate":

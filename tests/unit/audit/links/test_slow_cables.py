@@ -155,7 +155,7 @@ def test_two_hosts_on_half_the_lanes_may_share_a_split_cable() -> None:
     subnet.set_rate("n006 hca0", 1, "2xHDR", 100.0)
     (pair,) = ruling("slow-cables", subnet).findings
     assert pair.severity is Severity.WARNING
-    assert "split cables look like this" in pair.evidence[-1]
+    assert "split cables look the same" in pair.evidence[-1]
 
 
 def test_what_is_printed_beside_the_port_and_on_the_cable_is_told() -> None:

@@ -87,7 +87,7 @@ def test_an_engine_that_fell_back() -> None:
     assert found.severity is Severity.BAD
     assert (
         found.sentence
-        == "the subnet manager routes with minhop, not with ftree; only its log says so"
+        == "the subnet manager routes with minhop instead of ftree; only its log shows it"
     )
     assert len(found.evidence) == 3
     assert ruling("manager-errors", subnet).findings == ()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.unit.audit.planted import TREE, Planted
 
-from weft.audit.case import Case, Interval
+from weft.audit.case import AuditCase, Interval
 from weft.bench.twin.backend import build_fabric
 from weft.check.external_evidence import fabric_marks as kept
 from weft.check.external_evidence.fabric_marks import (
@@ -30,7 +30,7 @@ def names_in(subnet: Subnet) -> PortNames:
 
 
 def said(subnet: Planted, **more: Any) -> Marks:
-    return marks_of(Case(subnet, **more), names_in(subnet))
+    return marks_of(AuditCase(subnet, **more), names_in(subnet))
 
 
 def test_every_cable_of_a_generated_fabric_has_its_name() -> None:
@@ -150,7 +150,7 @@ def test_a_cable_that_is_slower_than_its_siblings_is_meant_to_be_as_fast() -> No
     (place,) = [i for i, link in enumerate(slow) if {link["a"], link["b"]} == set(UP[1])]
     slow[place]["bits_per_s"] = 100_000_000_000
     read = {**document, "links": slow}
-    case, names = Case(subnet), names_in(subnet)
+    case, names = AuditCase(subnet), names_in(subnet)
     meant = as_meant(read, case, names, marks_of(case, names))
     assert meant["links"] == document["links"]
     assert any("leaf-03[5]" in text and "not 100" in text for text in meant["assumed"])
@@ -184,5 +184,5 @@ def test_a_mark_of_what_the_document_does_not_have_is_counted(port: int) -> None
     subnet.read_counters("leaf-03", port, SymbolErrorCounter=42)
     document = build_fabric(TREE)
     names = PortNames(subnet, {**document, "links": []})
-    found = marks_of(Case(subnet), names)
+    found = marks_of(AuditCase(subnet), names)
     assert (found.marks, found.n_strange) == ((), 1)

@@ -9,14 +9,14 @@ from tests.unit.doctor.topo import v100
 from tests.unit.doctor.topo.cases import gpu, nvlink, system
 
 from weft.doctor.topo.distance import Distances
-from weft.doctor.topo.graph import Known, Way, graph_of
+from weft.doctor.topo.graph import Known, PathType, graph_of
 from weft.doctor.topo.xml import read_topology
 
 G = ["0001:00:00.0", "0002:00:00.0", "0003:00:00.0", "0004:00:00.0"]
 NIC = "0101:00:00.0"
 
 
-def distances(text: str, known: Known | None = None, level: Way = Way.P2C) -> Distances:
+def distances(text: str, known: Known | None = None, level: PathType = PathType.P2C) -> Distances:
     root = read_topology("topo.xml", text).system
     assert root is not None
     return Distances(graph_of(root, known or Known()), gdr_level=level)
@@ -107,9 +107,9 @@ def test_in_a_tree_the_nearest_common_ancestor_decides(tree: tuple[str, list[Lea
 
 @pytest.mark.parametrize(
     ("level", "has_gdr"),
-    [(Way.PIX, False), (Way.PXB, True), (Way.PHB, True), (Way.LOC, False)],
+    [(PathType.PIX, False), (PathType.PXB, True), (PathType.PHB, True), (PathType.LOC, False)],
 )
-def test_the_level_decides_on_gpudirect(level: Way, has_gdr: bool) -> None:
+def test_the_level_decides_on_gpudirect(level: PathType, has_gdr: bool) -> None:
     text = system(bridge(1, bridge(2, device(G[0])), nic()))
     cell = ways(distances(text, level=level))[G[0], NIC]
     # Where GPUDirect is off, data goes through the memory of the processor.
@@ -119,7 +119,7 @@ def test_the_level_decides_on_gpudirect(level: Way, has_gdr: bool) -> None:
 def test_a_gpu_beyond_the_sockets_may_meet_an_adapter_where_that_is_said() -> None:
     text = two_sockets(device(G[0]), nic())
     assert ways(distances(text)) == {(G[0], NIC): "SYS"}
-    assert ways(distances(text, level=Way.SYS)) == {(G[0], NIC): "SYS*"}
+    assert ways(distances(text, level=PathType.SYS)) == {(G[0], NIC): "SYS*"}
 
 
 def test_over_nvlink_and_the_gpu_beside_the_adapter() -> None:
@@ -127,7 +127,7 @@ def test_over_nvlink_and_the_gpu_beside_the_adapter() -> None:
     assert ways(distances(text))[G[1], NIC] == "PHB"
     switched = distances(text, Known(nvlink_gb_s=240))
     assert ways(switched) == {(G[0], NIC): "PIX*", (G[1], NIC): "PXN*"}
-    assert switched.gpu_gpu(*switched.graph.gpus).way is Way.NVL
+    assert switched.gpu_gpu(*switched.graph.gpus).way is PathType.NVL
     assert switched.gpu_gpu(*switched.graph.gpus).gb_s == 240
 
 
@@ -141,9 +141,9 @@ def test_over_two_nvlinks_and_no_more() -> None:
     text = system(_pair(a, b), _pair(b, a, c), _pair(c, b, d), _pair(d, c))
     found = distances(text)
     first, second, third, fourth = found.graph.gpus
-    assert found.gpu_gpu(first, second).way is Way.NVL
-    assert found.gpu_gpu(first, third).way is Way.NVB
-    assert found.gpu_gpu(first, fourth).way is Way.PHB
+    assert found.gpu_gpu(first, second).way is PathType.NVL
+    assert found.gpu_gpu(first, third).way is PathType.NVB
+    assert found.gpu_gpu(first, fourth).way is PathType.PHB
     assert found.gpu_gpu(first, second).gb_s == 20
 
 
@@ -158,7 +158,7 @@ def test_eight_v100s_reach_each_other_by_at_most_two_nvlinks(text: str) -> None:
             if a != b:
                 n_links = direct or max(map(min, over))
                 assert (cell.way, cell.gb_s) == (
-                    Way.NVL if direct else Way.NVB,
+                    PathType.NVL if direct else PathType.NVB,
                     n_links * v100.LINK_GB_S,
                 )
 
@@ -167,7 +167,7 @@ def test_c2c_to_the_processor_and_its_adapter() -> None:
     text = system(gpu('sm="90"', '<c2c bw="9600" count="10"/>'), nic())
     found = distances(text)
     assert ways(found) == {(G[0], NIC): "P2C*"}
-    assert ways(distances(text, level=Way.PXB)) == {(G[0], NIC): "P2C"}
+    assert ways(distances(text, level=PathType.PXB)) == {(G[0], NIC): "P2C"}
 
 
 def test_broadcom_switches_of_two_levels_are_one() -> None:
@@ -199,4 +199,4 @@ def test_what_the_file_switches_off_is_off() -> None:
 def test_two_gpus_on_amd_use_peer_to_peer_everywhere() -> None:
     """The way stays SYS, but is not sent through memory a second time."""
     found = distances(two_sockets(device(G[0]), device(G[1])))
-    assert found.gpu_gpu(*found.graph.gpus).way is Way.SYS
+    assert found.gpu_gpu(*found.graph.gpus).way is PathType.SYS

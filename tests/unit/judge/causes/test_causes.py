@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from weft.catalog.load import platform
-from weft.judge.causes.causes import Case, likely_causes
+from weft.judge.causes.causes import CauseCase, likely_causes
 from weft.judge.expectation.conditions import Given
 from weft.judge.expectation.expected_value import predictor
 from weft.judge.log import log_of
@@ -39,7 +39,7 @@ def allreduce(busbw: float, n_nodes: int, **conditions: str) -> Table:
 def fitted(table: Table, log: bytes = b"", state: RowState = RowState.LOW) -> list[LikelyCause]:
     rows = judge_table(table, Given(), NDV5, ASK, rules()).rows
     assert {row.state for row in rows} == {state}
-    return list(likely_causes(Case(rows, NDV5, ASK, rules(), log_of(log).lines), state))
+    return list(likely_causes(CauseCase(rows, NDV5, ASK, rules(), log_of(log).lines), state))
 
 
 def test_one_adapter_of_eight_is_named_where_the_rate_is_one_adapters() -> None:
@@ -89,7 +89,7 @@ def test_impossible_rows_have_their_own_causes() -> None:
 @pytest.mark.parametrize("state", [RowState.LOW, RowState.IMPOSSIBLE])
 def test_normal_rows_have_no_causes(state: RowState) -> None:
     rows = judge_table(allreduce(430.0, 2), Given(), NDV5, ASK, rules()).rows
-    assert likely_causes(Case(rows, NDV5, ASK, rules()), state) == ()
+    assert likely_causes(CauseCase(rows, NDV5, ASK, rules()), state) == ()
 
 
 def test_normal_rows_of_the_same_series_speak_against_what_would_have_changed_them() -> None:
@@ -102,6 +102,6 @@ def test_normal_rows_of_the_same_series_speak_against_what_would_have_changed_th
 
     def score(made: Table) -> float:
         rows = judge_table(made, Given(), ndv4, ask, rules()).rows
-        return likely_causes(Case(rows, ndv4, ask, rules()), RowState.LOW)[0].score
+        return likely_causes(CauseCase(rows, ndv4, ask, rules()), RowState.LOW)[0].score
 
     assert score(table) > score(alone) + 0.3

@@ -2,10 +2,10 @@ import time
 
 import pytest
 
-from weft.results.lines.json_documents import Document, documents_in
+from weft.results.lines.json_documents import JsonDocument, documents_in
 
 
-def found(text: str) -> list[Document]:
+def found(text: str) -> list[JsonDocument]:
     content = text.encode()
     documents = list(documents_in(content))
     for document in documents:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from weft.core.errors import InputError
 from weft.doctor.machine.pci import EFA, Vendor, is_gpu
-from weft.doctor.topo.node import CLASS_BRIDGE, Device, Node, Numa
+from weft.doctor.topo.node import CLASS_BRIDGE, Node, Numa, TopologyDevice
 
 ADDRESS = re.compile(r"(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-7])")
 NO_NUMA = -1
@@ -87,7 +87,7 @@ def node_of(
     for fact in used:
         root = _note_way_up(fact, by_id, below, where)
         numa_of_root.setdefault(root, _numa(fact, by_id[root]))
-    numas: dict[int, list[Device]] = defaultdict(list)
+    numas: dict[int, list[TopologyDevice]] = defaultdict(list)
     for root in sorted(below[None]):
         numas[numa_of_root[root]].append(_device(by_id, below, root))
     return Node(
@@ -118,11 +118,13 @@ def _note_way_up(
     )
 
 
-def _device(by_id: Mapping[str, PciFact], below: Mapping[str | None, set[str]], bus: str) -> Device:
+def _device(
+    by_id: Mapping[str, PciFact], below: Mapping[str | None, set[str]], bus: str
+) -> TopologyDevice:
     fact = by_id[bus]
     inside = tuple(_device(by_id, below, one) for one in sorted(below.get(bus, ())))
     class_ = CLASS_BRIDGE if inside else f"{fact.class_code:#08x}"
-    return Device(bus, class_, _facts_of(fact, by_id), inside)
+    return TopologyDevice(bus, class_, _facts_of(fact, by_id), inside)
 
 
 def _facts_of(fact: PciFact, by_id: Mapping[str, PciFact]) -> dict[str, str]:
