@@ -30,7 +30,7 @@ def changed(*pairs: tuple[str, str]) -> str:
 
 DIFFERENCES = (
     ("topo-not-there", changed(("0003:00:00.0", "0004:00:00.0")), "ndv5 has no GPU 0004:00:00.0:"),
-    ("topo-not-in-file", changed(("0103:00:00.0", "0109:00:00.0")), "adapter 0103:00:00.0:"),
+    ("topo-not-in-file", changed(("0103:00:00.0", "0109:00:00.0")), "adapter 0103:00:00.0 of"),
     (
         "topo-other-numa",
         changed(('numaid="1"', 'numaid="2"')),
