@@ -209,3 +209,14 @@ def test_a_folder_of_the_sources_fits_on_a_screen(files: list[Path]) -> None:
     )
     crowded = {str(f.relative_to(ROOT)): n for f, n in counts.items() if n > MAX_FOLDER_FILES}
     assert not crowded, f"more than {MAX_FOLDER_FILES} files in a folder: {crowded}"
+
+
+def test_a_public_class_name_stands_for_one_class(files: list[Path]) -> None:
+    found: dict[str, list[str]] = {}
+    for path in files:
+        if path.suffix == ".py" and ROOT / "src" in path.parents:
+            for node in ast.parse(text_of(path)).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    found.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    twice = {name: places for name, places in found.items() if len(places) > 1}
+    assert not twice, "\n".join(f"{name}: {', '.join(at)}" for name, at in twice.items())

@@ -45,9 +45,7 @@ def test_what_too_few_hosts_can_fill_in_part_only_is_planned_and_answered_alike(
     argv = ["check", "--twin", "frontera", "--nodes", "60", "--schedule", "cover:1"]
     assert run([*argv, "--no-report", "--dir", str(tmp_path / "run"), "--format", "json"]) == 0
     captured = capsys.readouterr()
-    planned = re.search(
-        r"(\d+) of them only in part: these nodes cannot send more", captured.err
-    )
+    planned = re.search(r"(\d+) of them only in part: these nodes cannot send more", captured.err)
     assert planned is not None
     found = json.loads(captured.out)["coverage"]["cables_never_filled"]
     assert len(found) == int(planned[1]) > 0

@@ -8,13 +8,13 @@ from weft.core.words import counted
 from weft.validity.facts import ErrorFacts, GrownCounter, HostFacts, NeighbourFacts, ValidityFacts
 from weft.validity.proof import Moved, NeighbourJob, Proof
 from weft.validity.remedies import remedies
-from weft.validity.thresholds import Thresholds
+from weft.validity.thresholds import ValidityThresholds
 
 _MOST_SAID = 8
 _SENDS = ("tx", "xmit")
 
 
-def not_quiet(proofs: Sequence[Proof], limits: Thresholds) -> Finding | None:
+def not_quiet(proofs: Sequence[Proof], limits: ValidityThresholds) -> Finding | None:
     """Devices that carried somebody's bytes while no rank sent. One host needs no network."""
     between = [proof.evidence for proof in proofs if proof.evidence.hosts > 1]
     watched = [evidence.quiet for evidence in between if evidence.quiet is not None]
@@ -116,7 +116,7 @@ def neighbours_not_known(proofs: Sequence[Proof]) -> Finding | None:
     return None
 
 
-def _is_busy(moved: Moved, limits: Thresholds) -> bool:
+def _is_busy(moved: Moved, limits: ValidityThresholds) -> bool:
     if moved.link_share is None:
         return moved.mb_s >= limits.busy_mb_s
     return moved.link_share >= limits.busy_share

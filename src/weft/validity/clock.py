@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.validity.facts import CoarseClockFacts, ValidityFacts
 from weft.validity.proof import Proof
-from weft.validity.thresholds import Thresholds
+from weft.validity.thresholds import ValidityThresholds
 
 
-def too_coarse(proofs: Sequence[Proof], limits: Thresholds) -> Finding | None:
+def too_coarse(proofs: Sequence[Proof], limits: ValidityThresholds) -> Finding | None:
     """The clock's step, or what one reading costs, is a good part of the shortest time."""
     for proof in proofs:
         clock, shortest_ns = proof.evidence.clock, proof.shortest_ns

@@ -119,7 +119,7 @@ class NeighbourJob(_Record):
     switches: tuple[str, ...] = ()
 
 
-class Neighbours(_Record):
+class NeighbourRecord(_Record):
     """Other jobs, or why they are not known."""
 
     jobs: tuple[NeighbourJob, ...] = ()
@@ -144,7 +144,7 @@ class _Evidence(_Record):
     far_ranks: Far | None = None
     quiet: Quiet | None = None
     clock: ClockFacts | None = None
-    neighbours: Neighbours | None = None
+    neighbours: NeighbourRecord | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from weft.catalog.shipped import shipped_figures
 
 
 @dataclass(frozen=True, slots=True)
-class Thresholds:
+class ValidityThresholds:
     """When a run proves nothing. Shares are fractions of 1."""
 
     quiet_seconds: float
@@ -18,6 +18,6 @@ class Thresholds:
 
 
 @functools.cache
-def thresholds() -> Thresholds:
+def thresholds() -> ValidityThresholds:
     """The shipped figures."""
-    return shipped_figures(Thresholds, "thresholds.toml", "weft.validity_thresholds/1")
+    return shipped_figures(ValidityThresholds, "thresholds.toml", "weft.validity_thresholds/1")

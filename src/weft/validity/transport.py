@@ -15,7 +15,7 @@ from weft.validity.facts import (
 )
 from weft.validity.proof import FastDevice, Named, OffHost, Proof
 from weft.validity.remedies import how_to_select, settings_in_the_way
-from weft.validity.thresholds import Thresholds
+from weft.validity.thresholds import ValidityThresholds
 
 _UP = ("ACTIVE", "UP")
 
@@ -111,7 +111,7 @@ def off_fabric_hosts(proofs: Sequence[Proof]) -> Finding | None:
     )
 
 
-def unproved(proofs: Sequence[Proof], limits: Thresholds) -> Finding | None:
+def unproved(proofs: Sequence[Proof], limits: ValidityThresholds) -> Finding | None:
     """Several machines took part, and no counter shows which network carried their messages."""
     for proof in proofs:
         if _between_machines(proof) and not _is_counted(proof, limits):
@@ -119,7 +119,7 @@ def unproved(proofs: Sequence[Proof], limits: Thresholds) -> Finding | None:
     return None
 
 
-def other_network(proofs: Sequence[Proof], limits: Thresholds) -> Finding | None:
+def other_network(proofs: Sequence[Proof], limits: ValidityThresholds) -> Finding | None:
     """A network without fast devices: it was measured, and is named."""
     for proof in proofs:
         if not _between_machines(proof) or proof.evidence.fast_devices:
@@ -160,7 +160,7 @@ def _between_machines(proof: Proof) -> bool:
     return proof.evidence.hosts > 1 and proof.evidence.machines != 1
 
 
-def _is_counted(proof: Proof, limits: Thresholds) -> bool:
+def _is_counted(proof: Proof, limits: ValidityThresholds) -> bool:
     """Whether the counters account for what was sent. Where adapters are held open and no port of
     an adapter counts, the bytes of an interface are somebody else's."""
     carried = proof.evidence.carried_bytes

@@ -9,7 +9,7 @@ from weft.core.finding import Finding, Severity
 from weft.validity import background_traffic as quiet
 from weft.validity import binding, clock, transport
 from weft.validity.proof import proofs_of
-from weft.validity.thresholds import Thresholds, thresholds
+from weft.validity.thresholds import ValidityThresholds, thresholds
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Validity:
         return (*self.of_twin, *notes)
 
 
-def findings(samples: Iterable[Sample], limits: Thresholds | None = None) -> Validity:
+def findings(samples: Iterable[Sample], limits: ValidityThresholds | None = None) -> Validity:
     """What the evidence of these samples says about the run itself.
 
     A twin says how closely it followed packets, and leaves no other such evidence. Raises

@@ -152,7 +152,7 @@ class Algorithm(Document):
     source: Text
 
 
-class Mpi(Document):
+class MpiFigures(Document):
     """The MPI library a platform is described with. Algorithms in order of size.
 
     `choice` names the document of `catalog/algorithms` whose decisions are this library's; they
@@ -265,7 +265,7 @@ class Platform(Document):
     host: PlatformHost | None = None
     gpus: GpuNode | None = None
     node_map: NodeMap | None = None
-    mpi: Mpi = Mpi()
+    mpi: MpiFigures = MpiFigures()
     signs: Signs = Signs()
     published: tuple[PublishedTable, ...] = ()
     figures: tuple[PublishedFigure, ...] = ()

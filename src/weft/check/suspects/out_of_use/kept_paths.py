@@ -13,7 +13,7 @@ from weft.check.readings.crossing import Crossings
 from weft.check.readings.network import Network
 from weft.check.readings.norms import Normed
 from weft.check.readings.readings import Ints
-from weft.check.suspects.crowding.path_fit import Entry, Fit, Message, Tail
+from weft.check.suspects.crowding.path_fit import Entry, Message, PathFit, Tail
 from weft.check.suspects.out_of_use.reroute import Rerouted
 from weft.check.trials import ALONE
 
@@ -57,7 +57,7 @@ class Kept(Rerouted):
         change.eliminate_zeros()
         return csr_matrix(change)
 
-    def _fit(self, entries: list[Entry]) -> Fit | None:
+    def _fit(self, entries: list[Entry]) -> PathFit | None:
         """None where trying all ways would take too long."""
         tried = sum(len(entry.ways) * len(entry.rows) for entry in entries)
         if tried > self._crossings.limits.most_placed:
@@ -65,7 +65,7 @@ class Kept(Rerouted):
         moment = self._crossings.readings.moment
         moments = np.unique(moment[[row for entry in entries for row in entry.rows]])
         messages = self._messages(np.flatnonzero(self._sending & np.isin(moment, moments)))
-        return Fit(entries, messages, self._network.rate, self._gain_of)
+        return PathFit(entries, messages, self._network.rate, self._gain_of)
 
     def _messages(self, rows: Ints) -> dict[int, Message]:
         ways = self._crossed[rows]
