@@ -17,9 +17,11 @@ def times(n: int) -> str:
 
 
 def nearest(word: str, known: Iterable[str], *, most_letters: int | None = None) -> str | None:
-    """The known name nearest to `word`, None where none is near; the first by name among equals.
+    """The known name nearest to `word`, None where none is near.
 
-    With `most_letters` so many letters may differ; else names count that share most of theirs.
+    With `most_letters` so many letters may differ, and the first by name is taken among equals.
+    Without, names count that share most of their letters, and the last is taken: of machine sizes
+    the newest.
     """
     # Imported here: few runs misspell a name, and each run imports this file.
     from rapidfuzz.distance import Levenshtein
@@ -30,4 +32,4 @@ def nearest(word: str, known: Iterable[str], *, most_letters: int | None = None)
         near = extract_iter(word, known, scorer=Levenshtein.distance, score_cutoff=most_letters)
         return min(((letters, name) for name, letters, _ in near), default=(0, None))[1]
     alike = extract_iter(word, known, scorer=ratio, score_cutoff=SHARED_PERCENT)
-    return min(((-percent, name) for name, percent, _ in alike), default=(0, None))[1]
+    return max(((percent, name) for name, percent, _ in alike), default=(0, None))[1]

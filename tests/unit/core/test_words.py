@@ -11,7 +11,7 @@ KNOWN = ["NCCL_IB_HCA", "NCCL_IB_TIMEOUT", "azure-ndv4", "azure-ndv5", "latency"
     ("word", "most_letters", "name"),
     [
         ("latencey", None, "latency"),
-        ("azure", None, "azure-ndv4"),
+        ("azure", None, "azure-ndv5"),
         ("zzzz", None, None),
         ("NCCL_IB_HAC", 2, "NCCL_IB_HCA"),
         ("NCCL_TIMEOUT", 2, None),

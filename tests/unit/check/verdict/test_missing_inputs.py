@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from weft.bench.twin.fault import _KEYS
+from weft.bench.twin.fault import FAULT_KINDS
 from weft.catalog.load import platform
 from weft.check.external_evidence.fabric_marks import Mark, Marks
 from weft.check.external_evidence.platform_choice import ExpectedPlatform
@@ -118,7 +118,5 @@ def test_the_page_lists_every_input_as_the_program_says_it():
 
 def test_the_page_says_of_every_fault_what_shows_it():
     table = PAGE.read_text().partition("## What shows which fault")[2].partition("\n## ")[0]
-    words = {"rate_factor": "rate", "slow_factor": "slow"}
-    for key in _KEYS:
-        word = words.get(key, key)
-        assert f"`{word}=`" in table or f"`{word}`" in table, key
+    for word in FAULT_KINDS:
+        assert f"`{word}=`" in table or f"`{word}`" in table, word
