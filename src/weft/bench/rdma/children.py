@@ -73,7 +73,8 @@ class RemoteChildren:
         argv = Head(self.ssh, host, ".").argv(command, env)
         self._pace()
         out, err = (streams.with_name(streams.name + end) for end in (".txt", ".err"))
-        process = Process(Command(tuple(argv), out=out, err=err, stdin=None))
+        # A host may be this machine: then the guard and its command are in our tree, too.
+        process = Process(Command(tuple(argv), out=out, err=err, stdin=None, ends_tree=True))
         child = RemoteChild(process, out, err)
         self.all.append(child)
         return child

@@ -87,3 +87,6 @@ def test_who_writes_without_end_is_ended(tmp_path: Path, monkeypatch: pytest.Mon
         children.wait([loud], 20)
         assert loud.process.exit_code is not None
         assert loud.too_loud
+    n_bytes = loud.out.stat().st_size
+    time.sleep(0.3)
+    assert loud.out.stat().st_size == n_bytes, "it still writes"
