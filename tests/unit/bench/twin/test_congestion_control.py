@@ -24,8 +24,8 @@ def test_the_laws_are_those_that_the_engine_knows() -> None:
 
 def test_the_page_of_the_scenario_has_every_law() -> None:
     page = (Path(__file__).parents[4] / "docs" / "reference" / "scenario.md").read_text()
-    section = page.partition("* `congestion_control`:")[2].partition("\n* ")[0]
-    assert re.findall(r"^  - `(\w+)`", section, re.MULTILINE) == list(LAWS)
+    section = page.partition("### `congestion_control`")[2].partition("\n### ")[0]
+    assert re.findall(r"^\*\*`(\w+)`\*\*", section, re.MULTILINE) == list(LAWS)
 
 
 def test_a_trial_asks_for_one_law_or_for_none() -> None:

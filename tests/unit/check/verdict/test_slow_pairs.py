@@ -153,7 +153,7 @@ def test_a_pair_of_a_node_that_is_named_is_told_with_it(seed: int) -> None:
     (named,) = bad(check(slow_rank, seed, 0.0, by_bandwidth=one_pair("h:3", "h:6")))
     assert [suspect.component.ends for suspect in named.facts.suspects] == [("h:3",)]
     (line,) = (line for line in named.evidence if "this fault may be the cause" in line)
-    assert line.startswith("h:3 - h:6: bandwidth ")
+    assert line.startswith("also slow: h:3 - h:6, bandwidth ")
     assert re.search(r"\((3[6-9]|4[0-4]) %\); this", line)
 
 
@@ -172,7 +172,7 @@ def test_a_pair_of_a_node_that_is_named_may_be_slow_too_where_it_was_measured_on
     (named,) = judge_check(once, None).findings
     assert [suspect.component.ends for suspect in named.facts.suspects] == [("h:3",)]
     (line,) = (line for line in named.evidence if "may be slow too" in line)
-    assert line.startswith("h:3 - h:6: ")
+    assert line.startswith("may be slow too: h:3 - h:6, ")
     assert line.endswith("; not measured again alone")
 
 

@@ -24,9 +24,9 @@ def test_what_was_let_go_leaves_a_caveat(make_tree, make_slow, make_fabric):
 @pytest.mark.parametrize(
     ("adaptive", "standing", "why"),
     [
-        (False, Standing.CONFIRMED, "waited behind something slower"),
-        (False, Standing.OUT_OF_USE, "or met what goes around a cable out of use"),
-        (True, Standing.CONFIRMED, "or took ways that are judged by what all of their kind"),
+        (False, Standing.CONFIRMED, "they queued behind a slower one"),
+        (False, Standing.OUT_OF_USE, "or behind messages that avoid a cable out of use"),
+        (True, Standing.CONFIRMED, "or on paths that are judged by the traffic of all such paths"),
     ],
 )
 def test_only_reasons_that_the_routing_allows_are_given(
@@ -39,5 +39,5 @@ def test_only_reasons_that_the_routing_allows_are_given(
     kept = replace(accuse_all(survey, thresholds())[0], standing=standing)
     (said,) = caveats(survey, (kept,))
     assert why in said
-    assert ("kind carried" in said) == adaptive
+    assert ("all such paths" in said) == adaptive
     assert ("out of use" in said) == (standing is Standing.OUT_OF_USE)
