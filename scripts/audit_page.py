@@ -1,7 +1,7 @@
 """docs/reference/fabric_audit.md from the rules and the thresholds themselves."""
 
 from weft.audit.rules import RULES
-from weft.audit.thresholds import CounterRule, AuditThresholds, thresholds
+from weft.audit.thresholds import AuditThresholds, CounterRule, thresholds
 from weft.catalog.document import Figure
 
 HEAD = """\
