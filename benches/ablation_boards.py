@@ -214,7 +214,7 @@ class OtherGround(Ground):
         if self._stratum.twin not in TREES:
             return super().twin_with(planted, nudged=nudged)
         faults = [one.fault for one in planted if one.fault is not None]
-        dead = [one for one in planted if one.fault is not None and one.fault.down]
+        dead = [one for one in planted if one.fault is not None and one.fault.kind == "down"]
         longer = {one.node: 1000 * one.delay_ns for one in planted if one.delay_ns}
         if nudged is not None:
             longer[self.nodes[nudged]] = longer.get(self.nodes[nudged], 0) + 1000
@@ -227,7 +227,7 @@ class OtherGround(Ground):
             document = deepcopy(dict(self._healthy.fabric_document))
             ends = [sorted(next(iter(one.things))[1]) for one in dead]
             fabric = moved(document, [(a, b) for a, b in ends], draws)
-            faults = [fault for fault in faults if not fault.down]
+            faults = [fault for fault in faults if fault.kind != "down"]
         return TwinBackend(self.platform, self._spec["nodes"], faults, fabric=dict(fabric))
 
 

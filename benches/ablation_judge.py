@@ -30,7 +30,7 @@ from weft.check.suspects.crowding import partner_test as other_partners
 from weft.check.suspects.follow_up import _Finder
 from weft.check.suspects.out_of_use.reroute import Rerouted
 from weft.check.suspects.survey import Survey, survey_of
-from weft.check.thresholds import Thresholds, thresholds
+from weft.check.thresholds import CheckThresholds, thresholds
 from weft.check.trials import ALONE, SURVEY
 from weft.check.verdict import verdict as verdict_module
 from weft.core.errors import WeftError
@@ -55,7 +55,7 @@ class Answered:
         return self.named, self.wrong, self.failure
 
 
-class Traced(Thresholds):
+class Traced(CheckThresholds):
     """The thresholds, which note what they are asked for."""
 
     __slots__ = ()
@@ -327,7 +327,7 @@ def _traced() -> Iterator[set[str]]:
     try:
         yield asked
     finally:
-        object.__setattr__(limits, "__class__", Thresholds)
+        object.__setattr__(limits, "__class__", CheckThresholds)
         for holder, name, original in reversed(before):
             setattr(holder, name, original)
 

@@ -130,7 +130,7 @@ def seen_of(crossings: Crossings, planted: Sequence[Planted], errors: Floats) ->
         beyond = np.intersect1d(own, slow)
         most = float(errors[own].max()) if own.size else 0.0
         alike = alike_of(crossings, one, np.unique(crossings.readings.metric[beyond]))
-        if one.fault is not None and one.fault.down:
+        if one.fault is not None and one.fault.kind == "down":
             alike |= met_by(crossings, beyond, np.setdiff1d(slow, beyond))
         found.append(Seen(most, int(beyond.size), int(mine.size), alike))
     return found

@@ -7,7 +7,7 @@ from typing import Any
 from weft.bench.twin.backend import simulate
 from weft.catalog.libraries.nccl import nccl_constants
 from weft.catalog.load import platform, published_figures
-from weft.catalog.published import PublishedFigure
+from weft.catalog.machine.platform import PublishedFigure
 
 N_NV_SWITCHES = 4
 """Of an HGX H100 board: NVIDIA, DGX H100 architecture."""
