@@ -31,7 +31,7 @@ pub struct SwitchDocument {
     #[serde(default)]
     pub level: u32,
     /// The group of a dragonfly it is in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<u32>,
 }
 
@@ -50,7 +50,7 @@ pub struct LinkDocument {
 }
 
 /// A whole fabric.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FabricDocument {
     /// `weft.fabric/1`.
@@ -68,10 +68,10 @@ pub struct FabricDocument {
     /// Cables.
     pub links: Vec<LinkDocument>,
     /// Per switch, the output port number for each HCA in document order (0: no route).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub lfts: Option<BTreeMap<String, Vec<u32>>>,
     /// The engine that should fill `lfts`; absent in a document that was written out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub routing: Option<RoutingDocument>,
 }
 
@@ -103,12 +103,10 @@ pub enum Engine {
 impl Engine {
     /// The engine of a name.
     pub fn from_name(name: &str) -> Result<Engine, FabricError> {
-        serde_json::from_value(Value::String(name.to_owned())).map_err(|_| {
-            FabricError::document(
-                "routing.engine",
-                format!("unknown engine '{name}'"),
-                "dmodk, minhop, updn, dragonfly or ecmp",
-            )
+        serde_json::from_value(Value::from(name)).map_err(|error| {
+            let (what, error) = (format!("unknown engine '{name}'"), error.to_string());
+            let known = error.split_once("expected ").map_or("", |(_, known)| known);
+            FabricError::document("routing.engine", what, known)
         })
     }
 }

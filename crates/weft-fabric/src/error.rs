@@ -9,10 +9,10 @@ const NO_LOOPS: &str = "forwarding tables without loops\n  hint: the loop is ";
 const NO_CYCLE: &str = "routes whose channel dependencies have no cycle\n  hint: the routing \
                         engine 'updn' has none";
 
-/// An error a user can act on; the first line alone says what and where.
+/// An error a user can act on; the first line alone names the fault and its place.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FabricError {
-    /// The document says something that cannot be.
+    /// The document holds something that cannot be.
     #[error("{place}: {what}\n  expected: {expected}")]
     Document {
         /// Where in the document.

@@ -64,14 +64,14 @@ struct Range {
 
 impl Pattern<'_> {
     fn of(part: &str) -> Result<Pattern<'_>, String> {
-        let (mut brackets, mut rest) = (Vec::new(), part);
-        while let Some((before, after)) = rest.split_once('[') {
+        let (mut brackets, mut tail) = (Vec::new(), part);
+        while let Some((before, after)) = tail.split_once('[') {
             let (ranges, after) = after.split_once(']').ok_or("']' is missing")?;
             let ranges: Result<Vec<Range>, String> = ranges.split(',').map(Range::of).collect();
             brackets.push((before, ranges?));
-            rest = after;
+            tail = after;
         }
-        Ok(Pattern { brackets, end: rest })
+        Ok(Pattern { brackets, end: tail })
     }
 
     fn n_names(&self) -> u64 {
@@ -132,7 +132,7 @@ impl Numbered<'_> {
         self.digits.len() > 1 && self.digits.starts_with('0')
     }
 
-    /// Whether a range that goes on with `next` says just that.
+    /// Whether a range that goes on with `next` holds exactly these.
     fn is_before(&self, next: &Numbered<'_>) -> bool {
         let alike =
             self.digits.len() == next.digits.len() || !(self.is_padded() || next.is_padded());

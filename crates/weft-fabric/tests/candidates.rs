@@ -66,7 +66,7 @@ fn agree_with_the_oracle(fabric: &Fabric, engine: Engine) {
 }
 
 #[test]
-fn groups_of_trees_are_all_ports_of_shortest_ways() {
+fn groups_of_trees_are_all_ports_of_shortest_paths() {
     let trees = [
         tree(json!({"levels": 2, "nodes": 13, "nodes_per_leaf": 4, "spines": 3})),
         tree(json!({"levels": 2, "nodes": 8, "nodes_per_leaf": 2, "spines": 2,
@@ -107,7 +107,7 @@ proptest! {
 
 /// Four switches in a ring, a node on all but the last; at that one, written tables send packets
 /// for the node across back where they may have come from.
-fn ring_with_a_way_back() -> (Fabric, Tables) {
+fn ring_with_a_path_back() -> (Fabric, Tables) {
     let link = |a: &str, b: &str| json!({"a": a, "b": b, "bits_per_s": 1, "delay_ps": 0});
     let names = ["s0", "s1", "s2", "s3"];
     let node = |n: usize| json!({"name": format!("n{n}"), "hcas": [format!("h{n}")]});
@@ -129,7 +129,7 @@ fn ring_with_a_way_back() -> (Fabric, Tables) {
 fn a_loop_of_a_choice_and_a_table_is_found_where_neither_has_one_alone() {
     // From s0 to the node of s2 both ways round are as short. The tables go by s1; who chose s3 and
     // does not choose there (another service level's lane) goes back to s0.
-    let (fabric, Tables { routes, candidates }) = ring_with_a_way_back();
+    let (fabric, Tables { routes, candidates }) = ring_with_a_path_back();
     let hcas: Vec<HcaId> = (0..3).map(HcaId).collect();
     check::check_routes(&fabric, &routes, &hcas).expect("by the tables nobody comes to s3");
     let shortest = engines::compute(&fabric, Engine::Minhop);

@@ -1,7 +1,7 @@
 //! Counters of ports as `perfquery` and `ibqueryerrors` print them.
 
-use crate::common::samples::{self, subnet};
-use crate::common::spoiled;
+use crate::common::damage;
+use crate::common::samples::{read, subnet, text};
 use std::collections::BTreeMap;
 use weft_fabric::subnet::records::{Gathered, ReadingRecord, Who};
 use weft_fabric::subnet::{End, Kind, Misfit, Subnet};
@@ -16,14 +16,6 @@ const SAMPLES: [(&str, usize); 6] = [
     ("counters/ibqueryerrors-counters.out", 69),
 ];
 
-fn text(name: &str) -> String {
-    std::fs::read_to_string(samples::folder().join(name)).expect("a sample")
-}
-
-fn read(text: &str) -> Gathered {
-    samples::gathered(&[("it", text.as_bytes())])
-}
-
 fn count(reading: &ReadingRecord, name: &str) -> Option<u64> {
     reading.counters.get(name).copied()
 }
@@ -37,14 +29,14 @@ fn placeless(gathered: &Gathered) -> Vec<(Who, u8, BTreeMap<String, u64>)> {
 #[test]
 fn every_sample_is_read_whole() {
     for (name, n_readings) in SAMPLES {
-        let gathered = read(&text(name));
+        let gathered = read(text(name));
         assert_eq!((gathered.readings.len(), gathered.unread.len()), (n_readings, 0), "{name}");
     }
 }
 
 #[test]
 fn both_outputs_of_a_port_are_one_reading_and_64_bits_hold() {
-    let gathered = read(&text("counters/perfquery.out"));
+    let gathered = read(text("counters/perfquery.out"));
     let port5 = &gathered.readings[0];
     assert_eq!((port5.who, port5.port, port5.place.line), (Who::Lid(3), 5, 1));
     let names = ["SymbolErrorCounter", "LinkDownedCounter", "PortXmitData", "PortRcvData"];
@@ -74,19 +66,19 @@ fn all_ports_together_are_kept_aside_and_not_counted_again() {
             "counters of all ports together of 'MF0;leaf000:MQM8700/U1'",
         ),
     ] {
-        let gathered = read(&text(name));
+        let gathered = read(text(name));
         assert_eq!(gathered.kept.len(), 1, "{name}");
         assert_eq!(gathered.kept[0].1, what);
         assert!(gathered.readings.iter().all(|reading| reading.port != 255), "{name}");
     }
-    let gathered = read(&text("counters/ibqueryerrors.out"));
+    let gathered = read(text("counters/ibqueryerrors.out"));
     let downed = gathered.readings.iter().filter_map(|r| count(r, "LinkDownedCounter"));
     assert_eq!(downed.sum::<u64>(), 3);
 }
 
 #[test]
 fn counts_are_the_raw_ones_not_those_in_parentheses() {
-    let gathered = read(&text("counters/ibqueryerrors-r-data.out"));
+    let gathered = read(text("counters/ibqueryerrors-r-data.out"));
     let port5 = &gathered.readings[0];
     assert_eq!((port5.who, port5.port), (Who::Port(LEAF0), 5));
     assert_eq!(count(port5, "PortXmitData"), Some(987_654_321_038_985));
@@ -124,9 +116,9 @@ fn a_report_of_errors_alone_names_its_switches() {
 }
 
 #[test]
-fn counters_of_a_lid_that_nobody_describes_are_told() {
+fn counters_of_a_lid_that_no_one_describes_are_reported() {
     let subnet = subnet(&["counters/perfquery.out"]);
-    let told: Vec<&str> = subnet
+    let reported: Vec<&str> = subnet
         .misfits
         .iter()
         .map(|misfit| match misfit {
@@ -134,7 +126,7 @@ fn counters_of_a_lid_that_nobody_describes_are_told() {
             _ => "something else",
         })
         .collect();
-    assert_eq!(told, ["LID 3", "LID 3"]);
+    assert_eq!(reported, ["LID 3", "LID 3"]);
     assert_eq!(subnet.readings.len(), 0);
 }
 
@@ -166,7 +158,7 @@ fn lines_that_cannot_be_are_reported_and_the_rest_is_read() {
         (report, "   GUID 0x12345678123456789 port 6: [LinkDownedCounter == 1]", "a port: "),
         (report, "what is this", "a node: "),
     ] {
-        let gathered = read(&format!("{begin}{line}\n"));
+        let gathered = read(format!("{begin}{line}\n"));
         assert_eq!(gathered.unread.len(), 1, "{line}");
         assert_eq!(gathered.unread[0].place.line, 3, "{line}");
         assert!(gathered.unread[0].expected.starts_with(expected), "{line}");
@@ -180,8 +172,8 @@ fn carriage_returns_and_warnings_between_the_lines_change_nothing() {
     for (name, _) in SAMPLES {
         let text = text(name);
         let clean = placeless(&read(&text));
-        for spoiled in [spoiled::with_carriage_returns(&text), spoiled::with_warnings(&text)] {
-            let gathered = read(&spoiled);
+        for damage in [damage::with_carriage_returns(&text), damage::with_warnings(&text)] {
+            let gathered = read(&damage);
             assert_eq!((placeless(&gathered), &gathered.unread[..]), (clean.clone(), &[][..]));
         }
     }
@@ -191,17 +183,17 @@ fn carriage_returns_and_warnings_between_the_lines_change_nothing() {
 fn truncated_outputs_give_no_counter_that_is_not_in_the_whole() {
     for (name, _) in SAMPLES {
         let text = text(name);
-        let is_said = |name: &str, count: u64| {
+        let is_given = |name: &str, count: u64| {
             let (dots, count) = (format!(".{count}"), format!("[{name} == {count}"));
             let begins = |line: &&str| line.strip_prefix(name).is_some_and(|l| l.starts_with(':'));
             text.lines().filter(begins).any(|line| line.ends_with(&dots))
                 || text.contains(&format!("{count}]"))
                 || text.contains(&format!("{count} ("))
         };
-        for beginning in spoiled::beginnings(&text) {
+        for beginning in damage::beginnings(&text) {
             for (_, _, counters) in placeless(&read(beginning)) {
                 for (counter, count) in counters {
-                    assert!(is_said(&counter, count), "{name}: {counter} {count}");
+                    assert!(is_given(&counter, count), "{name}: {counter} {count}");
                 }
             }
         }

@@ -88,7 +88,7 @@ fn fewer_nodes_a_leaf_leave_more_ports_to_go_up() {
     assert_eq!((up_of("leaf-01", "spine"), up_of("spine-18", "core")), (6, 4));
     let routes = engines::compute(&fabric, Engine::Dmodk);
     let hcas: Vec<HcaId> = (0..20).map(HcaId).collect();
-    check::check_routes(&fabric, &routes, &hcas).expect("ways for all, none in a circle");
+    check::check_routes(&fabric, &routes, &hcas).expect("paths for all, none in a circle");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What other programs are told about a subnet, and what comes back.
+//! What other programs are reported about a subnet, and what comes back.
 
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -59,7 +59,7 @@ fn ibsim_reads_the_cables_with_names_guids_and_rates() {
 }
 
 #[test]
-fn port_guids_that_ibsim_cannot_be_told_are_counted() {
+fn port_guids_that_ibsim_cannot_take_are_counted() {
     let nodes = [(1, Kind::Switch, "leaf"), (16, Kind::Ca, "n1"), (32, Kind::Ca, "n2")];
     let mut subnet = drawn(&nodes, &[(16, 1, 1, 1), (32, 1, 1, 2)]);
     // As ConnectX adapters have them: the port's GUID is its node's.
@@ -71,15 +71,15 @@ fn port_guids_that_ibsim_cannot_be_told_are_counted() {
 }
 
 #[test]
-fn rates_names_and_routers_that_ibsim_does_not_know_are_told() {
+fn rates_names_and_routers_that_ibsim_does_not_know_are_reported() {
     let nodes = [(1, Kind::Ca, "a \"b\""), (2, Kind::Switch, "s"), (3, Kind::Router, "r")];
     let export = ibsim(&drawn(&nodes, &[(1, 1, 2, 1), (2, 2, 3, 1)]));
-    let told = [
+    let reported = [
         "4xNDR is written as 4xHDR on 1 cables: ibsim reads no faster one",
         "'a \"b\"' is written as 'a 'b''",
         "router 'r' is left out",
     ];
-    assert_eq!(export.changed, told);
+    assert_eq!(export.changed, reported);
     assert!(!export.text.contains("NDR"), "{}", export.text);
 }
 
@@ -142,7 +142,7 @@ fn slurm_sees_the_leaves_of_a_unit_as_one_line_and_groups_below_one_more() {
 }
 
 #[test]
-fn names_of_real_switches_are_shortened_and_odd_hosts_told() {
+fn names_of_real_switches_are_shortened_and_unusual_hosts_reported() {
     let nodes = [
         (1, Kind::Ca, "c101-001 HCA-1"),
         (2, Kind::Ca, "odd,host mlx5_0"),
@@ -164,12 +164,12 @@ fn names_of_real_switches_are_shortened_and_odd_hosts_told() {
 }
 
 #[test]
-fn hosts_of_one_name_are_told() {
+fn hosts_of_one_name_are_reported() {
     let nodes =
         [(1, Kind::Switch, "leaf"), (16, Kind::Ca, "localhost"), (32, Kind::Ca, "localhost")];
-    let told = slurm(&drawn(&nodes, &[(16, 1, 1, 1), (32, 1, 1, 2)])).changed;
+    let reported = slurm(&drawn(&nodes, &[(16, 1, 1, 1), (32, 1, 1, 2)])).changed;
     let what = "2 adapters are called 'localhost', which Slurm takes for one host: name them first";
-    assert_eq!(told, [what]);
+    assert_eq!(reported, [what]);
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn a_subnet_becomes_a_fabric_that_routes() {
     );
     let routes = engines::compute(&fabric, Engine::Minhop);
     let hcas: Vec<HcaId> = (0..10).map(HcaId).collect();
-    check::check_routes(&fabric, &routes, &hcas).expect("ways for all");
+    check::check_routes(&fabric, &routes, &hcas).expect("paths for all");
 }
 
 #[test]
@@ -232,11 +232,11 @@ fn the_tables_of_a_subnet_go_with_it() {
     assert_eq!(lfts["leaf-03"], [5, 5, 5, 5, 5, 5, 5, 5, 0, 2]);
     assert_eq!(lfts["spine-01"], [0, 0, 0, 0, 0, 0, 0, 0, 0, 3]);
     assert_eq!(lfts["spine-02"], [0; 10]);
-    let told = [
+    let reported = [
         "1 switches have no forwarding table: nothing leaves them",
         "1 entries of forwarding tables name a port that is not there",
     ];
-    assert_eq!(drawn.changed, told);
+    assert_eq!(drawn.changed, reported);
     let fabric = Fabric::new(&drawn.document).expect("a fabric");
     let routes = engines::routes_of(&fabric, &drawn.document, None).expect("its own tables");
     let path = routes.trace(&fabric, HcaId(0), HcaId(9)).expect("a route");

@@ -108,7 +108,7 @@ fn cables(subnet: &Subnet) -> BTreeSet<String> {
     subnet.cables().map(line).collect()
 }
 
-/// Load it, route it, and have every cable back and a way for every pair.
+/// Load it, route it, and have every cable back and a path for every pair.
 fn comes_back(subnet: &Subnet) {
     let Some(simulator) = Simulator::start(&ibsim(subnet).text) else { return };
     let again = simulator.routed();
@@ -120,7 +120,7 @@ fn comes_back(subnet: &Subnet) {
     for from in again.endports() {
         for to in again.endports().filter(|to| *to != from) {
             let lid = again.port(to).expect("a port").lid;
-            trace(&again, &again.lfts, from, lid).expect("a way");
+            trace(&again, &again.lfts, from, lid).expect("a path");
         }
     }
 }

@@ -128,10 +128,10 @@ fn is_taken(subnet: &Subnet, port: u16) {
     let hosts: BTreeSet<&str> =
         ours.iter().flat_map(|it| it.nodes.iter().map(String::as_str)).collect();
     let controller = Controller::start(&text, &fold(hosts), port);
-    let said = controller.topology();
-    let theirs = samples::gathered(&[("scontrol", said.as_bytes())]);
+    let topology = controller.topology();
+    let theirs = samples::gathered(&[("scontrol", topology.as_bytes())]);
     assert!(theirs.unread.is_empty(), "{:?}", theirs.unread);
-    assert_eq!(lines(&theirs.tree), lines(&ours), "{said}");
+    assert_eq!(lines(&theirs.tree), lines(&ours), "{topology}");
 }
 
 #[test]

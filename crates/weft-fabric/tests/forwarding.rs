@@ -1,8 +1,8 @@
 //! Forwarding tables as OpenSM dumps them and as the diagnostics print them: every port of every
 //! LID, and whose the LIDs are.
 
-use crate::common::samples::{self, subnet};
-use crate::common::spoiled;
+use crate::common::damage;
+use crate::common::samples::{self, subnet, text};
 use std::collections::{BTreeMap, BTreeSet};
 use weft_fabric::subnet::{End, Kind, Misfit, Subnet};
 
@@ -38,12 +38,8 @@ fn as_read(subnet: &Subnet) -> BTreeMap<(u64, u16), u8> {
     found
 }
 
-fn text(name: &str) -> String {
-    std::fs::read_to_string(samples::folder().join(name)).expect("a sample")
-}
-
 fn read(text: &str) -> Subnet {
-    Subnet::of(samples::gathered(&[("it", text.as_bytes())]))
+    Subnet::of(samples::read(text))
 }
 
 /// Each sample of tables, and how many entries it has (by `grep -c`).
@@ -187,7 +183,7 @@ fn entries_that_cannot_be_are_reported_with_their_lines_and_the_rest_is_read() {
 }
 
 #[test]
-fn a_table_with_fewer_entries_than_its_last_line_counts_is_told() {
+fn a_table_with_fewer_entries_than_its_last_line_counts_is_reported() {
     let whole = text("diags/ibroute.out");
     let subnet = read(&whole.replacen("0x0005 006", "", 1));
     let expected: Vec<&str> = subnet.unread.iter().map(|line| line.expected.as_str()).collect();
@@ -206,11 +202,11 @@ fn hops_that_are_not_the_fewest_or_not_known_are_entries_too() {
     let expected: BTreeMap<(u64, u16), u8> =
         [(1, 1), (2, 2), (4, 0), (6, 5)].map(|(lid, port)| ((10, lid), port)).into();
     assert_eq!(as_read(&subnet), expected);
-    let told: Vec<(u32, &str)> =
+    let reported: Vec<(u32, &str)> =
         subnet.unread.iter().map(|line| (line.place.line, line.expected.as_str())).collect();
     let entry = "'0x000A : 005  : 01   : yes' or '0x000A : UNREACHABLE'";
     let in_order = "every LID in order, none left out";
-    assert_eq!(told, [(7, in_order), (8, "a port, at most 255"), (9, entry)]);
+    assert_eq!(reported, [(7, in_order), (8, "a port, at most 255"), (9, entry)]);
 }
 
 #[test]
@@ -238,8 +234,8 @@ fn an_empty_dump_is_no_table_and_no_fabric() {
 fn carriage_returns_and_warnings_between_the_lines_change_nothing() {
     for (name, _) in SAMPLES {
         let (clean, text) = (subnet(&[name]), text(name));
-        for spoiled in [spoiled::with_carriage_returns(&text), spoiled::with_warnings(&text)] {
-            let subnet = read(&spoiled);
+        for damage in [damage::with_carriage_returns(&text), damage::with_warnings(&text)] {
+            let subnet = read(&damage);
             assert_eq!((&subnet.nodes, &subnet.lfts), (&clean.nodes, &clean.lfts), "{name}");
             assert_eq!(subnet.unread, [], "{name}");
         }
@@ -250,16 +246,16 @@ fn carriage_returns_and_warnings_between_the_lines_change_nothing() {
 fn a_truncated_dump_gives_what_was_whole_and_says_that_it_has_no_end() {
     for (name, _) in SAMPLES {
         let (text, whole) = (text(name), plainly(&text(name)));
-        for beginning in spoiled::beginnings(&text) {
+        for beginning in damage::beginnings(&text) {
             let subnet = read(beginning);
             let read = as_read(&subnet);
             let n_whole = plainly(&beginning[..beginning.rfind('\n').unwrap_or(0)]).len();
             assert!(read.len() >= n_whole, "{name}, {} bytes", beginning.len());
             assert!(read.iter().all(|(at, port)| whole.get(at) == Some(port)), "{name}");
-            let is_told = !subnet.unread.is_empty() || beginning.trim_end().ends_with("dumped");
+            let is_reported = !subnet.unread.is_empty() || beginning.trim_end().ends_with("dumped");
             let n_tables = beginning.matches("Switch 0x").count();
             let is_first_fdb = name.ends_with("fdbs") && n_tables < 2;
-            assert!(is_told || is_first_fdb, "{name}, {} bytes", beginning.len());
+            assert!(is_reported || is_first_fdb, "{name}, {} bytes", beginning.len());
         }
     }
 }
@@ -305,6 +301,6 @@ fn a_dump_of_another_time_conflicts_with_the_walk_about_lids() {
         _ => None,
     };
     // With LMC 1 all 16 adapters and 6 switches have other LIDs than without.
-    let told: BTreeSet<String> = subnet.misfits.iter().filter_map(about).collect();
-    assert_eq!(told.len(), 22, "{told:?}");
+    let reported: BTreeSet<String> = subnet.misfits.iter().filter_map(about).collect();
+    assert_eq!(reported.len(), 22, "{reported:?}");
 }

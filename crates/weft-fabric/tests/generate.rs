@@ -40,12 +40,12 @@ fn rate(fabric: &Fabric, port: &str) -> u64 {
     fabric.ports[fabric.port_named("test", port).expect("a port").index()].rate.0
 }
 
-/// Every engine of trees has a way for every pair, and none waits for itself.
+/// Every engine of trees has a path for every pair, and none waits for itself.
 fn every_pair_is_reached(fabric: &Fabric) {
     let hcas: Vec<HcaId> = (0..fabric.n_hcas()).map(HcaId).collect();
     for engine in [Engine::Dmodk, Engine::Updn] {
         let routes = engines::compute(fabric, engine);
-        check::check_routes(fabric, &routes, &hcas).expect("ways for all, none in a circle");
+        check::check_routes(fabric, &routes, &hcas).expect("paths for all, none in a circle");
     }
 }
 
@@ -118,8 +118,8 @@ fn directors_are_line_boards_below_spine_boards() {
     assert_eq!((inside.rate, inside.delay), (BitsPerSecond(200), Picoseconds(9)));
     assert_eq!(written.assumed.len(), 2);
     assert_eq!(written.assumed[0], "a guess");
-    let said = "the inside of the 6 directors: 28 line boards of 20 ports down and 20 up";
-    assert!(written.assumed[1].starts_with(said), "{:?}", written.assumed);
+    let guess = "the inside of the 6 directors: 28 line boards of 20 ports down and 20 up";
+    assert!(written.assumed[1].starts_with(guess), "{:?}", written.assumed);
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_director_may_be_one_switch_and_says_that_this_is_a_guess() {
 }
 
 #[test]
-fn small_directors_have_a_way_for_every_pair() {
+fn small_directors_have_a_path_for_every_pair() {
     let small = json!({"nodes": 15, "nodes_per_leaf": 3, "directors": 2, "board_ports": 8,
         "hcas_per_node": 2, "spine_boards": 2});
     let (written, fabric) = built("directors", directors(small));

@@ -1,6 +1,9 @@
 //! Devices of a host as its own tools describe them.
 
-use crate::common::{samples, spoiled};
+use crate::common::{
+    damage,
+    samples::{self, text},
+};
 use std::collections::BTreeMap;
 use weft_fabric::subnet::Gathered;
 use weft_fabric::subnet::records::DeviceRecord;
@@ -16,10 +19,6 @@ const SAMPLES: [(&str, &str, usize); 8] = [
     ("hosts/mlx5_0.mlxlink.out", "mlxlink", 1),
     ("hosts/cxi_stat.out", "cxi_stat", 2),
 ];
-
-fn text(name: &str) -> String {
-    std::fs::read_to_string(samples::folder().join(name)).expect("a sample")
-}
 
 fn read(name: &str, text: &str) -> Gathered {
     samples::gathered(&[(name, text.as_bytes())])
@@ -95,10 +94,10 @@ fn rdma_link_tells_states_lids_and_interfaces() {
     let gathered = read("it", &text("hosts/rdma-link.out"));
     let outline =
         |d: &DeviceRecord| (d.device.clone(), d.lid, fact(d, "netdev").map(str::to_owned));
-    let told: Vec<_> = gathered.devices.iter().map(outline).collect();
+    let reported: Vec<_> = gathered.devices.iter().map(outline).collect();
     let own = |text: &str| Some(text.to_owned());
     assert_eq!(
-        told,
+        reported,
         [
             ("mlx5_0".to_owned(), Some(762), own("ib0")),
             ("mlx5_1".to_owned(), None, None),
@@ -212,7 +211,7 @@ fn fields_that_cannot_be_are_reported_and_the_rest_is_read() {
 }
 
 #[test]
-fn json_that_is_none_is_told_with_its_line_and_what_is_whole_is_read() {
+fn json_that_is_none_is_reported_with_its_line_and_what_is_whole_is_read() {
     let whole = text("hosts/mlx5_0.json");
     let gathered = read("it", &format!("{whole}{}", &whole[..500]));
     let line = whole.lines().count() + whole[..500].lines().count();
@@ -230,8 +229,8 @@ fn carriage_returns_and_warnings_between_the_lines_change_nothing() {
     for (name, _, _) in SAMPLES {
         let text = text(name);
         let clean = lineless(name, &text);
-        assert_eq!(lineless(name, &spoiled::with_carriage_returns(&text)), clean, "{name}");
-        assert_eq!(lineless(name, &spoiled::with_warnings(&text)), clean, "{name}");
+        assert_eq!(lineless(name, &damage::with_carriage_returns(&text)), clean, "{name}");
+        assert_eq!(lineless(name, &damage::with_warnings(&text)), clean, "{name}");
     }
 }
 
@@ -240,7 +239,7 @@ fn truncated_outputs_say_nothing_that_the_whole_does_not() {
     for (name, _, _) in SAMPLES {
         let text = text(name);
         let whole = read(name, &text).devices;
-        for beginning in spoiled::beginnings(&text) {
+        for beginning in damage::beginnings(&text) {
             for (part, whole) in read(name, beginning).devices.iter().zip(&whole) {
                 let within = |part: &BTreeMap<String, String>, whole: &BTreeMap<String, String>| {
                     part.iter().all(|(name, value)| whole.get(name) == Some(value))

@@ -14,7 +14,7 @@ fn counts(inside: &Value) -> [u64; 4] {
 }
 
 /// Line and text of what was not understood about a text.
-fn told(text: &str) -> (u32, String) {
+fn reported(text: &str) -> (u32, String) {
     let gathered = samples::gathered(&[("host.xml", text.as_bytes())]);
     assert_eq!((gathered.insides.len(), gathered.unread.len()), (0, 1), "{:?}", gathered.unread);
     (gathered.unread[0].place.line, gathered.unread[0].what.clone())
@@ -70,30 +70,30 @@ fn numa_nodes_above_32_are_in_the_word_before() {
 fn entities_are_refused() {
     let bomb = "<!DOCTYPE topology [\n<!ENTITY a \"&b;&b;\"><!ENTITY b \"&c;&c;\">\n\
                 <!ENTITY c \"boom\">]>\n<topology><object type=\"&a;\"/></topology>";
-    assert!(told(bomb).1.starts_with("no XML: "), "{bomb}");
+    assert!(reported(bomb).1.starts_with("no XML: "), "{bomb}");
     // The known document type, but with definitions inside.
     let sly = "<!DOCTYPE topology SYSTEM \"hwloc2.dtd\" [<!ENTITY a \"b\">]>\n\
                <topology><object type=\"&a;\"/></topology>";
-    assert!(told(sly).1.starts_with("no XML: "), "{sly}");
+    assert!(reported(sly).1.starts_with("no XML: "), "{sly}");
     let unknown = "<topology><object type=\"&a;\"/></topology>";
-    assert!(told(unknown).1.starts_with("no XML: "), "{unknown}");
+    assert!(reported(unknown).1.starts_with("no XML: "), "{unknown}");
 }
 
 #[test]
 fn what_is_nested_too_deep_is_refused_before_it_is_parsed() {
     let deep = format!("<topology>\n{}", "<object a='>'>\n".repeat(100_000));
-    assert_eq!(told(&deep), (201, "elements nested deeper than 200".to_owned()));
+    assert_eq!(reported(&deep), (201, "elements nested deeper than 200".to_owned()));
     let closed = format!("<topology>{}</topology>", "<object type=\"PU\"/>".repeat(1000));
     let gathered = samples::gathered(&[("host.xml", closed.as_bytes())]);
     assert_eq!(gathered.insides[0]["hardware_threads"], 1000);
 }
 
 #[test]
-fn what_is_cut_off_or_something_else_is_told() {
+fn what_is_cut_off_or_something_else_is_reported() {
     let whole = samples::all().into_iter().find(|(name, _)| name == "hwloc/two_packages.v2.xml");
     let bytes = whole.expect("a sample").1;
     let text = String::from_utf8(bytes).expect("UTF-8");
-    assert!(told(&text[..text.len() / 2]).1.starts_with("no XML: "));
-    assert_eq!(told("<topology>\n</topology>"), (1, "no 'object'".to_owned()));
-    assert_eq!(told("<a>\n<topology/></a>"), (1, "an element 'a'".to_owned()));
+    assert!(reported(&text[..text.len() / 2]).1.starts_with("no XML: "));
+    assert_eq!(reported("<topology>\n</topology>"), (1, "no 'object'".to_owned()));
+    assert_eq!(reported("<a>\n<topology/></a>"), (1, "an element 'a'".to_owned()));
 }

@@ -1,20 +1,19 @@
 //! ibdiagnet's files about the net of 'small', written from their documented columns: they say what
 //! `ibnetdiscover` and OpenSM say of it.
 
-use crate::common::{samples, spoiled};
+use crate::common::{
+    damage,
+    samples::{self, read},
+};
 use std::collections::BTreeSet;
 use std::fs;
-use weft_fabric::subnet::{End, Gathered, Kind, LogicalState, Misfit, PhysicalState, Subnet};
+use weft_fabric::subnet::{End, Kind, LogicalState, Misfit, PhysicalState, Subnet};
 
 const FILES: [&str; 4] =
     ["ibdiagnet2.db_csv", "ibdiagnet2.net_dump", "ibdiagnet2.net_dump_ext", "ibdiagnet2.far"];
 
 fn sample(name: &str) -> String {
     fs::read_to_string(samples::folder().join("ibdiagnet").join(name)).expect("a sample")
-}
-
-fn read(text: impl AsRef<[u8]>) -> Gathered {
-    samples::gathered(&[("ibdiagnet", text.as_ref())])
 }
 
 fn truth() -> Subnet {
@@ -180,10 +179,10 @@ fn descriptions_of_nodes_hold_commas_and_quotes_or_have_no_quotes() {
         "x,1,1",
     ];
     let gathered = read(database("NODES", columns, &rows));
-    let told: Vec<(u32, &str)> =
+    let reported: Vec<(u32, &str)> =
         gathered.unread.iter().map(|unread| (unread.place.line, &unread.expected[..])).collect();
     let kinds = "a NodeType: 1 adapter, 2 switch, 3 router";
-    assert_eq!(told, [(6, kinds), (7, "4 values, one a column")]);
+    assert_eq!(reported, [(6, kinds), (7, "4 values, one a column")]);
     let subnet = Subnet::of(gathered);
     let nodes: Vec<(&str, Kind, usize)> = subnet
         .nodes
@@ -199,25 +198,25 @@ fn descriptions_of_nodes_hold_commas_and_quotes_or_have_no_quotes() {
 }
 
 #[test]
-fn sections_that_are_torn_are_told() {
+fn sections_that_are_torn_are_reported() {
     let nodes = database("NODES", "NodeGUID,NodeType", &["0x10,1"]);
-    let told = |text: &str| -> Vec<(u32, String)> {
+    let reported = |text: &str| -> Vec<(u32, String)> {
         let unread = read(text).unread;
-        unread.iter().map(|told| (told.place.line, told.what.clone())).collect()
+        unread.iter().map(|reported| (reported.place.line, reported.what.clone())).collect()
     };
     let without_end = nodes.replace("END_NODES\n", "");
-    assert_eq!(told(&without_end), [(1, "section NODES does not end".to_owned())]);
+    assert_eq!(reported(&without_end), [(1, "section NODES does not end".to_owned())]);
     let next =
         database("LINKS", "NodeGuid1,PortNum1,NodeGuid2,PortNum2", &[]).replace("\n\n", "\n");
     let inside = "section LINKS begins inside of section NODES".to_owned();
-    assert_eq!(told(&(without_end + &next)), [(4, inside)]);
+    assert_eq!(reported(&(without_end + &next)), [(4, inside)]);
     let wrong = nodes.replace("END_NODES", "END_PORTS");
     let expected = [(4, "END_PORTS in section NODES"), (1, "section NODES does not end")];
-    assert_eq!(told(&wrong), expected.map(|(line, what)| (line, what.to_owned())));
+    assert_eq!(reported(&wrong), expected.map(|(line, what)| (line, what.to_owned())));
     let text = format!("{nodes}0x20,1\nEND_X\n");
-    assert_eq!(told(&text), [(5, "0x20,1".to_owned()), (6, "END_X".to_owned())]);
+    assert_eq!(reported(&text), [(5, "0x20,1".to_owned()), (6, "END_X".to_owned())]);
     let second = "a second fabric begins here; it and all after it was left out".to_owned();
-    assert_eq!(told(&nodes.repeat(2)), [(5, second)]);
+    assert_eq!(reported(&nodes.repeat(2)), [(5, second)]);
 }
 
 #[test]
@@ -242,10 +241,10 @@ fn ports_that_are_down_and_peers_without_number_in_the_network_dump() {
          1/2/2 : 4 : INI : TRAINING : 4x : 100 : 0x30"
     );
     let subnet = Subnet::of(read(&text));
-    let told: Vec<(u32, &str)> =
-        subnet.unread.iter().map(|told| (told.place.line, &told.what[..])).collect();
+    let reported: Vec<(u32, &str)> =
+        subnet.unread.iter().map(|reported| (reported.place.line, &reported.what[..])).collect();
     let cut = "1/2/2 : 4 : INI : TRAINING : 4x : 100 : 0x30";
-    assert_eq!(told, [(6, cut), (4, "port '1/9' of 'c: d'")]);
+    assert_eq!(reported, [(6, cut), (4, "port '1/9' of 'c: d'")]);
     let down = port(&subnet, "a, b", 1);
     assert_eq!(
         (down.logical, down.physical),
@@ -292,7 +291,7 @@ fn static_ports_are_opensms_and_groups_hold_them() {
             let adaptive = &subnet.adaptive[&(node as u32)];
             let group = adaptive.group_of_lid.get(&lid);
             let ports = group.map(|group| &adaptive.groups[group]);
-            // Up to any spine, down by both cables; to a host here or to itself there is one way.
+            // Up to any spine, down by both cables; to a host here or to itself there is one path.
             let is_leaf = subnet.nodes[node].description.contains("leaf");
             let wanted = match port {
                 0 => None,
@@ -306,14 +305,14 @@ fn static_ports_are_opensms_and_groups_hold_them() {
 }
 
 #[test]
-fn odd_lines_about_adaptive_routing_are_told() {
+fn wrong_lines_about_adaptive_routing_are_reported() {
     let text = "Switch 0x10 'leaf'\n\nGroups Definition:\nGroup SubGroup WHBF Ports\n-----\n\
                 3 0 0 5, 6\n3 1 0 7,8\n4 0 0\n5 0 0 0\n\nLFT Definition:\n\
                 LID Static Port LID State Group\n-----\n1 5 Free 3\n0x2 1 Static -\n3 7 HBF 4\n\
                 4 9 Free 9\n5 Free\n\nLFT Definition:\n-----\n1 2 Static 0\nSwitch 0x20\n";
     let gathered = read(text);
-    let told: Vec<(u32, &str)> =
-        gathered.unread.iter().map(|told| (told.place.line, &told.what[..])).collect();
+    let reported: Vec<(u32, &str)> =
+        gathered.unread.iter().map(|reported| (reported.place.line, &reported.what[..])).collect();
     let wanted = [
         (9, "5 0 0 0"),
         (18, "5 Free"),
@@ -321,7 +320,7 @@ fn odd_lines_about_adaptive_routing_are_told() {
         (1, "1 LIDs of groups without a definition: LID 4, group 9"),
         (23, "a switch without a table"),
     ];
-    assert_eq!(told, wanted);
+    assert_eq!(reported, wanted);
     let record = &gathered.adaptive[0].2;
     assert_eq!((&record.groups[&3][..], &record.groups[&4][..]), (&[5, 6, 7, 8][..], &[][..]));
     assert_eq!(record.group_of_lid.clone().into_iter().collect::<Vec<_>>(), [(1, 3), (3, 4)]);
@@ -361,7 +360,7 @@ fn damaged_files_lose_nothing_in_silence() {
             _ => samples::gathered(&[(name, text)]),
         };
         let whole = Subnet::of(read(text.as_bytes()));
-        for text in [spoiled::with_carriage_returns(&text), spoiled::with_warnings(&text)] {
+        for text in [damage::with_carriage_returns(&text), damage::with_warnings(&text)] {
             let mut again = Subnet::of(read(text.as_bytes()));
             again.sources.clone_from(&whole.sources);
             for (kept, wanted) in again.kept.iter_mut().zip(&whole.kept) {
@@ -369,13 +368,14 @@ fn damaged_files_lose_nothing_in_silence() {
             }
             assert_eq!(again, whole, "{name}");
         }
-        for text in [spoiled::with_a_long_line(&text), spoiled::with_bytes(&text)] {
+        for text in [damage::with_a_long_line(&text), damage::with_bytes(&text)] {
             let again = Subnet::of(read(&text));
-            let told: Vec<u32> = again.unread.iter().map(|told| told.place.line).collect();
-            assert_eq!(told, [6], "{name}");
+            let reported: Vec<u32> =
+                again.unread.iter().map(|reported| reported.place.line).collect();
+            assert_eq!(reported, [6], "{name}");
             assert_eq!(again.nodes.len(), whole.nodes.len());
         }
-        for beginning in spoiled::beginnings(&text) {
+        for beginning in damage::beginnings(&text) {
             let gathered = read(beginning.as_bytes());
             let last = beginning.lines().last().unwrap_or_default().trim_end();
             let is_whole = last.is_empty() || text.lines().any(|line| line.trim_end() == last);

@@ -1,15 +1,14 @@
 //! `ibnetdiscover` and the nets of ibsim: the fabric that the tool walked through.
 
-use crate::common::{samples, spoiled};
+use crate::common::{
+    damage,
+    samples::{self, read},
+};
 use std::fs;
 use weft_fabric::subnet::{End, Gathered, Kind, LinkRate, Subnet};
 
 fn sample(name: &str) -> String {
     fs::read_to_string(samples::folder().join(name)).expect("a sample")
-}
-
-fn read(text: impl AsRef<[u8]>) -> Gathered {
-    samples::gathered(&[("net", text.as_ref())])
 }
 
 fn node<'s>(subnet: &'s Subnet, description: &str) -> (u32, &'s weft_fabric::subnet::SubnetNode) {
@@ -47,7 +46,7 @@ fn a_fat_tree_of_six_switches_is_read_whole() {
 }
 
 #[test]
-fn the_way_of_the_discovery_and_numbers_of_the_speeds_change_nothing() {
+fn the_path_of_the_discovery_and_numbers_of_the_speeds_change_nothing() {
     for net in ["small", "quirks"] {
         let mut plain = samples::subnet(&[&format!("{net}/ibnetdiscover.out")]);
         for option in ["-s", "-f"] {
@@ -67,7 +66,7 @@ fn the_way_of_the_discovery_and_numbers_of_the_speeds_change_nothing() {
 }
 
 #[test]
-fn adapters_of_two_ports_routers_lmc_and_odd_descriptions() {
+fn adapters_of_two_ports_routers_lmc_and_unusual_descriptions() {
     let subnet = samples::subnet(&["quirks/ibnetdiscover.out"]);
     assert_eq!((&subnet.unread[..], &subnet.misfits[..]), (&[][..], &[][..]));
     let (_, router) = node(&subnet, "router: gw-1");
@@ -159,7 +158,7 @@ fn a_net_of_ibsim_is_the_fabric_that_the_tool_finds_in_it() {
 }
 
 #[test]
-fn lines_without_sense_are_told_with_what_was_expected() {
+fn lines_without_sense_are_reported_with_what_was_expected() {
     let whole = sample("small/ibnetdiscover.out");
     let cases = [
         ("2xHDR", "2x???", "width and speed of the link, such as 4xHDR"),
@@ -182,8 +181,8 @@ fn lines_without_sense_are_told_with_what_was_expected() {
     }
     // Ports whose node cannot be read are nobody else's.
     let gathered = read(whole.replacen("Switch\t8", "Switch\t800", 1));
-    let told: Vec<u32> = gathered.unread.iter().map(|unread| unread.place.line).collect();
-    assert_eq!(told, [10, 11, 12, 13, 14, 15, 16, 17, 18, 6, 59]);
+    let reported: Vec<u32> = gathered.unread.iter().map(|unread| unread.place.line).collect();
+    assert_eq!(reported, [10, 11, 12, 13, 14, 15, 16, 17, 18, 6, 59]);
 }
 
 #[test]
@@ -208,10 +207,10 @@ fn a_file_that_was_cut_off_names_the_nodes_whose_entries_are_missing() {
     // After the first entry, which names four hosts and two spines.
     let cut = whole.match_indices("\n\n").nth(1).expect("an empty line").0;
     let part = read(&whole[..=cut]);
-    let told: Vec<&str> = part.unread.iter().map(|unread| &unread.what[..]).collect();
-    assert_eq!(told.len(), 6);
+    let reported: Vec<&str> = part.unread.iter().map(|unread| &unread.what[..]).collect();
+    assert_eq!(reported.len(), 6);
     assert_eq!(
-        told[0],
+        reported[0],
         "a node that is only ever named as a peer: 0x98039b03000000d0 'c104-001 HCA-1'"
     );
     let part = Subnet::of(part);
@@ -223,7 +222,7 @@ fn a_file_that_was_cut_off_names_the_nodes_whose_entries_are_missing() {
 fn carriage_returns_and_noise_of_libraries_change_nothing() {
     for name in ["small/ibnetdiscover.out", "quirks/ibnetdiscover.out"] {
         let (whole, text) = (read(sample(name)), sample(name));
-        for damaged in [spoiled::with_carriage_returns(&text), spoiled::with_warnings(&text)] {
+        for damaged in [damage::with_carriage_returns(&text), damage::with_warnings(&text)] {
             let mut gathered = read(&damaged);
             let lines = |gathered: &Gathered| gathered.cables.len();
             assert_eq!((gathered.unread.len(), lines(&gathered)), (0, lines(&whole)));
@@ -234,23 +233,23 @@ fn carriage_returns_and_noise_of_libraries_change_nothing() {
 }
 
 #[test]
-fn of_two_fabrics_in_a_file_the_first_is_read_and_the_second_told() {
+fn of_two_fabrics_in_a_file_the_first_is_read_and_the_second_reported() {
     let (first, second) = (sample("small/ibnetdiscover.out"), sample("quirks/ibnetdiscover.out"));
     let n_lines = first.lines().count() as u32;
     let gathered = read([first, second].concat());
     assert_eq!(gathered.unread.len(), 1);
-    let told = &gathered.unread[0];
+    let reported = &gathered.unread[0];
     // The second header is the second line of the second file.
-    assert_eq!(told.place.line, n_lines + 2);
-    assert!(told.what.starts_with("a second fabric begins here"), "{}", told.what);
+    assert_eq!(reported.place.line, n_lines + 2);
+    assert!(reported.what.starts_with("a second fabric begins here"), "{}", reported.what);
     assert_eq!(Subnet::of(gathered).nodes.len(), 22);
 }
 
 #[test]
-fn long_lines_and_bytes_that_are_no_text_are_told() {
+fn long_lines_and_bytes_that_are_no_text_are_reported() {
     let text = sample("small/ibnetdiscover.out");
     for (damaged, n_unread) in
-        [(spoiled::with_a_long_line(&text), 1), (spoiled::with_bytes(&text), 1)]
+        [(damage::with_a_long_line(&text), 1), (damage::with_bytes(&text), 1)]
     {
         let gathered = read(&damaged);
         assert_eq!(gathered.unread.len(), n_unread, "{:?}", gathered.unread);

@@ -1,21 +1,17 @@
 //! Virtual lanes by service level, as OpenSM dumps them.
 
+use crate::common::damage;
 use crate::common::samples::{self, subnet};
-use crate::common::spoiled;
 use weft_fabric::subnet::{Kind, Subnet};
 
 const DUMP: &str = "opensm_dfsssp/opensm-sl2vl.dump";
 
 fn read(text: &str) -> Subnet {
-    Subnet::of(samples::gathered(&[("it", text.as_bytes())]))
-}
-
-fn text() -> String {
-    std::fs::read_to_string(samples::folder().join(DUMP)).expect("a sample")
+    Subnet::of(samples::read(text))
 }
 
 #[test]
-fn every_way_through_every_port_has_its_lanes() {
+fn every_path_through_every_port_has_its_lanes() {
     let subnet = subnet(&[DUMP]);
     assert_eq!((subnet.unread.len(), subnet.misfits.len()), (0, 0));
     // 16 adapters, and 6 switches of 8 egress ports with 9 ingress ports each, port 0 among them.
@@ -60,14 +56,14 @@ fn rows_and_headers_that_cannot_be_are_reported_with_their_lines() {
 }
 
 #[test]
-fn spoiled_and_truncated_dumps_give_what_is_whole() {
-    let text = text();
+fn damage_and_truncated_dumps_give_what_is_whole() {
+    let text = samples::text(DUMP);
     let clean = read(&text);
-    for spoiled in [spoiled::with_carriage_returns(&text), spoiled::with_warnings(&text)] {
-        let subnet = read(&spoiled);
+    for damage in [damage::with_carriage_returns(&text), damage::with_warnings(&text)] {
+        let subnet = read(&damage);
         assert_eq!((subnet.sl2vl, subnet.unread.len()), (clean.sl2vl.clone(), 0));
     }
-    for beginning in spoiled::beginnings(&text) {
+    for beginning in damage::beginnings(&text) {
         let n_rows = beginning.lines().filter(|line| line.ends_with("6  7 ")).count();
         let n_read = read(beginning).sl2vl.len();
         assert!(n_read >= n_rows.saturating_sub(1) && n_read <= n_rows + 1, "{beginning}");

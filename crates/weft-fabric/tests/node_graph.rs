@@ -1,4 +1,4 @@
-//! The inside of nodes: ways, rails, what is refused with its place.
+//! The inside of nodes: paths, rails, what is refused with its place.
 
 use serde_json::{Value, json};
 use weft_fabric::document::FabricDocument;
@@ -55,7 +55,7 @@ fn named(graph: &NodeGraph, name: &str) -> InnerId {
 }
 
 /// The vertices crossed from one to another.
-fn way(graph: &NodeGraph, from: &str, to: &str) -> Vec<String> {
+fn path(graph: &NodeGraph, from: &str, to: &str) -> Vec<String> {
     let (mut at, to) = (named(graph, from), named(graph, to));
     let mut names = vec![from.to_owned()];
     while at != to {
@@ -63,22 +63,22 @@ fn way(graph: &NodeGraph, from: &str, to: &str) -> Vec<String> {
         let local = graph.next_local(at, to) - vertex.first_local();
         at = vertex.ports[local as usize].peer;
         names.push(graph.vertices[at.index()].name.clone());
-        assert!(names.len() <= graph.vertices.len(), "a way ends");
+        assert!(names.len() <= graph.vertices.len(), "a path ends");
     }
     names
 }
 
 #[test]
-fn ways_prefer_rate_and_then_fewer_links() {
+fn paths_prefer_rate_and_then_fewer_links() {
     let graph = read(&graph()).expect("a graph");
     let (gpu0, gpu1) = (named(&graph, "gpu0"), named(&graph, "gpu1"));
     // Over PCIe it is as many links; over NVLink the rate is higher, and both switches serve.
-    assert!(way(&graph, "gpu0", "gpu1")[1].starts_with("nvs"));
+    assert!(path(&graph, "gpu0", "gpu1")[1].starts_with("nvs"));
     assert_eq!(graph.equal_locals(gpu0, gpu1).count(), 2);
-    assert_eq!(way(&graph, "gpu0", "hca1"), ["gpu0", "pcie0", "hca1"]);
-    assert_eq!(way(&graph, "gpu3", "hca0"), ["gpu3", "pcie1", "root", "pcie0", "hca0"]);
-    assert_eq!(way(&graph, "hca2", "mem"), ["hca2", "pcie1", "root", "mem"]);
-    assert_eq!(way(&graph, "hca2", "gpu1"), ["hca2", "pcie1", "root", "pcie0", "gpu1"]);
+    assert_eq!(path(&graph, "gpu0", "hca1"), ["gpu0", "pcie0", "hca1"]);
+    assert_eq!(path(&graph, "gpu3", "hca0"), ["gpu3", "pcie1", "root", "pcie0", "hca0"]);
+    assert_eq!(path(&graph, "hca2", "mem"), ["hca2", "pcie1", "root", "mem"]);
+    assert_eq!(path(&graph, "hca2", "gpu1"), ["hca2", "pcie1", "root", "pcie0", "gpu1"]);
 }
 
 #[test]
@@ -156,11 +156,11 @@ fn nodes_with_other_numbers_of_hcas_are_refused() {
 }
 
 #[test]
-fn ways_inside_a_node_are_free_of_credit_loops_or_refused() {
+fn paths_inside_a_node_are_free_of_credit_loops_or_refused() {
     for tasks in 1..9 {
         check_inside(&read(&graph()).expect("a graph"), tasks).expect("a tree of PCIe");
     }
-    // Three switches in a ring, each a GPU and an HCA: shortest ways of three over a ring of five
+    // Three switches in a ring, each a GPU and an HCA: shortest paths of three over a ring of five
     // wait in a circle, those of three do not.
     let ring = |n: usize| {
         let mut vertices = Vec::new();
@@ -229,7 +229,7 @@ fn what_cannot_be_is_refused_with_its_place() {
 }
 
 #[test]
-fn a_vertex_without_ways_is_refused() {
+fn a_vertex_without_paths_is_refused() {
     let mut lonely = graph();
     let more = json!({"name": "gpu4", "kind": "gpu"});
     lonely["vertices"].as_array_mut().expect("a list").push(more);

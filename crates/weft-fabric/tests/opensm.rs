@@ -55,7 +55,7 @@ proptest! {
         for from in 0..subnet.nodes.len() as u32 {
             let fewest = distances(&subnet, from);
             for (lid, node) in lids(&subnet) {
-                let path = path(&subnet, &routed.lfts, from, lid).expect("a way");
+                let path = path(&subnet, &routed.lfts, from, lid).expect("a path");
                 prop_assert_eq!(path.len() - 1, fewest[&node]);
             }
         }
@@ -91,7 +91,7 @@ proptest! {
                 let has_entry = routed.lfts.port(from as usize, lid).is_some();
                 prop_assert_eq!(has_entry, legal.contains_key(&node));
                 if has_entry {
-                    let path = path(&subnet, &routed.lfts, from, lid).expect("a way to its end");
+                    let path = path(&subnet, &routed.lfts, from, lid).expect("a path to its end");
                     prop_assert!(!has_valley(&subnet, &routed, &path), "{:?}", path);
                     prop_assert_eq!(path.len() - 1, legal[&node]);
                 }
@@ -175,9 +175,9 @@ fn ftree_names_the_rule_and_the_switches_where_opensm_only_falls_back() {
     assert!(nodes.contains(&"s1".to_owned()), "{nodes:?}");
     let (rule, what, nodes) = refused(&without((1, 4), 1));
     assert_eq!((rule, nodes.contains(&"s1".to_owned())), (Rule::UpWidth, true), "{what}");
-    let mut beside = tree();
-    beside.adapters[3] = 1;
-    assert_eq!(refused(&beside).0, Rule::LeafLevel);
+    let mut uneven = tree();
+    uneven.adapters[3] = 1;
+    assert_eq!(refused(&uneven).0, Rule::LeafLevel);
     let ring = Plan { cables: vec![(0, 1), (1, 2), (2, 0)], adapters: vec![1; 3], ..tree() };
     assert_eq!(refused(&ring).0, Rule::Levels);
     let mut lost = tree();
@@ -195,9 +195,9 @@ fn the_texts_of_the_errors_say_what_where_and_what_was_expected() {
     };
     let mut broken = fat_tree(2, 2, 2, 1);
     broken.cables.pop();
-    let told = text(&broken, OpensmEngine::Ftree, &NO_OPTIONS);
-    let (told, hint) = told.split_once("\n  hint: ").expect("a hint");
-    let (what, expected) = told.split_once("\n  expected: ").expect("what was expected");
+    let reported = text(&broken, OpensmEngine::Ftree, &NO_OPTIONS);
+    let (reported, hint) = reported.split_once("\n  hint: ").expect("a hint");
+    let (what, expected) = reported.split_once("\n  expected: ").expect("what was expected");
     let either = [
         "'s0' has 2 switches above it and 's1' has 1",
         "'s1' has 1 switches above it and 's0' has 2",
@@ -209,29 +209,30 @@ fn the_texts_of_the_errors_say_what_where_and_what_was_expected() {
     // A ring of three switches: from none are nine in ten adapters equally far.
     let ring =
         Plan { cables: vec![(0, 1), (1, 2), (2, 0)], adapters: vec![1; 3], ..broken.clone() };
-    let told = text(&ring, OpensmEngine::Updn, &NO_OPTIONS);
+    let reported = text(&ring, OpensmEngine::Updn, &NO_OPTIONS);
     assert!(
-        told.starts_with("routing with updn: none of 3 switches looks like a root\n"),
-        "{told}"
+        reported.starts_with("routing with updn: none of 3 switches looks like a root\n"),
+        "{reported}"
     );
-    let told = text(&ring, OpensmEngine::Updn, &Options { roots: vec![0xabc] });
+    let reported = text(&ring, OpensmEngine::Updn, &Options { roots: vec![0xabc] });
     assert_eq!(
-        told,
+        reported,
         "routing: no switch has the GUID 0x0000000000000abc of a root\n  expected: the node GUID \
          of a switch of the subnet"
     );
     let mut subnet = ring.subnet();
     let index = subnet.nodes.iter().position(|node| node.is_switch()).unwrap();
     subnet.nodes[index].lid = 0;
-    let told = route(&subnet, OpensmEngine::Minhop, &NO_OPTIONS).expect_err("no LID").to_string();
+    let reported =
+        route(&subnet, OpensmEngine::Minhop, &NO_OPTIONS).expect_err("no LID").to_string();
     let name = &subnet.nodes[index].description;
-    assert!(told.starts_with(&format!("routing: switch '{name}' has no LID\n")), "{told}");
-    let told = route(&Subnet::default(), OpensmEngine::Minhop, &NO_OPTIONS).expect_err("empty");
-    assert_eq!(told, RouteError::NoSwitch);
+    assert!(reported.starts_with(&format!("routing: switch '{name}' has no LID\n")), "{reported}");
+    let reported = route(&Subnet::default(), OpensmEngine::Minhop, &NO_OPTIONS).expect_err("empty");
+    assert_eq!(reported, RouteError::NoSwitch);
 }
 
 #[test]
-fn adapters_without_a_lid_are_told_and_the_others_routed() {
+fn adapters_without_a_lid_are_reported_and_the_others_routed() {
     let plan = fat_tree(2, 1, 2, 1);
     let mut subnet = plan.subnet();
     let first = subnet.endports().next().expect("adapters");

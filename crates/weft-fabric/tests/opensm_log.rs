@@ -1,11 +1,10 @@
 //! What OpenSM's log says: the engine that really routed, errors, ports that left.
 
-use crate::common::{samples, spoiled};
+use crate::common::{
+    damage,
+    samples::{self, text},
+};
 use weft_fabric::subnet::records::SmLog;
-
-fn text(name: &str) -> String {
-    std::fs::read_to_string(samples::folder().join(name)).expect("a sample")
-}
 
 fn log(text: &str) -> SmLog {
     let mut gathered = samples::gathered(&[("osm.log", text.as_bytes())]);
@@ -44,8 +43,8 @@ fn sweeps_are_counted_and_ports_that_left_are_named() {
 
 #[test]
 fn what_the_program_says_of_its_engines_is_heard_where_it_is_in_the_file() {
-    let said = " Activate 'ftree,updn' routing engine(s)\n";
-    let log = log(&format!("{said}{}", text("opensm_logs/minhop.log")));
+    let activated = " Activate 'ftree,updn' routing engine(s)\n";
+    let log = log(&format!("{activated}{}", text("opensm_logs/minhop.log")));
     assert_eq!(log.engines_asked, ["ftree", "updn"]);
 }
 
@@ -69,9 +68,9 @@ fn errors_are_kept_once_and_only_so_many() {
     let gathered = samples::gathered(&[("osm.log", text.as_bytes())]);
     let errors = &gathered.sm_logs[0].errors;
     assert_eq!((errors.len(), errors[999].as_str()), (1000, "0D999: x"));
-    let told: Vec<(u32, &str)> =
+    let reported: Vec<(u32, &str)> =
         gathered.unread.iter().map(|line| (line.place.line, line.what.as_str())).collect();
-    assert_eq!(told, [(1002, "more different errors or removed ports than are kept")]);
+    assert_eq!(reported, [(1002, "more different errors or removed ports than are kept")]);
 }
 
 #[test]
@@ -79,8 +78,8 @@ fn carriage_returns_and_warnings_between_the_lines_change_nothing() {
     for name in ["opensm_logs/minhop.log", "opensm_logs/ftree_falls_back.log"] {
         let text = text(name);
         let clean = log(&text);
-        assert_eq!(log(&spoiled::with_carriage_returns(&text)), clean);
-        assert_eq!(log(&spoiled::with_warnings(&text)), clean);
+        assert_eq!(log(&damage::with_carriage_returns(&text)), clean);
+        assert_eq!(log(&damage::with_warnings(&text)), clean);
     }
 }
 
@@ -88,7 +87,7 @@ fn carriage_returns_and_warnings_between_the_lines_change_nothing() {
 fn a_truncated_log_says_no_more_than_the_whole() {
     let text = text("opensm_logs/ftree_falls_back.log");
     let whole = log(&text);
-    for beginning in spoiled::beginnings(&text) {
+    for beginning in damage::beginnings(&text) {
         let part = log(beginning);
         assert!(part.n_sweeps <= whole.n_sweeps);
         assert!(whole.engines_used.starts_with(&part.engines_used), "{beginning}");

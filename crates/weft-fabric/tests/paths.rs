@@ -56,7 +56,7 @@ impl Plan {
         for (lid, port) in entries {
             ports[usize::from(*lid)] = *port;
         }
-        self.0.tables.push(TableRecord { place: HERE, who, description: None, ports });
+        self.0.tables.push(TableRecord { place: HERE, who, ports });
         self
     }
 
@@ -97,7 +97,7 @@ fn node(subnet: &Subnet, name: &str) -> u32 {
 }
 
 #[test]
-fn lengths_of_a_ring_that_goes_one_way() {
+fn lengths_of_a_ring_that_goes_in_one_direction() {
     let subnet = ring().subnet();
     let found = survey(&Net::new(&subnet, &subnet.lfts));
     // To the next switch 3 cables, then 4, then 5; four sources each.
@@ -118,7 +118,7 @@ fn with_lanes(mut plan: Plan, lane: impl Fn(u64, u8, usize) -> u8) -> Plan {
 }
 
 #[test]
-fn a_ring_that_goes_one_way_waits_in_a_circle() {
+fn a_ring_that_goes_in_one_direction_waits_in_a_circle() {
     let subnet = ring().subnet();
     let found = credit_loop(&Net::new(&subnet, &subnet.lfts), &subnet.sl2vl, 0).expect("a loop");
     assert_eq!((found.channels.len(), found.n_channels), (4, 4));
@@ -183,7 +183,7 @@ fn half_of_a_tree_against_the_other() {
 }
 
 #[test]
-fn a_way_down_and_up_again_is_a_valley() {
+fn a_path_down_and_up_again_is_a_valley() {
     // Leaf 1 sends what is for leaf 2 by spine 4, which knows only the way over leaf 3.
     let plan = Plan::new().host(1, 1, 1).host(2, 2, 1).host(3, 3, 1);
     let plan = plan.link((1, 2), (4, 1)).link((4, 2), (3, 2)).link((3, 3), (5, 1));
@@ -236,18 +236,18 @@ fn adaptive_routing_may_take_every_port_of_a_group_or_with_the_fewest_hops() {
     let mut plan = two_spines();
     let subnet = two_spines().subnet();
     let src = End { node: node(&subnet, "h1"), port: 1 };
-    let ways = |subnet: &Subnet, choice: Choice<'_>| -> Vec<(u64, u8)> {
+    let choices = |subnet: &Subnet, choice: Choice<'_>| -> Vec<(u64, u8)> {
         let hops = trace_adaptive(subnet, &subnet.lfts, choice, src, 2).expect("it arrives");
         let guid = |node: u32| subnet.nodes[node as usize].guid;
         hops.iter().map(|hop| (guid(hop.egress.node), hop.egress.port)).collect()
     };
     let all = [(1, 1), (101, 2), (101, 3), (103, 2), (104, 2), (102, 1)];
-    assert_eq!(ways(&subnet, Choice::FewestHops), all);
+    assert_eq!(choices(&subnet, Choice::FewestHops), all);
     // No groups at all: the table's own way.
-    let none = ways(&subnet, Choice::Groups(&subnet.adaptive));
+    let none = choices(&subnet, Choice::Groups(&subnet.adaptive));
     assert_eq!(none, [(1, 1), (101, 2), (103, 2), (102, 1)]);
     let group = AdaptiveRecord { groups: [(7, vec![2, 3])].into(), group_of_lid: [(2, 7)].into() };
     plan.0.adaptive.push((HERE, Who::Node(101), group));
     let subnet = plan.subnet();
-    assert_eq!(ways(&subnet, Choice::Groups(&subnet.adaptive)), all);
+    assert_eq!(choices(&subnet, Choice::Groups(&subnet.adaptive)), all);
 }

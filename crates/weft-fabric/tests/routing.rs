@@ -121,7 +121,7 @@ fn a_dead_up_link_moves_only_the_routes_it_carried() {
             } else if old == new {
                 kept += 1;
             } else {
-                // A spine that lost its way to leaf 1 is left by other leaves for that leaf only.
+                // A spine that lost its path to leaf 1 is left by other leaves for that leaf only.
                 assert!(dst.0 < 4, "{src:?} to {dst:?} moved for nothing");
             }
         }
@@ -129,16 +129,16 @@ fn a_dead_up_link_moves_only_the_routes_it_carried() {
     assert!(moved > 0 && kept > 900, "{moved} moved, {kept} kept");
 }
 
-/// Each pair's way by d-mod-k's tables, or why there is none, and the same without the tables.
+/// Each pair's path by d-mod-k's tables, or why there is none, and the same without the tables.
 fn ways_twice(fabric: &Fabric, src: HcaId, dst: HcaId) -> [Result<Vec<PortId>, String>; 2] {
     let tables = engines::compute(fabric, Engine::Dmodk);
     let by_tables = tables.trace(fabric, src, dst);
-    let by_itself = engines::dmodk_paths(fabric, &[(src, dst)]).map(|mut ways| ways.remove(0));
-    [by_tables, by_itself].map(|way| way.map_err(|error| error.to_string()))
+    let by_itself = engines::dmodk_paths(fabric, &[(src, dst)]).map(|mut paths| paths.remove(0));
+    [by_tables, by_itself].map(|path| path.map_err(|error| error.to_string()))
 }
 
 #[test]
-fn ways_of_some_pairs_are_those_of_the_tables_around_dead_cables() {
+fn paths_of_some_pairs_are_those_of_the_tables_around_dead_cables() {
     let trees = [two_levels(24, 6, 3, 2), three_levels(54, 6), three_levels(40, 6)];
     for (whole, n_dead) in trees.iter().flat_map(|tree| [(tree, 0), (tree, 3), (tree, 9)]) {
         let mut fabric = whole.clone();
@@ -153,10 +153,10 @@ fn ways_of_some_pairs_are_those_of_the_tables_around_dead_cables() {
             all.iter().flat_map(|src| all.iter().rev().map(|dst| (*src, *dst))).collect();
         let tables = engines::compute(&fabric, Engine::Dmodk);
         let reached = |(src, dst): &(HcaId, HcaId)| tables.trace(&fabric, *src, *dst).ok();
-        let (good, ways): (Vec<_>, Vec<_>) =
+        let (good, paths): (Vec<_>, Vec<_>) =
             pairs.iter().filter_map(|pair| Some((*pair, reached(pair)?))).unzip();
         assert!(n_dead > 0 || good.len() == pairs.len());
-        assert_eq!(engines::dmodk_paths(&fabric, &good), Ok(ways));
+        assert_eq!(engines::dmodk_paths(&fabric, &good), Ok(paths));
         for (src, dst) in pairs.iter().filter(|pair| reached(pair).is_none()).take(5) {
             let [by_tables, by_itself] = ways_twice(&fabric, *src, *dst);
             assert_eq!(by_tables, by_itself);
@@ -241,7 +241,7 @@ proptest! {
     }
 
     #[test]
-    fn ways_of_some_pairs_are_those_of_the_tables_on_any_fabric(
+    fn paths_of_some_pairs_are_those_of_the_tables_on_any_fabric(
         spec in any_fabric(),
         dead in proptest::collection::vec(any::<u32>(), 0..4),
         ends in any::<(u32, u32)>(),
@@ -295,7 +295,7 @@ fn a_table_that_leads_to_a_foreign_hca_ends_there() {
     // Cables that change places take the other's socket, and with it the entry.
     let [b, c] = ["s[2]", "s[3]"].map(|name| fabric.port_named("test", name).expect("a port"));
     fault::swap(&mut fabric, "test", [b, c]).expect("two cables");
-    assert_eq!(routes.trace(&fabric, HcaId(0), HcaId(2)).expect("a way").len(), 2);
+    assert_eq!(routes.trace(&fabric, HcaId(0), HcaId(2)).expect("a path").len(), 2);
 }
 
 #[test]

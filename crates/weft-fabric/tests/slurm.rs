@@ -1,18 +1,17 @@
 //! Slurm's tree of switches, read and written.
 
-use crate::common::{any_fabric, samples};
+use crate::common::{
+    any_fabric,
+    samples::{self, read},
+};
 use crate::export::generated;
 use proptest::prelude::*;
 use serde_json::json;
 use std::collections::BTreeSet;
 use weft_fabric::export::slurm;
+use weft_fabric::subnet::Subnet;
 use weft_fabric::subnet::records::TreeSwitch;
-use weft_fabric::subnet::{Gathered, Subnet};
 use weft_fabric::{Fabric, generate};
-
-fn read(text: &str) -> Gathered {
-    samples::gathered(&[("topology.conf", text.as_bytes())])
-}
 
 /// The lines of a gathered tree, as 'name: nodes | switches'.
 fn lines(tree: &[TreeSwitch]) -> Vec<String> {
@@ -34,14 +33,14 @@ fn the_tree_of_a_cluster_is_read() {
 
 #[test]
 fn what_scontrol_prints_is_the_same_tree() {
-    let (written, said) =
+    let (written, read) =
         (samples::subnet(&["slurm/four_nodes.conf"]), samples::subnet(&["slurm/scontrol.txt"]));
-    assert_eq!(lines(&said.tree), lines(&written.tree));
-    assert!(said.unread.is_empty());
+    assert_eq!(lines(&read.tree), lines(&written.tree));
+    assert!(read.unread.is_empty());
 }
 
 #[test]
-fn comments_continued_lines_and_keys_in_any_case_are_read_and_an_include_is_told() {
+fn comments_continued_lines_and_keys_in_any_case_are_read_and_an_include_is_reported() {
     let subnet = samples::subnet(&["slurm/written_by_hand.conf"]);
     let wanted = [
         "s0: c101-001 c101-002 c101-003 c102-001 c102-002 c102-003 login1 | ",
@@ -50,13 +49,13 @@ fn comments_continued_lines_and_keys_in_any_case_are_read_and_an_include_is_told
     ];
     assert_eq!(lines(&subnet.tree), wanted);
     assert_eq!(subnet.tree[1].link_speed, Some(100));
-    let told: Vec<(u32, &str)> =
+    let reported: Vec<(u32, &str)> =
         subnet.unread.iter().map(|unread| (unread.place.line, &unread.what[..])).collect();
-    assert_eq!(told, [(7, "Include other.conf")]);
+    assert_eq!(reported, [(7, "Include other.conf")]);
 }
 
 #[test]
-fn lines_that_are_no_switch_are_told_with_what_was_expected() {
+fn lines_that_are_no_switch_are_reported_with_what_was_expected() {
     let text = [
         "SwitchName=a Nodes=n1",
         "SwitchName=b",
@@ -68,13 +67,13 @@ fn lines_that_are_no_switch_are_told_with_what_was_expected() {
         "SwitchName=h Nodes=n[1-900000]",
         "SwitchName=i Nodes=n",
     ];
-    let gathered = read(&text.join("\n"));
+    let gathered = read(text.join("\n"));
     assert_eq!(gathered.tree.iter().map(|it| &it.name[..]).collect::<Vec<_>>(), ["a", "g", "i"]);
-    let told: Vec<(u32, bool)> =
+    let reported: Vec<(u32, bool)> =
         gathered.unread.iter().map(|it| (it.place.line, !it.expected.is_empty())).collect();
     // Line 8 is too much for a file: 3 names stand before the 900,000 of line 7.
     assert_eq!(gathered.unread[5].expected, "a set of names: more than 148573 names");
-    assert_eq!(told, [(2, true), (3, true), (4, true), (5, true), (6, true), (8, true)]);
+    assert_eq!(reported, [(2, true), (3, true), (4, true), (5, true), (6, true), (8, true)]);
     assert_eq!(gathered.unread[1].expected, "a set of names: ']' is missing");
     assert_eq!(gathered.unread[2].expected, "Nodes once in a line");
 }

@@ -1,4 +1,4 @@
-//! What belongs together is joined, and what does not fit is told.
+//! What belongs together is joined, and what does not fit is reported.
 
 use crate::common::samples;
 use serde_json::json;
@@ -17,20 +17,20 @@ fn cable(line: u32, ends: [(u64, u8); 2]) -> CableRecord {
 }
 
 #[test]
-fn lids_of_ports_that_nobody_describes_are_no_error() {
+fn lids_of_ports_that_no_one_describes_are_no_error() {
     let subnet = samples::subnet(&["opensm/guid2lid"]);
     assert_eq!((subnet.nodes.len(), subnet.misfits.len(), subnet.unread.len()), (0, 0, 0));
 }
 
 #[test]
-fn a_second_cable_in_a_port_is_told_and_the_first_one_holds() {
+fn a_second_cable_in_a_port_is_reported_and_the_first_one_holds() {
     let cables = vec![cable(1, [(1, 1), (2, 1)]), cable(2, [(3, 1), (2, 1)])];
     let subnet = Subnet::of(Gathered { cables, ..Gathered::default() });
     assert_eq!(subnet.peer(End { node: 1, port: 1 }), Some(End { node: 0, port: 1 }));
     assert_eq!(subnet.peer(End { node: 2, port: 1 }), None);
-    let told =
+    let reported =
         Misfit::PortUsedTwice { place: place(2), port: ("0x0000000000000002".to_owned(), 1) };
-    assert_eq!(subnet.misfits, [told]);
+    assert_eq!(subnet.misfits, [reported]);
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! One net as five tools describe it: the same cables, rates and LIDs; and the quirks of each.
 
-use crate::common::{samples, spoiled};
+use crate::common::{
+    damage,
+    samples::{self, read},
+};
 use std::collections::BTreeSet;
 use std::fs;
-use weft_fabric::subnet::{End, Gathered, Kind, LogicalState, PhysicalState, Subnet};
+use weft_fabric::subnet::{End, Kind, LogicalState, PhysicalState, Subnet};
 
 const FILES: [&str; 5] = [
     "ibnetdiscover-p.out",
@@ -15,10 +18,6 @@ const FILES: [&str; 5] = [
 
 fn sample(name: &str) -> String {
     fs::read_to_string(samples::folder().join(name)).expect("a sample")
-}
-
-fn read(text: impl AsRef<[u8]>) -> Gathered {
-    samples::gathered(&[("net", text.as_ref())])
 }
 
 /// Cables as 'description[port] description[port] rate', the lesser end first.
@@ -36,8 +35,10 @@ fn cables(subnet: &Subnet) -> BTreeSet<String> {
 /// By LID whose it is: description, kind, and the port.
 fn lids(subnet: &Subnet) -> Vec<(u16, String, Kind)> {
     let of = |lid| subnet.end_of_lid(lid).map(|end| (lid, end));
-    let told = (1..=subnet.top_lid()).filter_map(of);
-    told.map(|(lid, end)| (lid, subnet.name(end), subnet.nodes[end.node as usize].kind)).collect()
+    let reported = (1..=subnet.top_lid()).filter_map(of);
+    reported
+        .map(|(lid, end)| (lid, subnet.name(end), subnet.nodes[end.node as usize].kind))
+        .collect()
 }
 
 fn assert_whole(subnet: &Subnet, name: &str) {
@@ -82,7 +83,7 @@ fn read_together_they_are_one_net_with_real_guids() {
 }
 
 #[test]
-fn of_an_odd_net_they_agree_where_they_can() {
+fn of_an_unusual_net_they_agree_where_they_can() {
     // The cable between the spines was unplugged after the subnet manager had written its list.
     let truth = samples::subnet(&["quirks/ibnetdiscover.out"]);
     let (all, named) = (cables(&truth), lids(&truth));
@@ -221,18 +222,18 @@ fn damaged_lists_lose_nothing_in_silence() {
     for name in FILES {
         let text = sample(&format!("small/{name}"));
         let whole = Subnet::of(read(&text));
-        for text in [spoiled::with_carriage_returns(&text), spoiled::with_warnings(&text)] {
+        for text in [damage::with_carriage_returns(&text), damage::with_warnings(&text)] {
             let mut again = Subnet::of(read(&text));
             again.sources.clone_from(&whole.sources);
             again.unread.clone_from(&whole.unread);
             assert_eq!(again, whole, "{name}");
         }
-        for text in [spoiled::with_a_long_line(&text), spoiled::with_bytes(&text)] {
+        for text in [damage::with_a_long_line(&text), damage::with_bytes(&text)] {
             let again = Subnet::of(read(&text));
             assert_eq!((again.unread.len(), again.unread[0].place.line), (1, 6), "{name}");
             assert_eq!(cables(&again), cables(&whole), "{name}");
         }
-        for beginning in spoiled::beginnings(&text) {
+        for beginning in damage::beginnings(&text) {
             let gathered = read(beginning);
             // A last line may lack nothing but its end, or have nothing yet.
             let last = beginning.lines().last().unwrap_or_default().trim_end();

@@ -14,7 +14,7 @@ const MAX_DESCRIPTION: usize = 63;
 
 /// The subnet as ibsim reads it: channel adapters first, since tools attach to the first node.
 pub fn ibsim(subnet: &Subnet) -> Export {
-    let mut net = Net {
+    let mut net = NetFile {
         subnet,
         text: String::new(),
         slower: BTreeMap::new(),
@@ -42,7 +42,7 @@ pub fn ibsim(subnet: &Subnet) -> Export {
 }
 
 /// A net file in the making.
-struct Net<'a> {
+struct NetFile<'a> {
     subnet: &'a Subnet,
     text: String,
     /// By rate and what is written for it: how many ends of cables.
@@ -52,7 +52,7 @@ struct Net<'a> {
     others: Vec<String>,
 }
 
-impl Net<'_> {
+impl NetFile<'_> {
     fn node(&mut self, index: u32, node: &SubnetNode) {
         let name = self.description(node);
         let (guid, system) = (node.guid, node.system_guid.unwrap_or(node.guid));
@@ -81,9 +81,9 @@ impl Net<'_> {
         }
         let (number, id) = (here.port, identity(there));
         let port = &node.ports[usize::from(number) - 1];
-        let told = there.port(peer.port).and_then(|port| port.rate);
+        let far = there.port(peer.port).and_then(|port| port.rate);
         let rate =
-            port.rate.or(told).map_or(String::new(), |rate| format!(" {}", self.written(rate)));
+            port.rate.or(far).map_or(String::new(), |rate| format!(" {}", self.written(rate)));
         let (own_guid, own_lid) = match node.kind {
             Kind::Switch => (String::new(), String::new()),
             _ => {

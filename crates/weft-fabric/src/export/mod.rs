@@ -8,7 +8,7 @@ pub use graphml::graphml;
 pub use ibsim::ibsim;
 pub use slurm::slurm;
 
-/// A text for another program, and in words what it says differently from the subnet.
+/// A text for another program, and in words its differences from the subnet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
     /// The file's content.

@@ -15,7 +15,7 @@ const MOST_LISTED: usize = 3;
 
 /// The subnet as Slurm's tree of switches and hosts.
 pub fn slurm(subnet: &Subnet) -> Export {
-    let mut tree = Tree::of(subnet);
+    let mut tree = SlurmTree::of(subnet);
     tree.join_roots();
     tree.leave_out_single_steps();
     tree.write()
@@ -33,16 +33,16 @@ struct Line {
     is_top: bool,
 }
 
-struct Tree<'a> {
+struct SlurmTree<'a> {
     subnet: &'a Subnet,
     lines: Vec<Line>,
     changed: Vec<String>,
 }
 
-impl Tree<'_> {
-    fn of(subnet: &Subnet) -> Tree<'_> {
+impl SlurmTree<'_> {
+    fn of(subnet: &Subnet) -> SlurmTree<'_> {
         let levels = subnet.levels();
-        let mut tree = Tree { subnet, lines: Vec::new(), changed: Vec::new() };
+        let mut tree = SlurmTree { subnet, lines: Vec::new(), changed: Vec::new() };
         let mut hosts = tree.hosts_of_leaves(&levels);
         let mut line_of: HashMap<u32, usize> = HashMap::new();
         let highest = levels.iter().flatten().copied().max().unwrap_or(0);
@@ -159,7 +159,7 @@ impl Tree<'_> {
         }
     }
 
-    /// A line above one other says nothing more than that one: the spine boards above all line
+    /// A line above one other adds nothing to that one: the spine boards above all line
     /// boards, a switch without hosts at the leaves' level.
     fn leave_out_single_steps(&mut self) {
         for index in 0..self.lines.len() {
@@ -254,9 +254,9 @@ fn joined(sets: &[BTreeSet<String>]) -> Vec<Vec<usize>> {
     groups.into_values().collect()
 }
 
-/// A switch's name for Slurm: of 'MF0;leaf01:MQM8700/U1' the middle, with the board of a director.
+/// A switch's name for Slurm: of 'MF0;leaf01:MQM8700/U1' the name, with the board of a director.
 fn short(description: &str) -> String {
-    let parts = description.strip_prefix("MF0;").and_then(|rest| rest.split_once(':'));
+    let parts = description.strip_prefix("MF0;").and_then(|tail| tail.split_once(':'));
     let Some((name, model)) = parts else { return plain(description) };
     match model.split('/').collect::<Vec<_>>()[..] {
         [_, board, _] => plain(&format!("{name}-{board}")),

@@ -1,14 +1,13 @@
 //! The valid fabric: vertices, ports and cables as flat vectors.
 
 pub mod fault;
-mod insides;
+mod node_graphs;
 
 use crate::document::FabricDocument;
 use crate::error::FabricError;
 use crate::ids::{HcaId, NodeId, PortId, SwitchId, VertexId};
 use crate::limits::{
-    MAX_BITS_PER_S, MAX_DELAY_PS, MAX_GROUP, MAX_LEVEL, MAX_PORTS, MAX_SWITCH_PORTS,
-    MAX_TABLE_ENTRIES,
+    MAX_GROUP, MAX_LEVEL, MAX_PORTS, MAX_SWITCH_PORTS, MAX_TABLE_ENTRIES, check_link,
 };
 use crate::node::graph::NodeGraph;
 use crate::units::{BitsPerSecond, Picoseconds};
@@ -91,7 +90,7 @@ impl Fabric {
         inside: Option<NodeGraph>,
     ) -> Result<Fabric, FabricError> {
         limit_size(document, inside.as_ref())?;
-        insides::require_alike(document, inside.as_ref())?;
+        node_graphs::require_alike(document, inside.as_ref())?;
         let mut fabric = Fabric {
             name: document.name.clone(),
             nodes: Vec::new(),
@@ -209,7 +208,7 @@ impl Fabric {
     /// The port of a written name.
     pub fn port_named(&self, place: &str, name: &str) -> Result<PortId, FabricError> {
         let expected = "vertex[number], numbers from 1";
-        let parts = name.strip_suffix(']').and_then(|rest| rest.rsplit_once('['));
+        let parts = name.strip_suffix(']').and_then(|tail| tail.rsplit_once('['));
         let (vertex, number) = parts
             .and_then(|(vertex, text)| {
                 // One name a port: '+1' and '01' parse as well.
@@ -286,15 +285,7 @@ impl Fabric {
         rate: BitsPerSecond,
         delay: Picoseconds,
     ) -> Result<(), FabricError> {
-        if rate.0 == 0 {
-            let expected = "bits_per_s of 1 or more";
-            return Err(FabricError::document(place, "the rate is zero", expected));
-        }
-        if rate.0 > MAX_BITS_PER_S || delay.0 > MAX_DELAY_PS {
-            let what = format!("{} bits a second, {} ps", rate.0, delay.0);
-            let expected = "at most 8 Tb/s and a second of delay";
-            return Err(FabricError::document(place, what, expected));
-        }
+        check_link(place, rate, delay)?;
         let a = self.port_named(&format!("{place}.a"), ends[0])?;
         let b = self.port_named(&format!("{place}.b"), ends[1])?;
         if a == b {

@@ -1,66 +1,50 @@
 //! Generated trees of leaves below directors: large switches that are trees of boards inside.
 
-use super::draft::{Cable, Draft};
-use super::keys::{at_least_one, limit_links, one, port, refused, required, schema, switch_name};
-use crate::document::{FabricDocument, RoutingDocument};
+use super::draft::{CableSpec, Draft};
+use super::keys::{
+    at_least_one, limit_links, one, port, refuse_keys, require_counts, require_key, spec,
+    switch_name,
+};
+use crate::document::FabricDocument;
 use crate::error::FabricError;
 use crate::units::{BitsPerSecond, Picoseconds};
 use serde::Deserialize;
 
-/// `{"generate": "directors", ...}` of docs/reference/scenario.md.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DirectorsSpec {
-    /// `weft.fabric/1`, optional here.
-    #[serde(default = "schema")]
-    pub schema: String,
-    /// `directors`.
-    pub generate: String,
-    /// A name for people; `directors-<nodes>` without one.
-    #[serde(default)]
-    pub name: Option<String>,
-    /// Its guesses; those about the boards are added.
-    #[serde(default)]
-    pub assumed: Vec<String>,
-    /// Compute nodes.
-    pub nodes: u32,
-    /// HCAs a node, all on the node's leaf switch.
-    #[serde(default = "one")]
-    pub hcas_per_node: u32,
-    /// Nodes below one leaf.
-    pub nodes_per_leaf: u32,
-    /// How many directors.
-    pub directors: u32,
-    /// Parallel cables from each leaf to each director.
-    pub cables_per_director: u32,
-    /// The known inside of a director.
-    pub inside: Inside,
-    /// Ports of a board's switch.
-    #[serde(default)]
-    pub board_ports: Option<u32>,
-    /// Ports of a line board to leaves; the others lead to spine boards. Half without it.
-    #[serde(default)]
-    pub line_board_down: Option<u32>,
-    /// Spine boards of a director, as many as a line board has ports up without it.
-    #[serde(default)]
-    pub spine_boards: Option<u32>,
-    /// Rate of HCA cables.
-    pub host_bits_per_s: BitsPerSecond,
-    /// Rate of cables between leaves and directors.
-    pub switch_bits_per_s: BitsPerSecond,
-    /// Rate between boards, where it is another.
-    #[serde(default)]
-    pub inside_bits_per_s: Option<BitsPerSecond>,
-    /// Delay of HCA cables.
-    pub host_delay_ps: Picoseconds,
-    /// Delay of cables between leaves and directors.
-    pub switch_delay_ps: Picoseconds,
-    /// Delay between boards.
-    #[serde(default)]
-    pub inside_delay_ps: Option<Picoseconds>,
-    /// The engine that should fill the tables.
-    #[serde(default)]
-    pub routing: Option<RoutingDocument>,
+spec! {
+    /// `{"generate": "directors", ...}` of docs/reference/scenario.md.
+    pub struct DirectorsSpec {
+        /// Compute nodes.
+        pub nodes: u32,
+        /// HCAs a node, all on the node's leaf switch.
+        #[serde(default = "one")]
+        pub hcas_per_node: u32,
+        /// Nodes below one leaf.
+        pub nodes_per_leaf: u32,
+        /// How many directors.
+        pub directors: u32,
+        /// Parallel cables from each leaf to each director.
+        pub cables_per_director: u32,
+        /// The known inside of a director.
+        pub inside: Inside,
+        /// Ports of a board's switch.
+        pub board_ports: Option<u32>,
+        /// Ports of a line board to leaves; the others lead to spine boards. Half without it.
+        pub line_board_down: Option<u32>,
+        /// Spine boards of a director, as many as a line board has ports up without it.
+        pub spine_boards: Option<u32>,
+        /// Rate of HCA cables.
+        pub host_bits_per_s: BitsPerSecond,
+        /// Rate of cables between leaves and directors.
+        pub switch_bits_per_s: BitsPerSecond,
+        /// Rate between boards, where it is another.
+        pub inside_bits_per_s: Option<BitsPerSecond>,
+        /// Delay of HCA cables.
+        pub host_delay_ps: Picoseconds,
+        /// Delay of cables between leaves and directors.
+        pub switch_delay_ps: Picoseconds,
+        /// Delay between boards.
+        pub inside_delay_ps: Option<Picoseconds>,
+    }
 }
 
 /// The model of a director.
@@ -85,11 +69,7 @@ struct Boards {
 
 /// The document of generated leaves below directors.
 pub fn directors(spec: &DirectorsSpec) -> Result<FabricDocument, FabricError> {
-    at_least_one("nodes", spec.nodes)?;
-    at_least_one("hcas_per_node", spec.hcas_per_node)?;
-    at_least_one("nodes_per_leaf", spec.nodes_per_leaf)?;
-    at_least_one("directors", spec.directors)?;
-    at_least_one("cables_per_director", spec.cables_per_director)?;
+    require_counts!(spec, nodes, hcas_per_node, nodes_per_leaf, directors, cables_per_director);
     let n_leaves = spec.nodes.div_ceil(spec.nodes_per_leaf);
     let down = u64::from(spec.nodes_per_leaf) * u64::from(spec.hcas_per_node);
     let up = u64::from(spec.directors) * u64::from(spec.cables_per_director);
@@ -102,14 +82,11 @@ pub fn directors(spec: &DirectorsSpec) -> Result<FabricDocument, FabricError> {
 fn boards(spec: &DirectorsSpec, n_cables: u32) -> Result<Option<Boards>, FabricError> {
     if spec.inside == Inside::OneSwitch {
         let of = "a director that is one switch";
-        refused("board_ports", of, spec.board_ports.is_some())?;
-        refused("line_board_down", of, spec.line_board_down.is_some())?;
-        refused("spine_boards", of, spec.spine_boards.is_some())?;
-        refused("inside_bits_per_s", of, spec.inside_bits_per_s.is_some())?;
-        refused("inside_delay_ps", of, spec.inside_delay_ps.is_some())?;
+        refuse_keys!(spec, of, board_ports, line_board_down, spine_boards, inside_bits_per_s);
+        refuse_keys!(spec, of, inside_delay_ps);
         return Ok(None);
     }
-    let ports = required("board_ports", "a director of boards", spec.board_ports)?;
+    let ports = require_key!(spec, "a director of boards", board_ports);
     let down = at_least_one("line_board_down", spec.line_board_down.unwrap_or(ports / 2))?;
     let up = ports.checked_sub(down).filter(|up| *up > 0).ok_or_else(|| {
         let what = format!("{down} of {ports} ports of a line board go to leaves");
@@ -134,8 +111,7 @@ fn boards(spec: &DirectorsSpec, n_cables: u32) -> Result<Option<Boards>, FabricE
 }
 
 fn build(spec: &DirectorsSpec, n_leaves: u32, boards: Option<&Boards>) -> FabricDocument {
-    let name = spec.name.clone().unwrap_or_else(|| format!("directors-{}", spec.nodes));
-    let mut built = Draft::new(&spec.schema, name, spec.nodes, spec.routing, &spec.assumed);
+    let mut built = spec.draft("directors", spec.nodes);
     built.document.assumed.push(guess(spec, boards));
     let down = spec.nodes_per_leaf * spec.hcas_per_node;
     let up = spec.directors * spec.cables_per_director;
@@ -149,14 +125,14 @@ fn build(spec: &DirectorsSpec, n_leaves: u32, boards: Option<&Boards>) -> Fabric
             Some(boards) => add_boards(&mut built, &name, boards),
         }
     }
-    let cable = Cable { rate: spec.host_bits_per_s, delay: spec.host_delay_ps };
+    let cable = CableSpec { rate: spec.host_bits_per_s, delay: spec.host_delay_ps };
     for index in 0..spec.nodes {
         let (leaf, place) = (index / spec.nodes_per_leaf, index % spec.nodes_per_leaf);
         let first = place * spec.hcas_per_node + 1;
         let hca = |rail| (format!("hca{rail}"), port("leaf", leaf, n_leaves, first + rail));
         built.node((0..spec.hcas_per_node).map(hca), cable);
     }
-    let cable = Cable { rate: spec.switch_bits_per_s, delay: spec.switch_delay_ps };
+    let cable = CableSpec { rate: spec.switch_bits_per_s, delay: spec.switch_delay_ps };
     for (leaf, up) in (0..n_leaves).flat_map(|leaf| (0..up).map(move |up| (leaf, up))) {
         // Round the directors, as round the spines of a fat-tree.
         let (director, parallel) = (up % spec.directors, up / spec.directors);
@@ -199,7 +175,7 @@ fn add_boards(built: &mut Draft, director: &str, boards: &Boards) {
 }
 
 fn join_boards(spec: &DirectorsSpec, built: &mut Draft, boards: &Boards) {
-    let cable = Cable {
+    let cable = CableSpec {
         rate: spec.inside_bits_per_s.unwrap_or(spec.switch_bits_per_s),
         delay: spec.inside_delay_ps.unwrap_or(Picoseconds(0)),
     };

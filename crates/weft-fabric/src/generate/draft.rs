@@ -1,13 +1,11 @@
 //! A document being built: nodes, switches and cables, one after the other.
 
-use crate::document::{
-    FabricDocument, LinkDocument, NodeDocument, RoutingDocument, SwitchDocument,
-};
+use crate::document::{FabricDocument, LinkDocument, NodeDocument, SwitchDocument};
 use crate::units::{BitsPerSecond, Picoseconds};
 
 /// The rate of each direction of a cable, and its time of flight.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cable {
+pub(super) struct CableSpec {
     pub(super) rate: BitsPerSecond,
     pub(super) delay: Picoseconds,
 }
@@ -19,24 +17,8 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// A document for so many nodes, without anything in it yet.
-    pub(super) fn new(
-        schema: &str,
-        name: String,
-        n_nodes: u32,
-        routing: Option<RoutingDocument>,
-        assumed: &[String],
-    ) -> Draft {
-        let document = FabricDocument {
-            schema: schema.to_owned(),
-            name,
-            assumed: assumed.to_vec(),
-            nodes: Vec::new(),
-            switches: Vec::new(),
-            links: Vec::new(),
-            lfts: None,
-            routing,
-        };
+    /// A document for so many nodes.
+    pub(super) fn new(document: FabricDocument, n_nodes: u32) -> Draft {
         Draft { document, width: n_nodes.to_string().len().max(3) }
     }
 
@@ -45,7 +27,7 @@ impl Draft {
     }
 
     /// The next node; each of its HCAs has a name, and is cabled to the port named with it.
-    pub(super) fn node(&mut self, hcas: impl Iterator<Item = (String, String)>, cable: Cable) {
+    pub(super) fn node(&mut self, hcas: impl Iterator<Item = (String, String)>, cable: CableSpec) {
         let name = format!("n{:0width$}", self.document.nodes.len() + 1, width = self.width);
         let mut names = Vec::new();
         for (hca, port) in hcas {
@@ -56,8 +38,8 @@ impl Draft {
         self.document.nodes.push(NodeDocument { name, hcas: names });
     }
 
-    pub(super) fn cable(&mut self, a: String, b: String, cable: Cable) {
-        let Cable { rate, delay } = cable;
+    pub(super) fn cable(&mut self, a: String, b: String, cable: CableSpec) {
+        let CableSpec { rate, delay } = cable;
         self.document.links.push(LinkDocument { a, b, bits_per_s: rate, delay_ps: delay });
     }
 }

@@ -3,70 +3,51 @@
 //! SOURCE: Kim, Dally, Scott & Abts, "Technology-Driven, Highly-Scalable Dragonfly Topology"
 //! (2008); Shpiner et al., "Dragonfly+: Low Cost Topology for Scaling Datacenters" (2017).
 
-use super::draft::{Cable, Draft};
-use super::keys::{at_least_one, limit_links, one, port, schema, switch_name};
-use crate::document::{FabricDocument, RoutingDocument, SwitchDocument};
+use super::draft::{CableSpec, Draft};
+use super::keys::{limit_links, one, port, require_counts, spec, switch_name};
+use crate::document::{FabricDocument, SwitchDocument};
 use crate::error::FabricError;
 use crate::limits::MAX_GROUP;
 use crate::units::{BitsPerSecond, Picoseconds};
-use serde::Deserialize;
 
-/// `{"generate": "dragonfly", ...}` of docs/reference/scenario.md.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DragonflySpec {
-    /// `weft.fabric/1`, optional here.
-    #[serde(default = "schema")]
-    pub schema: String,
-    /// `dragonfly`.
-    pub generate: String,
-    /// A name for people; `dragonfly-<nodes>` without one.
-    #[serde(default)]
-    pub name: Option<String>,
-    /// Its guesses.
-    #[serde(default)]
-    pub assumed: Vec<String>,
-    /// Compute nodes, as many as all routers take without it; the last routers have fewer.
-    #[serde(default)]
-    pub nodes: Option<u32>,
-    /// Groups, every two of them joined by equally many cables.
-    pub groups: u32,
-    /// Switches with nodes in a group.
-    pub routers_per_group: u32,
-    /// Spines of a group (dragonfly+): all cables of a router lead to them, the cables to other
-    /// groups from them. Without it routers are joined pairwise.
-    #[serde(default)]
-    pub spines_per_group: u32,
-    /// Nodes on each router.
-    pub nodes_per_router: u32,
-    /// HCAs a node, all on the node's router.
-    #[serde(default = "one")]
-    pub hcas_per_node: u32,
-    /// Ports to other groups of each router (dragonfly+: of each spine).
-    pub global_ports: u32,
-    /// Rate of HCA cables.
-    pub host_bits_per_s: BitsPerSecond,
-    /// Rate of cables inside groups.
-    pub local_bits_per_s: BitsPerSecond,
-    /// Rate of cables between groups.
-    pub global_bits_per_s: BitsPerSecond,
-    /// Delay of HCA cables.
-    pub host_delay_ps: Picoseconds,
-    /// Delay of cables inside groups.
-    pub local_delay_ps: Picoseconds,
-    /// Delay of cables between groups.
-    pub global_delay_ps: Picoseconds,
-    /// The engine that should fill the tables.
-    #[serde(default)]
-    pub routing: Option<RoutingDocument>,
+spec! {
+    /// `{"generate": "dragonfly", ...}` of docs/reference/scenario.md.
+    pub struct DragonflySpec {
+        /// Compute nodes, as many as all routers take without it; the last routers have fewer.
+        pub nodes: Option<u32>,
+        /// Groups, every two of them joined by equally many cables.
+        pub groups: u32,
+        /// Switches with nodes in a group.
+        pub routers_per_group: u32,
+        /// Spines of a group (dragonfly+): all cables of a router lead to them, the cables to other
+        /// groups from them. Without it routers are joined pairwise.
+        #[serde(default)]
+        pub spines_per_group: u32,
+        /// Nodes on each router.
+        pub nodes_per_router: u32,
+        /// HCAs a node, all on the node's router.
+        #[serde(default = "one")]
+        pub hcas_per_node: u32,
+        /// Ports to other groups of each router (dragonfly+: of each spine).
+        pub global_ports: u32,
+        /// Rate of HCA cables.
+        pub host_bits_per_s: BitsPerSecond,
+        /// Rate of cables inside groups.
+        pub local_bits_per_s: BitsPerSecond,
+        /// Rate of cables between groups.
+        pub global_bits_per_s: BitsPerSecond,
+        /// Delay of HCA cables.
+        pub host_delay_ps: Picoseconds,
+        /// Delay of cables inside groups.
+        pub local_delay_ps: Picoseconds,
+        /// Delay of cables between groups.
+        pub global_delay_ps: Picoseconds,
+    }
 }
 
 /// The document of a generated dragonfly.
 pub fn dragonfly(spec: &DragonflySpec) -> Result<FabricDocument, FabricError> {
-    at_least_one("routers_per_group", spec.routers_per_group)?;
-    at_least_one("nodes_per_router", spec.nodes_per_router)?;
-    at_least_one("hcas_per_node", spec.hcas_per_node)?;
-    at_least_one("global_ports", spec.global_ports)?;
+    require_counts!(spec, routers_per_group, nodes_per_router, hcas_per_node, global_ports);
     let gateways = gateways(spec);
     let most = (u64::from(gateways) * u64::from(spec.global_ports) + 1).min(MAX_GROUP.into());
     if !(2..=most).contains(&u64::from(spec.groups)) {
@@ -85,7 +66,8 @@ pub fn dragonfly(spec: &DragonflySpec) -> Result<FabricDocument, FabricError> {
         let what = format!("{} nodes", spec.nodes.unwrap_or(0));
         return Err(FabricError::document("fabric.nodes", what, format!("from 1 to {most}")));
     }
-    let mut built = Dragonfly::new(spec, spec.nodes.unwrap_or(most));
+    let n_nodes = spec.nodes.unwrap_or(most);
+    let mut built = Dragonfly { spec, n_nodes, draft: spec.draft("dragonfly", n_nodes) };
     built.add_switches();
     built.attach_nodes();
     built.join_groups_inside();
@@ -105,13 +87,7 @@ struct Dragonfly<'a> {
     draft: Draft,
 }
 
-impl<'a> Dragonfly<'a> {
-    fn new(spec: &'a DragonflySpec, n_nodes: u32) -> Dragonfly<'a> {
-        let name = spec.name.clone().unwrap_or_else(|| format!("dragonfly-{n_nodes}"));
-        let draft = Draft::new(&spec.schema, name, n_nodes, spec.routing, &spec.assumed);
-        Dragonfly { spec, n_nodes, draft }
-    }
-
+impl Dragonfly<'_> {
     fn hosts_per_router(&self) -> u32 {
         self.spec.nodes_per_router * self.spec.hcas_per_node
     }
@@ -148,7 +124,7 @@ impl<'a> Dragonfly<'a> {
 
     fn attach_nodes(&mut self) {
         let spec = self.spec;
-        let cable = Cable { rate: spec.host_bits_per_s, delay: spec.host_delay_ps };
+        let cable = CableSpec { rate: spec.host_bits_per_s, delay: spec.host_delay_ps };
         for index in 0..self.n_nodes {
             let router = index / spec.nodes_per_router;
             let (group, number) =
@@ -166,7 +142,7 @@ impl<'a> Dragonfly<'a> {
     /// Every router to every other of its group, or to every spine of it.
     fn join_groups_inside(&mut self) {
         let (spec, hosts) = (self.spec, self.hosts_per_router());
-        let cable = Cable { rate: spec.local_bits_per_s, delay: spec.local_delay_ps };
+        let cable = CableSpec { rate: spec.local_bits_per_s, delay: spec.local_delay_ps };
         for group in 0..spec.groups {
             for router in 0..spec.routers_per_group {
                 for spine in 0..spec.spines_per_group {
@@ -199,7 +175,7 @@ impl<'a> Dragonfly<'a> {
     /// one first, so that the cables of two groups end at different switches.
     fn join_groups(&mut self) {
         let (groups, spec) = (self.spec.groups, self.spec);
-        let cable = Cable { rate: spec.global_bits_per_s, delay: spec.global_delay_ps };
+        let cable = CableSpec { rate: spec.global_bits_per_s, delay: spec.global_delay_ps };
         let cables = gateways(spec) * spec.global_ports / (groups - 1);
         for round in 0..cables {
             for group in 0..groups {

@@ -1,82 +1,57 @@
 //! Generated fat-trees of two and three levels: any taper, leaves of several kinds, mixed rates.
 
-use super::draft::{Cable, Draft};
+use super::draft::CableSpec;
 use super::keys::{
-    GENERATORS, at_least_one, limit_links, one, port, refused, required, schema, switch_name,
+    GENERATORS, at_least_one, limit_links, one, port, refuse_keys, refused, require_counts,
+    require_key, required, spec, switch_name,
 };
-use crate::document::{FabricDocument, RoutingDocument};
+use crate::document::FabricDocument;
 use crate::error::FabricError;
 use crate::units::{BitsPerSecond, Picoseconds};
 use serde::Deserialize;
 
-/// `{"generate": "fat_tree", ...}` of docs/reference/scenario.md.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FatTreeSpec {
-    /// `weft.fabric/1`, optional here.
-    #[serde(default = "schema")]
-    pub schema: String,
-    /// `fat_tree`.
-    pub generate: String,
-    /// A name for people; `fat-tree-<nodes>` without one.
-    #[serde(default)]
-    pub name: Option<String>,
-    /// Its guesses.
-    #[serde(default)]
-    pub assumed: Vec<String>,
-    /// 2 or 3.
-    pub levels: u32,
-    /// Compute nodes; may be left out where `leaves` says them.
-    #[serde(default)]
-    pub nodes: Option<u32>,
-    /// HCAs a node, all on the node's leaf switch.
-    #[serde(default = "one")]
-    pub hcas_per_node: u32,
-    /// Nodes below one leaf; with a radix, as many as fill half its ports without it.
-    #[serde(default)]
-    pub nodes_per_leaf: Option<u32>,
-    /// Leaves of several kinds, in their order, instead of `nodes_per_leaf`.
-    #[serde(default)]
-    pub leaves: Option<Vec<LeafSpec>>,
-    /// Spine switches (two levels).
-    #[serde(default)]
-    pub spines: Option<u32>,
-    /// Parallel cables from each leaf to each spine, of its pod with three levels.
-    #[serde(default)]
-    pub cables_per_spine: Option<u32>,
-    /// Ports of every switch (three levels); it stands for the four keys below.
-    #[serde(default)]
-    pub radix: Option<u32>,
-    /// Leaves of a pod (three levels without a radix).
-    #[serde(default)]
-    pub leaves_per_pod: Option<u32>,
-    /// Spines of a pod, each joined to every leaf of it (three levels without a radix).
-    #[serde(default)]
-    pub spines_per_pod: Option<u32>,
-    /// Cores above each spine; spines of one place in their pods share them (three levels without
-    /// a radix).
-    #[serde(default)]
-    pub cores_per_spine: Option<u32>,
-    /// Parallel cables from each spine to each of its cores (three levels without a radix).
-    #[serde(default)]
-    pub cables_per_core: Option<u32>,
-    /// Rate of HCA cables.
-    pub host_bits_per_s: BitsPerSecond,
-    /// Rate of cables between switches.
-    pub switch_bits_per_s: BitsPerSecond,
-    /// Rate of cables to cores, where it is another.
-    #[serde(default)]
-    pub core_bits_per_s: Option<BitsPerSecond>,
-    /// Delay of HCA cables.
-    pub host_delay_ps: Picoseconds,
-    /// Delay of cables between switches.
-    pub switch_delay_ps: Picoseconds,
-    /// Delay of cables to cores, where it is another.
-    #[serde(default)]
-    pub core_delay_ps: Option<Picoseconds>,
-    /// The engine that should fill the tables.
-    #[serde(default)]
-    pub routing: Option<RoutingDocument>,
+spec! {
+    /// `{"generate": "fat_tree", ...}` of docs/reference/scenario.md.
+    pub struct FatTreeSpec {
+        /// 2 or 3.
+        pub levels: u32,
+        /// Compute nodes; may be left out where `leaves` gives them.
+        pub nodes: Option<u32>,
+        /// HCAs a node, all on the node's leaf switch.
+        #[serde(default = "one")]
+        pub hcas_per_node: u32,
+        /// Nodes below one leaf; with a radix, as many as fill half its ports without it.
+        pub nodes_per_leaf: Option<u32>,
+        /// Leaves of several kinds, in their order, instead of `nodes_per_leaf`.
+        pub leaves: Option<Vec<LeafSpec>>,
+        /// Spine switches (two levels).
+        pub spines: Option<u32>,
+        /// Parallel cables from each leaf to each spine, of its pod with three levels.
+        pub cables_per_spine: Option<u32>,
+        /// Ports of every switch (three levels); it stands for the four keys below.
+        pub radix: Option<u32>,
+        /// Leaves of a pod (three levels without a radix).
+        pub leaves_per_pod: Option<u32>,
+        /// Spines of a pod, each joined to every leaf of it (three levels without a radix).
+        pub spines_per_pod: Option<u32>,
+        /// Cores above each spine; spines of one place in their pods share them (three levels
+        /// without a radix).
+        pub cores_per_spine: Option<u32>,
+        /// Parallel cables from each spine to each of its cores (three levels without a radix).
+        pub cables_per_core: Option<u32>,
+        /// Rate of HCA cables.
+        pub host_bits_per_s: BitsPerSecond,
+        /// Rate of cables between switches.
+        pub switch_bits_per_s: BitsPerSecond,
+        /// Rate of cables to cores, where it is another.
+        pub core_bits_per_s: Option<BitsPerSecond>,
+        /// Delay of HCA cables.
+        pub host_delay_ps: Picoseconds,
+        /// Delay of cables between switches.
+        pub switch_delay_ps: Picoseconds,
+        /// Delay of cables to cores, where it is another.
+        pub core_delay_ps: Option<Picoseconds>,
+    }
 }
 
 /// Some leaves that are alike; what is left out is the tree's.
@@ -89,13 +64,10 @@ pub struct LeafSpec {
     /// Nodes below each.
     pub nodes: u32,
     /// Parallel cables to each spine.
-    #[serde(default)]
     pub cables_per_spine: Option<u32>,
     /// Rate of HCA cables.
-    #[serde(default)]
     pub host_bits_per_s: Option<BitsPerSecond>,
     /// Rate of cables to spines.
-    #[serde(default)]
     pub switch_bits_per_s: Option<BitsPerSecond>,
 }
 
@@ -131,7 +103,7 @@ pub fn fat_tree(spec: &FatTreeSpec) -> Result<FabricDocument, FabricError> {
     if let Some(nodes) = spec.nodes {
         at_least_one("nodes", nodes)?;
     }
-    at_least_one("hcas_per_node", spec.hcas_per_node)?;
+    require_counts!(spec, hcas_per_node);
     let shape = match spec.levels {
         2 => two_levels(spec)?,
         3 => three_levels(spec)?,
@@ -142,17 +114,12 @@ pub fn fat_tree(spec: &FatTreeSpec) -> Result<FabricDocument, FabricError> {
 
 fn two_levels(spec: &FatTreeSpec) -> Result<Shape, FabricError> {
     let of = "a fat-tree of 2 levels";
-    refused("radix", of, spec.radix.is_some())?;
-    refused("leaves_per_pod", of, spec.leaves_per_pod.is_some())?;
-    refused("spines_per_pod", of, spec.spines_per_pod.is_some())?;
-    refused("cores_per_spine", of, spec.cores_per_spine.is_some())?;
-    refused("cables_per_core", of, spec.cables_per_core.is_some())?;
-    refused("core_bits_per_s", of, spec.core_bits_per_s.is_some())?;
-    refused("core_delay_ps", of, spec.core_delay_ps.is_some())?;
+    refuse_keys!(spec, of, radix, leaves_per_pod, spines_per_pod, cores_per_spine, cables_per_core);
+    refuse_keys!(spec, of, core_bits_per_s, core_delay_ps);
     if spec.leaves.is_none() {
-        required("nodes_per_leaf", of, spec.nodes_per_leaf)?;
+        require_key!(spec, of, nodes_per_leaf);
     }
-    let spines = required("spines", of, spec.spines)?;
+    let spines = require_key!(spec, of, spines);
     let leaves = leaves(spec, spines)?;
     Ok(Shape {
         leaves_per_pod: leaves.len() as u32,
@@ -183,7 +150,7 @@ fn leaves(spec: &FatTreeSpec, spines: u32) -> Result<Vec<Leaf>, FabricError> {
         }
         (None, per_leaf) => {
             let per_leaf = required("nodes_per_leaf", "a fat-tree", per_leaf)?;
-            let nodes = required("nodes", "a fat-tree", spec.nodes)?;
+            let nodes = require_key!(spec, "a fat-tree", nodes);
             (vec![usual(per_leaf, nodes.div_ceil(per_leaf))], None)
         }
     };
@@ -225,14 +192,14 @@ fn leaves(spec: &FatTreeSpec, spines: u32) -> Result<Vec<Leaf>, FabricError> {
 }
 
 fn three_levels(spec: &FatTreeSpec) -> Result<Shape, FabricError> {
-    refused("spines", "a fat-tree of 3 levels", spec.spines.is_some())?;
+    refuse_keys!(spec, "a fat-tree of 3 levels", spines);
     if spec.radix.is_some() || spec.leaves_per_pod.is_none() {
         return of_radix(spec);
     }
     let of = "a fat-tree of 3 levels without a radix";
-    let leaves_per_pod = required("leaves_per_pod", of, spec.leaves_per_pod)?;
-    let spines_per_pod = required("spines_per_pod", of, spec.spines_per_pod)?;
-    let cores_per_spine = required("cores_per_spine", of, spec.cores_per_spine)?;
+    let leaves_per_pod = require_key!(spec, of, leaves_per_pod);
+    let spines_per_pod = require_key!(spec, of, spines_per_pod);
+    let cores_per_spine = require_key!(spec, of, cores_per_spine);
     let cables_per_core = at_least_one("cables_per_core", spec.cables_per_core.unwrap_or(1))?;
     let leaves = leaves(spec, spines_per_pod)?;
     let n_pods = (leaves.len() as u32).div_ceil(leaves_per_pod);
@@ -275,15 +242,19 @@ fn shape_of_leaf(spec: &FatTreeSpec, radix: u32) -> Result<(u32, u32), FabricErr
 /// All switches alike, and pods that are complete but for nodes.
 fn of_radix(spec: &FatTreeSpec) -> Result<Shape, FabricError> {
     let of = "a fat-tree of a radix";
-    let radix = required("radix", "a fat-tree of 3 levels", spec.radix)?;
-    refused("leaves", of, spec.leaves.is_some())?;
-    refused("leaves_per_pod", of, spec.leaves_per_pod.is_some())?;
-    refused("spines_per_pod", of, spec.spines_per_pod.is_some())?;
-    refused("cores_per_spine", of, spec.cores_per_spine.is_some())?;
-    refused("cables_per_core", of, spec.cables_per_core.is_some())?;
+    let radix = require_key!(spec, "a fat-tree of 3 levels", radix);
+    refuse_keys!(
+        spec,
+        of,
+        leaves,
+        leaves_per_pod,
+        spines_per_pod,
+        cores_per_spine,
+        cables_per_core
+    );
     let of_no_meaning = spec.cables_per_spine.is_some_and(|cables| cables != 1);
     refused("cables_per_spine", of, of_no_meaning)?;
-    let nodes = required("nodes", of, spec.nodes)?;
+    let nodes = require_key!(spec, of, nodes);
     let half = radix / 2;
     let (nodes_per_leaf, up) = shape_of_leaf(spec, radix)?;
     limit_links(u64::from(radix).saturating_pow(3))?;
@@ -314,8 +285,7 @@ fn of_radix(spec: &FatTreeSpec) -> Result<Shape, FabricError> {
 
 fn build(spec: &FatTreeSpec, shape: &Shape) -> FabricDocument {
     let n_nodes = shape.leaves.iter().map(|leaf| leaf.nodes).sum();
-    let name = spec.name.clone().unwrap_or_else(|| format!("fat-tree-{n_nodes}"));
-    let mut built = Draft::new(&spec.schema, name, n_nodes, spec.routing, &spec.assumed);
+    let mut built = spec.draft("fat-tree", n_nodes);
     let n_leaves = shape.leaves.len() as u32;
     let n_pods = n_leaves.div_ceil(shape.leaves_per_pod);
     let n_spines = n_pods * shape.spines_per_pod;
@@ -330,7 +300,7 @@ fn build(spec: &FatTreeSpec, shape: &Shape) -> FabricDocument {
         built.switch(switch_name("core", index, n_cores), shape.core_ports, 3);
     }
     for (index, leaf) in (0..).zip(&shape.leaves) {
-        let cable = Cable { rate: leaf.host_rate, delay: spec.host_delay_ps };
+        let cable = CableSpec { rate: leaf.host_rate, delay: spec.host_delay_ps };
         for place in 0..leaf.nodes {
             let first = place * spec.hcas_per_node + 1;
             let hca = |rail| (format!("hca{rail}"), port("leaf", index, n_leaves, first + rail));
@@ -340,7 +310,7 @@ fn build(spec: &FatTreeSpec, shape: &Shape) -> FabricDocument {
     for (pod, leaves) in (0..).zip(shape.leaves.chunks(shape.leaves_per_pod as usize)) {
         let mut below = 0;
         for (index, leaf) in (pod * shape.leaves_per_pod..).zip(leaves) {
-            let cable = Cable { rate: leaf.switch_rate, delay: spec.switch_delay_ps };
+            let cable = CableSpec { rate: leaf.switch_rate, delay: spec.switch_delay_ps };
             for up in 0..shape.spines_per_pod * leaf.cables_per_spine {
                 // Round the spines: d-mod-k meets every spine before a second cable of one.
                 let (spine, parallel) = (up % shape.spines_per_pod, up / shape.spines_per_pod);
@@ -351,7 +321,7 @@ fn build(spec: &FatTreeSpec, shape: &Shape) -> FabricDocument {
             }
             below += leaf.cables_per_spine;
         }
-        let core_cable = Cable {
+        let core_cable = CableSpec {
             rate: spec.core_bits_per_s.unwrap_or(spec.switch_bits_per_s),
             delay: spec.core_delay_ps.unwrap_or(spec.switch_delay_ps),
         };

@@ -10,6 +10,68 @@ const MAX_COUNT: u32 = 1_000_000;
 /// Most cables of a generated fabric.
 const MAX_LINKS: u64 = 16_000_000;
 
+/// A generator's spec: the keys of all generators before and behind its own.
+macro_rules! spec {
+    ($(#[$about:meta])* pub struct $name:ident { $($own:tt)* }) => {
+        $(#[$about])*
+        #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct $name {
+            /// `weft.fabric/1`, optional here.
+            #[serde(default = "crate::generate::keys::schema")]
+            pub schema: String,
+            /// The generator's name.
+            pub generate: String,
+            /// A name for people; the generator's with the number of nodes without one.
+            pub name: Option<String>,
+            /// Its guesses.
+            #[serde(default)]
+            pub assumed: Vec<String>,
+            $($own)*
+            /// The engine that should fill the tables.
+            pub routing: Option<crate::document::RoutingDocument>,
+        }
+
+        impl $name {
+            /// The document of so many nodes, without anything in it yet.
+            fn draft(&self, generator: &str, n_nodes: u32) -> crate::generate::draft::Draft {
+                let name = self.name.clone();
+                let document = crate::document::FabricDocument {
+                    schema: self.schema.clone(),
+                    name: name.unwrap_or_else(|| format!("{generator}-{n_nodes}")),
+                    assumed: self.assumed.clone(),
+                    routing: self.routing,
+                    ..crate::document::FabricDocument::default()
+                };
+                crate::generate::draft::Draft::new(document, n_nodes)
+            }
+        }
+    };
+}
+
+/// Keys of a spec that must be 1 or more.
+macro_rules! require_counts {
+    ($spec:ident, $($key:ident),+) => {
+        $(crate::generate::keys::at_least_one(stringify!($key), $spec.$key)?;)+
+    };
+}
+
+/// Keys of a spec that have no meaning in a kind of fabric.
+macro_rules! refuse_keys {
+    ($spec:ident, $of:expr, $($key:ident),+) => {
+        $(crate::generate::keys::refused(stringify!($key), $of, $spec.$key.is_some())?;)+
+    };
+}
+
+/// A key of a spec that must be there in a kind of fabric, and be 1 or more.
+macro_rules! require_key {
+    ($spec:ident, $of:expr, $key:ident) => {
+        crate::generate::keys::required(stringify!($key), $of, $spec.$key)?
+    };
+}
+
+pub(super) use {refuse_keys, require_counts, require_key, spec};
+
 pub(super) fn schema() -> String {
     FABRIC_SCHEMA.to_owned()
 }

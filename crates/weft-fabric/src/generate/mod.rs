@@ -15,29 +15,18 @@ pub use rails::{RailsSpec, rails};
 use crate::document::{FABRIC_SCHEMA, FabricDocument};
 use crate::error::FabricError;
 use crate::json::{self, UniqueValue};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// The document of a JSON value: as it stands, or generated from `{"generate": ...}`.
 pub fn read(value: Value) -> Result<FabricDocument, FabricError> {
     let document: FabricDocument =
         match value.get("generate").map(|name| name.as_str().unwrap_or_default()) {
-            None => json::from_value("fabric", "fabric.", value)?,
-            Some("dragonfly") => {
-                let spec: DragonflySpec = json::from_value("fabric", "fabric.", value)?;
-                dragonfly(&spec)?
-            }
-            Some("directors") => {
-                let spec: DirectorsSpec = json::from_value("fabric", "fabric.", value)?;
-                directors(&spec)?
-            }
-            Some("rails") => {
-                let spec: RailsSpec = json::from_value("fabric", "fabric.", value)?;
-                rails(&spec)?
-            }
-            Some(_) => {
-                let spec: FatTreeSpec = json::from_value("fabric", "fabric.", value)?;
-                fat_tree(&spec)?
-            }
+            None => from_value(value)?,
+            Some("dragonfly") => dragonfly(&from_value(value)?)?,
+            Some("directors") => directors(&from_value(value)?)?,
+            Some("rails") => rails(&from_value(value)?)?,
+            Some(_) => fat_tree(&from_value(value)?)?,
         };
     if document.schema != FABRIC_SCHEMA {
         return Err(FabricError::document(
@@ -47,6 +36,10 @@ pub fn read(value: Value) -> Result<FabricDocument, FabricError> {
         ));
     }
     Ok(document)
+}
+
+fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, FabricError> {
+    json::from_value("fabric", "fabric.", value)
 }
 
 /// The document of a JSON text.

@@ -3,66 +3,48 @@
 //! SOURCE: NVIDIA, "DGX SuperPOD: reference architecture": HCA i of every node of a scalable unit
 //! on leaf i of it.
 
-use super::draft::{Cable, Draft};
-use super::keys::{at_least_one, limit_links, one, port, refused, required, schema, switch_name};
-use crate::document::{FabricDocument, RoutingDocument};
+use super::draft::{CableSpec, Draft};
+use super::keys::{
+    limit_links, one, port, refuse_keys, require_counts, require_key, spec, switch_name,
+};
+use crate::document::FabricDocument;
 use crate::error::FabricError;
 use crate::units::{BitsPerSecond, Picoseconds};
-use serde::Deserialize;
 
-/// `{"generate": "rails", ...}` of docs/reference/scenario.md.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RailsSpec {
-    /// `weft.fabric/1`, optional here.
-    #[serde(default = "schema")]
-    pub schema: String,
-    /// `rails`.
-    pub generate: String,
-    /// A name for people; `rails-<nodes>` without one.
-    #[serde(default)]
-    pub name: Option<String>,
-    /// Its guesses.
-    #[serde(default)]
-    pub assumed: Vec<String>,
-    /// 2: every leaf to every spine. 3: rails have spines of their own, cores join them.
-    pub levels: u32,
-    /// Compute nodes.
-    pub nodes: u32,
-    /// HCAs a node, as many as rails.
-    pub hcas_per_node: u32,
-    /// Their names, as the platform names them; `hca0`, `hca1` ... without.
-    #[serde(default)]
-    pub hca_names: Option<Vec<String>>,
-    /// Nodes of a unit: as many HCAs are below a leaf.
-    pub nodes_per_unit: u32,
-    /// Spine switches (two levels).
-    #[serde(default)]
-    pub spines: Option<u32>,
-    /// Units whose leaves of a rail share spines (three levels).
-    #[serde(default)]
-    pub units_per_pod: Option<u32>,
-    /// Spines of a rail in a pod (three levels).
-    #[serde(default)]
-    pub spines_per_rail: Option<u32>,
-    /// Parallel cables from each leaf to each of its spines.
-    #[serde(default = "one")]
-    pub cables_per_spine: u32,
-    /// Cores above each spine, shared by the spines of one place in all rails and pods (three
-    /// levels).
-    #[serde(default)]
-    pub cores_per_spine: Option<u32>,
-    /// Rate of HCA cables.
-    pub host_bits_per_s: BitsPerSecond,
-    /// Rate of cables between switches.
-    pub switch_bits_per_s: BitsPerSecond,
-    /// Delay of HCA cables.
-    pub host_delay_ps: Picoseconds,
-    /// Delay of cables between switches.
-    pub switch_delay_ps: Picoseconds,
-    /// The engine that should fill the tables.
-    #[serde(default)]
-    pub routing: Option<RoutingDocument>,
+spec! {
+    /// `{"generate": "rails", ...}` of docs/reference/scenario.md.
+    pub struct RailsSpec {
+        /// 2: every leaf to every spine. 3: rails have spines of their own, cores join them.
+        pub levels: u32,
+        /// Compute nodes.
+        pub nodes: u32,
+        /// HCAs a node, as many as rails.
+        pub hcas_per_node: u32,
+        /// Their names, as the platform names them; `hca0`, `hca1` ... without.
+        pub hca_names: Option<Vec<String>>,
+        /// Nodes of a unit: as many HCAs are below a leaf.
+        pub nodes_per_unit: u32,
+        /// Spine switches (two levels).
+        pub spines: Option<u32>,
+        /// Units whose leaves of a rail share spines (three levels).
+        pub units_per_pod: Option<u32>,
+        /// Spines of a rail in a pod (three levels).
+        pub spines_per_rail: Option<u32>,
+        /// Parallel cables from each leaf to each of its spines.
+        #[serde(default = "one")]
+        pub cables_per_spine: u32,
+        /// Cores above each spine, shared by the spines of one place in all rails and pods (three
+        /// levels).
+        pub cores_per_spine: Option<u32>,
+        /// Rate of HCA cables.
+        pub host_bits_per_s: BitsPerSecond,
+        /// Rate of cables between switches.
+        pub switch_bits_per_s: BitsPerSecond,
+        /// Delay of HCA cables.
+        pub host_delay_ps: Picoseconds,
+        /// Delay of cables between switches.
+        pub switch_delay_ps: Picoseconds,
+    }
 }
 
 /// How rails are joined: by spines that all leaves share, or by cores above spines of their own.
@@ -78,10 +60,7 @@ struct Shape {
 
 /// The document of a generated fabric of rails.
 pub fn rails(spec: &RailsSpec) -> Result<FabricDocument, FabricError> {
-    at_least_one("nodes", spec.nodes)?;
-    at_least_one("hcas_per_node", spec.hcas_per_node)?;
-    at_least_one("nodes_per_unit", spec.nodes_per_unit)?;
-    at_least_one("cables_per_spine", spec.cables_per_spine)?;
+    require_counts!(spec, nodes, hcas_per_node, nodes_per_unit, cables_per_spine);
     let n_names = spec.hca_names.as_ref().map_or(spec.hcas_per_node as usize, Vec::len);
     if n_names != spec.hcas_per_node as usize {
         let expected = format!("{}, as hcas_per_node says", spec.hcas_per_node);
@@ -107,18 +86,16 @@ fn shape(spec: &RailsSpec) -> Result<Shape, FabricError> {
     match spec.levels {
         2 => {
             let of = "rails of 2 levels";
-            refused("units_per_pod", of, spec.units_per_pod.is_some())?;
-            refused("spines_per_rail", of, spec.spines_per_rail.is_some())?;
-            refused("cores_per_spine", of, spec.cores_per_spine.is_some())?;
-            let spines = required("spines", of, spec.spines)?;
+            refuse_keys!(spec, of, units_per_pod, spines_per_rail, cores_per_spine);
+            let spines = require_key!(spec, of, spines);
             Ok(Shape { n_units, units_per_pod: n_units, n_pods: 1, spines, cores_per_spine: 0 })
         }
         3 => {
             let of = "rails of 3 levels";
-            refused("spines", of, spec.spines.is_some())?;
-            let units_per_pod = required("units_per_pod", of, spec.units_per_pod)?;
-            let spines = required("spines_per_rail", of, spec.spines_per_rail)?;
-            let cores_per_spine = required("cores_per_spine", of, spec.cores_per_spine)?;
+            refuse_keys!(spec, of, spines);
+            let units_per_pod = require_key!(spec, of, units_per_pod);
+            let spines = require_key!(spec, of, spines_per_rail);
+            let cores_per_spine = require_key!(spec, of, cores_per_spine);
             let n_pods = n_units.div_ceil(units_per_pod);
             Ok(Shape { n_units, units_per_pod, n_pods, spines, cores_per_spine })
         }
@@ -127,8 +104,7 @@ fn shape(spec: &RailsSpec) -> Result<Shape, FabricError> {
 }
 
 fn build(spec: &RailsSpec, shape: &Shape) -> FabricDocument {
-    let name = spec.name.clone().unwrap_or_else(|| format!("rails-{}", spec.nodes));
-    let mut built = Draft::new(&spec.schema, name, spec.nodes, spec.routing, &spec.assumed);
+    let mut built = spec.draft("rails", spec.nodes);
     let (n_rails, down) = (spec.hcas_per_node, spec.nodes_per_unit);
     let up = shape.spines * spec.cables_per_spine;
     for unit in 0..shape.n_units {
@@ -139,7 +115,7 @@ fn build(spec: &RailsSpec, shape: &Shape) -> FabricDocument {
     }
     let spines = Spines::of(spec, shape);
     spines.add(&mut built);
-    let cable = Cable { rate: spec.host_bits_per_s, delay: spec.host_delay_ps };
+    let cable = CableSpec { rate: spec.host_bits_per_s, delay: spec.host_delay_ps };
     for node in 0..spec.nodes {
         let (unit, place) = (node / down, node % down);
         let hca = |rail: u32| {
@@ -151,7 +127,7 @@ fn build(spec: &RailsSpec, shape: &Shape) -> FabricDocument {
         };
         built.node((0..n_rails).map(hca), cable);
     }
-    let cable = Cable { rate: spec.switch_bits_per_s, delay: spec.switch_delay_ps };
+    let cable = CableSpec { rate: spec.switch_bits_per_s, delay: spec.switch_delay_ps };
     let units = 0..shape.n_units;
     for (unit, rail) in units.flat_map(|unit| (0..n_rails).map(move |rail| (unit, rail))) {
         for cable_number in 0..up {
@@ -221,7 +197,7 @@ impl Spines<'_> {
         format!("{name}[{}]", leaf * self.parallel + parallel + 1)
     }
 
-    fn join_cores(&self, built: &mut Draft, cable: Cable) {
+    fn join_cores(&self, built: &mut Draft, cable: CableSpec) {
         let (shape, n_rails) = (self.shape, self.n_rails);
         let n_cores = shape.spines * shape.cores_per_spine;
         let groups = 0..shape.n_pods * n_rails;

@@ -83,29 +83,10 @@ impl FabricError {
 /// The expected word that an unknown one was probably meant to be.
 fn meant<'a>(what: &str, expected: &'a str) -> Option<&'a str> {
     let unknown = what.strip_prefix("unknown ")?.split('`').nth(1)?;
+    let unknown: String = unknown.chars().take(64).collect();
     let words = expected.split('`').skip(1).step_by(2);
-    let near = words.map(|word| (distance(unknown, word), word)).min()?;
+    let near = words.map(|word| (strsim::osa_distance(&unknown, word), word)).min()?;
     (near.0 <= unknown.chars().count().div_ceil(3)).then_some(near.1)
-}
-
-/// How many letters to insert, leave out, change or swap with their neighbour to turn one word
-/// into the other (optimal string alignment distance).
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().collect());
-    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let change = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut least = change.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                least = least.min(rows[i - 2][j - 2] + 1);
-            }
-            row.push(least);
-        }
-        rows.push(row);
-    }
-    rows[a.len()][b.len()]
 }
 
 struct Unique;
@@ -175,14 +156,14 @@ impl<'de> Visitor<'de> for Unique {
 
 #[cfg(test)]
 mod tests {
-    use super::distance;
+    use super::meant;
 
     #[test]
-    fn words_are_as_far_apart_as_letters_must_change() {
-        assert_eq!(distance("delay_ps", "delay_ps"), 0);
-        assert_eq!(distance("dealy_ps", "delay_ps"), 1);
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("model", "modes"), 1);
-        assert_eq!(distance("abc", "ca"), 3);
+    fn the_nearest_expected_word_is_meant_if_it_is_near() {
+        let expected = "one of `delay_ps`, `model`, `name`";
+        assert_eq!(meant("unknown field `dealy_ps`", expected), Some("delay_ps"));
+        assert_eq!(meant("unknown field `modes`", expected), Some("model"));
+        assert_eq!(meant("unknown field `colour`", expected), None);
+        assert_eq!(meant("invalid type: map", expected), None);
     }
 }

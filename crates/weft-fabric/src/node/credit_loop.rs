@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 /// message to another node crosses: what could only wait in a circle through a network that keeps
 /// its rails apart is refused as well.
 pub fn check_inside(graph: &NodeGraph, n_tasks: u32) -> Result<(), FabricError> {
-    let mut channels = Channels::new(graph);
+    let mut channels = NodeChannels::new(graph);
     let n_tasks = n_tasks.min(graph.ranks_on.len() as u32 * graph.n_hcas());
     let ends: BTreeSet<InnerId> = (0..n_tasks).map(|task| graph.vertex_of_task(task)).collect();
     let rails: BTreeSet<InnerId> = (0..n_tasks).map(|task| graph.rail_of_task(task)).collect();
@@ -41,7 +41,7 @@ pub fn check_inside(graph: &NodeGraph, n_tasks: u32) -> Result<(), FabricError> 
 }
 
 /// Egress ports of a node's inside, the network outside as the last, and which waits for which.
-struct Channels<'a> {
+struct NodeChannels<'a> {
     graph: &'a NodeGraph,
     /// The number of the first channel of every vertex.
     first: Vec<usize>,
@@ -49,15 +49,15 @@ struct Channels<'a> {
     follows: Vec<BTreeSet<usize>>,
 }
 
-impl<'a> Channels<'a> {
-    fn new(graph: &'a NodeGraph) -> Channels<'a> {
+impl<'a> NodeChannels<'a> {
+    fn new(graph: &'a NodeGraph) -> NodeChannels<'a> {
         let mut first = Vec::new();
         let mut n = 0;
         for vertex in &graph.vertices {
             first.push(n);
             n += vertex.ports.len();
         }
-        Channels { graph, first, outside: n, follows: vec![BTreeSet::new(); n + 1] }
+        NodeChannels { graph, first, outside: n, follows: vec![BTreeSet::new(); n + 1] }
     }
 
     /// A path from one end to another; all of its equally good first links.

@@ -50,7 +50,6 @@ pub struct InnerLinkDocument {
     pub delay_ps: Picoseconds,
     /// Buffer at each end for each virtual lane, in whole credits of 64 bytes. Without it, as much
     /// as keeps the link busy: what it carries in a round trip, and four packets.
-    #[serde(default)]
     pub buffer_bytes: Option<u64>,
 }
 
@@ -84,7 +83,6 @@ pub struct NodeGraphDocument {
     #[serde(default = "yes")]
     pub gpudirect: bool,
     /// The memory it is copied through; each GPU's nearest without it.
-    #[serde(default)]
     pub bounce: Option<String>,
     /// It is copied and sent in pieces of this size.
     ///

@@ -3,7 +3,7 @@
 use super::document::{InnerKind, InnerLinkDocument, NodeGraphDocument, Rail};
 use super::paths::Paths;
 use crate::error::FabricError;
-use crate::limits::{MAX_BITS_PER_S, MAX_DELAY_PS};
+use crate::limits::check_link;
 use crate::units::{BitsPerSecond, Picoseconds};
 use std::collections::HashMap;
 
@@ -274,15 +274,7 @@ fn connect(
         let what = format!("'{}' is linked to itself", link.a);
         return Err(FabricError::document(place, what, "two different vertices"));
     }
-    if link.bits_per_s.0 == 0 {
-        let expected = "bits_per_s of 1 or more";
-        return Err(FabricError::document(place, "the rate is zero", expected));
-    }
-    if link.bits_per_s.0 > MAX_BITS_PER_S || link.delay_ps.0 > MAX_DELAY_PS {
-        let what = format!("{} bits a second, {} ps", link.bits_per_s.0, link.delay_ps.0);
-        let expected = "at most 8 Tb/s and a second of delay";
-        return Err(FabricError::document(place, what, expected));
-    }
+    check_link(place, link.bits_per_s, link.delay_ps)?;
     let local = |vertices: &[InnerVertex], id: InnerId| {
         let vertex = &vertices[id.index()];
         vertex.first_local() + vertex.ports.len() as u32

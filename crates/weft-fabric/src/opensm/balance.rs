@@ -4,7 +4,7 @@
 //! order for all switches: adapters' ports by switch, the switches with the most of them first, and
 //! then the switches' own LIDs, which count for nothing. Further LIDs of a port (LMC) come later.
 
-use super::switches::{Endport, Link, Switches};
+use super::switches::{HostPort, SwitchLink, Switches};
 
 /// For one destination and every switch the cables that may lead there: numbers of its links.
 #[derive(Debug, Default)]
@@ -77,7 +77,7 @@ impl Hand<'_> {
         let links = self.switches.links_of(at);
         let counts = &mut self.counts[self.switches.first[at] as usize..][..links.len()];
         let row = &mut self.rows[at];
-        let reached = |end: &&Endport| end.lid > 0 && offset < 1 << end.lmc;
+        let reached = |end: &&HostPort| end.lid > 0 && offset < 1 << end.lmc;
         for end in self.switches.ends[to].iter().filter(reached) {
             let Some(slot) = row.get_mut(usize::from(end.lid) + usize::from(offset)) else {
                 continue;
@@ -122,7 +122,7 @@ fn fewest(choices: &[u8], counts: &[u32]) -> Option<u8> {
 /// the one after the last LID's.
 fn elsewhere(
     switches: &Switches,
-    links: &[Link],
+    links: &[SwitchLink],
     choices: &[u8],
     counts: &[u32],
     earlier: &[u8],

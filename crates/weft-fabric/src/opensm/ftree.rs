@@ -4,11 +4,10 @@
 
 use super::error::{RouteError, Rule};
 use super::groups::{Directions, Group};
-use super::switches::Switches;
+use super::switches::{Switches, UNRANKED};
 use super::updn::named;
 use std::collections::{BTreeSet, VecDeque};
 
-const UNRANKED: u32 = u32::MAX;
 const MAX_LEVELS: u32 = 8;
 
 /// Where a switch stands: its rank, then a digit for every step between it and the first leaf.
@@ -34,7 +33,7 @@ impl Tree {
         let ranks = if roots.is_empty() {
             ranks_from_leaves(switches)
         } else {
-            distances(switches, named(switches, roots)?)
+            switches.steps_from(named(switches, roots)?)
         };
         check_connected(switches, &ranks)?;
         let leaf_rank = leaf_rank(switches, &ranks, !roots.is_empty())?;
@@ -224,29 +223,13 @@ fn check_connected(switches: &Switches, ranks: &[u32]) -> Result<(), RouteError>
     Err(refuse(Rule::Connected, what, lost.into_iter().cloned().collect()))
 }
 
-/// Steps from the nearest of some switches.
-fn distances(switches: &Switches, from: Vec<usize>) -> Vec<u32> {
-    let mut ranks = vec![UNRANKED; switches.len()];
-    from.iter().for_each(|at| ranks[*at] = 0);
-    let mut queue = VecDeque::from(from);
-    while let Some(at) = queue.pop_front() {
-        for link in switches.links_of(at) {
-            if ranks[link.to as usize] == UNRANKED {
-                ranks[link.to as usize] = ranks[at] + 1;
-                queue.push_back(link.to as usize);
-            }
-        }
-    }
-    ranks
-}
-
 /// Switches farthest from those with adapters are roots, and ranks are distances from them.
 fn ranks_from_leaves(switches: &Switches) -> Vec<u32> {
     let leaves = (0..switches.len()).filter(|at| !switches.ends[*at].is_empty()).collect();
-    let heights = distances(switches, leaves);
+    let heights = switches.steps_from(leaves);
     let top = heights.iter().copied().filter(|height| *height != UNRANKED).max();
     let roots = heights.iter().enumerate().filter(|(_, height)| Some(**height) == top);
-    distances(switches, roots.map(|(at, _)| at).collect())
+    switches.steps_from(roots.map(|(at, _)| at).collect())
 }
 
 /// The rank of the switches with adapters: one for all of them; the last one, unless roots were

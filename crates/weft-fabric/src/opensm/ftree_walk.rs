@@ -12,7 +12,7 @@ use crate::subnet::lfts::NO_PORT;
 /// No path yet; paths of so many hops are not followed either.
 const UNSET: u8 = u8::MAX;
 /// The LID that stands for an adapter that is missing.
-const NOBODY: u16 = 0;
+const MISSING: u16 = 0;
 
 /// The tables of all switches of a tree.
 pub(super) fn rows(switches: &Switches, tree: Tree) -> Vec<Vec<u8>> {
@@ -33,9 +33,9 @@ pub(super) fn rows(switches: &Switches, tree: Tree) -> Vec<Vec<u8>> {
         }
         // Places of adapters that are missing here take their share of cables all the same.
         for _ in ends.len()..walk.tree.n_per_leaf {
-            walk.start(leaf, NOBODY, NO_PORT, 1);
-            walk.go_up(leaf, None, NOBODY, true, 1);
-            walk.rows.iter_mut().for_each(|row| row[usize::from(NOBODY)] = NO_PORT);
+            walk.start(leaf, MISSING, NO_PORT, 1);
+            walk.go_up(leaf, None, MISSING, true, 1);
+            walk.rows.iter_mut().for_each(|row| row[usize::from(MISSING)] = NO_PORT);
         }
     }
     for at in 0..n {
@@ -83,7 +83,7 @@ impl Walk<'_> {
             return false;
         }
         self.sort_by_routes_up(at);
-        let n_level = if lid == NOBODY { 0 } else { self.tree.groups[at].level.len() };
+        let n_level = if lid == MISSING { 0 } else { self.tree.groups[at].level.len() };
         let next = hops.saturating_add(1);
         for index in 0..n_down + n_level {
             let group = self.below(at, index);
@@ -166,11 +166,11 @@ impl Walk<'_> {
                 found |= self.go_up(to, Some(at), lid, false, next);
             }
         }
-        found | self.go_beside(at, main_to, lid, next)
+        found | self.go_across(at, main_to, lid, next)
     }
 
     /// The same for switches of the same rank.
-    fn go_beside(&mut self, at: usize, main_to: usize, lid: u16, next: u8) -> bool {
+    fn go_across(&mut self, at: usize, main_to: usize, lid: u16, next: u8) -> bool {
         self.tree.groups[at].level.sort_by_key(Self::by_routes_down(&self.tree.indices));
         let mut found = false;
         for index in 0..self.tree.groups[at].level.len() {
@@ -186,8 +186,8 @@ impl Walk<'_> {
                 let directions = &mut self.tree.groups[at];
                 let above = directions.up.iter_mut().find(|group| group.to as usize == main_to);
                 above.into_iter().for_each(|group| group.n_down += 1);
-                let beside = directions.level.iter_mut().find(|group| group.to as usize == to);
-                beside.into_iter().for_each(|group| group.cables[chosen].n_down += 1);
+                let same_rank = directions.level.iter_mut().find(|group| group.to as usize == to);
+                same_rank.into_iter().for_each(|group| group.cables[chosen].n_down += 1);
             }
         }
         found

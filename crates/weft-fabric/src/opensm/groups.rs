@@ -4,7 +4,7 @@ use super::switches::Switches;
 
 /// A cable of a group.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cable {
+pub(super) struct GroupCable {
     /// Port of the switch that the group leads to.
     pub(super) to_port: u8,
     /// Routes that lead up here, toward the switch that the group belongs to.
@@ -18,7 +18,7 @@ pub(super) struct Cable {
 pub(super) struct Group {
     pub(super) to: u32,
     /// By port.
-    pub(super) cables: Vec<Cable>,
+    pub(super) cables: Vec<GroupCable>,
     pub(super) n_up: u32,
     pub(super) n_down: u32,
 }
@@ -26,14 +26,16 @@ pub(super) struct Group {
 impl Group {
     /// The cable with the fewest routes up, the first of equals.
     pub(super) fn least_up(&self) -> usize {
-        let cables = self.cables.iter().enumerate();
-        cables.min_by_key(|(_, cable)| cable.n_up).map_or(0, |(index, _)| index)
+        self.least(|cable| cable.n_up)
     }
 
     /// The cable with the fewest routes down, the first of equals.
     pub(super) fn least_down(&self) -> usize {
-        let cables = self.cables.iter().enumerate();
-        cables.min_by_key(|(_, cable)| cable.n_down).map_or(0, |(index, _)| index)
+        self.least(|cable| cable.n_down)
+    }
+
+    fn least(&self, n_routes: impl Fn(&GroupCable) -> u32) -> usize {
+        (0..self.cables.len()).min_by_key(|index| n_routes(&self.cables[*index])).unwrap_or(0)
     }
 }
 
@@ -56,7 +58,7 @@ impl Directions {
                 std::cmp::Ordering::Less => &mut directions.down,
                 std::cmp::Ordering::Equal => &mut directions.level,
             };
-            let cable = Cable { to_port: link.to_port, n_up: 0, n_down: 0 };
+            let cable = GroupCable { to_port: link.to_port, n_up: 0, n_down: 0 };
             match groups.iter_mut().find(|group| group.to == link.to) {
                 Some(group) => group.cables.push(cable),
                 None => {

@@ -8,15 +8,15 @@ use std::collections::VecDeque;
 pub(super) const NO_PATH: u8 = 255;
 
 /// Fewest hops to a switch from every other.
-pub(super) struct Hops<'a> {
+pub(super) struct MinHops<'a> {
     switches: &'a Switches,
     least: Vec<u8>,
     queue: VecDeque<u32>,
 }
 
-impl<'a> Hops<'a> {
-    pub(super) fn new(switches: &'a Switches) -> Hops<'a> {
-        Hops { switches, least: vec![NO_PATH; switches.len()], queue: VecDeque::new() }
+impl<'a> MinHops<'a> {
+    pub(super) fn new(switches: &'a Switches) -> MinHops<'a> {
+        MinHops { switches, least: vec![NO_PATH; switches.len()], queue: VecDeque::new() }
     }
 
     /// By switch the fewest hops to `to`.

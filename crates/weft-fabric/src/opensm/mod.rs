@@ -83,12 +83,12 @@ pub fn route(
     let switches = Switches::new(subnet)?;
     let (rows, ranks) = match engine {
         OpensmEngine::Minhop => {
-            let mut hops = minhop::Hops::new(&switches);
+            let mut hops = minhop::MinHops::new(&switches);
             (balance::rows(&switches, |to, choices| hops.toward(to, choices)), None)
         }
         OpensmEngine::Updn => {
             let ranks = updn::ranks(&switches, &options.roots)?;
-            let mut hops = updn::Hops::new(&switches, &ranks);
+            let mut hops = updn::UpDownHops::new(&switches, &ranks);
             (balance::rows(&switches, |to, choices| hops.toward(to, choices)), Some(ranks))
         }
         OpensmEngine::Ftree => {

@@ -3,10 +3,14 @@
 
 use super::error::RouteError;
 use crate::subnet::{End, Kind, LogicalState, MULTICAST_LID, Subnet, SubnetNode, SubnetPort};
+use std::collections::VecDeque;
+
+/// A switch that none of the roots reaches.
+pub(super) const UNRANKED: u32 = u32::MAX;
 
 /// A cable from a switch to another, seen from one of them.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Link {
+pub(super) struct SwitchLink {
     /// Port of the switch.
     pub(super) port: u8,
     /// The switch at the other end.
@@ -19,7 +23,7 @@ pub(super) struct Link {
 
 /// A channel adapter's port at a switch.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Endport {
+pub(super) struct HostPort {
     /// Port of the switch.
     pub(super) port: u8,
     /// 0 where it has none.
@@ -42,10 +46,10 @@ pub(super) struct Switches {
     pub(super) names: Vec<String>,
     pub(super) lids: Vec<u16>,
     /// Cables to other switches by port; those of switch `s` are `links[first[s]..first[s + 1]]`.
-    pub(super) links: Vec<Link>,
+    pub(super) links: Vec<SwitchLink>,
     pub(super) first: Vec<u32>,
     /// Adapters' ports by port of the switch.
-    pub(super) ends: Vec<Vec<Endport>>,
+    pub(super) ends: Vec<Vec<HostPort>>,
     /// Descriptions of adapters that are cabled to each other.
     pub(super) adapter_pairs: Vec<[String; 2]>,
     /// Number of nodes that are no switches, and of those that are channel adapters.
@@ -100,8 +104,24 @@ impl Switches {
     }
 
     /// Cables of a switch to other switches, by its port.
-    pub(super) fn links_of(&self, switch: usize) -> &[Link] {
+    pub(super) fn links_of(&self, switch: usize) -> &[SwitchLink] {
         &self.links[self.first[switch] as usize..self.first[switch + 1] as usize]
+    }
+
+    /// By switch the steps from the nearest of some switches; [`UNRANKED`] without a path.
+    pub(super) fn steps_from(&self, from: Vec<usize>) -> Vec<u32> {
+        let mut steps = vec![UNRANKED; self.len()];
+        from.iter().for_each(|at| steps[*at] = 0);
+        let mut queue = VecDeque::from(from);
+        while let Some(at) = queue.pop_front() {
+            for link in self.links_of(at) {
+                if steps[link.to as usize] == UNRANKED {
+                    steps[link.to as usize] = steps[at] + 1;
+                    queue.push_back(link.to as usize);
+                }
+            }
+        }
+        steps
     }
 
     fn cable(&mut self, subnet: &Subnet) {
@@ -122,7 +142,7 @@ impl Switches {
                     ends.push(end);
                 } else if to as usize != at {
                     cable_of[at][usize::from(port)] = self.links.len() as u32;
-                    self.links.push(Link { port, to, to_port: peer.port, back: 0 });
+                    self.links.push(SwitchLink { port, to, to_port: peer.port, back: 0 });
                 }
             }
             self.ends.push(ends);
@@ -158,10 +178,10 @@ fn cables(node: &SubnetNode) -> impl Iterator<Item = (u8, End)> + '_ {
     node.ports.iter().zip(1..=254).filter_map(move |(port, n)| up(port).map(|peer| (n, peer)))
 }
 
-fn endport(subnet: &Subnet, port: u8, end: End) -> Endport {
+fn endport(subnet: &Subnet, port: u8, end: End) -> HostPort {
     let there = subnet.port(end);
     let lid = there.map_or(0, |there| lid_of(there.lid));
-    Endport { port, lid, lmc: there.map_or(0, |there| there.lmc.min(7)) }
+    HostPort { port, lid, lmc: there.map_or(0, |there| there.lmc.min(7)) }
 }
 
 fn adapter_pairs(subnet: &Subnet) -> Vec<[String; 2]> {

@@ -10,24 +10,11 @@ use std::collections::VecDeque;
 
 /// Hops from which OpenSM's histogram of a switch looks no further.
 const MAX_HOPS: usize = 64;
-/// A switch that no root reaches.
-const UNRANKED: u32 = u32::MAX;
 
 /// By switch its distance from the nearest root.
 pub(super) fn ranks(switches: &Switches, roots: &[u64]) -> Result<Vec<u32>, RouteError> {
     let roots = if roots.is_empty() { found(switches)? } else { named(switches, roots)? };
-    let mut ranks = vec![UNRANKED; switches.len()];
-    let mut queue: VecDeque<usize> = roots.into();
-    queue.iter().for_each(|root| ranks[*root] = 0);
-    while let Some(at) = queue.pop_front() {
-        for link in switches.links_of(at) {
-            if ranks[link.to as usize] == UNRANKED {
-                ranks[link.to as usize] = ranks[at] + 1;
-                queue.push_back(link.to as usize);
-            }
-        }
-    }
-    Ok(ranks)
+    Ok(switches.steps_from(roots))
 }
 
 /// The switches of given GUIDs.
@@ -47,7 +34,7 @@ pub(super) fn named(switches: &Switches, roots: &[u64]) -> Result<Vec<usize>, Ro
 fn found(switches: &Switches) -> Result<Vec<usize>, RouteError> {
     let n_ends: usize = switches.ends.iter().map(Vec::len).sum();
     let (most, few) = (n_ends as f64 * 0.9, n_ends as f64 * 0.05);
-    let mut hops = minhop::Hops::new(switches);
+    let mut hops = minhop::MinHops::new(switches);
     let mut roots = Vec::new();
     for switch in 0..switches.len() {
         let mut histogram = [0; MAX_HOPS];
@@ -68,7 +55,7 @@ fn found(switches: &Switches) -> Result<Vec<usize>, RouteError> {
 }
 
 /// Hops to a switch on legal paths, by link.
-pub(super) struct Hops<'a> {
+pub(super) struct UpDownHops<'a> {
     switches: &'a Switches,
     /// By link whether it leads up, seen from the switch it belongs to.
     is_up: Vec<bool>,
@@ -79,15 +66,15 @@ pub(super) struct Hops<'a> {
     queue: VecDeque<u32>,
 }
 
-impl<'a> Hops<'a> {
-    pub(super) fn new(switches: &'a Switches, ranks: &[u32]) -> Hops<'a> {
+impl<'a> UpDownHops<'a> {
+    pub(super) fn new(switches: &'a Switches, ranks: &[u32]) -> UpDownHops<'a> {
         let n = switches.len();
         let mut is_up = Vec::with_capacity(switches.links.len());
         for at in 0..n {
             let up = |to: usize| leads_up(switches, ranks, at, to);
             is_up.extend(switches.links_of(at).iter().map(|link| up(link.to as usize)));
         }
-        Hops {
+        UpDownHops {
             switches,
             is_up,
             hops: vec![NO_PATH; switches.links.len()],

@@ -169,8 +169,8 @@ impl Waits {
         peel(&mut left, &after);
         let before = reversed(&after, &left);
         peel(&mut left, &before);
-        let rest: Vec<usize> = (0..left.len()).filter(|channel| left[*channel]).collect();
-        let starts = rest.iter().take(MAX_STARTS);
+        let tail: Vec<usize> = (0..left.len()).filter(|channel| left[*channel]).collect();
+        let starts = tail.iter().take(MAX_STARTS);
         let shortest = starts.filter_map(|start| self.circle_through(net, *start, &left));
         let circle = shortest.min_by_key(Vec::len)?;
         let name = |channel: usize| {
@@ -178,7 +178,7 @@ impl Waits {
             (net.end((socket / SOCKETS) as u32, (socket % SOCKETS) as u8), lane)
         };
         let channels = circle.into_iter().map(name).collect();
-        Some(CreditLoop { channels, n_channels: rest.len() })
+        Some(CreditLoop { channels, n_channels: tail.len() })
     }
 
     /// The shortest circle through a channel, breadth first.

@@ -86,7 +86,7 @@ fn arrived(subnet: &Subnet, at: End, dst: End) -> bool {
 /// The ports switches choose from under adaptive routing.
 #[derive(Clone, Copy, Debug)]
 pub enum Choice<'a> {
-    /// Their groups, by node; and what the table says where they have none.
+    /// Their groups, by node; and the table's port where they have none.
     Groups(&'a BTreeMap<u32, AdaptiveRecord>),
     /// Every port with the fewest hops, as a subnet manager groups them on trees.
     FewestHops,

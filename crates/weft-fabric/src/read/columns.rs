@@ -54,7 +54,7 @@ impl<'a> Row<'a> {
         T::try_from(number(self.text(names)?)?).ok()
     }
 
-    /// Every column with its value, those that say something.
+    /// Every column with its value, those with a value.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         let names = self.columns.names.iter().map(String::as_str);
         names.zip(self.values.iter().copied()).filter(|(_, value)| !is_absent(value))
@@ -77,17 +77,17 @@ pub(crate) fn number(text: &str) -> Option<u64> {
 /// The values of a line: in quotes with commas, or without quotes.
 pub(crate) fn fields(line: &str) -> Vec<&str> {
     let mut values = Vec::new();
-    let mut rest = line;
+    let mut tail = line;
     loop {
-        let trimmed = rest.trim_start();
+        let trimmed = tail.trim_start();
         let quoted = trimmed.strip_prefix('"').and_then(|inside| quoted(inside));
-        let (value, after) = quoted.unwrap_or_else(|| match rest.split_once(',') {
+        let (value, after) = quoted.unwrap_or_else(|| match tail.split_once(',') {
             Some((value, after)) => (value.trim(), Some(after)),
-            None => (rest.trim(), None),
+            None => (tail.trim(), None),
         });
         values.push(value);
         match after {
-            Some(after) => rest = after,
+            Some(after) => tail = after,
             None => return values,
         }
     }

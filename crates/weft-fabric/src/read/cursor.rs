@@ -7,38 +7,38 @@ use std::str::FromStr;
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor<'a> {
     /// From here to the end of the line.
-    pub(crate) rest: &'a str,
+    pub(crate) tail: &'a str,
 }
 
 impl<'a> Cursor<'a> {
     /// The beginning of a line.
     pub(crate) fn new(line: &'a str) -> Cursor<'a> {
-        Cursor { rest: line }
+        Cursor { tail: line }
     }
 
     /// Pass blanks and tabs.
     pub(crate) fn blanks(&mut self) -> &mut Cursor<'a> {
-        self.rest = self.rest.trim_start_matches([' ', '\t']);
+        self.tail = self.tail.trim_start_matches([' ', '\t']);
         self
     }
 
     /// Pass a fixed text.
     pub(crate) fn tag(&mut self, tag: &str) -> Option<&mut Cursor<'a>> {
-        self.rest = self.rest.strip_prefix(tag)?;
+        self.tail = self.tail.strip_prefix(tag)?;
         Some(self)
     }
 
     /// Everything before a fixed text, which is passed, too.
     pub(crate) fn until(&mut self, mark: &str) -> Option<&'a str> {
-        let (before, after) = self.rest.split_once(mark)?;
-        self.rest = after;
+        let (before, after) = self.tail.split_once(mark)?;
+        self.tail = after;
         Some(before)
     }
 
     /// Everything before the last occurrence of a fixed text, which is passed, too.
     pub(crate) fn until_last(&mut self, mark: &str) -> Option<&'a str> {
-        let (before, after) = self.rest.rsplit_once(mark)?;
-        self.rest = after;
+        let (before, after) = self.tail.rsplit_once(mark)?;
+        self.tail = after;
         Some(before)
     }
 
@@ -49,37 +49,37 @@ impl<'a> Cursor<'a> {
 
     /// A number in hex, with or without '0x'.
     pub(crate) fn hex(&mut self) -> Option<u64> {
-        self.rest = self.rest.strip_prefix("0x").unwrap_or(self.rest);
+        self.tail = self.tail.strip_prefix("0x").unwrap_or(self.tail);
         u64::from_str_radix(self.digits(|byte| byte.is_ascii_hexdigit())?, 16).ok()
     }
 
     /// Everything up to the next blank or tab, or the end.
     pub(crate) fn word(&mut self) -> Option<&'a str> {
-        let end = self.rest.find([' ', '\t']).unwrap_or(self.rest.len());
-        let (word, rest) = self.rest.split_at(end);
-        self.rest = rest;
+        let end = self.tail.find([' ', '\t']).unwrap_or(self.tail.len());
+        let (word, tail) = self.tail.split_at(end);
+        self.tail = tail;
         (!word.is_empty()).then_some(word)
     }
 
-    /// Whether nothing but blanks is left.
+    /// Whether only blanks remain.
     pub(crate) fn is_done(&self) -> bool {
-        self.rest.trim().is_empty()
+        self.tail.trim().is_empty()
     }
 
     fn digits(&mut self, is_one: fn(&u8) -> bool) -> Option<&'a str> {
-        let n_digits = self.rest.bytes().take_while(is_one).count();
-        let (digits, rest) = self.rest.split_at(n_digits);
-        self.rest = rest;
+        let n_digits = self.tail.bytes().take_while(is_one).count();
+        let (digits, tail) = self.tail.split_at(n_digits);
+        self.tail = tail;
         (n_digits > 0).then_some(digits)
     }
 }
 
-/// The kind of a word: 'Switch', 'SW', 'Ca', 'CA', 'Hca', 'Rt', 'RT'; 'CA-SM' is the host of a
-/// subnet manager.
+/// The kind of a word: 'Switch', 'SW', 'Ca', 'CA', 'Hca', 'Channel Adapter', 'Rt', 'RT'; 'CA-SM' is
+/// the host of a subnet manager.
 pub(crate) fn kind_of(word: &str) -> Option<Kind> {
     match word.strip_suffix("-SM").unwrap_or(word) {
         "Switch" | "SW" => Some(Kind::Switch),
-        "Ca" | "CA" | "Hca" | "HCA" => Some(Kind::Ca),
+        "Ca" | "CA" | "Hca" | "HCA" | "Channel Adapter" => Some(Kind::Ca),
         "Rt" | "RT" | "Router" => Some(Kind::Router),
         _ => None,
     }

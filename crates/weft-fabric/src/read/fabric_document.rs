@@ -22,9 +22,9 @@ fn is_it(head: &str) -> bool {
     head.trim_start().starts_with('{') && ours
 }
 
-fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
-    let text = lines.rest(MAX_TEXT_BYTES as usize)?;
-    let place = Place { source, line: 1 };
+fn read(lines: &mut Lines<'_>, gathered: &mut Gathered) -> io::Result<()> {
+    let text = lines.whole_text(MAX_TEXT_BYTES as usize)?;
+    let place = lines.at(1);
     let read = generate::parse(&text).and_then(|written| {
         let fabric = Fabric::new(&written)?;
         let tables = Routes::from_document(&fabric, &written)?;
@@ -86,7 +86,6 @@ fn add(
                 ports[usize::from(lid)] = number;
             }
         }
-        let (who, description) = (Who::Node(node.guid), Some(node.description.clone()));
-        gathered.tables.push(TableRecord { place, who, description, ports });
+        gathered.tables.push(TableRecord { place, who: Who::Node(node.guid), ports });
     }
 }

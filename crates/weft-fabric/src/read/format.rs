@@ -23,5 +23,5 @@ pub const MAX_HOST_BYTES: u64 = 64 << 20;
 /// Forwarding tables of a large fabric are hundreds of megabytes.
 pub const MAX_TABLE_BYTES: u64 = 16 << 30;
 
-/// Reads the lines of a source, by its number, into records.
-pub type Reader = fn(&mut Lines<'_>, &mut Gathered, u32) -> io::Result<()>;
+/// Reads the lines of a source into records.
+pub type Reader = fn(&mut Lines<'_>, &mut Gathered) -> io::Result<()>;

@@ -1,6 +1,5 @@
-//! The forwarding table of one switch, filled line by line.
+//! The forwarding tables of a file, each filled line by line.
 
-use super::lines::Lines;
 use crate::subnet::MULTICAST_LID;
 use crate::subnet::lfts::NO_PORT;
 use crate::subnet::records::{Gathered, Kind, NodeRecord, Place, TableRecord, Who};
@@ -9,12 +8,6 @@ use crate::subnet::records::{Gathered, Kind, NodeRecord, Place, TableRecord, Who
 /// for the highest LID alone takes 48 KiB, and a damaged file may have a million such tables.
 const ROOM: u64 = 64 << 20;
 const ROOM_FOR_ENTRY: u64 = 64;
-
-/// The report on a second dump in a file, where reading ends: a pipe may repeat one for ever.
-pub(crate) const SECOND_DUMP: (&str, &str) = (
-    "a second dump begins here; it and all after it was left out",
-    "one dump a file: split it before this line",
-);
 
 /// A table that is being read.
 pub(crate) struct Table {
@@ -25,6 +18,43 @@ pub(crate) struct Table {
     ports: Vec<u8>,
     /// How many of its lines were read.
     pub(crate) n_lines: u64,
+}
+
+/// The switch or port that the dump of a file begins with.
+#[derive(Default)]
+pub(crate) struct First(Option<u64>);
+
+impl First {
+    /// Whether this one begins a second dump. That is reported, and reading ends there: a pipe may
+    /// repeat a dump for ever.
+    pub(crate) fn comes_again(&mut self, guid: u64, place: Place, gathered: &mut Gathered) -> bool {
+        let is_second = self.0 == Some(guid);
+        self.0.get_or_insert(guid);
+        if is_second {
+            let what = "a second dump begins here; it and all after it was left out";
+            gathered.unread(place, what, "one dump a file: split it before this line");
+        }
+        is_second
+    }
+}
+
+/// The tables of a file, one after the other.
+#[derive(Default)]
+pub(crate) struct TableDump {
+    first: First,
+    /// Whether a second dump has begun.
+    pub(crate) is_over: bool,
+    /// The table that is being read.
+    pub(crate) open: Option<Table>,
+    room: Room,
+}
+
+impl TableDump {
+    /// Begin a table, unless a second dump begins with it.
+    pub(crate) fn begin(&mut self, table: Table, gathered: &mut Gathered) {
+        self.is_over = self.first.comes_again(table.guid, table.place, gathered);
+        self.open = Some(table).filter(|_| !self.is_over);
+    }
 }
 
 /// The room that the tables of a file took.
@@ -73,34 +103,28 @@ impl Table {
     }
 
     /// The switch and its table, as records.
-    pub(crate) fn hand_over(self, room: &mut Room, gathered: &mut Gathered) {
+    pub(crate) fn hand_over(self, tables: &mut TableDump, gathered: &mut Gathered) {
         let who = Who::Node(self.guid);
         let switch = NodeRecord {
             kind: Some(Kind::Switch),
-            description: self.description.clone(),
+            description: self.description,
             lid: self.lid,
             ..NodeRecord::of(self.place, who)
         };
         gathered.nodes.push(switch);
-        if !room.has(self.ports.len(), self.n_lines) {
+        if !tables.room.has(self.ports.len(), self.n_lines) {
             let what = format!("the table of {:#018x}: few entries for high LIDs", self.guid);
             gathered.unread(self.place, &what, "tables with entries for most LIDs");
             return;
         }
-        let (place, description) = (self.place, self.description);
-        gathered.tables.push(TableRecord { place, who, description, ports: self.ports });
+        gathered.tables.push(TableRecord { place: self.place, who, ports: self.ports });
     }
 }
 
 /// A number of exactly so many digits (8 at most) at the beginning, and what follows.
 #[inline]
 pub(crate) fn digits(text: &[u8], radix: u32, n_digits: usize) -> Option<(u32, &[u8])> {
-    let (number, rest) = text.split_at_checked(n_digits)?;
+    let (number, behind) = text.split_at_checked(n_digits)?;
     let add = |sum: u32, digit: &u8| Some(sum * radix + char::from(*digit).to_digit(radix)?);
-    Some((number.iter().try_fold(0, add)?, rest))
-}
-
-/// The place of the last line read.
-pub(crate) fn end_of(lines: &Lines<'_>, source: u32) -> Place {
-    Place { source, line: lines.number }
+    Some((number.iter().try_fold(0, add)?, behind))
 }

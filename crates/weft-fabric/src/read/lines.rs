@@ -1,15 +1,16 @@
 //! A file as lines: of bounded length, without carriage returns, without the tools' own noise.
 
+use crate::subnet::records::Place;
 use std::io::{self, BufRead};
 
-/// Longest line that is read; what is beyond is cut off and said.
+/// Longest line that is read; the text beyond is cut off and reported.
 pub const MAX_LINE_BYTES: usize = 1 << 20;
 
 /// Lines of a file, one at a time in one buffer.
 pub struct Lines<'a> {
-    source: &'a mut dyn BufRead,
+    input: &'a mut dyn BufRead,
+    source: u32,
     buffer: Vec<u8>,
-    again: bool,
     max_bytes: u64,
     /// Number of the current line, from 1.
     pub number: u32,
@@ -24,12 +25,12 @@ pub struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// The lines of a source, up to so many bytes.
-    pub fn new(source: &'a mut dyn BufRead, max_bytes: u64) -> Lines<'a> {
+    /// The lines of the source of a number, up to so many bytes.
+    pub fn new(input: &'a mut dyn BufRead, source: u32, max_bytes: u64) -> Lines<'a> {
         Lines {
+            input,
             source,
             buffer: Vec::new(),
-            again: false,
             max_bytes,
             number: 0,
             is_ended: false,
@@ -42,9 +43,6 @@ impl<'a> Lines<'a> {
     /// The next line without its end, or nothing at the end of the file. Lines that libraries under
     /// the tools write (`ibwarn: [...]`, `ibdebug:`) are passed over.
     pub fn next_line(&mut self) -> io::Result<Option<&[u8]>> {
-        if std::mem::take(&mut self.again) {
-            return Ok(Some(&self.buffer));
-        }
         loop {
             if !self.fill()? {
                 return Ok(None);
@@ -55,24 +53,40 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// The next line with its number.
-    pub fn next_numbered(&mut self) -> io::Result<Option<(u32, &[u8])>> {
+    /// A line of this source.
+    pub fn at(&self, line: u32) -> Place {
+        Place { source: self.source, line }
+    }
+
+    /// The current line.
+    pub fn place(&self) -> Place {
+        self.at(self.number)
+    }
+
+    /// The next line with its place.
+    pub fn next_bytes(&mut self) -> io::Result<Option<(Place, &[u8])>> {
         let there = self.next_line()?.is_some();
-        Ok(there.then_some((self.number, &self.buffer)))
+        Ok(there.then_some((self.place(), &self.buffer)))
     }
 
     /// The next line as text; bytes that are no UTF-8 are replaced.
-    pub fn next_text(&mut self) -> io::Result<Option<String>> {
-        Ok(self.next_line()?.map(|line| String::from_utf8_lossy(line).into_owned()))
+    pub fn next_text(&mut self) -> io::Result<Option<(Place, String)>> {
+        let next = self.next_bytes()?;
+        Ok(next.map(|(place, line)| (place, String::from_utf8_lossy(line).into_owned())))
     }
 
-    /// Have the current line come once more.
-    pub fn push_back(&mut self) {
-        self.again = true;
+    /// The next line that is not blank, as text.
+    pub fn next_full(&mut self) -> io::Result<Option<(Place, String)>> {
+        loop {
+            match self.next_text()? {
+                Some((_, line)) if line.trim().is_empty() => {}
+                next => return Ok(next),
+            }
+        }
     }
 
     /// Everything up to the end as one text, of `limit` bytes at most; longer ones are cut.
-    pub fn rest(&mut self, limit: usize) -> io::Result<String> {
+    pub fn whole_text(&mut self, limit: usize) -> io::Result<String> {
         let mut whole = Vec::new();
         while let Some(line) = self.next_line()? {
             if whole.len() + line.len() >= limit {
@@ -93,7 +107,7 @@ impl<'a> Lines<'a> {
         }
         let mut begun = false;
         loop {
-            let available = match self.source.fill_buf() {
+            let available = match self.input.fill_buf() {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 other => other?,
             };
@@ -110,7 +124,7 @@ impl<'a> Lines<'a> {
             if wanted > room {
                 self.cut.get_or_insert(self.number.saturating_add(1));
             }
-            self.source.consume(taken);
+            self.input.consume(taken);
             self.n_bytes += taken as u64;
             if end.is_some() || self.n_bytes >= self.max_bytes {
                 break;

@@ -71,15 +71,15 @@ pub fn read(name: &str, input: &mut dyn Read, gathered: &mut Gathered) -> io::Re
         n_unread: 0,
     });
     let Some(format) = format else {
-        let what = strange(&head, &text);
+        let what = unknown(&head, &text);
         let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
         gathered.unread(Place { source, line: 1 }, what, format!("one of {}", names.join(", ")));
         return Ok(());
     };
     let mut buffered: Box<dyn BufRead> =
         Box::new(Cursor::new(head).chain(BufReader::with_capacity(HEAD_BYTES, input)));
-    let mut lines = Lines::new(&mut *buffered, format.max_bytes);
-    (format.read)(&mut lines, gathered, source)?;
+    let mut lines = Lines::new(&mut *buffered, source, format.max_bytes);
+    (format.read)(&mut lines, gathered)?;
     close(&lines, gathered, source);
     Ok(())
 }
@@ -99,21 +99,23 @@ pub fn compressed(head: &[u8]) -> Option<&'static str> {
 
 /// The description of a file without a reader: in words, or the first line of `text`, which is its
 /// head without warnings.
-fn strange<'a>(head: &[u8], text: &'a str) -> &'a str {
+fn unknown<'a>(head: &[u8], text: &'a str) -> &'a str {
     if head.is_empty() {
         return "the file is empty";
     }
     if let Some(what) = compressed(head) {
         return what;
     }
-    let nothing = match head.trim_ascii().is_empty() {
-        true => "nothing but white space",
-        false => "nothing but warnings of the tool: it printed no result",
+    let blank = match head.trim_ascii().is_empty() {
+        true => "only white space",
+        false => "only warnings of the tool: it printed no result",
     };
     match text.lines().find(|line| !line.trim().is_empty()) {
-        Some(line) if is_key(line) => "a file of management keys: nothing of it is read or shown",
+        Some(line) if is_key(line) => {
+            "a file of management keys, which weft neither reads nor shows"
+        }
         Some(line) => line,
-        None => nothing,
+        None => blank,
     }
 }
 
@@ -132,19 +134,11 @@ fn is_key(line: &str) -> bool {
 fn close(lines: &Lines<'_>, gathered: &mut Gathered, source: u32) {
     if let Some(line) = lines.cut {
         let expected = format!("lines of at most {MAX_LINE_BYTES} bytes");
-        gathered.unread(
-            Place { source, line },
-            "a line that is too long; its end was cut",
-            expected,
-        );
+        gathered.unread(lines.at(line), "a line that is too long; its end was cut", expected);
     }
     if lines.endless {
-        let place = Place { source, line: lines.number };
-        gathered.unread(
-            place,
-            "the file does not end; later lines were left out",
-            "a file with an end",
-        );
+        let what = "the file does not end; later lines were left out";
+        gathered.unread(lines.place(), what, "a file with an end");
     }
     let source = &mut gathered.sources[source as usize];
     (source.n_lines, source.n_bytes) = (u64::from(lines.number), lines.n_bytes);

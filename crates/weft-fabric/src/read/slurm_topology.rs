@@ -22,11 +22,10 @@ fn is_it(head: &str) -> bool {
     first.get(..11).is_some_and(|key| key.eq_ignore_ascii_case("SwitchName="))
 }
 
-fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
+fn read(lines: &mut Lines<'_>, gathered: &mut Gathered) -> io::Result<()> {
     // A file of many lines may not name more than one line may.
     let mut left = MAX_NAMES;
-    while let Some((line, statement)) = statement(lines)? {
-        let place = Place { source, line };
+    while let Some((place, statement)) = statement(lines)? {
         if statement.trim().is_empty() {
             continue;
         }
@@ -38,12 +37,12 @@ fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Resu
     Ok(())
 }
 
-/// The next line with those that continue it, without comments, and the number of its first.
-fn statement(lines: &mut Lines<'_>) -> io::Result<Option<(u32, String)>> {
+/// The next line with those that continue it, without comments, and the place of its first.
+fn statement(lines: &mut Lines<'_>) -> io::Result<Option<(Place, String)>> {
     let mut whole = String::new();
     let mut first = None;
-    while let Some(text) = lines.next_text()? {
-        let number = *first.get_or_insert(lines.number);
+    while let Some((place, text)) = lines.next_text()? {
+        let first = *first.get_or_insert(place);
         let plain = text.split('#').next().unwrap_or_default().trim_end();
         let (plain, goes_on) = match plain.strip_suffix('\\') {
             Some(before) => (before, true),
@@ -51,11 +50,11 @@ fn statement(lines: &mut Lines<'_>) -> io::Result<Option<(u32, String)>> {
         };
         whole.push_str(plain);
         if !goes_on || whole.len() > MAX_STATEMENT_BYTES {
-            return Ok(Some((number, whole)));
+            return Ok(Some((first, whole)));
         }
         whole.push(' ');
     }
-    Ok(first.map(|number| (number, whole)))
+    Ok(first.map(|place| (place, whole)))
 }
 
 /// The switch of a statement, or what was expected instead; its sets may have so many names more.

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn more_lists_than_sixteen_bits_count_are_told_apart() {
+    fn more_lists_than_sixteen_bits_count_are_distinguished() {
         let n = 70_000;
         let mut table = LeafTable::empty(1, n);
         for leaf in 0..n {

@@ -206,7 +206,7 @@ impl<'a> Reach<'a> {
         Ok(ports)
     }
 
-    /// Whether the candidates hold every port that the table says. Few lists meet, so what was
+    /// Whether the candidates hold every port of the table. Few lists meet, so what was
     /// found out about two of them is kept.
     fn holds(&mut self, switch: usize, leaf: usize) -> bool {
         let (written, choice) = (&self.routes.table, &self.candidates.table);

@@ -16,7 +16,7 @@ pub(super) fn assemble(gathered: Gathered) -> Subnet {
         assembly.node(record);
     }
     assembly.name_the_nameless();
-    assembly.tell_duplicates(&gathered.nodes);
+    assembly.report_duplicates(&gathered.nodes);
     for record in &gathered.ports {
         assembly.port(record);
     }
@@ -45,7 +45,7 @@ pub(super) fn assemble(gathered: Gathered) -> Subnet {
 struct Assembly {
     subnet: Subnet,
     who: Identities,
-    /// By node: how many ports a file says it has.
+    /// By node: how many ports a file reports it has.
     n_ports: HashMap<u32, u8>,
 }
 
@@ -86,15 +86,15 @@ impl Assembly {
         node.lmc = node.lmc.max(record.lmc.unwrap_or(0).min(7));
         if let Some(n_ports) = record.n_ports {
             let n_ports = n_ports.min(MAX_PORT);
-            let told = self.n_ports.entry(index).or_insert(n_ports);
-            *told = (*told).max(n_ports);
-            let wanted = usize::from(*told);
+            let known = self.n_ports.entry(index).or_insert(n_ports);
+            *known = (*known).max(n_ports);
+            let wanted = usize::from(*known);
             let ports = &mut self.subnet.nodes[index as usize].ports;
             ports.resize(ports.len().max(wanted), SubnetPort::default());
         }
     }
 
-    fn tell_duplicates(&mut self, records: &[NodeRecord]) {
+    fn report_duplicates(&mut self, records: &[NodeRecord]) {
         let mut entries: HashMap<(u32, u64), &NodeRecord> = HashMap::new();
         for record in records.iter().filter(|record| record.is_entry) {
             let Some(guid) = self.who.guid(record.guid.map_or(record.who, Who::Node)) else {
@@ -262,8 +262,8 @@ impl Assembly {
 
 fn same_table(a: &[u8], b: &[u8]) -> bool {
     let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
-    let rest = &long[short.len()..];
-    long[..short.len()] == *short && rest.iter().all(|port| *port == crate::subnet::lfts::NO_PORT)
+    let tail = &long[short.len()..];
+    long[..short.len()] == *short && tail.iter().all(|port| *port == crate::subnet::lfts::NO_PORT)
 }
 
 fn note_conflict<T: Debug + PartialEq>(

@@ -12,11 +12,11 @@ use std::collections::{BTreeMap, HashMap};
 pub struct Unsaid {
     /// Time of flight of every cable.
     pub delay: Picoseconds,
-    /// Rate of cables whose width and speed no file says.
+    /// Rate of cables whose width and speed no file gives.
     pub rate: BitsPerSecond,
 }
 
-/// A fabric document, and in words what it says differently from the subnet.
+/// A fabric document, and in words its differences from the subnet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drawn {
     /// The document; what was assumed stands in it, too.
@@ -38,7 +38,7 @@ impl Subnet {
         drawing.add_switches();
         drawing.add_cables();
         drawing.add_tables();
-        drawing.tell_parts();
+        drawing.report_parts();
         let Drawing { document, changed, .. } = drawing;
         Ok(Drawn { document, changed })
     }
@@ -66,11 +66,7 @@ impl<'a> Drawing<'a> {
             schema: FABRIC_SCHEMA.to_owned(),
             name: name.to_owned(),
             assumed: subnet.assumed.clone(),
-            nodes: Vec::new(),
-            switches: Vec::new(),
-            links: Vec::new(),
-            lfts: None,
-            routing: None,
+            ..FabricDocument::default()
         };
         let mut drawing = Drawing {
             subnet,
@@ -103,8 +99,8 @@ impl<'a> Drawing<'a> {
                 }
             }
         }
-        self.tell(routers, "routers are left out");
-        self.tell(engines, "aggregation engines of switches are left out");
+        self.report(routers, "routers are left out");
+        self.report(engines, "aggregation engines of switches are left out");
         let mut without = 0;
         for (host, devices) in hosts {
             // Adapters of one name cannot be in one host.
@@ -119,7 +115,7 @@ impl<'a> Drawing<'a> {
                 without += self.add_host(host, &adapters);
             }
         }
-        self.tell(without, "adapters without a cable are left out");
+        self.report(without, "adapters without a cable are left out");
     }
 
     /// Add a host; how many of its adapters have no cable.
@@ -203,27 +199,27 @@ impl<'a> Drawing<'a> {
         }
         let lids: Vec<u16> =
             self.hcas.iter().map(|end| self.subnet.port(*end).map_or(0, |p| p.lid)).collect();
-        let (mut tables, mut strange, mut without) = (BTreeMap::new(), 0, 0);
+        let (mut tables, mut missing, mut without) = (BTreeMap::new(), 0, 0);
         for (index, name) in &self.switches {
             let n_ports = self.subnet.nodes[*index as usize].ports.len();
             without += u32::from(lfts.row(*index as usize).is_none());
             let entry = |lid: &u16| {
                 let port = lfts.port(*index as usize, *lid).filter(|_| *lid > 0).unwrap_or(0);
                 let is_there = usize::from(port) <= n_ports;
-                strange += u32::from(!is_there);
+                missing += u32::from(!is_there);
                 if is_there { u32::from(port) } else { 0 }
             };
             let row: Vec<u32> = lids.iter().map(entry).collect();
             tables.insert(name.clone(), row);
         }
         self.document.lfts = Some(tables);
-        self.tell(without, "switches have no forwarding table: nothing leaves them");
-        self.tell(strange, "entries of forwarding tables name a port that is not there");
+        self.report(without, "switches have no forwarding table: nothing leaves them");
+        self.report(missing, "entries of forwarding tables name a port that is not there");
         let nameless = lids.iter().filter(|lid| **lid == 0).count() as u32;
-        self.tell(nameless, "adapters have no LID: no table leads to them");
+        self.report(nameless, "adapters have no LID: no table leads to them");
     }
 
-    fn tell_parts(&mut self) {
+    fn report_parts(&mut self) {
         let mut hosts: Vec<u32> = self.subnet.parts_of(&self.hcas);
         hosts.sort_unstable();
         hosts.dedup();
@@ -233,7 +229,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    fn tell(&mut self, n: u32, what: &str) {
+    fn report(&mut self, n: u32, what: &str) {
         if n > 0 {
             self.changed.push(format!("{n} {what}"));
         }

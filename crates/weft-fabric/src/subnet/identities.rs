@@ -1,12 +1,12 @@
 //! Identities of nodes: by node GUID, by a port's GUID, by a LID.
 
-use super::records::{Gathered, Kind, NodeRecord, Who};
+use super::records::{Gathered, NodeRecord, Who};
 use super::{Subnet, SubnetNode};
 use std::collections::{BTreeMap, HashMap};
 
 /// A port has 2^7 LIDs at most.
 const MAX_LIDS_OF_PORT: usize = 128;
-/// Stand-ins for GUIDs that no file says: this and the LID. No maker's number begins like this.
+/// Stand-ins for GUIDs that no file gives: this and the LID. No maker's number begins like this.
 const NAMELESS: u64 = 0xffff_ffff_0000_0000;
 
 /// The identities in all files.
@@ -87,11 +87,11 @@ impl Identities {
     fn learn_lids(&mut self, gathered: &Gathered) {
         let nodes = gathered.nodes.iter().map(|record| (record.who, record.guid, record.lid));
         let ports = gathered.ports.iter().map(|record| (record.who, None, record.lid));
-        let told = gathered.lids.iter().flat_map(|(_, guid, first, last)| {
+        let ranges = gathered.lids.iter().flat_map(|(_, guid, first, last)| {
             let lids = (*first..=*last).take(MAX_LIDS_OF_PORT);
             lids.map(|lid| (Who::Port(*guid), None, Some(lid)))
         });
-        for (who, guid, lid) in nodes.chain(ports).chain(told) {
+        for (who, guid, lid) in nodes.chain(ports).chain(ranges) {
             let guid = guid.or_else(|| self.guid(who));
             if let (Some(guid), Some(lid)) = (guid, lid.filter(|lid| *lid > 0)) {
                 self.lids.entry(lid).or_insert(guid);
@@ -115,17 +115,8 @@ impl Identities {
     }
 
     pub(super) fn nodes(&self) -> Subnet {
-        let nodes = self.guids.keys().map(|guid| SubnetNode {
-            kind: Kind::Ca,
-            guid: *guid,
-            system_guid: None,
-            description: String::new(),
-            vendor: None,
-            device: None,
-            lid: 0,
-            lmc: 0,
-            ports: Vec::new(),
-        });
+        let nodes = self.guids.keys();
+        let nodes = nodes.map(|guid| SubnetNode { guid: *guid, ..SubnetNode::default() });
         Subnet { nodes: nodes.collect(), ..Subnet::default() }
     }
 }

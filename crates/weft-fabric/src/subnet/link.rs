@@ -29,13 +29,7 @@ impl Width {
 
     /// How many lanes.
     pub fn lanes(self) -> u32 {
-        match self {
-            Width::X1 => 1,
-            Width::X2 => 2,
-            Width::X4 => 4,
-            Width::X8 => 8,
-            Width::X12 => 12,
-        }
+        [1, 2, 4, 8, 12][self as usize]
     }
 
     /// The width of a number of lanes.
@@ -81,78 +75,57 @@ pub enum Speed {
     Xdr,
 }
 
+/// Speeds, slowest first: name, signalling rate of a lane in Gb/s, and its data rate in bits a
+/// second: 8b/10b up to QDR, 64b/66b above; what FEC takes of HDR and faster is not counted, as in
+/// the products' names.
+///
+/// SOURCE: infiniband.jp, table of InfiniBand rates (2022); XDR is twice NDR, unverified.
+const SPEEDS: [(Speed, &str, f64, Ratio); 9] = [
+    (Speed::Sdr, "SDR", 2.5, (2_000_000_000, 1)),
+    (Speed::Ddr, "DDR", 5.0, (4_000_000_000, 1)),
+    (Speed::Qdr, "QDR", 10.0, (8_000_000_000, 1)),
+    (Speed::Fdr10, "FDR10", 10.3125, (10_000_000_000, 1)),
+    (Speed::Fdr, "FDR", 14.0625, (14_062_500_000 * 64, 66)),
+    (Speed::Edr, "EDR", 25.78125, (25_000_000_000, 1)),
+    (Speed::Hdr, "HDR", 53.125, (50_000_000_000, 1)),
+    (Speed::Ndr, "NDR", 106.25, (100_000_000_000, 1)),
+    (Speed::Xdr, "XDR", 212.5, (200_000_000_000, 1)),
+];
+
+/// Numerator and denominator.
+type Ratio = (u64, u64);
+
 impl Speed {
     /// All of them, slowest first.
-    pub const ALL: [Speed; 9] = [
-        Speed::Sdr,
-        Speed::Ddr,
-        Speed::Qdr,
-        Speed::Fdr10,
-        Speed::Fdr,
-        Speed::Edr,
-        Speed::Hdr,
-        Speed::Ndr,
-        Speed::Xdr,
-    ];
+    pub fn all() -> impl Iterator<Item = Speed> + Clone {
+        SPEEDS.into_iter().map(|(speed, ..)| speed)
+    }
 
     /// The speed's name.
     pub fn name(self) -> &'static str {
-        match self {
-            Speed::Sdr => "SDR",
-            Speed::Ddr => "DDR",
-            Speed::Qdr => "QDR",
-            Speed::Fdr10 => "FDR10",
-            Speed::Fdr => "FDR",
-            Speed::Edr => "EDR",
-            Speed::Hdr => "HDR",
-            Speed::Ndr => "NDR",
-            Speed::Xdr => "XDR",
-        }
+        SPEEDS[self as usize].1
     }
 
     /// The speed of a name, in any case of letters.
     pub fn from_word(word: &str) -> Option<Speed> {
-        Speed::ALL.into_iter().find(|speed| speed.name().eq_ignore_ascii_case(word))
+        Speed::all().find(|speed| speed.name().eq_ignore_ascii_case(word))
     }
 
     /// The speed whose lane is signalled nearest to so many Gb/s: the tools print 14.0625,
     /// 25.78125, 53.125 (or 25, 50).
     pub fn of_lane_gbps(gbps: f64) -> Option<Speed> {
-        let near = |speed: &Speed| (speed.lane_signal_gbps() / gbps - 1.0).abs() < 0.08;
-        Speed::ALL.into_iter().filter(|speed| *speed != Speed::Fdr10).find(near)
+        let near = |speed: &Speed| (SPEEDS[*speed as usize].2 / gbps - 1.0).abs() < 0.08;
+        Speed::all().filter(|speed| *speed != Speed::Fdr10).find(near)
     }
 
-    /// Signalling rate of a lane in Gb/s.
-    ///
-    /// SOURCE: infiniband.jp, table of InfiniBand rates (2022); XDR is twice NDR, unverified.
-    pub fn lane_signal_gbps(self) -> f64 {
-        match self {
-            Speed::Sdr => 2.5,
-            Speed::Ddr => 5.0,
-            Speed::Qdr => 10.0,
-            Speed::Fdr10 => 10.3125,
-            Speed::Fdr => 14.0625,
-            Speed::Edr => 25.78125,
-            Speed::Hdr => 53.125,
-            Speed::Ndr => 106.25,
-            Speed::Xdr => 212.5,
-        }
+    /// The speed of a name, or of so many Gb/s of a lane: 'FDR10', '2.5', '14', '25', '100'.
+    pub fn of_lane(word: &str) -> Option<Speed> {
+        Speed::from_word(word).or_else(|| Speed::of_lane_gbps(word.parse().ok()?))
     }
 
-    /// Data rate of `width` lanes: 8b/10b up to QDR, 64b/66b above; what FEC takes of HDR and
-    /// faster is not counted, as in the products' names.
+    /// Data rate of `width` lanes.
     pub fn data_rate(self, width: Width) -> BitsPerSecond {
-        let (numerator, denominator) = match self {
-            Speed::Sdr => (2_000_000_000, 1),
-            Speed::Ddr => (4_000_000_000, 1),
-            Speed::Qdr => (8_000_000_000, 1),
-            Speed::Fdr10 => (10_000_000_000, 1),
-            Speed::Fdr => (14_062_500_000 * 64, 66),
-            Speed::Edr => (25_000_000_000, 1),
-            Speed::Hdr => (50_000_000_000, 1),
-            Speed::Ndr => (100_000_000_000, 1),
-            Speed::Xdr => (200_000_000_000_u64, 1),
-        };
+        let (numerator, denominator) = SPEEDS[self as usize].3;
         BitsPerSecond(u64::from(width.lanes()) * numerator / denominator)
     }
 }
@@ -231,8 +204,8 @@ impl LogicalState {
 
     /// The state of PortInfo's number; none for "no change".
     pub fn of_number(number: u32) -> Option<LogicalState> {
-        let states =
-            [LogicalState::Down, LogicalState::Init, LogicalState::Armed, LogicalState::Active];
+        use LogicalState::*;
+        let states = [Down, Init, Armed, Active];
         states.get((number as usize).checked_sub(1)?).copied()
     }
 }
@@ -256,15 +229,8 @@ impl PhysicalState {
 
     /// The state of PortInfo's number; none for "no change".
     pub fn of_number(number: u32) -> Option<PhysicalState> {
-        let states = [
-            PhysicalState::Sleep,
-            PhysicalState::Polling,
-            PhysicalState::Disabled,
-            PhysicalState::Training,
-            PhysicalState::LinkUp,
-            PhysicalState::ErrorRecovery,
-            PhysicalState::PhyTest,
-        ];
+        use PhysicalState::*;
+        let states = [Sleep, Polling, Disabled, Training, LinkUp, ErrorRecovery, PhyTest];
         states.get((number as usize).checked_sub(1)?).copied()
     }
 }

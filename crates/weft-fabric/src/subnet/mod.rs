@@ -43,18 +43,18 @@ pub struct SubnetPort {
     pub peer: Option<End>,
     /// Width and speed in force.
     pub rate: Option<LinkRate>,
-    /// The best this end (or the cable's two) supports, where a tool says it.
+    /// The best this end (or the cable's two) supports, where a tool reports it.
     pub supported: Option<LinkRate>,
     /// PortState.
     pub logical: Option<LogicalState>,
     /// PortPhysicalState.
     pub physical: Option<PhysicalState>,
-    /// Anything else a tool says, by its name there.
+    /// Anything else a tool reports, by its name there.
     pub facts: BTreeMap<String, String>,
 }
 
 /// A switch, channel adapter or router.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SubnetNode {
     /// What it is.
     pub kind: Kind,
@@ -276,12 +276,12 @@ impl Subnet {
             }
         }
         let name = |node: u32| self.nodes[node as usize].description.clone();
-        let told = duplicates.into_iter().map(|(lid, first, second)| Misfit::DuplicateLid {
+        let duplicates = duplicates.into_iter().map(|(lid, first, second)| Misfit::DuplicateLid {
             lid,
             descriptions: [name(first), name(second)],
         });
-        let told: Vec<Misfit> = told.collect();
-        self.misfits.extend(told);
+        let duplicates: Vec<Misfit> = duplicates.collect();
+        self.misfits.extend(duplicates);
         self.by_lid = by_lid;
     }
 }

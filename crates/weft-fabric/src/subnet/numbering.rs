@@ -76,7 +76,7 @@ impl Numbering<'_> {
     fn description(&self, id: VertexId) -> String {
         let name = &self.fabric.vertices[id.index()].name;
         let of_node = self.node_of.get(id.index()).and_then(|node| name.strip_prefix(node));
-        match of_node.and_then(|rest| rest.strip_prefix('/')) {
+        match of_node.and_then(|tail| tail.strip_prefix('/')) {
             Some(hca) => format!("{} {hca}", self.node_of[id.index()]),
             None => name.clone(),
         }
@@ -114,11 +114,9 @@ impl Numbering<'_> {
             guid,
             system_guid: Some(system),
             description: self.description(id),
-            vendor: None,
-            device: None,
             lid: if is_switch { lid } else { 0 },
-            lmc: 0,
             ports,
+            ..SubnetNode::default()
         })
     }
 
@@ -171,7 +169,7 @@ fn nearest_rate(rate: BitsPerSecond, place: &str) -> Result<LinkRate, FabricErro
     let widths = [Width::X4, Width::X2, Width::X1, Width::X8, Width::X12];
     let all = widths
         .into_iter()
-        .flat_map(|width| Speed::ALL.into_iter().map(move |speed| LinkRate { width, speed }));
+        .flat_map(|width| Speed::all().map(move |speed| LinkRate { width, speed }));
     let off = |it: &LinkRate| it.data_rate().0.abs_diff(rate.0);
     let best = all.min_by_key(off).expect("there are widths and speeds");
     if off(&best) * 10 > rate.0 {

@@ -7,12 +7,15 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The kind of a node of a subnet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// A switch.
     Switch,
     /// A channel adapter: an HCA, or the management end of an aggregation node.
+    #[default]
     Ca,
     /// A router.
     Router,
@@ -54,13 +57,13 @@ pub struct NodeRecord {
     /// Of a switch's port 0.
     pub lid: Option<u16>,
     pub lmc: Option<u8>,
-    /// Whether the record is a node's own entry, as against a mention as somebody's peer: a second
+    /// Whether the record is a node's own entry, as against a mention as a peer: a second
     /// entry of the same GUID in one source is a duplicate GUID.
     pub is_entry: bool,
 }
 
 impl NodeRecord {
-    /// A mention of a node that says nothing yet.
+    /// A mention of a node without any fact yet.
     pub fn of(place: Place, who: Who) -> NodeRecord {
         NodeRecord {
             place,
@@ -93,7 +96,7 @@ pub struct PortRecord {
     pub rate: Option<LinkRate>,
     pub logical: Option<LogicalState>,
     pub physical: Option<PhysicalState>,
-    /// The best that both ends support, where the tool says that it is more than `rate`, or the
+    /// The best that both ends support, where the tool reports that it is more than `rate`, or the
     /// best that this end supports.
     pub supported: Option<LinkRate>,
     /// Anything else by its name there: FEC, cable part and serial number, length.
@@ -119,12 +122,12 @@ impl PortRecord {
     }
 }
 
-/// A cable that a file says is plugged in between two ports.
+/// A cable that a file reports as plugged in between two ports.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CableRecord {
     /// Where it says so.
     pub place: Place,
-    /// Both ends: the node and its port's number; the end whose entry says so first.
+    /// Both ends: the node and its port's number; the end whose entry is first.
     pub ends: [(Who, u8); 2],
     /// Width and speed in force, where the file says them.
     pub rate: Option<LinkRate>,
@@ -137,8 +140,6 @@ pub struct TableRecord {
     pub place: Place,
     /// Whose.
     pub who: Who,
-    /// The file's name for the switch.
-    pub description: Option<String>,
     /// Egress port by LID, [`crate::subnet::lfts::NO_PORT`] where there is no entry.
     pub ports: Vec<u8>,
 }
@@ -193,7 +194,7 @@ pub struct DeviceRecord {
     pub device: String,
     /// Port number, 1 where there is only one; 0 for a device whose ports were not printed.
     pub port: u8,
-    /// GUIDs, where the tool says them.
+    /// GUIDs, where the tool reports them.
     pub node_guid: Option<u64>,
     /// Of the port.
     pub port_guid: Option<u64>,
@@ -211,6 +212,19 @@ pub struct DeviceRecord {
     pub facts: BTreeMap<String, String>,
     /// Counters and ratios by their names there.
     pub readings: BTreeMap<String, f64>,
+}
+
+impl DeviceRecord {
+    /// A device's port that nothing is known about yet.
+    pub fn of(place: Place, device: &str, port: u8) -> DeviceRecord {
+        let (source, line, device) = (place.source, place.line, device.to_owned());
+        DeviceRecord { source, line, device, port, ..DeviceRecord::default() }
+    }
+
+    /// Note a fact by its name there.
+    pub fn note(&mut self, name: &str, value: &str) {
+        self.facts.insert(name.to_owned(), value.to_owned());
+    }
 }
 
 /// A switch of a scheduler's tree: names only.
@@ -231,7 +245,7 @@ pub struct TreeSwitch {
 pub struct SmLog {
     /// Engines that configured tables, in the log's order, each once in a row.
     pub engines_used: Vec<String>,
-    /// Engines that were asked for, where the log says so.
+    /// Engines that were asked for, where the log reports it.
     pub engines_asked: Vec<String>,
     /// Errors with their codes: 'AB0A: ...', each text once.
     pub errors: Vec<String>,

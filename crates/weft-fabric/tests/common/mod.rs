@@ -1,7 +1,7 @@
 //! Fabrics that more than one file of tests wants.
 
+pub(crate) mod damage;
 pub(crate) mod samples;
-pub(crate) mod spoiled;
 pub(crate) mod subnets;
 
 use proptest::prelude::*;

@@ -29,6 +29,16 @@ pub(crate) fn all() -> Vec<(String, Vec<u8>)> {
     found
 }
 
+/// The text of a sample, by its path below the folder.
+pub(crate) fn text(name: &str) -> String {
+    fs::read_to_string(folder().join(name)).expect("a sample")
+}
+
+/// The records of a text.
+pub(crate) fn read(text: impl AsRef<[u8]>) -> Gathered {
+    gathered(&[("text", text.as_ref())])
+}
+
 /// What a reader makes of some files, each with a name.
 pub(crate) fn gathered(files: &[(&str, &[u8])]) -> Gathered {
     let mut gathered = Gathered::default();

@@ -21,13 +21,9 @@ fn is_it(head: &str) -> bool {
     head.lines().any(|line| line.contains("] ==(") && line.contains(")==> "))
 }
 
-fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
-    let mut table = Table::new(gathered);
-    while let Some(line) = lines.next_text()? {
-        let place = Place { source, line: lines.number };
-        if line.trim().is_empty() {
-            continue;
-        }
+fn read(lines: &mut Lines<'_>, gathered: &mut Gathered) -> io::Result<()> {
+    let mut table = LinkTable::new(gathered);
+    while let Some((place, line)) = lines.next_full()? {
         if let Some(row) = PortRow::of(&line) {
             table.row(place, &line, &row);
         } else if let Some(heading) = Heading::of(&line) {
@@ -41,7 +37,7 @@ fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Resu
 }
 
 /// A node that is described here, or only named as a peer.
-struct Node {
+struct LinkNode {
     place: Place,
     who: Who,
     kind: Option<Kind>,
@@ -61,19 +57,19 @@ struct Here {
 }
 
 /// All lines of a file.
-struct Table<'g> {
+struct LinkTable<'g> {
     gathered: &'g mut Gathered,
     here: Option<Here>,
-    nodes: Vec<Node>,
+    nodes: Vec<LinkNode>,
     by_who: HashMap<Who, usize>,
     /// LIDs of nodes that have lines of their own.
     own_lids: HashSet<u16>,
 }
 
-impl<'g> Table<'g> {
-    fn new(gathered: &'g mut Gathered) -> Table<'g> {
+impl<'g> LinkTable<'g> {
+    fn new(gathered: &'g mut Gathered) -> LinkTable<'g> {
         let (by_who, own_lids) = (HashMap::new(), HashSet::new());
-        Table { gathered, here: None, nodes: Vec::new(), by_who, own_lids }
+        LinkTable { gathered, here: None, nodes: Vec::new(), by_who, own_lids }
     }
 
     fn heading(&mut self, place: Place, heading: &Heading<'_>) {
@@ -94,12 +90,12 @@ impl<'g> Table<'g> {
         description: &str,
         lid: u16,
         is_own: bool,
-    ) -> &mut Node {
+    ) -> &mut LinkNode {
         let nodes = &mut self.nodes;
         let index = *self.by_who.entry(who).or_insert_with(|| {
             let description = description.to_owned();
             let ports = BTreeSet::new();
-            nodes.push(Node { place, who, kind, description, lid, ports, is_own });
+            nodes.push(LinkNode { place, who, kind, description, lid, ports, is_own });
             nodes.len() - 1
         });
         let node = &mut self.nodes[index];
@@ -184,8 +180,8 @@ impl<'g> Table<'g> {
     /// Settle after the last line: the nodes that are switches, and the owners of LIDs
     /// the LIDs are.
     fn end(self) {
-        let Table { gathered, nodes, own_lids, .. } = self;
-        let is_switch = |node: &Node| node.ports.len() > 1;
+        let LinkTable { gathered, nodes, own_lids, .. } = self;
+        let is_switch = |node: &LinkNode| node.ports.len() > 1;
         let own_switches = nodes.iter().any(|node| {
             node.is_own && node.kind.map_or(is_switch(node), |kind| kind == Kind::Switch)
         });

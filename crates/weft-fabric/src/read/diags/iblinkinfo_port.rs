@@ -16,7 +16,7 @@ impl Heading<'_> {
     pub(crate) fn of(line: &str) -> Option<Heading<'_>> {
         let mut cursor = Cursor::new(line.trim_end().strip_suffix(':')?);
         let kind = kind_of(cursor.until(": ")?)?;
-        let guid = if cursor.rest.starts_with("0x") {
+        let guid = if cursor.tail.starts_with("0x") {
             let guid = cursor.hex()?;
             cursor.tag(" ")?;
             Some(guid)
@@ -24,7 +24,7 @@ impl Heading<'_> {
             None
         };
         let is_whole = guid.is_some() || kind != Kind::Switch;
-        is_whole.then_some(Heading { kind, guid, description: cursor.rest })
+        is_whole.then_some(Heading { kind, guid, description: cursor.tail })
     }
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct PortRow<'a> {
     pub(crate) port: u8,
     /// The label printed at the port of a chassis.
     pub(crate) label: Option<&'a str>,
-    pub(crate) link: Link,
+    pub(crate) link: PrintedLink,
     pub(crate) peer: Option<Peer<'a>>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Peer<'a> {
 }
 
 /// States and rate; what is not understood is none, with `is_whole` false.
-pub(crate) struct Link {
+pub(crate) struct PrintedLink {
     pub(crate) rate: Option<LinkRate>,
     pub(crate) logical: Option<LogicalState>,
     pub(crate) physical: Option<PhysicalState>,
@@ -79,7 +79,7 @@ impl PortRow<'_> {
             None
         };
         let (lid, port, label) = socket(&mut cursor)?;
-        let (link, peer) = (Link::of(link), Peer::of(right)?);
+        let (link, peer) = (PrintedLink::of(link), Peer::of(right)?);
         cursor.is_done().then_some(PortRow { guid, description, lid, port, label, link, peer })
     }
 }
@@ -89,20 +89,20 @@ impl Peer<'_> {
     #[allow(clippy::option_option)] // A line without a peer is no line without sense.
     fn of(text: &str) -> Option<Option<Peer<'_>>> {
         let mut cursor = Cursor::new(text);
-        if cursor.blanks().rest.starts_with('[') {
+        if cursor.blanks().tail.starts_with('[') {
             return Some(None);
         }
         let guid = guid(&mut cursor)?;
         let (lid, port, _) = socket(&mut cursor)?;
         let description = cursor.blanks().tag("\"")?.until_last("\" (")?;
-        let could_be = CouldBe::of(cursor.rest.trim_end().strip_suffix(')')?);
+        let could_be = CouldBe::of(cursor.tail.trim_end().strip_suffix(')')?);
         Some(Some(Peer { guid, lid, port, description, could_be }))
     }
 }
 
-impl Link {
+impl PrintedLink {
     /// ` 4X  10.0 Gbps (FDR10) Active/  LinkUp`, `Down/ Polling`; with `-p` some settings follow.
-    fn of(text: &str) -> Link {
+    fn of(text: &str) -> PrintedLink {
         let text = text.split_once(") (HOQ:").map_or(text, |(link, _)| link);
         let (before, physical) = text.rsplit_once('/').unwrap_or((text, ""));
         let before = before.trim();
@@ -115,7 +115,7 @@ impl Link {
         });
         let is_whole =
             physical.is_some() && logical.is_some() && (rate.is_empty() || link.is_some());
-        Link { rate: link, logical, physical, is_whole }
+        PrintedLink { rate: link, logical, physical, is_whole }
     }
 }
 
@@ -161,7 +161,7 @@ fn speed_of(text: &str) -> Option<Speed> {
 /// `0x506b4b0300000140`, which need not be there.
 #[allow(clippy::option_option)] // None is a GUID cut short.
 fn guid(cursor: &mut Cursor<'_>) -> Option<Option<u64>> {
-    if cursor.blanks().rest.starts_with("0x") { cursor.hex().map(Some) } else { Some(None) }
+    if cursor.blanks().tail.starts_with("0x") { cursor.hex().map(Some) } else { Some(None) }
 }
 
 /// A LID and a port: `8    5[  ]`; in brackets what is printed at the port of a chassis.

@@ -21,7 +21,7 @@ pub(crate) const FORMAT: Format =
 
 fn is_it(head: &str) -> bool {
     head.lines()
-        .any(|line| line.starts_with(HEADER) || is_a_step(line) || Entry::of(line).is_some())
+        .any(|line| line.starts_with(HEADER) || is_a_step(line) || NodeLine::of(line).is_some())
 }
 
 /// A line of `-s`.
@@ -30,10 +30,9 @@ fn is_a_step(line: &str) -> bool {
     line.starts_with("DR path slid ") && steps.iter().any(|step| line.contains(step))
 }
 
-fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
-    let mut net = Net::new(gathered, source);
-    while let Some(line) = lines.next_text()? {
-        let place = Place { source, line: lines.number };
+fn read(lines: &mut Lines<'_>, gathered: &mut Gathered) -> io::Result<()> {
+    let mut net = Discovery::new(gathered, lines.at(1));
+    while let Some((place, line)) = lines.next_text()? {
         if line.starts_with(HEADER) && !net.is_first(place) {
             break;
         }
@@ -59,21 +58,21 @@ struct Ids {
 }
 
 /// A node's line.
-struct Entry<'a> {
+struct NodeLine<'a> {
     kind: Kind,
     n_ports: u8,
     id: &'a str,
     comment: &'a str,
 }
 
-impl Entry<'_> {
-    fn of(line: &str) -> Option<Entry<'_>> {
+impl NodeLine<'_> {
+    fn of(line: &str) -> Option<NodeLine<'_>> {
         let mut cursor = Cursor::new(line);
         let kind = kind_of(cursor.word()?)?;
         let n_ports = cursor.blanks().number()?;
         let id = cursor.blanks().tag("\"")?.until("\"")?;
-        let comment = cursor.blanks().rest;
-        (comment.is_empty() || comment.starts_with('#')).then_some(Entry {
+        let comment = cursor.blanks().tail;
+        (comment.is_empty() || comment.starts_with('#')).then_some(NodeLine {
             kind,
             n_ports,
             id,
@@ -83,9 +82,9 @@ impl Entry<'_> {
 }
 
 /// A fabric while its file is read.
-struct Net<'g> {
+struct Discovery<'g> {
     gathered: &'g mut Gathered,
-    source: u32,
+    begin: Place,
     header: Option<Place>,
     ids: Ids,
     /// The node whose ports come now.
@@ -97,12 +96,12 @@ struct Net<'g> {
     ibsim_guids: IbsimGuids,
 }
 
-impl<'g> Net<'g> {
-    fn new(gathered: &'g mut Gathered, source: u32) -> Net<'g> {
+impl<'g> Discovery<'g> {
+    fn new(gathered: &'g mut Gathered, begin: Place) -> Discovery<'g> {
         let ibsim_guids = IbsimGuids::new(gathered);
-        Net {
+        Discovery {
             gathered,
-            source,
+            begin,
             header: None,
             ids: Ids::default(),
             here: None,
@@ -132,7 +131,7 @@ impl<'g> Net<'g> {
             self.drop_ids();
         } else if first == Some(b'[') {
             self.port(place, line);
-        } else if let Some(entry) = Entry::of(line) {
+        } else if let Some(entry) = NodeLine::of(line) {
             self.node(place, &entry);
         } else if self.id(place, line).is_none() {
             self.here = None;
@@ -168,7 +167,7 @@ impl<'g> Net<'g> {
         }
         self.here = None;
         self.ids.begin.get_or_insert(place);
-        (cursor.is_done() || cursor.blanks().rest.starts_with('#')).then_some(())
+        (cursor.is_done() || cursor.blanks().tail.starts_with('#')).then_some(())
     }
 
     /// IDs that no node's line follows.
@@ -179,7 +178,7 @@ impl<'g> Net<'g> {
         }
     }
 
-    fn node(&mut self, place: Place, entry: &Entry<'_>) {
+    fn node(&mut self, place: Place, entry: &NodeLine<'_>) {
         let ids = std::mem::take(&mut self.ids);
         let guid = self.ibsim_guids.entry(entry.id, ids.guid, entry.kind, entry.n_ports);
         let who = ids.port_guid.map_or(Who::Node(guid), Who::Port);
@@ -250,9 +249,9 @@ impl<'g> Net<'g> {
     fn end(mut self) {
         self.drop_ids();
         if self.entered.is_empty() {
-            let last = Place { source: self.source, line: 1 };
             let what = "not one node is described";
-            self.gathered.unread(last, what, "an entry for every node; was the file cut off?");
+            let expected = "an entry for every node; was the file cut off?";
+            self.gathered.unread(self.begin, what, expected);
         }
         for record in std::mem::take(&mut self.mentions) {
             let Who::Node(guid) = record.who else { continue };
@@ -270,7 +269,7 @@ impl<'g> Net<'g> {
 }
 
 /// `# "MF0;leaf003:MQM8700/U1" enhanced port 0 lid 8 lmc 0`, or only the description.
-fn comment_of_node(entry: &Entry<'_>, record: &mut NodeRecord) -> Option<()> {
+fn comment_of_node(entry: &NodeLine<'_>, record: &mut NodeRecord) -> Option<()> {
     if entry.comment.is_empty() {
         record.description = Some(entry.id.to_owned());
         return Some(());
@@ -280,7 +279,7 @@ fn comment_of_node(entry: &Entry<'_>, record: &mut NodeRecord) -> Option<()> {
     record.description = Some(description.to_owned());
     if entry.kind != Kind::Switch {
         // '(scp)' marks an adapter of a chassis by Xsigo.
-        return (cursor.is_done() || cursor.blanks().rest == "(scp)").then_some(());
+        return (cursor.is_done() || cursor.blanks().tail == "(scp)").then_some(());
     }
     let _ = cursor.blanks().word()?;
     cursor.tag(" port 0 lid ")?;

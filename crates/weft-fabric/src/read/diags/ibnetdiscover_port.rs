@@ -49,7 +49,7 @@ impl<'a> PortLine<'a> {
             self.lmc = Some(cursor.tag(" lmc ").and_then(Cursor::number).ok_or(OWN)?);
         }
         const PEER: &str = "the peer's description, its LID and the rate: \"leaf0\" lid 3 4xHDR";
-        let description = cursor.blanks().tag("\"").and_then(|rest| rest.until_last("\" lid "));
+        let description = cursor.blanks().tag("\"").and_then(|tail| tail.until_last("\" lid "));
         self.peer_description = Some(description.ok_or(PEER)?);
         self.peer_lid = Some(cursor.number().ok_or(PEER)?);
         let rate = cursor.blanks().word().and_then(LinkRate::from_word);

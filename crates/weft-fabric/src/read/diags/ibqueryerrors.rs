@@ -22,10 +22,9 @@ fn is_it(head: &str) -> bool {
     head.lines().any(|line| header(line).is_some() || is_summary(line))
 }
 
-fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
+fn read(lines: &mut Lines<'_>, gathered: &mut Gathered) -> io::Result<()> {
     let mut report = Report::default();
-    while let Some(text) = lines.next_text()? {
-        let place = Place { source, line: lines.number };
+    while let Some((place, text)) = lines.next_full()? {
         let line = text.trim();
         if let Some(node) = header(line) {
             report.node = Some(node);
@@ -33,7 +32,7 @@ fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Resu
             report.port(line, place, gathered);
         } else if line.starts_with("Link info: ") {
             report.links.push((place, line.to_owned()));
-        } else if !line.is_empty() && !line.starts_with("##") {
+        } else if !line.starts_with("##") {
             gathered.unread(place, &text, NODE);
         }
     }
@@ -56,19 +55,17 @@ struct Report {
 impl Report {
     fn port(&mut self, line: &str, place: Place, gathered: &mut Gathered) {
         let Some((is_data, name)) = &self.node else {
-            gathered.unread(place, line, NODE);
-            return;
+            return gathered.unread(place, line, NODE);
         };
-        let Some((guid, port, rest)) = port(line) else {
-            gathered.unread(place, line, PORT);
-            return;
+        let Some((guid, port, text)) = port(line) else {
+            return gathered.unread(place, line, PORT);
         };
         let who = if *is_data { Who::Node(guid) } else { Who::Port(guid) };
-        // Only a switch has a port 0 and can say its ports together.
+        // Only a switch has a port 0 and counters of all its ports together.
         let kind = port.is_none_or(|port| port == 0).then_some(Kind::Switch);
         let description = Some(name.clone());
         gathered.nodes.push(NodeRecord { kind, description, ..NodeRecord::of(place, who) });
-        let (counters, is_whole) = counters(rest);
+        let (counters, is_whole) = counters(text);
         if !is_whole {
             gathered.unread(place, line, PORT);
         }
@@ -85,23 +82,23 @@ impl Report {
 
 /// Whether it begins a list of data counters, and the node's name.
 fn header(line: &str) -> Option<(bool, String)> {
-    let (is_data, rest) = match line.strip_prefix("Errors for ") {
-        Some(rest) => (false, rest),
+    let (is_data, tail) = match line.strip_prefix("Errors for ") {
+        Some(tail) => (false, tail),
         None => (true, line.strip_prefix("Data Counters for ")?),
     };
-    let (_, name) = rest.split_once('"')?;
+    let (_, name) = tail.split_once('"')?;
     Some((is_data, name.trim_end().strip_suffix('"')?.to_owned()))
 }
 
 /// GUID, port (none for all of them together) and counters of a line.
 fn port(line: &str) -> Option<(u64, Option<u8>, &str)> {
-    let (guid, rest) = line.strip_prefix("GUID 0x")?.split_once(" port ")?;
-    let (port, rest) = rest.split_once(':')?;
+    let (guid, tail) = line.strip_prefix("GUID 0x")?.split_once(" port ")?;
+    let (port, tail) = tail.split_once(':')?;
     let port = match port {
         "ALL" => None,
         port => Some(port.parse::<u8>().ok().filter(|port| *port < 255)?),
     };
-    Some((u64::from_str_radix(guid, 16).ok()?, port, rest))
+    Some((u64::from_str_radix(guid, 16).ok()?, port, tail))
 }
 
 /// `[PortXmitData == 1440 (5.625KB)]`, as many as there are; what is in parentheses is the same
@@ -114,12 +111,12 @@ fn counters(mut text: &str) -> (BTreeMap<String, u64>, bool) {
             return (found, true);
         }
         let counter = text.strip_prefix('[').and_then(|text| text.split_once(']'));
-        let Some((counter, rest)) = counter else { return (found, false) };
+        let Some((counter, tail)) = counter else { return (found, false) };
         let Some((name, count)) = counter.split_once(" == ") else { return (found, false) };
         let Some(Ok(count)) = count.split(' ').next().map(str::parse) else {
             return (found, false);
         };
         found.insert(name.to_owned(), count);
-        text = rest;
+        text = tail;
     }
 }

@@ -19,12 +19,10 @@ fn is_it(head: &str) -> bool {
     head.lines().any(|line| record(place, line).is_some())
 }
 
-fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
-    while let Some(line) = lines.next_text()? {
-        let place = Place { source, line: lines.number };
+fn read(lines: &mut Lines<'_>, gathered: &mut Gathered) -> io::Result<()> {
+    while let Some((place, line)) = lines.next_full()? {
         match record(place, &line) {
             Some(record) => gathered.nodes.push(record),
-            None if line.trim().is_empty() => {}
             None => gathered.unread(place, &line, EXPECTED),
         }
     }

@@ -22,17 +22,16 @@ fn is_it(head: &str) -> bool {
     head.lines().any(|line| header(line).is_some())
 }
 
-fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
+fn read(lines: &mut Lines<'_>, gathered: &mut Gathered) -> io::Result<()> {
     let (mut readings, mut output) = (CounterReadings::default(), None);
-    while let Some(text) = lines.next_text()? {
-        let place = Place { source, line: lines.number };
+    while let Some((place, text)) = lines.next_full()? {
         if let Some((kind, lid, port)) = header(&text) {
             close(output.take(), &mut readings, gathered);
             output = Some(Output { place, kind: kind.to_owned(), lid, port, rows: Vec::new() });
         } else if text.starts_with('#') {
             close(output.take(), &mut readings, gathered);
             gathered.unread(place, &text, HEADER);
-        } else if !text.trim().is_empty() {
+        } else {
             let counter = counter(&text).filter(|_| lines.is_ended);
             match (&mut output, counter) {
                 (Some(output), Some((name, count))) => output.rows.push((name, count)),
@@ -72,9 +71,9 @@ fn close(output: Option<Output>, readings: &mut CounterReadings, gathered: &mut 
 
 /// Kind, LID and port of an output.
 fn header(line: &str) -> Option<(&str, u16, u8)> {
-    let (kind, rest) = line.strip_prefix("# Port")?.split_once("counters: Lid ")?;
-    let (lid, rest) = rest.split_once(" port ")?;
-    let port = rest.split(' ').next()?;
+    let (kind, tail) = line.strip_prefix("# Port")?.split_once("counters: Lid ")?;
+    let (lid, tail) = tail.split_once(" port ")?;
+    let port = tail.split(' ').next()?;
     Some((kind, lid.parse().ok()?, port.parse().ok()?))
 }
 

@@ -17,16 +17,14 @@ pub(crate) const FORMAT: Format =
     Format { name: "ibnetdiscover -p", is_it, max_bytes: MAX_TEXT_BYTES, read };
 
 fn is_it(head: &str) -> bool {
-    head.lines().any(|line| Row::of(line).is_some())
+    head.lines().any(|line| ListedPortLine::of(line).is_some())
 }
 
-fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
+fn read(lines: &mut Lines<'_>, gathered: &mut Gathered) -> io::Result<()> {
     let mut described = HashSet::new();
-    while let Some(line) = lines.next_text()? {
-        let place = Place { source, line: lines.number };
-        match Row::of(&line) {
+    while let Some((place, line)) = lines.next_full()? {
+        match ListedPortLine::of(&line) {
             Some(row) => row.hand_over(place, gathered, &mut described),
-            None if line.trim().is_empty() => {}
             None => gathered.unread(place, &line, EXPECTED),
         }
     }
@@ -35,20 +33,20 @@ fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Resu
 
 /// `SW     8  5 0x506b4b0300000140`.
 #[derive(Clone, Copy)]
-struct Port {
+struct ListedPort {
     kind: Kind,
     lid: u16,
     number: u8,
     guid: u64,
 }
 
-impl Port {
-    fn of(cursor: &mut Cursor<'_>) -> Option<Port> {
+impl ListedPort {
+    fn of(cursor: &mut Cursor<'_>) -> Option<ListedPort> {
         let kind = kind_of(cursor.blanks().word()?)?;
         let lid = cursor.blanks().number()?;
         let number = cursor.blanks().number()?;
         cursor.blanks().tag("0x")?;
-        Some(Port { kind, lid, number, guid: cursor.hex()? })
+        Some(ListedPort { kind, lid, number, guid: cursor.hex()? })
     }
 
     fn who(&self) -> Who {
@@ -66,17 +64,17 @@ impl Port {
 }
 
 /// A line; without a peer width and speed mean nothing.
-struct Row<'a> {
-    port: Port,
+struct ListedPortLine<'a> {
+    port: ListedPort,
     description: &'a str,
-    peer: Option<(Port, &'a str)>,
+    peer: Option<(ListedPort, &'a str)>,
     rate: Option<LinkRate>,
 }
 
-impl Row<'_> {
-    fn of(line: &str) -> Option<Row<'_>> {
+impl ListedPortLine<'_> {
+    fn of(line: &str) -> Option<ListedPortLine<'_>> {
         let mut cursor = Cursor::new(line);
-        let port = Port::of(&mut cursor)?;
+        let port = ListedPort::of(&mut cursor)?;
         // '??' and '???' are what the tool does not know.
         let width = Width::from_word(cursor.blanks().word()?);
         let speed = Speed::from_word(cursor.blanks().word()?);
@@ -85,16 +83,26 @@ impl Row<'_> {
         if text.tag("- ").is_none() {
             let description = text.tag("'")?.until_last("'")?;
             let peer = None;
-            return text.is_done().then_some(Row { port, description, peer, rate: None });
+            return text.is_done().then_some(ListedPortLine {
+                port,
+                description,
+                peer,
+                rate: None,
+            });
         }
-        let peer = Port::of(text)?;
+        let peer = ListedPort::of(text)?;
         let both = text.blanks().tag("( '")?.until_last("' )")?;
         let (description, name) = halves(both)?;
-        text.is_done().then_some(Row { port, description, peer: Some((peer, name)), rate })
+        text.is_done().then_some(ListedPortLine {
+            port,
+            description,
+            peer: Some((peer, name)),
+            rate,
+        })
     }
 
     fn hand_over(&self, place: Place, gathered: &mut Gathered, described: &mut HashSet<u64>) {
-        let mut describe = |port: &Port, description: &str, gathered: &mut Gathered| {
+        let mut describe = |port: &ListedPort, description: &str, gathered: &mut Gathered| {
             if described.insert(port.guid) {
                 gathered.nodes.push(port.node(place, description));
             }

@@ -4,7 +4,7 @@
 
 use crate::read::format::{Format, MAX_HOST_BYTES};
 use crate::read::lines::Lines;
-use crate::subnet::records::{DeviceRecord, Gathered, Place};
+use crate::subnet::records::{DeviceRecord, Gathered};
 use std::io;
 
 const DEVICE: &str = "a device: 'Device: cxi0'";
@@ -18,28 +18,21 @@ fn is_it(head: &str) -> bool {
     head.lines().any(|line| line.trim().starts_with("Device: cxi"))
 }
 
-fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
+fn read(lines: &mut Lines<'_>, gathered: &mut Gathered) -> io::Result<()> {
     let (mut device, mut section) = (None::<DeviceRecord>, String::new());
-    while let Some(text) = lines.next_text()? {
-        let place = Place { source, line: lines.number };
+    while let Some((place, text)) = lines.next_full()? {
         let line = text.trim();
         if let Some(name) = line.strip_prefix("Device: ") {
             gathered.devices.extend(device.take());
-            let (line, name) = (place.line, name.to_owned());
-            let port = 1;
-            let record = DeviceRecord { source, line, device: name, port, ..Default::default() };
-            device = Some(record);
+            device = Some(DeviceRecord::of(place, name, 1));
             section.clear();
         } else if let Some(device) = &mut device {
             if let Some(name) = line.strip_suffix(':') {
                 section = if name == "Rates" { String::new() } else { name.to_owned() };
-            } else if !line.is_empty() {
-                let is_known = lines.is_ended && field(device, &section, line);
-                if !is_known {
-                    gathered.unread(place, &text, FIELD);
-                }
+            } else if !(lines.is_ended && field(device, &section, line)) {
+                gathered.unread(place, &text, FIELD);
             }
-        } else if !line.is_empty() {
+        } else {
             gathered.unread(place, &text, DEVICE);
         }
     }
@@ -54,11 +47,11 @@ fn field(device: &mut DeviceRecord, section: &str, line: &str) -> bool {
             "Link state" => device.state = Some(value.to_owned()),
             "Link speed" => {
                 device.rate_gbps = rate_gbps(value);
-                device.facts.insert(name.to_owned(), value.to_owned());
+                device.note(name, value);
             }
             _ => match measured(name, value) {
                 Some(number) => drop(device.readings.insert(name.to_owned(), number)),
-                None => drop(device.facts.insert(name.to_owned(), value.to_owned())),
+                None => device.note(name, value),
             },
         }
         return true;

@@ -6,7 +6,7 @@
 use super::xml::{self, MAX_XML_BYTES};
 use crate::read::format::Format;
 use crate::read::lines::Lines;
-use crate::subnet::records::{Gathered, Place};
+use crate::subnet::records::Gathered;
 use roxmltree::Node;
 use serde_json::{Map, Value, json};
 use std::io;
@@ -24,11 +24,11 @@ fn is_it(head: &str) -> bool {
     head.trim_start().starts_with('<') && head.contains("<topology")
 }
 
-fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
-    let text = lines.rest(MAX_XML_BYTES)?;
+fn read(lines: &mut Lines<'_>, gathered: &mut Gathered) -> io::Result<()> {
+    let text = lines.whole_text(MAX_XML_BYTES)?;
     match inside(&text) {
         Ok(inside) => gathered.insides.push(inside),
-        Err((line, what)) => gathered.unread(Place { source, line }, &what, EXPECTED),
+        Err((line, what)) => gathered.unread(lines.at(line), &what, EXPECTED),
     }
     Ok(())
 }

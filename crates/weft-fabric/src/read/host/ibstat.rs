@@ -19,10 +19,9 @@ fn is_it(head: &str) -> bool {
     has_fields && head.lines().any(|line| adapter(line.trim()).is_some())
 }
 
-fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
+fn read(lines: &mut Lines<'_>, gathered: &mut Gathered) -> io::Result<()> {
     let mut host = Host::default();
-    while let Some(text) = lines.next_text()? {
-        let place = Place { source, line: lines.number };
+    while let Some((place, text)) = lines.next_full()? {
         host.line(&text, place, lines.is_ended, gathered);
     }
     host.close_adapter(gathered);
@@ -43,16 +42,11 @@ impl Host {
         let line = text.trim();
         if let Some(name) = adapter(line) {
             self.close_adapter(gathered);
-            let (source, line) = (place.source, place.line);
-            let device = name.to_owned();
-            self.adapter = Some(DeviceRecord { source, line, device, ..DeviceRecord::default() });
+            self.adapter = Some(DeviceRecord::of(place, name, 0));
             return;
         }
         let Some(adapter) = &self.adapter else {
-            if !line.is_empty() {
-                gathered.unread(place, text, ADAPTER);
-            }
-            return;
+            return gathered.unread(place, text, ADAPTER);
         };
         if let Some(number) = line.strip_prefix("Port ").and_then(|line| line.strip_suffix(':')) {
             match number.parse() {
@@ -68,7 +62,7 @@ impl Host {
             if record.is_none_or(|record| field(record, name, value.trim()).is_none()) {
                 gathered.unread(place, text, FIELD);
             }
-        } else if !line.is_empty() {
+        } else {
             gathered.unread(place, text, FIELD);
         }
     }
@@ -91,8 +85,8 @@ impl Host {
 /// The name of `CA 'mlx5_0'`, or of `CA: 'mlx5_0'` where one port was asked for.
 fn adapter(line: &str) -> Option<&str> {
     let kinds = ["CA", "Switch", "Router", "iWARP RNIC", "???"];
-    let rest = kinds.iter().find_map(|kind| line.strip_prefix(kind))?;
-    let name = rest.strip_prefix(':').unwrap_or(rest).strip_prefix(" '")?;
+    let name = kinds.iter().find_map(|kind| line.strip_prefix(kind))?;
+    let name = name.strip_prefix(':').unwrap_or(name).strip_prefix(" '")?;
     name.trim_end().strip_suffix('\'')
 }
 
@@ -118,10 +112,10 @@ fn field(record: &mut DeviceRecord, name: &str, value: &str) -> Option<()> {
             // 0 where the rate is not known.
             record.rate_gbps = (rate > 0.0).then_some(rate);
             if value.contains('(') {
-                record.facts.insert(name.to_owned(), value.to_owned());
+                record.note(name, value);
             }
         }
-        _ => drop(record.facts.insert(name.to_owned(), value.to_owned())),
+        _ => record.note(name, value),
     }
     Some(())
 }

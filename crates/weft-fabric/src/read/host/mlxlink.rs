@@ -3,6 +3,7 @@
 //! SOURCE: NVIDIA's mstflint, `mlxlink_cmd_print.cpp` for the JSON (`result`, `output`, a section,
 //! fields; lists under `values`), public outputs of MFT 4.24 to 4.35 for names and values.
 
+use super::unread_json;
 use crate::read::format::{Format, MAX_HOST_BYTES};
 use crate::read::lines::Lines;
 use crate::subnet::link::{LinkRate, Speed, Width};
@@ -31,15 +32,14 @@ fn is_text(head: &str) -> bool {
     lines.any(|line| line == OPERATIONAL) && lines.next().is_some_and(is_underline)
 }
 
-fn read_json(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
-    let text = lines.rest(MAX_HOST_BYTES as usize)?;
-    let place = Place { source, line: 1 };
+fn read_json(lines: &mut Lines<'_>, gathered: &mut Gathered) -> io::Result<()> {
+    let text = lines.whole_text(MAX_HOST_BYTES as usize)?;
+    let place = lines.at(1);
     for document in serde_json::Deserializer::from_str(&text).into_iter::<Value>() {
         match document {
             Ok(document) => answer(&document, place, gathered),
             Err(error) => {
-                let line = u32::try_from(error.line()).unwrap_or(u32::MAX).min(lines.number);
-                gathered.unread(Place { source, line }, &format!("no JSON: {error}"), DOCUMENT);
+                unread_json(&error, lines, gathered, DOCUMENT);
                 break;
             }
         }
@@ -79,17 +79,16 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), |text| text.trim().to_owned())
 }
 
-fn read_text(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
+fn read_text(lines: &mut Lines<'_>, gathered: &mut Gathered) -> io::Result<()> {
     let (mut record, mut section) = (None::<DeviceRecord>, String::new());
-    while let Some(text) = lines.next_text()? {
-        let place = Place { source, line: lines.number };
+    while let Some((place, text)) = lines.next_full()? {
         let line = text.trim();
         if let Some((name, value)) = line.split_once(" : ").filter(|_| lines.is_ended) {
             let record = record.get_or_insert_with(|| begun(place, gathered));
             field(record, &section, name.trim_end(), &[value.trim().to_owned()]);
         } else if line.ends_with(" :") && lines.is_ended {
             // A field without a value.
-        } else if !line.is_empty() && !is_underline(line) {
+        } else if !is_underline(line) {
             if line == OPERATIONAL {
                 if let Some(record) = record.take() {
                     close(record, gathered);
@@ -110,13 +109,12 @@ fn is_underline(line: &str) -> bool {
     line.len() > 3 && line.bytes().all(|byte| byte == b'-')
 }
 
-/// The tool does not say which device it was asked about: the file's name has to.
+/// The tool does not name the device it was asked about: the file's name stands for it.
 fn begun(place: Place, gathered: &Gathered) -> DeviceRecord {
     let name = gathered.sources.get(place.source as usize).map_or("", |source| &source.name);
     let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
-    let device = name.split('.').next().unwrap_or_default().to_owned();
-    let (source, line) = (place.source, place.line);
-    DeviceRecord { source, line, device, port: 1, ..DeviceRecord::default() }
+    let device = name.split('.').next().unwrap_or_default();
+    DeviceRecord::of(place, device, 1)
 }
 
 fn field(record: &mut DeviceRecord, section: &str, name: &str, values: &[String]) {

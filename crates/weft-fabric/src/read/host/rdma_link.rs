@@ -3,6 +3,7 @@
 //! SOURCE: iproute2's `rdma/link.c`: `link mlx5_0/1 ...`, before version 5.7 `1/1: mlx5_0/1: ...`;
 //! with `-j` an array, the name with the port in it in the old one.
 
+use super::unread_json;
 use crate::read::format::{Format, MAX_HOST_BYTES};
 use crate::read::lines::Lines;
 use crate::subnet::MULTICAST_LID;
@@ -29,13 +30,12 @@ fn is_json(head: &str) -> bool {
     begins && head.contains("\"ifname\"") && head.contains("\"physical_state\"")
 }
 
-fn read_text(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
+fn read_text(lines: &mut Lines<'_>, gathered: &mut Gathered) -> io::Result<()> {
     let mut is_link = false;
-    while let Some(text) = lines.next_text()? {
-        let place = Place { source, line: lines.number };
-        if let Some((device, port, rest)) = name_of(&text) {
-            let mut record = begun(place, device, port);
-            let mut words = rest.split_whitespace();
+    while let Some((place, text)) = lines.next_full()? {
+        if let Some((device, port, tail)) = name_of(&text) {
+            let mut record = DeviceRecord::of(place, device, port);
+            let mut words = tail.split_whitespace();
             while let Some(name) = words.next() {
                 let value = words.next().filter(|_| lines.is_ended);
                 if value.is_none_or(|value| field(&mut record, name, value).is_none()) {
@@ -46,10 +46,9 @@ fn read_text(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io:
             is_link = true;
         } else if let Some(capabilities) = text.trim().strip_prefix("caps: <").filter(|_| is_link) {
             if let Some(record) = gathered.devices.last_mut() {
-                let value = capabilities.trim_end_matches('>').to_owned();
-                record.facts.insert("caps".to_owned(), value);
+                record.note("caps", capabilities.trim_end_matches('>'));
             }
-        } else if !text.trim().is_empty() {
+        } else {
             gathered.unread(place, &text, LINK);
         }
     }
@@ -58,24 +57,19 @@ fn read_text(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io:
 
 /// Device, port and what follows of `link mlx5_0/1 ...` or `1/1: mlx5_0/1: ...`.
 fn name_of(line: &str) -> Option<(&str, u8, &str)> {
-    let (name, rest) = match line.strip_prefix("link ") {
-        Some(rest) => rest.split_once(' ')?,
+    let (name, tail) = match line.strip_prefix("link ") {
+        Some(tail) => tail.split_once(' ')?,
         None => {
-            let (numbers, rest) = line.split_once(": ")?;
+            let (numbers, tail) = line.split_once(": ")?;
             let is_number = |byte: u8| byte.is_ascii_digit() || byte == b'/';
             if numbers.is_empty() || !numbers.bytes().all(is_number) {
                 return None;
             }
-            rest.split_once(": ")?
+            tail.split_once(": ")?
         }
     };
     let (device, port) = name.rsplit_once('/')?;
-    (!device.is_empty()).then_some((device, port.parse().ok()?, rest))
-}
-
-fn begun(place: Place, device: &str, port: u8) -> DeviceRecord {
-    let (source, line, device) = (place.source, place.line, device.to_owned());
-    DeviceRecord { source, line, device, port, ..DeviceRecord::default() }
+    (!device.is_empty()).then_some((device, port.parse().ok()?, tail))
 }
 
 /// Note a field; none where its value cannot be one.
@@ -89,26 +83,24 @@ fn field(record: &mut DeviceRecord, name: &str, value: &str) -> Option<()> {
             let unicast = u16::try_from(lid).ok().filter(|lid| *lid < MULTICAST_LID);
             record.lid = unicast.filter(|lid| *lid > 0);
             if unicast.is_none() {
-                record.facts.insert(name.to_owned(), value.to_owned());
+                record.note(name, value);
             }
             // Only ports of InfiniBand have one.
             record.link_layer = Some("InfiniBand".to_owned());
         }
-        _ => drop(record.facts.insert(name.to_owned(), value.to_owned())),
+        _ => record.note(name, value),
     }
     Some(())
 }
 
-fn read_json(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
-    let text = lines.rest(MAX_HOST_BYTES as usize)?;
-    let place = Place { source, line: 1 };
+fn read_json(lines: &mut Lines<'_>, gathered: &mut Gathered) -> io::Result<()> {
+    let text = lines.whole_text(MAX_HOST_BYTES as usize)?;
+    let place = lines.at(1);
     let links = match serde_json::from_str(&text) {
         Ok(Value::Array(links)) => links,
         Ok(link) => vec![link],
         Err(error) => {
-            let line = u32::try_from(error.line()).unwrap_or(u32::MAX).min(lines.number);
-            let what = format!("no JSON: {error}");
-            gathered.unread(Place { source, line }, &what, DOCUMENT);
+            unread_json(&error, lines, gathered, DOCUMENT);
             return Ok(());
         }
     };
@@ -134,7 +126,7 @@ fn device_of(link: &Value, place: Place) -> Option<(DeviceRecord, Option<String>
         Some((device, port)) => (device, port.parse().ok()),
         None => (name, None),
     };
-    let mut record = begun(place, device, port.or(named)?);
+    let mut record = DeviceRecord::of(place, device, port.or(named)?);
     let mut wrong = None;
     for (name, value) in link.iter().filter(|(name, _)| *name != "ifname" && *name != "port") {
         let value = match value {

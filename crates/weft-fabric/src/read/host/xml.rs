@@ -44,16 +44,16 @@ pub(crate) fn without_doctype(text: &str, known: &[&str]) -> String {
 fn first_too_deep(text: &[u8]) -> Option<u32> {
     let (mut at, mut depth) = (0, 0usize);
     while let Some(begin) = memchr::memchr(b'<', &text[at..]).map(|offset| at + offset) {
-        let rest = &text[begin..];
+        let tail = &text[begin..];
         let skip =
-            |end: &[u8]| memchr::memmem::find(rest, end).map_or(rest.len(), |n| n + end.len());
-        let length = match rest {
+            |end: &[u8]| memchr::memmem::find(tail, end).map_or(tail.len(), |n| n + end.len());
+        let length = match tail {
             [_, b'!', b'-', b'-', ..] => skip(b"-->"),
             [_, b'!', b'[', ..] => skip(b"]]>"),
             [_, b'?', ..] => skip(b"?>"),
-            _ => length_of_tag(rest),
+            _ => length_of_tag(tail),
         };
-        let tag = &rest[..length];
+        let tag = &tail[..length];
         match tag {
             [_, b'!' | b'?', ..] => {}
             [_, b'/', ..] => depth = depth.saturating_sub(1),
@@ -69,9 +69,9 @@ fn first_too_deep(text: &[u8]) -> Option<u32> {
 }
 
 /// Bytes of a tag up to its '>', which values in quotes may hold, too.
-fn length_of_tag(rest: &[u8]) -> usize {
+fn length_of_tag(tail: &[u8]) -> usize {
     let mut quote = None;
-    for (at, byte) in rest.iter().enumerate() {
+    for (at, byte) in tail.iter().enumerate() {
         match (quote, byte) {
             (None, b'>') => return at + 1,
             (None, b'"' | b'\'') => quote = Some(*byte),
@@ -79,5 +79,5 @@ fn length_of_tag(rest: &[u8]) -> usize {
             _ => {}
         }
     }
-    rest.len()
+    tail.len()
 }

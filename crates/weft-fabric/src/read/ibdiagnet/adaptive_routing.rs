@@ -6,7 +6,7 @@
 
 use crate::read::columns::number;
 use crate::read::format::{Format, MAX_TABLE_BYTES};
-use crate::read::forwarding_table::{Room, SECOND_DUMP};
+use crate::read::forwarding_table::{First, Room};
 use crate::read::lines::Lines;
 use crate::subnet::lfts::NO_PORT;
 use crate::subnet::records::{AdaptiveRecord, Gathered, Place, TableRecord, Who};
@@ -27,34 +27,28 @@ fn is_it(head: &str) -> bool {
     (begins(GROUPS) || begins(TABLE)) && begins("Switch 0x")
 }
 
-fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
-    let (mut switch, mut first, mut room): (Option<Switch>, _, _) = (None, None, Room::default());
-    while let Some(line) = lines.next_text()? {
-        let place = Place { source, line: lines.number };
+fn read(lines: &mut Lines<'_>, gathered: &mut Gathered) -> io::Result<()> {
+    let (mut first, mut room) = (First::default(), Room::default());
+    let mut switch: Option<Switch> = None;
+    while let Some((place, line)) = lines.next_full()? {
         let text = line.trim();
-        if let Some(rest) = text.strip_prefix("Switch ") {
+        if let Some(name) = text.strip_prefix("Switch ") {
             hand_over(switch.take(), &mut room, gathered);
-            match rest.split_whitespace().next().and_then(number) {
-                Some(guid) if first == Some(guid) => {
-                    gathered.unread(place, SECOND_DUMP.0, SECOND_DUMP.1);
-                    break;
-                }
-                Some(guid) => {
-                    first.get_or_insert(guid);
-                    switch = Some(Switch::new(place, guid));
-                }
+            match name.split_whitespace().next().and_then(number) {
+                Some(guid) if first.comes_again(guid, place, gathered) => break,
+                Some(guid) => switch = Some(Switch::new(place, guid)),
                 None => gathered.unread(place, &line, "the GUID of a switch: 'Switch 0x...'"),
             }
             continue;
         }
-        let trouble = match &mut switch {
+        let expected = match &mut switch {
             Some(switch) => switch.line(text),
-            None if text.is_empty() || text.starts_with('#') => None,
+            None if text.starts_with('#') => None,
             None => Some(EXPECTED),
         };
         // A row that was cut off may have lost digits.
-        let trouble = trouble.or((!lines.is_ended && !text.is_empty()).then_some("a line's end"));
-        if let Some(expected) = trouble {
+        let expected = expected.or((!lines.is_ended).then_some("a line's end"));
+        if let Some(expected) = expected {
             gathered.unread(place, &line, expected);
         }
     }
@@ -99,9 +93,6 @@ impl Switch {
 
     /// The text expected instead of a line, if any.
     fn line(&mut self, text: &str) -> Option<&'static str> {
-        if text.is_empty() {
-            return None;
-        }
         if text.starts_with(GROUPS) {
             (self.part, self.in_header) = (Part::Groups, true);
             return None;
@@ -161,12 +152,12 @@ fn hand_over(switch: Option<Switch>, room: &mut Room, gathered: &mut Gathered) {
     let Some(mut switch) = switch else { return };
     let (place, who) = (switch.place, Who::Node(switch.guid));
     let groups = &switch.record.groups;
-    let (known, strange): (Vec<_>, Vec<_>) =
+    let (known, undefined): (Vec<_>, Vec<_>) =
         switch.record.group_of_lid.iter().partition(|(_, group)| groups.contains_key(group));
-    if let Some((lid, group)) = strange.first() {
+    if let Some((lid, group)) = undefined.first() {
         let what = format!(
             "{} LIDs of groups without a definition: LID {lid}, group {group}",
-            strange.len()
+            undefined.len()
         );
         gathered.unread(place, &what, "every group under 'Groups Definition:'");
     }
@@ -177,7 +168,7 @@ fn hand_over(switch: Option<Switch>, room: &mut Room, gathered: &mut Gathered) {
         gathered.unread(place, "few entries for high LIDs", "tables with entries for most LIDs");
     } else if switch.has_table {
         let ports = switch.ports;
-        gathered.tables.push(TableRecord { place, who, description: None, ports });
+        gathered.tables.push(TableRecord { place, who, ports });
     } else {
         gathered.unread(place, "a switch without a table", "'LFT Definition:' and its rows");
     }

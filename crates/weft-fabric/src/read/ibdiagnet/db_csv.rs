@@ -3,12 +3,12 @@
 //! SOURCE: section names of the open ibutils2 headers; columns as readers of the file in public
 //! repositories name them (tests/fixtures/fabric/README.md). Not checked against the tool itself.
 
-use super::db_csv_sections::{self, Handler, Known};
+use super::db_csv_sections::{self, Entry, Handler};
 use crate::read::columns::{Columns, fields};
 use crate::read::format::{Format, MAX_TEXT_BYTES};
 use crate::read::lines::Lines;
-use crate::subnet::records::{Gathered, Place};
-use std::collections::HashSet;
+use crate::subnet::records::{Gathered, Kind, Place};
+use std::collections::{HashMap, HashSet};
 use std::io;
 
 /// Most bytes of rows that are kept of sections without a reader; further rows are counted.
@@ -31,10 +31,10 @@ fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_'
 }
 
-fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
-    let mut file = File { gathered, section: None, seen: HashSet::new(), known: Known::default() };
-    while let Some(line) = lines.next_text()? {
-        let place = Place { source, line: lines.number };
+fn read(lines: &mut Lines<'_>, gathered: &mut Gathered) -> io::Result<()> {
+    let (seen, kinds) = (HashSet::new(), HashMap::new());
+    let mut file = File { gathered, section: None, seen, kinds };
+    while let Some((place, line)) = lines.next_full()? {
         let line = line.trim_end();
         if let Some(name) = line.strip_prefix("START_") {
             if !file.begin(place, name) {
@@ -42,7 +42,7 @@ fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Resu
             }
         } else if let Some(name) = line.strip_prefix("END_") {
             file.end(place, name);
-        } else if !line.is_empty() {
+        } else {
             file.row(place, line, lines.is_ended);
         }
     }
@@ -84,7 +84,7 @@ struct File<'g> {
     gathered: &'g mut Gathered,
     section: Option<Section>,
     seen: HashSet<String>,
-    known: Known,
+    kinds: HashMap<u64, Kind>,
 }
 
 impl File<'_> {
@@ -155,8 +155,9 @@ impl File<'_> {
             let expected = format!("{} values, one a column", columns.len());
             return self.gathered.unread(place, line, expected);
         }
-        if let Err(expected) = handler(&columns.row(&values), place, self.gathered, &mut self.known)
-        {
+        let row = columns.row(&values);
+        let (gathered, kinds) = (&mut *self.gathered, &mut self.kinds);
+        if let Err(expected) = handler(&mut Entry { row, place, gathered, kinds }) {
             self.gathered.unread(place, line, expected);
         }
     }

@@ -1,4 +1,4 @@
-//! The sections of `ibdiagnet2.db_csv` that say something about the fabric.
+//! The sections of `ibdiagnet2.db_csv` about the fabric itself.
 
 use crate::read::columns::{Row, number};
 use crate::subnet::link::{LinkRate, LogicalState, PhysicalState, Speed, Width};
@@ -7,15 +7,19 @@ use crate::subnet::records::{
 };
 use std::collections::{BTreeMap, HashMap};
 
-/// A handler of a row; its error is the expected text.
-pub(crate) type Handler =
-    fn(&Row<'_>, Place, &mut Gathered, &mut Known) -> Result<(), &'static str>;
-
-/// Facts of earlier sections that later ones need.
-#[derive(Default)]
-pub(crate) struct Known {
-    kinds: HashMap<u64, Kind>,
+/// A row of a section.
+pub(crate) struct Entry<'a> {
+    pub(crate) row: Row<'a>,
+    pub(crate) place: Place,
+    pub(crate) gathered: &'a mut Gathered,
+    /// Kinds of nodes from earlier sections, by node GUID.
+    pub(crate) kinds: &'a mut HashMap<u64, Kind>,
 }
+
+/// An error is the expected text.
+type Outcome = Result<(), &'static str>;
+
+pub(crate) type Handler = fn(&mut Entry<'_>) -> Outcome;
 
 /// The handler of a section's rows, and whether the section is also kept as it is.
 pub(crate) fn handler(name: &str) -> (Option<Handler>, bool) {
@@ -35,32 +39,27 @@ const PORT_GUID: &[&str] = &["portguid"];
 const PORT: &[&str] = &["portnum", "portnumber"];
 const WHOSE: &str = "the GUID of a node (NodeGUID) and the number of a port (PortNum)";
 
-fn node(
-    row: &Row<'_>,
-    place: Place,
-    gathered: &mut Gathered,
-    known: &mut Known,
-) -> Result<(), &'static str> {
-    let guid = row.number(NODE).ok_or("the GUID of a node (NodeGUID)")?;
+fn node(entry: &mut Entry<'_>) -> Outcome {
+    let guid = entry.row.number(NODE).ok_or("the GUID of a node (NodeGUID)")?;
     // SOURCE: InfiniBand Architecture Specification vol. 1, NodeInfo: NodeType.
-    let kind = match row.number::<u8>(&["nodetype"]) {
+    let kind = match entry.row.number::<u8>(&["nodetype"]) {
         Some(1) => Kind::Ca,
         Some(2) => Kind::Switch,
         Some(3) => Kind::Router,
         _ => return Err("a NodeType: 1 adapter, 2 switch, 3 router"),
     };
-    known.kinds.insert(guid, kind);
-    let port_guid = row.number(PORT_GUID).filter(|_| kind == Kind::Switch);
-    gathered.nodes.push(NodeRecord {
+    entry.kinds.insert(guid, kind);
+    let port_guid = entry.row.number(PORT_GUID).filter(|_| kind == Kind::Switch);
+    entry.gathered.nodes.push(NodeRecord {
         kind: Some(kind),
         guid: Some(guid),
-        system_guid: row.number(&["systemimageguid"]),
-        n_ports: row.number(&["numports"]),
-        description: row.text(&["nodedesc"]).map(str::to_owned),
-        vendor: row.number(&["vendorid"]),
-        device: row.number(&["deviceid"]),
+        system_guid: entry.row.number(&["systemimageguid"]),
+        n_ports: entry.row.number(&["numports"]),
+        description: entry.row.text(&["nodedesc"]).map(str::to_owned),
+        vendor: entry.row.number(&["vendorid"]),
+        device: entry.row.number(&["deviceid"]),
         is_entry: true,
-        ..NodeRecord::of(place, port_guid.map_or(Who::Node(guid), Who::Port))
+        ..NodeRecord::of(entry.place, port_guid.map_or(Who::Node(guid), Who::Port))
     });
     Ok(())
 }
@@ -69,36 +68,31 @@ fn node(
 const FACTS: [(&str, &str); 3] =
     [("FECActv", "fecactv"), ("RetransActv", "retransactv"), ("NMTU", "nmtu")];
 
-fn port(
-    row: &Row<'_>,
-    place: Place,
-    gathered: &mut Gathered,
-    known: &mut Known,
-) -> Result<(), &'static str> {
-    let (guid, number) = row.number(NODE).zip(row.number::<u8>(PORT)).ok_or(WHOSE)?;
-    let (lid, lmc) = (row.number(&["lid"]), row.number(&["lmc"]));
+fn port(entry: &mut Entry<'_>) -> Outcome {
+    let (guid, number) = entry.row.number(NODE).zip(entry.row.number::<u8>(PORT)).ok_or(WHOSE)?;
+    let (lid, lmc) = (entry.row.number(&["lid"]), entry.row.number(&["lmc"]));
     if number == 0 {
-        known.kinds.insert(guid, Kind::Switch);
+        entry.kinds.insert(guid, Kind::Switch);
         let kind = Some(Kind::Switch);
-        let record = NodeRecord::of(place, Who::Node(guid));
-        gathered.nodes.push(NodeRecord { kind, lid, lmc, ..record });
+        let record = NodeRecord::of(entry.place, Who::Node(guid));
+        entry.gathered.nodes.push(NodeRecord { kind, lid, lmc, ..record });
         return Ok(());
     }
-    let mut record = PortRecord::of(place, Who::Node(guid), number);
-    if known.kinds.get(&guid) != Some(&Kind::Switch) {
-        (record.guid, record.lid, record.lmc) = (row.number(PORT_GUID), lid, lmc);
+    let mut record = PortRecord::of(entry.place, Who::Node(guid), number);
+    if entry.kinds.get(&guid) != Some(&Kind::Switch) {
+        (record.guid, record.lid, record.lmc) = (entry.row.number(PORT_GUID), lid, lmc);
     }
-    record.logical = row.number(&["portstate"]).and_then(LogicalState::of_number);
-    record.physical = row.number(&["portphystate"]).and_then(PhysicalState::of_number);
+    record.logical = entry.row.number(&["portstate"]).and_then(LogicalState::of_number);
+    record.physical = entry.row.number(&["portphystate"]).and_then(PhysicalState::of_number);
     if record.logical != Some(LogicalState::Down) {
-        record.rate = rate(row, ["linkwidthactv", "linkspeedactv"]);
+        record.rate = rate(&entry.row, ["linkwidthactv", "linkspeedactv"]);
     }
-    record.supported = rate(row, ["linkwidthsup", "linkspeedsup"]);
+    record.supported = rate(&entry.row, ["linkwidthsup", "linkspeedsup"]);
     for (name, column) in FACTS {
-        let fact = row.text(&[column]);
+        let fact = entry.row.text(&[column]);
         record.facts.extend(fact.map(|fact| (name.to_owned(), fact.to_owned())));
     }
-    gathered.ports.push(record);
+    entry.gathered.ports.push(record);
     Ok(())
 }
 
@@ -126,46 +120,36 @@ fn fastest_of(mask: u64) -> Option<Speed> {
     bits.into_iter().find(|(bit, _)| mask & bit != 0).map(|(_, speed)| speed)
 }
 
-fn link(
-    row: &Row<'_>,
-    place: Place,
-    gathered: &mut Gathered,
-    _: &mut Known,
-) -> Result<(), &'static str> {
+fn link(entry: &mut Entry<'_>) -> Outcome {
     const ENDS: &str = "two nodes and two ports (NodeGuid1, PortNum1, NodeGuid2, PortNum2)";
-    let end =
-        |node: &str, port: &str| Some((Who::Node(row.number(&[node])?), row.number(&[port])?));
+    let end = |node: &str, port: &str| {
+        Some((Who::Node(entry.row.number(&[node])?), entry.row.number(&[port])?))
+    };
     let ends = end("nodeguid1", "portnum1").zip(end("nodeguid2", "portnum2")).ok_or(ENDS)?;
-    gathered.cables.push(CableRecord { place, ends: [ends.0, ends.1], rate: None });
+    entry.gathered.cables.push(CableRecord {
+        place: entry.place,
+        ends: [ends.0, ends.1],
+        rate: None,
+    });
     Ok(())
 }
 
-fn switch(
-    row: &Row<'_>,
-    place: Place,
-    gathered: &mut Gathered,
-    known: &mut Known,
-) -> Result<(), &'static str> {
-    let guid = row.number(NODE).ok_or("the GUID of a switch (NodeGUID)")?;
-    known.kinds.insert(guid, Kind::Switch);
-    let record = NodeRecord::of(place, Who::Node(guid));
-    gathered.nodes.push(NodeRecord { kind: Some(Kind::Switch), ..record });
+fn switch(entry: &mut Entry<'_>) -> Outcome {
+    let guid = entry.row.number(NODE).ok_or("the GUID of a switch (NodeGUID)")?;
+    entry.kinds.insert(guid, Kind::Switch);
+    let record = NodeRecord::of(entry.place, Who::Node(guid));
+    entry.gathered.nodes.push(NodeRecord { kind: Some(Kind::Switch), ..record });
     Ok(())
 }
 
 /// Counters of 32 bits and fewer stick at their limit: the long one of the same name, marked 'Ext'
 /// or 'Extended', stands for both.
-fn counters(
-    row: &Row<'_>,
-    place: Place,
-    gathered: &mut Gathered,
-    _: &mut Known,
-) -> Result<(), &'static str> {
-    let (guid, port) = row.number(NODE).zip(row.number(PORT)).ok_or(WHOSE)?;
+fn counters(entry: &mut Entry<'_>) -> Outcome {
+    let (guid, port) = entry.row.number(NODE).zip(entry.row.number(PORT)).ok_or(WHOSE)?;
     let (mut short, mut long) = (BTreeMap::new(), BTreeMap::new());
     let mut ratios = BTreeMap::new();
     let mut is_whole = true;
-    for (name, value) in row.all() {
+    for (name, value) in entry.row.all() {
         if is_key(name) {
             continue;
         }
@@ -183,7 +167,13 @@ fn counters(
     }
     short.extend(long);
     let who = Who::Node(guid);
-    gathered.readings.push(ReadingRecord { place, who, port, counters: short, ratios });
+    entry.gathered.readings.push(ReadingRecord {
+        place: entry.place,
+        who,
+        port,
+        counters: short,
+        ratios,
+    });
     if is_whole { Ok(()) } else { Err("numbers or 'N/A' in the columns of counters") }
 }
 
@@ -192,35 +182,16 @@ fn is_key(name: &str) -> bool {
 }
 
 /// Labels and measurements of a cable.
-fn cable(
-    row: &Row<'_>,
-    place: Place,
-    gathered: &mut Gathered,
-    _: &mut Known,
-) -> Result<(), &'static str> {
-    const WRITTEN: [&str; 15] = [
-        "Vendor",
-        "PN",
-        "SN",
-        "Rev",
-        "LengthSMFiber",
-        "LengthOM5",
-        "LengthOM4",
-        "LengthOM3",
-        "LengthOM2",
-        "LengthOM1",
-        "LengthCopperOrActive",
-        "LengthDesc",
-        "TypeDesc",
-        "SupportedSpeedDesc",
-        "Temperature",
-    ];
-    let (guid, number) = row.number(NODE).zip(row.number(PORT)).ok_or(WHOSE)?;
-    let mut record = PortRecord::of(place, Who::Node(guid), number);
-    for (name, value) in row.all() {
-        let known = WRITTEN.iter().find(|fact| fact.eq_ignore_ascii_case(name));
-        record.facts.extend(known.map(|fact| ((*fact).to_owned(), value.to_owned())));
+fn cable(entry: &mut Entry<'_>) -> Outcome {
+    const WRITTEN: &str = "Vendor PN SN Rev LengthSMFiber LengthOM5 LengthOM4 LengthOM3 LengthOM2 \
+                           LengthOM1 LengthCopperOrActive LengthDesc TypeDesc SupportedSpeedDesc \
+                           Temperature";
+    let (guid, number) = entry.row.number(NODE).zip(entry.row.number(PORT)).ok_or(WHOSE)?;
+    let mut record = PortRecord::of(entry.place, Who::Node(guid), number);
+    for (name, value) in entry.row.all() {
+        let known = WRITTEN.split(' ').find(|fact| fact.eq_ignore_ascii_case(name));
+        record.facts.extend(known.map(|fact| (fact.to_owned(), value.to_owned())));
     }
-    gathered.ports.push(record);
+    entry.gathered.ports.push(record);
     Ok(())
 }

@@ -29,14 +29,16 @@ pub(crate) fn is_header(line: &str, wanted: &[&str]) -> bool {
     wanted.iter().all(|name| cells.contains(name))
 }
 
-fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
+/// The values of a line, one a column.
+pub(crate) fn values<'a>(columns: &Columns, line: &'a str) -> Option<Vec<&'a str>> {
+    let values: Vec<&str> = line.splitn(columns.len(), ':').map(str::trim).collect();
+    (values.len() == columns.len()).then_some(values)
+}
+
+fn read(lines: &mut Lines<'_>, gathered: &mut Gathered) -> io::Result<()> {
     let mut dump =
         Dump { gathered, here: None, columns: None, labels: HashMap::new(), links: vec![] };
-    while let Some(line) = lines.next_text()? {
-        let place = Place { source, line: lines.number };
-        if line.trim().is_empty() {
-            continue;
-        }
+    while let Some((place, line)) = lines.next_full()? {
         if let Some((description, guid, lid)) = switch(&line) {
             dump.switch(place, description, guid, lid);
         } else if is_header(&line, &["IB#", "Neighbor Guid"]) {
@@ -51,14 +53,14 @@ fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Resu
 
 /// `"MF0;leaf003:MQM8700/U1", Mellanox, 0x506b4b0300000140, LID 8`.
 fn switch(line: &str) -> Option<(&str, u64, u16)> {
-    let (rest, lid) = line.strip_prefix('"')?.rsplit_once(", LID ")?;
-    let (rest, guid) = rest.rsplit_once(", ")?;
-    let (description, _vendor) = rest.rsplit_once("\", ")?;
+    let (line, lid) = line.strip_prefix('"')?.rsplit_once(", LID ")?;
+    let (line, guid) = line.rsplit_once(", ")?;
+    let (description, _vendor) = line.rsplit_once("\", ")?;
     Some((description, number(guid)?, Cursor::new(lid).number()?))
 }
 
 /// A port with a peer.
-struct Link {
+struct DumpedLink {
     place: Place,
     here: (u64, u8),
     rate: Option<LinkRate>,
@@ -75,7 +77,7 @@ struct Dump<'g> {
     columns: Option<Columns>,
     /// By switch and what is printed at the port ('1/1') the port's number.
     labels: HashMap<(u64, String), u8>,
-    links: Vec<Link>,
+    links: Vec<DumpedLink>,
 }
 
 impl Dump<'_> {
@@ -93,10 +95,7 @@ impl Dump<'_> {
     fn port(&mut self, place: Place, line: &str) -> Option<()> {
         let here = self.here?;
         let columns = self.columns.as_ref()?;
-        let values: Vec<&str> = line.splitn(columns.len(), ':').map(str::trim).collect();
-        if values.len() != columns.len() {
-            return None;
-        }
+        let values = values(columns, line)?;
         let row = columns.row(&values);
         let number = row.number::<u8>(&["ib#"])?;
         let label = row.text(&["#"]).unwrap_or_default();
@@ -107,8 +106,8 @@ impl Dump<'_> {
         self.gathered.ports.push(port);
         if let Some(peer) = row.number(&["neighbor guid"]).filter(|guid| *guid > 0) {
             let description = row.text(&["neighbor description"]).unwrap_or_default();
-            let bare = description.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-            self.links.push(Link {
+            let bare = description.strip_prefix('"').and_then(|name| name.strip_suffix('"'));
+            self.links.push(DumpedLink {
                 place,
                 here: (here, number),
                 rate,
@@ -131,11 +130,8 @@ impl Dump<'_> {
             let known = self.labels.get(&(link.peer, link.peer_label.clone())).copied();
             let Some(port) = known.or_else(|| link.peer_label.parse().ok()) else {
                 let what = format!("port '{}' of '{}'", link.peer_label, link.peer_description);
-                self.gathered.unread(
-                    place,
-                    &what,
-                    "a port that has a line of its own, or a number",
-                );
+                let expected = "a port that has a line of its own, or a number";
+                self.gathered.unread(place, &what, expected);
                 continue;
             };
             let who = Who::Port(link.peer);
@@ -163,7 +159,7 @@ pub(crate) fn states(row: &Row<'_>, port: &mut PortRecord) {
     port.physical = physical.and_then(|text| PhysicalState::from_word(&word(text)));
     if port.logical != Some(LogicalState::Down) {
         let width = row.text(&["lwa"]).and_then(Width::from_word);
-        let speed = row.text(&["lsa"]).and_then(speed_of);
+        let speed = row.text(&["lsa"]).and_then(Speed::of_lane);
         port.rate = width.zip(speed).map(|(width, speed)| LinkRate { width, speed });
     }
     let mut fact = |name: &str, text: Option<&str>| {
@@ -176,9 +172,4 @@ pub(crate) fn states(row: &Row<'_>, port: &mut PortRecord) {
     if port.physical.is_none() {
         fact("PhysSta", physical);
     }
-}
-
-/// '14', '25', '50', '100': Gb/s of a lane; 'FDR10'.
-fn speed_of(word: &str) -> Option<Speed> {
-    Speed::from_word(word).or_else(|| Speed::of_lane_gbps(word.parse().ok()?))
 }

@@ -3,7 +3,7 @@
 //! SOURCE: readers of the file in public repositories (tests/fixtures/fabric/README.md). Not
 //! checked against the tool itself.
 
-use super::net_dump::{is_header, states};
+use super::net_dump::{is_header, states, values};
 use crate::read::columns::Columns;
 use crate::read::cursor::{Cursor, kind_of};
 use crate::read::format::{Format, MAX_TEXT_BYTES};
@@ -24,11 +24,10 @@ fn is_it(head: &str) -> bool {
     head.lines().any(|line| is_header(line, &HEADER))
 }
 
-fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
+fn read(lines: &mut Lines<'_>, gathered: &mut Gathered) -> io::Result<()> {
     let (mut columns, mut described) = (None, HashSet::new());
-    while let Some(line) = lines.next_text()? {
-        let place = Place { source, line: lines.number };
-        if line.trim().is_empty() || line.starts_with('#') {
+    while let Some((place, line)) = lines.next_full()? {
+        if line.starts_with('#') {
             continue;
         }
         if is_header(&line, &HEADER) {
@@ -48,10 +47,7 @@ fn port(
     described: &mut HashSet<u64>,
 ) -> Option<()> {
     let columns = columns?;
-    let values: Vec<&str> = line.splitn(columns.len(), ':').map(str::trim).collect();
-    if values.len() != columns.len() {
-        return None;
-    }
+    let values = values(columns, line)?;
     let row = columns.row(&values);
     let kind = kind_of(row.text(&["ty"])?)?;
     let guid = row.number(&["guid"])?;

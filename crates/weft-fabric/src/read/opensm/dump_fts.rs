@@ -4,8 +4,9 @@
 //! SOURCE: what OpenSM 3.3.23 and infiniband-diags 44.0 print; `osm_dump.c` and `dump_fts.c` for
 //! the rare lines.
 
+use crate::read::cursor::kind_of;
 use crate::read::format::{Format, MAX_TABLE_BYTES};
-use crate::read::forwarding_table::{Room, SECOND_DUMP, Table, digits, end_of};
+use crate::read::forwarding_table::{Table, TableDump, digits};
 use crate::read::lines::Lines;
 use crate::subnet::records::{Gathered, Kind, NodeRecord, Place, Who};
 use std::io;
@@ -31,47 +32,35 @@ fn is_printed(head: &str) -> bool {
     head.lines().any(begins)
 }
 
-fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
-    let mut dump = Dump::new();
-    while let Some((number, line)) = lines.next_numbered()? {
-        let place = Place { source, line: number };
-        match &mut dump.table {
+fn read(lines: &mut Lines<'_>, gathered: &mut Gathered) -> io::Result<()> {
+    let mut dump = Dump::default();
+    while let Some((place, line)) = lines.next_bytes()? {
+        match &mut dump.tables.open {
             Some(table) if line.starts_with(b"0x") => {
                 entry(table, &mut dump.names, line, place, gathered);
             }
             _ => dump.other(&String::from_utf8_lossy(line), place, gathered),
         }
-        if dump.is_over {
+        if dump.tables.is_over {
             break;
         }
     }
-    dump.close(end_of(lines, source), gathered);
+    dump.close(lines.place(), gathered);
     Ok(())
 }
 
 /// A file of tables in the making.
+#[derive(Default)]
 struct Dump {
-    /// The switch of the first table.
-    first: Option<u64>,
-    /// Whether that one came again.
-    is_over: bool,
-    table: Option<Table>,
-    /// Whether its last line counts the entries; OpenSM's says the highest LID.
+    tables: TableDump,
+    /// Whether the last line of the open table counts the entries; OpenSM's is the highest LID.
     is_counted: bool,
-    room: Room,
     names: Names,
     /// Lines of the multicast table that is being read.
     multicast: Option<(Place, Vec<String>)>,
 }
 
 impl Dump {
-    fn new() -> Dump {
-        let names = Names { last: Vec::new() };
-        let room = Room::default();
-        let (first, is_over, multicast) = (None, false, None);
-        Dump { first, is_over, table: None, is_counted: false, room, names, multicast }
-    }
-
     /// A line that is no entry of a unicast table.
     fn other(&mut self, line: &str, place: Place, gathered: &mut Gathered) {
         let text = line.trim();
@@ -79,14 +68,7 @@ impl Dump {
             self.close(place, gathered);
             self.is_counted = range.starts_with("0x");
             match header(text, place) {
-                Some(table) if self.first == Some(table.guid) => {
-                    self.is_over = true;
-                    gathered.unread(place, SECOND_DUMP.0, SECOND_DUMP.1);
-                }
-                Some(table) => {
-                    self.first.get_or_insert(table.guid);
-                    self.table = Some(table);
-                }
+                Some(table) => self.tables.begin(table, gathered),
                 None => gathered.unread(place, line, TABLE),
             }
         } else if text.starts_with(MULTICAST) {
@@ -97,7 +79,7 @@ impl Dump {
         } else if let Some((_, rows)) = &mut self.multicast {
             rows.push(line.to_owned());
         } else if !is_heading(text) {
-            let expected = if self.table.is_some() { ENTRY } else { TABLE };
+            let expected = if self.tables.open.is_some() { ENTRY } else { TABLE };
             gathered.unread(place, line, expected);
         }
     }
@@ -106,19 +88,17 @@ impl Dump {
     fn end(&mut self, text: &str, place: Place, gathered: &mut Gathered) {
         if let Some((begun, mut rows)) = self.multicast.take() {
             rows.push(text.to_owned());
-            gathered.kept.push((begun, "multicast forwarding table".to_owned(), rows));
-            return;
+            return gathered.kept.push((begun, "multicast forwarding table".to_owned(), rows));
         }
-        let Some(table) = self.table.take() else {
-            gathered.unread(place, text, TABLE);
-            return;
+        let Some(table) = self.tables.open.take() else {
+            return gathered.unread(place, text, TABLE);
         };
         let counted = text.split(' ').next().and_then(|word| word.parse::<u64>().ok());
         if self.is_counted && counted != Some(table.n_lines) {
             let expected = format!("'{} lids dumped': so many entries are there", table.n_lines);
             gathered.unread(place, text, expected);
         }
-        table.hand_over(&mut self.room, gathered);
+        table.hand_over(&mut self.tables, gathered);
     }
 
     /// Give up a table that has no last line.
@@ -127,10 +107,10 @@ impl Dump {
             gathered.unread(place, "a table without its end", "'... mlids dumped'");
             gathered.kept.push((begun, "multicast forwarding table".to_owned(), rows));
         }
-        if let Some(table) = self.table.take() {
+        if let Some(table) = self.tables.open.take() {
             let what = format!("the table of {:#018x} has no end", table.guid);
             gathered.unread(place, &what, "'... lids dumped'");
-            table.hand_over(&mut self.room, gathered);
+            table.hand_over(&mut self.tables, gathered);
         }
     }
 }
@@ -163,18 +143,18 @@ fn is_heading(text: &str) -> bool {
 }
 
 fn entry(table: &mut Table, names: &mut Names, line: &[u8], place: Place, gathered: &mut Gathered) {
-    let told = match split(line) {
+    let read = match split(line) {
         None => Err(ENTRY),
         Some((_, _, destination)) if destination.ends_with(b"illegal port") => Ok(None),
         Some((lid, port, destination)) => {
             table.set(lid, port).map(|()| Some((lid, port, destination)))
         }
     };
-    match told {
+    match read {
         Err(expected) => gathered.unread(place, &String::from_utf8_lossy(line), expected),
-        Ok(told) => {
+        Ok(entry) => {
             table.n_lines += 1;
-            if let Some((lid, port, destination)) = told {
+            if let Some((lid, port, destination)) = entry {
                 let switch = (port == 0).then_some(table.guid);
                 names.note(lid, switch, destination, place, gathered);
             }
@@ -185,18 +165,19 @@ fn entry(table: &mut Table, names: &mut Names, line: &[u8], place: Place, gather
 /// LID, port and destination of `0x000a 005 # Switch portguid 0x...: 'name'`.
 #[inline]
 fn split(line: &[u8]) -> Option<(u16, u8, &[u8])> {
-    let (lid, rest) = digits(line.strip_prefix(b"0x")?, 16, 4)?;
-    let (port, rest) = digits(rest.strip_prefix(b" ")?, 10, 3)?;
-    let rest = rest.trim_ascii();
-    let destination = match rest.strip_prefix(b"# ") {
+    let (lid, entry) = digits(line.strip_prefix(b"0x")?, 16, 4)?;
+    let (port, text) = digits(entry.strip_prefix(b" ")?, 10, 3)?;
+    let text = text.trim_ascii();
+    let destination = match text.strip_prefix(b"# ") {
         Some(destination) => destination,
-        None if rest.is_empty() => rest,
-        None => rest.strip_prefix(b": (")?.strip_suffix(b")")?,
+        None if text.is_empty() => text,
+        None => text.strip_prefix(b": (")?.strip_suffix(b")")?,
     };
     Some((u16::try_from(lid).ok()?, u8::try_from(port).ok()?, destination))
 }
 
 /// Owners of a file's LIDs, by the text behind the entries.
+#[derive(Default)]
 struct Names {
     /// By LID its last description: every table repeats it, almost always unchanged.
     last: Vec<Vec<u8>>,
@@ -248,17 +229,12 @@ impl Destination<'_> {
         if nothing.contains(&text) {
             return Some(Destination::Unknown);
         }
-        let (what, rest) = text.split_once("portguid 0x")?;
+        let (what, owner) = text.split_once("portguid 0x")?;
         if what.starts_with("path #") {
-            return Some(Destination::Path(u64::from_str_radix(rest, 16).ok()?));
+            return Some(Destination::Path(u64::from_str_radix(owner, 16).ok()?));
         }
-        let kind = match what.trim_end() {
-            "Channel Adapter" => Kind::Ca,
-            "Switch" => Kind::Switch,
-            "Router" => Kind::Router,
-            _ => return None,
-        };
-        let (guid, name) = rest.split_once(": ")?;
+        let kind = kind_of(what.trim_end())?;
+        let (guid, name) = owner.split_once(": ")?;
         let name = name.strip_prefix('\'')?.strip_suffix('\'')?;
         Some(Destination::Port(kind, u64::from_str_radix(guid, 16).ok()?, name))
     }

@@ -2,7 +2,7 @@
 
 use crate::read::format::{Format, MAX_TEXT_BYTES};
 use crate::read::lines::Lines;
-use crate::subnet::records::{Gathered, Place};
+use crate::subnet::records::Gathered;
 use std::io;
 
 const EXPECTED: &str = "a port GUID and its first and last LID, all in hex";
@@ -16,12 +16,8 @@ fn is_it(head: &str) -> bool {
     lines.next().is_some_and(|line| record(line).is_some())
 }
 
-fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
-    while let Some(line) = lines.next_text()? {
-        if line.trim().is_empty() {
-            continue;
-        }
-        let place = Place { source, line: lines.number };
+fn read(lines: &mut Lines<'_>, gathered: &mut Gathered) -> io::Result<()> {
+    while let Some((place, line)) = lines.next_full()? {
         match record(&line) {
             Some((guid, first, last)) => gathered.lids.push((place, guid, first, last)),
             None => gathered.unread(place, &line, EXPECTED),

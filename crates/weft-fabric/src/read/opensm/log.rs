@@ -22,10 +22,9 @@ fn is_it(head: &str) -> bool {
     head.lines().take(50).any(|line| message(line).is_some())
 }
 
-fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
+fn read(lines: &mut Lines<'_>, gathered: &mut Gathered) -> io::Result<()> {
     let mut log = Log::default();
-    while let Some((number, line)) = lines.next_numbered()? {
-        let place = Place { source, line: number };
+    while let Some((place, line)) = lines.next_bytes()? {
         let text = String::from_utf8_lossy(line);
         match message(&text) {
             Some((level, message)) => {
@@ -36,9 +35,9 @@ fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Resu
             None => log.further(&text, place, gathered),
         }
     }
-    let end = crate::read::forwarding_table::end_of(lines, source);
+    let end = lines.place();
     log.finish(end, gathered);
-    gathered.sm_logs.push(log.said);
+    gathered.sm_logs.push(log.facts);
     Ok(())
 }
 
@@ -59,7 +58,7 @@ fn message(line: &str) -> Option<(u32, &str)> {
 /// Facts of a log so far.
 #[derive(Default)]
 struct Log {
-    said: SmLog,
+    facts: SmLog,
     begun: bool,
     seen: HashSet<String>,
     /// The error whose further lines may come, and how many came.
@@ -71,18 +70,18 @@ struct Log {
 impl Log {
     fn message(&mut self, level: u32, text: &str, place: Place, gathered: &mut Gathered) {
         if text.starts_with("SUBNET UP") {
-            self.said.n_sweeps += 1;
+            self.facts.n_sweeps += 1;
         } else if let Some(text) = text.strip_suffix(" tables configured on all switches") {
             let engine = text.rsplit_once(": ").map_or(text, |(_, engine)| engine);
-            note(&mut self.said.engines_used, engine);
+            note(&mut self.facts.engines_used, engine);
         } else if let Some((_, port)) = text.split_once("Removed port with GUID:") {
-            let removed = &mut self.said.removed;
+            let removed = &mut self.facts.removed;
             match removed.len() < MAX_KEPT {
                 true => removed.push(port.to_owned()),
                 false => self.full(place, gathered),
             }
         } else if let Some(engine) = asked(text) {
-            note(&mut self.said.engines_asked, engine);
+            note(&mut self.facts.engines_asked, engine);
         }
         if let Some((_, error)) = text.split_once(": ERR ") {
             self.open = Some((error.to_owned(), 0));
@@ -95,10 +94,10 @@ impl Log {
     /// A line that is no message: it belongs to the one before.
     fn further(&mut self, text: &str, place: Place, gathered: &mut Gathered) {
         if let Some(engines) = text.trim().strip_prefix("Activate '") {
-            // What the program itself says on its standard output.
+            // The program prints this on its standard output.
             let engines = engines.split('\'').next().unwrap_or_default();
             for engine in engines.split([',', ' ']).filter(|engine| !engine.is_empty()) {
-                note(&mut self.said.engines_asked, engine);
+                note(&mut self.facts.engines_asked, engine);
             }
         } else if let Some((error, n_lines)) = &mut self.open {
             *n_lines += 1;
@@ -115,12 +114,12 @@ impl Log {
     fn finish(&mut self, place: Place, gathered: &mut Gathered) {
         let Some((error, _)) = self.open.take() else { return };
         let error = crate::error::clipped(&error);
-        if self.said.errors.len() >= MAX_KEPT {
+        if self.facts.errors.len() >= MAX_KEPT {
             if !self.seen.contains(&error) {
                 self.full(place, gathered);
             }
         } else if self.seen.insert(error.clone()) {
-            self.said.errors.push(error);
+            self.facts.errors.push(error);
         }
     }
 

@@ -2,10 +2,11 @@
 //!
 //! SOURCE: what OpenSM 3.3.23 writes with engines that use lanes.
 
+use crate::read::cursor::kind_of;
 use crate::read::format::{Format, MAX_TABLE_BYTES};
-use crate::read::forwarding_table::SECOND_DUMP;
+use crate::read::forwarding_table::First;
 use crate::read::lines::Lines;
-use crate::subnet::records::{Gathered, Kind, NodeRecord, Place, Sl2vlRecord, Who};
+use crate::subnet::records::{Gathered, NodeRecord, Place, Sl2vlRecord, Who};
 use std::io;
 
 const HEADER: &str = "a node: 'Switch 0x..., base LID 3, \"name\"'";
@@ -19,21 +20,18 @@ fn is_it(head: &str) -> bool {
     head.lines().any(|line| line.starts_with("#in out :"))
 }
 
-fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
-    let (mut guid, mut first) = (None, None);
-    while let Some((number, line)) = lines.next_numbered()? {
-        let place = Place { source, line: number };
+fn read(lines: &mut Lines<'_>, gathered: &mut Gathered) -> io::Result<()> {
+    let (mut guid, mut first) = (None, First::default());
+    while let Some((place, line)) = lines.next_bytes()? {
         let text = String::from_utf8_lossy(line);
         if text.starts_with('#') || text.trim().is_empty() {
             continue;
         }
         if let Some((node, lid)) = header(&text, place) {
             if let Who::Port(port) = node.who {
-                if first == Some(port) {
-                    gathered.unread(place, SECOND_DUMP.0, SECOND_DUMP.1);
+                if first.comes_again(port, place, gathered) {
                     break;
                 }
-                first.get_or_insert(port);
                 guid = Some(port);
                 gathered.lids.push((place, port, lid, lid));
             }
@@ -60,19 +58,13 @@ fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Resu
 
 /// `Channel Adapter 0x98039b0300000101, base LID 2, "c104-004 HCA-1"`; the GUID is the port's.
 fn header(text: &str, place: Place) -> Option<(NodeRecord, u16)> {
-    let (kind, rest) = text.split_once(" 0x")?;
-    let kind = match kind {
-        "Switch" => Kind::Switch,
-        "Channel Adapter" => Kind::Ca,
-        "Router" => Kind::Router,
-        _ => return None,
-    };
-    let (guid, rest) = rest.split_once(", base LID ")?;
-    let (lid, name) = rest.split_once(", \"")?;
+    let (kind, port) = text.split_once(" 0x")?;
+    let (guid, port) = port.split_once(", base LID ")?;
+    let (lid, name) = port.split_once(", \"")?;
     let who = Who::Port(u64::from_str_radix(guid, 16).ok()?);
     let description = Some(name.trim_end().strip_suffix('"')?.to_owned());
     Some((
-        NodeRecord { kind: Some(kind), description, ..NodeRecord::of(place, who) },
+        NodeRecord { kind: Some(kind_of(kind)?), description, ..NodeRecord::of(place, who) },
         lid.parse().ok()?,
     ))
 }

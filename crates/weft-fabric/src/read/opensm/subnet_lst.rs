@@ -23,21 +23,17 @@ fn is_it(head: &str) -> bool {
     head.lines().any(|line| line.starts_with("{ ") && line.contains(" SystemGUID:"))
 }
 
-fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
+fn read(lines: &mut Lines<'_>, gathered: &mut Gathered) -> io::Result<()> {
     let mut described = HashSet::new();
-    while let Some(line) = lines.next_text()? {
-        let place = Place { source, line: lines.number };
-        if line.trim().is_empty() {
-            continue;
-        }
+    while let Some((place, line)) = lines.next_full()? {
         let mut cursor = Cursor::new(&line);
-        let ends = End::of(&mut cursor).zip(End::of(cursor.blanks()));
+        let ends = LinkEnd::of(&mut cursor).zip(LinkEnd::of(cursor.blanks()));
         let Some((here, there)) = ends else {
             gathered.unread(place, &line, EXPECTED);
             continue;
         };
         // 'SPD=5' may be what is left of 'SPD=50'.
-        let link = Link::of(&mut cursor).filter(|_| lines.is_ended);
+        let link = LinkState::of(&mut cursor).filter(|_| lines.is_ended);
         if link.is_none() {
             gathered.unread(place, &line, EXPECTED);
         }
@@ -52,28 +48,23 @@ fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Resu
 
 /// `PHY=2x LOG=ACT SPD=50`.
 #[derive(Default)]
-struct Link {
+struct LinkState {
     rate: Option<LinkRate>,
     logical: Option<LogicalState>,
 }
 
-impl Link {
-    fn of(cursor: &mut Cursor<'_>) -> Option<Link> {
+impl LinkState {
+    fn of(cursor: &mut Cursor<'_>) -> Option<LinkState> {
         let width = Width::from_word(cursor.blanks().tag("PHY=")?.word()?)?;
         let logical = LogicalState::from_word(cursor.blanks().tag("LOG=")?.word()?)?;
-        let speed = speed(cursor.blanks().tag("SPD=")?.word()?)?;
+        let speed = Speed::of_lane(cursor.blanks().tag("SPD=")?.word()?)?;
         let rate = Some(LinkRate { width, speed });
-        cursor.is_done().then_some(Link { rate, logical: Some(logical) })
+        cursor.is_done().then_some(LinkState { rate, logical: Some(logical) })
     }
 }
 
-/// '2.5', '5', '10', 'FDR10', '14', '25', '50', '100': Gb/s of a lane.
-fn speed(word: &str) -> Option<Speed> {
-    Speed::from_word(word).or_else(|| Speed::of_lane_gbps(word.parse().ok()?))
-}
-
 /// The text in braces about one end.
-struct End<'a> {
+struct LinkEnd<'a> {
     kind: Kind,
     n_ports: u8,
     system_guid: u64,
@@ -86,8 +77,8 @@ struct End<'a> {
     port: u8,
 }
 
-impl<'a> End<'a> {
-    fn of(cursor: &mut Cursor<'a>) -> Option<End<'a>> {
+impl<'a> LinkEnd<'a> {
+    fn of(cursor: &mut Cursor<'a>) -> Option<LinkEnd<'a>> {
         let kind = kind_of(cursor.tag("{ ")?.word()?)?;
         let n_ports = u8::try_from(cursor.tag(" Ports:")?.hex()?).ok()?;
         let system_guid = cursor.tag(" SystemGUID:")?.hex()?;
@@ -100,7 +91,7 @@ impl<'a> End<'a> {
         let lid = u16::try_from(cursor.hex()?).ok()?;
         let port = u8::try_from(cursor.tag(" PN:")?.hex()?).ok()?;
         cursor.tag(" }")?;
-        Some(End {
+        Some(LinkEnd {
             kind,
             n_ports,
             system_guid,
@@ -118,7 +109,7 @@ impl<'a> End<'a> {
         &self,
         place: Place,
         is_first: bool,
-        link: &Link,
+        link: &LinkState,
         gathered: &mut Gathered,
         described: &mut HashSet<(u64, bool)>,
     ) {

@@ -51,7 +51,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn no_subnet_is_too_odd_and_every_entry_leads_somewhere(
+    fn no_subnet_is_too_damaged_and_every_entry_leads_somewhere(
         subnet in any_subnet(), roots in prop::collection::vec(1u64..10, 0..3)
     ) {
         let options = Options { roots };

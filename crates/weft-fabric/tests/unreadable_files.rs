@@ -1,4 +1,4 @@
-//! Files that are no sample: without an end, packed, with nothing but noise, with terminal codes.
+//! Files that are no sample: without an end, packed, with only noise, with terminal codes.
 
 use crate::common::samples;
 use std::io::{self, Read};
@@ -44,13 +44,13 @@ fn a_dump_that_begins_anew_for_ever_is_left_at_its_second_beginning() {
 }
 
 #[test]
-fn of_a_file_that_nobody_knows_the_first_line_of_its_own_is_shown() {
+fn of_a_file_that_no_one_knows_the_first_line_of_its_own_is_shown() {
     let what = |bytes: &[u8]| samples::gathered(&[("x", bytes)]).unread[0].what.clone();
     let warning = b"ibwarn: [17718] sim_connect: attached as client 0\n";
     let failed = [&warning[..], b"Query SA failed: Connection timed out\n"].concat();
     assert_eq!(what(&failed), "Query SA failed: Connection timed out");
-    assert_eq!(what(warning), "nothing but warnings of the tool: it printed no result");
-    assert_eq!(what(b" \n\t\n"), "nothing but white space");
+    assert_eq!(what(warning), "only warnings of the tool: it printed no result");
+    assert_eq!(what(b" \n\t\n"), "only white space");
     assert_eq!(what(b""), "the file is empty");
     let packed = b"\x1f\x8b\x08\x00\x00\x00\x00\x00";
     assert_eq!(what(packed), "a compressed file: unpack it first (zcat)");
@@ -58,8 +58,8 @@ fn of_a_file_that_nobody_knows_the_first_line_of_its_own_is_shown() {
 
 #[test]
 fn what_a_terminal_would_obey_is_shown_as_an_escape() {
-    let told = samples::gathered(&[("x", b"a\x1b[2Jb\tc\x07")]);
-    assert_eq!(told.unread[0].what, "a\\u{1b}[2Jb\tc\\u{7}");
+    let reported = samples::gathered(&[("x", b"a\x1b[2Jb\tc\x07")]);
+    assert_eq!(reported.unread[0].what, "a\\u{1b}[2Jb\tc\\u{7}");
 }
 
 #[test]
