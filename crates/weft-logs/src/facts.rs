@@ -3,8 +3,9 @@
 use crate::speaker::{Speaker, Speakers};
 use serde::Serialize;
 use std::collections::HashMap;
+use weft_fabric::subnet::Place;
 
-/// So many different facts are kept: far above what a job of 100,000 ranks says.
+/// So many different facts are kept: far above the facts of a job of 100,000 ranks.
 const MAX_FACTS: usize = 1 << 18;
 /// Longest word of a fact, in bytes; what is beyond is cut.
 const MAX_WORD_BYTES: usize = 240;
@@ -87,15 +88,6 @@ pub enum Kind {
     Adapter,
 }
 
-/// Where something was said first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    /// Number of the source, from 0.
-    pub(crate) source: u32,
-    /// Number of its line, from 1.
-    pub(crate) line: u32,
-}
-
 #[derive(Debug)]
 struct Fact {
     kind: Kind,
@@ -125,7 +117,7 @@ pub struct Source {
     pub endless: bool,
 }
 
-/// All that logs said.
+/// All that logs report.
 #[derive(Debug, Default)]
 pub struct Facts {
     /// Files that were read.
@@ -140,50 +132,6 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Note that somebody said something.
-    pub(crate) fn note(&mut self, said: Said<'_>, kind: Kind, words: &[&str]) {
-        self.note_sized(said, kind, words, None);
-    }
-
-    /// The same for something that has a size in bytes.
-    pub(crate) fn note_sized(
-        &mut self,
-        said: Said<'_>,
-        kind: Kind,
-        words: &[&str],
-        size: Option<u64>,
-    ) {
-        self.scratch.clear();
-        self.scratch.push(kind as u8);
-        for word in words {
-            self.scratch.push(BETWEEN);
-            push_word(&mut self.scratch, word);
-        }
-        let at = match self.of_key.get(&self.scratch[..]) {
-            Some(at) => *at as usize,
-            None if self.rows.len() >= MAX_FACTS => {
-                self.n_left_out += 1;
-                return;
-            }
-            None => {
-                let key: Box<[u8]> = self.scratch[..].into();
-                self.of_key.insert(key.clone(), self.rows.len() as u32);
-                let by = Speeches::default();
-                self.rows.push(Fact { kind, key, n: 0, first: said.place, sizes: None, by });
-                self.rows.len() - 1
-            }
-        };
-        let fact = &mut self.rows[at];
-        fact.n += 1;
-        if let Some(size) = size {
-            let (least, most) = fact.sizes.unwrap_or((size, size));
-            fact.sizes = Some((least.min(size), most.max(size)));
-        }
-        if let Some(speaker) = said.speaker {
-            fact.by.insert(speaker);
-        }
-    }
-
     /// The facts as a document: docs/reference/doctor_log.md.
     pub fn to_document(&mut self) -> Document<'_> {
         let facts = self.rows.iter_mut().map(|fact| FactRow {
@@ -224,15 +172,70 @@ fn push_word(key: &mut Vec<u8>, word: &str) {
     }
 }
 
-/// The speaker of a statement, and its place.
-#[derive(Clone, Copy)]
-pub(crate) struct Said<'a> {
+/// Whether a reader took a line or a message.
+pub(crate) type Understood = Option<()>;
+
+/// A statement of a log: its speaker and place, and the facts that it adds to.
+pub(crate) struct Statement<'a> {
+    pub(crate) facts: &'a mut Facts,
     /// Number of the speaker, if the line names one.
     pub(crate) speaker: Option<u32>,
     /// Where it stands.
     pub(crate) place: Place,
-    /// Where in the library's source, if the line says it.
+    /// Where in the library's source, if a warning names it.
     pub(crate) from: &'a str,
+}
+
+impl<'a> Statement<'a> {
+    /// A statement of no known speaker.
+    pub(crate) fn new(place: Place, facts: &'a mut Facts) -> Statement<'a> {
+        Statement { facts, speaker: None, place, from: "" }
+    }
+
+    /// Note a fact; the line is understood.
+    pub(crate) fn note(&mut self, kind: Kind, words: &[&str]) -> Understood {
+        self.note_sized(kind, words, None)
+    }
+
+    /// The same for something that has a size in bytes.
+    pub(crate) fn note_sized(
+        &mut self,
+        kind: Kind,
+        words: &[&str],
+        size: Option<u64>,
+    ) -> Understood {
+        let facts = &mut *self.facts;
+        facts.scratch.clear();
+        facts.scratch.push(kind as u8);
+        for word in words {
+            facts.scratch.push(BETWEEN);
+            push_word(&mut facts.scratch, word);
+        }
+        let at = match facts.of_key.get(&facts.scratch[..]) {
+            Some(at) => *at as usize,
+            None if facts.rows.len() >= MAX_FACTS => {
+                facts.n_left_out += 1;
+                return Some(());
+            }
+            None => {
+                let key: Box<[u8]> = facts.scratch[..].into();
+                facts.of_key.insert(key.clone(), facts.rows.len() as u32);
+                let (first, by) = (self.place, Speeches::default());
+                facts.rows.push(Fact { kind, key, n: 0, first, sizes: None, by });
+                facts.rows.len() - 1
+            }
+        };
+        let fact = &mut facts.rows[at];
+        fact.n += 1;
+        if let Some(size) = size {
+            let (least, most) = fact.sizes.unwrap_or((size, size));
+            fact.sizes = Some((least.min(size), most.max(size)));
+        }
+        if let Some(speaker) = self.speaker {
+            fact.by.insert(speaker);
+        }
+        Some(())
+    }
 }
 
 /// Numbers of speakers, and how often each spoke.

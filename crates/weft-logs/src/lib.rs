@@ -1,6 +1,6 @@
 //! Facts from the logs of NCCL, RCCL and their plug-ins, MPI, UCX, libfabric and SHARP.
 //!
-//! [`read()`] reads a log once, line by line, in bounded memory. Each line that says what a library
+//! [`read()`] reads a log once, line by line, in bounded memory. Each line about what a library
 //! used adds a fact to [`Facts`]; equal facts are one, with every speaker. This crate judges no
 //! fact.
 //!

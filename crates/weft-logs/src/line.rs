@@ -43,19 +43,19 @@ pub(crate) fn plain(line: &[u8]) -> Cow<'_, str> {
         };
     }
     let mut kept = Vec::with_capacity(line.len());
-    let mut rest = line;
-    while let Some(at) = memchr(0x1b, rest) {
-        kept.extend_from_slice(&rest[..at]);
-        rest = after_escape(&rest[at + 1..]);
+    let mut tail = line;
+    while let Some(at) = memchr(0x1b, tail) {
+        kept.extend_from_slice(&tail[..at]);
+        tail = after_escape(&tail[at + 1..]);
     }
-    kept.extend_from_slice(rest);
+    kept.extend_from_slice(tail);
     Cow::Owned(String::from_utf8_lossy(&kept).into_owned())
 }
 
 /// The remainder of a sequence that steers a terminal: `[`, parameters, one letter.
-fn after_escape(rest: &[u8]) -> &[u8] {
-    let Some(inside) = rest.strip_prefix(b"[") else {
-        return rest;
+fn after_escape(tail: &[u8]) -> &[u8] {
+    let Some(inside) = tail.strip_prefix(b"[") else {
+        return tail;
     };
     let n = inside.iter().position(|byte| (0x40..=0x7e).contains(byte));
     n.map_or(&[], |n| &inside[n + 1..])
@@ -69,8 +69,8 @@ pub(crate) fn message(line: &str) -> Option<Message<'_>> {
     let mut from = 0;
     while let Some(at) = MARK.within(&bytes[from..]).map(|at| at + from) {
         from = at + MARK.1;
-        let rest = &bytes[from..];
-        if let Some(level) = LEVELS.iter().find(|level| rest.starts_with(level.as_bytes())) {
+        let tail = &bytes[from..];
+        if let Some(level) = LEVELS.iter().find(|level| tail.starts_with(level.as_bytes())) {
             found = Some((at, level));
             n_marks += 1;
         }
@@ -122,19 +122,19 @@ impl Needle {
 
 /// The text between two others.
 pub(crate) fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
-    let (_, rest) = text.split_once(before)?;
-    rest.split_once(after).map(|(inside, _)| inside)
+    let (_, tail) = text.split_once(before)?;
+    tail.split_once(after).map(|(inside, _)| inside)
 }
 
 /// The word after a text: up to white space or a comma.
 pub(crate) fn word_after<'a>(text: &'a str, before: &str) -> Option<&'a str> {
-    let (_, rest) = text.split_once(before)?;
-    rest.split([' ', ',', '\t']).next().filter(|word| !word.is_empty())
+    let (_, tail) = text.split_once(before)?;
+    tail.split([' ', ',', '\t']).next().filter(|word| !word.is_empty())
 }
 
 /// The number after a text.
 pub(crate) fn number_after(text: &str, before: &str) -> Option<u64> {
-    let (_, rest) = text.split_once(before)?;
-    let end = rest.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len());
-    rest[..end].parse().ok()
+    let (_, tail) = text.split_once(before)?;
+    let end = tail.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(tail.len());
+    tail[..end].parse().ok()
 }

@@ -1,6 +1,6 @@
 //! The reader of a whole log, line by line.
 
-use crate::facts::{Facts, Place, Said, Source};
+use crate::facts::{Facts, Kind, Source, Statement, Understood};
 use crate::library::{libfabric, mpi, mvapich, sharp, ucx};
 use crate::line::{self, Needle, needle};
 use crate::nccl::{channel, communicator, network, plugin, variables, warning};
@@ -9,6 +9,7 @@ use std::io::{self, BufRead};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use weft_fabric::read::{Lines, compressed};
+use weft_fabric::subnet::Place;
 
 /// Most bytes that are read of one log: an endless one ends there.
 const MAX_BYTES: u64 = 64 << 30;
@@ -35,26 +36,27 @@ pub fn read(
         cut: None,
         endless: false,
     });
-    let mut lines = Lines::new(input, MAX_BYTES);
-    while let Some((number, bytes)) = lines.next_numbered()? {
-        if number % LOOK_EVERY == 0 && stop.load(Ordering::Relaxed) {
+    let mut lines = Lines::new(input, source, MAX_BYTES);
+    while let Some((place, bytes)) = lines.next_bytes()? {
+        if place.line % LOOK_EVERY == 0 && stop.load(Ordering::Relaxed) {
             break;
         }
-        let place = Place { source, line: number };
-        let understood = if !ANY.is_match(bytes) {
-            false
-        } else if line::MARK.within(bytes).is_some() {
+        if !ANY.is_match(bytes) {
+            continue;
+        }
+        let understood = if line::MARK.within(bytes).is_some() {
             marked(&line::plain(bytes), place, facts)
         } else {
-            OTHERS.iter().any(|(needle, read)| {
-                needle.within(bytes).is_some() && read(&line::plain(bytes), place, facts)
+            OTHERS.iter().find_map(|(needle, read)| {
+                needle.within(bytes)?;
+                read(&line::plain(bytes), &mut Statement::new(place, facts))
             })
         };
-        facts.sources[source as usize].n_understood += u64::from(understood);
+        facts.sources[source as usize].n_understood += u64::from(understood.is_some());
     }
-    let said = &mut facts.sources[source as usize];
-    (said.n_lines, said.n_bytes) = (lines.number, lines.n_bytes);
-    (said.cut, said.endless) = (lines.cut, lines.endless);
+    let read = &mut facts.sources[source as usize];
+    (read.n_lines, read.n_bytes) = (lines.number, lines.n_bytes);
+    (read.cut, read.endless) = (lines.cut, lines.endless);
     Ok(())
 }
 
@@ -66,7 +68,7 @@ static ANY: LazyLock<AhoCorasick> = LazyLock::new(|| {
 });
 
 /// Reads a line that has no mark of NCCL's.
-type Other = fn(&str, Place, &mut Facts) -> bool;
+type Other = fn(&str, &mut Statement<'_>) -> Understood;
 
 /// Marks of such lines, each with its reader.
 static OTHERS: [(Needle, Other); 16] = [
@@ -89,40 +91,34 @@ static OTHERS: [(Needle, Other); 16] = [
 ];
 
 /// A line with a mark of NCCL's.
-fn marked(line: &str, place: Place, facts: &mut Facts) -> bool {
+fn marked(line: &str, place: Place, facts: &mut Facts) -> Understood {
     let Some(message) = line::message(line) else {
-        return versions(line, place, facts);
+        return versions(line, &mut Statement::new(place, facts));
     };
     facts.sources[place.source as usize].n_torn += u64::from(message.tore);
     let speaker = facts.speakers.number(message.head);
     let from = if message.is_warning { warning::place(message.head) } else { "" };
-    let said = Said { speaker, place, from };
-    let understood = understand(message.text, said, facts);
+    let mut statement = Statement { facts, speaker, place, from };
+    let understood = understand(message.text, &mut statement);
     if message.is_warning {
-        warning::note(message.text, said, facts);
+        return statement.note(Kind::Warning, &["NCCL", from, message.text]);
     }
-    understood || message.is_warning
+    understood
 }
 
 /// A message: the first reader that knows it takes it.
-fn understand(text: &str, said: Said<'_>, facts: &mut Facts) -> bool {
-    channel::read(text, said, facts)
-        || channel::multicast(text, said, facts)
-        || plugin::read(text, said, facts)
-        || variables::read(text, said, facts)
-        || network::read(text, said, facts)
-        || communicator::read(text, said, facts)
+fn understand(text: &str, statement: &mut Statement<'_>) -> Understood {
+    let readers = [channel::read, plugin::read, variables::read, network::read, communicator::read];
+    readers.iter().find_map(|read| read(text, statement))
 }
 
-/// A line without a mark that says a version, perhaps behind a launcher's prefix.
-fn versions(line: &str, place: Place, facts: &mut Facts) -> bool {
+/// A line without a mark that names a version, perhaps behind a launcher's prefix.
+fn versions(line: &str, statement: &mut Statement<'_>) -> Understood {
     const BEGINNINGS: [&str; 5] =
         ["NCCL version", "RCCL version", "HIP version", "ROCm version", "Librccl path"];
-    let Some(start) = BEGINNINGS.iter().find_map(|beginning| line.find(beginning)) else {
-        return false;
-    };
+    let start = BEGINNINGS.iter().find_map(|beginning| line.find(beginning))?;
     if start > 0 && !line[..start].trim_end().ends_with([':', '>', ']', ')']) {
-        return false;
+        return None;
     }
-    communicator::version(&line[start..], Said { speaker: None, place, from: "" }, facts)
+    communicator::version(&line[start..], statement)
 }

@@ -10,7 +10,7 @@ const MAX_SPEAKERS: usize = 1 << 18;
 const MAX_HEADS: usize = 1 << 16;
 const MAX_HEAD_BYTES: usize = 120;
 
-/// `device` is the GPU's number as the line says it, which may be nonsense before one is chosen.
+/// `device` is the GPU's number as the line gives it, which may be nonsense before one is chosen.
 /// Of several communicators, `rank` is that in the largest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Speaker {
@@ -58,7 +58,7 @@ impl Speakers {
         number
     }
 
-    /// The number of a process that says its host and its number, and no GPU.
+    /// The number of a process that gives its host and its number, and no GPU.
     pub(crate) fn process(&mut self, host: &str, pid: &str) -> Option<u32> {
         let pid = pid.trim_start_matches('0');
         let is_process = is_host_name(host) && is_number(pid) && pid.len() <= 10;
@@ -147,9 +147,9 @@ fn is_number(text: &str) -> bool {
 
 /// Of `host:pid:thread`, with marks of a launcher glued before it (`[1,3]<stdout>:`).
 fn host_and_pid(word: &str) -> Option<(&str, &str)> {
-    let (rest, thread) = word.rsplit_once(':')?;
-    let (rest, pid) = rest.rsplit_once(':')?;
-    let host = rest.rsplit([':', '>', ']', ')']).next()?;
+    let (tail, thread) = word.rsplit_once(':')?;
+    let (tail, pid) = tail.rsplit_once(':')?;
+    let host = tail.rsplit([':', '>', ']', ')']).next()?;
     let is_host = !host.is_empty() && is_host_name(host);
     // A time of day looks the same: 12:34:56.
     let is_time = host.len() <= 2 && is_number(host);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_names_nobody_is_nobodys() {
+    fn a_line_that_names_nothing_is_no_ones() {
         for head in ["", "02:36:20", "[2026-11-21 02:36:20]", "a:b:c [0]", "[0]"] {
             assert_eq!(who(head), None, "{head}");
         }

@@ -43,30 +43,30 @@ fn damaged_logs_are_read_to_an_end() {
     let tries = std::env::var("WEFT_FUZZ").map_or(ORDINARY, |n| n.parse().expect("a number"));
     let lines: Vec<String> = nccl::lines().chain(libraries::lines()).collect();
     let mut random = Random(5);
-    let (mut n_said, mut slowest) = (0, Duration::ZERO);
+    let (mut n_given, mut slowest) = (0, Duration::ZERO);
     for number in 0..tries {
         let log = damaged(&mut random, &lines);
         let begun = Instant::now();
-        let said = std::panic::catch_unwind(|| read(&log));
-        let Ok(said) = said else {
+        let document = std::panic::catch_unwind(|| read(&log));
+        let Ok(document) = document else {
             panic!("log {number} makes its reader panic:\n{}", String::from_utf8_lossy(&log));
         };
         slowest = slowest.max(begun.elapsed());
-        let Ok(said) = said else { continue };
-        let complaint = complaint(&said, &log);
+        let Ok(document) = document else { continue };
+        let complaint = complaint(&document, &log);
         assert_eq!(complaint, None, "log {number}:\n{}", String::from_utf8_lossy(&log));
-        n_said += u64::from(said["facts"] != serde_json::json!([]));
+        n_given += u64::from(document["facts"] != serde_json::json!([]));
     }
-    println!("{tries} damaged logs, {n_said} with facts, slowest {slowest:.1?}");
+    println!("{tries} damaged logs, {n_given} with facts, slowest {slowest:.1?}");
     assert!(slowest < LONGEST, "{slowest:?}");
-    assert!(n_said > tries / 2, "only {n_said} of {tries} say anything");
+    assert!(n_given > tries / 2, "only {n_given} of {tries} say anything");
 }
 
 /// What is wrong with what a log says.
-fn complaint(said: &Value, log: &[u8]) -> Option<String> {
+fn complaint(document: &Value, log: &[u8]) -> Option<String> {
     let n_lines = log.iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
-    let n_speakers = said["speakers"].as_array()?.len() as u64;
-    for fact in said["facts"].as_array()? {
+    let n_speakers = document["speakers"].as_array()?.len() as u64;
+    for fact in document["facts"].as_array()? {
         let line = fact["first"][1].as_u64()?;
         if line == 0 || line > n_lines || fact["n"].as_u64()? > n_lines * 40 {
             return Some(format!("a place or a count that is none: {fact}"));
@@ -83,7 +83,7 @@ fn complaint(said: &Value, log: &[u8]) -> Option<String> {
         }
     }
     let steers = |speaker: &Value| speaker["host"].as_str().is_some_and(|it| it.contains('\x1b'));
-    let wrong = said["speakers"].as_array()?.iter().find(|speaker| steers(speaker));
+    let wrong = document["speakers"].as_array()?.iter().find(|speaker| steers(speaker));
     wrong.map(|speaker| format!("a host that steers: {speaker}"))
 }
 

@@ -1,4 +1,4 @@
-//! Lines of what is beside NCCL: UCX, libfabric, MPI libraries, SHARP, MVAPICH2, HCOLL.
+//! Lines of the libraries around NCCL: UCX, libfabric, MPI libraries, SHARP, MVAPICH2, HCOLL.
 //!
 //! SOURCE: UCX 1.13.1 and 1.20.1, libfabric 1.17 and 2.1, Open MPI 4.1.4, MPICH 5.0.2 and Intel MPI
 //! 2021.16 printed theirs (tests/oracle/test_mpi_logs.py runs some again); SHARP's and HCOLL's are
@@ -92,8 +92,8 @@ fn each_line_says_what_it_says_whatever_launchers_put_before_it() {
     for (line, kind, words) in cases(CASES) {
         for before in ["", "3: ", "[1,3]<stderr>:"] {
             for end in ["\n", "\r\n", ""] {
-                let said = facts(&format!("{before}{line}{end}"));
-                assert_eq!(with_words(&said, kind), [json!(words)], "{before}{line}");
+                let document = facts(&format!("{before}{line}{end}"));
+                assert_eq!(with_words(&document, kind), [json!(words)], "{before}{line}");
             }
         }
     }
@@ -101,44 +101,44 @@ fn each_line_says_what_it_says_whatever_launchers_put_before_it() {
 
 #[test]
 fn several_variables_of_ucx_stand_on_one_line() {
-    let said = facts(
+    let document = facts(
         "[1.2] [vm:8479 :0] parser.c:1916 UCX  INFO  UCX_* env variables: UCX_TLS=tcp,self \
          UCX_NET_DEVICES=lo\n",
     );
     let expected = [json!(["UCX_TLS", "tcp,self"]), json!(["UCX_NET_DEVICES", "lo"])];
-    assert_eq!(with_words(&said, "echo"), expected);
+    assert_eq!(with_words(&document, "echo"), expected);
     assert_eq!(
-        (&said["speakers"][0]["host"], &said["speakers"][0]["pid"]),
+        (&document["speakers"][0]["host"], &document["speakers"][0]["pid"]),
         (&json!("vm"), &json!("8479"))
     );
 }
 
 #[test]
-fn several_names_that_ucx_does_not_know_are_told_from_what_it_proposes() {
-    let said = facts(
+fn several_names_that_ucx_does_not_know_are_separated_from_what_it_proposes() {
+    let document = facts(
         "[1.2] [vm:1:0] parser.c:2355 UCX  WARN  unused environment variables: UCX_A (maybe: \
          UCX_TLS?); UCX_B\n[1.2] [vm:1:0] parser.c:2355 UCX  WARN  (set \
          UCX_WARN_UNUSED_ENV_VARS=n to suppress this warning)\n",
     );
-    assert_eq!(with_words(&said, "unused"), [json!(["UCX_A"]), json!(["UCX_B"])]);
-    assert_eq!(with_words(&said, "warning"), [] as [serde_json::Value; 0]);
+    assert_eq!(with_words(&document, "unused"), [json!(["UCX_A"]), json!(["UCX_B"])]);
+    assert_eq!(with_words(&document, "warning"), [] as [serde_json::Value; 0]);
 }
 
 #[test]
 fn what_is_only_registered_or_found_is_not_what_is_used() {
-    let said = facts(
+    let document = facts(
         "libfabric:8801:1::core:core:ofi_register_provider():558<info> registering provider: efa\n\
          libfabric:8801:1::core:core:fi_getinfo_():1505<info> Found provider with the highest \
          priority psm2, must_use_util_prov = 0\n",
     );
-    assert_eq!(said["facts"], json!([]));
+    assert_eq!(document["facts"], json!([]));
 }
 
 #[test]
 fn lines_of_other_programs_say_nothing() {
-    let said = facts(
+    let document = facts(
         "loss : 0.25 at step 7\n[2026] ERROR no such file\n[a - b] ERROR x\nselected 5 of 9\n\
          [x] select: component y selected\n==== summary ====\nelection\n",
     );
-    assert_eq!(said["facts"], json!([]));
+    assert_eq!(document["facts"], json!([]));
 }

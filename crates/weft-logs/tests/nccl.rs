@@ -189,26 +189,26 @@ fn each_line_says_what_it_says_whatever_launchers_put_before_it() {
         for before in ["", "3: ", "[1,3]<stdout>:", "[2026-11-21 02:36:20] ", "\x1b[32m", "x\r"] {
             for end in ["\n", "\r\n", "\x1b[0m\n", ""] {
                 let text = format!("{before}node-1:10:20 [0] NCCL INFO {line}{end}");
-                let said = facts(&text);
-                assert_eq!(with_words(&said, kind), [json!(words)], "{text:?}");
-                assert_eq!(said["speakers"][0]["host"], "node-1", "{text:?}");
+                let document = facts(&text);
+                assert_eq!(with_words(&document, kind), [json!(words)], "{text:?}");
+                assert_eq!(document["speakers"][0]["host"], "node-1", "{text:?}");
             }
         }
     }
 }
 
 #[test]
-fn plugins_that_nobody_asked_for_are_not_missed() {
-    let said = facts(
+fn plugins_that_no_one_asked_for_are_not_missed() {
+    let document = facts(
         "h:1:2 [0] NCCL INFO TUNER/Plugin: Could not find: libnccl-tuner.so\nh:1:2 [0] NCCL INFO \
          ENV/Plugin: Could not find: libnccl-env.so\n",
     );
-    assert_eq!(said["facts"], json!([]));
+    assert_eq!(document["facts"], json!([]));
 }
 
 #[test]
 fn devices_are_read_one_by_one() {
-    let said = facts(
+    let document = facts(
         "h:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB/SHARP [1]mlx5_1:1/RoCE [RO]; OOB \
          eth0:10.0.0.1<0>\nh:1:2 [0] NCCL INFO NET/Socket : Using [0]eth0:10.0.0.1<0> \
          [1]veth1:fe80::1%veth1<0>\nh:1:2 [0] NCCL INFO NET/IB : Using [RO]; OOB \
@@ -220,12 +220,12 @@ fn devices_are_read_one_by_one() {
         json!(["NET/Socket", "0", "eth0", "TCP", ""]),
         json!(["NET/Socket", "1", "veth1", "TCP", ""]),
     ];
-    assert_eq!(with_words(&said, "nic"), expected);
+    assert_eq!(with_words(&document, "nic"), expected);
 }
 
 #[test]
 fn a_warning_names_where_it_comes_from() {
-    let said = facts(
+    let document = facts(
         "\n[2026-11-23 03:00:26] vm:7:8 [0] misc/cudawrap.cc:329 (initOnceFunc) NCCL WARN Cuda \
          failure 'x'\n\nvm:7:8 [0] init.cc:1631 NCCL WARN Cuda failure 'y'\n",
     );
@@ -233,14 +233,15 @@ fn a_warning_names_where_it_comes_from() {
         json!(["NCCL", "misc/cudawrap.cc:329", "Cuda failure 'x'"]),
         json!(["NCCL", "init.cc:1631", "Cuda failure 'y'"]),
     ];
-    assert_eq!(with_words(&said, "warning"), expected);
+    assert_eq!(with_words(&document, "warning"), expected);
 }
 
 #[test]
 fn versions_stand_alone_on_a_line() {
-    let said = facts("[1,0]<stdout>:NCCL version 2.12.7+cuda11.4\nNCCL version 2.18.3+cuda12.2\n");
+    let document =
+        facts("[1,0]<stdout>:NCCL version 2.12.7+cuda11.4\nNCCL version 2.18.3+cuda12.2\n");
     let expected = [json!(["NCCL", "2.12.7+cuda11.4"]), json!(["NCCL", "2.18.3+cuda12.2"])];
-    assert_eq!(with_words(&said, "version"), expected);
+    assert_eq!(with_words(&document, "version"), expected);
     let ray = "(EngineCore pid=742) (Worker pid=927) HIP version  : 7.0.51831-a3e329ad8\n";
     assert_eq!(with_words(&facts(ray), "version"), [json!(["HIP", "7.0.51831-a3e329ad8"])]);
     let talk = "NCCL library is too old. This application was compiled with NCCL version 2.1\n";
@@ -251,23 +252,23 @@ fn versions_stand_alone_on_a_line() {
 fn equal_facts_are_one_with_all_who_said_it() {
     let text: String =
         (0..1000).map(|n| format!("h{}:1:{n} [0] NCCL INFO Using network IB\n", n % 200)).collect();
-    let said = facts(&text);
-    assert_eq!(said["speakers"].as_array().expect("speakers").len(), 200);
+    let document = facts(&text);
+    assert_eq!(document["speakers"].as_array().expect("speakers").len(), 200);
     let expected = json!([{
         "kind": "network", "words": ["IB"], "n": 1000, "first": [0, 1], "by": [[0, 199, 5]]
     }]);
-    assert_eq!(said["facts"], expected);
+    assert_eq!(document["facts"], expected);
 }
 
 #[test]
 fn of_a_torn_line_the_last_message_counts() {
-    let said = facts(
+    let document = facts(
         "a:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NEb:3:4 [1] NCCL INFO Using \
          network IB\n",
     );
-    assert_eq!(said["sources"][0]["n_torn"], 1);
-    assert_eq!(with_words(&said, "network"), [json!(["IB"])]);
-    assert_eq!(with_words(&said, "channel"), [] as [Value; 0]);
+    assert_eq!(document["sources"][0]["n_torn"], 1);
+    assert_eq!(with_words(&document, "network"), [json!(["IB"])]);
+    assert_eq!(with_words(&document, "channel"), [] as [Value; 0]);
 }
 
 #[test]
@@ -278,17 +279,17 @@ fn the_largest_communicator_names_the_rank() {
              START\n"
         )
     };
-    let said = facts(&[line(0, 2), line(13, 16), line(1, 8)].concat());
+    let document = facts(&[line(0, 2), line(13, 16), line(1, 8)].concat());
     assert_eq!(
-        (&said["speakers"][0]["rank"], &said["speakers"][0]["n_ranks"]),
+        (&document["speakers"][0]["rank"], &document["speakers"][0]["n_ranks"]),
         (&json!(13), &json!(16))
     );
 }
 
 #[test]
 fn words_that_steer_a_terminal_do_not_get_out() {
-    let said = facts("h:1:2 [0] NCCL INFO Using network a\x07b\u{9b}31mc\x1fd\n");
-    assert_eq!(with_words(&said, "network"), [json!(["a b 31mc d"])]);
+    let document = facts("h:1:2 [0] NCCL INFO Using network a\x07b\u{9b}31mc\x1fd\n");
+    assert_eq!(with_words(&document, "network"), [json!(["a b 31mc d"])]);
 }
 
 #[test]
@@ -301,9 +302,9 @@ fn compressed_files_are_refused_with_what_unpacks_them() {
 fn different_facts_have_an_end() {
     let text: String =
         (0..300_000).map(|n| format!("h:1:2 [0] NCCL INFO Using network {n}\n")).collect();
-    let said = facts(&text);
-    assert_eq!(said["facts"].as_array().expect("facts").len(), 1 << 18);
-    assert_eq!(said["n_left_out"], 300_000 - (1 << 18));
+    let document = facts(&text);
+    assert_eq!(document["facts"].as_array().expect("facts").len(), 1 << 18);
+    assert_eq!(document["n_left_out"], 300_000 - (1 << 18));
 }
 
 #[test]
@@ -311,6 +312,6 @@ fn how_often_each_speaker_said_it_is_counted() {
     let line = |process: usize| format!("h:{process}:1 [0] NCCL INFO Using network IB\n");
     // 500 voices in turn, so that counts are put together in between; the third speaks once more.
     let text: String = (0..1500).map(|n| line(1 + n % 500)).chain([line(3)]).collect();
-    let said = facts(&text);
-    assert_eq!(said["facts"][0]["by"], json!([[0, 1, 3], [2, 2, 4], [3, 499, 3]]));
+    let document = facts(&text);
+    assert_eq!(document["facts"][0]["by"], json!([[0, 1, 3], [2, 2, 4], [3, 499, 3]]));
 }

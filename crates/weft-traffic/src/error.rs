@@ -5,10 +5,10 @@ use thiserror::Error;
 /// Of a longer text, so many letters at its beginning and its end are shown.
 const MAX_SHOWN: usize = 200;
 
-/// An error a user can act on; the first line alone says what and where.
+/// An error a user can act on; the first line alone names the fault and its place.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TrafficError {
-    /// The document says something that cannot be.
+    /// The document holds something that cannot be.
     #[error("{place}: {what}\n  expected: {expected}")]
     Document {
         /// Where in the document.

@@ -1,4 +1,4 @@
-//! Flows: one-way messages between ranks, each with a row of its own.
+//! Flows: messages in one direction between ranks, each with a row of its own.
 //!
 //! One table of all flows, shared by all ranks; a flow is repeated `window` times.
 

@@ -212,7 +212,7 @@ mod tests {
 
     /// Every message of every algorithm lies within what its phase's growth says.
     #[test]
-    fn messages_are_as_large_as_said() {
+    fn messages_are_as_large_as_their_growth_allows() {
         for operation in OPERATIONS {
             for algorithm in on_hosts(operation) {
                 for n in [2, 5, 8] {
@@ -264,7 +264,7 @@ mod tests {
 
     /// Equal moves are all there are, to the same neighbour, of sizes a byte apart at most.
     #[test]
-    fn moves_that_are_said_to_be_equal_are() {
+    fn moves_that_should_be_equal_are() {
         let rings = [
             (Operation::Allreduce, Algorithm::Ring),
             (Operation::Allgather, Algorithm::Ring),

@@ -7,7 +7,7 @@ use crate::exchange::{Blocks, Exchange, Transfer};
 
 /// Size of the acknowledgement that ends a window, as OSU's.
 pub const ACK_BYTES: u64 = 4;
-/// Messages in flight where a step does not say, as OSU's.
+/// Messages in flight where a step does not set it, as OSU's.
 pub const DEFAULT_WINDOW: u32 = 64;
 
 /// The traffic of two ranks.

@@ -158,11 +158,11 @@ impl Phase {
         // The first of these that there is not; those that there are come first.
         let (mut low, mut high) = (above / 2, above - 1);
         while low < high {
-            let middle = low + (high - low) / 2;
-            if self.exchange(rank, middle).is_some() {
-                low = middle + 1;
+            let mid = low + (high - low) / 2;
+            if self.exchange(rank, mid).is_some() {
+                low = mid + 1;
             } else {
-                high = middle;
+                high = mid;
             }
         }
         low

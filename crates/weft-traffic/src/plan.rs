@@ -12,7 +12,7 @@ use crate::renumbering::Renumbering;
 use crate::schedule::Program;
 use crate::step::{BenchmarkName, Message, PairsKind, StepDocument};
 
-/// Seed of what is drawn at random where a step does not say.
+/// Seed of what is drawn at random where a step does not set it.
 const DEFAULT_SEED: u64 = 1;
 /// Largest file of a schedule.
 const MAX_SCHEDULE_BYTES: u64 = 1 << 28;
@@ -24,7 +24,7 @@ impl StepDocument {
     }
 
     /// Halve every size so often, but none to nothing, and do each iteration once: a smaller step
-    /// of the same kind. What a schedule's text says stays.
+    /// of the same kind. Sizes in a schedule's text stay.
     pub fn cut(&mut self, n_halvings: u32) {
         let halve = |size: &mut u64| *size = (*size).min(1).max(*size >> n_halvings.min(63));
         halve(&mut self.size_bytes);
@@ -40,12 +40,8 @@ impl StepDocument {
             let own = *self.tasks_per_node.get_or_insert(tasks_per_node);
             if self.algorithm.is_some_and(Algorithm::is_offloaded) && own != tasks_per_node {
                 let what = format!("it is {own}, and nodes have {tasks_per_node} each");
-                return refuse(
-                    place,
-                    "tasks_per_node",
-                    what,
-                    "the placement's, or none of this key",
-                );
+                let expected = "the placement's, or none of this key";
+                return refuse(place, "tasks_per_node", what, expected);
             }
         }
         self.load(place)
@@ -137,12 +133,13 @@ impl StepDocument {
             }
             BenchmarkName::Compute => Ok(Pattern::Compute),
             BenchmarkName::Schedule => self.schedule(place, n_ranks),
-            BenchmarkName::Permutation | BenchmarkName::Bisect => self.flow_pattern(place, n_ranks),
-            BenchmarkName::Incast | BenchmarkName::FanIn | BenchmarkName::FanOut => {
-                self.flow_pattern(place, n_ranks)
+            BenchmarkName::Latency | BenchmarkName::Bandwidth | BenchmarkName::Bidirectional => {
+                self.pair_pattern(place, round, n_ranks)
             }
-            BenchmarkName::Messages => self.flow_pattern(place, n_ranks),
-            _ => self.talk_pattern(place, round, n_ranks),
+            BenchmarkName::MessageRate | BenchmarkName::Pairs => {
+                self.pair_pattern(place, round, n_ranks)
+            }
+            _ => self.flow_pattern(place, n_ranks),
         }
     }
 
@@ -154,42 +151,33 @@ impl StepDocument {
         Ok(Pattern::Schedule(program))
     }
 
-    fn talk_pattern(&self, place: &str, round: u32, n_ranks: u32) -> Result<Pattern, TrafficError> {
-        let window = self.window.unwrap_or(DEFAULT_WINDOW);
-        let size_bytes = self.size_bytes;
-        let pairs = |traffic, pairs: &[[u32; 2]], at: &str| {
-            let roles = roles(at, n_ranks, pairs)?;
-            Ok(Pattern::Pairs { traffic, roles })
+    fn pair_pattern(&self, place: &str, round: u32, n_ranks: u32) -> Result<Pattern, TrafficError> {
+        let (size_bytes, window) = (self.size_bytes, self.window.unwrap_or(DEFAULT_WINDOW));
+        let traffic = match (self.benchmark, self.kind) {
+            (BenchmarkName::Latency, _) | (_, Some(PairsKind::Latency)) => {
+                PairTraffic::PingPong { size_bytes }
+            }
+            (BenchmarkName::Bidirectional, _) | (_, Some(PairsKind::Bidirectional)) => {
+                PairTraffic::BothWays { size_bytes, window }
+            }
+            _ => PairTraffic::Window { size_bytes, window },
         };
-        let two = [self.ranks.unwrap_or([0, 1])];
-        let ranks = format!("{place}.ranks");
-        match self.benchmark {
-            BenchmarkName::Latency => pairs(PairTraffic::PingPong { size_bytes }, &two, &ranks),
-            BenchmarkName::Bandwidth => {
-                pairs(PairTraffic::Window { size_bytes, window }, &two, &ranks)
-            }
-            BenchmarkName::Bidirectional => {
-                pairs(PairTraffic::BothWays { size_bytes, window }, &two, &ranks)
-            }
+        let (pairs, at) = match self.benchmark {
             BenchmarkName::MessageRate => {
                 let half = n_ranks / 2;
-                let all: Vec<[u32; 2]> = (0..half).map(|a| [a, a + half]).collect();
-                pairs(PairTraffic::Window { size_bytes, window }, &all, place)
+                ((0..half).map(|a| [a, a + half]).collect(), place.to_owned())
             }
-            _ => {
-                let traffic = match self.kind {
-                    Some(PairsKind::Latency) => PairTraffic::PingPong { size_bytes },
-                    Some(PairsKind::Bidirectional) => PairTraffic::BothWays { size_bytes, window },
-                    _ => PairTraffic::Window { size_bytes, window },
-                };
+            BenchmarkName::Pairs => {
                 let rounds = self.rounds.as_deref().unwrap_or_default();
-                let mut chosen = rounds.get(round as usize).cloned().unwrap_or_default();
+                let mut pairs = rounds.get(round as usize).cloned().unwrap_or_default();
                 if self.kind == Some(PairsKind::BandwidthBa) {
-                    chosen.iter_mut().for_each(|pair| pair.reverse());
+                    pairs.iter_mut().for_each(|pair| pair.reverse());
                 }
-                pairs(traffic, &chosen, &format!("{place}.rounds[{round}]"))
+                (pairs, format!("{place}.rounds[{round}]"))
             }
-        }
+            _ => (vec![self.ranks.unwrap_or([0, 1])], format!("{place}.ranks")),
+        };
+        Ok(Pattern::Pairs { traffic, roles: roles(&at, n_ranks, &pairs)? })
     }
 
     fn collective(

@@ -5,6 +5,7 @@ use crate::schedule::ScheduleFormat;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 /// The benchmark of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,15 +76,7 @@ const BENCHMARKS: [(&str, BenchmarkName); 25] = {
     ]
 };
 
-const NAMES: [&str; BENCHMARKS.len()] = {
-    let mut names = [""; BENCHMARKS.len()];
-    let mut n = 0;
-    while n < names.len() {
-        names[n] = BENCHMARKS[n].0;
-        n += 1;
-    }
-    names
-};
+static NAMES: LazyLock<[&str; 25]> = LazyLock::new(|| BENCHMARKS.map(|(name, _)| name));
 
 impl BenchmarkName {
     /// The name as documents write it.
@@ -113,7 +106,7 @@ impl<'de> Deserialize<'de> for BenchmarkName {
         let named = BENCHMARKS.iter().find(|(known, _)| *known == name);
         named
             .map(|(_, benchmark)| *benchmark)
-            .ok_or_else(|| D::Error::unknown_variant(&name, &NAMES))
+            .ok_or_else(|| D::Error::unknown_variant(&name, &*NAMES))
     }
 }
 
@@ -176,81 +169,58 @@ pub struct StepDocument {
     /// Messages in flight of the bandwidth benchmarks, 64 without it; messages of each flow of a
     /// permutation, bisect, incast or fan, or to each neighbour of a ring, 1 without it; partners
     /// at a time of a pairwise (1 without it) or linear (all) alltoall.
-    #[serde(default)]
     pub window: Option<u32>,
     /// The two ranks of a point-to-point step, 0 and 1 without it.
-    #[serde(default)]
     pub ranks: Option<[u32; 2]>,
     /// How a collective is carried out.
-    #[serde(default)]
     pub algorithm: Option<Algorithm>,
     /// The rank at the root of a collective, fan or incast, 0 without it.
-    #[serde(default)]
     pub root: Option<u32>,
     /// Seed of a random order of the ranks of a collective or random ring.
-    #[serde(default)]
     pub shuffle: Option<u64>,
     /// An ideal barrier after each partner of a pairwise or linear alltoall.
     #[serde(default)]
     pub barrier_every_step: bool,
     /// Largest segment of a pipelined algorithm.
-    #[serde(default)]
     pub segment_bytes: Option<u64>,
     /// Ranks of a node, for algorithms that distinguish them; without it, the placement's.
-    #[serde(default)]
     pub tasks_per_node: Option<u32>,
     /// The algorithm of a collective of the switches where they cannot run it; without it, the
     /// default algorithm.
-    #[serde(default)]
     pub fallback: Option<Algorithm>,
     /// How unequal the blocks of an alltoallv are, from 0 to 1.
-    #[serde(default)]
     pub skew: Option<f64>,
     /// The rule for the size of a block of an alltoallv.
-    #[serde(default)]
     pub skew_of: Option<SkewOf>,
     /// Processor time of each rank before each iteration.
-    #[serde(default)]
     pub compute_ns: Option<f64>,
     /// By how much that time grows, at most, for some ranks: a share of it.
-    #[serde(default)]
     pub imbalance: Option<f64>,
     /// The destination of each rank.
-    #[serde(default)]
     pub permutation: Option<PermutationKind>,
     /// Seed of the halves of a bisect, 1 without it.
-    #[serde(default)]
     pub seed: Option<u64>,
     /// The ranks of a bisect send in both directions.
     #[serde(default)]
     pub both_ways: bool,
     /// How many ranks, the last ones, send in an incast or fan-in (receive in a fan-out); all but
     /// the root without it.
-    #[serde(default)]
     pub fan: Option<u32>,
     /// Size of the messages among the others of an incast; without it they send none.
-    #[serde(default)]
     pub bystander_bytes: Option<u64>,
     /// When they begin.
-    #[serde(default)]
     pub bystander_start_ns: Option<f64>,
     /// How a schedule is written, `goal` without it.
-    #[serde(default)]
     pub format: Option<ScheduleFormat>,
     /// The schedule.
-    #[serde(default)]
     pub text: Option<String>,
     /// The file it is in, instead of `text`.
-    #[serde(default)]
     pub path: Option<String>,
     /// Rounds of pairs.
-    #[serde(default)]
     pub rounds: Option<Vec<Vec<[u32; 2]>>>,
     /// The traffic of the pairs.
-    #[serde(default)]
     pub kind: Option<PairsKind>,
     /// The explicit messages.
-    #[serde(default)]
     pub messages: Option<Vec<Message>>,
 }
 

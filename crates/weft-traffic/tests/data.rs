@@ -131,7 +131,7 @@ fn switches_give_every_rank_the_sum_of_all_whatever_the_nodes() {
 /// Two binary trees over all: everybody but one has a parent that knows it, all lead to that one,
 /// and who has children in one has none in the other (but for the first, of an odd number).
 #[test]
-fn neighbours_make_two_trees_and_nobody_works_in_both() {
+fn neighbours_make_two_trees_and_no_one_works_in_both() {
     for n in 1..70 {
         for second in [false, true] {
             let all: Vec<Neighbours> = (0..n).map(|rank| neighbours(n, rank, second)).collect();
@@ -139,8 +139,8 @@ fn neighbours_make_two_trees_and_nobody_works_in_both() {
             let roots = (0..n).filter(|rank| above(rank).is_none()).count();
             assert_eq!(roots, 1, "{n} ranks");
             for rank in 0..n {
-                let way = std::iter::successors(Some(rank), above).take(n as usize);
-                assert!(way.last().is_some_and(|root| above(&root).is_none()), "{rank} of {n}");
+                let path = std::iter::successors(Some(rank), above).take(n as usize);
+                assert!(path.last().is_some_and(|root| above(&root).is_none()), "{rank} of {n}");
                 let children: Vec<u32> =
                     all[rank as usize].children.into_iter().flatten().collect();
                 let those = (0..n).filter(|other| above(other) == Some(rank));
@@ -324,7 +324,7 @@ fn bruck_gives_every_rank_its_block_of_every_other() {
 }
 
 #[test]
-fn a_barrier_lets_nobody_go_before_everybody_has_come() {
+fn a_barrier_lets_no_one_go_before_everybody_has_come() {
     let of_nodes = [2, 3, 7].map(|tasks_per_node| Collective {
         tasks_per_node,
         ..Collective::new(Operation::Barrier, Algorithm::Sharp, 42, 0)

@@ -60,7 +60,7 @@ fn a_pair_measured_backwards_keeps_its_number_and_is_timed_by_its_sender() {
 }
 
 #[test]
-fn a_pair_that_sends_both_ways_is_timed_by_both_ranks_and_has_no_acknowledgement() {
+fn a_pair_that_sends_in_both_directions_is_timed_by_both_ranks_and_has_no_acknowledgement() {
     let text = r#"{"benchmark": "pairs", "kind": "bidirectional", "window": 3, "size_bytes": 9,
                    "rounds": [[[3, 0]]]}"#;
     let phase = phase(text, 4);
@@ -194,7 +194,7 @@ fn an_incast_leaves_the_others_to_themselves() {
 }
 
 #[test]
-fn a_window_says_how_many_partners_are_under_way_and_a_barrier_that_all_wait() {
+fn a_window_says_how_many_partners_are_in_flight_and_a_barrier_that_all_wait() {
     let waits = |options: &str| -> Vec<Wait> {
         let text = format!(r#"{{"benchmark": "alltoall", {options} "size_bytes": 1}}"#);
         let phase = phase(&text, 6);
@@ -210,7 +210,7 @@ fn a_window_says_how_many_partners_are_under_way_and_a_barrier_that_all_wait() {
 }
 
 #[test]
-fn computing_comes_before_the_first_move_and_differs_as_much_as_is_said() {
+fn computing_comes_before_the_first_move_and_differs_as_much_as_is_given() {
     let text = r#"{"benchmark": "allreduce", "compute_ns": 100, "imbalance": 0.5}"#;
     let busy = phase(text, 64);
     let taken: Vec<u64> = (0..64).map(|r| busy.exchange(r, 0).expect("moves").compute_ps).collect();

@@ -63,7 +63,7 @@ fn a_ping_pong_in_goal_is_what_it_says() {
 }
 
 #[test]
-fn what_is_independent_is_under_way_together_and_starts_are_enough_for_irequires() {
+fn what_is_independent_is_running_together_and_starts_are_enough_for_irequires() {
     let text = "num_ranks 3\nrank 0 {\na: send 1b to 1\nb: send 2b to 2\nb irequires a\n}\n\
                 rank 1 { \nrecv 1b from 0\n}\nrank 2 {\nrecv 2b from 0\n}\n";
     let zero = moves(&goal(text, 3), 0);
@@ -269,7 +269,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_is_too_odd_to_be_read_or_refused(
+    fn no_text_is_too_damaged_to_be_read_or_refused(
         words in prop::collection::vec(prop_oneof![
             Just("num_ranks"), Just("rank"), Just("{"), Just("}"), Just("\n"), Just("send"),
             Just("recv"), Just("calc"), Just("to"), Just("from"), Just("8b"), Just("1"), Just("0"),

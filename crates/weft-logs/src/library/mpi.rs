@@ -5,52 +5,38 @@
 //! HCOLL: logs that users posted.
 
 use super::libfabric;
-use crate::facts::{Facts, Kind, Place, Said};
+use crate::facts::{Kind, Statement, Understood};
 use crate::line::between;
 
-/// Whether a line was about a choice of an MPI library.
-pub(crate) fn read(line: &str, place: Place, facts: &mut Facts) -> bool {
+/// A line about a choice of an MPI library.
+pub(crate) fn read(line: &str, statement: &mut Statement<'_>) -> Understood {
     if let Some((_, text)) = line.split_once("MPI startup(): ") {
-        return intel(text, line, place, facts);
+        return intel(text, line, statement);
     }
-    if let Some((_, rest)) = line.split_once("[LOG_CAT_") {
-        let text = rest.split_once("] ").map_or(rest, |(_, text)| text);
-        let said = Said { speaker: None, place, from: "" };
-        facts.note(said, Kind::Warning, &["HCOLL", "", text.trim()]);
-        return true;
+    if let Some((_, text)) = line.split_once("[LOG_CAT_") {
+        let text = text.split_once("] ").map_or(text, |(_, text)| text);
+        return statement.note(Kind::Warning, &["HCOLL", "", text.trim()]);
     }
-    if let Some((_, rest)) = line.split_once("==== ") {
-        let Some(netmod) = rest.split(" netmod Capability").next().filter(|it| it.len() < 8) else {
-            return false;
-        };
-        note(None, place, &["netmod", &netmod.to_lowercase(), "selected"], facts);
-        return true;
+    if let Some((_, text)) = line.split_once("==== ") {
+        let netmod = text.split(" netmod Capability").next().filter(|it| it.len() < 8)?;
+        return statement.note(Kind::Component, &["netmod", &netmod.to_lowercase(), "selected"]);
     }
-    let Some((head, text)) = line.rsplit_once(']') else {
-        return false;
-    };
-    let Some(words) = component(text.trim()) else {
-        return false;
-    };
-    let who = head.rsplit_once('[').and_then(|(_, who)| who.split_once(':'));
-    let speaker = who.and_then(|(host, pid)| facts.speakers.process(host, pid));
-    if speaker.is_some() {
-        note(speaker, place, &words, facts);
-    }
-    speaker.is_some()
+    let (head, text) = line.rsplit_once(']')?;
+    let words = component(text.trim())?;
+    let (host, pid) = head.rsplit_once('[')?.1.split_once(':')?;
+    statement.speaker = Some(statement.facts.speakers.process(host, pid)?);
+    statement.note(Kind::Component, &words)
 }
 
-fn intel(text: &str, line: &str, place: Place, facts: &mut Facts) -> bool {
-    if let Some((_, version)) = text.split_once("MPI Library, Version ") {
-        let version = version.split("  ").next().unwrap_or(version);
-        let said = Said { speaker: None, place, from: "" };
-        facts.note(said, Kind::Version, &["Intel MPI", version]);
-        return true;
-    }
-    libfabric::read(line, place, facts)
+fn intel(text: &str, line: &str, statement: &mut Statement<'_>) -> Understood {
+    let Some((_, version)) = text.split_once("MPI Library, Version ") else {
+        return libfabric::read(line, statement);
+    };
+    let version = version.split("  ").next().unwrap_or(version);
+    statement.note(Kind::Version, &["Intel MPI", version])
 }
 
-/// Open MPI's layers below the pml cm: they say that they are selected in the pml's words.
+/// Open MPI's layers below the pml cm: they report their choice in the pml's words.
 ///
 /// SOURCE: open-mpi/ompi, directories of ompi/mca/mtl.
 const MTLS: [&str; 5] = ["ofi", "psm2", "psm", "portals4", "mxm"];
@@ -81,8 +67,4 @@ fn component(text: &str) -> Option<[&str; 3]> {
     let chosen = text.strip_prefix("coll:base:comm_select: selecting")?;
     let name = chosen.trim_start().split(',').next()?;
     chosen.ends_with(", Enabled").then_some(["coll", name, "usable"])
-}
-
-fn note(speaker: Option<u32>, place: Place, words: &[&str], facts: &mut Facts) {
-    facts.note(Said { speaker, place, from: "" }, Kind::Component, words);
 }

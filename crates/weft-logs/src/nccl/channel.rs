@@ -4,7 +4,7 @@
 //! and coll_net.cc, enqueue.cc, init.cc); those of 2.18.3 and 2.32.3 are in the libraries'
 //! read-only data.
 
-use crate::facts::{Facts, Kind, Said};
+use crate::facts::{Kind, Statement, Understood};
 use crate::line::{BYTES_TO_ALGORITHM, VIA, number_after};
 
 /// SOURCE: NCCL_ALGO_* and NCCL_PROTO_* of nccl_common.h: 2.20 to 2.23 print the numbers.
@@ -12,25 +12,28 @@ const ALGORITHMS: [&str; 7] =
     ["TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT"];
 const PROTOCOLS: [&str; 3] = ["LL", "LL128", "SIMPLE"];
 
-/// Whether the message was about channels.
-pub(crate) fn read(text: &str, said: Said<'_>, facts: &mut Facts) -> bool {
+/// A message about channels.
+pub(crate) fn read(text: &str, statement: &mut Statement<'_>) -> Understood {
     if text.starts_with("Channel ") || text.starts_with("CollNet ") {
-        return connection(text, said, facts).is_some();
+        return connection(text, statement);
     }
     if let Some(what) = text.strip_prefix("Connected ") {
         let what = what.split(',').next().unwrap_or(what);
-        facts.note(said, Kind::Connected, &[what]);
-        return true;
+        return statement.note(Kind::Connected, &[what]);
     }
     if text.starts_with("rank ") && text.contains(" Connected CollNet") {
-        facts.note(said, Kind::Connected, &["CollNet"]);
-        return true;
+        return statement.note(Kind::Connected, &["CollNet"]);
     }
-    numbers(text, said, facts).or_else(|| algorithm(text, said, facts)).is_some()
+    // NVLS multicast support is not available on dev 0
+    if let Some(support) = text.strip_prefix("NVLS multicast support is ") {
+        let is_on = if support.starts_with("not ") { "off" } else { "on" };
+        return statement.note(Kind::Nvls, &[is_on]);
+    }
+    numbers(text, statement).or_else(|| algorithm(text, statement))
 }
 
 /// `Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0(4)/GDRDMA`.
-fn connection(text: &str, said: Said<'_>, facts: &mut Facts) -> Option<()> {
+fn connection(text: &str, statement: &mut Statement<'_>) -> Understood {
     let (ends, transport) = VIA.split(text)?;
     let direction = match ends {
         _ if ends.ends_with("[send]") => "send",
@@ -38,15 +41,13 @@ fn connection(text: &str, said: Said<'_>, facts: &mut Facts) -> Option<()> {
         _ => "",
     };
     if !(transport.starts_with("NET/") || transport.starts_with("COLLNET/")) {
-        facts.note(said, Kind::Channel, &[local(transport)?, "", "", "", direction]);
-        return Some(());
+        return statement.note(Kind::Channel, &[local(transport)?, "", "", "", direction]);
     }
     let (start, number, end) = device(transport.as_bytes())?;
     let proxy = if transport[end..].starts_with('(') { "PXN" } else { "" };
-    let rest = transport[end..].find('/').map_or("", |at| &transport[end + at..]);
-    let direct = if rest.starts_with("/GDRDMA") { "GDRDMA" } else { "" };
-    facts.note(said, Kind::Channel, &[&transport[..start], number, direct, proxy, direction]);
-    Some(())
+    let path = transport[end..].find('/').map_or("", |at| &transport[end + at..]);
+    let direct = if path.starts_with("/GDRDMA") { "GDRDMA" } else { "" };
+    statement.note(Kind::Channel, &[&transport[..start], number, direct, proxy, direction])
 }
 
 /// Between GPUs of one node: `P2P/CUMEM/read` is P2P/CUMEM, `SHM/direct/direct` is SHM.
@@ -65,11 +66,11 @@ fn local(transport: &str) -> Option<&str> {
 /// where that ends. In brackets is the rank whose GPU stands between (PXN).
 fn device(transport: &[u8]) -> Option<(usize, &str, usize)> {
     for start in memchr::memchr_iter(b'/', transport).filter(|start| *start > 4) {
-        let rest = &transport[start + 1..];
-        let n = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let is_end = matches!(rest.get(n), None | Some(b'/' | b'(' | b' '));
+        let name = &transport[start + 1..];
+        let n = name.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let is_end = matches!(name.get(n), None | Some(b'/' | b'(' | b' '));
         if (1..6).contains(&n) && is_end {
-            let number = std::str::from_utf8(&rest[..n]).ok()?;
+            let number = std::str::from_utf8(&name[..n]).ok()?;
             return Some((start, number, start + 1 + n));
         }
     }
@@ -77,9 +78,9 @@ fn device(transport: &[u8]) -> Option<(usize, &str, usize)> {
 }
 
 /// `16 coll channels, 16 collnet channels, 16 nvls channels, 16 p2p channels, ...`.
-fn numbers(text: &str, said: Said<'_>, facts: &mut Facts) -> Option<()> {
+fn numbers(text: &str, statement: &mut Statement<'_>) -> Understood {
     if text.starts_with("comm:") {
-        return numbers_of_rccl(text, said, facts);
+        return numbers_of_rccl(text, statement);
     }
     if !text.as_bytes().first()?.is_ascii_digit() {
         return None;
@@ -99,25 +100,24 @@ fn numbers(text: &str, said: Said<'_>, facts: &mut Facts) -> Option<()> {
     if found[0].is_empty() {
         return None;
     }
-    facts.note(said, Kind::Channels, &found);
-    Some(())
+    statement.note(Kind::Channels, &found)
 }
 
 /// `comm:0x1, nRanks:2, nNodes:1, coll channels:2 collnet channels:2, nvls channels:0, p2p ...`.
-fn numbers_of_rccl(text: &str, said: Said<'_>, facts: &mut Facts) -> Option<()> {
+fn numbers_of_rccl(text: &str, statement: &mut Statement<'_>) -> Understood {
     let kinds = [" coll channels:", " collnet channels:", " nvls channels:", " p2p channels:"];
     let found = kinds.map(|kind| number_after(text, kind).map_or(String::new(), |n| n.to_string()));
     let words: Vec<&str> = found.iter().map(String::as_str).collect();
-    facts.note(said, Kind::Channels, &words);
+    statement.note(Kind::Channels, &words);
     let place = ["nRanks:", "nNodes:"].map(|name| number_after(text, name));
     if let [Some(n_ranks), Some(n_nodes)] = place {
-        facts.note(said, Kind::Place, &[&n_ranks.to_string(), &n_nodes.to_string(), ""]);
+        statement.note(Kind::Place, &[&n_ranks.to_string(), &n_nodes.to_string(), ""]);
     }
     Some(())
 }
 
 /// `AllReduce: 1048576 Bytes -> Algo RING proto SIMPLE channel{Lo..Hi}={0..15}`.
-fn algorithm(text: &str, said: Said<'_>, facts: &mut Facts) -> Option<()> {
+fn algorithm(text: &str, statement: &mut Statement<'_>) -> Understood {
     let (what, how) = BYTES_TO_ALGORITHM.split(text)?;
     let (collective, size) = what.rsplit_once(": ").unwrap_or(("", what));
     let size: u64 = size.trim().parse().ok()?;
@@ -125,20 +125,9 @@ fn algorithm(text: &str, said: Said<'_>, facts: &mut Facts) -> Option<()> {
     let algorithm = words.next()?;
     let algorithm = named(algorithm, &ALGORITHMS);
     let protocol = words.nth(1).map_or("", |word| named(word, &PROTOCOLS));
-    facts.note_sized(said, Kind::Algorithm, &[collective, algorithm, protocol], Some(size));
-    Some(())
+    statement.note_sized(Kind::Algorithm, &[collective, algorithm, protocol], Some(size))
 }
 
 fn named<'a>(word: &'a str, names: &[&'a str]) -> &'a str {
     word.parse::<usize>().ok().and_then(|number| names.get(number).copied()).unwrap_or(word)
-}
-
-/// A statement about multicast between GPUs: `NVLS multicast support is not available on dev 0`.
-pub(crate) fn multicast(text: &str, said: Said<'_>, facts: &mut Facts) -> bool {
-    let Some(rest) = text.strip_prefix("NVLS multicast support is ") else {
-        return false;
-    };
-    let is_on = if rest.starts_with("not ") { "off" } else { "on" };
-    facts.note(said, Kind::Nvls, &[is_on]);
-    true
 }

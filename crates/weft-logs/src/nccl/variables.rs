@@ -1,45 +1,34 @@
 //! Variables that the library reports as read, refused or set for it.
 
-use crate::facts::{Facts, Kind, Said};
+use crate::facts::{Kind, Statement, Understood};
 use crate::line::{SET_BY_ENVIRONMENT, SET_TO};
 
-/// Whether the message was about a variable.
-pub(crate) fn read(text: &str, said: Said<'_>, facts: &mut Facts) -> bool {
+/// A message about a variable.
+pub(crate) fn read(text: &str, statement: &mut Statement<'_>) -> Understood {
     if let Some((before, value)) = SET_BY_ENVIRONMENT.split(text) {
-        return echo(last_word(before), value, said, facts);
+        return echo(last_word(before), value, statement);
     }
     if text.starts_with("NCCL_") {
-        return SET_TO.split(text).is_some_and(|(name, value)| echo(name, value, said, facts));
+        let (name, value) = SET_TO.split(text)?;
+        return echo(name, value, statement);
     }
-    if let Some(rest) = text.strip_prefix("Invalid value ") {
-        let Some((value, rest)) = rest.split_once(" for ") else {
-            return false;
-        };
-        let name = rest.split(',').next().unwrap_or(rest);
-        return is_name(name) && note(Kind::Refused, &[name, value], said, facts);
+    if let Some(text) = text.strip_prefix("Invalid value ") {
+        let (value, name) = text.split_once(" for ")?;
+        let name = name.split(',').next().filter(|name| is_name(name))?;
+        return statement.note(Kind::Refused, &[name, value]);
     }
-    let by_plugin = text.strip_prefix("NET/OFI ").unwrap_or("");
-    if let Some((name, value)) =
-        by_plugin.strip_prefix("Setting ").and_then(|rest| rest.split_once(" to "))
-    {
-        let name = name.trim_end_matches(" environment variable");
-        return is_name(name) && note(Kind::SetByPlugin, &[name, value], said, facts);
-    }
-    false
+    let (name, value) = text.strip_prefix("NET/OFI Setting ")?.split_once(" to ")?;
+    let name = name.trim_end_matches(" environment variable");
+    is_name(name).then(|| statement.note(Kind::SetByPlugin, &[name, value]))?
 }
 
 /// Integers are echoed with a full stop behind them.
-fn echo(name: &str, value: &str, said: Said<'_>, facts: &mut Facts) -> bool {
+fn echo(name: &str, value: &str, statement: &mut Statement<'_>) -> Understood {
     let integer = value.strip_suffix('.').filter(|value| {
         let digits = value.strip_prefix('-').unwrap_or(value);
         !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
     });
-    is_name(name) && note(Kind::Echo, &[name, integer.unwrap_or(value)], said, facts)
-}
-
-fn note(kind: Kind, words: &[&str], said: Said<'_>, facts: &mut Facts) -> bool {
-    facts.note(said, kind, words);
-    true
+    is_name(name).then(|| statement.note(Kind::Echo, &[name, integer.unwrap_or(value)]))?
 }
 
 fn last_word(text: &str) -> &str {

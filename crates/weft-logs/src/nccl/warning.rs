@@ -1,12 +1,5 @@
 //! Warnings of the library.
 
-use crate::facts::{Facts, Kind, Said};
-
-/// Note a warning: where in the source, and its text.
-pub(crate) fn note(text: &str, said: Said<'_>, facts: &mut Facts) {
-    facts.note(said, Kind::Warning, &["NCCL", said.from, text]);
-}
-
 /// Where in the source a warning comes from: `misc/cudawrap.cc:179`, with or without a function.
 pub(crate) fn place(head: &str) -> &str {
     let is_place = |word: &&str| {

@@ -3,12 +3,12 @@
 use super::Part;
 use crate::exchange::Exchange;
 
-/// The largest power of two not above n, and what is left: the first 2 x rest ranks fold in pairs
-/// before and unfold after, as MPICH does.
+/// The largest power of two not above n, and how many are extra: the first 2 x extra ranks fold in
+/// pairs before and unfold after, as MPICH does.
 #[derive(Clone, Copy)]
 pub(super) struct Fold {
     pub(super) core: u32,
-    pub(super) rest: u32,
+    pub(super) extra: u32,
     /// Of a pair, the rank with this remainder by two stays in the core.
     stays: u32,
 }
@@ -17,7 +17,7 @@ impl Fold {
     /// Odd ranks of the pairs stay.
     pub(super) fn new(n: u32) -> Fold {
         let core = 1 << n.ilog2();
-        Fold { core, rest: n - core, stays: 1 }
+        Fold { core, extra: n - core, stays: 1 }
     }
 
     /// Even ranks of the pairs stay, so that rank 0 does.
@@ -32,24 +32,24 @@ impl Fold {
     /// The rank's number in the core, or none where it sits out.
     pub(super) fn inner(&self, rank: u32) -> Option<u32> {
         match rank {
-            _ if rank >= 2 * self.rest => Some(rank - self.rest),
+            _ if rank >= 2 * self.extra => Some(rank - self.extra),
             _ if rank % 2 == self.stays => Some(rank / 2),
             _ => None,
         }
     }
 
     pub(super) fn outer(&self, inner: u32) -> u32 {
-        if inner < self.rest { 2 * inner + self.stays } else { inner + self.rest }
+        if inner < self.extra { 2 * inner + self.stays } else { inner + self.extra }
     }
 
     /// The first of the ranks that `inner` stands for; of `core`, the number of ranks.
     pub(super) fn start(&self, inner: u32) -> u32 {
-        inner + inner.min(self.rest)
+        inner + inner.min(self.extra)
     }
 
     /// The move before (`unfold` false) or after (`unfold` true) the core's.
     pub(super) fn edge(&self, rank: u32, unfold: bool, part: Part) -> Exchange {
-        if rank >= 2 * self.rest {
+        if rank >= 2 * self.extra {
             return Exchange::default();
         }
         let sits_out = rank % 2 != self.stays;

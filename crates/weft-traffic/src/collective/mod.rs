@@ -139,7 +139,7 @@ pub fn algorithms_of(operation: Operation) -> &'static [Algorithm] {
     }
 }
 
-/// Largest segment of a pipelined algorithm where a step does not say: 64 KiB, a class of size
+/// Largest segment of a pipelined algorithm where a step does not set it: 64 KiB, a class of size
 /// MPI libraries use; a tuning, not a fact.
 pub const DEFAULT_SEGMENT_BYTES: u64 = 65_536;
 

@@ -6,7 +6,7 @@ use crate::exchange::Exchange;
 enum Partner {
     Parent(u32),
     Child(u32),
-    Nobody,
+    None,
 }
 
 /// The partners of a rank over the edges of length `distance`.
@@ -14,7 +14,7 @@ fn partner(n: u32, rank: u32, distance: u32) -> Partner {
     match rank % (2 * distance) {
         0 if rank + distance < n => Partner::Child(rank + distance),
         own if own == distance => Partner::Parent(rank - distance),
-        _ => Partner::Nobody,
+        _ => Partner::None,
     }
 }
 
@@ -34,7 +34,7 @@ pub(super) fn up(n: u32, rank: u32, index: u32, part: impl Fn(u32, u32) -> Part)
         Partner::Parent(parent) => {
             Exchange::send(part(rank, subtree(n, rank, distance)).with(parent))
         }
-        Partner::Nobody => Exchange::default(),
+        Partner::None => Exchange::default(),
     }
 }
 

@@ -4,14 +4,14 @@
 //! grammar as LogGOPSim's txt2bin reads it. Computing is in nanoseconds, a rank has one processor
 //! and one NIC, and a receive names its source and tag.
 
-use super::graph::{MAX_OPERATIONS, Message, Operation, Work, wrong};
+use super::graph::{MAX_OPERATIONS, ScheduledMessage, ScheduledOperation, Work, wrong};
 use crate::error::TrafficError;
 use std::collections::HashMap;
 
 struct Reader<'a> {
     place: &'a str,
     line: u32,
-    ranks: Vec<Vec<Operation>>,
+    ranks: Vec<Vec<ScheduledOperation>>,
     n_operations: usize,
     /// The rank whose braces are open, and its labels.
     rank: Option<usize>,
@@ -23,7 +23,7 @@ pub(super) fn read(
     place: &str,
     text: &str,
     n_ranks: u32,
-) -> Result<Vec<Vec<Operation>>, TrafficError> {
+) -> Result<Vec<Vec<ScheduledOperation>>, TrafficError> {
     let mut reader = Reader {
         place,
         line: 0,
@@ -51,23 +51,23 @@ pub(super) fn read(
 
 /// The text with comments (`//` to the end of the line, `/*` to `*/`) left out, lines kept.
 fn without_comments(text: &str) -> String {
-    let (mut kept, mut rest) = (String::with_capacity(text.len()), text);
-    while let Some(at) = rest.find('/') {
-        kept.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let end = if rest.starts_with("//") {
-            rest.find('\n').unwrap_or(rest.len())
-        } else if rest.starts_with("/*") {
-            let end = rest.find("*/").map_or(rest.len(), |end| end + 2);
-            kept.extend(rest[..end].chars().filter(|letter| *letter == '\n'));
+    let (mut kept, mut tail) = (String::with_capacity(text.len()), text);
+    while let Some(at) = tail.find('/') {
+        kept.push_str(&tail[..at]);
+        tail = &tail[at..];
+        let end = if tail.starts_with("//") {
+            tail.find('\n').unwrap_or(tail.len())
+        } else if tail.starts_with("/*") {
+            let end = tail.find("*/").map_or(tail.len(), |end| end + 2);
+            kept.extend(tail[..end].chars().filter(|letter| *letter == '\n'));
             end
         } else {
             kept.push('/');
             1
         };
-        rest = &rest[end..];
+        tail = &tail[end..];
     }
-    kept.push_str(rest);
+    kept.push_str(tail);
     kept
 }
 
@@ -81,20 +81,20 @@ impl Reader<'_> {
         loop {
             words = match words {
                 [] => return Ok(()),
-                ["num_ranks", count, rest @ ..] => {
+                ["num_ranks", count, tail @ ..] => {
                     self.declare(count)?;
-                    rest
+                    tail
                 }
-                ["rank", rank, "{", rest @ ..] => {
+                ["rank", rank, "{", tail @ ..] => {
                     self.open(rank)?;
-                    rest
+                    tail
                 }
-                ["}", rest @ ..] => {
+                ["}", tail @ ..] => {
                     if self.rank.take().is_none() {
                         return Err(self.wrong("a '}' too many", "one for each 'rank R {'"));
                     }
                     self.labels.clear();
-                    rest
+                    tail
                 }
                 _ => {
                     let end = words.iter().position(|word| *word == "}").unwrap_or(words.len());
@@ -150,7 +150,7 @@ impl Reader<'_> {
         if self.n_operations > MAX_OPERATIONS {
             return Err(self.wrong("too many operations", format!("at most {MAX_OPERATIONS}")));
         }
-        self.ranks[rank].push(Operation::new(work, self.line));
+        self.ranks[rank].push(ScheduledOperation::new(work, self.line));
         if let Some(label) = label
             && self.labels.insert(label.to_owned(), number).is_some()
         {
@@ -169,8 +169,8 @@ impl Reader<'_> {
                 let ps = ps.ok_or_else(|| self.wrong(format!("{ns} ns"), "at most 53 days"))?;
                 Ok(Work::Compute { ps })
             }
-            ["send", rest @ ..] => Ok(Work::Send(self.message(rank, "to", rest)?)),
-            ["recv", rest @ ..] => Ok(Work::Recv(self.message(rank, "from", rest)?)),
+            ["send", tail @ ..] => Ok(Work::Send(self.message(rank, "to", tail)?)),
+            ["recv", tail @ ..] => Ok(Work::Recv(self.message(rank, "from", tail)?)),
             _ => {
                 let what = format!("'{}' is no operation", words.join(" "));
                 let expected =
@@ -180,17 +180,22 @@ impl Reader<'_> {
         }
     }
 
-    fn message(&self, rank: u32, towards: &str, words: &[&str]) -> Result<Message, TrafficError> {
-        let (size, rest) = match words {
-            [size, "b", rest @ ..] => (*size, rest),
-            [size, rest @ ..] => (size.strip_suffix('b').unwrap_or(size), rest),
+    fn message(
+        &self,
+        rank: u32,
+        towards: &str,
+        words: &[&str],
+    ) -> Result<ScheduledMessage, TrafficError> {
+        let (size, tail) = match words {
+            [size, "b", tail @ ..] => (*size, tail),
+            [size, tail @ ..] => (size.strip_suffix('b').unwrap_or(size), tail),
             [] => ("", words),
         };
         let size_bytes: u64 = self.number(size, "a size in bytes, such as 8b")?;
         if size_bytes > 1 << 40 {
             return Err(self.wrong(format!("a message of {size_bytes} bytes"), "at most 1 TiB"));
         }
-        let [word, peer, options @ ..] = rest else {
+        let [word, peer, options @ ..] = tail else {
             return Err(self.wrong(format!("no '{towards}'"), format!("'{towards}' and a rank")));
         };
         if *word != towards {
@@ -201,13 +206,13 @@ impl Reader<'_> {
         if peer == rank {
             return Err(self.wrong("a message of a rank to itself", "two different ranks"));
         }
-        Ok(Message { peer, size_bytes, tag: self.options(options)? })
+        Ok(ScheduledMessage { peer, size_bytes, tag: self.options(options)? })
     }
 
     /// The tag among the options after an operation.
     fn options(&self, mut words: &[&str]) -> Result<u32, TrafficError> {
         let mut tag = 0;
-        while let [name, value, rest @ ..] = words {
+        while let [name, value, tail @ ..] = words {
             match *name {
                 "tag" => tag = self.number(value, "a tag")?,
                 "cpu" | "nic" if *value == "0" => {}
@@ -217,7 +222,7 @@ impl Reader<'_> {
                 }
                 _ => return Err(self.wrong(format!("'{name}'"), "'tag', 'cpu' or 'nic'")),
             }
-            words = rest;
+            words = tail;
         }
         match words {
             [] => Ok(tag),

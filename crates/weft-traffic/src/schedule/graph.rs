@@ -11,12 +11,12 @@ pub(super) const MAX_OPERATIONS: usize = 4_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Work {
     Compute { ps: u64 },
-    Send(Message),
-    Recv(Message),
+    Send(ScheduledMessage),
+    Recv(ScheduledMessage),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Message {
+pub(super) struct ScheduledMessage {
     pub(super) peer: u32,
     pub(super) size_bytes: u64,
     pub(super) tag: u32,
@@ -25,16 +25,16 @@ pub(super) struct Message {
 /// An operation, and the operations of its rank that must be over (`after`) or begun (`with`)
 /// before it begins, by number.
 #[derive(Clone, Debug)]
-pub(super) struct Operation {
+pub(super) struct ScheduledOperation {
     pub(super) work: Work,
     pub(super) line: u32,
     pub(super) after: Vec<u32>,
     pub(super) with: Vec<u32>,
 }
 
-impl Operation {
-    pub(super) fn new(work: Work, line: u32) -> Operation {
-        Operation { work, line, after: Vec::new(), with: Vec::new() }
+impl ScheduledOperation {
+    pub(super) fn new(work: Work, line: u32) -> ScheduledOperation {
+        ScheduledOperation { work, line, after: Vec::new(), with: Vec::new() }
     }
 }
 
@@ -44,7 +44,7 @@ type Key = (u32, u32, u32);
 /// Where the laying out stands. Operations have numbers over all ranks.
 struct Layout<'a> {
     place: &'a str,
-    operations: Vec<&'a Operation>,
+    operations: Vec<&'a ScheduledOperation>,
     rank_of: Vec<u32>,
     /// By operation: how many others it waits for still, and who waits for it.
     unmet: Vec<u32>,
@@ -59,7 +59,7 @@ struct Layout<'a> {
 /// The moves of each rank: a level's messages in one global order, then its computing, then a wait.
 pub(super) fn lay_out(
     place: &str,
-    ranks: &[Vec<Operation>],
+    ranks: &[Vec<ScheduledOperation>],
 ) -> Result<Vec<Vec<Exchange>>, TrafficError> {
     let mut layout = Layout::new(place, ranks);
     let all = 0..layout.operations.len() as u32;
@@ -74,8 +74,8 @@ pub(super) fn lay_out(
 }
 
 impl<'a> Layout<'a> {
-    fn new(place: &'a str, ranks: &'a [Vec<Operation>]) -> Layout<'a> {
-        let operations: Vec<&Operation> = ranks.iter().flatten().collect();
+    fn new(place: &'a str, ranks: &'a [Vec<ScheduledOperation>]) -> Layout<'a> {
+        let operations: Vec<&ScheduledOperation> = ranks.iter().flatten().collect();
         let n = operations.len();
         let (mut rank_of, mut unmet) = (Vec::with_capacity(n), Vec::with_capacity(n));
         let (mut done_lets, mut begun_lets) = (vec![Vec::new(); n], vec![Vec::new(); n]);
@@ -194,7 +194,7 @@ impl<'a> Layout<'a> {
     /// Append an operation to its rank's moves; the rank.
     fn post(&mut self, number: u32) -> u32 {
         let rank = self.rank_of[number as usize];
-        let transfer = |message: Message| Transfer {
+        let transfer = |message: ScheduledMessage| Transfer {
             peer: message.peer,
             size_bytes: message.size_bytes,
             blocks: Blocks::None,

@@ -7,7 +7,7 @@
 //! SOURCE: Cowan et al., "MSCCLang: Microsoft Collective Communication Language" (ASPLOS 2023); the
 //! names of elements and attributes as Microsoft's msccl-tools write them.
 
-use super::graph::{MAX_OPERATIONS, Message, Operation, Work, wrong};
+use super::graph::{MAX_OPERATIONS, ScheduledMessage, ScheduledOperation, Work, wrong};
 use crate::error::TrafficError;
 use roxmltree::{Document, Node, ParsingOptions};
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ pub(super) fn read(
     text: &str,
     n_ranks: u32,
     size_bytes: u64,
-) -> Result<Vec<Vec<Operation>>, TrafficError> {
+) -> Result<Vec<Vec<ScheduledOperation>>, TrafficError> {
     // Without document types there are no entities to expand.
     let options = ParsingOptions { allow_dtd: false, nodes_limit: MAX_NODES, ..Default::default() };
     let document = Document::parse_with_options(text, options).map_err(|error| {
@@ -54,7 +54,7 @@ pub(super) fn read(
     Ok(ranks)
 }
 
-/// An element, with errors that say its line.
+/// An element, with errors at its line.
 struct Element<'a, 'input> {
     place: &'a str,
     node: Node<'a, 'input>,
@@ -107,7 +107,7 @@ struct Gpu {
     n_ranks: u32,
     size_bytes: u64,
     n_chunks: u64,
-    operations: Vec<Operation>,
+    operations: Vec<ScheduledOperation>,
     /// By block and step: its first and its last operation.
     steps: HashMap<(i64, i64), (u32, u32)>,
     /// A step's first operation waits for a step of another block, named in this line.
@@ -120,7 +120,7 @@ impl Gpu {
         Gpu { rank, n_ranks, size_bytes, n_chunks, operations, steps, waits }
     }
 
-    fn read(mut self, gpu: &Element) -> Result<Vec<Operation>, TrafficError> {
+    fn read(mut self, gpu: &Element) -> Result<Vec<ScheduledOperation>, TrafficError> {
         for block in gpu.children("tb") {
             let id: i64 = block.number("id")?;
             let mut before = None;
@@ -178,7 +178,7 @@ impl Gpu {
         let first = self.operations.len() as u32;
         let mut before = before;
         for work in works {
-            let mut operation = Operation::new(work, step.line());
+            let mut operation = ScheduledOperation::new(work, step.line());
             operation.after.extend(before);
             before = Some(self.operations.len() as u32);
             self.operations.push(operation);
@@ -191,7 +191,7 @@ impl Gpu {
         block: &Element,
         side: &str,
         step: &Element,
-    ) -> Result<Message, TrafficError> {
+    ) -> Result<ScheduledMessage, TrafficError> {
         let Some(peer) = block.peer(side, self.n_ranks)?.filter(|peer| *peer != self.rank) else {
             let what = format!("a step that needs another GPU in '{side}' of its block");
             return Err(step.wrong(what, "the number of another GPU there"));
@@ -200,7 +200,9 @@ impl Gpu {
         let bytes = u128::from(self.size_bytes) * u128::from(count);
         let size_bytes = bytes.div_ceil(u128::from(self.n_chunks));
         match u64::try_from(size_bytes).ok().filter(|size| *size <= 1 << 40) {
-            Some(size_bytes) => Ok(Message { peer, size_bytes, tag: block.number("chan")? }),
+            Some(size_bytes) => {
+                Ok(ScheduledMessage { peer, size_bytes, tag: block.number("chan")? })
+            }
             None => Err(step.wrong(format!("{size_bytes} bytes in a message"), "at most 1 TiB")),
         }
     }
