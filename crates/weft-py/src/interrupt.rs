@@ -1,4 +1,4 @@
-//! Ctrl-C while the engine runs: the work goes on beside, and Python's signals are asked for.
+//! Ctrl-C while the engine runs: the work has its own thread, and Python's signals are polled.
 
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +21,7 @@ where
     std::thread::scope(|scope| {
         let flag = &stop;
         let worker = scope.spawn(move || {
-            // The receiver is gone only after an interrupt: nobody wants the result then.
+            // The receiver is gone only after an interrupt: the result is not wanted then.
             let _ = sender.send(work(flag));
         });
         loop {

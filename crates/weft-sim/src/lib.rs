@@ -21,7 +21,7 @@ mod state;
 pub use document::ScenarioDocument;
 pub use error::SimError;
 pub use limits::MAX_RANKS;
-pub use model::in_network::carried_out::CarriedOut;
+pub use model::in_network::collective_method::CollectiveMethod;
 pub use model::scenario::ValidScenario;
 pub use run::monitor::{Monitor, Standing};
 pub use run::simulate::{simulate, simulate_until, simulate_watched};

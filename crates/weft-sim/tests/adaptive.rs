@@ -32,12 +32,6 @@ fn colliding(size: u64) -> Value {
     messages((0..4).map(|src| (src, 4 * (src + 1), size)))
 }
 
-fn complete(case: &Value) -> Outcome {
-    let outcome = run(case);
-    assert_eq!(outcome.status, Status::Complete, "{}", outcome.message);
-    outcome
-}
-
 #[test]
 fn flows_that_collide_under_d_mod_k_are_spread_evenly_over_the_group() {
     let (fabric, size) = (tree(20, 4, 4, RATE, DELAY), 4096 * 250);
@@ -286,7 +280,7 @@ fn what_routing_cannot_do_is_refused() {
 }
 
 #[test]
-fn a_wrong_entry_of_a_table_that_nobody_follows_is_refused() {
+fn a_wrong_entry_of_a_table_that_no_one_follows_is_refused() {
     let wrong = json!([{"switch": "leaf-01", "dst": "n006", "port": 5}]);
     let case = |routing: Value| {
         let case = bare(tree(8, 4, 2, RATE, DELAY), messages([(0, 5, 1)]), routing);

@@ -43,11 +43,6 @@ fn agreed(case: &Value) -> Outcome {
     outcome
 }
 
-fn of(outcome: &Outcome, column: &[u64], port: &str) -> u64 {
-    let at = outcome.ports.port_name.iter().position(|name| name == port);
-    column[at.expect("a cabled port")]
-}
-
 fn sum(column: &[u64]) -> u64 {
     column.iter().sum()
 }
@@ -75,8 +70,8 @@ fn a_flow_is_known_by_its_ranks_where_packets_are_numbered() {
         let case = dying(tree(20, 4, 4, RATE, DELAY), &flows, routing, never.clone());
         let outcome = agreed(&case);
         assert_eq!(outcome.status, Status::Complete, "{}", outcome.message);
-        let up =
-            (5..=8).map(|n| of(&outcome, &outcome.ports.xmit_packets, &format!("leaf-01[{n}]")));
+        let up = (5..=8)
+            .map(|n| value_at(&outcome, &outcome.ports.xmit_packets, &format!("leaf-01[{n}]")));
         let odd: Vec<u64> = up.filter(|packets| packets % 80 > 0).collect();
         assert!(odd.is_empty(), "one pair, one path: {odd:?}");
     }
@@ -97,8 +92,8 @@ fn a_flowlet_leaves_a_port_that_dies() {
         let outcome = agreed(&with(case, "seed", json!(seed)));
         assert_eq!(outcome.status, Status::Complete, "{}", outcome.message);
         let ports = &outcome.ports;
-        let discards =
-            (5..=7).map(|n| of(&outcome, &ports.port_xmit_discards, &format!("leaf-01[{n}]")));
+        let discards = (5..=7)
+            .map(|n| value_at(&outcome, &ports.port_xmit_discards, &format!("leaf-01[{n}]")));
         // What waited there when it died, at most a packet; nothing is sent after it.
         assert!(discards.sum::<u64>() <= 1);
     }
@@ -118,7 +113,7 @@ fn ugal_goes_over_a_third_group_while_the_direct_cable_is_dead() {
         let outcome = agreed(&dying(dragonfly(), &flow, routing, faults.clone()));
         assert_eq!(outcome.status, Status::Complete, "{}", outcome.message);
         // (An answer may come to the other end, whose router may not be the one it enters by.)
-        assert_eq!(of(&outcome, &outcome.ports.port_xmit_discards, &port), 0, "{detours}");
+        assert_eq!(value_at(&outcome, &outcome.ports.port_xmit_discards, &port), 0, "{detours}");
     }
 }
 
@@ -159,7 +154,8 @@ fn a_packet_that_comes_back_does_not_follow_those_that_set_out() {
     let outcome = agreed(&dying(dragonfly(), &flow, routing, faults));
     assert_eq!(outcome.status, Status::Complete, "{}", outcome.message);
     let to_neighbours = (2..=4).map(|n| format!("router-{router:02}[{n}]"));
-    let led: u64 = to_neighbours.map(|port| of(&outcome, &outcome.ports.xmit_packets, &port)).sum();
+    let led: u64 =
+        to_neighbours.map(|port| value_at(&outcome, &outcome.ports.xmit_packets, &port)).sum();
     assert!((n..2 * n).contains(&led), "{led} packets set out on a detour and came back");
 }
 

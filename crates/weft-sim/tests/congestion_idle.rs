@@ -4,7 +4,6 @@
 use crate::common::*;
 use serde_json::{Value, json};
 
-const LAWS: [&str; 4] = ["annex_a10", "dcqcn", "rtt", "endpoint"];
 const DELAY: u64 = 500_000;
 const ROUTE: u64 = 200_000;
 const BUFFER: u64 = 65_536;
@@ -123,7 +122,7 @@ fn a_job_takes_as_long_whenever_it_begins() {
 }
 
 #[test]
-fn where_all_is_slower_alike_what_nobody_wrote_is_too() {
+fn where_all_is_slower_alike_what_no_one_wrote_is_too() {
     for law in LAWS {
         let (fast, slow) = (crowd(Some(law), 0, 1), crowd(Some(law), 0, 8));
         let (fast, slow) = (durations(&fast), durations(&slow));

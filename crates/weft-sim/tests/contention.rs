@@ -213,7 +213,7 @@ fn both_directions_of_a_cable_carry_at_once() {
 }
 
 #[test]
-fn pairs_that_send_both_ways_carry_twice_what_they_carry_one_way() {
+fn pairs_that_send_in_both_directions_carry_twice_what_they_carry_in_one_direction() {
     let step = |kind: &str| {
         json!({"benchmark": "pairs", "kind": kind, "rounds": [[[0, 1], [3, 2]]],
                "size_bytes": 65_536, "window": 16})

@@ -4,7 +4,7 @@ use crate::common::*;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
-use weft_sim::{Outcome, Status};
+use weft_sim::Status;
 
 const RATE: u64 = 100 * GBPS;
 const DELAY: u64 = 500_000;
@@ -28,12 +28,6 @@ fn dct(initiators: u32) -> Value {
 /// Zero-load time of so many bytes in packets of a message, from the first bit to the last.
 fn network(wire_bytes: u64) -> u64 {
     2 * DELAY + ROUTE + ser(wire_bytes, RATE)
-}
-
-fn complete(case: &Value) -> Outcome {
-    let outcome = run(case);
-    assert_eq!(outcome.status, Status::Complete, "{}", outcome.message);
-    outcome
 }
 
 #[test]
@@ -149,7 +143,7 @@ fn what_initiators_are_not_followed_through_is_refused() {
     also("faults", lossy, "transport.kind: 'dct' does not repeat packets");
     also("fidelity", json!("flow"), "transport.kind: flows have no initiators");
     let control = json!({"rtt": {}});
-    also("congestion_control", control, "transport.kind: 'dct' beside congestion control");
+    also("congestion_control", control, "transport.kind: 'dct' with congestion control");
     let node = json!({"vertices": [{"name": "gpu0", "kind": "gpu"}], "ranks_on": ["gpu0"],
         "links": [{"a": "gpu0", "b": "hca0", "bits_per_s": RATE, "delay_ps": 1000}]});
     also("node", node, "transport.kind: 'dct' inside nodes");

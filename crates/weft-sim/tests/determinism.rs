@@ -2,7 +2,6 @@
 
 use crate::common::*;
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
 use weft_sim::{Status, ValidScenario, simulate_many, simulate_until};
@@ -49,7 +48,7 @@ fn hard_cases() -> Vec<Value> {
 }
 
 #[test]
-fn leaving_out_events_changes_nothing_but_their_number() {
+fn leaving_out_events_changes_only_their_number() {
     for case in hard_cases() {
         let elided = run(&case);
         let oracle = run(&with(case.clone(), "elide", json!(false)));
@@ -150,11 +149,6 @@ fn an_answer_that_lacks_its_share_does_not_sleep_until_there_is_credit_for_data(
     assert_eq!(physics(&run(&case)), physics(&oracle));
 }
 
-fn cases(cases: u32) -> ProptestConfig {
-    let rng_seed = RngSeed::Fixed(60);
-    ProptestConfig { cases, failure_persistence: None, rng_seed, ..ProptestConfig::default() }
-}
-
 proptest! {
     #![proptest_config(cases(60))]
 
@@ -182,7 +176,7 @@ proptest! {
 }
 
 #[test]
-fn a_run_that_is_told_to_stop_says_so_and_keeps_what_was_timed() {
+fn a_run_that_is_reported_to_stop_says_so_and_keeps_what_was_timed() {
     let work = json!([{"benchmark": "alltoall", "size_bytes": 100_000, "iterations": 50}]);
     let case = scenario(tree(16, 4, 4, 200 * GBPS, 500_000), work);
     let whole = run(&case);
@@ -200,7 +194,7 @@ proptest! {
 
     /// What starves for a share is woken when that is there, whatever else is due.
     #[test]
-    fn full_shares_are_told_apart_from_credit(case in any_case(&["shared_buffer"])) {
+    fn full_shares_are_distinguished_from_credit(case in any_case(&["shared_buffer"])) {
         let elided = run(&case);
         prop_assert_eq!(elided.status, Status::Complete, "{}", &elided.message);
         let oracle = run(&with(case.clone(), "elide", json!(false)));

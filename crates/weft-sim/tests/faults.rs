@@ -28,7 +28,7 @@ fn a_cable_at_a_quarter_of_its_rate_gives_the_pair_a_quarter() {
 }
 
 #[test]
-fn a_slow_way_shows_in_both_directions_at_once_whichever_rank_it_leads_to() {
+fn a_slow_path_shows_in_both_directions_at_once_whichever_rank_it_leads_to() {
     let times = |ranks: [u32; 2], faults: Value| {
         let work = json!([{"benchmark": "bidirectional", "size_bytes": 1_000_000, "window": 8,
                            "ranks": ranks}]);
@@ -50,7 +50,7 @@ fn a_dead_cable_is_routed_round() {
 }
 
 #[test]
-fn a_dead_cable_without_a_way_round_is_named() {
+fn a_dead_cable_without_a_path_round_is_named() {
     let case = scenario(tree(8, 4, 2, RATE, DELAY), messages([(0, 1, 8)]));
     let dead = json!([{"link": "n003/hca0[1]", "down": true}]);
     let refused = refusal(&with(case.clone(), "faults", dead.clone()));

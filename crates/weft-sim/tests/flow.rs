@@ -276,7 +276,7 @@ fn victims_of_an_incast_are_not_held_up_and_the_outcome_says_that_it_cannot_show
     let case = scenario(tree(16, 4, 2, 100 * GBPS, 20_000), work);
     let outcome = complete(&as_flow(&case));
     assert_eq!(outcome.fidelity.as_str(), "flow");
-    assert!(outcome.notes[0].contains("nobody is held up by traffic for elsewhere"));
+    assert!(outcome.notes[0].contains("no message waits for traffic to other hosts"));
     assert!(outcome.ports.xmit_wait_ps.iter().all(|wait_ps| *wait_ps == 0));
     let packets = complete(&case);
     assert!(packets.notes.is_empty() && packets.fidelity.as_str() == "packet");

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use serde_json::{Value, json};
-use weft_sim::{CarriedOut, Outcome, Status};
+use weft_sim::{CollectiveMethod, Outcome, Status};
 
 const RATE: u64 = 100 * GBPS;
 const WIRE_PS: u64 = 30_000;
@@ -36,7 +36,12 @@ fn allreduce(size_bytes: u64) -> Value {
 fn carried_out(case: &Value) -> Outcome {
     let outcome = run(case);
     assert_eq!(outcome.status, Status::Complete, "{}", outcome.message);
-    assert_eq!(outcome.offloads.by, [CarriedOut::Operations], "{:?}", outcome.offloads.reason);
+    assert_eq!(
+        outcome.offloads.by,
+        [CollectiveMethod::Operations],
+        "{:?}",
+        outcome.offloads.reason
+    );
     outcome
 }
 
@@ -123,7 +128,7 @@ fn sent_packets(outcome: &Outcome) -> Vec<u64> {
 }
 
 #[test]
-fn every_link_of_the_tree_carries_an_operation_once_each_way() {
+fn every_link_of_the_tree_carries_an_operation_once_each_direction() {
     // Switches of the tree: the leaf; four leaves and a spine; eight leaves, a spine for each of
     // the four pods, and a core.
     for ((_, fabric), n_switches) in fabrics().into_iter().zip([1, 5, 13]) {
@@ -137,7 +142,7 @@ fn every_link_of_the_tree_carries_an_operation_once_each_way() {
 }
 
 #[test]
-fn the_busiest_node_decides_and_nobody_goes_before_the_last_has_come() {
+fn the_busiest_node_decides_and_no_one_goes_before_the_last_has_come() {
     let late = json!({"benchmark": "barrier", "algorithm": "sharp", "compute_ns": 1000,
         "imbalance": 3.0});
     let [(levels, fabric), ..] = fabrics();
@@ -199,7 +204,7 @@ fn buffers_above_the_limit_are_left_to_the_hosts_who_take_the_time_they_always_t
     );
     case["in_network"]["max_bytes"] = json!(4096);
     let outcome = run(&case);
-    assert_eq!(outcome.offloads.by, [CarriedOut::Hosts]);
+    assert_eq!(outcome.offloads.by, [CollectiveMethod::Hosts]);
     assert_eq!(outcome.offloads.reason, ["8192 bytes are more than in_network.max_bytes (4096)"]);
     let hosts = with(
         case,

@@ -3,9 +3,8 @@
 
 use crate::common::*;
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
-use weft_sim::{CarriedOut, Status};
+use weft_sim::{CollectiveMethod, Status};
 
 fn any_fabric() -> impl Strategy<Value = Value> {
     let rates = prop::sample::select(vec![25 * GBPS, 54_545_000_000, 100 * GBPS]);
@@ -138,22 +137,17 @@ fn any_case() -> impl Strategy<Value = Value> {
     )
 }
 
-fn cases(cases: u32) -> ProptestConfig {
-    let rng_seed = RngSeed::Fixed(60);
-    ProptestConfig { cases, failure_persistence: None, rng_seed, ..ProptestConfig::default() }
-}
-
 proptest! {
     #![proptest_config(cases(300))]
 
     /// Credits and packets are conserved (asserted inside every complete run), every operation is
     /// complete once (asserted by every switch), and what is left out changes nothing.
     #[test]
-    fn trees_beside_other_traffic_end_and_the_oracle_agrees(case in any_case()) {
+    fn trees_next_to_other_traffic_end_and_the_oracle_agrees(case in any_case()) {
         let elided = run(&case);
         prop_assert_eq!(elided.status, Status::Complete, "{}", &elided.message);
-        let by_hosts = |(by, reason): (&CarriedOut, &String)| {
-            (*by == CarriedOut::Hosts) == reason.contains("streams for tenant")
+        let by_hosts = |(by, reason): (&CollectiveMethod, &String)| {
+            (*by == CollectiveMethod::Hosts) == reason.contains("streams for tenant")
         };
         let offloads = &elided.offloads;
         prop_assert!(offloads.by.iter().zip(&offloads.reason).all(by_hosts), "{:?}", offloads);

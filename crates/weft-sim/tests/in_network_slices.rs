@@ -3,9 +3,8 @@
 use crate::common::insides::link;
 use crate::common::*;
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
-use weft_sim::{CarriedOut, Outcome, Status};
+use weft_sim::{CollectiveMethod, Outcome, Status};
 
 const NV: u64 = 250_000;
 const PCIE: u64 = 150_000;
@@ -58,7 +57,7 @@ fn step(algorithm: &str, size_bytes: u64) -> Value {
     json!({"benchmark": "allreduce", "algorithm": algorithm, "size_bytes": size_bytes})
 }
 
-fn complete(case: &Value, by: CarriedOut) -> Outcome {
+fn complete(case: &Value, by: CollectiveMethod) -> Outcome {
     let outcome = run(case);
     assert_eq!(outcome.status, Status::Complete, "{}", outcome.message);
     assert_eq!(outcome.offloads.by, [by], "{:?}", outcome.offloads.reason);
@@ -77,7 +76,7 @@ fn a_piece_goes_up_comes_back_to_its_gpu_and_is_copied_to_all() {
     for (n, switches) in [(2, 1), (5, 1), (8, 4)] {
         for size in [8, PIECE] {
             let case = case(node(n, switches, rate, rate), n, 1, rate, step("nvls", size));
-            let took = complete(&case, CarriedOut::Nvls).rows.duration_ps[0];
+            let took = complete(&case, CollectiveMethod::Nvls).rows.duration_ps[0];
             assert_eq!(took, 3 * ser(size, rate) + 4 * NV + REDUCTION, "{n} GPUs");
         }
     }
@@ -85,12 +84,12 @@ fn a_piece_goes_up_comes_back_to_its_gpu_and_is_copied_to_all() {
 
 /// SOURCE: NVIDIA nccl-tests: S (1 + 1/n) a GPU and direction, instead of 2 S (n - 1) / n.
 #[test]
-fn nvls_moves_s_times_one_and_an_nth_each_way_and_takes_as_long() {
+fn nvls_moves_s_times_one_and_an_nth_each_direction_and_takes_as_long() {
     let rate = 400 * GBPS;
     for (n, switches) in [(2, 1), (4, 2), (8, 4)] {
         let size = 1024 * n * PIECE;
         let case = case(node(n, switches, rate / switches, rate), n, 1, rate, step("nvls", size));
-        let outcome = complete(&case, CarriedOut::Nvls);
+        let outcome = complete(&case, CollectiveMethod::Nvls);
         let each = size + size / n;
         for gpu in 0..n {
             assert_eq!(sent(&outcome, &format!("n001/gpu{gpu}[")), each, "{n} GPUs, out of {gpu}");
@@ -107,7 +106,7 @@ fn a_piece_between_nodes_takes_the_rail_once_up_and_once_down() {
     let (nv_rate, rate, size) = (400 * GBPS, 200 * GBPS, PIECE);
     for nodes in [2, 3] {
         let case = case(node(2, 1, nv_rate, rate), 2, nodes, rate, step("collnet", size));
-        let took = complete(&case, CarriedOut::Collnet).rows.duration_ps[0];
+        let took = complete(&case, CollectiveMethod::Collnet).rows.duration_ps[0];
         let inside = 3 * ser(size, nv_rate) + 4 * NV + REDUCTION;
         // Up: a serialisation to the leaf through two relays; down the same.
         let rail = 2 * (ser(size, rate) + 2 * PCIE + CABLE) + ROUTE + REDUCTION;
@@ -122,7 +121,7 @@ fn rails_carry_each_slice_once_whatever_the_number_of_nodes() {
     let (n, size) = (4, 4 * 512 * PIECE);
     for nodes in [2, 4] {
         let case = case(node(n, 2, nv_rate, rate), n, nodes, rate, step("collnet", size));
-        let outcome = complete(&case, CarriedOut::Collnet);
+        let outcome = complete(&case, CollectiveMethod::Collnet);
         for hca in 0..n {
             // Out by port 1 to the network, and by port 2 to the GPU.
             let name = format!("n002/hca{hca}[");
@@ -140,7 +139,7 @@ fn a_segment_between_gpus_goes_up_a_tree_and_down_again() {
     // Of two nodes one is the root; of three one is below one that is below the root.
     for (nodes, depth) in [(2, 1), (3, 2)] {
         let case = case(node(2, 1, nv_rate, rate), 2, nodes, rate, step("nvls_tree", size));
-        let took = complete(&case, CarriedOut::NvlsTree).rows.duration_ps[0];
+        let took = complete(&case, CollectiveMethod::NvlsTree).rows.duration_ps[0];
         let inside = 3 * ser(size, nv_rate) + 4 * NV + REDUCTION;
         let message = ser(size, rate) + 4 * PCIE + 2 * CABLE + ROUTE;
         assert_eq!(took, inside + 2 * depth * message, "{nodes} nodes");
@@ -162,7 +161,7 @@ fn trees_of_gpus_carry_half_a_slice_an_edge_and_take_as_long_as_the_busiest_gpu(
         step["segment_bytes"] = json!(4 * PIECE);
         let mut case = case(node(n, 2, nv_rate, rate), n, nodes, rate, step);
         case["in_network"]["nvls"]["outstanding"] = json!(1024);
-        let outcome = complete(&case, CarriedOut::NvlsTree);
+        let outcome = complete(&case, CollectiveMethod::NvlsTree);
         for (at, (first, second)) in edges.iter().enumerate() {
             for gpu in 0..n {
                 let node = format!("n{:03}", at + 1);
@@ -189,11 +188,11 @@ fn trees_of_gpus_need_no_quota_of_switches() {
     both["work"] = json!([step("collnet", 1 << 16), step("nvls_tree", 1 << 16)]);
     let outcome = run(&both);
     assert_eq!(outcome.status, Status::Complete, "{}", outcome.message);
-    assert_eq!(outcome.offloads.by, [CarriedOut::Hosts, CarriedOut::NvlsTree]);
+    assert_eq!(outcome.offloads.by, [CollectiveMethod::Hosts, CollectiveMethod::NvlsTree]);
     // What a tenant was not given is there for the next: its one rail.
     both["in_network"]["quota"] = json!({"trees_per_switch": 2});
     let outcome = run(&both);
-    assert_eq!(outcome.offloads.by, [CarriedOut::Collnet, CarriedOut::NvlsTree]);
+    assert_eq!(outcome.offloads.by, [CollectiveMethod::Collnet, CollectiveMethod::NvlsTree]);
 }
 
 #[test]
@@ -235,7 +234,7 @@ fn nodes_that_cannot_are_refused_and_rails_that_stream_elsewhere_fall_back() {
     let mut scarce = good;
     scarce["in_network"]["quota"] = json!({"trees_per_switch": 1});
     let outcome = run(&scarce);
-    assert_eq!(outcome.offloads.by, [CarriedOut::Hosts]);
+    assert_eq!(outcome.offloads.by, [CollectiveMethod::Hosts]);
     assert_eq!(outcome.offloads.reason, ["switch 'leaf-01' has 1 of at most 1 trees"]);
 }
 
@@ -296,11 +295,6 @@ fn any_case() -> impl Strategy<Value = Value> {
     )
 }
 
-fn cases(cases: u32) -> ProptestConfig {
-    let rng_seed = RngSeed::Fixed(60);
-    ProptestConfig { cases, failure_persistence: None, rng_seed, ..ProptestConfig::default() }
-}
-
 proptest! {
     #![proptest_config(cases(150))]
 
@@ -308,7 +302,7 @@ proptest! {
     fn slices_of_random_nodes_come_together_and_the_oracle_agrees(case in any_case()) {
         let elided = run(&case);
         prop_assert_eq!(elided.status, Status::Complete, "{}", &elided.message);
-        prop_assert!(elided.offloads.by.iter().all(|by| *by != CarriedOut::Hosts));
+        prop_assert!(elided.offloads.by.iter().all(|by| *by != CollectiveMethod::Hosts));
         let oracle = run(&with(case.clone(), "elide", json!(false)));
         prop_assert_eq!(physics(&elided), physics(&oracle));
     }

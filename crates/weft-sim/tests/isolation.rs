@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use serde_json::{Value, json};
-use weft_sim::{Outcome, Status};
+use weft_sim::Outcome;
 
 const RATE: u64 = 200 * GBPS;
 
@@ -32,12 +32,6 @@ fn shared(aggressor: Value, victim: Value, partitions: Value) -> Value {
         tenant.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
     }
     with(case, "tenants", json!([hot, cold]))
-}
-
-fn complete(case: &Value) -> Outcome {
-    let outcome = run(case);
-    assert_eq!(outcome.status, Status::Complete, "{}", outcome.message);
-    outcome
 }
 
 /// The slowest flow of the second tenant.

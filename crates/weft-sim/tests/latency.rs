@@ -82,7 +82,7 @@ fn a_million_packets_at_an_odd_rate_do_not_drift() {
 }
 
 #[test]
-fn a_ping_pong_takes_two_overheads_and_the_network_each_way() {
+fn a_ping_pong_takes_two_overheads_and_the_network_each_direction() {
     let case = scenario(
         tree(2, 2, 1, 200 * GBPS, DELAY),
         json!([{"benchmark": "latency", "size_bytes": 8, "iterations": 3, "warmup": 2}]),

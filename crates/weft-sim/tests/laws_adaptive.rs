@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use serde_json::{Value, json};
-use weft_sim::{Outcome, Status};
+use weft_sim::Outcome;
 
 const RATE: u64 = 100 * GBPS;
 const DELAY: u64 = 50_000;
@@ -14,12 +14,6 @@ fn bare(fabric: Value, work: Value, routing: Value) -> Value {
     let case = with(scenario(fabric, work), "routing", routing);
     let case = with(case, "packets", json!({"headers": "none"}));
     with(case, "switch", json!({"delay_ps": ROUTE, "buffer_bytes": 65_536}))
-}
-
-fn complete(case: &Value) -> Outcome {
-    let outcome = run(case);
-    assert_eq!(outcome.status, Status::Complete, "{}", outcome.message);
-    outcome
 }
 
 fn adaptive(grade_bytes: u64) -> Value {

@@ -37,11 +37,6 @@ fn dies(case: &Value, until_ns: Option<u64>) -> Outcome {
     elided
 }
 
-fn of(outcome: &Outcome, column: &[u64], port: &str) -> u64 {
-    let at = outcome.ports.port_name.iter().position(|name| name == port);
-    column[at.expect("a cabled port")]
-}
-
 /// What a packet takes when nothing is in its way: four links, three switches.
 fn alone_ps() -> u64 {
     ser(MTU, RATE) + 4 * DELAY + 3 * ROUTE
@@ -54,9 +49,9 @@ fn a_switch_that_reacts_itself_loses_only_what_is_on_the_wire() {
     let outcome = dies(&case, None);
     assert_eq!(outcome.status, Status::Complete, "{}", outcome.message);
     assert_eq!(outcome.rows.duration_ps, [alone_ps(); 3], "the other spine is as near");
-    let sent = |port: &str| of(&outcome, &outcome.ports.xmit_packets, port);
+    let sent = |port: &str| value_at(&outcome, &outcome.ports.xmit_packets, port);
     assert_eq!((sent("leaf-01[6]"), sent("leaf-01[5]")), (1, 2));
-    assert_eq!(of(&outcome, &outcome.ports.link_downed_counter, "leaf-01[6]"), 1);
+    assert_eq!(value_at(&outcome, &outcome.ports.link_downed_counter, "leaf-01[6]"), 1);
 }
 
 #[test]
@@ -66,11 +61,11 @@ fn the_subnet_manager_leads_round_a_dead_cable_a_delay_later() {
     let outcome = dies(&one_packet_at(&[0, 16_000_000], manager.clone()), None);
     assert_eq!(outcome.status, Status::Complete, "{}", outcome.message);
     assert_eq!(outcome.rows.duration_ps, [alone_ps(); 2]);
-    assert_eq!(of(&outcome, &outcome.ports.xmit_packets, "leaf-01[5]"), 1);
+    assert_eq!(value_at(&outcome, &outcome.ports.xmit_packets, "leaf-01[5]"), 1);
     // In between, what comes for the dead port is discarded.
     let outcome = dies(&one_packet_at(&[0, 12_000_000], manager), None);
     assert_eq!(outcome.status, Status::Complete, "{}", outcome.message);
-    assert!(of(&outcome, &outcome.ports.port_xmit_discards, "leaf-01[6]") >= 1);
+    assert!(value_at(&outcome, &outcome.ports.port_xmit_discards, "leaf-01[6]") >= 1);
 }
 
 #[test]
@@ -80,12 +75,12 @@ fn a_cable_that_comes_back_is_used_again_when_the_tables_say_so() {
     let outcome = dies(&one_packet_at(&times, manager), Some(30_000));
     assert_eq!(outcome.rows.duration_ps, [alone_ps(); 4]);
     // The third comes when the cable is back and the tables are not.
-    let sent = |port: &str| of(&outcome, &outcome.ports.xmit_packets, port);
+    let sent = |port: &str| value_at(&outcome, &outcome.ports.xmit_packets, port);
     assert_eq!((sent("leaf-01[5]"), sent("leaf-01[6]")), (2, 2));
 }
 
 #[test]
-fn what_waits_for_a_port_that_dies_goes_another_way_or_is_discarded() {
+fn what_waits_for_a_port_that_dies_goes_another_path_or_is_discarded() {
     // Three senders of a leaf for one up port: queues stand when it dies at 10 us.
     let flows = [(0, 5, 200_000), (1, 5, 200_000), (2, 7, 200_000)];
     let case = |link_death: Value| {
@@ -93,10 +88,10 @@ fn what_waits_for_a_port_that_dies_goes_another_way_or_is_discarded() {
         with(case, "routing", json!({"engine": "dmodk", "link_death": link_death}))
     };
     let by_switch = dies(&case(json!({"reaction": "switch"})), None);
-    assert_eq!(of(&by_switch, &by_switch.ports.port_xmit_discards, "leaf-01[6]"), 0);
-    assert!(of(&by_switch, &by_switch.ports.xmit_packets, "leaf-01[5]") > 0);
+    assert_eq!(value_at(&by_switch, &by_switch.ports.port_xmit_discards, "leaf-01[6]"), 0);
+    assert!(value_at(&by_switch, &by_switch.ports.xmit_packets, "leaf-01[5]") > 0);
     let by_nobody = dies(&case(json!({"reaction": "subnet_manager"})), None);
-    let discards = of(&by_nobody, &by_nobody.ports.port_xmit_discards, "leaf-01[6]");
+    let discards = value_at(&by_nobody, &by_nobody.ports.port_xmit_discards, "leaf-01[6]");
     assert!(discards > 1, "{discards}");
     // Either way, what an HCA sent is delivered, lost on a wire, or discarded.
     for outcome in [by_switch, by_nobody] {

@@ -224,7 +224,7 @@ fn what_is_on_no_line_is_simulated_after_all() {
     let (whole, asked) = (run(&case), run(&asked));
     assert_eq!(asked.rows, whole.rows);
     assert_eq!((asked.end_ps, &asked.tenants), (whole.end_ps, &whole.tenants));
-    assert_eq!(asked.steady.whole_because[0], "neither its moves nor its sizes are alike");
+    assert_eq!(asked.steady.whole_because[0], "its moves differ, and so do its sizes");
     assert_eq!(asked.steady.error[0], 0.0);
     assert!(asked.steady.share[0] > 1.0 && asked.hops > whole.hops);
 }

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use serde_json::{Value, json};
-use weft_sim::{Outcome, Status};
+use weft_sim::Outcome;
 
 fn tenant(name: &str, nodes: &[&str], work: Value) -> Value {
     json!({"name": name, "placement": {"nodes": nodes}, "work": work})
@@ -17,12 +17,6 @@ fn shared(fabric: Value, tenants: Value) -> Value {
     let mut case = scenario(fabric, json!([]));
     case.as_object_mut().unwrap().remove("work");
     with(case, "tenants", tenants)
-}
-
-fn complete(case: &Value) -> Outcome {
-    let outcome = run(case);
-    assert_eq!(outcome.status, Status::Complete, "{}", outcome.message);
-    outcome
 }
 
 /// (start, duration) of each row of a tenant.
@@ -185,7 +179,7 @@ fn tenants_that_cannot_be() {
     let endless = with(good.clone(), "repeat", json!(true));
     refused(&one_switch(json!([endless])), "tenants: 1 tenants, of which none ends");
     let both = with(one_switch(json!([good])), "work", ring(1, 8));
-    refused(&both, "scenario: 'work' beside 'tenants'");
+    refused(&both, "scenario: 'work' together with 'tenants'");
     let neither = shared(tree(8, 8, 1, GBPS, 0), Value::Null);
     refused(&neither, "scenario: 'work' is missing");
 }

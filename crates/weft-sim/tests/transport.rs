@@ -46,7 +46,7 @@ fn a_message_is_acknowledged_at_its_end_and_every_so_many_packets() {
 }
 
 #[test]
-fn every_256th_packet_is_acknowledged_where_nobody_says_otherwise() {
+fn every_256th_packet_is_acknowledged_where_no_one_says_otherwise() {
     let case = pair(messages([(0, 1, 1024 * MTU)]), json!({}));
     assert_eq!(xmit_bytes(&case, "n002/hca0[1]").1, 4);
     let case = pair(messages([(0, 1, 1024 * MTU)]), json!({"acknowledge": false}));
@@ -120,11 +120,11 @@ fn one_lost(n: u64, k: u64, transport: Value) -> Value {
 fn a_lost_packet_costs_a_round_trip_of_repeats() {
     let (n, k) = (200, 20);
     let case = one_lost(n, k, json!({}));
-    // The next packet tells the receiver; its answer makes the sender go back to the lost one,
+    // The next packet notifies the receiver; its answer makes the sender go back to the lost one,
     // after the packet that is on the wire then.
     let seen = begins(k + 2) + 2 * DELAY + ROUTE;
-    let told = seen + network(ACK);
-    let sent = (0..n).find(|at| begins(*at) >= told).expect("before the end");
+    let notified_ps = seen + network(ACK);
+    let sent = (0..n).find(|at| begins(*at) >= notified_ps).expect("before the end");
     let n_sent = n + sent - k;
     let (bytes, packets) = xmit_bytes(&case, "n001/hca0[1]");
     assert_eq!(packets, n_sent);
@@ -246,7 +246,7 @@ fn what_cannot_be_is_refused_where_it_stands() {
     }
     let case = pair(messages([(0, 1, 8)]), json!({"acknowledge": false}));
     let case = with(case, "faults", json!([{"link": "n001/hca0[1]", "lost": 0.5}]));
-    let expected = "transport.acknowledge: packets may be lost, and nobody would miss them\n  \
+    let expected = "transport.acknowledge: packets may be lost, and no host repeats them\n  \
                     expected: true where faults lose packets";
     assert_eq!(refusal(&case), expected);
 }

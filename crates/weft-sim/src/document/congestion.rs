@@ -5,53 +5,65 @@ use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::fmt::{self, Formatter};
 
-/// How senders are told to slow down; one of these.
-///
-/// Where a time or a rate may be left out, it is that of a link of 200 Gb/s, scaled to the links of
-/// the fabric's hosts: as many packets pass in it.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(try_from = "LawsDocument")]
-pub enum CongestionDocument {
-    /// InfiniBand's own: marks at the root of congestion, and a table of delays.
-    AnnexA10(AnnexA10Document),
-    /// Rates that notifications cut.
-    Dcqcn(DcqcnDocument),
-    /// Windows that follow the round-trip time.
-    Rtt(RttDocument),
-    /// Back-pressure from the port before a host on those who send to it.
-    Endpoint(EndpointDocument),
-}
+/// Makes of one list of laws how a scenario names, reads and holds them.
+macro_rules! laws {
+    ($($(#[$doc:meta])+ $name:ident: $law:ident($document:ident),)+) => {
+        /// The law by which senders slow down; one of these.
+        ///
+        /// Where a time or a rate may be left out, it is that of a link of 200 Gb/s, scaled to the
+        /// links of the fabric's hosts: as many packets pass in it.
+        #[derive(Clone, Debug, Deserialize)]
+        #[serde(try_from = "LawsDocument")]
+        pub enum CongestionDocument {
+            $($(#[$doc])+ $law($document),)+
+        }
 
-/// All laws that are written.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a law and its settings, such as {\"annex_a10\": {}}")]
-struct LawsDocument {
-    annex_a10: Option<AnnexA10Document>,
-    dcqcn: Option<DcqcnDocument>,
-    rtt: Option<RttDocument>,
-    endpoint: Option<EndpointDocument>,
-}
+        /// All laws that are written.
+        #[derive(Deserialize)]
+        #[serde(
+            deny_unknown_fields,
+            expecting = "a law and its settings, such as {\"annex_a10\": {}}"
+        )]
+        struct LawsDocument {
+            $($name: Option<$document>,)+
+        }
 
-impl TryFrom<LawsDocument> for CongestionDocument {
-    type Error = String;
-
-    fn try_from(laws: LawsDocument) -> Result<CongestionDocument, String> {
-        let written = [
-            laws.annex_a10.map(CongestionDocument::AnnexA10),
-            laws.dcqcn.map(CongestionDocument::Dcqcn),
-            laws.rtt.map(CongestionDocument::Rtt),
-            laws.endpoint.map(CongestionDocument::Endpoint),
-        ];
-        let mut written: Vec<CongestionDocument> = written.into_iter().flatten().collect();
-        match (written.pop(), written.len()) {
-            (Some(law), 0) => Ok(law),
-            (last, others) => {
-                let n_laws = others + usize::from(last.is_some());
-                let expected = "one of 'annex_a10', 'dcqcn', 'rtt' and 'endpoint'";
-                Err(format!("{n_laws} laws, expected {expected}"))
+        impl CongestionDocument {
+            /// The law's name in a scenario.
+            pub(crate) fn name(&self) -> &'static str {
+                match self {
+                    $(CongestionDocument::$law(_) => stringify!($name),)+
+                }
             }
         }
-    }
+
+        impl TryFrom<LawsDocument> for CongestionDocument {
+            type Error = String;
+
+            fn try_from(laws: LawsDocument) -> Result<CongestionDocument, String> {
+                let written = [$(laws.$name.map(CongestionDocument::$law)),+];
+                let mut written: Vec<CongestionDocument> = written.into_iter().flatten().collect();
+                match (written.len(), written.pop()) {
+                    (1, Some(law)) => Ok(law),
+                    (n, _) => {
+                        let names = [$(concat!("'", stringify!($name), "'")),+];
+                        Err(format!("{n} laws, expected one of {}", names.join(", ")))
+                    }
+                }
+            }
+        }
+    };
+}
+
+laws! {
+    /// InfiniBand's own: marks at the root of congestion, and a table of delays.
+    annex_a10: AnnexA10(AnnexA10Document),
+    /// Rates that notifications cut.
+    dcqcn: Dcqcn(DcqcnDocument),
+    /// Windows that follow the round-trip time.
+    rtt: Rtt(RttDocument),
+    /// Back-pressure on senders from the port facing their receiver.
+    endpoint: Endpoint(EndpointDocument),
 }
 
 /// Whose ports mark although they wait for credit themselves.
@@ -60,7 +72,7 @@ impl TryFrom<LawsDocument> for CongestionDocument {
 pub enum VictimMask {
     /// Only roots of congestion mark.
     None,
-    /// Ports to hosts mark, too: behind them nobody else could.
+    /// Ports to hosts mark, too: no port behind them could.
     #[default]
     Hosts,
     /// All ports do.
@@ -273,19 +285,19 @@ impl Default for RttDocument {
     }
 }
 
-/// Back-pressure from the port before a host on those who send to it.
+/// Back-pressure on senders from the port facing their receiver.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default, expecting = "settings by name, such as {}")]
 pub struct EndpointDocument {
-    /// What may wait before a host without anybody being held back for it, in bytes.
+    /// Bytes that may wait for a host's link before senders are held back.
     pub queue_bytes: u64,
-    /// Time after which a source forgets what it was told.
+    /// Time after its last notification at which a source forgets its share.
     pub hold_ns: Option<f64>,
-    /// Least time over which those who send to a host are counted.
+    /// Least time over which the senders to a host are counted.
     pub count_ns: Option<f64>,
-    /// By what part a share must have changed to be told.
+    /// A source is notified when its share has changed by this part.
     pub change: f64,
-    /// The service level of what is told; the queue pair's own without it.
+    /// The service level of notifications; the queue pair's own without it.
     pub cnp_service_level: Option<u8>,
 }
 

@@ -2,14 +2,14 @@
 
 use serde::Deserialize;
 
-/// One thing that is broken: exactly one of `link`, `node`, `switch` and `swapped` says where, and
-/// the keys that belong to it say what.
+/// One thing that is broken: exactly one of `link`, `node`, `switch` and `swapped` is its place,
+/// and the keys that belong to that are its kind.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FaultDocument {
     /// Either end of a cable: `rate_factor`, `lanes`, `down`, `corrected` or `lost`.
     pub link: Option<String>,
-    /// What is left of its rate, both ways.
+    /// What is left of its rate, in both directions.
     pub rate_factor: Option<f64>,
     /// Lanes that are left, of how many: `[1, 4]`.
     pub lanes: Option<[u32; 2]>,

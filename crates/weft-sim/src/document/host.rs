@@ -35,7 +35,7 @@ pub struct RegimeDocument {
     /// Processor time of a receive for each byte.
     #[serde(default)]
     pub recv_ns_per_byte: f64,
-    /// Time on a message's way that occupies nobody.
+    /// Time of a message that occupies neither processor nor link.
     #[serde(default)]
     pub latency_ns: f64,
     /// The same for each byte.

@@ -14,7 +14,7 @@ pub struct InNetworkDocument {
     pub interval_ns: Option<f64>,
     /// Payload of an operation; larger buffers are cut.
     pub payload_bytes: u32,
-    /// Bytes of a packet beside its payload and the usual headers.
+    /// Bytes of a packet beyond its payload and the usual headers.
     #[serde(default)]
     pub header_bytes: u32,
     /// Operations of a group under way at a time.

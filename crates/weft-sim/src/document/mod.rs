@@ -1,6 +1,6 @@
 //! The scenario document (schema `weft.scenario/1`), as written.
 
-mod congestion;
+pub mod congestion;
 mod fault;
 mod host;
 mod in_network;
@@ -9,14 +9,11 @@ mod packets;
 mod place;
 mod routing;
 mod run;
-mod steady;
+mod steady_state;
 mod switch;
 mod transport;
 
-pub use congestion::{
-    AnnexA10Document, CongestionDocument, DcqcnDocument, DoublingDocument, EndpointDocument,
-    RttDocument, Slowed, TableDocument, VictimMask,
-};
+pub use congestion::CongestionDocument;
 pub use fault::{CorrectedDocument, FaultDocument};
 pub use host::{
     HostDocument, IntraNodeDocument, Matching, MatchingDocument, NoiseDocument, Protocol,
@@ -34,7 +31,7 @@ pub use routing::{
     AdaptiveDocument, Granularity, LinkDeathDocument, NonMinimal, Reaction, Routing,
 };
 pub use run::{Limits, ProbesDocument};
-pub use steady::SteadyStateDocument;
+pub use steady_state::SteadyStateDocument;
 pub use switch::{Forwarding, Queueing, SwitchModel};
 pub use transport::{DctDocument, TransportDocument, TransportKind};
 
@@ -62,7 +59,7 @@ pub struct ScenarioDocument {
     /// A fabric document, whole or generated.
     #[serde(deserialize_with = "json::unique")]
     pub fabric: Value,
-    /// How packets find their way.
+    /// How packets are routed.
     #[serde(default)]
     pub routing: Routing,
     /// How messages are cut.
@@ -77,7 +74,7 @@ pub struct ScenarioDocument {
     /// The reliable transport.
     #[serde(default)]
     pub transport: TransportDocument,
-    /// How senders are told to slow down; without it, nobody is.
+    /// The law by which senders slow down; none without it.
     #[serde(default)]
     pub congestion_control: Option<CongestionDocument>,
     /// What hosts cost.
@@ -103,7 +100,7 @@ pub struct ScenarioDocument {
     /// What is broken.
     #[serde(default)]
     pub faults: Vec<FaultDocument>,
-    /// What to write down beside rows and counters.
+    /// What to record in addition to rows and counters.
     #[serde(default)]
     pub probes: ProbesDocument,
     /// Skip what repeats itself; without it, all is simulated.

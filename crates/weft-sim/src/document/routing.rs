@@ -1,9 +1,9 @@
-//! How packets find their way, as written.
+//! How packets are routed, as written.
 
 use serde::Deserialize;
 use weft_fabric::document::Engine;
 
-/// How packets find their way.
+/// How packets are routed.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Routing {
@@ -57,7 +57,7 @@ pub struct AdaptiveDocument {
     pub service_levels: Option<Vec<u8>>,
     /// Loads (queued and not yet credited bytes) are compared in steps of this.
     pub grade_bytes: u64,
-    /// How many steps are told apart; all of them without it.
+    /// How many steps are distinguished; all of them without it.
     pub grades: Option<u32>,
     /// Detours.
     pub non_minimal: NonMinimal,

@@ -21,7 +21,7 @@ impl Default for Limits {
     }
 }
 
-/// What to write down beside rows and counters.
+/// What to record in addition to rows and counters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProbesDocument {

@@ -25,7 +25,8 @@ pub struct DctDocument {
 
 impl Default for DctDocument {
     fn default() -> DctDocument {
-        // Both assumed: the first a tuning of libraries, the second about a small message's way.
+        // Both assumed: the first a tuning of libraries, the second about a small message's
+        // latency.
         DctDocument { initiators: 8, reconnect_ns: 1000.0 }
     }
 }

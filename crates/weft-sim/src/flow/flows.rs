@@ -1,17 +1,17 @@
-//! The flow level: a message is a fluid over the links of its way, at its max-min fair rate.
+//! The flow level: a message is a fluid over the links of its path, at its max-min fair rate.
 //!
 //! Hosts, matching, jobs and rows are those of the packet engine. The seam is the first message of
 //! a queue pair: where its packets would begin to leave, a flow begins; when the flow is over, the
-//! next message of the queue pair may leave, and what the way takes beyond is added before it has
+//! next message of the queue pair may leave, and what the path takes beyond is added before it has
 //! come. Messages without payload, acknowledgements among them, take the time of their packet and
 //! no bandwidth.
 //!
 //! Events that change nothing are left out, as of packets, and `"elide": false` is the oracle: see
-//! [`Transit::lone`] and `agree.rs`.
+//! [`Transit::lone`] and `foresight.rs`.
 
 use crate::flow::latency::rounded_up;
 use crate::flow::max_min::FairShares;
-use crate::flow::paths::Ways;
+use crate::flow::paths::Paths;
 
 use crate::limits::NEVER;
 use crate::limits::NIL;
@@ -24,7 +24,7 @@ use weft_fabric::fabric::Port;
 #[derive(Debug, Default)]
 pub(crate) struct Flows {
     pub(crate) shares: FairShares,
-    pub(crate) ways: Ways,
+    pub(crate) paths: Paths,
     /// By flow.
     pub(crate) transits: Vec<Transit>,
     /// By endpoint's port: no message begins before.
@@ -44,8 +44,8 @@ pub(crate) struct Flows {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transit {
     pub(crate) message: u32,
-    /// Nobody else is on its links and no message follows it, so nothing happens when it is over:
-    /// it is taken off its links when somebody comes by, or when its message has come.
+    /// No other flow is on its links and no message follows it, so nothing happens when it is over:
+    /// it is taken off its links when another flow comes, or when its message has come.
     pub(crate) lone: bool,
     /// What is left of it at `since_ps`, in bits, and its rate from then on.
     pub(crate) left_bits: f64,
@@ -78,7 +78,7 @@ impl Flows {
         let splits = scenario.steering.choice == Choice::Least;
         Flows {
             shares: FairShares::new(fabric.ports.iter().map(|port| port.rate.0 as f64)),
-            ways: Ways::new(rows_of(fabric), if splits { n_vertices } else { 0 }),
+            paths: Paths::new(rows_of(fabric), if splits { n_vertices } else { 0 }),
             begin_ps: vec![0; n_ports],
             solve_ps: NEVER,
             parts: vec![[0.0; 2]; if splits { n_ports } else { 0 }],

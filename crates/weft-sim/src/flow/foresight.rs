@@ -73,16 +73,16 @@ impl Hosts<'_, Flows, false> {
     /// Let a message without payload cross from `leave_ps` on: when it has come, and when the
     /// answer to it has left, if there is one.
     fn cross_ahead(&mut self, message: &Message, leave_ps: u64) -> (u64, u64) {
-        let way = self.way(self.trip_of(message));
-        let (single, port) = (self.mode.ways[way].request, self.mode.ways[way].arrival);
-        self.count(way, single.bytes, 1);
+        let path = self.path(self.trip_of(message));
+        let (single, port) = (self.mode.paths[path].request, self.mode.paths[path].arrival);
+        self.count(path, single.bytes, 1);
         let come_ps = leave_ps + single.latency_ps;
         if !self.network.scenario.transport.acknowledge {
             return (come_ps, come_ps);
         }
-        let way = self.answer_way(port, message);
-        let answer = self.mode.ways[way].answer;
-        self.count(way, answer.bytes, 1);
+        let path = self.answer_path(port, message);
+        let answer = self.mode.paths[path].answer;
+        self.count(path, answer.bytes, 1);
         (come_ps, come_ps + answer.behind_ps)
     }
 

@@ -2,14 +2,14 @@
 //! engine gives at zero load, in closed form.
 //!
 //! A packet begins on a link when the one before it has left it, and when it has come: cut-through
-//! its head, else its tail. So its end is the longest of all ways through packets and links that go
-//! on by a packet or by a link at each step; of packets in the middle, which are alike, all but one
-//! of each link count where they take longest.
+//! its head, else its tail. So its end is the longest of all paths through packets and links that
+//! go on by a packet or by a link at each step; of inner packets, which are alike, all but one of
+//! each link count where they take longest.
 
 use crate::limits::CLOCK_END_PS;
 use weft_fabric::BitsPerSecond;
 
-/// A link on the way.
+/// A link on the path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hop {
     pub(crate) rate: BitsPerSecond,
@@ -22,27 +22,27 @@ pub(crate) struct Hop {
 pub(crate) struct PacketCut {
     pub(crate) n_packets: u64,
     pub(crate) first: u32,
-    pub(crate) middle: u32,
+    pub(crate) inner: u32,
     pub(crate) last: u32,
 }
 
 impl PacketCut {
     /// A single packet.
     pub(crate) fn one(bytes: u32) -> PacketCut {
-        PacketCut { n_packets: 1, first: bytes, middle: bytes, last: bytes }
+        PacketCut { n_packets: 1, first: bytes, inner: bytes, last: bytes }
     }
 
     /// All bytes on the wire.
     pub(crate) fn wire_bytes(&self) -> u64 {
         match self.n_packets {
             1 => self.first.into(),
-            n => u64::from(self.first) + (n - 2) * u64::from(self.middle) + u64::from(self.last),
+            n => u64::from(self.first) + (n - 2) * u64::from(self.inner) + u64::from(self.last),
         }
     }
 }
 
-/// Picoseconds, rounded up but for what rounding errors add; what outlasts the clock need not be
-/// told apart.
+/// Picoseconds, rounded up but for what rounding errors add; times beyond the clock are all
+/// the same.
 pub(crate) fn rounded_up(ps: f64) -> u64 {
     ((ps * (1.0 - 1e-15)).ceil() as u64).min(CLOCK_END_PS)
 }
@@ -76,14 +76,14 @@ pub(crate) fn serialisation_ps(hops: &[Hop], cut: PacketCut, ends_ps: &mut Vec<f
             ends_ps[from] = first_ps;
             continue;
         }
-        let mut middle_ps = first_ps + ser(&hops[from], cut.middle);
-        let mut slowest_ps = ser(&hops[from], cut.middle);
+        let mut inner_ps = first_ps + ser(&hops[from], cut.inner);
+        let mut slowest_ps = ser(&hops[from], cut.inner);
         for to in from..hops.len() {
             if to > from {
-                middle_ps += step(to - 1, cut.middle);
-                slowest_ps = slowest_ps.max(ser(&hops[to], cut.middle));
+                inner_ps += step(to - 1, cut.inner);
+                slowest_ps = slowest_ps.max(ser(&hops[to], cut.inner));
             }
-            ends_ps[to] = ends_ps[to].max(middle_ps + surplus * slowest_ps);
+            ends_ps[to] = ends_ps[to].max(inner_ps + surplus * slowest_ps);
         }
     }
     let mut last_ps = 0f64;

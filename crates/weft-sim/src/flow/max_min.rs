@@ -3,9 +3,9 @@
 //! Rates are max-min fair if and only if every flow has a bottleneck: a link that is full and on
 //! which no flow is faster. SOURCE: Bertsekas and Gallager, "Data Networks" (2nd ed., 1992),
 //! section 6.5.2. What begins or ends at one instant is one batch: the flows whose bottleneck that
-//! touches are released and filled anew among the others; whoever has lost its bottleneck by this,
-//! or is faster on another's, is released as well, until nobody is. So flows on links that are not
-//! full never see each other.
+//! touches are released and filled anew among the others. Flows that lose their bottleneck by this,
+//! or are faster on another's, are released as well, until no flow is. So flows on links that are
+//! not full never see each other.
 //!
 //! INVARIANT: rates are multiples of 2^-10 bit/s below 2^43, so sums of them are exact and the
 //! order of adding does not matter; only shares of split flows are rounded.
@@ -22,7 +22,7 @@ const NONE: u32 = u32::MAX;
 /// Flows that are on a link's list.
 const LISTED: u32 = u32::MAX - 1;
 
-/// A link on a flow's way, and which part of the flow crosses it.
+/// A link on a flow's path, and which part of the flow crosses it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Use {
     pub(crate) link: u32,
@@ -60,7 +60,7 @@ pub(crate) struct SharedLink {
     used: f64,
     /// Flows, and which of their uses it is.
     pub(crate) crossing: Vec<(u32, u32)>,
-    /// The batch that touched it last; the rest is of that batch.
+    /// The batch that touched it last; the other fields are of that batch.
     touched: u64,
     /// What is left of it while it is filled, and for how many flows of what weight.
     room: f64,
@@ -130,14 +130,14 @@ impl FairShares {
         FairShares { holder: vec![NONE; links.len()], links, ..FairShares::default() }
     }
 
-    /// The rate of a flow that has its way to itself.
+    /// The rate of a flow that has its path to itself.
     pub(crate) fn alone(&self, uses: &[Use]) -> f64 {
         let rates = uses.iter().map(|each| self.links[each.link as usize].capacity / each.weight);
         rates.fold(f64::INFINITY, f64::min)
     }
 
     /// Let a flow begin that has all its links to itself; none where they are not free.
-    pub(crate) fn begin_lone(&mut self, uses: &[Use], rate: f64) -> Option<u32> {
+    pub(crate) fn begin_alone(&mut self, uses: &[Use], rate: f64) -> Option<u32> {
         if uses.iter().any(|each| self.holder[each.link as usize] != NONE) {
             return None;
         }
@@ -167,7 +167,7 @@ impl FairShares {
     }
 
     /// A flow that has its links to itself is over.
-    pub(crate) fn end_lone(&mut self, id: u32) {
+    pub(crate) fn end_alone(&mut self, id: u32) {
         let flow = &mut self.flows[id as usize];
         flow.uses.iter().for_each(|each| self.holder[each.link as usize] = NONE);
         flow.uses.clear();
@@ -223,7 +223,7 @@ impl FairShares {
         }
     }
 
-    /// Give a new flow what its links have left, if nobody on its bottleneck has more.
+    /// Give a new flow what its links have left, if no flow on its bottleneck has more.
     fn takes_what_is_left(&mut self, id: u32, rate: f64, bottleneck: u32) -> bool {
         let crossing = &self.links[bottleneck as usize].crossing;
         let flows = &self.flows;

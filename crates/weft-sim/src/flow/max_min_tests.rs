@@ -19,7 +19,7 @@ fn solved(shares: &mut FairShares) -> Vec<u32> {
     changed
 }
 
-/// Every flow has a link that is full and on which nobody is faster.
+/// Every flow has a link that is full and on which no flow is faster.
 fn assert_fair(shares: &FairShares) {
     let is_fair = |flow: &Flow| {
         flow.uses.iter().any(|each| {

@@ -8,7 +8,9 @@ use crate::host::hosts::Hosts;
 use crate::limits::CLOCK_END_PS;
 use crate::limits::NEVER;
 use crate::model::steering::Choice;
+use crate::packet::network::Network;
 use crate::packet::routing::adaptive::flow_of_answers;
+use crate::packet::routing::node_routing::answered_vertex;
 use crate::state::calendar::Cold;
 use crate::state::transport::message::Message;
 use crate::state::transport::message::Role;
@@ -27,17 +29,19 @@ impl Hosts<'_, Flows, false> {
                 return self.begin_flow(id);
             }
             self.send_empty(id);
-            next = self
-                .network
-                .endpoints
-                .senders
-                .over(id, &self.network.endpoints.messages)
-                .filter(|next| self.network.may_enter(*next));
+            next = self.next_to_enter(id);
         }
     }
 
-    /// Whether a message may begin: messages of an endpoint begin a gap apart. Else it is told
-    /// when.
+    /// The message that follows a finished one in its queue pair, if it may leave now.
+    pub(crate) fn next_to_enter(&mut self, id: u32) -> Option<u32> {
+        let Network { clock, endpoints, congestion, .. } = &mut self.network;
+        let next = endpoints.senders.over(id, &endpoints.messages)?;
+        endpoints.admits(congestion, clock, next).then_some(next)
+    }
+
+    /// Whether a message may begin: messages of an endpoint begin a gap apart. Else its
+    /// event is scheduled.
     pub(crate) fn has_its_turn(&mut self, id: u32) -> bool {
         let message = &mut self.network.endpoints.messages[id];
         if self.network.endpoints.message_gap_ps == 0 || message.begun {
@@ -68,9 +72,9 @@ impl Hosts<'_, Flows, false> {
     /// A message without payload is one packet.
     pub(crate) fn send_empty(&mut self, id: u32) {
         let message = self.network.endpoints.messages[id];
-        let way = self.way(self.trip_of(&message));
-        let request = self.mode.ways[way].request;
-        self.count(way, request.bytes, 1);
+        let path = self.path(self.trip_of(&message));
+        let request = self.mode.paths[path].request;
+        self.count(path, request.bytes, 1);
         let come_ps = self.network.clock.now_ps.max(message.clear_ps()) + request.latency_ps;
         self.come_at(id, come_ps);
         if message.role == Role::Agreed && !self.network.scenario.transport.acknowledge {
@@ -89,20 +93,20 @@ impl Hosts<'_, Flows, false> {
         self.network.clock.schedule_cold(come_ps, Cold::Come(id));
     }
 
-    /// Count what crosses the links of a way.
-    pub(crate) fn count(&mut self, way: usize, bytes: u64, n_packets: u64) {
-        let way = &mut self.mode.ways[way];
-        self.network.links.hops += n_packets * way.n_hops();
-        way.bytes += bytes;
-        way.n_packets += n_packets;
+    /// Count what crosses the links of a path.
+    pub(crate) fn count(&mut self, path: usize, bytes: u64, n_packets: u64) {
+        let path = &mut self.mode.paths[path];
+        self.network.links.hops += n_packets * path.n_hops();
+        path.bytes += bytes;
+        path.n_packets += n_packets;
     }
 
-    /// Let ports have what was counted of a way.
-    pub(crate) fn settle_count(&mut self, way: usize) {
-        let way = &mut self.mode.ways[way];
+    /// Let ports have what was counted of a path.
+    pub(crate) fn settle_count(&mut self, path: usize) {
+        let path = &mut self.mode.paths[path];
         let (bytes, n_packets) =
-            (std::mem::take(&mut way.bytes), std::mem::take(&mut way.n_packets));
-        for each in &way.uses {
+            (std::mem::take(&mut path.bytes), std::mem::take(&mut path.n_packets));
+        for each in &path.uses {
             if each.weight == 1.0 {
                 let port = &mut self.network.links.ports[each.link as usize];
                 port.xmit_bytes += bytes;
@@ -118,7 +122,7 @@ impl Hosts<'_, Flows, false> {
     /// Let ports have all that was counted; what split flows have sent is rounded to whole bytes
     /// and packets, once for all.
     pub(crate) fn settle_counts(&mut self) {
-        (0..self.mode.ways.len()).for_each(|way| self.settle_count(way));
+        (0..self.mode.paths.len()).for_each(|path| self.settle_count(path));
         for (port, parts) in self.network.links.ports.iter_mut().zip(&mut self.mode.parts) {
             port.xmit_bytes += parts[0].round() as u64;
             port.xmit_packets += parts[1].round() as u64;
@@ -140,16 +144,16 @@ impl Hosts<'_, Flows, false> {
         message.set_come_ps(NEVER);
         message.received_bytes = message.size_bytes;
         let message = *message;
-        let way = self.way(self.trip_of(&message));
-        let port = self.mode.ways[way].arrival;
+        let path = self.path(self.trip_of(&message));
+        let port = self.mode.paths[path].arrival;
         if message.size_bytes > 0 {
-            let memo = self.mode.ways[way].memo_of(message.size_bytes);
+            let memo = self.mode.paths[path].memo_of(message.size_bytes);
             let (bytes, n_packets) = memo.unwrap_or_else(|| self.wire_of(message.size_bytes));
-            self.count(way, bytes, n_packets);
+            self.count(path, bytes, n_packets);
         }
         let network = &mut self.network;
         if !message.role.is_agreement() {
-            network.trace([network.clock.now_ps, port.into(), message.size_bytes]);
+            network.clock.trace_unordered(port.into(), message.size_bytes);
         }
         if network.scenario.transport.acknowledge && !self.within_node(port, id) {
             self.network.endpoints.messages[id].ready_ps = self.acknowledge_fluid(port, &message);
@@ -157,31 +161,31 @@ impl Hosts<'_, Flows, false> {
         self.arrived(id);
     }
 
-    /// The way of answers to what has come to a rank from another, at `port`.
-    pub(crate) fn answer_way(&mut self, port: u32, message: &Message) -> usize {
+    /// The path of answers to what has come to a rank from another, at `port`.
+    pub(crate) fn answer_path(&mut self, port: u32, message: &Message) -> usize {
         let dst_hca = self.reply_hca(message.src, message.dst);
         let hashed = self.network.scenario.steering.choice == Choice::Hash;
         let trip = Trip {
             port,
             dst_hca,
-            dst_vertex: self.network.answered_vertex(message.src),
+            dst_vertex: answered_vertex(self.network.scenario, message.src),
             lane: message.lane,
             flow: if hashed { flow_of_answers(dst_hca) } else { 0 },
         };
-        self.way(trip)
+        self.path(trip)
     }
 
     /// Answer all of a message's packets that ask for it; the last answer completes it. When
     /// another packet may follow.
     pub(crate) fn acknowledge_fluid(&mut self, port: u32, message: &Message) -> u64 {
-        let way = self.answer_way(port, message);
-        let answer = self.mode.ways[way].answer;
+        let path = self.answer_path(port, message);
+        let answer = self.mode.paths[path].answer;
         let ack_bytes = self.network.scenario.transport.ack_bytes;
         let n_answers = match message.size_bytes <= ack_bytes {
             true => 1,
             false => message.size_bytes.div_ceil(ack_bytes),
         };
-        self.count(way, n_answers * answer.bytes, n_answers);
+        self.count(path, n_answers * answer.bytes, n_answers);
         let now_ps = self.network.clock.now_ps;
         if message.role == Role::Agreed {
             self.sent_at(message.src, now_ps + answer.latency_ps);

@@ -4,6 +4,7 @@ use crate::flow::flows::Flows;
 use crate::host::hosts::Hosts;
 use crate::host::mode::Mode;
 use crate::model::scenario::ValidScenario;
+use crate::packet::network::Network;
 use crate::state::calendar::Cold;
 use crate::state::transport::message::Message;
 use weft_traffic::Exchange;
@@ -16,9 +17,9 @@ impl Mode<false> for Flows {
     }
 
     fn send(hosts: &mut Hosts<'_, Flows, false>, id: u32) {
-        let network = &mut hosts.network;
-        match network.endpoints.senders.queue(id, &mut network.endpoints.messages) {
-            None if network.may_enter(id) => hosts.ready_flow(id),
+        let Network { clock, endpoints, congestion, .. } = &mut hosts.network;
+        match endpoints.senders.queue(id, &mut endpoints.messages) {
+            None if endpoints.admits(congestion, clock, id) => hosts.ready_flow(id),
             Some(before) => hosts.follow(before),
             None => {}
         }

@@ -1,16 +1,16 @@
-//! The way of a message: the links that tables, hashes or ideal adaptive switches give it, and what
-//! it takes when they carry nothing else.
+//! The path of a message: the links that tables, hashes or ideal adaptive switches give it, and
+//! what it takes when they carry nothing else.
 
 use crate::flow::latency::{Hop, PacketCut, rounded_up, serialisation_ps, time_of};
 use crate::flow::max_min::Use;
 use crate::limits::NIL;
 
-/// About so many ways are remembered.
-const N_WAYS: usize = 1 << 12;
+/// About so many paths are remembered.
+const N_PATHS: usize = 1 << 12;
 /// And for each endpoint at least so many, and at most.
-const WAYS_AN_ENDPOINT: [usize; 2] = [4, 16];
+const PATHS_AN_ENDPOINT: [usize; 2] = [4, 16];
 
-/// Who goes where.
+/// The ends of a path, and what chooses among several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Trip {
     /// The endpoint's port it is injected at.
@@ -23,7 +23,7 @@ pub(crate) struct Trip {
     pub(crate) flow: u64,
 }
 
-/// A packet without payload on a way.
+/// A packet without payload on a path.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Single {
     pub(crate) bytes: u64,
@@ -32,7 +32,7 @@ pub(crate) struct Single {
     pub(crate) behind_ps: u64,
 }
 
-/// A message of some size on a way.
+/// A message of some size on a path.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Memo {
     pub(crate) size_bytes: u64,
@@ -43,9 +43,9 @@ pub(crate) struct Memo {
     pub(crate) tail_ps: u64,
 }
 
-/// A way through the network.
+/// A path through the network.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Way {
+pub(crate) struct Path {
     pub(crate) trip: Option<Trip>,
     /// The port it ends at.
     pub(crate) arrival: u32,
@@ -69,7 +69,7 @@ pub(crate) struct Way {
     pub(crate) flight_ps: u64,
 }
 
-impl Way {
+impl Path {
     pub(crate) fn n_hops(&self) -> u64 {
         self.hops.len() as u64
     }
@@ -80,7 +80,7 @@ impl Way {
         (self.memo.size_bytes == size_bytes).then_some((wire_bytes, n_packets))
     }
 
-    /// How long a message takes where nobody else is.
+    /// How long a message takes on idle links.
     pub(crate) fn latency_ps(&self, cut: PacketCut, scratch: &mut Vec<f64>) -> u64 {
         let ps = if self.split && cut.n_packets > 1 {
             // All but the last packet spread; that one takes one of the branches.
@@ -103,11 +103,11 @@ impl Way {
     }
 }
 
-/// Ways that were looked for lately, and what the search for split ones needs.
+/// Paths that were looked for lately, and what the search for split ones needs.
 #[derive(Debug, Default)]
-pub(crate) struct Ways {
-    kept: Vec<Way>,
-    /// By port of an endpoint, its number among them: each has a row of ways.
+pub(crate) struct Paths {
+    kept: Vec<Path>,
+    /// By port of an endpoint, its number among them: each has a row of paths.
     rows: Vec<u32>,
     mask: usize,
     /// By port and by vertex, what part of the flow that is spread is there.
@@ -119,19 +119,19 @@ pub(crate) struct Ways {
     pub(crate) next: Vec<u32>,
 }
 
-impl Ways {
+impl Paths {
     /// Of a network of so many ports of endpoints among all; vertices where flows are split.
-    pub(crate) fn new(rows: Vec<u32>, n_vertices: usize) -> Ways {
+    pub(crate) fn new(rows: Vec<u32>, n_vertices: usize) -> Paths {
         let n_rows = rows.iter().filter(|row| **row != NIL).count();
-        let [least, most] = WAYS_AN_ENDPOINT;
-        let a_row = (N_WAYS / n_rows.max(1)).clamp(least, most).next_power_of_two();
-        Ways {
-            kept: vec![Way::default(); n_rows * a_row],
+        let [least, most] = PATHS_AN_ENDPOINT;
+        let a_row = (N_PATHS / n_rows.max(1)).clamp(least, most).next_power_of_two();
+        Paths {
+            kept: vec![Path::default(); n_rows * a_row],
             mask: a_row - 1,
             by_port: vec![0.0; if n_vertices > 0 { rows.len() } else { 0 }],
             by_vertex: vec![0.0; n_vertices],
             rows,
-            ..Ways::default()
+            ..Paths::default()
         }
     }
 
@@ -139,28 +139,28 @@ impl Ways {
         self.kept.len()
     }
 
-    /// The place where the way of a trip is remembered, if it is.
+    /// The place where the path of a trip is remembered, if it is.
     pub(crate) fn place_of(&self, trip: Trip) -> usize {
         let to = trip.dst_hca.wrapping_add(trip.dst_vertex) as usize ^ trip.flow as usize;
         self.rows[trip.port as usize] as usize * (self.mask + 1) + (to & self.mask)
     }
 }
 
-impl std::ops::Index<usize> for Ways {
-    type Output = Way;
+impl std::ops::Index<usize> for Paths {
+    type Output = Path;
 
-    fn index(&self, number: usize) -> &Way {
+    fn index(&self, number: usize) -> &Path {
         &self.kept[number]
     }
 }
 
-impl std::ops::IndexMut<usize> for Ways {
-    fn index_mut(&mut self, number: usize) -> &mut Way {
+impl std::ops::IndexMut<usize> for Paths {
+    fn index_mut(&mut self, number: usize) -> &mut Path {
         &mut self.kept[number]
     }
 }
 
-impl Ways {
+impl Paths {
     /// A part of the flow leaves by port `o`.
     pub(crate) fn add(&mut self, o: u32, part: f64) {
         let there = &mut self.by_port[o as usize];

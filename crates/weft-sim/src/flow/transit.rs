@@ -20,7 +20,7 @@ impl Hosts<'_, Flows, false> {
         PacketCut {
             n_packets,
             first: bytes(size_bytes.min(mtu_bytes), true),
-            middle: bytes(mtu_bytes, false),
+            inner: bytes(mtu_bytes, false),
             last: bytes(last_bytes, n_packets == 1),
         }
     }
@@ -31,37 +31,38 @@ impl Hosts<'_, Flows, false> {
         (cut.wire_bytes(), cut.n_packets)
     }
 
-    /// What a message of that size is on a way; the way remembers the last.
-    fn memo(&mut self, way: usize, size_bytes: u64) -> Memo {
-        if self.mode.ways[way].memo_of(size_bytes).is_none() {
+    /// What a message of that size is on a path; the path remembers the last.
+    fn memo(&mut self, path: usize, size_bytes: u64) -> Memo {
+        if self.mode.paths[path].memo_of(size_bytes).is_none() {
             let cut = self.cut_of(size_bytes);
             let (fluid, wire_bytes) = (&mut self.mode, cut.wire_bytes());
-            let way = &mut fluid.ways[way];
-            let alone_ps = rounded_up(time_of(wire_bytes, way.alone));
-            let latency_ps = way.latency_ps(cut, &mut fluid.scratch);
+            let path = &mut fluid.paths[path];
+            let alone_ps = rounded_up(time_of(wire_bytes, path.alone));
+            let latency_ps = path.latency_ps(cut, &mut fluid.scratch);
             let tail_ps = latency_ps.saturating_sub(alone_ps);
             let n_packets = cut.n_packets;
-            way.memo = Memo { size_bytes, wire_bytes, n_packets, alone_ps, tail_ps };
+            path.memo = Memo { size_bytes, wire_bytes, n_packets, alone_ps, tail_ps };
         }
-        self.mode.ways[way].memo
+        self.mode.paths[path].memo
     }
 
     pub(crate) fn begin_flow(&mut self, id: u32) {
         let message = self.network.endpoints.messages[id];
-        let way = self.way(self.trip_of(&message));
-        let Memo { wire_bytes, alone_ps, tail_ps, .. } = self.memo(way, message.size_bytes);
-        let told = message.role != Role::Agreed || self.network.scenario.transport.acknowledge;
+        let path = self.path(self.trip_of(&message));
+        let Memo { wire_bytes, alone_ps, tail_ps, .. } = self.memo(path, message.size_bytes);
+        let acknowledged =
+            message.role != Role::Agreed || self.network.scenario.transport.acknowledge;
         let followed = message.next != NIL;
         let fluid = &mut self.mode;
-        let lone = if fluid.elide && told && !followed {
-            let way = &fluid.ways[way];
-            fluid.shares.begin_lone(&way.uses, way.alone)
+        let lone = if fluid.elide && acknowledged && !followed {
+            let path = &fluid.paths[path];
+            fluid.shares.begin_alone(&path.uses, path.alone)
         } else {
             None
         };
         let (flow, meets) = match lone {
             Some(flow) => (flow, false),
-            None => self.begin_among_others(way),
+            None => self.begin_among_others(path),
         };
         let (fluid, now_ps) = (&mut self.mode, self.network.clock.now_ps);
         let rate = fluid.shares.flows[flow as usize].rate;
@@ -97,18 +98,18 @@ impl Hosts<'_, Flows, false> {
 
     /// Let a flow begin where whoever was alone on a link is so no longer: its number, and whether
     /// it meets anybody.
-    fn begin_among_others(&mut self, way: usize) -> (u32, bool) {
-        for place in 0..self.mode.ways[way].uses.len() {
-            let link = self.mode.ways[way].uses[place].link;
+    fn begin_among_others(&mut self, path: usize) -> (u32, bool) {
+        for place in 0..self.mode.paths[path].uses.len() {
+            let link = self.mode.paths[path].uses[place].link;
             let Some(flow) = self.mode.shares.only_one_on(link) else { continue };
             let since_ps = self.mode.transits[flow as usize].since_ps;
             self.not_alone(flow);
             if since_ps == self.network.clock.now_ps {
-                // Which of them came first at this instant is nobody's affair.
+                // The order of flows that begin at one instant does not matter.
                 self.mode.shares.solve_too(flow);
             }
         }
-        self.mode.shares.begin(&self.mode.ways[way].uses)
+        self.mode.shares.begin(&self.mode.paths[path].uses)
     }
 
     /// Something happens when a flow is over, if it is not yet.
@@ -196,7 +197,7 @@ impl Hosts<'_, Flows, false> {
         let (id, come_ps) = (transit.message, transit.end_ps + transit.tail_ps);
         (transit.end_ps, transit.due_ps) = (NEVER, NEVER);
         if std::mem::take(&mut transit.lone) {
-            self.mode.shares.end_lone(flow);
+            self.mode.shares.end_alone(flow);
         } else {
             self.mode.shares.end(flow);
             self.solve_soon();
@@ -210,10 +211,7 @@ impl Hosts<'_, Flows, false> {
         if message.role == Role::Agreed && !self.network.scenario.transport.acknowledge {
             self.network.clock.schedule_cold(self.network.clock.now_ps, Cold::Sent(message.src));
         }
-        if let Some(next) =
-            self.network.endpoints.senders.over(id, &self.network.endpoints.messages)
-            && self.network.may_enter(next)
-        {
+        if let Some(next) = self.next_to_enter(id) {
             self.ready_flow(next);
         }
     }

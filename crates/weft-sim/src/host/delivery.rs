@@ -7,6 +7,9 @@ use crate::limits::MAX_NUMBER;
 use crate::limits::NEVER;
 use crate::limits::PACKETS;
 use crate::model::framing::PacketKind;
+use crate::packet::congestion_hooks::{news_for, notified};
+use crate::packet::network::Network;
+use crate::state::buffer::held::Held;
 use crate::state::packet::{BECN, Packet};
 use crate::state::transport::connection::Verdict;
 use crate::state::transport::initiator::COMPLETES;
@@ -30,8 +33,9 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
             "a wrong destination"
         );
         let now_ps = self.network.clock.now_ps;
-        self.network.trace([now_ps, u64::from(port), u64::from(packet.wire_bytes)]);
-        self.network.refund(port, packet.lane(), packet.blocks(), 0, now_ps);
+        let Network { clock, links, buffers, .. } = &mut self.network;
+        clock.trace(u64::from(port), u64::from(packet.wire_bytes));
+        buffers.refund(links, clock, Held::by(&packet, port, 0), now_ps);
         if M::OFFLOADS && packet.is_of_tree() {
             return M::result_arrived(self, packet);
         }
@@ -46,7 +50,8 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
         if packet.kind() != PacketKind::Data {
             if throttled && packet.has(BECN) {
                 let pace = self.network.buffers.packets.argument(id);
-                self.network.notified(port, pace, 0);
+                let Network { links, congestion, .. } = &mut self.network;
+                notified(links, congestion, now_ps, port, pace, 0);
             }
             if self.network.rules().dct && packet.message & WHOLE != 0 {
                 let lane = self.network.scenario.steering.lane_before(packet.lane());
@@ -64,25 +69,27 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
         let in_between = message.size_bytes > transport.ack_bytes
             && message.received_bytes.is_multiple_of(transport.ack_bytes);
         let pace = message.pace;
-        let mut tells = None;
+        let mut notice = None;
         if throttled {
-            tells = self.network.news_for(port, pace, &packet);
+            let Network { links, buffers, congestion, .. } = &mut self.network;
+            notice = news_for(links, buffers, congestion, now_ps, port, pace, &packet);
         }
         if transport.acknowledge && (whole || in_between) && !self.within_node(port, packet.message)
         {
-            let carried = tells.take_if(|argument| *argument == 0);
+            let carried = notice.take_if(|argument| *argument == 0);
             self.acknowledge(port, packet.message, whole, carried.map(|_| pace));
         }
-        if let Some(argument) = tells {
-            self.tell(port, PacketKind::Cnp, pace, argument);
+        if let Some(argument) = notice {
+            self.notify(port, PacketKind::Cnp, pace, argument);
         }
         if whole {
             self.arrived(packet.message);
         }
     }
 
-    /// Acknowledge what has come of a message; the answer also notifies the queue pair it `tells`.
-    fn acknowledge(&mut self, port: u32, id: u32, whole: bool, tells: Option<u32>) {
+    /// Acknowledge what has come of a message; the answer also carries the `notice` for a queue
+    /// pair.
+    fn acknowledge(&mut self, port: u32, id: u32, whole: bool, notice: Option<u32>) {
         let message = &self.network.endpoints.messages[id];
         let completes = whole && message.role == Role::Agreed;
         let initiator = if !self.network.rules().dct {
@@ -95,8 +102,8 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
             lane: message.lane,
             kind: PacketKind::Ack,
             message: message.src | initiator | if completes { COMPLETES } else { 0 },
-            argument: tells.unwrap_or(0),
-            becn: tells.is_some(),
+            argument: notice.unwrap_or(0),
+            becn: notice.is_some(),
         };
         self.network.send_control(port, control);
     }
@@ -127,9 +134,12 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
     fn receive(&mut self, port: u32, connection: u32, packet: Packet, number: u32) {
         if self.network.rules().throttled {
             // An answer carries a number here, so notifications go by themselves.
-            let pace = self.network.endpoints.connections[connection].pace;
-            if let Some(argument) = self.network.news_for(port, pace, &packet) {
-                self.tell(port, PacketKind::Cnp, pace, argument);
+            let Network { clock, links, buffers, endpoints, congestion, .. } = &mut self.network;
+            let (pace, now_ps) = (endpoints.connections[connection].pace, clock.now_ps);
+            if let Some(argument) =
+                news_for(links, buffers, congestion, now_ps, port, pace, &packet)
+            {
+                self.notify(port, PacketKind::Cnp, pace, argument);
             }
         }
         let transport = &self.network.scenario.transport;
@@ -143,7 +153,7 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
             Verdict::Gap => self.answer(port, connection, PacketKind::Nak),
             Verdict::Ignored => {}
             Verdict::Taken { late } => {
-                let flight = there.flight(number).expect("nobody acknowledged it yet");
+                let flight = there.flight(number).expect("not acknowledged yet");
                 let payload_bytes = packet.payload_bytes(&self.network.scenario.framing);
                 let message = &mut self.network.endpoints.messages[flight.message];
                 message.received_bytes += u64::from(payload_bytes);
@@ -185,7 +195,7 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
         while there.pop_acknowledged().is_some() {}
     }
 
-    /// Tell the sender of a connection what is expected next.
+    /// Notify the sender of a connection which packet is expected next.
     fn answer(&mut self, port: u32, connection: u32, kind: PacketKind) {
         let there = &self.network.endpoints.connections[connection];
         let control = Control {
@@ -201,13 +211,14 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
 
     /// The packets of a connection below `number` have come.
     fn acknowledged(&mut self, connection: u32, number: u32) {
-        let deadline_ps = self.network.clock.now_ps + self.network.scenario.transport.timeout_ps;
-        let there = &mut self.network.endpoints.connections[connection];
+        let Network { scenario, clock, endpoints, .. } = &mut self.network;
+        let deadline_ps = clock.now_ps + scenario.transport.timeout_ps;
+        let there = &mut endpoints.connections[connection];
         if !there.acknowledge(number, deadline_ps) {
             return;
         }
         let src = there.src;
-        self.network.set_timer(connection);
+        endpoints.connections.set_timer(clock, connection);
         while let Some(flight) = self.network.endpoints.connections[connection].pop_acknowledged() {
             if flight.agreed {
                 self.sent(src);
@@ -218,11 +229,12 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
     /// The timer of a connection: repeat what is not acknowledged, until it has been in vain too
     /// often.
     pub(crate) fn timer(&mut self, connection: u32) {
-        let retries = self.network.scenario.transport.retries;
-        let there = &mut self.network.endpoints.connections[connection];
+        let Network { scenario, clock, endpoints, .. } = &mut self.network;
+        let retries = scenario.transport.retries;
+        let there = &mut endpoints.connections[connection];
         there.timer_ps = NEVER;
-        if there.deadline_ps > self.network.clock.now_ps {
-            return self.network.set_timer(connection);
+        if there.deadline_ps > clock.now_ps {
+            return endpoints.connections.set_timer(clock, connection);
         }
         if there.n_repeats == retries {
             there.deadline_ps = NEVER;

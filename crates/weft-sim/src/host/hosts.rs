@@ -119,7 +119,8 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
         }
     }
 
-    /// Whether a rank's waits are over; one that has to wait for the others of its tenant says so.
+    /// Whether a rank's waits are over; one that has to wait for the others of its tenant reports
+    /// it.
     fn may_go_on(&mut self, number: u32) -> bool {
         let now_ps = self.network.clock.now_ps;
         let rank = &mut self.ranks[number as usize];
@@ -379,8 +380,8 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
         }
     }
 
-    /// A rank's agreed message is acknowledged, or has left where nobody acknowledges: its send is
-    /// complete.
+    /// A rank's agreed message is acknowledged, or has left where there are no acknowledgements:
+    /// its send is complete.
     pub(crate) fn sent(&mut self, number: u32) {
         self.ranks[number as usize].outstanding -= 1;
         let now_ps = self.network.clock.now_ps;

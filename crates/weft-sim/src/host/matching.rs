@@ -187,7 +187,7 @@ impl MatchQueues {
         let on_hca = model.by == Matching::Hardware && self.n_on_hca < model.hardware_entries;
         self.n_on_hca += u32::from(on_hca);
         let place = if counted && !on_hca { self.posted_line.join() } else { NIL };
-        // With the processor's own line uncounted, NIL still tells who holds it.
+        // With the processor's own line uncounted, NIL still shows who holds it.
         let place = if on_hca { NIL } else { place.min(NIL - 1) };
         self.posted.push(src, Entry { message: NIL, place, n_looked: 0, next: NIL });
         (None, self.early_line.len)

@@ -131,7 +131,7 @@ pub(crate) trait Mode<const PLAIN: bool>: Sized {
         std::iter::empty()
     }
 
-    /// Let ports have all that was counted beside them.
+    /// Let ports have all that was counted elsewhere.
     fn settle_counts(_hosts: &mut Hosts<'_, Self, PLAIN>) {}
 }
 

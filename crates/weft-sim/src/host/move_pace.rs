@@ -85,7 +85,7 @@ impl MovePace {
     }
 
     /// Three windows of moves must agree; the first quarter of all is left to the start, and the
-    /// second half tells the pace.
+    /// second half shows the pace.
     pub(crate) fn look(&mut self) {
         let n = self.next_look;
         self.next_look = 2 * n;

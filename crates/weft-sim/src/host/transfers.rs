@@ -78,7 +78,7 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
         fabric.nodes[node.index()].first_hca.0 + self.rail(from).0
     }
 
-    /// Whether a message that has come at `port` never left its node: nobody acknowledges it.
+    /// Whether a message that has come at `port` never left its node: it is not acknowledged.
     pub(crate) fn within_node(&self, port: u32, id: u32) -> bool {
         let fabric = self.network.fabric();
         let vertex = |port: u32| VertexId(self.network.links.ports[port as usize].vertex);
@@ -159,7 +159,7 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
         }
     }
 
-    /// Send a piece on a leg of its way.
+    /// Send a piece on a leg of its path.
     fn send_leg(&mut self, number: u32, chunk: u32, leg: u16) {
         let transfer = self.transfers.get(number);
         let (stops, parent) = (transfer.stops.clone(), transfer.message);

@@ -9,6 +9,8 @@ use crate::in_network::switches::Switches;
 use crate::limits::NIL;
 use crate::model::framing::PacketKind;
 use crate::model::in_network::forest::{Branch, Junction, NUMBER, Work};
+use crate::packet::network::Network;
+use crate::state::buffer::held::Held;
 use crate::state::calendar::{Cold, Kind};
 use crate::state::copies::Copied;
 use crate::state::packet::{BORN, COPY, Packet, ROUTED, STREAM};
@@ -25,11 +27,7 @@ impl Hosts<'_, Switches, false> {
     pub(crate) fn arrive_at_junction(&mut self, q: u32, input: Input, id: u32) {
         let packet = self.network.buffers.packets[id];
         if !packet.has(ROUTED) {
-            self.network.trace([
-                self.network.clock.now_ps,
-                u64::from(q),
-                u64::from(packet.wire_bytes),
-            ]);
+            self.network.clock.trace(u64::from(q), u64::from(packet.wire_bytes));
         }
         let whole = packet.tail_ps <= self.network.clock.now_ps;
         let forwarded = self.is_forwarded(&packet);
@@ -41,7 +39,9 @@ impl Hosts<'_, Switches, false> {
         if forwarded {
             return self.copy(q, input, packet);
         }
-        self.network.refund(q, packet.lane(), packet.blocks(), 0, self.network.clock.now_ps);
+        let Network { clock, links, buffers, .. } = &mut self.network;
+        let now_ps = clock.now_ps;
+        buffers.refund(links, clock, Held::by(&packet, q, 0), now_ps);
         if packet.kind() == PacketKind::Down || self.is_complete(&packet) {
             self.work_on(packet);
         }
@@ -56,20 +56,21 @@ impl Hosts<'_, Switches, false> {
 
     /// Whether no egress of a junction is faster than the link a packet comes by: it would run dry.
     fn keeps_pace(&self, input: Input, junction: u32) -> bool {
-        let rate = |link: u32| self.network.links.kinds[link as usize].rate;
-        let ways = 0..=self.junction(junction).n_branches;
+        let links = &self.network.links;
+        let rate = links.kinds[input.link as usize].rate;
+        let exits = 0..=self.junction(junction).n_branches;
         let mut egress =
-            ways.filter_map(|way| self.way_on(junction, way)).map(|branch| branch.port);
-        egress.all(|o| rate(self.network.links.ports[o as usize].link) <= rate(input.link))
+            exits.filter_map(|exit| self.exit_from(junction, exit)).map(|branch| branch.port);
+        egress.all(|o| links.link_of(o).rate <= rate)
     }
 
-    /// A way on from a junction, by number: its branches, then the one towards the root.
-    fn way_on(&self, number: u32, way: u32) -> Option<Branch> {
+    /// An exit of a junction, by number: its branches, then the one towards the root.
+    fn exit_from(&self, number: u32, exit: u32) -> Option<Branch> {
         let forest = &self.network.in_network().forest;
         let junction = self.junction(number);
         let up =
             || (junction.up != NIL).then_some(Branch { port: junction.up, to: junction.parent });
-        forest.branches_of(number).get(way as usize).copied().or_else(up)
+        forest.branches_of(number).get(exit as usize).copied().or_else(up)
     }
 
     /// Count a packet that goes up; whether all children of the junction have come.
@@ -112,11 +113,11 @@ impl Hosts<'_, Switches, false> {
             return self.bear(PacketKind::Up, junction.up, junction.parent, packet);
         }
         let slice = packet.message >> NUMBER.count_ones();
-        let ways = match junction.work {
+        let exits = match junction.work {
             Work::Slices => slice..slice + 1,
             _ => 0..junction.n_branches,
         };
-        for at in ways {
+        for at in exits {
             let branch = self.network.in_network().forest.branches_of(number)[at as usize];
             self.bear(PacketKind::Down, branch.port, branch.to, packet);
         }
@@ -131,31 +132,29 @@ impl Hosts<'_, Switches, false> {
         let id = self.network.buffers.packets.add(packet);
         // No packet leaves by the port it came by, so that input's place is free.
         let input = self.network.links.ports[o as usize].local;
-        self.network.enqueue(o, vl, input, id);
+        self.network.buffers.enqueue(&mut self.network.links, o, vl, input, id);
         self.network.serve(o);
     }
 
-    /// Queue a copy at every way on but the one by which a packet came; they share its buffer.
+    /// Queue a copy at every exit but the one by which the packet came; they share its buffer.
     fn copy(&mut self, q: u32, input: Input, packet: Packet) {
-        let (lane, n_ways) = (packet.lane(), self.junction(packet.dst).n_branches + 1);
+        let (lane, n_exits) = (packet.lane(), self.junction(packet.dst).n_branches + 1);
         let Junction { up, work, .. } = self.junction(packet.dst);
         let floods = packet.kind() == PacketKind::Flood || work == Work::Relays;
         // A GPU has its own slice from the switch as well.
         let returns = work == Work::Slices;
         let goes = |branch: &Branch| (returns || branch.port != q) && (floods || branch.port != up);
-        let ways = (0..n_ways).filter_map(|way| self.way_on(packet.dst, way));
-        let n_left = ways.filter(goes).count() as u32;
+        let exits = (0..n_exits).filter_map(|exit| self.exit_from(packet.dst, exit));
+        let n_left = exits.filter(goes).count() as u32;
         let number = self.network.buffers.copies.add(Copied {
-            port: q,
-            lane,
-            blocks: packet.blocks(),
+            held: Held::by(&packet, q, 0),
             message: packet.message,
             n_left,
             left_ps: 0,
         });
         assert!(n_left > 0, "the root of a tree is no end of it");
-        for way in 0..n_ways {
-            let Some(Branch { port: o, to }) = self.way_on(packet.dst, way) else { continue };
+        for exit in 0..n_exits {
+            let Some(Branch { port: o, to }) = self.exit_from(packet.dst, exit) else { continue };
             if !goes(&Branch { port: o, to }) {
                 continue;
             }
@@ -163,7 +162,7 @@ impl Hosts<'_, Switches, false> {
             (copy.message, copy.dst) = (number, to);
             copy.set(COPY, true);
             let id = self.network.buffers.packets.add(copy);
-            self.network.enqueue(o, lane, input.local, id);
+            self.network.buffers.enqueue(&mut self.network.links, o, lane, input.local, id);
             self.network.serve(o);
         }
     }

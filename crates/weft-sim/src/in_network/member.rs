@@ -9,7 +9,7 @@ use crate::host::hosts::Hosts;
 use crate::in_network::members::{IDLE, MemberProgress};
 use crate::in_network::switches::Switches;
 use crate::model::framing::PacketKind;
-use crate::model::in_network::carried_out::CarriedOut;
+use crate::model::in_network::collective_method::CollectiveMethod;
 use crate::model::in_network::forest::{NUMBER, Part};
 use crate::state::packet::{Packet, STREAM};
 use crate::state::transport::message::{Message, Role};
@@ -28,17 +28,17 @@ impl Hosts<'_, Switches, false> {
     pub(crate) fn with_switches(&mut self, tenant: u32, phase: Phase) -> Phase {
         let Some(plan) = &self.network.scenario.in_network else { return phase };
         let Some(offload) = phase.offload() else { return phase };
-        let way = plan.way_of(tenant, &offload).and_then(|way| self.claim(tenant, way));
-        let carried_out = way.is_ok();
-        self.mode.members.offloads.push(tenant, phase.step, way);
+        let method = plan.method_of(tenant, &offload).and_then(|method| self.claim(tenant, method));
+        let carried_out = method.is_ok();
+        self.mode.members.offloads.push(tenant, phase.step, method);
         if carried_out { phase } else { phase.on_hosts() }
     }
 
-    /// Take what a way needs for itself, or say who has it.
-    fn claim(&mut self, tenant: u32, way: CarriedOut) -> Result<CarriedOut, String> {
+    /// Take what a method needs for itself, or report which tenant has it.
+    fn claim(&mut self, tenant: u32, method: CollectiveMethod) -> Result<CollectiveMethod, String> {
         let plan = self.network.in_network();
-        let Some(sat) = plan.model.sat.filter(|_| way.locks()) else {
-            return Ok(way);
+        let Some(sat) = plan.model.sat.filter(|_| method.locks()) else {
+            return Ok(method);
         };
         let taken = self.mode.members.claims.take(plan, sat.lock, tenant);
         let refused = taken.err().map(|(part, other)| {
@@ -48,9 +48,9 @@ impl Hosts<'_, Switches, false> {
                 SatLock::Port => &fabric.port_name(PortId(part)),
             };
             let other = &self.network.scenario.tenants[other as usize].name;
-            format!("'{name}' streams for tenant '{other}' and for nobody else")
+            format!("'{name}' streams for tenant '{other}' only")
         });
-        refused.map_or(Ok(way), Err)
+        refused.map_or(Ok(method), Err)
     }
 
     /// A rank takes part in a collective of the switches; its processor sees to its node first.
@@ -58,27 +58,27 @@ impl Hosts<'_, Switches, false> {
     pub(crate) fn begin_part(&mut self, number: u32, offload: Offload) {
         let plan = self.network.in_network();
         let (member, model) = (plan.member_of[number as usize], plan.model);
-        let way = model.way_of(&offload).expect("the phase was looked at when it began");
+        let method = model.method_of(&offload).expect("the phase was looked at when it began");
         let group = match offload.kind {
-            OffloadKind::Slices(Between::Trees { segment_bytes }) => {
-                model.cut(way).group(segment_bytes, plan.forest.members[member as usize].n_members)
-            }
+            OffloadKind::Slices(Between::Trees { segment_bytes }) => model
+                .cut(method)
+                .group(segment_bytes, plan.forest.members[member as usize].n_members),
             _ => 1,
         };
         let part = &mut self.mode.members.parts[member as usize];
         *part = MemberProgress {
-            way,
+            method,
             group,
             size_bytes: offload.size_bytes,
             contributes: offload.contributes,
-            n_pieces: model.cut(way).n_pieces(offload.size_bytes),
+            n_pieces: model.cut(method).n_pieces(offload.size_bytes),
             n_before: part.n_before + part.n_pieces,
-            // Who copies waits for nobody: some of it may have come.
+            // A member that copies does not wait: some of it may have come.
             n_come: part.n_come,
             ..IDLE
         };
         let mut cost_ps = model.task_ps.saturating_mul(u64::from(offload.n_tasks - 1));
-        if way.streams() {
+        if method.streams() {
             let hosts = &self.network.scenario.hosts;
             let regime = hosts.regime(hosts.regime_of(offload.size_bytes));
             cost_ps = cost_ps.saturating_add(regime.send_ps(offload.size_bytes));
@@ -96,53 +96,55 @@ impl Hosts<'_, Switches, false> {
         let Some(part) = self.mode.members.parts.get(member as usize).copied() else {
             return false;
         };
-        let outstanding = u64::from(self.network.in_network().model.cut(part.way).outstanding);
+        let outstanding = u64::from(self.network.in_network().model.cut(part.method).outstanding);
         let to_post = part.n_posted < part.n_pieces;
         let to_take = part.n_come > 0 && part.n_taken < part.n_pieces;
-        match part.way {
-            CarriedOut::Operations if to_post && part.n_posted - part.n_taken < outstanding => {
+        match part.method {
+            CollectiveMethod::Operations
+                if to_post && part.n_posted - part.n_taken < outstanding =>
+            {
                 self.post_piece(number, member);
             }
-            CarriedOut::Multicast if to_post && part.contributes => {
+            CollectiveMethod::Multicast if to_post && part.contributes => {
                 self.post_piece(number, member);
                 self.ranks[number as usize].outstanding -=
                     u32::from(part.n_posted + 1 == part.n_pieces);
             }
-            CarriedOut::Operations | CarriedOut::Multicast
+            CollectiveMethod::Operations | CollectiveMethod::Multicast
                 if to_take && !self.only_gives(&part) =>
             {
                 self.take_piece(number, member);
             }
-            way if way.streams() && part.n_posted == 0 && to_post => {
+            method if method.streams() && part.n_posted == 0 && to_post => {
                 self.begin_stream(number, member);
             }
-            way if way.streams() && part.n_come > 0 => self.end_stream(number, member),
+            method if method.streams() && part.n_come > 0 => self.end_stream(number, member),
             _ => return false,
         }
         true
     }
 
     fn only_gives(&self, part: &MemberProgress) -> bool {
-        part.way == CarriedOut::Multicast && part.contributes
+        part.method == CollectiveMethod::Multicast && part.contributes
     }
 
     /// A message for the next piece of a member's buffer.
     fn next_piece(&mut self, number: u32, member: u32) -> Message {
         let plan = self.network.in_network();
         let part = &mut self.mode.members.parts[member as usize];
-        let size_bytes = plan.model.cut(part.way).piece_bytes(part.size_bytes, part.n_posted);
+        let size_bytes = plan.model.cut(part.method).piece_bytes(part.size_bytes, part.n_posted);
         let number_of = u64::from(part.number_of(part.n_posted, plan.model.window().into()));
         let n_members = u64::from(plan.forest.members[member as usize].n_members);
-        let slice = match part.way {
-            way if way.slices() => part.n_posted % n_members,
+        let slice = match part.method {
+            method if method.slices() => part.n_posted % n_members,
             _ => 0,
         };
-        let floods = part.way == CarriedOut::Multicast;
+        let floods = part.method == CollectiveMethod::Multicast;
         let role = Role::Tree {
             kind: if floods { PacketKind::Flood } else { PacketKind::Up },
             operation: (slice << NUMBER.count_ones() | number_of) as u32,
-            bytes: plan.model.piece_bytes(part.way, size_bytes) as u16,
-            streams: part.way.streams(),
+            bytes: plan.model.piece_bytes(part.method, size_bytes) as u16,
+            streams: part.method.streams(),
         };
         part.n_posted += 1;
         let plane = plan.forest.plane_of(member, number_of as u32);
@@ -168,7 +170,8 @@ impl Hosts<'_, Switches, false> {
 
     /// The processor turns to the result of a piece.
     fn take_piece(&mut self, number: u32, member: u32) {
-        let cut = self.network.in_network().model.cut(self.mode.members.parts[member as usize].way);
+        let cut =
+            self.network.in_network().model.cut(self.mode.members.parts[member as usize].method);
         let part = &mut self.mode.members.parts[member as usize];
         let size_bytes = cut.piece_bytes(part.size_bytes, part.n_taken);
         part.n_come -= 1;
@@ -192,7 +195,7 @@ impl Hosts<'_, Switches, false> {
         let part = self.mode.members.parts[member as usize];
         let regime = self.network.scenario.hosts.regime_of(part.size_bytes);
         let ready_ps = self.ready_ps(number, regime, part.size_bytes);
-        let outstanding = self.network.in_network().model.cut(part.way).outstanding;
+        let outstanding = self.network.in_network().model.cut(part.method).outstanding;
         for _ in 0..part.n_pieces.min(outstanding.into()) {
             self.stream_on(number, member, ready_ps);
         }
@@ -249,7 +252,7 @@ impl Hosts<'_, Switches, false> {
             early[word] &= !mask;
             part.n_taken += 1;
         }
-        let outstanding = u64::from(plan.model.cut(part.way).outstanding);
+        let outstanding = u64::from(plan.model.cut(part.method).outstanding);
         let (until, whole) =
             (part.n_pieces.min(part.n_taken + outstanding), part.n_taken == part.n_pieces);
         part.n_come += u64::from(whole);

@@ -1,14 +1,14 @@
 //! How far the members of trees are.
 
 use crate::in_network::locks::Claims;
-use crate::model::in_network::carried_out::CarriedOut;
+use crate::model::in_network::collective_method::CollectiveMethod;
 use crate::model::in_network::forest::InNetwork;
 use crate::state::columns::offloads::OffloadColumns;
 
 /// How far a member is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MemberProgress {
-    pub(crate) way: CarriedOut,
+    pub(crate) method: CollectiveMethod,
     pub(crate) size_bytes: u64,
     /// It has data of its own.
     pub(crate) contributes: bool,
@@ -38,7 +38,7 @@ impl MemberProgress {
 }
 
 pub(crate) const IDLE: MemberProgress = MemberProgress {
-    way: CarriedOut::Hosts,
+    method: CollectiveMethod::Hosts,
     size_bytes: 0,
     contributes: false,
     n_pieces: 0,

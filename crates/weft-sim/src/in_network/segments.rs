@@ -2,8 +2,8 @@
 //!
 //! A segment is some of the pieces of a GPU's slice. It goes up when the node's sums of all of them
 //! have come, and those of all below; from the root it goes down, and every GPU stores its pieces
-//! to its node. Segments take the two trees in turn. They are messages as any other, but of no
-//! processor: what runs on GPUs and beside them hands them over.
+//! to its node. Segments take the two trees in turn. They are messages as any other, but no
+//! processor of a rank sends them.
 //!
 //! SOURCE: Jeaugey, "Massively Scale Your Deep Learning Training with NCCL 2.4" (2019), for the
 //! trees; NVIDIA NCCL 2.18's release notes, for NVLSTree.
@@ -57,7 +57,8 @@ impl Hosts<'_, Switches, false> {
         let plan = self.network.in_network();
         let n_members = u64::from(plan.forest.members[member as usize].n_members);
         let (window, part) = (u64::from(plan.model.window()), *self.mode.members.part(member));
-        let (cut, first) = (plan.model.cut(part.way), part.piece_of(segment.first.into(), window));
+        let (cut, first) =
+            (plan.model.cut(part.method), part.piece_of(segment.first.into(), window));
         (0..u64::from(segment.n_pieces)).map(move |turn| {
             let piece = first + turn * n_members;
             (part.number_of(piece, window), cut.piece_bytes(part.size_bytes, piece))
@@ -94,9 +95,9 @@ impl Hosts<'_, Switches, false> {
         for child in self.kin(member, segment).below() {
             self.send_sum(member, child, segment);
         }
-        let way = self.mode.members.part(member).way;
+        let method = self.mode.members.part(member).method;
         for (number, payload_bytes) in self.pieces(member, segment) {
-            let bytes = self.network.in_network().model.piece_bytes(way, payload_bytes) as u16;
+            let bytes = self.network.in_network().model.piece_bytes(method, payload_bytes) as u16;
             self.send_on(member, PASSED_ON, PacketKind::Flood, number, bytes);
         }
     }

@@ -1,16 +1,16 @@
 //! Slices of a node's GPUs: what each does with the piece that its NvSwitch has summed for it.
 //!
 //! A GPU reads its slice reduced (S in all leave each GPU, S/n come), and stores it to all by
-//! multicast (S/n leave, S come): S (1 + 1/n) each way. Between nodes, the sum first goes up the
-//! tree of the GPU's rail (CollNet) or is added to those of other GPUs (NVLSTree: `segments.rs`),
-//! and that result is what is stored.
+//! multicast (S/n leave, S come): S (1 + 1/n) in each direction. Between nodes, the sum first goes
+//! up the tree of the GPU's rail (CollNet) or is added to those of other GPUs (NVLSTree:
+//! `segments.rs`), and that result is what is stored.
 //!
 //! SOURCE: NVIDIA nccl-tests, the factor of NVLS (n/(n+1) of the wire's rate).
 
 use crate::host::hosts::Hosts;
 use crate::in_network::switches::Switches;
 use crate::model::framing::PacketKind;
-use crate::model::in_network::carried_out::CarriedOut;
+use crate::model::in_network::collective_method::CollectiveMethod;
 use crate::model::in_network::forest::Part;
 use crate::state::packet::Packet;
 use crate::state::transport::message::{Message, Role};
@@ -27,9 +27,9 @@ impl Hosts<'_, Switches, false> {
             Part::Slices { .. } if packet.kind() == PacketKind::Flood => {
                 self.piece_is_complete(packet.dst, packet.message);
             }
-            Part::Slices { rail, .. } => match self.mode.members.part(packet.dst).way {
-                CarriedOut::NvlsTree => self.own_sum_arrived(packet.dst, packet.message),
-                CarriedOut::Collnet => {
+            Part::Slices { rail, .. } => match self.mode.members.part(packet.dst).method {
+                CollectiveMethod::NvlsTree => self.own_sum_arrived(packet.dst, packet.message),
+                CollectiveMethod::Collnet => {
                     let bytes = model.across(packet.wire_bytes);
                     self.send_on(rail, ACROSS, PacketKind::Up, packet.message, bytes);
                 }

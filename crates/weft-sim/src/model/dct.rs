@@ -10,8 +10,8 @@ pub(crate) fn check(scenario: &ValidScenario) -> Result<(), SimError> {
     let place = "transport.kind";
     let cannot = [
         (scenario.fabric.inside.is_some(), "'dct' inside nodes"),
-        (scenario.in_network.is_some(), "'dct' beside aggregation or multicast in switches"),
-        (scenario.congestion.is_some(), "'dct' beside congestion control"),
+        (scenario.in_network.is_some(), "'dct' with aggregation or multicast in switches"),
+        (scenario.congestion.is_some(), "'dct' with congestion control"),
     ];
     if let Some((_, what)) = cannot.iter().find(|(holds, _)| *holds) {
         return Err(SimError::document(place, *what, "'rc' there"));

@@ -123,7 +123,7 @@ impl ValidScenario {
     }
 }
 
-/// Links on the tables' way; those of adaptive choices are as many or about.
+/// Links on the tables' path; adaptive choices take as many, or about.
 fn links_between(scenario: &ValidScenario, routes: &Routes, src: HcaId, dst: HcaId) -> usize {
     let (fabric, mut at, mut n_links) = (&scenario.fabric, src.vertex(), 0);
     while let Some(port) = routes.next_port(fabric, at, dst) {

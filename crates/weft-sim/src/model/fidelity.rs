@@ -2,8 +2,7 @@
 
 use crate::document::{Fidelity, NonMinimal, Queueing, ScenarioDocument, TransportKind};
 use crate::error::SimError;
-use crate::model::faults::fault::LinkFault;
-use crate::model::faults::plant::{Planted, Trouble};
+use crate::model::faults::planted::{LinkFault, Planted, Trouble};
 
 const EXPECTED: &str = "fidelity 'packet', or a scenario without this key";
 
@@ -23,10 +22,10 @@ fn check(scenario: &ScenarioDocument) -> Result<(), SimError> {
         return refuse("switch.speedup", "flows are not read from buffers");
     }
     if !scenario.lanes.high.is_empty() {
-        return refuse("lanes.high", "flows share links whatever their lanes");
+        return refuse("lanes.high", "flows share links without regard to lanes");
     }
     if scenario.lanes.low.is_some() && scenario.lanes.count > 1 {
-        return refuse("lanes.low", "flows share links whatever their lanes");
+        return refuse("lanes.low", "flows share links without regard to lanes");
     }
     if scenario.congestion_control.is_some() {
         return refuse("congestion_control", "flows fill no queue that would be marked");
@@ -102,7 +101,7 @@ impl Ruling {
 fn notes(scenario: &ScenarioDocument) -> Vec<String> {
     let mut notes = vec![
         "flow level: messages share links max-min fairly from one instant to the next; no buffer \
-         fills, so nobody is held up by traffic for elsewhere, and congestion does not spread"
+         fills, so no message waits for traffic to other hosts, and congestion does not spread"
             .to_owned(),
         "flow level: requests, go-aheads and acknowledgements take their time and no bandwidth, \
          and no packet waits for its turn"
@@ -127,7 +126,7 @@ pub(crate) struct Chosen {
     pub(crate) fidelity: Fidelity,
     /// Why it was chosen, and what its results cannot show.
     pub(crate) notes: Vec<String>,
-    /// How far flows are off is tried beside the run.
+    /// A trial by packets shows how far flows are off.
     pub(crate) tries: bool,
     /// More looks at flows on links end the run; none: any number.
     pub(crate) most_looks: Option<u64>,

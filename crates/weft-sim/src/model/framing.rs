@@ -56,7 +56,7 @@ impl Framing {
         (payload_bytes + header_bytes).max(1)
     }
 
-    /// What a datagram to a multicast group carries beside the headers of every packet: it always
+    /// Bytes of a datagram to a multicast group beyond the headers of every packet: it always
     /// has a global route header.
     pub(crate) fn datagram_bytes(&self) -> u32 {
         match self.header_bytes {

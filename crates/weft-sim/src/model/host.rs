@@ -49,7 +49,7 @@ impl Regime {
         line(self.recv_overhead_ps, self.recv_ps_per_byte, size_bytes)
     }
 
-    /// What lies on a message's way and occupies nobody.
+    /// Time of a message that occupies neither processor nor link.
     pub(crate) fn latency_ps(&self, size_bytes: u64) -> u64 {
         line(self.latency_ps, self.latency_ps_per_byte, size_bytes)
     }
@@ -203,7 +203,7 @@ impl HostModel {
 /// A time on a node that is `slowness` times slower than it should be.
 pub(crate) fn slowed(ps: u64, slowness: f64) -> u64 {
     let ps = if slowness == 1.0 { ps } else { (ps as f64 * slowness).round() as u64 };
-    // What outlasts the clock need not be told apart.
+    // Times beyond the clock are all the same.
     ps.min(CLOCK_END_PS)
 }
 

@@ -3,8 +3,7 @@
 use crate::document::NodeGraphDocument;
 use crate::error::SimError;
 use crate::limits::{BLOCK_BYTES, blocks_of};
-use crate::model::faults::fault::LinkFault;
-use crate::model::faults::plant::Planted;
+use crate::model::faults::planted::{LinkFault, Planted};
 use crate::model::framing::Framing;
 use crate::model::placement::place::RankPlace;
 use weft_fabric::document::FabricDocument;
@@ -15,8 +14,8 @@ use weft_fabric::{Fabric, FabricError, HcaId, NodeGraph, PortId};
 
 /// Most bytes of an inner link's buffer.
 const MAX_BUFFER_BYTES: u64 = 1 << 36;
-/// How many packets a buffer holds beside what its link carries in a round trip: one that comes,
-/// one that leaves, and a stored one on either side of it.
+/// How many packets a buffer holds beyond those that its link carries in a round trip: one that
+/// comes, one that leaves, and a stored one on either side of it.
 const SPARE_PACKETS: u64 = 4;
 
 /// The graph of a document, its buffers filled in.
@@ -48,7 +47,7 @@ pub(crate) fn read(
     Ok(Some(NodeGraph::new(&document, n_hcas)?))
 }
 
-/// Ways inside a node are fixed, and nobody sends again what is lost on them: their links may only
+/// Paths inside a node are fixed, and packets lost on them are not sent again: their links may only
 /// be slow.
 pub(crate) fn require_whole(fabric: &Fabric, faults: &Planted) -> Result<(), SimError> {
     let refuse = |port: PortId, what: &str| {
@@ -76,7 +75,7 @@ pub(crate) fn require_whole(fabric: &Fabric, faults: &Planted) -> Result<(), Sim
     Ok(())
 }
 
-/// The ways of this many tasks a node cannot wait in a circle.
+/// Packets between this many tasks of a node cannot wait in a circle.
 pub(crate) fn check(fabric: &Fabric, ranks: &[RankPlace]) -> Result<(), FabricError> {
     let n_tasks = ranks.iter().map(|rank| rank.task + 1).max().unwrap_or(0);
     fabric.inside.as_ref().map_or(Ok(()), |graph| check_inside(graph, n_tasks))

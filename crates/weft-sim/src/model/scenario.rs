@@ -1,9 +1,9 @@
 //! A scenario that cannot be wrong.
 
 use crate::document::{Headers, SwitchModel};
-use crate::model::congestion::law::Congestion;
+use crate::model::congestion::Congestion;
 use crate::model::faults::link_death::LinkDeath;
-use crate::model::faults::plant::Planted;
+use crate::model::faults::planted::Planted;
 use crate::model::fidelity::Chosen;
 use crate::model::framing::Framing;
 use crate::model::host::HostModel;

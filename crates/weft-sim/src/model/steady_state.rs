@@ -4,9 +4,9 @@ use crate::document::{Queueing, SteadyStateDocument};
 use crate::error::SimError;
 use crate::model::scenario::ValidScenario;
 
-/// Fewest moves that may tell a pace: four windows of four.
+/// Fewest moves that may show a pace: four windows of four.
 const LEAST_MOVES: u32 = 16;
-/// Longest way in a group of routers: up to six buffers, with a detour.
+/// Longest path in a group of routers: up to six buffers, with a detour.
 const BUFFERS_OF_A_DRAGONFLY: u64 = 6;
 
 /// When what is alike is not simulated again.
@@ -14,7 +14,7 @@ const BUFFERS_OF_A_DRAGONFLY: u64 = 6;
 pub(crate) struct SteadyRule {
     /// How far what should be alike may differ, as a share of it.
     pub(crate) tolerance: f64,
-    /// Fewest moves from which a pace is told; a multiple of four.
+    /// Fewest moves that show a pace; a multiple of four.
     pub(crate) least_moves: u64,
 }
 
@@ -60,7 +60,7 @@ impl ValidScenario {
         .find_map(|(holds, why)| holds.then_some(why))
     }
 
-    /// Bytes that the buffers on a longest way hold: a message must outgrow them before its time
+    /// Bytes that the buffers on a longest path hold: a message must outgrow them before its time
     /// is a line in its size.
     pub(crate) fn depth_bytes(&self) -> u64 {
         if self.switch.model == Queueing::Infinite {
@@ -71,7 +71,7 @@ impl ValidScenario {
         let grouped = vertices.iter().any(|vertex| vertex.group.is_some());
         let n_buffers = (2 * levels).max(if grouped { BUFFERS_OF_A_DRAGONFLY } else { 0 });
         let inner = self.fabric.ports.iter().filter_map(|port| port.buffer_bytes).max();
-        // At either end of a way there are three links at most from a GPU to its HCA.
+        // At either end of a path there are three links at most from a GPU to its HCA.
         let outer_bytes = n_buffers.saturating_mul(self.switch.buffer_bytes);
         outer_bytes.saturating_add(inner.unwrap_or(0).saturating_mul(6))
     }

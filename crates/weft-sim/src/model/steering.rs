@@ -84,8 +84,8 @@ pub(crate) fn tables(
     Ok((routes, chosen.then_some(candidates)))
 }
 
-/// Fill what checked tables do not say with the shortest ways: nobody is led there by them, but who
-/// chooses a port, or is under way when tables change, may come by.
+/// Fill the gaps of checked tables with the shortest paths. No table leads a packet there, but one
+/// whose switch chose a port, or that is in flight when tables change, may come by.
 pub(crate) fn complete(fabric: &Fabric, routes: &mut Routes) {
     if routes.have_gaps() {
         routes.complete_from(&engines::compute(fabric, Engine::Minhop));
@@ -112,7 +112,7 @@ fn wants_detours(routing: &Routing) -> bool {
     adaptive.is_some_and(|adaptive| adaptive.non_minimal != NonMinimal::None)
 }
 
-/// The dragonfly engine is nothing but another name for minhop where there are no groups.
+/// The dragonfly engine is another name for minhop where there are no groups.
 fn require_groups(fabric: &Fabric, engine: Option<Engine>) -> Result<(), SimError> {
     let ports = || (0..fabric.ports.len() as u32).map(PortId);
     if engine == Some(Engine::Dragonfly) && !ports().any(|port| fabric.is_global(port)) {

@@ -77,7 +77,7 @@ impl Transport {
         let out_of_order_ps = ps("transport.out_of_order_ns", document.out_of_order_ns)?;
         let place = "transport.acknowledge";
         if !acknowledge && perils.losses {
-            let what = "packets may be lost, and nobody would miss them";
+            let what = "packets may be lost, and no host repeats them";
             return Err(SimError::document(place, what, "true where faults lose packets"));
         }
         let numbered = perils.losses || perils.overtaking && out_of_order_ps > 0;

@@ -1,6 +1,6 @@
 //! A scenario that cannot be wrong, made of a document.
 
-use super::congestion::parameters as congestion;
+use super::congestion::Congestion;
 use super::in_network::plan;
 use super::node_graph;
 use super::scenario::ValidScenario;
@@ -10,9 +10,9 @@ use crate::limits::MAX_NUMBER;
 use crate::limits::MIN_BITS_PER_S;
 use crate::limits::{BLOCK_BYTES, MAX_MTU_BYTES, blocks_of};
 use crate::model::dct;
-use crate::model::faults::after_death;
 use crate::model::faults::link_death::LinkDeath;
-use crate::model::faults::plant::Planted;
+use crate::model::faults::planted::Planted;
+use crate::model::faults::recovery_tables;
 use crate::model::fidelity::Chosen;
 use crate::model::fidelity::Ruling;
 use crate::model::framing::Framing;
@@ -59,7 +59,7 @@ impl ValidScenario {
             partitions: scenario.partitions,
         };
         let (tenants, ranks) = place::place(&fabric, jobs)?;
-        require_ways(&fabric, &ranks, &scenario.routing)?;
+        require_no_inner_loop(&fabric, &ranks, &scenario.routing)?;
         let (losses, overtaking) = (faults.lose_packets(), scenario.routing.adaptive.is_some());
         let perils = Perils { losses, overtaking };
         let lanes = Lanes::new(&scenario.lanes)?;
@@ -70,8 +70,8 @@ impl ValidScenario {
         let tables = (&routes, candidates, link_death.instead.as_deref());
         let steering = Steering::new(&fabric, &routing, tables, used)?;
         steering::complete(&fabric, &mut routes);
-        let parts = after_death::Parts { fabric: &fabric, faults: &faults, routes: &routes };
-        after_death::check(parts, &link_death, &routing, &steering, used)?;
+        let parts = recovery_tables::Parts { fabric: &fabric, faults: &faults, routes: &routes };
+        recovery_tables::check(parts, &link_death, &routing, &steering, used)?;
         let mut valid = ValidScenario {
             congestion: None,
             in_network: None,
@@ -98,7 +98,8 @@ impl ValidScenario {
             max_messages: scenario.limits.max_messages,
             stall_ps: stall_ps(scenario.limits.stall_ns)?,
         };
-        valid.congestion = congestion::read(scenario.congestion_control.as_ref(), &valid)?;
+        let control = scenario.congestion_control.as_ref();
+        valid.congestion = control.map(|law| Congestion::new(law, &valid)).transpose()?;
         valid.settle(ruling);
         valid.in_network = plan::plan(scenario.in_network.as_ref(), &valid)?;
         dct::check(&valid)?;
@@ -121,8 +122,12 @@ fn stall_ps(stall_ns: f64) -> Result<u64, SimError> {
     ps(place, stall_ns)
 }
 
-/// Ways inside nodes cannot wait in a circle, unless that is allowed.
-fn require_ways(fabric: &Fabric, ranks: &[RankPlace], routing: &Routing) -> Result<(), SimError> {
+/// Packets inside nodes cannot wait in a circle, unless that is allowed.
+fn require_no_inner_loop(
+    fabric: &Fabric,
+    ranks: &[RankPlace],
+    routing: &Routing,
+) -> Result<(), SimError> {
     match node_graph::check(fabric, ranks) {
         Err(FabricError::CreditLoop { .. }) if routing.allow_credit_loops => Ok(()),
         result => Ok(result?),

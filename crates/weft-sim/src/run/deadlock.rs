@@ -2,8 +2,12 @@
 
 use crate::host::hosts::Hosts;
 use crate::host::mode::Mode;
-use crate::packet::network::Network;
+use crate::limits::NIL;
 use crate::run::job::Job;
+use crate::state::buffer::buffers::Buffers;
+use crate::state::links::Links;
+use crate::state::packet::BORN;
+use crate::state::port::ENDPOINT;
 use std::collections::HashMap;
 use weft_fabric::PortId;
 
@@ -15,16 +19,16 @@ pub(crate) fn describe<M: Mode<PLAIN>, const PLAIN: bool>(
     hosts: &Hosts<'_, M, PLAIN>,
     jobs: &[Job<'_>],
 ) -> String {
-    let network = &hosts.network;
-    let in_flight = network.buffers.packets.in_flight();
+    let (network, links, buffers) = (&hosts.network, &hosts.network.links, &hosts.network.buffers);
+    let in_flight = buffers.packets.in_flight();
     let name = |port: u32| network.fabric().port_name(PortId(port));
     let mut lines = Vec::new();
-    if let Some(mut cycle) = find_cycle(network) {
+    if let Some(mut cycle) = find_cycle(links, buffers) {
         cycle.push(cycle[0]);
         let names: Vec<String> = cycle.into_iter().map(name).collect();
         lines.push(format!("{in_flight} packets wait in a circle: {}", names.join(" -> ")));
     } else if in_flight > 0 {
-        let ports = network.starved().map(|(port, _, _)| name(port));
+        let ports = starved(links, buffers).map(|(port, _, _)| name(port));
         lines.push(format!("{in_flight} packets wait at {}", some_of(ports)));
     }
     let waiting = jobs.iter().flat_map(|job| waiting_ranks(hosts, job));
@@ -73,12 +77,12 @@ fn waiting_ranks<M: Mode<PLAIN>, const PLAIN: bool>(
 }
 
 /// Starved lanes o -> o2 where a packet in the buffer that o fills waits for o2: a cycle of them.
-fn find_cycle<const PLAIN: bool>(network: &Network<'_, PLAIN>) -> Option<Vec<u32>> {
-    let starved: Vec<(u32, u8, u32)> = network.starved().collect();
+fn find_cycle<const PLAIN: bool>(links: &Links, buffers: &Buffers<PLAIN>) -> Option<Vec<u32>> {
+    let starved: Vec<(u32, u8, u32)> = starved(links, buffers).collect();
     // Only looked up by key: its order decides nothing.
     let mut waiting: HashMap<(u32, u8), Vec<usize>> = HashMap::new();
     for (index, (o, vl, _)) in starved.iter().enumerate() {
-        for input in network.inputs_waiting_for(*o, *vl) {
+        for input in inputs_waiting_for(links, buffers, *o, *vl) {
             waiting.entry(input).or_default().push(index);
         }
     }
@@ -88,6 +92,38 @@ fn find_cycle<const PLAIN: bool>(network: &Network<'_, PLAIN>) -> Option<Vec<u32
     };
     let cycle = first_cycle(starved.len(), after)?;
     Some(cycle.into_iter().map(|index| starved[index].0).collect())
+}
+
+/// The starved lanes, each with the input buffer that is full.
+fn starved<const PLAIN: bool>(
+    links: &Links,
+    buffers: &Buffers<PLAIN>,
+) -> impl Iterator<Item = (u32, u8, u32)> {
+    let numbered = buffers.lanes.iter().enumerate();
+    let starved =
+        numbered.filter(|(index, lane)| lane.need > 0 || buffers.lanes.shares.is_short(*index));
+    starved.map(|(index, _)| {
+        let (port, vl) = (index / buffers.n_lanes, index % buffers.n_lanes);
+        (port as u32, vl as u8, links.ports[port].peer)
+    })
+}
+
+/// The packets waiting at lane `vl` of port `o`, by the input buffer they hold: port and lane.
+fn inputs_waiting_for<const PLAIN: bool>(
+    links: &Links,
+    buffers: &Buffers<PLAIN>,
+    o: u32,
+    vl: u8,
+) -> impl Iterator<Item = (u32, u8)> {
+    let port = &links.ports[o as usize];
+    let forwards = !port.has(ENDPOINT);
+    let last = buffers.lanes[buffers.lane_index(o, vl)].ring;
+    let first = (forwards && last != NIL).then(|| buffers.packets[last].ring());
+    let after = move |id: &u32| (*id != last).then(|| buffers.packets[*id].ring());
+    let packets = std::iter::successors(first, after).map(|id| &buffers.packets[id]);
+    // What a switch has made itself holds no buffer.
+    let packets = packets.filter(|packet| !packet.has(BORN));
+    packets.map(move |packet| (o - u32::from(port.local) + packet.input(), packet.input_lane()))
 }
 
 /// A cycle of the graph of `n` vertices: a search that follows each edge once.

@@ -1,7 +1,7 @@
 //! A run from its first event to its outcome.
 
-pub(crate) mod auto;
 pub(crate) mod deadlock;
+pub(crate) mod fidelity_choice;
 pub(crate) mod job;
 pub(crate) mod monitor;
 pub(crate) mod port_columns;

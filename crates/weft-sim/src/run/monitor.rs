@@ -1,8 +1,8 @@
-//! What a run tells others while it goes on.
+//! What a run reports to others while it goes on.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Where a run stands; written by the run now and then, read by anybody.
+/// Where a run stands; written by the run now and then, read by any thread.
 #[derive(Debug, Default)]
 pub struct Monitor {
     now_ps: AtomicU64,

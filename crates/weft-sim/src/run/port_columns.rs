@@ -2,9 +2,12 @@
 
 use crate::document::Headers;
 use crate::limits::NIL;
-use crate::packet::network::Network;
+
+use crate::model::scenario::ValidScenario;
 use crate::state::columns::load::busiest;
 use crate::state::columns::ports::PortColumns;
+use crate::state::links::Links;
+use crate::state::transport::spacing::PortCongestion;
 use weft_fabric::{BitsPerSecond, PortId};
 
 /// The variant CRC at the end of a packet, which `PortXmitData` leaves out.
@@ -13,25 +16,35 @@ const VCRC_BYTES: u64 = 2;
 const WORD_BYTES: u64 = 4;
 
 /// The counters of all cabled ports or the busiest, and how many ports are left out.
-pub(crate) fn port_columns<const PLAIN: bool>(network: &Network<'_, PLAIN>) -> (PortColumns, u64) {
-    let scenario = network.scenario;
-    let sent_bytes = |port: u32| network.links.counters(port).xmit_bytes;
+pub(crate) fn port_columns(
+    scenario: &ValidScenario,
+    links: &Links,
+    congestion: &[PortCongestion],
+) -> (PortColumns, u64) {
+    let sent_bytes = |port: u32| links.counters(port).xmit_bytes;
     let (ports, left_out) = busiest(&scenario.fabric, scenario.probes.top_ports, sent_bytes);
     let mut columns = PortColumns::default();
     for port in ports {
-        push(&mut columns, network, port);
+        let counts = congestion.get(port as usize).copied().unwrap_or_default();
+        push(&mut columns, scenario, links, counts, port);
     }
     (columns, left_out)
 }
 
-fn push<const PLAIN: bool>(columns: &mut PortColumns, network: &Network<'_, PLAIN>, port: u32) {
-    let fabric = network.fabric();
-    let (own, errors) = (network.links.counters(port), network.links.troubles.errors(port));
-    let peer = network.links.ports[port as usize].peer;
+fn push(
+    columns: &mut PortColumns,
+    scenario: &ValidScenario,
+    links: &Links,
+    counts: PortCongestion,
+    port: u32,
+) {
+    let fabric = &scenario.fabric;
+    let (own, errors) = (links.counters(port), links.troubles.errors(port));
+    let peer = links.ports[port as usize].peer;
     assert!(peer != NIL, "only cabled ports have a row");
-    let (far, far_errors) = (network.links.counters(peer), network.links.troubles.errors(peer));
+    let (far, far_errors) = (links.counters(peer), links.troubles.errors(peer));
     let came = far.xmit_packets - far_errors.lost_packets;
-    let words = |bytes, packets| words_of(network.scenario.headers, bytes, packets);
+    let words = |bytes, packets| words_of(scenario.headers, bytes, packets);
     columns.port_name.push(fabric.port_name(PortId(port)));
     columns.xmit_bytes.push(own.xmit_bytes);
     columns.xmit_packets.push(own.xmit_packets);
@@ -46,10 +59,9 @@ fn push<const PLAIN: bool>(columns: &mut PortColumns, network: &Network<'_, PLAI
     columns.link_error_recovery_counter.push(errors.recoveries);
     columns.link_downed_counter.push(errors.downs);
     columns.port_rcv_errors.push(far_errors.lost_packets);
-    let congestion = network.congestion.told.get(port as usize).copied().unwrap_or_default();
-    columns.port_xmit_fecn.push(congestion.marked);
-    columns.port_rcv_fecn.push(congestion.rcv_fecn);
-    columns.port_rcv_becn.push(congestion.rcv_becn);
+    columns.port_xmit_fecn.push(counts.marked);
+    columns.port_rcv_fecn.push(counts.rcv_fecn);
+    columns.port_rcv_becn.push(counts.rcv_becn);
 }
 
 /// Whole four-byte words of packets: what does not fill one is rounded up once for all.

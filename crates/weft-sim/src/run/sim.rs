@@ -7,7 +7,9 @@ use crate::limits::MAX_CONNECTIONS;
 use crate::limits::PACKETS;
 use crate::limits::{CLOCK_END_PS, MAX_NUMBER};
 use crate::model::scenario::ValidScenario;
+use crate::packet::link_errors::{lost_on_the_wire, sweep_number};
 use crate::packet::network::Network;
+use crate::packet::numbering::describe_broken;
 use crate::run::deadlock;
 use crate::run::job::Job;
 use crate::run::monitor::{Monitor, Standing};
@@ -22,9 +24,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// And of flows on links so many: a tenth of a second or less.
 const FLOWS_A_LOOK: u64 = 1 << 22;
 
-/// The time that rows tell: what was skipped has passed in it.
-fn told_ps(jobs: &[Job<'_>], now_ps: u64) -> u64 {
-    jobs.iter().map(|job| job.told_ps(now_ps)).max().expect("a scenario has work")
+/// The time that rows report: what was skipped has passed in it.
+fn reported_ps(jobs: &[Job<'_>], now_ps: u64) -> u64 {
+    jobs.iter().map(|job| job.reported_ps(now_ps)).max().expect("a scenario has work")
 }
 
 fn crowded(most: u32, of: &str) -> String {
@@ -114,7 +116,7 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Sim<'a, M, PLAIN> {
         status
     }
 
-    /// Now and then: tell where the run stands, heed a request to stop, keep to the limits.
+    /// Now and then: report where the run stands, heed a request to stop, keep to the limits.
     fn look(&mut self, stop: &AtomicBool, monitor: &Monitor) -> Option<Status> {
         monitor.write(self.standing());
         let network = &self.hosts.network;
@@ -141,7 +143,7 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Sim<'a, M, PLAIN> {
             .fold((0.0, 0.0), |(n, done), job| (n + 1.0, done + job.share_done(&self.hosts)));
         let network = &self.hosts.network;
         let end_ps = self.end_ps.unwrap_or(network.clock.now_ps);
-        let (now_ps, hops) = (told_ps(&self.jobs, end_ps), network.links.hops);
+        let (now_ps, hops) = (reported_ps(&self.jobs, end_ps), network.links.hops);
         let looks = self.hosts.mode.n_looks();
         Standing { now_ps, hops, events: self.events, looks, done: done / n }
     }
@@ -198,20 +200,20 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Sim<'a, M, PLAIN> {
 
     #[inline]
     fn handle(&mut self, event: Event) {
-        let (hosts, port) = (&mut self.hosts, event.port());
+        let (hosts, port, packet) = (&mut self.hosts, event.port(), event.packet());
         match event.kind() {
-            Kind::Credit => hosts.network.credited(port, event.packet() as u8),
+            Kind::Credit => hosts.network.credited(port, packet as u8),
             Kind::Arrive => {
-                let q = hosts.network.links.inputs[port as usize];
-                let watched = hosts.network.rules().watched;
-                if watched && q.has(FRAIL) && hosts.network.lost_on_the_way(port, event.packet()) {
+                let Network { clock, links, buffers, .. } = &mut hosts.network;
+                let q = links.inputs[port as usize];
+                let frail = buffers.rules().watched && q.has(FRAIL);
+                if frail && lost_on_the_wire(links, buffers, clock, port, packet) {
                 } else if q.has(ENDPOINT) {
-                    hosts.deliver(port, event.packet());
-                } else if M::OFFLOADS && hosts.network.buffers.packets[event.packet()].is_of_tree()
-                {
-                    M::arrive(hosts, port, q, event.packet());
+                    hosts.deliver(port, packet);
+                } else if M::OFFLOADS && hosts.network.buffers.packets[packet].is_of_tree() {
+                    M::arrive(hosts, port, q, packet);
                 } else {
-                    hosts.network.arrive(port, q, event.packet());
+                    hosts.network.arrive(port, q, packet);
                 }
             }
             Kind::Kick => hosts.network.kicked(port),
@@ -248,7 +250,9 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Sim<'a, M, PLAIN> {
             Cold::Ready(message) => M::ready(hosts, message),
             // When the work is done, cables stay as they are; new tables still come, for what is
             // left under way may go round in a circle until then.
-            Cold::Fault(number) if self.end_ps.is_none() || hosts.network.is_sweep(number) => {
+            Cold::Fault(number)
+                if self.end_ps.is_none() || number == sweep_number(self.scenario) =>
+            {
                 hosts.network.fault(number);
             }
             Cold::Fault(_) => {}
@@ -272,7 +276,12 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Sim<'a, M, PLAIN> {
             match report {
                 Report::Finished(rank) => {
                     job.finished(rank, now_ps - self.hosts.ranks[rank as usize].start_ps);
-                    self.hosts.network.trace([now_ps, 1 << 32, rank.into()]);
+                    let clock = &mut self.hosts.network.clock;
+                    if M::FLOWS {
+                        clock.trace_unordered(1 << 32, rank.into());
+                    } else {
+                        clock.trace(1 << 32, rank.into());
+                    }
                 }
                 Report::Began(_, index) => {
                     job.began(index, now_ps);
@@ -280,7 +289,7 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Sim<'a, M, PLAIN> {
                 }
                 Report::Together(_) => job.waits(),
                 Report::Broken(src, dst) => {
-                    let what = self.hosts.network.describe_broken((src, dst));
+                    let what = describe_broken(self.scenario, (src, dst));
                     return Some(self.end(Status::Failed, what));
                 }
                 Report::Crowded { most, of, .. } => {
@@ -288,16 +297,16 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Sim<'a, M, PLAIN> {
                 }
                 Report::Message { row, duration_ps, .. } => job.timed(row, duration_ps),
             }
-            job.let_go(&mut self.hosts);
+            job.release_ranks(&mut self.hosts);
             self.advance(tenant);
-            if self.jobs[tenant as usize].told_ps(now_ps) > CLOCK_END_PS {
+            if self.jobs[tenant as usize].reported_ps(now_ps) > CLOCK_END_PS {
                 return Some(self.outlasted());
             }
         }
         None
     }
 
-    /// Let a tenant go to its next iteration if nobody of it runs.
+    /// Let a tenant go to its next iteration if none of its ranks runs.
     fn advance(&mut self, number: u32) {
         let job = &mut self.jobs[number as usize];
         if job.end_ps.is_some() || !job.is_between() {
@@ -309,7 +318,7 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Sim<'a, M, PLAIN> {
         self.n_open -= 1;
         self.n_lasting -= usize::from(!job.tenant.repeat);
         if self.n_open == 0 {
-            // Credits still on their way are no work: how many events they take is our affair.
+            // Credits still in flight are no work: how many events they take is our affair.
             self.end_ps = Some(self.hosts.network.clock.now_ps);
         }
     }
@@ -323,7 +332,7 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Sim<'a, M, PLAIN> {
             assert_eq!(n_left, 0, "no packet is left behind");
         }
         if matches!(status, Status::Complete | Status::Deadlock) && n_left == 0 {
-            assert!(network.is_whole(), "credits are conserved");
+            assert!(network.buffers.are_whole(&self.scenario.fabric), "credits are conserved");
         }
         self.outcome.status = status;
         self.outcome.fidelity = self.scenario.chosen.fidelity;
@@ -331,15 +340,16 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Sim<'a, M, PLAIN> {
         let of_steady = self.outcome.steady.notes();
         self.outcome.notes.extend(of_steady);
         let end_ps = self.end_ps.unwrap_or(network.clock.now_ps);
-        self.outcome.end_ps = told_ps(&self.jobs, end_ps);
+        self.outcome.end_ps = reported_ps(&self.jobs, end_ps);
         self.outcome.reconnects = network.endpoints.initiators.n_reconnects;
         self.outcome.hops = network.links.hops;
         self.outcome.events = self.events;
-        self.outcome.trace_hash = network.trace_hash;
+        self.outcome.trace_hash = network.clock.trace_hash;
         for job in &self.jobs {
             self.outcome.tenants.push(job.tenant, job.passes, job.end_ps);
         }
-        (self.outcome.ports, self.outcome.ports_left_out) = port_columns(network);
+        (self.outcome.ports, self.outcome.ports_left_out) =
+            port_columns(self.scenario, &network.links, &network.congestion.ports);
         self.outcome.offloads = self.hosts.mode.take_offloads();
         self.outcome.flows = std::mem::take(&mut network.endpoints.flows);
         if let Some(load) = &network.links.load {

@@ -5,7 +5,7 @@ use crate::host::mode::{Mode, PacketMode};
 use crate::in_network::switches::Switches;
 use crate::model::rules::Rules;
 use crate::model::scenario::ValidScenario;
-use crate::run::auto;
+use crate::run::fidelity_choice;
 use crate::run::monitor::Monitor;
 use crate::run::sim::Sim;
 use crate::state::columns::outcome::Outcome;
@@ -16,21 +16,21 @@ pub fn simulate(scenario: &ValidScenario) -> Outcome {
     simulate_until(scenario, &AtomicBool::new(false))
 }
 
-/// Run a scenario as [`simulate`] does, until somebody sets `stop`: the outcome is then `stopped`,
+/// Run a scenario as [`simulate`] does, until `stop` is set: the outcome is then `stopped`,
 /// and what was timed by then is in its rows.
 pub fn simulate_until(scenario: &ValidScenario, stop: &AtomicBool) -> Outcome {
     simulate_watched(scenario, stop, &Monitor::default())
 }
 
-/// Run a scenario as [`simulate_until`] does, telling a monitor now and then where it stands.
+/// Run a scenario as [`simulate_until`] does, reporting to a monitor now and then where it stands.
 pub fn simulate_watched(scenario: &ValidScenario, stop: &AtomicBool, monitor: &Monitor) -> Outcome {
     if scenario.chosen.tries {
-        return auto::simulate(scenario, stop, monitor);
+        return fidelity_choice::simulate(scenario, stop, monitor);
     }
     simulate_once(scenario, stop, monitor)
 }
 
-/// Run a scenario and nothing beside it.
+/// Run a scenario alone.
 pub(crate) fn simulate_once(
     scenario: &ValidScenario,
     stop: &AtomicBool,

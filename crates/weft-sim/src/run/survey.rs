@@ -1,10 +1,10 @@
 //! Steady state: a phase of a large size is timed at smaller ones, each in fewer moves than it has,
-//! and the rest follows.
+//! and its whole time follows.
 //!
 //! Two things are taken for lines, and neither without a look. *Moves*: where all moves of a phase
 //! are alike, the time when the last rank begins the k-th grows evenly with k; three windows of
-//! moves must agree before the rest of them are skipped. *Sizes*: once messages are longer than
-//! what the buffers on their way hold, times grow evenly with the size; three sizes, each twice
+//! moves must agree before the remaining ones are skipped. *Sizes*: once messages are longer than
+//! what the buffers on their paths hold, times grow evenly with the size; three sizes, each twice
 //! the one before, must lie on a line, or a larger one is tried. What never agrees is simulated
 //! whole.
 

@@ -23,7 +23,7 @@ pub fn simulate_many(
     simulate_many_watched(texts, threads, stop, &monitors)
 }
 
-/// As [`simulate_many`]; each run tells its monitor where it stands.
+/// As [`simulate_many`]; each run reports to its monitor where it stands.
 ///
 /// # Errors
 /// The first scenario that is wrong, its number in front.

@@ -47,7 +47,7 @@ impl Watch {
             let results = stage.members().iter().map(|rank| M::progress_of(hosts, *rank));
             let digest = results.fold(digest, mix);
             let (before, n_same) = self.seen[number];
-            // A message within a node is on its way until its channel is free, and a latency more.
+            // A message within a node is in flight until its channel is free, and a latency more.
             let here_ps = hosts.network.clock.now_ps.saturating_sub(latency_ps);
             let busy = |rank: &Rank| rank.wake_ps != NEVER || rank.channel_free_ps >= here_ps;
             let moves = digest != before || members().any(busy);

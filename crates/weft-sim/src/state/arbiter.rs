@@ -26,7 +26,7 @@ pub(crate) struct Arbiter {
 /// How a lane was served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Served {
-    /// A packet of so many bytes is on its way.
+    /// A packet of so many bytes is in flight.
     Sent(u16),
     /// It lacks credit.
     Starved,

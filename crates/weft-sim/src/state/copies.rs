@@ -1,12 +1,12 @@
 //! Packets that leave a switch by several ports: their buffer is free when the last copy has left.
 
+use crate::state::buffer::held::Held;
+
 /// A packet that is being copied.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Copied {
-    /// The input it came by, its lane, and the blocks it holds there.
-    pub(crate) port: u32,
-    pub(crate) lane: u8,
-    pub(crate) blocks: u32,
+    /// What it holds of the input buffer it came into.
+    pub(crate) held: Held,
     /// What its copies carry in the place of their number here.
     pub(crate) message: u32,
     /// Copies that have not left.
@@ -41,5 +41,24 @@ impl Copies {
             self.free.push(number);
         }
         *copied
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Copied, Copies, Held};
+
+    #[test]
+    fn the_last_copy_to_leave_frees_the_number_at_the_latest_time() {
+        let held = Held { port: 7, lane: 0, blocks: 3, output: 0 };
+        let copied = Copied { held, message: 9, n_left: 2, left_ps: 0 };
+        let mut copies = Copies::default();
+        let (first, second) = (copies.add(copied), copies.add(copied));
+        assert_ne!(first, second);
+        assert_eq!(copies.leave(first, 50).n_left, 1);
+        assert_ne!(copies.add(copied), first, "a copy of it has not left");
+        let last = copies.leave(first, 40);
+        assert_eq!((last.n_left, last.left_ps), (0, 50));
+        assert_eq!(copies.add(copied), first);
     }
 }

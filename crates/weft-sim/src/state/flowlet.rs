@@ -1,8 +1,8 @@
-//! Flowlets: packets of a queue pair that follow one another closely take the same way.
+//! Flowlets: packets of a queue pair that follow one another closely take the same path.
 
 use std::collections::HashMap;
 
-/// Entries below which nobody looks for old ones.
+/// Entries below which old ones are kept.
 const FEW: usize = 1 << 10;
 
 /// Packets of a queue pair that follow one another closely.
@@ -18,7 +18,7 @@ pub(crate) struct Flowlet {
 /// The flowlets that may go on, by queue pair, switch and detour (or that it is undecided).
 ///
 /// Those that are over are swept out when there are twice as many as there were after the last
-/// sweep: nobody would follow them. Which they are does not depend on the order of a hash.
+/// sweep: no packet would follow them. Which they are does not depend on the order of a hash.
 #[derive(Debug, Default)]
 pub(crate) struct Flowlets {
     known: HashMap<u64, Flowlet>,
@@ -40,7 +40,7 @@ impl Flowlets {
         self.known.insert(key, flowlet);
     }
 
-    /// Nobody follows anybody any more.
+    /// No packet follows another any more.
     pub(crate) fn forget(&mut self) {
         self.known.clear();
     }

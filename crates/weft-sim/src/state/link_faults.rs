@@ -1,7 +1,7 @@
 //! What cables suffer during a run, one direction each.
 
 use crate::limits::NIL;
-use crate::model::faults::plant::Trouble;
+use crate::model::faults::planted::Trouble;
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 use std::collections::VecDeque;
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 /// Keeps the draws of cables apart from those of ranks.
 const STREAM_OF_CABLES: u64 = 1 << 40;
 
-/// What a cable did, one way.
+/// What a cable did, in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Errors {
     /// Packets with an error that was corrected.

@@ -8,7 +8,7 @@ use crate::model::framing::Framing;
 use crate::model::framing::PacketKind;
 use prefetch_index::prefetch_index;
 
-/// By the kind's bits, of which some say nothing.
+/// By the kind's bits, of which the last seven values are unused.
 const KINDS: [PacketKind; 16] = {
     use crate::model::framing::PacketKind::*;
     [Data, Ack, Nak, Cnp, Up, Down, Flood, Probe, Echo, Echo, Echo, Echo, Echo, Echo, Echo, Echo]
@@ -23,7 +23,7 @@ pub(crate) const ROUTED: u16 = 1 << 10;
 
 /// Marked by a switch where it was congested (FECN).
 pub(crate) const FECN: u16 = 1 << 11;
-/// Tells its receiver to slow down (BECN).
+/// Notifies its receiver to slow down (BECN).
 pub(crate) const BECN: u16 = 1 << 12;
 /// Of a packet of a tree, in the place of [`FIRST`]: part of a stream.
 pub(crate) const STREAM: u16 = FIRST;
@@ -190,7 +190,7 @@ impl PacketPool {
         self.in_flight
     }
 
-    /// Whether so many more fit, and those that are injected until somebody looks again.
+    /// Whether so many more fit, and those that are injected until the next look.
     pub(crate) fn have_room(&self, n_more: u64) -> bool {
         self.in_flight as u64 + n_more + MOST_PACKETS_A_LOOK <= MAX_NUMBER.into()
     }

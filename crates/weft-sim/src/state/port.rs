@@ -12,14 +12,14 @@ pub(crate) const TO_ENDPOINT: u16 = 1 << 1;
 pub(crate) const INSIDE: u16 = 1 << 15;
 /// It has something to send, a free link and no credit.
 pub(crate) const BLOCKED: u16 = 1 << 2;
-/// Its transmissions take the slow way: its cable is in trouble, or a probe counts.
+/// Its transmissions take the slow branch: its cable is in trouble, or a probe counts.
 pub(crate) const WATCHED: u16 = 1 << 3;
-/// What comes in may have been lost on the way.
+/// What comes in may have been lost on the wire.
 pub(crate) const FRAIL: u16 = 1 << 4;
 /// Its cable is down.
 pub(crate) const DOWN: u16 = 1 << 5;
 
-/// What comes in comes straight from an HCA: it has chosen no way yet.
+/// What comes in comes straight from an HCA: no switch has chosen its path yet.
 pub(crate) const FROM_HCA: u16 = 1 << 6;
 
 /// What a packet that comes in asks of a port: apart from its egress, which others use, so that
@@ -67,7 +67,7 @@ pub(crate) struct Waiting {
 }
 
 /// What cables of one kind have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Link {
     pub(crate) rate: BitsPerSecond,
     /// Picoseconds a bit where that is a whole number, else 0.
@@ -173,7 +173,52 @@ impl Port {
 
 #[cfg(test)]
 mod tests {
-    use super::{Input, Port, Waiting};
+    use super::{Input, Link, Port, Waiting};
+    use crate::limits::{NEVER, NIL};
+    use weft_fabric::BitsPerSecond;
+
+    fn port() -> Port {
+        Port {
+            busy_until_ps: 0,
+            excess: 0,
+            kick_ps: NEVER,
+            xmit_bytes: 0,
+            xmit_packets: 0,
+            peer: NIL,
+            vertex: 0,
+            link: 0,
+            local: 0,
+            work: 0,
+            flags: 0,
+            n_ports: 1,
+        }
+    }
+
+    /// A byte takes 8/7 of 1000 ps at 7 Gb/s, and 80 ps at 100 Gb/s.
+    #[test]
+    fn a_burst_ends_with_its_last_bit_rounded_up_once() {
+        for (bits_per_s, end_ps) in [(7_000_000_000, 114_286), (100_000_000_000, 8_000)] {
+            let (link, mut port) = (Link::new(BitsPerSecond(bits_per_s), 0, 0), port());
+            let end = (0..100).fold(0, |now_ps, _| port.transmit(&link, now_ps, 1));
+            assert_eq!(end, end_ps, "{bits_per_s}");
+            assert_eq!((port.xmit_packets, port.xmit_bytes), (100, 100));
+        }
+    }
+
+    #[test]
+    fn a_pause_ends_a_burst_and_the_next_one_is_rounded_anew() {
+        let (link, mut port) = (Link::new(BitsPerSecond(7_000_000_000), 0, 0), port());
+        assert_eq!(port.transmit(&link, 0, 1), 1_143);
+        assert_eq!(port.transmit(&link, 2_000, 1), 2_000 + 1_143);
+    }
+
+    #[test]
+    #[should_panic(expected = "one packet at a time on a link")]
+    fn a_link_carries_one_packet_at_a_time() {
+        let (link, mut port) = (Link::new(BitsPerSecond(7_000_000_000), 0, 0), port());
+        port.transmit(&link, 0, 1);
+        port.transmit(&link, 1_142, 1);
+    }
 
     #[test]
     fn a_port_is_one_cache_line() {

@@ -14,7 +14,7 @@ pub(crate) struct Steers {
     pub(crate) turns: Vec<u32>,
     /// Draws of intermediate groups.
     pub(crate) draws: u64,
-    /// By packet: the group of its detour while it is on its way there.
+    /// By packet: the group of its detour until it is there.
     pub(crate) via: Vec<u16>,
     pub(crate) flowlets: Flowlets,
 }
@@ -32,11 +32,6 @@ impl Steers {
     pub(crate) fn draw(&mut self, n: u32) -> u32 {
         self.draws = mix(self.draws);
         (((self.draws >> 32) * u64::from(n)) >> 32) as u32
-    }
-
-    /// Nobody follows anybody any more.
-    pub(crate) fn forget_flowlets(&mut self) {
-        self.flowlets.forget();
     }
 
     /// A packet goes straight to its destination from here.

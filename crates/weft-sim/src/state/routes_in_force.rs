@@ -3,12 +3,14 @@
 use crate::model::scenario::ValidScenario;
 use crate::state::route_choice::Steers;
 use std::sync::Arc;
-use weft_fabric::{Candidates, Routes};
+use weft_fabric::{Candidates, HcaId, Routes, SwitchId};
 
 /// Tables and candidates in force.
 #[derive(Debug)]
 pub(crate) struct RoutesInForce {
     pub(crate) routes: Arc<Routes>,
+    /// Those before any cable went down.
+    at_start: Arc<Routes>,
     /// The ports to choose from, where something chooses.
     pub(crate) candidates: Option<Arc<Candidates>>,
     /// Those to take instead of a dead one, where switches react themselves.
@@ -24,10 +26,23 @@ impl RoutesInForce {
         let (n_switches, choice) = (scenario.fabric.n_switches(), scenario.steering.choice);
         RoutesInForce {
             routes: Arc::clone(&scenario.routes),
+            at_start: Arc::clone(&scenario.routes),
             candidates: scenario.steering.candidates.clone(),
             instead: scenario.link_death.instead.clone(),
             known_down: Vec::new(),
             steers: Steers::new(n_switches, scenario.seed, choice),
         }
+    }
+
+    /// The number (from 0) of the port by which the tables send a packet for `dst`.
+    #[inline(always)]
+    pub(crate) fn written(&self, switch: SwitchId, dst: HcaId) -> u32 {
+        let mut number = self.routes.number(switch, dst);
+        if number == 0 {
+            // The subnet manager found no path around a dead cable: the old one ends there.
+            number = self.at_start.number(switch, dst);
+            assert!(number > 0, "routes were checked before the run");
+        }
+        number - 1
     }
 }

@@ -2,11 +2,15 @@
 
 pub(crate) mod insides;
 
+use proptest::test_runner::{Config as ProptestConfig, RngSeed};
 use serde_json::{Value, json};
 use weft_sim::{Outcome, Status, ValidScenario, simulate};
 
 pub(crate) const GBPS: u64 = 1_000_000_000;
 pub(crate) const PS_PER_S: u128 = 1_000_000_000_000;
+
+/// The laws of congestion control.
+pub(crate) const LAWS: [&str; 4] = ["annex_a10", "dcqcn", "rtt", "endpoint"];
 
 /// LRH + BTH + ICRC + VCRC, and RETH on the first packet of a message.
 pub(crate) const HEADER: u64 = 8 + 12 + 4 + 2;
@@ -63,11 +67,16 @@ pub(crate) fn run(scenario: &Value) -> Outcome {
     simulate(&valid)
 }
 
+/// The outcome of a run that must be complete.
+pub(crate) fn complete(case: &Value) -> Outcome {
+    let outcome = run(case);
+    assert_eq!(outcome.status, Status::Complete, "{}", outcome.message);
+    outcome
+}
+
 /// The durations of a run that must be complete.
 pub(crate) fn durations(scenario: &Value) -> Vec<u64> {
-    let outcome = run(scenario);
-    assert_eq!(outcome.status, Status::Complete, "{}", outcome.message);
-    outcome.rows.duration_ps
+    complete(scenario).rows.duration_ps
 }
 
 pub(crate) fn refusal(scenario: &Value) -> String {
@@ -87,4 +96,16 @@ pub(crate) fn framed(size_bytes: u64, mtu_bytes: u64) -> u64 {
 /// Everything about an outcome but the number of events.
 pub(crate) fn physics(outcome: &Outcome) -> Outcome {
     Outcome { events: 0, ..outcome.clone() }
+}
+
+/// A port's value of a column.
+pub(crate) fn value_at(outcome: &Outcome, column: &[u64], port: &str) -> u64 {
+    let at = outcome.ports.port_name.iter().position(|name| name == port);
+    column[at.expect("a cabled port")]
+}
+
+/// So many random cases, the same in every run.
+pub(crate) fn cases(cases: u32) -> ProptestConfig {
+    let rng_seed = RngSeed::Fixed(60);
+    ProptestConfig { cases, failure_persistence: None, rng_seed, ..ProptestConfig::default() }
 }

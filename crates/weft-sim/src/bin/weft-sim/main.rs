@@ -8,7 +8,7 @@ mod arguments;
 mod progress;
 
 use arguments::{Arguments, Asked};
-use progress::Progress;
+use progress::ProgressLine;
 use std::io::{ErrorKind, Read, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let runs = Runs::read(arguments, &texts)?;
     let output = Output::open(arguments.output.as_deref())?;
     let monitors: Vec<Monitor> = texts.iter().map(|_| Monitor::default()).collect();
-    let progress = Progress { monitors: &monitors, quiet: arguments.quiet };
+    let progress = ProgressLine { monitors: &monitors, quiet: arguments.quiet };
     let outcomes = progress
         .shown(|| runs.run(arguments.threads, &stop, &monitors))
         .map_err(|error| Failure(error.to_string(), WRONG_INPUT))?;
@@ -124,20 +124,20 @@ struct Output<'a> {
 }
 
 /// A file that is not whole: gone again where it never will be.
-struct Pending {
+struct PendingFile {
     part: String,
     file: std::fs::File,
 }
 
-impl Drop for Pending {
+impl Drop for PendingFile {
     fn drop(&mut self) {
         // Renamed, where all went well.
         let _ = std::fs::remove_file(&self.part);
     }
 }
 
-impl Pending {
-    fn beside(path: &str) -> Result<Pending, Failure> {
+impl PendingFile {
+    fn next_to(path: &str) -> Result<PendingFile, Failure> {
         // What is there and no file (a folder, a device) is not to be replaced by one.
         if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
             let what = format!("{path}: it is no file\n  expected: a file to write");
@@ -145,7 +145,7 @@ impl Pending {
         }
         let part = format!("{path}.part");
         let file = std::fs::File::create(&part).map_err(|error| cannot_write(&part, &error))?;
-        Ok(Pending { part, file })
+        Ok(PendingFile { part, file })
     }
 }
 
@@ -153,7 +153,7 @@ impl<'a> Output<'a> {
     /// Whether the file can be written is found out before the run. During the run it is not there:
     /// the program may be killed.
     fn open(path: Option<&'a str>) -> Result<Output<'a>, Failure> {
-        path.map(Pending::beside).transpose()?;
+        path.map(PendingFile::next_to).transpose()?;
         Ok(Output { path })
     }
 
@@ -166,7 +166,7 @@ impl<'a> Output<'a> {
                 result => result.map_err(|error| cannot_write("standard output", &error)),
             };
         };
-        let Pending { part, file } = &mut Pending::beside(path)?;
+        let PendingFile { part, file } = &mut PendingFile::next_to(path)?;
         write_lines(file, outcomes)
             .and_then(|()| std::fs::rename(&*part, path))
             .map_err(|error| cannot_write(path, &error))

@@ -8,14 +8,14 @@ use weft_sim::{Monitor, Standing};
 const SHOW_EVERY: Duration = Duration::from_millis(500);
 const CLEAR_LINE: &str = "\r\x1b[K";
 
-/// The runs to tell of.
-pub(crate) struct Progress<'a> {
+/// The runs to report.
+pub(crate) struct ProgressLine<'a> {
     pub(crate) monitors: &'a [Monitor],
     pub(crate) quiet: bool,
 }
 
-impl Progress<'_> {
-    /// What `work` returns, telling how far it is meanwhile.
+impl ProgressLine<'_> {
+    /// What `work` returns, reporting how far it is meanwhile.
     pub(crate) fn shown<T>(&self, work: impl FnOnce() -> T) -> T {
         if self.quiet || !std::io::stderr().is_terminal() {
             return work();

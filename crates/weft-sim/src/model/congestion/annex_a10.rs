@@ -5,15 +5,18 @@
 //! every CCTI_Timer, down to CCTI_Min; after a packet the next one of the flow waits for the
 //! table's entry, a multiple of the packet's own time.
 
-use crate::document::{AnnexA10Document, DoublingDocument, TableDocument};
+use crate::document::congestion::{AnnexA10Document, DoublingDocument, TableDocument};
 use crate::error::SimError;
-use crate::model::congestion::defaults::Usual;
-use crate::model::congestion::defaults::within;
+use crate::limits::BLOCK_BYTES;
+use crate::model::congestion::defaults::{Usual, within};
+use crate::model::congestion::marking::{MAX_FULL_BYTES, Marking};
 
 /// Usual times, for links of 200 Gb/s.
 const TIMER_NS: u64 = 9_000;
 pub(crate) const CNP_INTERVAL_NS: u64 = 20_000;
 
+/// A threshold has four bits.
+const MAX_THRESHOLD: u8 = 15;
 /// A multiplier has 14 bits.
 const MAX_MULTIPLIER: u64 = (1 << 14) - 1;
 /// A shift has two.
@@ -54,6 +57,28 @@ impl AnnexA10 {
         Ok(AnnexA10 { eighths, increase: knobs.increase, timer_ps, least: knobs.ccti_min, limit })
     }
 
+    /// When its switches mark a packet.
+    pub(crate) fn marking(
+        place: &str,
+        knobs: &AnnexA10Document,
+        buffer_bytes: u64,
+    ) -> Result<Marking, SimError> {
+        within(place, "threshold", knobs.threshold.into(), 0, MAX_THRESHOLD.into())?;
+        let full_bytes = knobs.full_bytes.unwrap_or(4 * buffer_bytes.min(MAX_FULL_BYTES / 4));
+        within(place, "full_bytes", full_bytes, 16 * BLOCK_BYTES, MAX_FULL_BYTES)?;
+        let sixteenths = u64::from(16 - knobs.threshold);
+        let blocks = full_bytes / BLOCK_BYTES * sixteenths / 16;
+        let blocks = if knobs.threshold > 0 { blocks as u32 } else { u32::MAX };
+        Ok(Marking {
+            threshold_blocks: blocks,
+            certain_blocks: blocks,
+            chance: 0,
+            rate: knobs.marking_rate,
+            least_blocks: knobs.packet_size.into(),
+            victim_mask: knobs.victim_mask,
+        })
+    }
+
     pub(crate) fn begin(&self) -> Level {
         Level { index: self.least, tick: 0 }
     }
@@ -69,7 +94,7 @@ impl AnnexA10 {
         level.tick = tick;
     }
 
-    pub(crate) fn told(&self, level: &mut Level, now_ps: u64) {
+    pub(crate) fn notified(&self, level: &mut Level, now_ps: u64) {
         self.settle(level, now_ps);
         level.tick = now_ps / self.timer_ps;
         level.index = level.index.saturating_add(self.increase).min(self.limit);
@@ -130,7 +155,7 @@ fn read_entry(place: &str, entry: &str) -> Result<u64, SimError> {
 #[cfg(test)]
 mod tests {
     use super::{AnnexA10, eighths_of, read_entry};
-    use crate::document::{AnnexA10Document, TableDocument};
+    use crate::document::congestion::{AnnexA10Document, TableDocument};
     use crate::model::congestion::defaults::tests::USUAL;
 
     fn law(increase: u16, timer_ns: f64, ccti_min: u16) -> AnnexA10 {
@@ -160,9 +185,9 @@ mod tests {
     fn notifications_go_up_and_the_timer_goes_down_to_the_least() {
         let law = law(3, 1.0, 2);
         let mut level = law.begin();
-        let mut delay = |now_ps: u64, told: bool| {
-            if told {
-                law.told(&mut level, now_ps);
+        let mut delay = |now_ps: u64, notified: bool| {
+            if notified {
+                law.notified(&mut level, now_ps);
             }
             law.delay_ps(&mut level, now_ps, 100)
         };

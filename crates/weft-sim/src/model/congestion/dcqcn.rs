@@ -2,13 +2,13 @@
 //! come; time and bytes bring it back.
 //!
 //! SOURCE: Zhu et al., "Congestion Control for Large-Scale RDMA Deployments" (SIGCOMM 2015),
-//! section 5. What HCAs run under this name differs in details nobody publishes.
+//! section 5. HCAs differ from it in details that no vendor publishes.
 
-use crate::document::DcqcnDocument;
+use crate::document::congestion::{DcqcnDocument, VictimMask};
 use crate::error::SimError;
-use crate::model::congestion::defaults::Usual;
-use crate::model::congestion::defaults::within;
-use crate::model::congestion::defaults::{Sent, within_share};
+use crate::limits::BLOCK_BYTES;
+use crate::model::congestion::defaults::{Sent, Usual, within, within_share};
+use crate::model::congestion::marking::{MAX_FULL_BYTES, Marking};
 
 /// Usual times, for links of 200 Gb/s.
 pub(crate) const CNP_INTERVAL_NS: u64 = 25_000;
@@ -45,7 +45,7 @@ pub(crate) struct Rate {
     /// Now, and before it was last cut (plus what was added since).
     now: f64,
     target: f64,
-    /// Estimate of how congested its way is.
+    /// Estimate of how congested its path is.
     alpha: f64,
     /// When that was last brought down; it begins with the queue pair's first packet.
     alpha_ps: u64,
@@ -86,6 +86,28 @@ impl Dcqcn {
         })
     }
 
+    /// When its switches mark a packet.
+    pub(crate) fn marking(
+        place: &str,
+        knobs: &DcqcnDocument,
+        buffer_bytes: u64,
+    ) -> Result<Marking, SimError> {
+        let buffer_bytes = buffer_bytes.min(MAX_FULL_BYTES / 3);
+        let least_bytes = knobs.least_bytes.unwrap_or(buffer_bytes / 2);
+        let most_bytes = knobs.most_bytes.unwrap_or(buffer_bytes / 2 * 3);
+        within(place, "least_bytes", least_bytes, BLOCK_BYTES, MAX_FULL_BYTES)?;
+        within(place, "most_bytes", most_bytes, least_bytes, MAX_FULL_BYTES)?;
+        within_share(place, "probability", knobs.probability)?;
+        Ok(Marking {
+            threshold_blocks: (least_bytes / BLOCK_BYTES) as u32,
+            certain_blocks: (most_bytes / BLOCK_BYTES) as u32,
+            chance: (knobs.probability * (1u64 << 32) as f64) as u64,
+            rate: 0,
+            least_blocks: 0,
+            victim_mask: VictimMask::All,
+        })
+    }
+
     pub(crate) fn begin(&self) -> Rate {
         Rate {
             now: 1.0,
@@ -99,7 +121,7 @@ impl Dcqcn {
         }
     }
 
-    pub(crate) fn told(&self, rate: &mut Rate, now_ps: u64, link_bits_per_s: u64) {
+    pub(crate) fn notified(&self, rate: &mut Rate, now_ps: u64, link_bits_per_s: u64) {
         self.settle(rate, now_ps, link_bits_per_s);
         let least = self.least_bits_per_s as f64 / link_bits_per_s as f64;
         rate.target = rate.now;

@@ -1,4 +1,4 @@
-//! Times and rates of laws where nobody wrote one.
+//! Times and rates of laws where a document leaves them out.
 
 use crate::error::SimError;
 use crate::model::host::ps;
@@ -11,7 +11,7 @@ const LINK_BITS_PER_S: u64 = 200_000_000_000;
 /// and a rate is the same part of the link's.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Usual {
-    /// The middle one of all hosts' links: one bad cable changes nothing for the others.
+    /// The median of all hosts' links: one bad cable changes nothing for the others.
     link_bits_per_s: u64,
 }
 
@@ -22,9 +22,9 @@ impl Usual {
             .map(|port| fabric.ports[port.0 as usize].rate.0)
             .filter(|rate| *rate > 0)
             .collect();
-        let middle = rates.len() / 2;
-        let link_bits_per_s = match rates.get(middle) {
-            Some(_) => *rates.select_nth_unstable(middle).1,
+        let median = rates.len() / 2;
+        let link_bits_per_s = match rates.get(median) {
+            Some(_) => *rates.select_nth_unstable(median).1,
             None => LINK_BITS_PER_S,
         };
         Usual { link_bits_per_s }
@@ -89,7 +89,17 @@ pub(crate) struct Sent {
     pub(crate) link_bits_per_s: u64,
 }
 
-/// Whole numbers from `least` to `most`, or an error that says so.
+impl Sent {
+    /// How long beyond its own time its queue pair waits that may use this share of its link.
+    pub(crate) fn delay_ps(self, share: f64) -> u64 {
+        if share >= 1.0 {
+            return 0;
+        }
+        (self.duration_ps as f64 * (1.0 / share - 1.0)).round() as u64
+    }
+}
+
+/// Refuse a number that is not from `least` to `most`.
 pub(crate) fn within(
     place: &str,
     key: &str,
@@ -104,7 +114,7 @@ pub(crate) fn within(
     Err(SimError::document(place, format!("it is {value}"), format!("{least} to {most}")))
 }
 
-/// A share above 0 and up to 1, or an error that says so.
+/// Refuse a share that is not above 0 and up to 1.
 pub(crate) fn within_share(place: &str, key: &str, value: f64) -> Result<(), SimError> {
     if value > 0.0 && value <= 1.0 {
         return Ok(());
@@ -126,7 +136,7 @@ pub(crate) mod tests {
     pub(crate) const USUAL: Usual = Usual { link_bits_per_s: LINK_BITS_PER_S };
 
     #[test]
-    fn what_nobody_wrote_scales_with_the_link_and_what_is_written_does_not() {
+    fn usual_values_scale_with_the_link_and_written_ones_do_not() {
         let slow = Usual { link_bits_per_s: 25_000_000_000 };
         let at = ("here", "hold_ns");
         assert_eq!(slow.ps(at, None, 1_000), Ok(8_000_000), "as many packets pass");

@@ -1,24 +1,23 @@
-//! Back-pressure of endpoints, in the manner of Slingshot: the port before a host knows which queue
-//! pairs contribute to its load, and holds those, and nobody else, to their share of it.
+//! Back-pressure of endpoints, in the manner of Slingshot: the port facing a host knows which queue
+//! pairs contribute to its load, and holds only those to their share of it.
 //!
-//! What is known of Slingshot is what it achieves, hardware back-pressure on the sources that
-//! contribute (De Sensi et al., "An In-Depth Analysis of the Slingshot Interconnect", SC 2020); how
-//! is not published. Ours: the port counts queue pairs that last, those it has seen in one count
-//! and in the next, there several times and others in between. Once its link or its queue has been
-//! full for some counts, it tells each of several its share of the link, less what empties the
-//! queue, until they leave part of it unused. Senders that come one after the other, as in a
-//! collective, are not told anything.
+//! Slingshot's law is not published, only its effect: hardware back-pressure on the sources that
+//! contribute (De Sensi et al., "An In-Depth Analysis of the Slingshot Interconnect", SC 2020).
+//! Ours: the port counts queue pairs that last. It has seen those in one count and in the next,
+//! there several times with others in between. Once its link or its queue has been full for some
+//! counts, it notifies each of several of its share of the link, less a part that empties the
+//! queue. It stops once they leave part of the link unused. Senders that come one after the other,
+//! as in a collective, get no notification.
 
-use crate::document::EndpointDocument;
+use crate::document::congestion::EndpointDocument;
 use crate::error::SimError;
-use crate::model::congestion::defaults::Usual;
-use crate::model::congestion::defaults::within;
+use crate::model::congestion::defaults::{Usual, within};
 
 /// Usual times, for links of 200 Gb/s.
 const HOLD_NS: u64 = 1_000_000;
 const COUNT_NS: u64 = 20_000;
 
-/// Shares are told in this part of the link's rate.
+/// A notification gives a share in this part of the link's rate.
 pub(crate) const UNIT: u32 = 1 << 16;
 /// Queue pairs are counted over so many times the time in which each would send a packet.
 const ROUNDS: u64 = 8;
@@ -40,55 +39,55 @@ const MOST_TAKEN: f64 = 0.5;
 pub(crate) struct Endpoint {
     /// What may wait before the host, in blocks.
     queue_blocks: u32,
-    /// A source that hears nothing for so long forgets what it was told.
+    /// A source forgets its share so long after its last notification.
     hold_ps: u64,
     /// Least time over which contributors are counted.
     count_ps: u64,
-    /// A share is told when it has changed by this part.
+    /// A source is notified when its share has changed by this part.
     change: f64,
 }
 
-/// What a source has been told.
+/// The share that a source was last notified of.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Share {
     units: u32,
     until_ps: u64,
 }
 
-/// The port before a host: who contributes to its load.
+/// The port facing a host: the queue pairs that contribute to its load.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Door {
+pub(crate) struct EdgePort {
     /// Number of the count that goes on, and when it began.
     pub(crate) epoch: u32,
     begin_ps: u64,
     /// Queue pairs seen in it, and those of them that last.
     n_seen: u32,
     n_lasting: u32,
-    /// Whose packet came last.
+    /// The queue pair whose packet came last.
     last: Option<u32>,
     /// How long packets have occupied the link in it, and whether the queue has filled.
     busy_ps: u64,
     queue_filled: bool,
     /// So many counts before were full, one after the other.
     n_full: u32,
-    /// Among how many it is shared; 0 where nobody is told anything.
+    /// Among how many it is shared; 0 where no source is notified.
     n_sharing: u32,
 }
 
-/// What a door knows of a queue pair.
+/// What that port knows of a queue pair.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     /// The count in which it has come last, how often, and whether also in the one before that.
     epoch: Option<u32>,
     visits: u32,
     before: bool,
-    told_units: u32,
-    told_ps: u64,
+    notified_units: u32,
+    notified_ps: u64,
 }
 
 impl Default for Seen {
     fn default() -> Seen {
-        Seen { epoch: None, visits: 0, before: false, told_units: UNIT, told_ps: 0 }
+        Seen { epoch: None, visits: 0, before: false, notified_units: UNIT, notified_ps: 0 }
     }
 }
 
@@ -98,14 +97,14 @@ pub(crate) struct Came {
     /// The number of its queue pair.
     pub(crate) pace: u32,
     pub(crate) now_ps: u64,
-    /// What waits before the host.
+    /// Blocks that wait for the host's link.
     pub(crate) backlog_blocks: u32,
     /// Its own time on the host's link, and a whole packet's.
     pub(crate) duration_ps: u64,
     pub(crate) packet_ps: u64,
 }
 
-impl Door {
+impl EdgePort {
     /// Count a queue pair that has come.
     fn see(&mut self, seen: &mut Seen, pace: u32) {
         if seen.epoch != Some(self.epoch) {
@@ -145,7 +144,7 @@ impl Endpoint {
         Share { units: UNIT, until_ps: 0 }
     }
 
-    pub(crate) fn told(&self, share: &mut Share, now_ps: u64, units: u32) {
+    pub(crate) fn notified(&self, share: &mut Share, now_ps: u64, units: u32) {
         *share = Share { units, until_ps: now_ps + self.hold_ps };
     }
 
@@ -153,65 +152,65 @@ impl Endpoint {
         if now_ps >= share.until_ps { 1.0 } else { f64::from(share.units) / f64::from(UNIT) }
     }
 
-    /// What a source is to be told whose packet has come through a door; none if that is no news.
-    pub(crate) fn tells(&self, door: &mut Door, seen: &mut Seen, came: Came) -> Option<u32> {
-        self.count(door, came);
-        door.see(seen, came.pace);
-        door.busy_ps += came.duration_ps;
-        door.queue_filled |= came.backlog_blocks >= self.queue_blocks;
-        let units = self.share(door, came.backlog_blocks);
-        let forgotten = came.now_ps >= seen.told_ps + self.hold_ps / 2;
-        let told = if forgotten { UNIT } else { seen.told_units };
-        if f64::from(units.abs_diff(told)) <= f64::from(told) * self.change {
+    /// The share to notify the source of a packet of; none where it has hardly changed.
+    pub(crate) fn notifies(&self, edge: &mut EdgePort, seen: &mut Seen, came: Came) -> Option<u32> {
+        self.count(edge, came);
+        edge.see(seen, came.pace);
+        edge.busy_ps += came.duration_ps;
+        edge.queue_filled |= came.backlog_blocks >= self.queue_blocks;
+        let units = self.share(edge, came.backlog_blocks);
+        let forgotten = came.now_ps >= seen.notified_ps + self.hold_ps / 2;
+        let known = if forgotten { UNIT } else { seen.notified_units };
+        if f64::from(units.abs_diff(known)) <= f64::from(known) * self.change {
             return None;
         }
-        (seen.told_units, seen.told_ps) = (units, came.now_ps);
+        (seen.notified_units, seen.notified_ps) = (units, came.now_ps);
         Some(units)
     }
 
     /// Begin another count when this one has lasted long enough for all to be seen, and decide by
     /// it who shares the link.
-    fn count(&self, door: &mut Door, came: Came) {
-        let all_ps = ROUNDS * u64::from(door.n_seen + 1) * came.packet_ps;
+    fn count(&self, edge: &mut EdgePort, came: Came) {
+        let all_ps = ROUNDS * u64::from(edge.n_seen + 1) * came.packet_ps;
         let whole_ps = all_ps.min(self.hold_ps).max(self.count_ps);
-        if door.epoch != 0 && came.now_ps < door.begin_ps + whole_ps {
+        if edge.epoch != 0 && came.now_ps < edge.begin_ps + whole_ps {
             return;
         }
-        let used = door.busy_ps as f64 / (came.now_ps - door.begin_ps).max(1) as f64;
-        let lasting = door.n_lasting > 1;
-        let full = lasting && (used >= FULL || door.queue_filled);
-        let n_full = if full { door.n_full.saturating_add(1) } else { 0 };
-        let shares = match door.n_sharing {
+        let used = edge.busy_ps as f64 / (came.now_ps - edge.begin_ps).max(1) as f64;
+        let lasting = edge.n_lasting > 1;
+        let full = lasting && (used >= FULL || edge.queue_filled);
+        let n_full = if full { edge.n_full.saturating_add(1) } else { 0 };
+        let shares = match edge.n_sharing {
             0 => n_full >= COUNTS,
             // Where fewer are left, they do not use the shares of the others.
-            n => lasting && used >= USED * f64::from(door.n_lasting.min(n)) / f64::from(n),
+            n => lasting && used >= USED * f64::from(edge.n_lasting.min(n)) / f64::from(n),
         };
-        *door = Door {
-            epoch: door.epoch + 1,
+        *edge = EdgePort {
+            epoch: edge.epoch + 1,
             begin_ps: came.now_ps,
-            last: door.last,
+            last: edge.last,
             n_full,
-            n_sharing: if shares { door.n_lasting } else { 0 },
-            ..Door::default()
+            n_sharing: if shares { edge.n_lasting } else { 0 },
+            ..EdgePort::default()
         };
     }
 
-    /// The share of each who sends through a door.
-    fn share(&self, door: &Door, backlog_blocks: u32) -> u32 {
-        if door.n_sharing == 0 {
+    /// The share of each who sends through a port.
+    fn share(&self, edge: &EdgePort, backlog_blocks: u32) -> u32 {
+        if edge.n_sharing == 0 {
             return UNIT;
         }
         let over = f64::from(backlog_blocks) / f64::from(self.queue_blocks) - 1.0;
         let kept = SHARED * (1.0 - over.clamp(0.0, 1.0) * MOST_TAKEN);
-        let n = door.n_sharing.max(door.n_lasting);
+        let n = edge.n_sharing.max(edge.n_lasting);
         (f64::from(UNIT) * kept / f64::from(n)).max(1.0) as u32
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Came, Door, Endpoint, SHARED, Seen, UNIT};
-    use crate::document::EndpointDocument;
+    use super::{Came, EdgePort, Endpoint, SHARED, Seen, UNIT};
+    use crate::document::congestion::EndpointDocument;
     use crate::model::congestion::defaults::tests::USUAL;
 
     /// A packet fills its link for so long; a count is of 100 of them.
@@ -222,9 +221,9 @@ mod tests {
         Endpoint::new("here", &knobs, USUAL).expect("knobs that can be")
     }
 
-    /// What sources are last told whose packets come through a door, one packet in `every` times.
-    fn told(sources: impl Iterator<Item = u32>, every: u64) -> Vec<u32> {
-        let (law, mut door) = (law(), Door::default());
+    /// The shares that sources were last notified of; one packet comes in `every` packet times.
+    fn shares(sources: impl Iterator<Item = u32>, every: u64) -> Vec<u32> {
+        let (law, mut edge) = (law(), EdgePort::default());
         let mut seen = vec![Seen::default(); 8];
         let mut last = vec![UNIT; 8];
         for (number, pace) in sources.enumerate() {
@@ -232,7 +231,7 @@ mod tests {
             let (duration_ps, packet_ps) = (PACKET_PS, PACKET_PS);
             let came = Came { pace, now_ps, backlog_blocks: 0, duration_ps, packet_ps };
             let source = pace as usize;
-            if let Some(units) = law.tells(&mut door, &mut seen[source], came) {
+            if let Some(units) = law.notifies(&mut edge, &mut seen[source], came) {
                 last[source] = units;
             }
         }
@@ -240,27 +239,27 @@ mod tests {
     }
 
     #[test]
-    fn those_who_come_in_turn_on_a_full_link_are_told_their_part() {
+    fn sources_that_alternate_on_a_full_link_get_their_part() {
         for n in [2, 4, 8] {
             let share = (f64::from(UNIT) * SHARED / f64::from(n)) as u32;
-            let found = told((0..2_000).map(|number| number % n), 1);
+            let found = shares((0..2_000).map(|number| number % n), 1);
             assert_eq!(found[..n as usize], vec![share; n as usize], "{n} of them");
         }
     }
 
     #[test]
-    fn nobody_is_told_anything_who_is_alone_or_follows_another_or_leaves_room() {
+    fn a_source_alone_or_in_sequence_or_with_room_left_gets_no_notification() {
         let silent = vec![UNIT; 8];
-        assert_eq!(told((0..2_000).map(|_| 0), 1), silent, "one alone");
+        assert_eq!(shares((0..2_000).map(|_| 0), 1), silent, "one alone");
         // Each sends for five counts, then the next: as in a collective.
-        assert_eq!(told((0..4_000).map(|number| number / 500), 1), silent, "one after the other");
-        assert_eq!(told((0..2_000).map(|number| number % 4), 2), silent, "half of the link");
+        assert_eq!(shares((0..4_000).map(|number| number / 500), 1), silent, "one after the other");
+        assert_eq!(shares((0..2_000).map(|number| number % 4), 2), silent, "half of the link");
     }
 
     #[test]
-    fn who_is_left_alone_is_let_go() {
+    fn a_source_left_alone_gets_the_whole_link() {
         let crowd = (0..2_000).map(|number| number % 4);
-        let found = told(crowd.chain((0..2_000).map(|_| 0)), 1);
+        let found = shares(crowd.chain((0..2_000).map(|_| 0)), 1);
         assert_eq!(found[0], UNIT);
     }
 }

@@ -1,32 +1,25 @@
 //! What a switch marks.
 
-use crate::document::{AnnexA10Document, DcqcnDocument, VictimMask};
-use crate::error::SimError;
-use crate::limits::BLOCK_BYTES;
-use crate::model::congestion::defaults::within;
-use crate::model::congestion::defaults::within_share;
-use crate::model::congestion::endpoint::Door;
+use crate::document::congestion::VictimMask;
 use weft_traffic::mixed;
 
-/// A threshold has four bits.
-const MAX_THRESHOLD: u8 = 15;
 /// Largest backlog that may count as full: fewer than 2^32 blocks.
-const MAX_FULL_BYTES: u64 = 1 << 37;
+pub(super) const MAX_FULL_BYTES: u64 = 1 << 37;
 
 /// When a packet that leaves a switch is marked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Marking {
     /// Blocks that wait for the output on the packet's lane, at least; `u32::MAX`: never.
-    threshold_blocks: u32,
+    pub(super) threshold_blocks: u32,
     /// Blocks from which on all are marked; below, by chance.
-    certain_blocks: u32,
+    pub(super) certain_blocks: u32,
     /// That chance just below, in 2^-32.
-    chance: u64,
+    pub(super) chance: u64,
     /// Eligible packets between two marks.
-    rate: u16,
+    pub(super) rate: u16,
     /// Blocks of the smallest packet that is marked.
-    least_blocks: u32,
-    victim_mask: VictimMask,
+    pub(super) least_blocks: u32,
+    pub(super) victim_mask: VictimMask,
 }
 
 /// A packet that is about to leave, and the port it leaves by.
@@ -49,16 +42,6 @@ impl Leaving {
     }
 }
 
-/// What a port has marked, and what has come to it, in packets.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Told {
-    pub(crate) marked: u64,
-    pub(crate) rcv_fecn: u64,
-    pub(crate) rcv_becn: u64,
-    /// Where it leads to a host: who sends there.
-    pub(crate) door: Door,
-}
-
 /// How many eligible packets each lane has let pass since its last mark.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Marker {
@@ -75,48 +58,6 @@ impl Marking {
         least_blocks: 0,
         victim_mask: VictimMask::None,
     };
-
-    pub(crate) fn of_annex_a10(
-        place: &str,
-        knobs: &AnnexA10Document,
-        buffer_bytes: u64,
-    ) -> Result<Marking, SimError> {
-        within(place, "threshold", knobs.threshold.into(), 0, MAX_THRESHOLD.into())?;
-        let full_bytes = knobs.full_bytes.unwrap_or(4 * buffer_bytes.min(MAX_FULL_BYTES / 4));
-        within(place, "full_bytes", full_bytes, 16 * BLOCK_BYTES, MAX_FULL_BYTES)?;
-        let sixteenths = u64::from(16 - knobs.threshold);
-        let blocks = full_bytes / BLOCK_BYTES * sixteenths / 16;
-        let blocks = if knobs.threshold > 0 { blocks as u32 } else { u32::MAX };
-        Ok(Marking {
-            threshold_blocks: blocks,
-            certain_blocks: blocks,
-            chance: 0,
-            rate: knobs.marking_rate,
-            least_blocks: knobs.packet_size.into(),
-            victim_mask: knobs.victim_mask,
-        })
-    }
-
-    pub(crate) fn of_dcqcn(
-        place: &str,
-        knobs: &DcqcnDocument,
-        buffer_bytes: u64,
-    ) -> Result<Marking, SimError> {
-        let buffer_bytes = buffer_bytes.min(MAX_FULL_BYTES / 3);
-        let least_bytes = knobs.least_bytes.unwrap_or(buffer_bytes / 2);
-        let most_bytes = knobs.most_bytes.unwrap_or(buffer_bytes / 2 * 3);
-        within(place, "least_bytes", least_bytes, BLOCK_BYTES, MAX_FULL_BYTES)?;
-        within(place, "most_bytes", most_bytes, least_bytes, MAX_FULL_BYTES)?;
-        within_share(place, "probability", knobs.probability)?;
-        Ok(Marking {
-            threshold_blocks: (least_bytes / BLOCK_BYTES) as u32,
-            certain_blocks: (most_bytes / BLOCK_BYTES) as u32,
-            chance: (knobs.probability * (1u64 << 32) as f64) as u64,
-            rate: 0,
-            least_blocks: 0,
-            victim_mask: VictimMask::All,
-        })
-    }
 
     /// Whether an eligible packet is drawn.
     #[inline]

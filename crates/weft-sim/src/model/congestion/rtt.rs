@@ -1,18 +1,16 @@
-//! A law of windows by round-trip time: a probe of each queue pair is under way; what it takes sets
-//! how many bytes may be under way with it.
+//! A law of windows by round-trip time: each queue pair has a probe in flight, and the probe's
+//! round trip sets how many bytes may be in flight.
 //!
 //! SOURCE: the form of FAST TCP (Wei, Jin, Low, Hegde, IEEE/ACM Transactions on Networking 14(6),
 //! 2006, section IV): a window follows the ratio of the round trip that is wanted to the one that
 //! is found, so that far from the target it moves far and near it hardly. A window and not a rate,
-//! as in Swift (Kumar et al., SIGCOMM 2020): who waits for an answer sends less and less meanwhile,
-//! and who was held up by others sends as before when that is over. HCAs that measure round trips
-//! run laws of their own, which nobody publishes.
+//! as in Swift (Kumar et al., SIGCOMM 2020). A sender that waits for an answer sends less and less
+//! meanwhile; one that others held up sends as before afterwards. HCAs that measure round trips run
+//! laws that no vendor publishes.
 
-use crate::document::RttDocument;
+use crate::document::congestion::RttDocument;
 use crate::error::SimError;
-use crate::model::congestion::defaults::Usual;
-use crate::model::congestion::defaults::within;
-use crate::model::congestion::defaults::{Sent, within_share};
+use crate::model::congestion::defaults::{Sent, Usual, within, within_share};
 
 /// Usual times, for links of 200 Gb/s.
 const TARGET_NS: u64 = 2_000;
@@ -27,7 +25,7 @@ const FORGETS: f64 = 16.0;
 /// Largest of the largest windows, in round trips.
 const MOST: f64 = 1000.0;
 
-/// What a probe's way takes where nothing waits, there and back.
+/// The round trip of a probe in an idle network.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Idle {
     /// Without other packets.
@@ -62,7 +60,7 @@ pub(crate) struct Window {
     span_ps: f64,
     /// What the last probe took.
     rtt_ps: u64,
-    /// When the probe that is under way left, and whether one is.
+    /// When the probe in flight left, and whether one is in flight.
     pub(crate) sent_ps: u64,
     probing: bool,
     /// No other probe before, nor before a whole packet's bytes: who sends little shows little.
@@ -114,7 +112,7 @@ impl Rtt {
     }
 
     /// A probe is back.
-    pub(crate) fn told(&self, window: &mut Window, now_ps: u64, link_bits_per_s: u64) {
+    pub(crate) fn answered(&self, window: &mut Window, now_ps: u64, link_bits_per_s: u64) {
         let rtt_ps = (now_ps - window.sent_ps).max(1);
         (window.rtt_ps, window.probing, window.next_ps) = (rtt_ps, false, now_ps + self.probe_ps);
         window.idle.base_ps = window.idle.base_ps.min(rtt_ps);
@@ -160,12 +158,11 @@ impl Window {
 #[cfg(test)]
 mod tests {
     use super::{Idle, Rtt, Window};
-    use crate::document::RttDocument;
-    use crate::model::congestion::defaults::Sent;
-    use crate::model::congestion::defaults::tests::USUAL;
+    use crate::document::congestion::RttDocument;
+    use crate::model::congestion::defaults::{Sent, tests::USUAL};
 
     const LINK: u64 = 100_000_000_000;
-    /// With the packets of its way, 6 us.
+    /// With the packets of its path, 6 us.
     const IDLE: Idle = Idle { base_ps: 5_000_000, packets_ps: 1_000_000 };
 
     fn law(gain: f64) -> Rtt {
@@ -194,7 +191,7 @@ mod tests {
         {
             let law = law(gain);
             let mut window = law.begin(IDLE);
-            law.told(&mut window, rtt_us * 1_000_000, LINK);
+            law.answered(&mut window, rtt_us * 1_000_000, LINK);
             let expected = 8.0 * kept / rtt_us as f64;
             let found = share(&law, &mut window, rtt_us * 1_000_000);
             assert!((found / expected - 1.0).abs() < 1e-9, "{rtt_us} us: {found}");
@@ -205,7 +202,7 @@ mod tests {
     fn a_late_answer_holds_a_packet_for_four_wanted_round_trips_at_most() {
         let law = law(1.0);
         let mut window = law.begin(IDLE);
-        law.told(&mut window, 8_000_000, LINK);
+        law.answered(&mut window, 8_000_000, LINK);
         window.begin_probe(8_000_000);
         let duration_ps = 300_000;
         let now_ps = 8_000_000_000;
@@ -219,7 +216,7 @@ mod tests {
         let law = law(1.0);
         let mut window = law.begin(IDLE);
         let fresh = share(&law, &mut window, 0);
-        law.told(&mut window, 800_000_000, LINK);
+        law.answered(&mut window, 800_000_000, LINK);
         let mut after = |idle_ps: u64| {
             let (now_ps, bytes, duration_ps) = (900_000_000, 0, 0);
             law.rate(
@@ -244,14 +241,14 @@ mod tests {
             assert_eq!(window.wants_probe(0, 4096), n == 3);
         }
         window.begin_probe(0);
-        assert!(!window.wants_probe(1_000_000_000, 4096), "one is under way");
+        assert!(!window.wants_probe(1_000_000_000, 4096), "one is in flight");
     }
 
     #[test]
     fn who_waits_for_an_answer_sends_less_than_twice_the_window() {
         let law = law(1.0);
         let mut window = law.begin(IDLE);
-        law.told(&mut window, 8_000_000, LINK);
+        law.answered(&mut window, 8_000_000, LINK);
         (window.probing, window.sent_ps) = (true, 8_000_000);
         let step_ps = 10_000;
         let shares = (1..10_000).map(|n| share(&law, &mut window, 8_000_000 + n * step_ps));

@@ -2,8 +2,7 @@
 
 use crate::document::{LinkDeathDocument, Reaction};
 use crate::error::SimError;
-use crate::model::faults::fault::LinkFault;
-use crate::model::faults::plant::Planted;
+use crate::model::faults::planted::{LinkFault, Planted};
 use crate::model::host;
 use crate::model::steering::Steering;
 use std::sync::Arc;

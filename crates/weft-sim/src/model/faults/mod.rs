@@ -1,6 +1,7 @@
-//! What is broken: faults as rules, planted into the fabric, and tables after a cable went down.
+//! Faults of a scenario: their kinds, planted into the fabric, and tables after a cable went down.
 
-pub(crate) mod after_death;
-pub(crate) mod fault;
+mod kinds;
 pub(crate) mod link_death;
-pub(crate) mod plant;
+pub(crate) mod planted;
+pub(crate) mod recovery_tables;
+pub(crate) mod span;

@@ -6,7 +6,7 @@
 //!
 //! SOURCE: Graham et al., "Scalable Hierarchical Aggregation Protocol (SHArP)" (COMHPC 2016).
 
-use super::carried_out::CarriedOut;
+use super::collective_method::CollectiveMethod;
 use super::parameters::Model;
 use crate::error::SimError;
 use crate::limits::EVENTS_A_LOOK;
@@ -143,8 +143,8 @@ impl InNetwork {
 
     /// Most packets that switches make between two looks at how many there are.
     pub(crate) fn n_packets_a_look(&self) -> u64 {
-        let ways = self.forest.junctions.iter().map(|junction| u64::from(junction.n_branches));
-        (ways.max().unwrap_or(0) * EVENTS_A_LOOK).min(2 * MAX_TREE_PACKETS)
+        let branches = self.forest.junctions.iter().map(|junction| u64::from(junction.n_branches));
+        (branches.max().unwrap_or(0) * EVENTS_A_LOOK).min(2 * MAX_TREE_PACKETS)
     }
 
     /// Events can name what is under way.
@@ -159,12 +159,16 @@ impl InNetwork {
     }
 
     /// How switches carry out a step of a tenant, or why they do not.
-    pub(crate) fn way_of(&self, tenant: u32, offload: &Offload) -> Result<CarriedOut, String> {
+    pub(crate) fn method_of(
+        &self,
+        tenant: u32,
+        offload: &Offload,
+    ) -> Result<CollectiveMethod, String> {
         let by_gpus =
             matches!(offload.kind, OffloadKind::Slices(Between::Nothing | Between::Trees { .. }));
         match &self.trees[tenant as usize] {
             Err(reason) if !by_gpus => Err(reason.clone()),
-            _ => self.model.way_of(offload),
+            _ => self.model.method_of(offload),
         }
     }
 }

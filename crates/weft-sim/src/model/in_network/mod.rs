@@ -2,7 +2,7 @@
 //!
 //! SOURCE: Graham et al., "Scalable Hierarchical Aggregation Protocol (SHArP)" (COMHPC 2016).
 
-pub(crate) mod carried_out;
+pub(crate) mod collective_method;
 pub(crate) mod forest;
 pub(crate) mod nv_switches;
 pub(crate) mod parameters;

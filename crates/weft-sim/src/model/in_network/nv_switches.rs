@@ -117,7 +117,7 @@ impl Forest {
         }
     }
 
-    /// Plant the tree of a rail, and the way of each of its GPUs to its HCA; its first member.
+    /// Plant the tree of a rail, and the path from each of its GPUs to its HCA; its first member.
     pub(crate) fn plant_rail(
         &mut self,
         asked: &ValidScenario,

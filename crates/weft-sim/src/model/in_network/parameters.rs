@@ -6,7 +6,7 @@ use crate::document::{
 use crate::error::SimError;
 use crate::model::framing::Framing;
 use crate::model::host::ps;
-use crate::model::in_network::carried_out::CarriedOut;
+use crate::model::in_network::collective_method::CollectiveMethod;
 use weft_traffic::{Between, Offload, OffloadKind};
 
 /// Most operations of a group under way.
@@ -126,28 +126,30 @@ impl Model {
     }
 
     /// How switches carry out a collective, or why not.
-    pub(crate) fn way_of(&self, offload: &Offload) -> Result<CarriedOut, String> {
+    pub(crate) fn method_of(&self, offload: &Offload) -> Result<CollectiveMethod, String> {
         let size = offload.size_bytes;
         match (offload.kind, self.sat) {
-            (OffloadKind::Copy, _) => Ok(CarriedOut::Multicast),
-            (OffloadKind::Slices(Between::Nothing), _) => Ok(CarriedOut::Nvls),
-            (OffloadKind::Slices(Between::Switches), _) => Ok(CarriedOut::Collnet),
-            (OffloadKind::Slices(Between::Trees { .. }), _) => Ok(CarriedOut::NvlsTree),
-            (OffloadKind::Sum, Some(sat)) if size >= sat.threshold_bytes => Ok(CarriedOut::Stream),
+            (OffloadKind::Copy, _) => Ok(CollectiveMethod::Multicast),
+            (OffloadKind::Slices(Between::Nothing), _) => Ok(CollectiveMethod::Nvls),
+            (OffloadKind::Slices(Between::Switches), _) => Ok(CollectiveMethod::Collnet),
+            (OffloadKind::Slices(Between::Trees { .. }), _) => Ok(CollectiveMethod::NvlsTree),
+            (OffloadKind::Sum, Some(sat)) if size >= sat.threshold_bytes => {
+                Ok(CollectiveMethod::Stream)
+            }
             (OffloadKind::Sum, _) if size > self.max_bytes => {
                 let most = self.max_bytes;
                 Err(format!("{size} bytes are more than in_network.max_bytes ({most})"))
             }
-            (OffloadKind::Sum, _) => Ok(CarriedOut::Operations),
+            (OffloadKind::Sum, _) => Ok(CollectiveMethod::Operations),
         }
     }
 
     /// How a buffer is cut that is carried out like that.
-    pub(crate) fn cut(&self, way: CarriedOut) -> Cut {
-        match (way, self.sat) {
-            (CarriedOut::Multicast, _) => self.datagrams,
-            (CarriedOut::Stream, Some(sat)) => sat.cut,
-            _ if way.slices() => self.nvls.map_or(self.operations, |nvls| nvls.cut),
+    pub(crate) fn cut(&self, method: CollectiveMethod) -> Cut {
+        match (method, self.sat) {
+            (CollectiveMethod::Multicast, _) => self.datagrams,
+            (CollectiveMethod::Stream, Some(sat)) => sat.cut,
+            _ if method.slices() => self.nvls.map_or(self.operations, |nvls| nvls.cut),
             _ => self.operations,
         }
     }
@@ -165,10 +167,10 @@ impl Model {
     }
 
     /// Bytes on the wire of a piece that is carried out like that.
-    pub(crate) fn piece_bytes(&self, way: CarriedOut, payload_bytes: u64) -> u32 {
-        match way {
-            CarriedOut::Multicast => self.datagram_bytes(payload_bytes),
-            _ if way.slices() => self.framing.wire_bytes(payload_bytes as u32, false),
+    pub(crate) fn piece_bytes(&self, method: CollectiveMethod, payload_bytes: u64) -> u32 {
+        match method {
+            CollectiveMethod::Multicast => self.datagram_bytes(payload_bytes),
+            _ if method.slices() => self.framing.wire_bytes(payload_bytes as u32, false),
             _ => self.wire_bytes(payload_bytes),
         }
     }

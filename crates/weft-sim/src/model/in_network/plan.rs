@@ -38,7 +38,7 @@ impl Wanted {
     }
 }
 
-/// The trees of all tenants that ask for any, or what cannot be asked; none where nobody asks.
+/// The trees of all tenants that ask for any; none where no tenant asks. Refuses impossible ones.
 pub(crate) fn plan(
     document: Option<&InNetworkDocument>,
     asked: &ValidScenario,
@@ -186,7 +186,7 @@ fn require_support(asked: &ValidScenario, model: &Model) -> Result<(), SimError>
         return refuse("switch.speedup", what, "no speed-up where switches take part");
     }
     if asked.faults.lose_packets() {
-        let what = "packets of trees may be lost, which nobody repeats in this simulation";
+        let what = "packets of trees may be lost, and no host repeats them in this simulation";
         return refuse("faults", what, "cables that lose nothing where switches take part");
     }
     let longest = blocks_of(model.datagram_bytes(asked.mtu_bytes.into()));

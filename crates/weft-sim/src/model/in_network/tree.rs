@@ -25,7 +25,7 @@ fn load(loads: &BTreeMap<u32, u32>, number: u32) -> u32 {
     loads.get(&number).copied().unwrap_or(0)
 }
 
-/// A tree that is not yet part of the forest: switches with their ways up, the root first.
+/// A tree that is not yet part of the forest: switches with their ports up, the root first.
 #[derive(Debug)]
 pub(crate) struct Tree {
     /// By switch in the order found: the port towards the root.

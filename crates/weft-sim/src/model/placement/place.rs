@@ -52,7 +52,7 @@ impl Tenant {
     }
 }
 
-/// What a scenario says of its jobs: one, or several.
+/// The jobs of a scenario: one, or several.
 pub(crate) struct Jobs {
     pub(crate) placement: Option<PlacementDocument>,
     pub(crate) work: Option<Vec<StepDocument>>,
@@ -74,7 +74,7 @@ pub(crate) fn place(
         (Some(tenants), None, None) => tenants,
         (Some(_), placement, _) => {
             let key = if placement.is_some() { "placement" } else { "work" };
-            let what = format!("'{key}' beside 'tenants'");
+            let what = format!("'{key}' together with 'tenants'");
             return Err(SimError::document("scenario", what, "each tenant's own"));
         }
         (None, placement, Some(work)) => {

@@ -8,10 +8,16 @@ use crate::document::NonMinimal;
 use crate::model::framing::PacketKind;
 use crate::model::steering::{Choice, Steering};
 use crate::packet::network::Network;
+use crate::packet::routing::node_routing::route_inside;
+use crate::state::buffer::buffers::Buffers;
+use crate::state::buffer::credits::LanePool;
 use crate::state::flowlet::Flowlet;
+use crate::state::links::Links;
 use crate::state::packet::Packet;
 use crate::state::port::{DOWN, FROM_HCA, INSIDE, Input};
-use crate::state::route_choice::DIRECT;
+use crate::state::route_choice::{DIRECT, Steers};
+use crate::state::routes_in_force::RoutesInForce;
+use crate::state::transport::endpoints::Endpoints;
 use weft_fabric::{Candidates, HcaId, SwitchId};
 use weft_traffic::mixed as mix;
 
@@ -19,22 +25,6 @@ use weft_traffic::mixed as mix;
 const ANSWERS: u64 = 1 << 63;
 /// A packet's detour is not decided yet.
 const UNDECIDED: u16 = u16::MAX - 1;
-
-/// A packet where it is to be routed.
-#[derive(Clone, Copy)]
-struct Here<'a> {
-    candidates: &'a Candidates,
-    /// The ports that lead to its destination.
-    group: &'a [u16],
-    id: u32,
-    dst: HcaId,
-    lane: u8,
-    switch: SwitchId,
-    /// The first port of the switch.
-    first: u32,
-    /// Whether it comes from an HCA.
-    entering: bool,
-}
 
 /// What answers to an HCA have in common.
 pub(crate) fn flow_of_answers(dst: u32) -> u64 {
@@ -77,177 +67,207 @@ fn least_of(
 impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// The egress port and the virtual lane of a packet that is seen at the switch of port `q`.
     #[inline(always)]
-    pub(crate) fn route(&mut self, q: u32, port: &Input, id: u32, packet: &Packet) -> (u32, u8) {
-        let scenario = self.scenario;
-        if self.rules().inside && port.has(INSIDE) {
-            return self.route_inside(q, id);
+    pub(crate) fn route(&mut self, q: u32, input: &Input, id: u32, packet: &Packet) -> (u32, u8) {
+        let rules = self.rules();
+        let Network { scenario, clock, links, buffers, routing, endpoints, congestion, .. } = self;
+        if rules.inside && input.has(INSIDE) {
+            return route_inside(scenario, links, endpoints, congestion, q, packet);
         }
-        let switch = SwitchId(port.vertex - scenario.fabric.n_hcas());
-        let (first, lane, dst) = (q - u32::from(port.local), packet.lane(), HcaId(packet.dst));
-        let steering = &scenario.steering;
+        let (steering, switch) = (&scenario.steering, links.switch_of(input));
+        let (first, lane, dst) = (q - u32::from(input.local), packet.lane(), HcaId(packet.dst));
         if PLAIN {
-            return (first + self.route_plainly(switch, dst, first), 0);
+            let (lanes, now_ps) = (&mut buffers.lanes, clock.now_ps);
+            return (
+                first + route_plainly(steering, routing, lanes, now_ps, first, switch, dst),
+                0,
+            );
         }
         let chooses = steering.choice != Choice::Tables && steering.choosing >> lane & 1 == 1;
-        let entering = port.has(FROM_HCA);
         let mut number = None;
-        if chooses && let Some(candidates) = self.routing.candidates.take() {
+        if chooses && let Some(candidates) = &routing.candidates {
             let group = candidates.group(switch, dst);
             // What a dead cable cuts off has no candidates, only its old table.
             if !group.is_empty() {
-                let candidates = &*candidates;
-                let here = Here { candidates, group, id, dst, lane, switch, first, entering };
-                number = Some(self.pick(here));
+                let by_flow = steering.choice == Choice::Hash || steering.flowlet_gap_ps.is_some();
+                let numbered = scenario.transport.numbered;
+                let flow = if by_flow { flow_of(endpoints, packet, numbered) } else { 0 };
+                let mut chooser = Chooser {
+                    steering,
+                    candidates,
+                    links,
+                    buffers,
+                    steers: &mut routing.steers,
+                    now_ps: clock.now_ps,
+                    switch,
+                    first,
+                    group,
+                    id,
+                    dst,
+                    lane,
+                    entering: input.has(FROM_HCA),
+                    flow,
+                };
+                number = Some(chooser.pick(scenario.seed));
             }
-            self.routing.candidates = Some(candidates);
         }
-        let o = first + number.unwrap_or_else(|| self.written(switch, dst));
+        let o = first + number.unwrap_or_else(|| routing.written(switch, dst));
         (o, steering.lane_after(o, lane))
     }
+}
 
-    /// The number of the port by which a packet leaves a switch whose first port is `first`, where
-    /// all that anybody chooses is the least load.
-    #[inline(always)]
-    fn route_plainly(&mut self, switch: SwitchId, dst: HcaId, first: u32) -> u32 {
-        let Some(candidates) = &self.routing.candidates else {
-            return self.written(switch, dst);
-        };
-        let group = candidates.group(switch, dst);
-        match group.len() {
-            0 => self.written(switch, dst),
-            1 => u32::from(group[0]),
-            n => {
-                let turn = &mut self.routing.steers.turns[switch.index()];
-                let (steering, now_ps) = (&self.scenario.steering, self.clock.now_ps);
-                let (lanes, first_of) = (&mut self.buffers.lanes, u32::from(group[0]));
-                // Ports in a row, which most are, need not be looked up one by one.
-                if usize::from(group[n - 1] - group[0]) == n - 1 {
-                    let begin = (first + first_of) as usize;
-                    let load = |place| lanes.load_of(begin + place, now_ps);
-                    return first_of + least_of(n, turn, steering, load) as u32;
-                }
-                let load =
-                    |place| lanes.load_of(first as usize + usize::from(group[place]), now_ps);
-                u32::from(group[least_of(n, turn, steering, load)])
+/// The number of the port by which a packet leaves a switch whose first port is `first`, where
+/// every switch that chooses takes the least load, and there is one lane.
+#[inline(always)]
+fn route_plainly(
+    steering: &Steering,
+    routing: &mut RoutesInForce,
+    lanes: &mut LanePool,
+    now_ps: u64,
+    first: u32,
+    switch: SwitchId,
+    dst: HcaId,
+) -> u32 {
+    let Some(candidates) = &routing.candidates else {
+        return routing.written(switch, dst);
+    };
+    let group = candidates.group(switch, dst);
+    match group.len() {
+        0 => routing.written(switch, dst),
+        1 => u32::from(group[0]),
+        n => {
+            let turn = &mut routing.steers.turns[switch.index()];
+            let first_of = u32::from(group[0]);
+            // Ports in a row, which most are, need not be looked up one by one.
+            if usize::from(group[n - 1] - group[0]) == n - 1 {
+                let begin = (first + first_of) as usize;
+                let load = |place| lanes.load_of(begin + place, now_ps);
+                return first_of + least_of(n, turn, steering, load) as u32;
             }
+            let load = |place| lanes.load_of(first as usize + usize::from(group[place]), now_ps);
+            u32::from(group[least_of(n, turn, steering, load)])
         }
     }
+}
 
-    /// The egress port that the tables say for `dst` at the switch of port `q`.
-    #[inline]
-    pub(crate) fn static_route(&self, q: u32, dst: u32) -> u32 {
-        let port = &self.links.inputs[q as usize];
-        let switch = SwitchId(port.vertex - self.scenario.fabric.n_hcas());
-        q - u32::from(port.local) + self.written(switch, HcaId(dst))
+/// The egress port that the tables say for `dst` at the switch of port `q`.
+#[inline]
+pub(crate) fn static_route(links: &Links, routing: &RoutesInForce, q: u32, dst: u32) -> u32 {
+    let input = &links.inputs[q as usize];
+    q - u32::from(input.local) + routing.written(links.switch_of(input), HcaId(dst))
+}
+
+/// What the packets of a queue pair have in common, of others those of a destination. A `numbered`
+/// packet carries its connection instead of its message.
+fn flow_of(endpoints: &Endpoints, packet: &Packet, numbered: bool) -> u64 {
+    if packet.kind() != PacketKind::Data {
+        return flow_of_answers(packet.dst);
     }
+    let (src, dst) = if numbered {
+        let connection = &endpoints.connections[packet.message];
+        (connection.src, connection.dst)
+    } else {
+        let message = &endpoints.messages[packet.message];
+        (message.src, message.dst)
+    };
+    mix(u64::from(src) << 32 | u64::from(dst))
+}
 
-    /// The number (from 0) of the port that the tables say.
-    #[inline(always)]
-    fn written(&self, switch: SwitchId, dst: HcaId) -> u32 {
-        let mut number = self.routing.routes.number(switch, dst);
-        if number == 0 {
-            // The subnet manager found no way round a dead cable: the old one ends there.
-            number = self.scenario.routes.number(switch, dst);
-            assert!(number > 0, "routes were checked before the run");
-        }
-        number - 1
-    }
+/// A switch that chooses where a packet goes, and all it looks at.
+struct Chooser<'a, const PLAIN: bool> {
+    steering: &'a Steering,
+    candidates: &'a Candidates,
+    links: &'a Links,
+    buffers: &'a mut Buffers<PLAIN>,
+    steers: &'a mut Steers,
+    now_ps: u64,
+    switch: SwitchId,
+    /// The first port of the switch.
+    first: u32,
+    /// The ports that lead to the packet's destination.
+    group: &'a [u16],
+    id: u32,
+    dst: HcaId,
+    lane: u8,
+    /// Whether the packet comes from an HCA.
+    entering: bool,
+    /// Where flows matter: [`flow_of`].
+    flow: u64,
+}
 
-    fn pick(&mut self, here: Here<'_>) -> u32 {
-        let steering = &self.scenario.steering;
-        if steering.choice == Choice::Hash {
-            let flow = self.flow_of(here.id);
-            return u32::from(hashed(here.group, here.switch, self.scenario.seed, flow));
+impl<'a, const PLAIN: bool> Chooser<'a, PLAIN> {
+    fn pick(&mut self, seed: u64) -> u32 {
+        if self.steering.choice == Choice::Hash {
+            return u32::from(hashed(self.group, self.switch, seed, self.flow));
         }
-        if let Some(gap_ps) = steering.flowlet_gap_ps {
-            return self.follow_flowlet(here, gap_ps);
+        if let Some(gap_ps) = self.steering.flowlet_gap_ps {
+            return self.follow_flowlet(gap_ps);
         }
-        let via = self.detour(here);
-        self.least(here, via)
-    }
-
-    /// What the packets of a queue pair have in common, of others those of a destination.
-    fn flow_of(&self, id: u32) -> u64 {
-        let packet: &Packet = &self.buffers.packets[id];
-        if packet.kind() != PacketKind::Data {
-            return flow_of_answers(packet.dst);
-        }
-        let (src, dst) = if self.scenario.transport.numbered {
-            let connection = &self.endpoints.connections[packet.message];
-            (connection.src, connection.dst)
-        } else {
-            let message = &self.endpoints.messages[packet.message];
-            (message.src, message.dst)
-        };
-        mix(u64::from(src) << 32 | u64::from(dst))
+        let via = self.detour();
+        self.least(via)
     }
 
     /// As the packet before it, if that is not long ago.
-    fn follow_flowlet(&mut self, here: Here<'_>, gap_ps: u64) -> u32 {
-        let via = if here.entering { UNDECIDED } else { self.detour(here) };
-        let key = self.flow_of(here.id) ^ mix(u64::from(here.switch.0) << 32 | u64::from(via));
-        let now_ps = self.clock.now_ps;
-        if let Some(flowlet) = self.routing.steers.flowlets.live(key, now_ps, gap_ps)
-            && !self.links.ports[(here.first + u32::from(flowlet.number)) as usize].has(DOWN)
+    fn follow_flowlet(&mut self, gap_ps: u64) -> u32 {
+        let via = if self.entering { UNDECIDED } else { self.detour() };
+        let key = self.flow ^ mix(u64::from(self.switch.0) << 32 | u64::from(via));
+        if let Some(flowlet) = self.steers.flowlets.live(key, self.now_ps, gap_ps)
+            && !self.links.ports[(self.first + u32::from(flowlet.number)) as usize].has(DOWN)
         {
-            flowlet.seen_ps = now_ps;
+            flowlet.seen_ps = self.now_ps;
             let Flowlet { number, via, .. } = *flowlet;
-            if here.entering && self.scenario.steering.non_minimal != NonMinimal::None {
-                self.routing.steers.set_via(here.id, via);
+            if self.entering && self.steering.non_minimal != NonMinimal::None {
+                self.steers.set_via(self.id, via);
             }
             return u32::from(number);
         }
-        let via = if here.entering { self.detour(here) } else { via };
-        let number = self.least(here, via);
-        let flowlet = Flowlet { number: number as u16, via, seen_ps: now_ps };
-        self.routing.steers.flowlets.begin(key, flowlet, gap_ps);
+        let via = if self.entering { self.detour() } else { via };
+        let number = self.least(via);
+        let flowlet = Flowlet { number: number as u16, via, seen_ps: self.now_ps };
+        self.steers.flowlets.begin(key, flowlet, gap_ps);
         number
     }
 
     /// The least loaded of the ports that lead to a packet's destination, or its detour's group.
-    fn least(&mut self, here: Here<'_>, via: u16) -> u32 {
-        let group = self.group(here, via);
+    fn least(&mut self, via: u16) -> u32 {
+        let group = self.group_towards(via);
         if group.len() == 1 {
             return u32::from(group[0]);
         }
-        let steering = &self.scenario.steering;
-        let mut turn = self.routing.steers.turns[here.switch.index()];
+        let turn = &mut self.steers.turns[self.switch.index()];
         let load = |place: usize| {
-            let o = here.first + u32::from(group[place]);
+            let o = self.first + u32::from(group[place]);
             // Of all that are down the first will do: it is seen to be down.
             let is_down = self.links.ports[o as usize].has(DOWN);
-            if is_down { u32::MAX } else { self.load(o, steering.lane_after(o, here.lane)) }
+            let vl = self.steering.lane_after(o, self.lane);
+            if is_down { u32::MAX } else { self.buffers.load_of(o, vl, self.now_ps) }
         };
-        let place = least_of(group.len(), &mut turn, steering, load);
-        self.routing.steers.turns[here.switch.index()] = turn;
-        u32::from(group[place])
+        u32::from(group[least_of(group.len(), turn, self.steering, load)])
     }
 
-    fn group<'b>(&self, here: Here<'b>, via: u16) -> &'b [u16] {
+    fn group_towards(&self, via: u16) -> &'a [u16] {
         let group = match via {
-            DIRECT => here.group,
-            _ => here.candidates.towards_group(here.switch, u32::from(via)),
+            DIRECT => self.group,
+            _ => self.candidates.towards_group(self.switch, u32::from(via)),
         };
         // A group that is cut off is no place for a detour.
-        if group.is_empty() { here.group } else { group }
+        if group.is_empty() { self.group } else { group }
     }
 
     /// The group that a packet goes to first, decided where it enters; none once it is there.
-    fn detour(&mut self, here: Here<'_>) -> u16 {
-        let steering = &self.scenario.steering;
-        if steering.non_minimal == NonMinimal::None {
+    fn detour(&mut self) -> u16 {
+        if self.steering.non_minimal == NonMinimal::None {
             return DIRECT;
         }
-        if !here.entering {
-            let via = self.routing.steers.via.get(here.id as usize).copied().unwrap_or(DIRECT);
-            if via == steering.groups[here.switch.index()] {
-                self.routing.steers.set_via(here.id, DIRECT);
+        if !self.entering {
+            let via = self.steers.via.get(self.id as usize).copied().unwrap_or(DIRECT);
+            if via == self.steering.groups[self.switch.index()] {
+                self.steers.set_via(self.id, DIRECT);
                 return DIRECT;
             }
             return via;
         }
-        let via = self.weigh_detour(here);
-        self.routing.steers.set_via(here.id, via);
+        let via = self.weigh_detour();
+        self.steers.set_via(self.id, via);
         via
     }
 
@@ -255,44 +275,38 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// the shortest path's load x hops exceeds the detour's by the bias.
     ///
     /// SOURCE: UGAL with local information after Kim, Dally, Scott & Abts (2008).
-    fn weigh_detour(&mut self, here: Here<'_>) -> u16 {
-        let steering = &self.scenario.steering;
-        let attached = here.candidates.attachments();
-        let leaf = attached.switch_of(attached.leaf_of(here.dst)).expect("a checked destination");
-        let (own, its) = (steering.groups[here.switch.index()], steering.groups[leaf.index()]);
+    fn weigh_detour(&mut self) -> u16 {
+        let (steering, candidates) = (self.steering, self.candidates);
+        let attached = candidates.attachments();
+        let leaf = attached.switch_of(attached.leaf_of(self.dst)).expect("a checked destination");
+        let (own, its) = (steering.groups[self.switch.index()], steering.groups[leaf.index()]);
         if own == its {
             return DIRECT;
         }
-        let drawn = self.routing.steers.draw(here.candidates.n_groups() - 2) as u16;
+        let drawn = self.steers.draw(candidates.n_groups() - 2) as u16;
         let drawn = drawn + u16::from(drawn >= own.min(its));
         let drawn = drawn + u16::from(drawn >= own.max(its));
-        let Some(over) = self.lightest(here, drawn) else {
+        let Some(over) = self.lightest(drawn) else {
             return DIRECT;
         };
-        let direct = self.lightest(here, DIRECT);
+        let direct = self.lightest(DIRECT);
         let Some(direct) = direct.filter(|_| steering.non_minimal == NonMinimal::Ugal) else {
             return drawn;
         };
-        let (hops, hops_over) = here.candidates.hops(here.switch, here.dst, u32::from(drawn));
+        let (hops, hops_over) = candidates.hops(self.switch, self.dst, u32::from(drawn));
         let shorter =
             direct * u64::from(hops) <= over * u64::from(hops_over) + steering.bias_blocks;
         if shorter { DIRECT } else { drawn }
     }
 
     /// The least load of the ports that are up; none where all are down.
-    fn lightest(&mut self, here: Here<'_>, via: u16) -> Option<u64> {
-        let steering = &self.scenario.steering;
-        let group = self.group(here, via);
-        let ports = group.iter().map(|number| here.first + u32::from(*number));
-        let up = ports.filter(|o| !self.links.ports[*o as usize].has(DOWN)).collect::<Vec<u32>>();
-        let loads = up.into_iter().map(|o| self.load(o, steering.lane_after(o, here.lane)));
+    fn lightest(&mut self, via: u16) -> Option<u64> {
+        let ports = self.group_towards(via).iter().map(|number| self.first + u32::from(*number));
+        let up = ports.filter(|o| !self.links.ports[*o as usize].has(DOWN));
+        let loads = up.map(|o| {
+            let vl = self.steering.lane_after(o, self.lane);
+            self.buffers.load_of(o, vl, self.now_ps)
+        });
         loads.min().map(u64::from)
-    }
-
-    /// Blocks that wait for the egress `o` and those it has spent and not got back.
-    #[inline(always)]
-    pub(crate) fn load(&mut self, o: u32, vl: u8) -> u32 {
-        let lane = self.lane_index(o, vl);
-        self.buffers.lanes.load_of(lane, self.clock.now_ps)
     }
 }

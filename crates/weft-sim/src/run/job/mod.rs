@@ -1,13 +1,13 @@
 //! A job: the phases of a tenant one after the other, each iteration after an ideal barrier of the
 //! ranks that take part.
 
-mod surveyed;
+mod phase_survey;
 
 use crate::host::hosts::Hosts;
 use crate::host::mode::Mode;
 use crate::host::stage::Stage;
 use crate::model::placement::place::Tenant;
-use crate::run::job::surveyed::RowClock;
+use crate::run::job::phase_survey::RowClock;
 use crate::run::survey::Survey;
 use crate::state::columns::outcome::{Outcome, Row, RowColumns};
 use weft_traffic::{Phase, Rows};
@@ -67,7 +67,7 @@ impl<'a> Job<'a> {
         self.n_begun
     }
 
-    /// Whether nobody runs, so that the next iteration may begin.
+    /// Whether no rank runs, so that the next iteration may begin.
     pub(crate) fn is_between(&self) -> bool {
         self.n_running == 0
     }
@@ -95,9 +95,9 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// The time that rows tell.
-    pub(crate) fn told_ps(&self, now_ps: u64) -> u64 {
-        self.clock.told(now_ps)
+    /// The time that rows report.
+    pub(crate) fn reported_ps(&self, now_ps: u64) -> u64 {
+        self.clock.reported(now_ps)
     }
 
     /// A rank waits until all have come as far.
@@ -106,7 +106,7 @@ impl<'a> Job<'a> {
     }
 
     /// Let the ranks that wait for each other go on, if all that run have come.
-    pub(crate) fn let_go<M: Mode<PLAIN>, const PLAIN: bool>(
+    pub(crate) fn release_ranks<M: Mode<PLAIN>, const PLAIN: bool>(
         &mut self,
         hosts: &mut Hosts<'_, M, PLAIN>,
     ) {
@@ -140,7 +140,7 @@ impl<'a> Job<'a> {
                 }
             }
             if self.stage.is_none() && !self.open_next_phase(hosts, outcome, go_on) {
-                self.end_ps = Some(self.told_ps(now_ps));
+                self.end_ps = Some(self.reported_ps(now_ps));
                 return false;
             }
             let stage = self.stage.as_mut().expect("just opened");
@@ -159,7 +159,7 @@ impl<'a> Job<'a> {
         rows: &mut RowColumns,
         go_on: bool,
     ) -> Option<Stage> {
-        let start_ps = self.told_ps(stage.start_ps);
+        let start_ps = self.reported_ps(stage.start_ps);
         self.write_rows(&stage.phase, start_ps, &self.durations_ps, rows);
         self.iteration += 1;
         let n_iterations = stage.phase.warmup + stage.phase.iterations;

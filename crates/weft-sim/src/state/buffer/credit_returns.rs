@@ -1,8 +1,8 @@
-//! Refunds on their way that their lane has no place for.
+//! Refunds in flight that their lane has no place for.
 
 use crate::limits::NIL;
 
-/// Credits on their way back: usable from `time_ps` on.
+/// Credits in flight: usable from `time_ps` on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Refund {
     pub(crate) time_ps: u64,
@@ -96,5 +96,43 @@ impl RefundPool {
         self.free = self.next(id);
         self.refunds[id as usize] = refund;
         id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Refund, RefundPool};
+    use crate::limits::NIL;
+
+    fn drained(pool: &mut RefundPool, last: &mut u32) -> Vec<(u64, u16)> {
+        let mut found = Vec::new();
+        while let Some(time_ps) = pool.first_ps(*last) {
+            let refund = pool.pop(last);
+            assert_eq!(refund.time_ps, time_ps);
+            found.push((time_ps, refund.blocks));
+        }
+        found
+    }
+
+    #[test]
+    fn lanes_share_a_pool_and_each_has_its_own_refunds_in_order_of_time() {
+        let (mut pool, mut a, mut b) = (RefundPool::default(), NIL, NIL);
+        for (time_ps, blocks) in [(30, 1), (10, 2), (20, 3), (10, 4), (40, 5)] {
+            pool.insert(&mut a, Refund::new(time_ps, blocks, 0));
+            pool.insert(&mut b, Refund::new(100 - time_ps, blocks, 0));
+        }
+        assert_eq!(drained(&mut pool, &mut a), [(10, 2), (10, 4), (20, 3), (30, 1), (40, 5)]);
+        assert_eq!(drained(&mut pool, &mut b), [(60, 5), (70, 1), (80, 3), (90, 2), (90, 4)]);
+    }
+
+    #[test]
+    fn numbers_of_refunds_are_used_again() {
+        let (mut pool, mut last) = (RefundPool::default(), NIL);
+        for time_ps in 0..100 {
+            pool.insert(&mut last, Refund::new(time_ps, 1, 0));
+            pool.insert(&mut last, Refund::new(time_ps, 2, 0));
+            drained(&mut pool, &mut last);
+        }
+        assert_eq!(pool.refunds.len(), 2);
     }
 }

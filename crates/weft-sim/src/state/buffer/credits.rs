@@ -1,4 +1,4 @@
-//! The credits of all lanes: what a lane may send, and what is on its way back to it.
+//! The credits of all lanes: what a lane may send, and what is coming back to it.
 
 use crate::limits::NEVER;
 use crate::limits::NIL;
@@ -7,7 +7,7 @@ use crate::state::buffer::lane::{Account, Lane, PLACES, SPAN_PS};
 use crate::state::buffer::shares::Shares;
 use prefetch_index::prefetch_index;
 
-/// The lanes of all ports, and the credits that are on their way to them.
+/// The lanes of all ports, and the credits in flight to them.
 ///
 /// INVARIANT: a lane's refunds are sorted by time, those in it before those beyond.
 #[derive(Debug, Default)]
@@ -69,7 +69,7 @@ impl LanePool {
         self.fetch_load(index);
     }
 
-    /// Have a lane's load in the cache soon, and those beside it.
+    /// Have a lane's load in the cache soon, and its neighbours.
     #[inline(always)]
     pub(crate) fn fetch_load(&self, index: usize) {
         prefetch_index(&self.accounts, index);
@@ -282,7 +282,7 @@ impl LanePool {
         }
     }
 
-    /// A lane's refunds on their way, in order: when, and how many blocks.
+    /// A lane's refunds in flight, in order: when, and how many blocks.
     fn refunds(&self, index: usize) -> impl Iterator<Item = (u64, u16)> + '_ {
         let (lane, due_ps) = (&self.lanes[index], self.accounts[index].due_ps);
         let within = lane.refunds().map(move |(after_ps, blocks)| (due_ps + after_ps, blocks));
@@ -290,12 +290,12 @@ impl LanePool {
         within.chain(beyond.map(|refund| (refund.time_ps, refund.blocks)))
     }
 
-    /// When the last of the credits on their way will be there.
+    /// When the last of the credits in flight will be there.
     pub(crate) fn last_refund_ps(&self, index: usize) -> Option<u64> {
         self.refunds(index).last().map(|(time_ps, _)| time_ps)
     }
 
-    /// When enough of the credits on their way will be there; none if they are not on their way.
+    /// When enough credits in flight will be there; none if fewer are in flight.
     pub(crate) fn enough_at(&self, index: usize) -> Option<u64> {
         let lane = &self.lanes[index];
         if self.shares.is_short(index) {

@@ -118,7 +118,25 @@ pub(crate) struct Account {
 
 #[cfg(test)]
 mod tests {
-    use super::{Account, Lane};
+    use super::{Account, Lane, PLACES};
+
+    /// The low half of the time overflows between the first and the second refund.
+    #[test]
+    fn refunds_of_a_lane_are_in_order_of_time_round_its_places_and_over_an_overflow() {
+        let first_ps = u64::from(u32::MAX) - 5;
+        for offset in 0..PLACES {
+            let mut lane = Lane::new(0);
+            lane.begin = offset as u8;
+            lane.put(0, first_ps, 1);
+            for (later_ps, blocks) in [(40, 5), (10, 2), (30, 4), (10, 3)] {
+                lane.insert((first_ps + later_ps) as u32, blocks);
+            }
+            let expected = vec![(0, 1), (10, 2), (10, 3), (30, 4), (40, 5)];
+            assert_eq!(lane.refunds().collect::<Vec<(u64, u16)>>(), expected);
+            assert_eq!([lane.pop(), lane.pop(), lane.pop()], [(10, 1), (0, 2), (20, 3)]);
+            assert_eq!((lane.pop(), lane.pop_last(), lane.n_refunds), ((10, 4), 5, 0));
+        }
+    }
 
     #[test]
     fn a_lane_is_one_cache_line() {

@@ -1,8 +1,11 @@
-//! Input buffers: credits of a lane, those on their way back, and what outputs hold.
+//! Input buffers: credits of a lane, those in flight, and what outputs hold.
 
 pub(crate) mod buffers;
 pub(crate) mod credit_returns;
 pub(crate) mod credits;
+pub(crate) mod held;
 pub(crate) mod input_queue;
 pub(crate) mod lane;
+pub(crate) mod queues;
+pub(crate) mod refunds;
 pub(crate) mod shares;

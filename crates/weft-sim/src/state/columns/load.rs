@@ -66,7 +66,7 @@ impl Load {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LoadColumns {
     /// Width of a bin: what was asked for, or twice, four times, ... that where the run was long.
-    /// 0 where nobody asked.
+    /// 0 where no probe asks.
     pub bin_ps: u64,
     /// How many bins a port has.
     pub n_bins: u32,
@@ -116,4 +116,29 @@ pub(crate) fn busiest(
         ports.sort_unstable();
     }
     (ports, left_out as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Load, MAX_BINS};
+
+    #[test]
+    fn a_packet_is_spread_over_the_bins_it_is_on_the_wire_in() {
+        let mut load = Load::new(1, 100);
+        load.add(0, 50..350, 300);
+        assert_eq!(load.bins[0], [50, 100, 100, 50]);
+        load.add(0, 399..400, 7);
+        assert_eq!(load.bins[0], [50, 100, 100, 57]);
+    }
+
+    #[test]
+    fn bins_widen_where_a_run_is_long_and_lose_no_byte() {
+        let mut load = Load::new(2, 1);
+        for number in 0..3 * MAX_BINS as u64 {
+            load.add(1, 5 * number..5 * number + 3, 100);
+        }
+        assert_eq!(load.bin_ps, 16, "15 times as long as all bins of 1 ps");
+        assert!(load.bins[1].len() <= MAX_BINS && load.bins[0].is_empty());
+        assert_eq!(load.bins[1].iter().sum::<u64>(), 300 * MAX_BINS as u64);
+    }
 }

@@ -1,6 +1,6 @@
 //! Who carried out what was asked of switches.
 
-use crate::model::in_network::carried_out::CarriedOut;
+use crate::model::in_network::collective_method::CollectiveMethod;
 use serde::Serialize;
 
 /// Most rows of a run: steps that are done again have one only where something changes.
@@ -14,17 +14,17 @@ pub struct OffloadColumns {
     /// Number of the step in its work.
     pub step: Vec<u32>,
     /// Who carried it out.
-    pub by: Vec<CarriedOut>,
+    pub by: Vec<CollectiveMethod>,
     /// Why not the switches; empty where they did.
     pub reason: Vec<String>,
 }
 
 impl OffloadColumns {
-    /// Write down who carries out a step, unless its last row says so already.
-    pub(crate) fn push(&mut self, tenant: u32, step: u32, how: Result<CarriedOut, String>) {
+    /// Write down who carries out a step, unless its last row is the same.
+    pub(crate) fn push(&mut self, tenant: u32, step: u32, how: Result<CollectiveMethod, String>) {
         let (by, reason) = match how {
             Ok(by) => (by, String::new()),
-            Err(reason) => (CarriedOut::Hosts, reason),
+            Err(reason) => (CollectiveMethod::Hosts, reason),
         };
         let is_of_step = |at: &usize| self.tenant[*at] == tenant && self.step[*at] == step;
         let last = (0..self.by.len()).rev().find(is_of_step);

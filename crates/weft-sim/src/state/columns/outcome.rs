@@ -17,7 +17,7 @@ pub enum Status {
     Complete,
     /// Packets or ranks wait for each other for ever; `Outcome::message` names them.
     Deadlock,
-    /// A limit was reached, or somebody asked for an end.
+    /// A limit was reached, or the user asked for an end.
     Stopped,
     /// Nothing of a tenant was delivered for too long; `Outcome::message` names who waits.
     Stalled,
@@ -77,7 +77,7 @@ pub(crate) struct Row {
 }
 
 impl RowColumns {
-    /// A row of work that is done again, whose end somebody else decides: not for ever.
+    /// A row of work that is done again, which ends when other tenants do.
     pub(crate) fn push_repeated(&mut self, row: Row) {
         if self.n_repeated == MAX_REPEATED_ROWS {
             self.left_out += 1;

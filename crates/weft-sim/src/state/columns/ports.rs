@@ -35,7 +35,7 @@ pub struct PortColumns {
     pub link_error_recovery_counter: Vec<u64>,
     /// How often the link went down during the run.
     pub link_downed_counter: Vec<u64>,
-    /// Packets that were lost on the way to this port.
+    /// Packets that were lost on the wire to this port.
     pub port_rcv_errors: Vec<u64>,
     /// Packets that this port of a switch marked where it was congested (FECN).
     pub port_xmit_fecn: Vec<u64>,

@@ -8,6 +8,8 @@
 use crate::limits::MAX_CONNECTIONS;
 use crate::limits::MOST_PACKETS_A_LOOK;
 use crate::limits::NEVER;
+use crate::state::calendar::Cold;
+use crate::state::clock::Clock;
 use crate::state::id_map::IdMap;
 use crate::state::transport::message::{Message, Role};
 use crate::state::transport::sender::key_of;
@@ -44,9 +46,9 @@ pub(crate) enum Verdict {
     Taken { late: bool },
     /// It has come before.
     Again,
-    /// One before it is missing, and its sender is to be told.
+    /// One before it is missing, and its sender has to be notified.
     Gap,
-    /// One before it is missing, which its sender has been told.
+    /// One before it is missing, and its sender has been notified.
     Ignored,
 }
 
@@ -76,7 +78,7 @@ pub(crate) struct Connection {
     pub(crate) expected: u32,
     early: BTreeSet<u32>,
     highest: u32,
-    told: bool,
+    notified: bool,
 }
 
 impl Connection {
@@ -99,7 +101,7 @@ impl Connection {
             expected: 0,
             early: BTreeSet::new(),
             highest: 0,
-            told: false,
+            notified: false,
         }
     }
 
@@ -182,8 +184,8 @@ impl Connection {
             return Verdict::Again;
         }
         if number > self.expected && !any_order {
-            let told = std::mem::replace(&mut self.told, true);
-            return if told { Verdict::Ignored } else { Verdict::Gap };
+            let notified = std::mem::replace(&mut self.notified, true);
+            return if notified { Verdict::Ignored } else { Verdict::Gap };
         }
         let late = number < self.highest;
         self.highest = self.highest.max(number);
@@ -198,9 +200,9 @@ impl Connection {
         if !self.early.remove(&number) {
             return None;
         }
-        self.told = false;
+        self.notified = false;
         let asks = self.asks(number, ack_every);
-        let flight = self.flight(number).expect("nobody acknowledged it yet");
+        let flight = self.flight(number).expect("not acknowledged yet");
         self.expected += 1;
         let whole = u64::from(number) + 1 == flight.end();
         Some((whole.then_some(flight.message), asks))
@@ -218,12 +220,21 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
+    /// Let an event look at a connection's deadline, if none does yet.
+    pub(crate) fn set_timer(&mut self, clock: &mut Clock, number: u32) {
+        let here = &mut self[number];
+        if here.deadline_ps != NEVER && here.timer_ps == NEVER {
+            here.timer_ps = here.deadline_ps;
+            clock.schedule_cold(here.deadline_ps, Cold::Timer(number));
+        }
+    }
+
     /// Note a number that a packet has got.
     pub(crate) fn note(&mut self, number: u32) {
         self.highest = self.highest.max(number);
     }
 
-    /// Whether all have numbers left for what is injected until somebody looks again.
+    /// Whether all have numbers left for what is injected until the next look.
     pub(crate) fn have_numbers(&self) -> bool {
         u64::from(self.highest) + MOST_PACKETS_A_LOOK < u64::from(u32::MAX)
     }
@@ -289,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn in_order_a_gap_is_told_once_until_it_is_filled() {
+    fn in_order_a_gap_is_notified_once_until_it_is_filled() {
         let mut connection = sent(&[9]);
         assert_eq!(connection.judge(0, false), Verdict::Taken { late: false });
         assert_eq!(connection.step(4), Some((None, false)));

@@ -13,13 +13,13 @@ use crate::state::transport::message::Message;
 use crate::state::transport::sender::key_of_pair;
 use std::collections::VecDeque;
 
-/// Of what an acknowledgement says beside the rank: the rank's send is complete.
+/// In an acknowledgement, above the rank: the rank's send is complete.
 pub(crate) const COMPLETES: u32 = 1 << 31;
 
 /// An acknowledgement's first bit for the initiator, above 22 for the rank.
 pub(crate) const INITIATOR_BIT: u32 = 22;
 
-/// An acknowledgement says that a whole message has come.
+/// In an acknowledgement: a whole message has come.
 pub(crate) const WHOLE: u32 = 1 << 30;
 
 /// The rank that an acknowledgement names.
@@ -95,6 +95,11 @@ impl Initiators {
             turns: vec![0; n_ranks * n_lanes],
             ..Initiators::default()
         }
+    }
+
+    /// Whether connections do not change.
+    pub(crate) fn are_none(&self) -> bool {
+        self.list.is_empty()
     }
 
     fn group(&self, src: u32, lane: u8) -> usize {
@@ -199,7 +204,7 @@ mod tests {
         assert!(matches!(initiators.turn(0, &a, 100), InitiatorTurn::Now));
         assert!(matches!(initiators.turn(1, &b, 100), InitiatorTurn::Now));
         assert!(matches!(initiators.turn(2, &c, 100), InitiatorTurn::Later));
-        assert_eq!(initiators.answered(0, 0, 0), None, "one is on its way");
+        assert_eq!(initiators.answered(0, 0, 0), None, "one is in flight");
         assert_eq!(initiators.answered(0, 0, 0), Some(2));
         assert!(matches!(initiators.turn(2, &c, 200), InitiatorTurn::At(205)));
         assert_eq!(initiators.n_reconnects, 1);

@@ -28,7 +28,7 @@ pub(crate) enum Role {
     GoAhead(u32),
     /// User data after its go-ahead.
     Agreed,
-    /// A piece of a message on one leg of its way through nodes: the number of its transfer.
+    /// A piece of a message on one leg of its path through nodes: the number of its transfer.
     Leg(u32),
     /// A packet of a tree of switches.
     Tree {
@@ -87,7 +87,7 @@ pub(crate) struct Message {
     pub(crate) lane: u8,
     /// Its queue pair among those that congestion control spaces.
     pub(crate) pace: u32,
-    /// What tells its queue pair from others of its rank: where it goes, or its initiator.
+    /// What distinguishes its queue pair from others of its rank: where it goes, or its initiator.
     pub(crate) queue: u32,
     /// The next message of its queue pair.
     pub(crate) next: u32,
@@ -132,7 +132,7 @@ pub(crate) struct Control {
     pub(crate) dst: u32,
     pub(crate) lane: u8,
     pub(crate) kind: PacketKind,
-    /// Whatever the kind says, given back on arrival.
+    /// Its meaning is that of the kind; given back on arrival.
     pub(crate) message: u32,
     /// The same; [`PacketPool::argument`].
     pub(crate) argument: u32,

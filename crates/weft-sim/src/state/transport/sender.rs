@@ -61,12 +61,12 @@ pub(crate) struct Senders {
 }
 
 /// The key of a queue pair: two ranks (22 bits each; or a rank and its initiator), a lane, and the
-/// part of the way.
+/// part of the path.
 pub(crate) fn key_of(message: &Message) -> u64 {
     u64::from(message.part) << 48 | key_of_pair(message.src, message.queue, message.lane)
 }
 
-/// The key of the queue pair of two ranks (or a rank and its initiator) whose ways have one part.
+/// The key of the queue pair of two ranks (or a rank and its initiator) whose paths have one part.
 pub(crate) fn key_of_pair(src: u32, dst: u32, lane: u8) -> u64 {
     u64::from(src) << 26 | u64::from(dst) << 4 | u64::from(lane)
 }

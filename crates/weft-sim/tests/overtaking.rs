@@ -86,7 +86,7 @@ proptest! {
 
 /// More connections than there are ever messages: a packet's way is its connection's.
 #[test]
-fn a_queue_pair_keeps_its_hashed_way_where_packets_are_numbered() {
+fn a_queue_pair_keeps_its_hashed_path_where_packets_are_numbered() {
     let work = json!([{"benchmark": "alltoall", "size_bytes": 9000}]);
     let case = scenario(tree(16, 4, 3, RATE, 20_000), work);
     let case = with(case, "routing", json!({"engine": "ecmp"}));

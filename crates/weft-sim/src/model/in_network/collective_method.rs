@@ -5,7 +5,7 @@ use serde::Serialize;
 /// Who carried out a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum CarriedOut {
+pub enum CollectiveMethod {
     /// Switches, operation by operation (low-latency trees).
     Operations,
     /// Switches, at link rate (streaming trees).
@@ -22,32 +22,35 @@ pub enum CarriedOut {
     Hosts,
 }
 
-impl CarriedOut {
+impl CollectiveMethod {
     /// Whether HCAs or GPUs cut the buffer, and processors see its beginning and end.
     pub(crate) fn streams(self) -> bool {
-        matches!(self, CarriedOut::Stream) || self.slices()
+        matches!(self, CollectiveMethod::Stream) || self.slices()
     }
 
     /// Whether NvSwitches reduce slice by slice.
     pub(crate) fn slices(self) -> bool {
-        matches!(self, CarriedOut::Nvls | CarriedOut::Collnet | CarriedOut::NvlsTree)
+        matches!(
+            self,
+            CollectiveMethod::Nvls | CollectiveMethod::Collnet | CollectiveMethod::NvlsTree
+        )
     }
 
     /// Whether it takes the lock of trees that stream.
     pub(crate) fn locks(self) -> bool {
-        matches!(self, CarriedOut::Stream | CarriedOut::Collnet)
+        matches!(self, CollectiveMethod::Stream | CollectiveMethod::Collnet)
     }
 
     /// The name as documents write it.
     pub fn as_str(self) -> &'static str {
         match self {
-            CarriedOut::Operations => "operations",
-            CarriedOut::Stream => "stream",
-            CarriedOut::Multicast => "multicast",
-            CarriedOut::Nvls => "nvls",
-            CarriedOut::Collnet => "collnet",
-            CarriedOut::NvlsTree => "nvls_tree",
-            CarriedOut::Hosts => "hosts",
+            CollectiveMethod::Operations => "operations",
+            CollectiveMethod::Stream => "stream",
+            CollectiveMethod::Multicast => "multicast",
+            CollectiveMethod::Nvls => "nvls",
+            CollectiveMethod::Collnet => "collnet",
+            CollectiveMethod::NvlsTree => "nvls_tree",
+            CollectiveMethod::Hosts => "hosts",
         }
     }
 }

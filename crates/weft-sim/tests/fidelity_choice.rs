@@ -28,7 +28,7 @@ fn few_packets_are_followed_and_the_hops_it_counts_are_those_they_make() {
 }
 
 #[test]
-fn very_many_packets_are_flows_and_the_error_is_told() {
+fn very_many_packets_are_flows_and_the_error_is_reported() {
     let outcome = auto(&shift(16, 1 << 36, 2));
     assert_eq!(outcome.fidelity.as_str(), "flow");
     assert!(outcome.notes[0].starts_with("fidelity auto: flows, since packets would make about "));

@@ -34,7 +34,7 @@ fn one_way(size: u64) -> u64 {
 }
 
 #[test]
-fn a_ping_pong_feels_the_latency_once_each_way_and_no_gap() {
+fn a_ping_pong_feels_the_latency_once_each_direction_and_no_gap() {
     for gap_ns in [0.0, 3000.0] {
         let work = json!([{"benchmark": "latency", "size_bytes": 8, "iterations": 4}]);
         assert_eq!(durations(&pair(work, host(gap_ns))), [2 * one_way(8); 4]);
@@ -77,7 +77,7 @@ fn a_window_takes_its_slowest_stage_for_every_message_but_one() {
 }
 
 #[test]
-fn both_ways_at_once_each_sender_has_its_own_gap() {
+fn both_directions_at_once_each_sender_has_its_own_gap() {
     let (size, n, gap_ns) = (64, 64, 2000.0);
     let work = json!([{"benchmark": "bidirectional", "size_bytes": size, "window": n}]);
     let times = durations(&pair(work, host(gap_ns)));

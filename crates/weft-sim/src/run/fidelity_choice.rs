@@ -9,7 +9,7 @@ use crate::run::simulate::simulate_once;
 use crate::state::columns::outcome::{Outcome, Status};
 use std::sync::atomic::AtomicBool;
 
-/// A trial beside flows has about so many packet hops at most, or so many where no message is of
+/// A trial by packets has about so many packet hops at most, or so many where no message is of
 /// more than one packet any more; and so many events.
 const TRIAL_HOPS: f64 = 1e7;
 const LEAST_TRIAL_HOPS: f64 = 3e7;
@@ -21,7 +21,7 @@ const LOOKS_A_HOP: f64 = 2.0;
 /// Sizes are cut to no less than 2^-this of what they are.
 const MOST_HALVINGS: u32 = 40;
 
-/// What a trial beside flows says.
+/// The result of a trial by packets.
 enum Tried {
     /// Flows will do; how far they are off.
     Flows(String),
@@ -53,7 +53,7 @@ fn by_packets(scenario: &ValidScenario, why: String) -> ValidScenario {
     ValidScenario { chosen, ..scenario.clone() }
 }
 
-/// Run a scenario for which flows were chosen, once a trial has told whether that was right.
+/// Run a scenario for which flows were chosen, once a trial has shown whether that was right.
 pub(crate) fn simulate(scenario: &ValidScenario, stop: &AtomicBool, monitor: &Monitor) -> Outcome {
     match try_flows(scenario, stop) {
         Tried::Flows(error) => {

@@ -3,9 +3,8 @@
 
 use crate::document::Routing;
 use crate::error::SimError;
-use crate::model::faults::fault::LinkFault;
 use crate::model::faults::link_death::LinkDeath;
-use crate::model::faults::plant::{Planted, Trouble};
+use crate::model::faults::planted::{LinkFault, Planted, Trouble};
 use crate::model::steering::plan_of;
 use crate::model::steering::{Steering, Used};
 use std::collections::BTreeSet;
@@ -29,8 +28,9 @@ pub(crate) struct Parts<'a> {
     pub(crate) routes: &'a Routes,
 }
 
-/// Refuse tables by which packets may wait for each other in a circle when cables have died. That
-/// some do not arrive is an outcome; so is what those meet that are under way from table to table.
+/// Refuse tables by which packets may wait for each other in a circle when cables have died.
+/// Packets that do not arrive are an outcome; so is a deadlock of packets in flight while tables
+/// change.
 pub(crate) fn check(
     parts: Parts<'_>,
     link_death: &LinkDeath,

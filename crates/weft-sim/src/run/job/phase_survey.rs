@@ -1,4 +1,4 @@
-//! A job whose phases are surveyed: sizes in place of iterations, and the time that rows tell.
+//! A job whose phases are surveyed: sizes in place of iterations, and the time that rows report.
 
 use crate::host::stage::Stage;
 use crate::model::placement::place::Tenant;
@@ -8,21 +8,21 @@ use crate::run::survey::{Survey, SurveyResult};
 use crate::state::columns::outcome::{Outcome, SteadyColumns, SteadyRow};
 use weft_traffic::Phase;
 
-/// The time that rows tell: in it, what was skipped has passed.
+/// The time that rows report: in it, what was skipped has passed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RowClock {
     own_ps: u64,
-    pub(crate) told_ps: u64,
+    pub(crate) reported_ps: u64,
 }
 
 impl RowClock {
-    pub(crate) fn told(self, now_ps: u64) -> u64 {
-        self.told_ps.saturating_add(now_ps - self.own_ps)
+    pub(crate) fn reported(self, now_ps: u64) -> u64 {
+        self.reported_ps.saturating_add(now_ps - self.own_ps)
     }
 
-    /// The same clock, which says `told_ps` now.
-    fn set(now_ps: u64, told_ps: u64) -> RowClock {
-        RowClock { own_ps: now_ps, told_ps }
+    /// The same clock, which reads `reported_ps` now.
+    fn set(now_ps: u64, reported_ps: u64) -> RowClock {
+        RowClock { own_ps: now_ps, reported_ps }
     }
 }
 
@@ -45,7 +45,7 @@ impl Job<'_> {
         let stage = self.stage.take().expect("just opened");
         match Survey::new(scenario, rule, &stage.phase) {
             Ok(survey) => {
-                self.clock = RowClock::set(now_ps, self.told_ps(now_ps));
+                self.clock = RowClock::set(now_ps, self.reported_ps(now_ps));
                 self.stage = Some(surveyed(self.tenant, stage.phase, &survey));
                 self.survey = Some(survey);
             }
@@ -97,7 +97,7 @@ impl Job<'_> {
     ) {
         let (whole_ps, rows_ps) = found.times_ps.split_last().expect("the whole comes last");
         let n_iterations = phase.warmup + phase.iterations;
-        let mut start_ps = self.clock.told_ps;
+        let mut start_ps = self.clock.reported_ps;
         for iteration in 0..n_iterations {
             self.iteration = iteration;
             self.write_rows(phase, start_ps, rows_ps, &mut outcome.rows);
@@ -118,7 +118,7 @@ impl Job<'_> {
         let n_iterations = f64::from(stage.phase.warmup + stage.phase.iterations);
         let share = (found.share + n_iterations - 1.0) / n_iterations;
         self.write_steady(&stage.phase, &found, share, &mut outcome.steady);
-        self.clock = RowClock::set(stage.start_ps, self.clock.told_ps);
+        self.clock = RowClock::set(stage.start_ps, self.clock.reported_ps);
         self.durations_ps = found.times_ps;
         self.durations_ps.pop();
         self.next_iteration(Stage { pace: None, ..stage }, &mut outcome.rows, true)
@@ -131,8 +131,7 @@ impl Job<'_> {
         share: f64,
         steady: &mut SteadyColumns,
     ) {
-        let whole_because =
-            if found.whole { "neither its moves nor its sizes are alike" } else { "" };
+        let whole_because = if found.whole { "its moves differ, and so do its sizes" } else { "" };
         steady.push(SteadyRow {
             tenant: self.number,
             step: phase.step,

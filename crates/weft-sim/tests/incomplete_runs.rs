@@ -68,7 +68,7 @@ fn the_watchdog_sees_the_same_with_and_without_elided_events() {
 }
 
 #[test]
-fn nobody_is_stalled_whose_processor_is_busy() {
+fn no_one_is_stalled_whose_processor_is_busy() {
     // A rank that computes for a whole second, and a peer that waits for it.
     let slow = json!({"regimes": [{"send_overhead_ns": 1e9}]});
     let case = scenario(tree(2, 2, 1, 100 * GBPS, 0), messages([(0, 1, 100)]));

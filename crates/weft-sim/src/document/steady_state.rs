@@ -8,7 +8,7 @@ use serde::Deserialize;
 pub struct SteadyStateDocument {
     /// How far what should be alike may differ, as a share of it.
     pub tolerance: f64,
-    /// Fewest moves from which a pace is told.
+    /// Fewest moves that show a pace.
     pub least_moves: u32,
 }
 
