@@ -30,14 +30,23 @@ NUDGE_PS = 1000
 class Ground:
     """One twin under one routing; what is asked of it first is kept."""
 
-    def __init__(self, twin: str, routing: str, schedule: str | None = None) -> None:
+    def __init__(
+        self,
+        twin: str,
+        routing: str,
+        schedule: str | None = None,
+        *,
+        fabric: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`fabric`: a generator's document in place of the platform's."""
         self.twin, self.routing = twin, routing
+        self._fabric = fabric
         self._figures = figures()["twins"][twin]
         self.schedule: str = schedule or self._figures["schedule"]
         self.platform = _with_packets(
             platform(self._figures["platform"]), self._figures["packet_bytes"]
         )
-        self._healthy = TwinBackend(self.platform, self._figures["nodes"])
+        self._healthy = TwinBackend(self.platform, self._figures["nodes"], fabric=fabric)
         self.wiring = Fabric.from_document(self._healthy.fabric_document)
         self._kept: dict[str, Any] = {}
         self.n_rails = min(len(node["hcas"]) for node in self.document["nodes"])
@@ -75,7 +84,7 @@ class Ground:
         if nudged is not None:
             node = self.nodes[nudged]
             longer_ps[node] = longer_ps.get(node, 0) + NUDGE_PS
-        fabric = self._longer(longer_ps) if longer_ps else None
+        fabric = self._longer(longer_ps) if longer_ps else self._fabric
         return TwinBackend(self.platform, self._figures["nodes"], faults, fabric=fabric)
 
     def healthy(self, launch: Launch) -> "Recorded":
@@ -103,7 +112,8 @@ class Ground:
             node = node_of.get(vertex_of(link["a"])) or node_of.get(vertex_of(link["b"]))
             links.append({**link, "delay_ps": link["delay_ps"] + longer_ps.get(node, 0)})
         fabric = {key: value for key, value in self.document.items() if key != "lfts"}
-        return {**fabric, "links": links}
+        own = {} if self._fabric is None else {"routing": self._fabric["routing"]}
+        return {**fabric, "links": links, **own}
 
 
 class Recorded:

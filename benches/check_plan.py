@@ -10,7 +10,7 @@ from weft.catalog.load import benchmark
 from weft.check.launches import check_launches, is_follow_up
 from weft.check.readings.network import Network
 from weft.check.schedule.cost import Cost, effort_of
-from weft.check.schedule.paths import Ways
+from weft.check.schedule.paths import FlowPaths
 from weft.check.schedule.plan import CheckPlan, plan_check
 from weft.check.schedule.ranks import ranks_of_nodes
 from weft.check.schedule.schedule import Field
@@ -35,7 +35,7 @@ def plan_of(ground: Ground) -> CheckPlan:
 def _plan(ground: Ground) -> CheckPlan:
     network = Network(ground.wiring)
     ranks = ranks_of_nodes(ground.nodes, ground.n_rails, network)
-    ways = Ways(network, ranks.hca, adaptive=ground.adaptive)
+    ways = FlowPaths(network, ranks.hca, adaptive=ground.adaptive)
     cost = Cost(ranks, ways, effort_of(benchmark("pairs").options, LARGE_BYTES))
     scheme = None if ground.schedule == "auto" else parse_scheme(ground.schedule)
     return plan_check(Field(ranks, ways, None, SEED), cost, scheme, BUDGET_S)

@@ -21,7 +21,7 @@ MOST_LISTED = 60
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A promise beside what was measured."""
+    """A promise and its measurement."""
 
     promise: str
     measured: str
@@ -78,7 +78,7 @@ def tables(records: Sequence[Record], *, of: int) -> str:
 
 def _gate_table(of: Iterable[Gate]) -> str:
     rows = [(gate.promise, gate.measured, "yes" if gate.held else "**no**") for gate in of]
-    return _table(("promise", "measured", "held"), rows)
+    return markdown_table(("promise", "measured", "held"), rows)
 
 
 def _kind_table(records: Sequence[Record]) -> str:
@@ -94,7 +94,7 @@ def _kind_table(records: Sequence[Record]) -> str:
                 (kind, figure["planted"], *_counts(faults), str(hidden), shown_by),
             )
     header = ("fault", "planted as", "planted", "identifiable", "named", "wider", "missed")
-    return _table((*header, "not identifiable", "which would show in"), rows)
+    return markdown_table((*header, "not identifiable", "which would show in"), rows)
 
 
 def _counts(faults: Sequence[FaultRecord]) -> tuple[str, ...]:
@@ -120,13 +120,13 @@ def _setting_table(records: Sequence[Record]) -> str:
                 str(sum(len(record.wrong) for record in cases)),
                 f"{sum(bool(record.wrong) for record in healthy)} of {len(healthy)}",
                 _most(done, lambda record: record.fabric_s),
-                _middle_and_most(done, lambda record: record.analysis_s),
-                _middle_and_most(done, lambda record: record.seconds),
+                _median_and_most(done, lambda record: record.analysis_s),
+                _median_and_most(done, lambda record: record.seconds),
             )
         )
     header = ("twin, routing", "faults", "identifiable", "named", "wider", "missed")
     times = ("fabric s", "analysis CPU s: median, most", "a case s: median, most")
-    return _table((*header, "wrongly accused beside", "healthy runs accused", *times), rows)
+    return markdown_table((*header, "others accused", "healthy runs accused", *times), rows)
 
 
 def _lists(records: Sequence[Record]) -> Iterable[str]:
@@ -166,11 +166,12 @@ def _most(records: Sequence[Record], of: Callable[[Record], float]) -> str:
     return f"{max(map(of, records)):.1f}" if records else "-"
 
 
-def _middle_and_most(records: Sequence[Record], of: Callable[[Record], float]) -> str:
+def _median_and_most(records: Sequence[Record], of: Callable[[Record], float]) -> str:
     values = [of(record) for record in records]
     return f"{statistics.median(values):.1f}, {max(values):.1f}" if values else "-"
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Rows of cells as a table of Markdown."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

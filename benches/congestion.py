@@ -3,7 +3,7 @@
     congestion.py [--every N] [--write]
 
 Two gates for each law with the engine's own settings. Harmless: a random permutation under adaptive
-routing (W1r) keeps its efficiency. Useful: beside a lasting incast (W4, bystanders from 3 ms on)
+routing (W1r) keeps its efficiency. Useful: next to a lasting incast (W4, bystanders from 3 ms on)
 the slowest bystander takes at most twice its ideal time, and the incast drains almost as fast;
 for every destination (`--every` n-th), and for senders, target and pairs drawn from seeds. Then an
 incast's bystanders under either routing, lanes as another means, and what `congestion_varied.py`
@@ -14,24 +14,25 @@ import argparse
 import statistics
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
+from benches.page import print_tables
 from benches.routing import ROOT, efficiency, outcomes
 from benches.workloads import Document, Triples
 
 from benches import workloads
+from weft.bench.twin.congestion_control import LAWS
 
 PAGE = ROOT / "docs" / "internals" / "congestion_figures.md"
-BEGIN, END = "<!-- printed by benches/congestion.py: begin -->", "<!-- end -->"
 N_HOSTS = 128
 LATE_PS = 3_000_000_000
 HOT_BYTES, COLD_BYTES = 4_000_000, 1_000_000
 SEEDS = (11, 12, 13, 14, 15)
-LAWS = ("annex_a10", "dcqcn", "rtt", "endpoint")
 MOST_SLOWER, MOST_LOST, LEAST_KEPT = 2.0, 0.10, 0.95
 DRAWS = 8
 
@@ -84,7 +85,7 @@ def ringed(seed: int, draw: int) -> Triples:
 
 
 def chosen_on() -> list[Triples]:
-    """Where W4 stood when settings were chosen; beside these, W1r of seeds 1 to 4."""
+    """Where W4 stood when settings were chosen; W1r of seeds 1 to 4 as well."""
     return [
         *(moved(shift) for shift in (5, 90)),
         *(drawn(1 + n % 4, n) for n in range(8)),
@@ -285,25 +286,9 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, help="every n-th destination")
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
-    lines = []
-    parts = (
-        gates(given.every),
-        lasting_kept(),
-        headline(),
-        sweeps(),
-        lanes(),
-        constants(),
-        links(),
-        widths(),
-    )
-    for part in parts:
-        for line in part:
-            print(line, flush=True)
-            lines.append(line)
-    if given.write:
-        before, _, rest = PAGE.read_text().partition(BEGIN)
-        _, _, after = rest.partition(END)
-        PAGE.write_text(before + BEGIN + "\n\n" + "\n".join(lines) + "\n\n" + END + after)
+    parts = (lasting_kept, headline, sweeps, lanes, constants, links, widths)
+    lines = chain(gates(given.every), *(part() for part in parts))
+    print_tables(PAGE, "benches/congestion.py", lines, write=given.write)
 
 
 if __name__ == "__main__":

@@ -40,11 +40,11 @@ def dct(initiators: int, scale: float = 1.0) -> dict[str, Any]:
 
 def lines() -> Iterator[str]:
     """The table: every rank sends to all others at once, or to one after the other."""
-    yield "### What changing connections cost"
+    yield "### Cost of changing connections"
     yield ""
-    yield f"An alltoall of {N_HOSTS} hosts on a full tree at 200 Gb/s, with no costs of hosts: how"
-    yield "many times as long it takes with `dct` as with a connection a pair. A turn takes 1 us"
-    yield "(in brackets half and twice that), which is assumed."
+    yield f"An alltoall of {N_HOSTS} hosts on a full tree at 200 Gb/s, with no costs of hosts:"
+    yield "how many times as long it takes with `dct` as with a connection a pair. A turn takes 1"
+    yield "us (in brackets half and twice that), which is assumed."
     yield ""
     yield f"| algorithm | block | connections us | {' | '.join(map(str, INITIATORS))} initiators |"
     yield f"|---|---:|---:|{'---:|' * len(INITIATORS)}"

@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benches.workloads import Document
 
 from benches import random_scenarios, workloads
+from weft.bench.twin.congestion_control import LAWS
 
 ROOT = Path(__file__).resolve().parent.parent
 WEFT_SIM = ROOT / "target" / "release" / "weft-sim"
@@ -55,7 +56,7 @@ def named_scenarios() -> dict[str, Document]:
             made[f"W4 {form}, {how}"] = workloads.w4(form=form, adaptive=adaptive)
         for form in workloads.W2_FORMS:
             made[f"W2 {form}, 88 hosts, {how}"] = workloads.w2(form, adaptive=adaptive, n_hosts=88)
-        for law in ("annex_a10", "dcqcn", "rtt", "endpoint"):
+        for law in LAWS:
             made[f"W4 under {law}, {how}"] = controlled(law, adaptive=adaptive)
         flows = workloads.w2("window 16, shuffled", adaptive=adaptive, n_hosts=88)
         made[f"W2 as flows, {how}"] = {**flows, "fidelity": "flow"}

@@ -22,11 +22,11 @@ def nccl_lines() -> Iterator[str]:
             node, device = divmod(rank, TASKS_PER_NODE)
             after = (rank + 1) % N_RANKS
             head = f"node{node}:{1000 + device}:{2000 + device} [{device}] NCCL INFO "
-            way = f"{rank}[{device}] -> {after}[{after % TASKS_PER_NODE}]"
+            ends = f"{rank}[{device}] -> {after}[{after % TASKS_PER_NODE}]"
             if after // TASKS_PER_NODE == node:
-                yield f"{head}Channel {channel:02d}/0 : {way} via P2P/CUMEM/read"
+                yield f"{head}Channel {channel:02d}/0 : {ends} via P2P/CUMEM/read"
             else:
-                yield f"{head}Channel {channel:02d}/0 : {way} [send] via NET/IB/{device}/GDRDMA"
+                yield f"{head}Channel {channel:02d}/0 : {ends} [send] via NET/IB/{device}/GDRDMA"
             if channel == 0:
                 yield f"{head}Trees [0] 1/-1/-1->0->-1 [1] 1/-1/-1->0->-1 [2] 1/-1/-1->0->-1"
                 yield f"{head}NCCL_IB_TIMEOUT set by environment to 22."
@@ -48,7 +48,7 @@ LOGS = {"NCCL": nccl_lines, "of another program": foreign_lines, "mixed": mixed_
 
 
 def megabytes_per_s(path: Path) -> float:
-    """The best of several readings: what disturbs only slows."""
+    """The best of several readings: a disturbance only slows."""
     n_bytes = path.stat().st_size
     times = []
     for _ in range(REPEATS):

@@ -1,4 +1,4 @@
-"""Flows beside packets: where they agree, and how far off they are where something blocks.
+"""Flows compared with packets: where they agree, and how far off they are where something blocks.
 
 A part of scripts/fidelity.py. But for the pairs, hosts cost nothing: what is left is the network.
 """
@@ -30,18 +30,21 @@ MIB = 1 << 20
 SEED = 1
 BOTH = (("static", False), ("adaptive", True))
 WHY = (
-    "W4, adaptive: bystanders wait behind buffers that the incast has filled; flows fill none. W4",
-    "outside: switches serve inputs in turn, so with tables the three senders beside the target",
-    "have a quarter of its cable each, and each flow a 63rd. A random permutation: with tables,",
-    "flows that come in by one input share its turn; adaptive choices are not ideal. Shuffled",
-    "rings on tables: of two equal flows that share a cable none is ever first, so they meet again",
-    "at every step; packets drift apart (starts that a microsecond's chance puts apart halve the",
-    "error). One cable at a hundredth: requests wait behind whole packets of data.",
+    "| row | reason |",
+    "|---|---|",
+    "| W4, adaptive | bystanders wait behind buffers that the incast has filled; flows fill none |",
+    "| W4 outside | switches serve inputs in turn: with tables the three senders next to the"
+    " target have a quarter of its cable each, each flow a 63rd |",
+    "| random permutation | with tables, flows of one input share its turn; adaptive choices"
+    " are not ideal |",
+    "| shuffled rings on tables | two equal flows on a cable meet again at every step;"
+    " packets drift apart (starts a random microsecond apart halve the error) |",
+    "| one cable at a hundredth | requests wait behind whole packets of data |",
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class Comparison:
     """A scenario by flows and by packets: when its work ends, and by how much the timed rows that
     differ least and most do, as parts of packets' times."""
 
@@ -66,8 +69,8 @@ class Beside:
         return f"| {' | '.join(cells)} |"
 
 
-def beside(what: str, made: Document) -> Beside:
-    """Run it both ways."""
+def compared(what: str, made: Document) -> Comparison:
+    """Run it by packets and by flows."""
     outcomes = [simulate({"faults": [], **made, "fidelity": name}) for name in ("packet", "flow")]
     for outcome in outcomes:
         if outcome["status"] != "complete":
@@ -75,7 +78,7 @@ def beside(what: str, made: Document) -> Beside:
     packets, flows = (np.asarray(one["duration_ps"], dtype=np.float64) for one in outcomes)
     ends = [float(one["end_ps"]) / 1e6 for one in outcomes]
     rows = np.round(flows / packets - 1, 6)
-    return Beside(what, ends[0], ends[1], float(rows.min()), float(rows.max()))
+    return Comparison(what, ends[0], ends[1], float(rows.min()), float(rows.max()))
 
 
 def collective(benchmark: str, algorithm: str | None, size: int) -> list[Document]:
@@ -103,17 +106,17 @@ def pair(benchmark: str, size: int, window: int | None = None) -> Document:
     return twin.scenario(Launch(trial, 0, 0))
 
 
-def where_nothing_blocks() -> Iterator[Beside]:
+def where_nothing_blocks() -> Iterator[Comparison]:
     """One flow a link, or flows that share one link and come to it by inputs of their own."""
     full = deep_tree(8)
     for benchmark, size, window in (("latency", 8, None), ("bandwidth", MIB, 64)):
-        yield beside(
+        yield compared(
             f"generic-hdr, {benchmark}, {format_size(size)}", pair(benchmark, size, window)
         )
     shift = scenario(full, messages(half_shift(128, 10_000_000)), adaptive=False)
-    yield beside("128 hosts, 10 MB to the host half-way round", shift)
+    yield compared("128 hosts, 10 MB to the host half-way round", shift)
     only = [one for one in incast() if one[1] == 0]
-    yield beside("64 x 1 MB into one host", scenario(full, messages(only), adaptive=False))
+    yield compared("64 x 1 MB into one host", scenario(full, messages(only), adaptive=False))
     for benchmark, algorithm, size in (
         ("allreduce", "ring", 16 * MIB),
         ("allreduce", "recursive_doubling", MIB // 4),
@@ -124,9 +127,9 @@ def where_nothing_blocks() -> Iterator[Beside]:
     ):
         by = f", {algorithm}, {format_size(size)}" if algorithm else ""
         made = of_64(collective(benchmark, algorithm, size))
-        yield beside(f"{benchmark} of 64{by}".replace("_", " "), made)
+        yield compared(f"{benchmark} of 64{by}".replace("_", " "), made)
     slow = {**of_64(collective("allreduce", "ring", 16 * MIB)), "faults": slow_cable(0.1)}
-    yield beside("allreduce of 64, ring, 16 MiB, one cable at a tenth", slow)
+    yield compared("allreduce of 64, ring, 16 MiB, one cable at a tenth", slow)
 
 
 def of_64(work: Sequence[Document]) -> Document:
@@ -139,31 +142,31 @@ def slow_cable(part: float) -> list[Document]:
     return [{"link": "n003/hca0[1]", "rate_factor": part}]
 
 
-def where_something_blocks() -> Iterator[Beside]:
+def where_something_blocks() -> Iterator[Comparison]:
     """Several flows an input, buffers that fill, choices that are not ideal, handshakes that wait
     behind data."""
     full = deep_tree(8)
     for form in ("as is", "lasting", "outside"):
         for how, adaptive in BOTH:
-            yield beside(f"W4 {form}, {how}", w4(adaptive=adaptive, form=form))
+            yield compared(f"W4 {form}, {how}", w4(adaptive=adaptive, form=form))
     for how, adaptive in BOTH:
         work = messages(random_permutation(128, 2_000_000, SEED))
         what = f"128 hosts, 2 MB in a random permutation, {how}"
-        yield beside(what, scenario(full, work, adaptive=adaptive))
+        yield compared(what, scenario(full, work, adaptive=adaptive))
     for form in ("window 1, in order", "window 1, shuffled", "barrier, shuffled"):
         for how, adaptive in BOTH:
             made = w2(form, adaptive=adaptive, n_hosts=132)
-            yield beside(f"W2 of 132, {form}, {how}", made)
+            yield compared(f"W2 of 132, {form}, {how}", made)
     ring = collective("allreduce", "ring", 4 * MIB)
     for how, adaptive in BOTH:
         for name, fabric, n_hosts in (("tree", full, 128), ("11:9 tree", tapered_tree(132), 132)):
             made = shuffled(agreed(scenario(fabric, ring, adaptive=adaptive)), n_hosts)
-            yield beside(f"allreduce of {n_hosts}, shuffled ring, 4 MiB, {name}, {how}", made)
+            yield compared(f"allreduce of {n_hosts}, shuffled ring, 4 MiB, {name}, {how}", made)
     slow = {**of_64(ring), "faults": slow_cable(0.01)}
-    yield beside("allreduce of 64, ring, 4 MiB, one cable at a hundredth", slow)
+    yield compared("allreduce of 64, ring, 4 MiB, one cable at a hundredth", slow)
 
 
-def table(rows: Sequence[Beside]) -> Iterator[str]:
+def table(rows: Sequence[Comparison]) -> Iterator[str]:
     """Rows below their head."""
     yield "| what | ends at us, packets | flows | error | timed rows, from | to |"
     yield "|---|---:|---:|---:|---:|---:|"
@@ -172,15 +175,15 @@ def table(rows: Sequence[Beside]) -> Iterator[str]:
 
 def lines() -> Iterator[str]:
     """Both tables."""
-    yield "### Flows beside packets"
+    yield "### Flows compared with packets"
     yield ""
-    yield '`"fidelity": "flow"` against every packet: when the work ends, and of its timed rows'
-    yield "(messages, or iterations of a collective) the two that differ most, either way. Where"
-    yield "nothing blocks (gate: 3 %):"
+    yield '`"fidelity": "flow"` against every packet: when the work ends, and the two timed rows'
+    yield "(messages, or iterations of a collective) that differ most, either way. Without blocking"
+    yield "(gate: 3 %):"
     yield ""
     yield from table(list(where_nothing_blocks()))
     yield ""
-    yield "Where something blocks flows are wrong, and no gate holds them:"
+    yield "With blocking, flows are wrong, and no gate holds them:"
     yield ""
     yield from table(list(where_something_blocks()))
     yield ""

@@ -1,4 +1,4 @@
-"""Flow level on one core: whole runs of W2 and W3(1024), beside the ends that packets give.
+"""Flow level on one core: whole runs of W2 and W3(1024), compared with packets.
 
     flows.py [--runs N] [--packets]
 

@@ -1,7 +1,7 @@
-"""Published figures of switches that reduce, beside the twin's: a part of scripts/fidelity.py.
+"""Published figures of switches that reduce, and the twin's: a part of scripts/fidelity.py.
 
 Hosts are those of the platform, and for the host's own figure also bare machines whose messages
-take 0.7 us below one switch: the class of an EDR adapter, assumed, as nobody's table of bare EDR
+take 0.7 us below one switch: the class of an EDR adapter, assumed, as no table of bare EDR
 hosts could be read. What an
 aggregation node takes is what a multicast of results saved where two levels of switches reduce
 (Bloch et al. 2017): one node's work.
@@ -27,7 +27,7 @@ BARE_LATENCY_NS = 700
 BARE_OVERHEAD_NS = 150
 """Of it, each processor's part. Assumed."""
 SAT_HEADER_BYTES = 16
-"""Of a packet of a stream beside payload and the usual headers. Assumed."""
+"""Of a packet of a stream, added to payload and the usual headers. Assumed."""
 STREAM_NODES = 16
 STREAM_SIZES = (1 << 20, 4 << 20)
 TASKS = (1, 2, 4, 14, 28, 56)
@@ -36,7 +36,7 @@ TASK_NODES = 128
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A published figure beside what the twin gives with the hosts of its platform, and bare."""
+    """A published figure, and the twin's with the hosts of its platform, and bare."""
 
     what: str
     published: float
@@ -135,12 +135,12 @@ def anchor_lines() -> Iterator[str]:
     """The table of 128 hosts."""
     yield "### Switches that reduce: 128 hosts below Switch-IB 2"
     yield ""
-    yield f"An aggregation node takes {reduction_ns():g} ns for an operation, up or down, and does"
-    yield "one at a time: what a multicast of results saved (Bloch et al. 2017: 16 % of 2.83 us,"
-    yield "one of three nodes' work). No other constant of switches is ours: payload (256 B) and"
-    yield "operations under way (8) are NVIDIA's. Hosts are those of `generic-edr`, a virtual"
-    yield "machine's; or bare, with messages of 0.7 us below one switch (assumed: an EDR adapter's"
-    yield "class). The last row gates nothing: it is two to five times what these hosts take."
+    yield f"An aggregation node takes {reduction_ns():g} ns for an operation, up or down, and"
+    yield "does one at a time. A multicast of results saved as much: 16 % of 2.83 us, one of"
+    yield "three nodes' work (Bloch et al. 2017). Payload (256 B) and operations in flight (8)"
+    yield "are NVIDIA's. Hosts are those of `generic-edr`, a virtual machine's; or bare, with"
+    yield "messages of 0.7 us below one switch (assumed: an EDR adapter's class). The last row is"
+    yield "no gate: it is two to five times these hosts' time."
     yield ""
     yield "| figure | published us | generic-edr | error | bare hosts | error | source |"
     yield "|---|---:|---:|---:|---:|---:|---|"
@@ -172,10 +172,10 @@ def frontera_lines() -> Iterator[str]:
     """Frontera's bounds."""
     yield "### Switches that reduce: Frontera, 7,861 nodes"
     yield ""
-    yield "Published is the best of all sizes and tasks a node, so none should be above it. A ratio"
-    yield "of two times is as good as the slower: what makes hosts slow makes it large. A director"
-    yield "is one switch, as in a twin of the platform, or line and spine boards, as the catalogue"
-    yield "takes it to be: the tree then has two levels more."
+    yield "Published is the best of all sizes and tasks a node, so no figure should exceed it."
+    yield "Slow hosts make the ratio large. A director is one switch, as in a twin of the"
+    yield "platform, or line and spine boards, as the catalogue assumes: the tree then has two"
+    yield "levels more."
     yield ""
     yield "| benchmark | directors | published, up to | platform's hosts | kept | bare | kept |"
     yield "|---|---|---:|---:|---|---:|---|"
@@ -270,7 +270,7 @@ def scaled_hosts(of: Platform) -> dict[str, Platform]:
 def claim_lines() -> Iterator[str]:
     """Ordinal claims with assumed constants at half and twice."""
     edr = platform("generic-edr")
-    yield "### Switches that reduce: what survives half and twice"
+    yield "### Switches that reduce: assumed constants at half and twice"
     yield ""
     yield f"{HOSTS} hosts as above; speed-up is the hosts' recursive doubling over `sharp`."
     yield ""
@@ -295,8 +295,8 @@ def claim_lines() -> Iterator[str]:
         ups_of = task_speed_ups(platform("frontera"), task_ns)
         yield f"| {task_ns} | {' | '.join(f'{ups_of[tasks]:.2f}' for tasks in TASKS)} |"
     yield ""
-    yield "The more tasks a node, the less: kept by each of these at half and twice. That 56 gain"
-    yield "nothing hangs on `task_ns`."
+    yield "More tasks a node gain less: true with each of these at half and twice. That 56 gain"
+    yield "little depends on `task_ns`."
     yield ""
     yield "| scaled | 1 | 28 | 56 |"
     yield "|---|---:|---:|---:|"
@@ -308,7 +308,7 @@ def claim_lines() -> Iterator[str]:
     yield f"adapters send {most:g} times less, and results do not wait for one another."
     yield "Published: 2 to 5 times as fast as hosts' algorithms (Graham et al., ISC 2020)."
     yield ""
-    yield "| hosts, and what is scaled | 1 MiB | 4 MiB |"
+    yield "| hosts, scaled constant | 1 MiB | 4 MiB |"
     yield "|---|---:|---:|"
     for what, ups_of in scaled_stream_ups().items():
         yield f"| {what} | {' | '.join(f'{up:.2f}' for up in ups_of.values())} |"

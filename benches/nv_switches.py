@@ -1,4 +1,4 @@
-"""Published rates of NvSwitches that reduce, beside the twin's: a part of scripts/fidelity.py."""
+"""Published rates of NvSwitches that reduce, and the twin's: a part of scripts/fidelity.py."""
 
 import sys
 from collections.abc import Iterator
@@ -102,11 +102,11 @@ def slices_lines() -> Iterator[str]:
     one, four = ndv5_figure(NVLS), ndv5_figure(NVLS_TREE)
     yield "### NvSwitches that reduce: nodes of eight H100"
     yield ""
-    yield "GPUs' links at the 370.8 GB/s that NCCL counts on, or at what it expects NVLS to make of"
-    yield f"that on this architecture (x {share:g}); 48 GB/s between a GPU and its adapter, NCCL's"
-    yield "count of PCIe. 256 MiB in one node, 64 MiB in four, 16 G published; delays are assumed"
-    yield "and hardly show at these sizes. CollNet's figure does not say of how many nodes"
-    yield "(Azure/ai-infrastructure-on-azure a01b073) and gates nothing."
+    yield f"GPUs' links at NCCL's 370.8 GB/s, or x {share:g}, its factor for NVLS on this"
+    yield "architecture. 48 GB/s between a GPU and its adapter, as NCCL counts PCIe. 256 MiB in"
+    yield "one node, 64 MiB in four, 16 G published; delays are assumed and hardly show at these"
+    yield "sizes. CollNet's number of nodes is not published (Azure/ai-infrastructure-on-azure"
+    yield "a01b073), so it is no gate."
     yield ""
     yield "| algorithm | nodes | links | published GB/s | twin | error | source |"
     yield "|---|---:|---:|---:|---:|---:|---|"

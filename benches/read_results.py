@@ -105,7 +105,7 @@ def rows_only(rng: random.Random) -> Iterator[str]:
 
 
 def training_log(rng: random.Random) -> Iterator[str]:
-    """Mostly lines nobody knows, with a table now and then."""
+    """Mostly unknown lines, with a table now and then."""
     while True:
         yield from framework_lines(rng, 4000)
         yield from nccl_table(rng)
@@ -113,7 +113,7 @@ def training_log(rng: random.Random) -> Iterator[str]:
 
 CASES: tuple[tuple[str, Callable[[random.Random], Iterator[str]]], ...] = (
     ("log: NCCL's lines with tables in between", log),
-    ("log: lines nobody knows with tables in between", training_log),
+    ("log: unknown lines with tables in between", training_log),
     ("tables only", rows_only),
 )
 

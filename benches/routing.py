@@ -4,7 +4,7 @@
 
 Random permutations on 1,024 hosts (W1r) by routing, switch model, grade width and buffer; effective
 bisection bandwidth over random bisections, with bootstrap intervals; the six forms of W2; W4's
-bystanders. Constants nobody publishes are varied, for a claim that does not survive that is none.
+bystanders. Constants without a published value are varied: a claim must survive that.
 """
 
 import argparse
@@ -14,12 +14,14 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
+from benches.page import print_tables
 from benches.workloads import Document, Triples
 from scipy.stats import bootstrap
 
@@ -28,7 +30,6 @@ from benches import workloads
 ROOT = Path(__file__).resolve().parent.parent
 WEFT_SIM = ROOT / "target" / "release" / "weft-sim"
 PAGE = ROOT / "docs" / "internals" / "routing_figures.md"
-BEGIN, END = "<!-- printed by benches/routing.py: begin -->", "<!-- end -->"
 RATE = 25e9
 
 
@@ -189,20 +190,13 @@ def main() -> None:
     parser.add_argument("--bisections", type=int, default=20)
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
-    lines = []
-    for part in (
+    lines = chain(
         permutations(range(1, given.seeds + 1)),
         bisections(given.bisections),
         alltoalls(),
         bystanders(),
-    ):
-        for line in part:
-            print(line, flush=True)
-            lines.append(line)
-    if given.write:
-        before, _, rest = PAGE.read_text().partition(BEGIN)
-        _, _, after = rest.partition(END)
-        PAGE.write_text(before + BEGIN + "\n\n" + "\n".join(lines) + "\n\n" + END + after)
+    )
+    print_tables(PAGE, "benches/routing.py", lines, write=given.write)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Steps of which only a part is simulated (`steady_state`), beside the same steps simulated whole.
+"""Steps simulated in part (`steady_state`), compared with the same steps simulated whole.
 
 steady_state.py            print the table of docs/concepts/fidelity.md
 steady_state.py --large    1,024 GPUs: seconds of CPU; with --whole also 1 GiB simulated whole
@@ -31,7 +31,7 @@ REPEATED = 5e-4
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class Comparison:
     """One ring: how far the part is off the whole, what was said of that, what it cost."""
 
     what: str
@@ -79,20 +79,20 @@ def cases(protocol: str, seed: int) -> Iterator[tuple[str, Document]]:
     yield "shuffled, full tree, a cable at a quarter", made(full, seed, faults=slow_cable)
 
 
-def beside(what: str, protocol: str, scenario: Document) -> Beside:
+def compared(what: str, protocol: str, scenario: Document) -> Comparison:
     """One ring, in part and whole."""
     whole = simulate(scenario)
     part = simulate({**scenario, "steady_state": RULE})
     error = float(part["duration_ps"][0]) / float(whole["duration_ps"][0]) - 1
-    return Beside(
+    return Comparison(
         what, protocol, error, float(part["steady_error"][0]), float(part["steady_share"][0])
     )
 
 
-def rows() -> list[Beside]:
+def rows() -> list[Comparison]:
     """All rings, of all seeds."""
     return [
-        beside(what, protocol, scenario)
+        compared(what, protocol, scenario)
         for protocol in ("eager", "rendezvous")
         for seed in SEEDS
         for what, scenario in cases(protocol, seed)
@@ -103,10 +103,9 @@ def lines() -> Iterator[str]:
     """The table; of the seeds of one kind that row stands for all whose error is largest."""
     yield "### Steps that are simulated in part"
     yield ""
-    yield f"Ring allreduces of {N_RANKS} ranks, {PACKETS} packets a block, tolerance 0.03: the time"
-    yield "that `steady_state` tells against the whole run. Of the orders that were drawn"
-    yield f"({len(SEEDS)} seeds) the one with the largest error; `within` counts those whose error"
-    yield "is within the one that the outcome estimates."
+    yield f"Ring allreduces of {N_RANKS} ranks, {PACKETS} packets a block, tolerance 0.03: the"
+    yield f"time by `steady_state` against the whole run. Of {len(SEEDS)} drawn orders the one"
+    yield "with the largest error; `within` counts those whose error is at most the estimate."
     yield ""
     yield "| ring | messages | error | estimated | bytes simulated | within |"
     yield "|---|---|---:|---:|---:|---:|"
