@@ -4,11 +4,12 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
-from weft.audit.cabling.device_label import count
 from weft.audit.case import AuditCase, Ruling
+from weft.audit.facts import facts_of
 from weft.audit.rules import RULES, Rule
 from weft.core.errors import InputError
 from weft.core.finding import Finding, Severity, worst_first
+from weft.core.words import counted
 from weft.topology.subnet.subnet import Subnet
 
 
@@ -29,17 +30,17 @@ class Audit:
         """One sentence."""
         n = Counter(finding.severity for finding in self.findings)
         n_ran = sum(bool(ruling.judged) for _, ruling in self.rulings)
-        beside = [
-            count(n[severity], word)
+        others = [
+            counted(n[severity], word)
             for severity, word in ((Severity.WARNING, "warning"), (Severity.NOTE, "note"))
             if n[severity]
         ]
         by = f"{n_ran} of {len(self.rulings)} rules could judge"
         if n[Severity.BAD]:
-            return f"{', '.join([count(n[Severity.BAD], 'fault'), *beside])}; {by}"
+            return f"{', '.join([counted(n[Severity.BAD], 'fault'), *others])}; {by}"
         if n_ran * 4 < len(self.rulings):
             by = f"only {by}"
-        return f"no fault found{', ' if beside else ''}{', '.join(beside)}; {by}"
+        return f"no fault found{', ' if others else ''}{', '.join(others)}; {by}"
 
     def to_record(self) -> dict[str, Any]:
         """The audit as plain JSON values."""
@@ -66,7 +67,7 @@ def audit(case: AuditCase) -> Audit:
     require_something(case.subnet)
     rulings = [(rule, rule.judge(case)) for rule in RULES]
     findings = [
-        replace(finding, facts=replace(finding.facts, rule=rule.name))
+        replace(finding, facts=replace(facts_of(finding), rule=rule.name))
         for rule, ruling in rulings
         for finding in ruling.findings
     ]
@@ -81,8 +82,8 @@ def require_something(subnet: Subnet) -> None:
     names = ", ".join(source["name"] for source in described["sources"]) or "the files"
     raise InputError(
         f"{names}: no nodes, cables, counters or logs to audit",
-        expected="ibnetdiscover, iblinkinfo, opensm-subnet.lst or ibdiagnet2.db_csv, with "
-        "opensm-lfts.dump, opensm.log and counters beside it",
+        expected="ibnetdiscover, iblinkinfo, opensm-subnet.lst or ibdiagnet2.db_csv; also "
+        "opensm-lfts.dump, opensm.log and counters",
         hint="counters and tables name ports that no file here describes"
         if described["misfits"]
         else None,

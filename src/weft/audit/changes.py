@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 
-from weft.audit.cabling.device_label import Labels, count, listing
+from weft.audit.cabling.device_label import Labels, listing
 from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import CableFacts, NodeFacts
 from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.words import counted
 from weft.topology.subnet.subnet import Subnet, SubnetCable
 
 Ends = frozenset[tuple[int, int]]
@@ -33,7 +34,7 @@ def gone_since_before(case: AuditCase) -> Ruling:
         *_gone_cables(labels, gone),
         *_slower(case, old, new),
     ]
-    return Ruling(judged=count(len(old), "earlier cable"), findings=tuple(found))
+    return Ruling(judged=counted(len(old), "earlier cable"), findings=tuple(found))
 
 
 def _by_ends(subnet: Subnet) -> dict[Ends, SubnetCable]:
@@ -51,7 +52,7 @@ def _lost_nodes(labels: Labels, before: Subnet, lost: list[int]) -> list[Finding
         finding(
             FindingKind.SUSPECT_SWITCH if nodes is switches else FindingKind.SUSPECT_NODE,
             Severity.BAD,
-            f"{count(len(nodes), *words)} missing since the earlier files: "
+            f"{counted(len(nodes), *words)} missing since the earlier files: "
             f"{listing([labels.name(node) for node in nodes])}",
             evidence=tuple(f"{labels.name(node)} ({labels.guid(node)})" for node in nodes),
             fix="check its power, then its cables; nothing to do if it was removed on purpose",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from weft.core.finding import FindingFacts
+from weft.core.finding import Finding, FindingFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +242,12 @@ class LogErrorFacts(AuditFacts):
     """Errors of a subnet manager's log."""
 
     errors: tuple[str, ...]
+
+
+def facts_of(finding: Finding) -> AuditFacts:
+    """The values of one of the audit's own findings."""
+    assert isinstance(finding.facts, AuditFacts)
+    return finding.facts
 
 
 def record_of(value: Any) -> dict[str, Any]:

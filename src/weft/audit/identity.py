@@ -3,10 +3,10 @@
 from collections import defaultdict
 from typing import Any
 
-from weft.audit.cabling.device_label import count
 from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import GuidFacts, LidFacts
 from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.words import counted
 
 
 def duplicate_guids(case: AuditCase) -> Ruling:
@@ -18,7 +18,7 @@ def duplicate_guids(case: AuditCase) -> Ruling:
         for misfit in case.subnet.description["misfits"]
         if misfit["kind"] == "duplicate-guid"
     ]
-    return Ruling(judged=count(len(case.subnet.nodes), "node"), findings=tuple(found))
+    return Ruling(judged=counted(len(case.subnet.nodes), "node"), findings=tuple(found))
 
 
 def _guid_finding(case: AuditCase, misfit: dict[str, Any]) -> Finding:
@@ -47,7 +47,7 @@ def duplicate_lids(case: AuditCase) -> Ruling:
             first, second = misfit["descriptions"]
             pairs[first, second].append(misfit["lid"])
     found = [_lid_finding(case, names, lids) for names, lids in pairs.items()]
-    return Ruling(judged=count(n, "LID"), findings=tuple(found))
+    return Ruling(judged=counted(n, "LID"), findings=tuple(found))
 
 
 def _lid_finding(case: AuditCase, names: tuple[str, str], lids: list[int]) -> Finding:

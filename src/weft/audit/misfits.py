@@ -1,14 +1,14 @@
-"""What the files say that was not understood, or that does not fit together."""
+"""Lines that were not understood, and statements of files that contradict each other."""
 
 from collections import defaultdict
 
-from weft.audit.cabling.device_label import count
 from weft.audit.case import AuditCase, Ruling, finding
 from weft.audit.facts import LineFacts
 from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.words import counted
 from weft.topology.subnet.summary import reading_problems
 
-TOLD_ELSEWHERE = ("duplicate-guid", "duplicate-lid")
+OTHER_RULES = ("duplicate-guid", "duplicate-lid")
 MOST_LINES = 12
 TITLES = {
     "port-used-twice": "ports have a second cable by the files",
@@ -22,7 +22,7 @@ def files_understood(case: AuditCase) -> Ruling:
     """Lines that no reader understood, and statements that contradict each other."""
     described = case.subnet.description
     found = [*_unread(case), *_misfits(case)]
-    return Ruling(judged=count(len(described["sources"]), "file"), findings=tuple(found))
+    return Ruling(judged=counted(len(described["sources"]), "file"), findings=tuple(found))
 
 
 def _unread(case: AuditCase) -> list[Finding]:
@@ -35,7 +35,7 @@ def _unread(case: AuditCase) -> list[Finding]:
         finding(
             FindingKind.NOT_JUDGED,
             Severity.WARNING,
-            f"{count(max(n, len(lines)), 'line')} of the files were not understood",
+            f"{counted(max(n, len(lines)), 'line')} of the files were not understood",
             evidence=tuple(lines[:MOST_LINES]),
             fix="give whole files, without what the tools print on standard error",
             facts=LineFacts(lines=tuple(lines)),
@@ -47,7 +47,7 @@ def _misfits(case: AuditCase) -> list[Finding]:
     described = case.subnet.description
     kinds: dict[str, list[dict[str, object]]] = defaultdict(list)
     for misfit in described["misfits"]:
-        if misfit["kind"] not in TOLD_ELSEWHERE:
+        if misfit["kind"] not in OTHER_RULES:
             kinds[misfit["kind"]].append(misfit)
     found = []
     for kind, misfits in kinds.items():

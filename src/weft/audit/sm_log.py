@@ -2,11 +2,12 @@
 
 import re
 
-from weft.audit.cabling.device_label import count, label_of, listing
+from weft.audit.cabling.device_label import label_of, listing
 from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import LogErrorFacts, RemovedFacts
 from weft.audit.routing.routing_engine import engine_of, with_names
 from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.words import counted
 
 MOST_ERRORS = 6
 
@@ -25,7 +26,7 @@ def left_the_subnet(case: AuditCase) -> Ruling:
         found.append(_gone(case, gone, known=bool(guids)))
     if back:
         found.append(_back(case, back))
-    return Ruling(judged=count(len(logs), "log"), findings=tuple(found))
+    return Ruling(judged=counted(len(logs), "log"), findings=tuple(found))
 
 
 def _guids(line: str) -> list[int]:
@@ -70,13 +71,13 @@ def manager_errors(case: AuditCase) -> Ruling:
     errors = list(dict.fromkeys(error for log in logs for error in log["errors"]))
     errors = [with_names(case, error) for error in errors if engine_of(case, error) is None]
     if not errors:
-        return Ruling(judged=count(len(logs), "log"))
+        return Ruling(judged=counted(len(logs), "log"))
     codes = [error.split(":")[0] for error in errors]
     one = finding(
         FindingKind.ANOMALY,
         Severity.NOTE,
-        f"the subnet manager's log has {count(len(errors), 'kind')} of errors: {listing(codes)}",
+        f"the subnet manager's log has {counted(len(errors), 'kind')} of errors: {listing(codes)}",
         evidence=tuple(errors[:MOST_ERRORS]),
         facts=LogErrorFacts(errors=tuple(errors)),
     )
-    return Ruling(judged=count(len(logs), "log"), findings=(one,))
+    return Ruling(judged=counted(len(logs), "log"), findings=(one,))

@@ -1,28 +1,16 @@
-"""When the audit speaks, read from thresholds.toml beside this file."""
+"""When the audit reports, read from thresholds.toml in this folder."""
 
 import functools
-import re
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
-from weft.catalog.document import Document, Figure, SourceClass, Text
+from weft.catalog.document import Document, Figure, RegularExpression, SourceClass, Text
 from weft.catalog.shipped import shipped_document
 
 
-def _is_a_pattern(text: str) -> str:
-    try:
-        re.compile(text)
-    except re.error as error:
-        raise ValueError(f"a regular expression ({error})") from error
-    return text
-
-
-Pattern = Annotated[Text, AfterValidator(_is_a_pattern)]
-
-
 class CounterRule(Document):
-    """What a counter means, from which total it is worth a word, and how many an hour are bad.
+    """What a counter means, its least reported total, and how many an hour are bad.
 
     Counters of `bits` bits stop at their highest value. `bad_an_hour` 0: no rate of it is bad.
     `of_this_cable`: what it counts happens on the cable of the port that counts, and nowhere else.
@@ -75,9 +63,9 @@ class NamePatterns(Document):
 
     class_: SourceClass = Field(alias="class")
     source: Text
-    switch: Pattern
-    adapter: Pattern
-    service: Pattern
+    switch: RegularExpression
+    adapter: RegularExpression
+    service: RegularExpression
 
 
 class AuditThresholds(Document):

@@ -76,8 +76,8 @@ def device_errors(devices: Sequence[DeviceCounter]) -> dict[str, int]:
 
 def state_of(output: KernelOutput) -> State:
     """NOT_ON_FABRIC where several hosts took part and most bytes went past the device that was
-    named, or past a fast device that counts its bytes. Without such a device nothing can be said,
-    and the state is OK."""
+    named, or past a fast device that counts its bytes. Without such a device the state is
+    OK."""
     if len({rank.host for rank in output.ranks}) < 2:
         return State.OK
     named = named_bytes(output)

@@ -10,8 +10,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from weft.bench import metrics as measured
+import numpy as np
+
 from weft.bench.live.failure import HangError
+from weft.bench.metrics import COLLECTIVES, TimeSeries, metrics_of, pair_metrics
 from weft.bench.model import Launch, Pair, Sample, Trial
 from weft.bench.phase import phases_of
 from weft.bench.twin.fault import Fault
@@ -63,22 +65,26 @@ class MockBackend:
     def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:  # noqa: ARG002
         """Nothing to get ready; refuses a benchmark it has no figures for."""
         for trial in trials:
-            _samples_of(trial)
-            if trial.benchmark == "pairs":
-                phases_of(trial.options)
+            _check(trial)
 
     def measure(self, launch: Launch) -> Iterator[Sample]:
         """The samples of one launch. Raises BenchmarkError where the script says so."""
+        _check(launch.trial)
         names = {launch.name, launch.trial.id, launch.trial.benchmark}
         if names & self._hanging:
-            raise _hung(launch)
+            raise HangError(
+                f"no result within {launch.trial.timeout_s:g} s",
+                where=f"{launch.name} on {launch.trial.nodes[-1]}",
+                expected="an end record",
+            )
         if names & self._failing:
             raise BenchmarkError(
                 "rank 1 exited with code 134",
                 where=f"{launch.name} on {launch.trial.nodes[-1]}",
                 expected="every rank to exit with 0",
             )
-        for sample in _samples_of(launch.trial)(self, launch):
+        measured = _pairs if launch.trial.benchmark == "pairs" else _sized
+        for sample in measured(self, launch):
             if self._delay_s:
                 time.sleep(self._delay_s)
             yield sample
@@ -136,91 +142,12 @@ class MockBackend:
         )
 
 
-def _samples_of(trial: Trial) -> "_Samples":
-    known = _SAMPLES_OF.get(trial.benchmark)
-    if known is None:
-        raise unknown_name(
-            f"no benchmark '{trial.benchmark}'", trial.benchmark, _SAMPLES_OF, where=trial.id
-        )
-    return known
-
-
-def _hung(launch: Launch) -> HangError:
-    return HangError(
-        f"no result within {launch.trial.timeout_s:g} s",
-        where=f"{launch.name} on {launch.trial.nodes[-1]}",
-        expected="an end record",
-    )
-
-
-def _message_ns(size: int) -> float:
-    return LATENCY_NS + size * NS_PER_BYTE
-
-
-def _by_size(
-    mock: MockBackend, launch: Launch, base_ns: Callable[[int], float]
-) -> Iterator[tuple[int, list[int]]]:
-    slowness = mock.slowness(launch.trial.nodes)
-    for size in launch.trial.sizes_bytes:
-        yield size, mock.times_ns(launch, str(size), base_ns(size) * slowness)
-
-
-def _latency(mock: MockBackend, launch: Launch) -> Iterator[Sample]:
-    for size, times in _by_size(mock, launch, lambda size: 2 * _message_ns(size)):
-        yield mock.sample(launch, size, measured.latency_metrics(times), times_ns=times)
-
-
-def _window_ns(size: int) -> float:
-    return LATENCY_NS + WINDOW * max(size * NS_PER_BYTE, 200.0)
-
-
-def _bandwidth(mock: MockBackend, launch: Launch) -> Iterator[Sample]:
-    directions = 2 if launch.trial.benchmark == "bidirectional" else 1
-    for size, times in _by_size(mock, launch, _window_ns):
-        metrics = measured.bandwidth_metrics(times, size, WINDOW, directions)
-        yield mock.sample(launch, size, metrics, times_ns=times)
-
-
-def _message_rate(mock: MockBackend, launch: Launch) -> Iterator[Sample]:
-    n_pairs = max(1, launch.trial.n_ranks // 2)
-    for size, times in _by_size(mock, launch, _window_ns):
-        metrics = measured.message_rate_metrics(times, size, WINDOW, n_pairs)
-        yield mock.sample(launch, size, metrics, times_ns=times)
-
-
-def _collective(mock: MockBackend, launch: Launch) -> Iterator[Sample]:
-    trial = launch.trial
-    steps = max(1, (trial.n_ranks - 1).bit_length())
-    for size, times in _by_size(mock, launch, lambda size: steps * _message_ns(size)):
-        metrics = measured.collective_metrics(
-            times,
-            size,
-            trial.n_ranks,
-            trial.benchmark,
-            ranks_mean_ns=[sum(times) / len(times)],
-            skew_p50_ns=120.0,
-        )
-        yield mock.sample(launch, size, metrics, times_ns=times)
-
-
-def _fan(mock: MockBackend, launch: Launch) -> Iterator[Sample]:
-    n_others = max(1, launch.trial.n_ranks - 1)
-    for size, times in _by_size(mock, launch, lambda size: n_others * _window_ns(size)):
-        metrics = measured.fan_metrics(times, size, WINDOW, n_others)
-        yield mock.sample(launch, size, metrics, times_ns=times)
-
-
-def _ring_latency(mock: MockBackend, launch: Launch) -> Iterator[Sample]:
-    for size, times in _by_size(mock, launch, lambda size: 2 * _message_ns(size)):
-        metrics = measured.ring_latency_metrics(times, ranks_mean_ns=[sum(times) / len(times)])
-        yield mock.sample(launch, size, metrics, times_ns=times)
-
-
-def _ring_bandwidth(mock: MockBackend, launch: Launch) -> Iterator[Sample]:
-    for size, times in _by_size(mock, launch, lambda size: 2 * _window_ns(size)):
-        means = [sum(times) / len(times)]
-        metrics = measured.ring_bandwidth_metrics(times, size, WINDOW, ranks_mean_ns=means)
-        yield mock.sample(launch, size, metrics, times_ns=times)
+def _check(trial: Trial) -> None:
+    name, known = trial.benchmark, [*_BASE_NS, "pairs"]
+    if name not in known:
+        raise unknown_name(f"no benchmark '{name}'", name, known, where=trial.id)
+    if name == "pairs":
+        phases_of(trial.options)
 
 
 def _pairs(mock: MockBackend, launch: Launch) -> Iterator[Sample]:
@@ -228,28 +155,20 @@ def _pairs(mock: MockBackend, launch: Launch) -> Iterator[Sample]:
     phases = phases_of(trial.options)
     for number, pairs in enumerate(trial.options.get("rounds") or _rounds(trial.n_ranks)):
         for rank_a, rank_b in pairs:
-            pair = Pair(_endpoint(trial, rank_a), _endpoint(trial, rank_b), number, len(pairs))
+            pair = Pair(trial.endpoint(rank_a), trial.endpoint(rank_b), number, len(pairs))
             for size, is_small in ((min(trial.sizes_bytes), True), (max(trial.sizes_bytes), False)):
                 base_ns = 2 * _message_ns(size) if is_small else _window_ns(size)
-                base_ns *= mock.slowness([_node(trial, rank_a), _node(trial, rank_b)])
+                base_ns *= mock.slowness([trial.node_of(rank_a), trial.node_of(rank_b)])
                 series = {
-                    kind: mock.times_ns(launch, f"{rank_a}-{rank_b}-{kind}", base_ns)
+                    kind: np.array([mock.times_ns(launch, f"{rank_a}-{rank_b}-{kind}", base_ns)])
                     for phase in phases
                     for kind in phase.kinds
                     if phase.is_small is is_small
                 }
                 if series:
-                    metrics = measured.one_pair_metrics(series, size, WINDOW)
+                    columns = pair_metrics(series, size, dict.fromkeys(series, WINDOW))
+                    metrics = {name: float(column[0]) for name, column in columns.items()}
                     yield mock.sample(launch, size, metrics, pair=pair)
-
-
-def _node(trial: Trial, rank: int) -> str:
-    return trial.nodes[rank // trial.tasks_per_node]
-
-
-def _endpoint(trial: Trial, rank: int) -> str:
-    node = _node(trial, rank)
-    return node if trial.tasks_per_node == 1 else f"{node}:{rank}"
 
 
 def _rounds(n_ranks: int) -> list[list[tuple[int, int]]]:
@@ -257,17 +176,44 @@ def _rounds(n_ranks: int) -> list[list[tuple[int, int]]]:
     return [[(a, b)] for a in range(n_ranks) for b in range(a + 1, n_ranks)]
 
 
-_Samples = Callable[[MockBackend, Launch], Iterator[Sample]]
-_SAMPLES_OF: dict[str, _Samples] = {
-    "latency": _latency,
-    "bandwidth": _bandwidth,
-    "bidirectional": _bandwidth,
-    "message_rate": _message_rate,
-    "fan_in": _fan,
-    "fan_out": _fan,
-    "random_ring_latency": _ring_latency,
-    "random_ring_bandwidth": _ring_bandwidth,
-    "natural_ring_bandwidth": _ring_bandwidth,
-    **dict.fromkeys(measured.COLLECTIVES, _collective),
-    "pairs": _pairs,
+def _sized(mock: MockBackend, launch: Launch) -> Iterator[Sample]:
+    """A sample a size, of any benchmark but `pairs`."""
+    trial = launch.trial
+    of_fan = trial.benchmark.startswith("fan")
+    base_ns = _BASE_NS[trial.benchmark]
+    slowness = mock.slowness(trial.nodes)
+    for size in trial.sizes_bytes:
+        times = mock.times_ns(launch, str(size), base_ns(size, trial.n_ranks) * slowness)
+        series = TimeSeries(
+            trial.benchmark,
+            size,
+            trial.n_ranks,
+            times,
+            window=WINDOW,
+            n_pairs=max(1, trial.n_ranks - 1 if of_fan else trial.n_ranks // 2),
+            ranks_mean_ns=[sum(times) / len(times)],
+            skew_p50_ns=120.0,
+        )
+        yield mock.sample(launch, size, metrics_of(series), times_ns=times)
+
+
+def _message_ns(size: int) -> float:
+    return LATENCY_NS + size * NS_PER_BYTE
+
+
+def _window_ns(size: int) -> float:
+    return LATENCY_NS + WINDOW * max(size * NS_PER_BYTE, 200.0)
+
+
+_BASE_NS: dict[str, Callable[[int, int], float]] = {
+    **dict.fromkeys(("latency", "random_ring_latency"), lambda size, _: 2 * _message_ns(size)),
+    **dict.fromkeys(
+        ("bandwidth", "bidirectional", "message_rate"), lambda size, _: _window_ns(size)
+    ),
+    **dict.fromkeys(
+        ("random_ring_bandwidth", "natural_ring_bandwidth"), lambda size, _: 2 * _window_ns(size)
+    ),
+    **dict.fromkeys(("fan_in", "fan_out"), lambda size, n: max(1, n - 1) * _window_ns(size)),
+    **dict.fromkeys(COLLECTIVES, lambda size, n: max(1, (n - 1).bit_length()) * _message_ns(size)),
 }
+"""Nanoseconds of an iteration by benchmark, of a message size and a number of ranks."""

@@ -39,6 +39,15 @@ class Trial:
         """Ranks of one launch."""
         return len(self.nodes) * self.tasks_per_node
 
+    def node_of(self, rank: int) -> str:
+        """The node of a rank: ranks fill one node after the other."""
+        return self.nodes[rank // self.tasks_per_node]
+
+    def endpoint(self, rank: int) -> str:
+        """'n001', or 'n001:3' where a node holds several ranks."""
+        node = self.node_of(rank)
+        return node if self.tasks_per_node == 1 else f"{node}:{rank}"
+
 
 @dataclass(frozen=True, slots=True)
 class Launch:

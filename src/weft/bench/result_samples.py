@@ -11,8 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from weft.bench.metrics import OF_BLOCKS
 from weft.bench.model import Launch, Pair, Sample, Trial
 from weft.bench.result_scale import ContradictionError, Scale, StatedScale, scale_of, test_name
+from weft.catalog.tools import NCCL_TOOLS
 from weft.core.errors import InputError
 from weft.results.model import ResultFile, Row, Table
 
@@ -26,8 +28,6 @@ IN_PLACE = "in-place"
 WHOLE_BUFFER = "whole-buffer"
 """In the name of a test whose sizes count all ranks' blocks, where weft's and OSU's count one: the
 two must not meet at equal sizes."""
-COUNT_WHOLE_BUFFERS = ("nccl-tests", "rccl-tests")
-OF_BLOCKS = ("allgather", "alltoall", "alltoallv", "gather", "scatter")
 CONDITION_ASPECTS = ("op", "datatype", "directions", "transport", "algorithm", "protocol", "state")
 
 
@@ -103,7 +103,7 @@ class _Part:
     def benchmark(self) -> str:
         """Name without what tells it apart from others of its arm."""
         name = self.table.benchmark or slug(test_name(self.table))
-        counts_all = self.table.tool in COUNT_WHOLE_BUFFERS and name in OF_BLOCKS
+        counts_all = self.table.tool in NCCL_TOOLS and name in OF_BLOCKS
         return f"{name}.{WHOLE_BUFFER}" if counts_all else name
 
     @property
@@ -139,18 +139,18 @@ def _parts_of(
         labels = _telling_labels(rows)
         groups: dict[tuple[bool, tuple[tuple[str, str], ...]], list[Row]] = {}
         for row in rows:
-            told = tuple((label, row.labels.get(label, "")) for label in labels)
+            values = tuple((label, row.labels.get(label, "")) for label in labels)
             in_place = row.labels.get("placement") == IN_PLACE
-            groups.setdefault((in_place, told), []).append(row)
-        for (in_place, told), group in groups.items():
-            aspects = {**_aspects(table), **dict(told)}
+            groups.setdefault((in_place, values), []).append(row)
+        for (in_place, values), group in groups.items():
+            aspects = {**_aspects(table), **dict(values)}
             yield _Part(file, table, scale, group, aspects, IN_PLACE if in_place else "")
 
 
 def _scale(
     table: Table, rows: Sequence[Row], asked: StatedScale, path: str, unlike: list[InputError]
 ) -> Scale:
-    """The file is believed where the user's word does not fit one of its tables."""
+    """The scale in the file, where the user's does not fit one of its tables."""
     ends = _ends_of(rows)
     if ends:
         return Scale(len({end for pair in ends for end in pair}), 1)
@@ -160,9 +160,9 @@ def _scale(
     except ContradictionError as error:
         unlike.append(error)
         believed = f"{error.what}: the file is believed"
-    for rest in (StatedScale(asked.n_nodes), StatedScale(None, asked.tasks_per_node)):
+    for part in (StatedScale(asked.n_nodes), StatedScale(None, asked.tasks_per_node)):
         with suppress(InputError):
-            found = scale_of(table, kind, rest, path)
+            found = scale_of(table, kind, part, path)
             return Scale(found.n_nodes, found.tasks_per_node, believed)
     found = scale_of(table, kind, StatedScale(), path)
     return Scale(found.n_nodes, found.tasks_per_node, believed)
@@ -222,12 +222,12 @@ def _name_apart(parts: Sequence[_Part]) -> None:
             name for name in names if any(len(v) > 1 for (_, n), v in values.items() if n == name)
         ]
         for part in group:
-            told = [_told(name, part.aspects.get(name, "")) for name in telling]
-            part.name = ".".join((benchmark, *(slug(t) for t in (*told, part.placement) if t)))
+            words = [_with_name(name, part.aspects.get(name, "")) for name in telling]
+            part.name = ".".join((benchmark, *(slug(t) for t in (*words, part.placement) if t)))
 
 
-def _told(name: str, value: str) -> str:
-    """'group-1' for a value that says nothing alone."""
+def _with_name(name: str, value: str) -> str:
+    """'group-1' for a value without letters."""
     return value if not value or any(c.isalpha() for c in value) else f"{name}-{value}"
 
 
@@ -300,7 +300,7 @@ def _is_invalid(row: Row) -> bool:
 def _evidence(part: _Part, row: Row, log: Mapping[str, Any]) -> dict[str, Any]:
     """Where the row stands, and what it says that has no place in a sample."""
     table = part.table
-    said = {
+    evidence = {
         "file": part.file.name,
         "line": row.line,
         "tool": f"{table.tool} {table.version}".strip(),
@@ -310,4 +310,4 @@ def _evidence(part: _Part, row: Row, log: Mapping[str, Any]) -> dict[str, Any]:
         "other": dict(row.other),
         "log": dict(log),
     }
-    return {key: value for key, value in said.items() if value}
+    return {key: value for key, value in evidence.items() if value}

@@ -63,14 +63,14 @@ def scale_of(table: Table, kind: str, asked: StatedScale, path: str) -> Scale:
     return Scale(n_nodes, tasks)
 
 
-def _agreed(test: str, what: str, said: int | None, asked: int | None, where: str) -> int | None:
-    if said is not None and asked is not None and said != asked:
+def _agreed(test: str, what: str, stated: int | None, asked: int | None, where: str) -> int | None:
+    if stated is not None and asked is not None and stated != asked:
         raise ContradictionError(
-            f"{test} ran on {said} {what}, and the command line says {asked}",
+            f"{test} ran on {stated} {what}, and the command line says {asked}",
             where=where,
             expected="options that agree with the file, or none where the file says it",
         )
-    return said if said is not None else asked
+    return stated if stated is not None else asked
 
 
 def _two_ranks(test: str, n_nodes: int | None, tasks: int | None) -> Scale:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from weft.catalog.document import Document, Slug, SourceClass, Text
+from weft.catalog.document import Document, Slug, SourceClass, Text, require_once
 from weft.catalog.shipped import shipped_document
 
 Feature = Literal["several-hcas", "four-hcas", "gpus", "nvls", "nvlink", "amd"]
@@ -65,7 +65,7 @@ class Cause(Document):
     for a cause that no figure describes, which is named only where the file speaks for it.
 
     `cap` is of one HCA, or of a node (`cap_of`), in one direction (GB/s); `share` multiplies every
-    rate; `adds` lies on the way of every message (us). `explains` is which rows it is for.
+    rate; `adds` is added to every message (us). `explains` is which rows it is for.
     `benchmarks`, `libraries`, `memory` and `nodes` narrow where it can be; empty is anywhere.
     `assumptions` counts what must coincide.
     """
@@ -106,10 +106,7 @@ class Causes(Document):
 
     @model_validator(mode="after")
     def _one_name_each(self) -> "Causes":
-        names = [cause.name for cause in self.causes]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ValueError(f"each cause once: '{twice[0]}' appears twice")
+        require_once((cause.name for cause in self.causes), "cause")
         return self
 
 

@@ -1,6 +1,9 @@
 """What catalogue documents share: figures with sources, and TOML read with errors that point."""
 
+import re
 import tomllib
+from collections import Counter
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated, Any, TypeVar
 
@@ -12,8 +15,19 @@ Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
 Text = Annotated[str, Field(min_length=1)]
 
 
+def _is_a_pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"a regular expression ({error})") from error
+    return text
+
+
+RegularExpression = Annotated[Text, AfterValidator(_is_a_pattern)]
+
+
 class Document(BaseModel):
-    """A frozen document: a key nobody knows is an error."""
+    """A frozen document: an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
@@ -78,6 +92,14 @@ Switches = Annotated[Figure, _in_unit("switches", above=0)]
 Cables = Annotated[Figure, _in_unit("cables", above=0)]
 Probability = Annotated[Figure, _in_unit("1")]
 
+
+def require_once(names: Iterable[str], what: str) -> None:
+    """Raises ValueError that names the first, by the alphabet, of what appears twice."""
+    twice = sorted(name for name, n in Counter(names).items() if n > 1)
+    if twice:
+        raise ValueError(f"each {what} once: '{twice[0]}' appears twice")
+
+
 Model = TypeVar("Model", bound=Document)
 
 
@@ -128,39 +150,25 @@ def _first_problem(
 
 
 def _key_path(loc: tuple[int | str, ...]) -> str:
-    path = ""
-    for part in loc:
-        if isinstance(part, int):
-            path += f"[{part}]"
-        else:
-            path += f".{part}" if path else part
-    return path
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc)
+    return "".join(parts).removeprefix(".")
 
 
 def known_keys(model: type[BaseModel], loc: tuple[int | str, ...]) -> list[str]:
     """The keys a document may have at a place, by walking the model's annotations."""
     here: type[BaseModel] | None = model
     for part in loc:
-        if isinstance(part, int) or here is None:
-            continue
-        here = _model_in(_annotation(here, part))
+        if isinstance(part, str) and here is not None:
+            fields = here.model_fields.items()
+            found = (field.annotation for name, field in fields if part in (name, field.alias))
+            here = _model_in(next(found, None))
     if here is None:
         return []
     return [field.alias or name for name, field in here.model_fields.items()]
 
 
-def _annotation(model: type[BaseModel], key: str) -> Any:
-    for name, field in model.model_fields.items():
-        if key in (name, field.alias):
-            return field.annotation
-    return None
-
-
 def _model_in(annotation: Any) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    for inner in getattr(annotation, "__args__", ()):
-        found = _model_in(inner)
-        if found is not None:
-            return found
-    return None
+    inner = (_model_in(one) for one in getattr(annotation, "__args__", ()))
+    return next((found for found in inner if found is not None), None)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
 
@@ -12,6 +11,7 @@ from weft.catalog.libraries.launch_recipe import LaunchRecipe
 from weft.catalog.libraries.variables import VariableList
 from weft.catalog.machine.platform import Platform, PublishedFigure
 from weft.catalog.published import Fact, FactList, FigureList, as_figure, facts_of, figures_of
+from weft.catalog.shipped import catalogue_names, catalogue_text
 from weft.catalog.threshold import FieldTests, FieldThreshold, thresholds_of
 from weft.core.errors import InputError, did_you_mean
 
@@ -22,7 +22,7 @@ def platform(name_or_path: str) -> Platform:
     """A platform of the catalogue, or of a .toml file. Raises InputError.
 
     One of the catalogue comes with the figures its sources published about it; `this-machine` with
-    the facts the operating system tells here and now.
+    the facts that the operating system reports.
     """
     document = _document(Platform, "platform", name_or_path)
     if not _is_path(name_or_path):
@@ -76,7 +76,8 @@ def variable_lists() -> Mapping[str, VariableList]:
 
 def study_text(name_or_path: str) -> tuple[str, str]:
     """(where, TOML text) of a study. The text is not judged here. Raises InputError."""
-    return _text("study", name_or_path)
+    text, where = _text("study", name_or_path)
+    return where, text
 
 
 def study_names() -> list[str]:
@@ -91,11 +92,8 @@ def published_figures() -> Mapping[str, tuple[PublishedFigure, ...]]:
     Under "" stand those that belong to no platform of the catalogue.
     """
     found: dict[str, list[PublishedFigure]] = {}
-    rows = [
-        row
-        for name in _names(_FIGURES)
-        for row in figures_of(_document(FigureList, _FIGURES, name))
-    ]
+    lists = (_document(FigureList, _FIGURES, name) for name in _names(_FIGURES))
+    rows = [row for one in lists for row in figures_of(one)]
     rows += [(fact.platforms, figure) for fact in facts() if (figure := as_figure(fact))]
     for platforms, figure in rows:
         for owner in platforms or ("",):
@@ -113,11 +111,8 @@ def facts() -> tuple[Fact, ...]:
 @cache
 def field_thresholds() -> tuple[FieldThreshold, ...]:
     """What other people's checks demand, by source and in the order of their documents."""
-    return tuple(
-        threshold
-        for name in _names(_THRESHOLDS)
-        for threshold in thresholds_of(_document(FieldTests, _THRESHOLDS, name))
-    )
+    documents = (_document(FieldTests, _THRESHOLDS, name) for name in _names(_THRESHOLDS))
+    return tuple(threshold for document in documents for threshold in thresholds_of(document))
 
 
 _FIGURES = "list of figures"
@@ -137,9 +132,8 @@ _FOLDERS = {
 
 
 def _document(model: type[Model], kind: str, name_or_path: str) -> Model:
-    where, text = _text(kind, name_or_path)
     parse = parse_document if _is_path(name_or_path) else _parsed_once
-    return parse(model, text, where, kind)
+    return parse(model, *_text(kind, name_or_path), kind)
 
 
 # Documents are frozen, and verbs ask for the same ones many times.
@@ -147,11 +141,7 @@ _parsed_once = cache(parse_document)
 
 
 def _names(kind: str) -> list[str]:
-    folder = resources.files("weft.catalog").joinpath(_FOLDERS[kind])
-    if not folder.is_dir():
-        return []
-    names = (entry.name for entry in folder.iterdir())
-    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
+    return catalogue_names(_FOLDERS[kind])
 
 
 def _is_path(name_or_path: str) -> bool:
@@ -168,13 +158,12 @@ def _text(kind: str, name_or_path: str) -> tuple[str, str]:
             expected=f"one of {', '.join(known)}, or a path to a .toml file",
             hint=did_you_mean(name_or_path, known),
         )
-    entry = resources.files("weft.catalog").joinpath(_FOLDERS[kind], f"{name_or_path}.toml")
-    return f"catalog/{_FOLDERS[kind]}/{name_or_path}.toml", entry.read_text("utf-8")
+    return catalogue_text(f"{_FOLDERS[kind]}/{name_or_path}.toml")
 
 
 def _file_text(kind: str, path: Path) -> tuple[str, str]:
     try:
-        return str(path), path.read_text("utf-8")
+        return path.read_text("utf-8"), str(path)
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(

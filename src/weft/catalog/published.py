@@ -86,17 +86,10 @@ class FactList(Document):
 def figures_of(document: FigureList) -> Iterator[tuple[tuple[str, ...], PublishedFigure]]:
     """Each figure with the platforms it belongs to, in the order of the document."""
     for group in document.groups:
+        common = {"system": group.system, "benchmark": group.benchmark, "place": group.place}
         for row in group.figures:
-            yield (
-                group.platforms,
-                PublishedFigure(
-                    **row.model_dump(),
-                    system=group.system,
-                    benchmark=group.benchmark,
-                    source=document.source,
-                    place=group.place,
-                ),
-            )
+            fields = row.model_dump() | common
+            yield group.platforms, PublishedFigure(**fields, source=document.source)
 
 
 def facts_of(document: FactList) -> Iterator[Fact]:
@@ -110,13 +103,5 @@ def as_figure(fact: Fact) -> PublishedFigure | None:
     """A fact in numbers as a figure of a platform; None for a fact in words."""
     if fact.value is None:
         return None
-    return PublishedFigure(
-        id=fact.id,
-        value=fact.value,
-        unit=fact.unit,
-        kind=fact.kind,
-        what=fact.what,
-        source=fact.source,
-        place=fact.topic,
-        erratum=fact.erratum,
-    )
+    same = fact.model_dump(include={"id", "value", "unit", "kind", "what", "source", "erratum"})
+    return PublishedFigure(**same, place=fact.topic)

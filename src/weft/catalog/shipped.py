@@ -1,4 +1,4 @@
-"""TOML files that lie beside the code that rests on them: documents, and dataclasses of figures."""
+"""TOML files in the folder of the code that uses them: documents, and dataclasses of figures."""
 
 from importlib import resources
 from typing import Any, Literal, TypeVar, get_type_hints
@@ -26,14 +26,30 @@ class _Count(Document):
     source: Text
 
 
+def catalogue_document(model: type[Model], name: str, kind: str) -> Model:
+    """A document below the folder of the catalogue, by its path there. Raises InputError."""
+    return parse_document(model, *catalogue_text(name), kind)
+
+
+def catalogue_text(name: str) -> tuple[str, str]:
+    """(text, where) of a file below the folder of the catalogue."""
+    return resources.files("weft.catalog").joinpath(name).read_text("utf-8"), f"catalog/{name}"
+
+
+def catalogue_names(folder: str) -> list[str]:
+    """Documents of a folder of the catalogue, sorted."""
+    names = (entry.name for entry in resources.files("weft.catalog").joinpath(folder).iterdir())
+    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
+
+
 def shipped_document(model: type[Model], name: str, kind: str) -> Model:
-    """The document in a file beside the module of `model`. Raises InputError."""
-    return parse_document(model, *_text_beside(model, name), kind)
+    """The document in a file in the folder of `model`. Raises InputError."""
+    return parse_document(model, *_text_near(model, name), kind)
 
 
 def shipped_figures(record: type[Record], name: str, schema: str) -> Record:
-    """The dataclass `record` filled from a file beside its module. Raises InputError."""
-    return figures_of(record, *_text_beside(record, name), schema)
+    """The dataclass `record` filled from a file in its folder. Raises InputError."""
+    return figures_of(record, *_text_near(record, name), schema)
 
 
 def figures_of(record: type[Record], text: str, where: str, schema: str) -> Record:
@@ -50,8 +66,8 @@ def figures_of(record: type[Record], text: str, where: str, schema: str) -> Reco
     return record(**{name: getattr(file, name).value for name in fields})
 
 
-def _text_beside(defined: type, name: str) -> tuple[str, str]:
-    """The text of a file beside the module of a class, and where it stands in the package."""
+def _text_near(defined: type, name: str) -> tuple[str, str]:
+    """The text of a file in the folder of a class, and its path in the package."""
     package = defined.__module__.rpartition(".")[0]
     folder = package.removeprefix("weft.").replace(".", "/")
     return resources.files(package).joinpath(name).read_text("utf-8"), f"{folder}/{name}"

@@ -40,7 +40,7 @@ class FieldThreshold:
     as printed otherwise. `platforms` are names of the catalogue it applies to (none: a system we
     have no document of). `size_bytes` are the first and last size it speaks of, None for any.
     `n_nodes` is exact where given; `min_nodes` the least. `special` names the setting it needs
-    beside the ordinary ones. `rests_on`: a "rule" of the source, a documented "sample" of one run,
+    that is not usual. `rests_on`: a "rule" of the source, a documented "sample" of one run,
     or a documented "fault" (what a mis-configured run gives: nothing to compare with).
     """
 
@@ -132,26 +132,19 @@ def thresholds_of(document: FieldTests) -> Iterator[FieldThreshold]:
     """One threshold for each system of each test, in the order of the document."""
     for test in document.tests:
         factor, unit = _weft_unit(test.metric, test.unit) or (1.0, test.unit)
+        same = {name: getattr(test, name) for name in _SAME}
         for row in test.rows:
             yield FieldThreshold(
+                **same,
                 system=row.system,
                 platforms=row.platforms,
-                tool_test=test.tool_test,
-                benchmark=test.benchmark,
-                memory=test.memory,
-                n_nodes=test.n_nodes,
-                min_nodes=test.min_nodes,
-                size_bytes=test.size_bytes,
-                metric=test.metric,
                 value=row.value * factor,
                 unit=unit,
-                direction=test.direction,
-                kind=test.kind,
-                rests_on=test.rests_on,
-                special=test.special,
-                text=test.text,
                 source=row.source,
                 printed_value=row.value,
                 printed_unit=test.unit,
-                erratum=test.erratum,
             )
+
+
+_SAME = (FieldTest.model_fields.keys() & FieldThreshold.__slots__) - {"unit"}
+"""What a threshold has from its test as it stands there."""

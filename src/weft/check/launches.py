@@ -1,5 +1,5 @@
-"""A check in three launches: the survey, then suspects alone, then together with the others, chosen
-while the run goes on."""
+"""A check in three launches: the survey; suspects alone; suspects in rounds. The last two are
+chosen from the samples of the survey."""
 
 import math
 import time
@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from weft.bench.model import Backend, Launch, Sample, Trial
-from weft.check.readings.network import CabledFabric
 from weft.check.suspects.crowding.partner_test import Round
 from weft.check.suspects.follow_up import FollowUpPlan, FollowUpSize, follow_up
 from weft.check.suspects.survey import survey_of
@@ -19,6 +18,7 @@ from weft.cluster.ssh_failure import SshFailure
 from weft.core.clock import Clock
 from weft.core.collection import collection_paused
 from weft.core.errors import BenchmarkError
+from weft.topology.fabric import Fabric
 from weft.validity import validity
 
 Rounds = Sequence[Sequence[tuple[int, int]]]
@@ -59,7 +59,7 @@ def check_launches(
 
 
 def routes_adaptively(launches: Sequence[Launch]) -> bool:
-    """Whether a run's messages may have taken any shortest path, as its plan says."""
+    """Whether a run's messages may have taken any shortest path, by its plan."""
     return any(
         launch.trial.arm.get("routing") == "adaptive"
         or launch.trial.options.get("adaptive_routing") == "on"
@@ -78,7 +78,7 @@ class FollowUpBackend:
     def __init__(
         self,
         inner: Backend,
-        wiring: CabledFabric | None,
+        wiring: Fabric | None,
         known: Sequence[Sample] = (),
         *,
         adaptive: bool = False,

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from weft.check.external_evidence import fabric_marks, platform_choice
 from weft.check.launches import routes_adaptively
-from weft.check.readings.network import CabledFabric
 from weft.check.verdict.lost_hosts import with_lost
 from weft.check.verdict.rerun_command import Again, with_own_options
 from weft.check.verdict.verdict import Verdict, judge_check
@@ -19,7 +18,7 @@ def has_pairs(run: StudyRun) -> bool:
     return any(sample.pair is not None for sample in run.samples)
 
 
-def judge_run(run: StudyRun, wiring: CabledFabric | None = None) -> Verdict:
+def judge_run(run: StudyRun, wiring: Fabric | None = None) -> Verdict:
     """The verdict on the pairs of a run, from what its directory holds: samples, fabric, platform,
     counters, lost hosts. `wiring`: the run's fabric, where the caller has built it already."""
     samples = [sample for sample in run.samples if sample.pair is not None]
@@ -54,7 +53,7 @@ def judge_earlier(run_dir: Path) -> Verdict:
     return verdict
 
 
-def wiring_of(run: StudyRun) -> CabledFabric | None:
+def wiring_of(run: StudyRun) -> Fabric | None:
     """The fabric as cabled, where the run knows it."""
     if run.fabric_document is None:
         return None

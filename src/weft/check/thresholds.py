@@ -38,14 +38,14 @@ class CheckThresholds:
     fewest_rounds: int
     most_episodes: int
     most_intermittent: int
-    chance_of_a_lone_pair: float
-    least_told: float
+    chance_of_a_pair: float
+    least_shown: float
     uneven_share: float
     peer_sigma: float
     crowded_margin: float
     crowded_peers: int
     crowded_readings: int
-    beside_share: float
+    second_share: float
     detour_again: int
     asked_of_shared: float
     bursts_least: int
@@ -54,7 +54,7 @@ class CheckThresholds:
     meeting_sigma: float
     meeting_least: float
     meeting_guests: int
-    free_way: float
+    free_path: float
     meeting_moments: int
     one_story: float
     rerouted_most: int
@@ -64,15 +64,15 @@ class CheckThresholds:
     crossed_share: float
     filled_share: float
     load_steps: int
-    lone_sigma: float
-    most_lone: int
+    noise_sigma: float
+    most_unexplained: int
     most_suspects: int
     least_controls: int
     tests_a_suspect: int
     least_partners: int
     times_again: int
     control_pairs: int
-    lone_pairs_again: int
+    pairs_again: int
     flows_looked_at: int
 
     def least_effect(self, metric: Metric) -> float:

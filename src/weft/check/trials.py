@@ -3,5 +3,4 @@
 SURVEY = "t001-survey"
 ALONE = "t002-suspects-alone"
 TOGETHER = "t003-suspects-together"
-"""Trials of a check: the schedule; then suspects with nothing beside them; then the rounds of the
-schedule in which they were slow, once more."""
+"""Trials of a check: the schedule; suspects alone; the rounds in which they were slow, again."""

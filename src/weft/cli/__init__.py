@@ -37,7 +37,7 @@ VERBS: dict[str, str] = {
 def weft(ctx: click.Context) -> None:
     """Judge results, measure a fabric, predict it on a twin, name what is wrong.
 
-    `weft` alone says what this machine is and the five things to do.
+    `weft` without a verb describes this machine and lists five things to do.
     """
     if ctx.invoked_subcommand is None:
         from weft.cli.welcome import welcome
@@ -63,9 +63,9 @@ def run(argv: list[str]) -> int:
         error.show()
         return int(ExitCode.INPUT)
     except WeftError as error:
-        from weft.cli.output import printable
+        from weft.cli.output import talk
 
-        click.echo(printable(f"weft: {error.describe()}"), err=True)
+        talk(f"weft: {error.describe()}")
         return int(error.exit_code)
     except KeyboardInterrupt:
         click.echo("weft: interrupted", err=True)

@@ -1,26 +1,35 @@
 """Where a verb measures: this machine, named hosts, or a twin. Shared options and their opening."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from weft.bench.model import Backend
 from weft.bench.twin.fault import GRAMMAR
-from weft.cli.option_group import options_as
+from weft.cli.fabric.files import fabric_of_files
+from weft.cli.options import HOSTFILE, options_as, refuse_together
+from weft.cluster.head import Head
+from weft.cluster.record import agreed_mpi, rail_interface, ready_cluster, settings, tcp_rails
+from weft.cluster.remote import Ssh
+from weft.cluster.slurm.allocation import as_slurm_orders, is_beyond_srun, placement, srun_nodes
 from weft.core.errors import InputError, MissingError
+from weft.core.host import Host, rdma_devices
+from weft.core.nodeset import expand
+from weft.launch.hostfile import read_hostfile
+from weft.launch.slurm import is_better_alone, through_srun
 
 if TYPE_CHECKING:
-    from weft.bench.model import Backend
     from weft.launch.mpi import Mpi
 
 
 @dataclass(frozen=True, slots=True)
 class BackendChoice:
-    """What the shared options said."""
+    """The values of the shared options."""
 
     twin: str | None
     nodes: int | None
@@ -64,11 +73,7 @@ _OPTIONS = (
         "twin is built of it; 'weft check' of real hosts names its cables.",
     ),
     click.option("--hosts", metavar="NODESET", help="Hosts to measure, such as node[1-64,70]."),
-    click.option(
-        "--hostfile",
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help="A file with one host a line.",
-    ),
+    HOSTFILE,
     click.option("--cluster", metavar="NAME", help="Hosts that 'weft cluster up' brought up."),
     click.option(
         "--mpi",
@@ -92,9 +97,9 @@ _OPTIONS = (
         "--extrapolate",
         metavar="SHARE",
         type=click.FloatRange(1e-9, 0.5),
-        help="Twin only: of a size or a ring whose times repeat themselves within this share (0.01 "
-        "is a good one), simulate a part and say how far the rest may be off. Default: simulate "
-        "all.",
+        help="Twin only: simulate a part of a size or a ring whose times repeat themselves within "
+        "this share (0.01 is a good one), and estimate the error of the remaining times. Default: "
+        "simulate all.",
     ),
     click.option("--seed", type=int, default=1, show_default=True, help="Seed of every draw."),
     LAUNCHER,
@@ -114,12 +119,11 @@ def rail_names(rails: str | None) -> tuple[str, ...]:
     return names
 
 
-def backend_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the shared options; the command receives them as one `choice: BackendChoice`."""
-    return options_as("choice", BackendChoice, _OPTIONS)(command)
+backend_options = options_as("choice", BackendChoice, _OPTIONS)
+"""Add the shared options; the command receives them as one `choice: BackendChoice`."""
 
 
-def open_backend(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
+def open_backend(choice: BackendChoice) -> tuple[Backend, tuple[str, ...]]:
     """The backend and the names of its nodes. Raises InputError, MissingError."""
     _refuse_contradictions(choice)
     if choice.mock:
@@ -147,34 +151,17 @@ def require_twin(choice: BackendChoice, options: Mapping[str, object]) -> None:
 
 def _refuse_contradictions(choice: BackendChoice) -> None:
     if choice.twin is None:
-        require_twin(
-            choice,
-            {
-                "--plant": choice.plant,
-                "--nodes": choice.nodes,
-                "--fabric": choice.fabric,
-                "--fidelity": choice.fidelity,
-                "--extrapolate": choice.extrapolate,
-            },
-        )
+        twin_only = ("plant", "nodes", "fabric", "fidelity", "extrapolate")
+        require_twin(choice, {f"--{name}": getattr(choice, name) for name in twin_only})
         return
-    for option, live_only in (
-        ("--hosts", choice.hosts),
-        ("--hostfile", choice.hostfile),
-        ("--cluster", choice.cluster),
-        ("--mpi", choice.mpi),
-        ("--rails", choice.rails),
-        ("--launcher", choice.launcher),
-    ):
-        if live_only is not None:
-            raise InputError(f"{option} and --twin contradict each other", expected="one of them")
+    live_only = ("hosts", "hostfile", "cluster", "mpi", "rails", "launcher")
+    refuse_together("--twin", {f"--{name}": getattr(choice, name) for name in live_only})
 
 
-def _open_twin(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
+def _open_twin(choice: BackendChoice) -> tuple[Backend, tuple[str, ...]]:
     from weft.bench.twin.backend import TwinBackend
     from weft.bench.twin.fault import parse_fault, random_fault
     from weft.catalog.load import platform
-    from weft.cli.fabric.files import fabric_of_files
     from weft.topology.subnet_document import first_nodes
 
     model = platform(str(choice.twin))
@@ -200,9 +187,7 @@ def _open_twin(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
     return faulty, chosen or faulty.nodes
 
 
-def _open_live(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
-    from weft.cluster.slurm.allocation import as_slurm_orders
-
+def _open_live(choice: BackendChoice) -> tuple[Backend, tuple[str, ...]]:
     nodes = live_nodes(choice)
     if choice.cluster is not None:
         return _open_cluster(choice, nodes), nodes
@@ -212,13 +197,10 @@ def _open_live(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
 
 def live_backend(
     mpicc: str | None, launcher: str | None, rails: tuple[str, ...], nodes: tuple[str, ...]
-) -> "Backend":
+) -> Backend:
     """The backend of nodes that no cluster of ours has. Raises InputError, MissingError."""
     from weft.bench.live.backend import LiveBackend
     from weft.bench.live.launch_site import LocalSite
-    from weft.cluster.record import rail_interface
-    from weft.cluster.slurm.allocation import is_beyond_srun, placement
-    from weft.core.host import rdma_devices
 
     mpi = launched_mpi(mpicc, launcher, nodes)
     site = LocalSite(
@@ -231,9 +213,7 @@ def live_backend(
 def launched_mpi(mpicc: str | None, launcher: str | None, nodes: tuple[str, ...]) -> "Mpi":
     """The MPI with the launcher that starts ranks on these nodes: srun where all are of the Slurm
     job this runs in, unless another is asked for or is safer. Raises InputError, MissingError."""
-    from weft.cluster.slurm.allocation import srun_nodes
     from weft.launch.mpi import find_mpi
-    from weft.launch.slurm import is_better_alone, through_srun
 
     within = srun_nodes(os.environ)
     ours = bool(within) and set(nodes) <= set(within)
@@ -258,25 +238,12 @@ def launched_mpi(mpicc: str | None, launcher: str | None, nodes: tuple[str, ...]
     return mpi
 
 
-def _open_cluster(choice: BackendChoice, nodes: tuple[str, ...]) -> "Backend":
+def _open_cluster(choice: BackendChoice, nodes: tuple[str, ...]) -> Backend:
     from weft.bench.live.backend import LiveBackend
     from weft.bench.live.launch_site import HeadSite
-    from weft.cluster.head import Head
-    from weft.cluster.record import (
-        agreed_mpi,
-        rail_interface,
-        ready_cluster,
-        settings,
-        tcp_rails,
-    )
-    from weft.cluster.remote import Ssh
-    from weft.core.host import Host
 
-    if choice.launcher is not None:
-        raise InputError(
-            "--launcher and --cluster contradict each other",
-            expected="the launcher that the cluster was brought up with",
-        )
+    expected = "the launcher that the cluster was brought up with"
+    refuse_together("--cluster", {"--launcher": choice.launcher}, expected)
     if choice.mpi is not None:
         raise InputError(
             "--mpi and --cluster contradict each other",
@@ -306,7 +273,7 @@ def _open_cluster(choice: BackendChoice, nodes: tuple[str, ...]) -> "Backend":
     return LiveBackend(mpi, nodes, rails, kernel=Path(agreed["kernel"]), site=site)
 
 
-def _open_mock(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
+def _open_mock(choice: BackendChoice) -> tuple[Backend, tuple[str, ...]]:
     from weft.bench.mock import MockBackend
 
     nodes = tuple(f"n{i:03d}" for i in range(1, (choice.nodes or 4) + 1))
@@ -320,10 +287,6 @@ def live_nodes(choice: BackendChoice) -> tuple[str, ...]:
 
 
 def _named_nodes(choice: BackendChoice) -> tuple[str, ...]:
-    from weft.cluster.record import ready_cluster
-    from weft.core.nodeset import expand
-    from weft.launch.hostfile import read_hostfile
-
     named = [choice.hosts, choice.hostfile, choice.cluster]
     if sum(one is not None for one in named) > 1:
         words = "--hosts, --hostfile and --cluster contradict one another"

@@ -4,24 +4,23 @@ A scenario is a document of hundreds of lines: it is printed whole only as JSON.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from weft.bench.model import Backend, Launch, Trial
 from weft.cli.output import emit
-
-if TYPE_CHECKING:
-    from weft.bench.model import Backend, Launch, Trial
+from weft.core.words import counted
 
 
 def print_dry_run(
-    backend: "Backend",
-    launches: "Sequence[Launch]",
+    backend: Backend,
+    launches: Sequence[Launch],
     format_: str,
     *,
     first_line: str = "",
     more: Mapping[str, Any] | None = None,
 ) -> None:
-    """Print one launch a trial: repeats differ in nothing but their number. `first_line` (or a few)
-    stands above them, `more` beside them in JSON."""
+    """Print one launch a trial: its repeats are alike. `first_line` (or a few) stands above them;
+    `more` is added to the JSON."""
     by_trial: dict[str, list[Launch]] = {}
     for launch in launches:
         by_trial.setdefault(launch.trial.id, []).append(launch)
@@ -40,7 +39,7 @@ def print_dry_run(
     )
 
 
-def _row(trial: "Trial", n_launches: int) -> dict[str, Any]:
+def _row(trial: Trial, n_launches: int) -> dict[str, Any]:
     return {
         "trial": trial.id,
         "benchmark": trial.benchmark,
@@ -51,7 +50,7 @@ def _row(trial: "Trial", n_launches: int) -> dict[str, Any]:
     }
 
 
-def _recipe(backend: "Backend", launch: "Launch") -> dict[str, Any]:
+def _recipe(backend: Backend, launch: Launch) -> dict[str, Any]:
     """A twin's scenario as a document, any other backend's recipe as it is."""
     from weft.bench.twin.backend import TwinBackend
 
@@ -65,16 +64,15 @@ def _text(
 ) -> str:
     lines = [first_line] if first_line else []
     for row, recipe in zip(rows, recipes, strict=True):
-        said = recipe["recipe"] if "recipe" in recipe else _scenario_words(row, recipe["scenario"])
-        lines += [f"# {row['trial']}", said]
+        is_live = "recipe" in recipe
+        text = recipe["recipe"] if is_live else _scenario_words(row, recipe["scenario"])
+        lines += [f"# {row['trial']}", text]
     if any("scenario" in recipe for recipe in recipes):
         lines.append("\nthe whole scenario:  the same command with --format json")
     return "\n".join(lines)
 
 
 def _scenario_words(row: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
-    from weft.core.words import counted
-
     nodes = scenario["placement"]["nodes"]
     where = row["nodes"] if len(nodes) <= 4 else counted(len(nodes), "node")
     tasks = counted(int(row["tasks_per_node"]), "rank")

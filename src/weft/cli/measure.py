@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from weft.bench.model import Backend
 from weft.cli.backend import BackendChoice, is_one_host, open_backend
-from weft.cli.output import emit, talk
+from weft.cli.output import emit, finding_lines, talk
 from weft.cli.run_dir import fresh_run_dir
 from weft.core.errors import ExitCode, InputError
+from weft.study.run.metadata import refuse_other_run, run_meta
+from weft.study.run.store import RunStore, read_meta, read_run
 
 if TYPE_CHECKING:
-    from weft.bench.model import Backend
     from weft.report.verdict import Judgement
     from weft.study.comparison.table import RunTable
     from weft.study.plan.model import Study
@@ -48,7 +50,6 @@ def measure_study(
         backend.close()
         return int(ExitCode.GOOD)
     where = options.run_dir or fresh_run_dir(document.name)
-    from weft.study.run.metadata import run_meta
 
     meta = run_meta(
         study_text=text,
@@ -71,12 +72,10 @@ def plan_for(document: "Study", nodes: tuple[str, ...], choice: BackendChoice) -
 
 
 def _execute(
-    made: "StudyPlan", backend: "Backend", meta: dict[str, Any], where: Path, *, resume: bool
+    made: "StudyPlan", backend: Backend, meta: dict[str, Any], where: Path, *, resume: bool
 ) -> "RunOutcome":
     from weft.cli.progress import shown_progress
     from weft.study.run.loop import execute
-    from weft.study.run.metadata import refuse_other_run
-    from weft.study.run.store import RunStore, read_meta
 
     if resume:
         refuse_other_run(read_meta(where), meta, str(where))
@@ -93,7 +92,6 @@ def _print_result(where: Path, outcome: "RunOutcome", format_: str) -> None:
     from weft.report.verdict import judge
     from weft.study.comparison.cells import arm_name
     from weft.study.comparison.table import table_of
-    from weft.study.run.store import read_run
 
     run_read = read_run(where)
     table = table_of(run_read)
@@ -128,32 +126,25 @@ def _print_result(where: Path, outcome: "RunOutcome", format_: str) -> None:
 
 
 def _lost_text(outcome: "RunOutcome") -> str:
-    """Who is gone, and what to do."""
+    """The lost hosts, and what to do."""
     of = f"of {outcome.n_launches} launches"
-    told = ", ".join(f"{host} ({n} {of} need it)" for host, n in outcome.lost.items())
+    lost = ", ".join(f"{host} ({n} {of} need it)" for host, n in outcome.lost.items())
     return (
-        f"did not answer: {told}; what does not need them was measured\n"
-        "  mend them and measure again; 'weft cluster up' again leaves out who is not right"
+        f"did not answer: {lost}; launches that do not need them were measured\n"
+        "  repair these hosts and measure again, or leave them out: 'weft cluster up' again"
     )
 
 
 def _verdict_text(judgement: "Judgement") -> str:
     """The worst finding with its evidence, then what weakens it."""
-    first = judgement.findings[0]
-    lines = [f"{first.severity.value.upper()}  {first.sentence}"]
-    lines += [f"  - {line}" for line in first.evidence]
-    lines += [f"  ! {caveat}" for caveat in judgement.caveats]
-    return "\n".join(lines)
+    caveats = (f"  ! {caveat}" for caveat in judgement.caveats)
+    return "\n".join([*finding_lines(judgement.findings[0]), *caveats])
 
 
 def _figures_text(where: Path, outcome: "RunOutcome", table: "RunTable", n_arms: int) -> str:
-    from weft.cli.run_table import run_table_text
+    from weft.cli.run_table import next_lines, run_table_text
 
     over = outcome.n_before + outcome.n_done
     failed = f", {len(outcome.failures)} failed" if outcome.failures else ""
-    lines = [run_table_text(table)]
-    lines.append(f"{over} of {outcome.n_launches} launches complete{failed}")
-    if n_arms > 1:
-        lines.append(f"which arm is faster:  weft compare {where}")
-    lines.append(f"next:  weft report {where}")
-    return "\n".join(lines)
+    complete = f"{over} of {outcome.n_launches} launches complete{failed}"
+    return "\n".join([run_table_text(table), complete, *next_lines(where, n_arms)])

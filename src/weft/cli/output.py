@@ -8,9 +8,13 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, TextIO, TypeVar
 
 import click
+
+from weft.core.files import write_whole
+from weft.core.finding import Finding
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -62,9 +66,10 @@ def printable(text: str) -> str:
     return _STEERING.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
 
 
-def terminal_width() -> int | None:
-    """Columns of the terminal that standard output is, or None where it is none."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+def terminal_width(stream: TextIO | None = None) -> int | None:
+    """Columns of the terminal that a stream is (standard output), or None where it is none."""
+    stream = stream or sys.stdout
+    return shutil.get_terminal_size().columns if stream.isatty() else None
 
 
 def fold_prose(text: str, width: int | None) -> str:
@@ -74,7 +79,8 @@ def fold_prose(text: str, width: int | None) -> str:
     folded = []
     for line in text.split("\n"):
         indent = " " * (len(line) - len(line.lstrip()) + 4)
-        is_table = _COLUMN_GAP.search(line, pos=min(len(line), _LABEL_WIDTH)) is not None
+        has_columns = _COLUMN_GAP.search(line, pos=min(len(line), _LABEL_WIDTH)) is not None
+        is_table = has_columns and not line.startswith("next")
         if len(line) <= width or is_table:
             folded.append(line)
         else:
@@ -103,20 +109,37 @@ def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
     return buffer.getvalue()
 
 
-def table_text(headers: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
-    """Aligned columns under `headers`: the first `left` to the left, figures to the right."""
+def table_text(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, last: int = 0
+) -> str:
+    """Aligned columns under `headers`: the first `left` and the `last` to the left, figures to the
+    right."""
     cells = [list(headers), *(list(row) for row in rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(headers))]
     lines = []
     for row in cells:
         padded = [
-            cell.ljust(width) if i < left else cell.rjust(width)
+            cell.ljust(width) if i < left or i >= len(row) - last else cell.rjust(width)
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         lines.append("  ".join(padded).rstrip())
     return "\n".join(lines)
 
 
+def finding_lines(finding: Finding) -> list[str]:
+    """The severity and the sentence of a finding, then its evidence."""
+    head = f"{finding.severity.value.upper()}  {finding.sentence}"
+    return [head, *(f"  - {line}" for line in finding.evidence)]
+
+
+def write_or_print(out: Path | None, text: str, *, what: str) -> None:
+    """Write a text into a file, whole or not at all; without one, print it as it is."""
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        write_whole(out, text, what=what)
+
+
 def talk(message: str) -> None:
     """Print a message apart from the data: on standard error."""
-    click.echo(printable(message), err=True)
+    click.echo(fold_prose(printable(message), terminal_width(sys.stderr)), err=True)

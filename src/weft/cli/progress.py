@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
 
-class FailuresOnly:
+class FailuresOnly(Progress):
     """One line a failure."""
 
     def started(self, n_launches: int, n_before: int) -> None:
@@ -25,18 +25,12 @@ class FailuresOnly:
         if n_before:
             print(f"{n_before} of {n_launches} launches were over before", file=sys.stderr)
 
-    def launching(self, launch: Launch) -> None:
-        """Nothing to say."""
-
-    def measured(self, launch: Launch, samples: Sequence[Sample]) -> None:
-        """Nothing to say."""
-
     def failed(self, launch: Launch, failure: Failure) -> None:
-        """One line, the rest is in the run directory."""
+        """One line; the run directory has the whole message."""
         print(f"{launch.name} {failure.state}: {_first_line(failure)}", file=sys.stderr)
 
 
-class Bar:
+class Bar(Progress):
     """A bar with the launch in flight and the time left."""
 
     def __init__(self) -> None:
@@ -97,7 +91,7 @@ def shown_progress() -> Iterator[Progress]:
         yield bar
 
 
-class CheckSteps:
+class CheckSteps(Progress):
     """What a check does, a line a step; on a terminal, how long the step has been going on."""
 
     def __init__(self, ticking: "RichProgress | None" = None, planned: str | None = None) -> None:
@@ -116,8 +110,8 @@ class CheckSteps:
         survey = launch.trial.id == SURVEY
         step = {
             SURVEY: "measuring pairs ...",
-            ALONE: "measuring suspects again, with nothing beside them ...",
-        }.get(launch.trial.id, "measuring suspects again, beside the others ...")
+            ALONE: "measuring suspects again, each without other traffic ...",
+        }.get(launch.trial.id, "measuring suspects again, together with other pairs ...")
         self._began = system_clock()
         if self._ticking is not None and self._task is not None:
             self._ticking.reset(self._task, description=step)
@@ -138,7 +132,7 @@ class CheckSteps:
 
     @property
     def _took(self) -> str:
-        """What the launch took beside what was planned, which leaves out starting processes."""
+        """The time of the launch, and the planned time, which leaves out starting processes."""
         if self._planned is None:
             return ""
         took = format_duration(system_clock() - self._began)
@@ -154,7 +148,7 @@ class CheckSteps:
 @contextlib.contextmanager
 def shown_check_progress(planned: str | None = None) -> Iterator[Progress]:
     """The steps of a check, with a clock where standard error is a terminal. `planned` is what the
-    survey was said to take."""
+    survey was announced to take."""
     if not sys.stderr.isatty():
         yield CheckSteps(planned=planned)
         return

@@ -1,5 +1,7 @@
 """The table of a run in the shape an OSU user reads at once: sizes down, figures across."""
 
+from pathlib import Path
+
 from weft.cli.output import table_text
 from weft.core.units import format_significant
 from weft.stats.summary import INTERVAL_FROM
@@ -29,6 +31,12 @@ def run_table_text(table: RunTable, how_to_repeat: str = f"--repeats {INTERVAL_F
         blocks.append(f"An interval needs {INTERVAL_FROM} launches ({how_to_repeat}).")
     blocks.extend(f"left out: {n} samples, {reason}" for reason, n in table.excluded.items())
     return "\n\n".join(blocks) + "\n"
+
+
+def next_lines(run_dir: Path, n_arms: int) -> list[str]:
+    """The commands that work on a stored run."""
+    compared = [f"which arm is faster:  weft compare {run_dir}"] if n_arms > 1 else []
+    return [*compared, f"next:  weft report {run_dir}"]
 
 
 def _block(rows: list[TableRow]) -> str:

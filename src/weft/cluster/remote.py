@@ -129,8 +129,8 @@ def in_any_shell(command: Sequence[str]) -> str:
     line = shlex.join(command)
     if not _NOT_IN_ALL_SHELLS.search(line):
         return line
-    told = re.sub(r"[\n!\\]", lambda found: f"\\0{ord(found[0]):03o}", f"exec {line}")
-    return shlex.join(("sh", "-c", 'eval "$(printf %b "$1")"', "sh", told))
+    escaped = re.sub(r"[\n!\\]", lambda found: f"\\0{ord(found[0]):03o}", f"exec {line}")
+    return shlex.join(("sh", "-c", 'eval "$(printf %b "$1")"', "sh", escaped))
 
 
 def _was_turned_away(end: CommandEnd) -> bool:

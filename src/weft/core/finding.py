@@ -57,28 +57,24 @@ class FindingFacts:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`sentence` stands alone; `evidence` is short lines; `facts` holds the values of both.
-
-    `facts` is a `FindingFacts`, or a plain dictionary in a room that is not typed yet.
-    """
+    """`sentence` stands alone; `evidence` is short lines; `facts` holds the values of both."""
 
     kind: FindingKind
     severity: Severity
     sentence: str
     evidence: tuple[str, ...] = ()
     next_command: str | None = None
-    facts: Any = field(default_factory=dict)
+    facts: FindingFacts = field(default_factory=FindingFacts)
 
     def to_record(self) -> dict[str, Any]:
         """The finding as plain JSON values."""
-        facts = self.facts
         return {
             "kind": self.kind.value,
             "severity": self.severity.value,
             "sentence": self.sentence,
             "evidence": list(self.evidence),
             "next_command": self.next_command,
-            "facts": facts.to_record() if isinstance(facts, FindingFacts) else facts,
+            "facts": self.facts.to_record(),
         }
 
 

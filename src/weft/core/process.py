@@ -32,6 +32,8 @@ POLL_S = (0.001, 0.05)
 """The same where the kernel has no exit event (Linux before 5.3): the first wait, doubled up to
 the second."""
 CHUNK_BYTES = 1 << 16
+PIPE_BYTES = 1 << 20
+"""The most that a pipe holds, unless root raises /proc/sys/fs/pipe-max-size."""
 
 
 class Ending(StrEnum):
@@ -210,7 +212,9 @@ class Process:
                 return Ending.STALLED
             self._serve(min(left_s, WAKE_EVERY_S if self._exit_event else poll_s))
             poll_s = min(2 * poll_s, POLL_S[1])
-        while max(self.output_bytes()) <= limits.max_bytes and self._serve(0):
+        # Output after a full pipe is of a child that the command left behind: it may write forever.
+        most = min(limits.max_bytes, max(self.output_bytes()) + PIPE_BYTES)
+        while max(self.output_bytes()) <= most and self._serve(0):
             pass
         loud = max(self.output_bytes()) > limits.max_bytes
         return Ending.OUTPUT_LIMIT if loud else Ending.EXITED

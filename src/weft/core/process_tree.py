@@ -44,8 +44,8 @@ class ProcessTree:
         return tuple(sorted(found, key=lambda process: process.pid))
 
     def end(self, grace_s: float) -> None:
-        """End all processes: TERM, `grace_s` to obey, then KILL. A second Ctrl-C skips the rest of
-        the grace, not the KILL."""
+        """End all processes: TERM, `grace_s` to obey, then KILL. A second Ctrl-C skips the grace
+        that remains, not the KILL."""
         try:
             self._terminate(time.monotonic() + grace_s)
         finally:
@@ -90,8 +90,8 @@ def _read_stat(pid: str) -> tuple[ProcessState | None, int]:
         text = Path("/proc", pid, "stat").read_text(errors="replace")
     except OSError:
         return None, 0
-    head, _, rest = text.rpartition(")")
-    fields = rest.split()
+    head, _, after = text.rpartition(")")
+    fields = after.split()
     return ProcessState(int(pid), head.partition("(")[2], fields[0]), int(fields[3])
 
 

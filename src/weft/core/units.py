@@ -1,8 +1,19 @@
-"""Sizes, times and rates as people write them. GB = 1e9 bytes, KiB = 2^10 bytes."""
+"""Sizes, times and rates as people write them, and how exact computed ones are.
+
+GB = 1e9 bytes, KiB = 2^10 bytes.
+"""
 
 import re
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
 
 from weft.core.errors import InputError
+
+ROUNDING = 1e-9
+"""How far the same figures may lie apart when computed in another order: 64-bit floats carry 16
+digits, and sums here lose fewer than seven. Relative, or absolute for counts and logarithms."""
+SUMMED = 1e-6
+"""The same for shares summed over a schedule, and for figures printed with six digits or more."""
 
 _SIZE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*$")
 _SIZE_FACTORS = {
@@ -112,3 +123,21 @@ def format_duration(seconds: float) -> str:
     if seconds < 3600:
         return f"{int(seconds // 60)} min {int(seconds % 60):02d} s"
     return f"{int(seconds // 3600)} h {int(seconds % 3600 // 60):02d} min"
+
+
+class Limited(Protocol):
+    """A part of a table by message size: for sizes up to `max_bytes`, None for any."""
+
+    @property
+    def max_bytes(self) -> int | None:
+        """The largest size that it is for."""
+        ...
+
+
+Part = TypeVar("Part", bound=Limited)
+
+
+def in_force(parts: Sequence[Part], size_bytes: int) -> Part:
+    """The first of the parts that is for a size; the last one where none is."""
+    fitting = (one for one in parts if one.max_bytes is None or size_bytes <= one.max_bytes)
+    return next(fitting, parts[-1])

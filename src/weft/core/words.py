@@ -6,9 +6,9 @@ SHARED_PERCENT = 60
 """So much of two names is the same letters in the same order where one may be meant for another."""
 
 
-def counted(n: int, noun: str) -> str:
-    """'1 pair', '3 pairs', '15,040 pairs'."""
-    return f"{n} {noun}" if n == 1 else f"{n:,} {noun}s"
+def counted(n: int, noun: str, plural: str = "") -> str:
+    """'1 pair', '3 pairs', '15,040 pairs'; `plural` where it is not the noun and an s."""
+    return f"{n} {noun}" if n == 1 else f"{n:,} {plural or noun + 's'}"
 
 
 def times(n: int) -> str:

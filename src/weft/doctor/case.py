@@ -31,6 +31,15 @@ class Found:
     edits: tuple[Edit, ...] = ()
 
 
+def mistake(
+    rule: str, on: JobSetting | TextPlace, edits: tuple[Edit, ...] = (), /, **words: str
+) -> Found:
+    """What a rule found at a place, or on a setting, whose `name` and `value` are words then."""
+    if isinstance(on, TextPlace):
+        return Found(rule, words, on, None, edits)
+    return Found(rule, {"name": on.name, "value": on.known or "", **words}, on.at, on, edits)
+
+
 @dataclass(frozen=True)
 class DoctorCase:
     """`nccl` is the version that is asked about, "" for the newest known; `names` what a given
@@ -51,7 +60,7 @@ class DoctorCase:
     """Network interfaces and RDMA devices of the machine that the settings are for, where it is
     this one; else empty."""
     gpu_cpus: tuple[int, ...] = ()
-    """Processors beside each GPU as bits, as a topology file has them; empty without one."""
+    """Processors near each GPU as bits, as a topology file has them; empty without one."""
 
     @cached_property
     def version(self) -> str:
@@ -100,7 +109,7 @@ class DoctorCase:
         """Settings that programs see, by name, in order."""
         found: dict[str, list[JobSetting]] = {}
         for setting in self.job.settings:
-            if setting.way is not SettingOrigin.ASSIGNED:
+            if setting.origin is not SettingOrigin.ASSIGNED:
                 found.setdefault(setting.name, []).append(setting)
         return found
 
@@ -125,6 +134,14 @@ class DoctorCase:
     def fabric(self) -> str:
         """The platform's fabric, "" where none is named."""
         return self.recipe.fabric if self.recipe is not None else ""
+
+    def machine(self, unnamed: str = "this machine") -> str:
+        """The platform's title, or words for a machine whose platform is not named."""
+        return self.recipe.title if self.recipe is not None else unnamed
+
+    def prescribes(self, name: str) -> bool:
+        """Whether the platform's own recipe sets a variable."""
+        return self.recipe is not None and any(one.name == name for one in self.recipe.settings)
 
     @property
     def containers(self) -> Iterable[tuple[int, JobLaunch]]:

@@ -1,7 +1,7 @@
-"""Somebody's script beside a recipe: what one sets and the other does not."""
+"""A script compared with a recipe: what one sets and the other does not."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from weft.doctor.job import HOLE, Job, JobSetting, SettingOrigin
@@ -10,17 +10,10 @@ from weft.doctor.rules.devices import names_of
 from weft.launch.prescription import Prescription, handed_on
 
 OURS = (
-    "NCCL_",
-    "UCX_",
-    "SHARP_",
-    "HCOLL_",
-    "FI_",
-    "CXI_",
-    "OFI_NCCL_",
-    "MV2_",
-    "OMPI_MCA_",
-    "MPICH_",
+    *("NCCL_", "UCX_", "SHARP_", "HCOLL_", "FI_", "CXI_", "OFI_NCCL_"),
+    *("MV2_", "OMPI_MCA_", "MPICH_"),
 )
+UNKNOWN = "what the shell has"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +28,7 @@ class Difference:
 
     def to_row(self) -> dict[str, Any]:
         """Plain values."""
-        return {
-            "name": self.name,
-            "script": self.script,
-            "recipe": self.recipe,
-            "why": self.why,
-            "line": self.line,
-        }
+        return asdict(self)
 
 
 def compare(job: Job, prescription: Prescription) -> Iterator[Difference]:
@@ -57,9 +44,8 @@ def compare(job: Job, prescription: Prescription) -> Iterator[Difference]:
             why = f"the recipe sets it: {setting.reason}"
             yield Difference(setting.name, None, setting.value, why, None)
         elif found.known is None or not _same(setting.name, found.known, setting.value, devices):
-            shown = found.known if found.known is not None else "what the shell has"
             why = f"the recipe: {setting.reason}"
-            yield Difference(setting.name, shown, setting.value, why, found.at.line)
+            yield Difference(setting.name, _shown(found), setting.value, why, found.at.line)
     wanted = {setting.name for setting in prescription.settings}
     for name, found in own.items():
         if name not in wanted and name.startswith(OURS):
@@ -67,9 +53,12 @@ def compare(job: Job, prescription: Prescription) -> Iterator[Difference]:
                 (one.remark for one in prescription.recipe.errata if name in one.printed),
                 "the recipe leaves it to the library",
             )
-            shown = found.known if found.known is not None else "what the shell has"
-            yield Difference(name, shown, None, remark, found.at.line)
+            yield Difference(name, _shown(found), None, remark, found.at.line)
     yield from _of_launches(job, prescription)
+
+
+def _shown(setting: JobSetting) -> str:
+    return setting.known if setting.known is not None else UNKNOWN
 
 
 def _of_launches(job: Job, prescription: Prescription) -> Iterator[Difference]:
@@ -83,18 +72,18 @@ def _of_launches(job: Job, prescription: Prescription) -> Iterator[Difference]:
         word = next((one for one in asked if one is not None), None)
         if not launches or not wanted or (word is not None and word.text == wanted):
             continue
-        shown = None if word is None else "what the shell has" if HOLE in word.text else word.text
+        shown = None if word is None else UNKNOWN if HOLE in word.text else word.text
         line = word.at.line if word is not None else None
         yield Difference(f"--{option}", shown, wanted, f"the recipe: {why}", line)
 
 
 def in_force(job: Job) -> dict[str, JobSetting]:
     """The last setting of each name, with a launch's own."""
-    found: dict[str, JobSetting] = {}
-    for setting in job.settings:
-        if setting.way is not SettingOrigin.ASSIGNED and setting.value is not None:
-            found[setting.name] = setting
-    return found
+    return {
+        setting.name: setting
+        for setting in job.settings
+        if setting.origin is not SettingOrigin.ASSIGNED and setting.value is not None
+    }
 
 
 def _same(name: str, a: str, b: str, devices: Sequence[str]) -> bool:
@@ -104,7 +93,7 @@ def _same(name: str, a: str, b: str, devices: Sequence[str]) -> bool:
     if name == "NCCL_IB_HCA" and devices:
         first, second = names_of(a), names_of(b)
         return all(first.takes(one) == second.takes(one) for one in devices)
-    (one, rest), (other, behind) = strtoll(a), strtoll(b)
-    if not rest and not behind:
+    (one, left), (other, behind) = strtoll(a), strtoll(b)
+    if not left and not behind:
         return one == other
     return a.lower() == b.lower() and a.upper() in ("WARN", "INFO", "VERSION", "TRACE")

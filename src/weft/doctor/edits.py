@@ -31,7 +31,7 @@ def fixed(text: str, complaints: Iterable[Complaint]) -> tuple[str, int]:
     """(the corrected text, how many complaints it mends).
 
     Where two want to change the same place the first one is done; a complaint of which not every
-    edit can be made is left alone. The same insertion at one place is made once.
+    edit can be made is not mended. The same insertion at one place is made once.
     """
     taken: list[Edit] = []
     mended = 0
@@ -46,12 +46,8 @@ def fixed(text: str, complaints: Iterable[Complaint]) -> tuple[str, int]:
 
 
 def _is_free(edit: Edit, taken: Sequence[Edit]) -> bool:
-    for other in taken:
-        if edit.at.start == other.at.start and edit.at.start == edit.at.end == other.at.end:
-            continue
-        if edit.at.start < other.at.end and other.at.start < edit.at.end:
-            return False
-    return True
+    """Whether an edit overlaps none of the others; insertions at one place do not."""
+    return not any(edit.at.start < other.at.end and other.at.start < edit.at.end for other in taken)
 
 
 def _apply(text: str, edits: Sequence[Edit]) -> str:

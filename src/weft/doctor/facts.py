@@ -34,7 +34,7 @@ class MachineFacts(FindingFacts):
     words: Mapping[str, str]
 
     def to_record(self) -> dict[str, Any]:
-        """The words stand beside the others."""
+        """The words are keys like the others."""
         return {"rule": self.rule, "about": self.about, "fix": self.fix, **self.words}
 
 

@@ -64,7 +64,7 @@ class JobSetting:
 
     name: str
     value: str | None
-    way: SettingOrigin
+    origin: SettingOrigin
     at: TextPlace
     value_at: TextPlace | None = None
     launch: int | None = None

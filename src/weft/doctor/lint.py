@@ -1,6 +1,6 @@
 """The linter: every rule over one job, what they found in the order of the text."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from weft.catalog.libraries.setting_rules import SettingRule, setting_rules
@@ -44,22 +44,25 @@ class Complaint:
     @property
     def happens(self) -> str:
         """What really happens, in one sentence."""
-        return _capital(self.rule.happens.format_map(_Words(self.found.words))) + "."
+        return _capital(self._filled(self.rule.happens)) + "."
 
     @property
     def fix(self) -> str:
         """What to do about it."""
-        return self.rule.fix.format_map(_Words(self.found.words))
+        return self._filled(self.rule.fix)
 
     @property
     def source(self) -> str:
-        """Who says so."""
-        return self.rule.cited.format_map(_Words(self.found.words))
+        """The document that it rests on."""
+        return self._filled(self.rule.cited)
 
     @property
     def severity(self) -> Severity:
         """How it counts."""
         return Severity(self.rule.severity)
+
+    def _filled(self, sentence: str) -> str:
+        return sentence.format_map(_Words(self.found.words))
 
 
 class _Words(dict[str, str]):
@@ -70,16 +73,8 @@ class _Words(dict[str, str]):
 
 
 OPINIONS = {
-    "conflict",
-    "nvls-demanded",
-    "default-value",
-    "default-changed",
-    "many-queue-pairs",
-    "pxn-off",
-    "algorithm-fixed",
-    "gid-fixed",
-    "plugin-name",
-    "monitor-of-the-kernel",
+    *("conflict", "nvls-demanded", "default-value", "default-changed", "many-queue-pairs"),
+    *("pxn-off", "algorithm-fixed", "gid-fixed", "plugin-name", "monitor-of-the-kernel"),
 }
 """Rules that a machine's own operators may overrule: silent about what their recipe says."""
 
@@ -91,7 +86,7 @@ def lint(case: DoctorCase) -> list[Complaint]:
     """
     rules = setting_rules()
     complaints: dict[tuple[str, int, str], Complaint] = {}
-    everything = list(_all(case))
+    everything = [found for family in FAMILIES for found in family(case)]
     bad = {one.at.start for one in everything if rules[one.rule].severity == "bad"}
     for found in everything:
         if found.rule in OPINIONS and (found.at.start in bad or _is_of_the_recipe(case, found)):
@@ -101,13 +96,12 @@ def lint(case: DoctorCase) -> list[Complaint]:
         whole = replace(found, edits=_as_written(case.job, found.edits))
         complaints.setdefault(key, Complaint(rules[found.rule], whole))
     return sorted(
-        complaints.values(),
-        key=lambda one: (one.found.at.start, severity_rank(one), one.rule.id),
+        complaints.values(), key=lambda one: (one.found.at.start, severity_rank(one), one.rule.id)
     )
 
 
 def _as_written(job: Job, edits: Sequence[Edit]) -> tuple[Edit, ...]:
-    """Edits with their values in the file's language; none where one cannot be said there."""
+    """Edits with their values in the file's language; none where the language cannot write one."""
     done = []
     for edit in edits:
         text = written(job, edit.at, edit.text) if edit.is_value else edit.text
@@ -115,11 +109,6 @@ def _as_written(job: Job, edits: Sequence[Edit]) -> tuple[Edit, ...]:
             return ()
         done.append(Edit(edit.at, text))
     return tuple(done)
-
-
-def _all(case: DoctorCase) -> Iterator[Found]:
-    for family in FAMILIES:
-        yield from family(case)
 
 
 def _is_of_the_recipe(case: DoctorCase, found: Found) -> bool:

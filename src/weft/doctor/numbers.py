@@ -32,8 +32,8 @@ def strtoll(text: str) -> tuple[int | None, str]:
     else:
         value = 1 << 64 if len(digits) > MOST_DIGITS else int(digits)
     value = -value if found[1] == "-" else value
-    rest = text[found.end() :]
-    return (value if -LONG_MAX - 1 <= value <= LONG_MAX else None), rest
+    remaining = text[found.end() :]
+    return (value if -LONG_MAX - 1 <= value <= LONG_MAX else None), remaining
 
 
 WORDS_OF_YES = {"true", "yes", "on", "y", "t", "enable", "enabled"}
@@ -43,14 +43,14 @@ FACTOR = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 def meant(text: str) -> str | None:
-    """The number meant by a word or by a size with a suffix; None where nobody can say."""
+    """The number meant by a word or by a size with a suffix; None where it is not clear."""
     word = text.strip().lower()
     if word in WORDS_OF_YES:
         return "1"
     if word in WORDS_OF_NO:
         return "0"
-    value, rest = strtoll(text)
-    suffix = SUFFIX.fullmatch(rest)
-    if value is not None and suffix is not None and rest != text:
+    value, remaining = strtoll(text)
+    suffix = SUFFIX.fullmatch(remaining)
+    if value is not None and suffix is not None and remaining != text:
         return str(value * FACTOR[suffix[1].lower()])
     return None

@@ -1,4 +1,4 @@
-"""SARIF 2.1.0, which code hosts and editors show beside the lines. SOURCE: OASIS, SARIF 2.1.0."""
+"""SARIF 2.1.0, which code hosts and editors show next to the lines. SOURCE: OASIS, SARIF 2.1.0."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,16 +20,8 @@ def sarif(reports: Sequence[tuple[str, Sequence[Complaint]]], version: str) -> d
             used.setdefault(one.rule.id, one.rule)
     index = {rule: i for i, rule in enumerate(used)}
     results = [_result(file, one, index) for file, complaints in reports for one in complaints]
-    driver = {
-        "name": "weft",
-        "version": version,
-        "rules": [_rule(rule) for rule in used.values()],
-    }
-    run = {
-        "tool": {"driver": driver},
-        "columnKind": "unicodeCodePoints",
-        "results": results,
-    }
+    driver = {"name": "weft", "version": version, "rules": [_rule(rule) for rule in used.values()]}
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
@@ -56,25 +48,17 @@ def _result(file: str, complaint: Complaint, index: Mapping[str, int]) -> dict[s
         "message": {"text": f"{complaint.happens} Fix: {complaint.fix}."},
         "locations": [{"physicalLocation": {"artifactLocation": artifact, "region": region}}],
     }
-    if complaint.found.edits:
-        result["fixes"] = [
-            {
-                "description": {"text": complaint.fix},
-                "artifactChanges": [
-                    {
-                        "artifactLocation": artifact,
-                        "replacements": [
-                            {
-                                "deletedRegion": {
-                                    "charOffset": edit.at.start,
-                                    "charLength": edit.at.end - edit.at.start,
-                                },
-                                "insertedContent": {"text": edit.text},
-                            }
-                            for edit in complaint.found.edits
-                        ],
-                    }
-                ],
-            }
-        ]
+    replacements = [
+        {
+            "deletedRegion": {
+                "charOffset": edit.at.start,
+                "charLength": edit.at.end - edit.at.start,
+            },
+            "insertedContent": {"text": edit.text},
+        }
+        for edit in complaint.found.edits
+    ]
+    if replacements:
+        change = {"artifactLocation": artifact, "replacements": replacements}
+        result["fixes"] = [{"description": {"text": complaint.fix}, "artifactChanges": [change]}]
     return result

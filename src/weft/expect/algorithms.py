@@ -217,20 +217,13 @@ ALGORITHMS: dict[str, dict[str, Schedule]] = {
         "ring": ring,
         "two_level": two_level,
     },
-    "alltoall": {
-        "bruck": bruck_alltoall,
-        "pairwise": pairwise,
-        "hierarchical": hierarchical,
-    },
+    "alltoall": {"bruck": bruck_alltoall, "pairwise": pairwise, "hierarchical": hierarchical},
     "allgather": {
         "recursive_doubling": doubling_blocks,
         "bruck": bruck_allgather,
         "ring": ring_blocks,
     },
-    "reduce_scatter": {
-        "recursive_halving": recursive_halving,
-        "pairwise": pairwise_reduce_scatter,
-    },
+    "reduce_scatter": {"recursive_halving": recursive_halving, "pairwise": pairwise_reduce_scatter},
     "broadcast": {"binomial": binomial, "scatter_allgather": scatter_allgather},
     "reduce": {"binomial": binomial_reduce, "rabenseifner": rabenseifner},
     "gather": {"binomial": binomial_blocks},

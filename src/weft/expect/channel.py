@@ -1,12 +1,12 @@
-"""The way of a message between two ranks of a real machine: parts of its time, stages, limits.
+"""The path of a message between two ranks of a real machine: parts of its time, stages, limits.
 
 A message takes the sum of its parts. A stream of messages takes the longest of its stages, which
 are what each message occupies: a processor, an adapter, a bus, the wire. Where the platform has no
-figure of its own, the ranges of catalog/practice.toml stand in.
+figure of its own, the ranges of catalog/machine/practice.toml stand in.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from weft.catalog.document import SourceClass
 from weft.catalog.machine.platform import HostRegime, Platform
@@ -47,7 +47,7 @@ class Channel:
     n_hcas_at_most: int
 
     def latency_terms(self, size_bytes: int) -> list[Term]:
-        """The parts of one message's way, in order; together its latency."""
+        """The parts of one message's path, in order; together its latency."""
         if self.inside:
             return _inside_latency(self, size_bytes)
         return [term for term in _network_latency(self, size_bytes) if term.time_ns > 0]
@@ -64,8 +64,7 @@ class Channel:
     @property
     def floor_ns(self) -> float:
         """The least time of a message of nothing."""
-        least = practice("least-latency").value
-        return 0.0 if self.inside else least
+        return 0.0 if self.inside else practice("least-latency").value
 
     def least_ns(self, n_bytes: float) -> float:
         """The least time in which a node takes in, or gives out, that many bytes."""
@@ -142,17 +141,10 @@ def _ceiling(platform: Platform) -> tuple[float, str]:
 
 def _regime(channel: Channel, size_bytes: int) -> HostRegime | None:
     """The host's regime, where MPI is asked for and the platform knows its host."""
-    host = channel.platform.host
-    if (
-        host is None
-        or channel.conditions.library == "verbs"
-        or channel.conditions.transport == "sockets"
-    ):
+    host, given = channel.platform.host, channel.conditions
+    if host is None or given.library == "verbs" or given.transport == "sockets":
         return None
-    for regime in host.regimes:
-        if regime.max_bytes is None or size_bytes <= regime.max_bytes:
-            return regime
-    return host.regimes[-1]
+    return host.regime(size_bytes)
 
 
 def _is_borrowed(regime: HostRegime) -> bool:
@@ -176,8 +168,16 @@ def _stream_spread(regime: HostRegime) -> tuple[float, float]:
 
 
 def _term(name: str, figure_name: str, factor: float = 1.0) -> Term:
+    """A time of practice, `factor` times as long."""
     figure = practice(figure_name)
     return Term(name, figure.value * factor, figure.class_, figure.spread, figure.source)
+
+
+def _over(name: str, time_ns: float, figure_name: str) -> Term:
+    """A time at a rate, or a full share, that practice divides."""
+    figure = practice(figure_name)
+    spread = figure.inverse_spread
+    return Term(name, time_ns / figure.value, figure.class_, spread, figure.source)
 
 
 def _network_latency(channel: Channel, size_bytes: int) -> list[Term]:
@@ -187,12 +187,9 @@ def _network_latency(channel: Channel, size_bytes: int) -> list[Term]:
         terms.append(_term("GPU memory", "gpu-latency"))
     terms += _path_terms(channel)
     if channel.conditions.transport == "sockets":
-        tcp = practice("tcp-stream")
-        time_ns = size_bytes / tcp.value
-        return [*terms, Term("TCP stream", time_ns, tcp.class_, tcp.inverse_spread, tcp.source)]
-    fitted = regime is not None and _class_of(regime) is SourceClass.FITTED
+        return [*terms, _over("TCP stream", size_bytes, "tcp-stream")]
     wire_ns = _wire_latency_ns(channel, size_bytes)
-    if fitted:
+    if regime is not None and _class_of(regime) is SourceClass.FITTED:
         return [*terms, Term(LINK, wire_ns, SourceClass.SOURCED)]
     return [
         *terms,
@@ -215,7 +212,7 @@ def _host_latency(channel: Channel, regime: HostRegime | None, size_bytes: int) 
         + regime.recv_overhead_ns
         + (regime.send_ns_per_byte + regime.recv_ns_per_byte) * size_bytes
     )
-    latency_ns = regime.latency_ns + regime.latency_ns_per_byte * size_bytes
+    latency_ns = regime.free_latency_ns(size_bytes)
     adapter = host.adapter_latency
     kind = _class_of(regime)
     # A fit took the adapters' part out first: what it left belongs to the same table.
@@ -273,10 +270,9 @@ def _slot(channel: Channel, size_bytes: int) -> Term | None:
     slot = channel.platform.node.get("hca_pcie")
     if slot is None:
         return None
-    figure = practice("pcie-efficiency")
-    time_ns = size_bytes / (slot.value * figure.value)
     name = f"{SLOT} of {slot.value:g} GB/s"
-    return Term(name, time_ns, slot.class_, figure.inverse_spread, slot.source)
+    term = _over(name, size_bytes / slot.value, "pcie-efficiency")
+    return replace(term, class_=slot.class_, source=slot.source)
 
 
 def _slot_excess(channel: Channel, size_bytes: int, wire_ns: float) -> list[Term]:
@@ -290,8 +286,7 @@ def _slot_excess(channel: Channel, size_bytes: int, wire_ns: float) -> list[Term
 def _network_stages(channel: Channel, size_bytes: int, senders: int, *, duplex: bool) -> list[Term]:
     share = max(1.0, senders / channel.n_hcas)
     if channel.conditions.transport == "sockets":
-        tcp = practice("tcp-stream")
-        stream = Term("TCP stream", size_bytes / tcp.value, tcp.class_, tcp.inverse_spread)
+        stream = _over("TCP stream", size_bytes, "tcp-stream")
         return [stream, _term("TCP on the host", "tcp-latency", 0.1)]
     wire = _in_practice(channel, size_bytes, _wire_ns(channel, size_bytes)).times(share)
     stages = [wire, *_host_stages(channel, size_bytes, duplex=duplex)]
@@ -306,15 +301,10 @@ def _network_stages(channel: Channel, size_bytes: int, senders: int, *, duplex: 
         stages.append(_term("small messages from GPU memory", "gpu-gap"))
     gpus = channel.platform.gpus
     if channel.conditions.memory == "gpu" and not channel.conditions.gpudirect:
-        figure = practice("without-gpudirect")
-        bounce_ns = _wire_ns(channel, size_bytes) * share / figure.value
-        name = "copies through host memory"
-        stages.append(Term(name, bounce_ns, figure.class_, figure.inverse_spread, figure.source))
+        bounce_ns = _wire_ns(channel, size_bytes) * share
+        stages.append(_over("copies through host memory", bounce_ns, "without-gpudirect"))
     elif channel.conditions.memory == "gpu" and gpus is not None and gpus.pcie is not None:
-        figure = practice("gpu-pcie")
-        time_ns = size_bytes / (gpus.pcie.value * figure.value)
-        spread = figure.inverse_spread
-        stages.append(Term("PCIe of the GPU", time_ns, figure.class_, spread, figure.source))
+        stages.append(_over("PCIe of the GPU", size_bytes / gpus.pcie.value, "gpu-pcie"))
     return stages
 
 
@@ -326,11 +316,10 @@ def _host_stages(channel: Channel, size_bytes: int, *, duplex: bool) -> list[Ter
     if regime is None or host is None:
         return [_term("messages a second of a rank", "mpi-gap", sides)]
     kind = _class_of(regime)
-    send_ns = regime.send_overhead_ns + regime.send_ns_per_byte * size_bytes
-    recv_ns = regime.recv_overhead_ns + regime.recv_ns_per_byte * size_bytes
+    send_ns, recv_ns = regime.overheads_ns(size_bytes)
     stream = _stream_spread(regime)
     own = (
-        [("overheads of the host, both ways", send_ns + recv_ns)]
+        [("overheads of the host, both directions", send_ns + recv_ns)]
         if duplex
         else [("send overhead of the host", send_ns), ("receive overhead of the host", recv_ns)]
     )
@@ -349,7 +338,7 @@ def _inside_latency(channel: Channel, size_bytes: int) -> list[Term]:
     if host is None or regime is None:
         first = _term("shared memory", "intra-node-latency")
     else:
-        # Overheads were fitted to the network's way; shared memory takes less of them.
+        # Overheads were fitted to the path over the network; shared memory takes less of them.
         own_ns = (regime.send_overhead_ns + regime.recv_overhead_ns) / 2
         low, high = practice("intra-node-latency").spread
         time_ns = host.intra_node.latency.value + own_ns
@@ -364,16 +353,12 @@ def _copy(channel: Channel, size_bytes: int, senders: int) -> Term:
     if channel.conditions.memory == "gpu" and gpus is not None and gpus.nvlink is not None:
         peers = 1 if gpus.switched else max(1, gpus.per_node.whole - 1)
         rate_gb_s = gpus.nvlink.value / peers
-        figure = practice("gpu-copy")
-        name = "NVLink between two GPUs"
-        low, high = figure.inverse_spread
-        time_ns = size_bytes / (rate_gb_s * figure.value)
-        return Term(name, time_ns, gpus.nvlink.class_, (low, high), figure.source)
-    figure = practice("intra-node-rate")
-    low, high = figure.inverse_spread
+        term = _over("NVLink between two GPUs", size_bytes / rate_gb_s, "gpu-copy")
+        return replace(term, class_=gpus.nvlink.class_)
+    term = _over("copy", size_bytes, "intra-node-rate")
+    low, high = term.factors
     # Copies of many ranks share the node's memory; how many fit is not known.
-    high *= max(1.0, senders / 8)
-    return Term("copy", size_bytes / figure.value, figure.class_, (low, high), figure.source)
+    return replace(term, spread=(low, high * max(1.0, senders / 8)))
 
 
 def _inside_stages(channel: Channel, size_bytes: int, senders: int) -> list[Term]:
@@ -386,9 +371,5 @@ def tapered(channel: Channel, stages: Sequence[Term]) -> list[Term]:
     if factor <= 1 or channel.inside:
         return list(stages)
     name = f"taper {factor:.3g} of the up-links"
-    more = [
-        Term(name, stage.time_ns * factor, stage.class_, stage.spread, stage.source)
-        for stage in stages
-        if stage.name == LINK
-    ]
+    more = (replace(stage.times(factor), name=name) for stage in stages if stage.name == LINK)
     return [*stages, *more]

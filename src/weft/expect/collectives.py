@@ -1,14 +1,14 @@
 """Collectives of MPI: a sum over the steps of the fastest algorithm, or of the one asked for."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from weft.catalog.document import SourceClass
 from weft.catalog.machine.platform import Platform
 from weft.catalog.machine.practice import practice
 from weft.core.errors import InputError, unknown_name
 from weft.expect.algorithms import ALGORITHMS, Ranks, Step
 from weft.expect.channel import Channel, channel_of, tapered
-from weft.expect.model import Conditions, Expectation, Term, largest
+from weft.expect.model import Conditions, Expectation, Term, joined, largest
 from weft.expect.pt2pt import times
 
 LINEAR = ("alltoall", "alltoallv", "gather", "scatter")
@@ -37,13 +37,7 @@ def collective(platform: Platform, conditions: Conditions) -> Expectation:
     terms = costs[name]
     skew = practice("collective-skew")
     waiting = [
-        Term(
-            term.name,
-            term.time_ns,
-            term.class_,
-            _product(_factors(term), (skew.low, skew.high)),
-            term.source,
-        )
+        replace(term, spread=(term.factors[0] * skew.low, term.factors[1] * skew.high))
         for term in terms
         if term.time_ns > 0
     ]
@@ -79,34 +73,22 @@ def _schedules(conditions: Conditions) -> dict[str, list[Step]]:
     }
 
 
-def _factors(term: Term) -> tuple[float, float]:
-    return (term.low_ns / term.time_ns, term.high_ns / term.time_ns)
-
-
-def _product(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
-    return (one[0] * other[0], one[1] * other[1])
-
-
 def _terms(platform: Platform, conditions: Conditions, steps: Sequence[Step]) -> list[Term]:
     """The parts of all steps, those of one name added up."""
-    parts: dict[str, list[Term]] = {}
     outside = None if conditions.n_nodes == 1 else channel_of(platform, conditions, inside=False)
     inside = channel_of(platform, conditions, inside=True)
+    terms = []
     for step in steps:
         channel = outside if step.crossing and outside is not None else inside
-        for term in _step_terms(channel, step):
-            parts.setdefault(term.name, []).append(term.times(step.count))
-    return [_sum(name, terms) for name, terms in parts.items()]
+        terms += [term.times(step.count) for term in _step_terms(channel, step)]
+    return _by_name(terms)
 
 
-def _sum(name: str, terms: Sequence[Term]) -> Term:
-    total, low, high = (
-        sum(getattr(term, part) for term in terms) for part in ("time_ns", "low_ns", "high_ns")
-    )
-    if total <= 0:
-        return Term(name, 0.0, terms[0].class_)
-    last = max(terms, key=lambda term: list(SourceClass).index(term.class_))
-    return Term(name, total, last.class_, (low / total, high / total), last.source)
+def _by_name(terms: Sequence[Term]) -> list[Term]:
+    parts: dict[str, list[Term]] = {}
+    for term in terms:
+        parts.setdefault(term.name, []).append(term)
+    return [joined(name, own) for name, own in parts.items()]
 
 
 def _step_terms(channel: Channel, step: Step) -> list[Term]:
@@ -121,8 +103,7 @@ def _step_terms(channel: Channel, step: Step) -> list[Term]:
         name = slowest.name
         if step.crossing > channel.n_hcas and "taper" not in name:
             name = f"{name}, shared by {step.crossing} ranks of a node"
-        factors = _factors(slowest)
-        terms = [*terms, Term(name, excess_ns, slowest.class_, factors, slowest.source)]
+        terms = [*terms, replace(slowest, name=name, time_ns=excess_ns, spread=slowest.factors)]
     if step.reduces and step.size_bytes:
         figure = practice("reduction")
         time_ns = step.size_bytes / figure.value
@@ -146,10 +127,7 @@ def _linear(platform: Platform, conditions: Conditions) -> list[Term]:
     if per_node > 1:
         channel = channel_of(platform, conditions, inside=True)
         terms.append(largest(channel.stages(size, senders)).times(per_node - 1))
-    named: dict[str, list[Term]] = {}
-    for term in terms:
-        named.setdefault(term.name, []).append(term)
-    return [_sum(name, parts) for name, parts in named.items()]
+    return _by_name(terms)
 
 
 def _floor(channel: Channel, conditions: Conditions) -> tuple[float, str]:
@@ -184,7 +162,7 @@ def _floor(channel: Channel, conditions: Conditions) -> tuple[float, str]:
         return mean_ns, "mean over ranks of the bytes of the root's node, at its adapters' rate"
     name = f"{channel.floor_ns:g} ns between nodes (assumed)"
     if n_bytes:
-        name = f"{name}, and what each node must send or take, at its adapters' rate"
+        name = f"{name}, plus the bytes of each node at its adapters' rate"
     return channel.least_ns(n_bytes), name
 
 

@@ -32,14 +32,19 @@ class Term:
     source: str = ""
 
     @property
+    def factors(self) -> tuple[float, float]:
+        """Between which factors of `time_ns` it lies."""
+        return self.spread or SPREAD[self.class_]
+
+    @property
     def low_ns(self) -> float:
         """The least it is taken to be."""
-        return self.time_ns * (self.spread or SPREAD[self.class_])[0]
+        return self.time_ns * self.factors[0]
 
     @property
     def high_ns(self) -> float:
         """The most it is taken to be."""
-        return self.time_ns * (self.spread or SPREAD[self.class_])[1]
+        return self.time_ns * self.factors[1]
 
     def times(self, factor: float) -> "Term":
         """The same part, `factor` times as long."""
@@ -63,7 +68,7 @@ class Conditions:
     node take part (None: as many as the library would use). `transport` is "" for what the library
     would take, "rdma" where nodes talk through HCAs though NVLink joins them, "network" where ranks
     of one node do too, "sockets" where TCP carries what RDMA should. `gpudirect`: the HCA reaches
-    GPU memory by itself. `n_switches` are on the way between two ranks, where that is known (None:
+    GPU memory by itself. `n_switches` are on the path between two ranks, where that is known (None:
     one between two nodes, or three).
     """
 
@@ -126,6 +131,21 @@ class Expectation:
 def largest(terms: Sequence[Term]) -> Term:
     """The term that limits a sum or a maximum; the first of equals."""
     return max(terms, key=lambda term: term.time_ns)
+
+
+def span(terms: Sequence[Term]) -> tuple[float, float, float]:
+    """(time, least, most) of terms that follow one another, in ns."""
+    time_ns = sum(term.time_ns for term in terms)
+    return time_ns, sum(term.low_ns for term in terms), sum(term.high_ns for term in terms)
+
+
+def joined(name: str, terms: Sequence[Term]) -> Term:
+    """Terms as one, of the class and source of the one known least."""
+    total, low, high = span(terms)
+    if total <= 0:
+        return Term(name, 0.0, terms[0].class_)
+    last = max(terms, key=lambda term: list(SourceClass).index(term.class_))
+    return Term(name, total, last.class_, (low / total, high / total), last.source)
 
 
 def weakest_source(platform: str, terms: Sequence[Term]) -> str:

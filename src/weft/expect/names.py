@@ -1,46 +1,24 @@
 """Names that other tools give to benchmarks: which of ours is meant, and by which library."""
 
+from collections.abc import Mapping
+
+from weft.catalog.tools import NCCL_PROGRAMS, OSU_PROGRAMS
 from weft.core.errors import InputError, did_you_mean
 from weft.expect.model import Library
 from weft.expect.prediction import PREDICTABLE
 
-NCCL_TESTS = {
-    "all_reduce_perf": "allreduce",
-    "all_gather_perf": "allgather",
-    "reduce_scatter_perf": "reduce_scatter",
-    "broadcast_perf": "broadcast",
-    "reduce_perf": "reduce",
-    "alltoall_perf": "alltoall",
-    "sendrecv_perf": "sendrecv",
-    "gather_perf": "gather",
-    "scatter_perf": "scatter",
-}
+
+def _predictable(programs: Mapping[str, str]) -> dict[str, str]:
+    return {program: name for name, program in programs.items() if name in PREDICTABLE}
+
+
+NCCL_TESTS = _predictable(NCCL_PROGRAMS)
 PERFTEST = {
     f"ib_{verb}_{kind}": benchmark
     for verb in ("write", "send", "read")
     for kind, benchmark in (("bw", "bandwidth"), ("lat", "latency"))
 }
-OSU = {
-    "osu_bw": "bandwidth",
-    "osu_bibw": "bidirectional",
-    "osu_mbw_mr": "message_rate",
-    "osu_bcast": "broadcast",
-    **{
-        f"osu_{name}": name
-        for name in (
-            "latency",
-            "allreduce",
-            "alltoall",
-            "alltoallv",
-            "allgather",
-            "barrier",
-            "reduce",
-            "reduce_scatter",
-            "gather",
-            "scatter",
-        )
-    },
-}
+OSU = _predictable(OSU_PROGRAMS)
 IMB = {"pingpong": "latency", "uniband": "message_rate", "bcast": "broadcast"}
 OTHERS = {"bw": "bandwidth", "bibw": "bidirectional", "all_reduce": "allreduce"}
 

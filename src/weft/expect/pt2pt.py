@@ -1,4 +1,4 @@
-"""Pairs and rings: latency, bandwidth, both ways, message rate, neighbours, fans."""
+"""Pairs and rings: latency, bandwidth, both directions, message rate, neighbours, fans."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -7,19 +7,9 @@ from dataclasses import replace
 from weft.catalog.machine.platform import Platform
 from weft.catalog.machine.practice import practice
 from weft.core.errors import InputError
-from weft.expect.channel import (
-    ADAPTER,
-    LINK,
-    SLOT,
-    Channel,
-    binding_name,
-    channel_of,
-    tapered,
-)
-from weft.expect.model import Conditions, Expectation, Term, largest, weakest_source
-
-ACK_BYTES = 4
-"""What ends a window of messages, as in OSU's bandwidth test."""
+from weft.expect.channel import ADAPTER, LINK, SLOT, Channel, binding_name, channel_of, tapered
+from weft.expect.closed_forms import ACK_BYTES
+from weft.expect.model import Conditions, Expectation, Term, joined, largest, span, weakest_source
 
 
 def pt2pt(platform: Platform, conditions: Conditions) -> Expectation:
@@ -50,10 +40,7 @@ def times(
     algorithm: str = "",
 ) -> Expectation:
     """A sum of terms as a latency in us, never below its floor."""
-    value, low, high = (
-        max(floor_ns, sum(getattr(term, part) for term in terms)) / 1e3
-        for part in ("time_ns", "low_ns", "high_ns")
-    )
+    value, low, high = (max(floor_ns, time_ns) / 1e3 for time_ns in span(terms))
     return Expectation(
         metric="latency_us",
         value=value,
@@ -68,14 +55,6 @@ def times(
         terms=tuple(terms),
         algorithm=algorithm,
     )
-
-
-def _bandwidth(channel: Channel, conditions: Conditions) -> Expectation:
-    return _stream(channel, conditions, directions=1, senders=1)
-
-
-def _bidirectional(channel: Channel, conditions: Conditions) -> Expectation:
-    return _stream(channel, conditions, directions=2, senders=1)
 
 
 def _message_rate(channel: Channel, conditions: Conditions) -> Expectation:
@@ -115,11 +94,16 @@ def _stream(
         # Writes follow one another without an answer: a queue of them never runs empty.
         fill = []
     n = window - 1 if fill else window
-    fill_ns = sum(term.time_ns for term in fill)
-    both = " both ways" if duplex else ""
+    fill_ns = span(fill)[0]
+    both = " in both directions" if duplex else ""
     pace = "(window x slowest stage + latency of one window)" if fill else "slowest stage"
     size_word = "window x size" if fill else "size"
     terms = [binding.times(n)] if n else []
+    # Its class is that of the longest part, whose figure matters most.
+    name = "latency of a window and its answer"
+    added = (
+        [replace(joined(name, fill), class_=largest(fill).class_, source="")] if fill_ns > 0 else []
+    )
     found = _rate(
         channel,
         stages,
@@ -129,7 +113,7 @@ def _stream(
         limit=_stream_limit(channel, directions),
         rails=_rails(channel, conditions) if senders == 1 else 1.0,
         formula=f"{size_word}{both} / {pace}",
-        terms=(*terms, *_added(fill, "latency of a window and its answer")),
+        terms=(*terms, *added),
     )
     if fill_ns > n * binding.time_ns:
         return replace(found, bound="latency of one window")
@@ -143,15 +127,6 @@ def _a_byte(conditions: Conditions) -> int:
             expected="at least one message of one byte",
         )
     return conditions.size_bytes
-
-
-def _added(terms: Sequence[Term], name: str) -> list[Term]:
-    """Several terms as one."""
-    total = sum(term.time_ns for term in terms)
-    if total <= 0:
-        return []
-    low, high = (sum(getattr(term, part) for term in terms) for part in ("low_ns", "high_ns"))
-    return [Term(name, total, largest(terms).class_, (low / total, high / total))]
 
 
 def _rate(
@@ -177,7 +152,7 @@ def _rate(
     low, value, high = (n_bytes / time_ns * 1e3 for time_ns in times_ns)
     high *= rails
     if limit[0] is not None:
-        low, value, high = min(low, limit[0]), min(value, limit[0]), min(high, limit[0])
+        low, value, high = (min(one, limit[0]) for one in (low, value, high))
     return Expectation(
         metric="bandwidth_mb_s",
         value=value,
@@ -215,7 +190,7 @@ def _stream_limit(channel: Channel, directions: int) -> tuple[float | None, str]
     every = max(1, channel.platform.hcas_per_node)
     n = channel.conditions.n_hcas or (1 if channel.conditions.library == "verbs" else every)
     name = channel.rate_name if n == 1 else f"{n} x {channel.rate_name}"
-    name = f"{name}, both ways" if directions == 2 else name
+    name = f"{name}, both directions" if directions == 2 else name
     return directions * n * channel.rate_gb_s * 1e3, name
 
 
@@ -223,7 +198,7 @@ def _neighbours(channel: Channel, conditions: Conditions, partners: int) -> Expe
     """Time of a step in which every rank sends to `partners` others and receives as much."""
     size = conditions.size_bytes
     terms = channel.latency_terms(size)
-    formula = "latency of one message, both ways at once"
+    formula = "latency of one message, both directions at once"
     if partners > 1:
         terms = [*terms, largest(channel.stages(size, duplex=True)).times(partners - 1)]
         formula = f"latency + {partners - 1} x slowest stage"
@@ -270,9 +245,21 @@ def _fan(channel: Channel, conditions: Conditions) -> Expectation:
         stage.times(away) if stage.name.startswith(SHARED_STAGES) else stage
         for stage in channel.stages(size)
     ]
-    fill = channel.latency_terms(size)
     most, name = _stream_limit(channel, 1)
     limit = (None if most is None else most / away, name)
+    return _windows(channel, stages, n, limit, bound="one rank against all: ")
+
+
+def _windows(
+    channel: Channel,
+    stages: Sequence[Term],
+    n: int,
+    limit: tuple[float | None, str],
+    bound: str = "",
+) -> Expectation:
+    """MB/s of `n` messages one after another, and the latency of the last one."""
+    size = channel.conditions.size_bytes
+    fill = channel.latency_terms(size)
     return _rate(
         channel,
         stages,
@@ -282,7 +269,7 @@ def _fan(channel: Channel, conditions: Conditions) -> Expectation:
         limit=limit,
         formula="messages x size / ((messages - 1) x slowest stage + latency)",
         terms=(*([largest(stages).times(n - 1)] if n > 1 else []), *fill),
-        bound="one rank against all: ",
+        bound=bound,
     )
 
 
@@ -290,7 +277,6 @@ def _ring_bandwidth(channel: Channel, conditions: Conditions, *, random: bool) -
     """MB/s of one rank of a ring in which all send windows to both sides at once."""
     size, n = _a_byte(conditions), 2 * conditions.window
     stages = channel.stages(size, conditions.tasks_per_node if random else 1, duplex=True)
-    fill = channel.latency_terms(size)
     if random:
         share = practice("ring-share")
         low, high = share.inverse_spread
@@ -304,22 +290,13 @@ def _ring_bandwidth(channel: Channel, conditions: Conditions, *, random: bool) -
             else stage
             for stage in tapered(channel, stages)
         ]
-    return _rate(
-        channel,
-        stages,
-        n - 1,
-        fill,
-        n_bytes=n * size,
-        limit=_stream_limit(channel, 2),
-        formula="messages x size / ((messages - 1) x slowest stage + latency)",
-        terms=(largest(stages).times(n - 1), *fill),
-    )
+    return _windows(channel, stages, n, _stream_limit(channel, 2))
 
 
 BENCHMARKS: dict[str, Callable[[Channel, Conditions], Expectation]] = {
     "latency": _latency,
-    "bandwidth": _bandwidth,
-    "bidirectional": _bidirectional,
+    "bandwidth": lambda channel, given: _stream(channel, given, directions=1, senders=1),
+    "bidirectional": lambda channel, given: _stream(channel, given, directions=2, senders=1),
     "message_rate": _message_rate,
     "sendrecv": lambda channel, given: _neighbours(channel, given, 1),
     "exchange": lambda channel, given: _neighbours(channel, given, 2),

@@ -29,7 +29,7 @@ class VerdictFacts(FindingFacts):
 
 
 @dataclass(frozen=True, slots=True)
-class OddRowFacts(FindingFacts):
+class AnomalousRowFacts(FindingFacts):
     """A row that contradicts itself or its curve."""
 
     line: int

@@ -47,7 +47,11 @@ def judge_results(
     ]
     against = across_tables(results.tables, rules())
     rows = tuple(
-        _contradicted(row, against.get(id(row.row))) for table in tables for row in table.rows
+        replace(row, odd=True, contradictory=True, note=against[id(row.row)])
+        if id(row.row) in against
+        else row
+        for table in tables
+        for row in table.rows
     )
     causes = _causes(rows, place, log)
     remarks = dict.fromkeys((*results.remarks, *(r for table in tables for r in table.remarks)))
@@ -66,10 +70,6 @@ def judge_results(
         n_unread=results.n_unread,
         next_command=next_command(results.path, rows, place, causes),
     )
-
-
-def _contradicted(row: JudgedRow, note: str | None) -> JudgedRow:
-    return row if note is None else replace(row, odd=True, contradictory=True, note=note)
 
 
 def _generic(tables: Sequence[Table], given: Given, place: PlatformChoice) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ conditions of a table and no line. Causes quote lines, so this reader stays.
 
 import mmap
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -71,7 +71,7 @@ def log_of(content: bytes | mmap.mmap) -> Log:
             if len(found) < MOST_LINES and _TELLING.search(line):
                 found.setdefault(key, (start, text))
     lines = tuple(_numbered(content, sorted(found.values())))
-    return Log(lines, variables_in(line.text for line in lines))
+    return Log(lines, {name: value for line in lines for name, value in _SET.findall(line.text)})
 
 
 def _lines_with(mark: bytes, content: bytes | mmap.mmap) -> Iterator[tuple[int, bytes]]:
@@ -93,8 +93,3 @@ def _numbered(content: bytes | mmap.mmap, lines: Sequence[tuple[int, str]]) -> I
         number += content[at:start].count(b"\n")
         at = start
         yield LogLine(number, text)
-
-
-def variables_in(texts: Iterable[str]) -> dict[str, str]:
-    """NCCL variables that lines set, the last word on each."""
-    return {name: value for text in texts for name, value in _SET.findall(text)}

@@ -36,8 +36,8 @@ class RowState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JudgedRow:
-    """One metric of one row. `odd` says that it stands out of its own table: it agrees with neither
-    the rows before it nor those after it, or its columns contradict each other."""
+    """One metric of one row. `odd`: it is an outlier of its own table, or its columns contradict
+    each other. `lacks_layout`: not judged, because the number of nodes and ranks is unknown."""
 
     table: Table
     row: Row
@@ -49,10 +49,11 @@ class JudgedRow:
     odd: bool = False
     contradictory: bool = False
     note: str = ""
+    lacks_layout: bool = False
 
     @property
     def noticed(self) -> bool:
-        """Whether a reader is told that something is wrong with this row."""
+        """Whether the row is reported as wrong."""
         return self.odd or self.state in (RowState.LOW, RowState.HIGH, RowState.IMPOSSIBLE)
 
     @property
@@ -93,7 +94,7 @@ class LikelyCause:
 
     `misfit` is the mean over them of |ln(measured / what the cause predicts)|: 0.05 is 5 %.
     `confirm` is the test that would prove it, `remedy` what then helps. Causes are ordered by
-    `score`; those `tied` cannot be told apart from the first one by this file.
+    `score`; this file cannot separate those `tied` from the first one.
     """
 
     name: str
@@ -110,7 +111,7 @@ class LikelyCause:
 
 @dataclass(frozen=True, slots=True)
 class FieldVerdict:
-    """Somebody else's threshold beside the measured value: not our prediction.
+    """An external threshold next to the measured value: not our prediction.
 
     `is_rule` is false where it is what one documented run gave, or what its owner hopes for: that
     a value is worse says nothing about passing or failing.
@@ -138,7 +139,7 @@ class FieldVerdict:
 class FileJudgement:
     """The verdict about one file. `findings` worst first; the first one is the verdict.
 
-    `platform` is "" where nobody knows it. `generic` says what would be normal on each generation
+    `platform` is "" where it is unknown. `generic`: the normal values on each generation
     of links then. `unread` are the lines that no reader understood.
     """
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from weft.catalog.document import SourceClass
 from weft.catalog.machine.platform import Platform
 from weft.expect.model import Conditions, Expectation, largest
-from weft.judge.anomalies.anomalies import Oddity, oddities_of, series_of
+from weft.judge.anomalies.anomalies import RowAnomaly, row_anomalies, series_of
 from weft.judge.anomalies.column_agreement import half_digit
 from weft.judge.expectation.conditions import Given, conditions_of, n_ranks_of, setting_of
 from weft.judge.expectation.expected_value import (
@@ -51,34 +51,35 @@ def judge_table(
     for row in table.rows:
         if setting.conditions is None or platform is None or ask is None:
             why = setting.why_not or "no platform to judge against (--platform)"
-            judged.append(_unjudged(table, row, rules, why))
+            unjudged = _unjudged(table, row, rules, why)
+            judged.append(unjudged and replace(unjudged, lacks_layout=setting.lacks_layout))
             continue
         conditions = conditions_of(row, setting.conditions)
         expected = expected_of(row, conditions, platform, ask, rules)
         judged.append(_against(table, row, conditions, expected, rules, link_class=link_class))
-    oddities = oddities_of(table, n_ranks_of(table, given), rules)
+    anomalies = row_anomalies(table, n_ranks_of(table, given), rules)
     rows = [
-        row if row is None or index not in oddities else _odd(row, oddities[index], judged, index)
+        row if row is None or index not in anomalies else _odd(row, anomalies[index], judged, index)
         for index, row in enumerate(judged)
     ]
     return JudgedTable(table, tuple(row for row in rows if row is not None), setting.remarks)
 
 
 def _odd(
-    row: JudgedRow, oddity: Oddity, judged: Sequence[JudgedRow | None], index: int
+    row: JudgedRow, anomaly: RowAnomaly, judged: Sequence[JudgedRow | None], index: int
 ) -> JudgedRow:
-    """The row marked. One that stands alone between normal neighbours says something about itself
-    and nothing about the machine, so it is neither low nor high."""
-    known = oddity.of_curve and row.state is RowState.NORMAL and is_published(row.expectation)
+    """The row marked. A single outlier between normal neighbours is no evidence about the
+    machine, so it is neither low nor high."""
+    known = anomaly.of_curve and row.state is RowState.NORMAL and is_published(row.expectation)
     as_known = "the published table has the same row: a known anomaly" if known else ""
-    note = "; ".join(text for text in (oddity.text, as_known, row.note) if text)
-    alone = oddity.of_curve and all(
+    note = "; ".join(text for text in (anomaly.text, as_known, row.note) if text)
+    alone = anomaly.of_curve and all(
         neighbour.state not in (RowState.LOW, RowState.IMPOSSIBLE)
         for neighbour in _neighbours(judged, index)
     )
     beyond = row.state in (RowState.LOW, RowState.HIGH)
     state = RowState.UNJUDGED if alone and beyond else row.state
-    return replace(row, odd=True, contradictory=not oddity.of_curve, note=note, state=state)
+    return replace(row, odd=True, contradictory=not anomaly.of_curve, note=note, state=state)
 
 
 def _neighbours(judged: Sequence[JudgedRow | None], index: int) -> list[JudgedRow]:
@@ -171,7 +172,7 @@ def state_of(value: float, found: Expectation, rules: Rules) -> RowState:
 
 
 def rests_on_assumption(found: Expectation) -> bool:
-    """Whether the largest part of the time is a figure that nobody measured: it accuses nobody."""
+    """Whether the largest part of the time is an assumed figure: it supports no accusation."""
     if not found.terms:
         return False
     return largest(found.terms).class_ in (SourceClass.ASSUMED, SourceClass.UNVERIFIED)

@@ -1,4 +1,4 @@
-"""The figures the judge rests on, read from rules.toml beside this file."""
+"""The figures of the judge, read from rules.toml in this folder."""
 
 import functools
 from dataclasses import dataclass

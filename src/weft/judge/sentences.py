@@ -1,4 +1,4 @@
-"""What the judge says: the verdict with its value, its range and what binds, then the rest."""
+"""The sentences of the judge: the verdict with its value, its range and its bound, then others."""
 
 import shlex
 from collections import Counter
@@ -8,9 +8,8 @@ from weft.core.errors import InputError
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.units import format_significant, format_size
 from weft.expect.nccl.topology import topology
-from weft.judge.expectation.conditions import NO_LAYOUT
 from weft.judge.expectation.platform_choice import PlatformChoice
-from weft.judge.facts import LinkRateFacts, OddRowFacts, SeparateRunsFacts, VerdictFacts
+from weft.judge.facts import AnomalousRowFacts, LinkRateFacts, SeparateRunsFacts, VerdictFacts
 from weft.judge.model import JudgedRow, LikelyCause, RowState
 
 WORDS = {
@@ -40,7 +39,7 @@ def next_command(
     if place.platform is None:
         name = place.candidates[0] if place.candidates else "NAME"
         return f"weft judge {quoted} --platform {name}   (weft platform list)"
-    if any(row.state is RowState.UNJUDGED and NO_LAYOUT in row.note for row in rows):
+    if any(row.lacks_layout for row in rows):
         return f"weft judge {quoted} --platform {place.platform.name} --nodes N --tasks-per-node T"
     if causes:
         return f"weft judge {quoted} --platform {place.platform.name} --all-rows"
@@ -57,7 +56,7 @@ def _verdict(
     low = [row for row in rows if row.state is RowState.LOW]
     judged = [row for row in rows if row.state is not RowState.UNJUDGED]
     contradicting = [row for row in rows if row.contradictory]
-    evidence = _cause_lines(causes)
+    evidence = [f"{cause.sentence}: predicts {cause.predicts}" for cause in causes[:1]]
     if impossible:
         worst = _telling(impossible)
         text = f"IMPOSSIBLE: {_row_text(worst)}; the hardware limit is {_limit_text(worst)}"
@@ -111,7 +110,7 @@ def _odd(rows: Sequence[JudgedRow]) -> list[Finding]:
             FindingKind.CONTRADICTION if row.contradictory else FindingKind.ANOMALY,
             Severity.WARNING,
             f"line {row.row.line}: {_row_text(row)}: {row.note}",
-            facts=OddRowFacts(row.row.line, row.row.size_bytes, row.metric),
+            facts=AnomalousRowFacts(row.row.line, row.row.size_bytes, row.metric),
         )
         for row in rows
         if row.odd
@@ -180,10 +179,6 @@ def _rate_exceeded(row: JudgedRow, place: PlatformChoice) -> tuple[str, float] |
     return (name, rate) if row.value > rate > 0 else None
 
 
-def _cause_lines(causes: Sequence[LikelyCause]) -> list[str]:
-    return [f"{cause.sentence}: predicts {cause.predicts}" for cause in causes[:1]]
-
-
 def _headline(rows: Sequence[JudgedRow]) -> JudgedRow:
     """The row that stands for a file: the largest size, not odd, the best where there are more."""
     sound = [row for row in rows if not row.odd] or list(rows)
@@ -192,7 +187,7 @@ def _headline(rows: Sequence[JudgedRow]) -> JudgedRow:
 
 
 def _telling(rows: Sequence[JudgedRow]) -> JudgedRow:
-    """The row a verdict rests on: of the sound ones the largest size, there the farthest off."""
+    """The row of a verdict: of the sound ones the largest size, there the farthest off."""
     sound = [row for row in rows if not row.odd] or list(rows)
     return max(sound, key=lambda row: (row.row.size_bytes or 0, _off(row)))
 

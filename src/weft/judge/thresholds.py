@@ -1,4 +1,4 @@
-"""Somebody else's thresholds beside the rows they speak of: not our prediction."""
+"""External thresholds next to the rows that they are about: not our prediction."""
 
 from collections.abc import Sequence
 

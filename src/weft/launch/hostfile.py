@@ -18,14 +18,14 @@ _SHOWN = 80
 
 def read_hostfile(path: Path) -> dict[str, int | None]:
     """The hosts of a file in order, and how many ranks at a time each can hold: its `slots=N` or
-    `:N`, or how often it stands there; None where it stands there once and nothing is said.
+    `:N`, or how often it stands there; None where it stands there once and no number is given.
 
     '#' begins a comment, other words are passed over. Raises InputError for what is no text file,
     without a host, on a name that cannot be printed, or on slots that are no number.
     """
     text = read_text_file(path, expected=_EXPECTED, most_bytes=_MOST_BYTES)
     slots: Counter[str] = Counter()
-    said = set()
+    given = set()
     for number, line in enumerate(text.splitlines(), start=1):
         words = line.split("#", 1)[0].split()
         if not words:
@@ -39,14 +39,14 @@ def read_hostfile(path: Path) -> dict[str, int | None]:
             )
         slots[name] += 1 if asked is None else _positive(asked, f"{path}:{number}")
         if asked is not None or slots[name] > 1:
-            said.add(name)
+            given.add(name)
     if not slots:
         raise InputError("no host in it", where=str(path), expected=_EXPECTED)
-    return {name: n if name in said else None for name, n in slots.items()}
+    return {name: n if name in given else None for name, n in slots.items()}
 
 
 def _host_of(words: list[str]) -> tuple[str, str | None]:
-    """The name, and what is said of its slots."""
+    """The name, and its slots as written."""
     name, colon, behind = words[0].partition(":")
     if ":" in behind:  # an IPv6 address
         name, colon = words[0], ""

@@ -9,16 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.core.errors import MissingError
-from weft.core.process import CommandError, run_command
+from weft.core.process import CommandError, CommandText, run_command
+from weft.launch.launchers import LAUNCHER_NAMES, MPI_LAUNCHERS, UNKNOWN_MPI
 
 PROBE_TIMEOUT_S = 30.0
 VERSION_NUMBER = re.compile(r"\d+(?:\.\d+)+\w*")
-PRODUCTS = {
-    "openmpi": "Open MPI",
-    "mpich": "MPICH",
-    "intel": "Intel MPI",
-    "mvapich": "MVAPICH on Hydra",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +38,9 @@ class Mpi:
 def find_mpi(mpicc: str | None = None, *, may_be_srun: bool | None = None) -> Mpi:
     """The embedded MPICH (None), the site's (`site`), or the one of a wrapper's name or path.
 
-    `may_be_srun`: whether srun stands in where the wrapper has no launcher beside it (None: inside
-    a Slurm job). Raises MissingError where the wrapper or its launcher is absent or does not run.
+    `may_be_srun`: whether srun starts ranks where the wrapper's folder has no launcher (None:
+    inside a Slurm job). Raises MissingError where the wrapper or its launcher is absent, or does
+    not run.
     """
     wrapper = _find_wrapper(mpicc)
     launcher = _find_launcher(
@@ -53,7 +49,7 @@ def find_mpi(mpicc: str | None = None, *, may_be_srun: bool | None = None) -> Mp
     version_text = _say([str(launcher), "--version"])
     library = _say([str(wrapper), "-show"])
     implementation = classify(version_text, library, launcher.name)
-    kind = "srun" if launcher.name == "srun" else LAUNCHER_KINDS[implementation]
+    kind = "srun" if launcher.name == "srun" else launcher_name_of(implementation)
     return Mpi(
         implementation,
         wrapper,
@@ -75,28 +71,23 @@ def compiler_env(mpi: Mpi) -> dict[str, str]:
     return {"I_MPI_ROOT": str(mpi.mpicc.parent.parent)}
 
 
-LAUNCHER_KINDS = {
-    "openmpi": "openmpi",
-    "mpich": "hydra",
-    "intel": "intel",
-    "mvapich": "mvapich",
-    "unknown": "hydra",
-}
-
-
 def classify(version_text: str, compile_line: str, launcher_name: str) -> str:
     """The implementation, from `mpiexec --version` and the wrapper's compile line."""
-    if "Intel(R) MPI" in version_text:
-        return "intel"
-    if "mvapich" in (version_text + compile_line).lower():
-        return "mvapich"
-    if "open-mpi" in version_text or "OpenRTE" in version_text or "Open MPI" in version_text:
-        return "openmpi"
-    if "HYDRA" in version_text or "mpich" in (launcher_name + compile_line).lower():
-        return "mpich"
-    if "openmpi" in compile_line.lower() or "open-mpi" in compile_line.lower():
-        return "openmpi"
-    return "unknown"
+    build = f"{launcher_name} {compile_line}".lower()
+    for one in MPI_LAUNCHERS.values():
+        if _has(one.version_sign, version_text) or (one.is_derived and _has(one.build_sign, build)):
+            return one.implementation
+    built = (one.implementation for one in MPI_LAUNCHERS.values() if _has(one.build_sign, build))
+    return next(built, UNKNOWN_MPI)
+
+
+def launcher_name_of(implementation: str) -> str:
+    """The name in LAUNCHERS of an MPI's own launcher; Hydra's for an unknown MPI."""
+    return LAUNCHER_NAMES.get(implementation, "hydra")
+
+
+def _has(sign: str, text: str) -> bool:
+    return sign != "" and re.search(sign, text) is not None
 
 
 def _find_wrapper(mpicc: str | None) -> Path:
@@ -165,19 +156,23 @@ def _find_launcher(wrapper: Path, may_be_srun: bool) -> Path:
 
 def _say(argv: list[str]) -> str:
     """Standard output of a short probe. Raises MissingError where it does not run."""
+    return probed(argv, expected="a working MPI installation").out
+
+
+def probed(argv: list[str], *, expected: str, hint: str | None = None) -> CommandText:
+    """A command that ran to its end with exit code 0. Raises MissingError."""
+    command = f"'{' '.join(argv)}'"
     try:
         ran = run_command(argv, timeout_s=PROBE_TIMEOUT_S)
     except CommandError as error:
-        raise MissingError(
-            f"'{' '.join(argv)}' does not run ({error})",
-            expected="a working MPI installation",
-        ) from error
+        raise MissingError(f"{command} does not run ({error})", expected=expected) from error
     if ran.code != 0:
         raise MissingError(
-            f"'{' '.join(argv)}' failed with exit code {ran.code}: {ran.last_line}",
-            expected="a working MPI installation",
+            f"{command} failed with exit code {ran.code}: {ran.last_line}",
+            expected=expected,
+            hint=hint,
         )
-    return ran.out
+    return ran
 
 
 def version_in_words(implementation: str, launcher: Path, version_text: str) -> str:
@@ -187,10 +182,10 @@ def version_in_words(implementation: str, launcher: Path, version_text: str) -> 
     """
     lines = [line.strip() for line in version_text.splitlines() if line.strip()]
     first = lines[0] if lines else "unknown"
-    told = next((line for line in lines if line.startswith("Version:")), first)
-    number = VERSION_NUMBER.search(told)
+    line = next((one for one in lines if one.startswith("Version:")), first)
+    number = VERSION_NUMBER.search(line)
     if launcher.name == "srun":
         return f"srun: {first}"
-    if implementation not in PRODUCTS or number is None:
+    if implementation not in MPI_LAUNCHERS or number is None:
         return first
-    return f"{PRODUCTS[implementation]} {number.group()}"
+    return f"{MPI_LAUNCHERS[implementation].product} {number.group()}"

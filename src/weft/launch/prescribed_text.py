@@ -3,36 +3,11 @@
 import re
 import shlex
 
+from weft.catalog.tools import NCCL_PROGRAMS, OSU_PROGRAMS
 from weft.core.errors import InputError, did_you_mean
 from weft.launch.prescription import Prescription, handed_on
 from weft.launch.tcl import tcl_word
 
-NCCL_TESTS = {
-    "allreduce": "all_reduce_perf",
-    "allgather": "all_gather_perf",
-    **{
-        name: f"{name}_perf"
-        for name in (
-            *("alltoall", "broadcast", "reduce", "reduce_scatter"),
-            *("gather", "scatter", "sendrecv", "hypercube"),
-        )
-    },
-}
-"""SOURCE: NVIDIA/nccl-tests, src/*.cu."""
-OSU = {
-    "bandwidth": "osu_bw",
-    "bidirectional": "osu_bibw",
-    "message_rate": "osu_mbw_mr",
-    "broadcast": "osu_bcast",
-    **{
-        name: f"osu_{name}"
-        for name in (
-            *("latency", "barrier", "allreduce", "reduce", "reduce_scatter"),
-            *("allgather", "alltoall", "alltoallv", "gather", "scatter"),
-        )
-    },
-}
-"""SOURCE: OSU Micro-Benchmarks, c/mpi."""
 SIZES = ("-b", "1K", "-e", "16G", "-f", "2", "-g", "1")
 TESTS = "/opt/nccl-tests/build"
 MCA = "OMPI_MCA_"
@@ -45,7 +20,7 @@ def program(prescription: Prescription, benchmark: str) -> list[str]:
     Raises InputError for one that they do not have.
     """
     by_mpi = prescription.recipe.library == "mpi"
-    names = OSU if by_mpi else NCCL_TESTS
+    names = OSU_PROGRAMS if by_mpi else {**NCCL_PROGRAMS, "hypercube": "hypercube_perf"}
     if benchmark not in names:
         raise InputError(
             f"no benchmark '{benchmark}' among {'those of OSU' if by_mpi else 'nccl-tests'}",
@@ -165,10 +140,7 @@ def as_modulefile(prescription: Prescription) -> str:
     """A modulefile in Tcl, which Environment Modules and Lmod read."""
     recipe = prescription.recipe
     whatis = f"Settings of NCCL and its networks for {recipe.title} ({recipe.date})"
-    lines = [
-        "#%Module1.0",
-        f"module-whatis {tcl_word(whatis)}",
-    ]
+    lines = ["#%Module1.0", f"module-whatis {tcl_word(whatis)}"]
     passed = handed_on(prescription.settings)
     for setting in prescription.settings:
         if setting.name not in passed:

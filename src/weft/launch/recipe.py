@@ -38,7 +38,7 @@ def make_recipe(
 ) -> Recipe:
     """The recipe of a launch. Raises InputError on a variable or host no launcher can pass on."""
     _refuse_unspeakable(spec)
-    command = LAUNCHERS[mpi.launcher_kind](spec)
+    command = LAUNCHERS[mpi.launcher_kind].command(spec)
     needed = dict(files or {})
     if command.hostfile_text is not None:
         needed[spec.hostfile] = command.hostfile_text

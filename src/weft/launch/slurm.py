@@ -8,15 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from weft.core.errors import MissingError
-from weft.core.process import CommandError, run_command
-from weft.launch.mpi import PRODUCTS, Mpi
-
-PLUGIN_OF = {"openmpi": "pmix", "mpich": "pmi2", "intel": "pmi2", "mvapich": "pmi2"}
-"""What each MPI's ranks speak.
-
-SOURCE: Slurm 22.05, mpi_guide: Open MPI is started by `--mpi=pmix`, MPICH, MVAPICH2 and Intel MPI
-by `--mpi=pmi2`.
-"""
+from weft.launch.launchers import MPI_LAUNCHERS
+from weft.launch.mpi import Mpi, probed
 
 LONG_LINES_FROM = 5
 """The MPICH whose ranks may put more on a line of PMI-1 than Slurm reads.
@@ -25,7 +18,6 @@ SOURCE: seen of MPICH 5.0.2, up to 1,077 bytes, with strace; pmi2 of Slurm 22.05
 MPICH 4.0.2 keeps to them.
 """
 
-LIST_TIMEOUT_S = 20.0
 _LISTED = re.compile(r"(?:srun:\s*)?([a-z][a-z0-9_]*)")
 _VERSIONS = "specific pmix plugin versions available:"
 _NUMBERED = re.compile(r"pmix_v(\d+)")
@@ -46,9 +38,8 @@ def through_srun(mpi: Mpi, environ: Mapping[str, str] | None = None) -> Mpi:
             hint="--launcher mpiexec starts ranks by the MPI's own launcher",
         )
     environ = os.environ if environ is None else environ
-    wanted = PLUGIN_OF.get(mpi.implementation)
     pmi = None
-    if wanted is not None and not environ.get("SLURM_MPI_TYPE"):
+    if mpi.implementation in MPI_LAUNCHERS and not environ.get("SLURM_MPI_TYPE"):
         pmi = choose_plugin(mpi.implementation, plugins(_listed(srun)))
     return replace(mpi, launcher=Path(srun), launcher_kind="srun", pmi=pmi)
 
@@ -65,14 +56,15 @@ def choose_plugin(implementation: str, offered: tuple[str, ...]) -> str:
 
     Raises MissingError, naming what the MPI speaks and what srun offers.
     """
-    wanted = PLUGIN_OF[implementation]
+    launcher = MPI_LAUNCHERS[implementation]
+    wanted = launcher.pmi
     if wanted in offered:
         return wanted
     numbered = [(int(m[1]), name) for name in offered if (m := _NUMBERED.fullmatch(name))]
     if wanted == "pmix" and numbered:
         return max(numbered)[1]
     raise MissingError(
-        f"{PRODUCTS[implementation]} wants srun's MPI plugin '{wanted}', "
+        f"{launcher.product} wants srun's MPI plugin '{wanted}', "
         f"and srun has none of that name: it offers {', '.join(offered) or 'none'}",
         where="srun --mpi=list",
         expected=f"a Slurm with its {wanted} plugin, or an MPI that speaks one of those",
@@ -96,15 +88,9 @@ def plugins(text: str) -> tuple[str, ...]:
 
 def _listed(srun: str) -> str:
     """Old versions print the list on standard error. Raises MissingError."""
-    argv = [srun, "--mpi=list"]
-    try:
-        ran = run_command(argv, timeout_s=LIST_TIMEOUT_S)
-    except CommandError as error:
-        raise MissingError(f"'{' '.join(argv)}' does not run ({error})") from error
-    if ran.code != 0:
-        raise MissingError(
-            f"'{' '.join(argv)}' failed with exit code {ran.code}: {ran.last_line}",
-            expected="the list of its MPI plugins",
-            hint="--launcher mpiexec starts ranks by the MPI's own launcher",
-        )
+    ran = probed(
+        [srun, "--mpi=list"],
+        expected="the list of its MPI plugins",
+        hint="--launcher mpiexec starts ranks by the MPI's own launcher",
+    )
     return f"{ran.out}\n{ran.err}"

@@ -1,6 +1,6 @@
-"""LaunchSpec, a launch that is to start, and LaunchCommand, which starts it."""
+"""LaunchSpec, a launch that is to start; LaunchCommand, which starts it; MpiLauncher, one MPI's."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -45,3 +45,25 @@ class LaunchCommand:
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
     hostfile_text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MpiLauncher:
+    """How ranks of an MPI are started, and how the MPI is recognised.
+
+    `implementation` is the MPI's short name, `product` its own. `version_sign` is a pattern in what
+    its launcher prints for --version, `build_sign` one in the launcher's name and the wrapper's
+    compile line, in small letters; "" where there is none. `is_derived`: the launcher prints the
+    version of the MPI that it was built from, so the build decides. `pmi` is srun's plugin.
+
+    SOURCE of `pmi`: Slurm 22.05, mpi_guide: Open MPI is started by `--mpi=pmix`, MPICH, MVAPICH2
+    and Intel MPI by `--mpi=pmi2`.
+    """
+
+    command: Callable[[LaunchSpec], LaunchCommand]
+    implementation: str = ""
+    product: str = ""
+    version_sign: str = ""
+    build_sign: str = ""
+    is_derived: bool = False
+    pmi: str = ""

@@ -9,9 +9,9 @@ import numpy as np
 from markupsafe import Markup
 
 from weft.check.readings.readings import Bools, Floats
-from weft.report.fabric.legend import LegendKey
-from weft.report.fabric.share_classes import CLASSES
+from weft.report.fabric.share_classes import CLASSES, share_legend, share_square
 from weft.report.fabric.svg import element, number, picture
+from weft.report.model import LegendKey
 
 SLOW_EDGE = "#d55e00"
 ROOM, LEAST_CELL, LARGEST_CELL = 960.0, 1.0, 22.0
@@ -37,11 +37,9 @@ class HeatMap:
 
 
 def legend() -> tuple[LegendKey, ...]:
-    """The classes and the ring."""
-    keys = [LegendKey(_square(colour, None), words) for _, colour, words in CLASSES]
-    keys.append(LegendKey(_square(CLASSES[-1][1], SLOW_EDGE), "slowed by a suspect"))
-    keys.append(LegendKey(_square("#fff", None), "not measured, or not judged"))
-    return tuple(keys)
+    """The classes and the edge of slow cells."""
+    slow = LegendKey(share_square(CLASSES[-1][1], SLOW_EDGE), "slowed by a suspect")
+    return (*share_legend(), slow, LegendKey(share_square("#fff"), "not measured, or not judged"))
 
 
 def draw(heat: HeatMap, *, title: str, id_: str, room: float = ROOM) -> Markup:
@@ -66,14 +64,6 @@ def draw(heat: HeatMap, *, title: str, id_: str, room: float = ROOM) -> Markup:
     return picture(
         parts, width=left + side + 8, height=top + side + 6, title=title, class_="heat", id_=id_
     )
-
-
-def _square(fill: str, edge: str | None) -> Markup:
-    square = element(
-        "rect", x=2, y=2, width=12, height=12, fill=fill, stroke=edge or "#999",
-        stroke_width=3 if edge else 1,
-    )  # fmt: skip
-    return picture([square], width=16, height=16, title="share", class_="key")
 
 
 def _cells(heat: HeatMap) -> list[str]:
@@ -123,16 +113,14 @@ def _tips(heat: HeatMap) -> list[str]:
     order = np.argsort(heat.share[rows, columns], kind="stable")[:MOST_TIPS]
     tips = []
     for r, c in zip(rows[order].tolist(), columns[order].tolist(), strict=True):
-        text = (
-            f"{heat.names[r]} to {heat.names[c]}: {100 * heat.share[r, c]:.0f} % of what is normal"
-        )
+        text = f"{heat.names[r]} to {heat.names[c]}: {100 * heat.share[r, c]:.0f} % of normal"
         tip = element("title", text=text)
         tips.append(element("rect", tip, x=c, y=r, width=1, height=1, fill_opacity=0))
     return tips
 
 
 def _borders(heat: HeatMap, left: float, top: float, cell: float) -> list[str]:
-    """Lines between leaves, both ways."""
+    """Lines between leaves, across and down."""
     starts = [at for at, (a, b) in enumerate(pairwise(heat.groups), start=1) if a != b]
     side = cell * len(heat.names)
     if (len(starts) + 1) * LEAST_GROUP > side:
@@ -154,14 +142,14 @@ def _names(heat: HeatMap, left: float, top: float, cell: float) -> list[str]:
         crowded = at not in bold and any(abs(at - other) < step for other in bold)
         if (at % step and at not in bold) or crowded:
             continue
-        middle = (at + 0.5) * cell
+        centre = (at + 0.5) * cell
         style = {"class_": "odd" if at in bold else None}
         parts.append(
             element(
-                "text", text=_cut(name), x=left - 5, y=top + middle + 4, text_anchor="end", **style
+                "text", text=_cut(name), x=left - 5, y=top + centre + 4, text_anchor="end", **style
             )
         )
-        turn = f"translate({number(left + middle + 4)} {number(top - 5)})rotate(-90)"
+        turn = f"translate({number(left + centre + 4)} {number(top - 5)})rotate(-90)"
         parts.append(element("text", text=_cut(name), transform=turn, **style))
     return parts
 

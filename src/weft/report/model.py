@@ -23,6 +23,16 @@ class TableColumn:
     is_figure: bool = True
 
 
+def text_columns(*headers: str) -> tuple[TableColumn, ...]:
+    """Columns of text, set to the left."""
+    return tuple(TableColumn(header, is_figure=False) for header in headers)
+
+
+def figure_columns(*headers: str) -> tuple[TableColumn, ...]:
+    """Columns of figures, set to the right."""
+    return tuple(TableColumn(header) for header in headers)
+
+
 @dataclass(frozen=True, slots=True)
 class ReportTable:
     """Rows of cells as they are printed; `n_cut` rows were left out."""
@@ -51,14 +61,22 @@ class ReportFigure:
 
 
 @dataclass(frozen=True, slots=True)
+class LegendKey:
+    """A square of a legend: its colour, its mark, and their meaning."""
+
+    square: Markup
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class ReportDrawing:
     """An SVG that needs no script. `title` states the finding; `how_to_read` explains the marks;
-    `legend`: squares and their meanings; `narrow`: two of them stand side by side."""
+    `narrow`: two of them stand side by side."""
 
     title: str
     how_to_read: str
     svg: Markup
-    legend: tuple[tuple[Markup, str], ...] = ()
+    legend: tuple[LegendKey, ...] = ()
     table: ReportTable | None = None
     narrow: bool = False
 

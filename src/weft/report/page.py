@@ -29,10 +29,8 @@ from weft.report.sections import (
 from weft.report.verdict import Judgement, judge
 from weft.study.comparison.headlines import Headlines
 from weft.study.run.backend_record import backend_of
-from weft.study.run.run_findings import n_unfinished
 from weft.study.run.store import StudyRun, read_run
 
-LIVE = "live"
 _YEAR_10000 = 253_402_300_800
 """Seconds since the Unix epoch from which a calendar date has no four-digit year."""
 
@@ -104,7 +102,7 @@ def _sections(run: StudyRun, judged: Judgement, name: str) -> tuple[Section, ...
         pairs.section(judged.pairs, name) if judged.pairs else None,
         arms.section(judged.arms, name, Headlines([run])) if judged.arms else None,
         _curves(run, judged, name),
-        fit.section(judged.measured, name) if backend_of(run).name == LIVE else None,
+        fit.section(judged.fit, name) if judged.fit is not None else None,
         method.left_out(run, judged.excluded),
         method.section(run),
         imported.section(run) if is_imported(run.meta) else None,
@@ -119,7 +117,7 @@ def _curves(run: StudyRun, judged: Judgement, name: str) -> Section | None:
 
 
 def _refuse_unfinished(run: StudyRun, partial: bool) -> None:
-    n_missing, n_planned = n_unfinished(run), len(run.launches)
+    n_missing, n_planned = run.n_unfinished, len(run.launches)
     if partial or (n_planned and not n_missing):
         return
     missing = f"{n_missing} of {n_planned} launches are missing"

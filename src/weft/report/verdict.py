@@ -1,26 +1,43 @@
 """All findings about a run, for its page: those of its pairs, of its arms, of its launches."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from weft.check.pipeline import has_pairs, judge_run
 from weft.check.verdict.verdict import Verdict
 from weft.check.wording.remedies import remedy_of
+from weft.core.errors import InputError
 from weft.core.finding import Finding, FindingKind, Severity, worst_first
 from weft.core.units import format_significant
+from weft.expect.fit.loggp import OutOfSample, judge_out_of_sample
+from weft.expect.fit.tables import FRESH_ROWS_PER_PARAMETER
 from weft.report.charts.cells import Measured, measured_of, study_cells_of
-from weft.report.charts.median_interval import median_interval_of
+from weft.report.charts.median_interval import MedianInterval, median_interval_of
 from weft.study.comparison.comparison import Comparison, compare_arms
+from weft.study.run.backend_record import backend_of
 from weft.study.run.run_findings import caveats, failure_findings, figures_finding, scatter_caveat
 from weft.study.run.store import StudyRun
 
 MAX_HEADLINES = 6
+LIVE = "live"
+MIN_FITTED_ROWS = 8
+"""With fewer rows, half of them cannot show a protocol step."""
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyFit:
+    """Median latency by size (bytes) of a run's first series, and how a model of half the sizes
+    predicts the others; `why_not`: the reason that no model was fitted."""
+
+    medians: Mapping[int, MedianInterval]
+    judged: OutOfSample | None
+    why_not: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """The findings about a run, at least one, worst first, and its caveats. `pairs` and `arms` are
-    None where a run has no pairs, or one arm only."""
+    None where a run has no pairs, or one arm only; `fit` where it has no curve of latencies."""
 
     findings: tuple[Finding, ...]
     caveats: tuple[str, ...]
@@ -28,6 +45,7 @@ class Judgement:
     pairs: Verdict | None
     arms: Comparison | None
     excluded: Mapping[str, int]
+    fit: LatencyFit | None
 
 
 def judge(run: StudyRun, verdict: Verdict | None = None) -> Judgement:
@@ -56,7 +74,23 @@ def judge(run: StudyRun, verdict: Verdict | None = None) -> Judgement:
         pairs=pairs,
         arms=arms,
         excluded=cells.excluded,
+        fit=_fit_of(measured) if backend_of(run).name == LIVE else None,
     )
+
+
+def _fit_of(measured: Sequence[Measured]) -> LatencyFit | None:
+    """The fit of the latency benchmark's first series; None where there are too few sizes."""
+    cells = next((one.cells for one in measured if one.benchmark.name == "latency"), ())
+    sized = [cell for cell in cells if cell.series == cells[0].series and cell.size_bytes > 0]
+    if len(sized) < MIN_FITTED_ROWS:
+        return None
+    medians = {cell.size_bytes: median_interval_of(cell.values) for cell in sized}
+    table = [(size, median.value) for size, median in medians.items()]
+    try:
+        judged = judge_out_of_sample(table, rows_per_parameter=FRESH_ROWS_PER_PARAMETER)
+    except InputError as error:
+        return LatencyFit(medians, None, error.what)
+    return LatencyFit(medians, judged)
 
 
 def _with_remedy(finding: Finding) -> Finding:
@@ -64,7 +98,7 @@ def _with_remedy(finding: Finding) -> Finding:
     remedy = remedy_of(finding)
     if remedy is None:
         return finding
-    return replace(finding, evidence=(*finding.evidence, f"what to do: {remedy.do}"))
+    return replace(finding, evidence=(*finding.evidence, f"next: {remedy.do}"))
 
 
 def _is_caveat(finding: Finding) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from weft.results.lines.cursor import Cursor
-from weft.results.lines.plausibility import counted, measured
+from weft.results.lines.number import counted, measured
 from weft.results.model import Row, Table
 
 MIB_IN_MB = 2**20 / 1e6
@@ -89,7 +89,7 @@ def _title(line: str) -> str | None:
 
 @dataclass(slots=True)
 class _Run:
-    """What one run of the program has printed so far."""
+    """The part of one run that was read."""
 
     first_line: int
     version: str = ""
@@ -101,7 +101,7 @@ class _Run:
 
 
 def read(cursor: Cursor) -> list[Table]:
-    """One run: its tables are told apart by the `state` of their rows, not by their place."""
+    """One run: the `state` of their rows distinguishes its tables, not their place."""
     line = cursor.take()
     run = _Run(line.number)
     _heading(run, line.text)
@@ -122,7 +122,7 @@ def read(cursor: Cursor) -> list[Table]:
 
 
 def _heading(run: _Run, text: str) -> bool:
-    """Note what a line outside the bars says; whether it is GPCNeT's."""
+    """Note a line outside the bars; whether it is GPCNeT's."""
     if (title := _title(text)) is not None:
         _enter_section(run, text, title)
     elif match := _VERSION.search(text):
@@ -160,7 +160,7 @@ def _table_line(run: _Run, number: int, text: str) -> str:
     if match is None:
         return "no test with a size in bytes"
     size_bytes = counted(match[2])
-    values = _impact(run, cells) if run.state == "impact" else _metrics(run, cells)
+    values = _metrics(run, cells)
     if isinstance(values, str):
         return values
     metrics, other = values
@@ -176,38 +176,27 @@ _Values = tuple[dict[str, float], dict[str, str]]
 
 
 def _metrics(run: _Run, cells: list[str]) -> _Values | str:
-    """Metrics and unknown columns of a row with units, or why there are none."""
+    """Metrics and unknown columns of a row, or why there are none: figures with a unit, or
+    congestion impact factors."""
+    is_impact = run.state == "impact"
     unit = _UNITS.get(dict(zip(run.columns, cells, strict=True)).get("Units", ""))
-    if unit is None:
+    if unit is None and not is_impact:
         return "no unit that GPCNeT prints"
-    name, factor = unit
+    name, factor = unit if unit and not is_impact else ("", 1.0)
+    known = _IMPACT_COLUMNS if is_impact else _COLUMNS
     metrics: dict[str, float] = {}
     other: dict[str, str] = {}
     for column, cell in zip(run.columns[1:], cells[1:], strict=True):
-        if column == "Units":
+        if column == "Units" and not is_impact:
             continue
-        if column not in _COLUMNS:
+        if column not in known:
             other[column] = cell
             continue
-        value = measured(cell)
-        if value is None:
-            return f"'{cell[:40]}' is no measurement"
-        metrics[name + _COLUMNS[column]] = value * factor
-    return metrics, other
-
-
-def _impact(run: _Run, cells: list[str]) -> _Values | str:
-    """The congestion impact factors of a row, or why there are none."""
-    metrics: dict[str, float] = {}
-    other: dict[str, str] = {}
-    for column, cell in zip(run.columns[1:], cells[1:], strict=True):
-        if column not in _IMPACT_COLUMNS:
-            other[column] = cell
-            continue
-        value = measured(cell[:-1]) if cell.endswith("X") else None
-        if value is None:
-            return f"'{cell[:40]}' is no congestion impact factor"
-        metrics[_IMPACT_COLUMNS[column]] = value
+        value = measured(cell.removesuffix("X") if is_impact else cell)
+        if value is None or (is_impact and not cell.endswith("X")):
+            what = "congestion impact factor" if is_impact else "measurement"
+            return f"'{cell[:40]}' is no {what}"
+        metrics[name + known[column]] = value * factor
     return metrics, other
 
 

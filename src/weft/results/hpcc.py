@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from weft.results.lines.cursor import Cursor, Line
-from weft.results.lines.plausibility import counted, measured
+from weft.results.lines.number import counted, measured
 from weft.results.model import Row, Table
 
 _TITLE = "HPC Challenge Benchmark version"
@@ -41,7 +41,7 @@ _BENCHMARKS = {
     "NaturallyOrderedRingBandwidth": "natural_ring_bandwidth",
 }
 _FIXED_SIZES = {"latency": 8, "bandwidth": 2_000_000}
-"""Bytes, as the section says of itself; nobody can choose others."""
+"""Bytes, as the section states; no option changes them."""
 # The section's own lines: what they are of, and the factor to microseconds or MB/s.
 _RANGE = re.compile(
     r"(Latency|Bandwidth) +min / avg / max: +(\S+) / +(\S+) / +(\S+) (?:msecs|MByte/s)"
@@ -74,7 +74,7 @@ class _Figure:
 
 @dataclass(slots=True)
 class _Run:
-    """What one hpccoutf.txt has said so far."""
+    """The part of one hpccoutf.txt that was read."""
 
     first_line: int
     in_summary: bool = False
@@ -90,7 +90,7 @@ class _Run:
 
 
 def opens(line: str) -> bool:
-    """The heading of the file, one of the two sections with figures, or such a figure alone."""
+    """The heading of the file or of one of the two sections with figures, or such a figure."""
     if "HPC Challenge" not in line and "Bench" not in line and "=" not in line:
         return line.startswith(_SUMMARY)
     return _TITLE in line or _SECTION in line or line.partition("=")[0] in _SUMMARY_KEYS
@@ -190,33 +190,30 @@ def _tables(run: _Run) -> list[Table]:
     by_test: dict[str, dict[str, _Figure]] = {}
     for (test, metric), figure in run.figures.items():
         by_test.setdefault(test, {})[metric] = figure
-    tables = [_table(run, test, figures) for test, figures in by_test.items()]
+    tables = []
+    for test, figures in by_test.items():
+        values = {metric: figure.value for metric, figure in figures.items()}
+        line = min(figure.line for figure in figures.values())
+        tables.append(_table(run, test, Row(line, run.sizes.get(_quantity(test)), values)))
     if run.others:
-        row = Row(run.others_line, None, {}, {}, run.others)
-        tables.append(_bare(run, "Summary", (row,)))
+        tables.append(_table(run, "Summary", Row(run.others_line, None, {}, {}, run.others)))
     return tables
 
 
-def _table(run: _Run, test: str, figures: dict[str, _Figure]) -> Table:
-    quantity = "latency" if test.endswith("Latency") else "bandwidth"
-    row = Row(
-        min(figure.line for figure in figures.values()),
-        run.sizes.get(quantity),
-        {metric: figure.value for metric, figure in figures.items()},
-    )
-    return _bare(run, test, (row,))
+def _quantity(test: str) -> str:
+    return "latency" if test.endswith("Latency") else "bandwidth"
 
 
-def _bare(run: _Run, test: str, rows: tuple[Row, ...]) -> Table:
+def _table(run: _Run, test: str, row: Row) -> Table:
     is_pingpong = test.startswith("PingPong")
-    quantity = "latency" if test.endswith("Latency") else "bandwidth"
+    quantity = _quantity(test)
     pairs = run.conditions.get(f"pairs_{quantity}")
     conditions = {"pairs": pairs} if is_pingpong and pairs else {}
     return Table(
         tool="hpcc",
         test=test,
         benchmark=_BENCHMARKS.get(test, ""),
-        rows=rows,
+        rows=(row,),
         first_line=run.first_line,
         version=run.version,
         memory="host",

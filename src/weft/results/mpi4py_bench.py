@@ -1,14 +1,13 @@
 """mpi4py.bench: its ping-pong, ring and futures tests, with or without header."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from weft.results.lines.columns import Column, row_of
 from weft.results.lines.cursor import Cursor, Line
-from weft.results.lines.number import as_amount, as_converted, as_count
+from weft.results.lines.number import as_amount
 from weft.results.model import Row, Table
 
-_NONE: Mapping[str, str] = {}
 _RING = re.compile(
     r"\s*time for (\d{1,18}) loops = (\S{1,40}) seconds \((\d{1,9}) processes, (\d{1,18}) bytes\)$"
 )
@@ -34,16 +33,6 @@ _PINGPONG_COLUMNS = "# Size [B]  Bandwidth [MB/s] | Time Mean [s] ± StdDev [s] 
 _POOL_COLUMNS = "# Size [B]  Tasks/s | Time Mean [s] ± StdDev [s]  Samples"
 
 
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """A column: the metric it holds, "size", or "" where weft has no name for it."""
-
-    name: str
-    metric: str
-    times: int = 1
-    by: int = 1
-
-
 @dataclass(slots=True)
 class _Draft:
     """A table while its lines are read."""
@@ -51,7 +40,7 @@ class _Draft:
     test: str
     benchmark: str
     first_line: int
-    columns: tuple[_Column, ...] = ()
+    columns: tuple[Column, ...] = ()
     rows: list[Row] = field(default_factory=list)
     n_ranks: int | None = None
     conditions: dict[str, str] = field(default_factory=dict)
@@ -115,7 +104,7 @@ def _begun(line: Line) -> _Draft:
     return draft
 
 
-def _columns(text: str) -> tuple[_Column, ...]:
+def _columns(text: str) -> tuple[Column, ...]:
     """The columns that a header names; none where the line is no header."""
     if "Size [B]" not in text[:400]:
         return ()
@@ -123,39 +112,24 @@ def _columns(text: str) -> tuple[_Column, ...]:
     return tuple(found) if len(found) > 1 else ()
 
 
-def _column(name: str, unit: str | None) -> _Column:
+def _column(name: str, unit: str | None) -> Column:
     if name == "Size":
-        return _Column(name, "size")
+        return Column(name, "size")
     if name == "Samples":
-        return _Column(name, "iterations")
+        return Column(name, "metric", "iterations")
     if name == "Tasks/s":
-        return _Column(name, "transactions_per_s")
+        return Column(name, "metric", "transactions_per_s")
     metric, units = _PARTS.get(name, ("", _BANDWIDTHS))
     if metric and unit in units:
-        return _Column(name, metric, *units[unit])
-    return _Column(f"{name} [{unit}]" if unit else name, "")
+        return Column(name, "metric", metric, *units[unit])
+    return Column(f"{name} [{unit}]" if unit else name, "number")
 
 
-def _row(columns: tuple[_Column, ...], line: Line) -> Row | None:
+def _row(columns: tuple[Column, ...], line: Line) -> Row | None:
     tokens = [token for token in line.text.split() if token not in _SEPARATORS]
-    if not columns or len(tokens) != len(columns):
-        return None
     if not line.ended and not _WHOLE_ROW.search(line.text):
         return None
-    size: int | None = None
-    metrics: dict[str, float] = {}
-    other: dict[str, str] = {}
-    for column, token in zip(columns, tokens, strict=True):
-        value = as_converted(token, column.times, column.by)
-        if column.metric == "size":
-            size = as_count(token)
-        if value is None or (column.metric == "size" and size is None):
-            return None
-        if column.metric == "":
-            other[column.name] = token
-        elif column.metric != "size":
-            metrics[column.metric] = value
-    return Row(line.number, size, metrics, _NONE, other or _NONE)
+    return row_of(columns, tokens, line.number)
 
 
 def _read_ring(cursor: Cursor) -> list[Table]:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
+from weft.core.units import SUMMED
 from weft.results.lines.cursor import Cursor
-from weft.results.lines.plausibility import counted, measured
+from weft.results.lines.number import counted, measured
 from weft.results.model import Row, Table
 
 MBPS_IN_MB_S = 2**20 / 8 / 1e6
@@ -114,7 +115,7 @@ def read(cursor: Cursor) -> list[Table]:
 
 @dataclass(slots=True)
 class _Run:
-    """What one run has printed so far."""
+    """The part of one run that was read."""
 
     first_line: int
     rows: list[Row] = field(default_factory=list)
@@ -179,7 +180,7 @@ def _row_5(text: str) -> _Measured | None:
 
 
 def _file_row_3(text: str) -> _Measured | None:
-    """A row of np.out, told from other numbers by its arithmetic."""
+    """A row of np.out, distinguished from other numbers by its arithmetic."""
     match = _FILE_3.fullmatch(text)
     if match is None:
         return None
@@ -187,7 +188,7 @@ def _file_row_3(text: str) -> _Measured | None:
     if not size or not rate or not seconds:
         return None
     expected_s = size * 8 / 2**20 / rate
-    if abs(seconds - expected_s) > 0.51e-8 + 1e-6 * expected_s:
+    if abs(seconds - expected_s) > 0.51e-8 + SUMMED * expected_s:
         return None
     return _Measured(size, {"latency_us": seconds * 1e6, "bandwidth_mb_s": rate * MBPS_IN_MB_S}, {})
 

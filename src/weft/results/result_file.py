@@ -1,16 +1,16 @@
 """A result file, whatever tool printed it, as tables."""
 
-import gc
 import mmap
 import re
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
+from weft.core.collection import collection_paused
 from weft.core.errors import InputError
 from weft.launch.redact import redact_environment
 from weft.results.lines.clean import Buffer, Cleaner, plain
@@ -37,7 +37,7 @@ _SAYS_SOMETHING = re.compile(r"[\w{}\[\]]")
 _SHOWN_LINES = 3
 _SHOWN_CHARACTERS = 80
 _NOT_IN_A_TABLE = "no table begins here"
-_CUT_OFF = "the file ends in the middle of this line"
+_CUT_OFF = "the file ends within this line"
 _NOT_TAKEN = "a table seems to begin here, but none does"
 
 
@@ -135,7 +135,8 @@ class _Found:
 
 def _read(raw: Buffer, path: str) -> ResultFile:
     _refuse_binary(raw, path)
-    with _collector_paused(len(raw)):
+    # The rows form no cycles: looking for some takes longer than making them.
+    with collection_paused() if len(raw) > _MANY_BYTES else nullcontext():
         found = _found_in(plain(raw))
     if not found.tables:
         raise _no_table(found, path)
@@ -150,20 +151,6 @@ def _read(raw: Buffer, path: str) -> ResultFile:
         environment=found.environment,
         remarks=tuple(found.remarks),
     )
-
-
-@contextmanager
-def _collector_paused(n_bytes: int) -> Iterator[None]:
-    """No search for cycles while many rows, which form none, are made: it takes longer than they
-    do."""
-    pause = n_bytes > _MANY_BYTES and gc.isenabled()
-    if pause:
-        gc.disable()
-    try:
-        yield
-    finally:
-        if pause:
-            gc.enable()
 
 
 def _found_in(content: Buffer) -> _Found:
@@ -258,12 +245,12 @@ def _refuse_binary(content: Buffer, path: str) -> None:
             f"this is a binary file (a zero byte at {head.index(0)})",
             where=path,
             expected="text that a benchmark printed",
-            hint="UTF-16 text is read where it begins with a byte order mark",
+            hint="weft reads UTF-16 text only if it begins with a byte order mark",
         )
 
 
 def _unpacked(content: Buffer, path: str) -> tuple[bytes, tuple[str, ...]]:
-    """The content of all members of a gzip file, and what is odd about it. Raises InputError where
+    """The content of all members of a gzip file, and remarks on it. Raises InputError where
     it is damaged or unreasonably large."""
     packed, room = content[:], _MAX_UNPACKED_BYTES
     parts: list[bytes] = []
@@ -283,9 +270,9 @@ def _unpacked(content: Buffer, path: str) -> tuple[bytes, tuple[str, ...]]:
         if not unpacker.eof:
             return b"".join(parts), ("the gzip file is cut short: what stood behind is missing",)
         packed = unpacker.unused_data
-    rest = packed.strip(b"\0")
-    odd = "behind the gzip data come bytes that were not read: " + str(len(rest))
-    return b"".join(parts), (odd,) if rest else ()
+    trailing = packed.strip(b"\0")
+    remark = "behind the gzip data come bytes that were not read: " + str(len(trailing))
+    return b"".join(parts), (remark,) if trailing else ()
 
 
 def _expected() -> str:
@@ -302,7 +289,7 @@ def _no_table(found: _Found, path: str) -> InputError:
 
 
 def _hint(found: _Found) -> str | None:
-    """What may be missing, where the lines look like something."""
+    """The part that may be missing, by the look of the lines."""
     if any(_looks_like_a_row(line.text) for line in found.outside):
         return (
             "there are rows of numbers but no header before them: "

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from weft.core.units import ROUNDING
 from weft.stats.summary import Floats
 
 EXACT_UP_TO_FLIPS = 2**14
@@ -31,13 +32,13 @@ def sign_flip_max_t(log_ratios: ArrayLike, *, seed: int = 1) -> Floats:
     flips = _flips(n_rows, seed)
     for start in range(0, len(flips), _CHUNK):
         largest = _abs_t(flips[start : start + _CHUNK], matrix).max(axis=1)
-        reached += (largest[:, None] >= observed * (1 - 1e-9)).sum(axis=0)
+        reached += (largest[:, None] >= observed * (1 - ROUNDING)).sum(axis=0)
     return np.asarray(np.minimum(1.0, reached / len(flips)), dtype=np.float64)
 
 
 def _flips(n_rows: int, seed: int) -> Floats:
-    """Every sign pattern with one sign fixed (|t| is the same for a pattern and its
-    negative), or a seeded sample that holds the observed pattern, so that p is never zero."""
+    """Every sign pattern with one sign fixed (|t| is the same for a pattern and its negative); or a
+    seeded sample with the observed pattern, so that p is never zero."""
     if 2**n_rows <= EXACT_UP_TO_FLIPS:
         numbers = np.arange(2 ** (n_rows - 1))
         bits = (numbers[:, None] >> np.arange(n_rows)) & 1

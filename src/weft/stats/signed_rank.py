@@ -1,4 +1,4 @@
-"""The signed-rank distribution, exact: what the interval and the p-value of a ratio rest on."""
+"""The signed-rank distribution, exact: the basis of a ratio's interval and p-value."""
 
 import functools
 

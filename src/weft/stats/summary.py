@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 P99_FROM = 500
-"""Below this many values a 99th percentile rests on fewer than five of them."""
+"""Below this many values a 99th percentile depends on fewer than five of them."""
 
 INTERVAL_FROM = 6
 """Below this many values no pair of order statistics covers a median with 95 %."""

@@ -16,6 +16,7 @@ from weft.bench.logs.evidence import evidence_of_bytes
 from weft.bench.result_samples import Imported, SourceFile, launches_of
 from weft.bench.result_scale import BACKEND_NAME, StatedScale, test_name
 from weft.catalog.document import Slug, to_toml
+from weft.catalog.load import platform
 from weft.core.clock import Clock, system_clock
 from weft.core.errors import InputError, MissingError, did_you_mean
 from weft.launch.redact_text import redact_content
@@ -124,7 +125,8 @@ def _read_arms(
     _refuse_unlike_arms(arms)
     _refuse_taken(run_dir)
     if options.platform:
-        _refuse_unknown_platform(options.platform)
+        # Raises InputError for a name that the catalogue does not have.
+        platform(options.platform)
     files = _read_all(arms)
     return launches_of([file.source for file in files], options.asked), files
 
@@ -346,12 +348,6 @@ def _refuse_unlike_arms(arms: Sequence[ArmFiles]) -> None:
                 + " is given twice",
                 expected="each arm once, with all its files after it",
             )
-
-
-def _refuse_unknown_platform(platform: str) -> None:
-    from weft.catalog.load import platform as platform_named
-
-    platform_named(platform)
 
 
 def _not_an_arm(text: str) -> InputError:

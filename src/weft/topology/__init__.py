@@ -1,1 +1,1 @@
-"""Fabrics as Python sees them: who is cabled to whom, and which way packets go."""
+"""Fabrics as Python sees them: cables, and the paths of packets."""

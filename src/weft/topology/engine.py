@@ -9,18 +9,26 @@ from weft.core.errors import InputError, MissingError
 
 if TYPE_CHECKING:
     from weft._engine import BisectionShares, ChannelCircle, PathSurvey, PortLoads, ShiftLoads
+    from weft._engine import Subnet as SubnetHandle
 
 __all__ = [
+    "COMPUTED_TABLES",
+    "ENGINES",
     "BisectionShares",
     "ChannelCircle",
     "PathSurvey",
     "PortLoads",
     "ShiftLoads",
+    "SubnetHandle",
     "as_input_error",
     "engine_module",
     "refusals",
 ]
 
+ENGINES = ("minhop", "updn", "ftree")
+"""Engines of OpenSM that weft computes as OpenSM does."""
+COMPUTED_TABLES = f"or let weft compute them: --engine {', '.join(ENGINES[:-1])} or {ENGINES[-1]}"
+"""The hint where forwarding tables are missing."""
 _EXPECTED = re.compile(r"\n {2}expected: (.*?)(?=\n {2}hint: |\Z)", re.DOTALL)
 _HINT = re.compile(r"\n {2}hint: (.*)\Z", re.DOTALL)
 
@@ -56,7 +64,7 @@ def engine_module() -> Any:
     except ImportError as error:
         raise MissingError(
             "the simulation engine is not built",
-            expected="weft._engine beside the package",
+            expected="weft._engine in the package's folder",
             hint="'make setup' builds it",
         ) from error
     return _engine

@@ -18,7 +18,7 @@ TABLES_UNREAD = "forwarding tables: none were read; those of OpenSM's minhop"
 """What a document of a real fabric assumes without them."""
 
 _NO_ROUTE = "is unreachable from"
-"""What the engine says where a pair has no way."""
+"""The engine's words for a pair without a path."""
 
 
 class Fabric:
@@ -53,12 +53,16 @@ class Fabric:
         """Names of the compute nodes, in document order."""
         return tuple(str(node["name"]) for node in self.document["nodes"])
 
-    def paths(self, pairs: list[tuple[str, str]]) -> list[Path]:
-        """The egress ports crossed from node a to node b, a's own first, for each pair.
+    def paths(
+        self, pairs: Sequence[tuple[str, str]], engine: str | None = None, down: Sequence[str] = ()
+    ) -> list[Path]:
+        """The egress ports crossed from node a to node b, a's own first, for each pair; by an
+        engine's tables, filled without the cables at the ports `down`, if one is named.
 
         Raises InputError for a name the fabric does not have or a pair without a route.
         """
-        return self._traced(pairs)
+        with refusals():
+            return [tuple(path) for path in self._built.trace(pairs, engine, list(down))]
 
     @cached_property
     def engines(self) -> tuple[str, ...]:
@@ -75,23 +79,17 @@ class Fabric:
         self, pairs: list[tuple[str, str]], down: Sequence[str], engine: str
     ) -> list[Path] | None:
         """The paths of pairs, were the cables at the ports `down` out of use and the tables filled
-        anew by an engine; None where a pair then has no way. Raises InputError."""
+        anew by an engine; None where a pair then has no path. Raises InputError."""
         known = self._rerouted.setdefault((engine, *down), {})
         asked = [pair for pair in dict.fromkeys(pairs) if pair not in known]
         try:
-            found = self._traced(asked, engine, down) if asked else []
+            found = self.paths(asked, engine, down) if asked else []
         except InputError as refused:
             if _NO_ROUTE in refused.what:
                 return None
             raise
         known.update(zip(asked, found, strict=True))
         return [known[pair] for pair in pairs]
-
-    def _traced(
-        self, pairs: Sequence[tuple[str, str]], engine: str | None = None, down: Sequence[str] = ()
-    ) -> list[Path]:
-        with refusals():
-            return [tuple(path) for path in self._built.trace(pairs, engine, list(down))]
 
     def hops(self, a: str, b: str) -> int:
         """How many cables the path from node a to node b crosses. Raises InputError."""

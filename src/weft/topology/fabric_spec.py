@@ -2,7 +2,7 @@
 
 A platform has its fabric in two forms. The twin's leaves out what does not matter to what it is
 compared with: adapters of a node share a leaf, a director is one switch. The cabled form is the
-machine as far as anybody outside knows, with what is assumed in words.
+machine as far as it is published, with each assumption in words.
 """
 
 import math
@@ -78,8 +78,8 @@ def _too_many(platform: Platform, n_nodes: int, most: int) -> InputError:
 def _assumed(tree: FatTree) -> list[str]:
     """What of the cabling is a guess, figure by figure.
 
-    Where adapters go by rails or directors have an inside, that is said by their own figures and
-    not by those that stand for it in the twin.
+    Where adapters go by rails or directors have an inside, their own figures name
+    it, not those that stand for it in the twin.
     """
     by_own = {
         "two_level_nodes": tree.rails is not None,

@@ -3,19 +3,26 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from weft.bench.model import Backend
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
 from weft.validity.facts import ErrorFacts, GrownCounter, HostFacts, NeighbourFacts, ValidityFacts
 from weft.validity.proof import Moved, NeighbourJob, Proof
 from weft.validity.remedies import remedies
-from weft.validity.thresholds import ValidityThresholds
+from weft.validity.thresholds import ValidityThresholds, thresholds
 
 _MOST_SAID = 8
 _SENDS = ("tx", "xmit")
 
 
+def quiet_option(backend: Backend) -> dict[str, float]:
+    """The option of a trial that watches counters before the first message (s): on real hosts
+    only, since a twin has no other traffic."""
+    return {"quiet": thresholds().quiet_seconds} if backend.name == "live" else {}
+
+
 def not_quiet(proofs: Sequence[Proof], limits: ValidityThresholds) -> Finding | None:
-    """Devices that carried somebody's bytes while no rank sent. One host needs no network."""
+    """Devices that carried external bytes while no rank sent. One host needs no network."""
     between = [proof.evidence for proof in proofs if proof.evidence.hosts > 1]
     watched = [evidence.quiet for evidence in between if evidence.quiet is not None]
     busy = [moved for quiet in watched for moved in quiet.moved if _is_busy(moved, limits)]
@@ -110,7 +117,7 @@ def neighbours_not_known(proofs: Sequence[Proof]) -> Finding | None:
             return Finding(
                 FindingKind.NOT_JUDGED,
                 Severity.NOTE,
-                f"whether other jobs ran beside the test is not known: {asked.not_known}",
+                f"weft does not know whether other jobs ran during the test: {asked.not_known}",
                 facts=ValidityFacts("neighbours-not-known"),
             )
     return None

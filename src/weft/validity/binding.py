@@ -1,4 +1,4 @@
-"""Had every rank a CPU of its own, next to its device? Findings from what ranks said of theirs."""
+"""Had every rank its own CPU, next to its device? Findings from what the ranks reported."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ def oversubscribed() -> Finding:
 
 def crowded_cpus(proofs: Sequence[Proof]) -> Finding | None:
     """Why ranks had to share CPUs, where it is that they were bound to too few of their machine's.
-    Ranks that share CPUs and are measured in turns do no harm: the kernel tells the two apart."""
+    Ranks that share CPUs and are measured in turns do no harm: the kernel separates the two."""
     found = [p.evidence.crowded_cpus for p in proofs if p.evidence.crowded_cpus is not None]
     worst = max(found, key=lambda one: one.n_ranks, default=None)
     if worst is None:

@@ -23,7 +23,7 @@ def too_coarse(proofs: Sequence[Proof], limits: ValidityThresholds) -> Finding |
                 f"The clock is too coarse for these latencies: one {what} of it takes"
                 f" {coarse_ns:,} ns of {shortest_ns:,.0f} ns measured.",
                 evidence=(
-                    "differences between pairs are told smaller than they are",
+                    "differences between pairs look smaller than they are",
                     "to mend: /sys/devices/system/clocksource/clocksource0/current_clocksource"
                     " should say tsc (kernel parameter clocksource=tsc), on ARM arch_sys_counter",
                 ),
@@ -33,7 +33,7 @@ def too_coarse(proofs: Sequence[Proof], limits: ValidityThresholds) -> Finding |
 
 
 def not_common(proofs: Sequence[Proof]) -> Finding | None:
-    """Hosts with clocks of their own, where a flag rests on comparing them."""
+    """Hosts with clocks of their own, where a flag compares them."""
     for proof in proofs:
         clock = proof.evidence.clock
         if clock is not None and not clock.common and proof.skewed:

@@ -36,7 +36,7 @@ class OtherNetworkFacts(ValidityFacts):
 
 @dataclass(frozen=True, slots=True)
 class OneMachineFacts(ValidityFacts):
-    """Numbers of hosts and of machines; None where nobody counted machines."""
+    """Numbers of hosts and of machines; None where machines were not counted."""
 
     hosts: int
     machines: int | None

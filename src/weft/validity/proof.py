@@ -111,7 +111,7 @@ class ClockFacts(_Record):
 
 
 class NeighbourJob(_Record):
-    """A job of the scheduler beside ours: on these nodes, or behind these leaf switches."""
+    """Another job of the scheduler: on these nodes, or behind these leaf switches."""
 
     id: str
     user: str

@@ -1,4 +1,4 @@
-"""What to do about a run that proves nothing: remedies.toml beside this file."""
+"""What to do about a run that proves nothing: remedies.toml in this folder."""
 
 import functools
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from weft.catalog.shipped import shipped_document
 
 
 class TransportRemedy(Document):
-    """How one kind of MPI library is told its device on one kind of fabric."""
+    """The setting of one kind of MPI library for its device on one kind of fabric."""
 
     library: str
     selected: str
@@ -30,7 +30,7 @@ class SettingRemedy(Document):
 
 
 class ErrorCounter(Document):
-    """A counter of errors: what it counts, from how many on it is told, what to do."""
+    """A counter of errors: what it counts, from how many on it is reported, what to do."""
 
     counter: Text
     least: int = Field(gt=0)
@@ -69,11 +69,11 @@ def how_to_select(
 
 def settings_in_the_way(settings: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """What is wrong with settings found, a sentence each; none where they do no harm."""
-    said = []
+    found = []
     for one in remedies().setting:
         for value in settings.get(one.variable, ()):
             words = value.lower().split(",")
-            # A list that begins with '^' names what is left out, and may leave the rest.
+            # A list that begins with '^' names what is left out, and may leave the others.
             if not value.startswith("^") and not set(words) & set(one.without):
-                said.append(one.say.format(value=value))
-    return tuple(said)
+                found.append(one.say.format(value=value))
+    return tuple(found)

@@ -1,4 +1,4 @@
-"""The figures behind validity, read from thresholds.toml beside this file."""
+"""The figures of validity, read from thresholds.toml in this folder."""
 
 import functools
 from dataclasses import dataclass

@@ -34,7 +34,7 @@ def not_on_fabric(proofs: Sequence[Proof], nodes: Sequence[str] = ()) -> Finding
     return Finding(
         FindingKind.MIS_SETTING,
         Severity.WARNING,
-        "The messages did not travel over the fast network, so nothing is said about it.",
+        "The messages did not cross the fast network, so weft does not judge it.",
         evidence=evidence if proof is None else _why_elsewhere(proof),
         next_command=_again(rails, nodes),
         facts=OffFabricFacts("not-on-fabric", tuple(rails), tuple(nodes)),
@@ -43,8 +43,8 @@ def not_on_fabric(proofs: Sequence[Proof], nodes: Sequence[str] = ()) -> Finding
 
 def off_named_hosts(proofs: Sequence[Proof]) -> Finding | None:
     """Some hosts went past the devices that were named, and the others kept to them."""
-    told = [p.evidence.named for p in proofs if p.state is State.OK and p.evidence.named]
-    named = max(told, key=lambda one: one.n_missed, default=None)
+    reports = [p.evidence.named for p in proofs if p.state is State.OK and p.evidence.named]
+    named = max(reports, key=lambda one: one.n_missed, default=None)
     if named is None or named.n_missed == 0:
         return None
     wanted = ", ".join(named.devices)
@@ -53,7 +53,7 @@ def off_named_hosts(proofs: Sequence[Proof]) -> Finding | None:
         Severity.WARNING,
         f"{counted(named.n_missed, 'host')} did not mostly use {wanted}, which was named:"
         f" {', '.join(named.missed)}.",
-        evidence=(f"{named.other} carried more there, of this run or of somebody else",),
+        evidence=(f"{named.other} carried more there, of this run or of external traffic",),
         facts=HostFacts("off-named-hosts", named.missed),
     )
 
@@ -67,25 +67,22 @@ def _missed_fast(proof: Proof) -> bool:
 
 def _not_on_named(proof: Proof, named: Named, nodes: Sequence[str]) -> Finding:
     wanted = ", ".join(named.devices)
-    said = [
+    lines = [
         f"{named.other} carried {size_text(named.other_bytes)}, {wanted} {size_text(named.bytes)}"
     ]
     if named.sent_bytes:
-        said[0] += f"; the ranks sent at least {size_text(named.sent_bytes)}"
+        lines[0] += f"; the ranks sent at least {size_text(named.sent_bytes)}"
     if named.missed:
-        said.append(f"past it went the bytes of {', '.join(named.missed)}")
-    library = " ".join(proof.evidence.mpi_library.split())
-    if chosen := ", ".join((library, *proof.evidence.mpi_selected)).strip(", "):
-        said.append(f"the MPI library: {chosen}")
-    said += settings_in_the_way(proof.evidence.rail_settings)
-    said.append(
+        lines.append(f"past it went the bytes of {', '.join(named.missed)}")
+    lines += _library_lines(proof)
+    lines.append(
         f"to mend: let the MPI keep to {wanted}, or name the device it uses ({named.other})"
     )
     return Finding(
         FindingKind.MIS_SETTING,
         Severity.WARNING,
-        f"The messages did not travel over {wanted}, which was named, so nothing is said about it.",
-        evidence=tuple(said),
+        f"The messages did not cross {wanted}, which was named, so weft does not judge it.",
+        evidence=tuple(lines),
         facts=OffFabricFacts("not-on-fabric", named.devices, tuple(nodes)),
     )
 
@@ -98,15 +95,15 @@ def off_fabric_hosts(proofs: Sequence[Proof]) -> Finding | None:
         return None
     proof = next(p for p in proofs if p.evidence.off_fabric is worst)
     devices = proof.evidence.fast_devices
-    said = [_host_line(host, devices) for host in worst.hosts]
+    lines = [_host_line(host, devices) for host in worst.hosts]
     if worst.n_hosts > len(worst.hosts):
-        said.append(f"and {counted(worst.n_hosts - len(worst.hosts), 'host')} more")
+        lines.append(f"and {counted(worst.n_hosts - len(worst.hosts), 'host')} more")
     return Finding(
         FindingKind.MIS_SETTING,
         Severity.WARNING,
         f"{counted(worst.n_hosts, 'host')} of {proof.evidence.hosts} did not use the fast network:"
         f" {', '.join(host.host for host in worst.hosts)}.",
-        evidence=(*said, _to_mend(proof)),
+        evidence=(*lines, _to_mend(proof)),
         facts=HostFacts("off-fabric-hosts", tuple(host.host for host in worst.hosts)),
     )
 
@@ -141,7 +138,7 @@ def no_network(proofs: Sequence[Proof]) -> Finding | None:
     for proof in proofs:
         hosts, machines = proof.evidence.hosts, proof.evidence.machines
         if hosts == 1:
-            what = "all ranks ran on one host: its memory was measured, and no network"
+            what = "all ranks ran on one host: they measured its memory, no network"
         elif hosts > 1 and machines == 1:
             what = f"the {hosts} hosts are one machine (containers): no cable was crossed"
         else:
@@ -149,7 +146,7 @@ def no_network(proofs: Sequence[Proof]) -> Finding | None:
         return Finding(
             FindingKind.NOT_JUDGED,
             Severity.NOTE,
-            f"{what} (weft check --hosts NODESET measures one between hosts)",
+            f"{what} (weft check --hosts NODESET measures the network between hosts)",
             next_command="weft check --hosts NODESET",
             facts=OneMachineFacts("no-network", hosts, machines),
         )
@@ -162,7 +159,7 @@ def _between_machines(proof: Proof) -> bool:
 
 def _is_counted(proof: Proof, limits: ValidityThresholds) -> bool:
     """Whether the counters account for what was sent. Where adapters are held open and no port of
-    an adapter counts, the bytes of an interface are somebody else's."""
+    an adapter counts, the bytes of an interface are external traffic."""
     carried = proof.evidence.carried_bytes
     if carried is None:
         return False
@@ -203,13 +200,16 @@ def _unproved(proof: Proof) -> Finding:
 def _why_elsewhere(proof: Proof) -> tuple[str, ...]:
     evidence = proof.evidence
     carried = evidence.device_bytes.get(_most(proof), 0)
-    said = [f"{_most(proof)} carried {size_text(carried)}, {_should(evidence.fast_devices)}"]
-    library = " ".join(evidence.mpi_library.split())
-    chosen = ", ".join((library, *evidence.mpi_selected)).strip(", ")
-    if chosen:
-        said.append(f"the MPI library: {chosen}")
-    said += settings_in_the_way(evidence.rail_settings)
-    return (*said, _to_mend(proof))
+    line = f"{_most(proof)} carried {size_text(carried)}, {_should(evidence.fast_devices)}"
+    return (line, *_library_lines(proof), _to_mend(proof))
+
+
+def _library_lines(proof: Proof) -> tuple[str, ...]:
+    """The MPI library with its own selection, and settings that keep it off the fast devices."""
+    library = " ".join(proof.evidence.mpi_library.split())
+    chosen = ", ".join((library, *proof.evidence.mpi_selected)).strip(", ")
+    lines = (f"the MPI library: {chosen}",) if chosen else ()
+    return (*lines, *settings_in_the_way(proof.evidence.rail_settings))
 
 
 def _should(devices: Sequence[FastDevice]) -> str:
@@ -221,7 +221,7 @@ def _should(devices: Sequence[FastDevice]) -> str:
 
 
 def _up(proof: Proof) -> list[FastDevice]:
-    """Fast devices that are up, or whose state nobody knows."""
+    """Fast devices that are up, or whose state is unknown."""
     devices = proof.evidence.fast_devices
     return [one for one in devices if not one.states or set(_UP) & {s.upper() for s in one.states}]
 
@@ -272,7 +272,7 @@ def _elsewhere(proof: Proof) -> int:
 
 
 def size_text(n_bytes: int) -> str:
-    """'1.2 GB', '340 kB': 10^3, as counters and link rates are told."""
+    """'1.2 GB', '340 kB': 10^3, as counters and link rates are reported."""
     for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if n_bytes >= factor:
             return f"{n_bytes / factor:.3g} {unit}"

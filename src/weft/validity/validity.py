@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from weft.bench.model import Sample, State
-from weft.bench.twin.fidelity import said_by
+from weft.bench.twin.fidelity import fidelity_clauses
 from weft.core.finding import Finding, Severity
 from weft.validity import background_traffic as quiet
 from weft.validity import binding, clock, transport
@@ -14,7 +14,7 @@ from weft.validity.thresholds import ValidityThresholds, thresholds
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """`refusal`: why the samples support no verdict, with the way to mend it; None where they do.
+    """`refusal`: why the samples support no verdict, with its remedy; None where they do.
 
     `warnings` weaken a verdict, gravest first; those of severity NOTE only say what was measured.
     """
@@ -26,7 +26,7 @@ class Validity:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The warnings that stand beside a verdict's own findings."""
+        """The warnings that are printed with a verdict's own findings."""
         return tuple(one for one in self.warnings if one.severity is not Severity.NOTE)
 
     @property
@@ -66,7 +66,7 @@ def findings(samples: Iterable[Sample], limits: ValidityThresholds | None = None
         quiet.neighbours_not_known(proofs),
         clock.not_common(proofs),
     )
-    return Validity(refusal, tuple(one for one in found if one is not None), said_by(kept))
+    return Validity(refusal, tuple(one for one in found if one is not None), fidelity_clauses(kept))
 
 
 def _nodes(samples: Iterable[Sample]) -> list[str]:

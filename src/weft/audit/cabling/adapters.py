@@ -2,20 +2,21 @@
 
 from collections import defaultdict
 
-from weft.audit.cabling.device_label import count, listing
+from weft.audit.cabling.device_label import listing
 from weft.audit.cabling.rails import RailAdapter, adapters_of
 from weft.audit.cabling.wiring import most_common
 from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import MissingAdapters, NodeFacts
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.natural import natural_key
+from weft.core.words import counted
 
 SAME_KIND = 3
 """So many nodes that lack the same are a kind."""
 
 
 def missing_adapters(case: AuditCase) -> Ruling:
-    """A dead adapter shows in nothing but its absence: its node has one less than the others."""
+    """A dead adapter shows only by its absence: its node has one less than the others."""
     by_node: dict[str, list[RailAdapter]] = defaultdict(list)
     for adapter in adapters_of(case):
         by_node[adapter.node].append(adapter)
@@ -35,7 +36,7 @@ def missing_adapters(case: AuditCase) -> Ruling:
     n = len(by_node)
     found = [_finding(names, absent, usual[0], n) for absent, names in alike.items()]
     found += _platform(case, usual[0])
-    return Ruling(judged=count(len(by_node), "node"), findings=tuple(found))
+    return Ruling(judged=counted(len(by_node), "node"), findings=tuple(found))
 
 
 def _finding(names: list[str], absent: tuple[int, ...], usual: int, n_nodes: int) -> Finding:

@@ -112,8 +112,3 @@ def listing(names: list[str], most: int = 4) -> str:
     if len(names) <= most:
         return ", ".join(names)
     return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"
-
-
-def count(n: int, one: str, many: str = "") -> str:
-    """'1 cable', '2 cables'."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}"

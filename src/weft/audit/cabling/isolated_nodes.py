@@ -1,9 +1,10 @@
 """Nodes that some file speaks of and that no cable joins to the others."""
 
-from weft.audit.cabling.device_label import count, listing
+from weft.audit.cabling.device_label import listing
 from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import NodeFacts
 from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.words import counted
 
 
 def isolated_nodes(case: AuditCase) -> Ruling:
@@ -19,7 +20,7 @@ def isolated_nodes(case: AuditCase) -> Ruling:
         found.append(_finding(case, switches, "switch", "switches", Severity.BAD))
     if others:
         found.append(_finding(case, others, "adapter", "adapters", Severity.WARNING))
-    return Ruling(judged=count(len(case.subnet.nodes), "node"), findings=tuple(found))
+    return Ruling(judged=counted(len(case.subnet.nodes), "node"), findings=tuple(found))
 
 
 def _finding(case: AuditCase, nodes: list[int], one: str, many: str, severity: Severity) -> Finding:
@@ -27,7 +28,7 @@ def _finding(case: AuditCase, nodes: list[int], one: str, many: str, severity: S
     return finding(
         FindingKind.SUSPECT_SWITCH if one == "switch" else FindingKind.SUSPECT_NODE,
         severity,
-        f"{count(len(nodes), one, many)} without any cable: {names}",
+        f"{counted(len(nodes), one, many)} without any cable: {names}",
         evidence=(
             *(f"{case.labels.name(node)} ({case.labels.guid(node)})" for node in nodes),
             "a file names it and no file shows a cable of it: it is down, or the files are from "

@@ -3,11 +3,12 @@
 from collections import Counter
 from itertools import combinations
 
-from weft.audit.cabling.device_label import count, listing
+from weft.audit.cabling.device_label import listing
 from weft.audit.cabling.wiring import most_common
 from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import AuditCable, SwitchFacts
 from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.words import counted
 
 
 def missing_sideways(case: AuditCase) -> Ruling:
@@ -25,7 +26,7 @@ def missing_sideways(case: AuditCase) -> Ruling:
         found += _findings(case, lacking, usual[0], len(group))
     if not n_judged:
         return not_judged("no cables between switches of one level, or no pattern in them")
-    return Ruling(judged=count(n_judged, "switch", "switches"), findings=tuple(found))
+    return Ruling(judged=counted(n_judged, "switch", "switches"), findings=tuple(found))
 
 
 def _findings(case: AuditCase, lacking: list[int], usual: int, n: int) -> list[Finding]:
@@ -72,6 +73,6 @@ def _candidates(case: AuditCase, switch: int) -> list[int]:
     """Free ports that nearly all others use for switches."""
     wiring = case.wiring
     others = [other for group in wiring.siblings if switch in group for other in group]
-    uses = Counter(way.here.port for other in others for way in wiring.sides[other])
+    uses = Counter(side.here.port for other in others for side in wiring.sides[other])
     least = case.thresholds.lateral_share.value * len(others)
     return [port for port in wiring.free_ports[switch] if uses[port] >= least][:4]

@@ -5,11 +5,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from weft.audit.cabling.device_label import count
 from weft.audit.cabling.wiring import CableSide, most_common
 from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import CableFacts
 from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.words import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class RailAdapter:
     node: str
     number: int
     leaf: int
-    way: CableSide
+    side: CableSide
 
 
 def wrong_rails(case: AuditCase) -> Ruling:
@@ -36,27 +36,27 @@ def wrong_rails(case: AuditCase) -> Ruling:
         )
     odd = [it for it in several if it.leaf in rails and rails[it.leaf] != it.number]
     home = {(it.node, it.number): it for it in several}
-    found, told = [], set()
+    found, reported = [], set()
     for adapter in odd:
-        if (adapter.node, adapter.number) in told:
+        if (adapter.node, adapter.number) in reported:
             continue
         partner = home.get((adapter.node, rails[adapter.leaf]))
         swapped = partner is not None and rails.get(partner.leaf) == adapter.number
         pair = [adapter, partner] if swapped and partner is not None else [adapter]
-        told |= {(it.node, it.number) for it in pair}
+        reported |= {(it.node, it.number) for it in pair}
         found.append(_finding(case, pair, rails, several))
-    return Ruling(judged=count(len(several), "adapter"), findings=tuple(found))
+    return Ruling(judged=counted(len(several), "adapter"), findings=tuple(found))
 
 
 def adapters_of(case: AuditCase) -> list[RailAdapter]:
     """Adapters of hosts whose descriptions number them."""
     pattern = re.compile(_pattern(case))
     found = []
-    for leaf, ways in case.wiring.hosts.items():
-        for way in ways:
-            match = pattern.match(case.subnet.nodes[way.there.node].description)
+    for leaf, sides in case.wiring.hosts.items():
+        for side in sides:
+            match = pattern.match(case.subnet.nodes[side.there.node].description)
             if match is not None:
-                found.append(RailAdapter(match["node"], int(match["number"]), leaf, way))
+                found.append(RailAdapter(match["node"], int(match["number"]), leaf, side))
     return found
 
 
@@ -107,7 +107,7 @@ def _finding(
         fix = "swap their cables at the host or at the leaves"
     else:
         sentence = (
-            f"{first.node}: adapter {first.number} is on {labels.port(*first.way.here.key)}, "
+            f"{first.node}: adapter {first.number} is on {labels.port(*first.side.here.key)}, "
             f"a leaf of rail {rails[first.leaf]}"
         )
         fix = f"move its cable to {_home(case, first, rails, all_)}"
@@ -117,13 +117,13 @@ def _finding(
         Severity.BAD,
         sentence,
         evidence=(
-            *(labels.cable(it.way.cable) for it in pair),
+            *(labels.cable(it.side.cable) for it in pair),
             *_basis(case),
             f"{numbers[rails[first.leaf]]} of {numbers.total()} adapters on "
             f"{labels.name(first.leaf)} have the number {rails[first.leaf]}",
         ),
         fix=fix,
-        facts=CableFacts(cables=tuple(labels.audit_cable(it.way.cable) for it in pair)),
+        facts=CableFacts(cables=tuple(labels.audit_cable(it.side.cable) for it in pair)),
     )
 
 
@@ -137,17 +137,17 @@ def _basis(case: AuditCase) -> Iterator[str]:
 def _home(
     case: AuditCase, adapter: RailAdapter, rails: Mapping[int, int], all_: Sequence[RailAdapter]
 ) -> str:
-    """The leaf of its rail that the nodes beside it use: those that share its other leaves."""
+    """The leaf of its rail that neighbours use: the nodes that share its other leaves."""
     own = {it.leaf for it in all_ if it.node == adapter.node and it is not adapter}
-    beside = {it.node for it in all_ if it.leaf in own and it.node != adapter.node}
+    neighbours = {it.node for it in all_ if it.leaf in own and it.node != adapter.node}
     leaves = Counter(
         it.leaf
         for it in all_
-        if it.node in beside and it.number == adapter.number and rails.get(it.leaf) == it.number
+        if it.node in neighbours and it.number == adapter.number and rails.get(it.leaf) == it.number
     )
     if not leaves:
         return f"a leaf of rail {adapter.number}"
     leaf = max(leaves, key=lambda it: (leaves[it], -it))
     free = case.wiring.free_ports[leaf]
     port = f" port {free[0]}" if len(free) == 1 else ""
-    return f"{case.labels.name(leaf)}{port}, the leaf of rail {adapter.number} beside it"
+    return f"{case.labels.name(leaf)}{port}, the leaf of rail {adapter.number} next to it"

@@ -1,4 +1,4 @@
-"""The pattern that switches of one level follow on their way up, and who falls out of it."""
+"""The pattern that switches of one level follow to higher levels, and the switches outside it."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ def up_patterns(case: AuditCase) -> list[Pattern]:
 def spread(case: AuditCase, switch: int) -> Counter[str]:
     """How many cables a switch has to each upper switch, or to each director."""
     unit = case.wiring.unit
-    return Counter(unit(switch, way.there.node) for way in case.wiring.ups[switch])
+    return Counter(unit(switch, side.there.node) for side in case.wiring.ups[switch])
 
 
 def is_even(counts: Counter[str]) -> bool:
@@ -49,7 +49,7 @@ def is_even(counts: Counter[str]) -> bool:
 class MissingCable:
     """A port where siblings have a cable up, and where that should lead.
 
-    `unit` and `port` are None where the siblings do not tell.
+    `unit` and `port` are None where the siblings disagree.
     """
 
     switch: int
@@ -63,7 +63,7 @@ def missing_cables(case: AuditCase, pattern: Pattern, switch: int) -> list[Missi
     """One for every cable that a switch has less than its siblings."""
     wanted = pattern.usual - len(case.wiring.ups[switch])
     near = nearest(case, pattern, switch)
-    uses = Counter(way.here.port for other in near for way in case.wiring.ups[other])
+    uses = Counter(side.here.port for other in near for side in case.wiring.ups[other])
     free = set(case.wiring.free_ports[switch])
     share = case.thresholds.sibling_share.value * len(near)
     ports = sorted(port for port, n in uses.items() if n >= share and port in free)
@@ -80,15 +80,15 @@ def nearest(case: AuditCase, pattern: Pattern, switch: int) -> list[int]:
 
 
 def _with_far_end(case: AuditCase, near: Sequence[int], switch: int, port: int) -> MissingCable:
-    ways = {s: way for s in near for way in case.wiring.ups[s] if way.here.port == port}
-    units = most_common(case.wiring.unit(s, way.there.node) for s, way in ways.items())
+    sides = {s: side for s in near for side in case.wiring.ups[s] if side.here.port == port}
+    units = most_common(case.wiring.unit(s, side.there.node) for s, side in sides.items())
     if units is None or units[1] < case.thresholds.sibling_share.value:
         return MissingCable(switch, port)
     unit = units[0]
-    there = {s: w for s, w in ways.items() if case.wiring.unit(s, w.there.node) == unit}
+    there = {s: w for s, w in sides.items() if case.wiring.unit(s, w.there.node) == unit}
     guess = _in_sequence(case, there, switch)
     if guess is None:
-        nodes = {way.there.node for way in there.values()}
+        nodes = {side.there.node for side in there.values()}
         free = [(node, it) for node in nodes for it in case.wiring.free_ports[node]]
         guess = free[0] if len(free) == 1 else None
     if guess is None:
@@ -97,9 +97,9 @@ def _with_far_end(case: AuditCase, near: Sequence[int], switch: int, port: int) 
 
 
 def _in_sequence(
-    case: AuditCase, ways: dict[int, CableSide], switch: int
+    case: AuditCase, sides: dict[int, CableSide], switch: int
 ) -> tuple[int, int] | None:
-    """The free port that continues what the neighbours' cables do, where two of them tell.
+    """The free port that continues what the neighbours' cables do, where two of them show it.
 
     Cabling goes in order: the n-th switch is in a port that rises evenly with n.
     """
@@ -107,14 +107,14 @@ def _in_sequence(
     def name(it: int) -> SortKey:
         return natural_key(case.subnet.nodes[it].description)
 
-    members = sorted({*ways, switch}, key=name)
+    members = sorted({*sides, switch}, key=name)
     at = members.index(switch)
     for first, second in ((at - 1, at + 1), (at - 2, at - 1), (at + 2, at + 1)):
         if not (0 <= first < len(members) and 0 <= second < len(members)):
             continue
-        a, b = ways[members[first]].there, ways[members[second]].there
-        step, rest = divmod(b.port - a.port, second - first)
+        a, b = sides[members[first]].there, sides[members[second]].there
+        step, remainder = divmod(b.port - a.port, second - first)
         port = a.port + step * (at - first)
-        if a.node == b.node and rest == 0 and port in case.wiring.free_ports[a.node]:
+        if a.node == b.node and remainder == 0 and port in case.wiring.free_ports[a.node]:
             return a.node, port
     return None

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 
-from weft.audit.cabling.device_label import count
 from weft.audit.cabling.siblings import up_patterns
 from weft.audit.cabling.wiring import CableSide, gbps, most_common
 from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import SwitchFacts
 from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.words import counted
 
 
 def uneven_taper(case: AuditCase) -> Ruling:
@@ -20,7 +20,7 @@ def uneven_taper(case: AuditCase) -> Ruling:
     for pattern in patterns:
         found += _above_the_usual(case, pattern.whole)
     n = sum(len(pattern.members) for pattern in patterns)
-    return Ruling(judged=count(n, "switch", "switches"), findings=tuple(found))
+    return Ruling(judged=counted(n, "switch", "switches"), findings=tuple(found))
 
 
 def taper(case: AuditCase, switch: int) -> float | None:
@@ -78,5 +78,5 @@ def _finding(case: AuditCase, switch: int, value: float, usual: float, n: int) -
     )
 
 
-def _text(ways: Sequence[CableSide]) -> str:
-    return f"{count(len(ways), 'cable')}, {gbps(ways):g} Gb/s"
+def _text(sides: Sequence[CableSide]) -> str:
+    return f"{counted(len(sides), 'cable')}, {gbps(sides):g} Gb/s"

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from weft.audit.cabling.device_label import count, listing
+from weft.audit.cabling.device_label import listing
 from weft.audit.cabling.siblings import (
     MissingCable,
     Pattern,
@@ -18,6 +18,7 @@ from weft.audit.cabling.wiring import most_common
 from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import AuditCable, CableFacts, SwitchFacts, UnknownEnd
 from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.words import counted
 
 FIX = "plug in or replace the cable; if both ends are plugged, look for a disabled port"
 
@@ -37,7 +38,7 @@ def missing_uplinks(case: AuditCase) -> Ruling:
         found += _fewer_by_design(case, pattern, meant)
         found += _unevenly_spread(case, pattern)
     n = sum(len(pattern.members) for pattern in patterns)
-    return Ruling(judged=count(n, "switch", "switches"), findings=tuple(found))
+    return Ruling(judged=counted(n, "switch", "switches"), findings=tuple(found))
 
 
 def _is_meant(case: AuditCase, pattern: Pattern, switch: int) -> bool:
@@ -82,7 +83,7 @@ def _of_switch(
     return finding(
         FindingKind.SUSPECT_LINK,
         Severity.BAD,
-        f"{name} lacks {len(missing)} of {count(pattern.usual, 'up-link')}{to}",
+        f"{name} lacks {len(missing)} of {counted(pattern.usual, 'up-link')}{to}",
         evidence=(
             *(_line(case, cable) for cable in missing),
             f"{len(pattern.whole)} of {len(pattern.members)} switches like it have "
@@ -104,8 +105,8 @@ def _of_unit(
     return finding(
         FindingKind.SUSPECT_SWITCH,
         Severity.BAD,
-        f"{unit} lacks {count(len(missing), 'cable')} to {count(len(names), 'switch', 'switches')}"
-        f" below: {listing(names)}",
+        f"{unit} lacks {counted(len(missing), 'cable')} to"
+        f" {counted(len(names), 'switch', 'switches')} below: {listing(names)}",
         evidence=(
             *(_line(case, cable) for cable in missing),
             f"{len(pattern.whole)} of {len(pattern.members)} switches like these have "
@@ -140,7 +141,7 @@ def _line(case: AuditCase, cable: MissingCable) -> str:
         return f"{own}{state}: no cable; on siblings this port leads to {cable.unit}"
     there = labels.whole(cable.node, cable.port)
     state_there = _state(case, cable.node, cable.port)
-    return f"{own}{state} -- {there}{state_there}: no cable; both are free, and next in order"
+    return f"{own}{state} -- {there}{state_there}: no cable; both ports are free, and next in order"
 
 
 def _state(case: AuditCase, node: int, port: int) -> str:
@@ -174,7 +175,10 @@ def _fewer_by_design(case: AuditCase, pattern: Pattern, switches: Sequence[int])
 
 def _unevenly_spread(case: AuditCase, pattern: Pattern) -> list[Finding]:
     """As many cables as the siblings, but not to the same places: two ends are swapped."""
-    shapes = {switch: _shape(case, switch) for switch in pattern.whole}
+    shapes = {
+        switch: tuple(sorted(spread(case, switch).values(), reverse=True))
+        for switch in pattern.whole
+    }
     usual = most_common(shapes.values())
     if usual is None or usual[1] < case.thresholds.lateral_share.value:
         return []
@@ -187,7 +191,7 @@ def _unevenly_spread(case: AuditCase, pattern: Pattern) -> list[Finding]:
             evidence=(
                 f"{len(pattern.whole)} switches like it have {pattern.usual} up-links, nearly all "
                 f"of them {' + '.join(map(str, usual[0]))}",
-                *(case.labels.cable(way.cable) for way in case.wiring.ups[switch]),
+                *(case.labels.cable(side.cable) for side in case.wiring.ups[switch]),
             ),
             fix="compare these cables with the plan: two of them are swapped, or one is in a "
             "neighbour's port",
@@ -199,10 +203,6 @@ def _unevenly_spread(case: AuditCase, pattern: Pattern) -> list[Finding]:
         for switch, shape in shapes.items()
         if shape != usual[0]
     ]
-
-
-def _shape(case: AuditCase, switch: int) -> tuple[int, ...]:
-    return tuple(sorted(spread(case, switch).values(), reverse=True))
 
 
 def _spread_text(case: AuditCase, switch: int) -> str:

@@ -42,31 +42,31 @@ class Wiring:
         """By switch its cables to adapters of hosts, in the order of ports."""
         pattern = re.compile(self._thresholds.names.service)
         found: dict[int, list[CableSide]] = defaultdict(list)
-        for way in self._ways:
-            there = self._subnet.nodes[way.there.node]
+        for side in self._all_sides:
+            there = self._subnet.nodes[side.there.node]
             if not there.is_switch and not pattern.search(there.description):
-                found[way.here.node].append(way)
+                found[side.here.node].append(side)
         return found
 
     @cached_property
     def between(self) -> dict[int, list[CableSide]]:
         """By switch its cables to other switches, in the order of ports."""
         found: dict[int, list[CableSide]] = defaultdict(list)
-        for way in self._ways:
-            if self._subnet.nodes[way.there.node].is_switch and way.here.node != way.there.node:
-                found[way.here.node].append(way)
+        for side in self._all_sides:
+            if self._subnet.nodes[side.there.node].is_switch and side.here.node != side.there.node:
+                found[side.here.node].append(side)
         return found
 
     @cached_property
-    def _ways(self) -> list[CableSide]:
+    def _all_sides(self) -> list[CableSide]:
         nodes = self._subnet.nodes
-        ways = [
+        sides = [
             CableSide(here, there, cable)
             for cable in self._subnet.cables
             for here, there in (cable.ends, cable.ends[::-1])
             if nodes[here.node].is_switch
         ]
-        return sorted(ways, key=lambda way: way.here.key)
+        return sorted(sides, key=lambda side: side.here.key)
 
     @cached_property
     def levels(self) -> dict[int, int]:
@@ -95,11 +95,11 @@ class Wiring:
         return {switch: [*down[switch], *self.hosts.get(switch, ())] for switch in self.switches}
 
     def _toward(self, sign: int) -> dict[int, list[CableSide]]:
-        def is_it(way: CableSide) -> bool:
-            step = self.levels[way.there.node] - self.levels[way.here.node]
+        def is_it(side: CableSide) -> bool:
+            step = self.levels[side.there.node] - self.levels[side.here.node]
             return (step > 0) - (step < 0) == sign
 
-        return {s: [way for way in self.between.get(s, ()) if is_it(way)] for s in self.switches}
+        return {s: [side for side in self.between.get(s, ()) if is_it(side)] for s in self.switches}
 
     @cached_property
     def siblings(self) -> list[list[int]]:
@@ -133,8 +133,8 @@ class Wiring:
         Some tools name only ports with cables: a switch has as many as the largest of its make.
         """
         used: dict[int, set[int]] = defaultdict(set)
-        for way in self._ways:
-            used[way.here.node].add(way.here.port)
+        for side in self._all_sides:
+            used[side.here.node].add(side.here.port)
         most = {switch: self._subnet.nodes[switch].n_ports for switch in self.switches}
         for group in self.siblings:
             most |= dict.fromkeys(group, max(most[switch] for switch in group))
@@ -153,6 +153,6 @@ def most_common(values: Iterable[Value]) -> tuple[Value, float] | None:
     return value, counts[value] / counts.total()
 
 
-def gbps(ways: Sequence[CableSide]) -> float:
+def gbps(sides: Sequence[CableSide]) -> float:
     """Data rate of cables together."""
-    return sum(way.here.gbps or way.there.gbps or 0.0 for way in ways)
+    return sum(side.here.gbps or side.there.gbps or 0.0 for side in sides)

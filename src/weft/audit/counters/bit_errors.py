@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from weft.audit.cabling.device_label import count
 from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.counters.totals import audited_port, cable_or_port, port_name
 from weft.audit.facts import AuditedPort, AuditPort, CounterFacts
 from weft.catalog.document import Figure
 from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.words import counted
 
 FIX = "clean and reseat the cable at both ends; replace it if the rate stays"
 
@@ -31,7 +31,7 @@ def bit_error_rates(case: AuditCase) -> Ruling:
         for severity, limit, some in groups
         if some
     ]
-    return Ruling(judged=count(len(places), "port"), findings=tuple(found))
+    return Ruling(judged=counted(len(places), "port"), findings=tuple(found))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +73,7 @@ def _finding(
 ) -> Finding:
     first = places[0]
     ratio = max(first.rates, key=lambda name: first.rates[name])
-    others = f"; {count(len(places) - 1, 'other port')} too" if len(places) > 1 else ""
+    others = f"; {counted(len(places) - 1, 'other port')} too" if len(places) > 1 else ""
     return finding(
         FindingKind.SUSPECT_LINK,
         severity,

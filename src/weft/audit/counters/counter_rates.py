@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from weft.audit.cabling.device_label import count, listing
+from weft.audit.cabling.device_label import listing
 from weft.audit.case import AuditCase, Interval, PortKey, Ruling, finding, not_judged
 from weft.audit.counters.totals import NO_COUNTERS, audited_port, cable_or_port, grouped, port_name
 from weft.audit.facts import CounterFacts, CounterNames, GrowthFacts
 from weft.audit.thresholds import CounterRule
 from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.words import counted
 
 WAIT = "PortXmitWait"
 OCTETS_A_TICK = 4
@@ -47,13 +48,17 @@ def counter_rates(case: AuditCase) -> Ruling:
     ]
     grown = {at: growth for at, growth in growths.items() if growth.more > 0}
     found = [
-        *_rates(case, grown),
+        *(
+            _rate_finding(case, rules[name], ports)
+            for name, ports in grouped(grown).items()
+            if name in rules
+        ),
         *_waits(case, grown),
         *_unusable(case, cleared, "cleared between the readings: no rates"),
         *_unusable(case, full, "full in both readings: clear them (perfquery -R) and read anew"),
     ]
     how = f" over {_time(case.interval.seconds)} ({case.interval.how})" if case.interval else ""
-    return Ruling(judged=f"{count(len(twice), 'port')}{how}", findings=tuple(found))
+    return Ruling(judged=f"{counted(len(twice), 'port')}{how}", findings=tuple(found))
 
 
 def _growths(case: AuditCase) -> Iterator[tuple[tuple[PortKey, str], Growth]]:
@@ -71,13 +76,6 @@ def _growths(case: AuditCase) -> Iterator[tuple[tuple[PortKey, str], Growth]]:
                 yield (key, name), Growth(values[0], -1 if fell else values[-1])
 
 
-def _rates(case: AuditCase, grown: Mapping[tuple[PortKey, str], Growth]) -> Iterator[Finding]:
-    for name, ports in grouped(grown).items():
-        rule = case.thresholds.counters.get(name)
-        if rule is not None:
-            yield _rate_finding(case, rule, ports)
-
-
 def _rate_finding(case: AuditCase, rule: CounterRule, ports: Mapping[PortKey, Growth]) -> Finding:
     interval = case.interval
     worst = sorted(ports, key=lambda key: (-ports[key].more, key))
@@ -89,7 +87,7 @@ def _rate_finding(case: AuditCase, rule: CounterRule, ports: Mapping[PortKey, Gr
         and top / interval.hours >= rule.bad_an_hour
     )
     name = port_name(case, worst[0])
-    others = f"; {count(len(worst) - 1, 'other port')} too" if len(worst) > 1 else ""
+    others = f"; {counted(len(worst) - 1, 'other port')} too" if len(worst) > 1 else ""
     limit = f"bad from {rule.bad_an_hour:g} an hour" if rule.bad_an_hour else "no rate is bad"
     return finding(
         FindingKind.SUSPECT_LINK,
@@ -98,7 +96,7 @@ def _rate_finding(case: AuditCase, rule: CounterRule, ports: Mapping[PortKey, Gr
         evidence=(
             *(
                 f"{cable_or_port(case, key)}: {ports[key].first:,} to {ports[key].last:,}"
-                f"{_full(rule, ports[key])}"
+                f"{' (full: there were more)' if ports[key].last == rule.highest else ''}"
                 for key in worst
             ),
             f"{rule.means}; {limit} ({rule.source})",
@@ -110,10 +108,6 @@ def _rate_finding(case: AuditCase, rule: CounterRule, ports: Mapping[PortKey, Gr
             seconds=interval.seconds if interval else None,
         ),
     )
-
-
-def _full(rule: CounterRule, growth: Growth) -> str:
-    return " (full: there were more)" if growth.last == rule.highest else ""
 
 
 def _per_hour(more: int, interval: Interval | None) -> str:
@@ -145,7 +139,7 @@ def _waits(case: AuditCase, grown: Mapping[tuple[PortKey, str], Growth]) -> Iter
     yield finding(
         FindingKind.ANOMALY,
         Severity.NOTE,
-        f"{count(len(high), 'port')} had data and no credit for "
+        f"{counted(len(high), 'port')} had data and no credit for "
         f"{100 * high[worst[0]]:.0f} % of the time: congestion ({port_name(case, worst[0])})",
         evidence=(
             *(f"{cable_or_port(case, key)}: {100 * high[key]:.0f} %" for key in worst),
@@ -165,7 +159,7 @@ def _unusable(case: AuditCase, ports: list[tuple[PortKey, str]], what: str) -> I
     yield finding(
         FindingKind.NOT_JUDGED,
         Severity.NOTE,
-        f"{count(len(ports), 'counter')} {what}",
+        f"{counted(len(ports), 'counter')} {what}",
         evidence=(listing(names, most=8),),
         facts=CounterNames(counters=tuple(names)),
     )

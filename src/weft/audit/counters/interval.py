@@ -1,4 +1,4 @@
-"""The time between two readings of counters: as told, by dates in the files, or by theirs."""
+"""The time between two readings of counters: as given, by dates in the files, or by their own."""
 
 import os
 import re
@@ -18,7 +18,7 @@ HEAD_CHARACTERS = 4096
 def interval_of(subnet: Subnet, before: Subnet | None, seconds: float | None) -> Interval | None:
     """The time between the first and the last reading: `seconds` where given.
 
-    None where there is one file with counters only, or where nothing tells the time.
+    None where there is one file with counters only, or where no date is known.
     """
     if seconds is not None:
         return Interval(seconds, "--seconds")

@@ -1,15 +1,16 @@
-"""Error counters of one time: totals since nobody knows when, so they only warn."""
+"""Error counters of one time: totals since an unknown time, so they only warn."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from weft.audit.cabling.device_label import count
 from weft.audit.case import AuditCase, PortKey, Ruling, finding, not_judged
 from weft.audit.facts import AuditedPort, CounterFacts
 from weft.audit.thresholds import CounterRule
 from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.words import counted
+from weft.topology.subnet.subnet import CableEnd
 
 NO_COUNTERS = "no counters: perfquery, ibqueryerrors, ibdiagnet's db_csv (PM_INFO)"
 
@@ -19,7 +20,11 @@ def counter_totals(case: AuditCase) -> Ruling:
 
     Counters that were read twice, over a time that is known, are the business of the rates.
     """
-    readings = {key: found for key, found in case.readings.items() if _counted(found)}
+    readings = {
+        key: found
+        for key, found in case.readings.items()
+        if any(reading["counters"] for reading in found)
+    }
     if not readings:
         return not_judged(NO_COUNTERS)
     rules = case.thresholds.counters
@@ -27,18 +32,18 @@ def counter_totals(case: AuditCase) -> Ruling:
     for key, of_port in readings.items():
         for name, value in of_port[-1]["counters"].items():
             rule = rules.get(name)
-            if rule is not None and value >= rule.total and not _is_told(case, name, of_port):
+            if (
+                rule is not None
+                and value >= rule.total
+                and not _was_read_twice(case, name, of_port)
+            ):
                 high[name][key] = value
     found = [_finding(case, rules[name], ports) for name, ports in high.items() if ports]
-    return Ruling(judged=count(len(readings), "port"), findings=tuple(found))
+    return Ruling(judged=counted(len(readings), "port"), findings=tuple(found))
 
 
-def _counted(readings: Sequence[Mapping[str, Any]]) -> bool:
-    return any(reading["counters"] for reading in readings)
-
-
-def _is_told(case: AuditCase, counter: str, readings: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether two readings tell more than the total."""
+def _was_read_twice(case: AuditCase, counter: str, readings: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether two readings replace the total."""
     values = [it["counters"][counter] for it in readings if counter in it["counters"]]
     return len(values) > 1 and (case.interval is not None or values[0] != values[-1])
 
@@ -57,7 +62,7 @@ def _finding(case: AuditCase, rule: CounterRule, high: Mapping[PortKey, int]) ->
         Severity.WARNING,
         sentence,
         evidence=(
-            *(f"{cable_or_port(case, key)}: {value_text(rule, high[key])}" for key in worst),
+            *(f"{cable_or_port(case, key)}: {_value_text(rule, high[key])}" for key in worst),
             f"{rule.means}; the total has no start time: from {rule.total} on, take a second "
             f"reading ({rule.source})",
         ),
@@ -72,7 +77,7 @@ def _finding(case: AuditCase, rule: CounterRule, high: Mapping[PortKey, int]) ->
     )
 
 
-def value_text(rule: CounterRule, value: int) -> str:
+def _value_text(rule: CounterRule, value: int) -> str:
     """A counter's value, and whether it is full. Extended counters go further."""
     full = f" (the counter is full: it stops at {rule.highest:,})" if value == rule.highest else ""
     return f"{value:,}{full}"
@@ -85,22 +90,25 @@ def port_name(case: AuditCase, key: PortKey) -> str:
 
 def cable_or_port(case: AuditCase, key: PortKey) -> str:
     """The port that counted and the other end of its cable, whole."""
-    cable = case.subnet.cable_at.get(key)
-    if cable is None:
+    ends = _ends(case, key)
+    if not ends:
         return case.labels.whole(*key)
-    here, there = cable.ends if cable.a.key == key else cable.ends[::-1]
-    ends = (here, there)
     return " <- ".join(case.labels.whole(end.node, end.port, end.facts) for end in ends)
 
 
 def audited_port(case: AuditCase, key: PortKey) -> AuditedPort:
     """A port and the other end of its cable, without a value."""
+    ends = _ends(case, key)
+    peer = case.labels.audit_port(*ends[1].key) if ends else None
+    return AuditedPort(case.labels.audit_port(*key), peer)
+
+
+def _ends(case: AuditCase, key: PortKey) -> tuple[CableEnd, ...]:
+    """The ends of a port's cable, its own first; none without a cable."""
     cable = case.subnet.cable_at.get(key)
-    port = case.labels.audit_port(*key)
     if cable is None:
-        return AuditedPort(port)
-    there = cable.b if cable.a.key == key else cable.a
-    return AuditedPort(port, case.labels.audit_port(*there.key))
+        return ()
+    return cable.ends if cable.a.key == key else cable.ends[::-1]
 
 
 def grouped(values: Mapping[tuple[PortKey, str], Any]) -> dict[str, dict[PortKey, Any]]:

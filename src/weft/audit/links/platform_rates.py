@@ -11,11 +11,11 @@ ROUNDING = 1.05
 
 
 def below_platform(case: AuditCase) -> Ruling:
-    """Where all cables are slow alike, no sibling tells; the platform's document does."""
+    """Where all cables are equally slow, only the platform's document shows it."""
     if case.platform is None or case.platform.links is None:
         return not_judged("no platform with link rates: --platform NAME")
-    hosts = [way for ways in case.wiring.hosts.values() for way in ways]
-    switches = [way for ways in case.wiring.between.values() for way in ways]
+    hosts = [side for sides in case.wiring.hosts.values() for side in sides]
+    switches = [side for sides in case.wiring.between.values() for side in sides]
     links = case.platform.links
     found = [
         *_finding(case, "hosts to switches", hosts, links.host.rate),
@@ -24,8 +24,8 @@ def below_platform(case: AuditCase) -> Ruling:
     return Ruling(judged=case.platform.name, findings=tuple(found))
 
 
-def _finding(case: AuditCase, what: str, ways: list[CableSide], rate: Figure) -> list[Finding]:
-    usual = most_common((way.here.gbps, way.here.rate) for way in ways if way.here.gbps)
+def _finding(case: AuditCase, what: str, sides: list[CableSide], rate: Figure) -> list[Finding]:
+    usual = most_common((side.here.gbps, side.here.rate) for side in sides if side.here.gbps)
     if usual is None or usual[0][0] is None or usual[0][0] * ROUNDING >= rate.value:
         return []
     (gbps, name), share = usual
@@ -36,7 +36,7 @@ def _finding(case: AuditCase, what: str, ways: list[CableSide], rate: Figure) ->
             FindingKind.BELOW_EXPECTED,
             Severity.BAD if certain else Severity.WARNING,
             f"cables of {what} run {name} ({gbps:g} Gb/s); {name_of_platform} has {rate.value:g}",
-            evidence=(f"{100 * share:.0f} % of {len(ways)} do", f"{rate.class_}: {rate.source}"),
+            evidence=(f"{100 * share:.0f} % of {len(sides)} do", f"{rate.class_}: {rate.source}"),
             fix="look for a speed limit set on the switches or adapters; is it this platform?",
             facts=RateFacts(expected=rate.value),
         )

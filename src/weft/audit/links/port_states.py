@@ -4,10 +4,11 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from weft.audit.cabling.device_label import count, listing
+from weft.audit.cabling.device_label import listing
 from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import AuditedPort, PortStateFacts
 from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.words import counted
 from weft.topology.subnet.subnet import CableEnd
 
 MEANING = {
@@ -29,7 +30,7 @@ IN_SERVICE = ("act", "up", "linkup")
 OUT_OF_SERVICE = ("down", "disabled", "polling")
 """How tools on a host begin the word of a port's state: ibstat, rdma link, mlxlink, cxi_stat."""
 STUCK = ("training", "error-recovery", "phy-test")
-"""Physical states that no port rests in. Polling is how a free port waits."""
+"""Physical states that no healthy port stays in. A free port stays in Polling."""
 
 
 def stuck_ports(case: AuditCase) -> Ruling:
@@ -52,7 +53,7 @@ def stuck_ports(case: AuditCase) -> Ruling:
     found += _dead_adapters(case, uncabled)
     found += _hosts_own_view(devices)
     n = len(known) + len(uncabled) + len(devices)
-    return Ruling(judged=count(n, "port"), findings=tuple(found))
+    return Ruling(judged=counted(n, "port"), findings=tuple(found))
 
 
 def _stuck(end: CableEnd) -> str:
@@ -68,7 +69,7 @@ def _finding(case: AuditCase, state: str, keys: Sequence[tuple[int, int]], n_kno
     lines += [case.labels.whole(*key) for key in keys if key not in case.subnet.cable_at]
     n_places = len(lines)
     every = len(keys) == n_known and state == "init"
-    what = "every port" if every else count(n_places, "cable" if cables else "port")
+    what = "every port" if every else counted(n_places, "cable" if cables else "port")
     one = f"{case.labels.short(next(iter(cables.values())))} is" if len(cables) == 1 else ""
     verb = "is" if every or n_places == 1 else "are"
     return finding(
@@ -100,7 +101,7 @@ def _dead_adapters(case: AuditCase, uncabled: Sequence[tuple[Any, Any]]) -> list
         finding(
             FindingKind.SUSPECT_NODE,
             Severity.BAD,
-            f"{count(len(dead), 'adapter port')} stuck in Polling: {means}",
+            f"{counted(len(dead), 'adapter port')} stuck in Polling: {means}",
             evidence=tuple(case.labels.whole(*key) for key in dead),
             fix=fix,
             facts=PortStateFacts(

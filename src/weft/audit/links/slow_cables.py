@@ -4,11 +4,11 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from weft.audit.cabling.device_label import count
 from weft.audit.cabling.wiring import most_common
 from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import CableFacts
 from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.words import counted
 from weft.topology.subnet.subnet import CableEnd, SubnetCable
 
 Role = tuple[str, ...]
@@ -29,9 +29,9 @@ def slow_cables(case: AuditCase) -> Ruling:
     for role, group in sorted(_by_role(case, cables).items()):
         slow, rate = _below_siblings(case, group)
         found += [_finding(case, role, some, group, rate) for some in _by_switch(slow)]
-        rest = [cable for cable in group if cable not in slow]
-        found += _below_supported(case, role, rest)
-    return Ruling(judged=count(len(cables), "cable"), findings=tuple(found))
+        remaining = [cable for cable in group if cable not in slow]
+        found += _below_supported(case, role, remaining)
+    return Ruling(judged=counted(len(cables), "cable"), findings=tuple(found))
 
 
 def _gbps(cable: SubnetCable) -> float:
@@ -85,8 +85,8 @@ def _is_able(case: AuditCase, end: CableEnd, gbps: float) -> bool:
         return end.supported_gbps >= gbps
     if not case.subnet.nodes[end.node].is_switch:
         return True
-    ways = [*case.wiring.between.get(end.node, ()), *case.wiring.hosts.get(end.node, ())]
-    return any((way.here.gbps or 0.0) >= gbps for way in ways if way.here.port != end.port)
+    sides = [*case.wiring.between.get(end.node, ()), *case.wiring.hosts.get(end.node, ())]
+    return any((side.here.gbps or 0.0) >= gbps for side in sides if side.here.port != end.port)
 
 
 def _is_regular(case: AuditCase, slow: Sequence[SubnetCable], group: Sequence[SubnetCable]) -> bool:
@@ -168,8 +168,8 @@ def _shared_switch(cables: Sequence[SubnetCable]) -> int | None:
 def _is_all_of(case: AuditCase, switch: int, cables: Sequence[SubnetCable]) -> bool:
     """Whether these are all cables of their role that a switch has."""
     roles = {tuple(sorted(_what(case, end) for end in cable.ends)) for cable in cables}
-    ways = [*case.wiring.between.get(switch, ()), *case.wiring.hosts.get(switch, ())]
-    alike = [w for w in ways if tuple(sorted(_what(case, end) for end in w.cable.ends)) in roles]
+    sides = [*case.wiring.between.get(switch, ()), *case.wiring.hosts.get(switch, ())]
+    alike = [w for w in sides if tuple(sorted(_what(case, end) for end in w.cable.ends)) in roles]
     return len(alike) == len(cables) > 1
 
 
@@ -190,10 +190,14 @@ def _below_supported(case: AuditCase, role: Role, group: Sequence[SubnetCable]) 
 
     Where most of a role say so, the tool says it of all: no fault of one cable.
     """
-    could = [cable for cable in group if _could(cable) > _gbps(cable)]
+    could = [
+        (cable, end.supported or "")
+        for cable in group
+        if (end := _supported(cable)) is not None and (end.supported_gbps or 0.0) > _gbps(cable)
+    ]
     if not could:
         return []
-    supported = " or ".join(sorted({_supported(cable) for cable in could}))
+    supported = " or ".join(sorted({rate for _, rate in could}))
     if len(could) > max(1, case.thresholds.slow_share.value * len(group)):
         return [
             finding(
@@ -204,30 +208,25 @@ def _below_supported(case: AuditCase, role: Role, group: Sequence[SubnetCable]) 
                 evidence=(
                     "so many alike: split ports, a setting, or a tool that reports it for all",
                 ),
-                facts=CableFacts(cables=tuple(map(case.labels.audit_cable, could))),
+                facts=CableFacts(
+                    cables=tuple(case.labels.audit_cable(cable) for cable, _ in could)
+                ),
             )
         ]
     return [
         finding(
             FindingKind.SUSPECT_LINK,
             Severity.BAD,
-            f"{case.labels.short(cable)} runs {_rate(cable)}; both ends support "
-            f"{_supported(cable)}",
+            f"{case.labels.short(cable)} runs {_rate(cable)}; both ends support {rate}",
             evidence=(case.labels.cable(cable),),
             fix=FIX,
-            facts=CableFacts(cables=(case.labels.audit_cable(cable),), expected=_supported(cable)),
+            facts=CableFacts(cables=(case.labels.audit_cable(cable),), expected=rate),
         )
-        for cable in could
+        for cable, rate in could
     ]
 
 
-def _could(cable: SubnetCable) -> float:
-    """What both ends support, in Gb/s; 0 where not both say it. One statement is about both when
-    the other end says nothing at all."""
-    told = [end.supported_gbps for end in cable.ends if end.supported_gbps]
-    return min(told) if told else 0.0
-
-
-def _supported(cable: SubnetCable) -> str:
-    told = [end for end in cable.ends if end.supported_gbps]
-    return min(told, key=lambda end: end.supported_gbps or 0.0).supported or "" if told else ""
+def _supported(cable: SubnetCable) -> CableEnd | None:
+    """The end that supports less; the only one that reports it, where the other reports nothing."""
+    ends = [end for end in cable.ends if end.supported_gbps]
+    return min(ends, key=lambda end: end.supported_gbps or 0.0, default=None)

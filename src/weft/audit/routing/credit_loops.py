@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from weft.audit.cabling.device_label import count
 from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import CreditLoopFacts
 from weft.audit.routing.forwarding_tables import lacks_tables
 from weft.audit.routing.routing_engine import engine_used
 from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.words import counted
 
 if TYPE_CHECKING:
     from weft.topology.engine import ChannelCircle
@@ -47,10 +47,10 @@ def _finding(case: AuditCase, loops: Mapping[int, "ChannelCircle"], has_lanes: b
     which = ", ".join(map(str, loops))
     circle = _circle(case, loop)
     evidence = [
-        f"a circle of {count(len(circle), 'buffer')} on service level {level}, each waits for "
+        f"a circle of {counted(len(circle), 'buffer')} on service level {level}, each waits for "
         "the next and the last for the first:",
         *(f"{number}. {line}" for number, line in enumerate(circle, start=1)),
-        f"{count(loop['n_channels'], 'buffer')} lie on such circles or between them",
+        f"{counted(loop['n_channels'], 'buffer')} lie on such circles or between them",
     ]
     if not certain:
         named = f"{engine} gives" if engine else "some engines give"

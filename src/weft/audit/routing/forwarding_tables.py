@@ -3,10 +3,11 @@
 from collections import defaultdict
 from typing import Any
 
-from weft.audit.cabling.device_label import count, listing
+from weft.audit.cabling.device_label import listing
 from weft.audit.case import AuditCase, Ruling, finding
 from weft.audit.facts import RouteFacts
 from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.words import counted
 
 NO_TABLES = "no forwarding tables: opensm-lfts.dump, dump_lfts, opensm.fdbs, ibdiagnet2.fdbs"
 FIX = (
@@ -31,7 +32,7 @@ def lacks_tables(case: AuditCase) -> str:
 
 
 def unreachable(case: AuditCase) -> Ruling:
-    """LIDs that some adapters do not reach, by the switch whose table ends the way."""
+    """LIDs that some adapters do not reach, by the switch whose table ends the path."""
     lack = lacks_tables(case)
     if lack:
         return Ruling(missing=lack, findings=tuple(_incomplete(case)))
@@ -46,14 +47,15 @@ def unreachable(case: AuditCase) -> Ruling:
     alone = len(kinds) == 1 and not ends["circle"]
     found += [_finding(case, kind, ends[kind], more if alone else 0) for kind in kinds]
     if more > 0 and not alone:
-        found.append(_more(more))
+        text = f"{counted(more, 'more LID')} not reached"
+        found.append(finding(FindingKind.FAILURE, Severity.BAD, text, fix=FIX))
     if survey["n_without_lid"]:
         found.append(_without_lid(survey["n_without_lid"]))
-    return Ruling(judged=count(survey["n_pairs"], "path"), findings=tuple(found))
+    return Ruling(judged=counted(survey["n_pairs"], "path"), findings=tuple(found))
 
 
 def _incomplete(case: AuditCase) -> list[Finding]:
-    """Few tables are a question somebody asked of one switch; most are a dump that broke off."""
+    """Few tables were read of one switch on purpose; most are a dump that broke off."""
     n_tables, n_switches = case.subnet.description["n_tables"], len(case.wiring.switches)
     if not n_switches / 2 < n_tables < n_switches:
         return []
@@ -71,14 +73,14 @@ def _incomplete(case: AuditCase) -> list[Finding]:
 def _finding(
     case: AuditCase, kind: str, ends: dict[tuple[int, int], list[Any]], more: int
 ) -> Finding:
-    """Ways that end: at an entry for a port without a cable, or without an entry. `more` LIDs are
+    """Paths that end: at an entry for a port without a cable, or without an entry. `more` LIDs are
     known by their number only."""
     labels = case.labels
     where = listing(sorted({labels.name(at) for at, _ in ends}))
     lids = sorted({missing["lid"] for group in ends.values() for missing in group})
     targets = sorted({labels.name(m["dst"]["node"]) for group in ends.values() for m in group})
     why = "tables lead over missing cables at" if kind == "stale" else "no entry in the table of"
-    sentence = f"{count(len(lids) + more, 'LID')} not reached ({listing(targets)}): {why} {where}"
+    sentence = f"{counted(len(lids) + more, 'LID')} not reached ({listing(targets)}): {why} {where}"
     evidence = [_line(case, at, port, group) for (at, port), group in ends.items()]
     if kind == "stale":
         evidence.append(
@@ -106,7 +108,7 @@ def _line(case: AuditCase, at: int, port: int, group: list[Any]) -> str:
         if port
         else (f"{case.labels.name(at)} ({case.labels.guid(at)})")
     )
-    return f"{where}: LID {lids}, from up to {count(n_sources, 'sender')}"
+    return f"{where}: LID {lids}, from up to {counted(n_sources, 'sender')}"
 
 
 def _in_a_circle(case: AuditCase, group: list[Any]) -> Finding:
@@ -116,7 +118,7 @@ def _in_a_circle(case: AuditCase, group: list[Any]) -> Finding:
     return finding(
         FindingKind.FAILURE,
         Severity.BAD,
-        f"routes to {count(len(group), 'LID')} ({who}) run in a circle: "
+        f"routes to {counted(len(group), 'LID')} ({who}) run in a circle: "
         + " -> ".join(labels.name(node) for node in circle),
         evidence=(
             *(f"{labels.name(node)} ({labels.guid(node)})" for node in circle),
@@ -130,16 +132,10 @@ def _in_a_circle(case: AuditCase, group: list[Any]) -> Finding:
     )
 
 
-def _more(n: int) -> Finding:
-    return finding(
-        FindingKind.FAILURE, Severity.BAD, f"{count(n, 'more LID')} not reached", fix=FIX
-    )
-
-
 def _without_lid(n: int) -> Finding:
     return finding(
         FindingKind.FAILURE,
         Severity.WARNING,
-        f"{count(n, 'cabled adapter port')} without a LID: nothing is routed there",
+        f"{counted(n, 'cabled adapter port')} without a LID: nothing is routed there",
         fix="look at the state of these ports; give the file that has the LIDs (guid2lid) too",
     )

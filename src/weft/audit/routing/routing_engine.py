@@ -4,10 +4,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from weft.audit.cabling.device_label import count
 from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import RoutingEngineFacts
 from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.words import counted
 
 FIX = (
     "mend what the manager's errors name, or choose an engine for what the fabric is "
@@ -32,7 +32,7 @@ def engine_fell_back(case: AuditCase) -> Ruling:
     if not any(log["engines_used"] for log in logs):
         return not_judged("no subnet manager's log that names an engine: opensm.log")
     found = [one for log in logs for one in _of_log(case, log)]
-    return Ruling(judged=count(len(logs), "log"), findings=tuple(found))
+    return Ruling(judged=counted(len(logs), "log"), findings=tuple(found))
 
 
 def _of_log(case: AuditCase, log: Mapping[str, Any]) -> list[Finding]:
@@ -45,7 +45,7 @@ def _of_log(case: AuditCase, log: Mapping[str, Any]) -> list[Finding]:
     wanted = [engine for engine in (*asked, *gave_up) if engine != last]
     if wanted:
         # An engine further down a list that the operator wrote is the operator's own choice; one
-        # that nobody falls back to was set after the errors.
+        # that no manager falls back to was set after the errors.
         certain = last not in asked and last == case.thresholds.fallback.name
         return [_fell_back(wanted[0], used, gave_up, certain=certain)]
     if len(used) > 1 and last not in asked:

@@ -2,11 +2,12 @@
 
 import shlex
 
-from weft.audit.cabling.device_label import count, listing
+from weft.audit.cabling.device_label import listing
 from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import ValleyFacts
 from weft.audit.routing.forwarding_tables import lacks_tables
 from weft.core.finding import FindingKind, Severity
+from weft.core.words import counted
 
 
 def valleys(case: AuditCase) -> Ruling:
@@ -15,7 +16,7 @@ def valleys(case: AuditCase) -> Ruling:
     if lack:
         return not_judged(lack)
     survey = case.survey
-    judged = count(survey["n_pairs"], "path")
+    judged = counted(survey["n_pairs"], "path")
     if not survey["n_valley_paths"]:
         return Ruling(judged=judged)
     found = survey["valleys"]
@@ -23,7 +24,7 @@ def valleys(case: AuditCase) -> Ruling:
     share = survey["n_valley_paths"] / max(1, survey["n_pairs"])
     evidence = [
         f"{case.labels.name(valley['at'])} ({case.labels.guid(valley['at'])}): "
-        f"{count(valley['n_paths'], 'path')}, such as "
+        f"{counted(valley['n_paths'], 'path')}, such as "
         + " to ".join(case.labels.name(end["node"]) for end in valley["example"])
         for valley in found
     ]
@@ -31,8 +32,8 @@ def valleys(case: AuditCase) -> Ruling:
     one = finding(
         FindingKind.MIS_SETTING,
         Severity.WARNING,
-        f"{count(survey['n_valley_paths'], 'path')} ({100 * share:.2g} %) go down and up "
-        f"again, through {count(len(found), 'switch', 'switches')}: {listing(names)}",
+        f"{counted(survey['n_valley_paths'], 'path')} ({100 * share:.2g} %) go down and up "
+        f"again, through {counted(len(found), 'switch', 'switches')}: {listing(names)}",
         evidence=(
             *evidence,
             "they take cables that hosts below need, and can close credit loops",

@@ -58,7 +58,7 @@ def numa_nodes(rank: KernelRank) -> frozenset[int]:
 
 def device_numa_nodes(rank: KernelRank, here: Sequence[DeviceCounter]) -> frozenset[int]:
     """NUMA nodes of the device a rank was given; without a rail, of all that carried the bytes of
-    its host (fast ones first). Empty where one of them is not known: then nothing can be said.
+    its host (fast ones first). Empty where one of them is not known.
     `here`: the devices of its host."""
     if rank.rail is not None:
         used = [d for d in here if rank.rail in (d.name, d.device)]

@@ -69,13 +69,13 @@ def failure_of(
     return _unreadable(launch, output, out)
 
 
-def blame(said: str, ranks: Sequence[KernelRank]) -> Blame:
+def blame(text: str, ranks: Sequence[KernelRank]) -> Blame:
     """The process that died, as far as the launcher (Open MPI, Hydra, Slurm) names it."""
     rank: int | None = None
     host: str | None = None
     how: str | None = None
     for pattern, read in _BLAMES:
-        match = pattern.search(said)
+        match = pattern.search(text)
         if match is not None:
             found = read(match.groupdict(), ranks)
             rank = found.rank if rank is None else rank
@@ -137,7 +137,7 @@ def _idle_ranks(trial: Trial, output: KernelOutput) -> frozenset[int]:
     number = max(rows, default=0)
     given = trial.options.get("rounds")
     if given is None:
-        # The kernel's own rounds leave out one rank of an odd number, in round r rank r.
+        # The kernel's own rounds leave out one rank where they are odd, in round r rank r.
         number += rows[number] == n_kinds * (trial.n_ranks // 2)
         return frozenset({number}) if trial.n_ranks % 2 else frozenset()
     rounds = [pairs for pairs in given if pairs]
@@ -220,8 +220,8 @@ def expected_rows(trial: Trial) -> int:
 def _split_world(launch: Launch, output: KernelOutput) -> BenchmarkError | None:
     """A launcher and a library of different MPIs start N worlds of one rank each."""
     n_ranks = output.header.n_ranks if output.header else None
-    alone = any("needs two ranks" in failure.message for failure in output.failures)
-    if n_ranks in (None, launch.trial.n_ranks) and not alone:
+    is_single = any("needs two ranks" in failure.message for failure in output.failures)
+    if n_ranks in (None, launch.trial.n_ranks) and not is_single:
         return None
     return BenchmarkError(
         f"{_title(launch)}: {launch.trial.n_ranks} ranks were started, but each sees a world of "
@@ -287,7 +287,7 @@ _HINTS = {
     # All that Hydra says where a host lacks the folder that its ranks start in.
     "assert (!closed) failed": "every host must see the run directory (a shared file system: --dir "
     "FOLDER there); where there is none, 'weft cluster up' and --cluster do without",
-    # Hydra may give up before it has passed on what ssh said.
+    # Hydra may give up before it has passed on the message of ssh.
     "Launch proxy failed": "check the names given to --hosts, and ssh to each without a question",
     # MPICH 5.0.2 puts up to 1077 bytes on a line of PMI-1, of which Slurm 22.05 reads 1024.
     "value not properly terminated in client request": "this MPICH and this Slurm's pmi2 do not "

@@ -106,13 +106,13 @@ def with_probes(failure: BenchmarkError, probes: Mapping[str, HostProbe]) -> Ben
     sick = [host for host, probe in probes.items() if probe.full or probe.link_down]
     if not lost and not sick:
         return failure
-    first, newline, rest = failure.what.partition("\n")
-    told = [f"{host} does not answer: {why.cause}" for host, why in lost.items() if why]
-    told += [f"on {host} {remark}" for host in sick for remark in _remarks(probes[host])]
+    first, newline, others = failure.what.partition("\n")
+    remarks = [f"{host} does not answer: {why.cause}" for host, why in lost.items() if why]
+    remarks += [f"on {host} {remark}" for host in sick for remark in _remarks(probes[host])]
     keeps = not lost and (failure.where or "").startswith("host ")
     mend = f"make it right on {', '.join(sick)}" if sick else failure.hint
     return type(failure)(
-        "; ".join((first, *told)) + newline + rest,
+        "; ".join((first, *remarks)) + newline + others,
         where=failure.where if keeps else f"host {', '.join(lost or sick)}",
         expected=failure.expected,
         hint="; ".join(_remedies(lost)) or mend,
@@ -122,9 +122,9 @@ def with_probes(failure: BenchmarkError, probes: Mapping[str, HostProbe]) -> Ben
 
 def not_started(launch: Launch, lost: Mapping[str, SshFailure]) -> BenchmarkError:
     """Of a launch that needs hosts which are gone."""
-    told = "; ".join(f"{host} does not answer: {why.cause}" for host, why in lost.items())
+    causes = "; ".join(f"{host} does not answer: {why.cause}" for host, why in lost.items())
     return BenchmarkError(
-        f"{launch.trial.benchmark} ({launch.name}) was not started; {told}",
+        f"{launch.trial.benchmark} ({launch.name}) was not started; {causes}",
         where=f"host {', '.join(lost)}",
         expected="hosts that answer over ssh",
         hint="; ".join(_remedies(lost)) or None,

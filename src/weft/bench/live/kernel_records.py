@@ -143,7 +143,7 @@ class PairRow(_Record):
 
     @property
     def judged_ns(self) -> tuple[float, ...]:
-        """A series with the middle of the whole one (latency), or with its mean (bandwidth)."""
+        """A series with the median of the whole one (latency), or with its mean (bandwidth)."""
         if self.times == "all" or self.total_ns is None or self.kind == "latency":
             return self.times_ns
         return (self.total_ns / self.iterations,)
@@ -228,7 +228,7 @@ class KernelOutput:
     broken: str | None = None
 
     def host_of(self, rank: int) -> str | None:
-        """The host a rank said it runs on."""
+        """The host that a rank reported."""
         return next((r.host for r in self.ranks if r.rank == rank), None)
 
     @property

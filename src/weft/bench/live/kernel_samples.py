@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from weft.bench.live.kernel_records import KernelOutput, KernelRow, PairRow
-from weft.bench.metrics import Metrics, pair_metrics
+from weft.bench.metrics import Metrics, TimeSeries, metrics_of, pair_metrics
 from weft.bench.model import Launch, Pair, Sample, State, Trial
 from weft.bench.phase import BANDWIDTH
-from weft.bench.series import TimeSeries, metrics_of
 
 SKEW_DOMINATES_FROM = 0.5
 """Start skew over this share of a collective's median: what was timed is the barrier's exit."""
@@ -134,7 +133,7 @@ def _by_pair_and_size(rows: list[PairRow]) -> list[list[PairRow]]:
 
 
 def _pair_flags(rows: list[PairRow], launch_flags: tuple[str, ...]) -> tuple[str, ...]:
-    """Ranks that rest in a round take no CPU: only a round that crowds a host is oversubscribed."""
+    """Only a round that crowds a host is oversubscribed: ranks without a partner take no CPU."""
     flags = launch_flags
     if all(row.crowded is not None for row in rows):
         flags = ("oversubscribed",) if any(row.crowded for row in rows) else ()

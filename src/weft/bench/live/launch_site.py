@@ -6,7 +6,6 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Protocol
 
 from weft.cluster.head import Head
 from weft.cluster.remote import Ssh
@@ -16,83 +15,13 @@ from weft.core.process import Command
 from weft.launch.recipe import Recipe
 
 
-class LaunchSite(Protocol):
-    """See the module."""
-
-    @property
-    def host(self) -> Host:
-        """Of which every host of a launch has as many CPUs."""
-        ...
-
-    @property
-    def remote_shell(self) -> str | None:
-        """As in a LaunchSpec."""
-        ...
-
-    @property
-    def interface(self) -> str | None:
-        """As in a LaunchSpec."""
-        ...
-
-    @property
-    def settings(self) -> Mapping[str, str]:
-        """Variables that the MPI wants in every rank, too."""
-        ...
-
-    @property
-    def as_root(self) -> bool:
-        """Whether root runs the launcher."""
-        ...
-
-    @property
-    def ssh(self) -> Ssh:
-        """By which hosts are asked how they are."""
-        ...
-
-    @property
-    def required_hosts(self) -> tuple[str, ...]:
-        """Hosts that every launch needs, whatever its nodes are."""
-        ...
-
-    def without(self, lost: Container[str]) -> "LaunchSite":
-        """The seat to launch from while these hosts do not answer."""
-        ...
-
-    def is_local(self, node: str) -> bool:
-        """Whether a node's name means the host this runs on, by name alone."""
-        ...
-
-    def max_on_one_machine(self, nodes: Sequence[str]) -> int:
-        """How many of these hosts are one machine, as far as is known before they meet."""
-        ...
-
-    def folder(self, run_dir: Path) -> Path:
-        """Where a launch's own files lie, as its ranks see them."""
-        ...
-
-    def cwd(self, run_dir: Path) -> Path:
-        """Where the launcher runs."""
-        ...
-
-    def write_files(self, files: Mapping[Path, str]) -> None:
-        """Write files there. Raises BenchmarkError."""
-        ...
-
-    def remove_files(self, run_dir: Path) -> None:
-        """Take away the files that were put where no run keeps them."""
-        ...
-
-    def command(self, recipe: Recipe, out: Path, err: Path) -> Command:
-        """The command that runs a recipe there."""
-        ...
-
-    def text(self, recipe: Recipe) -> str:
-        """Shell lines that repeat a recipe."""
-        ...
-
-
 class LocalSite:
-    """This machine."""
+    """This machine.
+
+    Every host of a launch has as many CPUs as `host`. `settings` are variables that the MPI wants
+    in every rank, too; `ssh` is how hosts are asked for their state; every launch needs the
+    `required_hosts`, whatever its nodes are. `interface` and `remote_shell` are as in a LaunchSpec.
+    """
 
     settings: Mapping[str, str] = MappingProxyType({})
     ssh = Ssh()
@@ -110,40 +39,40 @@ class LocalSite:
         self.as_root: bool = os.geteuid() == 0
 
     def without(self, lost: Container[str]) -> "LocalSite":  # noqa: ARG002
-        """See LaunchSite."""
+        """The site to launch from while these hosts do not answer."""
         return self
 
     def is_local(self, node: str) -> bool:
-        """See LaunchSite."""
+        """Whether the name of a node means the host this runs on, by name alone."""
         return is_this_machine(node, self.host.name)
 
     def max_on_one_machine(self, nodes: Sequence[str]) -> int:  # noqa: ARG002
-        """See LaunchSite."""
+        """How many of these hosts are one machine, as far as is known before they meet."""
         return 1
 
     def folder(self, run_dir: Path) -> Path:
-        """See LaunchSite."""
+        """Where the own files of a launch lie, as its ranks see them."""
         return run_dir / "recipes"
 
     def cwd(self, run_dir: Path) -> Path:
-        """See LaunchSite."""
+        """Where the launcher runs."""
         return run_dir
 
     def write_files(self, files: Mapping[Path, str]) -> None:
-        """See LaunchSite."""
+        """Write files there. Raises BenchmarkError."""
         for path, content in files.items():
             path.write_text(content)
 
     def remove_files(self, run_dir: Path) -> None:
-        """They are part of the run."""
+        """Remove the files that no run keeps: here all are part of the run."""
 
     def command(self, recipe: Recipe, out: Path, err: Path) -> Command:
-        """See LaunchSite."""
+        """The command that runs a recipe there."""
         env = {**os.environ, **recipe.env}
         return Command(recipe.argv, env, recipe.cwd, out, err, ends_tree=True)
 
     def text(self, recipe: Recipe) -> str:
-        """See LaunchSite."""
+        """Shell lines that repeat a recipe."""
         return recipe.text
 
 
@@ -164,16 +93,16 @@ class HeadSite:
 
     @property
     def ssh(self) -> Ssh:
-        """See LaunchSite."""
+        """See LocalSite."""
         return self.head.ssh
 
     @property
     def required_hosts(self) -> tuple[str, ...]:
-        """See LaunchSite."""
+        """See LocalSite."""
         return (self.head.host,)
 
     def without(self, lost: Container[str]) -> "HeadSite":
-        """See LaunchSite."""
+        """See LocalSite."""
         if self.head.host not in lost:
             return self
         name = next((host for host in self.others if host not in lost), self.head.host)
@@ -181,28 +110,28 @@ class HeadSite:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """See LaunchSite."""
+        """See LocalSite."""
         return self.head.settings
 
     def is_local(self, node: str) -> bool:  # noqa: ARG002
-        """See LaunchSite."""
+        """See LocalSite."""
         return False
 
     def max_on_one_machine(self, nodes: Sequence[str]) -> int:
-        """See LaunchSite."""
+        """See LocalSite."""
         on = Counter(self.machines.get(node, "") for node in nodes)
         return max((n for name, n in on.items() if name), default=1)
 
     def folder(self, run_dir: Path) -> Path:  # noqa: ARG002
-        """See LaunchSite."""
+        """See LocalSite."""
         return self.files / f"{os.uname().nodename}-{os.getpid()}"
 
     def cwd(self, run_dir: Path) -> Path:  # noqa: ARG002
-        """See LaunchSite."""
+        """See LocalSite."""
         return Path(self.head.folder)
 
     def write_files(self, files: Mapping[Path, str]) -> None:
-        """See LaunchSite."""
+        """See LocalSite."""
         for path, content in files.items():
             done = self.head.put(str(path), content.encode())
             if not done.ok:
@@ -211,17 +140,20 @@ class HeadSite:
                 )
 
     def remove_files(self, run_dir: Path) -> None:
-        """See LaunchSite."""
+        """See LocalSite."""
         self.head.remove(str(self.folder(run_dir)))
 
     def command(self, recipe: Recipe, out: Path, err: Path) -> Command:
-        """See LaunchSite."""
+        """See LocalSite."""
         argv = tuple(self.head.argv(recipe.argv, recipe.env))
         return Command(argv, None, out.parent, out, err, stdin=None, ends_tree=True)
 
     def text(self, recipe: Recipe) -> str:
-        """See LaunchSite."""
+        """See LocalSite."""
         return f"# on {self.head.host}\n{recipe.text}"
+
+
+LaunchSite = LocalSite | HeadSite
 
 
 def is_this_machine(node: str, hostname: str) -> bool:

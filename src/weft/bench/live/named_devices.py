@@ -19,8 +19,8 @@ MOST_NAMED = 8
 
 @dataclass(frozen=True, slots=True)
 class NamedBytes:
-    """Bytes of all hosts' named devices and of the busiest `other` one, beside the least that ranks
-    sent one another (0: not known); `missed` are the hosts whose own bytes went elsewhere."""
+    """Bytes of all hosts' named devices and of the busiest `other` one. Ranks sent one another at
+    least `sent` (0: not known); `missed` are the hosts whose own bytes went elsewhere."""
 
     devices: tuple[str, ...]
     carried: int
@@ -31,8 +31,8 @@ class NamedBytes:
 
     @property
     def is_missed(self) -> bool:
-        """Whether most of the launch's traffic crossed another device. One host may have traffic of
-        others beside a small launch: that alone is told, and no reason to refuse the whole."""
+        """Whether most of the launch's traffic crossed another device. One host may have external
+        traffic during a small launch: that is reported, and no reason to refuse the whole."""
         return _missed(self.carried, self.other_carried, self.sent)
 
     def to_record(self) -> dict[str, Any]:
@@ -58,14 +58,14 @@ def named_bytes(output: KernelOutput) -> NamedBytes | None:
     )
     if len({rank.host for rank in output.ranks}) < 2 or not devices:
         return None
-    # Ranks of one host may well talk through its loopback; single ones have nobody there.
-    alone = all(rank.tasks_per_node == 1 for rank in output.ranks)
-    counted = [d for d in output.devices if alone or d.link_layer != "Loopback"]
+    # Ranks of one host may use its loopback; a single rank has no partner there.
+    are_single = all(rank.tasks_per_node == 1 for rank in output.ranks)
+    counted = [d for d in output.devices if are_single or d.link_layer != "Loopback"]
     carried, other, other_carried = _parted(counted, devices)
     by_host: dict[str, list[DeviceCounter]] = defaultdict(list)
     for device in counted:
         by_host[device.host].append(device)
-    sent = sum(map(sent_bytes, output.rows)) if alone else 0
+    sent = sum(map(sent_bytes, output.rows)) if are_single else 0
     missed = []
     # Two ranks send: of more hosts the others may stay silent.
     for host, own in by_host.items() if not sent or len(by_host) == 2 else ():
@@ -102,5 +102,5 @@ def _parted(devices: Iterable[DeviceCounter], named: Sequence[str]) -> tuple[int
 
 
 def _missed(carried: int, elsewhere: int, sent: int) -> bool:
-    """Nothing is said where nothing else counts either: then the counters are not to be read."""
+    """False where no other device counts either: then the counters cannot be read."""
     return elsewhere >= QUIET_BYTES and carried < NAMED_SHARE_AT_LEAST * (sent or elsewhere)

@@ -111,7 +111,7 @@ def log_facts_of_bytes(name: str, content: bytes) -> LogFacts:
 
 
 def _refuse_what_is_no_file(name: str) -> None:
-    """Directories and devices; a pipe is read, so that logs may be unpacked on the way."""
+    """Directories and devices; a pipe is read, so that logs may be unpacked by another program."""
     if name == "-":
         return
     try:

@@ -39,21 +39,21 @@ class JobLog:
     facts: LogFacts
     ranks: tuple[LogRank, ...]
     ranks_of: Mapping[int, frozenset[int]]
-    """Number of a speaker -> ranks that it may speak for: its own, or all of its process."""
+    """Number of a writer -> ranks that it may write for: its own, or all of its process."""
 
     def by(self, fact: LogFact) -> frozenset[int]:
-        """The ranks that said something."""
+        """The ranks that logged a fact."""
         found: set[int] = set()
         for writer in fact.by:
             found |= self.ranks_of[writer]
         return frozenset(found) if self.ranks_of else self.everyone
 
     def all_by(self, facts: Iterable[LogFact]) -> frozenset[int]:
-        """The ranks that said any of these."""
+        """The ranks that logged any of these."""
         return frozenset().union(*(self.by(fact) for fact in facts))
 
     def times(self, facts: Iterable[LogFact]) -> Mapping[int, int]:
-        """How often ranks said any of these; 0 for those that did not."""
+        """How often ranks logged any of these; 0 for those that did not."""
         counts: Counter[int] = Counter()
         for fact in facts:
             for writer, n in fact.by.items():
@@ -61,7 +61,7 @@ class JobLog:
         return counts
 
     def values(self, kind: str, word: int = 0) -> dict[str, frozenset[int]]:
-        """What ranks say of one kind: a word -> the ranks that say it."""
+        """A word of one kind of fact -> the ranks that log it."""
         found: dict[str, set[int]] = {}
         for fact in self.facts.of(kind):
             found.setdefault(fact.words[word], set()).update(self.by(fact))
@@ -94,7 +94,7 @@ class JobLog:
 
     @cached_property
     def n_expected(self) -> int:
-        """Ranks of the largest communicator, or those that speak."""
+        """Ranks of the largest communicator, or those that log."""
         return max((rank.n_ranks or 0 for rank in self.ranks), default=0) or len(self.ranks)
 
     @cached_property
@@ -120,7 +120,7 @@ class JobLog:
 
     @cached_property
     def n_hosts(self) -> int:
-        """Hosts that speak, whatever connects them."""
+        """Hosts that log, whatever connects them."""
         return len(self.hosts_of(self.everyone))
 
     @cached_property
@@ -144,7 +144,7 @@ class JobLog:
         if self.n_nodes != 1 and not no_choice:
             for name, ranks in self.values("network").items():
                 used.setdefault(f"NET/{name}", set()).update(ranks)
-        return {way: frozenset(ranks) for way, ranks in used.items()}
+        return {name: frozenset(ranks) for name, ranks in used.items()}
 
     @cached_property
     def gives_up_collnet(self) -> bool:
@@ -182,7 +182,7 @@ class JobLog:
 
     @cached_property
     def n_channels(self) -> dict[str, int]:
-        """The same, as often as they were said."""
+        """The same, as often as they were logged."""
         return {name: sum(fact.n for fact in facts) for name, facts in self.sending.items()}
 
     @cached_property
@@ -209,7 +209,7 @@ class JobLog:
 
 
 def job_log(log_facts: LogFacts) -> JobLog:
-    """The ranks of what was said: speakers with a rank, or else processes.
+    """The ranks of a log: writers with a rank, or else processes.
 
     Where no line says who wrote it (an excerpt, or one from which names were taken), all are one
     process without a name. Who says its process and not its host is the only one of that number.

@@ -131,7 +131,7 @@ def read_devices(host: str, text: str) -> HostDevices:
         ended = ended or kind == "end"
     if not ended:
         raise BenchmarkError(
-            "what it says of its devices is cut short",
+            "its list of devices is cut short",
             where=host,
             hint="look at what its login scripts print",
         )

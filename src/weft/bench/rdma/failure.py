@@ -27,7 +27,7 @@ CAUSES = (
      "look at the subnet manager, at partition keys, and whether both ports are on one fabric"),
     (("unable to connect the hca",), "the adapters do not reach each other",
      "look at the subnet manager, at partition keys, and whether both ports are on one fabric"),
-    (("completion with error",), "messages were lost on the way",
+    (("completion with error",), "messages were lost",
      "look at the link's error counters: 'weft fabric audit' of ibqueryerrors"),
     (("couldn't allocate mr",), "its memory cannot be registered",
      "for GPUs load nvidia-peermem; for host memory raise 'ulimit -l'"),

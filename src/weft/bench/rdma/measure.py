@@ -58,11 +58,11 @@ def measure(
     folder: Path,
     report: Callable[[str], None],
 ) -> list[Reading]:
-    """Readings of every way, in order; what the commands wrote stays in `folder`. Of a direction
-    in which a host is gone every way has that as its cause. Raises InputError where a TCP port is
-    taken."""
+    """Readings of every path, in order; the output of the commands stays in `folder`. Where a
+    host of a direction is gone, that is the cause of all its paths. Raises InputError where a TCP
+    port is taken."""
     for paths in directions:
-        with suppress(BenchmarkError):  # of a host that is gone: its ways say so below
+        with suppress(BenchmarkError):  # The readings below name a host that is gone.
             _refuse_ports_in_use(ssh, [path for path in paths if not path.pair.down])
     readings: list[Reading] = []
     for paths in directions:

@@ -95,7 +95,7 @@ def pair_gpus(host: HostDevices, rails: Sequence[Rail]) -> Mapping[str, Gpu]:
 
 
 def _distance(rail: Rail, gpu: Gpu) -> tuple[bool, bool, int]:
-    """Other root complexes are farther than any way below one, other NUMA nodes than the same."""
+    """Other root complexes are farther than any path below one, other NUMA nodes than the same."""
     shared = 0
     for one, other in zip(rail.pci, gpu.pci, strict=False):
         if one != other:

@@ -11,17 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft import __version__
-from weft.bench import metrics
 from weft.bench.block_sizes import most_bytes
+from weft.bench.metrics import Metrics, TimeSeries, metrics_of, pair_metrics
 from weft.bench.model import Launch, Pair, Sample, Trial
 from weft.bench.phase import phases_of
-from weft.bench.series import TimeSeries, metrics_of
 from weft.bench.twin.congestion_control import congestion_control
-from weft.bench.twin.extrapolation import is_extrapolated, with_extrapolation
 from weft.bench.twin.fault import Fault, by_fault, check_fault
-from weft.bench.twin.fidelity import at_fidelity
+from weft.bench.twin.fidelity import at_fidelity, carried_out, is_extrapolated, with_extrapolation
 from weft.bench.twin.independent_rounds import apart, joined
-from weft.bench.twin.offload import carried_out
 from weft.bench.twin.outcome_rows import Rows, rows_of
 from weft.bench.twin.port_counters import COUNTERS_FILE, PortCounters
 from weft.bench.twin.scenario import (
@@ -138,7 +135,7 @@ class TwinBackend:
     def _count(self, measured: Benchmark, outcomes: Sequence[Mapping[str, Any]]) -> None:
         """Keep what ports counted while pairs were measured, where a run is kept."""
         if self.extrapolate is not None and any(is_extrapolated(one) for one in outcomes):
-            self._counters = None  # They count what was simulated alone.
+            self._counters = None  # They count only the simulated part.
         if self._counters is not None and self._run_dir is not None and measured.kind == "pairs":
             for outcome in outcomes:
                 self._counters.add(outcome)
@@ -229,7 +226,7 @@ def simulate(document: Document) -> Mapping[str, Any]:
             raise BenchmarkError(
                 refused.what,
                 where="twin",
-                expected="a way between every two ranks",
+                expected="a path between every two ranks",
                 hint="a planted fault cuts it: plant another, or leave that node out; or planes of"
                 " the fabric never meet: simulate one of them",
             ) from error
@@ -243,7 +240,7 @@ def simulate_parts(whole: Document, parts: Sequence[Document]) -> list[Mapping[s
     try:
         return list(engine.simulate_many([json.dumps(part) for part in parts], 0))
     except ValueError:
-        # Told by its place in the whole.
+        # Its error names the place in the whole.
         return [simulate(whole)]
 
 
@@ -278,9 +275,7 @@ def _samples(
         yield _sample(launch, size, values, len(times_ns), evidence, times_ns=times_ns, flags=flags)
 
 
-def _metrics(
-    measured: Benchmark, trial: Trial, size: int, times_ns: Sequence[float]
-) -> metrics.Metrics:
+def _metrics(measured: Benchmark, trial: Trial, size: int, times_ns: Sequence[float]) -> Metrics:
     n_ranks, name = trial.n_ranks, measured.name
     most = None
     if name == "alltoallv":
@@ -302,7 +297,7 @@ def _metrics(
 def _pair_samples(launch: Launch, measured: Benchmark, rows: Rows) -> Iterator[Sample]:
     """Of each pair a sample of its small size and one of its large, as its phases have them."""
     trial = launch.trial
-    names = [_endpoint(trial, rank) for rank in range(trial.n_ranks)]
+    names = [trial.endpoint(rank) for rank in range(trial.n_ranks)]
     evidence = _evidence(trial)
     for number, pairs in enumerate(rounds_of(trial)):
         columns = _pair_columns(trial, measured, rows, number, len(pairs))
@@ -332,22 +327,17 @@ def _pair_columns(
         if series:
             size = pair_size(trial, is_small=is_small)
             windows = dict.fromkeys(series, window_of(measured, trial))
-            by_metric = metrics.pair_metrics(series, size, windows)
+            by_metric = pair_metrics(series, size, windows)
             n_iterations = next(iter(series.values())).shape[1]
             lists = {name: column.tolist() for name, column in by_metric.items()}
             columns.append((size, n_iterations, lists))
     return columns
 
 
-def _endpoint(trial: Trial, rank: int) -> str:
-    node = trial.nodes[rank // trial.tasks_per_node]
-    return node if trial.tasks_per_node == 1 else f"{node}:{rank}"
-
-
 def _sample(
     launch: Launch,
     size: int,
-    values: metrics.Metrics,
+    values: Metrics,
     iterations: int,
     evidence: Mapping[str, str],
     *,

@@ -206,7 +206,7 @@ def random_fault(fabric_document: Mapping[str, Any], seed: int) -> Fault:
             next(end for end in ends if vertex_of(end) in switches)
         )
     if not between and not to_hosts:
-        raise InputError("a fabric without cables has nothing to break", expected="links in it")
+        raise InputError("this fabric has no cable to break", expected="links in it")
     kinds = (["switch"] * 2 if between else []) + ["host", "node"]
     kind = rng.choice(kinds)
     if kind == "node":

@@ -186,7 +186,7 @@ def _rounds(given: Any) -> list[list[tuple[int, int]]]:
 
 
 def left_to_chance(platform: Platform, faults: Sequence[Fault], trial: Trial) -> bool:
-    """Whether chance, or what came before, decides anything: else one iteration of `pairs` tells
+    """Whether chance, or what came before, decides anything: else one iteration of `pairs` gives
     all, to the picosecond, and thousands of pairs cost a third."""
     host = twin_parts(platform)[2]
     by_host = host.start_jitter is not None or host.noise is not None

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from weft.catalog.document import Document, Slug, Text
+from weft.catalog.document import Document, Slug, Text, require_once
 
 When = Literal["always", "single-node", "multi-node", "sharp", "loopback", "training", "container"]
 Fabric = Literal["infiniband", "slingshot", "efa", "roce"]
@@ -75,8 +75,6 @@ class LaunchRecipe(Document):
 
     @model_validator(mode="after")
     def _each_setting_once(self) -> "LaunchRecipe":
-        keys = [(one.name, when) for one in self.settings for when in one.when]
-        twice = sorted({name for name, when in keys if keys.count((name, when)) > 1})
-        if twice:
-            raise ValueError(f"each setting once for a kind of run, not {', '.join(twice)} twice")
+        keys = (f"{one.name} ({when})" for one in self.settings for when in one.when)
+        require_once(keys, "setting")
         return self

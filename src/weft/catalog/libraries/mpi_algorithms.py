@@ -6,13 +6,13 @@ reduce, a block otherwise.
 """
 
 from functools import cache
-from importlib import resources
 from itertools import pairwise
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from weft.catalog.document import Document, Slug, SourceClass, Text, parse_document
+from weft.catalog.document import Document, Slug, SourceClass, Text
+from weft.catalog.shipped import catalogue_document, catalogue_names
 from weft.core.errors import unknown_name
 
 Positive = Annotated[int, Field(ge=1)]
@@ -110,13 +110,9 @@ def mpi_algorithms(name: str) -> MpiAlgorithms:
     known = mpi_algorithms_names()
     if name not in known:
         raise unknown_name(f"no MPI library '{name}' in the catalogue", name, known)
-    entry = resources.files("weft.catalog").joinpath("algorithms", f"{name}.toml")
-    where = f"catalog/algorithms/{name}.toml"
-    return parse_document(MpiAlgorithms, entry.read_text("utf-8"), where, "list of algorithms")
+    return catalogue_document(MpiAlgorithms, f"algorithms/{name}.toml", "list of algorithms")
 
 
 def mpi_algorithms_names() -> list[str]:
     """Libraries whose choices are known, sorted."""
-    entries = resources.files("weft.catalog").joinpath("algorithms").iterdir()
-    names = (entry.name for entry in entries)
-    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
+    return catalogue_names("algorithms")

@@ -1,12 +1,12 @@
 """NCCL's own constants (schema weft.nccl/1), one document a range of versions."""
 
 from functools import cache
-from importlib import resources
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, model_validator
 
-from weft.catalog.document import Document, Text, parse_document
+from weft.catalog.document import Document, Text
+from weft.catalog.shipped import catalogue_document, catalogue_names
 from weft.core.errors import InputError
 
 Architecture = Literal["volta", "ampere", "hopper", "blackwell", "cdna2", "cdna3"]
@@ -14,16 +14,8 @@ Cpu = Literal["intel", "amd", "arm"]
 Protocol = Literal["ll", "ll128", "simple"]
 Algorithm = Literal["ring", "tree", "nvls", "nvlstree", "collnetdirect", "collnetchain", "pat"]
 
-PROTOCOLS: tuple[Protocol, ...] = ("ll", "ll128", "simple")
-ALGORITHMS: tuple[Algorithm, ...] = (
-    "ring",
-    "tree",
-    "nvls",
-    "nvlstree",
-    "collnetdirect",
-    "collnetchain",
-    "pat",
-)
+PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
+ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
 
 Share = Annotated[float, Field(gt=0, le=1)]
 Amount = Annotated[float, Field(ge=0)]
@@ -73,12 +65,12 @@ class NcclConstants(Document):
     def _tables_are_whole(self) -> "NcclConstants":
         latencies = (self.base_latency_us, self.nvlink_latency_us, self.net_latency_us)
         for table in (*latencies, self.pci_latency_us):
-            absent = [name for name in ALGORITHMS if name not in table]
-            if absent:
-                raise ValueError(f"a latency for each algorithm; {absent[0]} has none")
-        absent_protocols = [name for name in PROTOCOLS if name not in self.tree_correction]
-        if absent_protocols:
-            raise ValueError(f"a correction of trees for protocol {absent_protocols[0]}")
+            absent = next((name for name in ALGORITHMS if name not in table), None)
+            if absent is not None:
+                raise ValueError(f"a latency for each algorithm; {absent} has none")
+        without = next((name for name in PROTOCOLS if name not in self.tree_correction), None)
+        if without is not None:
+            raise ValueError(f"a correction of trees for protocol {without}")
         return self
 
 
@@ -105,8 +97,7 @@ def nccl_constants(version: str = "") -> NcclConstants:
     fitting = [document for document in documents if version_numbers(document.first) <= wanted]
     if not fitting:
         raise InputError(
-            f"no constants of NCCL {version}",
-            expected=f"version {documents[0].first} or newer",
+            f"no constants of NCCL {version}", expected=f"version {documents[0].first} or newer"
         )
     return fitting[-1]
 
@@ -114,23 +105,17 @@ def nccl_constants(version: str = "") -> NcclConstants:
 @cache
 def nccl_hardware() -> NcclHardware:
     """Rates of links that do not depend on the version."""
-    return parse_document(NcclHardware, _text("hardware"), "catalog/nccl/hardware.toml", "table")
+    return catalogue_document(NcclHardware, "nccl/hardware.toml", "table")
 
 
 @cache
 def _documents() -> tuple[NcclConstants, ...]:
-    folder = resources.files("weft.catalog").joinpath("nccl")
-    names = [entry.name.removesuffix(".toml") for entry in folder.iterdir()]
-    documents = [
-        parse_document(NcclConstants, _text(name), f"catalog/nccl/{name}.toml", "NCCL table")
-        for name in names
+    documents = (
+        catalogue_document(NcclConstants, f"nccl/{name}.toml", "NCCL table")
+        for name in catalogue_names("nccl")
         if name != "hardware"
-    ]
+    )
     return tuple(sorted(documents, key=lambda document: version_numbers(document.first)))
-
-
-def _text(name: str) -> str:
-    return resources.files("weft.catalog").joinpath("nccl", f"{name}.toml").read_text("utf-8")
 
 
 def version_numbers(version: str) -> tuple[int, ...]:

@@ -1,12 +1,12 @@
 """What NCCL makes of the words and numbers of a topology file (schema weft.nccl-topology/1)."""
 
 from functools import cache
-from importlib import resources
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from weft.catalog.document import Document, Text, parse_document
+from weft.catalog.document import Document, Text
+from weft.catalog.shipped import catalogue_document
 
 Positive = Annotated[float, Field(gt=0)]
 NodeKind = Literal["PCI", "NVS", "CPU", "GPU", "NIC"]
@@ -108,5 +108,4 @@ class NcclTopology(Document):
 @cache
 def nccl_topology() -> NcclTopology:
     """The tables."""
-    text = resources.files("weft.catalog").joinpath("nccl_topology.toml").read_text("utf-8")
-    return parse_document(NcclTopology, text, "catalog/nccl_topology.toml", "table")
+    return catalogue_document(NcclTopology, "nccl_topology.toml", "table")

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
 from types import MappingProxyType
 from typing import Literal
 
 from pydantic import Field
 
-from weft.catalog.document import Document, Slug, Text, parse_document
+from weft.catalog.document import Document, Slug, Text
+from weft.catalog.shipped import catalogue_document
 
 
 class SettingRule(Document):
@@ -57,6 +57,5 @@ def topology_rules() -> Mapping[str, SettingRule]:
 
 
 def _rules(name: str) -> Mapping[str, SettingRule]:
-    text = resources.files("weft.catalog").joinpath(name).read_text("utf-8")
-    document = parse_document(SettingRules, text, f"catalog/{name}", "list of rules")
+    document = catalogue_document(SettingRules, name, "list of rules")
     return MappingProxyType({rule.id: rule for rule in document.rules})

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from weft.catalog.document import Document, Slug, Text
+from weft.catalog.document import Document, Slug, Text, require_once
 from weft.catalog.libraries.nccl import version_numbers
 
 Version = Annotated[str, Field(pattern=r"^\d+(\.\d+)*$")]
@@ -82,18 +82,14 @@ class Variable(Document):
 
     def choices_in(self, version: str) -> tuple[str, ...]:
         """The words that it may be, in that version."""
-        later = {
-            word for word, since in self.choices_since if version_key(since) > version_key(version)
-        }
-        return tuple(word for word in self.choices if word not in later)
+        since, at = dict(self.choices_since), version_key(version)
+        return tuple(word for word in self.choices if version_key(since.get(word, "")) <= at)
 
     def default_in(self, version: str) -> str:
         """The value where it is not set, in that version; "" where that is not known."""
-        value = ""
-        for since, default in self.defaults:
-            if version_key(since) <= version_key(version):
-                value = default
-        return value
+        at = version_key(version)
+        begun = [default for since, default in self.defaults if version_key(since) <= at]
+        return begun[-1] if begun else ""
 
 
 class VariableList(Document):
@@ -115,10 +111,7 @@ class VariableList(Document):
 
     @model_validator(mode="after")
     def _each_name_once(self) -> "VariableList":
-        names = [variable.name for variable in self.variables]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ValueError(f"each variable once, not {', '.join(twice)} twice")
+        require_once((variable.name for variable in self.variables), "variable")
         return self
 
     @cached_property
@@ -135,14 +128,6 @@ class VariableList(Document):
         numbers = version_numbers(version)
         line = [one for one in self.versions if version_key(one)[: len(numbers)] == numbers]
         return line[-1] if line and len(numbers) < 3 else ".".join(str(one) for one in numbers)
-
-    def names_in(self, version: str) -> frozenset[str]:
-        """What that version of the library reads, as it is delivered."""
-        return frozenset(
-            variable.name
-            for variable in self.variables
-            if not variable.only and variable.known_in(version)
-        )
 
 
 @cache

@@ -4,16 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from weft.catalog.document import (
-    Bytes,
-    Cables,
-    Document,
-    Nanoseconds,
-    Nodes,
-    Ports,
-    Switches,
-    Text,
-)
+from weft.catalog.document import Bytes, Cables, Document, Nanoseconds, Nodes, Ports, Switches, Text
+
+RoutingEngine = Literal["minhop", "updn", "dmodk"]
+"""The engines of a generated fabric; a test holds them to the list of the compiled engine."""
 
 
 class AdaptiveRouting(Document):
@@ -65,7 +59,7 @@ class FatTree(Document):
     spines: Switches | None = None
     cables_per_spine: Cables | None = None
     two_level_nodes: Nodes
-    routing: Literal["minhop", "dmodk", "updn"] = "dmodk"
+    routing: RoutingEngine = "dmodk"
     adaptive: AdaptiveRouting | None = None
     directors: Directors | None = None
     rails: Rails | None = None

@@ -6,7 +6,7 @@ from weft.core.host import this_host
 
 
 def with_facts_of_this_host(platform: Platform) -> Platform:
-    """The document with what the operating system tells about this host."""
+    """The document with what the operating system reports of this host."""
     return platform.model_copy(update={"node": {**platform.node, **_facts()}})
 
 

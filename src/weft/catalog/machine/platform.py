@@ -1,11 +1,10 @@
 """The platform document (schema weft.platform/1): a machine as figures with sources."""
 
-import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from weft.catalog.document import (
     Bytes,
@@ -16,14 +15,17 @@ from weft.catalog.document import (
     Gpus,
     Nanoseconds,
     Probability,
+    RegularExpression,
     Slug,
     SourceClass,
     Text,
+    require_once,
 )
 from weft.catalog.libraries.mpi_algorithms import LibraryAlgorithm, mpi_algorithms
 from weft.catalog.machine.cabling import FatTree
 from weft.catalog.machine.fit_report import Fit
 from weft.catalog.machine.node_map import NodeMap
+from weft.core.units import in_force
 
 
 class Cable(Document):
@@ -70,9 +72,9 @@ class HostRegime(Document):
     """Host cost of messages up to `max_bytes` (absent: of any size): LogGP's o, and a cost a byte
     that the host adds to the wire's.
 
-    `latency_ns` and `latency_ns_per_byte` lie on a message's way and occupy nobody. `gap_ns` and
-    `gap_ns_per_byte` are the least time between two messages of one sender (LogGP's g and G): a
-    stream of messages feels them, a single one does not.
+    `latency_ns` and `latency_ns_per_byte` are on a message's path and occupy no processor.
+    `gap_ns` and `gap_ns_per_byte` are the least time between two messages of one sender (LogGP's g
+    and G): they slow a stream of messages, not a single one.
     """
 
     max_bytes: int | None = Field(default=None, ge=0)
@@ -88,6 +90,17 @@ class HostRegime(Document):
     class_: SourceClass = Field(alias="class")
     source: Text
     conditions: str = ""
+
+    def overheads_ns(self, size_bytes: int) -> tuple[float, float]:
+        """What a message occupies the processor of the sender and of the receiver, in ns."""
+        return (
+            self.send_overhead_ns + self.send_ns_per_byte * size_bytes,
+            self.recv_overhead_ns + self.recv_ns_per_byte * size_bytes,
+        )
+
+    def free_latency_ns(self, size_bytes: int) -> float:
+        """The part of a message's latency that occupies no processor, in ns."""
+        return self.latency_ns + self.latency_ns_per_byte * size_bytes
 
 
 HOST_COSTS = {
@@ -141,6 +154,10 @@ class PlatformHost(Document):
             raise ValueError("max_bytes rises from regime to regime")
         return self
 
+    def regime(self, size_bytes: int) -> HostRegime:
+        """The protocol regime in force at a size."""
+        return in_force(self.regimes, size_bytes)
+
 
 class Algorithm(Document):
     """The algorithm an MPI library takes for a collective up to `max_bytes`."""
@@ -187,7 +204,7 @@ class GpuNode(Document):
     protocol LL128 between nodes (one bridge above both, which a virtual machine may only pretend).
     `nvlink_domain`: GPUs that one NVLink fabric joins, where it reaches over nodes.
     `net_seen`: what operators of the machine see of an adapter from GPU memory, where it is less
-    than its rate and PCIe and nobody says why.
+    than its rate and PCIe for an unknown reason.
     """
 
     model: Text
@@ -204,24 +221,13 @@ class GpuNode(Document):
     net_seen: GBps | None = None
 
 
-def _is_a_pattern(text: str) -> str:
-    try:
-        re.compile(text)
-    except re.error as error:
-        raise ValueError(f"a regular expression ({error})") from error
-    return text
-
-
-Pattern = Annotated[Text, AfterValidator(_is_a_pattern)]
-
-
 class Signs(Document):
     """What in a result file speaks for this platform: words in GPU names, patterns (Python's `re`)
     of host names and of device names."""
 
     gpus: tuple[Text, ...] = ()
-    hosts: tuple[Pattern, ...] = ()
-    hcas: tuple[Pattern, ...] = ()
+    hosts: tuple[RegularExpression, ...] = ()
+    hcas: tuple[RegularExpression, ...] = ()
 
 
 FigureKind = Literal["measured", "promised", "derived", "hardware", "setting"]
@@ -281,10 +287,7 @@ class Platform(Document):
 
     @model_validator(mode="after")
     def _figures_have_one_name_each(self) -> "Platform":
-        ids = [figure.id for figure in self.figures]
-        twice = sorted({name for name in ids if ids.count(name) > 1})
-        if twice:
-            raise ValueError(f"each figure once: '{twice[0]}' appears twice")
+        require_once((figure.id for figure in self.figures), "figure")
         return self
 
     @property

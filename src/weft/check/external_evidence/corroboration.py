@@ -8,8 +8,8 @@ import numpy as np
 
 from weft.check.external_evidence.fabric_marks import MISSING, OWN_RATE, Mark, Marks, related
 from weft.check.external_evidence.lossy_cables import Damage, damage_of, disturbed_by, overruled
-from weft.check.readings.components import Component, Thing
-from weft.check.suspects.accusation import Accusation, slow_rows
+from weft.check.readings.components import Thing
+from weft.check.suspects.accusation import Accusation
 from weft.check.suspects.survey import Survey
 from weft.core.finding import Finding, FindingFacts, FindingKind, Severity
 from weft.core.words import counted
@@ -21,8 +21,8 @@ MOST_LINES = 6
 @dataclass(frozen=True, slots=True)
 class JoinedAccusation:
     """An accusation with the evidence of the files: its narrowed tie, and lines. `damage`:
-    what error counters say, where the accusation rests on them; None where it rests on readings.
-    `by_counters`: it rests on them alone, beyond chance. `clean`: they counted no error."""
+    the state of the error counters that support it; None where readings do.
+    `by_counters`: only they support it, beyond chance. `clean`: they counted no error."""
 
     accusation: Accusation
     lines: tuple[str, ...]
@@ -40,10 +40,11 @@ class FileStatements(FindingFacts):
 
 
 def joined(
-    survey: Survey, accusations: Sequence[Accusation], marks: Marks, owners: Mapping[str, str]
+    survey: Survey, accusations: Sequence[Accusation], marks: Marks
 ) -> list[JoinedAccusation]:
     """The accusations, by readings or by error counters that overrule them, with the statements of
-    the files. `owners`: the node of each HCA."""
+    the files."""
+    owners = survey.owners
     by_readings = [with_statements(accusation, marks, owners) for accusation in accusations]
     left = [one.accusation for one in by_readings]
     return by_readings + [
@@ -63,8 +64,10 @@ def with_statements(
     """
     left, lines = overruled(accusation, marks), list[str]()
     damage = None if left is accusation else damage_of(left.components, marks)
-    flagged = [c for c in left.components if _faults(c, marks)]
-    if _all_cables(left.components) and left.tie and len(flagged) == 1:
+    faulted = {mark.thing for mark in marks.marks if mark.is_fault}
+    flagged = [c for c in left.components if c.thing in faulted]
+    all_cables = all(component.thing[0] == "cable" for component in left.components)
+    if all_cables and left.tie and len(flagged) == 1:
         left = replace(left, components=tuple(flagged))
         n = len(accusation.components)
         lines.append(f"of {n} cables that no reading separates, the files fault this one only")
@@ -81,14 +84,12 @@ def with_statements(
     return JoinedAccusation(left, tuple(lines), damage, clean=clean)
 
 
-def unshown(
-    survey: Survey, accusations: Iterable[Accusation], marks: Marks, owners: Mapping[str, str]
-) -> list[Finding]:
+def unshown(survey: Survey, accusations: Iterable[Accusation], marks: Marks) -> list[Finding]:
     """A warning for each rule whose statements are about things that no accusation names."""
     named = {c.thing for accusation in accusations for c in accusation.components}
     by_rule: dict[str, list[Mark]] = defaultdict(list)
     for mark in marks.marks:
-        if mark.is_fault and not named & set(related(mark.thing, owners)):
+        if mark.is_fault and not named & set(related(mark.thing, survey.owners)):
             by_rule[mark.rule].append(mark)
     missing = by_rule.pop(MISSING, [])
     of_cables = [_unshown(survey, rule, of) for rule, of in by_rule.items()]
@@ -161,16 +162,8 @@ def _crossed(survey: Survey, things: Sequence[Thing]) -> tuple[int, int]:
         stages = np.asarray((survey.crossings.by_port[:, numbers] > 0).sum(axis=1)).reshape(-1) > 0
         crossing = survey.crossings.by_stage[:, np.flatnonzero(stages)]
         rows = np.asarray((crossing > 0).sum(axis=1)).reshape(-1) > 0
-    n_slow = int((rows & slow_rows(survey) & (survey.explanation.predicted == 0)).sum())
+    n_slow = int((rows & survey.slow & ~survey.explained).sum())
     return int(rows.sum()), n_slow
-
-
-def _faults(component: Component, marks: Marks) -> bool:
-    return any(mark.is_fault for mark in marks.of((component.thing,)))
-
-
-def _all_cables(components: Sequence[Component]) -> bool:
-    return all(component.thing[0] == "cable" for component in components)
 
 
 def _is_clean(accusation: Accusation, marks: Marks) -> bool:

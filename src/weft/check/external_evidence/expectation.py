@@ -1,5 +1,5 @@
-"""What each hop class should deliver by the closed forms of `weft expect`, whatever its own
-readings say: a fabric that is slow everywhere looks healthy against itself."""
+"""The figures that each hop class should deliver by the closed forms of `weft expect`. Without them
+a fabric that is slow everywhere looks healthy against itself."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,10 +30,10 @@ BENCHMARKS = {
 
 @dataclass(frozen=True, slots=True)
 class ExpectedNorm:
-    """A norm with its expectation. `state`: the norm against the interval; `sure`: it
-    stays so with all the room that `weft judge` gives, and rests on figures that are no guess.
-    `small`: the class has too few readings for a norm that others are held against, `norm` is their
-    median; it is in a state only if all of them are, for sure if that is more than chance."""
+    """A norm with its expectation. `state`: the norm against the interval; `sure`: it stays so with
+    all the room that `weft judge` gives, by figures that are no guess. `small`: the class has too
+    few readings for a norm, and `norm` is their median. It is in a state only if all of them are,
+    for sure if that is more than chance."""
 
     norm: Norm
     conditions: Conditions
@@ -78,7 +78,7 @@ class Expectations:
         classes, place = hop_classes(survey.crossings)
         small = {one.norm.hop_class for one in self.small}
         numbers = [number for number, hop_class in enumerate(classes) if hop_class in small]
-        return int((np.isin(place, numbers) & (survey.normed.norm < 0)).sum())
+        return int((np.isin(place, numbers) & ~survey.judged).sum())
 
     def after(self, norm: Norm) -> str:
         """The expectation of a norm as a clause; "" where it has none."""
@@ -113,7 +113,7 @@ def expectations_of(
         if isinstance(expectation, str):
             why_not[expectation] = None
             continue
-        expectation = _beside_others(expectation, survey, hop_class, machine.platform)
+        expectation = _compared_with_others(expectation, survey, hop_class, machine.platform)
         one = _expected(norm, conditions, expectation, rules())
         if norm in small:
             one = _of_small_class(one, small[norm], survey.limits)
@@ -125,18 +125,17 @@ def _small_classes(survey: Survey) -> dict[Norm, Floats]:
     """Classes without a norm, each with its median in place of one, and their readings. Where
     others have norms, only those of more readings than chance may slow together."""
     classes, place = hop_classes(survey.crossings)
-    unjudged = survey.normed.norm < 0
+    unjudged = ~survey.judged
     limits = survey.limits
     found: dict[Norm, Floats] = {}
     for number, hop_class in enumerate(classes):
-        values = survey.readings.value[unjudged & survey.beside_others & (place == number)]
+        values = survey.readings.value[unjudged & survey.in_rounds & (place == number)]
         few = values.size == 0 or (
-            survey.normed.norms
-            and limits.disturbed_share**values.size > limits.chance_of_a_lone_pair
+            survey.normed.norms and limits.disturbed_share**values.size > limits.chance_of_a_pair
         )
         if not few:
-            middle = float(np.median(values))
-            found[Norm(hop_class, values.size, values.size, middle, 0.0)] = values
+            median = float(np.median(values))
+            found[Norm(hop_class, values.size, values.size, median, 0.0)] = values
     return found
 
 
@@ -144,7 +143,7 @@ def _of_small_class(one: ExpectedNorm, values: Floats, limits: CheckThresholds) 
     each = [one.at(float(value)) for value in values]
     alike = len({of.state for of in each}) == 1
     chance = limits.disturbed_share**values.size
-    sure = alike and all(of.sure for of in each) and chance <= limits.chance_of_a_lone_pair
+    sure = alike and all(of.sure for of in each) and chance <= limits.chance_of_a_pair
     return replace(one, state=one.state if alike else RowState.NORMAL, sure=sure, small=True)
 
 
@@ -186,7 +185,7 @@ def _conditions(survey: Survey, of: HopClass, platform: Platform, window: int) -
 
 def _with_shared_links(machine: ExpectedPlatform, of: HopClass) -> Platform:
     """The platform with hosts' links as fast as what the messages of a class get of the slowest
-    link of their way."""
+    link of their path."""
     platform = machine.platform
     links = platform.links
     if links is None or of.same_host or of.metric is Metric.LATENCY:
@@ -203,11 +202,11 @@ def _with_shared_links(machine: ExpectedPlatform, of: HopClass) -> Platform:
     return platform.model_copy(update={"links": Links(host=slower, switch=links.switch)})
 
 
-def _beside_others(
+def _compared_with_others(
     found: Expectation, survey: Survey, of: HopClass, platform: Platform
 ) -> Expectation:
-    """Where nobody knows which links are shared, pairs at once may get less; where it is known, by
-    how much is known to a step of the class's load."""
+    """Pairs at once may get less where shared links are unknown. Where they are known, the share is
+    known to a step of the class's load."""
     crossings = survey.crossings
     if found.lower_is_better or of.same_host:
         return found

@@ -1,10 +1,11 @@
-"""What a fabric's own files say of cables and adapters: link state and counters, by thing."""
+"""Statements of a fabric's own files about cables and adapters: link state and counters, by
+thing."""
 
 import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,11 @@ from weft.audit.facts import (
     CableFacts,
     CounterFacts,
     PortStateFacts,
+    facts_of,
 )
 from weft.audit.rules import RULES, Rule
 from weft.check.readings.components import Thing, vertex_of
-from weft.core.finding import Finding, Severity
+from weft.core.finding import FAULTS, Finding, Severity
 from weft.topology.subnet.place_names import host_of
 from weft.topology.subnet.subnet import Subnet, SubnetCable
 
@@ -35,7 +37,7 @@ ABOUT_ONE_THING = (
     "error-rates",
     "error-totals",
 )
-"""Rules of the audit that speak of single cables and ports."""
+"""Rules of the audit about single cables and ports."""
 
 OWN_RATE = "slow-cables"
 """The rule that finds cables below their rate."""
@@ -68,7 +70,7 @@ class Mark:
     @property
     def is_fault(self) -> bool:
         """Whether the statement is that something is, or may be, wrong."""
-        return self.severity in (Severity.BAD, Severity.WARNING)
+        return self.severity in FAULTS
 
     @property
     def is_damage(self) -> bool:
@@ -145,8 +147,8 @@ class PortNames:
 
 
 def marked(subnet: Subnet, document: Mapping[str, Any]) -> tuple[Marks, Mapping[str, Any]]:
-    """What the files of a subnet say about the cables of its document, and the document with each
-    cable at the rate that it should run at. Raises InputError on damaged counters."""
+    """The statements of a subnet's files about the cables of its document, and the document with
+    each cable at its intended rate. Raises InputError on damaged counters."""
     case = AuditCase(subnet, interval=interval_of(subnet, None, None))
     names = PortNames(subnet, document)
     marks = marks_of(case, names)
@@ -154,13 +156,13 @@ def marked(subnet: Subnet, document: Mapping[str, Any]) -> tuple[Marks, Mapping[
 
 
 def marks_of(case: AuditCase, names: PortNames) -> Marks:
-    """What the audit's rules about single cables say, by thing. Costs no path of the fabric."""
+    """The findings of the audit's rules about single cables, by thing. Computes no path."""
     places = _Places(case, names)
     marks: list[Mark] = []
     n_strange = 0
-    for rule, finding in _said(case):
-        fix, damage = finding.facts.fix, _is_damage(case, rule, finding)
-        for place, says in places.said(finding):
+    for rule, finding in _findings(case):
+        fix, damage = facts_of(finding).fix, _is_damage(case, rule, finding)
+        for place, says in places.statements(finding):
             is_missing = rule.name == MISSING
             thing = places.switch(place.port) if is_missing else places.thing(place.port)
             if thing is None:
@@ -172,8 +174,8 @@ def marks_of(case: AuditCase, names: PortNames) -> Marks:
     return Marks(tuple(dict.fromkeys(marks)), places.counted(), n_strange)
 
 
-def _said(case: AuditCase) -> Iterator[tuple[Rule, Finding]]:
-    """What the rules find that speak of single cables, and cables that are not there."""
+def _findings(case: AuditCase) -> Iterator[tuple[Rule, Finding]]:
+    """The findings about single cables, and about missing ones."""
     for rule in RULES:
         if rule.name in ABOUT_ONE_THING:
             yield from ((rule, finding) for finding in rule.judge(case).findings)
@@ -184,7 +186,7 @@ def _said(case: AuditCase) -> Iterator[tuple[Rule, Finding]]:
 
 
 def _is_damage(case: AuditCase, rule: Rule, finding: Finding) -> bool:
-    counted = case.thresholds.counters.get(_counter(finding.facts))
+    counted = case.thresholds.counters.get(_counter(facts_of(finding)))
     return rule.name == _BIT_ERRORS or (counted is not None and counted.of_this_cable)
 
 
@@ -193,7 +195,7 @@ def _counter(facts: AuditFacts) -> str:
 
 
 def _is_growing(case: AuditCase, finding: Finding, place: AuditedPort) -> bool:
-    counted = case.thresholds.counters.get(_counter(finding.facts))
+    counted = case.thresholds.counters.get(_counter(facts_of(finding)))
     enough = (place.grew_by or 0) >= case.thresholds.least_growth.value
     return enough and counted is not None and not counted.of_reboots
 
@@ -206,9 +208,9 @@ class _Places:
         self._names = names
         self._node_of = {node.guid: node.index for node in case.subnet.nodes}
 
-    def said(self, finding: Finding) -> Iterator[tuple[AuditedPort, str]]:
+    def statements(self, finding: Finding) -> Iterator[tuple[AuditedPort, str]]:
         """Each place a finding is about, with its sentence or its line of the evidence."""
-        facts: AuditFacts = finding.facts
+        facts = facts_of(finding)
         places = facts.places()
         if len(places) == 1:
             yield places[0], finding.sentence
@@ -234,15 +236,14 @@ class _Places:
 
     def counted(self) -> frozenset[Thing]:
         """Cables with counters of both their ports."""
-        found = set()
-        for cable in self._case.subnet.cables:
-            thing = self._names.cable(cable)
-            if thing is not None and all(self._has_counters(end.key) for end in cable.ends):
-                found.add(thing)
-        return frozenset(found)
-
-    def _has_counters(self, key: PortKey) -> bool:
-        return any(reading["counters"] for reading in self._case.readings.get(key, ()))
+        readings = self._case.readings.items()
+        known = {key for key, of in readings if any(reading["counters"] for reading in of)}
+        things = (
+            self._names.cable(cable)
+            for cable in self._case.subnet.cables
+            if known.issuperset(end.key for end in cable.ends)
+        )
+        return frozenset(thing for thing in things if thing is not None)
 
 
 def as_meant(
@@ -250,7 +251,11 @@ def as_meant(
 ) -> dict[str, Any]:
     """The document with the rate of its siblings for each cable that the files find too slow: pairs
     over it are then compared with that rate, not with their own."""
-    slow = {mark.thing for mark in marks.marks if mark.rule == OWN_RATE and _is_bad(mark)}
+    slow = {
+        mark.thing
+        for mark in marks.marks
+        if mark.rule == OWN_RATE and mark.severity is Severity.BAD
+    }
     if not slow:
         return dict(document)
     usual = _usual_rates(case, names, slow)
@@ -266,10 +271,6 @@ def as_meant(
         changes.append(f"{link['a']} - {link['b']} at {gbps:g} Gb/s as its siblings, not {was:g}")
     assumed = [*document.get("assumed", ()), *changes]
     return {**document, "links": links, "assumed": assumed}
-
-
-def _is_bad(mark: Mark) -> bool:
-    return mark.severity is Severity.BAD
 
 
 def _usual_rates(case: AuditCase, names: PortNames, slow: set[Thing]) -> dict[Thing, int]:
@@ -310,18 +311,7 @@ def keep(marks: Marks, run_dir: Path) -> None:
     """Write the statements into a run directory, for whoever judges the run again."""
     record = {
         "schema": MARKS_SCHEMA,
-        "marks": [
-            {
-                "thing": [mark.thing[0], list(mark.thing[1])],
-                "rule": mark.rule,
-                "severity": mark.severity.value,
-                "says": mark.says,
-                "fix": mark.fix,
-                "damage": mark.damage,
-                "growing": mark.growing,
-            }
-            for mark in marks.marks
-        ],
+        "marks": [asdict(mark) for mark in marks.marks],
         "counted": sorted([kind, list(names)] for kind, names in marks.counted),
         "n_strange": marks.n_strange,
     }
@@ -346,8 +336,7 @@ def of_run(run_dir: Path) -> Marks:
 
 def _mark_of(record: Mapping[str, Any]) -> Mark:
     severity, thing = Severity(record["severity"]), _thing_of(record["thing"])
-    damage, growing = (bool(record.get(name, False)) for name in ("damage", "growing"))
-    return Mark(thing, record["rule"], severity, record["says"], record["fix"], damage, growing)
+    return Mark(**{**record, "severity": severity, "thing": thing})
 
 
 def _thing_of(record: Sequence[Any]) -> Thing:

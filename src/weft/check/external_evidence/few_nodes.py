@@ -11,7 +11,6 @@ from weft.check.facts import NamedPair, PairFacts
 from weft.check.readings.norms import hop_classes
 from weft.check.readings.readings import Ints, host_of
 from weft.check.suspects.survey import Survey
-from weft.check.thresholds import CheckThresholds
 from weft.check.wording.figures import list_pairs
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.units import format_significant
@@ -30,15 +29,13 @@ class SlowPair:
     sure: bool
 
 
-def compared_with_platform(
-    survey: Survey, expectations: Expectations, limits: CheckThresholds
-) -> list[Finding]:
-    """Findings about whole classes that are slower than expected or impossibly fast; and, with
-    too few nodes to compare with one another, pairs, where not all of them are slow: those that
-    are slow for sure, and others that may be."""
-    if len(survey.crossings.hosts) >= limits.smallest_fabric:
+def compared_with_platform(survey: Survey, expectations: Expectations) -> list[Finding]:
+    """Findings about whole classes that are slower than expected or impossibly fast. With too few
+    nodes to compare with one another, also about pairs, if only some are slow: those that are slow
+    for sure, and others that may be."""
+    if len(survey.crossings.hosts) >= survey.limits.smallest_fabric:
         return beyond_expectation(survey, expectations)
-    slow = list(_slow_pairs(survey, expectations, limits))
+    slow = list(_slow_pairs(survey, expectations))
     measured = _by_pair(survey, np.arange(len(survey.readings)))
     if not slow or {one.pair for one in slow} == set(measured):
         return beyond_expectation(survey, expectations)
@@ -61,9 +58,8 @@ def compared_with_platform(
     ]
 
 
-def _slow_pairs(
-    survey: Survey, expectations: Expectations, limits: CheckThresholds
-) -> Iterator[SlowPair]:
+def _slow_pairs(survey: Survey, expectations: Expectations) -> Iterator[SlowPair]:
+    limits = survey.limits
     classes, place = hop_classes(survey.crossings)
     for number, hop_class in enumerate(classes):
         one = expectations.of.get(hop_class)
@@ -75,7 +71,7 @@ def _slow_pairs(
             each = [one.at(float(value)) for value in values]
             if all(of.state is RowState.LOW for of in each):
                 chance = len(by_pair) * limits.disturbed_share**rows.size
-                sure = all(of.sure for of in each) and chance <= limits.chance_of_a_lone_pair
+                sure = all(of.sure for of in each) and chance <= limits.chance_of_a_pair
                 yield SlowPair(pair, one, float(np.median(values)), sure)
 
 
@@ -92,8 +88,7 @@ def _as_expected(survey: Survey, expectations: Expectations, rows: Ints) -> bool
 def _by_pair(survey: Survey, rows: Ints) -> dict[NamedPair, Ints]:
     found: dict[NamedPair, list[int]] = {}
     for row in rows.tolist():
-        a, b = survey.readings.name(row)
-        found.setdefault((min(a, b), max(a, b)), []).append(row)
+        found.setdefault(survey.readings.unordered(row), []).append(row)
     return {pair: np.array(of, np.int64) for pair, of in found.items()}
 
 

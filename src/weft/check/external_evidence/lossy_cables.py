@@ -1,5 +1,5 @@
-"""Where counters overrule: cables that lose packets slow some of their messages and others not, as
-other traffic does; their error counters tell."""
+"""Cables that lose packets. They slow only some of their messages, as other traffic does, so
+their error counters overrule the readings."""
 
 import math
 from collections.abc import Sequence
@@ -11,15 +11,15 @@ from scipy.stats import hypergeom
 
 from weft.check.external_evidence.fabric_marks import GROWN, Marks
 from weft.check.readings.components import PARTS, Component, Part
-from weft.check.readings.readings import METRICS, Bools, Ints
-from weft.check.suspects.accusation import Accusation, Standing, accuse, slow_rows
+from weft.check.readings.readings import METRICS, Bools, Ints, union
+from weft.check.suspects.accusation import Accusation, Standing, accuse
 from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.survey import Survey
 
 
 class Damage(StrEnum):
-    """What error counters of a cable say: that they grew between two readings; that they grew by
-    one or two, or only as they do when a host reboots; that they hold errors of unknown age.
+    """The state of a cable's error counters. GROWN between two readings. LITTLE: by one or two, or
+    only as when a host reboots. OLD: errors of unknown age.
     """
 
     GROWN = "grown"
@@ -28,23 +28,22 @@ class Damage(StrEnum):
 
 
 DOUBTFUL = (Standing.MET, Standing.PASSING)
-"""What the readings alone call other traffic, or passed."""
+"""Standings of components that readings alone do not call faulty."""
 
 
 def damage_of(components: Sequence[Component], marks: Marks) -> Damage | None:
-    """The worst that error counters say of any of these; None where they say nothing."""
-    said = [mark for mark in marks.of(c.thing for c in components) if mark.is_damage]
-    if not said:
+    """The worst state of the error counters of any of these; None without an error."""
+    errors = [mark for mark in marks.of(c.thing for c in components) if mark.is_damage]
+    if not errors:
         return None
-    if any(mark.growing for mark in said):
+    if any(mark.growing for mark in errors):
         return Damage.GROWN
-    return Damage.LITTLE if any(mark.rule == GROWN for mark in said) else Damage.OLD
+    return Damage.LITTLE if any(mark.rule == GROWN for mark in errors) else Damage.OLD
 
 
 def overruled(accusation: Accusation, marks: Marks) -> Accusation:
-    """What the readings call other traffic or passed is the fault of those of its cables whose
-    error counters grew; else of those where they grew a little, else of those that hold errors;
-    unchanged where none does."""
+    """A doubtful accusation becomes the fault of those of its cables whose error counters are in
+    the worst state; unchanged where none holds an error."""
     if accusation.standing not in DOUBTFUL:
         return accusation
     worst = damage_of(accusation.components, marks)
@@ -65,37 +64,29 @@ def disturbed_by(
     slow (hypergeometric: drawn blindly from all of the metric where that is least likely).
     """
     named = {c.thing for accusation in accusations for c in accusation.components}
-    explained = np.concatenate([np.zeros(0, np.int64), *(a.rows for a in accusations)])
-    slow = slow_rows(survey) & (survey.explanation.predicted == 0)
-    slow[np.union1d(explained, survey.alone)] = False
+    slow = survey.slow & ~survey.explained & survey.in_rounds
+    slow[union(a.rows for a in accusations)] = False
+    part = PARTS.index(Part.CABLE)
+    cables = {
+        survey.crossings.component((part, cable)): candidate
+        for cable, candidate in survey.candidates.of_part(Part.CABLE).items()
+    }
+    grown = [cable for cable in cables if damage_of((cable,), marks) is Damage.GROWN]
     found = []
-    grown = [
-        (component, candidate)
-        for cable, candidate in _cables(survey).items()
-        if damage_of(
-            (component := survey.crossings.component((PARTS.index(Part.CABLE), cable)),), marks
-        )
-        is Damage.GROWN
-    ]
-    for component, candidate in grown:
-        if component.thing in named:
+    for cable in grown:
+        if cable.thing in named:
             continue
-        suspect = _suspect(survey, candidate, slow, len(METRICS) * len(grown))
+        suspect = _suspect(survey, cables[cable], slow, len(METRICS) * len(grown))
         if suspect.evidence >= survey.limits.confirmed_evidence:
-            accusation = accuse(survey, suspect, (), slow, Standing.CONFIRMED)
-            found.append(replace(accusation, components=(component,)))
+            accusation = accuse(survey, suspect, Standing.CONFIRMED, slow)
+            found.append(replace(accusation, components=(cable,)))
     return found
 
 
-def _cables(survey: Survey) -> dict[int, int]:
-    """By number of a cable: the candidate of all readings that cross it."""
-    return {} if survey.crossings.network is None else survey.candidates.of_part(Part.CABLE)
-
-
 def _suspect(survey: Survey, candidate: int, slow: Bools, n_tried: int) -> Suspect:
-    """A cable as a suspect: by how much its slow readings are slow, of the metric in which so many
-    of its pairs being slow is least likely; `n_tried`: as the least of so many chances."""
-    judged = survey.beside_others & (survey.normed.norm >= 0)
+    """A cable as a suspect, by the metric in which so many slow pairs are least likely. `n_tried`:
+    the number of chances of which this is the least."""
+    judged = survey.in_rounds & survey.judged
     rows, pair = survey.candidates.rows(candidate), survey.readings.pair
     found = Suspect((candidate,), {}, 0.0)
     for metric in METRICS:

@@ -1,1 +1,1 @@
-"""What was measured: readings, what each crossed, what is normal."""
+"""Readings, the paths that they crossed, and their normal figures."""

@@ -1,4 +1,4 @@
-"""What a slowness could come from: components, those that the same readings cross joined."""
+"""Possible causes of slowness: components; those that the same readings cross are joined."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Member = tuple[int, int]
 @dataclass(frozen=True)
 class Candidates:
     """`columns`: readings x candidates, true where a reading crosses. `members`: the components of
-    each candidate, which no reading tells apart."""
+    each candidate, which no reading separates."""
 
     columns: csc_matrix
     members: tuple[tuple[Member, ...], ...]

@@ -1,4 +1,4 @@
-"""What can be replaced or looked at, by name."""
+"""Parts of a fabric that can be replaced or inspected, by name."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,7 +7,7 @@ from weft.check.readings.readings import host_of, rank_in
 
 
 class Part(StrEnum):
-    """What kind of thing a component is."""
+    """The kind of a component."""
 
     NODE = "node"
     NODE_SENDING = "node sending"
@@ -23,12 +23,12 @@ class Part(StrEnum):
 PARTS = tuple(Part)
 
 Thing = tuple[str, tuple[str, ...]]
-"""What can be held in hand: 'cable', 'node', 'hca', 'rank', 'rail' or 'switch', and its names."""
+"""A physical thing: 'cable', 'node', 'hca', 'rank', 'rail' or 'switch', and its names."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Component:
-    """Something that can be replaced or looked at. `ends` are the two ports of a cable, from where
+    """A part that can be replaced or inspected. `ends` are the two ports of a cable, from where
     to where in a direction, and one name otherwise."""
 
     part: Part
@@ -42,7 +42,8 @@ class Component:
             case Part.CABLE:
                 text = f"cable {first} - {self.ends[1]}"
             case Part.DIRECTION:
-                text = f"cable {first} - {self.ends[1]} (direction {_towards(self.ends)})"
+                direction = f"{vertex_of(first)} to {vertex_of(self.ends[1])}"
+                text = f"cable {first} - {self.ends[1]} (direction {direction})"
             case Part.NODE_SENDING:
                 text = f"node {first} when sending"
             case Part.NODE_RECEIVING:
@@ -63,10 +64,6 @@ class Component:
         if self.part in (Part.SWITCH, Part.HCA, Part.RANK, Part.RAIL):
             return (self.part.value, self.ends)
         return ("node", self.ends)
-
-
-def _towards(ends: tuple[str, ...]) -> str:
-    return f"{vertex_of(ends[0])} to {vertex_of(ends[1])}"
 
 
 def vertex_of(port: str) -> str:

@@ -1,4 +1,4 @@
-"""What each reading went through, and the components that its slowness could come from."""
+"""The stages that each reading crossed, and the components that may have slowed it."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -48,7 +48,7 @@ class Crossings:
         self.network = network
         self.adaptive = adaptive
         self.limits = limits or thresholds()
-        both = np.array([metric.both_ways for metric in METRICS])[readings.metric]
+        both = np.array([metric.both_directions for metric in METRICS])[readings.metric]
         a, b = readings.a, readings.b
         n = len(readings.endpoints)
         here = np.arange(len(readings))
@@ -76,9 +76,9 @@ class Crossings:
 
     @cached_property
     def load(self) -> csr_matrix:
-        """Readings x stages, as `by_stage`, of readings that fill cables: what flows of the same
-        moment send through a stage, each at the lowest rate of its way, as a share of the rate of
-        all its ports. Latency loads nothing."""
+        """Readings x stages, as `by_stage`, of readings that fill cables. The load is the sum of
+        the flows of the same moment, as a share of the rate of all ports of the stage. A flow has
+        the lowest rate of its path. Latency loads nothing."""
         network, readings = self.network, self.readings
         assert network is not None
         crossed = self.by_stage.tocoo()
@@ -94,8 +94,8 @@ class Crossings:
 
     @cached_property
     def filled(self) -> csr_matrix:
-        """`by_stage`, less the readings beside which a stage was not filled as far as it ever was
-        (up to `filled_share`): a loss does not show where there is room."""
+        """`by_stage`, without readings in whose moment a stage carried less than `filled_share` of
+        the most that it ever did: spare capacity hides a loss."""
         load = self.load.tocoo()
         fullest = np.zeros(len(self.stages))
         np.maximum.at(fullest, load.col, load.data)
@@ -129,12 +129,12 @@ class Crossings:
 
     @cached_property
     def n_links(self) -> Ints:
-        """By reading: cables on the way from a to b; -1 without a fabric."""
+        """By reading: cables on the path from a to b; -1 without a fabric."""
         return self._of_first_flow(self._n_crossed)
 
     @cached_property
     def lowest_rate(self) -> Ints:
-        """By reading: the lowest rate (bit/s) of a cable on the way; 0 where none is, -1 without a
+        """By reading: the lowest rate (bit/s) of a cable on the path; 0 where none is, -1 without a
         fabric."""
         network = self.network
         lowest = np.where(self._n_crossed > 0, np.iinfo(np.int64).max, 0)
@@ -159,7 +159,7 @@ class Crossings:
         assert self.network is not None
         return _stages_of(self.network, flows, adaptive=self.adaptive)
 
-    def is_way(self, candidate: int) -> bool:
+    def is_path(self, candidate: int) -> bool:
         """Whether all components of a candidate lie between switches, or are switches."""
         network = self.network
         if network is None:
@@ -172,8 +172,8 @@ class Crossings:
         )
 
     @cached_property
-    def shared_ways(self) -> Bools:
-        """By candidate: whether it is a way, and one of several that a message may take."""
+    def shared_paths(self) -> Bools:
+        """By candidate: whether it is a path, and one of several that a message may take."""
         network = self.network
         several = [port for stage in self.stages if len(stage) > 1 for port in stage]
         if network is None or not several:
@@ -181,7 +181,7 @@ class Crossings:
         chosen = set(several)
         switches = set(network.vertex[several].tolist())
         found = [
-            self.is_way(number) and any(self._is_chosen(m, chosen, switches) for m in members)
+            self.is_path(number) and any(self._is_chosen(m, chosen, switches) for m in members)
             for number, members in enumerate(self.candidates.members)
         ]
         return np.array(found, np.bool_)
@@ -235,17 +235,17 @@ class Crossings:
             return stages, lengths, number[place.reshape(-1)]
         names = [network.hcas[hca] for hca in self._hca_number.tolist()]
         flows = [(names[src], names[dst]) for src, dst in zip(a.tolist(), b.tolist(), strict=True)]
-        ways = stages_of(network).between(flows)
+        paths = stages_of(network).between(flows)
         known: dict[Stage, int] = {}
         # By identity first: to hash some hundred ports for every flow takes longer than all else.
         numbers: dict[int, int] = {}
-        for stage in chain.from_iterable(ways):
+        for stage in chain.from_iterable(paths):
             if id(stage) not in numbers:
                 numbers[id(stage)] = known.setdefault(stage, len(known))
-        crossed = [numbers[id(stage)] for stage in chain.from_iterable(ways)]
+        crossed = [numbers[id(stage)] for stage in chain.from_iterable(paths)]
         return (
             tuple(known),
-            np.array([len(way) for way in ways], np.int64),
+            np.array([len(path) for path in paths], np.int64),
             np.array(crossed, np.int64),
         )
 
@@ -258,7 +258,7 @@ class Crossings:
     def _endpoint_family(self, part: Part) -> Family:
         """Readings of a node: all, those it sends in, those it receives in."""
         readings, host = self.readings, self.host_number
-        both = np.array([metric.both_ways for metric in METRICS])[readings.metric]
+        both = np.array([metric.both_directions for metric in METRICS])[readings.metric]
         rows = np.arange(len(readings))
         sides = []
         if part is not Part.NODE_RECEIVING:
@@ -272,7 +272,7 @@ class Crossings:
         return self._family(part, sides, len(self.hosts))
 
     def _own_family(self) -> Family:
-        """What only one rank of a host uses: its HCA where a fabric tells, else the rank."""
+        """The part that only one rank of a host uses: its HCA; without a fabric, the rank."""
         readings, names = self.readings, self.readings.endpoints
         if not any(is_rank(name) for name in names):
             return (csc_matrix((len(readings), 0)), [])
@@ -330,18 +330,18 @@ class Crossings:
                 of_switches.setdefault(int(network.vertex[port]), []).append(int(kind[port]))
         switches = {vertex: tuple(sorted(of)) for vertex, of in of_switches.items()}
         by_part = ((Part.DIRECTION, directions), (Part.CABLE, of_cables), (Part.SWITCH, switches))
-        # A loss of one way among several, or of a cable faster than a host, shows where the stage
-        # is filled; a fault of all of them wherever it is crossed.
-        every = [self.by_stage] if self._always_filled else [self.by_stage, self.filled]
+        # A loss of one path among several, or of a cable faster than a host, shows where the stage
+        # is filled; a fault of all of them shows in every reading.
+        every = (
+            [self.by_stage]
+            if self.filled.nnz == self.by_stage.nnz
+            else [self.by_stage, self.filled]
+        )
         return [
             self._of_ports(part, kinds, kind, crossed)
             for crossed in every
             for part, kinds in by_part
         ]
-
-    @cached_property
-    def _always_filled(self) -> bool:
-        return bool(self.filled.nnz == self.by_stage.nnz)
 
     def _of_ports(
         self, part: Part, kinds: Mapping[int, tuple[int, ...]], kind: Ints, crossed: csr_matrix

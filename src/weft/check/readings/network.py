@@ -1,52 +1,17 @@
 """A fabric document as numbers: ports, cables, vertices, rates; and which HCA an endpoint uses."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from weft.check.readings.components import Component, Part, vertex_of
 from weft.check.readings.readings import Bools, Floats, Ints, host_of, is_rank, rank_in
 from weft.core.errors import InputError, did_you_mean
+from weft.topology.fabric import Fabric
 
-Path = tuple[str, ...]
 Cable = tuple[str, str]
-
-
-class CabledFabric(Protocol):
-    """What the diagnosis asks of a fabric; `weft.topology.fabric.Fabric` answers."""
-
-    @property
-    def nodes(self) -> tuple[str, ...]:
-        """Names of the nodes, in the fabric's order."""
-        ...
-
-    @property
-    def document(self) -> Mapping[str, Any]:
-        """The fabric document (schema weft.fabric/1)."""
-        ...
-
-    def paths(self, pairs: list[tuple[str, str]]) -> list[Path]:
-        """Egress ports crossed from node (or HCA) a to b, for each pair."""
-        ...
-
-    @property
-    def engines(self) -> tuple[str, ...]:
-        """The routing engines that fill the tables as they are."""
-        ...
-
-    def rerouted(
-        self, pairs: list[tuple[str, str]], down: Sequence[str], engine: str
-    ) -> list[Path] | None:
-        """Egress ports from HCA a to b, were the cables at the ports `down` out of use and the
-        tables filled anew by an engine; None where a pair then has no way."""
-        ...
-
-    def __hash__(self) -> int:
-        """One fabric opened twice is two."""
-        ...
-
 
 _MOST_HOPS = 64
 
@@ -55,7 +20,7 @@ class Network:
     """Cable i has the ports 2i and 2i + 1; port p leads to port p ^ 1. Vertices are switches
     first, then HCAs, each in the document's order."""
 
-    def __init__(self, wiring: CabledFabric) -> None:
+    def __init__(self, wiring: Fabric) -> None:
         document = wiring.document
         self.wiring = wiring
         self.switches = tuple(str(switch["name"]) for switch in document["switches"])
@@ -131,7 +96,7 @@ class Network:
         """The HCA that an endpoint uses; None where the fabric does not know its host.
 
         INVARIANT: ranks fill one node after the other and take its HCAs in turn, a whole number of
-        times, so that the rank modulo the HCAs of a node is the HCA's index.
+        times. The rank modulo the HCAs of a node is then the HCA's index.
         """
         if endpoint not in self._hca_of:
             hcas = self.hcas_of.get(host_of(endpoint))
@@ -202,39 +167,38 @@ class Network:
     def crossed(self, src: Ints, dst: Ints) -> tuple[Ints, Ints]:
         """By the tables, from each HCA to another (by number): how many ports are crossed, and
         these ports, one flow after the other."""
-        ways = self._walk(src, dst) if self.out_of is not None and src.size else None
-        if ways is not None:
-            return (ways >= 0).sum(axis=1), ways[ways >= 0]
-        # The engine says what is missing, or routes where there are no tables.
+        own = self.port_of_hca[src]
+        cabled = (own >= 0) & (self.port_of_hca[dst] >= 0) & (src != dst)
+        if self.out_of is not None and src.size and cabled.all():
+            ports, arrives = self.walk(self.vertex[own ^ 1], dst)
+            if arrives.all():
+                ports = np.column_stack([own, ports])
+                return (ports >= 0).sum(axis=1), ports[ports >= 0]
+        # The engine names the missing entry, or routes where there are no tables.
         flows = [(self.hcas[a], self.hcas[b]) for a, b in zip(src, dst, strict=True)]
         paths = self.wiring.paths(flows)
-        ports = [self.port_id[port] for path in paths for port in path]
-        return np.array([len(path) for path in paths], np.int64), np.array(ports, np.int64)
+        of_flows = [self.port_id[port] for path in paths for port in path]
+        return np.array([len(path) for path in paths], np.int64), np.array(of_flows, np.int64)
 
-    def _walk(self, src: Ints, dst: Ints) -> Ints | None:
-        """Flows x ports crossed, -1 after the last: all flows step by step through the tables.
-        None where one does not arrive."""
+    def walk(self, at: Ints, dst: Ints) -> tuple[Ints, Bools]:
+        """Walks x ports: those that the tables take from each vertex to an HCA (by number), -1
+        after the last; and by walk, whether it arrives. All walks go step by step together."""
         assert self.out_of is not None
-        port, last = self.port_of_hca[src], self.port_of_hca[dst] ^ 1
-        if (port < 0).any() or (self.port_of_hca[dst] < 0).any() or (src == dst).any():
-            return None
-        crossed = [port]
-        done = np.zeros(port.size, np.bool_)
-        for _ in range(_MOST_HOPS):
-            at = self.vertex[port ^ 1]
-            if (at[~done] >= self.n_switches).any():
-                return None
-            port = np.where(done, port, self.out_of[np.where(done, 0, at), dst])
-            if (port < 0).any():
-                return None
-            crossed.append(np.where(done, -1, port))
-            done |= port == last
-            if done.all():
-                return np.stack(crossed, axis=1)
-        return None
+        last = self.port_of_hca[dst] ^ 1
+        arrives = np.zeros(at.size, np.bool_)
+        going: Bools = at < self.n_switches
+        steps: list[Ints] = []
+        while going.any() and len(steps) < _MOST_HOPS:
+            port = np.where(going, self.out_of[np.where(going, at, 0), dst], -1)
+            steps.append(port)
+            arrives |= going & (port == last)
+            going &= (port >= 0) & (port != last)
+            at = np.where(going, self.vertex[port ^ 1], at)
+            going &= at < self.n_switches
+        return np.stack(steps or [np.full(at.size, -1)], axis=1), arrives
 
 
 @lru_cache(maxsize=2)
-def network_of(wiring: CabledFabric) -> Network:
+def network_of(wiring: Fabric) -> Network:
     """The network of a wiring, made once: a check asks for it at each step."""
     return Network(wiring)

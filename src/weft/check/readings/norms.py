@@ -1,5 +1,5 @@
-"""What readings of one kind deliver: readings are held only against such as crossed the same kind
-of way, beside as much other traffic."""
+"""The normal figures of hop classes. A reading is compared only with readings over the same kind of
+path with as much other traffic."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ from weft.stats.spread import robust_sigma
 
 @dataclass(frozen=True, slots=True)
 class HopClass:
-    """Readings that should be equal: `n_links` crossed and the lowest rate on the way (0 within one
-    HCA, -1 without a fabric), and `load`, the traffic of the same moment on the fullest cable of
-    the way as a share of its rate, in percent (100: full; more: each gets less)."""
+    """Readings that should be equal. `bits_per_s`: the lowest rate on the path (0 within one HCA,
+    -1 without a fabric). `load`: the traffic of the same moment on its fullest cable, in percent of
+    the cable's rate (100: full; more: each message gets less)."""
 
     metric: Metric
     size_bytes: int
@@ -29,7 +29,7 @@ class HopClass:
 
     @property
     def words(self) -> str:
-        """As said in a sentence."""
+        """As written in a sentence."""
         if self.n_links < 0:
             return "on one host" if self.same_host else "between hosts"
         if not self.n_links:
@@ -40,8 +40,8 @@ class HopClass:
 
 @dataclass(frozen=True, slots=True)
 class Norm:
-    """What a hop class delivers: `expected`, and `sigma`, how far one reading scatters around it
-    (natural logarithm). `n` readings, `n_fast` of which the two figures rest on."""
+    """The normal figure of a hop class. `sigma`: the scatter of one reading around it (natural
+    logarithm). `n_fast` of its `n` readings give both figures."""
 
     hop_class: HopClass
     n: int
@@ -49,11 +49,17 @@ class Norm:
     expected: float
     sigma: float
 
+    @property
+    def log_expected(self) -> float:
+        """The expected value as a natural logarithm of slowness: a rate has its sign turned."""
+        sign = 1.0 if self.hop_class.metric is Metric.LATENCY else -1.0
+        return sign * float(np.log(self.expected))
+
 
 @dataclass(frozen=True)
 class Normed:
-    """By reading: its `norm` (a place in `norms`, -1 for a class too small to judge) and how much
-    `slower` it was than expected, as a natural logarithm (0.1: 10 % slower)."""
+    """By reading: its `norm` (a place in `norms`, -1 for a class too small to judge). `slower`:
+    than expected, as a natural logarithm (0.1: 10 % slower)."""
 
     norms: tuple[Norm, ...]
     norm: Ints
@@ -88,16 +94,15 @@ def hop_classes(crossings: Crossings) -> tuple[tuple[HopClass, ...], Ints]:
 
 @lru_cache(maxsize=2)
 def of_one_node(crossings: Crossings) -> Mapping[HopClass, str]:
-    """Classes all of whose readings beside others are of one node (the first of two), which others
-    are not: of itself such a class cannot tell whether the node is slow or its kind of way."""
+    """Classes whose readings in rounds all have one node (the first of two) that other classes
+    lack: their own readings cannot separate a slow node from its kind of path."""
     classes, place = hop_classes(crossings)
     readings = crossings.readings
-    beside = np.ones(len(readings), np.bool_)
-    beside[readings.of_trial(ALONE)] = False
+    in_rounds = ~np.isin(np.arange(len(readings)), readings.of_trial(ALONE))
     nodes = crossings.host_number[np.stack([readings.a, readings.b])]
     found: dict[HopClass, str] = {}
     for i, hop_class in enumerate(classes):
-        inside = nodes[:, beside & (place == i)]
+        inside = nodes[:, in_rounds & (place == i)]
         for node in np.unique(inside[:, :1]):
             if (inside == node).any(axis=0).all() and not (nodes == node).any(axis=0).all():
                 found.setdefault(hop_class, crossings.hosts[node])
@@ -105,8 +110,8 @@ def of_one_node(crossings: Crossings) -> Mapping[HopClass, str]:
 
 
 def load_percent(crossings: Crossings) -> Ints:
-    """By reading: the load of the fullest stage of its way in percent, 100 where none is more than
-    full. Loads are told apart in `load_steps` a doubling."""
+    """By reading: the load of the fullest stage of its path in percent, 100 where none is more than
+    full. A doubling of the load has `load_steps` classes."""
     percent = np.full(len(crossings.readings), 100, np.int64)
     if crossings.network is None or not len(crossings.readings):
         return percent
@@ -136,21 +141,16 @@ def normed(
         number[i] = len(norms)
         norms.append(_norm(hop_class, logs[judged], int((place == i).sum()), limits))
     norm = number[place] if classes else place
-    middle = np.array([_log_expected(n) for n in norms] or [0.0])
+    median = np.array([n.log_expected for n in norms] or [0.0])
     sigma = np.array([n.sigma for n in norms] or [1.0])
-    slower = np.where(norm >= 0, logs - middle[norm], 0.0)
+    slower = np.where(norm >= 0, logs - median[norm], 0.0)
     return Normed(tuple(norms), norm, slower, sigma[norm])
 
 
-def _log_expected(norm: Norm) -> float:
-    sign = 1.0 if norm.hop_class.metric is Metric.LATENCY else -1.0
-    return sign * float(np.log(norm.expected))
-
-
 def _pool(crossings: Crossings, i: int, sound: Bools, limits: CheckThresholds) -> Bools | None:
-    """The readings that a class is judged by: its own, or, where these are too few or all of one
-    node and the metric hardly depends on the number of hops, those of all classes of its rate and
-    load."""
+    """The readings that a class is judged by: its own. Where these are too few, or all of one node,
+    those of all classes of its rate and load, if the metric hardly depends on the number of
+    hops."""
     classes, place = hop_classes(crossings)
     own = classes[i]
     rows: Bools = sound & (place == i)
@@ -177,10 +177,10 @@ def _norm(hop_class: HopClass, slow: Floats, n: int, limits: CheckThresholds) ->
     if hop_class.n_links >= 0:
         # Without a fabric near and far pairs share a class: two populations are then no fault.
         fast = faster_population(fast, guard, limits)
-    middle = float(np.median(fast))
+    median = float(np.median(fast))
     sign = 1.0 if hop_class.metric is Metric.LATENCY else -1.0
     sigma = max(robust_sigma(fast), limits.scale_floor)
-    return Norm(hop_class, n, int(fast.size), float(np.exp(sign * middle)), sigma)
+    return Norm(hop_class, n, int(fast.size), float(np.exp(sign * median)), sigma)
 
 
 def faster_population(slow: Floats, guard: float, limits: CheckThresholds) -> Floats:
@@ -195,10 +195,10 @@ def faster_population(slow: Floats, guard: float, limits: CheckThresholds) -> Fl
     if n - first < first:
         return slow
     cut = _best_cut(slow, first)
-    fast, rest = slow[:cut], slow[cut:]
-    apart = float(np.median(rest) - np.median(fast))
+    fast, others = slow[:cut], slow[cut:]
+    apart = float(np.median(others) - np.median(fast))
     enough = limits.populations_sigma
-    if apart <= max(guard, enough * max(robust_sigma(fast), robust_sigma(rest))):
+    if apart <= max(guard, enough * max(robust_sigma(fast), robust_sigma(others))):
         return slow
     # The cut need not fall between the two: take back what belongs to the faster one.
     return slow[slow < np.median(fast) + max(guard, enough * robust_sigma(fast))]

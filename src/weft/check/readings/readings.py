@@ -30,13 +30,13 @@ class Metric(StrEnum):
 
     @property
     def word(self) -> str:
-        """As said in a sentence."""
+        """As written in a sentence."""
         words = {Metric.LATENCY: "latency", Metric.BANDWIDTH: "bandwidth"}
         return words.get(self, "bidirectional bandwidth")
 
     @property
-    def both_ways(self) -> bool:
-        """Whether a reading crosses the way back, too."""
+    def both_directions(self) -> bool:
+        """Whether a reading crosses the path back, too."""
         return self is not Metric.BANDWIDTH
 
     @property
@@ -80,6 +80,11 @@ class Readings:
         """Both endpoints of a row."""
         return (self.endpoints[self.a[row]], self.endpoints[self.b[row]])
 
+    def unordered(self, row: int) -> tuple[str, str]:
+        """Both endpoints of a row, the smaller name first."""
+        a, b = self.name(row)
+        return (min(a, b), max(a, b))
+
     def of_trial(self, name: str) -> Ints:
         """The rows of every repeat of a trial."""
         numbers = [i for i, (trial, _) in enumerate(self.trials) if trial == name]
@@ -111,7 +116,7 @@ def readings_of(samples: Iterable[Sample]) -> Readings:
         a = endpoints.setdefault(pair.a, len(endpoints))
         b = endpoints.setdefault(pair.b, len(endpoints))
         trial = trials.setdefault((sample.trial, sample.repeat), len(trials))
-        rest = (sample.size_bytes, trial, pair.round, pair.n_concurrent)
+        common = (sample.size_bytes, trial, pair.round, pair.n_concurrent)
         ahead = (a, b) if pair.a < pair.b else (b, a)
         directed = False
         for name, backwards in _DIRECTED:
@@ -119,13 +124,13 @@ def readings_of(samples: Iterable[Sample]) -> Readings:
             if value is not None:
                 directed = True
                 ends = (b, a) if backwards else (a, b)
-                rows.append((Metric.BANDWIDTH.code, *ends, value, *rest, backwards))
+                rows.append((Metric.BANDWIDTH.code, *ends, value, *common, backwards))
         for metric in METRICS:
             # Tools whose files are imported give a pair one figure, which is no sum of ours.
             value = None if metric is Metric.BANDWIDTH and directed else sample.metrics.get(metric)
             if value is not None:
                 ends = (a, b) if metric is Metric.BANDWIDTH else ahead
-                rows.append((metric.code, *ends, value, *rest, False))
+                rows.append((metric.code, *ends, value, *common, False))
     columns = list(zip(*rows, strict=True)) if rows else [()] * 9
     metric_, a_, b_, value_, size_, trial_, round_, n_, back_ = columns
     return Readings(
@@ -141,6 +146,11 @@ def readings_of(samples: Iterable[Sample]) -> Readings:
         np.array(n_, np.int64),
         np.array(back_, np.bool_),
     )
+
+
+def union(rows: Iterable[Ints]) -> Ints:
+    """Every row of these, once, in ascending order; no row of nothing."""
+    return np.unique(np.concatenate([np.zeros(0, np.int64), *rows]))
 
 
 def host_of(endpoint: str) -> str:

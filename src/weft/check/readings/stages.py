@@ -39,7 +39,8 @@ class Stages:
 
     def between(self, flows: Sequence[tuple[str, str]]) -> list[tuple[Stage, ...]]:
         """The stages of each flow between two HCAs. Raises InputError where there is no path."""
-        return [self._of_flow(self.end(a), self.end(b)) for a, b in flows]
+        ends = ((self.end(a), self.end(b)) for a, b in flows)
+        return [((first,), *self.inner(a, b), (last ^ 1,)) for (first, a), (last, b) in ends]
 
     def inner(self, a: int, b: int) -> tuple[Stage, ...]:
         """The stages from one switch to another. Raises InputError where there is no path."""
@@ -47,10 +48,6 @@ class Stages:
         if known is None:
             known = self._of_switches[a, b] = self._find(a, b)
         return known
-
-    def _of_flow(self, source: tuple[int, int], target: tuple[int, int]) -> tuple[Stage, ...]:
-        (first, a), (last, b) = source, target
-        return ((first,), *self.inner(a, b), (last ^ 1,))
 
     def end(self, hca: str) -> tuple[int, int]:
         """An HCA's own port, and the switch that it leads to. Raises InputError without one."""
@@ -100,7 +97,7 @@ class Stages:
 
     def _stage(self, ports: Ints) -> tuple[Stage, Ints]:
         """Ports as a stage, and the switches that they leave; most stages are those of many
-        ways."""
+        paths."""
         key = ports.tobytes()
         known = self._of_ports.get(key)
         if known is None:

@@ -1,1 +1,1 @@
-"""What is measured, and what it costs: rounds of pairs from a scheme, a fabric and a budget."""
+"""The rounds of a check and their cost: pairs from a scheme, a fabric and a budget."""

@@ -1,4 +1,4 @@
-"""What rounds take on the fabric, from the kernel's phases and the rates on the way."""
+"""The time of rounds on the fabric, from the kernel's phases and the rates on the path."""
 
 import functools
 import math
@@ -8,15 +8,16 @@ from typing import Any
 
 from weft.bench.phase import phases_of
 from weft.catalog.shipped import shipped_figures
-from weft.check.schedule.paths import Ways
+from weft.check.schedule.paths import FlowPaths
 from weft.check.schedule.ranks import ScheduleRanks
 from weft.check.schedule.rounds.matchings import Round
-from weft.check.schedule.rounds.split import crossed_both_ways
+from weft.check.schedule.rounds.split import crossed_in_both_directions
+from weft.core.units import ROUNDING
 
 _TRIAL_ITERATIONS = 3
 _LEAST_ITERATIONS = 5
 _MOST_TIMES = 33
-"""How the kernel keeps a time limit: three untimed iterations say how many it can afford, and it
+"""How the kernel keeps a time limit: three untimed iterations set the number it can afford, and it
 does five in any case (mpi/measure.c). Of a long series 33 times come back (mpi/pairs.c)."""
 
 
@@ -80,14 +81,14 @@ class Effort:
         return self.has_latency * small + self.n_large * large
 
     def lighter(self) -> "Effort":
-        """The same with as few iterations as still tell something."""
+        """The same with as few iterations as a verdict needs."""
         known = figures()
         counts = (known.light_iterations, known.light_warmup)
         return replace(self, small=counts, large=counts)
 
 
 def effort_of(options: Mapping[str, Any], large_bytes: int) -> Effort:
-    """The effort that a trial's options mean, the kernel's defaults where they say nothing."""
+    """The effort that a trial's options mean, the kernel's defaults where they are silent."""
     known = figures()
     small = (known.small_iterations, known.small_warmup)
     large = (known.large_iterations, known.large_warmup)
@@ -114,38 +115,37 @@ def effort_of(options: Mapping[str, Any], large_bytes: int) -> Effort:
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds of rounds of these ranks; without `ways` no rate is known, and the kernel's time
+    """Seconds of rounds of these ranks; without `paths` no rate is known, and the kernel's time
     limit bounds what a round can take. `simulated`: on a twin, where a pair costs computing."""
 
     ranks: ScheduleRanks
-    ways: Ways | None
+    paths: FlowPaths | None
     effort: Effort
     simulated: bool = False
 
     @property
     def most_pairs(self) -> int:
-        """Pairs of a plan that nobody asked for by name."""
+        """Most pairs of a plan without a named scheme."""
         known = figures()
         return known.most_simulated_pairs if self.simulated else known.most_pairs
 
     @property
     def is_bound(self) -> bool:
         """Whether seconds are the most it can take, because no rate is known."""
-        return self.ways is None
+        return self.paths is None
 
     def seconds(self, rounds: Sequence[Round]) -> float:
         """On the fabric: without starting processes, with warm-up and what happens around."""
         return math.fsum(self.sending_s(pairs) + self.around_s(pairs) for pairs in rounds)
 
     def within(self, rounds: Sequence[Round], limit_s: float) -> "Cost":
-        """The same with a lower time limit of the kernel's, so that rounds without a known rate fit
-        `limit_s` if the least useful limit lets them; unchanged where they fit or a rate is
-        known."""
+        """The same with a lower time limit of the kernel's, so that rounds fit `limit_s` if the
+        least useful limit allows it. Unchanged where they fit or a rate is known."""
         effort = self.effort
         if not self.is_bound or effort.max_seconds is None or not rounds:
             return self
         around = math.fsum(self.around_s(pairs) for pairs in rounds)
-        share = (limit_s - around) / (self.seconds(rounds) - around) - 1e-9
+        share = (limit_s - around) / (self.seconds(rounds) - around) - ROUNDING
         lower = max(effort.max_seconds * min(1.0, share), figures().least_seconds_per_size)
         return replace(self, effort=replace(effort, max_seconds=min(lower, effort.max_seconds)))
 
@@ -161,7 +161,7 @@ class Cost:
         return total + effort.has_latency * sum(effort.small) * trip_s
 
     def around_s(self, pairs: Round) -> float:
-        """First contact, barriers between phases, and the times on their way to rank 0."""
+        """First contact, barriers between phases, and sending the times to rank 0."""
         known, effort = figures(), self.effort
         steps = max(1, (len(self.ranks) - 1).bit_length())
         barriers = (effort.n_series + 1) * steps * known.barrier_step_us
@@ -169,13 +169,13 @@ class Cost:
         return (known.first_contact_us + barriers + rows) * 1e-6
 
     def _slowest(self, pairs: Round) -> float | None:
-        ways = self.ways
-        if ways is None:
+        paths = self.paths
+        if paths is None:
             return None
-        rates = ways.network.rate
+        rates = paths.network.rate
         if rates.min() == rates.max():
             return float(rates[0])
-        _, _, there, back = crossed_both_ways(pairs, self.ranks, ways)
+        _, _, there, back = crossed_in_both_directions(pairs, self.ranks, paths)
         return float(min(there.min(), back.min()))
 
     def _most_s(self) -> float:

@@ -1,5 +1,4 @@
-"""What rounds cross before anybody measures them: pairs of all pairs, and how often each cable
-is filled."""
+"""The planned coverage of rounds: pairs of all pairs, and how often each cable is filled."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,56 +8,54 @@ from typing import Any
 import numpy as np
 
 from weft.check.readings.readings import Bools, Floats, Ints
-from weft.check.schedule.paths import Ways
+from weft.check.schedule.paths import FlowPaths
 from weft.check.schedule.ranks import ScheduleRanks
 from weft.check.schedule.reach import PairReach
 from weft.check.schedule.rounds.admission import FULL
 from weft.check.schedule.rounds.matchings import Round
-from weft.check.schedule.rounds.split import crossed_both_ways
+from weft.check.schedule.rounds.split import crossed_in_both_directions
 from weft.check.thresholds import thresholds
+from weft.core.units import SUMMED
 from weft.core.words import counted, times
 
-ROUNDING = 1e-6
-"""Fillings are sums of shares: what misses so little of one is one."""
 
-
-def fillings(pairs: Round, ranks: ScheduleRanks, ways: Ways, full: Floats) -> Floats:
+def fillings(pairs: Round, ranks: ScheduleRanks, paths: FlowPaths, full: Floats) -> Floats:
     """By port: how often a round fills it, 0 or 1. A port is filled while the messages of one
     direction of the pairs that cross it add up to what any could fill of it (`full`, bit/s). Under
-    adaptive routing, where nobody knows the port, its share of those that may take it counts, and
+    adaptive routing, where the port is unknown, its share of those that may take it counts, and
     is enough as far as it is for the diagnosis (`filled_share`)."""
-    least = thresholds().filled_share if ways.adaptive else 1 / FULL
-    most = np.maximum(*_carried(pairs, ranks, ways))
+    least = thresholds().filled_share if paths.adaptive else 1 / FULL
+    most = np.maximum(*_carried(pairs, ranks, paths))
     return np.asarray((most >= least * full) & (most > 0), np.float64)
 
 
-def worth(pairs: Round, ranks: ScheduleRanks, ways: Ways, full: Floats) -> Floats:
-    """By port: what a round is worth to it, in fillings: as `fillings`; under adaptive routing the
-    messages that it may get, since rounds there fill no way on purpose (`asked_of_shared`)."""
-    if not ways.adaptive:
-        return fillings(pairs, ranks, ways, full)
-    there, back = _carried(pairs, ranks, ways)
-    return np.asarray((there + back) / ways.network.rate, np.float64)
+def worth(pairs: Round, ranks: ScheduleRanks, paths: FlowPaths, full: Floats) -> Floats:
+    """By port: the worth of a round, in fillings. Under adaptive routing, where rounds fill no path
+    on purpose (`asked_of_shared`), the messages that the port may get."""
+    if not paths.adaptive:
+        return fillings(pairs, ranks, paths, full)
+    there, back = _carried(pairs, ranks, paths)
+    return np.asarray((there + back) / paths.network.rate, np.float64)
 
 
-def _carried(pairs: Round, ranks: ScheduleRanks, ways: Ways) -> tuple[Floats, Floats]:
+def _carried(pairs: Round, ranks: ScheduleRanks, paths: FlowPaths) -> tuple[Floats, Floats]:
     """By port: what it carries (bit/s) while the first of each pair sends, and while the second
     does; of a stage's ports each its share."""
-    there, back, rate_there, rate_back = crossed_both_ways(pairs, ranks, ways)
-    loads = (ways.load(there, rate_there), ways.load(back, rate_back))
-    if not ways.adaptive:
+    there, back, rate_there, rate_back = crossed_in_both_directions(pairs, ranks, paths)
+    loads = (paths.load(there, rate_there), paths.load(back, rate_back))
+    if not paths.adaptive:
         return loads[0][:-1], loads[1][:-1]
-    rate = ways.network.rate
-    return ways.port_share(loads[0]) * rate, ways.port_share(loads[1]) * rate
+    rate = paths.network.rate
+    return paths.port_share(loads[0]) * rate, paths.port_share(loads[1]) * rate
 
 
 @dataclass(frozen=True)
 class PlannedCoverage:
-    """`filled`: by port, how often the schedule fills it, and `worth`: how many fillings its
-    messages there add up to; `reachable`: by port between switches, whether any pair of these ranks
-    crosses it. All None without a fabric. `n_in_part`: cables of which these ranks cannot send as
-    much through one direction as it bears. `n_across`: pairs of unlike rails, which are no part of
-    the others."""
+    """`filled`: by port, how often the schedule fills it. `worth`: the fillings that its messages
+    there add up to. `reachable`: by port between switches, whether any pair of these ranks crosses
+    it. All None without a fabric. `n_in_part`: cables of which these ranks cannot send as much
+    through one direction as it bears. `n_across`: pairs of unlike rails, which are no part of the
+    others."""
 
     ranks: ScheduleRanks
     n_rounds: int
@@ -81,16 +78,16 @@ class PlannedCoverage:
     def covers_all(self) -> bool:
         """Whether all messages together fill each cable that a pair can cross at least once."""
         assert self.worth is not None
-        return bool((self._less_of_both(self.worth) >= 1 - ROUNDING).all())
+        return bool((self._less_of_both(self.worth) >= 1 - SUMMED).all())
 
     def unfilled(self, switches: Ints) -> Ints:
         """Which of some switches (vertices) have a cable to another switch that a pair can cross
-        and no round fills both ways."""
+        and no round fills both directions."""
         network = self.ranks.network
         assert network is not None
         assert self.filled is not None
         assert self.reachable is not None
-        empty = (self.reachable & (self.filled < 1 - ROUNDING)).reshape(-1, 2).any(axis=1)
+        empty = (self.reachable & (self.filled < 1 - SUMMED)).reshape(-1, 2).any(axis=1)
         return np.intersect1d(switches, network.vertex[np.repeat(empty, 2)])
 
     def _less_of_both(self, by_port: Floats) -> Floats:
@@ -127,10 +124,10 @@ class PlannedCoverage:
         more = f"; no pair can cross {beyond:,} more" if beyond else ""
         if not n:
             return f"no cable between switches can be crossed by these nodes{more}"
-        least = int(self.by_cable.min() + ROUNDING)
+        least = int(self.by_cable.min() + SUMMED)
         how = f"each filled {times(least)} or more in each direction that pairs cross"
         if least == 0:
-            never = int((self.by_cable < 1 - ROUNDING).sum())
+            never = int((self.by_cable < 1 - SUMMED).sum())
             how = f"{n - never:,} filled in each direction that pairs cross, {never:,} not"
         if self.n_in_part:
             how += f", {self.n_in_part:,} of them only in part: these nodes cannot send more"
@@ -147,8 +144,8 @@ class PlannedCoverage:
             n = self.by_cable.size
             record |= {
                 "cables_between_switches": n,
-                "cables_filled_at_least": int(self.by_cable.min() + ROUNDING) if n else 0,
-                "cables_not_filled": int((self.by_cable < 1 - ROUNDING).sum()),
+                "cables_filled_at_least": int(self.by_cable.min() + SUMMED) if n else 0,
+                "cables_not_filled": int((self.by_cable < 1 - SUMMED).sum()),
                 "cables_filled_in_part": self.n_in_part,
                 "cables_beyond_reach": self.n_beyond_reach,
             }
@@ -156,7 +153,10 @@ class PlannedCoverage:
 
 
 def planned_coverage(
-    rounds: Sequence[Round], ranks: ScheduleRanks, ways: Ways | None, reach: "PairReach | None"
+    rounds: Sequence[Round],
+    ranks: ScheduleRanks,
+    paths: FlowPaths | None,
+    reach: "PairReach | None",
 ) -> PlannedCoverage:
     """The pairs and cables that the rounds cover."""
     keys = [pairs.min(axis=1) * len(ranks) + pairs.max(axis=1) for pairs in rounds]
@@ -165,13 +165,13 @@ def planned_coverage(
     possible = int((works * (works - 1) // 2).sum())
     cross_rail = ranks.rail[met // len(ranks)] != ranks.rail[met % len(ranks)]
     filled, worths, reachable, n_in_part = None, None, None, 0
-    if ways is not None and reach is not None:
+    if paths is not None and reach is not None:
         filled, worths = np.zeros(reach.ports.size), np.zeros(reach.ports.size)
         for pairs in rounds:
-            filled += fillings(pairs, ranks, ways, reach.full)
-            worths += worth(pairs, ranks, ways, reach.full)
+            filled += fillings(pairs, ranks, paths, reach.full)
+            worths += worth(pairs, ranks, paths, reach.full)
         reachable = reach.ports
-        room = reachable & (reach.full < ways.network.rate)
+        room = reachable & (reach.full < paths.network.rate)
         n_in_part = int(room.reshape(-1, 2).any(axis=1).sum())
     n_same = int((~cross_rail).sum())
     n_rounds = len(rounds)

@@ -7,7 +7,7 @@ import numpy as np
 
 from weft.check.readings.network import Network
 from weft.check.readings.readings import Bools, Ints
-from weft.check.schedule.paths import Ways
+from weft.check.schedule.paths import FlowPaths
 from weft.check.schedule.ranks import ScheduleRanks
 from weft.check.schedule.rounds.matchings import Round
 from weft.core.errors import InputError, did_you_mean
@@ -19,36 +19,40 @@ MOST_NAMES = 8
 
 @dataclass(frozen=True)
 class Group:
-    """`inside`: by rank, whether it belongs to the group. `places`: by place of the ways, whether
-    a pair that crosses it belongs, too; None without a switch in the middle."""
+    """`inside`: by rank, whether it belongs to the group. `places`: by place of the paths, whether
+    a pair that crosses it belongs, too; None where the group is made of ends only."""
 
     words: str
     inside: Bools
     places: Bools | None = None
 
-    def touched(self, pairs: Round, ranks: ScheduleRanks, ways: Ways | None) -> Bools:
+    def touched(self, pairs: Round, ranks: ScheduleRanks, paths: FlowPaths | None) -> Bools:
         """Which pairs have an end inside, or cross a switch of the group."""
         touched = self.inside[pairs].any(axis=1)
-        if self.places is not None and ways is not None and pairs.size:
+        if self.places is not None and paths is not None and pairs.size:
             a, b = ranks.hca[pairs[:, 0]], ranks.hca[pairs[:, 1]]
-            for crossed in (ways.cross(a, b), ways.cross(b, a)):
+            for crossed in (paths.cross(a, b), paths.cross(b, a)):
                 touched |= self.places[crossed].any(axis=1)
         return np.asarray(touched, np.bool_)
 
-    def of(self, rounds: Sequence[Round], ranks: ScheduleRanks, ways: Ways | None) -> list[Round]:
+    def of(
+        self, rounds: Sequence[Round], ranks: ScheduleRanks, paths: FlowPaths | None
+    ) -> list[Round]:
         """What of the rounds touches the group; empty rounds fall away."""
-        kept = [pairs[self.touched(pairs, ranks, ways)] for pairs in rounds]
+        kept = [pairs[self.touched(pairs, ranks, paths)] for pairs in rounds]
         return [pairs for pairs in kept if pairs.size]
 
 
-def group_of(text: str, ranks: ScheduleRanks, ways: Ways | None) -> Group:
-    """The group that a node set means, or whatever an answer names: an HCA, a rank, a leaf (what is
-    cabled to it), another switch or one port of a cable (what crosses it). Raises InputError on a
-    name that is none of them."""
+def group_of(text: str, ranks: ScheduleRanks, paths: FlowPaths | None) -> Group:
+    """The group of a node set, or of a name in an answer: an HCA, a rank, a leaf (its nodes). Of
+    another switch, or one port of a cable, the pairs that cross it. Raises InputError on a name
+    that is none of them."""
     network = ranks.network
     number = {unit: i for i, unit in enumerate(ranks.units)}
-    if network is not None and ways is not None and not _are_nodes(text, number):
-        of_fabric = _of_vertex(text, ranks, network, ways) or _of_cable(text, ranks, network, ways)
+    if network is not None and paths is not None and not _are_nodes(text, number):
+        of_fabric = _of_vertex(text, ranks, network, paths) or _of_cable(
+            text, ranks, network, paths
+        )
         if of_fabric is not None:
             return of_fabric
     endpoints = [ranks.endpoint(rank) for rank in range(len(ranks))]
@@ -80,7 +84,7 @@ def _are_nodes(text: str, number: Mapping[str, int]) -> bool:
         return False
 
 
-def _of_vertex(text: str, ranks: ScheduleRanks, network: Network, ways: Ways) -> Group | None:
+def _of_vertex(text: str, ranks: ScheduleRanks, network: Network, paths: FlowPaths) -> Group | None:
     """What ends at an HCA or is cabled to a leaf, or crosses another switch."""
     vertex = _vertex(text, network)
     if vertex is None:
@@ -90,10 +94,10 @@ def _of_vertex(text: str, ranks: ScheduleRanks, network: Network, ways: Ways) ->
     inside = (network.vertex[ends] == vertex) & (own >= 0)
     if inside.any():
         return Group(f"pairs with an end at {text}", inside)
-    return _across(text, ranks, ways, np.flatnonzero(network.vertex == vertex))
+    return _across(text, ranks, paths, np.flatnonzero(network.vertex == vertex))
 
 
-def _of_cable(text: str, ranks: ScheduleRanks, network: Network, ways: Ways) -> Group | None:
+def _of_cable(text: str, ranks: ScheduleRanks, network: Network, paths: FlowPaths) -> Group | None:
     """What crosses the cable of a port."""
     name, bracket, number = text.rpartition("[")
     vertex = _vertex(name, network) if bracket else None
@@ -106,12 +110,12 @@ def _of_cable(text: str, ranks: ScheduleRanks, network: Network, ways: Ways) -> 
     inside = (own == port) | (own == port ^ 1)
     if inside.any():
         return Group(f"pairs with an end at {text}", inside)
-    return _across(text, ranks, ways, np.array([port, port ^ 1]))
+    return _across(text, ranks, paths, np.array([port, port ^ 1]))
 
 
-def _across(text: str, ranks: ScheduleRanks, ways: Ways, ports: Ints) -> Group:
-    places = np.zeros(ways.nowhere + 1, np.bool_)
-    for place, stage in enumerate(ways.stages):
+def _across(text: str, ranks: ScheduleRanks, paths: FlowPaths, ports: Ints) -> Group:
+    places = np.zeros(paths.nowhere + 1, np.bool_)
+    for place, stage in enumerate(paths.stages):
         places[place] = bool(np.isin(stage, ports).any())
     return Group(f"pairs across {text}", np.zeros(len(ranks), np.bool_), places)
 

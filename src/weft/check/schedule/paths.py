@@ -1,8 +1,6 @@
 """What flows between HCAs cross, as numbers: ports by the tables, or stages of ports of which
 adaptive routing takes any."""
 
-from typing import Any
-
 import numpy as np
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
@@ -12,15 +10,13 @@ from weft.check.readings.readings import Bools, Floats, Ints
 from weft.check.readings.stages import Stage, stages_of
 from weft.core.errors import InputError
 
-_MOST_HOPS = 64
 
-
-class Ways:
-    """The ways between some HCAs (numbers, vertex less the switches).
+class FlowPaths:
+    """The paths between some HCAs (numbers, vertex less the switches).
 
     Flows cross places: the ports of a fabric by number, or, where routing is `adaptive`, stages.
     `room` is what a place carries (bit/s); the last place, `nowhere`, fills up rows and has room
-    for everything. INVARIANT: tables route by destination, so that a way depends on the leaf it
+    for everything. INVARIANT: tables route by destination, so that a path depends on the leaf it
     starts from and on where it ends.
     """
 
@@ -59,7 +55,7 @@ class Ways:
     def cross(self, a: Ints, b: Ints) -> Ints:
         """Flows x places: what the flows from HCAs `a` to `b` cross, filled up with `nowhere`.
 
-        Raises InputError where there is no way.
+        Raises InputError where there is no path.
         """
         leaf_a, leaf_b = self._leaf[a], self._leaf[b]
         inner = self.inner[leaf_a, leaf_b if self.adaptive else self._column[b]]
@@ -75,7 +71,7 @@ class Ways:
         return np.asarray(np.column_stack([own[a], last, inner]), np.int64)
 
     def rate(self, crossed: Ints) -> Floats:
-        """By flow: the lowest rate (bit/s) on its way."""
+        """By flow: the lowest rate (bit/s) on its path."""
         return np.asarray(self._slowest[crossed].min(axis=1), np.float64)
 
     def load(self, crossed: Ints, rate: Floats) -> Floats:
@@ -96,41 +92,18 @@ class Ways:
 
     def _by_tables(self) -> Ints:
         """Leaves x HCAs x hops: the ports between a leaf and an HCA's own leaf; first -1 where
-        there is no way."""
-        document: Any = self.network.wiring.document
-        if document.get("lfts"):
-            return self._walk(document["lfts"])
-        return self._asked()
-
-    def _walk(self, lfts: Any) -> Ints:
+        there is no path."""
         network = self.network
-        egress = network.egress
-        named = [lfts.get(switch, []) for switch in network.switches]
-        width = len(network.hcas)
-        numbers = np.array([row if row else [0] * width for row in named], np.int32)
-        numbers = numbers[:, self.hcas]
-        out_of = egress[np.arange(network.n_switches)[:, None], numbers]
-        at = np.repeat(self.leaves[:, None], self.hcas.size, axis=1)
-        last = self._own_port[self.hcas] ^ 1
-        columns = np.arange(self.hcas.size)[None, :]
-        hops: list[Ints] = []
-        lost = np.zeros(at.shape, np.bool_)
-        while True:
-            port = out_of[at, columns]
-            lost |= port < 0
-            done = (port == last[None, :]) | lost
-            if done.all():
-                break
-            if len(hops) == _MOST_HOPS:
-                lost |= ~done
-                break
-            hops.append(np.where(done, self.nowhere, port))
-            at = np.where(done, at, network.vertex[np.maximum(port, 0) ^ 1])
-            lost |= at >= network.n_switches
-            at = np.where(lost, 0, at)
-        ways = np.stack(hops or [np.full(at.shape, self.nowhere)], axis=2)
-        ways[lost] = -1
-        return ways
+        if network.out_of is None:
+            return self._asked()
+        dst = np.tile(self.hcas, self.leaves.size)
+        ports, arrives = network.walk(np.repeat(self.leaves, self.hcas.size), dst)
+        is_last = ports == (self._own_port[dst] ^ 1)[:, None]
+        inner = np.where((ports < 0) | is_last, self.nowhere, ports)
+        inner[~arrives] = -1
+        used = (inner[arrives] != self.nowhere).any(axis=0)
+        used[0] = True
+        return inner[:, used].reshape(self.leaves.size, self.hcas.size, -1)
 
     def _asked(self) -> Ints:
         """The same, asked from the engine, a flow from each leaf to each HCA elsewhere."""
@@ -149,11 +122,11 @@ class Ways:
         ]
         inner = [path[1:-1] for path in network.routes(flows)]
         most = max((path.size for path in inner), default=1)
-        ways = np.full((self.leaves.size, self.hcas.size, max(most, 1)), self.nowhere, np.int64)
-        ways[~meets] = -1
+        paths = np.full((self.leaves.size, self.hcas.size, max(most, 1)), self.nowhere, np.int64)
+        paths[~meets] = -1
         for (leaf, column), path in zip(places, inner, strict=True):
-            ways[leaf, column, : path.size] = path
-        return ways
+            paths[leaf, column, : path.size] = path
+        return paths
 
     def _meets(self) -> Bools:
         """Leaves x leaves: whether cables join them at all; planes of rails may never meet."""
@@ -166,9 +139,9 @@ class Ways:
         return np.asarray(part[:, None] == part[None, :], np.bool_)
 
     def _stages_of_leaves(self) -> Ints:
-        """Leaves x leaves x hops: the stages between them; -1 where there is no way.
+        """Leaves x leaves x hops: the stages between them; -1 where there is no path.
 
-        INVARIANT: a cable is crossed both ways, so that the way back has the same stages, their
+        INVARIANT: cables carry both directions, so that the path back has the same stages, their
         ports' other ends, in the other order.
         """
         n = self.leaves.size
@@ -189,9 +162,9 @@ class Ways:
         self.stages = list(number)
         self.nowhere = len(number)
         most = max((len(there) for there, _ in found), default=1)
-        ways = np.full((n, n, max(most, 1)), self.nowhere, np.int64)
-        ways[~meets] = -1
+        paths = np.full((n, n, max(most, 1)), self.nowhere, np.int64)
+        paths[~meets] = -1
         for (a, b), (there, again) in zip(places, found, strict=True):
-            ways[a, b, : len(there)] = there
-            ways[b, a, : len(again)] = again
-        return ways
+            paths[a, b, : len(there)] = there
+            paths[b, a, : len(again)] = again
+        return paths

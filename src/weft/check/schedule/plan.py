@@ -10,7 +10,7 @@ import numpy as np
 from weft.check.readings.readings import Ints
 from weft.check.schedule.cost import Cost, figures
 from weft.check.schedule.coverage_plan import PlannedCoverage, planned_coverage
-from weft.check.schedule.paths import Ways
+from weft.check.schedule.paths import FlowPaths
 from weft.check.schedule.schedule import (
     Field,
     Schedule,
@@ -29,7 +29,7 @@ _COVER_TIMES = (3, 2, 1)
 @dataclass(frozen=True)
 class CheckPlan:
     """A schedule on its field, at a cost. `budget_s` is what the whole check may take, None where
-    nobody said. `asked` rounds were wanted of which `schedule` holds those that fit."""
+    none was given. `asked` rounds were wanted, of which `schedule` holds those that fit."""
 
     field: Field
     schedule: Schedule
@@ -46,7 +46,7 @@ class CheckPlan:
     def coverage(self) -> PlannedCoverage:
         """The coverage of the rounds."""
         field = self.field
-        return planned_coverage(self.schedule.rounds, field.ranks, field.ways, field.reach)
+        return planned_coverage(self.schedule.rounds, field.ranks, field.paths, field.reach)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -61,7 +61,7 @@ class CheckPlan:
 
     @property
     def most_follow_up_rounds(self) -> int | None:
-        """Rounds that the rest of the budget bears, each of two follow-ups; None without one."""
+        """Rounds that the remaining budget bears, each of two follow-ups; None without one."""
         if self.budget_s is None:
             return None
         longest = self.seconds / len(self.schedule)
@@ -74,18 +74,18 @@ class CheckPlan:
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What the rounds cannot show: where switches choose among the ways of a leaf, a slow one
+        """The limits of the rounds: where switches choose among the paths of a leaf, a slow one
         among them shows where all are full."""
-        ways = self.field.ways
-        if ways is None or not ways.adaptive:
+        paths = self.field.paths
+        if paths is None or not paths.adaptive:
             return ()
-        leaves = self._leaves_meant(ways)
+        leaves = self._leaves_meant(paths)
         unfilled = self.coverage.unfilled(leaves)
         if not unfilled.size:
             return ()
         why = "--schedule cover or full fills them"
-        if 2 * ways.leaves.size < thresholds().crowded_peers:
-            why = "so few leaves cannot be compared with one another"
+        if 2 * paths.leaves.size < thresholds().crowded_peers:
+            why = "a comparison needs more leaves"
         elif self.asked > len(self.schedule):
             why = "a larger --budget has room for more rounds"
         elif self.schedule.fills_leaves:
@@ -107,7 +107,7 @@ class CheckPlan:
         if overloaded:
             share = counted(overloaded, "round")
             lines.append(f"         {share} of the file load a cable beyond its rate")
-        lines.append(f"time     {self.time_text} of fabric time{self._rest}")
+        lines.append(f"time     {self.time_text} of fabric time{self._remaining_text}")
         return "\n".join(lines)
 
     def to_record(self) -> dict[str, Any]:
@@ -123,16 +123,16 @@ class CheckPlan:
             "caveats": list(self.caveats),
         }
 
-    def _leaves_meant(self, ways: Ways) -> Ints:
+    def _leaves_meant(self, paths: FlowPaths) -> Ints:
         """The leaf switches (vertices); of a group with nodes those that these are under."""
         field = self.field
         works = field.ranks.has_rail
         if field.only is not None and field.only.inside.any():
             works = works & field.only.inside
-        return ways.leaves[np.unique(ways.leaf_of(field.ranks.hca[works]))]
+        return paths.leaves[np.unique(paths.leaf_of(field.ranks.hca[works]))]
 
     @property
-    def _rest(self) -> str:
+    def _remaining_text(self) -> str:
         if self.budget_s is None:
             return ", then the suspects again"
         left = format_duration(max(0.0, self.budget_s - self.seconds))
@@ -142,7 +142,7 @@ class CheckPlan:
 def plan_check(
     field: Field, cost: Cost, scheme: Scheme | None = None, budget_s: float | None = None
 ) -> CheckPlan:
-    """The plan of a scheme, or the best that fits the budget (a minute, where nobody said).
+    """The plan of a scheme, or the best that fits the budget (a minute by default).
 
     Of a named scheme with a budget, the first rounds that fit. Raises InputError.
     """
@@ -158,7 +158,7 @@ def plan_check(
 
 
 def survey_share(budget_s: float) -> float:
-    """What of a budget (s) the survey may take; the rest is for what it finds suspicious."""
+    """The part of a budget (s) for the survey; the remaining part is for its suspects."""
     return budget_s * (1 - figures().follow_up_share)
 
 
@@ -170,10 +170,10 @@ def _offers(field: Field, cost: Cost, limit_s: float) -> Iterator[CheckPlan]:
     if n * (n - 1) // 2 * ranks.n_rails <= cost.most_pairs or field.only is not None:
         full = CheckPlan(field, schedule_of(Scheme(SchemeKind.FULL), field), cost)
         # All pairs may fill no cable that is faster than a host.
-        if field.ways is None or full.coverage.covers_all:
+        if field.paths is None or full.coverage.covers_all:
             yield full
             yield replace(full, cost=cost.within(full.schedule.rounds, limit_s))
-    if field.ways is None:
+    if field.paths is None:
         for some in (cost, light):
             yield _random(field, some, limit_s)
         return
@@ -205,7 +205,7 @@ def _with_reflections(plan: CheckPlan, limit_s: float) -> CheckPlan:
 
 
 def _random(field: Field, cost: Cost, limit_s: float) -> CheckPlan:
-    """As many random matchings as fit, at least two: of an odd number somebody rests in one."""
+    """As many random matchings as fit, at least two: of an odd number one is idle in each."""
     two = schedule_of(Scheme(SchemeKind.RANDOM, 2), field)
     most = int(cost.most_pairs * 2 / two.n_pairs)
     times = max(2, min(int(limit_s * 2 / cost.seconds(two.rounds)), most))

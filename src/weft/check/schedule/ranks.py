@@ -1,6 +1,5 @@
 """The ranks that make pairs: which host, which rail, which HCA each of them uses."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,8 +16,8 @@ class ScheduleRanks:
     """Rank i * n_rails + r is rail r of unit i. Units are nodes; on a single host, its ranks.
 
     `network` is None where no fabric is known; `host` is that single host. With `share_hcas` ranks
-    take the HCAs of their node in turn; else a rank beyond them rests. INVARIANT: every node is in
-    the network.
+    take the HCAs of their node in turn; else a rank beyond them is idle. INVARIANT: every node is
+    in the network.
     """
 
     units: tuple[str, ...]
@@ -55,7 +54,7 @@ class ScheduleRanks:
     @cached_property
     def has_rail(self) -> Bools:
         """By rank: whether its node has a cabled HCA for it, of its own unless they are shared.
-        Others rest."""
+        Others are idle."""
         network = self.network
         if network is None:
             return np.ones(len(self), np.bool_)
@@ -75,26 +74,21 @@ class ScheduleRanks:
         unit = self.units[rank // self.n_rails]
         return unit if self.n_rails == 1 else f"{unit}:{rank}"
 
-    def of_units(self, units: Iterable[int]) -> Ints:
-        """The ranks of some units, rail by rail."""
-        first = np.asarray(list(units), np.int64) * self.n_rails
-        return np.asarray((first[:, None] + np.arange(self.n_rails)).reshape(-1), np.int64)
-
 
 def ranks_of_nodes(
     nodes: tuple[str, ...], n_rails: int, network: Network | None, *, share_hcas: bool = False
 ) -> ScheduleRanks:
     """So many ranks of each node: one a rail, or more than it has HCAs, which then share them.
 
-    Raises InputError where the HCA of a rank could not be told from its number.
+    Raises InputError where the HCA of a rank does not follow from its number.
     """
     if network is not None and n_rails > 1:
         for node in nodes:
-            _refuse_rest(node, n_rails, len(network.hcas_of[node]))
+            _refuse_remainder(node, n_rails, len(network.hcas_of[node]))
     return ScheduleRanks(nodes, n_rails, network, share_hcas=share_hcas)
 
 
-def _refuse_rest(node: str, n_ranks: int, n_hcas: int) -> None:
+def _refuse_remainder(node: str, n_ranks: int, n_hcas: int) -> None:
     """INVARIANT: ranks take the HCAs of a node in turn, a whole number of times."""
     if n_hcas and n_ranks % n_hcas:
         raise InputError(

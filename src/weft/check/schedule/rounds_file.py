@@ -52,8 +52,8 @@ def _names(ranks: ScheduleRanks) -> dict[str, Ends]:
     names: dict[str, Ends] = {str(rank): (rank,) for rank in measured}
     names |= {ranks.endpoint(rank): (rank,) for rank in measured}
     for unit, name in enumerate(ranks.units):
-        all_rails = tuple(int(rank) for rank in ranks.of_units([unit]))
-        names[name] = tuple(rank for rank in all_rails if ranks.has_rail[rank])
+        first = unit * ranks.n_rails
+        names[name] = tuple(r for r in range(first, first + ranks.n_rails) if ranks.has_rail[r])
     return names
 
 
@@ -89,7 +89,7 @@ def _halves(path: Path, line: int, word: str, known: dict[str, Ends]) -> tuple[s
         return good[0]
     if len(halves) == 1:
         return halves[0]
-    what = "can be read in two ways" if good else "is no pair"
+    what = "has two readings" if good else "is no pair"
     raise _wrong(path, line, f"'{word}' {what}")
 
 

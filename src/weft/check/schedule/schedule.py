@@ -9,7 +9,7 @@ import numpy as np
 
 from weft.check.readings.readings import Ints
 from weft.check.schedule.node_group import Group
-from weft.check.schedule.paths import Ways
+from weft.check.schedule.paths import FlowPaths
 from weft.check.schedule.ranks import ScheduleRanks
 from weft.check.schedule.reach import PairReach, reach_of
 from weft.check.schedule.rounds.bursts import burst_rounds
@@ -18,7 +18,7 @@ from weft.check.schedule.rounds.cpu_seats import within_cpus
 from weft.check.schedule.rounds.matchings import (
     Round,
     between,
-    either_way,
+    in_either_direction,
     in_order,
     random_matchings,
     reflection,
@@ -36,10 +36,9 @@ from weft.core.words import counted, times
 
 @dataclass(frozen=True)
 class Schedule:
-    """Rounds, one after the other; the pairs (of ranks) of a round run at the same time, nobody in
-    two of them. `words` say which rounds these are, `is_as_given` that they were taken from a file
-    and may load a cable above its rate, `fills_leaves` that some fill each leaf's ways, among which
-    switches choose, by themselves."""
+    """Rounds, one after the other; the disjoint pairs (of ranks) of a round run at the same time.
+    `words` describe them. `is_as_given`: they are a file's and may load a cable above its rate.
+    `fills_leaves`: some fill the paths of single leaves, among which switches choose."""
 
     words: str
     rounds: tuple[Round, ...]
@@ -67,13 +66,12 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Field:
-    """Where a schedule is made for: ranks, their ways through a fabric (None: not known), a group
-    that every pair must touch (None: any), the seed of every draw, by host the CPUs that active
-    ranks must find one of each (those that are known), and the first host on the machine of those
-    that share one."""
+    """The place of a schedule. `paths`: of its ranks through a fabric (None: not known). `only`: a
+    group that every pair must touch (None: any). `n_cpus`: by host, where known; each active rank
+    needs one. `machine_of`: the first host on the machine of hosts that share one."""
 
     ranks: ScheduleRanks
-    ways: Ways | None
+    paths: FlowPaths | None
     only: Group | None
     seed: int
     n_cpus: Mapping[int, int] = field(default_factory=dict)
@@ -82,7 +80,7 @@ class Field:
     @cached_property
     def reach(self) -> PairReach | None:
         """What pairs (of the group) can cross."""
-        return None if self.ways is None else reach_of(self.ranks, self.ways, self.only)
+        return None if self.paths is None else reach_of(self.ranks, self.paths, self.only)
 
 
 def schedule_of(scheme: Scheme, field: Field) -> Schedule:
@@ -96,33 +94,35 @@ def schedule_of(scheme: Scheme, field: Field) -> Schedule:
             f"--schedule {scheme.kind} on one host: its ranks cross no cable",
             expected="two nodes or more, or another schedule such as full",
         )
-    if scheme.needs_fabric and field.ways is None:
+    if scheme.needs_fabric and field.paths is None:
         raise InputError(
             f"--schedule {scheme.kind} without a fabric",
             expected="the fabric's own files, or a twin",
             hint="add --fabric FILE, or take full or random:6",
         )
     words, rounds = _RECIPES[scheme.kind](scheme, field)
-    adaptive = field.ways is not None and field.ways.adaptive and scheme.kind is not SchemeKind.FILE
+    adaptive = (
+        field.paths is not None and field.paths.adaptive and scheme.kind is not SchemeKind.FILE
+    )
     if adaptive:
-        rounds = without_overload(rounds, field.ranks, field.ways, thresholds().asked_of_shared)
-        rounds = either_way(rounds, field.seed)
+        rounds = without_overload(rounds, field.ranks, field.paths, thresholds().asked_of_shared)
+        rounds = in_either_direction(rounds, field.seed)
     if field.only is not None:
-        rounds = field.only.of(rounds, field.ranks, field.ways)
+        rounds = field.only.of(rounds, field.ranks, field.paths)
         words = f"{words}; {field.only.words}"
         if scheme.kind is not SchemeKind.FILE and rounds:
             others = _others(field.only, field, sum(len(pairs) for pairs in rounds))
             rounds += others
-            words += ", and as many others to hold them against" if others else ""
+            words += ", and as many others to compare them with" if others else ""
     bursts: list[Round] = []
     if adaptive and scheme.kind in (SchemeKind.COVER, SchemeKind.FULL):
         only = None if field.only is None else field.only.inside
-        assert field.ways is not None
-        bursts = burst_rounds(field.ranks, field.ways, seed=field.seed, only=only)
+        assert field.paths is not None
+        bursts = burst_rounds(field.ranks, field.paths, seed=field.seed, only=only)
         rounds += bursts
         words += f"; then each leaf by itself, in {counted(len(bursts), 'round')}" if bursts else ""
     if scheme.kind is not SchemeKind.FILE:
-        rounds = _seated(without_overload(rounds, field.ranks, field.ways), field)
+        rounds = _seated(without_overload(rounds, field.ranks, field.paths), field)
     rounds = [pairs for pairs in rounds if len(pairs)]
     if not rounds:
         raise InputError("no pair is left to measure", where="--schedule", expected="two nodes")
@@ -131,9 +131,9 @@ def schedule_of(scheme: Scheme, field: Field) -> Schedule:
 
 def n_overloaded(schedule: Schedule, field: Field) -> int:
     """Rounds of a file in which a cable is asked for more than its rate."""
-    if field.ways is None or not schedule.is_as_given:
+    if field.paths is None or not schedule.is_as_given:
         return 0
-    return sum(overloads(pairs, field.ranks, field.ways) for pairs in schedule.rounds)
+    return sum(overloads(pairs, field.ranks, field.paths) for pairs in schedule.rounds)
 
 
 def _seated(rounds: list[Round], field: Field) -> list[Round]:
@@ -152,7 +152,7 @@ def _others(group: Group, field: Field, n: int) -> list[Round]:
     units = np.unique(field.ranks.unit[~group.inside])
     units = np.setdiff1d(units, field.ranks.unit[group.inside])
     kept = _among(units, field, n, but=group)
-    return without_overload(kept, field.ranks, field.ways)
+    return without_overload(kept, field.ranks, field.paths)
 
 
 def _among(units: Ints, field: Field, n: int, but: Group | None = None) -> list[Round]:
@@ -161,12 +161,12 @@ def _among(units: Ints, field: Field, n: int, but: Group | None = None) -> list[
     if units.size < 2:
         return []
     rounds: list[Round] = []
-    # Of a group in the middle of a fabric nearly all pairs may touch it.
+    # Nearly all pairs may touch a group between the leaves.
     most = 4 * -(-n // (units.size // 2 * field.ranks.n_rails))
     for matching in random_matchings(units.size, most, field.seed):
         (pairs,) = on_all_rails([units[matching]], field.ranks)
         if but is not None:
-            pairs = pairs[~but.touched(pairs, field.ranks, field.ways)]
+            pairs = pairs[~but.touched(pairs, field.ranks, field.paths)]
         rounds.append(pairs[: max(1, n)])
         n -= len(pairs)
         if n <= 0:
@@ -195,21 +195,21 @@ def _random(scheme: Scheme, field: Field) -> _Recipe:
 
 
 def _cover(scheme: Scheme, field: Field) -> _Recipe:
-    assert field.ways is not None
+    assert field.paths is not None
     assert field.reach is not None
-    ranks, ways = field.ranks, field.ways
-    rounds = cover_rounds(ranks, ways, field.reach, scheme.times, seed=field.seed, only=field.only)
-    local = leaf_rounds(ranks, ways, scheme.times)
+    ranks, paths = field.ranks, field.paths
+    rounds = cover_rounds(ranks, paths, field.reach, scheme.times, seed=field.seed, only=field.only)
+    local = leaf_rounds(ranks, paths, scheme.times)
     how_often = f"every cable {times(scheme.times)}"
-    if ways.adaptive:
+    if paths.adaptive:
         how_often = f"messages enough to fill {how_often}"
     return (f"{how_often}, and pairs under each leaf", [*local, *rounds])
 
 
 def _leaf(scheme: Scheme, field: Field) -> _Recipe:  # noqa: ARG001
-    assert field.ways is not None
-    local = leaf_rounds(field.ranks, field.ways)
-    of_rails = [_leaf_to_leaf(leaves) for leaves in leaves_of_rails(field.ranks, field.ways)]
+    assert field.paths is not None
+    local = leaf_rounds(field.ranks, field.paths)
+    of_rails = [_leaf_to_leaf(leaves) for leaves in leaves_of_rails(field.ranks, field.paths)]
     longest = max((len(rounds) for rounds in of_rails), default=0)
     far = [
         in_order(np.concatenate([rounds[r] for rounds in of_rails if r < len(rounds)]))
@@ -242,7 +242,7 @@ def _bisect(scheme: Scheme, field: Field) -> _Recipe:
     ranks = field.ranks
     suspects, good = _sides(scheme, ranks)
     halves = _halves(suspects)
-    # Everybody is in all of them once, and in one half of each digit.
+    # Each suspect is in all of them once, and in one half of each digit.
     n_partners = 1 + len(halves) // 2
     halves += [suspects] * (min(thresholds().least_partners, len(good)) - n_partners)
     rounds = []
@@ -329,17 +329,17 @@ def _units(text: str, ranks: ScheduleRanks) -> list[int]:
 
 def _file(scheme: Scheme, field: Field) -> _Recipe:
     rounds = read_rounds(scheme.file, field.ranks)
-    if field.ways is not None:
-        _refuse_no_way(scheme, rounds, field.ranks.hca, field.ways)
+    if field.paths is not None:
+        _refuse_no_path(scheme, rounds, field.ranks.hca, field.paths)
     return (f"the rounds of {scheme.file}", rounds)
 
 
-def _refuse_no_way(scheme: Scheme, rounds: Sequence[Round], hca: Ints, ways: Ways) -> None:
+def _refuse_no_path(scheme: Scheme, rounds: Sequence[Round], hca: Ints, paths: FlowPaths) -> None:
     """Raise InputError for a pair whose planes never meet, naming the file that asks for it."""
     for pairs in rounds:
         a, b = hca[pairs].T
         try:
-            ways.cross(np.concatenate([a, b]), np.concatenate([b, a]))
+            paths.cross(np.concatenate([a, b]), np.concatenate([b, a]))
         except InputError as error:
             raise InputError(
                 error.what, where=f"--schedule {scheme.file}", expected=error.expected

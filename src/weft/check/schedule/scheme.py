@@ -1,4 +1,4 @@
-"""The word of `--schedule`: which rounds somebody wants."""
+"""The word of `--schedule`: the rounds that a user asks for."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,7 +8,7 @@ from weft.core.errors import InputError, did_you_mean
 
 
 class SchemeKind(StrEnum):
-    """Ways to choose rounds."""
+    """Paths to choose rounds."""
 
     FULL = "full"
     REFLECTIONS = "reflections"
@@ -34,7 +34,7 @@ EXPECTED = (
 @dataclass(frozen=True, slots=True)
 class Scheme:
     """What was asked for. `times`: rounds, or how often `cover` fills each cable. `suspects` and
-    `good` are node sets of `bisect`; an empty `good` means everybody else."""
+    `good` are node sets of `bisect`; an empty `good` means all others."""
 
     kind: SchemeKind
     times: int = 0
@@ -44,19 +44,19 @@ class Scheme:
 
     @property
     def needs_fabric(self) -> bool:
-        """Whether only a fabric tells which pairs these are."""
+        """Whether the pairs depend on a fabric."""
         return self.kind in (SchemeKind.COVER, SchemeKind.LEAF)
 
 
 def parse_scheme(text: str) -> Scheme:
     """The scheme of 'cover:3', 'bisect:n[1-8]|n[9-16]', 'rounds.txt'. Raises InputError."""
-    word, colon, rest = text.partition(":")
-    if word == SchemeKind.BISECT and rest:
-        suspects, _, good = rest.partition("|")
+    word, colon, argument = text.partition(":")
+    if word == SchemeKind.BISECT and argument:
+        suspects, _, good = argument.partition("|")
         return Scheme(SchemeKind.BISECT, suspects=suspects.strip(), good=good.strip())
     if word in DEFAULT_TIMES:
         kind = SchemeKind(word)
-        return Scheme(kind, times=_times(text, rest) if colon else DEFAULT_TIMES[kind])
+        return Scheme(kind, times=_times(text, argument) if colon else DEFAULT_TIMES[kind])
     if text in (SchemeKind.FULL, SchemeKind.LEAF, SchemeKind.RAILS):
         return Scheme(SchemeKind(text))
     path = Path(text)

@@ -1,1 +1,1 @@
-"""Which components explain the readings, and how they stand being measured again."""
+"""Components that explain the slow readings, and the result of measuring them again."""

@@ -1,4 +1,4 @@
-"""From a suspect to an accusation: which components, how slow, how it stood the tests."""
+"""From a suspect to an accusation: its components, how slow they are, the result of the tests."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,8 +12,7 @@ from weft.check.readings.norms import Norm
 from weft.check.readings.readings import Bools, Floats, Ints, Metric
 from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.survey import Survey
-from weft.check.thresholds import CheckThresholds
-from weft.check.trials import ALONE, SURVEY, TOGETHER
+from weft.check.trials import ALONE, TOGETHER
 from weft.core.natural import SortKey, natural_key
 
 _WIDEST_FIRST = (
@@ -30,11 +29,11 @@ _WIDEST_FIRST = (
 
 
 class Standing(StrEnum):
-    """How an accusation stood being measured again.
+    """The result of measuring an accused component again.
 
-    CONFIRMED: slow with nothing beside it, or (where several ways share a load) slow again beside
-    others. OUT_OF_USE: a cable whose messages meet others elsewhere. MET: slow beside others only.
-    PASSING: slow in the survey only. UNTESTED: measured once.
+    CONFIRMED: slow alone, or (where several paths share a load) slow again in rounds. OUT_OF_USE: a
+    cable whose messages meet others elsewhere. MET: slow in rounds only. PASSING: slow in the
+    survey only. UNTESTED: measured once.
     """
 
     CONFIRMED = "confirmed"
@@ -46,9 +45,8 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True)
 class Count:
-    """Of one metric, in the hop class where most readings cross the accused: how many there are
-    and are slow, what they deliver and what is normal; and how many others of the metric are slow.
-    """
+    """The readings of one metric over the accused. `norm`: of the hop class with most of them;
+    `measured`: their median there; `n_others`: readings of the metric elsewhere."""
 
     metric: Metric
     norm: Norm
@@ -61,7 +59,7 @@ class Count:
 
 @dataclass(frozen=True)
 class Accusation:
-    """`components`: what the readings do not tell apart, one for each thing. `rows`: the slow
+    """`components`: those that no reading separates, one for each thing. `rows`: the slow
     readings over `candidate`, the best of them."""
 
     components: tuple[Component, ...]
@@ -69,7 +67,6 @@ class Accusation:
     slower: dict[Metric, float]
     evidence: float
     evidence_alone: float | None
-    evidence_together: float | None
     counts: tuple[Count, ...]
     pairs: tuple[tuple[str, str], ...]
     rows: Ints
@@ -86,25 +83,10 @@ class Accusation:
         return max(self.counts, key=lambda count: self.slower.get(count.metric, 0.0))
 
 
-def accuse_all(survey: Survey, limits: CheckThresholds) -> tuple[Accusation, ...]:
+def accuse_all(survey: Survey) -> tuple[Accusation, ...]:
     """An accusation for each suspect, the strongest first."""
     suspects = survey.explanation.suspects
-    slow = slow_rows(survey)
-    standings = [standing_of(survey, suspect, suspects, limits) for suspect in suspects]
-    return tuple(
-        accuse(survey, suspect, suspects, slow, standing)
-        for suspect, standing in zip(suspects, standings, strict=True)
-    )
-
-
-def slow_rows(survey: Survey) -> Bools:
-    """By reading: whether it is slow by more than half of what its suspects say, or without one by
-    more than noise."""
-    predicted, slower = survey.explanation.predicted, survey.normed.slower
-    noise = survey.limits.lone_sigma * survey.normed.sigma
-    by_suspect = (predicted > 0) & (slower > predicted / 2)
-    slow: Bools = by_suspect | ((predicted == 0) & (slower > noise))
-    return slow & (survey.normed.norm >= 0)
+    return tuple(accuse(survey, suspect, standing_of(survey, suspect)) for suspect in suspects)
 
 
 def components_of(survey: Survey, candidates: Sequence[int]) -> tuple[Component, ...]:
@@ -125,64 +107,55 @@ def _widest_first(component: Component) -> tuple[int, list[SortKey]]:
 def accuse(
     survey: Survey,
     suspect: Suspect,
-    suspects: Sequence[Suspect],
-    slow: Bools,
     standing: Standing,
+    slow: Bools | None = None,
 ) -> Accusation:
-    """The accusation of a suspect, among others."""
+    """The accusation of a suspect. `slow`: by reading, whether it counts as slow (None: as in the
+    survey)."""
+    slow = survey.slow if slow is None else slow
     rows = survey.candidates.rows(suspect.best)
-    tests = _tests(survey, suspect, suspects)
-    components = components_of(survey, suspect.candidates)
     metrics = [metric.code for metric in suspect.slower]
     accused = rows[slow[rows] & np.isin(survey.readings.metric[rows], metrics)]
-    names = [survey.readings.name(row) for row in accused.tolist()]
     return Accusation(
-        components=components,
+        components=components_of(survey, suspect.candidates),
         standing=standing,
         slower=suspect.slower,
         evidence=suspect.evidence,
-        evidence_alone=tests[ALONE],
-        evidence_together=tests[TOGETHER],
+        evidence_alone=_evidence_in(survey, suspect, ALONE),
         counts=tuple(_count(survey, rows, metric, slow) for metric in suspect.slower),
-        pairs=tuple(sorted({(min(pair), max(pair)) for pair in names})),
+        pairs=tuple(sorted({survey.readings.unordered(row) for row in accused.tolist()})),
         rows=accused,
         candidate=suspect.best,
     )
 
 
-def _tests(
-    survey: Survey, suspect: Suspect, suspects: Sequence[Suspect]
-) -> dict[str, float | None]:
-    """By trial: the evidence of its readings, None without any."""
+def _evidence_in(survey: Survey, suspect: Suspect, trial: str) -> float | None:
+    """The evidence of a trial's readings, with the other suspects in force; None without any."""
+    suspects = survey.explanation.suspects
+    others = suspects if any(one is suspect for one in suspects) else ()
     rows = survey.candidates.rows(suspect.best)
-    tests: dict[str, float | None] = {}
-    for trial in (SURVEY, ALONE, TOGETHER):
-        of = np.intersect1d(survey.readings.of_trial(trial), rows)
-        tests[trial] = survey.explainer.evidence_of(suspect, suspects, of) if of.size else None
-    return tests
+    of_trial = np.intersect1d(survey.readings.of_trial(trial), rows)
+    return survey.explainer.evidence_of(suspect, others, of_trial) if of_trial.size else None
 
 
-def standing_of(
-    survey: Survey, suspect: Suspect, suspects: Sequence[Suspect], limits: CheckThresholds
-) -> Standing:
-    """How a suspect stood being measured again."""
-    tests = _tests(survey, suspect, suspects)
-    alone, together = tests[ALONE], tests[TOGETHER]
+def standing_of(survey: Survey, suspect: Suspect) -> Standing:
+    """The result of measuring a suspect of the explanation again."""
+    alone, together = (_evidence_in(survey, suspect, trial) for trial in (ALONE, TOGETHER))
     if alone is None and together is None:
         return Standing.UNTESTED
-    enough = limits.confirmed_evidence
+    enough = survey.limits.confirmed_evidence
     if alone is not None and alone >= enough:
         return Standing.CONFIRMED
     if together is not None and together >= enough:
-        # Of several ways at once a message takes a fast one while nothing else runs.
-        shared = survey.crossings.shared_ways[suspect.best]
+        # Of several paths at once a message takes a fast one while no other message runs.
+        shared = survey.crossings.shared_paths[suspect.best]
         return Standing.CONFIRMED if shared else Standing.MET
     return Standing.PASSING
 
 
 def _count(survey: Survey, rows: Ints, metric: Metric, slow: Bools) -> Count:
     readings, against = survey.readings, survey.normed
-    judged = (readings.metric == metric.code) & (against.norm >= 0)
+    judged = (readings.metric == metric.code) & survey.judged
     mine = rows[judged[rows]]
     numbers, sizes = np.unique(against.norm[mine], return_counts=True)
     number = int(numbers[np.argmax(sizes)])
@@ -191,7 +164,6 @@ def _count(survey: Survey, rows: Ints, metric: Metric, slow: Bools) -> Count:
     slow_here = of[slow[of]]
     shown = readings.value[slow_here] if slow_here.size else values
     others = np.setdiff1d(np.flatnonzero(judged), mine)
-    unpredicted = survey.explanation.predicted[others] == 0
     return Count(
         metric=metric,
         norm=against.norms[number],
@@ -199,5 +171,5 @@ def _count(survey: Survey, rows: Ints, metric: Metric, slow: Bools) -> Count:
         n=int(mine.size),
         n_slow=int(slow[mine].sum()),
         n_others=int(others.size),
-        n_others_slow=int((slow[others] & unpredicted).sum()),
+        n_others_slow=int((slow[others] & ~survey.explained[others]).sum()),
     )

@@ -1,7 +1,7 @@
-"""How often readings are disturbed: by what has nothing to do with what they crossed.
+"""The share of disturbed readings: slow for a reason outside their path.
 
-On a quiet fabric one reading in fifty, at most. Where hosts share their CPUs with others it may be
-every third one, and a reading that is slow twice is then no wonder.
+On a quiet fabric it is one reading in fifty, at most. On hosts that share their CPUs it may be
+every third one, and two slow readings in a row are then frequent.
 """
 
 import numpy as np
@@ -14,12 +14,12 @@ from weft.check.thresholds import CheckThresholds
 def shares(readings: Readings, against: Normed, among: Bools, limits: CheckThresholds) -> Floats:
     """By metric: the share of readings that are disturbed, `among` those that nothing explains; but
     never less than is always reckoned with."""
-    disturbed = against.slower > limits.lone_sigma * against.sigma
+    disturbed = against.slower > limits.noise_sigma * against.sigma
     found = np.full(len(METRICS), limits.disturbed_share)
     for metric in METRICS:
         rows = among & (against.norm >= 0) & (readings.metric == metric.code)
         if rows.any():
-            # One more than was seen: of few readings few tell little.
+            # One more than was seen: a small sample is weak evidence.
             share = (int(disturbed[rows].sum()) + 1) / (int(rows.sum()) + 1)
             found[metric.code] = max(limits.disturbed_share, share)
     # Where half of the readings are disturbed, slow is as normal as fast.

@@ -1,7 +1,7 @@
-"""What changed while a check was running: stretches in which everything was slow, and drift.
+"""Changes during a check: stretches of rounds in which all pairs were slow, and drift.
 
-A component is slow in every round; a neighbour's traffic, or a clock that slows down, is slow in
-some rounds for everybody. Rounds of such a stretch say nothing about components and are left out.
+A component is slow in every round; a neighbour's traffic, or a slower clock, slows all pairs in
+some rounds. Rounds of such a stretch are left out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -85,16 +85,16 @@ def _episodes_of(
     survey: Survey, trial: int, metric: Metric, limits: CheckThresholds
 ) -> list[Episode]:
     readings, against = survey.readings, survey.normed
-    ours = (readings.trial == trial) & (readings.metric == metric.code) & (against.norm >= 0)
+    ours = (readings.trial == trial) & (readings.metric == metric.code) & survey.judged
     if survey.shared is not None:
-        # They tell of the ways that they filled.
+        # They belong to the paths that they filled.
         ours[survey.shared.by_itself[0]] = False
     rows = np.flatnonzero(ours)
     numbers, place = np.unique(readings.round[rows], return_inverse=True)
     if numbers.size < limits.fewest_rounds:
         return []
     grid = np.geomspace(limits.least_effect(metric), limits.slowest_fitted, _STEPS)
-    free = survey.explanation.predicted[rows] == 0
+    free = ~survey.explained[rows]
     level = against.slower[rows] - _drift_at(place, against.slower[rows], free, limits)
     slower, sigma = level[:, None], against.sigma[rows, None]
     log = Likelihood(limits).log
@@ -161,9 +161,8 @@ def drifts(survey: Survey) -> tuple[tuple[Metric, Drift], ...]:
     """By metric what changed from the first round of the survey to the last, where it did: the
     median over readings of a round that cross no suspect. `change`: how much slower."""
     readings, against = survey.readings, survey.normed
-    mine = np.zeros(len(readings), np.bool_)
-    mine[readings.of_trial(SURVEY)] = True
-    mine &= (against.norm >= 0) & (survey.explanation.predicted == 0)
+    in_survey = np.isin(np.arange(len(readings)), readings.of_trial(SURVEY))
+    mine = in_survey & survey.judged & ~survey.explained
     found = []
     for metric in METRICS:
         rows = np.flatnonzero(mine & (readings.metric == metric.code))
@@ -192,7 +191,7 @@ def _drift_of(rounds: Ints, medians: Floats, limits: CheckThresholds) -> Drift |
 
 
 def _drift_at(place: Ints, slower: Floats, free: Bools, limits: CheckThresholds) -> Floats:
-    """By reading: how much slower by drift than in the middle of the run (natural logarithm), on a
+    """By reading: how much slower by drift than at the median round (natural logarithm), on a
     straight line through the medians of rounds; 0 where nothing drifts. `free`: what counts."""
     rounds, medians = _medians(place[free], slower[free])
     if _drift_of(rounds, medians, limits) is None:
@@ -202,7 +201,7 @@ def _drift_at(place: Ints, slower: Floats, free: Bools, limits: CheckThresholds)
 
 
 def findings(survey: Survey, spoiled: Sequence[Episode]) -> list[Finding]:
-    """What a check says about time: stretches left out, and drift of the rest."""
+    """The findings about time: stretches left out, and drift of the remaining rounds."""
     stretches: list[list[Episode]] = []
     for episode in spoiled:
         last = stretches[-1] if stretches else []

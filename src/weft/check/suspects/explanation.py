@@ -1,11 +1,11 @@
 """The fewest components that explain the slow readings, and how sure that is.
 
-A reading's slowness is taken to be that of the slowest component on its way, plus noise, plus now
+A reading's slowness is taken to be that of the slowest component on its path, plus noise, plus now
 and then a disturbance that only ever slows. A component is accused by the logarithm of the
-likelihood ratio of all readings that cross it: slow by a common amount, against not slow. That
-uses every reading for what it is worth, so a 5 % loss in 3 % noise is found by repetition, and one
-wild reading accuses nobody. Components are taken one after another, the strongest first, each
-judged with those before it in force, and given up again when later ones explain its readings.
+likelihood ratio of all readings that cross it: slow by a common amount, against not slow. That uses
+every reading for what it is worth, so a 5 % loss in 3 % noise is found by repetition, and one
+extreme reading accuses no component. Components are taken one after another, the strongest first,
+each judged with those before it in force, and given up again when later ones explain its readings.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,7 +58,7 @@ the slowness that fits best."""
 
 
 class Likelihood:
-    """How likely a reading is, given how slow its way is said to be."""
+    """The likelihood of a reading, given the slowness of its path."""
 
     def __init__(self, limits: CheckThresholds) -> None:
         self._limits = limits
@@ -73,7 +73,7 @@ class Likelihood:
         """Log-likelihoods; arrays broadcast. `disturbed`: the share of readings that are."""
         limits = self._limits
         z = slower - predicted
-        # What a fault costs differs a little from way to way.
+        # What a fault costs differs a little from path to path.
         sigma = np.hypot(sigma, limits.uneven_share * predicted)
         share = limits.disturbed_share if disturbed is None else disturbed
         normal = np.log1p(-share) - np.log(sigma * np.sqrt(2 * np.pi)) - 0.5 * (z / sigma) ** 2
@@ -90,7 +90,7 @@ class Likelihood:
 class Explainer:
     """Readings, what they cross and how slow they are, ready for questions.
 
-    Rows `apart` were measured with nothing beside them: they decide between components that
+    Rows `apart` were measured alone: they decide between components that
     explain the others about equally well, and take no part in finding these. `disturbed`: by
     reading the share of such readings that something else disturbs (None: as always).
     """
@@ -198,7 +198,7 @@ class Explainer:
         return of
 
     def _gain(self, rows: Ints, predicted: Floats, grid: Floats) -> Floats:
-        """Rows x grid: the gain in log-likelihood if a way is at least this slow."""
+        """Rows x grid: the gain in log-likelihood if a path is at least this slow."""
         gain = np.empty((rows.size, grid.size))
         for start in range(0, rows.size, _ROWS_AT_ONCE):
             part = slice(start, start + _ROWS_AT_ONCE)
@@ -283,8 +283,8 @@ class Explainer:
         return float(fine[np.argmax(log.sum(axis=0))])
 
     def _agree(self, candidate: int, metric: Metric, least: float, predicted: Floats) -> bool:
-        """Whether so many flows across a candidate are slow as must be, were it at fault: a fault
-        slows whatever crosses it, a component that shares ways with a fault only a part."""
+        """Whether enough flows across a candidate are slow for it to be at fault. A fault slows all
+        its flows; a component that shares paths with a fault has normal ones, too."""
         rows = self._of_metric(self.candidates.rows(candidate), metric, self._together)
         rows = rows[predicted[rows] < least]
         if not rows.size:
@@ -292,8 +292,8 @@ class Explainer:
         _, flow = np.unique(self._flow[rows], return_inverse=True)
         order = np.lexsort((self._normed.slower[rows], flow))
         counts = np.bincount(flow)
-        middle = order[np.concatenate([[0], np.cumsum(counts)[:-1]]) + counts // 2]
-        slower, sigma = self._normed.slower[rows[middle]], self._normed.sigma[rows[middle]]
+        medians = order[np.concatenate([[0], np.cumsum(counts)[:-1]]) + counts // 2]
+        slower, sigma = self._normed.slower[rows[medians]], self._normed.sigma[rows[medians]]
         # A fault may be smaller than the least that is fitted.
         least = float(np.clip(np.median(slower), least / 2, least))
         chance = norm.cdf(least / 2 / sigma * np.sqrt(counts))
@@ -306,7 +306,7 @@ class Explainer:
         return bool(np.intersect1d(self.candidates.rows(one), self.candidates.rows(other)).size)
 
     def _without_needless(self, chosen: list[Suspect]) -> list[Suspect]:
-        """Those that are still needed beside the others."""
+        """The suspects whose readings the others do not explain."""
         for suspect in sorted(chosen[:-1], key=lambda s: s.evidence):
             others = [s for s in chosen if s is not suspect]
             only = np.array([suspect.best])

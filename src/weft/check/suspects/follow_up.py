@@ -1,5 +1,5 @@
-"""What to measure after the survey: suspects with other partners and nothing beside them, then the
-rounds in which they were slow once more."""
+"""The launches after the survey: suspects alone with other partners, then the rounds in which they
+were slow, once more."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -42,26 +42,26 @@ class FollowUpSize:
     tests: int = field(default_factory=lambda: thresholds().tests_a_suspect)
     times: int = field(default_factory=lambda: thresholds().times_again)
     controls: int = field(default_factory=lambda: thresholds().control_pairs)
-    most_lone: int = field(default_factory=lambda: thresholds().lone_pairs_again)
+    most_pairs: int = field(default_factory=lambda: thresholds().pairs_again)
     most_rounds: int | None = None
 
 
 def follow_up(survey: Survey, size: FollowUpSize, seed: int) -> FollowUpPlan:
     """The plan for the suspects of a survey; empty without any."""
     suspects = survey.slow_or_out_of_use
-    lone = _lone_pairs(survey, size.most_lone)
-    if not suspects and not lone and not survey.crowded:
+    unexplained = _pairs_again(survey, size.most_pairs)
+    if not suspects and not unexplained and not survey.crowded:
         return FollowUpPlan((), ())
     draws = Random(f"follow-up/{seed}")  # noqa: S311
     finder = _Finder(survey, draws)
     of_suspects = [list(islice(finder.tests(suspect), size.tests)) for suspect in suspects]
     interleaved = [t for group in zip_longest(*of_suspects) for t in group if t is not None]
-    alone = [*interleaved, *((pair,) for pair in lone)]
+    alone = [*interleaved, *((pair,) for pair in unexplained)]
     alone += [(pair,) for pair in finder.controls(size.controls)]
     most = size.most_rounds
     once = tuple(alone if most is None else alone[: max(1, most // size.times)])
     # Two readings may both be disturbed by chance, of many pairs: three hardly ever are.
-    once_more = tuple((pair,) for pair in lone if (pair,) in once)
+    once_more = tuple((pair,) for pair in unexplained if (pair,) in once)
     again = _rounds_again(survey, suspects)
     others = rounds_with_others(survey, size.tests * size.times, draws)
     together = again * size.times + others
@@ -85,8 +85,8 @@ class _Finder:
         self._measured = {frozenset(pair) for pair in measured}
 
     def tests(self, suspect: Suspect) -> Iterator[Round]:
-        """Rounds that test a suspect: each candidate of it in turn, with partners that were not
-        used before while there are any, and so many flows as fill what is tested."""
+        """Rounds that test a suspect: each of its candidates in turn, with unused partners while
+        there are any, and as many flows as fill the candidate."""
         used: set[str] = set()
         tested = suspect.candidates[: self._survey.limits.tests_a_suspect]
         queues = [self._flows(suspect, candidate) for candidate in tested]
@@ -111,7 +111,7 @@ class _Finder:
         readings = self._survey.readings
         rows = self._survey.candidates.rows(candidate)
         most = self._survey.limits.flows_looked_at
-        # A destination's table sends it the same way from every source beside this one.
+        # A destination's table entries give neighbours of this source the same path.
         sources = sorted({self._names[i] for i in readings.a[rows]})
         targets = sorted({self._names[i] for i in readings.b[rows]})
         flows = self._random_flows(sources, targets, most)
@@ -236,22 +236,18 @@ class _Finder:
         return tuple(taken) if len(taken) == fill else ()
 
 
-def _lone_pairs(survey: Survey, most: int) -> list[EndpointPair]:
+def _pairs_again(survey: Survey, most: int) -> list[EndpointPair]:
     """Slow pairs that no suspect explains, the slowest first."""
-    pairs: dict[EndpointPair, None] = {}
-    for row in survey.lone.tolist():
-        a, b = survey.readings.name(row)
-        pairs[min(a, b), max(a, b)] = None
-    return list(pairs)[:most]
+    return list(dict.fromkeys(map(survey.readings.unordered, survey.unexplained.tolist())))[:most]
 
 
 def _rounds_again(survey: Survey, suspects: Sequence[Suspect]) -> tuple[Round, ...]:
     """Few rounds of the survey that hold a slow reading of every suspect. One in which a single
-    pair was measured had nothing beside it and is no such round."""
+    pair was measured is no such round."""
     readings = survey.readings
     survey_rows = readings.of_trial(SURVEY)
     missing: dict[int, set[int]] = {}
-    behind = waiting(survey.crossings, np.flatnonzero(survey.explanation.predicted > 0))
+    behind = waiting(survey.crossings, np.flatnonzero(survey.explained))
     for place, suspect in enumerate(suspects):
         rows = np.intersect1d(survey.candidates.rows(suspect.best), survey_rows)
         metrics = [metric.code for metric in suspect.slower]
@@ -260,7 +256,7 @@ def _rounds_again(survey: Survey, suspects: Sequence[Suspect]) -> tuple[Round, .
             & (survey.normed.slower[rows] >= min(suspect.slower.values(), default=0.0) / 2)
         ]
         if suspect not in survey.explanation.suspects:
-            # Beside something slow nobody could tell why a message is slow.
+            # Next to a slow component the cause of a slow message is unknown.
             free = np.setdiff1d(slow, behind)
             slow = free if free.size else slow
         for number in np.unique(readings.round[slow]).tolist():

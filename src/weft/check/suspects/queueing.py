@@ -1,4 +1,4 @@
-"""What may have waited behind something slow."""
+"""Readings whose messages may have waited behind a slow one."""
 
 import numpy as np
 
@@ -7,10 +7,10 @@ from weft.check.readings.readings import Ints
 
 
 def waiting(crossings: Crossings, faulty: Ints) -> Ints:
-    """Rows that shared a stage, in their moment, with one of `faulty`: what waits behind something
-    slow is nobody's fault.
+    """Rows that shared a stage, in their moment, with one of `faulty`: a message that waits
+    behind a slow one accuses no component.
 
-    A slow receiver fills the buffers on the ways to it; under adaptive routing these are many.
+    A slow receiver fills the buffers on the paths to it; under adaptive routing these are many.
     """
     moment = crossings.readings.moment
     n = len(crossings.stages)

@@ -1,13 +1,13 @@
-"""What becomes of accusations: what merely waits is let go, cables out of use and crowded ways come
-in place of what met their messages."""
+"""The review of accusations: paths on which messages only wait are dropped; a cable out of use, or
+a crowded path, replaces the paths that its messages met."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from weft.check.readings.components import Thing
-from weft.check.readings.readings import Ints, Metric
-from weft.check.suspects.accusation import Accusation, Standing, accuse, slow_rows
+from weft.check.readings.readings import Ints, Metric, union
+from weft.check.suspects.accusation import Accusation, Standing, accuse
 from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.out_of_use.collisions import Detour
 from weft.check.suspects.out_of_use.unused_cables import surely_out_of_use
@@ -26,7 +26,7 @@ def settled(survey: Survey, made: Sequence[Accusation]) -> tuple[Accusation, ...
 
 
 def _without_waiting(survey: Survey, made: Sequence[Accusation]) -> list[Accusation]:
-    """The accusations, less those of ways on which messages wait behind something slower: in a
+    """The accusations, less those of paths on which messages wait behind something slower: in a
     shared buffer a message for a slow receiver holds up what comes after it."""
     sure = _sure_rows(survey, made)
     behind = waiting(survey.crossings, sure)
@@ -38,13 +38,13 @@ def _without_waiting(survey: Survey, made: Sequence[Accusation]) -> list[Accusat
         own = np.setdiff1d(accusation.rows, sure)
         return bool(sure.size and 2 * np.isin(own, behind).sum() >= own.size)
 
-    is_way = survey.crossings.is_way
-    return [a for a in made if not (is_way(a.candidate) and waits(a))]
+    is_path = survey.crossings.is_path
+    return [a for a in made if not (is_path(a.candidate) and waits(a))]
 
 
 def _is_slow_without(survey: Survey, accusation: Accusation, stronger: Ints) -> bool:
     """Whether something is slow even where neither others run nor anything stronger: of two
-    messages that fill a way, one may go to a slow receiver, and the other waits."""
+    messages that fill a path, one may go to a slow receiver, and the other waits."""
     alone = np.intersect1d(survey.candidates.rows(accusation.candidate), survey.alone)
     left = np.setdiff1d(alone, waiting(survey.crossings, stronger))
     suspect = Suspect((accusation.candidate,), accusation.slower, accusation.evidence)
@@ -53,67 +53,59 @@ def _is_slow_without(survey: Survey, accusation: Accusation, stronger: Ints) -> 
 
 
 def _is_sure(survey: Survey, accusation: Accusation) -> bool:
-    """Whether something is slow even with nothing beside it."""
+    """Whether the accused is slow even alone."""
     return (accusation.evidence_alone or 0) >= survey.limits.confirmed_evidence
 
 
 def _sure_rows(survey: Survey, made: Sequence[Accusation]) -> Ints:
-    """Rows that cross something slow even with nothing beside it."""
-    rows = [survey.candidates.rows(a.candidate) for a in made if _is_sure(survey, a)]
-    return np.unique(np.concatenate([np.zeros(0, np.int64), *rows]))
+    """Rows that cross an accused component that is slow even alone."""
+    return survey.rows_of(a.candidate for a in made if _is_sure(survey, a))
 
 
 def _with_out_of_use(survey: Survey, made: list[Accusation]) -> list[Accusation]:
-    """The accusations, with cables that are out of use called so.
-
-    What is slow beside others only may have met messages that should have crossed another cable:
-    that one is accused then.
-    """
-    met = [a.rows for a in made if a.standing is Standing.MET]
-    of_met = np.unique(np.concatenate([np.zeros(0, np.int64), *met]))
-    explained = np.setdiff1d(np.flatnonzero(survey.explanation.predicted > 0), of_met)
+    """The accusations, with cables out of use in place of paths that their messages met: paths that
+    are slow in rounds only."""
+    of_met = union(a.rows for a in made if a.standing is Standing.MET)
+    explained = np.setdiff1d(np.flatnonzero(survey.explained), of_met)
     behind = waiting(survey.crossings, _sure_rows(survey, made))
-    but = np.unique(np.concatenate([survey.alone, behind, explained]))
-    rows = np.setdiff1d(np.flatnonzero(slow_rows(survey)), but)
+    but = union([survey.alone, behind, explained])
+    rows = np.setdiff1d(np.flatnonzero(survey.slow), but)
     kept = list(made)
     for detour in surely_out_of_use(survey.crossings, survey.normed, rows, but):
         kept = [a for a in kept if a.standing is not Standing.MET or not _met(survey, a, detour)]
-        suspect = detour.suspect(survey.crossings)
-        kept.append(accuse(survey, suspect, (), slow_rows(survey), Standing.OUT_OF_USE))
+        kept.append(accuse(survey, detour.suspect(survey.crossings), Standing.OUT_OF_USE))
     return kept
 
 
 def _met(survey: Survey, accusation: Accusation, detour: Detour) -> bool:
-    """Whether a detour explains most of what an accusation rests on."""
+    """Whether a detour explains most readings of an accusation."""
     explained = np.union1d(detour.rows, detour.met)
-    beside = np.setdiff1d(accusation.rows, survey.alone)
-    return bool(2 * np.isin(beside, explained).sum() > accusation.rows.size)
+    in_rounds = np.setdiff1d(accusation.rows, survey.alone)
+    return bool(2 * np.isin(in_rounds, explained).sum() > accusation.rows.size)
 
 
 def _with_crowded(survey: Survey, made: list[Accusation]) -> list[Accusation]:
-    """The accusations, with ways that deliver less than others of their kind, in the survey and
-    again with other partners, in place of any other accusation of ways of that kind."""
+    """The accusations, with crowded paths in place of other accusations of paths of their kind. A
+    crowded path must show in the survey and again with other partners."""
     shared = survey.shared
     assert shared is not None
-    again = np.zeros(len(survey.readings), np.bool_)
-    again[survey.readings.of_trial(TOGETHER)] = True
+    again = np.isin(np.arange(len(survey.readings)), survey.readings.of_trial(TOGETHER))
     surely_slow = any(_is_sure_of_bandwidth(survey, accusation) for accusation in made)
     crowded = shared.crowded
-    first = crowded(survey.beside_others & ~again, surely_slow=surely_slow)
-    suspected = {shared.cables_of(way) for way in first}
-    found = crowded(survey.beside_others, surely_slow=surely_slow)
-    kept = [a for a in made if not _is_of_shared_ways(survey, a)]
-    slow = slow_rows(survey)
-    for way in found:
-        seen = shared.cables_of(way) in suspected
-        if not seen or way.suspect.evidence < survey.limits.named_evidence:
+    first = crowded(survey.in_rounds & ~again, surely_slow=surely_slow)
+    suspected = {shared.cables_of(path) for path in first}
+    found = crowded(survey.in_rounds, surely_slow=surely_slow)
+    kept = [a for a in made if not _is_of_shared_paths(survey, a)]
+    for path in found:
+        seen = shared.cables_of(path) in suspected
+        if not seen or path.suspect.evidence < survey.limits.named_evidence:
             continue
-        rows = shared.rows_of(way)
-        tested = shared.is_measured(way, again)
-        if tested and not shared.shows_again(way, found, again):
+        rows = shared.rows_of(path)
+        tested = shared.is_measured(path, again)
+        if tested and not shared.shows_again(path, found, again):
             continue
         standing = Standing.CONFIRMED if tested else Standing.UNTESTED
-        accusation = accuse(survey, way.suspect, (), slow, standing)
+        accusation = accuse(survey, path.suspect, standing)
         things = _things(accusation)
         kept = [a for a in kept if a.standing is Standing.CONFIRMED or not _share(a, rows)]
         if not any(_share(a, rows) or _things(a) == things for a in kept):
@@ -122,18 +114,18 @@ def _with_crowded(survey: Survey, made: list[Accusation]) -> list[Accusation]:
 
 
 def _is_sure_of_bandwidth(survey: Survey, accusation: Accusation) -> bool:
-    """Whether something is surely slow that is no way among several."""
+    """Whether something is surely slow that is no path among several."""
     confirmed = accusation.standing is Standing.CONFIRMED and Metric.BANDWIDTH in accusation.slower
-    return confirmed and not survey.crossings.shared_ways[accusation.candidate]
+    return confirmed and not survey.crossings.shared_paths[accusation.candidate]
 
 
-def _is_of_shared_ways(survey: Survey, accusation: Accusation) -> bool:
-    """Whether ways are accused, not slow alone, that are better held against their kind."""
+def _is_of_shared_paths(survey: Survey, accusation: Accusation) -> bool:
+    """Whether paths are accused, not slow alone, that are better held against their kind."""
     assert survey.shared is not None
     if _is_sure(survey, accusation):
         return False
     candidate = accusation.candidate
-    return bool(survey.crossings.shared_ways[candidate]) and survey.shared.can_tell(candidate)
+    return bool(survey.crossings.shared_paths[candidate]) and survey.shared.can_tell(candidate)
 
 
 def _things(accusation: Accusation) -> frozenset[Thing]:

@@ -1,6 +1,6 @@
-"""All that was measured, explained: readings, what they crossed, their norms, the suspects."""
+"""All readings explained: their paths, their norms, the suspects."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,21 +9,29 @@ import numpy as np
 from weft.bench.model import Sample
 from weft.check.readings.candidates import Candidates
 from weft.check.readings.crossing import Crossings
-from weft.check.readings.network import CabledFabric, network_of
+from weft.check.readings.network import Network, network_of
 from weft.check.readings.norms import Normed, normed
-from weft.check.readings.readings import Bools, Floats, Ints, Readings, readings_of
-from weft.check.suspects.crowding.crowded_paths import CrowdedWay, SharedWays
+from weft.check.readings.readings import (
+    Bools,
+    Ints,
+    Metric,
+    Readings,
+    readings_of,
+    union,
+)
+from weft.check.suspects.crowding.crowded_paths import CrowdedPath, SharedPaths
 from weft.check.suspects.disturbance import shares
 from weft.check.suspects.explanation import Explainer, Explanation, Suspect
 from weft.check.suspects.out_of_use.collisions import Detour
 from weft.check.suspects.out_of_use.unused_cables import out_of_use
 from weft.check.thresholds import CheckThresholds
 from weft.check.trials import ALONE
+from weft.topology.fabric import Fabric
 
 
 @dataclass(frozen=True)
 class Survey:
-    """Readings and what explains them. `alone`: the rows measured with nothing beside them."""
+    """Readings and what explains them. `alone`: the rows measured without other messages."""
 
     readings: Readings
     crossings: Crossings
@@ -35,41 +43,84 @@ class Survey:
     @property
     def suspects(self) -> tuple[Suspect, ...]:
         """All that is worth a test."""
-        return (*self.slow_or_out_of_use, *(way.suspect for way in self.crowded))
+        return (*self.slow_or_out_of_use, *(path.suspect for path in self.crowded))
 
     @cached_property
     def slow_or_out_of_use(self) -> tuple[Suspect, ...]:
-        """What looks slow, and cables that may be out of use."""
+        """Components that look slow, and cables that may be out of use."""
         detours = (detour.suspect(self.crossings) for detour in self._detours)
         return (*self.explanation.suspects, *detours)
 
     @cached_property
-    def shared(self) -> SharedWays | None:
-        """What ways carried among which switches choose; None without such."""
+    def shared(self) -> SharedPaths | None:
+        """What paths carried among which switches choose; None without such."""
         if not len(self.readings) or not self.crossings.adaptive or not self.crossings.stages:
             return None
-        others = [s for s in self.explanation.suspects if not self.crossings.shared_ways[s.best]]
-        return SharedWays(self.crossings, self.normed, self.explainer.predicted(others))
+        others = [s for s in self.explanation.suspects if not self.crossings.shared_paths[s.best]]
+        return SharedPaths(self.crossings, self.normed, self.explainer.predicted(others))
 
     @cached_property
-    def crowded(self) -> tuple[CrowdedWay, ...]:
-        """Ways that share a load and deliver less than others of their kind."""
+    def crowded(self) -> tuple[CrowdedPath, ...]:
+        """Paths that share a load and deliver less than others of their kind."""
         if self.shared is None:
             return ()
-        return self.shared.crowded(self.beside_others, surely_slow=False)
+        return self.shared.crowded(self.in_rounds, surely_slow=False)
 
     @cached_property
-    def beside_others(self) -> Bools:
-        """By reading: whether it was measured in a round, not by itself."""
-        beside = np.ones(len(self.readings), np.bool_)
-        beside[self.alone] = False
-        return beside
+    def in_rounds(self) -> Bools:
+        """By reading: whether it was measured in a round, not alone."""
+        in_rounds = np.ones(len(self.readings), np.bool_)
+        in_rounds[self.alone] = False
+        return in_rounds
+
+    @cached_property
+    def judged(self) -> Bools:
+        """By reading: whether its hop class has a norm."""
+        return self.normed.norm >= 0
+
+    @cached_property
+    def explained(self) -> Bools:
+        """By reading: whether a suspect slows it."""
+        return self.explanation.predicted > 0
+
+    @cached_property
+    def beyond_noise(self) -> Bools:
+        """By reading: whether noise alone does not explain how slow it is."""
+        beyond: Bools = self.normed.slower > self.limits.noise_sigma * self.normed.sigma
+        return beyond
+
+    @cached_property
+    def slow(self) -> Bools:
+        """By reading: whether it is slow by more than half of what its suspects predict; without a
+        suspect, by more than noise."""
+        by_suspect = self.explained & (self.normed.slower > self.explanation.predicted / 2)
+        return (by_suspect | (~self.explained & self.beyond_noise)) & self.judged
+
+    @property
+    def network(self) -> Network | None:
+        """The fabric as numbers; None where none is known."""
+        return self.crossings.network
+
+    @property
+    def owners(self) -> Mapping[str, str]:
+        """The node of each HCA."""
+        return {} if self.network is None else self.network.node_of_hca
+
+    def rows_of(self, candidates: Iterable[int]) -> Ints:
+        """The readings that cross any of these candidates."""
+        return union(map(self.candidates.rows, candidates))
+
+    def alone_over(self, candidate: int, metric: Metric) -> Ints:
+        """The readings of a metric that cross a candidate and were measured alone."""
+        rows = np.intersect1d(self.candidates.rows(candidate), self.alone)
+        of_metric: Ints = rows[self.readings.metric[rows] == metric.code]
+        return of_metric
 
     @cached_property
     def _detours(self) -> tuple[Detour, ...]:
         """Cables that may be out of use: what should cross them met something elsewhere."""
-        # A way that looks slow may be where messages met.
-        sure = [s for s in self.explanation.suspects if not self.crossings.is_way(s.best)]
+        # A path that looks slow may be where messages met.
+        sure = [s for s in self.explanation.suspects if not self.crossings.is_path(s.best)]
         explained = self.explainer.predicted(sure) > 0
         slower = self.normed.slower > self.limits.meeting_sigma * self.normed.sigma
         pool = np.setdiff1d(np.flatnonzero(slower & ~explained), self.alone)
@@ -78,64 +129,54 @@ class Survey:
 
     @property
     def limits(self) -> CheckThresholds:
-        """The figures that all of it rests on."""
+        """The figures of the diagnosis; without a fabric, those for unknown paths."""
         return self.crossings.limits
 
     @property
     def candidates(self) -> Candidates:
-        """What the readings crossed."""
+        """The components that the readings crossed."""
         return self.crossings.candidates
 
-    @property
-    def unexplained(self) -> Floats:
-        """By reading: standard deviations that it is slower than the suspects say."""
-        rest = self.normed.slower - self.explanation.predicted
-        scaled: Floats = np.where(self.normed.norm >= 0, rest / self.normed.sigma, 0.0)
-        return scaled
-
-    @property
-    def lone(self) -> Ints:
+    @cached_property
+    def unexplained(self) -> Ints:
         """Slow rows that no suspect explains, the slowest first."""
-        unexplained = self.unexplained
-        rows = np.flatnonzero(unexplained >= self.limits.lone_sigma)
+        unexplained = (self.normed.slower - self.explanation.predicted) / self.normed.sigma
+        rows = np.flatnonzero(self.judged & (unexplained >= self.limits.noise_sigma))
         slowest: Ints = rows[np.argsort(-self.normed.slower[rows], kind="stable")]
         return slowest
 
 
 def survey_of(
     samples: Sequence[Sample],
-    wiring: CabledFabric | None,
+    wiring: Fabric | None,
     limits: CheckThresholds,
     *,
     adaptive: bool = False,
 ) -> Survey:
-    """Explain the samples of a check. Norms rest on readings that cross no suspect."""
+    """Explain the samples of a check. Readings that cross no suspect give the norms."""
     network = None if wiring is None else network_of(wiring)
     limits = limits if network is not None else limits.without_fabric
     readings = readings_of(samples)
     crossings = Crossings(readings, network, adaptive=adaptive, limits=limits)
     alone = readings.of_trial(ALONE)
-    first = _explained(crossings, limits, alone)
-    second = _explained(crossings, limits, alone, first) if _touched(first).size else first
+    first = _explained(crossings, alone)
+    second = _explained(crossings, alone, first) if _touched(first).size else first
     # Without the touched readings a class may be too small for a norm.
     return second if len(second.normed.norms) == len(first.normed.norms) else first
 
 
-def _explained(
-    crossings: Crossings, limits: CheckThresholds, alone: Ints, before: Survey | None = None
-) -> Survey:
-    """Norms and suspects; `before`: the same for all readings, which says what to leave out of the
-    norms, and how often a reading is slow that crosses no suspect."""
-    readings = crossings.readings
+def _explained(crossings: Crossings, alone: Ints, before: Survey | None = None) -> Survey:
+    """Norms and suspects. `before`: the same by all readings. Its suspects and slow pairs support
+    no norm, and its other readings give the share of disturbed ones."""
+    readings, limits = crossings.readings, crossings.limits
+    disturbed = None
     if before is None:
         against = normed(crossings, limits, but=alone)
-        disturbed = None
     else:
         touched = _touched(before)
         against = normed(crossings, limits, but=np.union1d(alone, touched))
         against = _levelled(against, alone, touched, limits.least_controls)
-        among = before.explanation.predicted == 0
-        among[alone] = False
+        among = ~before.explained & before.in_rounds
         disturbed = shares(readings, against, among, limits)[readings.metric]
     explainer = Explainer(
         readings, crossings.candidates, against, limits, apart=alone, disturbed=disturbed
@@ -145,16 +186,14 @@ def _explained(
 
 def _touched(survey: Survey) -> Ints:
     """Rows that cross a suspect, or a pair with a slow reading that none explains."""
-    readings = survey.readings
-    n = len(readings.endpoints)
-    pair = np.minimum(readings.a, readings.b) * n + np.maximum(readings.a, readings.b)
-    rows = [survey.candidates.rows(s.best) for s in survey.explanation.suspects]
-    return np.unique(np.concatenate([*rows, np.flatnonzero(np.isin(pair, pair[survey.lone]))]))
+    pair = survey.readings.pair
+    of_pairs = np.flatnonzero(np.isin(pair, pair[survey.unexplained]))
+    return np.union1d(survey.rows_of(s.best for s in survey.explanation.suspects), of_pairs)
 
 
 def _levelled(against: Normed, alone: Ints, touched: Ints, least: int) -> Normed:
-    """Pairs alone may all differ a little from pairs beside others: what untouched pairs differ by
-    is taken off every reading measured alone, norm by norm with at least so many of them."""
+    """Pairs alone may all differ a little from pairs in rounds. The median difference of untouched
+    pairs is subtracted from every reading measured alone, norm by norm with `least` of them."""
     slower = against.slower.copy()
     for norm in np.unique(against.norm[alone]):
         rows = alone[against.norm[alone] == norm]

@@ -23,7 +23,7 @@ class Covered:
     `cables_never_filled` were crossed, but no round sent as much through them as they bear, in one
     direction at least; the filled ones were filled in `least_fillings` rounds or more, in each
     direction.
-    By those `out_of_use` nothing went, whatever the tables say."""
+    Those `out_of_use` carried no message, whatever the tables hold."""
 
     n_nodes: int
     endpoints: str

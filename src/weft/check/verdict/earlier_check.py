@@ -120,7 +120,7 @@ def _things(finding: Finding) -> Iterator[Thing]:
         yield from (("pair", tuple(sorted(pair))) for pair in finding.facts.pairs)
 
 
-_ONE_WAY = (Part.NODE_SENDING, Part.NODE_RECEIVING, Part.DIRECTION)
+_ONE_DIRECTION = (Part.NODE_SENDING, Part.NODE_RECEIVING, Part.DIRECTION)
 
 
 def _change(things: frozenset[Thing], known: frozenset[Thing]) -> Change | None:
@@ -145,12 +145,12 @@ def _measured(verdict: Verdict) -> frozenset[Thing]:
         crossed = np.bincount(survey.normed.norm[rows[judged[rows]]], minlength=of_norm.size)
         apart.append(bool(((crossed > 0) & (crossed <= most * of_norm)).any()))
     # A direction of a node is compared with its other direction: that is no test of the node.
-    one_way = {PARTS.index(part) for part in _ONE_WAY}
+    one_direction = {PARTS.index(part) for part in _ONE_DIRECTION}
     members = (
         member
         for of, is_apart in zip(candidates.members, apart, strict=True)
         for member in of
-        if is_apart and member[0] not in one_way
+        if is_apart and member[0] not in one_direction
     )
     things = {survey.crossings.component(member).thing for member in members}
     readings = survey.readings
@@ -165,7 +165,11 @@ def _moved(now: Survey, before: Survey, run: str, limits: CheckThresholds) -> It
     earlier = {norm.hop_class: norm for norm in before.normed.norms}
     for metric in METRICS:
         found = [
-            (norm, earlier[norm.hop_class], slower(norm, earlier[norm.hop_class]))
+            (
+                norm,
+                earlier[norm.hop_class],
+                norm.log_expected - earlier[norm.hop_class].log_expected,
+            )
             for norm in now.normed.norms
             if norm.hop_class.metric is metric and norm.hop_class in earlier
         ]
@@ -174,12 +178,6 @@ def _moved(now: Survey, before: Survey, run: str, limits: CheckThresholds) -> It
             moved = [one for one in found if sign * one[2] > least]
             if moved:
                 yield _moved_finding(sorted(moved, key=lambda one: -one[0].n), run)
-
-
-def slower(now: Norm, before: Norm) -> float:
-    """By how much a hop class is slower than it was, as a natural logarithm."""
-    ratio = float(np.log(now.expected / before.expected))
-    return ratio if now.hop_class.metric is Metric.LATENCY else -ratio
 
 
 def _moved_finding(moved: Sequence[tuple[Norm, Norm, float]], run: str) -> Finding:

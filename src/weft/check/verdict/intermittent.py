@@ -1,6 +1,6 @@
 """Intermittent components: slow in a part of the run, far more often than chance explains."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,16 +9,9 @@ from scipy.special import xlogy
 from weft.check.facts import AccusationFacts
 from weft.check.readings.components import PARTS, Component, Part, Thing
 from weft.check.readings.readings import METRICS, Bools, Floats, Ints, Metric
-from weft.check.suspects.accusation import (
-    Standing,
-    accuse,
-    components_of,
-    slow_rows,
-    standing_of,
-)
+from weft.check.suspects.accusation import Standing, accuse, components_of, standing_of
 from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.survey import Survey
-from weft.check.thresholds import CheckThresholds
 from weft.check.verdict.slow_pairs import have_an_end_in
 from weft.check.wording.figures import capital, who
 from weft.check.wording.headline import things_of
@@ -29,8 +22,8 @@ from weft.core.words import counted
 
 @dataclass(frozen=True)
 class Seen:
-    """Of one metric: `n_slow` of `n` readings over something are slow, `n_others_slow` of
-    `n_others` elsewhere, and its evidence, as a natural logarithm."""
+    """Readings of one metric: `n_slow` of `n` over a component are slow, `n_others_slow` of
+    `n_others` elsewhere. `evidence`: a natural logarithm."""
 
     metric: Metric
     n_slow: int
@@ -39,22 +32,18 @@ class Seen:
     n_others: int
     evidence: float
 
-    @property
-    def is_mostly_slow(self) -> bool:
-        """Whether more of its readings are slow than not."""
-        return 2 * self.n_slow > self.n
-
 
 @dataclass(frozen=True)
 class Intermittent:
-    """`components` that were slow now and then, by the metric of most evidence (`seen` first), in
-    so many of their rounds."""
+    """`components` that were slow now and then. `seen`: by metric, the one of most evidence first;
+    `rows`: the readings over the best candidate."""
 
     components: tuple[Component, ...]
     seen: tuple[Seen, ...]
     n_rounds_slow: int
     n_rounds: int
     candidates: tuple[int, ...]
+    rows: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,51 +57,44 @@ class IntermittentFacts(FindingFacts):
     evidence: float
 
 
-def intermittents(survey: Survey, limits: CheckThresholds) -> tuple[Intermittent, ...]:
+def intermittents(survey: Survey) -> tuple[Intermittent, ...]:
     """Intermittent components, the strongest first; none under adaptive routing, where a message
     avoids a slow path.
 
-    The evidence is the logarithm of the likelihood ratio of so many slow readings at a rate of the
-    component's own, against the rate of all others (binomial), less the logarithm of the number of
-    components looked at.
+    The evidence is the logarithm of a binomial likelihood ratio: so many slow readings at the
+    component's own rate, against the rate of all others. The logarithm of the number of components
+    is subtracted.
     """
     if survey.crossings.adaptive or not len(survey.candidates):
         return ()
-    of_others = [s for s in survey.explanation.suspects if not slow_again(survey, s, limits)]
-    free = (survey.normed.norm >= 0) & (survey.explainer.predicted(of_others) == 0)
-    free[survey.alone] = False
-    slow = free & _slow(survey, limits)
+    of_others = [s for s in survey.explanation.suspects if not slow_again(survey, s)]
+    free = survey.judged & survey.in_rounds & (survey.explainer.predicted(of_others) == 0)
+    slow = free & survey.beyond_noise
+    most = survey.limits.most_intermittent
     found: list[Intermittent] = []
-    while len(found) <= limits.most_intermittent:
-        best = _strongest(survey, free, slow, limits)
-        if best is None:
-            break
-        one, rows = best
-        found.append(one)
-        free[rows] = slow[rows] = False
-    return tuple(found) if len(found) <= limits.most_intermittent else ()
+    while len(found) <= most and (best := _strongest(survey, free, slow)) is not None:
+        found.append(best)
+        free[best.rows] = slow[best.rows] = False
+    return tuple(found) if len(found) <= most else ()
 
 
-def slow_again(survey: Survey, suspect: Suspect, limits: CheckThresholds) -> bool:
+def slow_again(survey: Survey, suspect: Suspect) -> bool:
     """Whether a suspect that failed the test was still slow in most readings alone of a metric: by
     another amount each time, or normal now and then."""
-    if standing_of(survey, suspect, survey.explanation.suspects, limits) is not Standing.PASSING:
+    if standing_of(survey, suspect) is not Standing.PASSING:
         return False
-    of_metrics = [_again(survey, suspect.best, metric, limits) for metric in suspect.slower]
-    return any(_is_most(n_again, n) for n_again, n in of_metrics)
+    return any(_is_most(*_again(survey, suspect.best, metric)) for metric in suspect.slower)
 
 
-def findings(
-    survey: Survey, limits: CheckThresholds, owners: Mapping[str, str], *, enough_nodes: bool
-) -> list[Finding]:
+def findings(survey: Survey, *, enough_nodes: bool) -> list[Finding]:
     """A warning for each intermittent component: it was slow in a part of the run only. A node that
     is slow most of the time, each time by another amount, is a fault, if there are `enough_nodes`
-    to know the normal figure. `owners`: the node of each HCA."""
+    to know the normal figure."""
     return [
-        _unsteady(survey, one, limits, owners, enough_nodes=enough_nodes)
-        if _is_unsteady(survey, one, limits)
+        _unsteady(survey, one, enough_nodes=enough_nodes)
+        if _is_unsteady(survey, one)
         else _finding(one)
-        for one in intermittents(survey, limits)
+        for one in intermittents(survey)
     ]
 
 
@@ -131,41 +113,32 @@ def explained(survey: Survey, findings: Iterable[Finding], pairs: Iterable[Seque
 _OWN = (Part.NODE, Part.NODE_SENDING, Part.NODE_RECEIVING, Part.HCA, Part.RANK)
 
 
-def _is_unsteady(survey: Survey, one: Intermittent, limits: CheckThresholds) -> bool:
-    """Whether a node, or what is its own, is slow more often than not."""
+def _is_unsteady(survey: Survey, one: Intermittent) -> bool:
+    """Whether a node, or a part of it, is slow more often than not."""
     members = survey.candidates.members[one.candidates[0]]
-    return any(PARTS[part] in _OWN for part, _ in members) and bool(_mostly_slow(one, limits))
+    return any(PARTS[part] in _OWN for part, _ in members) and bool(_mostly_slow(survey, one))
 
 
-def _mostly_slow(one: Intermittent, limits: CheckThresholds) -> list[Seen]:
-    strong = [seen for seen in one.seen if seen.evidence >= limits.suspect_evidence]
-    return [seen for seen in strong if seen.is_mostly_slow]
+def _mostly_slow(survey: Survey, one: Intermittent) -> list[Seen]:
+    strong = [seen for seen in one.seen if seen.evidence >= survey.limits.suspect_evidence]
+    return [seen for seen in strong if _is_most(seen.n_slow, seen.n)]
 
 
-def _unsteady(
-    survey: Survey,
-    one: Intermittent,
-    limits: CheckThresholds,
-    owners: Mapping[str, str],
-    *,
-    enough_nodes: bool,
-) -> Finding:
+def _unsteady(survey: Survey, one: Intermittent, *, enough_nodes: bool) -> Finding:
     """The finding rests on the metrics that are mostly slow, unless readings alone refute them."""
-    mostly = _mostly_slow(one, limits)
-    again = {seen.metric: _again(survey, one.candidates[0], seen.metric, limits) for seen in mostly}
+    mostly = _mostly_slow(survey, one)
+    again = {seen.metric: _again(survey, one.candidates[0], seen.metric) for seen in mostly}
     shown = [seen for seen in mostly if not _is_refuted(seen, *again[seen.metric])]
     counted_in = shown or mostly
-    evidence = sum(
-        seen.evidence + _evidence_again(survey, one, seen, limits) for seen in counted_in
-    )
-    slower = {seen.metric: _median_of_slow(survey, one, seen.metric, limits) for seen in counted_in}
+    evidence = sum(seen.evidence + _evidence_again(survey, one, seen) for seen in counted_in)
+    slower = {seen.metric: _median_of_slow(survey, one, seen.metric) for seen in counted_in}
     suspect = Suspect(one.candidates, slower, evidence)
-    accusation = accuse(survey, suspect, (), slow_rows(survey), Standing.CONFIRMED)
+    accusation = accuse(survey, suspect, Standing.CONFIRMED)
     slow_again = any(_is_most(*again[seen.metric]) for seen in shown)
-    sure = enough_nodes and evidence >= limits.named_evidence and slow_again
+    sure = enough_nodes and evidence >= survey.limits.named_evidence and slow_again
     n_again, n = (sum(of) for of in zip(*(again[seen.metric] for seen in counted_in), strict=True))
     alone = f"{n_again} of {counted(n, 'reading')} alone are slow too"
-    return unsteady(accusation, alone if n else "not measured again", sure, owners)
+    return unsteady(accusation, alone if n else "not measured again", sure, survey.owners)
 
 
 def _is_refuted(seen: Seen, n_slow: int, n: int) -> bool:
@@ -177,47 +150,32 @@ def _is_most(n_slow: int, n: int) -> bool:
     return n > 1 and 2 * n_slow > n
 
 
-def _median_of_slow(
-    survey: Survey, one: Intermittent, metric: Metric, limits: CheckThresholds
-) -> float:
-    rows = survey.candidates.rows(one.candidates[0])
-    rows = rows[survey.readings.metric[rows] == metric.code]
-    return float(np.median(survey.normed.slower[rows[_slow(survey, limits)[rows]]]))
+def _median_of_slow(survey: Survey, one: Intermittent, metric: Metric) -> float:
+    rows = one.rows[survey.readings.metric[one.rows] == metric.code]
+    return float(np.median(survey.normed.slower[rows[survey.beyond_noise[rows]]]))
 
 
-def _evidence_again(
-    survey: Survey, one: Intermittent, seen: Seen, limits: CheckThresholds
-) -> float:
+def _evidence_again(survey: Survey, one: Intermittent, seen: Seen) -> float:
     """The evidence of readings alone; zero where they are of one pair only, which may be slow by
     itself."""
-    rows = np.intersect1d(survey.candidates.rows(one.candidates[0]), survey.alone)
-    rows = rows[survey.readings.metric[rows] == seen.metric.code]
-    slow = _slow(survey, limits)[rows]
+    rows = survey.alone_over(one.candidates[0], seen.metric)
+    slow = survey.beyond_noise[rows]
     if np.unique(survey.readings.pair[rows[slow]]).size < 2:
         return 0.0
     n, n_slow = np.array([[rows.size], [int(slow.sum())]], np.float64)
     n_all, n_all_slow = seen.n_others + rows.size, seen.n_others_slow + int(slow.sum())
-    return float(_evidence(n, n_slow, n_all, n_all_slow, limits)[0])
+    return float(_evidence(n, n_slow, n_all, n_all_slow, survey.limits.disturbed_share)[0])
 
 
-def _slow(survey: Survey, limits: CheckThresholds) -> Bools:
-    slow: Bools = survey.normed.slower > limits.lone_sigma * survey.normed.sigma
-    return slow
-
-
-def _again(
-    survey: Survey, candidate: int, metric: Metric, limits: CheckThresholds
-) -> tuple[int, int]:
+def _again(survey: Survey, candidate: int, metric: Metric) -> tuple[int, int]:
     """Of the readings alone over a candidate: how many are slow, and how many there are."""
-    rows = np.intersect1d(survey.candidates.rows(candidate), survey.alone)
-    rows = rows[survey.readings.metric[rows] == metric.code]
-    return int(_slow(survey, limits)[rows].sum()), int(rows.size)
+    rows = survey.alone_over(candidate, metric)
+    return int(survey.beyond_noise[rows].sum()), int(rows.size)
 
 
-def _strongest(
-    survey: Survey, free: Bools, slow: Bools, limits: CheckThresholds
-) -> tuple[Intermittent, Ints] | None:
-    evidences = {metric: _evidence_of(survey, metric, free, slow, limits) for metric in METRICS}
+def _strongest(survey: Survey, free: Bools, slow: Bools) -> Intermittent | None:
+    limits = survey.limits
+    evidences = {metric: _evidence_of(survey, metric, free, slow) for metric in METRICS}
     metric = max(evidences, key=lambda metric: float(evidences[metric].max()))
     evidence = float(evidences[metric].max())
     if evidence < limits.suspect_evidence:
@@ -226,7 +184,10 @@ def _strongest(
     alike = alike[np.argsort(-evidences[metric][alike], kind="stable")]
     best = int(alike[0])
     rows = survey.candidates.rows(best)
-    alike = np.array([c for c in alike if _share(survey, int(c), rows, slow)], np.int64)
+    hit = rows[slow[rows]]
+    alike = np.array(
+        [c for c in alike if np.isin(survey.candidates.rows(int(c)), hit).any()], np.int64
+    )
     seen = (
         _seen(free & (survey.readings.metric == m.code), rows, slow, m, float(evidences[m][best]))
         for m in METRICS
@@ -234,24 +195,23 @@ def _strongest(
     of = free & (survey.readings.metric == metric.code)
     mine = np.isin(np.arange(of.size), rows)
     rounds = np.stack([survey.readings.trial, survey.readings.round])
-    one = Intermittent(
+    return Intermittent(
         components=components_of(survey, alike.tolist()),
         seen=tuple(sorted(seen, key=lambda s: -s.evidence)),
         n_rounds_slow=np.unique(rounds[:, of & mine & slow], axis=1).shape[1],
         n_rounds=np.unique(rounds[:, of & mine], axis=1).shape[1],
         candidates=tuple(alike.tolist()),
+        rows=rows,
     )
-    return one, rows
 
 
-def _evidence_of(
-    survey: Survey, metric: Metric, free: Bools, slow: Bools, limits: CheckThresholds
-) -> Floats:
-    """By candidate, less what chance gives the best of so many."""
+def _evidence_of(survey: Survey, metric: Metric, free: Bools, slow: Bools) -> Floats:
+    """By candidate, less the logarithm of the number of candidates: the best of so many."""
     columns, of = survey.candidates.columns, survey.readings.metric == metric.code
     n = np.asarray(columns.T @ (free & of).astype(np.float64)).reshape(-1)
     n_slow = np.asarray(columns.T @ (slow & of).astype(np.float64)).reshape(-1)
-    evidence = _evidence(n, n_slow, int((free & of).sum()), int((slow & of).sum()), limits)
+    least = survey.limits.disturbed_share
+    evidence = _evidence(n, n_slow, int((free & of).sum()), int((slow & of).sum()), least)
     return np.asarray(evidence - np.log(max(1, evidence.size)), np.float64)
 
 
@@ -267,17 +227,10 @@ def _seen(of: Bools, rows: Ints, slow: Bools, metric: Metric, evidence: float) -
     )
 
 
-def _share(survey: Survey, candidate: int, rows: Ints, slow: Bools) -> bool:
-    """Whether a candidate explains slow readings among these."""
-    return bool(slow[np.intersect1d(survey.candidates.rows(candidate), rows)].any())
-
-
-def _evidence(
-    n: Floats, n_slow: Floats, n_all: int, n_all_slow: int, limits: CheckThresholds
-) -> Floats:
+def _evidence(n: Floats, n_slow: Floats, n_all: int, n_all_slow: int, least: float) -> Floats:
     # One more slow reading than elsewhere: a small sample is weak evidence.
     elsewhere = (n_all_slow - n_slow + 1) / (n_all - n + 1)
-    elsewhere = np.clip(elsewhere, limits.disturbed_share, 0.5)
+    elsewhere = np.clip(elsewhere, least, 0.5)
     own = n_slow / np.maximum(n, 1)
     ratio = xlogy(n_slow, own / elsewhere) + xlogy(n - n_slow, (1 - own) / (1 - elsewhere))
     return np.asarray(np.where((own > elsewhere) & (n_slow > 1), ratio, 0.0), np.float64)

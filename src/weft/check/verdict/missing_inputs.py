@@ -12,7 +12,6 @@ from weft.check.external_evidence.fabric_marks import Marks
 from weft.check.external_evidence.platform_choice import ExpectedPlatform
 from weft.check.suspects.accusation import Accusation, Standing
 from weft.check.suspects.survey import Survey
-from weft.check.thresholds import CheckThresholds
 from weft.check.verdict.coverage import Covered
 from weft.check.wording.figures import own_node
 from weft.core.finding import Finding, FindingKind
@@ -28,35 +27,18 @@ class Input(Document):
     @property
     def text(self) -> str:
         """One line."""
-        return f"{self.give}; shows {self.tells}"
+        return f"{self.give}; this shows {self.tells}"
 
 
 class _InputsFile(Document):
     schema_: Literal["weft.check_inputs/1"] = Field(alias="schema")
-    fabric: Input
-    platform: Input
-    few_nodes: Input
-    never_crossed: Input
-    host_tie: Input
-    adaptive_tie: Input
-    cable_tie: Input
-    cable: Input
-    node: Input
-    rank: Input
-    rail: Input
-    switch: Input
-    out_of_use: Input
-    met: Input
-    passing: Input
-    whole_class: Input
-    lone_pair: Input
+    inputs: dict[str, Input]
 
 
 @functools.cache
 def inputs() -> dict[str, Input]:
     """Every input by its name, in the order of the file."""
-    file = shipped_document(_InputsFile, "missing_inputs.toml", "table of inputs")
-    return {name: one for name, one in file if isinstance(one, Input)}
+    return shipped_document(_InputsFile, "missing_inputs.toml", "table of inputs").inputs
 
 
 _BY_STANDING = {
@@ -70,14 +52,13 @@ def inputs_of(
     survey: Survey,
     accusations: Sequence[Accusation],
     coverage: Covered,
-    limits: CheckThresholds,
     *,
     marks: Marks,
     machine: ExpectedPlatform | None,
 ) -> tuple[str, ...]:
     """Names of the inputs that this run lacks: those about accusations first, then about limits."""
     names = [_about(survey, accusation, marks) for accusation in accusations]
-    names += _about_the_run(survey, coverage, limits, machine)
+    names += _about_the_run(survey, coverage, machine)
     return tuple(dict.fromkeys(name for name in names if name))
 
 
@@ -110,14 +91,14 @@ def _about(survey: Survey, accusation: Accusation, marks: Marks) -> str:
 
 
 def _about_the_run(
-    survey: Survey, coverage: Covered, limits: CheckThresholds, machine: ExpectedPlatform | None
+    survey: Survey, coverage: Covered, machine: ExpectedPlatform | None
 ) -> Iterator[str]:
     between_hosts = len(survey.crossings.hosts) > 1
     if between_hosts and survey.crossings.network is None:
         yield "fabric"
     if between_hosts and machine is None:
         yield "platform"
-    if coverage.n_nodes < limits.smallest_fabric:
+    if coverage.n_nodes < survey.limits.smallest_fabric:
         yield "few_nodes"
     if coverage.cables_never_crossed:
         yield "never_crossed"

@@ -15,7 +15,6 @@ from weft.check.readings.readings import (
     is_rank,
     rank_in,
 )
-from weft.check.suspects.accusation import slow_rows
 from weft.check.suspects.survey import Survey
 from weft.check.trials import SURVEY
 from weft.core.natural import natural_key
@@ -99,7 +98,7 @@ def _rail_of(name: str, survey: Survey) -> int:
 def shares_of(survey: Survey, metric: Metric, ends: Endpoints, rail: int | None) -> PairShares:
     """The shares of one rail, or of the worst rail of each pair."""
     readings = survey.readings
-    chosen = (readings.metric == metric.code) & (survey.normed.norm >= 0)
+    chosen = (readings.metric == metric.code) & survey.judged
     chosen &= ends.rail[readings.a] == ends.rail[readings.b]
     if rail is not None:
         chosen &= ends.rail[readings.a] == rail
@@ -108,9 +107,9 @@ def shares_of(survey: Survey, metric: Metric, ends: Endpoints, rail: int | None)
     place = np.array([number.get(name, -1) for name in ends.names], np.int64)
     rows = np.flatnonzero(chosen & (place[readings.a] >= 0) & (place[readings.b] >= 0))
     a, b = place[readings.a[rows]], place[readings.b[rows]]
-    share, slow = np.exp(-survey.normed.slower[rows]), _explained_slow(survey)[rows]
+    share, slow = np.exp(-survey.normed.slower[rows]), (survey.slow & survey.explained)[rows]
     on = ends.rail[readings.a[rows]]
-    if metric.both_ways:
+    if metric.both_directions:
         a, b = np.concatenate([a, b]), np.concatenate([b, a])
         share, slow, on = np.tile(share, 2), np.tile(slow, 2), np.tile(on, 2)
     return PairShares(names, leaves, *_medians((on, a, b), share, slow, len(names)))
@@ -124,10 +123,6 @@ def _in_order(ends: Endpoints, rail: int) -> tuple[tuple[str, ...], tuple[str, .
     }
     names = sorted(leaf_of, key=lambda name: (natural_key(leaf_of[name]), natural_key(name)))
     return tuple(names), tuple(leaf_of[name] for name in names)
-
-
-def _explained_slow(survey: Survey) -> Bools:
-    return np.asarray(slow_rows(survey) & (survey.explanation.predicted > 0), np.bool_)
 
 
 def _medians(
@@ -154,14 +149,14 @@ def _medians(
 def count_of(survey: Survey, metric: Metric) -> MetricCount:
     """The readings of a metric, counted."""
     of = survey.readings.metric == metric.code
-    n_slow = int((of & _explained_slow(survey)).sum())
-    return MetricCount(int(of.sum()), n_slow, bool((survey.normed.norm[of] >= 0).any()))
+    n_slow = int((of & survey.slow & survey.explained).sum())
+    return MetricCount(int(of.sum()), n_slow, bool(survey.judged[of].any()))
 
 
 def slowest_rows(survey: Survey, metric: Metric, most: int) -> list[int]:
     """Rows of a metric, those with the smallest share of their hop class first, unjudged last."""
     rows = np.flatnonzero(survey.readings.metric == metric.code)
-    faster = np.where(survey.normed.norm >= 0, -survey.normed.slower, np.inf)[rows]
+    faster = np.where(survey.judged, -survey.normed.slower, np.inf)[rows]
     slowest: list[int] = rows[np.argsort(faster, kind="stable")][:most].tolist()
     return slowest
 
@@ -169,7 +164,7 @@ def slowest_rows(survey: Survey, metric: Metric, most: int) -> list[int]:
 def bandwidth_shares(survey: Survey) -> dict[tuple[str, str], float]:
     """By sender and receiver: the median share of the bandwidth that their hop class delivers."""
     readings = survey.readings
-    judged = (readings.metric == Metric.BANDWIDTH.code) & (survey.normed.norm >= 0)
+    judged = (readings.metric == Metric.BANDWIDTH.code) & survey.judged
     shares: dict[tuple[str, str], list[float]] = {}
     for row in np.flatnonzero(judged).tolist():
         shares.setdefault(readings.name(row), []).append(float(np.exp(-survey.normed.slower[row])))
@@ -181,7 +176,7 @@ def cable_shares(survey: Survey) -> dict[frozenset[str], float]:
     survey. Later readings are left out: they are mostly of suspects."""
     network = survey.crossings.network
     assert network is not None
-    judged = (survey.readings.metric == Metric.BANDWIDTH.code) & (survey.normed.norm >= 0)
+    judged = (survey.readings.metric == Metric.BANDWIDTH.code) & survey.judged
     in_survey = survey.readings.of_trial(SURVEY)
     rows = in_survey[judged[in_survey]] if in_survey.size else np.flatnonzero(judged)
     if not rows.size:

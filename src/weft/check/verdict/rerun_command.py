@@ -56,7 +56,7 @@ class Again:
 
 def rerun_scope(verdict: "Verdict") -> str | None:
     """The argument of --only once the worst accusation is mended: a node, the lower switch of a
-    cable, or a switch; None where no one of them has all that is accused."""
+    cable, or a switch. None where none of them has all accused components."""
     faults = (one for one in verdict.findings if fault_of(one) is not None)
     worst, network = next(faults, None), verdict.survey.crossings.network
     if worst is None or network is None:
@@ -72,10 +72,10 @@ def rerun_scope(verdict: "Verdict") -> str | None:
 
 def with_own_options(verdict: "Verdict", again: Again) -> "Verdict":
     """The verdict, whose command to mend a run that proves nothing has the options of this one."""
-    return replace(verdict, findings=tuple(_told(one, again) for one in verdict.findings))
+    return replace(verdict, findings=tuple(_with_options(one, again) for one in verdict.findings))
 
 
-def _told(finding: Finding, again: Again) -> Finding:
+def _with_options(finding: Finding, again: Again) -> Finding:
     missed = finding.facts
     if not isinstance(missed, OffFabricFacts) or not missed.rails or not missed.hosts:
         return finding

@@ -7,18 +7,17 @@ import numpy as np
 
 from weft.check.facts import NamedPair
 from weft.check.readings.components import Thing
-from weft.check.readings.readings import METRICS, Bools, Floats, Ints, Metric, host_of
-from weft.check.suspects.accusation import Accusation, Count, slow_rows
+from weft.check.readings.readings import METRICS, Floats, Ints, Metric, host_of
+from weft.check.suspects.accusation import Accusation, Count
 from weft.check.suspects.disturbance import shares
 from weft.check.suspects.survey import Survey
-from weft.check.thresholds import CheckThresholds
 from weft.check.wording import sentences
 from weft.check.wording.figures import against, list_pairs
 from weft.core.finding import Finding
 
 
 @dataclass(frozen=True)
-class Lone:
+class UnexplainedPairs:
     """A reading of each pair and metric that was slow whenever it was measured. `sure`: by more
     than chance; `perhaps`: possibly, for the reason in `doubt`."""
 
@@ -27,32 +26,39 @@ class Lone:
     doubt: str
 
 
-def lone_findings(
-    survey: Survey, lone: Lone, named: Sequence[Accusation], *, enough_nodes: bool
+def pair_findings(
+    survey: Survey,
+    unexplained: UnexplainedPairs,
+    named: Sequence[Accusation],
+    *,
+    enough_nodes: bool,
 ) -> list[Finding]:
     """A finding about the pairs that are certainly slow; else one about those that may be. With too
     few nodes no pair is certain, because the normal figure is unknown. Pairs of a component that is
     accused already (`named`) are evidence of its finding (`slow_too`)."""
     things = {component.thing for one in named for component in one.components}
-    if sure := _of(survey, lone.sure, things, mine=False):
+    if sure := _of(survey, unexplained.sure, things, mine=False):
         again = "still slow when measured again alone"
         if not enough_nodes:
             again += "; too few nodes to know which pairs are normal"
         return [_finding(survey, sure, again, confirmed=enough_nodes)]
-    if perhaps := _of(survey, lone.perhaps, things, mine=False):
-        return [_finding(survey, perhaps, lone.doubt, confirmed=False)]
+    if perhaps := _of(survey, unexplained.perhaps, things, mine=False):
+        return [_finding(survey, perhaps, unexplained.doubt, confirmed=False)]
     return []
 
 
 def slow_too(
-    survey: Survey, lone: Lone, things: Set[Thing], but: Set[Metric] = frozenset()
+    survey: Survey,
+    unexplained: UnexplainedPairs,
+    things: Set[Thing],
+    but: Set[Metric] = frozenset(),
 ) -> Iterator[str]:
     """Lines about the pairs of accused things that are slow, or may be, by what their accusation
     does not explain: by other metrics `but` those."""
     codes, metric = {one.code for one in but}, survey.readings.metric
     sure, perhaps = (
         [row for row in _of(survey, rows, things, mine=True) if metric[row] not in codes]
-        for rows in (lone.sure, lone.perhaps)
+        for rows in (unexplained.sure, unexplained.perhaps)
     )
     if sure:
         yield (
@@ -60,8 +66,8 @@ def slow_too(
             " fault may be the cause: check again after the repair"
         )
     if perhaps:
-        worst = against(_worst(survey, perhaps))
-        yield f"may be slow too: {list_pairs(_pairs(survey, perhaps))}, {worst}; {lone.doubt}"
+        worst, doubt = against(_worst(survey, perhaps)), unexplained.doubt
+        yield f"may be slow too: {list_pairs(_pairs(survey, perhaps))}, {worst}; {doubt}"
 
 
 def have_an_end_in(survey: Survey, pairs: Iterable[Sequence[str]], things: Set[Thing]) -> bool:
@@ -70,8 +76,9 @@ def have_an_end_in(survey: Survey, pairs: Iterable[Sequence[str]], things: Set[T
 
 
 def _of(survey: Survey, rows: Iterable[int], things: Set[Thing], *, mine: bool) -> list[int]:
-    """Those of pairs with an end that is one of the things, or without."""
-    return [row for row in rows if have_an_end_in(survey, [_pair(survey, row)], things) == mine]
+    """The rows of pairs with an end that is one of the things, or of those without."""
+    pair = survey.readings.unordered
+    return [row for row in rows if have_an_end_in(survey, [pair(row)], things) == mine]
 
 
 def _things_of(survey: Survey, endpoint: str) -> set[Thing]:
@@ -81,51 +88,54 @@ def _things_of(survey: Survey, endpoint: str) -> set[Thing]:
     return {("node", (host_of(endpoint),)), ("rank", (endpoint,)), ("hca", (hca,))}
 
 
-def lone_pairs(survey: Survey, limits: CheckThresholds) -> Lone:
+def unexplained_pairs(survey: Survey) -> UnexplainedPairs:
     """Pairs that no suspect explains, slow in the survey and every time they were alone, by as much
-    as a component must be; where nothing was measured alone, a few that were slow in the survey."""
+    as a component must be. Without readings alone, a few that were slow in the survey."""
+    limits = survey.limits
     if not survey.alone.size:
-        few = survey.lone.size <= limits.most_lone
-        return Lone((), tuple(survey.lone.tolist() if few else ()), "not measured again alone")
-    rows = _always_slow(survey, limits)
+        few = survey.unexplained.size <= limits.most_unexplained
+        return UnexplainedPairs(
+            (), tuple(survey.unexplained.tolist() if few else ()), "not measured again alone"
+        )
+    rows = _always_slow(survey)
     readings = survey.readings
-    share = _chance(survey, rows, limits)
-    n_tested = len({_pair(survey, row) for row in survey.lone.tolist()})
+    share = _chance(survey, rows)
+    n_tested = len({readings.unordered(row) for row in survey.unexplained.tolist()})
     sure, perhaps = list[int](), list[int]()
     for row, n_again in rows.items():
         chance = n_tested * float(share[readings.metric[row]]) ** n_again
-        (sure if chance <= limits.chance_of_a_lone_pair else perhaps).append(row)
+        (sure if chance <= limits.chance_of_a_pair else perhaps).append(row)
     worst = max((float(share[readings.metric[row]]) for row in rows), default=0.0)
     doubt = (
         f"still slow when measured again alone, but so are {100 * worst:.0f} % of the readings of"
         " other pairs: measure again when the hosts are quiet"
     )
-    return Lone(tuple(sure), tuple(perhaps), doubt)
+    return UnexplainedPairs(tuple(sure), tuple(perhaps), doubt)
 
 
-def _chance(survey: Survey, always_slow: dict[int, int], limits: CheckThresholds) -> Floats:
-    """By metric: how often a reading of other pairs is slow for no reason: in the survey, but for
-    slow pairs that were not measured again; or alone, whichever is more."""
-    readings = survey.readings
-    pair = readings.pair
-    alone = np.isin(np.arange(len(readings)), survey.alone)
-    others = (survey.explanation.predicted == 0) & ~np.isin(pair, pair[list(always_slow)])
-    unknown = np.isin(pair, np.setdiff1d(pair[survey.lone], pair[alone]))
-    found = shares(readings, survey.normed, others & ~alone & ~unknown, limits)
-    slow = survey.normed.slower > limits.lone_sigma * survey.normed.sigma
+def _chance(survey: Survey, always_slow: dict[int, int]) -> Floats:
+    """By metric: the share of readings of other pairs that are slow without a reason: in rounds,
+    without slow pairs that were not measured again; or alone, the larger one."""
+    readings, pair = survey.readings, survey.readings.pair
+    others = ~survey.explained & ~np.isin(pair, pair[list(always_slow)])
+    unknown = np.isin(pair, np.setdiff1d(pair[survey.unexplained], pair[survey.alone]))
+    in_rounds = others & survey.in_rounds & ~unknown
+    found = shares(readings, survey.normed, in_rounds, survey.limits)
     for metric in METRICS:
-        again = others & alone & (readings.metric == metric.code)
+        again = others & ~survey.in_rounds & (readings.metric == metric.code)
         if again.any():
-            found[metric.code] = max(found[metric.code], float(slow[again].mean()))
+            found[metric.code] = max(found[metric.code], float(survey.beyond_noise[again].mean()))
     return found
 
 
-def _always_slow(survey: Survey, limits: CheckThresholds) -> dict[int, int]:
+def _always_slow(survey: Survey) -> dict[int, int]:
     """Rows of the survey, and how often the same was measured again, slow each time."""
     readings = survey.readings
-    unexplained = _slow_enough(survey, limits) & (survey.explanation.predicted == 0)
+    least = np.array([survey.limits.least_effect(metric) for metric in METRICS])
+    slow_enough = survey.slow & (survey.normed.slower >= least[readings.metric])
+    unexplained = slow_enough & ~survey.explained
     found: dict[int, int] = {}
-    for row in survey.lone.tolist():
+    for row in survey.unexplained.tolist():
         if row in survey.alone or not unexplained[row]:
             continue
         again: Ints = survey.alone[
@@ -138,24 +148,12 @@ def _always_slow(survey: Survey, limits: CheckThresholds) -> dict[int, int]:
     return found
 
 
-def _slow_enough(survey: Survey, limits: CheckThresholds) -> Bools:
-    known = limits if survey.crossings.network is not None else limits.without_fabric
-    least = np.array([known.least_effect(metric) for metric in METRICS])
-    slow: Bools = slow_rows(survey) & (survey.normed.slower >= least[survey.readings.metric])
-    return slow
-
-
-def _pair(survey: Survey, row: int) -> NamedPair:
-    a, b = survey.readings.name(row)
-    return (min(a, b), max(a, b))
-
-
 def _pairs(survey: Survey, rows: Iterable[int]) -> list[NamedPair]:
-    return sorted({_pair(survey, row) for row in rows})
+    return sorted({survey.readings.unordered(row) for row in rows})
 
 
 def _finding(survey: Survey, rows: Sequence[int], again: str, *, confirmed: bool) -> Finding:
-    return sentences.lone_pairs(
+    return sentences.unexplained_pairs(
         _pairs(survey, rows),
         against(_worst(survey, rows)),
         again,

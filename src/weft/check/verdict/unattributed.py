@@ -5,17 +5,17 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from weft.check.readings.readings import Ints
-from weft.check.suspects.accusation import Accusation, Standing, slow_rows
+from weft.check.suspects.accusation import Accusation, Standing
 from weft.check.suspects.survey import Survey
 from weft.core.words import counted
 
 
 def caveats(survey: Survey, accusations: Sequence[Accusation]) -> tuple[str, ...]:
     """A sentence about slow readings of dropped suspects that cross no accused component."""
-    marked = np.flatnonzero(slow_rows(survey) & (survey.explanation.predicted > 0))
-    left = np.setdiff1d(marked, _rows(survey, (one.candidate for one in accusations)))
+    marked = np.flatnonzero(survey.slow & survey.explained)
+    left = np.setdiff1d(marked, survey.rows_of(one.candidate for one in accusations))
     if left.size:
-        left = np.setdiff1d(left, _rows(survey, _of_things(survey, accusations, left)))
+        left = np.setdiff1d(left, survey.rows_of(_of_things(survey, accusations, left)))
     if not left.size:
         return ()
     one = left.size == 1
@@ -28,15 +28,10 @@ def caveats(survey: Survey, accusations: Sequence[Accusation]) -> tuple[str, ...
 
 def _or_else(survey: Survey, accusations: Iterable[Accusation]) -> str:
     if survey.crossings.adaptive:
-        return ", or on paths that are judged by the traffic of all such paths"
+        return ", or they crossed paths that weft judges by their total traffic"
     if any(one.standing is Standing.OUT_OF_USE for one in accusations):
         return ", or behind messages that avoid a cable out of use"
     return ""
-
-
-def _rows(survey: Survey, candidates: Iterable[int]) -> Ints:
-    rows = [survey.candidates.rows(candidate) for candidate in candidates]
-    return np.unique(np.concatenate([np.zeros(0, np.int64), *rows]))
 
 
 def _of_things(survey: Survey, accusations: Sequence[Accusation], rows: Ints) -> Iterator[int]:

@@ -15,11 +15,10 @@ from weft.check.external_evidence.few_nodes import compared_with_platform
 from weft.check.external_evidence.platform_choice import ExpectedPlatform
 from weft.check.facts import AccusationFacts, NamedPair, PairFacts
 from weft.check.readings.components import Thing
-from weft.check.readings.network import CabledFabric
 from weft.check.readings.norms import Norm
 from weft.check.readings.readings import METRICS, Metric
 from weft.check.suspects import drift as over_time
-from weft.check.suspects.accusation import Accusation, Standing, accuse_all, slow_rows
+from weft.check.suspects.accusation import Accusation, Standing, accuse_all
 from weft.check.suspects.review import settled
 from weft.check.suspects.survey import Survey, survey_of
 from weft.check.thresholds import CheckThresholds, thresholds
@@ -27,13 +26,19 @@ from weft.check.verdict import intermittent, sensitivity, unattributed
 from weft.check.verdict.coverage import Covered, covered
 from weft.check.verdict.missing_inputs import inputs as all_inputs
 from weft.check.verdict.missing_inputs import inputs_of, with_findings
-from weft.check.verdict.slow_pairs import Lone, lone_findings, lone_pairs, slow_too
+from weft.check.verdict.slow_pairs import (
+    UnexplainedPairs,
+    pair_findings,
+    slow_too,
+    unexplained_pairs,
+)
 from weft.check.wording import sentences
 from weft.check.wording.headline import components_of, things_of
 from weft.core.collection import collection_paused
 from weft.core.errors import ExitCode
 from weft.core.finding import Finding, FindingKind, Severity, worst_first
 from weft.core.words import counted
+from weft.topology.fabric import Fabric
 from weft.validity import validity
 from weft.validity.validity import Validity
 
@@ -41,8 +46,8 @@ from weft.validity.validity import Validity
 @dataclass(frozen=True)
 class Verdict:
     """`findings` worst first; `caveats` are sentences about the limits of this run; `inputs` names
-    inputs that would show more. A run that is `refused` supports no verdict: its first finding says
-    why, and how to mend it."""
+    inputs that would show more. A run that is `refused` supports no verdict: its first finding
+    holds the reason and the remedy."""
 
     findings: tuple[Finding, ...]
     coverage: Covered
@@ -86,7 +91,7 @@ class Verdict:
 @collection_paused()
 def judge_check(
     samples: Sequence[Sample],
-    wiring: CabledFabric | None,
+    wiring: Fabric | None,
     *,
     adaptive: bool = False,
     limits: CheckThresholds | None = None,
@@ -110,10 +115,10 @@ def judge_check(
         survey = survey_of(kept, wiring, limits, adaptive=adaptive)
     coverage = covered(survey)
     expectations = None if machine is None else expectations_of(survey, machine)
-    expected = [] if expectations is None else compared_with_platform(survey, expectations, limits)
+    expected = [] if expectations is None else compared_with_platform(survey, expectations)
     if not survey.normed.norms:
         few = sentences.not_enough(coverage, limits.smallest_class, expectations)
-        lacking = inputs_of(survey, (), coverage, limits, marks=marks, machine=machine)
+        lacking = inputs_of(survey, (), coverage, marks=marks, machine=machine)
         found = (*sentences.corrupted(samples), *expected, few, *valid.findings)
         return Verdict(
             worst_first(found),
@@ -123,26 +128,24 @@ def judge_check(
             expectations=expectations,
             inputs=with_findings(lacking, found),
         )
-    owners = _owners(survey)
-    accused = settled(survey, accuse_all(survey, limits))
-    with_files = joined(survey, accused, marks, owners)
+    with_files = joined(survey, settled(survey, accuse_all(survey)), marks)
     accusations = tuple(one.accusation for one in with_files)
     coverage = replace(coverage, out_of_use=_out_of_use(accusations))
     findings = [
         *sentences.corrupted(samples),
         *valid.findings,
-        *_findings(survey, with_files, coverage, limits, expectations),
-        *unshown(survey, accusations, marks, owners),
+        *_findings(survey, with_files, coverage, expectations),
+        *unshown(survey, accusations, marks),
         *expected,
         *over_time.findings(survey, spoiled),
     ]
     if not _any_bad(one for one in findings if one.kind is not FindingKind.SUSPECT_PAIR):
-        findings = _with_intermittent(survey, findings, coverage, limits)
+        findings = _with_intermittent(survey, findings, coverage)
     if not _any_bad(findings):
         findings.append(sentences.healthy(survey, coverage, expectations))
-    unseen = (*sensitivity.caveats(survey, limits), *unattributed.caveats(survey, accusations))
-    caveats = (*valid.caveats, *unseen, *_caveats(survey, coverage, limits, expectations))
-    lacking = inputs_of(survey, accusations, coverage, limits, marks=marks, machine=machine)
+    unseen = (*sensitivity.caveats(survey), *unattributed.caveats(survey, accusations))
+    caveats = (*valid.caveats, *unseen, *_caveats(survey, coverage, expectations))
+    lacking = inputs_of(survey, accusations, coverage, marks=marks, machine=machine)
     return Verdict(
         worst_first(findings),
         coverage,
@@ -185,13 +188,12 @@ def _any_bad(findings: Iterable[Finding]) -> bool:
 
 
 def _with_intermittent(
-    survey: Survey, findings: Sequence[Finding], coverage: Covered, limits: CheckThresholds
+    survey: Survey, findings: Sequence[Finding], coverage: Covered
 ) -> list[Finding]:
     """The findings with intermittent components, which replace the pairs that they explain and the
     notes that they were normal when measured again. A confirmed component replaces confirmed slow
     pairs only if it explains all of them."""
-    enough_nodes = _enough_nodes(coverage, limits)
-    found = intermittent.findings(survey, limits, _owners(survey), enough_nodes=enough_nodes)
+    found = intermittent.findings(survey, enough_nodes=_enough_nodes(survey, coverage))
     sure = [one for one in found if one.severity is Severity.BAD]
     named = {components_of(one) for one in found} - {()}
     surely_slow = [_slow_pairs_of(one) for one in findings if one.severity is Severity.BAD]
@@ -204,24 +206,24 @@ def _with_intermittent(
         return one.severity is Severity.NOTE and components_of(one) in named
 
     kept = [one for one in findings if not is_explained(one)]
-    lone = lone_pairs(survey, limits)
-    return [*kept, *(_with_pairs(survey, one, lone) for one in found)]
+    unexplained = unexplained_pairs(survey)
+    return [*kept, *(_with_pairs(survey, one, unexplained) for one in found)]
 
 
 def _slow_pairs_of(finding: Finding) -> tuple[NamedPair, ...]:
     return finding.facts.pairs if isinstance(finding.facts, PairFacts) else ()
 
 
-def _with_pairs(survey: Survey, finding: Finding, lone: Lone) -> Finding:
+def _with_pairs(survey: Survey, finding: Finding, unexplained: UnexplainedPairs) -> Finding:
     facts = finding.facts
     metrics = set(facts.metrics) if isinstance(facts, AccusationFacts) else set()
-    lines = slow_too(survey, lone, things_of(finding), metrics)
+    lines = slow_too(survey, unexplained, things_of(finding), metrics)
     return replace(finding, evidence=(*finding.evidence, *lines))
 
 
 def _refused(
     samples: Sequence[Sample],
-    wiring: CabledFabric | None,
+    wiring: Fabric | None,
     limits: CheckThresholds,
     valid: Validity,
     *,
@@ -247,18 +249,17 @@ def _findings(
     survey: Survey,
     accused: Sequence[JoinedAccusation],
     coverage: Covered,
-    limits: CheckThresholds,
     expectations: Expectations | None,
 ) -> list[Finding]:
-    enough_nodes = _enough_nodes(coverage, limits)
-    if len(accused) >= limits.most_suspects:
+    enough_nodes = _enough_nodes(survey, coverage)
+    if len(accused) >= survey.limits.most_suspects:
         return [sentences.too_many(survey, sure=enough_nodes)]
-    owners = _owners(survey)
-    lone = lone_pairs(survey, limits)
+    owners = survey.owners
+    unexplained = unexplained_pairs(survey)
     found, named = list[Finding](), list[Accusation]()
     for one in accused:
         accusation = one.accusation
-        sure = enough_nodes and (one.by_counters or _sure(accusation, limits))
+        sure = enough_nodes and (one.by_counters or _sure(accusation, survey.limits))
         if one.damage is None:
             finding = sentences.accused(accusation, sure=sure, owners=owners, clean=one.clean)
         else:
@@ -267,20 +268,14 @@ def _findings(
         if finding.severity is Severity.BAD:
             named.append(accusation)
             things = {component.thing for component in accusation.components}
-            more = (*more, *slow_too(survey, lone, things))
+            more = (*more, *slow_too(survey, unexplained, things))
         found.append(replace(finding, evidence=(*finding.evidence, *one.lines, *more)))
-    found += lone_findings(survey, lone, named, enough_nodes=enough_nodes)
+    found += pair_findings(survey, unexplained, named, enough_nodes=enough_nodes)
     return found
 
 
-def _owners(survey: Survey) -> dict[str, str]:
-    """The node of each HCA."""
-    network = survey.crossings.network
-    return {} if network is None else network.node_of_hca
-
-
-def _enough_nodes(coverage: Covered, limits: CheckThresholds) -> bool:
-    return coverage.n_nodes >= limits.smallest_fabric
+def _enough_nodes(survey: Survey, coverage: Covered) -> bool:
+    return coverage.n_nodes >= survey.limits.smallest_fabric
 
 
 def _sure(accusation: Accusation, limits: CheckThresholds) -> bool:
@@ -291,14 +286,14 @@ def _sure(accusation: Accusation, limits: CheckThresholds) -> bool:
 
 
 def _caveats(
-    survey: Survey, coverage: Covered, limits: CheckThresholds, expectations: Expectations | None
+    survey: Survey, coverage: Covered, expectations: Expectations | None
 ) -> tuple[str, ...]:
     """The limits of this run."""
     found = list(_without_expectation(expectations))
-    if not _enough_nodes(coverage, limits):
+    if not _enough_nodes(survey, coverage):
         found.append(
             f"{counted(coverage.n_nodes, coverage.noun)} cannot be compared with certainty:"
-            f" {limits.smallest_fabric} are needed to know the normal figure"
+            f" {survey.limits.smallest_fabric} are needed to know the normal figure"
         )
     if survey.crossings.network is None:
         found.append("no fabric given (--fabric): only nodes can be named, no cable and no switch")
@@ -313,17 +308,17 @@ def _caveats(
             f"{n_room} of {coverage.n_cables} cables were crossed and never filled: a lower rate"
             " shows only where it is below the traffic sent over them"
         )
-    unjudged = int((survey.normed.norm < 0).sum())
+    unjudged = int((~survey.judged).sum())
     held = 0 if expectations is None else expectations.n_held(survey)
     if unjudged > held:
         found.append(
-            f"{counted(unjudged - held, 'reading')} not judged: a hop class too small, or of one"
-            " node only"
+            f"{counted(unjudged - held, 'reading')} not judged: too few, or all of one node, in"
+            " their hop class"
         )
     if held:
         found.append(
-            f"{counted(held, 'reading')} compared with the platform only: a hop class too small, or"
-            " of one node only"
+            f"{counted(held, 'reading')} compared with the platform only: too few, or all of one"
+            " node, in their hop class"
         )
     return tuple(found)
 
@@ -380,7 +375,5 @@ def rows_of(survey: Survey, numbers: Iterable[int] | None = None) -> list[dict[s
 
 def marks_of(survey: Survey) -> list[str]:
     """By reading: slow (a suspect explains it), disturbed (nothing does), normal or unjudged."""
-    slow = slow_rows(survey)
-    explained = survey.explanation.predicted > 0
-    marks = np.where(slow, np.where(explained, "slow", "disturbed"), "normal")
-    return [str(m) for m in np.where(survey.normed.norm < 0, "unjudged", marks)]
+    marks = np.where(survey.slow, np.where(survey.explained, "slow", "disturbed"), "normal")
+    return [str(m) for m in np.where(survey.judged, marks, "unjudged")]

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from weft.check.readings.components import Component, Part, vertex_of
 from weft.check.readings.readings import Metric
 from weft.check.suspects.accusation import Accusation, Count
@@ -89,30 +87,26 @@ def longer(ratio: float) -> str:
 
 
 def over_it(count: Count) -> str:
-    """'41 of 41 readings over it are slow, 0 of 5,599 others'."""
+    """'41 of 41 bandwidth readings over it are slow, 0 of 5,599 others'."""
     return (
-        f"{count.n_slow} of {count.n} {count.metric.word} readings over it are slow,"
-        f" {count.n_others_slow} of {count.n_others:,} others"
+        f"{count.n_slow:,} of {count.n:,} {count.metric.word} readings over it are slow,"
+        f" {count.n_others_slow:,} of {count.n_others:,} others"
     )
 
 
 def certainty(accusation: Accusation, *, sure: bool) -> str:
     """'certain (all 46 readings over it are slow, none of 266 others)'."""
     count = accusation.worst
-    over = f"all {count.n}" if count.n_slow == count.n else f"{count.n_slow} of {count.n}"
+    over = f"all {count.n:,}" if count.n_slow == count.n else f"{count.n_slow:,} of {count.n:,}"
     others = "none" if not count.n_others_slow else f"{count.n_others_slow:,}"
+    compared = f", {others} of {count.n_others:,} others" if count.n_others else ", no others"
     word = "certain" if sure else "likely, not certain"
-    return f"{word} ({over} readings over it are slow, {others} of {count.n_others:,} others)"
+    return f"{word} ({over} readings over it are slow{compared})"
 
 
 def subject(accusation: Accusation) -> str:
     """Who is accused, with a capital."""
     return capital(who(accusation.components))
-
-
-def percent_slower(slower: float) -> float:
-    """A logarithm of slowness as percent of speed lost."""
-    return float(100 * (1 - np.exp(-slower)))
 
 
 def list_pairs(pairs: Sequence[tuple[str, str]], most: int = 6) -> str:
@@ -122,5 +116,5 @@ def list_pairs(pairs: Sequence[tuple[str, str]], most: int = 6) -> str:
 
 
 def capital(text: str) -> str:
-    """The text with its first letter upper case, the rest untouched."""
+    """The text with its first letter upper case, the remaining text untouched."""
     return text[:1].upper() + text[1:]

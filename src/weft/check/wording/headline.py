@@ -84,7 +84,7 @@ def figure_of(count: Count) -> str:
         more = longer(measured / expected)
         return f"latency {more} ({figures[0]} where others take {figures[1]} us)"
     rates = [format_significant(rate * _GBPS_OF_MB_S, 3) for rate in (measured, expected)]
-    both = " both ways" if count.metric is Metric.BIDIRECTIONAL else ""
+    both = " in both directions" if count.metric is Metric.BIDIRECTIONAL else ""
     share = 100 * measured / expected
     return f"{share:.0f} % of others ({rates[0]} of {rates[1]} Gb/s{both})"
 

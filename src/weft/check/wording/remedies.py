@@ -7,6 +7,7 @@ from pydantic import Field
 
 from weft.catalog.document import Document, Text
 from weft.catalog.shipped import shipped_document
+from weft.check.facts import AccusationFacts
 from weft.check.suspects.accusation import Standing
 from weft.check.verdict.lost_hosts import LostHostFacts
 from weft.check.wording.figures import own_node
@@ -23,22 +24,12 @@ class Remedy(Document):
 
 class _RemediesFile(Document):
     schema_: Literal["weft.check_remedies/1"] = Field(alias="schema")
-    cable: Remedy
-    host_cable: Remedy
-    hca: Remedy
-    node: Remedy
-    rank: Remedy
-    rail: Remedy
-    switch: Remedy
-    tie: Remedy
-    out_of_use: Remedy
-    unsure: Remedy
-    lost: Remedy
+    remedies: dict[str, Remedy]
 
 
 @functools.cache
-def _remedies() -> _RemediesFile:
-    return shipped_document(_RemediesFile, "remedies.toml", "table of remedies")
+def _remedies() -> dict[str, Remedy]:
+    return shipped_document(_RemediesFile, "remedies.toml", "table of remedies").remedies
 
 
 def remedy_of(finding: Finding) -> Remedy | None:
@@ -46,26 +37,24 @@ def remedy_of(finding: Finding) -> Remedy | None:
     fault = fault_of(finding)
     if fault is None:
         return _remedy_of_lost(finding)
-    remedies = _remedies()
-    if finding.severity is not Severity.BAD:
-        return remedies.unsure
+    return _remedies()[_remedy_name(fault, sure=finding.severity is Severity.BAD)]
+
+
+def _remedy_name(fault: AccusationFacts, *, sure: bool) -> str:
+    if not sure:
+        return "unsure"
     if fault.standing is Standing.OUT_OF_USE:
-        return remedies.out_of_use
-    components = fault.components
-    owner = own_node(components)
-    if owner is None and len(components) > 1:
-        return remedies.tie
-    component = owner or components[0]
-    kind = component.thing[0]
-    if kind == "cable" and fault.suspects[0].node is not None:
-        return remedies.host_cable
-    found: Remedy = getattr(remedies, kind)
-    return found
+        return "out_of_use"
+    owner = own_node(fault.components)
+    if owner is None and fault.tie:
+        return "tie"
+    kind = (owner or fault.components[0]).thing[0]
+    return "host_cable" if kind == "cable" and fault.suspects[0].node is not None else kind
 
 
 def _remedy_of_lost(finding: Finding) -> Remedy | None:
     """The remedy that fits what ssh reported; the general one where it reported nothing known."""
     if not isinstance(finding.facts, LostHostFacts):
         return None
-    general = _remedies().lost
+    general = _remedies()["lost"]
     return Remedy(do=f"{finding.facts.node}: {finding.facts.remedy or general.do}", fix=general.fix)

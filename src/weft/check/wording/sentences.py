@@ -1,6 +1,7 @@
 """Findings of a check as sentences a person can act on: what, how much, how sure, what to do."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -52,21 +53,18 @@ def accused(
 ) -> Finding:
     """The finding of an accusation; `sure`: it may be named as the fault; `clean`: its counters
     show no error. `owners`: the node of each HCA."""
-    if accusation.standing is Standing.MET:
-        return _met(accusation, owners, clean=clean)
-    if accusation.standing is Standing.PASSING:
-        return _passing(accusation, owners)
-    if accusation.standing is Standing.OUT_OF_USE:
-        return _out_of_use(accusation, owners, sure=sure)
-    worst = accusation.worst
-    verb = "is slow" if sure else "may be slow"
-    return Finding(
-        kind_of(accusation.components),
-        Severity.BAD if sure else Severity.WARNING,
-        f"{subject(accusation)} {verb}: {against(worst)}; {over_it(worst)}.",
-        evidence=tuple(_evidence(accusation, sure=sure)),
-        facts=AccusationFacts.of(accusation, owners),
-    )
+    match accusation.standing:
+        case Standing.MET:
+            finding = _met(accusation, clean=clean)
+        case Standing.PASSING:
+            finding = _passing(accusation)
+        case Standing.OUT_OF_USE:
+            finding = _out_of_use(accusation, sure=sure)
+        case _:
+            verb = "is slow" if sure else "may be slow"
+            text = f"{verb}: {_slowness(accusation)}."
+            finding = _finding(accusation, text, _evidence(accusation, sure=sure), sure=sure)
+    return replace(finding, facts=AccusationFacts.of(accusation, owners))
 
 
 def loses_packets(
@@ -75,78 +73,70 @@ def loses_packets(
     """The finding of a component that error counters accuse, where readings alone do not. `sure`:
     it may be named as the fault, if the counters grew."""
     sure = sure and damage is Damage.GROWN
-    return Finding(
-        kind_of(accusation.components),
-        Severity.BAD if sure else Severity.WARNING,
-        f"{subject(accusation)} {'loses' if sure else 'may lose'} packets:"
-        f" {against(accusation.worst)}; {over_it(accusation.worst)}.",
-        evidence=("only some of its messages are slow: packet loss does that", _COUNTERS[damage]),
-        facts=AccusationFacts.of(accusation, owners),
-    )
+    text = f"{'loses' if sure else 'may lose'} packets: {_slowness(accusation)}."
+    evidence = ("only some of its messages are slow: packet loss does that", _COUNTERS[damage])
+    finding = _finding(accusation, text, evidence, sure=sure)
+    return replace(finding, facts=AccusationFacts.of(accusation, owners))
 
 
 def unsteady(accusation: Accusation, again: str, sure: bool, owners: Mapping[str, str]) -> Finding:
     """The finding of a node that is slow in most of its readings, each by a different amount.
     `again`: the result of measuring it again."""
-    return Finding(
-        kind_of(accusation.components),
-        Severity.BAD if sure else Severity.WARNING,
-        f"{subject(accusation)} {'is' if sure else 'may be'} unsteady: {against(accusation.worst)};"
-        f" {over_it(accusation.worst)}.",
-        evidence=(
-            "most readings are slow, each by a different amount: other processes or interrupts on"
-            " the CPU do that",
-            again,
-        ),
-        facts=AccusationFacts.of(accusation, owners),
+    text = f"{'is' if sure else 'may be'} unsteady: {_slowness(accusation)}."
+    why = (
+        "most readings are slow, each by a different amount: other processes or interrupts on"
+        " the CPU do that"
     )
+    finding = _finding(accusation, text, (why, again), sure=sure)
+    return replace(finding, facts=AccusationFacts.of(accusation, owners))
 
 
-def _met(accusation: Accusation, owners: Mapping[str, str], *, clean: bool) -> Finding:
+def _finding(
+    accusation: Accusation, text: str, evidence: Iterable[str], *, sure: bool = False
+) -> Finding:
+    """The finding of a fault, without its facts; `text`: the sentence after its subject."""
+    kind, severity = kind_of(accusation.components), Severity.BAD if sure else Severity.WARNING
+    return Finding(kind, severity, f"{subject(accusation)} {text}", tuple(evidence))
+
+
+def _slowness(accusation: Accusation) -> str:
+    return f"{against(accusation.worst)}; {over_it(accusation.worst)}"
+
+
+def _met(accusation: Accusation, *, clean: bool) -> Finding:
     lost = "" if clean else ", or packets are lost there"
     why = "possible causes: traffic of another job, outdated tables, hashed routes"
     if not clean:
         why += "; or packets lost on the path, if its error counters (PortRcvErrors) grow"
-    return Finding(
-        FindingKind.ANOMALY,
-        Severity.WARNING,
-        f"{subject(accusation)} is slow under load and normal alone:"
-        f" {against(accusation.worst)}; its messages meet other traffic{lost}.",
-        evidence=(over_it(accusation.worst), why),
-        facts=AccusationFacts.of(accusation, owners),
+    text = (
+        f"is slow under load and normal alone: {against(accusation.worst)};"
+        f" its messages meet other traffic{lost}."
     )
+    finding = _finding(accusation, text, (over_it(accusation.worst), why))
+    return replace(finding, kind=FindingKind.ANOMALY)
 
 
-def _passing(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
-    return Finding(
-        FindingKind.ANOMALY,
-        Severity.NOTE,
-        f"{subject(accusation)} was slow in the survey and normal when measured again.",
-        evidence=(
-            against(accusation.worst),
-            "possible causes: traffic of another job, a flapping link, packet loss: read its error"
-            " counters, or check again later",
-        ),
-        facts=AccusationFacts.of(accusation, owners),
+def _passing(accusation: Accusation) -> Finding:
+    text = "was slow in the survey and normal when measured again."
+    why = (
+        "possible causes: traffic of another job, a flapping link, packet loss: read its error"
+        " counters, or check again later"
     )
+    finding = _finding(accusation, text, (against(accusation.worst), why))
+    return replace(finding, kind=FindingKind.ANOMALY, severity=Severity.NOTE)
 
 
-def _out_of_use(accusation: Accusation, owners: Mapping[str, str], *, sure: bool) -> Finding:
+def _out_of_use(accusation: Accusation, *, sure: bool) -> Finding:
     verb = "carries nothing" if sure else "may carry nothing"
     around = "its messages take the other" if accusation.tie else "its messages take other paths"
-    return Finding(
-        kind_of(accusation.components),
-        Severity.BAD if sure else Severity.WARNING,
-        f"{subject(accusation)} {verb}: {around}.",
-        evidence=(
-            f"under load {against(accusation.worst)}; {_alone(accusation)}",
-            over_it(accusation.worst),
-            "messages of other cables were as slow in the same rounds: they shared a path",
-            "possible causes: it is down, disabled or left out by the routing: look at the state of"
-            " its ports",
-        ),
-        facts=AccusationFacts.of(accusation, owners),
+    evidence = (
+        f"under load {against(accusation.worst)}; {_alone(accusation)}",
+        over_it(accusation.worst),
+        "messages of other cables were as slow in the same rounds: they shared a path",
+        "possible causes: it is down, disabled or left out by the routing: look at the state of"
+        " its ports",
     )
+    return _finding(accusation, f"{verb}: {around}.", evidence, sure=sure)
 
 
 def _alone(accusation: Accusation) -> str:
@@ -156,7 +146,7 @@ def _alone(accusation: Accusation) -> str:
 
 
 def kind_of(components: Sequence[Component]) -> FindingKind:
-    """What kind of finding names these components."""
+    """The kind of a finding that names these components."""
     if own_node(components) is not None:
         return FindingKind.SUSPECT_NODE
     return _KIND_OF_PART[components[0].part] if len(components) == 1 else FindingKind.TIE
@@ -190,7 +180,7 @@ def _tie(accusation: Accusation) -> str:
     return tie
 
 
-def lone_pairs(
+def unexplained_pairs(
     pairs: Sequence[tuple[str, str]], worst: str, again: str, *, with_fabric: bool, confirmed: bool
 ) -> Finding:
     """Slow pairs that no single component explains. `confirmed`: they stay slow alone; `again`: the
@@ -221,12 +211,12 @@ def healthy(survey: Survey, covered: Covered, expectations: Expectations | None 
         evidence = [
             line + expectations.after(norm) for line, norm in zip(evidence, norms, strict=True)
         ]
-    disturbed = int(survey.lone.size)
+    disturbed = int(survey.unexplained.size)
     if disturbed:
-        share = 100 * disturbed / max(1, int((survey.normed.norm >= 0).sum()))
+        share = 100 * disturbed / max(1, int(survey.judged.sum()))
         evidence.append(
-            f"{counted(disturbed, 'reading')} ({share:.1f} %) slow once, over no common component:"
-            " disturbances"
+            f"{counted(disturbed, 'reading')} ({share:.1f} %) slow once, without a common"
+            " component: disturbances"
         )
     return Finding(
         FindingKind.HEALTHY,
@@ -245,7 +235,7 @@ def not_enough(covered: Covered, least: int, expectations: Expectations | None =
         FindingKind.NOT_ENOUGH_DATA,
         Severity.NOTE,
         f"{counted(covered.n_pairs, 'pair')} of {counted(covered.n_nodes, covered.noun)} cannot be"
-        f" compared with one another: {least} readings of one kind are needed.{instead}",
+        f" compared: a comparison needs {least} readings of one kind.{instead}",
         evidence=tuple(
             f"{one.norm.hop_class.metric.word}, {one.norm.hop_class.words}:"
             f" {format_significant(one.norm.expected)} {one.norm.hop_class.metric.unit}"
@@ -258,7 +248,7 @@ def not_enough(covered: Covered, least: int, expectations: Expectations | None =
 def too_many(survey: Survey, *, sure: bool) -> Finding:
     """So many suspects that no fault of single components explains them; `sure`: of nodes enough to
     know what is normal."""
-    slow = float(np.mean(survey.explanation.predicted > 0))
+    slow = float(np.mean(survey.explained))
     return Finding(
         FindingKind.ANOMALY,
         Severity.BAD if sure else Severity.WARNING,

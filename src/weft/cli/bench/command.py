@@ -4,13 +4,16 @@ from pathlib import Path
 from typing import Any
 
 import click
+import tomli_w
 
 from weft.bench.twin.congestion_control import LAWS
 from weft.cli.backend import BackendChoice, backend_options, require_twin
 from weft.cli.lazy import CommandWithVerbs
 from weft.cli.measure import MeasureOptions, measure_study
+from weft.cli.options import RESUME, run_dir_option
 from weft.cli.output import format_option
 from weft.core.errors import InputError
+from weft.core.units import parse_size_range
 
 
 class Bench(CommandWithVerbs):
@@ -47,20 +50,15 @@ class Bench(CommandWithVerbs):
     "--adaptive",
     "adaptive_routing",
     flag_value="on",
-    help="Twin only: switches choose the least loaded of all shortest ways.",
+    help="Twin only: switches choose the least loaded of all shortest paths.",
 )
 @click.option(
     "--congestion-control",
     type=click.Choice(list(LAWS)),
     help=f"Twin only: {'; '.join(f'{law}: {text}' for law, text in LAWS.items())}. Default: none.",
 )
-@click.option(
-    "--dir",
-    "run_dir",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Where the run is kept. Default: runs/bench-<time>.",
-)
-@click.option("--resume", is_flag=True, help="Go on with the run in --dir.")
+@run_dir_option("Where the run is kept. Default: runs/bench-<time>.")
+@RESUME
 @click.option("--dry-run", is_flag=True, help="Print what would be launched; run nothing.")
 @backend_options
 @format_option
@@ -99,8 +97,8 @@ def command(
             "--time-limit and --twin contradict each other",
             expected="--iterations: a simulated fabric takes no time",
         )
-    told = {"--adaptive": "adaptive_routing", "--congestion-control": "congestion_control"}
-    require_twin(choice, {option: given[key] for option, key in told.items()})
+    twin_only = {"--adaptive": "adaptive_routing", "--congestion-control": "congestion_control"}
+    require_twin(choice, {option: given[key] for option, key in twin_only.items()})
     options = {name: value for name, value in given.items() if value not in (None, False)}
     uses = [_use(name, sizes, options) for name in benchmarks]
     text = _study_text(uses, _n_nodes(benchmarks, choice), tasks_per_node or 1, repeats, choice)
@@ -114,7 +112,6 @@ def command(
 def _use(name: str, sizes: str, options: dict[str, Any]) -> dict[str, Any]:
     """One benchmark of the study document. Raises InputError for an unknown name."""
     from weft.catalog.load import benchmark
-    from weft.core.units import parse_size_range
 
     known = benchmark(name)
     if known.kind == "pairs":
@@ -146,8 +143,6 @@ def _study_text(
     choice: BackendChoice,
 ) -> str:
     """The study document this call stands for, so that the run records it like any other."""
-    import tomli_w
-
     names = ", ".join(use["name"] for use in uses)
     return tomli_w.dumps(
         {

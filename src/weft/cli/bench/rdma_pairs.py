@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from weft.cli.options import SSH_CONFIG, refuse_together, run_dir_option
 from weft.cli.output import emit, format_option, talk
 from weft.cli.run_dir import fresh_run_dir
+from weft.cluster.record import read_cluster
+from weft.cluster.remote import Ssh, check_host, each
 from weft.core.errors import ExitCode, InputError, unknown_name
+from weft.core.units import parse_size
 
 if TYPE_CHECKING:
     from weft.bench.rdma.plan import Memory
-    from weft.cluster.remote import Ssh
 
 RECORD = "rdma_pairs.json"
 SHORTEST_S = 5
@@ -30,11 +33,7 @@ SHORTEST_S = 5
     help="Memory of the messages: the host's, or that of the GPU nearest to each rail.",
 )
 @click.option("--cluster", metavar="NAME", help="A cluster of 'weft cluster up' with both hosts.")
-@click.option(
-    "--ssh-config",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="An ssh configuration, as for ssh -F.  [default: your own]",
-)
+@SSH_CONFIG
 @click.option("--rails", metavar="DEVICES", help="Only these: mlx5_0:1,mlx5_1:1.")
 @click.option("--size", default="8M", show_default=True, help="Bytes a message.")
 @click.option(
@@ -54,12 +53,7 @@ SHORTEST_S = 5
 @click.option(
     "--perftest", default="", metavar="FOLDER", help="Where ib_write_bw is looked for first."
 )
-@click.option(
-    "--dir",
-    "run_dir",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Where perftest's output is kept.  [default: runs/rdma-pairs-<time>]",
-)
+@run_dir_option("Where perftest's output is kept.  [default: runs/rdma-pairs-<time>]")
 @click.option("--sysfs", default="/sys", envvar="WEFT_SYSFS", hidden=True)
 @format_option
 def command(
@@ -78,7 +72,7 @@ def command(
     sysfs: str,
     format_: str,
 ) -> int:
-    """Do all rails between hosts A and B carry what they should, both ways?
+    """Do all rails between hosts A and B carry what they should, in both directions?
 
     Servers and clients of perftest's ib_write_bw on all rails at once, over ssh, bound to the NUMA
     nodes of their devices: first A to B, then B to A. Each rail is held against its port's rate.
@@ -89,8 +83,6 @@ def command(
     from weft.bench.rdma.plan import PerftestOptions, rail_paths
     from weft.bench.rdma.record import record_of
     from weft.cli.bench.rdma_text import rdma_text
-    from weft.cluster.remote import check_host, each
-    from weft.core.units import parse_size
 
     if a == b:
         raise InputError(f"'{a}' twice", expected="two different hosts")
@@ -117,14 +109,10 @@ def command(
     return _exit_code(record)
 
 
-def _ssh(a: str, b: str, cluster: str | None, ssh_config: Path | None) -> "Ssh":
-    from weft.cluster.record import read_cluster
-    from weft.cluster.remote import Ssh
-
+def _ssh(a: str, b: str, cluster: str | None, ssh_config: Path | None) -> Ssh:
     if cluster is None:
         return Ssh(ssh_config)
-    if ssh_config is not None:
-        raise InputError("--cluster and --ssh-config contradict each other", expected="one of them")
+    refuse_together("--cluster", {"--ssh-config": ssh_config})
     record = read_cluster(cluster)
     for host in (a, b):
         if host not in record.hosts:

@@ -27,7 +27,7 @@ def _verdict(record: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> st
     if head == "GOOD" and "no rate" in states:
         head = "UNKNOWN"
     a, b = record["hosts"]
-    good = f"{states.count('good')} of {counted(len(rows), 'way')} carry at least"
+    good = f"{states.count('good')} of {counted(len(rows), 'path')} carry at least"
     share = f"{100 * record['least_share']:g} % of their port's rate"
     where = f"{a} and {b}, {counted(record['rails'], 'rail')}, {record['memory']} memory"
     return f"{head}  {good} {share}: {where}, {format_size(record['size_bytes'])} messages"
@@ -36,13 +36,13 @@ def _verdict(record: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> st
 def _table(record: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
     """A row a rail, a column a direction, sums below."""
     a, b = record["hosts"]
-    by_way = {(row["rail"], row["from"]): row for row in rows}
+    by_path = {(row["rail"], row["from"]): row for row in rows}
     rails = list(dict.fromkeys(row["rail"] for row in rows))
     gpu = ["GPU"] if record["memory"] == "gpu" else []
     header = ["rail", "NUMA", *gpu, "port Gb/s", f"{a} -> {b} Gb/s", f"{b} -> {a} Gb/s"]
     lines = []
     for rail in rails:
-        there, back = by_way[rail, a], by_way[rail, b]
+        there, back = by_path[rail, a], by_path[rail, b]
         numa = _both(there["from_numa"], there["to_numa"])
         gpus = [_both(there["from_gpu"], there["to_gpu"])] if gpu else []
         lines.append([rail, numa, *gpus, _number(there["rate_gbps"]), _cell(there), _cell(back)])
@@ -71,7 +71,7 @@ def _number(value: float | None, decimals: int | None = None) -> str:
 
 
 def _causes(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str, str]]:
-    """(state, cause, remedy, the ways it holds for), each once."""
+    """(state, cause, remedy, the paths it holds for), each once."""
     found: dict[tuple[str, str, str], list[str]] = {}
     for row in rows:
         if row["cause"]:

@@ -4,18 +4,22 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from weft.check.verdict.drain_list import drain_text
+from weft.check.verdict.earlier_check import Against, Change
+from weft.check.verdict.lost_hosts import lost_node
+from weft.check.verdict.rerun_command import rerun_scope
+from weft.check.verdict.verdict import Verdict
+from weft.check.wording.remedies import Remedy, remedy_of
 from weft.cli.output import emit, talk, terminal_width
 from weft.core.errors import MissingError
-
-if TYPE_CHECKING:
-    from weft.check.verdict.earlier_check import Against, Change
-    from weft.check.verdict.verdict import Verdict
-    from weft.check.wording.remedies import Remedy
-    from weft.study.run.store import StudyRun
+from weft.core.files import write_whole
+from weft.report.page import write_check
+from weft.study.run.metadata import AGAINST
+from weft.study.run.store import StudyRun, read_meta
 
 SCHEMA = "weft.check/1"
 ONLY = "--only"
@@ -28,17 +32,17 @@ class CheckAnswer:
     check. `against`: the changes since an earlier run, None without one. `fabric_time`: of the
     survey as planned, "" where unknown. `page`: the report, None where none was written."""
 
-    verdict: "Verdict"
+    verdict: Verdict
     directory: Path
     seconds: float
     planted: tuple[Mapping[str, str], ...]
     check_again: tuple[str, ...]
-    against: "Against | None" = None
+    against: Against | None = None
     fabric_time: str = ""
     page: Path | None = None
 
     @property
-    def changes(self) -> "tuple[Change | None, ...]":
+    def changes(self) -> tuple[Change | None, ...]:
         """By finding: whether the earlier run accused it, too; None where nothing is compared."""
         nothing = (None,) * len(self.verdict.findings)
         return nothing if self.against is None else self.against.changes
@@ -52,8 +56,6 @@ class CheckAnswer:
     def next_command(self) -> str:
         """What to type now, or after the repair: what mends a run that proves nothing; the check
         again where something is accused; else the report."""
-        from weft.check.verdict.rerun_command import rerun_scope
-
         if self._first_remedy is not None:
             whole = ONLY in self.check_again or self._some_are_lost
             only = None if whole else rerun_scope(self.verdict)
@@ -71,21 +73,15 @@ class CheckAnswer:
 
     @property
     def _some_are_lost(self) -> bool:
-        from weft.check.verdict.lost_hosts import lost_node
-
         return any(lost_node(finding) is not None for finding in self.verdict.findings)
 
     @property
-    def _first_remedy(self) -> "Remedy | None":
-        from weft.check.wording.remedies import remedy_of
-
+    def _first_remedy(self) -> Remedy | None:
         found = (remedy_of(finding) for finding in self.verdict.findings)
         return next((remedy for remedy in found if remedy is not None), None)
 
     def to_record(self) -> dict[str, Any]:
         """All but the readings as plain JSON values (docs/reference/check.md)."""
-        from weft.check.wording.remedies import remedy_of
-
         record = self.verdict.to_record()
         for finding, of in zip(self.verdict.findings, record["findings"], strict=True):
             remedy = remedy_of(finding)
@@ -124,18 +120,13 @@ def print_answer(answer: CheckAnswer, format_: str, *, matrix: bool) -> None:
 def earlier_run_of(run_dir: Path) -> Path | None:
     """The earlier run that an interrupted check was compared with, None without one. Raises
     InputError where the directory is no run."""
-    from weft.study.run.metadata import AGAINST
-    from weft.study.run.store import read_meta
-
     named = read_meta(run_dir).get(AGAINST)
     return Path(named) if isinstance(named, str) else None
 
 
-def write_page(run: "StudyRun", verdict: "Verdict") -> Path | None:
-    """Write the report of a check into its run directory. None where that cannot be written: it is
-    said, and the verdict stands without it."""
-    from weft.report.page import write_check
-
+def write_page(run: StudyRun, verdict: Verdict) -> Path | None:
+    """Write the report of a check into its run directory. None where that cannot be written: a
+    message names the place, and the verdict stands without the report."""
     try:
         return write_check(run, verdict, run.directory / "report.html")
     except MissingError as error:
@@ -146,10 +137,6 @@ def write_page(run: "StudyRun", verdict: "Verdict") -> Path | None:
 
 def write_drain(answer: CheckAnswer, path: Path) -> None:
     """Write the drain list, whole or not at all. A refused run drains lost hosts only."""
-    from weft.check.verdict.drain_list import drain_text
-    from weft.check.verdict.lost_hosts import lost_node
-    from weft.core.files import write_whole
-
     findings = answer.verdict.findings
     if answer.verdict.refused:
         findings = tuple(one for one in findings if lost_node(one) is not None)

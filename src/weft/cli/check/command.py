@@ -7,6 +7,9 @@ from pathlib import Path
 
 import click
 
+from weft.check.pipeline import judge_earlier, judge_run
+from weft.check.verdict.earlier_check import compare
+from weft.check.verdict.planted_faults import planted_in
 from weft.cli.backend import BackendChoice, backend_options
 from weft.cli.check.answer import (
     CheckAnswer,
@@ -19,8 +22,10 @@ from weft.cli.check.evidence import EvidenceChoice, PlannedCheck, evidence_optio
 from weft.cli.check.measurement import Keeping, again_with_hosts
 from weft.cli.check.plan import PlanChoice, Setup, plan_options, say_plan, set_up
 from weft.cli.check.remaining_hosts import lost_before, measure_remaining, without
+from weft.cli.options import FILE, FOLDER, run_dir_option
 from weft.cli.output import FORMATS, format_option_of, talk
 from weft.cli.run_dir import fresh_run_dir
+from weft.core.clock import system_clock
 from weft.core.errors import ExitCode, InputError
 
 
@@ -35,12 +40,7 @@ from weft.core.errors import ExitCode, InputError
     type=click.IntRange(1),
     help="Ranks a node, more than its CPUs if need be. Default: one a rail; on one host its CPUs.",
 )
-@click.option(
-    "--dir",
-    "run_dir",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Where the run is kept. Default: runs/check-<time>.",
-)
+@run_dir_option("Where the run is kept. Default: runs/check-<time>.")
 @click.option(
     "--adaptive",
     is_flag=True,
@@ -51,13 +51,11 @@ from weft.core.errors import ExitCode, InputError
 @click.option(
     "--drain",
     "drain_file",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     help="Write commands that drain the bad nodes in Slurm to this file.",
 )
 @click.option(
-    "--against",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="An earlier check: show new, known and mended faults since then.",
+    "--against", type=FOLDER, help="An earlier check: show new, known and mended faults since then."
 )
 @click.option(
     "--report/--no-report",
@@ -91,11 +89,6 @@ def command(
     with other partners, alone and under load. Exit 1 when a component is slow, 4 when the run
     supports no verdict: its messages missed the fast network, or ranks shared CPUs.
     """
-    from weft.check.pipeline import judge_earlier, judge_run
-    from weft.check.verdict.earlier_check import compare
-    from weft.check.verdict.planted_faults import planted_in
-    from weft.core.clock import system_clock
-
     resumed = _resumed(run_dir, resume)
     if resumed is not None and against is None:
         against = earlier_run_of(resumed)

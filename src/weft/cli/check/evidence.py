@@ -2,23 +2,24 @@
 
 import json
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from weft.check.external_evidence import fabric_marks as marks
+from weft.check.external_evidence import platform_choice as machine
+from weft.check.external_evidence.fabric_marks import NO_MARKS, Marks, marked
+from weft.check.external_evidence.platform_choice import ExpectedPlatform
 from weft.cli.backend import BackendChoice
 from weft.cli.check.plan import Setup
-from weft.cli.fabric.files import refuse_named_pipes
-from weft.cli.option_group import options_as
+from weft.cli.fabric.files import open_subnet, refuse_named_pipes, say_problems
+from weft.cli.options import options_as
 from weft.core.errors import InputError
-
-if TYPE_CHECKING:
-    from weft.check.external_evidence.fabric_marks import Marks
-    from weft.check.external_evidence.platform_choice import ExpectedPlatform
-    from weft.topology.subnet.subnet import Subnet
+from weft.topology.fabric import Fabric
+from weft.topology.subnet.subnet import Subnet
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +47,8 @@ _OPTIONS = (
 )
 
 
-def evidence_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add these options; the command receives them as one `given: EvidenceChoice`."""
-    return options_as("given", EvidenceChoice, _OPTIONS)(command)
+evidence_options = options_as("given", EvidenceChoice, _OPTIONS)
+"""Add these options; the command receives them as one `given: EvidenceChoice`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +57,11 @@ class PlannedCheck:
     files, and the named platform."""
 
     setup: Setup
-    marks: "Marks"
-    named: "ExpectedPlatform | None"
+    marks: Marks
+    named: ExpectedPlatform | None
 
     def keep_evidence(self, run_dir: Path) -> None:
         """Write the external evidence into the run directory, where the verdict finds it."""
-        from weft.check.external_evidence import fabric_marks as marks
-        from weft.check.external_evidence import platform_choice as machine
-
         if self.named is not None:
             machine.keep(self.named, run_dir)
         if self.marks.marks or self.marks.counted:
@@ -73,9 +70,6 @@ class PlannedCheck:
 
 def with_evidence(given: EvidenceChoice, choice: BackendChoice, setup: Setup) -> PlannedCheck:
     """Read the platform and the files that the options name. Raises InputError."""
-    from weft.check.external_evidence import platform_choice as machine
-    from weft.check.external_evidence.fabric_marks import NO_MARKS, marked
-
     refuse_named_pipes(given.counters, "--counters")
     named = machine.named(given.platform) if given.platform else None
     if given.counters and setup.fabric is None:
@@ -91,17 +85,14 @@ def with_evidence(given: EvidenceChoice, choice: BackendChoice, setup: Setup) ->
 
 
 def _with_links(setup: Setup, document: Mapping[str, Any]) -> Setup:
-    from weft.topology.fabric import Fabric
-
     if setup.fabric is None or document["links"] == setup.fabric.document["links"]:
         return setup
     return replace(setup, fabric=Fabric.from_document(dict(document)))
 
 
-def _subnet(counters: tuple[str, ...], fabric: tuple[str, ...], document: Any) -> "Subnet":
+def _subnet(counters: tuple[str, ...], fabric: tuple[str, ...], document: Any) -> Subnet:
     """The subnet of the fabric's files, or of the twin, with the counters of others."""
     from weft.cli.fabric.audit import WITHOUT_NODES
-    from weft.cli.fabric.files import open_subnet, say_problems
 
     if not fabric:
         with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
@@ -121,12 +112,12 @@ def _subnet(counters: tuple[str, ...], fabric: tuple[str, ...], document: Any) -
     return subnet
 
 
-def _refuse_unknown(subnet: "Subnet", counters: tuple[str, ...]) -> None:
+def _refuse_unknown(subnet: Subnet, counters: tuple[str, ...]) -> None:
     """Refuse a file that no reader knows. Raises InputError."""
     for source in subnet.description["sources"]:
         if source["name"] in counters and not source["format"]:
             raise InputError(
-                "no reader knows this file",
+                "weft cannot read this format",
                 where=source["name"],
                 expected="counters or link states, as their tool prints them",
                 hint="'weft fabric --help' lists the known files",

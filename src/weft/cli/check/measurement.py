@@ -1,25 +1,28 @@
 """The measuring of a check: its launches into a run directory."""
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+import tomli_w
 
 from weft.bench.live.lost_hosts import LostHost, lost_hosts_of
+from weft.bench.model import Sample
+from weft.check.launches import FollowUpBackend
+from weft.check.suspects.follow_up import FollowUpSize
+from weft.check.trials import SURVEY
+from weft.check.verdict.rerun_command import Again
 from weft.cli.check.plan import Setup
 from weft.cli.check.rerun_options import again_of
 from weft.cli.output import talk
 from weft.core.errors import BenchmarkError
 from weft.core.words import counted
-
-if TYPE_CHECKING:
-    from weft.bench.model import Sample
-    from weft.check.verdict.rerun_command import Again
-    from weft.study.run.loop import RunOutcome
-    from weft.study.run.store import RunStore, StudyRun
+from weft.study.run.loop import RunOutcome, execute
+from weft.study.run.metadata import AGAIN, AGAINST, run_meta
+from weft.study.run.store import LOST, RunStore, StudyRun, read_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +42,10 @@ class Keeping:
         return self.within_s < math.inf
 
 
-def measure(setup: Setup, keeping: Keeping, lost: tuple[LostHost, ...] = ()) -> "StudyRun":
+def measure(setup: Setup, keeping: Keeping, lost: tuple[LostHost, ...] = ()) -> StudyRun:
     """Measure what is planned and not measured yet; `lost` are the hosts it is measured without.
     Hosts that are lost after the survey are recorded with the run. Raises BenchmarkError."""
-    from weft.check.launches import FollowUpBackend
-    from weft.check.suspects.follow_up import FollowUpSize
-    from weft.check.trials import SURVEY
     from weft.cli.progress import shown_check_progress
-    from weft.study.run.loop import execute
-    from weft.study.run.metadata import AGAINST
-    from weft.study.run.store import LOST, RunStore, read_run
 
     directory = keeping.directory
     known: tuple[Sample, ...] = ()
@@ -80,7 +77,7 @@ def measure(setup: Setup, keeping: Keeping, lost: tuple[LostHost, ...] = ()) -> 
     return read_run(directory)
 
 
-def again_with_hosts(setup: Setup, lost: Sequence[LostHost]) -> "Again":
+def again_with_hosts(setup: Setup, lost: Sequence[LostHost]) -> Again:
     """The options as typed, to measure the same again; with all hosts, lost ones too, where the
     options did not name them."""
     again = again_of(click.get_current_context())
@@ -89,18 +86,14 @@ def again_with_hosts(setup: Setup, lost: Sequence[LostHost]) -> "Again":
     return again.of_hosts(tuple(dict.fromkeys((*setup.nodes, *(one.host for one in lost)))))
 
 
-def _lost_after_survey(setup: Setup, outcome: "RunOutcome") -> tuple[LostHost, ...]:
+def _lost_after_survey(setup: Setup, outcome: RunOutcome) -> tuple[LostHost, ...]:
     """The hosts that were lost after the survey, if no other launch failed."""
-    from weft.check.trials import SURVEY
-
     if any(one.trial == SURVEY or not one.lost for one in outcome.failures):
         return ()
     return lost_hosts_of(outcome.lost, setup.backend.lost_hosts, surveyed=True)
 
 
-def _unfinished(
-    outcome: "RunOutcome", directory: Path, lost: tuple[LostHost, ...]
-) -> BenchmarkError:
+def _unfinished(outcome: RunOutcome, directory: Path, lost: tuple[LostHost, ...]) -> BenchmarkError:
     failure = outcome.failures[0]
     without = dict.fromkeys((*(one.host for one in lost), *failure.lost))
     return BenchmarkError(
@@ -112,12 +105,7 @@ def _unfinished(
     )
 
 
-def _new_store(setup: Setup, keeping: Keeping, lost: tuple[LostHost, ...]) -> "RunStore":
-    import sys
-
-    from weft.study.run.metadata import AGAIN, run_meta
-    from weft.study.run.store import LOST, RunStore
-
+def _new_store(setup: Setup, keeping: Keeping, lost: tuple[LostHost, ...]) -> RunStore:
     meta = run_meta(
         study_text=_study_text(setup, keeping.seed),
         seed=keeping.seed,
@@ -132,8 +120,6 @@ def _new_store(setup: Setup, keeping: Keeping, lost: tuple[LostHost, ...]) -> "R
 
 def _study_text(setup: Setup, seed: int) -> str:
     """The check as a study document, so that every reader of run directories can read it."""
-    import tomli_w
-
     small, large = setup.launches[0].trial.sizes_bytes
     study = {
         "schema": "weft.study/1",

@@ -10,16 +10,17 @@ import click
 from weft.cli.backend import BackendChoice
 from weft.cli.check.cpus import cpus_of, machine_of
 from weft.cli.fabric.files import refuse_read_once
-from weft.cli.option_group import options_as
+from weft.cli.options import options_as
 from weft.core.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from weft.bench.model import Backend, Launch
-    from weft.check.readings.network import CabledFabric, Network
+    from weft.check.readings.network import Network
     from weft.check.schedule.cost import Effort
     from weft.check.schedule.plan import CheckPlan
     from weft.check.schedule.ranks import ScheduleRanks
     from weft.check.schedule.schedule import Field
+    from weft.topology.fabric import Fabric
 
 TIMEOUT_S = 3600.0
 TIMEOUT_TIMES = 4.0
@@ -84,7 +85,7 @@ class Setup:
     """A planned check: backend, fabric, launches."""
 
     backend: "Backend"
-    fabric: "CabledFabric | None"
+    fabric: "Fabric | None"
     launches: "tuple[Launch, Launch, Launch]"
     adaptive: bool
     plan: "CheckPlan"
@@ -113,6 +114,7 @@ def set_up(
     from weft.check.launches import check_launches
     from weft.check.schedule.cost import effort_of
     from weft.cli.backend import open_backend
+    from weft.validity.background_traffic import quiet_option
 
     sizes = _sizes(*size_texts)
     refuse_read_once(choice.fabric, "--fabric")
@@ -133,7 +135,7 @@ def set_up(
             choice = on_rails
             backend, _ = open_backend(replace(choice, fabric=()))
     ranks = _ranks(choice, nodes, fabric, one_host=one_host, n_tasks=n_tasks)
-    options = {**benchmark("pairs").options, **_quiet(backend), **_routing(choice, adaptive)}
+    options = {**benchmark("pairs").options, **quiet_option(backend), **_routing(choice, adaptive)}
     options |= _phases(wanted)
     effort = effort_of({**options, **_limit(backend, fabric)}, sizes[1])
     by_host = {at: n_cpus[node] for at, node in enumerate(nodes) if node in n_cpus}
@@ -171,13 +173,13 @@ def _in_a_hurry(launches: "tuple[Launch, Launch, Launch]") -> "tuple[Launch, Lau
 def _field(ranks: "ScheduleRanks", wanted: PlanChoice, *, seed: int, adaptive: bool) -> "Field":
     """Where the schedule is made for. Raises InputError on an --only that means nothing."""
     from weft.check.schedule.node_group import group_of
-    from weft.check.schedule.paths import Ways
+    from weft.check.schedule.paths import FlowPaths
     from weft.check.schedule.schedule import Field
 
     network = ranks.network
     ways = None
     if network is not None:
-        ways = Ways(network, ranks.hca[ranks.has_rail], adaptive=adaptive)
+        ways = FlowPaths(network, ranks.hca[ranks.has_rail], adaptive=adaptive)
     only = None if wanted.only is None else group_of(wanted.only, ranks, ways)
     return Field(ranks, ways, only, seed)
 
@@ -196,7 +198,7 @@ def _plan(field: "Field", effort: "Effort", wanted: PlanChoice, *, simulated: bo
         budget_s = figures().quick_s
     return plan_check(
         field,
-        Cost(field.ranks, field.ways, effort, simulated),
+        Cost(field.ranks, field.paths, effort, simulated),
         None if wanted.schedule is None else parse_scheme(wanted.schedule),
         budget_s,
     )
@@ -205,7 +207,7 @@ def _plan(field: "Field", effort: "Effort", wanted: PlanChoice, *, simulated: bo
 def _ranks(
     choice: BackendChoice,
     nodes: tuple[str, ...],
-    fabric: "CabledFabric | None",
+    fabric: "Fabric | None",
     *,
     one_host: bool,
     n_tasks: int | None,
@@ -221,7 +223,7 @@ def _ranks(
     return ranks_of_nodes(nodes, _n_rails(choice, nodes, network), network)
 
 
-def _limit(backend: "Backend", fabric: "CabledFabric | None") -> dict[str, float]:
+def _limit(backend: "Backend", fabric: "Fabric | None") -> dict[str, float]:
     """Where no rate is known, the kernel's time limit is all that bounds a round."""
     from weft.check.schedule.cost import figures
 
@@ -230,7 +232,7 @@ def _limit(backend: "Backend", fabric: "CabledFabric | None") -> dict[str, float
 
 
 def _refuse_rails(names: tuple[str, ...]) -> None:
-    """Ranks of one device would hold one another up, and be told as two. Raises InputError."""
+    """Ranks of one device would delay one another, and count as two. Raises InputError."""
     ports = [name if ":" in name else f"{name}:1" for name in names]
     twice = next((name for i, name in enumerate(ports) if name in ports[:i]), None)
     if twice is not None:
@@ -259,7 +261,7 @@ def _refuse_tasks(choice: BackendChoice, tasks_per_node: int | None) -> None:
 
 
 def _routing(choice: BackendChoice, adaptive: bool) -> dict[str, str]:
-    """A twin routes as it is told; how a real fabric routes is only told to the diagnosis."""
+    """Switches of a twin route as `--adaptive` says; on real hosts only the diagnosis uses it."""
     return {"adaptive_routing": "on"} if adaptive and choice.twin is not None else {}
 
 
@@ -268,13 +270,6 @@ def _phases(wanted: PlanChoice) -> dict[str, list[str]]:
     from weft.bench.phase import BIDIRECTIONAL, DEFAULT_PHASES
 
     return {"phases": [*DEFAULT_PHASES, BIDIRECTIONAL.name]} if wanted.bidirectional else {}
-
-
-def _quiet(backend: "Backend") -> dict[str, float]:
-    """Real hosts are watched before anything is sent: a twin has no neighbours."""
-    from weft.validity.thresholds import thresholds
-
-    return {"quiet": thresholds().quiet_seconds} if backend.name == "live" else {}
 
 
 def _sizes(small: str, large: str) -> tuple[int, int]:
@@ -289,7 +284,7 @@ def _sizes(small: str, large: str) -> tuple[int, int]:
     return sizes
 
 
-def _read_fabric(files: tuple[str, ...], nodes: tuple[str, ...]) -> "CabledFabric":
+def _read_fabric(files: tuple[str, ...], nodes: tuple[str, ...]) -> "Fabric":
     """The fabric of files; every node must be in it. Raises InputError."""
     from weft.cli.fabric.files import fabric_of_files
     from weft.topology.fabric import Fabric
@@ -307,10 +302,10 @@ def _read_fabric(files: tuple[str, ...], nodes: tuple[str, ...]) -> "CabledFabri
 
 
 def _on_rails(
-    choice: BackendChoice, nodes: tuple[str, ...], fabric: "CabledFabric"
-) -> "tuple[BackendChoice, CabledFabric]":
+    choice: BackendChoice, nodes: tuple[str, ...], fabric: "Fabric"
+) -> "tuple[BackendChoice, Fabric]":
     """The rails of real hosts and their adapters in the ranks' order: those asked for, else all,
-    where the fabric tells their devices. What MPI itself chooses nobody could name."""
+    where the fabric names their devices. An adapter that MPI chooses itself has no name."""
     from weft.topology.fabric import Fabric
     from weft.topology.rail_view import on_rails, rails_of
 
@@ -321,7 +316,7 @@ def _on_rails(
     return replace(choice, rails=",".join(rails)), Fabric.from_document(document)
 
 
-def _fabric_of(backend: "Backend") -> "CabledFabric | None":
+def _fabric_of(backend: "Backend") -> "Fabric | None":
     document = backend.fabric_document
     if document is None:
         return None
@@ -346,12 +341,12 @@ def _no_pair(node: str, *, is_known: bool) -> InputError:
     """Why one node alone is not measured; `is_known`: how many CPUs it has."""
     if is_known:
         return InputError(
-            "one node makes no pair",
+            "one node has no pair to measure",
             expected="two nodes or more; six or more to name one",
             hint="weft check --twin fat-tree --nodes 16 shows what a check does",
         )
     return InputError(
-        f"one node makes no pair, and how many CPUs {node} has for ranks of its own is not known",
+        f"one node has no pair to measure, and the number of CPUs of {node} is unknown",
         expected="two nodes or more; or --tasks-per-node N, to measure the memory of one",
     )
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from weft.bench.live.lost_hosts import LostHost, lost_hosts_of, lost_hosts_of_record
 from weft.cli.backend import BackendChoice
@@ -12,9 +11,7 @@ from weft.cli.check.measurement import Keeping, measure
 from weft.cli.output import talk
 from weft.core.errors import BenchmarkError, InputError
 from weft.core.words import counted
-
-if TYPE_CHECKING:
-    from weft.study.run.store import StudyRun
+from weft.study.run.store import LOST, RunStore, StudyRun, read_meta
 
 MOST_TIMES = 4
 """A check is measured at most this often: hosts that keep failing have another cause."""
@@ -28,8 +25,6 @@ Plan = Callable[[BackendChoice], PlannedCheck]
 def lost_before(run_dir: Path) -> tuple[LostHost, ...]:
     """The hosts that an interrupted check is measured without. Raises InputError where the
     directory is no run."""
-    from weft.study.run.store import LOST, read_meta
-
     lost = lost_hosts_of_record(read_meta(run_dir).get(LOST))
     return tuple(one for one in lost if not one.surveyed)
 
@@ -40,7 +35,7 @@ def measure_remaining(
     check: PlannedCheck,
     keeping: Keeping,
     lost: tuple[LostHost, ...] = (),
-) -> "tuple[PlannedCheck, StudyRun]":
+) -> tuple[PlannedCheck, StudyRun]:
     """Measure. Where hosts are lost before the survey ends, measure the remaining ones, at least
     two. `lost`: hosts that `check` is planned without. Earlier attempts are kept below the run
     directory. Raises BenchmarkError."""
@@ -75,8 +70,6 @@ def _replanned(plan: Plan, left: BackendChoice) -> PlannedCheck | None:
 
 
 def _begun_anew(keeping: Keeping, gone: tuple[LostHost, ...], check: PlannedCheck) -> Keeping:
-    from weft.study.run.store import RunStore
-
     kept = RunStore.set_aside(keeping.directory)
     nodes = counted(len(check.setup.nodes), "node")
     where = "" if kept is None else f" (earlier readings: {kept})"

@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from weft.core.finding import Severity
+from weft.check.verdict.earlier_check import summary
+from weft.check.verdict.good_nodes import n_good, n_nodes, some_are_good
+from weft.check.verdict.missing_inputs import inputs
+from weft.check.verdict.pair_shares import bandwidth_shares
+from weft.check.verdict.verdict import Verdict
+from weft.check.wording.headline import Headline, headline_of
+from weft.cli.output import table_text
+from weft.core.finding import Finding, Severity
 from weft.core.units import format_duration
 
 if TYPE_CHECKING:
-    from weft.check.verdict.verdict import Verdict
-    from weft.check.wording.headline import Headline
     from weft.cli.check.answer import CheckAnswer
-    from weft.core.finding import Finding
 
 MATRIX_MAX_NODES = 32
 GAP = "   "
@@ -25,9 +29,6 @@ _COLOURS = {"BAD": "red", "WARNING": "yellow", OK: "green"}
 
 def verdict_text(answer: "CheckAnswer", *, matrix: bool, width: int | None = None) -> str:
     """The whole answer, for a terminal of `width` columns (None: lines may be of any length)."""
-    from weft.check.verdict.good_nodes import some_are_good
-    from weft.check.verdict.missing_inputs import inputs
-
     verdict = answer.verdict
     labels = [one.severity.value.upper() for one in _shown(verdict)]
     label_width = max(len(label) for label in (*labels, "BAD")) + 2
@@ -41,7 +42,7 @@ def verdict_text(answer: "CheckAnswer", *, matrix: bool, width: int | None = Non
     if matrix:
         lines += ["", matrix_text(verdict), ""]
     lines += [f"caveat: {caveat}" for caveat in verdict.caveats]
-    lines += [f"more with: {inputs()[name].text}" for name in verdict.inputs]
+    lines += [f"to learn more: {inputs()[name].text}" for name in verdict.inputs]
     lines += [f"planted: {one['fault']}; named: {one['named']}" for one in answer.planted]
     if answer.next_step != answer.report:
         lines.append(f"next: {answer.next_step}")
@@ -51,8 +52,6 @@ def verdict_text(answer: "CheckAnswer", *, matrix: bool, width: int | None = Non
 
 def ok_columns(answer: "CheckAnswer") -> tuple[str, str, str]:
     """How many nodes are good, the pairs and cables measured, and the time."""
-    from weft.check.verdict.good_nodes import n_good, n_nodes
-
     verdict, coverage = answer.verdict, answer.verdict.coverage
     good = f"{n_good(verdict):,} of {n_nodes(verdict):,} {coverage.endpoints}"
     pairs = f"pairs {coverage.n_pairs:,} of {coverage.n_pairs_possible:,} measured, "
@@ -76,7 +75,7 @@ def packed(label: str, columns: Sequence[str], width: int | None) -> list[str]:
     return lines
 
 
-def _shown(verdict: "Verdict") -> "list[Finding]":
+def _shown(verdict: Verdict) -> list[Finding]:
     """All findings but the good one, which the line of measured pairs stands for."""
     return [one for one in verdict.findings if one.severity is not Severity.GOOD]
 
@@ -89,8 +88,6 @@ def _labelled(label: str, width: int) -> str:
 
 
 def _finding_lines(answer: "CheckAnswer", label_width: int, width: int | None) -> list[str]:
-    from weft.check.wording.headline import headline_of
-
     found = zip(answer.verdict.findings, answer.changes, strict=True)
     shown = [
         (finding, headline_of(finding), change)
@@ -115,8 +112,6 @@ def _finding_lines(answer: "CheckAnswer", label_width: int, width: int | None) -
 
 def _past_lines(answer: "CheckAnswer") -> list[str]:
     """The faults of the earlier run that this one does not have."""
-    from weft.check.verdict.earlier_check import summary
-
     if answer.against is None:
         return []
     run = answer.against.run
@@ -125,21 +120,18 @@ def _past_lines(answer: "CheckAnswer") -> list[str]:
     return [f"{change}: {summary(finding)} in {run}" for change, finding in answer.against.past]
 
 
-def _widths(headlines: "Sequence[Headline]") -> list[int]:
+def _widths(headlines: Sequence[Headline]) -> list[int]:
     columns = zip(*(headline.columns for headline in headlines), strict=True)
     return [max(len(text) for text in column) for column in columns]
 
 
-def _healthy_evidence(verdict: "Verdict") -> list[str]:
+def _healthy_evidence(verdict: Verdict) -> list[str]:
     good = [one for one in verdict.findings if one.severity is Severity.GOOD]
     return [line for one in good for line in one.evidence]
 
 
-def matrix_text(verdict: "Verdict") -> str:
+def matrix_text(verdict: Verdict) -> str:
     """Bandwidth from row to column as a share of what the hop class delivers (median)."""
-    from weft.check.verdict.pair_shares import bandwidth_shares
-    from weft.cli.output import table_text
-
     shares = bandwidth_shares(verdict.survey)
     nodes = sorted({node for pair in shares for node in pair})
     if len(nodes) > MATRIX_MAX_NODES:

@@ -1,8 +1,15 @@
 """`weft cluster down`: nothing of a cluster is left, on this machine or on its hosts."""
 
+from pathlib import Path
+
 import click
 
 from weft.cli.output import emit, format_option_of
+from weft.cluster.bringup.removal import leave
+from weft.cluster.folder import cluster_folder, cluster_names
+from weft.cluster.local.start import has_layout, leftovers, stop
+from weft.cluster.record import FILE, read_cluster
+from weft.cluster.remote import Ssh
 from weft.core.errors import ExitCode, InputError
 
 
@@ -13,9 +20,6 @@ from weft.core.errors import ExitCode, InputError
 @format_option_of(("text", "json"))
 def command(name: str | None, all_: bool, forget: bool, format_: str) -> int:
     """End the virtual cluster NAME, or all of them; of real hosts take away what 'up' put there."""
-    from weft.cluster.folder import cluster_folder, cluster_names
-    from weft.cluster.local.start import has_layout, leftovers, stop
-
     if (name is None) != all_:
         raise InputError("which cluster?", expected="a name, or --all")
     running = leftovers()
@@ -34,7 +38,10 @@ def command(name: str | None, all_: bool, forget: bool, format_: str) -> int:
         f"DOWN {one}: {n} of its processes ended" if n else f"DOWN {one}: forgotten"
         for one, n in ended.items()
     ]
-    lines += [f"     {host}: {why or 'what was put there is gone'}" for host, why in left.items()]
+    lines += [
+        f"     {host}: {why or 'all files of the cluster are removed'}"
+        for host, why in left.items()
+    ]
     if kept:
         lines.append(f"to drop the record all the same: weft cluster down {name} --forget")
     record = {"schema": "weft.cluster-down/1", "ended": ended, "hosts": left}
@@ -46,14 +53,6 @@ def command(name: str | None, all_: bool, forget: bool, format_: str) -> int:
 def _leave(name: str, *, forget: bool) -> dict[str, str]:
     """By real host why what 'up' put there is there still; '' where it is gone. Raises InputError
     where the hosts are unknown: with `forget` there are none then."""
-    from pathlib import Path
-
-    from weft.cluster.bringup.removal import leave
-    from weft.cluster.folder import cluster_folder
-    from weft.cluster.local.start import has_layout
-    from weft.cluster.record import FILE, read_cluster
-    from weft.cluster.remote import Ssh
-
     folder = cluster_folder(name)
     if has_layout(folder) or not (folder / FILE).exists():
         return {}

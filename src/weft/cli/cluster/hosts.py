@@ -4,17 +4,20 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from weft.cluster.local import start as local
+from weft.cluster.local.layout import read_layout
+from weft.cluster.local.layout import virtual_hosts as hosts_of
+from weft.cluster.local.start import has_layout
+from weft.cluster.record import FILE
 from weft.core.errors import InputError
+from weft.core.nodeset import expand
+from weft.launch.hostfile import read_hostfile
 
 _RATE = re.compile(r"([^=]+)=([1-9]\d{0,8}(?:[kmg]bit|bit))")
 
 
 def named_hosts(hosts: str | None, hostfile: Path | None, folder: Path) -> tuple[str, ...]:
     """Real ones, for the cluster of a folder. Raises InputError."""
-    from weft.cluster.local.start import has_layout
-    from weft.core.nodeset import expand
-    from weft.launch.hostfile import read_hostfile
-
     if (hosts is None) == (hostfile is None):
         raise InputError(
             "which hosts?" if hosts is None else "HOSTS and --hostfile contradict each other",
@@ -33,7 +36,7 @@ def named_hosts(hosts: str | None, hostfile: Path | None, folder: Path) -> tuple
         if at:
             raise InputError(
                 f"'{host[:80]}' names a user",
-                expected=f"the host alone: {name[:80]}",
+                expected=f"the host without the user: {name[:80]}",
                 hint=f"'User {user[:80]}' in ~/.ssh/config: the hosts find one another by its name",
             )
     return found
@@ -41,8 +44,6 @@ def named_hosts(hosts: str | None, hostfile: Path | None, folder: Path) -> tuple
 
 def rates_of(rates: tuple[str, ...]) -> dict[str, str]:
     """By host; of a host that is named twice the last one."""
-    from weft.core.nodeset import expand
-
     found: dict[str, str] = {}
     for text in rates:
         match = _RATE.fullmatch(text.lower())
@@ -57,11 +58,6 @@ def virtual_hosts(
 ) -> tuple[tuple[str, ...], bool]:
     """The hosts of a virtual cluster and whether they run: with `start` they do. Raises InputError,
     MissingError."""
-    from weft.cluster.local import start as local
-    from weft.cluster.local.layout import read_layout
-    from weft.cluster.local.layout import virtual_hosts as hosts_of
-    from weft.cluster.record import FILE
-
     if (folder / FILE).exists() and not local.has_layout(folder):
         raise InputError(
             f"'{folder.name}' is a cluster of real hosts",

@@ -1,26 +1,30 @@
 """`weft cluster status`: which clusters there are, and how the hosts of one are."""
 
+from pathlib import Path
+
 import click
 
 from weft.cli.output import emit, format_option_of, table_text
-from weft.core.errors import ExitCode
+from weft.cluster.bringup.model import Cluster
+from weft.cluster.bringup.run import bring_up
+from weft.cluster.bringup.stages import stages
+from weft.cluster.folder import cluster_folder, cluster_names
+from weft.cluster.local.start import leftovers, namespace_root_of
+from weft.cluster.record import FILE, read_cluster
+from weft.cluster.remote import Ssh
+from weft.core.errors import ExitCode, InputError
+from weft.core.nodeset import fold
 
 
 @click.command("status")
 @click.argument("name", required=False)
 @format_option_of(("text", "json"))
 def command(name: str | None, format_: str) -> int:
-    """All clusters; or, of the cluster NAME, every stage looked at again, and nothing changed."""
+    """All clusters; or all stages of the cluster NAME, checked again without a change."""
     return _all(format_) if name is None else _one(name, format_)
 
 
 def _all(format_: str) -> int:
-    from weft.cluster.folder import cluster_folder, cluster_names
-    from weft.cluster.local.start import leftovers, namespace_root_of
-    from weft.cluster.record import FILE, read_cluster
-    from weft.core.errors import InputError
-    from weft.core.nodeset import fold
-
     running = leftovers()
     rows, records = [], []
     for name in sorted({*cluster_names(), *running}):
@@ -46,15 +50,7 @@ def _all(format_: str) -> int:
 
 
 def _one(name: str, format_: str) -> int:
-    from pathlib import Path
-
     from weft.cli.cluster.text import up_record, up_text
-    from weft.cluster.bringup.model import Cluster
-    from weft.cluster.bringup.run import bring_up
-    from weft.cluster.bringup.stages import stages
-    from weft.cluster.folder import cluster_folder
-    from weft.cluster.record import read_cluster
-    from weft.cluster.remote import Ssh
 
     record = read_cluster(name)
     config = None if record.ssh_config is None else Path(record.ssh_config)

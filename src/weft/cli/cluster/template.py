@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from weft.cli.options import ANY_PATH, FOLDER
 from weft.cli.output import emit, format_option_of
-from weft.core.errors import ExitCode
 
 if TYPE_CHECKING:
     from weft.cluster.cloud.plan import Plan, Reach
@@ -17,15 +17,10 @@ if TYPE_CHECKING:
 @click.option("--sku", required=True, help="The size of the nodes: Standard_HB120rs_v3.")
 @click.option("--nodes", required=True, type=click.IntRange(min=1), help="How many.")
 @click.option("--name", default="weft", show_default=True, help="What everything is named after.")
-@click.option(
-    "--dir",
-    "folder",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Where the files go.  [default: azure-NAME]",
-)
+@click.option("--dir", "folder", type=FOLDER, help="Where the files go.  [default: azure-NAME]")
 @click.option(
     "--ssh-key",
-    type=click.Path(path_type=Path),
+    type=ANY_PATH,
     help="Your public key.  [default: ~/.ssh/id_ed25519.pub, else id_rsa.pub]",
 )
 @click.option(
@@ -56,7 +51,7 @@ def command(
     location: str | None,
     reach: "Reach",
     format_: str,
-) -> int:
+) -> None:
     """Write what a cloud needs to make a cluster: a template, cloud-init, and an ssh_config.
 
     Nothing is deployed and nothing asked of the cloud. That its templates deploy is untried.
@@ -86,7 +81,6 @@ def command(
         "real_hosts": real_hosts(plan, where),
     }
     emit(format_, text=lambda: _text(plan, where), record=record, rows=[])
-    return int(ExitCode.GOOD)
 
 
 def _text(plan: "Plan", folder: Path) -> str:

@@ -45,7 +45,7 @@ def up_text(cluster: Cluster, went: BringupResult) -> str:
     lines += [
         f"{_SHORT[outcome.state]:<7} {hosts}  {stage}: {outcome.note}"
         + (f"\n        to mend: {outcome.remedy}" if outcome.remedy else "")
-        for (stage, outcome), hosts in _told(went)
+        for (stage, outcome), hosts in _unfinished(went)
     ]
     if good:
         files = written_hostfiles(cluster.folder)
@@ -63,7 +63,7 @@ def _rows(went: BringupResult) -> list[list[str]]:
     return [[fold(hosts), *states] for states, hosts in alike.items()]
 
 
-def _told(went: BringupResult) -> list[tuple[tuple[str, Outcome], str]]:
+def _unfinished(went: BringupResult) -> list[tuple[tuple[str, Outcome], str]]:
     found: dict[tuple[str, Outcome], list[str]] = {}
     for host, of in went.outcomes.items():
         for stage, outcome in of.items():

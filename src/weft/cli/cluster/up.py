@@ -3,24 +3,25 @@
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from weft.cli.options import HOSTFILE, SSH_CONFIG, refuse_together
 from weft.cli.output import emit, format_option_of, talk
+from weft.cluster.bringup.model import Cluster, Outcome, StageState
+from weft.cluster.bringup.run import BringupResult, bring_up
+from weft.cluster.bringup.stages import stages
+from weft.cluster.bringup.stages.packages import PRODUCTS
+from weft.cluster.folder import cluster_folder
+from weft.cluster.hostfiles import write_hostfiles
+from weft.cluster.record import FILE, ClusterRecord, former_hosts, remember
+from weft.cluster.remote import Ssh
 from weft.core.errors import ExitCode, InputError
-
-if TYPE_CHECKING:
-    from weft.cluster.bringup.model import Cluster, Outcome
 
 
 @click.command("up")
 @click.argument("hosts", metavar="[HOSTS]", required=False)
-@click.option(
-    "--hostfile",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A file with one host a line.",
-)
+@HOSTFILE
 @click.option("--local", type=click.IntRange(1, 254), metavar="N", help="N virtual hosts here.")
 @click.option("--name", help="What to call it.  [default: local, or cluster]")
 @click.option(
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     "rates",
     multiple=True,
     metavar="HOSTS=RATE",
-    help="Limit the network of virtual hosts, both ways: node3=200mbit, 'node[1-8]=1gbit'.",
+    help="Limit the network of virtual hosts in both directions: node3=200mbit, 'node[1-8]=1gbit'.",
 )
 @click.option("--shared-home", is_flag=True, help="Virtual hosts share one home folder.")
 @click.option("--mpi", metavar="MPICC", help="'site' or an mpicc of the hosts. Default: weft's.")
@@ -39,11 +40,7 @@ if TYPE_CHECKING:
     help="Let 'sudo -n' install the distribution's packages: Open MPI, or --mpi mpich.",
 )
 @click.option("--interface", help="The network interface to join the hosts by.")
-@click.option(
-    "--ssh-config",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="An ssh configuration, as for ssh -F.  [default: your own]",
-)
+@SSH_CONFIG
 @click.option("--dry-run", is_flag=True, help="Print the changes; make none.")
 @format_option_of(("text", "json"))
 def command(
@@ -62,24 +59,20 @@ def command(
     dry_run: bool,
     format_: str,
 ) -> int:
-    """Bring up an MPI cluster: ssh both ways, MPI, limits, names, weft's kernel, a first launch.
+    """Bring up an MPI cluster: ssh between all hosts, MPI, limits, names, weft's kernel, a launch.
 
     HOSTS is a node set such as node[1-16]. Run it again at any time: what is right stays as it is.
     """
     from weft.cli.cluster.hosts import named_hosts, rates_of, virtual_hosts
     from weft.cli.cluster.text import stage_line, up_record, up_text
-    from weft.cluster.bringup.model import Cluster
-    from weft.cluster.bringup.run import bring_up
-    from weft.cluster.bringup.stages import stages
-    from weft.cluster.folder import cluster_folder
-    from weft.cluster.remote import Ssh
 
     _refuse_two_mpis(mpi, mpi_module, sudo=sudo)
     chosen = name or ("local" if local is not None else "cluster")
     folder = cluster_folder(chosen)
     if local is not None:
         _refuse_packages_here(sudo=sudo)
-        _refuse((hosts, "HOSTS"), (hostfile, "--hostfile"), (ssh_config, "--ssh-config"))
+        of_real = {"HOSTS": hosts, "--hostfile": hostfile, "--ssh-config": ssh_config}
+        refuse_together("--local", of_real)
         nodes, running = virtual_hosts(
             folder, local, rates_of(rates), shared_home=shared_home, start=not dry_run
         )
@@ -93,7 +86,7 @@ def command(
     asked = {"mpi": mpi, "interface": interface, "module": mpi_module}
     keep = partial(_keep, cluster, asked, virtual=local is not None)
 
-    def report(stage: str, outcomes: "Mapping[str, Outcome]") -> None:
+    def report(stage: str, outcomes: Mapping[str, Outcome]) -> None:
         talk(stage_line(stage, outcomes))
         # From here on something is put on hosts, which 'down' takes away.
         if stage == "account" and any(one.state.goes_on for one in outcomes.values()):
@@ -111,10 +104,8 @@ def command(
 
 
 def _refuse_two_mpis(mpi: str | None, module: str | None, *, sudo: bool) -> None:
-    from weft.cluster.bringup.stages.packages import PRODUCTS
-
-    if sudo and module is not None:
-        raise InputError("--sudo and --mpi-module contradict each other", expected="one of them")
+    if sudo:
+        refuse_together("--sudo", {"--mpi-module": module})
     if sudo and mpi not in (None, *PRODUCTS):
         raise InputError(f"--sudo and --mpi {mpi}", expected=f"--mpi {' or '.join(PRODUCTS)}")
 
@@ -134,10 +125,8 @@ def _refuse_packages_here(*, sudo: bool) -> None:
         )
 
 
-def _would_start(cluster: "Cluster", format_: str) -> int:
+def _would_start(cluster: Cluster, format_: str) -> int:
     from weft.cli.cluster.text import up_record, up_text
-    from weft.cluster.bringup.model import Outcome, StageState
-    from weft.cluster.bringup.run import BringupResult
 
     would = Outcome(StageState.WOULD, "start it on this machine, then go through the stages")
     went = BringupResult(("start",), {host: {"start": would} for host in cluster.hosts})
@@ -146,20 +135,11 @@ def _would_start(cluster: "Cluster", format_: str) -> int:
     return int(ExitCode.GOOD)
 
 
-def _refuse(*others: tuple[object, str]) -> None:
-    for given, what in others:
-        if given is not None:
-            raise InputError(f"--local and {what} contradict each other", expected="one of them")
-
-
 def _keep(
-    cluster: "Cluster", asked: dict[str, str | None], good: tuple[str, ...], *, virtual: bool
+    cluster: Cluster, asked: dict[str, str | None], good: tuple[str, ...], *, virtual: bool
 ) -> None:
     """Write the record; nothing with --dry-run. Without good hosts an older one stays, and knows of
     these hosts."""
-    from weft.cluster.hostfiles import write_hostfiles
-    from weft.cluster.record import FILE, ClusterRecord, former_hosts, remember
-
     if not cluster.mend:
         return
     if not good and (cluster.folder / FILE).exists():

@@ -5,8 +5,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from weft.cli.output import emit, format_option, table_text
-from weft.core.errors import ExitCode
+from weft.cli.options import ANY_PATH
+from weft.cli.output import emit, finding_lines, format_option, table_text
+from weft.core.errors import ExitCode, InputError
+from weft.core.finding import FindingKind, Severity
+from weft.core.units import format_significant
+from weft.study.run.store import read_run
 
 if TYPE_CHECKING:
     from weft.study.comparison.comparison import Comparison
@@ -14,8 +18,8 @@ if TYPE_CHECKING:
 
 
 @click.command(name="compare")
-@click.argument("first", metavar="RUN", type=click.Path(path_type=Path))
-@click.argument("second", metavar="[RUN2]", required=False, type=click.Path(path_type=Path))
+@click.argument("first", metavar="RUN", type=ANY_PATH)
+@click.argument("second", metavar="[RUN2]", required=False, type=ANY_PATH)
 @click.option("--baseline", metavar="ARM", help="The arm to compare with, such as routing=static.")
 @click.option(
     "--tolerance",
@@ -33,9 +37,7 @@ def command(
     The effect is the ratio of paired launches with its 95 % interval; p-values are adjusted over
     all sizes. Exit 1 where something got slower or fails that did not before.
     """
-    from weft.core.errors import InputError
     from weft.study.comparison.comparison import compare_arms, compare_runs
-    from weft.study.run.store import read_run
 
     if second is None:
         result = compare_arms(read_run(first), baseline=baseline, tolerance=tolerance)
@@ -63,8 +65,6 @@ def command(
 
 def _text(result: "Comparison", runs: list[Path]) -> str:
     """Verdict and evidence, the table, coverage, caveats, next command."""
-    from weft.core.finding import FindingKind, Severity
-
     caveats = [
         finding
         for finding in result.findings
@@ -73,8 +73,7 @@ def _text(result: "Comparison", runs: list[Path]) -> str:
     lines = []
     for finding in result.findings:
         if finding not in caveats:
-            lines.append(f"{finding.severity.value.upper()}  {finding.sentence}")
-            lines.extend(f"  - {line}" for line in finding.evidence)
+            lines.extend(finding_lines(finding))
     if result.rows:
         lines.extend(("", _table(result.rows), ""))
     lines.append(f"covered  {_coverage(result.rows)}")
@@ -108,7 +107,6 @@ def _table(rows: "tuple[ComparisonRow, ...]") -> str:
 
 
 def _figures(row: "ComparisonRow") -> dict[str, str]:
-    from weft.core.units import format_significant
     from weft.stats.ratio import Ratio
 
     effect = row.effect if isinstance(row.effect, Ratio) else None

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from weft.cli.lazy import LazyVerbs
+from weft.cli.options import ANY_PATH
 from weft.cli.output import format_option
 
 VERBS = {
@@ -21,7 +22,7 @@ _TYPED = click.core.ParameterSource.COMMANDLINE
 @click.group("doctor", cls=LazyVerbs, verbs=VERBS, folder="doctor", invoke_without_command=True)
 @click.option(
     "--sysroot",
-    type=click.Path(path_type=Path),
+    type=ANY_PATH,
     default=Path("/"),
     metavar="DIR",
     help="Read sys, proc and dev of DIR instead; links do not lead out of it.",

@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from weft.cli.options import ANY_PATH
 from weft.cli.output import emit, format_option_of, printable, talk
 from weft.core.errors import ExitCode, InputError
+from weft.core.finding import verdict_of
+from weft.core.host import names_of_class
+from weft.core.text_file import read_text_file
+from weft.core.words import counted
+from weft.doctor.job import Job, JobKind
 
 if TYPE_CHECKING:
     from weft.catalog.libraries.launch_recipe import LaunchRecipe
     from weft.doctor.case import DoctorCase
-    from weft.doctor.job import Job
     from weft.doctor.lint import Complaint
 
 SYSTEM_CONF = Path("/etc/nccl.conf")
@@ -29,13 +34,13 @@ KINDS = ("script", "nccl.conf", "edf", "kubernetes", "modulefile")
 )
 @click.option(
     "--libnccl",
-    type=click.Path(path_type=Path),
+    type=ANY_PATH,
     metavar="FILE",
     help="A libnccl.so: its own version and variables are used.",
 )
 @click.option(
     "--topology",
-    type=click.Path(path_type=Path),
+    type=ANY_PATH,
     metavar="FILE",
     help="A topology file, for CPU masks: each must be near its GPU. Default: the platform's.",
 )
@@ -72,7 +77,6 @@ def command(
 
     Exit 1 if a setting is wrong.
     """
-    from weft.core.finding import verdict_of
     from weft.doctor.lint import lint
 
     if name is not None:
@@ -89,7 +93,9 @@ def command(
     reports = [(job, lint(asked.case(job))) for job in jobs]
     worst = verdict_of([one for _, complaints in reports for one in complaints])
     if format_ == "sarif":
-        _print_sarif(reports)
+        from weft.cli.doctor.complaints import print_sarif
+
+        print_sarif([(job.name, complaints) for job, complaints in reports])
     else:
         emit(
             format_,
@@ -149,11 +155,9 @@ class _Asked:
             return ()
         return cpus_of_gpus(read_topology(name, text))
 
-    def case(self, job: "Job") -> "DoctorCase":
+    def case(self, job: Job) -> "DoctorCase":
         """The case of one job."""
-        from weft.core.host import names_of_class
         from weft.doctor.case import DoctorCase
-        from weft.doctor.job import JobKind
 
         is_live = job.kind is JobKind.LIVE
         exists = Path.exists if self.check_files else None
@@ -172,10 +176,8 @@ class _Asked:
         )
 
 
-def _elsewhere(job: "Job") -> dict[str, tuple[str, str]]:
-    """What nccl.conf files of this machine set, for the live environment alone."""
-    from weft.core.text_file import read_text_file
-    from weft.doctor.job import JobKind
+def _elsewhere(job: Job) -> dict[str, tuple[str, str]]:
+    """The settings of this machine's nccl.conf files; of the live environment only."""
     from weft.doctor.readers.conf import read_conf
     from weft.doctor.readers.file import MOST_BYTES
 
@@ -193,8 +195,7 @@ def _elsewhere(job: "Job") -> dict[str, tuple[str, str]]:
     return values
 
 
-def _jobs(files: Sequence[str], kind: str | None) -> "list[Job]":
-    from weft.doctor.job import JobKind
+def _jobs(files: Sequence[str], kind: str | None) -> list[Job]:
     from weft.doctor.readers.environment import read_environment
     from weft.doctor.readers.file import job_of, job_of_input
 
@@ -211,9 +212,8 @@ def _jobs(files: Sequence[str], kind: str | None) -> "list[Job]":
     return [job_of_input(given) if name == "-" else job_of(Path(name), given) for name in files]
 
 
-def _print_fix(jobs: "Sequence[Job]", asked: _Asked) -> int:
+def _print_fix(jobs: Sequence[Job], asked: _Asked) -> int:
     from weft.doctor.edits import mended
-    from weft.doctor.job import JobKind
     from weft.doctor.lint import lint
     from weft.doctor.readers.file import read_job
 
@@ -222,27 +222,16 @@ def _print_fix(jobs: "Sequence[Job]", asked: _Asked) -> int:
     (job,) = jobs
     if job.kind is JobKind.LIVE:
         raise InputError("an environment is no file to correct", expected="one file with --fix")
-    text, number, rest = mended(
+    text, number, remaining = mended(
         job.text, lambda text: lint(asked.case(read_job(job.name, text, job.kind)))
     )
-    left = sum(one.rule.severity == "bad" for one in rest)
+    left = sum(one.rule.severity == "bad" for one in remaining)
     click.echo(printable(text) if sys.stdout.isatty() else text, nl=False)
     talk(f"{number} mended, {left} left that only you can decide: weft doctor env {job.name}")
     return int(ExitCode.VERDICT_BAD if left else ExitCode.GOOD)
 
 
-def _print_sarif(reports: "Sequence[tuple[Job, list[Complaint]]]") -> None:
-    import json
-
-    from weft import __version__
-    from weft.doctor.sarif import sarif
-
-    rows = [(job.name, complaints) for job, complaints in reports]
-    click.echo(json.dumps(sarif(rows, __version__), indent=2))
-
-
 def _record(reports: "Sequence[tuple[Job, list[Complaint]]]", asked: _Asked) -> dict[str, Any]:
-    from weft.core.finding import verdict_of
     from weft.doctor.lint import as_finding
 
     return {
@@ -262,7 +251,7 @@ def _record(reports: "Sequence[tuple[Job, list[Complaint]]]", asked: _Asked) -> 
     }
 
 
-def _rows(job: "Job", complaints: "Sequence[Complaint]") -> list[dict[str, Any]]:
+def _rows(job: Job, complaints: "Sequence[Complaint]") -> list[dict[str, Any]]:
     return [
         {
             "file": job.name,
@@ -282,36 +271,24 @@ def _text(reports: "Sequence[tuple[Job, list[Complaint]]]", asked: _Asked, *, no
     lines: list[str] = []
     for job, complaints in reports:
         lines += [*_report(job, complaints, notes=notes), ""]
-    judged = asked.source or f"the newest NCCL known ({asked.lists['nccl'].versions[-1]}): --nccl"
-    machine = asked.recipe.title if asked.recipe is not None else "none: --platform"
+    judged = asked.source or f"NCCL {asked.lists['nccl'].versions[-1]}, the newest known (--nccl)"
+    machine = asked.recipe.title if asked.recipe is not None else "unknown (--platform)"
     return "\n".join([*lines, f"judged   for {judged}; machine {machine}"])
 
 
-def _report(job: "Job", complaints: "Sequence[Complaint]", *, notes: bool) -> list[str]:
-    from weft.core.finding import verdict_of
-    from weft.core.words import counted
+def _report(job: Job, complaints: "Sequence[Complaint]", *, notes: bool) -> list[str]:
+    from weft.cli.doctor.complaints import complaint_lines, counts_of
 
-    shown = [one for one in complaints if notes or one.rule.severity != "note"]
-    hidden = len(complaints) - len(shown)
     worst = verdict_of(complaints).value
-    n_bad = sum(one.rule.severity == "bad" for one in complaints)
-    n_warnings = sum(one.rule.severity == "warning" for one in complaints)
+    mistakes, warnings = counts_of(complaints)
     known = sum(1 for setting in job.settings if setting.name.isupper())
     head = {
-        "bad": f"BAD   {job.name}: {counted(n_bad, 'mistake')}, {counted(n_warnings, 'warning')}",
-        "warning": f"WARN  {job.name}: {counted(n_warnings, 'warning')}",
-    }.get(worst, f"GOOD  {job.name}: nothing is wrong with its {counted(known, 'variable')}")
-    lines = [head]
-    for one in shown:
-        name = one.found.setting.name if one.found.setting is not None else ""
+        "bad": f"BAD   {job.name}: {mistakes}, {warnings}",
+        "warning": f"WARN  {job.name}: {warnings}",
+    }.get(worst, f"GOOD  {job.name}: no mistake in {counted(known, 'variable')}")
+
+    def place_of(one: "Complaint") -> str:
         place = f"{job.name}:{one.found.at.line}" if job.text else job.name
-        lines += [
-            "",
-            f"{one.severity.value.upper()}  {place}  {name}  {one.rule.title} [{one.rule.id}]",
-            f"  {one.happens}",
-            f"  fix: {one.fix}",
-            f"  source: {one.source}",
-        ]
-    if hidden:
-        lines += ["", f"{counted(hidden, 'note')} not shown: --notes"]
-    return lines
+        return f"{place}  {one.found.setting.name if one.found.setting is not None else ''}"
+
+    return [head, *complaint_lines(complaints, place_of, notes=notes)]

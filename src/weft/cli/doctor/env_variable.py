@@ -1,18 +1,15 @@
 """`weft doctor env --explain NAME`: what the catalogue knows of one variable."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from weft.catalog.libraries.variables import Variable, VariableList
+from weft.catalog.load import variable_lists
 from weft.cli.output import emit
 from weft.core.errors import InputError, did_you_mean
-
-if TYPE_CHECKING:
-    from weft.catalog.libraries.variables import Variable, VariableList
 
 
 def explain(name: str, format_: str) -> None:
     """Print one variable of any library. Raises InputError for a name that none of them has."""
-    from weft.catalog.load import variable_lists
-
     lists = variable_lists().values()
     found = next((one for one in lists if name in one.by_name), None)
     if found is None:
@@ -34,7 +31,7 @@ def explain(name: str, format_: str) -> None:
     )
 
 
-def _record(variable: "Variable", listed: "VariableList") -> dict[str, Any]:
+def _record(variable: Variable, listed: VariableList) -> dict[str, Any]:
     """Plain values; "" and empty lists where nothing is known."""
     bounds = (variable.least, variable.most)
     least, most = ("any" if one is None else str(one) for one in bounds)

@@ -50,6 +50,7 @@ def command(
     from weft.core.finding import verdict_of
     from weft.doctor.log.aspects import aspects
     from weft.doctor.log.judge import in_order, judge
+    from weft.doctor.log.rank_rows import rank_rows
 
     log = job_log(read_logs(files))
     findings = in_order([*judge(log), *_settings(log, script)])
@@ -102,49 +103,6 @@ def _rank(log: "JobLog", number: int) -> "LogRank":
         expected=f"one of {log.n_expected:,} ranks in the logs",
         hint="--ranks lists them",
     )
-
-
-def rank_rows(log: "JobLog") -> list[dict[str, Any]]:
-    """One row a rank: where it is and what it used."""
-    names: dict[int, list[str]] = {}
-    for name, ranks in log.networks.items():
-        for index in ranks:
-            names.setdefault(index, []).append(name)
-    direct: dict[int, list[int]] = {}
-    for fact in log.channels():
-        for index in log.by(fact):
-            seen = direct.setdefault(index, [0, 0])
-            seen[0 if fact.words[2] else 1] += 1
-    channels: dict[int, dict[str, int]] = {}
-    for name, facts in log.sending.items():
-        for index, n in log.times(facts).items():
-            channels.setdefault(index, {})[name] = n
-    proxied = log.times(fact for fact in log.channels() if fact.words[3])
-    done = log.values("communicator", 2).get("COMPLETE", frozenset())
-    return [
-        {
-            "rank": rank.number,
-            "n_ranks": rank.n_ranks,
-            "host": rank.host,
-            "pid": rank.pid,
-            "device": rank.device,
-            "network": " ".join(names.get(rank.index, [])),
-            "gpu_direct": _direct(direct.get(rank.index)),
-            "channels": ", ".join(
-                f"{name} {n}" for name, n in sorted(channels.get(rank.index, {}).items())
-            ),
-            "pxn": proxied[rank.index],
-            "initialised": rank.index in done,
-        }
-        for rank in log.ranks
-    ]
-
-
-def _direct(seen: list[int] | None) -> str:
-    if seen is None:
-        return ""
-    with_it, without = seen
-    return "all" if not without else "some" if with_it else "none"
 
 
 def _text(

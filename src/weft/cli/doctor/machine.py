@@ -1,20 +1,18 @@
-"""`weft doctor` alone: this machine's way to its fabric, in ten lines."""
+"""`weft doctor` without a verb: this machine's path to its fabric, in ten lines."""
 
 from pathlib import Path
 
 from weft.cli.output import emit
 from weft.core.errors import ExitCode
-from weft.core.finding import Severity
+from weft.core.finding import Severity, verdict_of
+from weft.doctor.machine.checks import problems
+from weft.doctor.machine.machine import SCHEMA, read_machine
+from weft.doctor.machine.summary import ten_lines
+from weft.doctor.machine.sysroot import Sysroot
 
 
 def show(sysroot: Path, format_: str) -> int:
     """Print it. Raises InputError where the root is no directory."""
-    from weft.core.finding import verdict_of
-    from weft.doctor.machine.checks import problems
-    from weft.doctor.machine.machine import SCHEMA, read_machine
-    from weft.doctor.machine.summary import ten_lines
-    from weft.doctor.machine.sysroot import Sysroot
-
     machine = read_machine(Sysroot(sysroot))
     found = problems(machine)
     worst = verdict_of(found)

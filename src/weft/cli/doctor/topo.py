@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from weft.cli.options import ANY_PATH
 from weft.cli.output import emit, format_option_of, terminal_width
 from weft.core.errors import ExitCode
+from weft.core.finding import verdict_of
+from weft.core.text_file import read_text_input
 
 if TYPE_CHECKING:
     from weft.catalog.machine.platform import Platform
@@ -55,13 +58,13 @@ LEVELS = ("LOC", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS", "0", "1", "2", "3", "
 @click.option(
     "--output",
     "-o",
-    type=click.Path(path_type=Path),
+    type=ANY_PATH,
     metavar="FILE",
     help="With --generate: where to write. Default: standard output.",
 )
 @click.option(
     "--sysroot",
-    type=click.Path(path_type=Path),
+    type=ANY_PATH,
     default=Path("/"),
     metavar="DIR",
     help="For this-machine: read sys and proc below DIR instead.",
@@ -124,9 +127,9 @@ def _file_of_the_host() -> str | None:
 
 def _differences(topology: "TopologyFile", against: str, sysroot: Path) -> "list[Found]":
     from weft.cli.doctor.topo_generation import described
-    from weft.doctor.topo.machine_comparison import beside
+    from weft.doctor.topo.machine_comparison import differences_from
 
-    return list(beside(topology, described(against, sysroot), against))
+    return list(differences_from(topology, described(against, sysroot), against))
 
 
 def _judge(
@@ -138,7 +141,7 @@ def _judge(
     notes: bool,
     format_: str,
 ) -> int:
-    from weft.core.finding import verdict_of
+    from weft.cli.doctor.complaints import print_sarif
     from weft.doctor.topo.gpu_paths import near
     from weft.doctor.topo.judge import complaints_of, distances_of, known_of
 
@@ -147,7 +150,7 @@ def _judge(
     found = near(distances) if distances is not None else ()
     complaints = complaints_of(topology, found, differences)
     if format_ == "sarif":
-        _print_sarif(topology, complaints)
+        print_sarif([(topology.name, complaints)])
     else:
         emit(
             format_,
@@ -175,7 +178,6 @@ def _level(text: str | None) -> "PathType | None":
 
 
 def _read(name: str) -> "TopologyFile":
-    from weft.core.text_file import read_text_input
     from weft.doctor.topo.xml import MOST_BYTES, read_topology, topology_file
 
     if name != "-":
@@ -184,19 +186,9 @@ def _read(name: str) -> "TopologyFile":
     return read_topology("standard input", text)
 
 
-def _print_sarif(topology: "TopologyFile", complaints: "Sequence[Complaint]") -> None:
-    import json
-
-    from weft import __version__
-    from weft.doctor.sarif import sarif
-
-    click.echo(json.dumps(sarif([(topology.name, complaints)], __version__), indent=2))
-
-
 def _record(
     topology: "TopologyFile", complaints: "Sequence[Complaint]", distances: "Distances | None"
 ) -> dict[str, Any]:
-    from weft.core.finding import verdict_of
     from weft.doctor.lint import as_finding
 
     return {
@@ -216,7 +208,7 @@ def _distances(distances: "Distances") -> dict[str, Any]:
 
     def pair(gpu: "Vertex", net: "Vertex") -> dict[str, Any]:
         cell = distances.gpu_net(gpu, net)
-        return {"way": cell.way.name, "gb_s": cell.gb_s, "gdr": cell.gdr}
+        return {"way": cell.type.name, "gb_s": cell.gb_s, "gdr": cell.gdr}
 
     return {
         "gdr_level": distances.gdr_level.name,
@@ -225,7 +217,7 @@ def _distances(distances: "Distances") -> dict[str, Any]:
         "gpu_net": [[pair(gpu, net) for net in nets] for gpu in gpus],
         "gpu_gpu": [
             [
-                {"way": cell.way.name, "gb_s": cell.gb_s}
+                {"way": cell.type.name, "gb_s": cell.gb_s}
                 for cell in (distances.gpu_gpu(gpu, other) for other in gpus)
             ]
             for gpu in gpus

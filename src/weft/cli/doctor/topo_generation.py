@@ -1,33 +1,26 @@
 """`weft doctor topo --generate FROM`: a topology file, from facts."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import click
-
-from weft.cli.output import talk
+from weft.catalog.load import platform
+from weft.cli.output import talk, write_or_print
 from weft.core.errors import ExitCode
-
-if TYPE_CHECKING:
-    from weft.doctor.topo.node import Node
+from weft.core.words import counted
+from weft.doctor.machine.sysroot import Sysroot
+from weft.doctor.topo.node import Node, node_of_platform, topology_text, with_bridges
+from weft.doctor.topo.source.file import node_of_file
+from weft.doctor.topo.source.sysfs import node_of_machine
 
 THIS_MACHINE = "this-machine"
 
 
 def generate(source: str, *, bridges: bool, output: Path | None, sysroot: Path) -> int:
     """Write the file. Raises InputError where the source does not tell enough."""
-    from weft.core.files import write_whole
-    from weft.core.words import counted
-    from weft.doctor.topo.node import topology_text, with_bridges
-
     node = described(source, sysroot)
     if bridges:
         node = with_bridges(node)
     text = topology_text(node)
-    if output is None:
-        click.echo(text, nl=False)
-    else:
-        write_whole(output, text, what="topology file")
+    write_or_print(output, text, what="topology file")
     n_gpus = sum(device.is_gpu for device in node.devices())
     n_hcas = sum(not device.is_gpu for device in node.devices())
     numas = counted(len(node.numas), "NUMA node")
@@ -38,14 +31,8 @@ def generate(source: str, *, bridges: bool, output: Path | None, sysroot: Path) 
     return int(ExitCode.GOOD)
 
 
-def described(source: str, sysroot: Path) -> "Node":
+def described(source: str, sysroot: Path) -> Node:
     """The node of a platform, of this machine, or of a file. Raises InputError."""
-    from weft.catalog.load import platform
-    from weft.doctor.machine.sysroot import Sysroot
-    from weft.doctor.topo.node import node_of_platform
-    from weft.doctor.topo.source.file import node_of_file
-    from weft.doctor.topo.source.sysfs import node_of_machine
-
     if source == THIS_MACHINE:
         return node_of_machine(Sysroot(sysroot), THIS_MACHINE)
     name = platform_named(source)

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from weft.cli.doctor.complaints import complaint_lines, counts_of
 from weft.cli.output import table_text
 from weft.core.finding import verdict_of
-from weft.core.words import counted
 from weft.doctor.lint import Complaint
 from weft.doctor.topo.distance import Distances
 from weft.doctor.topo.graph import PathType, Vertex
@@ -17,11 +17,11 @@ WORDS = {
     PathType.PIX: "one bridge",
     PathType.PXB: "several bridges",
     PathType.P2C: "C2C and the processor's PCI Express",
-    PathType.PXN: "NVLink to the GPU beside the adapter",
+    PathType.PXN: "NVLink to the GPU next to the adapter",
     PathType.PHB: "through the processor",
     PathType.SYS: "between NUMA nodes",
 }
-"""What a way is, in few words."""
+"""Each type of path in words."""
 
 
 def shown(lines: Sequence[str]) -> str:
@@ -33,44 +33,30 @@ def verdict_line(topology: TopologyFile, complaints: Sequence[Complaint]) -> str
     """The verdict first: what NCCL does with the file."""
     name = topology.name
     worst = verdict_of(complaints).value
-    n_bad = sum(one.rule.severity == "bad" for one in complaints)
-    warnings = counted(sum(one.rule.severity == "warning" for one in complaints), "warning")
+    mistakes, warnings = counts_of(complaints)
     if topology.is_refused:
-        return f"BAD   {name}: NCCL refuses it; {counted(n_bad, 'mistake')}, {warnings}"
+        return f"BAD   {name}: NCCL refuses it; {mistakes}, {warnings}"
     if worst == "bad":
-        return f"BAD   {name}: {counted(n_bad, 'mistake')}, {warnings}"
+        return f"BAD   {name}: {mistakes}, {warnings}"
     if worst == "warning":
         return f"WARN  {name}: NCCL takes it, {warnings}"
     room = f"{topology.n_elements} of {MOST_ELEMENTS} elements"
-    return f"GOOD  {name}: NCCL takes it as it is meant, {room}"
+    return f"GOOD  {name}: NCCL reads it as intended, {room}"
 
 
 def finding_lines(
     topology: TopologyFile, complaints: Sequence[Complaint], *, notes: bool
 ) -> list[str]:
-    """What was found, each with what really happens, the fix and the source."""
-    shown = [one for one in complaints if notes or one.rule.severity != "note"]
-    hidden = len(complaints) - len(shown)
-    lines = []
-    for one in shown:
-        at = one.found.at
-        lines += [
-            "",
-            f"{one.severity.value.upper()}  {topology.name}:{at.line}:{at.column}  "
-            f"{one.rule.title} [{one.rule.id}]",
-            f"  {one.happens}",
-            f"  fix: {one.fix}",
-            f"  source: {one.source}",
-        ]
-    if topology.n_unsaid:
-        lines += ["", f"and {topology.n_unsaid} more of the kind"]
-    if hidden:
-        lines += ["", f"{counted(hidden, 'note')} not shown: --notes"]
-    return lines
+    """The complaints, each at its line and column."""
+
+    def place_of(one: Complaint) -> str:
+        return f"{topology.name}:{one.found.at.line}:{one.found.at.column}"
+
+    return complaint_lines(complaints, place_of, notes=notes, n_more=topology.n_unsaid)
 
 
 def distance_lines(distances: Distances, platform: str | None, width: int | None) -> list[str]:
-    """Tables of ways: GPUs to adapters and to each other; each GPU's nearest where they are wider
+    """Tables of paths: GPUs to adapters and to each other; each GPU's nearest where they are wider
     than the terminal. `platform` is the one that was asked for what the file does not say."""
     gpus, nets = distances.graph.gpus, distances.graph.nets
     names = [f"G{i} {gpu.name}" for i, gpu in enumerate(gpus)]
@@ -88,9 +74,7 @@ def distance_lines(distances: Distances, platform: str | None, width: int | None
         too_wide = ["wider than this terminal: --format json"]
         lines += ["", "GPUs to GPUs", *(_fitting(table, width) or too_wide)]
     if not distances.graph.has_nvlinks and len(gpus) > 1:
-        asked = (
-            " (--platform)" if platform is None else f"; what that says on {platform} is not known"
-        )
+        asked = " (--platform)" if platform is None else f"; its answer on {platform} is unknown"
         lines.append(f"without NVLink: the file names none, and NCCL asks the driver{asked}")
     return [*lines, _legend(distances)]
 
@@ -100,22 +84,22 @@ def _legend(distances: Distances) -> str:
     gpus, nets = distances.graph.gpus, distances.graph.nets
     cells = [distances.gpu_gpu(one, other) for one in gpus for other in gpus if one is not other]
     cells += [distances.gpu_net(gpu, net) for gpu in gpus for net in nets]
-    ways = sorted({cell.way for cell in cells} & set(WORDS))
-    return "\n" + ", ".join(f"{way.name} {WORDS[way]}" for way in ways) if ways else ""
+    types = sorted({cell.type for cell in cells} & set(WORDS))
+    return "\n" + ", ".join(f"{one.name} {WORDS[one]}" for one in types) if types else ""
 
 
 def _net_cells(distances: Distances, gpu: Vertex) -> list[str]:
     cells = [distances.gpu_net(gpu, net) for net in distances.graph.nets]
-    return [f"{cell.way.name}{'*' if cell.gdr else ' '}" for cell in cells]
+    return [f"{cell.type.name}{'*' if cell.gdr else ' '}" for cell in cells]
 
 
 def _gpu_cells(distances: Distances, gpu: Vertex) -> list[str]:
-    return [distances.gpu_gpu(gpu, other).way.name for other in distances.graph.gpus]
+    return [distances.gpu_gpu(gpu, other).type.name for other in distances.graph.gpus]
 
 
 def _nearest(distances: Distances, gpu: Vertex) -> str:
     nets = distances.nearest_nets(gpu)
-    cells = [f"{net.name} {distances.path(gpu, net).way.name}" for net in nets]
+    cells = [f"{net.name} {distances.path(gpu, net).type.name}" for net in nets]
     return f"GPU {gpu.name}: nearest {', '.join(cells) or 'none'}"
 
 

@@ -1,10 +1,13 @@
 """`weft expect`: what a path or a collective should deliver, and what limits it."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from weft.cli.output import emit, format_option
+from weft.core.errors import InputError
+from weft.core.units import parse_size_range
 
 if TYPE_CHECKING:
     from weft.catalog.machine.platform import Platform
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     type=click.IntRange(min=1),
     default=64,
     show_default=True,
-    help="Messages under way at once.",
+    help="Messages in flight at once.",
 )
 @click.option("--hcas", "n_hcas", type=click.IntRange(min=1), help="HCAs of a node in use.")
 @click.option(
@@ -49,7 +52,7 @@ def command(
     explain: bool,
     format_: str,
     **given: Any,
-) -> int:
+) -> None:
     """What should this path or collective deliver, and what limits it?
 
     PLATFORM is a name of the catalogue or a .toml file of your own. BENCHMARK is a name of ours
@@ -77,14 +80,12 @@ def command(
         record=record_of(document, found, figures),
         rows=[row_of(document, *pair) for pair in found],
     )
-    return 0
 
 
 def _conditions(
     document: "Platform", benchmark: str, library: "Library", given: dict[str, Any]
 ) -> "Conditions":
     """What the options mean together. Raises InputError where they contradict one another."""
-    from weft.core.errors import InputError
     from weft.expect.model import Conditions
 
     gpus, n_nodes, tasks = given["gpus"], given["n_nodes"], given["tasks_per_node"]
@@ -131,7 +132,6 @@ def _conditions(
 
 def _refuse_unused(benchmark: str, library: "Library", given: dict[str, Any]) -> None:
     """Options that nothing would heed are refused, not swallowed. Raises InputError."""
-    from weft.core.errors import InputError
     from weft.expect.algorithms import ALGORITHMS
 
     nccl = library == "nccl"
@@ -159,10 +159,7 @@ USUAL_SMALL_BYTES = 8
 
 def _sized(base: "Conditions", size: str | None) -> "list[Conditions]":
     """The conditions of each size; without one, the size by which a benchmark is usually quoted."""
-    from dataclasses import replace
-
     from weft.catalog.load import benchmark
-    from weft.core.units import parse_size_range
 
     document = benchmark(base.benchmark)
     if not document.sizes:

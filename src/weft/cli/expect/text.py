@@ -19,8 +19,13 @@ METRICS = {
     "msg_rate_mps": "messages",
 }
 LIBRARIES = {"mpi": "MPI", "verbs": "verbs", "nccl": "NCCL"}
+EXPECTED = (
+    *("metric", "unit", "value", "low", "high", "limit", "bound", "limit_name"),
+    *("algorithm", "formula", "source"),
+)
+"""Columns of an expectation in a row."""
 USED = ("links.", "packets.", "switch.", "node.hca", "node.hcas", "gpus.", "host.", "fabric.")
-"""Sections of a platform that expectations rest on."""
+"""Sections of a platform that expectations use."""
 
 
 def one_text(
@@ -76,7 +81,7 @@ def curve_text(platform: Platform, found: Found, explained: list[dict[str, Any]]
         [
             head,
             "",
-            _aligned(headers, cells),
+            table_text(headers, cells, left=0, last=2),
             "",
             *sources[-1:],
             *_figure_lines(explained),
@@ -92,19 +97,6 @@ def _time_us(conditions: Conditions, found: Expectation) -> float | None:
         return None
     factor = busbw_factor(conditions.benchmark, conditions.n_ranks)
     return conditions.size_bytes * factor / found.value / 1e3
-
-
-def _aligned(headers: list[str], cells: list[list[str]]) -> str:
-    """Figures to the right, words (the last two columns) to the left."""
-    rows = [headers, *cells]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(headers))]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if i < len(row) - 2 else cell.ljust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    )
 
 
 def what(conditions: Conditions) -> str:
@@ -165,7 +157,7 @@ def next_line(platform: Platform) -> str:
 
 
 def figures_of(platform: Platform, found: Found) -> list[dict[str, Any]]:
-    """The platform's figures and the ranges of practice that the expectations rest on."""
+    """The platform's figures and the ranges of practice that the expectations use."""
     rows = [
         {
             "key": key,
@@ -211,17 +203,7 @@ def row_of(platform: Platform, conditions: Conditions, found: Expectation) -> di
         "nodes": conditions.n_nodes,
         "tasks_per_node": conditions.tasks_per_node,
         "size_bytes": conditions.size_bytes,
-        "metric": found.metric,
-        "unit": found.unit,
-        "value": found.value,
-        "low": found.low,
-        "high": found.high,
-        "limit": found.limit,
-        "bound": found.bound,
-        "limit_name": found.limit_name,
-        "algorithm": found.algorithm,
-        "formula": found.formula,
-        "source": found.source,
+        **{name: getattr(found, name) for name in EXPECTED},
     }
 
 

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from weft.audit.facts import AuditPort, UnknownEnd
 from weft.cli.fabric.files import open_subnet
 from weft.cli.output import emit, format_option
 from weft.core.errors import ExitCode
+from weft.core.finding import Finding
+from weft.topology.subnet.subnet import Subnet
 
 if TYPE_CHECKING:
     from weft.audit.audit import Audit
-    from weft.audit.facts import AuditFacts, AuditPort, UnknownEnd
-    from weft.core.finding import Finding
-    from weft.topology.subnet.subnet import Subnet
+    from weft.audit.facts import AuditPort, UnknownEnd
 
 MOST_EVIDENCE = 8
 """So many lines of a finding are printed; the others are in the JSON."""
@@ -80,10 +81,10 @@ def command(
     return int(ExitCode.VERDICT_BAD if found.is_bad else ExitCode.GOOD)
 
 
-def open_earlier(subnet: "Subnet", before: Sequence[str]) -> "tuple[Subnet | None, bool]":
+def open_earlier(subnet: Subnet, before: Sequence[str]) -> tuple[Subnet | None, bool]:
     """What was read earlier, and whether it has cables of its own.
 
-    Counters alone are read with the files of now that have none: they may name ports by LIDs.
+    Counters without cables are read with the new files that have none: they may name ports by LIDs.
     """
     from weft.audit.counters.interval import files_with_counters
 
@@ -111,20 +112,22 @@ def audit_text(audit: "Audit", files: Sequence[str], *, show_all: bool = False) 
     return "\n".join(lines)
 
 
-def _finding_lines(finding: "Finding", *, show_all: bool) -> list[str]:
+def _finding_lines(finding: Finding, *, show_all: bool) -> list[str]:
+    from weft.audit.facts import facts_of
+
     lines = [f"{finding.severity.value.upper()}  {finding.sentence}"]
     evidence = list(finding.evidence)
     hidden = len(evidence) - MOST_EVIDENCE
     if hidden > 1 and not show_all:
-        # The last line says what the others rest on.
+        # The last line gives the reason for the others.
         evidence = [
             *evidence[: MOST_EVIDENCE - 1],
             f"... and {hidden} more: --all",
             evidence[-1],
         ]
     lines += [f"  - {line}" for line in evidence]
-    if finding.facts.fix:
-        lines.append(f"  fix: {finding.facts.fix}")
+    if fix := facts_of(finding).fix:
+        lines.append(f"  fix: {fix}")
     return lines
 
 
@@ -158,9 +161,11 @@ def _next_command(audit: "Audit", files: Sequence[str]) -> str:
     return f"weft fabric show {names}"
 
 
-def _rows(finding: "Finding") -> list[dict[str, Any]]:
+def _rows(finding: Finding) -> list[dict[str, Any]]:
     """A row for each cable or port of a finding; one for a finding about neither."""
-    facts: AuditFacts = finding.facts
+    from weft.audit.facts import facts_of
+
+    facts = facts_of(finding)
     head = {
         "severity": finding.severity.value,
         "rule": facts.rule,
@@ -174,9 +179,7 @@ def _rows(finding: "Finding") -> list[dict[str, Any]]:
     ] or [head | _end_columns("a", None) | _end_columns("b", None)]
 
 
-def _end_columns(end: str, place: "AuditPort | UnknownEnd | None") -> dict[str, Any]:
-    from weft.audit.facts import AuditPort
-
+def _end_columns(end: str, place: AuditPort | UnknownEnd | None) -> dict[str, Any]:
     if isinstance(place, AuditPort):
         return {end: place.node, f"{end}_guid": place.guid, f"{end}_port": place.port or ""}
     return {end: "" if place is None else place.unit, f"{end}_guid": "", f"{end}_port": ""}

@@ -6,7 +6,8 @@ from pathlib import Path
 import click
 
 from weft.cli.fabric.files import open_subnet, say_problems
-from weft.cli.output import talk
+from weft.cli.options import ENGINE, OUTPUT
+from weft.cli.output import talk, write_or_print
 
 FORMATS = ("ibsim", "slurm", "graphml", "json")
 GBPS = 1e9
@@ -24,15 +25,10 @@ MOST_CHANGES = 30
     help="ibsim: its net file, which real OpenSM can route. slurm: topology.conf. graphml: for "
     "graph tools. json: weft's own fabric document, which the twin simulates.",
 )
-@click.option(
-    "--output",
-    "-o",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="A file instead of standard output.",
-)
+@OUTPUT
 @click.option(
     "--engine",
-    type=click.Choice(["minhop", "updn", "ftree"]),
+    type=ENGINE,
     help="With json: tables that OpenSM's engine would compute, not those that were read.",
 )
 @click.option(
@@ -64,10 +60,8 @@ def command(
 ) -> None:
     """Write the fabric of FILES for another program.
 
-    What that program cannot be told, or is told differently, is said on standard error.
+    Standard error names content that the program cannot hold, or holds in another form.
     """
-    from weft.core.files import write_whole
-
     subnet = open_subnet(files)
     say_problems(subnet)
     routed = subnet.route(engine) if engine else subnet
@@ -82,7 +76,4 @@ def command(
         talk(f"weft: {sentence}")
     if len(changed) > MOST_CHANGES:
         talk(f"weft: ... and {len(changed) - MOST_CHANGES:,} more changes like these")
-    if output is None:
-        click.echo(text, nl=False)
-    else:
-        write_whole(output, text, what="export")
+    write_or_print(output, text, what="export")

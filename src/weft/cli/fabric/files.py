@@ -1,4 +1,4 @@
-"""Opening the FILES of `weft fabric`: what cannot be read is an error, what is odd is said."""
+"""Opening the FILES of `weft fabric`: an unreadable file is an error, its problems are printed."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -7,27 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 from weft.cli.output import talk
 from weft.core.errors import InputError
+from weft.topology.fabric import Fabric
+from weft.topology.subnet.subnet import Subnet
+from weft.topology.subnet.summary import reading_problems
 
 if TYPE_CHECKING:
     from weft.catalog.machine.platform import Platform
     from weft.topology.fabric_spec import Document
-    from weft.topology.subnet.subnet import Subnet
 
-MOST_SAID = 5
+MOST_PRINTED = 5
 _OPEN = ("/dev/fd/", "/proc/")
 """Where the system keeps the open files of a process."""
 
 
-def open_subnet(files: Sequence[str]) -> "Subnet":
+def open_subnet(files: Sequence[str]) -> Subnet:
     """The subnet of the files. Raises InputError where none of them was understood."""
-    from weft.topology.subnet.subnet import Subnet
-
     subnet = Subnet.read(files)
     sources = subnet.description["sources"]
     if not any(source["format"] for source in sources):
         unread = subnet.description["unread"][0]
         raise InputError(
-            f"no reader knows this: {unread['what'].strip()[:200]}",
+            f"weft cannot read this format: {unread['what'].strip()[:200]}",
             where=f"{sources[unread['place']['source']]['name']}:{unread['place']['line']}",
             expected=unread["expected"],
             hint="'weft fabric --help' lists what is read",
@@ -50,8 +50,8 @@ def refuse_read_once(files: Iterable[str], option: str) -> None:
 
 
 def refuse_named_pipes(files: Iterable[str], option: str) -> None:
-    """Pipes that somebody must open to write: nobody may. Those that are open already, as
-    `<(zcat FILE)` gives them, are read. Raises InputError."""
+    """Refuse a named pipe: it may have no writer. Open pipes, as `<(zcat FILE)` gives them, are
+    read. Raises InputError."""
     for file in files:
         if Path(file).is_fifo() and not file.startswith(_OPEN):
             raise InputError(
@@ -61,27 +61,23 @@ def refuse_named_pipes(files: Iterable[str], option: str) -> None:
             )
 
 
-def say_problems(subnet: "Subnet") -> list[str]:
-    """Say on standard error what is a guess and what was not understood; all of the latter is
-    returned."""
-    from weft.topology.subnet.summary import reading_problems
-
+def say_problems(subnet: Subnet) -> list[str]:
+    """Print guesses and problems of reading on standard error; returns all problems."""
     for guess in subnet.description["assumed"]:
         talk(f"weft: assumed: {guess}")
     problems = reading_problems(subnet.description)
-    for problem in problems[:MOST_SAID]:
+    for problem in problems[:MOST_PRINTED]:
         talk(f"weft: {problem}")
-    if len(problems) > MOST_SAID:
-        talk(f"weft: ... and {len(problems) - MOST_SAID} more: weft fabric show --format json")
+    if len(problems) > MOST_PRINTED:
+        talk(f"weft: ... and {len(problems) - MOST_PRINTED} more: weft fabric show --format json")
     return problems
 
 
 def fabric_of_files(files: Sequence[str], platform: "Platform | None" = None) -> "Document":
     """The whole fabric document of files: one of weft's own, or what tools printed.
 
-    What the document says differently is said on standard error. Raises InputError.
+    Its differences from the files are printed on standard error. Raises InputError.
     """
-    from weft.topology.fabric import Fabric
     from weft.topology.subnet_document import own_fabric
 
     if len(files) == 1 and (document := _own_document(files[0])) is not None:
@@ -94,7 +90,7 @@ def fabric_of_files(files: Sequence[str], platform: "Platform | None" = None) ->
     return document
 
 
-def _own_document(path: str) -> "dict[str, Any] | None":
+def _own_document(path: str) -> dict[str, Any] | None:
     """A JSON object of weft's own schema, which may hold what no InfiniBand tool could print. A
     pipe is left to the readers: it can be read once."""
     if not Path(path).is_file():

@@ -1,20 +1,19 @@
-"""The cables between levels in plain characters: odd rows alone, others folded."""
+"""The cables between levels in plain characters: rows with anomalies, others folded."""
 
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import click
 
-if TYPE_CHECKING:
-    from weft.topology.subnet.cable_matrix import Cell, Matrix
-    from weft.topology.subnet.subnet import Subnet
-    from weft.topology.subnet.tiers import Tiers
+from weft.topology.subnet.anomalies import cable_anomalies, title_of
+from weft.topology.subnet.cable_matrix import Cell, Matrix, matrices_of, square_of
+from weft.topology.subnet.subnet import Subnet
+from weft.topology.subnet.tiers import Tiers, tiers_of
 
 MOST_COLUMNS = 40
 MOST_ROWS = 30
-MOST_ODD = 8
+MOST_ANOMALIES = 8
 LEAST_NAME = 12
 GLYPHS = {
     "missing": "x",
@@ -33,18 +32,14 @@ LEGEND = {
 }
 
 
-def picture(subnet: "Subnet", width: int | None) -> list[str]:
-    """Lines for every matrix: its finding, the matrix where it has few columns, what is odd."""
-    from weft.topology.subnet.anomalies import title_of
-    from weft.topology.subnet.cable_matrix import matrices_of, square_of
-    from weft.topology.subnet.tiers import tiers_of
-
+def picture(subnet: Subnet, width: int | None) -> list[str]:
+    """Lines for every matrix: its finding, the matrix if it has few columns, its anomalies."""
     tiers = tiers_of(subnet)
     if not tiers.is_layered:
         if tiers.n_switches < 2 or not (tiers.sideways or tiers.between):
             return []
         square = square_of(tiers)
-        return [f"{title_of(square)}.", *_odd_lines(subnet, tiers, square)]
+        return [f"{title_of(square)}.", *_anomaly_lines(subnet, tiers, square)]
     lines: list[str] = []
     for matrix in matrices_of(tiers):
         if matrix.says_more:
@@ -52,30 +47,28 @@ def picture(subnet: "Subnet", width: int | None) -> list[str]:
     return lines[1:]
 
 
-def _matrix_lines(subnet: "Subnet", tiers: "Tiers", matrix: "Matrix", width: int) -> list[str]:
-    from weft.topology.subnet.anomalies import title_of
-
+def _matrix_lines(subnet: Subnet, tiers: Tiers, matrix: Matrix, width: int) -> list[str]:
     lines = [f"{title_of(matrix)}."]
     if len(matrix.columns) <= min(MOST_COLUMNS, width - 2 * LEAST_NAME):
         lines += _rows(matrix, width)
-    return [*lines, *_odd_lines(subnet, tiers, matrix)]
+    return [*lines, *_anomaly_lines(subnet, tiers, matrix)]
 
 
-def _odd_lines(subnet: "Subnet", tiers: "Tiers", matrix: "Matrix") -> list[str]:
-    from weft.topology.subnet.anomalies import cable_anomalies
-
+def _anomaly_lines(subnet: Subnet, tiers: Tiers, matrix: Matrix) -> list[str]:
     lines = []
-    odd = cable_anomalies(subnet, tiers, matrix)
-    for one in odd[:MOST_ODD]:
+    anomalies = cable_anomalies(subnet, tiers, matrix)
+    for one in anomalies[:MOST_ANOMALIES]:
         look_at = f"; {one.look_at}" if one.look_at else ""
         lines.append(f"  {one.row} to {one.column}: {one.what}{look_at}")
-    if len(odd) > MOST_ODD:
-        lines.append(f"  and {len(odd) - MOST_ODD} more: --report PAGE.html lists them all")
+    if len(anomalies) > MOST_ANOMALIES:
+        lines.append(
+            f"  and {len(anomalies) - MOST_ANOMALIES} more: --report PAGE.html lists them all"
+        )
     return lines
 
 
-def _rows(matrix: "Matrix", width: int) -> list[str]:
-    """Neighbours that look alike are one line; where there are too many, odd ones alone."""
+def _rows(matrix: Matrix, width: int) -> list[str]:
+    """Neighbours that look alike are one line; of too many lines only those with anomalies."""
     strings = _glyphs(matrix)
     folded: list[tuple[int, int, str]] = []
     for at, text in enumerate(strings):
@@ -83,8 +76,8 @@ def _rows(matrix: "Matrix", width: int) -> list[str]:
             folded[-1] = (folded[-1][0], at, text)
         else:
             folded.append((at, at, text))
-    odd = {cell.row for cell in matrix.unexpected}
-    shown = folded if len(folded) <= MOST_ROWS else [one for one in folded if one[0] in odd]
+    unexpected = {cell.row for cell in matrix.unexpected}
+    shown = folded if len(folded) <= MOST_ROWS else [one for one in folded if one[0] in unexpected]
     names = [_name(matrix, first, last) for first, last, _ in shown[:MOST_ROWS]]
     room = max(LEAST_NAME, width - len(matrix.columns) - 4)
     names = [_cut(name, room) for name in names]
@@ -99,20 +92,20 @@ def _rows(matrix: "Matrix", width: int) -> list[str]:
     return [*lines, *_legend(matrix, strings)]
 
 
-def _glyphs(matrix: "Matrix") -> list[str]:
-    """A row is a string: the number of cables of a cell, or what is odd about it."""
+def _glyphs(matrix: Matrix) -> list[str]:
+    """A row is a string: the number of cables of a cell, or the mark of its anomaly."""
     rows = [[NOTHING] * len(matrix.columns) for _ in matrix.rows]
     for cell in matrix.cells:
         rows[cell.row][cell.column] = _glyph(cell)
     return ["".join(row) for row in rows]
 
 
-def _glyph(cell: "Cell") -> str:
+def _glyph(cell: Cell) -> str:
     n = len(cell.cables)
     return GLYPHS.get(cell.state.value) or (str(n) if n < 10 else MANY)
 
 
-def _name(matrix: "Matrix", first: int, last: int) -> str:
+def _name(matrix: Matrix, first: int, last: int) -> str:
     names = matrix.rows[first].name, matrix.rows[last].name
     return names[0] if first == last else f"{names[0]} to {names[1]}"
 
@@ -121,7 +114,7 @@ def _cut(name: str, room: int) -> str:
     return name if len(name) <= room else name[: room - 3] + "..."
 
 
-def _legend(matrix: "Matrix", strings: Sequence[str]) -> list[str]:
+def _legend(matrix: Matrix, strings: Sequence[str]) -> list[str]:
     """What columns are, and the marks that occur."""
     used = set("".join(strings))
     first, last = matrix.columns[0].name, matrix.columns[-1].name
@@ -131,10 +124,10 @@ def _legend(matrix: "Matrix", strings: Sequence[str]) -> list[str]:
 
 
 def _painted(text: str) -> str:
-    """Odd marks in bold red on a terminal, unless NO_COLOR says no."""
+    """Marks of anomalies in bold red on a terminal, unless NO_COLOR is set."""
     if os.environ.get("NO_COLOR") or not sys.stdout.isatty():
         return text
-    odd = set(GLYPHS.values())
+    marks = set(GLYPHS.values())
     return "".join(
-        click.style(letter, fg="red", bold=True) if letter in odd else letter for letter in text
+        click.style(letter, fg="red", bold=True) if letter in marks else letter for letter in text
     )

@@ -5,11 +5,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.cli.fabric.files import open_subnet, say_problems
+from weft.cli.options import ENGINE
 from weft.cli.output import emit, format_option, table_text, talk
+from weft.core.errors import InputError
+from weft.topology.engine import ENGINES
+from weft.topology.subnet.subnet import Subnet
 
 if TYPE_CHECKING:
     from weft.topology.subnet.routing_report import RoutingReport
-    from weft.topology.subnet.subnet import Subnet
 
 AS_READ = "as read"
 
@@ -20,7 +23,7 @@ AS_READ = "as read"
     "--engine",
     "engines",
     multiple=True,
-    type=click.Choice(["minhop", "updn", "ftree"]),
+    type=ENGINE,
     help="An engine to compute, as OpenSM would; several times for several. Default: all.",
 )
 @click.option(
@@ -37,12 +40,11 @@ def command(
 ) -> None:
     """Compare what routing engines do with the fabric of FILES.
 
-    Tables that were read are judged beside those that OpenSM's engines would compute: lengths of
+    Tables that were read are compared with those that OpenSM's engines would compute: lengths of
     paths, load of the cables when all send to all and in shifts, effective bisection bandwidth
     (Hoefler et al. 2008) with its interval, valleys, credit loops. CSV is one row a cable.
     """
-    from weft.core.errors import InputError
-    from weft.topology.subnet.routing_report import ENGINES, routing_report
+    from weft.topology.subnet.routing_report import routing_report
 
     subnet = open_subnet(files)
     say_problems(subnet)
@@ -58,7 +60,7 @@ def command(
         try:
             routed = subnet.route(engine)
         except InputError as error:
-            talk(f"weft: {engine}: {error.describe()}")
+            talk(f"weft: {error.describe()}")
             continue
         reports.append(routing_report(routed, engine, seed=seed, matchings=matchings))
     emit(
@@ -69,7 +71,7 @@ def command(
     )
 
 
-def route_text(subnet: "Subnet", reports: "list[RoutingReport]") -> str:
+def route_text(subnet: Subnet, reports: "list[RoutingReport]") -> str:
     """A table of engines, then what each does to the cables of each tier."""
     if not reports:
         return "No engine has tables for this fabric."
@@ -102,7 +104,7 @@ def _verdict(reports: "list[RoutingReport]") -> str:
         sentence += f", {best.bisection.share:.1%} of the hosts' rate"
     if best.bisection is not None and len(ties) > 1:
         others = ", ".join(name for name in ties if name != best.engine)
-        sentence += f" ({others}: no difference that {best.bisection.n_matchings} matchings show)"
+        sentence += f" ({others}: {best.bisection.n_matchings} matchings show no difference)"
     if unsafe:
         sentence += f". Not safe: {', '.join(unsafe)}"
     return sentence + "."
@@ -129,21 +131,21 @@ def _row(report: "RoutingReport", lengths: list[int]) -> list[str]:
         *(str(report.hops.get(length, 0)) for length in lengths),
         str(report.n_valley_paths),
         "YES" if report.credit_loop else "none",
-        f"{report.shifts.most}" if report.shifts else "-",
+        f"{report.shifts.most_paths}" if report.shifts else "-",
         f"{shares.share:.1%} ({shares.low:.1%} to {shares.high:.1%})" if shares else "-",
     ]
 
 
-def _tier_lines(subnet: "Subnet", reports: "list[RoutingReport]") -> list[str]:
+def _tier_lines(subnet: Subnet, reports: "list[RoutingReport]") -> list[str]:
     rows = [
         [
             report.engine,
             f"level {tier.from_level} to {tier.to_level}",
             subnet.name(*tier.fullest),
             str(tier.n_ports),
-            str(tier.least),
-            f"{tier.mean:.1f}",
-            str(tier.most),
+            str(tier.least_paths),
+            f"{tier.mean_paths:.1f}",
+            str(tier.most_paths),
             f"{tier.imbalance:.2f}",
         ]
         for report in reports
@@ -155,7 +157,7 @@ def _tier_lines(subnet: "Subnet", reports: "list[RoutingReport]") -> list[str]:
     return [table_text(headers, rows, left=3)]
 
 
-def _load_rows(subnet: "Subnet", report: "RoutingReport") -> list[dict[str, Any]]:
+def _load_rows(subnet: Subnet, report: "RoutingReport") -> list[dict[str, Any]]:
     return [
         {
             "engine": report.engine,

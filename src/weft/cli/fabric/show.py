@@ -1,30 +1,36 @@
 """`weft fabric show FILE...`: what the files describe."""
 
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from weft.cli.fabric.files import open_subnet
 from weft.cli.fabric.picture import picture
+from weft.cli.options import ENGINE, FILE
 from weft.cli.output import emit, format_option, table_text, talk, terminal_width
-
-if TYPE_CHECKING:
-    from weft.topology.subnet.link_load import Load
-    from weft.topology.subnet.subnet import Subnet
-    from weft.topology.subnet.summary import LevelSummary, SubnetSummary
+from weft.core.errors import ExitCode, InputError
+from weft.topology.subnet.anomalies import all_cable_anomalies
+from weft.topology.subnet.file_facts import file_fact_lines
+from weft.topology.subnet.labels import labels_of
+from weft.topology.subnet.link_load import Load, load_of
+from weft.topology.subnet.subnet import Subnet
+from weft.topology.subnet.summary import LevelSummary, SubnetSummary, reading_problems, summarise
+from weft.topology.subnet.tiers import tiers_of
+from weft.topology.subnet.traffic import traffic_of
 
 MOST_PROBLEMS = 12
-BESIDE = ("sm_logs", "tree", "insides", "devices", "kept")
-"""What JSON says beside nodes and cables, as it was read."""
+ALSO_READ = ("sm_logs", "tree", "insides", "devices", "kept")
+"""Parts of the JSON as they were read, in addition to nodes and cables."""
 
 
 @click.command("show")
 @click.argument("files", nargs=-1, required=True)
 @click.option(
     "--report",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Draw the fabric as one HTML page too: matrices of cables, odd ones first.",
+    type=FILE,
+    help="Draw the fabric as one HTML page too: matrices of cables, anomalies first.",
 )
 @click.option(
     "--load",
@@ -35,7 +41,7 @@ BESIDE = ("sm_logs", "tree", "insides", "devices", "kept")
 )
 @click.option(
     "--engine",
-    type=click.Choice(["minhop", "updn", "ftree"]),
+    type=ENGINE,
     help="Draw the load under the tables that this engine of OpenSM would compute.",
 )
 @format_option
@@ -54,9 +60,6 @@ def command(
     terminal. What most of its siblings have is what is expected of a switch. A load follows the
     forwarding tables that were read, or those of `--engine`.
     """
-    from weft.core.errors import ExitCode
-    from weft.topology.subnet.summary import reading_problems, summarise
-
     subnet = open_subnet(files)
     load = _load(subnet, traffic, engine)
     summary = summarise(subnet)
@@ -66,10 +69,10 @@ def command(
         text=lambda: show_text(subnet, summary, problems, load),
         record={
             **summary.to_record(),
-            **{kind: subnet.description[kind] for kind in BESIDE},
+            **{kind: subnet.description[kind] for kind in ALSO_READ},
             "sources": subnet.description["sources"],
             "assumed": subnet.description["assumed"],
-            "odd": _odd_records(subnet),
+            "odd": _anomaly_records(subnet),
             "load": None if load is None else _load_record(subnet, load),
             "problems": problems,
         },
@@ -87,9 +90,7 @@ def command(
         raise SystemExit(int(ExitCode.VERDICT_BAD))
 
 
-def _load(subnet: "Subnet", traffic: str | None, engine: str | None) -> "Load | None":
-    from weft.core.errors import InputError
-
+def _load(subnet: Subnet, traffic: str | None, engine: str | None) -> Load | None:
     if traffic is None:
         if engine is not None:
             raise InputError(
@@ -98,22 +99,17 @@ def _load(subnet: "Subnet", traffic: str | None, engine: str | None) -> "Load | 
                 hint="'weft fabric route' compares engines",
             )
         return None
-    from weft.topology.subnet.link_load import load_of
-    from weft.topology.subnet.traffic import traffic_of
 
     routed = subnet.route(engine) if engine else subnet
     return load_of(routed, traffic_of(routed, traffic))
 
 
-def _odd_records(subnet: "Subnet") -> list[dict[str, object]]:
-    """What the picture shows as odd, one record a cell of the matrix."""
-    from weft.topology.subnet.anomalies import all_cable_anomalies
-    from weft.topology.subnet.tiers import tiers_of
-
-    return [odd.to_record() for odd in all_cable_anomalies(subnet, tiers_of(subnet))]
+def _anomaly_records(subnet: Subnet) -> list[dict[str, object]]:
+    """The anomalies of the picture, one record a cell of the matrix."""
+    return [one.to_record() for one in all_cable_anomalies(subnet, tiers_of(subnet))]
 
 
-def _load_record(subnet: "Subnet", load: "Load") -> dict[str, object]:
+def _load_record(subnet: Subnet, load: Load) -> dict[str, object]:
     return {
         "traffic": load.title,
         "unit": load.unit,
@@ -133,11 +129,9 @@ def _load_record(subnet: "Subnet", load: "Load") -> dict[str, object]:
 
 
 def show_text(
-    subnet: "Subnet", summary: "SubnetSummary", problems: list[str], load: "Load | None" = None
+    subnet: Subnet, summary: SubnetSummary, problems: list[str], load: Load | None = None
 ) -> str:
     """The summary first, then the levels, the picture, what was read, what was not understood."""
-    from weft.topology.subnet.file_facts import file_fact_lines
-
     lines = [headline(summary), ""]
     if summary.levels:
         lines += [_level_table(summary.levels), ""]
@@ -157,9 +151,7 @@ def show_text(
     return "\n".join(lines)
 
 
-def _load_lines(subnet: "Subnet", load: "Load") -> list[str]:
-    from weft.topology.subnet.labels import labels_of
-
+def _load_lines(subnet: Subnet, load: Load) -> list[str]:
     labels = labels_of(subnet)
     rows = [
         [
@@ -179,9 +171,9 @@ def _load_lines(subnet: "Subnet", load: "Load") -> list[str]:
     return [title, *table_text(headers, rows).splitlines()]
 
 
-def headline(summary: "SubnetSummary") -> str:
+def headline(summary: SubnetSummary) -> str:
     """One sentence about the whole."""
-    rates = ", ".join(f"{n} {rate}" for rate, n in summary.rates.most_common())
+    rates = ", ".join(f"{n} {rate}" for rate, n in Counter(summary.rates).most_common())
     tables = f"; forwarding tables of {summary.n_tables} switches" if summary.n_tables else ""
     if not summary.n_adapters + summary.n_switches + summary.n_routers:
         return "No nodes and no cables in these files."
@@ -191,8 +183,8 @@ def headline(summary: "SubnetSummary") -> str:
     )
 
 
-def _level_table(levels: "tuple[LevelSummary, ...]") -> str:
-    def shown(rates: "dict[str, int]") -> str:
+def _level_table(levels: tuple[LevelSummary, ...]) -> str:
+    def shown(rates: Mapping[str, int]) -> str:
         return ", ".join(f"{n} {rate}" for rate, n in sorted(rates.items())) or "-"
 
     rows = [
@@ -208,12 +200,12 @@ def _level_table(levels: "tuple[LevelSummary, ...]") -> str:
     return table_text(["switches", "number", "cables down", "cables up", "taper"], rows)
 
 
-def _source_line(source: "dict[str, object]") -> str:
+def _source_line(source: dict[str, object]) -> str:
     format_ = source["format"] or "no format that weft reads"
     return f"read  {source['name']}: {format_}, {source['n_lines']} lines"
 
 
-def _cable_row(subnet: "Subnet", index: int, load: "Load | None") -> dict[str, object]:
+def _cable_row(subnet: Subnet, index: int, load: Load | None) -> dict[str, object]:
     cable = subnet.cables[index]
     loads: dict[str, object] = {}
     if load is not None:
@@ -226,8 +218,8 @@ def _cable_row(subnet: "Subnet", index: int, load: "Load | None") -> dict[str, o
         "a_port": cable.a.port,
         "b": subnet.name(cable.b.node),
         "b_port": cable.b.port,
-        "rate": cable.a.rate or cable.b.rate or "",
-        "gbps": cable.a.gbps or cable.b.gbps or "",
+        "rate": cable.rate or "",
+        "gbps": cable.gbps or "",
         "state": cable.a.logical or "",
         **loads,
     }

@@ -1,15 +1,16 @@
 """`weft fabric trace A B FILE...`: which cables packets cross."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from weft.cli.fabric.files import open_subnet, say_problems
+from weft.cli.options import ENGINE
 from weft.cli.output import emit, format_option
-
-if TYPE_CHECKING:
-    from weft.topology.subnet.paths import Route
-    from weft.topology.subnet.subnet import Subnet
+from weft.core.errors import ExitCode
+from weft.topology.subnet.paths import Route, routes_between
+from weft.topology.subnet.place_names import Places
+from weft.topology.subnet.subnet import Subnet
 
 
 @click.command("trace")
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1, required=True)
 @click.option(
     "--engine",
-    type=click.Choice(["minhop", "updn", "ftree"]),
+    type=ENGINE,
     help="By the tables that OpenSM's engine would compute, not those that were read.",
 )
 @click.option(
@@ -31,15 +32,11 @@ if TYPE_CHECKING:
 def command(
     *, src: str, dst: str, files: tuple[str, ...], engine: str | None, adaptive: bool, format_: str
 ) -> None:
-    """The way packets take from A to B, and back.
+    """The path of packets from A to B, and back.
 
     A and B are hosts, node descriptions, GUIDs (0x...) or LIDs. Between hosts of several adapters,
     each rail is traced.
     """
-    from weft.core.errors import ExitCode
-    from weft.topology.subnet.paths import routes_between
-    from weft.topology.subnet.place_names import Places
-
     subnet = open_subnet(files)
     say_problems(subnet)
     places = Places(subnet)
@@ -58,11 +55,11 @@ def command(
         raise SystemExit(int(ExitCode.VERDICT_BAD))
 
 
-def route_text(subnet: "Subnet", route: "Route", adaptive: bool = False) -> str:
-    """A sentence about the way, then a line a cable."""
+def route_text(subnet: Subnet, route: Route, adaptive: bool = False) -> str:
+    """A sentence about the path, then a line a cable."""
     ends = f"{_place(subnet, route.src)} to {_place(subnet, route.dst)}"
     if route.error:
-        return f"{ends}: no way.\n  " + route.error.replace("\n", "\n  ")
+        return f"{ends}: no path.\n  " + route.error.replace("\n", "\n  ")
     rate = route.slowest_gbps(subnet)
     slowest = f", {rate:g} Gb/s at the slowest" if rate else ""
     count = f"{len(route.hops)} cable{'s' if len(route.hops) != 1 else ''}"
@@ -76,8 +73,8 @@ def route_text(subnet: "Subnet", route: "Route", adaptive: bool = False) -> str:
     return "\n".join(lines)
 
 
-def route_record(subnet: "Subnet", route: "Route") -> dict[str, Any]:
-    """The way as plain JSON values."""
+def route_record(subnet: Subnet, route: Route) -> dict[str, Any]:
+    """The path as plain JSON values."""
     return {
         "src": subnet.name(route.src.node),
         "src_lid": route.src.lid,
@@ -88,7 +85,7 @@ def route_record(subnet: "Subnet", route: "Route") -> dict[str, Any]:
     }
 
 
-def hop_rows(subnet: "Subnet", route: "Route") -> list[dict[str, Any]]:
+def hop_rows(subnet: Subnet, route: Route) -> list[dict[str, Any]]:
     """A row a cable."""
     return [
         {
@@ -105,5 +102,5 @@ def hop_rows(subnet: "Subnet", route: "Route") -> list[dict[str, Any]]:
     ]
 
 
-def _place(subnet: "Subnet", place: Any) -> str:
+def _place(subnet: Subnet, place: Any) -> str:
     return f"{subnet.name(place.node)} (LID {place.lid})"

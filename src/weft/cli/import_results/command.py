@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from weft.cli.output import emit, format_option
+from weft.catalog.tools import tool_list
+from weft.cli.options import FOLDER
+from weft.cli.output import emit, format_option, table_text
 from weft.cli.run_dir import fresh_run_dir
-from weft.core.errors import ExitCode, InputError
+from weft.core.errors import InputError
+from weft.study.run.store import read_run
 
 if TYPE_CHECKING:
     from weft.bench.result_samples import Imported
@@ -35,7 +38,14 @@ class _ArmsInOrder(click.Command):
         return super().parse_args(ctx, marked)
 
 
-@click.command(name="import", cls=_ArmsInOrder)
+HELP = f"""Store result files as a run: `weft report` and `weft compare` then work on it.
+
+FILE is what {tool_list()} printed. Several files of one test are its repeats; the i-th file of one
+arm is compared with the i-th of another.
+"""
+
+
+@click.command(name="import", cls=_ArmsInOrder, help=HELP)
 @click.argument("words", metavar="FILE...", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option(
     "--arm",
@@ -45,10 +55,7 @@ class _ArmsInOrder(click.Command):
     "b.log --arm routing=adaptive c.log d.log.",
 )
 @click.option(
-    "-o",
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="The run directory to make. Default: runs/NAME-DATE-TIME.",
+    "-o", "--output", type=FOLDER, help="The run directory to make. Default: runs/NAME-DATE-TIME."
 )
 @click.option("--name", default="imported", show_default=True, help="Name of the run.")
 @click.option("--nodes", type=click.IntRange(1), help="Nodes, where the files do not say.")
@@ -66,13 +73,8 @@ def command(
     platform: str,
     dry_run: bool,
     format_: str,
-) -> int:
-    """Store result files as a run: `weft report` and `weft compare` then work on it.
-
-    FILE is what OSU, IMB, nccl-tests, rccl-tests, perftest, GPCNeT, ClusterKit, mpi4py.bench, HPCC
-    or NetPIPE printed. Several files of one test are its repeats; the i-th file of one arm is
-    compared with the i-th of another.
-    """
+) -> None:
+    """Import the files and print what was stored."""
     from weft.bench.result_samples import slug
     from weft.bench.result_scale import StatedScale
     from weft.study.import_run import ImportOptions, import_files, preview_import
@@ -89,7 +91,6 @@ def command(
         _print_preview(*preview_import(arms, run_dir, options), run_dir, format_)
     else:
         _print(import_files(arms, run_dir, options), format_)
-    return int(ExitCode.GOOD)
 
 
 def _arms(words: tuple[str, ...]) -> "list[ArmFiles]":
@@ -121,7 +122,6 @@ def _arms(words: tuple[str, ...]) -> "list[ArmFiles]":
 def _print_preview(
     found: "Imported", remarks: tuple[str, ...], run_dir: Path, format_: str
 ) -> None:
-    from weft.cli.output import table_text
     from weft.study.comparison.cells import arm_name
 
     rows = [
@@ -158,10 +158,9 @@ def _print_preview(
 
 
 def _print(outcome: "ImportOutcome", format_: str) -> None:
-    from weft.cli.run_table import run_table_text
+    from weft.cli.run_table import next_lines, run_table_text
     from weft.study.comparison.cells import arm_name
     from weft.study.comparison.table import table_of
-    from weft.study.run.store import read_run
 
     run = read_run(outcome.run_dir)
     table = table_of(run)
@@ -175,10 +174,8 @@ def _print(outcome: "ImportOutcome", format_: str) -> None:
             *(f"  ! {remark}" for remark in outcome.remarks),
             "",
             run_table_text(table, "files of the same test"),
+            *next_lines(outcome.run_dir, len(arms)),
         ]
-        if len(arms) > 1:
-            lines.append(f"which arm is faster:  weft compare {outcome.run_dir}")
-        lines.append(f"next:  weft report {outcome.run_dir}")
         return "\n".join(lines)
 
     emit(

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from weft.catalog.tools import tool_list
+from weft.cli.options import FILE
 from weft.cli.output import emit, format_option, talk
 from weft.core.errors import ExitCode
 
@@ -14,7 +16,16 @@ if TYPE_CHECKING:
     from weft.judge.model import FileJudgement
 
 
-@click.command("judge")
+HELP = f"""Is this result normal, and what limits it?
+
+FILE is the output of a benchmark: {tool_list()}, with whatever log lines stand in between; '-'
+reads standard input. The platform is guessed where the file says enough, and the reason is printed.
+
+Exit 1 where a row is low or impossible.
+"""
+
+
+@click.command("judge", help=HELP)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--platform", metavar="P", help="The machine: a name of the catalogue, or a .toml.")
 @click.option("--nodes", "n_nodes", type=click.IntRange(min=1), help="Nodes that took part.")
@@ -22,11 +33,7 @@ if TYPE_CHECKING:
 @click.option("--memory", type=click.Choice(["host", "gpu"]), help="Where the buffers were.")
 @click.option("--nccl", "nccl_version", metavar="V", help="NCCL's version, as 2.27.")
 @click.option("--all-rows", is_flag=True, help="Every row, not only the noteworthy ones.")
-@click.option(
-    "--report",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the judgement as one HTML page too.",
-)
+@click.option("--report", type=FILE, help="Write the judgement as one HTML page too.")
 @format_option
 def command(
     files: tuple[str, ...],
@@ -36,14 +43,7 @@ def command(
     format_: str,
     **given: Any,
 ) -> int:
-    """Is this result normal, and what limits it?
-
-    FILE is the output of a benchmark: OSU, IMB, nccl-tests, rccl-tests, perftest, GPCNeT,
-    ClusterKit, mpi4py.bench, HPCC or NetPIPE, with whatever log lines stand in between; '-' reads
-    standard input. The platform is guessed where the file says enough, and the reason is printed.
-
-    Exit 1 where a row is low or impossible.
-    """
+    """Judge the files and print what was found."""
     from weft.cli.judge.text import judgement_text
 
     judgements = [_judged(name, given) for name in files]

@@ -11,7 +11,7 @@ from weft.judge.model import JudgedRow
 MEASURED, BAND, LIMIT = "o", "=", "|"
 LEAST_WIDTH, MOST_WIDTH, LABEL_WIDTH = 30, 72, 10
 FAR = 100
-"""A limit so many times away from what is expected would only squeeze the rest."""
+"""A limit so many times away from the expected value would only squeeze the picture."""
 
 
 @dataclass(frozen=True, slots=True)

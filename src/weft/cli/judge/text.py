@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from weft.cli.judge.picture import picture
-from weft.cli.output import table_text
+from weft.cli.output import finding_lines, table_text
 from weft.core.finding import FindingKind
 from weft.core.units import format_significant, format_size
 from weft.core.words import counted
@@ -23,8 +23,7 @@ def judgement_text(judgement: FileJudgement, *, all_rows: bool) -> str:
     """The whole answer about one file."""
     lines: list[str] = []
     for finding in judgement.findings:
-        lines.append(f"{finding.severity.value.upper()}  {finding.sentence}")
-        lines += [f"  - {line}" for line in finding.evidence]
+        lines += finding_lines(finding)
     impossible = judgement.findings[0].kind is FindingKind.BEYOND_LIMIT
     heading = "USUAL EXPLANATIONS" if impossible else "LIKELY CAUSES"
     lines += _cause_lines(judgement.causes, heading)
@@ -105,7 +104,7 @@ def _cause_lines(causes: Sequence[LikelyCause], heading: str) -> list[str]:
         ]
     tied = [cause.name for cause in causes if cause.tied]
     if tied:
-        lines.append(f"  {', '.join(tied)} cannot be told apart by this file: confirm which")
+        lines.append(f"  {', '.join(tied)} fit this file equally well: confirm which")
     return lines
 
 
@@ -138,7 +137,7 @@ def _binding_lines(rows: Sequence[JudgedRow]) -> list[str]:
 
 
 def noteworthy(rows: Sequence[JudgedRow]) -> list[JudgedRow]:
-    """Rows that stand out, and of the others the smallest, the middle and the largest."""
+    """Rows that stand out, and of the others the smallest, the median and the largest."""
     if len(rows) <= SHORT_TABLE:
         return list(rows)
     keep = {0, len(rows) // 2, len(rows) - 2, len(rows) - 1}
@@ -155,7 +154,7 @@ def _cells(row: JudgedRow) -> list[str]:
         f"{_short(found.low)} .. {_short(found.high)}" if found else "-",
         _limit(found) if found else "-",
         row.unit,
-        row.state.value + (" odd" if row.odd else ""),
+        row.state.value + (" inconsistent" if row.odd else ""),
     ]
 
 

@@ -8,6 +8,7 @@ import click
 
 from weft.cli.output import emit, format_option
 from weft.cli.platform import fit as platform_fit
+from weft.core.errors import InputError
 
 if TYPE_CHECKING:
     from weft.catalog.machine.platform import HostRegime, Platform, PublishedFigure, PublishedTable
@@ -79,7 +80,6 @@ def _shown(
 ) -> "PlatformView":
     from weft.catalog.load import facts, field_thresholds, platform
     from weft.cli.platform.text import PlatformView
-    from weft.core.errors import InputError
 
     document = platform(name_or_path)
     name = document.name
@@ -111,18 +111,12 @@ _PARTS = ("rows", "regimes", "tables", "figures", "facts", "thresholds")
 def _narrowed(shown: "PlatformView", source: str) -> "PlatformView":
     """What rests on a source that contains the text, in any case of letters."""
 
-    def speaks(text: str) -> bool:
-        return source.casefold() in text.casefold()
+    def rests(part: Any) -> bool:
+        cited = part["source"] if isinstance(part, dict) else part.source
+        return source.casefold() in cited.casefold()
 
-    return replace(
-        shown,
-        rows=[row for row in shown.rows if speaks(row["source"])],
-        regimes=[regime for regime in shown.regimes if speaks(regime.source)],
-        tables=[table for table in shown.tables if speaks(table.source)],
-        figures=[figure for figure in shown.figures if speaks(figure.source)],
-        facts=[fact for fact in shown.facts if speaks(fact.source)],
-        thresholds=[row for row in shown.thresholds if speaks(row.source)],
-    )
+    narrowed: dict[str, Any] = {part: [*filter(rests, getattr(shown, part))] for part in _PARTS}
+    return replace(shown, **narrowed)
 
 
 def _citations(shown: "PlatformView") -> list[str]:
@@ -187,83 +181,53 @@ def _rows_of(shown: "PlatformView") -> list[dict[str, Any]]:
     ]
 
 
+def _row(key: str, value: Any, unit: str, cited: Any, **other: Any) -> dict[str, Any]:
+    """A figure as a record; `cited` has its source, and may have a class and conditions."""
+    return {
+        "key": key,
+        "value": value,
+        "unit": unit,
+        "class": cited.class_.value if hasattr(cited, "class_") else "published",
+        "source": cited.source,
+        "conditions": getattr(cited, "conditions", ""),
+        "erratum": getattr(cited, "erratum", ""),
+        **other,
+    }
+
+
 def _figure_rows(document: "Platform") -> list[dict[str, Any]]:
     from weft.catalog.machine.platform import figures
 
-    return [
-        {
-            "key": key,
-            "value": figure.value,
-            "unit": figure.unit,
-            "class": figure.class_.value,
-            "source": figure.source,
-            "conditions": figure.conditions,
-            "erratum": figure.erratum,
-        }
-        for key, figure in figures(document)
-    ]
+    return [_row(key, figure.value, figure.unit, figure) for key, figure in figures(document)]
 
 
 def _regime_rows(regimes: "Sequence[HostRegime]") -> list[dict[str, Any]]:
     from weft.catalog.machine.platform import HOST_COSTS
     from weft.cli.platform.text import regime_limit
 
-    return [
-        {
-            "key": f"host.regimes[{i}].{cost}",
-            "value": getattr(regime, cost),
-            "unit": unit,
-            "class": regime.class_.value,
-            "source": regime.source,
-            "conditions": "; ".join(t for t in (regime_limit(regime), regime.conditions) if t),
-            "erratum": "",
-        }
-        for i, regime in enumerate(regimes)
-        for cost, unit in HOST_COSTS.items()
-    ]
+    rows = []
+    for i, regime in enumerate(regimes):
+        where = "; ".join(text for text in (regime_limit(regime), regime.conditions) if text)
+        for cost, unit in HOST_COSTS.items():
+            key, value = f"host.regimes[{i}].{cost}", getattr(regime, cost)
+            rows.append(_row(key, value, unit, regime, conditions=where))
+    return rows
 
 
 def _published_rows(tables: "Sequence[PublishedTable]") -> list[dict[str, Any]]:
     return [
-        {
-            "key": f"published.{table.name}[{size}]",
-            "value": value,
-            "unit": table.unit,
-            "class": table.class_.value,
-            "source": table.source,
-            "conditions": table.conditions,
-            "erratum": "",
-        }
+        _row(f"published.{table.name}[{size}]", value, table.unit, table, erratum="")
         for table in tables
         for size, value in table.rows
     ]
 
 
 def _published_figure_row(figure: "PublishedFigure") -> dict[str, Any]:
-    return {
-        "key": f"figures.{figure.id}",
-        "value": figure.value,
-        "unit": figure.unit,
-        "class": "published",
-        "source": figure.source,
-        "conditions": figure.conditions,
-        "erratum": figure.erratum,
-        "kind": figure.kind,
-        "what": " ".join(text for text in (figure.benchmark, figure.what) if text),
-        "place": figure.place,
-        "notes": figure.notes,
-    }
+    what = " ".join(text for text in (figure.benchmark, figure.what) if text)
+    more = {"kind": figure.kind, "what": what, "place": figure.place, "notes": figure.notes}
+    return _row(f"figures.{figure.id}", figure.value, figure.unit, figure, **more)
 
 
 def _threshold_row(i: int, row: "FieldThreshold") -> dict[str, Any]:
-    return {
-        "key": f"thresholds[{i}]",
-        "value": row.printed_value,
-        "unit": row.printed_unit,
-        "class": "published",
-        "source": row.source,
-        "conditions": row.special,
-        "erratum": row.erratum,
-        "kind": row.kind,
-        "what": f"{row.system}: {row.text}",
-    }
+    more = {"conditions": row.special, "kind": row.kind, "what": f"{row.system}: {row.text}"}
+    return _row(f"thresholds[{i}]", row.printed_value, row.printed_unit, row, **more)

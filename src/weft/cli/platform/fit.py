@@ -1,11 +1,15 @@
 """`weft platform fit`: host costs of a machine from tables somebody measured on it."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from weft.cli.options import ANY_PATH
 from weft.cli.output import emit, format_option, table_text, talk
+from weft.core.errors import InputError, MissingError
+from weft.core.units import format_size
 
 if TYPE_CHECKING:
     from weft.catalog.machine.fit_report import FittedTable
@@ -14,10 +18,10 @@ if TYPE_CHECKING:
 
 
 @click.command("fit")
-@click.argument("paths", metavar="[FILE]...", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("paths", metavar="[FILE]...", nargs=-1, type=ANY_PATH)
 @click.option("--name", help="Name of the fitted platform. [default: BASE-fitted, or fitted]")
 @click.option("--base", metavar="PLATFORM", help="The machine the tables were measured on.")
-@click.option("--out", "-o", type=click.Path(path_type=Path), help="Write the platform there.")
+@click.option("--out", "-o", type=ANY_PATH, help="Write the platform there.")
 @click.option(
     "--window", type=click.IntRange(min=2), help="Messages in a window, if no file states it."
 )
@@ -29,7 +33,7 @@ def command(  # noqa: PLR0917
     out: Path | None,
     window: int | None,
     format_: str,
-) -> int:
+) -> None:
     """Fit the host costs of a platform to tables of two ranks.
 
     FILE is the output of osu_latency, osu_bw, osu_bibw, IMB or another tool that is read, or a run
@@ -38,7 +42,6 @@ def command(  # noqa: PLR0917
     are those published about BASE.
     """
     from weft.catalog.load import platform
-    from weft.core.errors import ExitCode
     from weft.expect.fit.platform_fit import fit_platform
     from weft.study.fit_tables import published_tables, tables_of
 
@@ -58,14 +61,9 @@ def command(  # noqa: PLR0917
         record=_record(fitted),
         rows=_rows(fitted),
     )
-    return int(ExitCode.GOOD)
 
 
 def _slug(name: str) -> str:
-    import re
-
-    from weft.core.errors import InputError
-
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name):
         raise InputError(
             f"'{name}' cannot name a platform",
@@ -77,7 +75,6 @@ def _slug(name: str) -> str:
 
 def _write(document: "Platform", out: Path) -> None:
     from weft.catalog.document import to_toml
-    from weft.core.errors import MissingError
 
     try:
         out.write_text(to_toml(document), "utf-8")
@@ -91,8 +88,6 @@ def _write(document: "Platform", out: Path) -> None:
 
 
 def _text(fitted: "FittedPlatform", out: Path | None) -> str:
-    from weft.core.units import format_size
-
     document, fit = fitted.platform, fitted.platform.fit
     assert fit is not None
     assert document.host is not None
@@ -122,8 +117,6 @@ def _text(fitted: "FittedPlatform", out: Path | None) -> str:
 
 
 def _judged_line(table: "FittedTable") -> str:
-    from weft.core.units import format_size
-
     found = table.unseen
     return (
         f"{table.benchmark}: held-out rows to {found.median_error:.1%} (median of the worse half),"
@@ -132,8 +125,6 @@ def _judged_line(table: "FittedTable") -> str:
 
 
 def _anomaly_lines(tables: "tuple[FittedTable, ...]") -> list[str]:
-    from weft.core.units import format_size
-
     return [
         f"anomaly, not fitted: {table.benchmark} at {format_size(row.size_bytes)}, {row.reason}"
         f"{_missed(row.held_out_error)}"
@@ -149,8 +140,6 @@ def _missed(held_out_error: float | None) -> str:
 
 
 def _held_out_table(tables: "tuple[FittedTable, ...]") -> str:
-    from weft.core.units import format_size
-
     cells = [
         [
             table.benchmark,
@@ -168,7 +157,6 @@ def _held_out_table(tables: "tuple[FittedTable, ...]") -> str:
 
 def _costs_table(document: "Platform") -> str:
     from weft.catalog.machine.platform import HOST_COSTS
-    from weft.core.units import format_size
 
     assert document.host is not None
     keys = [key for key in HOST_COSTS if not key.startswith("recv_")]

@@ -3,14 +3,19 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from weft.catalog.machine.platform import (
+    HOST_COSTS,
+    HostRegime,
+    Platform,
+    PublishedFigure,
+    PublishedTable,
+)
+from weft.catalog.published import Fact
+from weft.catalog.threshold import FieldThreshold
 from weft.cli.output import table_text
-
-if TYPE_CHECKING:
-    from weft.catalog.machine.platform import HostRegime, Platform, PublishedFigure, PublishedTable
-    from weft.catalog.published import Fact
-    from weft.catalog.threshold import FieldThreshold
+from weft.core.units import format_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +25,13 @@ class PlatformView:
     `rows` are its figures in the order of the document, as plain records.
     """
 
-    document: "Platform"
+    document: Platform
     rows: Sequence[dict[str, Any]]
-    regimes: "Sequence[HostRegime]"
-    tables: "Sequence[PublishedTable]"
-    figures: "Sequence[PublishedFigure]"
-    facts: "Sequence[Fact]"
-    thresholds: "Sequence[FieldThreshold]"
+    regimes: Sequence[HostRegime]
+    tables: Sequence[PublishedTable]
+    figures: Sequence[PublishedFigure]
+    facts: Sequence[Fact]
+    thresholds: Sequence[FieldThreshold]
     list_figures: bool
     list_thresholds: bool
 
@@ -103,9 +108,7 @@ def _sources_text(numbers: Mapping[str, int]) -> list[str]:
     return ["", "SOURCES", *lines] if lines else []
 
 
-def _regimes_text(regimes: "Sequence[HostRegime]") -> list[str]:
-    from weft.catalog.machine.platform import HOST_COSTS
-
+def _regimes_text(regimes: Sequence[HostRegime]) -> list[str]:
     if not regimes:
         return []
     costs = [cost for cost in HOST_COSTS if any(getattr(regime, cost) for regime in regimes)]
@@ -127,9 +130,7 @@ def _regimes_text(regimes: "Sequence[HostRegime]") -> list[str]:
     return ["", "HOST COSTS BY MESSAGE SIZE", table_text(headers, cells, left=3), *sources]
 
 
-def _fit_text(document: "Platform") -> list[str]:
-    from weft.core.units import format_size
-
+def _fit_text(document: Platform) -> list[str]:
     if document.fit is None:
         return []
     found = document.fit
@@ -153,9 +154,7 @@ def _cost_header(cost: str) -> str:
     return words.replace("_ns", " ns").replace("_", " ")
 
 
-def _published_text(table: "PublishedTable") -> list[str]:
-    from weft.core.units import format_size
-
+def _published_text(table: PublishedTable) -> list[str]:
     cells = [[format_size(size), f"{value:.2f}"] for size, value in table.rows]
     return [
         f"PUBLISHED {table.name.upper()}: {table.source} ({table.conditions})",
@@ -182,7 +181,7 @@ def _published_figures_text(view: PlatformView) -> list[str]:
     return parts
 
 
-def _published_line(figure: "PublishedFigure") -> str:
+def _published_line(figure: PublishedFigure) -> str:
     erratum = f"erratum: {figure.erratum}" if figure.erratum else ""
     name = " ".join(text for text in (figure.benchmark, figure.what) if text)
     extra = "; ".join(text for text in (figure.conditions, figure.notes, erratum) if text)
@@ -225,10 +224,8 @@ def _thresholds_text(view: PlatformView) -> list[str]:
     ]
 
 
-def regime_limit(regime: "HostRegime") -> str:
+def regime_limit(regime: HostRegime) -> str:
     """Up to which size a regime goes, in words."""
-    from weft.core.units import format_size
-
     if regime.max_bytes is None:
         return "above"
     next_size = format_size(regime.max_bytes + 1)

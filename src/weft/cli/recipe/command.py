@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from weft.cli.options import ANY_PATH
 from weft.cli.output import emit, format_option, table_text
 from weft.core.errors import ExitCode, InputError
 
@@ -33,7 +34,7 @@ FORMS = ("mpirun", "srun", "sbatch", "modulefile")
 @click.option(
     "--diff",
     "script",
-    type=click.Path(path_type=Path),
+    type=ANY_PATH,
     metavar="FILE",
     help="Compare somebody's script with the recipe.",
 )

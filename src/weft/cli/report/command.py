@@ -4,19 +4,20 @@ from pathlib import Path
 
 import click
 
-from weft.core.errors import ExitCode
+from weft.cli.options import ANY_PATH, FILE
+from weft.cli.output import fold_prose, printable, terminal_width
 
 
 @click.command(name="report")
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=ANY_PATH)
 @click.option(
     "-o",
     "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     help="The file to write. Default: RUN/report.html of the first run.",
 )
 @click.option("--partial", is_flag=True, help="Report on a run that is not finished.")
-def command(runs: tuple[Path, ...], output: Path | None, partial: bool) -> int:
+def command(runs: tuple[Path, ...], output: Path | None, partial: bool) -> None:
     """Write one HTML page about RUN...; it opens offline and fetches nothing.
 
     Prints where the page is and the verdict of each run. Exit 0 with any verdict: the page is
@@ -32,5 +33,5 @@ def command(runs: tuple[Path, ...], output: Path | None, partial: bool) -> int:
     click.echo(str(out))
     for page in pages:
         verdict = page.findings[0].sentence
-        click.echo(f"{page.title}: {verdict}" if len(pages) > 1 else verdict)
-    return int(ExitCode.GOOD)
+        text = printable(f"{page.title}: {verdict}" if len(pages) > 1 else verdict)
+        click.echo(fold_prose(text, terminal_width()))

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -11,17 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from weft.bench.model import Backend, Launch
+from weft.cli.options import RUN
+from weft.cluster.slurm.allocation import job_id, job_nodes
 from weft.core.errors import ExitCode, InputError, WeftError
+from weft.study.run.metadata import refuse_other_run, run_meta
+from weft.study.run.store import RunStore, read_meta, read_plan
+from weft.study.submission.attempts import Attempt, attempt_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from weft.bench.model import Backend, Launch
     from weft.study.run.loop import RunOutcome
 
 
 @click.command(hidden=True)
-@click.argument("run_dir", metavar="RUN", type=click.Path(file_okay=False, path_type=Path))
+@RUN
 @click.option(
     "--block",
     "number",
@@ -30,9 +34,6 @@ if TYPE_CHECKING:
 )
 def block(run_dir: Path, number: int | None) -> int:
     """Run one block of a submitted study on the nodes of the Slurm job around it."""
-    from weft.cluster.slurm.allocation import job_id, job_nodes
-    from weft.study.submission.attempts import Attempt, attempt_folder
-
     chosen = _number(number)
     meta, launches = _planned(run_dir, chosen)
     job = job_id(os.environ)
@@ -81,10 +82,9 @@ def _number(given: int | None) -> int:
     return int(text)
 
 
-def _planned(run_dir: Path, number: int) -> "tuple[dict[str, Any], tuple[Launch, ...]]":
+def _planned(run_dir: Path, number: int) -> tuple[dict[str, Any], tuple[Launch, ...]]:
     """What the run remembers, and the launches of a block. Raises InputError."""
     from weft.study.plan.blocks import launches_of
-    from weft.study.run.store import read_meta, read_plan
 
     meta = read_meta(run_dir)
     launches = launches_of(read_plan(run_dir), number)
@@ -98,13 +98,11 @@ def _planned(run_dir: Path, number: int) -> "tuple[dict[str, Any], tuple[Launch,
 
 
 def _measure(
-    meta: "Mapping[str, Any]", launches: "tuple[Launch, ...]", nodes: tuple[str, ...], folder: Path
+    meta: Mapping[str, Any], launches: tuple[Launch, ...], nodes: tuple[str, ...], folder: Path
 ) -> "RunOutcome":
     from weft.cli.progress import shown_progress
     from weft.study.plan.blocks import on_nodes
     from weft.study.run.loop import execute
-    from weft.study.run.metadata import refuse_other_run, run_meta
-    from weft.study.run.store import RunStore
 
     wanted = len(launches[0].trial.nodes)
     if len(nodes) < wanted:
@@ -127,7 +125,7 @@ def _measure(
         return execute(on_nodes(launches, nodes), backend, store, progress=progress)
 
 
-def _backend(options: "Mapping[str, Any]", nodes: tuple[str, ...]) -> "Backend":
+def _backend(options: Mapping[str, Any], nodes: tuple[str, ...]) -> Backend:
     from weft.cli.backend import live_backend, rail_names
 
     rails = rail_names(options.get("rails"))

@@ -1,22 +1,25 @@
 """`weft study`: list, show, plan, run and submit studies."""
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from weft.bench.model import Launch
 from weft.cli.backend import BackendChoice, backend_options, open_backend
 from weft.cli.measure import MeasureOptions, measure_study, plan_for
+from weft.cli.options import REPEATS, RESUME, run_dir_option
 from weft.cli.output import emit, format_option, table_text
 from weft.cli.study.block import block
 from weft.cli.study.status import status
 from weft.cli.study.submit import submit
-from weft.core.errors import ExitCode
+from weft.core.nodeset import fold
+from weft.core.units import format_duration
+from weft.study.run.launch_record import launch_to_record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from weft.bench.model import Launch
     from weft.study.plan.model import Study
     from weft.study.plan.plan import StudyPlan
 
@@ -36,7 +39,7 @@ command.add_command(block)
 
 @command.command(name="list")
 @format_option
-def list_(format_: str) -> int:
+def list_(format_: str) -> None:
     """List the studies of the catalogue."""
     from weft.catalog.load import study_names
     from weft.study.plan.document import load_study
@@ -52,13 +55,12 @@ def list_(format_: str) -> int:
         record={"studies": rows},
         rows=rows,
     )
-    return int(ExitCode.GOOD)
 
 
 @command.command()
 @click.argument("study", metavar="STUDY")
 @format_option
-def show(study: str, format_: str) -> int:
+def show(study: str, format_: str) -> None:
     """Show a study document. STUDY is a name of the catalogue, a .toml file or a run directory."""
     from weft.study.plan.document import load_study
 
@@ -70,7 +72,6 @@ def show(study: str, format_: str) -> int:
         record=record,
         rows=[{**record, **_flat(record)}],
     )
-    return int(ExitCode.GOOD)
 
 
 def _flat(record: dict[str, Any]) -> dict[str, str]:
@@ -85,16 +86,14 @@ def _flat(record: dict[str, Any]) -> dict[str, str]:
 
 @command.command()
 @click.argument("study", metavar="STUDY")
-@click.option("--repeats", type=click.IntRange(1, 10_000), help="Instead of the study's own.")
+@REPEATS
 @backend_options
 @format_option
 @click.pass_context
 def plan(
     ctx: click.Context, study: str, repeats: int | None, choice: BackendChoice, format_: str
-) -> int:
+) -> None:
     """Show what a study expands into on these nodes, and in which order. Runs nothing."""
-    from weft.study.run.launch_record import launch_to_record
-
     document, _ = _study(ctx, study, repeats, choice)
     backend, nodes = open_backend(choice)
     backend.close()
@@ -113,12 +112,9 @@ def plan(
         },
         rows=[{key: _word(value) for key, value in row.items()} for row in rows],
     )
-    return int(ExitCode.GOOD)
 
 
 def _word(value: object) -> object:
-    import json
-
     if isinstance(value, list):
         return " ".join(str(item) for item in value)
     return json.dumps(value) if isinstance(value, dict) else value
@@ -126,14 +122,9 @@ def _word(value: object) -> object:
 
 @command.command()
 @click.argument("study", metavar="STUDY")
-@click.option(
-    "--dir",
-    "run_dir",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="The run directory. Default: runs/STUDY-DATE-TIME.",
-)
-@click.option("--resume", is_flag=True, help="Go on with the run in --dir.")
-@click.option("--repeats", type=click.IntRange(1, 10_000), help="Instead of the study's own.")
+@run_dir_option("The run directory. Default: runs/STUDY-DATE-TIME.")
+@RESUME
+@REPEATS
 @click.option("--dry-run", is_flag=True, help="Print what each trial would launch; run nothing.")
 @backend_options
 @format_option
@@ -182,8 +173,6 @@ def _study(
 
 
 def _plan_text(document: "Study", made: "StudyPlan") -> str:
-    from weft.core.units import format_duration
-
     n_arms = len({tuple(trial.arm.items()) for trial in made.trials})
     longest = sum(launch.trial.timeout_s for launch in made.launches)
     lines = [
@@ -198,7 +187,7 @@ def _plan_text(document: "Study", made: "StudyPlan") -> str:
     return "\n".join([*lines, "", _order_text(made.launches)])
 
 
-def _order_text(launches: "tuple[Launch, ...]") -> str:
+def _order_text(launches: tuple[Launch, ...]) -> str:
     rows = [
         (
             str(launch.order),
@@ -214,15 +203,13 @@ def _order_text(launches: "tuple[Launch, ...]") -> str:
     return f"{text}\n... and {more} more (--format csv lists all)" if more > 0 else text
 
 
-def _shown_nodes(nodes: "tuple[str, ...]") -> str:
+def _shown_nodes(nodes: tuple[str, ...]) -> str:
     """The node set, cut where scattered nodes would make it wider than a terminal."""
-    from weft.core.nodeset import fold
-
     folded = fold(nodes)
     return folded if len(folded) <= _NODES_SHOWN else f"{folded[: _NODES_SHOWN - 4]} ..."
 
 
-def _shown_arm(arm: "Mapping[str, str]") -> str:
+def _shown_arm(arm: Mapping[str, str]) -> str:
     from weft.study.comparison.cells import arm_name
 
     return arm_name(arm) if arm else "-"

@@ -1,22 +1,22 @@
 """`weft study status`: where the blocks of a submitted study are."""
 
+import shlex
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from weft.cli.options import RUN
 from weft.cli.output import emit, format_option, table_text
 from weft.core.errors import ExitCode
-
-if TYPE_CHECKING:
-    from weft.study.submission.block_states import BlockStatus
+from weft.core.nodeset import fold
+from weft.study.submission.block_states import BlockStatus, read_status
 
 _ERRORS_SHOWN = 8
 
 
 @click.command()
-@click.argument("run_dir", metavar="RUN", type=click.Path(file_okay=False, path_type=Path))
+@RUN
 @format_option
 def status(run_dir: Path, format_: str) -> int:
     """Where the blocks of a study are that 'weft study submit' submitted.
@@ -25,8 +25,6 @@ def status(run_dir: Path, format_: str) -> int:
     failed or cancelled, launches that are over, and what went wrong where. Exit 4 where a block
     needs to be submitted again or a launch failed.
     """
-    from weft.study.submission.block_states import read_status
-
     _, queue, blocks = read_status(run_dir)
     records = [block.to_record() for block in blocks]
     states = Counter(block.state for block in blocks)
@@ -50,7 +48,7 @@ def status(run_dir: Path, format_: str) -> int:
     return int(ExitCode.BENCHMARK if bad else ExitCode.GOOD)
 
 
-def status_text(run_dir: Path, blocks: "tuple[BlockStatus, ...]") -> str:
+def status_text(run_dir: Path, blocks: tuple[BlockStatus, ...]) -> str:
     """A line on the whole, a table of the blocks, what went wrong, and what to do next."""
     states = Counter(block.state for block in blocks)
     counts = ", ".join(f"{n} {state}" for state, n in states.most_common())
@@ -69,9 +67,7 @@ def status_text(run_dir: Path, blocks: "tuple[BlockStatus, ...]") -> str:
     return "\n".join(lines)
 
 
-def _row(block: "BlockStatus") -> dict[str, object]:
-    from weft.core.nodeset import fold
-
+def _row(block: BlockStatus) -> dict[str, object]:
     leaves = "-" if block.leaves is None else ",".join(sorted(set(block.leaves.values())))
     return {
         "block": block.block,
@@ -85,7 +81,7 @@ def _row(block: "BlockStatus") -> dict[str, object]:
     }
 
 
-def _troubles(blocks: "tuple[BlockStatus, ...]") -> list[str]:
+def _troubles(blocks: tuple[BlockStatus, ...]) -> list[str]:
     lines = []
     for block in blocks:
         if block.why is not None:
@@ -98,9 +94,7 @@ def _troubles(blocks: "tuple[BlockStatus, ...]") -> list[str]:
     return [*shown, f"  ... and {more} more (--format json lists all)"] if more > 0 else shown
 
 
-def _next(run_dir: Path, blocks: "tuple[BlockStatus, ...]") -> list[str]:
-    import shlex
-
+def _next(run_dir: Path, blocks: tuple[BlockStatus, ...]) -> list[str]:
     where = shlex.quote(str(run_dir))
     over = ("done", "unknown")
     again = [block for block in blocks if not block.is_going and block.state not in over]

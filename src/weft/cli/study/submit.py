@@ -1,5 +1,7 @@
 """`weft study submit`: a study as jobs of Slurm, a block each."""
 
+import shlex
+import shutil
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -7,19 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from weft.bench.model import Launch
 from weft.cli.backend import LAUNCHER, rail_names
-from weft.cli.option_group import options_as
+from weft.cli.options import REPEATS, options_as, refuse_together, run_dir_option
 from weft.cli.output import emit, format_option_of, talk
+from weft.cli.run_dir import fresh_run_dir
+from weft.cluster.slurm.sbatch import Batch, array_text, check_folder, find_sbatch
 from weft.core.errors import ExitCode, InputError, MissingError, WeftError
-from weft.study.submission.block_states import SLURM_FOLDER
+from weft.study.run.metadata import run_meta
+from weft.study.run.store import RunStore
+from weft.study.submission.block_states import SLURM_FOLDER, SubmittedJob, read_status
 from weft.study.submission.jobs import Submission, SubmitOptions, submit_all
 
 if TYPE_CHECKING:
-    from weft.bench.model import Launch
-    from weft.cluster.slurm.sbatch import Batch
     from weft.study.plan.model import Study
-    from weft.study.run.store import RunStore
-    from weft.study.submission.block_states import SubmittedJob
 
 SCHEMA = "weft.study-submit/1"
 _TEXT = ("text", "json")
@@ -63,14 +66,9 @@ _OPTIONS = (
 
 @click.command()
 @click.argument("study", metavar="STUDY")
-@click.option(
-    "--dir",
-    "run_dir",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="The run directory, seen by all nodes. Default: runs/STUDY-DATE-TIME.",
-)
+@run_dir_option("The run directory, seen by all nodes. Default: runs/STUDY-DATE-TIME.")
 @click.option("--resume", is_flag=True, help="Submit what is missing; STUDY is the run directory.")
-@click.option("--repeats", type=click.IntRange(1, 10_000), help="Instead of the study's own.")
+@REPEATS
 @click.option("--blocks", type=click.IntRange(1, 10_000), help="Instead of the study's node_sets.")
 @click.option("--nodes-per", type=click.IntRange(min=1), help="Instead of the study's node counts.")
 @click.option("--seed", type=int, help="Instead of the study's own.")
@@ -98,8 +96,8 @@ def submit(
     --at-once allows it. 'weft study status RUN' follows them, 'weft compare RUN' reads what there
     is, and --resume submits what was cancelled or failed.
     """
-    if options.switches is not None and options.leaves is not None:
-        raise InputError("--switches and --leaves contradict each other", expected="one of them")
+    if options.leaves is not None:
+        refuse_together("--leaves", {"--switches": options.switches})
     if resume:
         fixed = {"--repeats": repeats, "--blocks": blocks, "--nodes-per": nodes_per, "--seed": seed}
         return _resume(ctx, run_dir or Path(study), fixed, dry_run=dry_run, format_=format_)
@@ -126,8 +124,6 @@ def _submit_new(
     format_: str,
 ) -> int:
     from weft.bench.live.backend import check_trial
-    from weft.cli.run_dir import fresh_run_dir
-    from weft.cluster.slurm.sbatch import check_folder, find_sbatch
     from weft.study.plan.blocks import plan_blocks
 
     launches = plan_blocks(document)
@@ -161,15 +157,11 @@ def _resume(
 ) -> int:
     """Submit the blocks that are neither done nor in a job, as the run was submitted but for the
     options that were typed now. Raises InputError, MissingError."""
-    from weft.study.submission.block_states import read_status
-
-    for option, given in fixed.items():
-        if given is not None:
-            raise InputError(f"{option} and --resume contradict each other", expected="one of them")
+    refuse_together("--resume", fixed)
     run, queue, blocks = read_status(run_dir)
     if queue.not_known is not None and not dry_run:
         raise MissingError(
-            f"what is in the queue is not known: {queue.not_known}",
+            f"the state of the queue is unknown: {queue.not_known}",
             where="squeue",
             expected="an answer, so that no block is submitted twice",
         )
@@ -198,12 +190,9 @@ def _typed_over(ctx: click.Context, kept: SubmitOptions) -> SubmitOptions:
         for name in SubmitOptions.__dataclass_fields__
         if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
     }
-    for name in ("mpi", "rails", "launcher"):
-        if name in typed:
-            raise InputError(
-                f"--{name} and --resume contradict each other",
-                expected="the MPI, devices and launcher that the run was submitted with",
-            )
+    kept_ones = {f"--{name}": typed.get(name) for name in ("mpi", "rails", "launcher")}
+    expected = "the MPI, devices and launcher that the run was submitted with"
+    refuse_together("--resume", kept_ones, expected)
     # Of the two only one holds, and what is typed now is it.
     fresh = {"switches": None} if "leaves" in typed else {"leaves": None}
     return replace(kept, **((fresh if {"leaves", "switches"} & typed.keys() else {}) | typed))
@@ -213,14 +202,12 @@ def _create(
     document: "Study",
     text: str,
     options: SubmitOptions,
-    launches: "tuple[Launch, ...]",
+    launches: tuple[Launch, ...],
     where: Path,
-) -> "RunStore":
+) -> RunStore:
     """The run directory, before any job may look for it."""
     from weft.bench.live.backend import LiveBackend
     from weft.launch.mpi import find_mpi
-    from weft.study.run.metadata import run_meta
-    from weft.study.run.store import RunStore
 
     mpi = find_mpi(options.mpi, may_be_srun=True)
     backend = LiveBackend(mpi, (), rail_names(options.rails))
@@ -233,15 +220,13 @@ def _create(
     return store
 
 
-def _take_back(store: "RunStore") -> None:
+def _take_back(store: RunStore) -> None:
     """Frees the directory for the next try, since no job was submitted."""
-    import shutil
-
     shutil.rmtree(store.run_dir / SLURM_FOLDER, ignore_errors=True)
     store.abandon()
 
 
-def _print_dry(where: Path, batches: "tuple[Batch, ...]", format_: str) -> int:
+def _print_dry(where: Path, batches: tuple[Batch, ...], format_: str) -> int:
     scripts = [batch.script for batch in batches]
     record = {"schema": SCHEMA, "run": str(where), "scripts": scripts}
     emit(format_, text=lambda: "\n".join(scripts) or "nothing is missing", record=record, rows=[])
@@ -250,14 +235,10 @@ def _print_dry(where: Path, batches: "tuple[Batch, ...]", format_: str) -> int:
 
 def _print_jobs(
     where: Path,
-    jobs: "list[SubmittedJob]",
+    jobs: list[SubmittedJob],
     refused: InputError | MissingError | None,
     format_: str,
 ) -> int:
-    import shlex
-
-    from weft.cluster.slurm.sbatch import array_text
-
     lines = [f"job {job.job}: blocks {array_text(job.blocks)}" for job in jobs]
     follow = f"follow:  weft study status {shlex.quote(str(where))}"
     if refused is not None:

@@ -1,4 +1,4 @@
-"""What a host says of itself: one short script, read line by line."""
+"""The facts of a host, from one short script, read line by line."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -52,12 +52,15 @@ say end end
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """A host's own words, checked: what cannot be printed is gone. `clock_s` is its time in seconds
-    since 1970 and `asked_s` ours when it said so; `os_id` is the distribution's id and those it is
-    like ('ubuntu debian'), `libc` such as 'glibc 2.36'; `addresses` are (interface, address) pairs,
-    `ports` (device, 'InfiniBand 4: ACTIVE') of fast devices, `links` the type of each interface
-    (ARPHRD_* of if_arp.h), None where it is down. `server` and `ssh_port` are where its sshd was
-    reached; hosts of one `boot` are one machine (containers)."""
+    """The facts of a host, checked, without characters that cannot be printed.
+
+    `clock_s` is its time in seconds since 1970, `asked_s` ours at that moment. `os_id` is the id of
+    the distribution and those it is like ('ubuntu debian'), `libc` such as 'glibc 2.36'.
+    `addresses` are (interface, address) pairs, `ports` (device, 'InfiniBand 4: ACTIVE') of fast
+    devices, `links` the type of each interface (ARPHRD_* of if_arp.h), None where it is down.
+    `server` and `ssh_port` are where its sshd was reached. Hosts of one `boot` are one machine
+    (containers).
+    """
 
     system: str
     machine: str
@@ -90,28 +93,28 @@ class Facts:
 
 
 def read_facts(text: str, asked_s: float) -> Facts:
-    """Facts of what `PROBE` printed. Raises ValueError where it is something else."""
+    """The facts that `PROBE` printed. Raises ValueError for other output."""
     result: dict[str, str] = {}
     links = dict[str, int | None]()
     addresses, ports, tools = list[tuple[str, str]](), list[tuple[str, str]](), dict[str, str]()
     for key, value in _pairs(text.splitlines()[:MOST_LINES]):
-        kind, colon, rest = key.partition(":")
+        kind, colon, name = key.partition(":")
         if not colon:
             result[key] = value
         elif kind == "address":
-            addresses.append((rest, value))
+            addresses.append((name, value))
         elif kind == "port":
-            ports.append((rest, value))
+            ports.append((name, value))
         elif kind == "link":
             type_, _, state = value.partition(" ")
-            links[rest] = None if state.strip() == "down" else _whole(type_, 0)
+            links[name] = None if state.strip() == "down" else _whole(type_, 0)
         elif kind == "tool" and value.startswith("/"):
-            tools[rest] = value
+            tools[name] = value
     missing = [
         key for key in ("system", "user", "uid", "home", "clock", "end") if key not in result
     ]
     if missing:
-        raise ValueError(f"the host did not say its {missing[0]}")
+        raise ValueError(f"the host did not report its {missing[0]}")
     connection = result.get("ssh", "").split()
     return Facts(
         system=result["system"],
@@ -152,7 +155,7 @@ def _clock(text: str) -> float:
     # Without GNU date '%N' stays as it is.
     seconds = re.match(r"\d+(\.\d+)?", text)
     if seconds is None:
-        raise ValueError("the host did not say what time it is")
+        raise ValueError("the host did not report its time")
     return float(seconds.group())
 
 

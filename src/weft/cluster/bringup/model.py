@@ -1,10 +1,10 @@
 """Stages, how each went on each host, and what they agree on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from weft.cluster.bringup.facts import Facts
 from weft.cluster.remote import Ssh, SshResult
@@ -42,12 +42,17 @@ class Outcome:
 
 
 RIGHT = Outcome(StageState.RIGHT)
+right, mended, would, doubtful, failed = (
+    partial(Outcome, StageState[name])
+    for name in ("RIGHT", "MENDED", "WOULD", "DOUBTFUL", "FAILED")
+)
+"""An outcome of its note, and its remedy where there is one."""
 
 
 def unanswered(result: SshResult, otherwise: str = "it did not answer") -> Outcome:
-    """A command on a host came to no good end, for a reason that is not the stage's own."""
+    """A command on a host failed for a reason that is not the stage's own."""
     remedy = "look at its load, its home folder and its ssh; then 'weft cluster up' again"
-    return Outcome(StageState.FAILED, result.last_line or otherwise, remedy)
+    return failed(result.last_line or otherwise, remedy)
 
 
 @dataclass
@@ -64,13 +69,10 @@ class Cluster:
     agreed: dict[str, str] = field(default_factory=dict)
 
 
-class Stage(Protocol):
-    """One thing that must be right on every host. It returns an outcome for each host it is given:
-    those that all stages before it went well on."""
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One thing that must be right on every host. `run` returns an outcome for each host it is
+    given: those on which all stages before it went well."""
 
     name: str
-    says: str
-
-    def __call__(self, cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
-        """How it went on each of these hosts."""
-        ...
+    run: Callable[[Cluster, Sequence[str]], Mapping[str, Outcome]]

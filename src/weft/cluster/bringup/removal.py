@@ -1,4 +1,4 @@
-"""Taking away from real hosts what bringing them up put there."""
+"""Removal of all files that a bring-up put on real hosts."""
 
 from collections.abc import Mapping, Sequence
 
@@ -29,6 +29,6 @@ exit 0
 
 
 def leave(ssh: Ssh, name: str, hosts: Sequence[str]) -> Mapping[str, SshResult]:
-    """How it went on each host; those that share a home do the same at once."""
+    """The outcome on each host; those that share a home do the same at once."""
     words = ("sh", "-c", REMOVE, "sh", name)
     return each(hosts, lambda host: ssh.run(host, words, timeout_s=LEAVE_S))

@@ -1,4 +1,4 @@
-"""All stages, one after another, on the hosts that are still in it."""
+"""All stages, one after another, on the hosts on which none has failed."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class BringupResult:
         )
 
     def would_mend(self) -> bool:
-        """Whether something is left to do that only was looked at."""
+        """Whether something is left to do after a dry run."""
         return any(
             o.state is StageState.WOULD for of in self.outcomes.values() for o in of.values()
         )
@@ -35,11 +35,11 @@ def bring_up(cluster: Cluster, stages: Sequence[Stage], report: Observer) -> Bri
     outcomes: dict[str, dict[str, Outcome]] = {host: {} for host in cluster.hosts}
     left = list(cluster.hosts)
     for stage in stages:
-        of_stage = dict(stage(cluster, left)) if left else {}
-        told = {host: of_stage.get(host, NOT_TRIED) for host in cluster.hosts}
-        for host, outcome in told.items():
+        of_stage = dict(stage.run(cluster, left)) if left else {}
+        went = {host: of_stage.get(host, NOT_TRIED) for host in cluster.hosts}
+        for host, outcome in went.items():
             outcomes[host][stage.name] = outcome
         if left:
-            report(stage.name, told)
-        left = [host for host in left if told[host].state.goes_on]
+            report(stage.name, went)
+        left = [host for host in left if went[host].state.goes_on]
     return BringupResult(tuple(stage.name for stage in stages), outcomes)

@@ -58,7 +58,9 @@ def _parameters(plan: Plan) -> Json:
             "metadata": {"description": "Nodes; as many as one placement group holds at most."},
         },
         "adminUser": _string("Who logs in.", plan.user),
-        "sshPublicKey": _string("The only way in: no machine here knows another one.", plan.key),
+        "sshPublicKey": _string(
+            "The only key that logs in: no machine here knows another one.", plan.key
+        ),
         "sshSource": {
             "type": "string",
             **asked,

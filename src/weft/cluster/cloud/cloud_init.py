@@ -1,4 +1,4 @@
-"""What cloud-init does on a fresh machine. Written as JSON, which YAML contains."""
+"""The cloud-init file of a fresh machine. Written as JSON, which YAML contains."""
 
 import json
 from typing import Any
@@ -18,8 +18,8 @@ _RELOAD = "systemctl try-reload-or-restart ssh || systemctl try-reload-or-restar
 
 
 def cloud_init(*, node: bool) -> str:
-    """The whole text, of a node or of the jump host. Nothing is fetched: nodes may have no way out
-    to the Internet."""
+    """The whole text, of a node or of the jump host. Nothing is fetched: nodes may not reach
+    the Internet."""
     files = [_file("/etc/ssh/sshd_config.d/10-weft.conf", _SSHD, "0600")]
     if node:
         files.append(_file("/etc/security/limits.d/90-weft.conf", _LIMITS, "0644"))

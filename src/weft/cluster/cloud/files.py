@@ -1,4 +1,4 @@
-"""The files of a plan: what Azure deploys, and what ssh and `weft cluster up` read afterwards."""
+"""The files of a plan: the template for Azure, and the files for ssh and `weft cluster up`."""
 
 import shlex
 from pathlib import Path
@@ -29,7 +29,7 @@ def files_of(plan: Plan, folder: Path) -> dict[str, str]:
 
 
 def write_files(files: dict[str, str], folder: Path) -> None:
-    """Write them. Raises InputError where another file is in the way: nothing is written then."""
+    """Write them. Raises InputError where another file has the name: nothing is written then."""
     try:
         for name, content in files.items():
             path = folder / name
@@ -52,8 +52,8 @@ def write_files(files: dict[str, str], folder: Path) -> None:
 def ssh_config(plan: Plan, folder: Path) -> str:
     """What `ssh -F` reads: the public address, and the nodes behind it.
 
-    The first key that a machine shows is written down and none other taken from then on; what is
-    known of them lies beside, away from the user's own list.
+    The first key that a machine shows is kept in `folder`, and ssh accepts no other from then on;
+    the user's own list of known hosts stays as it is.
     """
     address = plan.address or f"{plan.label}.{REGION}.cloudapp.azure.com"
     common = [
@@ -96,7 +96,7 @@ def real_hosts(plan: Plan, folder: Path) -> str:
 
 
 def _identity(key_file: Path) -> Path:
-    """The private key where it lies beside the public one; an agent may hold it under the latter's
+    """The private key where it lies next to the public one; an agent may hold it under the latter's
     name as well."""
     private = key_file.with_suffix("") if key_file.suffix == ".pub" else key_file
     return (private if private.exists() else key_file).absolute()

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from weft.cluster.slurm.neighbours import TOPOLOGY, parse_leaves
+from weft.cluster.slurm.neighbours import TOPOLOGY, leaves_in
 from weft.cluster.slurm.scheduler import ANSWER_TIMEOUT_S, question
-from weft.core.errors import InputError
 from weft.core.nodeset import expand
 
 
@@ -63,17 +62,11 @@ def is_beyond_srun(nodes: Sequence[str], environ: Mapping[str, str]) -> bool:
 
 
 def ask_leaves() -> Leaves:
-    """What Slurm says of its switches; never an error: a run goes on without."""
+    """The leaf switches in the answer of Slurm; never an error: a run goes on without."""
     with question(TOPOLOGY) as question_of:
         answer = question_of.answer_until(time.monotonic() + ANSWER_TIMEOUT_S)
-    if answer.not_known is not None:
-        return Leaves({}, answer.not_known)
-    try:
-        found = parse_leaves(answer.text)
-    except InputError as error:
-        return Leaves({}, str(error).partition("\n")[0])
-    by_node = {node: leaf for leaf, nodes in found.items() for node in nodes}
-    return Leaves(by_node, None if by_node else "Slurm's configuration names no switches")
+    leaves, not_known = leaves_in(answer)
+    return Leaves({node: leaf for leaf, nodes in leaves.items() for node in nodes}, not_known)
 
 
 def placement(nodes: Sequence[str], environ: Mapping[str, str] | None = None) -> dict[str, Any]:

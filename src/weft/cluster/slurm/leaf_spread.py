@@ -46,7 +46,7 @@ def parse_usable(text: str, partition: str | None) -> list[str]:
     for line in filter(None, map(str.strip, text.splitlines())):
         parts = line.split("|")
         if len(parts) != 3:
-            raise InputError(f"sinfo said '{line[:80]}'", expected="node|state|partition")
+            raise InputError(f"sinfo printed '{line[:80]}'", expected="node|state|partition")
         node, state, of = parts
         wanted = of.endswith("*") if partition is None else of.rstrip("*") == partition
         if wanted and state in _USABLE:

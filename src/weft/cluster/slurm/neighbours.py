@@ -79,7 +79,7 @@ class Neighbours:
 
 @dataclass(frozen=True, slots=True)
 class NeighbourQuestions:
-    """The scheduler's commands, on their way."""
+    """The scheduler's commands, as they run."""
 
     nodes: tuple[str, ...]
     jobs: Question
@@ -88,7 +88,7 @@ class NeighbourQuestions:
     config: Question
 
     def answer(self, timeout_s: float = ANSWER_TIMEOUT_S) -> Neighbours:
-        """What they said, all of them within `timeout_s`. Never an error: a check goes on without
+        """Their answers, all of them within `timeout_s`. Never an error: a check goes on without
         a scheduler."""
         until = time.monotonic() + timeout_s
         answers = []
@@ -105,7 +105,7 @@ class NeighbourQuestions:
         if not names & {_short(node) for node in self.nodes}:
             return Neighbours(not_known=f"Slurm knows no node by the name {self.nodes[0]}")
         own = os.environ.get("SLURM_JOB_ID")
-        leaves, not_known = _leaves(self.topology.answer_until(until))
+        leaves, not_known = leaves_in(self.topology.answer_until(until))
         found = neighbours_of(self.nodes, (job for job in running if job.number != own), leaves)
         if not found and hides_jobs(self.config.answer_until(until).text) and os.geteuid() != 0:
             return Neighbours(not_known="Slurm hides other users' jobs here (PrivateData=jobs)")
@@ -188,8 +188,8 @@ def hides_jobs(config: str) -> bool:
     return False
 
 
-def _leaves(answer: Answer) -> tuple[dict[str, frozenset[str]], str | None]:
-    """Nodes by leaf switch, and where there are none the reason."""
+def leaves_in(answer: Answer) -> tuple[dict[str, frozenset[str]], str | None]:
+    """Nodes by leaf switch, of an answer about `TOPOLOGY`; where there are none the reason."""
     if answer.not_known is not None:
         return {}, answer.not_known
     try:
@@ -212,4 +212,4 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _not_understood(program: str, line: str, expected: str) -> InputError:
-    return InputError(f"{program} said '{line[:80]}'", expected=expected)
+    return InputError(f"{program} printed '{line[:80]}'", expected=expected)

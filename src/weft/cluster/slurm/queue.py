@@ -66,7 +66,7 @@ def parse_queue(text: str) -> dict[str, QueuedTask]:
     for line in filter(None, map(str.strip, text.splitlines())):
         parts = line.split("|", 3)
         if len(parts) != 4 or not parts[0].isdecimal() or not _STATE.fullmatch(parts[2]):
-            raise InputError(f"squeue said '{line[:80]}'", expected="array|task|state|reason")
+            raise InputError(f"squeue printed '{line[:80]}'", expected="array|task|state|reason")
         array, task, state, reason = parts
         found[f"{array}_{task}"] = QueuedTask(_phase(state), state, reason)
     return found

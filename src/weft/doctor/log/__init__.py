@@ -1,1 +1,1 @@
-"""What libraries said in a job's logs: who used which network, and which settings were read."""
+"""What libraries logged in a job's logs: who used which network, and which settings were read."""

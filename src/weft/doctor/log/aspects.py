@@ -1,4 +1,4 @@
-"""What a job's logs say, one aspect a line: as text and as values."""
+"""What a job's logs report, one aspect a line: as text and as values."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,9 +7,9 @@ from weft.bench.logs.ranks import JobLog
 from weft.bench.logs.verification import unverified
 from weft.core.units import format_size
 from weft.core.words import counted
-from weft.doctor.log.aspect import Aspect, some
+from weft.doctor.log.aspect import Aspect, counts_of, rows_of
 from weft.doctor.log.mpi_aspects import aspects_of_mpi
-from weft.doctor.log.network import share
+from weft.doctor.log.network import share, some
 
 
 def aspects(log: JobLog) -> list[Aspect]:
@@ -34,21 +34,14 @@ def aspects(log: JobLog) -> list[Aspect]:
 
 
 def _versions(log: JobLog) -> Iterator[Aspect]:
-    found = log.facts.of("version")
-    if found:
-        doubts = unverified(log.facts)
-        rows = [
-            {
-                "library": fact.words[0],
-                "version": fact.words[1],
-                "is_verified": not {fact.words[0], " ".join(fact.words)} & doubts.keys(),
-            }
-            for fact in found
-        ]
-        parts = [
-            f"{row['library']} {row['version']}" + ("" if row["is_verified"] else " (unverified)")
-            for row in rows
-        ]
+    doubts = unverified(log.facts)
+    rows, parts = [], []
+    for fact in log.facts.of("version"):
+        library, version = fact.words[0], fact.words[1]
+        is_verified = not {library, " ".join(fact.words)} & doubts.keys()
+        rows.append({"library": library, "version": version, "is_verified": is_verified})
+        parts.append(f"{library} {version}" + ("" if is_verified else " (unverified)"))
+    if rows:
         yield Aspect("version", some(parts), rows)
 
 
@@ -59,51 +52,43 @@ def _ranks(log: JobLog) -> Iterator[Aspect]:
     text = share(log, log.everyone) + (f" on {counted(len(hosts), 'host')}" if hosts else "")
     if states:
         text += f", {len(done):,} initialised"
-    yield Aspect(
-        "ranks",
-        text,
-        {
-            "n_ranks": len(log.ranks),
-            "n_expected": log.n_expected,
-            "n_nodes": log.n_nodes,
-            "n_initialised": len(done),
-            "hosts": hosts[:1024],
-        },
-    )
+    values = {
+        "n_ranks": len(log.ranks),
+        "n_expected": log.n_expected,
+        "n_nodes": log.n_nodes,
+        "n_initialised": len(done),
+        "hosts": hosts[:1024],
+    }
+    yield Aspect("ranks", text, values)
 
 
 def _plugins(log: JobLog) -> Iterator[Aspect]:
-    parts = []
+    parts: dict[str, None] = {}
     values = []
-    for kind, verb in (
-        ("plugin_asked", "asked for"),
-        ("plugin_missing", "not found"),
-        ("plugin_refused", "refused"),
-        ("plugin_failed", "not initialised"),
-        ("plugin_loaded", "loaded"),
-    ):
+    for kind, verb in PLUGIN_STATES.items():
         for fact in log.facts.of(kind):
             values.append({"what": kind, "words": list(fact.words), "n_ranks": len(log.by(fact))})
-            name = fact.words[0] if kind != "plugin_loaded" else _plugin(fact.words)
+            name = fact.words[0]
+            if kind == "plugin_loaded":
+                interface, name, version = fact.words
+                name = f"{interface} {name}" + (f" ({version})" if version else "")
             if name:
-                parts.append(f"{verb}: {name}")
+                parts[f"{verb}: {name}"] = None
     if values:
-        yield Aspect("plug-in", some(list(dict.fromkeys(parts))), values)
+        yield Aspect("plug-in", some(list(parts)), values)
 
 
-def _plugin(words: tuple[str, ...]) -> str:
-    kind, name, version = words
-    return f"{kind} {name}" + (f" ({version})" if version else "")
+PLUGIN_STATES = {
+    "plugin_asked": "asked for",
+    "plugin_missing": "not found",
+    "plugin_refused": "refused",
+    "plugin_failed": "not initialised",
+    "plugin_loaded": "loaded",
+}
 
 
 def _networks(log: JobLog) -> Iterator[Aspect]:
-    chosen = log.values("network")
-    if chosen:
-        yield Aspect(
-            "network",
-            some([f"{name} by {share(log, ranks)}" for name, ranks in chosen.items()]),
-            {name: len(ranks) for name, ranks in chosen.items()},
-        )
+    yield from counts_of("network", log, log.values("network"))
     providers = [" x ".join(filter(None, fact.words)) for fact in log.facts.of("provider")]
     if providers:
         yield Aspect("libfabric", some(list(dict.fromkeys(providers))), providers)
@@ -119,25 +104,14 @@ def _devices(log: JobLog) -> Iterator[Aspect]:
         for fact in devices
         if fact.words[0] != "NET/Socket"
     ] or [f"[{fact.words[1]}]{fact.words[2]} TCP" for fact in devices]
-    yield Aspect(
-        "NICs",
-        some(names),
-        [
-            {
-                "transport": fact.words[0],
-                "index": int(fact.words[1]),
-                "name": fact.words[2],
-                "layer": fact.words[3],
-                "sharp": bool(fact.words[4]),
-                "n_ranks": len(log.by(fact)),
-            }
-            for fact in devices
-        ],
-    )
+    rows = rows_of(log, devices, "transport", "index", "name", "layer", "sharp")
+    for row in rows:
+        row |= {"index": int(row["index"]), "sharp": bool(row["sharp"])}
+    yield Aspect("NICs", some(names), rows)
 
 
 def _gpu_direct(log: JobLog) -> Iterator[Aspect]:
-    """By NIC: channels that read and write GPUs directly, of all; what NCCL says of adapters."""
+    """By NIC: channels that read and write GPUs directly, of all; the state of each adapter."""
     counts: dict[tuple[str, int], list[int]] = {}
     for fact in log.channels():
         count = counts.setdefault((fact.words[0], int(fact.words[1])), [0, 0])
@@ -148,13 +122,13 @@ def _gpu_direct(log: JobLog) -> Iterator[Aspect]:
         names.setdefault((fact.words[0], int(fact.words[1])), set()).add(fact.words[2])
     rows: list[dict[str, Any]] = [
         {
-            "transport": way,
+            "transport": transport,
             "nic": nic,
-            "names": sorted(names.get((way, nic), ())),
+            "names": sorted(names.get((transport, nic), ())),
             "n_direct": n,
             "n_channel_ends": of,
         }
-        for (way, nic), (n, of) in sorted(counts.items())
+        for (transport, nic), (n, of) in sorted(counts.items())
     ]
     if rows:
         parts = [
@@ -206,22 +180,21 @@ def _collnet(log: JobLog) -> Iterator[Aspect]:
 
 
 def _algorithms(log: JobLog) -> Iterator[Aspect]:
+    facts = log.facts.of("algorithm")
     rows = [
         {
-            "collective": fact.words[0],
-            "algorithm": fact.words[1],
-            "protocol": fact.words[2],
+            **dict(zip(("collective", "algorithm", "protocol"), fact.words, strict=False)),
             "n": fact.n,
             "least_bytes": fact.least,
             "most_bytes": fact.most,
         }
-        for fact in log.facts.of("algorithm")
+        for fact in facts
     ]
     if rows:
         parts = [
             " ".join(filter(None, fact.words)).lower()
             + f" {format_size(fact.least or 0)} to {format_size(fact.most or 0)}"
-            for fact in log.facts.of("algorithm")
+            for fact in facts
         ]
         yield Aspect("algorithms", some(parts), rows)
 
@@ -230,30 +203,22 @@ def _fallbacks(log: JobLog) -> Iterator[Aspect]:
     """What was wanted and is not, where the library does not warn of it."""
     facts = log.facts.of("fallback")
     if facts:
-        yield Aspect(
-            "fall-backs",
-            some([f"{fact.words[0]} ({share(log, log.by(fact))})" for fact in facts], most=4),
-            [{"text": fact.words[0], "n_ranks": len(log.by(fact))} for fact in facts],
-        )
+        parts = [f"{fact.words[0]} ({share(log, log.by(fact))})" for fact in facts]
+        yield Aspect("fall-backs", some(parts, most=4), rows_of(log, facts, "text"))
 
 
 def _variables(log: JobLog) -> Iterator[Aspect]:
+    parts = [
+        f"{name}={value}" + (f" ({share(log, ranks)})" if len(values) > 1 else "")
+        for name, values in sorted(log.echoed.items())
+        for value, ranks in values.items()
+    ]
     if log.echoed:
-        parts = []
-        for name, values in sorted(log.echoed.items()):
-            several = len(values) > 1
-            parts += [
-                f"{name}={value}" + (f" ({share(log, ranks)})" if several else "")
-                for value, ranks in values.items()
-            ]
-        yield Aspect(
-            "variables",
-            some(parts, most=40),
-            {
-                name: {value: len(ranks) for value, ranks in values.items()}
-                for name, values in sorted(log.echoed.items())
-            },
-        )
-    by_plugin = [f"{'='.join(fact.words)}" for fact in log.facts.of("set_by_plugin")]
+        values_by_name = {
+            name: {value: len(ranks) for value, ranks in values.items()}
+            for name, values in sorted(log.echoed.items())
+        }
+        yield Aspect("variables", some(parts, most=40), values_by_name)
+    by_plugin = ["=".join(fact.words) for fact in log.facts.of("set_by_plugin")]
     if by_plugin:
         yield Aspect("set by the plug-in", some(list(dict.fromkeys(by_plugin))), by_plugin)

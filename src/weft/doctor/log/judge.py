@@ -6,9 +6,8 @@ from weft.bench.logs.ranks import COLLNET, GIVEN_UP, JobLog, transports
 from weft.bench.logs.verification import unverified
 from weft.core.finding import FAULTS, Finding, FindingKind, Severity, worst_first
 from weft.core.words import counted
-from weft.doctor.log.aspect import some
 from weft.doctor.log.mpi import choices, is_over_fabric, judge_mpi, sharp_trees
-from weft.doctor.log.network import judge_network, share
+from weft.doctor.log.network import judge_network, share, some
 
 MOST_WARNINGS = 8
 
@@ -141,9 +140,9 @@ def _refused(log: JobLog) -> Iterator[Finding]:
 
 def _unfinished(log: JobLog) -> Iterator[Finding]:
     """Ranks that began more communicators than they finished."""
-    said = log.facts.of("communicator")
-    begun = log.times(fact for fact in said if fact.words[2] == "START")
-    done = log.times(fact for fact in said if fact.words[2] == "COMPLETE")
+    facts = log.facts.of("communicator")
+    begun = log.times(fact for fact in facts if fact.words[2] == "START")
+    done = log.times(fact for fact in facts if fact.words[2] == "COMPLETE")
     missing = frozenset(rank for rank, n in begun.items() if n > done[rank])
     if missing:
         hosts = sorted({log.ranks[index].host for index in missing})
@@ -180,8 +179,8 @@ def _warnings(log: JobLog) -> Iterator[Finding]:
             f"{log.facts.place(fact)}{where}, {counted(fact.n, 'time')}",
         )
     if len(warnings) > MOST_WARNINGS:
-        rest = len(warnings) - MOST_WARNINGS
-        yield _finding(Severity.WARNING, FindingKind.FAILURE, counted(rest, "more warning"))
+        more = len(warnings) - MOST_WARNINGS
+        yield _finding(Severity.WARNING, FindingKind.FAILURE, counted(more, "more warning"))
 
 
 def _coverage(log: JobLog) -> Iterator[Finding]:

@@ -38,7 +38,7 @@ def is_over_fabric(names: set[str]) -> bool:
 
 
 def _lanes(log: JobLog) -> Iterator[Finding]:
-    """Processes of several hosts whose only way between them is TCP."""
+    """Processes of several hosts whose only transport between them is TCP."""
     if log.n_hosts < 2:
         return
     facts = log.facts.of("lanes")
@@ -77,7 +77,7 @@ def _providers(log: JobLog) -> Iterator[Finding]:
 
 
 def _components(log: JobLog) -> Iterator[Finding]:
-    """Open MPI's: no layer that could be had; ob1 with TCP alone.
+    """Open MPI's: no usable layer; ob1 with TCP only.
 
     A layer that failed where another was selected was only tried: none was asked for by name.
     """

@@ -4,19 +4,16 @@ from collections.abc import Iterator
 
 from weft.bench.logs.ranks import JobLog
 from weft.core.words import counted
-from weft.doctor.log.aspect import Aspect, some
+from weft.doctor.log.aspect import Aspect, counts_of, rows_of
 from weft.doctor.log.mpi import sharp_groups, sharp_trees
-from weft.doctor.log.network import share
+from weft.doctor.log.network import share, some
 
 
 def aspects_of_mpi(log: JobLog) -> Iterator[Aspect]:
     """Components, lanes, fabrics, adapters and SHARP."""
     yield from _components(log)
     yield from _lanes(log)
-    fabrics = log.values("fabric")
-    if fabrics:
-        text = some([f"{name} by {share(log, by)}" for name, by in fabrics.items()])
-        yield Aspect("fabric", text, {name: len(by) for name, by in fabrics.items()})
+    yield from counts_of("fabric", log, log.values("fabric"))
     adapters = list(log.values("adapter"))
     if adapters:
         yield Aspect("adapters", some(adapters), adapters)
@@ -26,16 +23,8 @@ def aspects_of_mpi(log: JobLog) -> Iterator[Aspect]:
 def _components(log: JobLog) -> Iterator[Aspect]:
     facts = log.facts.of("component")
     if facts:
-        values = [
-            {
-                "framework": fact.words[0],
-                "component": fact.words[1],
-                "state": fact.words[2],
-                "n_ranks": len(log.by(fact)),
-            }
-            for fact in facts
-        ]
-        yield Aspect("components", some([" ".join(fact.words) for fact in facts]), values)
+        rows = rows_of(log, facts, "framework", "component", "state")
+        yield Aspect("components", some([" ".join(fact.words) for fact in facts]), rows)
 
 
 def _lanes(log: JobLog) -> Iterator[Aspect]:
@@ -45,15 +34,11 @@ def _lanes(log: JobLog) -> Iterator[Aspect]:
             f"{fact.words[0]} {fact.words[1]}".strip() + f" ({share(log, log.by(fact))})"
             for fact in facts
         ]
-        values = [
-            {"between": fact.words[0], "lanes": fact.words[1], "n_ranks": len(log.by(fact))}
-            for fact in facts
-        ]
-        yield Aspect("UCX lanes", some(parts), values)
+        yield Aspect("UCX lanes", some(parts), rows_of(log, facts, "between", "lanes"))
 
 
 def _sharp(log: JobLog) -> Iterator[Aspect]:
-    """Triggered is a communicator of several members in a tree; a tree alone is only a chance."""
+    """Triggered is a communicator of several members in a tree; a tree by itself is an offer."""
     groups = sharp_groups(log)
     trees = [fact.words[0] for fact in log.facts.of("sharp_tree")]
     errors = [fact.words[1] for fact in log.facts.of("sharp_error")]

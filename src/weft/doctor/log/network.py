@@ -1,6 +1,6 @@
 """Which network ranks used, why not a faster one, and whether it reads GPUs directly."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from weft.bench.logs.log_facts import LogFact
@@ -12,11 +12,11 @@ from weft.doctor.facts import ChannelFacts, TransportFacts
 SLOW_PROVIDERS = {"tcp", "sockets", "udp", "net", "tcp;ofi_rxm", "ofi_rxm;tcp"}
 """libfabric's providers that go through the kernel's TCP. SOURCE: libfabric's fi_provider(7)."""
 DEFAULT_PLUGINS = {"", "libnccl-net.so", "librccl-net.so"}
-"""What NCCL and RCCL look for where nobody asked."""
+"""What NCCL and RCCL look for where no variable names one."""
 
 
 OWN_NETWORKS = {"IB", "Socket"}
-"""What NCCL itself brings: why they fail, they say themselves."""
+"""What NCCL itself brings; they log why they fail."""
 
 
 def judge_network(log: JobLog) -> Iterator[Finding]:
@@ -46,12 +46,11 @@ def _instead(log: JobLog, sockets: frozenset[int]) -> Iterator[Finding]:
         ranks = (log.all_by(facts) - sockets) & (own if chosen else log.everyone)
         if ranks:
             reasons = [_plugin_reason(facts[0])] if facts is missing else []
-            yield _finding(
-                Severity.WARNING,
+            sentence = (
                 f"{share(log, ranks)} {verb} plug-in {facts[0].words[0]} and used NCCL's own "
-                "network",
-                [*reasons, log.facts.place(facts[0])],
+                "network"
             )
+            yield _finding(Severity.WARNING, sentence, *reasons, log.facts.place(facts[0]))
             return
 
 
@@ -61,12 +60,11 @@ def _unfit(log: JobLog, sockets: frozenset[int]) -> Iterator[Finding]:
     loaded = [fact for fact in log.facts.of("plugin_loaded") if fact.words[0] == "net"]
     ranks = log.all_by(last) - log.all_by(loaded) - sockets
     if ranks:
-        yield _finding(
-            Severity.WARNING,
+        sentence = (
             f"{share(log, ranks)} opened a network plug-in that has none of the interfaces that "
-            "this NCCL looks for, and went on without it",
-            [log.facts.place(last[0])],
+            "this NCCL looks for, and went on without it"
         )
+        yield _finding(Severity.WARNING, sentence, log.facts.place(last[0]))
 
 
 def _sockets(log: JobLog, ranks: frozenset[int]) -> Finding:
@@ -74,9 +72,10 @@ def _sockets(log: JobLog, ranks: frozenset[int]) -> Finding:
     because = reasons[0].short if reasons else "the log does not say why"
     evidence = [f"{reason.whole} ({reason.place})" for reason in reasons]
     evidence += [log.facts.place(fact) for fact in log.channels((SOCKET,))[:1]]
-    short = [reason.short for reason in reasons]
-    facts = TransportFacts(SOCKET, len(ranks), _hosts(log, ranks), short)
-    return _finding(Severity.BAD, f"{share(log, ranks)} used {SOCKET}: {because}", evidence, facts)
+    hosts = list(dict.fromkeys(log.ranks[index].host for index in sorted(ranks)))[:16]
+    facts = TransportFacts(SOCKET, len(ranks), hosts, [reason.short for reason in reasons])
+    sentence = f"{share(log, ranks)} used {SOCKET}: {because}"
+    return _finding(Severity.BAD, sentence, *evidence, facts=facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,48 +90,48 @@ class Reason:
 def why_sockets(log: JobLog, ranks: frozenset[int]) -> Iterator[Reason]:
     """Reasons that these ranks give: what was asked for comes first."""
 
-    def said(kind: str) -> list[LogFact]:
+    def reported(kind: str) -> list[LogFact]:
         return [fact for fact in log.facts.of(kind) if log.by(fact) & ranks or not fact.by]
 
     def reason(fact: LogFact, short: str, whole: str = "") -> Reason:
         return Reason(short, whole or short, log.facts.place(fact))
 
-    for fact in said("echo"):
+    for fact in reported("echo"):
         name, value = fact.words
         if (name, value.lower()) == ("NCCL_NET", "socket"):
             yield reason(fact, "NCCL_NET=Socket asks for it")
         if name == "NCCL_IB_DISABLE" and value not in ("0", ""):
             yield reason(fact, f"NCCL_IB_DISABLE={value} turns InfiniBand off")
-    for fact in said("plugin_refused"):
+    for fact in reported("plugin_refused"):
         yield reason(fact, f"plug-in {fact.words[0]} is unsupported by this NCCL")
-    missing = said("plugin_missing")
+    missing = reported("plugin_missing")
     asked = [fact for fact in missing if fact.words[0] not in DEFAULT_PLUGINS]
     for fact in asked:
         yield reason(fact, f"plug-in not found ({fact.words[0]})", _plugin_reason(fact))
-    symbols = [fact for fact in said("plugin_symbol") if fact.words[0].startswith("ncclNetPlugin")]
-    loaded = any(fact.words[0] == "net" for fact in said("plugin_loaded"))
+    symbols = [
+        fact for fact in reported("plugin_symbol") if fact.words[0].startswith("ncclNetPlugin")
+    ]
+    loaded = any(fact.words[0] == "net" for fact in reported("plugin_loaded"))
     if symbols and not loaded and not missing:
         names = ", ".join(fact.words[0] for fact in symbols)
         yield reason(
             symbols[0], f"the plug-in has none of the interfaces that NCCL looks for ({names})"
         )
-    for fact in said("plugin_failed"):
+    for fact in reported("plugin_failed"):
         if fact.words[0] not in OWN_NETWORKS:
             yield reason(fact, f"plug-in {fact.words[0]} could not be initialised")
-    for fact in said("no_device"):
-        yield reason(fact, _no_device(fact.words[0]))
+    for fact in reported("no_device"):
+        yield reason(fact, NO_DEVICE.get(fact.words[0], "no InfiniBand or RoCE device was found"))
     if not asked:
         for fact in missing:
             if fact.words[0]:
                 yield reason(fact, f"plug-in not found ({fact.words[0]})", _plugin_reason(fact))
 
 
-def _no_device(transport: str) -> str:
-    if transport == "libibverbs":
-        return "libibverbs could not be opened"
-    if transport == "NET/OFI":
-        return "libfabric has no provider that the plug-in can use"
-    return "no InfiniBand or RoCE device was found"
+NO_DEVICE = {
+    "libibverbs": "libibverbs could not be opened",
+    "NET/OFI": "libfabric has no provider that the plug-in can use",
+}
 
 
 def _plugin_reason(fact: LogFact) -> str:
@@ -158,13 +157,14 @@ def _direct(log: JobLog) -> Iterator[Finding]:
         Severity.WARNING,
         f"{n_slow:,} of {counted(n, 'network channel')} of {share(log, ranks)} "
         "go through host memory: GPUDirect RDMA is off",
-        [*reasons, log.facts.place(through_host[0])],
-        ChannelFacts(n, n_slow),
+        *reasons,
+        log.facts.place(through_host[0]),
+        facts=ChannelFacts(n, n_slow),
     )
 
 
 def _why_not_direct(fact: LogFact) -> str:
-    """NCCL's InfiniBand wants one of two ways, and says it of an adapter where it has neither.
+    """NCCL's InfiniBand needs one of two methods, and logs an adapter that has neither.
 
     SOURCE: NVIDIA/nccl, transport/net_ib (properties) and graph/topo.cc.
     """
@@ -178,6 +178,15 @@ def _device(fact: LogFact) -> str:
     return fact.words[0]
 
 
+MOST_SHOWN = 12
+
+
+def some(parts: list[str], most: int = MOST_SHOWN) -> str:
+    """The first of them, and how many more there are."""
+    more = f" and {len(parts) - most:,} more" if len(parts) > most else ""
+    return ", ".join(parts[:most]) + more
+
+
 def share(log: JobLog, ranks: frozenset[int]) -> str:
     """'16 of 16 ranks'."""
     noun = "rank" if log.has_numbers else "process"
@@ -187,15 +196,8 @@ def share(log: JobLog, ranks: frozenset[int]) -> str:
     return f"{len(ranks):,} of {counted(total, noun)}"
 
 
-def _hosts(log: JobLog, ranks: frozenset[int]) -> list[str]:
-    return list(dict.fromkeys(log.ranks[index].host for index in sorted(ranks)))[:16]
-
-
 def _finding(
-    severity: Severity,
-    sentence: str,
-    evidence: Sequence[str],
-    facts: FindingFacts | None = None,
+    severity: Severity, sentence: str, *evidence: str, facts: FindingFacts | None = None
 ) -> Finding:
     kind = FindingKind.MIS_SETTING
-    return Finding(kind, severity, sentence, tuple(evidence), facts=facts or {})
+    return Finding(kind, severity, sentence, evidence, facts=facts or FindingFacts())

@@ -1,4 +1,4 @@
-"""What a job was launched with beside what its libraries say they read."""
+"""What a job was launched with, compared with what its libraries log that they read."""
 
 from collections.abc import Iterator, Mapping
 
@@ -9,15 +9,14 @@ from weft.core.finding import Finding, FindingKind, Severity
 from weft.doctor.case import DoctorCase
 from weft.doctor.facts import VariableFacts
 from weft.doctor.job import Job
-from weft.doctor.log.aspect import some
-from weft.doctor.log.network import share
+from weft.doctor.log.network import share, some
 
 
 def judge_settings(log: JobLog, job: Job, lists: Mapping[str, VariableList]) -> Iterator[Finding]:
     """Variables that a file sets and that no rank read, or read as another value.
 
-    What the log cannot tell is said, too: where it echoes nothing or ends too soon, and of
-    variables that this version of NCCL reads without a word, or that plug-ins read.
+    Gaps of the log are reported, too: it echoes no variable, or ends too soon. So are variables
+    that this version of NCCL reads without a log line, or that plug-ins read.
     """
     case = DoctorCase(job, lists)
     values = {setting.name: case.value(setting.name) for setting in job.settings}
@@ -47,7 +46,7 @@ def _nccl(
     is_ready = bool(log.values("communicator", 2).get("COMPLETE"))
     if unread and not (has_echoes and is_ready):
         why = "names no variable that was read" if not has_echoes else "ends before ranks are ready"
-        yield _untold(f"the log {why}: unknown which variables of {job.name} were read")
+        yield _unknown(f"the log {why}: unknown which variables of {job.name} were read")
         return
     reasons = {name: why_unread(name, log.versions, lists) for name in unread}
     for name, reason in reasons.items():
@@ -55,7 +54,7 @@ def _nccl(
             yield _unread(job, name, values[name], f"no rank read it: {reason}")
     silent = [name for name, reason in reasons.items() if reason is None]
     if silent:
-        yield _untold(
+        yield _unknown(
             f"unknown whether {some(silent)} of {job.name} took effect: no library "
             "logs that it reads them"
         )
@@ -82,7 +81,7 @@ def _not_everywhere(
     echoing = (frozenset().union(*values.values()) for values in log.echoed.values())
     missing = log.hosts_of(frozenset().union(*echoing)) - here
     if missing and here:
-        yield _untold(
+        yield _unknown(
             f"{name} was read on {', '.join(sorted(here)[:4])} and not on "
             f"{some(sorted(missing), most=4)}: it was not passed on, or no library there needs it"
         )
@@ -98,5 +97,5 @@ def _finding(sentence: str, name: str, value: str | None) -> Finding:
     return Finding(kind, Severity.WARNING, sentence, facts=facts)
 
 
-def _untold(sentence: str) -> Finding:
+def _unknown(sentence: str) -> Finding:
     return Finding(FindingKind.NOT_JUDGED, Severity.NOTE, sentence)

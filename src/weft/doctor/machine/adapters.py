@@ -6,7 +6,7 @@ sysfs.c; of Slingshot, HewlettPackard/shs-cxi-driver.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from weft.core.natural import natural_key
@@ -65,11 +65,11 @@ class Port:
     physical_state: str
     rate: str
     rate_gbps: float
-    lid: int
-    sm_lid: int
-    p_keys: tuple[PKey, ...]
-    gids: tuple[Gid, ...]
-    counters: Mapping[str, int]
+    lid: int = 0
+    sm_lid: int = 0
+    p_keys: tuple[PKey, ...] = ()
+    gids: tuple[Gid, ...] = ()
+    counters: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_active(self) -> bool:
@@ -183,7 +183,7 @@ def _counters(root: Sysroot, folder: str) -> dict[str, int]:
 
 
 def _cxi(root: Sysroot, name: str) -> Adapter:
-    """A Slingshot adapter: its network interface tells state and rate; every process opens
+    """A Slingshot adapter: its network interface has state and rate; every process opens
     /dev/cxiN."""
     folder = f"{CXI}/{name}"
     interfaces = root.names(f"{folder}/device/net")
@@ -191,27 +191,9 @@ def _cxi(root: Sysroot, name: str) -> Adapter:
     state = root.line(f"{interface}/operstate") if interface else ""
     speed = whole_number(root.line(f"{interface}/speed")) if interface else None
     rate_gbps = speed / 1e3 if speed is not None and speed > 0 else 0
-    port = Port(
-        1,
-        state.upper() or "unknown",
-        "",
-        f"{rate_gbps:g} Gb/s" if rate_gbps else "",
-        rate_gbps,
-        0,
-        0,
-        (),
-        (),
-        {},
-    )
+    shown = f"{rate_gbps:g} Gb/s" if rate_gbps else ""
+    port = Port(1, state.upper() or "unknown", "", shown, rate_gbps)
     node = f"/dev/{name}"
-    return Adapter(
-        name,
-        AdapterKind.SLINGSHOT,
-        "",
-        "",
-        pci_device(root, f"{folder}/device"),
-        (port,),
-        node,
-        root.exists(node),
-        root.may_open(node),
-    )
+    pci, opens = pci_device(root, f"{folder}/device"), root.may_open(node)
+    kind = AdapterKind.SLINGSHOT
+    return Adapter(name, kind, "", "", pci, (port,), node, root.exists(node), opens)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import TypeVar
 
 from weft.catalog.libraries.setting_rules import SettingRule, machine_rules
 from weft.core.finding import Finding, FindingKind, Severity, worst_first
@@ -10,7 +11,7 @@ from weft.core.nodeset import fold
 from weft.core.units import format_size_roughly
 from weft.core.words import counted
 from weft.doctor.facts import MachineFacts
-from weft.doctor.machine.adapters import Adapter, AdapterKind, PKey, Port
+from weft.doctor.machine.adapters import Adapter, AdapterKind, Port
 from weft.doctor.machine.machine import Machine
 from weft.doctor.machine.pci import Vendor
 from weft.doctor.machine.system import CAP_IPC_LOCK, CAP_SYS_PTRACE
@@ -87,6 +88,7 @@ def problems(machine: Machine) -> list[Problem]:
 
 
 _Found = Iterator[tuple[str, dict[str, str]]]
+_Key = TypeVar("_Key")
 
 
 def rails(machine: Machine) -> tuple[Adapter, ...]:
@@ -94,69 +96,67 @@ def rails(machine: Machine) -> tuple[Adapter, ...]:
     return machine.fast or machine.adapters
 
 
-def _named(adapters: Iterable[Adapter]) -> dict[str, str]:
-    names = [one.name for one in adapters]
-    return {"devices": fold(names), "is": "is" if len(names) == 1 else "are"}
+def grouped(pairs: Iterable[tuple[_Key, str]]) -> dict[_Key, list[str]]:
+    """Names by key, in the order of their first."""
+    groups: dict[_Key, list[str]] = {}
+    for key, name in pairs:
+        groups.setdefault(key, []).append(name)
+    return groups
 
 
-def _some(names: Sequence[str]) -> str:
+def _verb(names: Sequence[str]) -> dict[str, str]:
+    return {"is": "is" if len(names) == 1 else "are"}
+
+
+def _named(names: Sequence[str]) -> dict[str, str]:
+    return {"devices": fold(names), **_verb(names)}
+
+
+def _listed(names: Sequence[str]) -> dict[str, str]:
+    return {"devices": ", ".join(names), **_verb(names)}
+
+
+def _some(names: Sequence[str]) -> dict[str, str]:
     """The first three, and how many more there are."""
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(names[:3]) + more
+    return {"devices": ", ".join(names[:3]) + more, **_verb(names)}
+
+
+def _names(adapters: Iterable[Adapter]) -> list[str]:
+    return [one.name for one in adapters]
 
 
 def _drivers(machine: Machine) -> _Found:
     for vendor, devices in groupby(machine.driverless, key=lambda one: one.vendor):
         addresses = [one.address for one in devices]
-        one = len(addresses) == 1
-        yield (
-            "no-driver",
-            {
-                "devices": _some(addresses),
-                "is": "is" if one else "are",
-                "it": "it" if one else "them",
-                "module": _DRIVERS[_KIND_OF_VENDOR[Vendor(vendor)]],
-            },
-        )
+        words = {"it": "it" if len(addresses) == 1 else "them"}
+        words["module"] = _DRIVERS[_KIND_OF_VENDOR[Vendor(vendor)]]
+        yield "no-driver", _some(addresses) | words
 
 
 def _ports(machine: Machine) -> _Found:
     pairs = [(one, port) for one in rails(machine) for port in one.ports]
-    waiting = [
-        pair
-        for pair in pairs
-        if pair[1].state in ("INIT", "ARMED") and pair[1].physical_state == "LinkUp"
-    ]
-    for state in sorted({port.state for _, port in waiting}):
-        yield (
-            "no-subnet-manager",
-            {
-                **_named(one for one, port in waiting if port.state == state),
-                "state": state,
-            },
-        )
-    down = [pair for pair in pairs if not pair[1].is_active and pair not in waiting]
-    if down and not any(port.is_active for _, port in pairs) and not waiting:
-        states = sorted({_state(port) for _, port in down})
-        yield (
-            "no-active-port",
-            {
-                "number": counted(len(pairs), "port"),
-                "states": ", ".join(states),
-            },
-        )
-    elif any(port.is_active for _, port in pairs):
-        for state in sorted({_state(port) for _, port in down}):
-            ports = [f"{one.name}:{port.number}" for one, port in down if _state(port) == state]
-            yield (
-                "port-down",
-                {
-                    "devices": ", ".join(ports),
-                    "is": "is" if len(ports) == 1 else "are",
-                    "state": state,
-                },
-            )
+    is_active = any(port.is_active for _, port in pairs)
+    waiting = grouped((port.state, one.name) for one, port in pairs if _waits(port))
+    for state, names in sorted(waiting.items()):
+        yield "no-subnet-manager", _named(names) | {"state": state}
+    down = grouped(
+        (_state(port), f"{one.name}:{port.number}")
+        for one, port in pairs
+        if not port.is_active and not _waits(port)
+    )
+    if is_active:
+        for state, names in sorted(down.items()):
+            yield "port-down", _listed(names) | {"state": state}
+    elif down and not waiting:
+        words = {"number": counted(len(pairs), "port"), "states": ", ".join(sorted(down))}
+        yield "no-active-port", words
     yield from _slower(pairs)
+
+
+def _waits(port: Port) -> bool:
+    """Whether a port has a link and no subnet manager has activated it."""
+    return port.state in ("INIT", "ARMED") and port.physical_state == "LinkUp"
 
 
 def _state(port: Port) -> str:
@@ -172,34 +172,30 @@ def _slower(pairs: list[tuple[Adapter, Port]]) -> _Found:
             boards.setdefault(key, []).append((one, port))
     for of_board in boards.values():
         best = max((port for _, port in of_board), key=lambda port: port.rate_gbps)
-        for rate in sorted({port.rate for _, port in of_board if port.rate_gbps < best.rate_gbps}):
-            slow = [one for one, port in of_board if port.rate == rate]
-            yield "slower-port", {**_named(slow), "rate": rate, "best": best.rate}
+        slow = grouped(
+            (port.rate, one.name) for one, port in of_board if port.rate_gbps < best.rate_gbps
+        )
+        for rate, names in sorted(slow.items()):
+            yield "slower-port", _named(names) | {"rate": rate, "best": best.rate}
 
 
 def _p_keys(machine: Machine) -> _Found:
-    tables: dict[tuple[PKey, ...], list[Adapter]] = {}
-    for one in machine.adapters:
-        if one.kind is AdapterKind.INFINIBAND:
-            for port in one.ports:
-                if port.p_keys:
-                    tables.setdefault(port.p_keys, []).append(one)
-    for keys, owners in tables.items():
+    tables = grouped(
+        (port.p_keys, one.name)
+        for one in machine.adapters
+        for port in one.ports
+        if one.kind is AdapterKind.INFINIBAND and port.p_keys
+    )
+    for keys, names in tables.items():
         full = [key for key in keys if key.is_full]
         first = next((key for key in keys if key.index == 0), None)
         if not full:
             shown = ", ".join(f"{key.value:#06x}" for key in keys[:4])
-            yield "no-full-member", {**_named(owners), "keys": shown}
+            yield "no-full-member", _named(names) | {"keys": shown}
         elif first is None or not first.is_full:
-            yield (
-                "limited-at-0",
-                {
-                    **_named(owners),
-                    "first": f"{first.value:#06x}" if first is not None else "nothing",
-                    "index": str(full[0].index),
-                    "key": f"{full[0].value:#06x}",
-                },
-            )
+            words = {"first": f"{first.value:#06x}" if first is not None else "nothing"}
+            words |= {"index": str(full[0].index), "key": f"{full[0].value:#06x}"}
+            yield "limited-at-0", _named(names) | words
 
 
 def _gids(machine: Machine) -> _Found:
@@ -213,74 +209,62 @@ def _gids(machine: Machine) -> _Found:
         and not any(gid.kind == "RoCE v2" for port in one.active for gid in port.gids)
     ]
     if bare:
-        yield "no-routable-gid", _named(bare)
+        yield "no-routable-gid", _named(_names(bare))
 
 
 def _pcie(machine: Machine) -> _Found:
-    narrow: dict[tuple[str, str, str, str], list[Adapter]] = {}
-    trained: dict[tuple[str, str], list[str]] = {}
+    narrow: list[tuple[tuple[str, str, str, str], str]] = []
+    trained: list[tuple[tuple[str, str], str]] = []
     for one in rails(machine):
         pci = one.pci
         if pci is None or pci.is_virtual_function or not pci.link.rate_gbps:
             continue
+        link, most = str(pci.link), str(pci.most_link)
         rate_gbps = max((port.rate_gbps for port in one.active), default=0)
         if rate_gbps > pci.link.rate_gbps:
             carries = f"{pci.link.rate_gbps:.0f}"
-            key = (str(pci.link), carries, f"{rate_gbps:g}", str(pci.most_link))
-            narrow.setdefault(key, []).append(one)
+            narrow.append(((link, carries, f"{rate_gbps:g}", most), one.name))
         elif pci.link.rate_gbps < pci.most_link.rate_gbps:
-            trained.setdefault((str(pci.link), str(pci.most_link)), []).append(one.name)
+            trained.append(((link, most), one.name))
     for gpu in machine.gpus:
         # An idle GPU lowers its speed, never its lanes.
         if 0 < gpu.link.lanes < gpu.most_link.lanes:
-            key_of_gpu = (str(gpu.link), str(gpu.most_link))
-            trained.setdefault(key_of_gpu, []).append(f"GPU {gpu.address}")
-    for (link, carries, rate, most), owners in narrow.items():
+            trained.append(((str(gpu.link), str(gpu.most_link)), f"GPU {gpu.address}"))
+    for (link, carries, rate, most), names in grouped(narrow).items():
         words = {"link": link, "carries": carries, "rate": rate, "most": most}
-        yield "narrow-pcie", _named(owners) | words
-    for (link, most), names in trained.items():
-        is_are = "is" if len(names) == 1 else "are"
-        yield "trained-down-pcie", {
-            "devices": ", ".join(names), "is": is_are, "link": link, "most": most
-        }  # fmt: skip
-    yield from _small_reads(machine)
-
-
-def _small_reads(machine: Machine) -> _Found:
-    small: dict[int, list[Adapter]] = {}
-    for one in rails(machine):
-        config = one.pci.config if one.pci is not None else None
-        if config is not None and config.max_read_request_bytes < ENOUGH_READ_REQUEST_BYTES:
-            small.setdefault(config.max_read_request_bytes, []).append(one)
-    for n_bytes, owners in small.items():
-        reads = "reads" if len(owners) == 1 else "read"
-        yield "small-read-request", {**_named(owners), "reads": reads, "bytes": str(n_bytes)}
+        yield "narrow-pcie", _named(names) | words
+    for (link, most), names in grouped(trained).items():
+        yield "trained-down-pcie", _listed(names) | {"link": link, "most": most}
+    small = grouped(
+        (one.pci.config.max_read_request_bytes, one.name)
+        for one in rails(machine)
+        if one.pci is not None
+        and one.pci.config is not None
+        and one.pci.config.max_read_request_bytes < ENOUGH_READ_REQUEST_BYTES
+    )
+    for n_bytes, names in small.items():
+        reads = "reads" if len(names) == 1 else "read"
+        yield "small-read-request", _named(names) | {"reads": reads, "bytes": str(n_bytes)}
 
 
 def _processors(machine: Machine) -> _Found:
     mine = machine.system.processors
-    far: dict[str, list[Adapter]] = {}
-    for one in rails(machine):
-        near = one.pci.local_cpus if one.pci is not None else frozenset()
-        if near and mine and not near & mine:
-            far.setdefault(fold([str(number) for number in near]), []).append(one)
-    for processors, owners in far.items():
-        yield "far-processors", {**_named(owners), "processors": processors.strip("[]")}
+    far = grouped(
+        (fold([str(number) for number in one.pci.local_cpus]), one.name)
+        for one in rails(machine)
+        if one.pci is not None and one.pci.local_cpus and mine and not one.pci.local_cpus & mine
+    )
+    for processors, names in far.items():
+        yield "far-processors", _named(names) | {"processors": processors.strip("[]")}
 
 
 def _errors(machine: Machine) -> _Found:
     for one in rails(machine):
         for port in one.ports:
-            counted_ones = [f"{name} {port.counters[name]}" for name in LINK_ERRORS
-                            if port.counters.get(name)]  # fmt: skip
-            if counted_ones:
-                yield (
-                    "errors-counted",
-                    {
-                        "devices": f"{one.name}:{port.number}",
-                        "counters": ", ".join(counted_ones),
-                    },
-                )
+            errors = [(name, port.counters.get(name)) for name in LINK_ERRORS]
+            shown = ", ".join(f"{name} {number}" for name, number in errors if number)
+            if shown:
+                yield "errors-counted", {"devices": f"{one.name}:{port.number}", "counters": shown}
 
 
 def _nodes(machine: Machine) -> _Found:
@@ -288,20 +272,15 @@ def _nodes(machine: Machine) -> _Found:
     if missing:
         verbs = any(one.kind is not AdapterKind.SLINGSHOT for one in missing)
         option = "--device=/dev/infiniband" if verbs else "--device=/dev/cxi0 and so on"
-        module = "ib_uverbs" if verbs else "cxi_user"
-        in_container = f"start the container with {option}"
-        yield (
-            "no-node",
-            {
-                **_named(missing),
-                "nodes": fold([one.node for one in missing if one.node])
-                or "/dev/infiniband/uverbs*",
-                "fix": in_container if machine.system.container else f"modprobe {module}",
-            },
-        )
+        fix = "modprobe ib_uverbs" if verbs else "modprobe cxi_user"
+        if machine.system.container:
+            fix = f"start the container with {option}"
+        nodes = fold([one.node for one in missing if one.node]) or "/dev/infiniband/uverbs*"
+        yield "no-node", _named(_names(missing)) | {"nodes": nodes, "fix": fix}
     closed = [one for one in rails(machine) if one.has_node and not one.may_open]
     if closed:
-        yield "node-closed", {**_named(closed), "nodes": fold([one.node for one in closed])}
+        nodes = fold([one.node for one in closed])
+        yield "node-closed", _named(_names(closed)) | {"nodes": nodes}
 
 
 def _limits(machine: Machine) -> _Found:
@@ -314,16 +293,12 @@ def _limits(machine: Machine) -> _Found:
         yield "locked-memory", {"limit": format_size_roughly(soft), "fix": _fix_of_limit(machine)}
     if here.rdma_limits:
         yield "few-handles", {"limits": "; ".join(here.rdma_limits)}
-    shm_bytes = here.shm_bytes
     has_use = bool(rails(machine) or machine.gpus)
-    if has_use and shm_bytes is not None and shm_bytes < ENOUGH_SHM_BYTES:
+    if has_use and here.shm_bytes is not None and here.shm_bytes < ENOUGH_SHM_BYTES:
         fix = "mount -o remount,size=50% /dev/shm"
-        in_container = "start the container with --shm-size=1g or more, or --ipc=host"
-        words = {
-            "size": format_size_roughly(shm_bytes),
-            "fix": in_container if here.container else fix,
-        }
-        yield "small-shm", words
+        if here.container:
+            fix = "start the container with --shm-size=1g or more, or --ipc=host"
+        yield "small-shm", {"size": format_size_roughly(here.shm_bytes), "fix": fix}
 
 
 def _fix_of_limit(machine: Machine) -> str:
@@ -345,18 +320,16 @@ def _gpu_direct(machine: Machine) -> _Found:
     peer = {"nvidia_peermem", "nv_peer_mem"} & set(here.modules)
     if machine.has_nvidia and here.nvidia_driver and not peer and not has_dma_buf(machine):
         yield "no-gpu-direct", {}
-    named = [("GPU " + gpu.address, gpu.iommu) for gpu in machine.gpus]
-    named += [(one.name, one.pci.iommu) for one in rails(machine) if one.pci is not None]
-    behind = [(name, mode) for name, mode in named if mode.startswith("DMA")]
+    modes = [(f"GPU {gpu.address}", gpu.iommu) for gpu in machine.gpus]
+    modes += [(one.name, one.pci.iommu) for one in rails(machine) if one.pci is not None]
+    behind = [(name, mode) for name, mode in modes if mode.startswith("DMA")]
     if behind:
-        is_are = "is" if len(behind) == 1 else "are"
-        devices = _some([name for name, _ in behind])
-        words = {"devices": devices, "is": is_are, "mode": behind[0][1]}
-        yield "iommu-translates", words
+        names = [name for name, _ in behind]
+        yield "iommu-translates", _some(names) | {"mode": behind[0][1]}
     upwards = [one.address for one in machine.bridges if one.config and one.config.acs_redirects]
     if upwards:
-        words = {"number": counted(len(upwards), "bridge"), "devices": _some(upwards)}
-        yield "acs-redirects", words
+        number = {"number": counted(len(upwards), "bridge")}
+        yield "acs-redirects", number | {"devices": _some(upwards)["devices"]}
 
 
 def has_dma_buf(machine: Machine) -> bool:

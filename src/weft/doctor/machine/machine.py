@@ -1,4 +1,4 @@
-"""Everything known of a machine's way to its fabric, as one value."""
+"""Everything known of a machine's path to its fabric, as one value."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

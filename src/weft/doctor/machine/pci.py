@@ -37,14 +37,14 @@ torvalds/linux, drivers/pci/pci.h: PCIE_SPEED2MBS_ENC; of flits G. K. Lockwood, 
 
 @dataclass(frozen=True, slots=True)
 class PciLink:
-    """GT/s and lanes of a link, 0 where nobody says."""
+    """GT/s and lanes of a link, 0 where it is not known."""
 
     gt_s: float
     lanes: int
 
     @property
     def rate_gbps(self) -> float:
-        """Gb/s of bytes each way, 0 where it is not known."""
+        """Gb/s of bytes in each direction, 0 where it is not known."""
         return self.gt_s * self.lanes * PAYLOAD_SHARE.get(self.gt_s, 0)
 
     def __str__(self) -> str:

@@ -1,13 +1,13 @@
 """A machine in ten lines: the verdict, then a fact a line, with what is wrong there and its fix."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from weft.core.finding import Severity, verdict_of
 from weft.core.nodeset import fold
 from weft.core.units import format_size_roughly
 from weft.core.words import counted
 from weft.doctor.machine.adapters import Adapter, AdapterKind, PKey, Port
-from weft.doctor.machine.checks import LINK_ERRORS, Problem, has_dma_buf, rails
+from weft.doctor.machine.checks import LINK_ERRORS, Problem, grouped, has_dma_buf, rails
 from weft.doctor.machine.machine import Machine
 from weft.doctor.machine.system import SHM
 
@@ -32,19 +32,19 @@ def ten_lines(machine: Machine, found: Sequence[Problem]) -> list[str]:
     lines = [_verdict(machine, found)]
     for label, fact in facts.items():
         wrong = [one for one in found if one.about == label and one.severity is not Severity.NOTE]
-        lines.append("; ".join([f"{label:<9} {fact}", *_said(wrong)]))
+        lines.append("; ".join([f"{label:<9} {fact}", *_problems(wrong)]))
     return [*map(_cut, lines), f"{'next':<9} {_next(machine)}"]
 
 
 def _cut(line: str) -> str:
     whole = len(line) <= MOST_CHARACTERS
-    return line if whole else f"{line[:MOST_CHARACTERS]}...; --format json has the rest"
+    return line if whole else f"{line[:MOST_CHARACTERS]}...; --format json has the whole line"
 
 
-def _said(wrong: Sequence[Problem]) -> list[str]:
-    said = [f"{_WORDS[one.severity]}: {one.happens}; fix: {one.fix}" for one in wrong[:2]]
-    more = len(wrong) - len(said)
-    return [*said, f"{more} more: --format json"] if more else said
+def _problems(wrong: Sequence[Problem]) -> list[str]:
+    shown = [f"{_WORDS[one.severity]}: {one.happens}; fix: {one.fix}" for one in wrong[:2]]
+    more = len(wrong) - len(shown)
+    return [*shown, f"{more} more: --format json"] if more else shown
 
 
 def _verdict(machine: Machine, found: Sequence[Problem]) -> str:
@@ -84,16 +84,13 @@ def _machine(machine: Machine) -> str:
 
 
 def _adapters(machine: Machine) -> str:
-    groups: dict[tuple[str, str], list[str]] = {}
-    for one in machine.adapters:
-        for port in one.ports:
-            groups.setdefault((one.kind.value, _port(one, port)), []).append(one.name)
-    return (
-        "; ".join(
-            f"{len(names)} {kind} {said}: {fold(names)}" for (kind, said), names in groups.items()
-        )
-        or "none"
+    groups = grouped(
+        ((one.kind.value, _port(one, port)), one.name)
+        for one in machine.adapters
+        for port in one.ports
     )
+    parts = (f"{len(names)} {kind} {port}: {fold(names)}" for (kind, port), names in groups.items())
+    return "; ".join(parts) or "none"
 
 
 def _port(adapter: Adapter, port: Port) -> str:
@@ -103,38 +100,31 @@ def _port(adapter: Adapter, port: Port) -> str:
 
 
 def _p_keys(machine: Machine) -> str:
-    tables: dict[tuple[PKey, ...], list[str]] = {}
-    for one in machine.adapters:
-        if one.kind is AdapterKind.INFINIBAND:
-            for port in one.ports:
-                tables.setdefault(port.p_keys, []).append(one.name)
-    if not tables:
-        return "none: no InfiniBand port"
-    return "; ".join(f"{fold(names)} {_table(keys)}" for keys, names in tables.items())
+    tables = grouped(
+        (port.p_keys, one.name)
+        for one in machine.adapters
+        for port in one.ports
+        if one.kind is AdapterKind.INFINIBAND
+    )
+    parts = (f"{fold(names)} {_table(keys)}" for keys, names in tables.items())
+    return "; ".join(parts) or "none: no InfiniBand port"
 
 
 def _table(keys: Sequence[PKey]) -> str:
     full = [key.index for key in keys if key.is_full]
     shown = ", ".join(f"{key.index}: {key}" for key in keys[:SHOWN_KEYS])
     more = f" and {len(keys) - SHOWN_KEYS} more" if len(keys) > SHOWN_KEYS else ""
-    where = (
-        f"full membership at index {', '.join(map(str, full[:SHOWN_KEYS]))}"
-        if full
-        else "none full"
-    )
+    indices = ", ".join(map(str, full[:SHOWN_KEYS]))
+    where = f"full membership at index {indices}" if full else "none full"
     return f"{where} ({shown}{more})" if keys else "empty"
 
 
 def _pcie(machine: Machine) -> str:
-    links: dict[str, list[str]] = {}
-    nodes: dict[int, list[str]] = {}
-    for one in rails(machine):
-        if one.pci is None:
-            continue
-        known = bool(one.pci.link.lanes)
-        links.setdefault(str(one.pci.link) if known else "link not told", []).append(one.name)
-        if one.pci.numa_node is not None:
-            nodes.setdefault(one.pci.numa_node, []).append(one.name)
+    devices = [(one.name, one.pci) for one in rails(machine) if one.pci is not None]
+    links = grouped(
+        (str(pci.link) if pci.link.lanes else "link unknown", name) for name, pci in devices
+    )
+    nodes = grouped((pci.numa_node, name) for name, pci in devices if pci.numa_node is not None)
     parts = [f"{fold(names)} {link}" for link, names in links.items()]
     parts += [f"NUMA {node}: {fold(names)}" for node, names in sorted(nodes.items())]
     return "; ".join(parts) or "no adapter"
@@ -154,15 +144,12 @@ def _access(machine: Machine) -> str:
     opened = [one.node for one in machine.adapters if one.may_open]
     parts = [f"{fold(opened)} open" if opened else "no device open"]
     if here.knows_limits:
-        parts.append(f"locked memory {_size(here.locked_soft_bytes, 'unlimited')}")
+        soft = here.locked_soft_bytes
+        parts.append(f"locked memory {'unlimited' if soft is None else format_size_roughly(soft)}")
     if here.shm_bytes is not None:
         half = " (half of memory)" if here.shm_is_half_of_memory else ""
         parts.append(f"{SHM} {format_size_roughly(here.shm_bytes)}{half}")
     return "; ".join(parts)
-
-
-def _size(n_bytes: int | None, unlimited: str) -> str:
-    return unlimited if n_bytes is None else format_size_roughly(n_bytes)
 
 
 def _gpus(machine: Machine) -> str:
@@ -172,15 +159,11 @@ def _gpus(machine: Machine) -> str:
     vendor = "NVIDIA" if machine.has_nvidia else "AMD"
     driver = f", driver {here.nvidia_driver}" if here.nvidia_driver else ""
     opened = " (open)" if here.nvidia_is_open else ""
-    ways = [name for name in ("nvidia_peermem", "nv_peer_mem") if name in here.modules]
-    ways += ["DMA-BUF"] if has_dma_buf(machine) else []
-    direct = f"; GPUDirect RDMA by {_listed(ways)}" if ways else ""
+    paths = [name for name in ("nvidia_peermem", "nv_peer_mem") if name in here.modules]
+    paths += ["DMA-BUF"] if has_dma_buf(machine) else []
+    direct = f"; GPUDirect RDMA by {', '.join(paths)}" if paths else ""
     copy = "; GDRCopy" if "gdrdrv" in here.modules else ""
     return f"{len(machine.gpus)} of {vendor}{driver}{opened}{direct}{copy}"
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names)
 
 
 def _memory(machine: Machine) -> str:
@@ -199,8 +182,8 @@ def _memory(machine: Machine) -> str:
 
 def _next(machine: Machine) -> str:
     closed = sum("denied" in why or "permitted" in why for why in machine.unread.values())
-    odd = len(machine.unread) - closed
+    partly = len(machine.unread) - closed
     command = "weft doctor env (this environment)" if machine.adapters else "weft bench"
     hidden = f"; {counted(closed, 'file')} only root may read" if closed else ""
-    hidden += f"; {counted(odd, 'path')} not wholly read: unread" if odd else ""
+    hidden += f"; {counted(partly, 'path')} not wholly read: unread" if partly else ""
     return f"{command}; --format json has everything{hidden}"

@@ -66,7 +66,7 @@ class System:
 
     @property
     def kernel_version(self) -> tuple[int, int]:
-        """(6, 8) of 6.8.0-1015-azure; (0, 0) where it is not said."""
+        """(6, 8) of 6.8.0-1015-azure; (0, 0) where it is not known."""
         found = re.match(r"(\d{1,4})\.(\d{1,4})", self.kernel)
         return (int(found[1]), int(found[2])) if found else (0, 0)
 

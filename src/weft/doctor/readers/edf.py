@@ -28,17 +28,14 @@ def read_edf(name: str, text: str) -> Job:
         raise InputError(f"not TOML ({error})", where=name, expected="an EDF in TOML") from error
     lines = SourceLines(text)
     nowhere = lines.place(0, 0)
-    env = table.get("env", {})
+    env, mounts, image = table.get("env"), table.get("mounts"), table.get("image")
     settings = []
-    if isinstance(env, dict):
-        for key, value in env.items():
-            at, value_at = _find(text, lines, key)
-            shown = value if isinstance(value, str) else _as_written(value)
-            settings.append(JobSetting(key, shown, SettingOrigin.DOCUMENT, at or nowhere, value_at))
-    mounts = table.get("mounts", [])
+    for key, value in env.items() if isinstance(env, dict) else ():
+        at, value_at = _find(text, lines, key)
+        shown = _as_written(value)
+        settings.append(JobSetting(key, shown, SettingOrigin.DOCUMENT, at or nowhere, value_at))
     listed = mounts if isinstance(mounts, list) else []
     words = tuple(Word(mount, nowhere) for mount in listed if isinstance(mount, str))
-    image = table.get("image", "")
     container = Container(image if isinstance(image, str) else "", words, None)
     launch = JobLaunch("edf", nowhere, _annotations(table, nowhere), container=container)
     return Job(name, text, JobKind.EDF, tuple(settings), (launch,))
@@ -62,11 +59,7 @@ def _annotations(table: Mapping[str, Any], nowhere: TextPlace) -> dict[str, Word
 
 
 def _as_written(value: object) -> str:
-    return (
-        {True: "true", False: "false"}.get(value, str(value))
-        if isinstance(value, bool)
-        else str(value)
-    )
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _find(text: str, lines: SourceLines, key: str) -> tuple[TextPlace | None, TextPlace | None]:

@@ -63,7 +63,7 @@ def kind_of(name: str, text: str) -> JobKind:
 
 
 def job_of_input(kind: JobKind | None = None) -> Job:
-    """The job of standard input, the same way."""
+    """The job of standard input, by the same rules."""
     text = read_text_input(expected=EXPECTED, most_bytes=MOST_BYTES)
     return read_job("standard input", text, kind)
 

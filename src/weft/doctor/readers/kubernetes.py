@@ -96,7 +96,7 @@ def _take_command(
     launches: list[JobLaunch],
 ) -> None:
     """A launcher that a container begins with: `command: [mpirun, -np, "16", ...]`, of which `args`
-    is the rest. Commands in a shell's text are left alone."""
+    has the remaining words. Commands in a shell's text are not read."""
     words = [*_words(entries.get("command"), lines), *_words(entries.get("args"), lines)]
     name = words[0].text.rpartition("/")[2] if words else ""
     if name in LAUNCHERS:
@@ -111,46 +111,36 @@ def _words(node: object, lines: SourceLines) -> Iterator[Word]:
 
     if isinstance(node, yaml.SequenceNode):
         for one in node.value:
-            text = _text(one)
-            at = replace(_place(lines, one), exact=False)
-            yield Word(HOLE if text is None or "$(" in text or "{{" in text else text, at)
+            yield Word(_known(_text(one)), replace(_place(lines, one), exact=False))
+
+
+def _known(text: str | None) -> str:
+    """A value, or a HOLE for one that the cluster or the chart fills in."""
+    return HOLE if text is None or "$(" in text or "{{" in text else text
 
 
 def _variables(env: object, lines: SourceLines, launch: int | None) -> Iterator[JobSetting]:
     import yaml
 
+    origin = SettingOrigin.DOCUMENT
     if isinstance(env, yaml.SequenceNode):
         for one in env.value:
             entries = _entries(one)
-            name = _text(entries.get("name"))
+            name, value = _text(entries.get("name")), entries.get("value")
             if name is None:
                 continue
-            value = entries.get("value")
-            at = _place(lines, one)
-            if value is None:
-                yield JobSetting(
-                    name,
-                    HOLE if "valueFrom" in entries else "",
-                    SettingOrigin.DOCUMENT,
-                    at,
-                    None,
-                    launch,
-                )
-            else:
-                shown = _text(value)
-                known = HOLE if shown is None or "$(" in shown or "{{" in shown else shown
-                yield JobSetting(
-                    name, known, SettingOrigin.DOCUMENT, at, _place(lines, value), launch
-                )
+            at, value_at = _place(lines, one), _place(lines, value) if value is not None else None
+            known = _known(_text(value)) if value is not None else ""
+            if value is None and "valueFrom" in entries:
+                known = HOLE
+            yield JobSetting(name, known, origin, at, value_at, launch)
     elif isinstance(env, yaml.MappingNode):
         for key, value in env.value:
             name, shown = _text(key), _text(value)
             if name is not None and shown is not None:
                 known = HOLE if "{{" in shown else shown
                 at = lines.place(key.start_mark.index, value.end_mark.index)
-                yield JobSetting(
-                    name, known, SettingOrigin.DOCUMENT, at, _place(lines, value), launch
-                )
+                yield JobSetting(name, known, origin, at, _place(lines, value), launch)
 
 
 def _entries(node: object) -> dict[str, object]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from weft.doctor.job import HOLE, Container, JobLaunch, JobSetting, SettingOrigin, TextPlace, Word
 from weft.launch.command_words import APPTAINER, CONTAINERS, SLURM, option_of
 
-_ALONE = {
+_WITHOUT_VALUE = {
     "bind-to-core", "bynode", "bysocket", "display-allocation", "display-map", "do-not-launch",
     "enable-recovery", "nolocal", "nooversubscribe", "oversubscribe", "quiet", "report-bindings",
     "tag-output", "timestamp-output", "allow-run-as-root", "verbose", "version", "help", "display",
@@ -24,7 +24,7 @@ _ALONE = {
 
 @dataclass
 class _Found:
-    """What one command line has said so far."""
+    """What was read of one command line so far."""
 
     options: dict[str, Word] = field(default_factory=dict)
     settings: list[JobSetting] = field(default_factory=list)
@@ -43,44 +43,39 @@ def read_launch(
     if not name:
         return JobLaunch("", at, program=tuple(words)), []
     found = _Found()
-    rest = list(words[1:])
-    if name in CONTAINERS:
-        rest = _container_options(name, rest, found)
-    else:
-        rest = _options(name, rest, found)
-    container = _container(name, found, rest)
-    program = tuple(rest[1:] if name in CONTAINERS else rest)
+    read_options = _container_options if name in CONTAINERS else _options
+    left = read_options(name, list(words[1:]), found)
     launch = JobLaunch(
         name,
         at,
         found.options,
         tuple(found.passes),
         found.hands_on_all and name not in CONTAINERS - APPTAINER - {"shifter"},
-        container,
-        program,
+        _container(name, found, left),
+        tuple(left[1:] if name in CONTAINERS else left),
     )
-    # Of a name that only the running job knows nothing can be said.
+    # A name that only the running job knows allows no statement.
     return launch, [one for one in found.settings if HOLE not in one.name]
 
 
-def _options(name: str, rest: list[Word], found: _Found) -> list[Word]:
+def _options(name: str, left: list[Word], found: _Found) -> list[Word]:
     special = SPECIAL_OF_SLURM if name in SLURM else SPECIAL_OF_MPI
-    while rest and rest[0].text.startswith("-") and rest[0].text not in ("-", "--"):
-        word = rest.pop(0)
+    while left and left[0].text.startswith("-") and left[0].text not in ("-", "--"):
+        word = left.pop(0)
         option, equals, value = word.text.lstrip("-").partition("=")
         taken = special.get(option)
         if taken is not None:
-            values = [replace(word, text=value, at=word.value_at or word.at)] if equals else rest
+            values = [replace(word, text=value, at=word.value_at or word.at)] if equals else left
             taken(found, values, word)
             continue
         option = option_of(name, option)
         if equals:
             found.options[option] = Word(value, word.at)
-        elif option in _ALONE or not rest or rest[0].text.startswith("-"):
+        elif option in _WITHOUT_VALUE or not left or left[0].text.startswith("-"):
             found.options[option] = Word("", word.at)
         else:
-            found.options[option] = rest.pop(0)
-    return rest[1:] if rest and rest[0].text == "--" else rest
+            found.options[option] = left.pop(0)
+    return left[1:] if left and left[0].text == "--" else left
 
 
 def _pop(values: list[Word]) -> Word | None:
@@ -95,8 +90,10 @@ def _pass_or_set(found: _Found, values: list[Word], option: Word) -> None:
     found.options[option.text.lstrip("-").partition("=")[0]] = word
     name, equals, value = word.text.partition("=")
     found.passes.append(name)
-    way = SettingOrigin.LAUNCHER
-    found.settings.append(JobSetting(name, value if equals else None, way, word.at, word.value_at))
+    origin = SettingOrigin.LAUNCHER
+    found.settings.append(
+        JobSetting(name, value if equals else None, origin, word.at, word.value_at)
+    )
 
 
 def _parameter(found: _Found, values: list[Word], option: Word) -> None:
@@ -112,17 +109,15 @@ def _parameter(found: _Found, values: list[Word], option: Word) -> None:
 
 def _env_pair(found: _Found, values: list[Word], _option: Word) -> None:
     """Hydra's -genv NAME VALUE."""
-    name = _pop(values)
-    if name is None:
+    word = _pop(values)
+    if word is None:
         return
-    if "=" in name.text:
-        key, _, text = name.text.partition("=")
-        found.settings.append(JobSetting(key, text, SettingOrigin.LAUNCHER, name.at, name.value_at))
-        return
-    value = _pop(values)
-    text = value.text if value is not None else ""
-    at = value.at if value is not None else None
-    found.settings.append(JobSetting(name.text, text, SettingOrigin.LAUNCHER, name.at, at))
+    name, equals, text = word.text.partition("=")
+    value_at = word.value_at
+    if not equals:
+        value = _pop(values)
+        text, value_at = (value.text, value.at) if value is not None else ("", None)
+    found.settings.append(JobSetting(name, text, SettingOrigin.LAUNCHER, word.at, value_at))
 
 
 def _env_list(found: _Found, values: list[Word], _option: Word) -> None:
@@ -144,21 +139,17 @@ def _export(found: _Found, values: list[Word], _option: Word) -> None:
     parts = word.text.split(",")
     found.options["export"] = word
     found.hands_on_all = "ALL" in parts
-    at = 0
+    # A word with quotes or variables in it is longer, or shorter, than its text.
+    is_plain = word.at.exact and len(word.text) == word.at.end - word.at.start
+    start = word.at.start
     for part in parts:
         name, equals, value = part.partition("=")
-        start = word.at.start + at
-        at += len(part) + 1
-        if part in ("ALL", "NONE", "NIL", ""):
-            continue
-        found.passes.append(name)
-        place = replace(word.at, start=start, end=start + len(part))
-        place = (
-            place if word.at.exact and len(word.text) == word.at.end - word.at.start else word.at
-        )
-        found.settings.append(
-            JobSetting(name, value if equals else None, SettingOrigin.LAUNCHER, place)
-        )
+        place = replace(word.at, start=start, end=start + len(part)) if is_plain else word.at
+        start += len(part) + 1
+        if part not in ("ALL", "NONE", "NIL", ""):
+            found.passes.append(name)
+            given = value if equals else None
+            found.settings.append(JobSetting(name, given, SettingOrigin.LAUNCHER, place))
 
 
 def _mounts(found: _Found, values: list[Word], _option: Word) -> None:
@@ -198,46 +189,43 @@ _VALUED_OF_CONTAINERS = {
 }  # fmt: skip
 
 
-def _container_options(name: str, rest: list[Word], found: _Found) -> list[Word]:
+def _container_options(name: str, left: list[Word], found: _Found) -> list[Word]:
     short = "e" if name in APPTAINER else None
-    while rest:
-        text = rest[0].text
-        if not text.startswith("-"):
-            if text in ("run", "exec", "shell", "start") and "command" not in found.options:
-                found.options["command"] = rest.pop(0)
-                continue
-            return rest
-        word = rest.pop(0)
+    while left:
+        if not left[0].text.startswith("-"):
+            is_command = left[0].text in ("run", "exec", "shell", "start")
+            if not is_command or "command" in found.options:
+                return left
+            found.options["command"] = left.pop(0)
+            continue
+        word = left.pop(0)
         option, equals, value = word.text.lstrip("-").partition("=")
         taken = _OF_CONTAINERS.get(option) if option != short else None
         if taken is not None:
-            values = [replace(word, text=value, at=word.value_at or word.at)] if equals else rest
+            values = [replace(word, text=value, at=word.value_at or word.at)] if equals else left
             taken(found, values, word)
         elif equals:
             found.options[option] = Word(value, word.at)
-        elif option in _VALUED_OF_CONTAINERS and rest:
-            found.options[option] = rest.pop(0)
+        elif option in _VALUED_OF_CONTAINERS and left:
+            found.options[option] = left.pop(0)
         else:
             found.options[option] = Word("", word.at)
-    return rest
+    return left
 
 
-def _container(name: str, found: _Found, rest: Sequence[Word]) -> Container | None:
+def _container(name: str, found: _Found, left: Sequence[Word]) -> Container | None:
     if name in CONTAINERS:
-        image = rest[0].text if rest else found.options.get("image", Word("", _NOWHERE)).text
+        given = found.options.get("image")
+        image = left[0].text if left else given.text if given is not None else ""
         return Container(image, tuple(found.mounts), tuple(found.passes))
-    image_word = found.options.get("container-image")
-    edf = found.options.get("environment")
-    if image_word is None and edf is None and "container-name" not in found.options:
+    if not found.options.keys() & {"container-image", "environment", "container-name"}:
         return None
+    empty = Word("", TextPlace(0, 0, 1, 1, exact=False))
     passed = found.options.get("container-env")
     return Container(
-        image_word.text if image_word is not None else "",
+        found.options.get("container-image", empty).text,
         tuple(found.mounts),
         tuple(part for part in passed.text.split(",") if part) if passed is not None else None,
         passed.at if passed is not None else None,
-        edf.text if edf is not None else "",
+        found.options.get("environment", empty).text,
     )
-
-
-_NOWHERE = TextPlace(0, 0, 1, 1, exact=False)

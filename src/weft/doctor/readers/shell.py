@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import dropwhile
 from typing import TYPE_CHECKING
 
 from weft.core.errors import InputError
@@ -80,7 +81,7 @@ class _Script:
         self._arrays: dict[str, list[str]] = {}
         self._exported: set[str] = set()
         self._exports_all = False
-        self._words = Words(self._bytes, self._place, self._known.get, self._arrays.get)
+        self._words = Words(self._bytes, self._place, self._look_up, self._arrays.get)
         self.settings: list[JobSetting] = []
         self.launches: list[JobLaunch] = []
         self.modules: list[Word] = []
@@ -119,6 +120,9 @@ class _Script:
             start, end = self._characters[start], self._characters[end]
         return self._lines.place(start, end, exact=exact and not self._is_inside)
 
+    def _look_up(self, name: str) -> str | None:
+        return self._known.get(name)
+
     def _visit(self, node: "Node", depth: int) -> None:
         kind = node.type
         if kind == "ERROR":
@@ -155,18 +159,14 @@ class _Script:
         for word in self._words.of(node):
             name, equals, value = word.text.partition("=")
             if equals and ASSIGNMENT.match(word.text):
-                self._remember(name, value)
-                self._exported.add(name)
-                self.settings.append(
-                    JobSetting(name, value, SettingOrigin.EXPORT, word.at, word.value_at)
-                )
+                self._set(name, value, word.at, word.value_at, exported=True)
 
     def _export(self, name: str) -> None:
         """What was only assigned before counts from here on."""
         self._exported.add(name)
         for index, setting in enumerate(self.settings):
-            if setting.name == name and setting.way is SettingOrigin.ASSIGNED:
-                self.settings[index] = replace(setting, way=SettingOrigin.EXPORT)
+            if setting.name == name and setting.origin is SettingOrigin.ASSIGNED:
+                self.settings[index] = replace(setting, origin=SettingOrigin.EXPORT)
 
     def _unset(self, node: "Node") -> None:
         for child in node.named_children:
@@ -175,9 +175,7 @@ class _Script:
             self._known.pop(name, None)
             self._exported.discard(name)
             self.settings = [
-                setting
-                for setting in self.settings
-                if setting.name != name or setting.launch is not None
+                one for one in self.settings if one.name != name or one.launch is not None
             ]
 
     def _assign(self, node: "Node", *, exported: bool) -> None:
@@ -194,30 +192,29 @@ class _Script:
         value = self._words.value(value_node)
         if "+=" in self._words.source(node)[: len(name) + 2]:
             value = self._known.get(name, HOLE) + value
-        self._remember(name, value)
-        known = exported or name in self._exported or self._exports_all
-        if known:
-            self._exported.add(name)
-        self.settings.append(
-            JobSetting(
-                name,
-                value,
-                SettingOrigin.EXPORT if known else SettingOrigin.ASSIGNED,
-                self._place(node.start_byte, node.end_byte),
-                self._value_place(node, name_node, value_node),
-            )
+        at = self._place(node.start_byte, node.end_byte)
+        self._set(
+            name, value, at, self._value_place(node, name_node, value_node), exported=exported
         )
+
+    def _set(
+        self, name: str, value: str, at: TextPlace, value_at: TextPlace | None, *, exported: bool
+    ) -> None:
+        """A variable that the shell itself sets; one that is exported stays so."""
+        if HOLE in value:
+            self._known.pop(name, None)
+        else:
+            self._known[name] = value
+        origin = SettingOrigin.ASSIGNED
+        if exported or name in self._exported or self._exports_all:
+            self._exported.add(name)
+            origin = SettingOrigin.EXPORT
+        self.settings.append(JobSetting(name, value, origin, at, value_at))
 
     def _value_place(self, node: "Node", name: "Node", value: "Node | None") -> TextPlace:
         if value is not None:
             return self._place(value.start_byte, value.end_byte)
         return self._place(min(name.end_byte + 1, node.end_byte), node.end_byte)
-
-    def _remember(self, name: str, value: str) -> None:
-        if HOLE in value:
-            self._known.pop(name, None)
-        else:
-            self._known[name] = value
 
     def _command(self, node: "Node") -> None:
         own: list[Node] = []
@@ -256,7 +253,6 @@ class _Script:
         start, end = node.start_byte + 1, node.end_byte - 1
         outside = self._known, self._exported, self._exports_all, self.unset
         self._known, self._exported, self.unset = {**self._known}, {*self._exported}, {*self.unset}
-        self._words = Words(self._bytes, self._place, self._known.get, self._arrays.get)
         before, self.settings = self.settings, []
         blank = b" " * start, b" " * (len(self._bytes) - end)
         self._visit(self._tree(_RUNS.sub(_blanks, self._bytes[start:end]).join(blank)), 0)
@@ -266,7 +262,6 @@ class _Script:
         ]
         self._known, self._exported, self._exports_all, self.unset = outside
         self._is_inside = False
-        self._words = Words(self._bytes, self._place, self._known.get, self._arrays.get)
 
     def _before(self, node: "Node") -> JobSetting | None:
         name = node.child_by_field_name("name")
@@ -285,33 +280,29 @@ class _Script:
         self, words: Sequence[Word], before: list[JobSetting], node: "Node", depth: int
     ) -> None:
         """One command: what it sets, and what it launches."""
-        rest = list(words)
-        while rest and depth < MOST_DEPTH:
-            name = rest[0].text.rpartition("/")[2]
+        left = list(words)
+        while left and depth < MOST_DEPTH:
+            name = left[0].text.rpartition("/")[2]
             if name == "env":
-                rest = self._env(rest[1:], before)
+                left = self._env(left[1:], before)
             elif name in BEFORE_A_COMMAND:
-                rest = _behind_options(rest[1:])
+                left = list(dropwhile(lambda word: word.text.startswith("-"), left[1:]))
             else:
                 break
-        if not rest:
+        if not left:
             return
-        name = rest[0].text.rpartition("/")[2]
+        name = left[0].text.rpartition("/")[2]
         if name in LAUNCHERS:
-            self._launch(name, rest, before, node)
-        elif name == "setenv" and len(rest) > 1 and NAME.fullmatch(rest[1].text):
-            value = rest[2].text if len(rest) > 2 else ""
-            value_at = rest[2].at if len(rest) > 2 else None
-            self._remember(rest[1].text, value)
-            self.settings.append(
-                JobSetting(rest[1].text, value, SettingOrigin.EXPORT, rest[1].at, value_at)
-            )
+            self._launch(name, left, before, node)
+        elif name == "setenv" and len(left) > 1 and NAME.fullmatch(left[1].text):
+            value, value_at = (left[2].text, left[2].at) if len(left) > 2 else ("", None)
+            self._set(left[1].text, value, left[1].at, value_at, exported=True)
         elif name in ("module", "ml"):
-            self.modules += [word for word in rest[1:] if word.text not in ("load", "add", "use")]
-        elif name == "set" and any(word.text in ("-a", "allexport") for word in rest[1:]):
+            self.modules += [word for word in left[1:] if word.text not in ("load", "add", "use")]
+        elif name == "set" and any(word.text in ("-a", "allexport") for word in left[1:]):
             self._exports_all = True
         elif before:
-            self._launch("", rest, before, node)
+            self._launch("", left, before, node)
 
     def _env(self, words: list[Word], before: list[JobSetting]) -> list[Word]:
         while words and (words[0].text.startswith("-") or ASSIGNMENT.match(words[0].text)):
@@ -338,9 +329,7 @@ class _Script:
             if name not in LAUNCHERS:
                 return
             # One launcher may start another: srun apptainer exec image program.
-            start = words[0].at
-            at = replace(at, start=start.start, line=start.line, column=start.column)
-            at = replace(at, exact=start.exact)
+            at = replace(words[0].at, end=at.end)
             inside, before = index, ()
 
 
@@ -357,13 +346,6 @@ def _touching(nodes: Sequence["Node"]) -> list[list["Node"]]:
 
 def _blanks(found: re.Match[bytes]) -> bytes:
     return b" " * len(found[0])
-
-
-def _behind_options(words: Sequence[Word]) -> list[Word]:
-    rest = list(words)
-    while rest and rest[0].text.startswith("-"):
-        rest.pop(0)
-    return rest
 
 
 def _character_of_each_byte(text: str) -> list[int]:

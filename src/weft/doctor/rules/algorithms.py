@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from weft.doctor.case import DoctorCase, Found
+from weft.doctor.case import DoctorCase, Found, mistake
 from weft.doctor.job import JobSetting
 from weft.doctor.numbers import whole
 from weft.doctor.rules.values import edit
@@ -11,6 +11,7 @@ FOR_COLLECTIVES = "2.24.3"
 """From this NCCL on a list may name collectives and is checked; before, what stands between two
 commas is one name, with its spaces. SOURCE: tried on libnccl 2.18.3."""
 FUNCTIONS = {"broadcast", "reduce", "allgather", "reducescatter", "allreduce", "sendrecv"}
+NO_SHARP = ("slingshot", "efa", "roce")
 NO_COLLNET = ("aws libfabric", "libfabric", "ofi", "socket")
 
 
@@ -33,14 +34,11 @@ def _list(case: DoctorCase, setting: JobSetting) -> Iterator[Found]:
     if not case.since(FOR_COLLECTIVES):
         listed = [one.lower() for one in text.removeprefix("^").split(",") if one]
     unknown = [part for part in listed if part not in known]
+    fails = case.since(FOR_COLLECTIVES)
+    effect = "communicators fail with invalid usage" if fails else "it is left out"
     for part in unknown:
-        effect = (
-            "communicators fail with invalid usage"
-            if case.since(FOR_COLLECTIVES)
-            else "it is left out"
-        )
         words = {"value": part, "choices": ", ".join(choices), "effect": effect}
-        yield Found("unknown-algorithm", words, setting.at, setting)
+        yield mistake("unknown-algorithm", setting, **words)
     if unknown:
         return
     if setting.name == "NCCL_ALGO" and (found := _leaves_none(case, setting)) is not None:
@@ -48,8 +46,7 @@ def _list(case: DoctorCase, setting: JobSetting) -> Iterator[Found]:
         return
     if case.fabric == "slingshot" and setting.name == "NCCL_PROTO" and text == "^LL128":
         return
-    words = {"name": setting.name, "value": text}
-    yield Found("algorithm-fixed", words, setting.at, setting)
+    yield mistake("algorithm-fixed", setting)
 
 
 def _algorithms(text: str) -> list[str]:
@@ -62,37 +59,25 @@ def _algorithms(text: str) -> list[str]:
 
 
 def _leaves_none(case: DoctorCase, setting: JobSetting) -> Found | None:
-    """Whether broadcast, which knows ring alone, is left with nothing."""
+    """Whether broadcast, which has only ring, is left without an algorithm."""
     text = setting.known or ""
     parts = text.split(";")
     for_all = [part for part in parts if ":" not in part]
     named = {part.partition(":")[0].strip().lower() for part in parts if ":" in part}
     if not for_all:
-        if case.since("2.31.0") and not named >= FUNCTIONS - {"sendrecv"}:
-            words = {"value": text, "better": f"NCCL_ALGO=ring;{text}"}
-            return Found(
-                "algorithms-of-named-only",
-                words,
-                setting.at,
-                setting,
-                edit(setting, f"ring;{text}"),
-            )
-        return None
+        if not case.since("2.31.0") or named >= FUNCTIONS - {"sendrecv"}:
+            return None
+        better = f"ring;{text}"
+        edits = edit(setting, better)
+        return mistake("algorithms-of-named-only", setting, edits, better=f"NCCL_ALGO={better}")
     listed = for_all[-1].removeprefix("^")
     names = {one.strip().lower() for one in listed.split(",")}
     has_ring = ("ring" in names) != for_all[-1].startswith("^")
-    if has_ring or "broadcast" in named:
+    if has_ring or "broadcast" in named or not case.since(FOR_COLLECTIVES):
         return None
-    better = f"NCCL_ALGO=ring;allreduce:{listed.lower()}"
-    effect = (
-        "a job that calls them fails"
-        if case.since("2.24.3")
-        else "ring is taken there, whatever the list says"
-    )
-    if not case.since("2.24.3"):
-        return None
-    words = {"value": text, "effect": effect, "better": better}
-    return Found("algorithms-leave-none", words, setting.at, setting)
+    words = {"effect": "a job that calls them fails"}
+    words["better"] = f"NCCL_ALGO=ring;allreduce:{listed.lower()}"
+    return mistake("algorithms-leave-none", setting, **words)
 
 
 def _collnet(case: DoctorCase) -> Iterator[Found]:
@@ -101,56 +86,49 @@ def _collnet(case: DoctorCase) -> Iterator[Found]:
     if algorithms is not None and algorithms.known and not case.is_on("NCCL_COLLNET_ENABLE"):
         listed = not algorithms.known.startswith("^")
         if listed and any(one.startswith("collnet") for one in _algorithms(algorithms.known)):
-            words = {"value": algorithms.known}
-            yield Found("collnet-not-enabled", words, algorithms.at, algorithms)
+            yield mistake("collnet-not-enabled", algorithms)
     if enabled is None or not case.is_on("NCCL_COLLNET_ENABLE"):
         return
-    platform = case.recipe.title if case.recipe is not None else "this machine"
     plugin = (case.value("NCCL_NET") or "").lower()
     suffix = (case.value("NCCL_NET_PLUGIN") or "").lower()
-    if case.fabric in ("slingshot", "efa", "roce"):
-        words = {"platform": platform, "name": "NCCL_COLLNET_ENABLE"}
-        yield Found("sharp-on-other-fabric", words, enabled.at, enabled)
+    if case.fabric in NO_SHARP:
+        yield mistake("sharp-on-other-fabric", enabled, platform=case.machine())
     elif plugin in NO_COLLNET or suffix == "ofi":
-        words = {"plugin": case.value("NCCL_NET") or "aws-ofi-nccl"}
-        yield Found("collnet-without-plugin", words, enabled.at, enabled)
+        yield mistake(
+            "collnet-without-plugin", enabled, plugin=case.value("NCCL_NET") or "aws-ofi-nccl"
+        )
     else:
         yield from _streaming(case, enabled)
     threshold = whole(case.value("NCCL_COLLNET_NODE_THRESHOLD") or "2")
     if case.nodes is not None and threshold is not None and case.nodes < threshold:
-        words = {"threshold": str(threshold), "nodes": str(case.nodes)}
-        yield Found("collnet-few-nodes", words, enabled.at, enabled)
+        yield mistake("collnet-few-nodes", enabled, threshold=str(threshold), nodes=str(case.nodes))
 
 
 def _streaming(case: DoctorCase, enabled: JobSetting) -> Iterator[Found]:
     if not case.is_on("SHARP_COLL_ENABLE_SAT"):
-        yield Found("collnet-without-streaming", {}, enabled.at, enabled)
+        yield mistake("collnet-without-streaming", enabled)
     recipe = case.recipe
     if recipe is None:
         return
     wanted = next((one for one in recipe.settings if one.name == "SHARP_SMX_UCX_INTERFACE"), None)
     if wanted is not None and case.in_force(wanted.name) is None:
-        words = {"platform": recipe.title, "device": wanted.value}
-        yield Found("sharp-no-interface", words, enabled.at, enabled)
+        yield mistake("sharp-no-interface", enabled, platform=recipe.title, device=wanted.value)
 
 
 def _sharp(case: DoctorCase) -> Iterator[Found]:
-    platform = case.recipe.title if case.recipe is not None else "this machine"
     mpi_uses = case.is_on("MV2_ENABLE_SHARP") or case.is_on("HCOLL_ENABLE_SHARP")
     for setting in case.job.settings:
         if not setting.name.startswith("SHARP_COLL_"):
             continue
-        if case.fabric in ("slingshot", "efa", "roce"):
-            words = {"platform": platform, "name": setting.name}
-            yield Found("sharp-on-other-fabric", words, setting.at, setting)
+        if case.fabric in NO_SHARP:
+            yield mistake("sharp-on-other-fabric", setting, platform=case.machine())
         elif (
             setting.name == "SHARP_COLL_ENABLE_SAT"
             and case.uses_nccl()
             and not mpi_uses
             and not case.is_on("NCCL_COLLNET_ENABLE")
         ):
-            words = {"name": setting.name}
-            yield Found("sharp-without-collnet", words, setting.at, setting)
+            yield mistake("sharp-without-collnet", setting)
     enabled = case.in_force("MV2_ENABLE_SHARP")
     if enabled is None or not case.is_on("MV2_ENABLE_SHARP"):
         return
@@ -160,4 +138,4 @@ def _sharp(case: DoctorCase) -> Iterator[Found]:
         tasks.append(whole(asked.text))
     most = max((one for one in tasks if one is not None), default=0)
     if most >= 28:
-        yield Found("sharp-full-nodes", {"tasks": str(most)}, enabled.at, enabled)
+        yield mistake("sharp-full-nodes", enabled, tasks=str(most))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from weft.doctor.case import DoctorCase, Found
+from weft.doctor.case import DoctorCase, Found, mistake
 from weft.doctor.job import JobSetting
 from weft.doctor.rules.values import edit
 
@@ -30,10 +30,9 @@ class DeviceNames:
 def names_of(text: str) -> DeviceNames:
     """SOURCE: NVIDIA/nccl v2.30.7, src/misc/utils.cc and src/transport/net_ib: ^ first, then =."""
     excludes = text.startswith("^")
-    rest = text[1:] if excludes else text
-    is_exact = rest.startswith("=")
-    rest = rest[1:] if is_exact else rest
-    parts = tuple(part.split(":")[0] for part in rest.split(",") if part)
+    names = text.removeprefix("^")
+    is_exact = names.startswith("=")
+    parts = tuple(part.split(":")[0] for part in names.removeprefix("=").split(",") if part)
     return DeviceNames(excludes, is_exact, parts)
 
 
@@ -42,12 +41,10 @@ def rules(case: DoctorCase) -> Iterator[Found]:
     for setting in case.settings("NCCL_IB_HCA", "NCCL_SOCKET_IFNAME", "NCCL_OOB_NET_IFNAME"):
         if setting.known:
             yield from _signs(setting)
-    for setting in case.settings("NCCL_IB_HCA"):
-        if setting.known:
-            yield from _adapters(case, setting)
-    for setting in case.settings("NCCL_SOCKET_IFNAME"):
-        if setting.known:
-            yield from _interfaces(case, setting)
+            if setting.name == "NCCL_IB_HCA":
+                yield from _adapters(case, setting)
+            elif setting.name == "NCCL_SOCKET_IFNAME":
+                yield from _interfaces(case, setting)
 
 
 def _signs(setting: JobSetting) -> Iterator[Found]:
@@ -58,8 +55,7 @@ def _signs(setting: JobSetting) -> Iterator[Found]:
         return
     sign = "^" if "^" in wrong[0] + parts[0] else "="
     better = sign + ",".join(part.lstrip("^=") for part in parts)
-    words = {"part": wrong[0], "better": better}
-    yield Found("sign-inside-list", words, setting.at, setting, edit(setting, better))
+    yield mistake("sign-inside-list", setting, edit(setting, better), part=wrong[0], better=better)
 
 
 def _adapters(case: DoctorCase, setting: JobSetting) -> Iterator[Found]:
@@ -78,24 +74,16 @@ def _adapters(case: DoctorCase, setting: JobSetting) -> Iterator[Found]:
             one for one in devices if one == part or (not names.is_exact and one.startswith(part))
         ]
         if not hit:
-            words = {"platform": recipe.title, "devices": shown, "part": part}
-            words["source"] = "the platform's recipe"
-            yield Found("no-such-device", words, setting.at, setting)
+            words = {"platform": recipe.title, "source": "the platform's recipe"}
+            yield mistake("no-such-device", setting, **words, devices=shown, part=part)
     taken = [one for one in recipe.hcas if names.takes(one)]
     ethernet = [one for one in recipe.ethernet_hcas if names.takes(one)]
     if not taken and (names.excludes or ethernet):
-        words = {
-            "value": text,
-            "devices": shown,
-            "ethernet": ", ".join(recipe.ethernet_hcas) or "none",
-        }
-        yield Found("excludes-everything", words, setting.at, setting)
+        listed = ", ".join(recipe.ethernet_hcas) or "none"
+        yield mistake("excludes-everything", setting, devices=shown, ethernet=listed)
     elif ethernet:
-        better = f"NCCL_IB_HCA=^{ethernet[0]}"
-        words = {"device": ethernet[0], "better": better}
-        yield Found(
-            "ethernet-function", words, setting.at, setting, edit(setting, f"^{ethernet[0]}")
-        )
+        edits, better = edit(setting, f"^{ethernet[0]}"), f"NCCL_IB_HCA=^{ethernet[0]}"
+        yield mistake("ethernet-function", setting, edits, device=ethernet[0], better=better)
 
 
 def _absent(
@@ -105,8 +93,8 @@ def _absent(
     for part in names.parts if devices and not names.excludes else ():
         if not any(DeviceNames(False, names.is_exact, (part,)).takes(one) for one in devices):
             shown = ", ".join(_short(devices))
-            words = {"platform": "this machine", "devices": shown, "part": part, "source": source}
-            yield Found("no-such-device", words, setting.at, setting)
+            words = {"platform": "this machine", "source": source}
+            yield mistake("no-such-device", setting, **words, devices=shown, part=part)
 
 
 def _short(names: Sequence[str]) -> list[str]:
@@ -128,17 +116,13 @@ def _ambiguous(case: DoctorCase, setting: JobSetting, names: DeviceNames) -> Ite
             continue
         sign = "^=" if names.excludes else "="
         better = sign + (setting.known or "").lstrip("^")
-        words = {
-            "part": part,
-            "others": ", ".join(others) or f"{part}0 to {part}9",
-            "better": better,
-        }
-        yield Found("prefix-matches-more", words, setting.at, setting, edit(setting, better))
+        words = {"part": part, "others": ", ".join(others) or f"{part}0 to {part}9"}
+        yield mistake("prefix-matches-more", setting, edit(setting, better), **words, better=better)
         return
 
 
 def _may_be_longer(part: str, names: DeviceNames) -> bool:
-    """mlx5_1 beside a list of eight or more: where there is mlx5_10, too."""
+    """mlx5_1 in a list of eight or more: where there is mlx5_10, too."""
     return re.search(r"_1$", part) is not None and len(names.parts) >= 8
 
 
@@ -154,10 +138,8 @@ def _interfaces(case: DoctorCase, setting: JobSetting) -> Iterator[Found]:
         for part in names.parts:
             if part in NOWHERE and several:
                 hint = f", {interface}" if interface else ""
-                words = {"part": part, "interface": hint}
                 edits = edit(setting, interface) if interface else ()
-                yield Found("no-way-out", words, setting.at, setting, edits)
-        platform = case.recipe.title if case.recipe is not None else ""
+                yield mistake("no-way-out", setting, edits, part=part, interface=hint)
         if interface and not interface.startswith("ib") and text.startswith("ib"):
-            words = {"value": text, "platform": platform, "interface": interface}
-            yield Found("ipoib-meeting", words, setting.at, setting, edit(setting, interface))
+            words = {"platform": case.machine(), "interface": interface}
+            yield mistake("ipoib-meeting", setting, edit(setting, interface), **words)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from weft.doctor.case import DoctorCase, Found
+from weft.doctor.case import DoctorCase, Found, mistake
 from weft.doctor.job import JobSetting, SettingOrigin
 from weft.doctor.numbers import whole
 from weft.doctor.rules.values import edit
@@ -30,8 +30,7 @@ def _split_words(case: DoctorCase) -> Iterator[Found]:
     for setting in case.settings("NCCL_NET"):
         text = case.job.text[setting.at.end : setting.at.end + 12]
         if setting.known == "AWS" and text.strip().lower().startswith("libfabric"):
-            words = {"name": "NCCL_NET", "value": "AWS", "better": 'NCCL_NET="AWS Libfabric"'}
-            yield Found("words-split", words, setting.at, setting)
+            yield mistake("words-split", setting, better='NCCL_NET="AWS Libfabric"')
 
 
 def _plugin(case: DoctorCase) -> Iterator[Found]:
@@ -40,20 +39,24 @@ def _plugin(case: DoctorCase) -> Iterator[Found]:
     if plugin is not None and plugin.known:
         yield from _form(case, plugin)
         if net is not None and wanted in OFI_NAMES and not _may_be_ofi(plugin.known):
-            words = {"plugin": plugin.known, "net": net.known or ""}
-            yield Found("plugin-contradicts", words, plugin.at, plugin)
-    yield from _plugin_off(case, net, plugin)
+            yield mistake("plugin-contradicts", plugin, plugin=plugin.known, net=net.known or "")
+        # Beside a demanded network it would be a contradiction.
+        if plugin.known.lower() == "none" and net is None and case.fabric in PROVIDERS:
+            yield mistake("plugin-off", plugin, edit(plugin, "ofi"), platform=case.machine())
     if net is not None and wanted in OFI_NAMES:
         names = OLD_NAME if wanted == "aws libfabric" else NEW_NAME
-        yield Found("plugin-name", {"value": net.known or "", **names}, net.at, net)
-    if net is not None and wanted in OFI_NAMES and case.fabric == "slingshot" and case.nodes == 1:
-        words = {"name": net.name, "value": net.known or ""}
-        yield Found("network-for-one-node", words, net.at, net)
+        yield mistake("plugin-name", net, **names)
+        if case.fabric == "slingshot" and case.nodes == 1:
+            yield mistake("network-for-one-node", net)
     if case.fabric in PROVIDERS and net is None and case.uses_nccl() and (case.nodes or 2) > 1:
-        first = next(one for one in case.job.settings if one.name.startswith("NCCL_"))
         own = case.recipe.settings if case.recipe is not None else ()
         demanded = next((one.value for one in own if one.name == "NCCL_NET"), "AWS Libfabric")
-        yield Found("silent-sockets", {"better": f'NCCL_NET="{demanded}"'}, first.at)
+        yield mistake("silent-sockets", _first(case).at, better=f'NCCL_NET="{demanded}"')
+
+
+def _first(case: DoctorCase) -> JobSetting:
+    """The first setting of NCCL's."""
+    return next(one for one in case.job.settings if one.name.startswith("NCCL_"))
 
 
 def _may_be_ofi(plugin: str) -> bool:
@@ -62,29 +65,21 @@ def _may_be_ofi(plugin: str) -> bool:
     return "ofi" in text or "fabric" in text or "/" in text or text.endswith(".so")
 
 
-def _plugin_off(
-    case: DoctorCase, net: JobSetting | None, plugin: JobSetting | None
-) -> Iterator[Found]:
-    """Without a demanded network, which would be a contradiction."""
-    is_off = plugin is not None and (plugin.known or "").lower() == "none" and net is None
-    if plugin is not None and is_off and case.fabric in PROVIDERS and case.recipe is not None:
-        words = {"platform": case.recipe.title, "value": plugin.known or ""}
-        yield Found("plugin-off", words, plugin.at, plugin, edit(plugin, "ofi"))
-
-
 def _form(case: DoctorCase, plugin: JobSetting) -> Iterator[Found]:
     text = plugin.known or ""
-    words = {"version": case.version, "file": f"libnccl-net-{text}.so"}
-    if "," in text and not case.since("2.27.3"):
-        yield Found("plugin-too-new-a-form", {**words, "detail": ", no list"}, plugin.at, plugin)
-    elif ("/" in text or text.endswith(".so")) and not case.since("2.21.5"):
-        yield Found("plugin-too-new-a-form", {**words, "detail": ", no file"}, plugin.at, plugin)
+    is_file = "/" in text or text.endswith(".so")
+    detail = ", no list" if "," in text and not case.since("2.27.3") else ""
+    if not detail and is_file and not case.since("2.21.5"):
+        detail = ", no file"
+    if detail:
+        words = {"version": case.version, "file": f"libnccl-net-{text}.so", "detail": detail}
+        yield mistake("plugin-too-new-a-form", plugin, **words)
 
 
 def _provider(case: DoctorCase) -> Iterator[Found]:
     allowed = PROVIDERS.get(case.fabric)
     setting = case.in_force("FI_PROVIDER")
-    if allowed is None or setting is None or not setting.known or case.recipe is None:
+    if allowed is None or setting is None or not setting.known:
         return
     listed = setting.known.removeprefix("^").split(",")
     takes = [one.partition(";")[0] for one in listed]
@@ -92,55 +87,38 @@ def _provider(case: DoctorCase) -> Iterator[Found]:
     if hit != setting.known.startswith("^"):
         return
     effect = "sockets" if "tcp" in takes or "sockets" in takes else "no device"
-    words = {
-        "platform": case.recipe.title,
-        "wanted": allowed[0],
-        "value": setting.known,
-        "effect": effect,
-    }
-    yield Found("wrong-provider", words, setting.at, setting, edit(setting, allowed[0]))
+    words = {"platform": case.machine(), "wanted": allowed[0], "effect": effect}
+    yield mistake("wrong-provider", setting, edit(setting, allowed[0]), **words)
 
 
 def _cxi(case: DoctorCase) -> Iterator[Found]:
     yield from _rendezvous(case)
     proto = case.in_force("FI_CXI_RDZV_PROTO")
     if proto is not None and proto.known in ("alt_read", "alt-read"):
+        launches = case.job.launches
         network = [
-            case.job.options.get("network"),
-            *(one.options.get("network") for one in case.job.launches),
+            one.get("network") for one in (case.job.options, *(one.options for one in launches))
         ]
-        asked = [word.text for word in network if word is not None]
-        scheduled = bool(case.job.options) or any(
-            one.launcher == "srun" for one in case.job.launches
-        )
-        if scheduled and not any("disable_rdzv_get" in text for text in asked):
-            yield Found("alt-read-needs-job", {}, proto.at, proto)
+        scheduled = bool(case.job.options) or any(one.launcher == "srun" for one in launches)
+        if scheduled and not any(word and "disable_rdzv_get" in word.text for word in network):
+            yield mistake("alt-read-needs-job", proto)
     setting = case.in_force("FI_CXI_RX_MATCH_MODE")
     if setting is not None and setting.known == "hardware":
-        yield Found("hardware-matching", {}, setting.at, setting, edit(setting, "hybrid"))
+        yield mistake("hardware-matching", setting, edit(setting, "hybrid"))
     setting = case.in_force("FI_CXI_DEFAULT_CQ_SIZE")
     size = whole(setting.known or "") if setting is not None else None
     if setting is not None and size is not None and 0 < size < CQ_SIZE:
-        words = {"value": str(size)}
-        yield Found(
-            "small-completion-queue", words, setting.at, setting, edit(setting, str(CQ_SIZE))
-        )
+        edits = edit(setting, str(CQ_SIZE))
+        yield mistake("small-completion-queue", setting, edits, value=str(size))
     yield from _monitor(case)
-    protocol = case.in_force("NCCL_PROTO")
-    if (
-        case.fabric == "slingshot"
-        and case.uses_nccl()
-        and case.since("2.27.3")
-        and protocol is None
-        and case.recipe is not None
-        and case.recipe.library == "nccl"
-    ):
-        first = next(one for one in case.job.settings if one.name.startswith("NCCL_"))
-        yield Found("ll128-on-slingshot", {}, first.at)
+    is_nccl = case.recipe is not None and case.recipe.library == "nccl" and case.uses_nccl()
+    if case.fabric != "slingshot" or not is_nccl:
+        return
+    if case.since("2.27.3") and case.in_force("NCCL_PROTO") is None:
+        yield mistake("ll128-on-slingshot", _first(case).at)
     setting = case.in_force("MPICH_GPU_SUPPORT_ENABLED")
-    beside = case.recipe is not None and case.recipe.library == "nccl" and case.uses_nccl()
-    if setting is not None and setting.known == "1" and beside and case.fabric == "slingshot":
-        yield Found("two-gpu-owners", {}, setting.at, setting, edit(setting, "0"))
+    if setting is not None and setting.known == "1":
+        yield mistake("two-gpu-owners", setting, edit(setting, "0"))
 
 
 def _rendezvous(case: DoctorCase) -> Iterator[Found]:
@@ -153,13 +131,13 @@ def _rendezvous(case: DoctorCase) -> Iterator[Found]:
         setting = case.in_force(name)
         number = whole(setting.known or "") if setting is not None else None
         values[name] = default if number is None else number
-        if setting is not None and setting.way is not SettingOrigin.ASSIGNED:
+        if setting is not None and setting.origin is not SettingOrigin.ASSIGNED:
             blamed.append((values[name] if "_RDZV_" in name else 0, setting))
     threshold, least, buffer = values.values()
     if blamed and threshold + least > buffer:
         words = {"threshold": str(threshold), "least": str(least), "buffer": str(buffer)}
         setting = max(blamed, key=lambda one: one[0])[1]
-        yield Found("rendezvous-does-not-fit", words, setting.at, setting)
+        yield mistake("rendezvous-does-not-fit", setting, **words)
 
 
 def _monitor(case: DoctorCase) -> Iterator[Found]:
@@ -167,14 +145,14 @@ def _monitor(case: DoctorCase) -> Iterator[Found]:
     if setting is None or case.fabric not in ("slingshot", "") or not case.uses_nccl():
         return
     if setting.known == "kdreg2":
-        yield Found("monitor-of-the-kernel", {}, setting.at, setting)
+        yield mistake("monitor-of-the-kernel", setting)
     effect = {
         "memhooks": "it misses memory that CUDA and Python give back: stale data are sent",
         "disabled": "no cache: every transfer registers its memory anew",
     }.get(setting.known or "")
     if effect is not None:
-        words = {"value": setting.known or "", "effect": effect, "or_kdreg": " or kdreg2"}
-        yield Found("cache-monitor", words, setting.at, setting, edit(setting, "userfaultfd"))
+        words = {"effect": effect, "or_kdreg": " or kdreg2"}
+        yield mistake("cache-monitor", setting, edit(setting, "userfaultfd"), **words)
 
 
 def _gone(case: DoctorCase) -> Iterator[Found]:
@@ -182,5 +160,4 @@ def _gone(case: DoctorCase) -> Iterator[Found]:
         variable, library = case.variable(setting.name), case.library(setting.name)
         if variable is not None and library is not None and variable.not_needed:
             source = variable.source or library.source
-            words = {"name": setting.name, "why": variable.not_needed, "source": source}
-            yield Found("not-needed-any-more", words, setting.at, setting)
+            yield mistake("not-needed-any-more", setting, why=variable.not_needed, source=source)

@@ -28,19 +28,14 @@ def exported(case: DoctorCase, index: int) -> list[JobSetting]:
     """Variables of the fabric's libraries that a launch finds in its environment: the script's, and
     those of the commands in front of it (NAME=VALUE srun docker)."""
     launch = case.job.launches[index]
-    outer = {index if launch.inside is None else launch.inside}
     found: dict[str, JobSetting] = {}
     for setting in case.job.settings:
-        mine = (
-            setting.launch is None
-            and setting.at < launch.at
-            and setting.way is SettingOrigin.EXPORT
-        )
-        mine |= setting.launch == index and setting.way in (
-            SettingOrigin.BEFORE,
-            SettingOrigin.DOCUMENT,
-        )
-        mine |= setting.launch in outer and setting.launch != index and setting.value is not None
+        if setting.launch is None:
+            mine = setting.at < launch.at and setting.origin is SettingOrigin.EXPORT
+        elif setting.launch == index:
+            mine = setting.origin in (SettingOrigin.BEFORE, SettingOrigin.DOCUMENT)
+        else:
+            mine = setting.launch == launch.inside and setting.value is not None
         if mine and setting.name.startswith(FABRIC_PREFIXES):
             found[setting.name] = setting
     return list(found.values())
@@ -83,7 +78,7 @@ def _gap(case: DoctorCase, launch: JobLaunch) -> _Gap | None:
         )
     if name in APPTAINER and any(one in options for one in CLEAN):
         return _Gap(
-            ": it was told to begin with a clean environment",
+            ": --cleanenv begins it with a clean environment",
             "Apptainer user guide, Environment and Metadata: --cleanenv",
             fix="leave --cleanenv out, or name them with --env NAME=VALUE",
         )

@@ -1,40 +1,20 @@
-"""MPI and UCX beside a launcher, the topology file, and the log."""
+"""MPI and UCX with a launcher, the topology file, and the log."""
 
 import re
 from collections.abc import Iterator
 
-from weft.doctor.case import DoctorCase, Found
+from weft.doctor.case import DoctorCase, Found, mistake
 from weft.doctor.job import JobKind, JobSetting, SettingOrigin
 from weft.doctor.numbers import whole
 from weft.doctor.rules.values import TYPOGRAPHIC, edit
 
 IB_ONLY = {
-    "rc",
-    "rc_x",
-    "rc_v",
-    "rc_mlx5",
-    "rc_verbs",
-    "dc",
-    "dc_x",
-    "dc_mlx5",
-    "ud",
-    "ud_x",
-    "ud_v",
-    "ud_mlx5",
-    "ib",
+    *("rc", "rc_x", "rc_v", "rc_mlx5", "rc_verbs", "dc", "dc_x", "dc_mlx5"),
+    *("ud", "ud_x", "ud_v", "ud_mlx5", "ib"),
 }
 ELSEWHERE = {
-    "tcp",
-    "sm",
-    "self",
-    "shm",
-    "all",
-    "cuda",
-    "cuda_copy",
-    "cuda_ipc",
-    "rocm",
-    "posix",
-    "sysv",
+    *("tcp", "sm", "self", "shm", "all", "posix", "sysv"),
+    *("cuda", "cuda_copy", "cuda_ipc", "rocm"),
 }
 NOT_ABSOLUTE = "is there only for ranks that start in its folder, for others it is not"
 QUOTES = f"{TYPOGRAPHIC}'\""
@@ -53,39 +33,30 @@ def rules(case: DoctorCase) -> Iterator[Found]:
 
 
 def _topology(case: DoctorCase) -> Iterator[Found]:
+    wanted = case.recipe.topology_file if case.recipe is not None else ""
     for setting in case.settings("NCCL_TOPO_FILE"):
         path = setting.known
-        if not path or setting.way is SettingOrigin.ASSIGNED or path[0] in QUOTES:
+        if not path or setting.origin is SettingOrigin.ASSIGNED or path[0] in QUOTES:
             continue
-        wanted = case.recipe.topology_file if case.recipe is not None else ""
+        better = edit(setting, wanted)
         if not path.startswith("/"):
-            words = {"value": path, "reason": NOT_ABSOLUTE, "fix": "write it from /"}
-            yield Found("topology-missing", words, setting.at, setting)
+            fix = "write it from /"
+            yield mistake("topology-missing", setting, reason=NOT_ABSOLUTE, fix=fix)
         elif wanted and path != wanted and path.lower() == wanted.lower():
-            words = {
-                "value": path,
-                "reason": "differs in its capitals from " + wanted,
-                "fix": f"write {wanted}",
-            }
-            yield Found("topology-missing", words, setting.at, setting, edit(setting, wanted))
-        elif wanted and _is_of_another(path, wanted) and case.recipe is not None:
-            words = {"value": path, "platform": case.recipe.title, "wanted": wanted}
-            yield Found(
-                "topology-of-another-machine", words, setting.at, setting, edit(setting, wanted)
-            )
+            words = {"reason": f"differs in its capitals from {wanted}", "fix": f"write {wanted}"}
+            yield mistake("topology-missing", setting, better, **words)
+        elif wanted and _is_of_another(path, wanted):
+            words = {"platform": case.machine(), "wanted": wanted}
+            yield mistake("topology-of-another-machine", setting, better, **words)
         elif case.exists is not None and not case.exists(path):
-            words = {
-                "value": path,
-                "reason": "is not there",
-                "fix": "name a file that every node has",
-            }
-            yield Found("topology-missing", words, setting.at, setting)
+            fix = "name a file that every node has"
+            yield mistake("topology-missing", setting, reason="is not there", fix=fix)
         yield from _mounted(case, setting, path)
         yield from _graph(case, path)
 
 
 def _graph(case: DoctorCase, topology: str) -> Iterator[Found]:
-    """A graph of another machine's name: ncv4-graph.xml beside ndv4-topo.xml."""
+    """A graph of another machine's name: ncv4-graph.xml with ndv4-topo.xml."""
     setting = case.in_force("NCCL_GRAPH_FILE")
     graph = setting.known if setting is not None else None
     if setting is None or not graph:
@@ -93,8 +64,7 @@ def _graph(case: DoctorCase, topology: str) -> Iterator[Found]:
     names = [path.rpartition("/")[2].lower() for path in (graph, topology)]
     machines = [name.partition("-")[0] for name in names if "-" in name]
     if len(machines) == 2 and machines[0] != machines[1]:
-        words = {"graph": graph, "topology": topology}
-        yield Found("graph-of-another-topology", words, setting.at, setting)
+        yield mistake("graph-of-another-topology", setting, graph=graph, topology=topology)
 
 
 def _is_of_another(path: str, wanted: str) -> bool:
@@ -116,12 +86,12 @@ def _mounted(case: DoctorCase, setting: JobSetting, path: str) -> Iterator[Found
         better = {"srun": f"--container-mounts={path}", "edf": f'mounts = ["{path}:{path}"]'}.get(
             launch.launcher, f"-v {path}:{path}:ro"
         )
-        yield Found("topology-not-mounted", {"value": path, "better": better}, setting.at, setting)
+        yield mistake("topology-not-mounted", setting, better=better)
 
 
 def _covers(mount: str, path: str) -> bool:
-    source, _, rest = mount.partition(":")
-    inside = rest.partition(":")[0] or source
+    source, _, target = mount.partition(":")
+    inside = target.partition(":")[0] or source
     return path == inside or path.startswith(inside.rstrip("/") + "/")
 
 
@@ -131,25 +101,24 @@ def _mpi(case: DoctorCase) -> Iterator[Found]:
     for setting in case.job.settings if other or renamed else ():
         if setting.name.startswith("MV2_"):
             rule = "other-mpi" if other else "renamed-in-mvapich-3"
-            yield Found(rule, {"name": setting.name, "launcher": other}, setting.at, setting)
+            yield mistake(rule, setting, launcher=other)
     hcoll = case.in_force("OMPI_MCA_coll_hcoll_enable")
     if hcoll is not None and hcoll.known == "1" and case.uses_nccl():
-        yield Found("hcoll-beside-nccl", {}, hcoll.at, hcoll, edit(hcoll, "0"))
+        yield mistake("hcoll-beside-nccl", hcoll, edit(hcoll, "0"))
     sharp = case.in_force("HCOLL_ENABLE_SHARP")
     if sharp is not None and case.is_on("HCOLL_ENABLE_SHARP") and hcoll and hcoll.known == "0":
-        words = {"value": sharp.known or ""}
-        yield Found("sharp-without-hcoll", words, sharp.at, sharp)
-    btl, pml = case.value("OMPI_MCA_btl"), case.value("OMPI_MCA_pml")
-    if btl and pml == "ucx" and "openib" in btl and not btl.startswith("^"):
-        both = case.in_force("OMPI_MCA_btl")
-        if both is not None:
-            yield Found("openib-beside-ucx", {}, both.at, both)
+        yield mistake("sharp-without-hcoll", sharp)
+    btl = case.in_force("OMPI_MCA_btl")
+    listed = (btl.known or "") if btl is not None else ""
+    is_ucx = case.value("OMPI_MCA_pml") == "ucx"
+    if btl is not None and is_ucx and "openib" in listed and not listed.startswith("^"):
+        yield mistake("openib-beside-ucx", btl)
     masks = any("cpu-bind" in one.options or "bind-to" in one.options for one in case.job.launches)
-    order = case.in_force("CUDA_DEVICE_ORDER")
-    if masks and order is None and case.recipe is not None and case.recipe.gpus_per_node > 1:
-        wanted = any(one.name == "CUDA_DEVICE_ORDER" for one in case.recipe.settings)
-        if wanted and case.uses_nccl():
-            yield Found("device-order", {}, case.job.launches[0].at)
+    is_ordered = case.in_force("CUDA_DEVICE_ORDER") is not None
+    several = case.recipe is not None and case.recipe.gpus_per_node > 1
+    wanted = several and case.prescribes("CUDA_DEVICE_ORDER") and case.uses_nccl()
+    if masks and wanted and not is_ordered:
+        yield mistake("device-order", case.job.launches[0].at)
 
 
 def _other_than_mvapich2(case: DoctorCase) -> str:
@@ -159,7 +128,7 @@ def _other_than_mvapich2(case: DoctorCase) -> str:
     for launch in case.job.launches:
         if any(one in launch.options for one in ("x", "report-bindings")):
             return "Open MPI's mpirun"
-    is_mca = any(setting.way is SettingOrigin.MCA for setting in case.job.settings)
+    is_mca = any(setting.origin is SettingOrigin.MCA for setting in case.job.settings)
     return "Open MPI's mpirun" if is_mca else ""
 
 
@@ -171,17 +140,13 @@ def _ucx(case: DoctorCase) -> Iterator[Found]:
     ethernet = all(not _is_adapter(one) for one in devices.known.split(","))
     if tls.known.startswith("^") or not chosen <= IB_ONLY | ELSEWHERE:
         return
+    fix = ""
     if chosen & IB_ONLY and "tcp" not in chosen and ethernet and devices.known != "all":
         fix = "name an adapter (mlx5_0:1), or take tcp where MPI only launches"
-        words = {"tls": tls.known, "device": devices.known, "fix": fix}
-        yield Found("transport-and-device", words, devices.at, devices)
     elif "tcp" in chosen and not chosen & IB_ONLY and not ethernet:
-        words = {
-            "tls": tls.known,
-            "device": devices.known,
-            "fix": "name a network interface (eth0)",
-        }
-        yield Found("transport-and-device", words, devices.at, devices)
+        fix = "name a network interface (eth0)"
+    if fix:
+        yield mistake("transport-and-device", devices, tls=tls.known, device=devices.known, fix=fix)
 
 
 def _is_adapter(name: str) -> bool:
@@ -199,5 +164,4 @@ def _log(case: DoctorCase) -> Iterator[Found]:
     ranks = max([(case.nodes or 0) * per_node, *(one for one in counts if one is not None)])
     one_stream = case.in_force("NCCL_DEBUG_FILE") is None and case.job.kind is not JobKind.LIVE
     if ranks > MUCH_LOG_RANKS and one_stream:
-        words = {"value": setting.known or "", "ranks": str(ranks)}
-        yield Found("much-log", words, setting.at, setting)
+        yield mistake("much-log", setting, ranks=str(ranks))

@@ -1,9 +1,9 @@
-"""Masks of processors: whether they are masks, fit the node, and lie beside the ranks' GPUs."""
+"""Masks of processors: whether they are masks, fit the node, and lie near the ranks' GPUs."""
 
 import re
 from collections.abc import Iterator, Sequence
 
-from weft.doctor.case import DoctorCase, Found
+from weft.doctor.case import DoctorCase, Found, mistake
 from weft.doctor.job import HOLE, JobLaunch
 from weft.doctor.numbers import whole
 from weft.doctor.topo.affinity import cpu_list
@@ -34,8 +34,7 @@ def rules(case: DoctorCase) -> Iterator[Found]:
             yield from wrong or _near(case, launch, masks)
             continue
         what = "hexadecimal mask" if kind == "mask_cpu" else "number of a processor"
-        words = {"what": f"`{bad}` is no {what}", "fix": "write one"}
-        yield Found("masks", words, word.at)
+        yield mistake("masks", word.at, what=f"`{bad}` is no {what}", fix="write one")
 
 
 def _repeated(texts: Sequence[str]) -> list[str]:
@@ -61,28 +60,21 @@ def _fit(case: DoctorCase, launch: JobLaunch, masks: list[int]) -> Iterator[Foun
     tasks = launch.number("ntasks-per-node") or gpus
     overlap = _overlap(masks)
     highest = max(masks, default=0).bit_length()
+    what = fix = ""
     if overlap is not None:
-        words = {
-            "what": f"the masks of ranks {overlap[0]} and {overlap[1]} overlap without being the "
-            "same",
-            "fix": "give each rank processors of its own, or both the same ones",
-        }
-        yield Found("masks", words, at)
+        first, second = overlap
+        what = f"the masks of ranks {first} and {second} overlap without being the same"
+        fix = "give each rank processors of its own, or both the same ones"
     elif 0 in masks:
-        words = {"what": f"rank {masks.index(0)} has no processor", "fix": "give it one"}
-        yield Found("masks", words, at)
+        what, fix = f"rank {masks.index(0)} has no processor", "give it one"
     elif cpus and highest > cpus:
-        words = {
-            "what": f"processor {highest - 1} is named; the node has 0 to {cpus - 1}",
-            "fix": "write masks for this node",
-        }
-        yield Found("masks", words, at)
+        what = f"processor {highest - 1} is named; the node has 0 to {cpus - 1}"
+        fix = "write masks for this node"
     elif tasks and len(masks) < tasks:
-        words = {
-            "what": f"{len(masks)} masks for {tasks} ranks a node: they begin again at the first",
-            "fix": "write a mask a rank",
-        }
-        yield Found("masks", words, at)
+        what = f"{len(masks)} masks for {tasks} ranks a node: they begin again at the first"
+        fix = "write a mask a rank"
+    if what:
+        yield mistake("masks", at, what=what, fix=fix)
 
 
 def _overlap(masks: list[int]) -> tuple[int, int] | None:
@@ -98,22 +90,18 @@ def _overlap(masks: list[int]) -> tuple[int, int] | None:
 
 
 def _near(case: DoctorCase, launch: JobLaunch, masks: list[int]) -> Iterator[Found]:
-    """Rank by rank beside the GPU of the same number, as a topology file has them."""
+    """Rank by rank near the GPU of the same number, as a topology file has them."""
     if case.is_on("NCCL_IGNORE_CPU_AFFINITY"):
         return  # NCCL's threads go to their GPU's processors whatever the mask.
     far = [
-        (rank, mask, beside)
-        for rank, (mask, beside) in enumerate(zip(masks, case.gpu_cpus, strict=False))
-        if beside and not mask & beside
+        (rank, mask, near)
+        for rank, (mask, near) in enumerate(zip(masks, case.gpu_cpus, strict=False))
+        if near and not mask & near
     ]
     if not far:
         return
-    rank, mask, beside = far[0]
+    rank, mask, near = far[0]
     ranks = ", ".join(str(one) for one, _, _ in far)
-    words = {
-        "ranks": f"rank {ranks} runs" if len(far) == 1 else f"ranks {ranks} run",
-        "rank": str(rank),
-        "processors": cpu_list(mask),
-        "wanted": cpu_list(beside),
-    }
-    yield Found("masks-far", words, launch.options["cpu-bind"].at)
+    words = {"ranks": f"rank {ranks} runs" if len(far) == 1 else f"ranks {ranks} run"}
+    words |= {"rank": str(rank), "processors": cpu_list(mask), "wanted": cpu_list(near)}
+    yield mistake("masks-far", launch.options["cpu-bind"].at, **words)

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from weft.catalog.libraries.variables import Variable, VariableList, version_key
 from weft.core.words import nearest
-from weft.doctor.case import NCCL, DoctorCase, Edit, Found
+from weft.doctor.case import NCCL, DoctorCase, Edit, Found, mistake
 from weft.doctor.job import JobKind, JobSetting, SettingOrigin
 
 PRIVATE = ("NCCL_FASTRAK_", "NCCL_GPUDIRECTTCPX_", "NCCL_TESTS_", "NCCL_UCX_", "NCCL_IBEXT_")
-"""Prefixes of plug-ins and test programs whose names nobody lists."""
+"""Prefixes of plug-ins and test programs whose names no list has."""
 MOST_LETTERS = 2
 """So many letters may differ between a name and the one that was meant."""
 LONG = 4
@@ -54,43 +54,38 @@ def _by_library(
 ) -> Iterator[Found]:
     """The given library's own names decide; a plug-in's variables are the catalogue's."""
     assert case.names is not None
-    own = variable is not None and case.lists["nccl-plugins"].by_name.get(setting.name) is not None
+    plugins, nccl = case.lists["nccl-plugins"], case.lists[NCCL]
     if setting.name in case.names:
         return
-    if own and variable is not None:
-        yield from _known(case, setting, case.lists["nccl-plugins"], variable)
-        return
-    nccl = case.lists[NCCL]
-    if variable is not None:
-        yield from _known(case, setting, nccl, variable)
-        return
-    yield from _unknown(case, setting, nccl, sorted(case.names))
+    if variable is None:
+        yield from _unknown(case, setting, nccl, sorted(case.names))
+    else:
+        yield from _known(
+            case, setting, plugins if setting.name in plugins.by_name else nccl, variable
+        )
 
 
 def _unknown(
     case: DoctorCase, setting: JobSetting, library: VariableList, known: list[str] | None = None
 ) -> Iterator[Found]:
+    of_nccl = library.library == NCCL
     if known is None:
-        known = [one.name for one in library.variables if _usable(case, library, one)]
-        if library.library == NCCL:
+        variables = library.variables
+        known = [one.name for one in variables if not of_nccl or one.known_in(case.version)]
+        if of_nccl:
             known += [one.name for one in case.lists["nccl-plugins"].variables]
     near = meant_name(setting.name, known)
-    words = {"name": setting.name, "library": library.title, "near": near or ""}
-    if near is None:
+    if near is not None:
+        rule = "unknown-name-warned" if library.says_when_unknown else "unknown-name"
+        edits = rename(case, setting, near)
+        yield mistake(rule, setting, edits, library=library.title, near=near)
+    elif of_nccl:
         # Libraries take names that weft's list may lack: only NCCL's is whole.
-        if library.library == NCCL:
-            yield Found("unfamiliar-name", words, setting.at, setting)
-        return
-    rule = "unknown-name-warned" if library.says_when_unknown else "unknown-name"
-    yield Found(rule, words, setting.at, setting, rename(case, setting, near))
-
-
-def _usable(case: DoctorCase, library: VariableList, variable: Variable) -> bool:
-    return library.library != NCCL or variable.known_in(case.version)
+        yield mistake("unfamiliar-name", setting, library=library.title)
 
 
 def meant_name(name: str, known: list[str]) -> str | None:
-    """The known name that was meant, or None where nobody can say.
+    """The known name that was meant, or None where it is not clear.
 
     The same words in another order, at most two letters too many, too few or wrong, or one word
     left out of a long name. NCCL_TIMEOUT is none of them: it is not NCCL_IB_TIMEOUT.
@@ -119,7 +114,7 @@ def rename(case: DoctorCase, setting: JobSetting, name: str) -> tuple[Edit, ...]
     if not setting.at.exact:
         return ()
     shown = setting.name
-    if setting.way is SettingOrigin.MCA:
+    if setting.origin is SettingOrigin.MCA:
         shown, name = shown.removeprefix("OMPI_MCA_"), name.removeprefix("OMPI_MCA_")
     found = re.search(rf"(?<!\w){re.escape(shown)}(?!\w)", text)
     if found is None:
@@ -131,49 +126,32 @@ def rename(case: DoctorCase, setting: JobSetting, name: str) -> tuple[Edit, ...]
 def _known(
     case: DoctorCase, setting: JobSetting, library: VariableList, variable: Variable
 ) -> Iterator[Found]:
-    words = {
-        "name": setting.name,
-        "library": library.title,
-        "version": case.version,
-        "since": variable.since,
-        "until": variable.until,
-    }
-    of_nccl = library.library == NCCL
-    if of_nccl and variable.since and version_key(case.version) < version_key(variable.since):
-        yield Found("newer-name", words, setting.at, setting)
-    elif of_nccl and variable.until and version_key(case.version) > version_key(variable.until):
-        instead = f"write {variable.instead}" if variable.instead else "leave it out"
-        yield Found("removed-name", {**words, "instead": instead}, setting.at, setting)
+    words = {"library": library.title, "version": case.version}
+    words |= {"since": variable.since, "until": variable.until, "instead": variable.instead}
+    of_nccl, at = library.library == NCCL, version_key(case.version)
+    if of_nccl and variable.since and at < version_key(variable.since):
+        yield mistake("newer-name", setting, **words)
+    elif of_nccl and variable.until and at > version_key(variable.until):
+        words["instead"] = f"write {variable.instead}" if variable.instead else "leave it out"
+        yield mistake("removed-name", setting, **words)
     elif variable.instead:
         says = (variable.says or f"{variable.instead} does its work now").rstrip(".")
         edits = rename(case, setting, variable.instead) if "=" not in variable.instead else ()
-        words = {**words, "says": says, "instead": variable.instead}
-        yield Found("other-name", words, setting.at, setting, edits)
+        yield mistake("other-name", setting, edits, **words, says=says)
 
 
 def _not_exported(case: DoctorCase) -> Iterator[Found]:
     if case.job.kind is not JobKind.SCRIPT or not case.job.launches:
         return
+    # A command line may hand the shell's value on: -x NAME=$NAME or --export=NAME=$NAME.
+    handed_on = {one.name for one in case.job.settings if one.launch is not None}
     for setting in case.job.settings:
-        library = case.library(setting.name)
-        if (
-            setting.way is not SettingOrigin.ASSIGNED
-            or library is None
-            or _is_private(setting.name)
-        ):
+        name = setting.name
+        if setting.origin is not SettingOrigin.ASSIGNED or case.library(name) is None:
             continue
-        if case.variable(setting.name) is None or _is_handed_on(case, setting):
-            continue
-        at = replace(setting.at, end=setting.at.start)
-        edits = (Edit(at, "export "),) if setting.at.exact else ()
-        yield Found("not-exported", {"name": setting.name}, setting.at, setting, edits)
-
-
-def _is_handed_on(case: DoctorCase, setting: JobSetting) -> bool:
-    """Whether a command line gives the shell's value on: -x NAME=$NAME or --export=NAME=$NAME."""
-    return any(
-        other.name == setting.name and other.launch is not None for other in case.job.settings
-    )
+        if case.variable(name) is not None and not _is_private(name) and name not in handed_on:
+            at = replace(setting.at, end=setting.at.start)
+            yield mistake("not-exported", setting, (Edit(at, "export "),) if at.exact else ())
 
 
 def _malformed(case: DoctorCase) -> Iterator[Found]:
@@ -184,47 +162,36 @@ def _malformed(case: DoctorCase) -> Iterator[Found]:
             continue
         name = setting.name.replace("export ", "").strip()
         better = f"{name}={(setting.value or '').strip()}"
-        words = {"name": f"`{setting.name}`", "better": better}
         edits = (Edit(setting.at, better),) if re.fullmatch(r"\w+", name) else ()
-        yield Found("malformed-line", words, setting.at, setting, edits)
+        yield mistake("malformed-line", setting, edits, name=f"`{setting.name}`", better=better)
     for place in case.job.unread:
         text = case.job.text[place.start : place.end]
-        yield Found("malformed-line", {"name": f"`{text}`", "better": "NAME=VALUE"}, place)
+        yield mistake("malformed-line", place, name=f"`{text}`", better="NAME=VALUE")
 
 
 def _twice(case: DoctorCase) -> Iterator[Found]:
-    for index in range(len(case.job.launches)):
-        first: dict[str, JobSetting] = {}
-        for setting in case.job.settings:
-            if (
-                setting.launch != index
-                or setting.known is None
-                or setting.way is SettingOrigin.EXPORT
-            ):
-                continue
-            before = first.setdefault(setting.name, setting)
-            if before.known != setting.known and before.way is setting.way:
-                words = {
-                    "name": setting.name,
-                    "first": before.known or "empty",
-                    "second": setting.known or "empty",
-                }
-                yield Found("twice", words, setting.at, setting)
+    first: dict[tuple[int, str], JobSetting] = {}
+    for setting in case.job.settings:
+        if (
+            setting.launch is None
+            or setting.known is None
+            or setting.origin is SettingOrigin.EXPORT
+        ):
+            continue
+        before = first.setdefault((setting.launch, setting.name), setting)
+        if before.known != setting.known and before.origin is setting.origin:
+            words = {"first": before.known or "empty", "second": setting.known or "empty"}
+            yield mistake("twice", setting, **words)
 
 
 def _hidden(case: DoctorCase) -> Iterator[Found]:
     for setting in case.job.settings:
         other, source = case.elsewhere.get(setting.name, (None, ""))
-        if other is None or setting.known is None or setting.way is SettingOrigin.CONF:
+        if other in (None, setting.known) or setting.known is None:
             continue
-        if other != setting.known:
-            words = {
-                "name": setting.name,
-                "value": setting.known or "empty",
-                "other": other or "empty",
-                "source": source,
-            }
-            yield Found("hidden-by-environment", words, setting.at, setting)
+        if setting.origin is not SettingOrigin.CONF:
+            words = {"value": setting.known or "empty", "other": other or "empty"}
+            yield mistake("hidden-by-environment", setting, **words, source=source)
 
 
 NOTHING = ("", "0", "-1")
@@ -238,7 +205,6 @@ def _conflicts(case: DoctorCase) -> Iterator[Found]:
         if setting is None or variable is None or setting.known in NOTHING:
             continue
         for other, what in variable.conflicts:
-            beside = case.in_force(other)
-            if beside is not None and beside.known not in NOTHING:
-                words = {"name": name, "other": other, "what": what}
-                yield Found("conflict", words, setting.at, setting)
+            second = case.in_force(other)
+            if second is not None and second.known not in NOTHING:
+                yield mistake("conflict", setting, other=other, what=what)

@@ -19,8 +19,8 @@ def mask_of(text: str) -> int:
     return mask
 
 
-def oddity_of(text: str) -> str | None:
-    """What in a mask NCCL takes otherwise than it is written; None where nothing."""
+def misread_form(text: str) -> str | None:
+    """How NCCL reads a mask that is not written as it expects; None for one that is."""
     groups = text.split(",")
     if any(not re.fullmatch(r"[0-9a-fA-F]*", group) for group in groups):
         return "what is no digit ends a group, or makes it 0"

@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable, Iterator
 
 from weft.catalog.libraries.nccl_topology import NcclTopology, nccl_topology
-from weft.doctor.case import Found
+from weft.doctor.case import Found, mistake
 from weft.doctor.job import TextPlace
 from weft.doctor.numbers import strtoll
-from weft.doctor.topo.affinity import cpu_list, mask_of, oddity_of
+from weft.doctor.topo.affinity import cpu_list, mask_of, misread_form
 from weft.doctor.topo.element import Element
 from weft.doctor.topo.xml import MOST_ATTRIBUTES, TopologyFile
 
@@ -88,7 +88,8 @@ def check(file: TopologyFile) -> Iterator[Found]:
         yield from _missing(element)
         yield from _slots(element)
         yield from _numbers(element)
-        yield from _CHECKS.get(element.name, _nothing)(element)
+        if element.name in _CHECKS:
+            yield from _CHECKS[element.name](element)
     yield from _twice(elements, "pci", "busid", "topo-bus-id-twice")
     yield from _twice(elements, "cpu", "numaid", "topo-cpu-twice")
     yield from _overlaps([one for one in elements if one.name == "cpu"])
@@ -100,50 +101,40 @@ def _system(file: TopologyFile) -> Iterator[Found]:
     system = file.system
     if system is None:
         if not file.is_refused:
-            yield Found("topo-no-system", {}, TextPlace(0, 0, 1, 1))
+            yield mistake("topo-no-system", TextPlace(0, 0, 1, 1))
         return
     for one in file.systems:
         version = one.get("version")
         if version is None or number(version) != 1:
             says = "it has no version" if version is None else f"version {version} is not 1"
-            yield Found("topo-version", {"says": says}, one.place("version"))
+            yield mistake("topo-version", one.place("version"), says=says)
     for other in file.systems[1:]:
-        yield Found("topo-second-system", {}, other.at)
+        yield mistake("topo-second-system", other.at)
     if not file.is_refused and not any(one.name == "pci" for one in system.walk()):
-        yield Found("topo-no-devices", {}, system.at)
+        yield mistake("topo-no-devices", system.at)
 
 
 def _room(file: TopologyFile, elements: list[Element]) -> Iterator[Found]:
-    devices = [one for one in elements if _is_bare(one)]
-    n_added = 2 * len(devices) + 2
-    if devices and not file.is_refused and len(elements) + n_added > NCCL_ELEMENTS:
-        words = {"n": str(len(elements)), "all": str(len(elements) + n_added)}
-        yield Found("topo-no-room", words, elements[0].at)
-
-
-def _is_bare(element: Element) -> bool:
-    """Whether it is an adapter whose networks NCCL adds."""
-    is_hca = element.name == "pci" and kind_of(element) == "NIC"
-    return is_hca and next(element.inside("nic"), None) is None
+    # NCCL adds a <nic> and a <net> to an adapter without networks.
+    adapters = [one for one in elements if one.name == "pci" and kind_of(one) == "NIC"]
+    n_bare = sum(next(one.inside("nic"), None) is None for one in adapters)
+    n_all = len(elements) + 2 * n_bare + 2
+    if n_bare and not file.is_refused and n_all > NCCL_ELEMENTS:
+        yield mistake("topo-no-room", elements[0].at, n=str(len(elements)), all=str(n_all))
 
 
 def _slots(element: Element) -> Iterator[Found]:
     wanted = (key for key in _ADDED.get(element.name, ()) if element.get(key) is None)
     attribute = next(wanted, None)
     if element.n_slots >= MOST_ATTRIBUTES and attribute is not None:
-        words = {"element": element.name, "attribute": attribute}
-        yield Found("topo-no-slot", words, element.at)
-
-
-def _nothing(_: Element) -> Iterator[Found]:
-    return iter(())
+        yield mistake("topo-no-slot", element.at, element=element.name, attribute=attribute)
 
 
 def _missing(element: Element) -> Iterator[Found]:
     for attribute, says in _NEEDED.get(element.name, {}).items():
         if element.get(attribute) is None:
             words = {"element": element.name, "attribute": attribute, "says": says}
-            yield Found("topo-attribute-missing", words, element.at)
+            yield mistake("topo-attribute-missing", element.at, **words)
 
 
 def _numbers(element: Element) -> Iterator[Found]:
@@ -151,11 +142,11 @@ def _numbers(element: Element) -> Iterator[Found]:
         value = element.get(attribute)
         if value is None or (attribute == "link_width" and value == ""):
             continue
-        read, rest = strtoll(value)
-        if rest or read is None or not value:
+        read, remaining = strtoll(value)
+        if remaining or read is None or not value:
             words = {"element": element.name, "attribute": attribute, "value": value}
             words["read"] = str(read) if read is not None else "what a long integer holds at most"
-            yield Found("topo-not-a-number", words, element.place(attribute))
+            yield mistake("topo-not-a-number", element.place(attribute), **words)
 
 
 def _cpu(cpu: Element) -> Iterator[Found]:
@@ -169,45 +160,42 @@ def _cpu(cpu: Element) -> Iterator[Found]:
         if value is None or says_nothing or value.startswith(known):
             continue
         words = {"attribute": attribute, "value": value, "right": " or ".join(known[:3])}
-        yield Found("topo-processor", words, cpu.place(attribute))
+        yield mistake("topo-processor", cpu.place(attribute), **words)
     affinity = cpu.get("affinity")
     if affinity is None:
         return
     words = {"value": affinity, "numa": cpu.get("numaid") or "N"}
-    oddity = oddity_of(affinity)
-    if oddity is not None:
-        yield Found("topo-affinity-form", words | {"says": oddity}, cpu.place("affinity"))
+    form = misread_form(affinity)
+    if form is not None:
+        yield mistake("topo-affinity-form", cpu.place("affinity"), **words, says=form)
     elif mask_of(affinity) == 0:
-        yield Found("topo-affinity-empty", words, cpu.place("affinity"))
+        yield mistake("topo-affinity-empty", cpu.place("affinity"), **words)
 
 
 def _pci(pci: Element) -> Iterator[Found]:
     tables = nccl_topology()
-    name = device(pci)
+    name, class_ = device(pci), pci.get("class")
+    is_made_up = (pci.get("busid") or "").startswith(MADE_UP)
     yield from _bus_id(pci)
-    class_ = pci.get("class")
-    if class_ is None and (pci.get("busid") or "").startswith(MADE_UP):
-        words = {
-            "element": "pci",
-            "attribute": "class",
-            "says": "no device tells it: NCCL gives up",
-        }
-        yield Found("topo-attribute-missing", words, pci.at)
+    if class_ is None and is_made_up:
+        says = "no device states it: NCCL gives up"
+        yield mistake("topo-attribute-missing", pci.at, element="pci", attribute="class", says=says)
     elif class_ is not None and tables.kind(class_) is None:
-        yield Found("topo-class", {"value": class_, "device": name}, pci.place("class"))
+        yield mistake("topo-class", pci.place("class"), value=class_, device=name)
     speed, width = pci.get("link_speed"), pci.get("link_width")
-    if speed is None and (pci.get("busid") or "").startswith(MADE_UP):
+    if speed is None and is_made_up:
         speed = ""  # /sys has none to ask
     lanes = number(width)
     gb_s = f"{tables.pci_gb_s(speed or '', lanes):g}"
     if speed is not None and tables.speed(speed) is None:
         words = {"value": speed, "device": name, "gb_s": gb_s, "right": _right_speed(tables, speed)}
-        yield Found("topo-link-speed", words, pci.place("link_speed"))
+        yield mistake("topo-link-speed", pci.place("link_speed"), **words)
     if width is not None and lanes == 0:
-        yield Found("topo-link-width", {"value": width, "device": name}, pci.place("link_width"))
+        yield mistake("topo-link-width", pci.place("link_width"), value=width, device=name)
     elif width is not None and lanes < _FLAWLESS_WIDTH and kind_of(pci) in ("GPU", "NIC"):
-        words = {"value": width, "device": name, "gb_s": gb_s}
-        yield Found("topo-narrow-link", words, pci.place("link_width"))
+        yield mistake(
+            "topo-narrow-link", pci.place("link_width"), value=width, device=name, gb_s=gb_s
+        )
 
 
 def _right_speed(tables: NcclTopology, text: str) -> str:
@@ -225,10 +213,9 @@ def _bus_id(pci: Element) -> Iterator[Found]:
     if value is None or BUS_ID.fullmatch(value):
         return
     if BUS_ID.fullmatch(value.lower()):
-        words = {"value": value, "right": value.lower()}
-        yield Found("topo-bus-id-case", words, pci.place("busid"))
+        yield mistake("topo-bus-id-case", pci.place("busid"), value=value, right=value.lower())
     else:
-        yield Found("topo-bus-id-form", {"value": value}, pci.place("busid"))
+        yield mistake("topo-bus-id-form", pci.place("busid"), value=value)
 
 
 def _gpu(gpu: Element) -> Iterator[Found]:
@@ -238,17 +225,18 @@ def _gpu(gpu: Element) -> Iterator[Found]:
     links = list(gpu.inside("nvlink"))
     for link in links:
         if link.get("target") == bus_id(gpu):
-            yield Found("topo-nvlink-self", {"device": name}, link.at)
+            yield mistake("topo-nvlink-self", link.at, device=name)
     device_id = gpu.parent.get("device") if gpu.parent is not None else None
     model = tables.gpu(device_id or "")
     if model is not None and sm is not None and number(sm) != model.sm:
         words = {"device": name, "model": model.model, "right": str(model.sm), "value": sm}
-        yield Found("topo-sm", words, gpu.place("sm"))
+        yield mistake("topo-sm", gpu.place("sm"), **words)
     n = sum(number(link.get("count")) for link in links)
     right = _usual_nvlinks(tables, device_id, number(sm))
     if links and right is not None and n != right:
-        words = {"device": name, "sm": sm or "", "n": str(n), "right": str(right)}
-        yield Found("topo-nvlink-count", words, gpu.at)
+        yield mistake(
+            "topo-nvlink-count", gpu.at, device=name, sm=sm or "", n=str(n), right=str(right)
+        )
 
 
 def _usual_nvlinks(tables: NcclTopology, device_id: str | None, sm: int) -> int | None:
@@ -264,15 +252,16 @@ def _net(net: Element) -> Iterator[Found]:
     yield from _gdr(net)
     speed = net.get("speed")
     if speed is not None and number(speed) <= 0:
-        words = {"value": speed, "device": net.get("name") or device(net)}
-        yield Found("topo-net-speed", words, net.place("speed"))
+        yield mistake(
+            "topo-net-speed", net.place("speed"), value=speed, device=net.get("name") or device(net)
+        )
 
 
 def _gdr(element: Element) -> Iterator[Found]:
     value = element.get("gdr")
     if value is not None and number(value) == 0:
         words = {"value": value, "device": element.get("name") or device(element)}
-        yield Found("topo-gdr-off", words, element.place("gdr"))
+        yield mistake("topo-gdr-off", element.place("gdr"), **words)
 
 
 _CHECKS: dict[str, Callable[[Element], Iterator[Found]]] = {
@@ -291,8 +280,7 @@ def _twice(elements: list[Element], name: str, key: str, rule: str) -> Iterator[
             continue
         first = seen.setdefault(value, element)
         if first is not element:
-            words = {"value": value, "line": str(first.at.line)}
-            yield Found(rule, words, element.place(key))
+            yield mistake(rule, element.place(key), value=value, line=str(first.at.line))
 
 
 def _overlaps(cpus: list[Element]) -> Iterator[Found]:
@@ -300,12 +288,9 @@ def _overlaps(cpus: list[Element]) -> Iterator[Found]:
     for i, (cpu, mask) in enumerate(masks):
         for other, earlier in masks[:i]:
             if mask & earlier:
-                words = {
-                    "cpus": cpu_list(mask & earlier),
-                    "numa": cpu.get("numaid") or "",
-                    "other": other.get("numaid") or "",
-                }
-                yield Found("topo-affinity-overlap", words, cpu.place("affinity"))
+                words = {"cpus": cpu_list(mask & earlier), "numa": cpu.get("numaid") or ""}
+                words |= {"other": other.get("numaid") or ""}
+                yield mistake("topo-affinity-overlap", cpu.place("affinity"), **words)
                 break
 
 
@@ -321,7 +306,7 @@ def _one_way(elements: list[Element]) -> Iterator[Found]:
         back = counts.get((target, source), 0)
         if source != target and target in gpus and back < n:
             words = {"device": f"GPU {source}", "target": f"GPU {target}", "n": str(n)}
-            yield Found("topo-nvlink-one-way", words | {"back": str(back)}, gpus[source].at)
+            yield mistake("topo-nvlink-one-way", gpus[source].at, **words, back=str(back))
 
 
 def _kinds_of_file(elements: list[Element]) -> Iterator[Found]:
@@ -333,7 +318,7 @@ def _kinds_of_file(elements: list[Element]) -> Iterator[Found]:
     ]
     if signs:
         what = ", ".join(dict.fromkeys(f"{key} of <{one.name}>" for one, key in signs))
-        yield Found("topo-dump", {"what": what}, signs[0][0].place(signs[0][1]))
+        yield mistake("topo-dump", signs[0][0].place(signs[0][1]), what=what)
     made_up = [one for one in elements if (one.get("busid") or "").startswith(MADE_UP)]
     if made_up:
-        yield Found("topo-made-up-bridges", {"n": str(len(made_up))}, made_up[0].place("busid"))
+        yield mistake("topo-made-up-bridges", made_up[0].place("busid"), n=str(len(made_up)))

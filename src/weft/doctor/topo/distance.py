@@ -19,11 +19,11 @@ _CHANNELS = 64
 
 @dataclass(slots=True)
 class TopologyPath:
-    """From one vertex to another: links, GB/s of the slowest, and the way."""
+    """From one vertex to another: links, GB/s of the slowest, and the type."""
 
     n_links: int
     gb_s: float
-    way: PathType
+    type: PathType
 
 
 _NONE = TopologyPath(0, 0.0, PathType.DIS)
@@ -33,13 +33,13 @@ _NONE = TopologyPath(0, 0.0, PathType.DIS)
 class DistanceCell:
     """One pair. `gdr` says whether NCCL uses GPUDirect RDMA between the two."""
 
-    way: PathType
+    type: PathType
     gb_s: float
     gdr: bool = False
 
 
 class Distances:
-    """All pairs of GPUs, and of GPUs and networks, once NCCL has decided on every way."""
+    """All pairs of GPUs, and of GPUs and networks, once NCCL has decided on every path."""
 
     def __init__(self, graph: Graph, *, gdr_level: PathType = GDR_DEFAULT) -> None:
         self.graph = graph
@@ -54,18 +54,18 @@ class Distances:
         self._divert_nets()
 
     def path(self, start: Vertex, end: Vertex) -> TopologyPath:
-        """The way from one to the other."""
+        """The path from one to the other."""
         return self._paths.get((start, end), _NONE)
 
     def gpu_gpu(self, one: Vertex, other: Vertex) -> DistanceCell:
         """Two GPUs."""
         path = self.path(one, other)
-        return DistanceCell(path.way, path.gb_s)
+        return DistanceCell(path.type, path.gb_s)
 
     def gpu_net(self, gpu: Vertex, net: Vertex) -> DistanceCell:
         """A GPU and a network."""
         path = self.path(gpu, net)
-        return DistanceCell(path.way, path.gb_s, self.uses_gdr(gpu, net, sends=False))
+        return DistanceCell(path.type, path.gb_s, self.uses_gdr(gpu, net, sends=False))
 
     def nearest_nets(self, gpu: Vertex) -> list[Vertex]:
         """The networks of most bandwidth, and of those the nearest."""
@@ -78,10 +78,10 @@ class Distances:
             return False
         if sends and 0 < gpu.sm < _AMPERE and len(self.graph.gpus) > 1:
             others = (one for one in self.graph.gpus if one is not gpu)
-            if not any(self.path(gpu, one).way is PathType.NVL for one in others):
+            if not any(self.path(gpu, one).type is PathType.NVL for one in others):
                 return False
         near = self._proxy.get((gpu, net), gpu)
-        return self.path(near, net).way <= self.gdr_level
+        return self.path(near, net).type <= self.gdr_level
 
     # --- how NCCL gets there
 
@@ -105,25 +105,25 @@ class Distances:
         """A path leads through another GPU over two NVLinks and no further."""
         if vertex is base or vertex.kind != "GPU":
             return True
-        return link.way is PathType.NVL and link.to.kind == "GPU" and path.n_links <= 1
+        return link.type is PathType.NVL and link.to.kind == "GPU" and path.n_links <= 1
 
     def _step(self, base: Vertex, vertex: Vertex, path: TopologyPath, link: Link) -> bool:
         """Whether a link leads somewhere on a better path than the known one, and notes that: the
-        nearer way, and of equal ways the faster."""
-        to, way = link.to, link.way
+        nearer type, and of equal types the faster."""
+        to, path_type = link.to, link.type
         known, gb_s = self.path(to, base), min(path.gb_s, link.gb_s)
-        if way is PathType.NET:
-            way = PathType.LOC
+        if path_type is PathType.NET:
+            path_type = PathType.LOC
         elif vertex.kind == to.kind == "PCI":
-            way = PathType.PXB
-        elif way is PathType.PIX and "CPU" in (vertex.kind, to.kind):
-            way = PathType.PHB
-        elif vertex.kind == "GPU" and path.way is PathType.NVL and way is PathType.NVL:
-            way = PathType.NVB
-        way = max(path.way, way)
-        is_better = known.gb_s == 0 or (way, -gb_s) < (known.way, -known.gb_s)
+            path_type = PathType.PXB
+        elif path_type is PathType.PIX and "CPU" in (vertex.kind, to.kind):
+            path_type = PathType.PHB
+        elif vertex.kind == "GPU" and path.type is PathType.NVL and path_type is PathType.NVL:
+            path_type = PathType.NVB
+        path_type = max(path.type, path_type)
+        is_better = known.gb_s == 0 or (path_type, -gb_s) < (known.type, -known.gb_s)
         if is_better:
-            self._set(to, base, TopologyPath(path.n_links + 1, gb_s, way))
+            self._set(to, base, TopologyPath(path.n_links + 1, gb_s, path_type))
         return is_better
 
     def _set(self, start: Vertex, end: Vertex, path: TopologyPath) -> None:
@@ -136,16 +136,16 @@ class Distances:
         paths = [(self.path(gpu, cpu), cpu) for cpu in self.graph.cpus]
         reached = [(path, cpu) for path, cpu in paths if path.n_links > 0]
         best = min(
-            reached, key=lambda one: (-one[0].gb_s, one[0].way, one[0].n_links), default=None
+            reached, key=lambda one: (-one[0].gb_s, one[0].type, one[0].n_links), default=None
         )
         return best[1] if best is not None else None
 
-    def _via(self, middle: Vertex, start: Vertex, end: Vertex) -> None:
+    def _via(self, via: Vertex, start: Vertex, end: Vertex) -> None:
         """Send a path through a third vertex."""
-        first, second = self.path(start, middle), self.path(middle, end)
-        way = _merged(first.way, second.way) if middle.kind != "GPU" else PathType.PXN
+        first, second = self.path(start, via), self.path(via, end)
+        path_type = _merged(first.type, second.type) if via.kind != "GPU" else PathType.PXN
         n_links = first.n_links + second.n_links
-        self._set(start, end, TopologyPath(n_links, min(first.gb_s, second.gb_s), way))
+        self._set(start, end, TopologyPath(n_links, min(first.gb_s, second.gb_s), path_type))
 
     def _divert_gpus(self) -> None:
         """Two GPUs too far apart for peer-to-peer meet in host memory."""
@@ -154,7 +154,7 @@ class Distances:
         for gpu in self.graph.gpus:
             cpu = self._local_cpu(gpu)
             for peer in self.graph.gpus:
-                if cpu is not None and self.path(peer, gpu).way > level:
+                if cpu is not None and self.path(peer, gpu).type > level:
                     self._via(cpu, peer, gpu)
 
     def _shorten_c2c(self) -> None:
@@ -164,19 +164,19 @@ class Distances:
             if cpu is None:
                 continue
             for net in self._nearest(gpu, self.graph.nets):
-                if _merged(self.path(gpu, cpu).way, self.path(net, cpu).way) is PathType.P2C:
+                if _merged(self.path(gpu, cpu).type, self.path(net, cpu).type) is PathType.P2C:
                     for ends in ((gpu, net), (net, gpu)):
                         path = self.path(*ends)
                         self._set(
                             *ends,
-                            TopologyPath(path.n_links, path.gb_s, min(PathType.P2C, path.way)),
+                            TopologyPath(path.n_links, path.gb_s, min(PathType.P2C, path.type)),
                         )
 
     def _divert_nets(self) -> None:
         for net in self.graph.nets:
             for gpu in self.graph.gpus:
                 self._by_another_gpu(gpu, net)
-                if self.path(gpu, net).way < PathType.PHB and not self.uses_gdr(
+                if self.path(gpu, net).type < PathType.PHB and not self.uses_gdr(
                     gpu, net, sends=False
                 ):
                     cpu = self._local_cpu(gpu)
@@ -185,14 +185,14 @@ class Distances:
                         self._via(cpu, gpu, net)
 
     def _by_another_gpu(self, gpu: Vertex, net: Vertex) -> None:
-        """PXN: over NVLink to the GPU beside the adapter, where that is better."""
+        """PXN: over NVLink to the GPU near the adapter, where that is better."""
         peer = self._local_gpu(net)
         if peer is None or peer is gpu:
             return
         its, own = self.path(peer, net), self.path(gpu, net)
-        is_near = its.way <= PXN_MOST and self.uses_gdr(peer, net, sends=True)
-        is_joined = self.path(peer, gpu).way <= PathType.NVL
-        if is_near and is_joined and (its.gb_s > own.gb_s or own.way > PathType.PXN):
+        is_near = its.type <= PXN_MOST and self.uses_gdr(peer, net, sends=True)
+        is_joined = self.path(peer, gpu).type <= PathType.NVL
+        if is_near and is_joined and (its.gb_s > own.gb_s or own.type > PathType.PXN):
             self._via(peer, gpu, net)
             self._proxy[gpu, net] = peer
 
@@ -222,7 +222,7 @@ class Distances:
         a network for GPUs."""
         if start not in self._near:
             paths = [(end, self.path(start, end)) for end in ends]
-            keys = {end: (-path.gb_s, path.way) for end, path in paths if path.gb_s > 0}
+            keys = {end: (-path.gb_s, path.type) for end, path in paths if path.gb_s > 0}
             best = min(keys.values(), default=None)
             self._near[start] = [end for end, key in keys.items() if key == best]
         return self._near[start]

@@ -1,10 +1,10 @@
-"""What is wrong with the ways between GPUs and adapters of a topology file."""
+"""What is wrong with the paths between GPUs and adapters of a topology file."""
 
 from collections.abc import Iterator
 
 from weft.catalog.libraries.nccl_topology import nccl_topology
 from weft.core.words import counted
-from weft.doctor.case import Found
+from weft.doctor.case import Found, mistake
 from weft.doctor.job import TextPlace
 from weft.doctor.topo.distance import Distances
 from weft.doctor.topo.graph import PathType, Vertex
@@ -23,12 +23,12 @@ def near(distances: Distances) -> Iterator[Found]:
             "gpus": counted(len(graph.gpus), "GPU"),
             "nets": counted(len(graph.nets), "adapter"),
         }
-        yield Found("topo-gpus-per-adapter", words, _place(graph.gpus[0]))
+        yield mistake("topo-gpus-per-adapter", _place(graph.gpus[0]), **words)
     yield from _waiting(graph.nets)
 
 
 def _far(distances: Distances) -> Iterator[Found]:
-    """GPUs without GPUDirect to any adapter; those of one way together."""
+    """GPUs without GPUDirect to any adapter; those of one path type together."""
     far: dict[tuple[PathType, str], list[Vertex]] = {}
     graph = distances.graph
     for gpu in graph.gpus:
@@ -36,12 +36,12 @@ def _far(distances: Distances) -> Iterator[Found]:
             continue
         nets = distances.nearest_nets(gpu)
         if gpu.has_gdr and nets and nets[0].has_gdr:
-            way = distances.path(gpu, nets[0]).way
-            far.setdefault((way, nets[0].name), []).append(gpu)
-    for (way, net), gpus in far.items():
-        words = {"gpus": " ".join(["GPU", *(gpu.name for gpu in gpus)]), "net": net}
-        words |= {"way": way.name, "level": distances.gdr_level.name}
-        yield Found("topo-gpu-far", words, _place(gpus[0]))
+            path_type = distances.path(gpu, nets[0]).type
+            far.setdefault((path_type, nets[0].name), []).append(gpu)
+    for (path_type, net), gpus in far.items():
+        words = {"way": path_type.name, "level": distances.gdr_level.name}
+        names = " ".join(["GPU", *(gpu.name for gpu in gpus)])
+        yield mistake("topo-gpu-far", _place(gpus[0]), **words, gpus=names, net=net)
 
 
 def _waiting(nets: list[Vertex]) -> Iterator[Found]:
@@ -55,7 +55,7 @@ def _waiting(nets: list[Vertex]) -> Iterator[Found]:
             slower.setdefault((own.gb_s, up.gb_s), []).append(net)
     for (net_gb_s, pci_gb_s), found in slower.items():
         words = {"nets": counted(len(found), "adapter"), "net_gb_s": f"{net_gb_s:g}"}
-        yield Found("topo-adapter-waits", words | {"pci_gb_s": f"{pci_gb_s:g}"}, _place(found[0]))
+        yield mistake("topo-adapter-waits", _place(found[0]), **words, pci_gb_s=f"{pci_gb_s:g}")
 
 
 def _place(vertex: Vertex) -> TextPlace:

@@ -39,9 +39,9 @@ class PathType(IntEnum):
 
 @dataclass(slots=True, eq=False)
 class Link:
-    """One direction. `way` is PIX for PCI Express."""
+    """One direction. `type` is PIX for PCI Express."""
 
-    way: PathType
+    type: PathType
     to: "Vertex"
     gb_s: float
 
@@ -61,11 +61,11 @@ class Vertex:
     element: Element | None = None
     links: list[Link] = field(default_factory=list)
 
-    def link(self, to: "Vertex", way: PathType, gb_s: float) -> None:
+    def link(self, to: "Vertex", path_type: PathType, gb_s: float) -> None:
         """Add a link, or its rate to one that is there; the fastest first."""
-        found = next((one for one in self.links if one.to is to and one.way is way), None)
+        found = next((one for one in self.links if one.to is to and one.type is path_type), None)
         if found is None:
-            found = Link(way, to, 0.0)
+            found = Link(path_type, to, 0.0)
         else:
             self.links.remove(found)
         found.gb_s += gb_s
@@ -78,7 +78,7 @@ class Vertex:
 @dataclass(frozen=True, slots=True)
 class Known:
     """What the driver would tell NCCL and the file does not: GB/s of all NVLinks of a GPU to
-    NVSwitches, GB/s of an adapter, compute capability; 0 where nobody knows."""
+    NVSwitches, GB/s of an adapter, compute capability; 0 where it is not known."""
 
     nvlink_gb_s: float = 0.0
     net_gb_s: float = 0.0
@@ -87,7 +87,7 @@ class Known:
 
 @dataclass(slots=True)
 class Graph:
-    """All vertices, by kind in the order of the file. `is_amd` is said by the first processor."""
+    """All vertices, by kind in the order of the file. `is_amd`: the first processor is of AMD."""
 
     cpus: list[Vertex] = field(default_factory=list)
     bridges: list[Vertex] = field(default_factory=list)
@@ -100,7 +100,7 @@ class Graph:
     @property
     def has_nvlinks(self) -> bool:
         """Whether any GPU has one."""
-        return any(link.way is PathType.NVL for gpu in self.gpus for link in gpu.links)
+        return any(link.type is PathType.NVL for gpu in self.gpus for link in gpu.links)
 
     def vertices(self) -> Iterator[Vertex]:
         """All of them."""
@@ -113,12 +113,10 @@ class Graph:
 def graph_of(system: Element, known: Known) -> Graph:
     """The graph of a file."""
     graph = Graph()
-    rates = []
     of_element: dict[Element, Vertex] = {}
     for cpu in system.inside("cpu"):
         vertex = Vertex("CPU", cpu.get("numaid") or "")
         graph.cpus.append(vertex)
-        rates.append(_socket_gb_s(cpu))
         of_element[cpu] = vertex
         _add_devices(graph, cpu, of_element, known)
     graph.is_amd = _is_amd(system)
@@ -126,19 +124,17 @@ def graph_of(system: Element, known: Known) -> Graph:
     _add_nvlinks(graph, of_element, known)
     for element, vertex in of_element.items():
         _add_other_links(graph, element, vertex)
-    for i, cpu_vertex in enumerate(graph.cpus):
-        for other in (one for one in graph.cpus if one is not cpu_vertex):
-            cpu_vertex.link(other, PathType.SYS, rates[i])
+    for cpu, vertex in zip(system.inside("cpu"), graph.cpus, strict=True):
+        for other in (one for one in graph.cpus if one is not vertex):
+            vertex.link(other, PathType.SYS, _socket_gb_s(cpu))
     _up_last(graph)
     return graph
 
 
 def _is_amd(system: Element) -> bool:
     first = next(system.inside("cpu"), None)
-    if first is None:
-        return False
-    is_x86 = (first.get("arch") or "x86_64").startswith("x86_64")
-    return is_x86 and (first.get("vendor") or "").startswith("AuthenticAMD")
+    is_x86 = first is not None and (first.get("arch") or "x86_64").startswith("x86_64")
+    return is_x86 and first is not None and (first.get("vendor") or "").startswith("AuthenticAMD")
 
 
 def _socket_gb_s(cpu: Element) -> float:
@@ -197,7 +193,7 @@ def _add_pci(graph: Graph, pci: Element, above: Vertex, known: Known) -> Vertex 
         model = nccl_topology().gpu(pci.get("device") or "")
         vertex = Vertex("GPU", bus_id(pci), sm=sm or (model.sm if model else 0) or known.sm)
         vertex.element = pci
-        vertex.has_gdr = gpu is None or gpu.get("gdr") is None or number(gpu.get("gdr")) != 0
+        vertex.has_gdr = gpu is None or _has_gdr(gpu)
         graph.gpus.append(vertex)
     elif kind == "NIC":
         vertex = Vertex("NIC", bus_id(pci))
@@ -221,19 +217,20 @@ def _pci_gb_s(pci: Element) -> float:
 def _add_nets(graph: Graph, nic: Vertex, element: Element, known: Known) -> None:
     """The networks of an adapter, which NCCL adds itself where the file has none."""
     tables = nccl_topology()
-    nets: list[Element | None] = [*element.inside("net")]
-    for net in nets or [None]:
-        said = number(net.get("speed")) if net is not None and net.get("speed") else None
-        if said is None:
-            gb_s = known.net_gb_s or tables.local_gb_s
-        else:
-            gb_s = (said if said > 0 else tables.unsaid_net_mb_s) / 8000
-        name = (net.get("name") if net is not None else None) or nic.name
-        vertex = Vertex("NET", name, number=len(graph.nets))
-        vertex.element = net if net is not None else element
-        vertex.has_gdr = net is None or net.get("gdr") is None or number(net.get("gdr")) != 0
+    nets = [*element.inside("net")]
+    for net in nets or [Element("net", {}, element.at)]:
+        speed, gb_s = number(net.get("speed")), known.net_gb_s or tables.local_gb_s
+        if net.get("speed"):
+            gb_s = (speed if speed > 0 else tables.unsaid_net_mb_s) / 8000
+        vertex = Vertex("NET", net.get("name") or nic.name, number=len(graph.nets))
+        vertex.element = net if nets else element
+        vertex.has_gdr = _has_gdr(net)
         graph.nets.append(vertex)
         _join(vertex, nic, PathType.NET, gb_s)
+
+
+def _has_gdr(element: Element) -> bool:
+    return element.get("gdr") is None or number(element.get("gdr")) != 0
 
 
 def _hang(vertex: Vertex, above: Vertex, gb_s: float) -> None:
@@ -241,9 +238,9 @@ def _hang(vertex: Vertex, above: Vertex, gb_s: float) -> None:
     _join(vertex, above, PathType.PIX, gb_s)
 
 
-def _join(one: Vertex, other: Vertex, way: PathType, gb_s: float) -> None:
-    one.link(other, way, gb_s)
-    other.link(one, way, gb_s)
+def _join(one: Vertex, other: Vertex, path_type: PathType, gb_s: float) -> None:
+    one.link(other, path_type, gb_s)
+    other.link(one, path_type, gb_s)
 
 
 def _ids(pci: Element) -> int:
@@ -292,7 +289,7 @@ def _add_nvlinks(graph: Graph, of_element: dict[Element, Vertex], known: Known) 
             if target is not None and target is not vertex:
                 vertex.link(target, PathType.NVL, gb_s)
         elif kind == "CPU":
-            _join(vertex, _local_cpu(vertex), PathType.NVL, gb_s)
+            _join(vertex, local_cpu(vertex), PathType.NVL, gb_s)
         else:
             _join(vertex, _nvswitch(graph), PathType.NVL, gb_s)
     if not links and known.nvlink_gb_s > 0 and len(graph.gpus) > 1:
@@ -306,7 +303,7 @@ def _nvswitch(graph: Graph) -> Vertex:
     return graph.nvswitch
 
 
-def _local_cpu(vertex: Vertex) -> Vertex:
+def local_cpu(vertex: Vertex) -> Vertex:
     """The processor above a device."""
     while vertex.above is not None:
         vertex = vertex.above
@@ -317,7 +314,7 @@ def _add_other_links(graph: Graph, element: Element, vertex: Vertex) -> None:
     for gpu in element.inside("gpu"):
         for c2c in gpu.inside("c2c"):
             gb_s = number(c2c.get("bw")) * number(c2c.get("count")) / 1000
-            _join(vertex, _local_cpu(vertex), PathType.C2C, gb_s)
+            _join(vertex, local_cpu(vertex), PathType.C2C, gb_s)
     bridges = {one.name: one for one in graph.bridges}
     for link in element.inside("pcilink"):
         target = bridges.get(link.get("target") or "")
@@ -329,7 +326,7 @@ def _up_last(graph: Graph) -> None:
     """NCCL looks at what hangs below before what is above."""
     for vertex in graph.vertices():
         for up in [
-            one for one in vertex.links if one.to is vertex.above and one.way is PathType.PIX
+            one for one in vertex.links if one.to is vertex.above and one.type is PathType.PIX
         ]:
             vertex.links.remove(up)
             vertex.links.append(up)

@@ -18,7 +18,7 @@ MOST_PROCESSORS = 64
 
 
 def complaints_of(file: TopologyFile, *more: Iterable[Found]) -> list[Complaint]:
-    """What is wrong with a file by itself, and `more` found beside it; in the order of the file."""
+    """What is wrong with a file, and `more` found outside it; in the order of the file."""
     rules = topology_rules()
     found = [*file.found, *check(file), *(one for part in more for one in part)]
     complaints = [Complaint(rules[one.rule], one) for one in found]
@@ -26,7 +26,7 @@ def complaints_of(file: TopologyFile, *more: Iterable[Found]) -> list[Complaint]
 
 
 def known_of(platform: Platform | None) -> Known:
-    """What a machine of a platform would tell NCCL beside the file."""
+    """What a machine of a platform would report to NCCL that the file does not."""
     if platform is None:
         return Known()
     gpus = platform.gpus
@@ -39,7 +39,7 @@ def known_of(platform: Platform | None) -> Known:
 
 
 def distances_of(file: TopologyFile, known: Known, gdr_level: PathType | None) -> Distances | None:
-    """The ways between the devices of a file, None where it has no GPU or too many processors."""
+    """The paths between the devices of a file, None where it has no GPU or too many processors."""
     if file.system is None:
         return None
     graph = graph_of(file.system, known)

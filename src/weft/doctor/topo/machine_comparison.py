@@ -1,10 +1,10 @@
-"""A topology file beside the machine that it is for."""
+"""A topology file compared with the machine that it is for."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from weft.catalog.libraries.nccl_topology import nccl_topology
-from weft.doctor.case import Found
+from weft.doctor.case import Found, mistake
 from weft.doctor.topo.affinity import cpu_list, mask_of
 from weft.doctor.topo.check import device, elements_of, kind_of, number
 from weft.doctor.topo.distance import Distances
@@ -22,7 +22,7 @@ class _Place:
     numa: Numa
 
 
-def beside(file: TopologyFile, node: Node, there: str) -> Iterator[Found]:
+def differences_from(file: TopologyFile, node: Node, there: str) -> Iterator[Found]:
     """In what the file differs from the machine; `there` is what the machine is called."""
     if file.system is None:
         return
@@ -59,11 +59,11 @@ def _missing(
     extra = [element for bus, element in own.items() if bus not in places]
     if extra:
         words = {"devices": _listed(map(device, extra)), "there": there}
-        yield Found("topo-not-there", words, extra[0].place("busid"))
+        yield mistake("topo-not-there", extra[0].place("busid"), **words)
     lost = [place.device for bus, place in sorted(places.items()) if bus not in own]
     if lost:
         named = (f"{'GPU' if one.is_gpu else 'adapter'} {one.bus_id}" for one in lost)
-        yield Found("topo-not-in-file", {"devices": _listed(named), "there": there}, system.at)
+        yield mistake("topo-not-in-file", system.at, devices=_listed(named), there=there)
 
 
 def _listed(devices: Iterable[str]) -> str:
@@ -86,16 +86,16 @@ def _devices(pairs: list[tuple[Element, _Place]], there: str) -> Iterator[Found]
         if (kind_of(element) == "GPU") != place.device.is_gpu:
             words = {"device": device(element), "there": there, "right": place.device.class_}
             words["value"] = element.get("class") or ""
-            yield Found("topo-other-class", words, element.place("class"))
+            yield mistake("topo-other-class", element.place("class"), **words)
         rates = _rates(element, place.device)
         if rates is not None:
             links.setdefault(rates, []).append(element)
     for (numa, right), found in numas.items():
         words = {"devices": _listed(map(device, found)), "numa": numa, "right": right}
-        yield Found("topo-other-numa", words | {"there": there}, found[0].at)
+        yield mistake("topo-other-numa", found[0].at, **words, there=there)
     for (gb_s, right), found in links.items():
         words = {"devices": _listed(map(device, found)), "gb_s": gb_s, "right": right}
-        yield Found("topo-other-link", words | {"there": there}, found[0].place("link_speed"))
+        yield mistake("topo-other-link", found[0].place("link_speed"), **words, there=there)
 
 
 def _numa_of(element: Element) -> str:
@@ -110,19 +110,19 @@ def _rates(element: Element, right: TopologyDevice) -> tuple[str, str] | None:
     speed, facts = element.get("link_speed"), right.facts
     if speed is None or "link_speed" not in facts:
         return None
-    said = tables.pci_gb_s(speed, number(element.get("link_width")))
-    is_so = tables.pci_gb_s(facts["link_speed"], number(facts.get("link_width")))
-    return None if said == is_so else (f"{said:g}", f"{is_so:g}")
+    by_file = tables.pci_gb_s(speed, number(element.get("link_width")))
+    by_machine = tables.pci_gb_s(facts["link_speed"], number(facts.get("link_width")))
+    return None if by_file == by_machine else (f"{by_file:g}", f"{by_machine:g}")
 
 
 def _processor(cpus: list[Element], node: Node, there: str) -> Iterator[Found]:
     """The first difference: processors of a machine are alike."""
     for cpu in cpus:
         for key in ("arch", "vendor", "familyid", "modelid"):
-            said, right = cpu.get(key), node.processor.get(key)
-            if said is not None and right is not None and said != right:
-                words = {"attribute": key, "value": said, "right": right, "there": there}
-                yield Found("topo-other-processor", words, cpu.place(key))
+            value, right = cpu.get(key), node.processor.get(key)
+            if value is not None and right is not None and value != right:
+                words = {"attribute": key, "value": value, "right": right, "there": there}
+                yield mistake("topo-other-processor", cpu.place(key), **words)
                 return
 
 
@@ -135,7 +135,7 @@ def _cpus(cpu: Element, node: Node, there: str) -> Iterator[Found]:
     if mask_of(affinity) != right_mask:
         words = {"numa": str(numa.number), "there": there, "right": cpu_list(right_mask)}
         words["value"] = cpu_list(mask_of(affinity)) or "none"
-        yield Found("topo-other-cpus", words, cpu.place("affinity"))
+        yield mistake("topo-other-cpus", cpu.place("affinity"), **words)
 
 
 def _neighbours(
@@ -152,7 +152,7 @@ def _neighbours(
             words = {"device": device(own[bus]), "there": there}
             words["value"] = ", ".join(sorted(adapters)) or "none"
             words["right"] = ", ".join(sorted(wanted))
-            yield Found("topo-other-neighbours", words, own[bus].at)
+            yield mistake("topo-other-neighbours", own[bus].at, **words)
 
 
 def _near(system: Element) -> dict[str, frozenset[str]]:
@@ -162,7 +162,7 @@ def _near(system: Element) -> dict[str, frozenset[str]]:
         gpu.name: frozenset(
             net.links[0].to.name
             for net in distances.graph.nets
-            if distances.path(gpu, net).way <= PathType.PXB
+            if distances.path(gpu, net).type <= PathType.PXB
         )
         for gpu in distances.graph.gpus
     }

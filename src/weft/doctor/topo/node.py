@@ -41,7 +41,7 @@ class TopologyDevice:
 
 @dataclass(frozen=True, slots=True)
 class Numa:
-    """A NUMA node with its CPUs, None where nobody says, and the devices that hang on it."""
+    """A NUMA node with its CPUs, None where they are not known, and the devices that hang on it."""
 
     number: int
     cpus: frozenset[int] | None
@@ -122,8 +122,8 @@ def _bridged(numa: Numa, numbers: Iterator[int]) -> Numa:
         return numa
     pairs = [[*pair] for pair in zip(gpus, hcas, strict=False)]
     groups = pairs if len(gpus) == len(hcas) else [loose]
-    rest = tuple(one for one in numa.devices if one.is_bridge)
-    return replace(numa, devices=(*rest, *(_bridge(group, numbers) for group in groups)))
+    own = tuple(one for one in numa.devices if one.is_bridge)
+    return replace(numa, devices=(*own, *(_bridge(group, numbers) for group in groups)))
 
 
 def _bridge(group: Sequence[TopologyDevice], numbers: Iterator[int]) -> TopologyDevice:
@@ -149,10 +149,8 @@ def topology_text(node: Node) -> str:
     for numa in node.numas:
         attributes = {"numaid": str(numa.number)}
         if numa.cpus:
-            mask = mask_text(sum(1 << cpu for cpu in numa.cpus))
-            attributes["affinity"] = ",".join(
-                ["0" * 8] * (n_groups - len(mask.split(","))) + [mask]
-            )
+            groups = mask_text(sum(1 << cpu for cpu in numa.cpus)).split(",")
+            attributes["affinity"] = ",".join(["0" * 8] * (n_groups - len(groups)) + groups)
         lines.append(f"  <cpu{_attributes(attributes | dict(node.processor))}>")
         lines += _device_lines(numa.devices)
         lines.append("  </cpu>")

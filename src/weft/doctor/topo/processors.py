@@ -1,23 +1,15 @@
-"""The processors beside each GPU of a topology file."""
+"""The processors near each GPU of a topology file."""
 
 from weft.doctor.topo.affinity import mask_of
-from weft.doctor.topo.graph import Known, Vertex, graph_of
+from weft.doctor.topo.graph import Known, graph_of, local_cpu
 from weft.doctor.topo.xml import TopologyFile
 
 
 def cpus_of_gpus(file: TopologyFile) -> tuple[int, ...]:
-    """Bits of the processors of each GPU's NUMA node, GPUs in NCCL's order; 0 where nobody says."""
+    """Bits of the processors of each GPU's NUMA node, GPUs in NCCL's order; 0 for none."""
     if file.system is None:
         return ()
-    masks = {
-        cpu.get("numaid") or "": mask_of(cpu.get("affinity") or "")
-        for cpu in file.system.inside("cpu")
-    }
+    cpus = {cpu.get("numaid") or "": cpu for cpu in file.system.inside("cpu")}
     gpus = sorted(graph_of(file.system, Known()).gpus, key=lambda one: one.number)
-    return tuple(masks.get(_node(gpu), 0) for gpu in gpus)
-
-
-def _node(vertex: Vertex) -> str:
-    while vertex.above is not None:
-        vertex = vertex.above
-    return vertex.name
+    above = (cpus.get(local_cpu(gpu).name) for gpu in gpus)
+    return tuple(mask_of(cpu.get("affinity") or "") if cpu is not None else 0 for cpu in above)

@@ -1,7 +1,7 @@
 """A topology file as NCCL's own reader takes it, which knows a small part of XML.
 
 SOURCE: NVIDIA/nccl v2.30.7, src/graph/xml.cc and xml.h. What makes NCCL give up is a complaint of
-severity `bad`; where another reader of XML would go on, this one does too, to find the rest.
+severity `bad`; where another reader of XML would go on, this one does too, to find all faults.
 """
 
 import re
@@ -76,7 +76,7 @@ def topology_file(path: Path) -> TopologyFile:
 
 
 class _RefusalError(Exception):
-    """NCCL gives up, and nobody can tell what was meant from here on."""
+    """NCCL gives up, and what was meant from here on is not known."""
 
 
 @dataclass(slots=True)
@@ -169,7 +169,8 @@ class _Reader:
             if self.text[start] != "<":
                 end = self.text.find("<", start)
                 words = self.text[start : end if end >= 0 else None].strip()
-                self._refuse("topo-text", self._place(start, start + len(words)), text=words[:40])
+                shown = words.partition("\n")[0][:40]
+                self._refuse("topo-text", self._place(start, start + len(words)), text=shown)
             if self.text.startswith("<!--", start):
                 self._comment()
             elif self.text.startswith(("<?", "<!"), start):

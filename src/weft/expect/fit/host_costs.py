@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from weft.catalog.document import SourceClass
 from weft.catalog.machine.platform import HostRegime
-from weft.core.units import format_size
+from weft.core.units import format_size, in_force
 from weft.expect.fit.loggp import Regime
-from weft.expect.fit.protocols import Protocols, line_of
+from weft.expect.fit.protocols import Protocols
 from weft.expect.wire import Path, zero_load_ns
 
 STEEPEST_NS_PER_BYTE = 1000.0
@@ -76,10 +76,10 @@ def _regime(
     part: _Part,
     provenance: tuple[str, str],
 ) -> HostRegime:
-    unexplained = _unexplained_latency(line_of(lines[0], part.last), path, part)
+    unexplained = _unexplained_latency(in_force(lines[0], part.last), path, part)
     busy = unexplained
     if pace.busy is not None:
-        low, high = _at_ends(line_of(lines[pace.busy], part.last), part)
+        low, high = _at_ends(in_force(lines[pace.busy], part.last), part)
         busy = (pace.busy_messages * low, pace.busy_messages * high)
     free = _free(unexplained, busy, part)
     each = _line(
@@ -87,7 +87,7 @@ def _regime(
     )
     gap = CostLine(0.0, 0.0)
     if pace.gap is not None:
-        gap = _line(*_at_ends(line_of(lines[pace.gap], part.last), part), part)
+        gap = _line(*_at_ends(in_force(lines[pace.gap], part.last), part), part)
     return HostRegime(
         max_bytes=part.limit,
         protocol="eager",

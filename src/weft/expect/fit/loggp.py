@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from statistics import median
 
 from weft.core.errors import InputError
+from weft.core.units import in_force
 
 MIN_ROWS_PER_REGIME = 2
 NOISE_FLOOR = 0.02
@@ -70,16 +72,9 @@ class LogGPFit:
         """Two for a line, one for a knee."""
         return 3 * len(self.regimes) - 1
 
-    def regime_of(self, size_bytes: int) -> Regime:
-        """The regime in force at a size."""
-        for regime in self.regimes:
-            if regime.max_bytes is None or size_bytes <= regime.max_bytes:
-                return regime
-        return self.regimes[-1]
-
     def predict(self, size_bytes: int) -> float:
         """Latency in us. Beyond the fitted sizes the last line goes on."""
-        return self.regime_of(size_bytes).predict(size_bytes)
+        return in_force(self.regimes, size_bytes).predict(size_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +124,14 @@ class HeldOutRow:
 
 @dataclass(frozen=True, slots=True)
 class OutOfSample:
-    """The fit of every second row, and how it predicts the others."""
+    """The fit of every second row, and its prediction of the others. `anomalies`: sizes (bytes) of
+    rows that are neither fitted nor predicted."""
 
     fit: LogGPFit
     held_out: tuple[HeldOutRow, ...]
     median_error: float
     max_error: float
+    anomalies: frozenset[int]
 
 
 def fit(
@@ -152,7 +149,7 @@ def fit(
     regimes = _with_limits(partition(kept, most_regimes(len(kept), rows_per_parameter)).regimes)
     bare = LogGPFit(regimes, anomalies, len(kept), 0.0, 0.0)
     errors = sorted(abs(bare.predict(size) / time - 1) for size, time in kept)
-    return LogGPFit(regimes, anomalies, len(kept), _median(errors), errors[-1])
+    return LogGPFit(regimes, anomalies, len(kept), median(errors), errors[-1])
 
 
 def judge_out_of_sample(rows: Sequence[Row], *, rows_per_parameter: float = 1.0) -> OutOfSample:
@@ -173,7 +170,9 @@ def judge_out_of_sample(rows: Sequence[Row], *, rows_per_parameter: float = 1.0)
     unseen = (row for row in table[1::2] if row[0] not in named)
     held_out = tuple(HeldOutRow(size, time, fitted.predict(size)) for size, time in unseen)
     errors = sorted(abs(row.error) for row in held_out)
-    return OutOfSample(fitted, held_out, _median(errors), errors[-1])
+    left_out = named & {size for size, _ in table[1::2]}
+    left_out |= {anomaly.size_bytes for anomaly in fitted.anomalies}
+    return OutOfSample(fitted, held_out, median(errors), errors[-1], frozenset(left_out))
 
 
 def find_anomalies(rows: Sequence[Row]) -> tuple[Anomaly, ...]:
@@ -335,10 +334,3 @@ def threshold(lower: Regime, upper: Regime) -> int:
         return first
     crossing = (upper.a_us - lower.a_us) / (lower.b_us_per_byte - upper.b_us_per_byte)
     return min(max(int(crossing), first), last - 1)
-
-
-def _median(ascending: Sequence[float]) -> float:
-    half = len(ascending) // 2
-    if len(ascending) % 2:
-        return ascending[half]
-    return (ascending[half - 1] + ascending[half]) / 2

@@ -35,7 +35,7 @@ METHOD = (
 HALVES = ("rows 1, 3, 5 ...", "rows 2, 4, 6 ...")
 BINDING = (LATENCY, BANDWIDTH)
 """Of three tables those that the costs follow; what the third shows beyond busy processors (a bus
-both ways share) no parameter tells, and its errors say so."""
+both directions share) has no parameter; its errors state it."""
 WORTHLESS = 0.5
 """A fit that misses unseen rows by more than this (median) says nothing about them."""
 
@@ -251,12 +251,12 @@ def _assumptions(tables: Sequence[MeasuredTable]) -> tuple[str, ...]:
     assumptions = ["sender and receiver share the host's part of a latency evenly"]
     if BANDWIDTH in benchmarks and BIDIRECTIONAL not in benchmarks:
         assumptions.append(
-            "no table both ways: a processor may be busy for two paces of a window one way"
+            "no table of both directions: a processor may be busy for two paces of a one-way window"
         )
     if BIDIRECTIONAL in benchmarks and BANDWIDTH in benchmarks:
-        assumptions.append("both ways: busy processors slow windows down, and nothing else does")
+        assumptions.append("both directions at once: only busy processors slow windows down")
     if BIDIRECTIONAL in benchmarks and BANDWIDTH not in benchmarks:
-        assumptions.append("no table one way: a sender's gap is its pace both ways")
+        assumptions.append("no one-way table: a sender's gap is its pace in both directions")
     if len(benchmarks) == 1:
         assumptions.append(
             "no table of windows: the processor is busy for all of the host's part of a latency"

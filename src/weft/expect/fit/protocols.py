@@ -62,14 +62,6 @@ def fit_protocols(tables: Sequence[Sequence[Row]], *, rows_per_parameter: float 
     return _with_limits([cuts[number] for number in range(len(tables))])
 
 
-def line_of(regimes: Sequence[Regime], size_bytes: int) -> Regime:
-    """The line in force at a size."""
-    for regime in regimes:
-        if regime.max_bytes is None or size_bytes <= regime.max_bytes:
-            return regime
-    return regimes[-1]
-
-
 @dataclass(slots=True)
 class _Change:
     """One change of protocol: the gap it lies in, and the number of its knee in each table."""

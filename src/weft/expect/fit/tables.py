@@ -12,11 +12,7 @@ from weft.expect.fit.loggp import MIN_ROWS_PER_REGIME, Anomaly, Row, find_anomal
 
 LATENCY, BANDWIDTH, BIDIRECTIONAL = "latency", "bandwidth", "bidirectional"
 BENCHMARKS = (LATENCY, BANDWIDTH, BIDIRECTIONAL)
-METRICS = {
-    LATENCY: "latency_us",
-    BANDWIDTH: "bandwidth_mb_s",
-    BIDIRECTIONAL: "bandwidth_mb_s",
-}
+METRICS = {LATENCY: "latency_us", BANDWIDTH: "bandwidth_mb_s", BIDIRECTIONAL: "bandwidth_mb_s"}
 USUAL_WINDOW = 64
 """SOURCE: OSU micro-benchmarks (osu_bw, osu_bibw) and Intel MPI Benchmarks (Uniband, Biband)."""
 FRESH_ROWS_PER_PARAMETER = 2.0
@@ -55,7 +51,7 @@ class MeasuredTable:
 
     @property
     def directions(self) -> int:
-        """How many ways messages go at once."""
+        """How many directions messages take at once."""
         return 2 if self.benchmark == BIDIRECTIONAL else 1
 
     def one_way_mb_s(self, size_bytes: int, value: float) -> float:
@@ -118,7 +114,7 @@ def checked(tables: Sequence[MeasuredTable]) -> tuple[CheckedTable, ...]:
 
 
 def pace_rows(checked_table: CheckedTable, latency_us: Callable[[int], float]) -> tuple[Row, ...]:
-    """Time from one message of a window to the next, in us, once it is under way.
+    """Time from one message of a window to the next, in us, once it is in flight.
 
     A window of n takes n - 1 paces and one latency; one way, the answer's latency comes on top.
     Raises InputError where a window took less than that: the tables are of different machines.
@@ -173,9 +169,7 @@ def _checked_table(table: MeasuredTable) -> CheckedTable:
         )
     if any(size < 0 or not math.isfinite(value) or value <= 0 for size, value in rows):
         raise InputError(
-            f"a value of the {what} is not a positive number",
-            where=table.source,
-            expected=expected,
+            f"a value of the {what} is not a positive number", where=table.source, expected=expected
         )
     kept, anomalies = _without_anomalies(table, rows)
     if len(anomalies) > MOST_ANOMALIES * len(rows):

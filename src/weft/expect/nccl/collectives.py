@@ -4,21 +4,16 @@
 it then is does not depend on what that version believed, so the newest constants say it.
 """
 
+from dataclasses import replace
+
 from weft.catalog.document import SourceClass
-from weft.catalog.libraries.nccl import (
-    ALGORITHMS,
-    PROTOCOLS,
-    NcclConstants,
-    nccl_constants,
-)
+from weft.catalog.libraries.nccl import ALGORITHMS, PROTOCOLS, NcclConstants, nccl_constants
 from weft.catalog.machine.platform import Platform
 from weft.catalog.machine.practice import practice
 from weft.core.errors import InputError, unknown_name
-from weft.expect.model import SPREAD, Conditions, Expectation, Term, largest
+from weft.expect.model import SPREAD, Conditions, Expectation, Term, largest, span
 from weft.expect.nccl.topology import GpuTopology, topology
 from weft.expect.nccl.tuner import USES, Candidate, candidates, plateau
-
-POINT_TO_POINT = ("sendrecv", "alltoall", "alltoallv", "gather", "scatter", "latency", "bandwidth")
 
 
 def busbw_factor(benchmark: str, n_ranks: int) -> float:
@@ -46,14 +41,12 @@ def nccl(platform: Platform, conditions: Conditions) -> Expectation:
     chosen = _choice(found, conditions)
     now = nccl_constants()
     collnet = _wants_collnet(conditions)
-    rated = next(
-        (
-            candidate
-            for candidate in candidates(found, now, benchmark, collnet=collnet)
-            if (candidate.algorithm, candidate.protocol) == (chosen.algorithm, chosen.protocol)
-        ),
-        chosen,
+    same = (
+        candidate
+        for candidate in candidates(found, now, benchmark, collnet=collnet)
+        if (candidate.algorithm, candidate.protocol) == (chosen.algorithm, chosen.protocol)
     )
+    rated = next(same, chosen)
     return _expectation(platform, conditions, found, rated)
 
 
@@ -78,13 +71,12 @@ def _choice(found: GpuTopology, conditions: Conditions) -> Candidate:
             expected="one of " + ", ".join(names),
         )
     size, coll = conditions.size_bytes, conditions.benchmark
-    return min(
-        fitting,
-        key=lambda c: (
-            c.latency_us * plateau(c, found, constants, coll, size)
-            + c.transfer_us(size, constants, coll)
-        ),
-    )
+
+    def time_us(one: Candidate) -> float:
+        latency_us = one.latency_us * plateau(one, found, constants, coll, size)
+        return latency_us + one.transfer_us(size, constants, coll)
+
+    return min(fitting, key=time_us)
 
 
 def _plain(word: str) -> str:
@@ -215,38 +207,25 @@ def as_busbw(
     binding = largest(terms)
     bound = binding.name + (f" - {note}" if note and binding is not terms[0] else "")
     source = f"platform {platform.name}; {terms[0].source}"
-    value, low, high = (
-        sum(getattr(term, part) for term in terms) for part in ("time_ns", "low_ns", "high_ns")
-    )
-    if conditions.size_bytes == 0:
-        return Expectation(
-            "latency_us",
-            value / 1e3,
-            "us",
-            low / 1e3,
-            high / 1e3,
-            bound,
-            formula,
-            source,
-            terms=terms,
-            algorithm=algorithm,
-        )
-    bus = conditions.size_bytes * busbw_factor(conditions.benchmark, conditions.n_ranks)
-    top = min(bus / low, limit)
-    return Expectation(
-        metric="busbw_gb_s",
-        value=min(bus / value, limit),
-        unit="GB/s",
-        low=min(bus / high, limit),
-        high=top,
+    value, low, high = span(terms)
+    found = Expectation(
+        metric="latency_us",
+        value=value / 1e3,
+        unit="us",
+        low=low / 1e3,
+        high=high / 1e3,
         bound=bound,
         formula=formula,
         source=source,
-        limit=limit,
-        limit_name=limit_name,
         terms=terms,
         algorithm=algorithm,
     )
+    if conditions.size_bytes == 0:
+        return found
+    bus = conditions.size_bytes * busbw_factor(conditions.benchmark, conditions.n_ranks)
+    low, value, high = (min(bus / time_ns, limit) for time_ns in (high, value, low))
+    found = replace(found, metric="busbw_gb_s", unit="GB/s", limit=limit, limit_name=limit_name)
+    return replace(found, value=value, low=low, high=high)
 
 
 def _note(found: GpuTopology, chosen: Candidate, conditions: Conditions) -> str:
@@ -261,7 +240,7 @@ def _note(found: GpuTopology, chosen: Candidate, conditions: Conditions) -> str:
     bus = chosen.rate.gb_s * busbw_factor(conditions.benchmark, found.n_gpus)
     if found.n_nodes == 2 and chosen.algorithm in ("tree", "nvlstree") and bus > found.net:
         return (
-            "between two nodes each byte passes once a direction: more than the adapters' rate"
-            " is no error"
+            "between two nodes each byte crosses the network once in each direction, so the bus"
+            " bandwidth may exceed the adapters' rate"
         )
     return ""

@@ -5,7 +5,7 @@ from weft.catalog.libraries.nccl import PROTOCOLS, nccl_constants
 from weft.catalog.machine.platform import Platform
 from weft.catalog.machine.practice import practice
 from weft.core.errors import unknown_name
-from weft.expect.model import Conditions, Expectation, Term
+from weft.expect.model import Conditions, Expectation, Term, largest
 from weft.expect.nccl.topology import GpuTopology, topology
 from weft.expect.nccl.tuner import USES
 
@@ -22,8 +22,7 @@ def nccl_p2p(platform: Platform, conditions: Conditions) -> Expectation:
     if conditions.benchmark not in known:
         raise unknown_name(f"NCCL has no '{conditions.benchmark}'", conditions.benchmark, known)
     found = topology(platform, conditions)
-    inside, between = _bytes(found, conditions)
-    transfer = max(_transfers(found, inside, between), key=lambda term: term.time_ns)
+    transfer = largest(_transfers(found, conditions))
     n_peers = 1 if conditions.benchmark == "sendrecv" else found.n_gpus - 1
     message = practice("nccl-message")
     constants = nccl_constants()
@@ -51,43 +50,34 @@ def nccl_p2p(platform: Platform, conditions: Conditions) -> Expectation:
 def _bytes(found: GpuTopology, conditions: Conditions) -> tuple[float, float]:
     """(bytes one GPU moves inside its node, bytes the adapters of a node carry), one direction."""
     size, n, group = conditions.size_bytes, found.n_gpus, found.gpus_per_node
-    many = found.n_nodes > 1
+    outside = size * (n - group) / n
     if conditions.benchmark == "sendrecv":
         # Ranks send to the next one: one GPU of a node sends over the network, by one adapter.
-        return (size if group > 1 else 0.0), (size * found.n_nets if many else 0.0)
-    if conditions.benchmark in ("gather", "scatter"):
-        outside = size * (n - group) / n
-        own = size / n * max(0.0, group - 1)
+        inside = size if group > 1 else 0.0
+        outside = size * found.n_nets if found.n_nodes > 1 else 0.0
+    elif conditions.benchmark in ("gather", "scatter"):
         # The root's adapters and its own NVLink, over which the others' adapters are reached.
-        return own + (outside if group > 1 else 0.0), outside
-    outside = group * size * (n - group) / n
-    return size * (group - 1) / n, outside
+        inside = size / n * max(0.0, group - 1) + (outside if group > 1 else 0.0)
+    else:
+        inside, outside = size * (group - 1) / n, group * size * (n - group) / n
+    return (0.0, outside + inside * group) if found.loopback else (inside, outside)
 
 
-def _transfers(found: GpuTopology, inside: float, between: float) -> list[Term]:
+def _transfers(found: GpuTopology, conditions: Conditions) -> list[Term]:
     from weft.expect.nccl.collectives import slower
 
-    sockets = found.sockets
-    rate = practice("nccl-rate-sockets" if sockets else "nccl-rate")
-    transfers = []
-    if found.loopback:
-        inside, between = 0.0, between + inside * found.gpus_per_node
+    inside, between = _bytes(found, conditions)
+    rate = practice("nccl-rate-sockets" if found.sockets else "nccl-rate")
     link, name = found.nvlink or found.pcie, "NVLink" if found.nvlink else "PCIe between GPUs"
+    transfers = []
     if inside and link:
-        transfers.append((f"{name} of {link:.4g} GB/s", inside / link, rate))
+        transfers.append((f"{name} of {link:.4g} GB/s", inside / link))
     if between and found.net:
-        transfers.append((found.net_bound, between / found.net, rate))
-    if not transfers:
-        transfers.append(("nothing to move", 0.0, rate))
+        transfers.append((found.net_bound, between / found.net))
+    spread = slower(rate.inverse_spread, found)
     return [
-        Term(
-            name,
-            time_ns,
-            SourceClass.PUBLISHED,
-            slower(figure.inverse_spread, found),
-            figure.source,
-        )
-        for name, time_ns, figure in transfers
+        Term(name, time_ns, SourceClass.PUBLISHED, spread, rate.source)
+        for name, time_ns in transfers or [("nothing to move", 0.0)]
     ]
 
 
@@ -95,8 +85,6 @@ def _limit(found: GpuTopology, conditions: Conditions) -> tuple[float, str]:
     from weft.expect.nccl.collectives import busbw_factor
 
     inside, between = _bytes(found, conditions)
-    if found.loopback:
-        inside, between = 0.0, between + inside * found.gpus_per_node
     bus = conditions.size_bytes * busbw_factor(conditions.benchmark, found.n_gpus)
     links = found.nvlink_raw or found.pcie_raw
     limits = []

@@ -6,13 +6,15 @@ receives S (1 + 1/n) for an allreduce of S over n GPUs.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from weft.catalog.libraries.nccl import (
     ALGORITHMS,
     PROTOCOLS,
     Algorithm,
+    Architecture,
+    ByNodes,
     ByProtocol,
     NcclConstants,
     Protocol,
@@ -41,6 +43,14 @@ class Rate:
     gb_s: float
     bound: str
 
+    def times(self, share: float) -> "Rate":
+        """A share of it, or a multiple, by the same bound."""
+        return Rate(self.gb_s * share, self.bound)
+
+    def capped(self, limit_gb_s: float, bound: str) -> "Rate":
+        """The same, or the limit where that is less."""
+        return self if self.gb_s <= limit_gb_s else Rate(limit_gb_s, bound)
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -65,7 +75,7 @@ def candidates(
     topology: GpuTopology, constants: NcclConstants, coll: str, *, collnet: bool = False
 ) -> list[Candidate]:
     """Every algorithm and protocol NCCL could take, in its own order. CollNet only where it is."""
-    found = []
+    found, tables = [], _Tables(topology, constants, coll)
     for algorithm in ALGORITHMS:
         if algorithm not in USES[coll] or not _available(topology, algorithm, collnet):
             continue
@@ -74,9 +84,9 @@ def candidates(
                 continue
             if protocol == "ll128" and not topology.ll128:
                 continue
-            rate = _rate(topology, constants, coll, algorithm, protocol)
+            rate = tables.rate(algorithm, protocol)
             if rate.gb_s > 0:
-                latency_us = _latency_us(topology, constants, coll, algorithm, protocol)
+                latency_us = tables.latency_us(algorithm, protocol)
                 found.append(Candidate(algorithm, protocol, latency_us, rate))
     return found
 
@@ -158,181 +168,148 @@ def _tree_bus(topology: GpuTopology) -> Rate:
     return Rate(twice, f"2 x ({topology.net_bound})")
 
 
-def _least(rate: Rate, limit: float, bound: str) -> Rate:
-    return rate if rate.gb_s <= limit else Rate(limit, bound)
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """Rates and latencies of one collective on these GPUs, by a version's constants."""
 
+    topology: GpuTopology
+    constants: NcclConstants
+    coll: str
 
-def _share(rate: Rate, share: float) -> Rate:
-    return Rate(rate.gb_s * share, rate.bound)
+    def rate(self, algorithm: Algorithm, protocol: Protocol) -> Rate:
+        """Rate of the whole buffer ("algorithm bandwidth") in GB/s."""
+        n_gpus = self.topology.n_gpus
+        if algorithm == "ring":
+            return self._ring_rate(protocol).times(n_gpus / steps_of(self.coll, n_gpus))
+        if algorithm == "tree":
+            return self._tree_rate(protocol).times(0.5)
+        if algorithm in ("nvls", "nvlstree"):
+            return self._nvls_rate(algorithm)
+        if algorithm == "pat":
+            return _ring_bus(self.topology).times(self.constants.pat_share)
+        return self._collnet_rate(algorithm)
 
+    def latency_us(self, algorithm: Algorithm, protocol: Protocol) -> float:
+        """Time of a buffer of nothing, in us."""
+        topology = self.topology
+        inside, between = self._hop_us(algorithm, protocol)
+        levels = topology.n_nodes.bit_length() - 1
+        peers = math.ceil(topology.gpus_per_node) - 1
+        latencies: dict[Algorithm, Callable[[], float]] = {
+            "ring": lambda: self._ring_steps_us(protocol, inside, between),
+            "tree": lambda: 2 * (peers * inside + levels * between),
+            "nvls": lambda: inside + (between if topology.n_nodes > 1 else 0.0),
+            "nvlstree": lambda: inside + 2 * levels * between,
+            "collnetdirect": lambda: 2 * (min(1, peers) * inside + peers * ARITY_US) + between,
+            "collnetchain": lambda: 2 * peers * inside + between,
+            "pat": lambda: levels * between / PAT_LOG_SHARE + topology.n_gpus * PAT_STEP_US,
+        }
+        base_us = self.constants.base_latency_us[algorithm][PROTOCOLS.index(protocol)]
+        return base_us + latencies[algorithm]()
 
-def _rate(
-    topology: GpuTopology,
-    constants: NcclConstants,
-    coll: str,
-    algorithm: Algorithm,
-    protocol: Protocol,
-) -> Rate:
-    """Rate of the whole buffer ("algorithm bandwidth") in GB/s."""
-    if algorithm == "ring":
-        bus = _ring_rate(topology, constants, protocol)
-        return _share(bus, topology.n_gpus / steps_of(coll, topology.n_gpus))
-    if algorithm == "tree":
-        return _share(_tree_rate(topology, constants, protocol), 0.5)
-    if algorithm in ("nvls", "nvlstree"):
-        return _nvls_rate(topology, constants, coll, algorithm)
-    if algorithm == "pat":
-        return _share(_ring_bus(topology), constants.pat_share)
-    return _collnet_rate(topology, constants, coll, algorithm)
+    def _low_latency_limit(self) -> float:
+        rates, topology = self.constants.ll_gb_s, self.topology
+        if topology.n_nodes == 1:
+            return rates.one_node.get(topology.architecture, math.inf)
+        return (rates.two_nodes if topology.n_nodes == 2 else rates.more)[topology.cpu]
 
+    def _channel_limit(self, table: Mapping[Architecture, ByNodes]) -> float:
+        """GB/s of all channels of ring or tree by a table of one; infinite where it has none."""
+        caps = table.get(self.topology.architecture)
+        return caps[self.topology.row] * channels(self.topology) if caps else math.inf
 
-def _low_latency_limit(topology: GpuTopology, constants: NcclConstants) -> float:
-    rates = constants.ll_gb_s
-    if topology.n_nodes == 1:
-        return rates.one_node.get(topology.architecture, math.inf)
-    return (rates.two_nodes if topology.n_nodes == 2 else rates.more)[topology.cpu]
+    def _ring_rate(self, protocol: Protocol) -> Rate:
+        bus, constants = _ring_bus(self.topology), self.constants
+        if protocol == "ll":
+            bus = bus.times(constants.ring_ll_share)
+            return bus.capped(self._low_latency_limit(), "protocol LL")
+        if protocol == "ll128":
+            limit = self._channel_limit(constants.ring_ll128_channel_gb_s)
+            return bus.times(constants.ll128_share).capped(limit, "protocol LL128")
+        return bus
 
+    def _tree_rate(self, protocol: Protocol) -> Rate:
+        constants = self.constants
+        limit = self._channel_limit(constants.tree_channel_gb_s)
+        bound = f"{channels(self.topology)} channels of a tree"
+        bus = _tree_bus(self.topology).times(constants.tree_share).capped(limit, bound)
+        if protocol == "ll":
+            bus = bus.times(constants.tree_ll_share)
+            return bus.capped(self._low_latency_limit(), "protocol LL")
+        if protocol == "ll128":
+            limit = self._channel_limit(constants.tree_ll128_channel_gb_s)
+            share = 7 / 9 if self.topology.n_nodes == 1 else 120 / 128
+            return bus.times(share).capped(limit, "protocol LL128")
+        return bus
 
-def _ring_rate(topology: GpuTopology, constants: NcclConstants, protocol: Protocol) -> Rate:
-    bus = _ring_bus(topology)
-    if protocol == "ll":
-        limit = _low_latency_limit(topology, constants)
-        return _least(_share(bus, constants.ring_ll_share), limit, "protocol LL")
-    if protocol == "ll128":
-        caps = constants.ring_ll128_channel_gb_s.get(topology.architecture)
-        limit = caps[topology.row] * channels(topology) if caps else math.inf
-        return _least(_share(bus, constants.ll128_share), limit, "protocol LL128")
-    return bus
+    def _nvls_rate(self, algorithm: Algorithm) -> Rate:
+        topology = self.topology
+        efficiency = self.constants.nvls_efficiency.get(topology.architecture, 0.0)
+        n, group = topology.n_gpus, topology.gpus_per_node
+        wire = topology.nvlink * efficiency
+        name = f"NVLink SHARP: {wire:.4g} GB/s of NVLink"
+        if self.coll != "allreduce":
+            return Rate(wire * (group - 1) / group, name)
+        inside = Rate(wire * group / (group + 1), name)
+        if topology.n_nodes == 1:
+            return inside
+        ratio = n / (2 * (n - 1))
+        net = topology.net * (2 if topology.n_nodes == 2 and algorithm == "nvlstree" else 1)
+        outside = Rate(net * ratio, topology.net_bound)
+        if algorithm == "nvlstree":
+            outside = self._nvls_tree_cap(outside)
+        return inside if inside.gb_s < outside.gb_s else outside
 
+    def _nvls_tree_cap(self, outside: Rate) -> Rate:
+        topology, n_channels = self.topology, self.topology.n_nets
+        if self.constants.nvls_rule == "half_of_network":
+            share = 1.0 if topology.n_nodes == 2 else 0.5
+            return Rate(topology.net * share * 5 / 6, topology.net_bound)
+        caps = self.constants.nvls_tree_channel_gb_s.get(topology.architecture)
+        if caps is None:
+            return Rate(0.0, "")
+        per_channel, n = caps[topology.row], topology.n_gpus
+        limit = per_channel * n_channels * n / (2 * (n - 1))
+        return outside.capped(limit, f"{n_channels} NVLSTree channels of {per_channel:g} GB/s")
 
-def _tree_rate(topology: GpuTopology, constants: NcclConstants, protocol: Protocol) -> Rate:
-    n_channels = channels(topology)
-    caps = constants.tree_channel_gb_s.get(topology.architecture)
-    limit = caps[topology.row] * n_channels if caps else math.inf
-    bound = f"{n_channels} channels of a tree"
-    bus = _least(_share(_tree_bus(topology), constants.tree_share), limit, bound)
-    if protocol == "ll":
-        low = _low_latency_limit(topology, constants)
-        return _least(_share(bus, constants.tree_ll_share), low, "protocol LL")
-    if protocol == "ll128":
-        caps = constants.tree_ll128_channel_gb_s.get(topology.architecture)
-        limit = caps[topology.row] * n_channels if caps else math.inf
-        share = 7 / 9 if topology.n_nodes == 1 else 120 / 128
-        return _least(_share(bus, share), limit, "protocol LL128")
-    return bus
+    def _collnet_rate(self, algorithm: Algorithm) -> Rate:
+        """Switches reduce: the network carries the buffer once."""
+        topology, group = self.topology, self.topology.gpus_per_node
+        inside = topology.nvlink if group > 1 and topology.nvlink else 2 * topology.net
+        bus = Rate(inside, f"NVLink of {inside:.4g} GB/s")
+        bus = bus.capped(2 * topology.net, topology.net_bound)
+        if algorithm == "collnetchain":
+            return bus.times(0.5)
+        if self.coll != "allreduce":
+            return Rate(min(inside, 0.9 * topology.net), topology.net_bound)
+        ratio = group / topology.n_nets
+        factor = ratio - (ratio - 1) / 2
+        share = self.constants.collnet_direct_share if topology.architecture in NEWER else 1.0
+        return bus.times(share / factor / 2)
 
+    def _hop_us(self, algorithm: Algorithm, protocol: Protocol) -> tuple[float, float]:
+        """(inside a node, between nodes) in us."""
+        column, constants = PROTOCOLS.index(protocol), self.constants
+        local: dict[Algorithm, ByProtocol] = constants.nvlink_latency_us
+        if not self.topology.nvlink:
+            local = constants.pci_latency_us
+        # With one GPU a node nothing hides the network's latency: a tree's is taken.
+        is_one = self.topology.gpus_per_node == 1
+        between = constants.net_latency_us["tree" if is_one else algorithm][column]
+        return between if self.topology.loopback else local[algorithm][column], between
 
-def _nvls_rate(
-    topology: GpuTopology, constants: NcclConstants, coll: str, algorithm: Algorithm
-) -> Rate:
-    efficiency = constants.nvls_efficiency.get(topology.architecture, 0.0)
-    n, group = topology.n_gpus, topology.gpus_per_node
-    wire = topology.nvlink * efficiency
-    name = f"NVLink SHARP: {wire:.4g} GB/s of NVLink"
-    if coll != "allreduce":
-        return Rate(wire * (group - 1) / group, name)
-    inside = Rate(wire * group / (group + 1), name)
-    if topology.n_nodes == 1:
-        return inside
-    ratio = n / (2 * (n - 1))
-    n_channels = topology.n_nets
-    net = topology.net * (2 if topology.n_nodes == 2 and algorithm == "nvlstree" else 1)
-    outside = Rate(net * ratio, topology.net_bound)
-    if algorithm == "nvlstree":
-        outside = _nvls_tree_cap(topology, constants, outside, n_channels)
-    return inside if inside.gb_s < outside.gb_s else outside
-
-
-def _nvls_tree_cap(
-    topology: GpuTopology, constants: NcclConstants, outside: Rate, n_channels: int
-) -> Rate:
-    if constants.nvls_rule == "half_of_network":
-        share = 1.0 if topology.n_nodes == 2 else 0.5
-        return Rate(topology.net * share * 5 / 6, topology.net_bound)
-    caps = constants.nvls_tree_channel_gb_s.get(topology.architecture)
-    if caps is None:
-        return Rate(0.0, "")
-    per_channel = caps[topology.row]
-    n = topology.n_gpus
-    limit = per_channel * n_channels * n / (2 * (n - 1))
-    bound = f"{n_channels} NVLSTree channels of {per_channel:g} GB/s"
-    return _least(outside, limit, bound)
-
-
-def _collnet_rate(
-    topology: GpuTopology, constants: NcclConstants, coll: str, algorithm: Algorithm
-) -> Rate:
-    """Switches reduce: the network carries the buffer once."""
-    group = topology.gpus_per_node
-    inside = topology.nvlink if group > 1 and topology.nvlink else 2 * topology.net
-    bus = _least(Rate(inside, f"NVLink of {inside:.4g} GB/s"), 2 * topology.net, topology.net_bound)
-    if algorithm == "collnetchain":
-        return _share(bus, 0.5)
-    if coll != "allreduce":
-        return Rate(min(inside, 0.9 * topology.net), topology.net_bound)
-    ratio = group / topology.n_nets
-    factor = ratio - (ratio - 1) / 2
-    share = constants.collnet_direct_share if topology.architecture in NEWER else 1.0
-    return _share(bus, share / factor / 2)
+    def _ring_steps_us(self, protocol: Protocol, inside: float, between: float) -> float:
+        topology, several = self.topology, self.topology.n_nodes > 1
+        if self.coll in ("broadcast", "reduce"):
+            # Channels of one node are alike, so that a chain is one pipeline.
+            return between if several else inside
+        n_steps = steps_of(self.coll, topology.n_gpus)
+        if not several:
+            return n_steps * inside
+        n_between = steps_of(self.coll, topology.n_nodes)
+        post = self.constants.net_overhead_us[topology.cpu] * (3 if protocol == "simple" else 1)
+        return (n_steps - n_between) * max(inside, post) + n_between * between
 
 
 NEWER = ("hopper", "blackwell")
 """Architectures that CollNetDirect's share applies to."""
-
-
-def _hop_us(
-    topology: GpuTopology, constants: NcclConstants, algorithm: Algorithm, protocol: Protocol
-) -> tuple[float, float]:
-    """(inside a node, between nodes) in us."""
-    column = PROTOCOLS.index(protocol)
-    local: dict[Algorithm, ByProtocol] = constants.nvlink_latency_us
-    if not topology.nvlink:
-        local = constants.pci_latency_us
-    # With one GPU a node nothing hides the network's latency: a tree's is taken.
-    alone = topology.gpus_per_node == 1
-    between = constants.net_latency_us["tree" if alone else algorithm][column]
-    if topology.loopback:
-        return between, between
-    return local[algorithm][column], between
-
-
-def _latency_us(
-    topology: GpuTopology,
-    constants: NcclConstants,
-    coll: str,
-    algorithm: Algorithm,
-    protocol: Protocol,
-) -> float:
-    hops = _hop_us(topology, constants, algorithm, protocol)
-    inside, between = hops
-    levels = topology.n_nodes.bit_length() - 1
-    peers = math.ceil(topology.gpus_per_node) - 1
-    latencies: dict[Algorithm, Callable[[], float]] = {
-        "ring": lambda: _ring_steps_us(topology, constants, coll, protocol, hops),
-        "tree": lambda: 2 * (peers * inside + levels * between),
-        "nvls": lambda: inside + (between if topology.n_nodes > 1 else 0.0),
-        "nvlstree": lambda: inside + 2 * levels * between,
-        "collnetdirect": lambda: 2 * (min(1, peers) * inside + peers * ARITY_US) + between,
-        "collnetchain": lambda: 2 * peers * inside + between,
-        "pat": lambda: levels * between / PAT_LOG_SHARE + topology.n_gpus * PAT_STEP_US,
-    }
-    return constants.base_latency_us[algorithm][PROTOCOLS.index(protocol)] + latencies[algorithm]()
-
-
-def _ring_steps_us(
-    topology: GpuTopology,
-    constants: NcclConstants,
-    coll: str,
-    protocol: Protocol,
-    hops_us: tuple[float, float],
-) -> float:
-    inside, between = hops_us
-    n_steps = steps_of(coll, topology.n_gpus)
-    if coll in ("broadcast", "reduce"):
-        # Channels of one node are alike, so that a chain is one pipeline.
-        return between if topology.n_nodes > 1 else inside
-    n_between = steps_of(coll, topology.n_nodes) if topology.n_nodes > 1 else 0
-    if topology.n_nodes > 1:
-        post = constants.net_overhead_us[topology.cpu] * (3 if protocol == "simple" else 1)
-        inside = max(inside, post)
-    return (n_steps - n_between) * inside + n_between * between

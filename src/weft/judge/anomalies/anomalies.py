@@ -1,6 +1,5 @@
-"""What is odd about a table by itself: columns in contradiction, rows outside their own curve.
-
-Needs no platform: only what the file itself proves.
+"""Anomalies of a table, which need no platform: columns that contradict each other, and rows
+outside their own curve.
 """
 
 import math
@@ -20,36 +19,43 @@ CURVES = ("latency_us", "bandwidth_mb_s", "busbw_gb_s", "algbw_gb_s", "msg_rate_
 NOT_A_SERIES = frozenset({"algorithm", "protocol", "channels", "validation"})
 """Labels that change along one curve without breaking it."""
 MIN_PEERS = 4
-"""So many repeats of one size before one of them can be said to lie apart."""
+"""Least repeats of one size of which one can be an outlier."""
 
 Labels = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Oddity:
-    """What is odd about a row; `of_curve` where only its curve speaks against it."""
+class RowAnomaly:
+    """The anomaly of a row; `of_curve`: only its curve shows it."""
 
     text: str
     of_curve: bool
 
 
-def oddities_of(table: Table, n_ranks: int | None, rules: Rules) -> dict[int, Oddity]:
-    """Index of a row -> what is odd about it."""
+def row_anomalies(table: Table, n_ranks: int | None, rules: Rules) -> dict[int, RowAnomaly]:
+    """Index of a row -> its anomaly."""
     texts: dict[int, list[str]] = defaultdict(list)
     for found in contradictions(table, n_ranks, rules):
-        texts[found.row].append(f"its columns contradict each other: {found.text}")
-    odd = {i: Oddity("; ".join(dict.fromkeys(found)), False) for i, found in texts.items()}
+        texts[found.row].append(found.text)
+    anomalies = {
+        i: RowAnomaly(
+            "its columns contradict each other: " + "; ".join(dict.fromkeys(found)), False
+        )
+        for i, found in texts.items()
+    }
     for (metric, _), members in _curves(table, rules).items():
         for outlier in _outliers(table, metric, members, rules):
             index = members[outlier.index]
-            odd.setdefault(index, Oddity(_stands_out(table.rows[index], metric, outlier), True))
+            anomalies.setdefault(
+                index, RowAnomaly(_stands_out(table.rows[index], metric, outlier), True)
+            )
     for index, text in _placements_apart(table, rules).items():
-        odd.setdefault(index, Oddity(text, True))
-    return odd
+        anomalies.setdefault(index, RowAnomaly(text, True))
+    return anomalies
 
 
 def series_of(row: Row) -> Labels:
-    """What tells the series of a table apart: labels that do not change along one curve."""
+    """The labels of a series: those that do not change along one curve."""
     return tuple(sorted((k, v) for k, v in row.labels.items() if k not in NOT_A_SERIES))
 
 
@@ -87,13 +93,13 @@ def _repeats_apart(sizes: Sequence[int], values: Sequence[float], rules: Rules) 
     found = []
     for size in dict.fromkeys(sizes):
         members = [i for i, other in enumerate(sizes) if other == size]
-        middle = median(values[i] for i in members)
-        away = {i: math.log(values[i] / middle) for i in members}
+        median_value = median(values[i] for i in members)
+        away = {i: math.log(values[i] / median_value) for i in members}
         rough = rules.curve_roughness * median(abs(distance) for distance in away.values())
         limit = max(math.log(rules.curve_factor), rough)
         if len(members) >= MIN_PEERS:
             found += [
-                Outlier(i, math.exp(distance), middle)
+                Outlier(i, math.exp(distance), median_value)
                 for i, distance in away.items()
                 if abs(distance) > limit
             ]
@@ -103,9 +109,9 @@ def _repeats_apart(sizes: Sequence[int], values: Sequence[float], rules: Rules) 
 def _stands_out(row: Row, metric: str, outlier: Outlier) -> str:
     size = format_size(row.size_bytes or 0)
     times = outlier.factor if outlier.factor > 1 else 1 / outlier.factor
-    way = "above" if outlier.factor > 1 else "below"
+    side = "above" if outlier.factor > 1 else "below"
     return (
-        f"outlier of its curve: {metric} at {size} is a factor of {times:.2g} {way}"
+        f"outlier of its curve: {metric} at {size} is a factor of {times:.2g} {side}"
         " the rows around it"
     )
 

@@ -1,4 +1,4 @@
-"""Columns of one row that say the same thing twice: do they agree?
+"""Columns of one row that hold the same figure twice: do they agree?
 
 NCCL's tests print size, time, algorithm and bus bandwidth; perftest bandwidth and message rate; IMB
 and NetPIPE time and rate. Whoever edits a figure, or slips a unit, breaks one of these laws.
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
+from weft.catalog.tools import NCCL_TOOLS
 from weft.judge.rules import Rules
 from weft.results.model import Row, Table
 
@@ -52,7 +53,7 @@ SLIPS: dict[str, float] = {
     "GiB for GB (1.0737)": 1.073741824,
     "a thousand": 1000.0,
 }
-"""Unit slips by name; each also the other way round."""
+"""Unit slips by name; each also inverted."""
 
 ORDERS: tuple[tuple[str, ...], ...] = (
     ("latency_us_min", "latency_us", "latency_us_max"),
@@ -83,7 +84,7 @@ def contradictions(table: Table, n_ranks: int | None, rules: Rules) -> list[Cont
 
 def laws_of(table: Table, n_ranks: int | None) -> list[Law]:
     """The laws between the columns of this tool's tables."""
-    if table.tool in ("nccl-tests", "rccl-tests"):
+    if table.tool in NCCL_TOOLS:
         busbw_factor = bus_factor(table.benchmark, n_ranks)
         return [
             Law("algbw_gb_s", "size / time", _size_over_time_gb_s, ("latency_us",)),
@@ -127,8 +128,7 @@ def bus_factor(benchmark: str, n_ranks: int | None) -> float | None:
 
 
 DECIMALS: dict[str, dict[str, int]] = {
-    "nccl-tests": {"algbw_gb_s": 2, "busbw_gb_s": 2},
-    "rccl-tests": {"algbw_gb_s": 2, "busbw_gb_s": 2},
+    **{tool: {"algbw_gb_s": 2, "busbw_gb_s": 2} for tool in NCCL_TOOLS},
     "osu": {"latency_us": 2, "bandwidth_mb_s": 2},
     "perftest": dict.fromkeys(
         (f"latency_us{end}" for end in ("", "_min", "_max", "_p50", "_p99", "_p999", "_stdev")), 2
@@ -153,7 +153,7 @@ def half_digit(value: float, tool: str, metric: str) -> float:
 
 
 def slip_name(ratio: float, rules: Rules) -> str | None:
-    """The unit slip a ratio looks like, either way round; None where it looks like none."""
+    """The unit slip that a ratio, or its inverse, is near to; None where it is near to none."""
     for name, factor in SLIPS.items():
         for of_factor in (factor, 1 / factor):
             if abs(math.log(ratio / of_factor)) < min(rules.rounding, abs(math.log(factor)) / 2):
@@ -237,10 +237,10 @@ def _factor(law: Law, sides: Sequence[_Sides], rules: Rules) -> float | None:
         return law.factors[0]
     if not ratios:
         return None
-    middle = median(ratios)
-    if not law.factors or middle <= 0:
-        return middle or None
-    return min(law.factors, key=lambda factor: abs(math.log(middle / factor)))
+    median_value = median(ratios)
+    if not law.factors or median_value <= 0:
+        return median_value or None
+    return min(law.factors, key=lambda factor: abs(math.log(median_value / factor)))
 
 
 def _text(law: Law, side: _Sides, factor: float, rules: Rules) -> str:
@@ -278,13 +278,13 @@ def _mean_far_from_median(tool: str, row: Row, rules: Rules) -> tuple[str, str] 
     metrics: Mapping[str, float] = row.metrics
     if not {"latency_us", "latency_us_p50", "latency_us_stdev"} <= metrics.keys():
         return None
-    mean, middle = metrics["latency_us"], metrics["latency_us_p50"]
-    slack = half_digit(mean, tool, "latency_us") + half_digit(middle, tool, "latency_us_p50")
+    mean, median_value = metrics["latency_us"], metrics["latency_us_p50"]
+    slack = half_digit(mean, tool, "latency_us") + half_digit(median_value, tool, "latency_us_p50")
     slack += rules.rounding * mean
-    if abs(mean - middle) <= metrics["latency_us_stdev"] + slack:
+    if abs(mean - median_value) <= metrics["latency_us_stdev"] + slack:
         return None
     return "latency_us", (
-        f"the mean {mean:g} us lies farther from the median {middle:g} us than the standard"
+        f"the mean {mean:g} us lies farther from the median {median_value:g} us than the standard"
         f" deviation {metrics['latency_us_stdev']:g} us allows"
     )
 

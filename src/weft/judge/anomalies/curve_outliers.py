@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from weft.core.units import ROUNDING
 from weft.judge.rules import Rules
 
 LEAST_ROWS = 4
-"""Of three rows none can be told to be the odd one."""
+"""Among three rows the outlier is unknown."""
 Point = tuple[float, float]
 """(ln size, ln value)."""
 
@@ -50,7 +51,7 @@ def outliers(
 def _pieces(order: Sequence[int], points: Mapping[int, Point], gap: float) -> list[list[int]]:
     pieces: list[list[int]] = []
     for i in order:
-        if pieces and points[i][0] - points[pieces[-1][-1]][0] <= gap + 1e-9:
+        if pieces and points[i][0] - points[pieces[-1][-1]][0] <= gap + ROUNDING:
             pieces[-1].append(i)
         else:
             pieces.append([i])
@@ -69,7 +70,7 @@ def _outliers_of(
             abs(deviation) - limit - slack[i]
             for deviation, limit, i in zip(deviations, limits, left, strict=True)
         ]
-        # A row beside an end spoils what is extrapolated to that end, so the inner ones go first.
+        # A row next to an end spoils the extrapolation to that end, so the inner ones go first.
         inner = max(range(1, len(left) - 1), key=excess.__getitem__)
         ends = max((0, len(left) - 1), key=excess.__getitem__)
         worst = inner if excess[inner] > 0 else ends

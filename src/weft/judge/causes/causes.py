@@ -1,9 +1,8 @@
 """Which causes of the catalogue fit the rows that are low (or impossible), best first.
 
-score = misfit + what the cause takes for granted - evidence, all in ln of a ratio: misfit is the
-mean over the rows of |ln(measured / predicted)|, a cause that predicts a range pays for its width,
-one that needs two things to coincide pays for the second, and one that would have changed rows of
-the same series that are normal pays for that (rules.toml).
+score = misfit + assumptions - evidence, all in ln of a ratio (rules.toml). Misfit is the mean over
+the rows of |ln(measured / predicted)|. A cause adds the width of a predicted range, each further
+condition that must coincide, and its contradiction by normal rows of the same series.
 """
 
 import math
@@ -36,7 +35,7 @@ class CauseFit:
     misfit: float
     n_rows: int
     predicts: str
-    said: str = ""
+    quote: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +63,9 @@ def likely_causes(case: CauseCase, state: RowState) -> tuple[LikelyCause, ...]:
         if (fit := _fit(cause, wanted, case)) is not None
     ]
     fits.sort(key=lambda fit: fit.score)
-    shown = [fit for fit in fits if fit.misfit <= rules.misfit_shown or fit.said]
+    shown = [fit for fit in fits if fit.misfit <= rules.misfit_shown or fit.quote]
     tied = {id(fit) for fit in shown if fit.score <= shown[0].score + rules.tie}
-    # Among causes that the file cannot tell apart, what needs less to coincide goes first.
+    # Of causes that the file cannot separate, the one with fewer assumptions goes first.
     shown.sort(key=lambda fit: (0, fit.cause.assumptions) if id(fit) in tied else (1, 0))
     return tuple(_likely(fit, tied=id(fit) in tied and len(tied) > 1) for fit in shown[:MOST_SHOWN])
 
@@ -74,7 +73,7 @@ def likely_causes(case: CauseCase, state: RowState) -> tuple[LikelyCause, ...]:
 def _likely(fit: CauseFit, *, tied: bool) -> LikelyCause:
     return LikelyCause(
         name=fit.cause.name,
-        sentence=fit.cause.sentence + (f" ({fit.said})" if fit.said else ""),
+        sentence=fit.cause.sentence + (f" ({fit.quote})" if fit.quote else ""),
         misfit=fit.misfit,
         n_rows=fit.n_rows,
         predicts=fit.predicts,
@@ -88,7 +87,7 @@ def _likely(fit: CauseFit, *, tied: bool) -> LikelyCause:
 
 def _fit(cause: Cause, wanted: Sequence[JudgedRow], case: CauseCase) -> CauseFit | None:
     rules, platform, ask = case.rules, case.platform, case.ask
-    said, against = _said(cause, wanted, case.log)
+    quote, against = _quote(cause, wanted, case.log)
     if against:
         return None
     spans = [
@@ -107,22 +106,22 @@ def _fit(cause: Cause, wanted: Sequence[JudgedRow], case: CauseCase) -> CauseFit
     width = median(math.log(high / low) for _, (low, high) in spans)
     score = misfit + rules.range_width * width + rules.assumption * (cause.assumptions - 1)
     score += _denied(cause, wanted, case)
-    score -= rules.evidence if said else 0.0
+    score -= rules.evidence if quote else 0.0
     largest = max(spans, key=lambda pair: pair[0].row.size_bytes or 0)
-    return CauseFit(cause, score, misfit, len(spans), _predicts(*largest), said)
+    return CauseFit(cause, score, misfit, len(spans), _predicts(*largest), quote)
 
 
-def _said(cause: Cause, rows: Sequence[JudgedRow], log: Sequence[LogLine]) -> tuple[str, bool]:
-    """(what the file says for a cause, whether it says something against it)."""
-    said = ""
+def _quote(cause: Cause, rows: Sequence[JudgedRow], log: Sequence[LogLine]) -> tuple[str, bool]:
+    """(the line of the file that supports a cause, whether a line refutes it)."""
+    quote = ""
     for evidence in cause.evidence:
         for where, text in _texts(evidence.key, rows, log):
             if not re.search(evidence.pattern, text):
                 continue
             if evidence.speaks == "against":
                 return "", True
-            said = said or f"{where}: {text.strip()[:SHOWN]}"
-    return said, False
+            quote = quote or f"{where}: {text.strip()[:SHOWN]}"
+    return quote, False
 
 
 def _texts(key: str, rows: Sequence[JudgedRow], log: Sequence[LogLine]) -> list[tuple[str, str]]:

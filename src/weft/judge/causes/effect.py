@@ -89,14 +89,10 @@ def _instead(other: Conditions, metric: str, found: Expectation, ask: Predict) -
     if isinstance(changed, str):
         return None
     converted = convert(changed, metric, other)
-    if converted is None or _is_same(converted.value, found.value):
+    if converted is None or abs(converted.value / found.value - 1) < CHANGES_NOTHING:
         return None
     wide = with_room(converted, rules())
     return wide.low, wide.high
-
-
-def _is_same(value: float, other: float) -> bool:
-    return abs(value / other - 1) < CHANGES_NOTHING
 
 
 def _shared(found: Expectation, share: Range) -> Span:

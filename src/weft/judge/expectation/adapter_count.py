@@ -1,4 +1,4 @@
-"""Where nobody knows the machine: how many adapters of each generation a result of NCCL takes.
+"""On an unknown machine: how many adapters of each generation a result of NCCL takes.
 
 Generations of links have no GPUs, so nothing is expected on them; but what must pass between nodes
 is arithmetic, and so is what one adapter carries.
@@ -8,12 +8,12 @@ import math
 from collections.abc import Sequence
 
 from weft.catalog.machine.platform import Platform
+from weft.catalog.tools import NCCL_TOOLS
 from weft.core.units import format_significant, format_size
 from weft.expect.model import Conditions
 from weft.expect.nccl.collectives import busbw_factor, least_between_nodes
 from weft.expect.nccl.tuner import USES
 from weft.expect.wire import line_ceiling
-from weft.judge.expectation.conditions import NCCL_TOOLS
 from weft.judge.rules import Rules
 from weft.results.model import Row, Table
 
@@ -27,7 +27,7 @@ def through_adapters(
 ) -> tuple[str, ...]:
     """For each of some generations of links, how many adapters a node the bus bandwidth takes.
 
-    Empty where nothing passes between nodes, where the buffer is too small to tell, and for
+    Empty where nothing passes between nodes, where the buffer is too small, and for
     point-to-point patterns, where that depends on which ranks are neighbours.
     """
     measured = row.metrics.get(METRIC, 0.0)
@@ -37,11 +37,11 @@ def through_adapters(
         return ()
     gain = _gain(conditions)
     name = f"{table.test or table.tool} at {format_size(row.size_bytes or 0)}"
-    said = f"{_short(measured)} GB/s between {conditions.n_nodes} nodes"
+    rate = f"{_short(measured)} GB/s between {conditions.n_nodes} nodes"
     sharp = conditions.benchmark in REDUCING and conditions.n_nodes > 2
     most = "at most without SHARP" if sharp else "at most"
     lines = [
-        f"{name}, {platform.name}: {said} {_taken(measured, one_gb_s, gain, most, rules)}"
+        f"{name}, {platform.name}: {rate} {_taken(measured, one_gb_s, gain, most, rules)}"
         for platform in links
         if (one_gb_s := _payload_gb_s(platform)) > 0
     ]

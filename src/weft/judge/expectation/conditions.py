@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from weft.catalog.machine.platform import Platform
+from weft.catalog.tools import NCCL_TOOLS
 from weft.expect.model import Conditions, Library, Memory, Transport
 from weft.results.model import Row, Table
 
-NCCL_TOOLS = ("nccl-tests", "rccl-tests")
 NO_LAYOUT = "the file does not say on how many nodes and ranks: --nodes N --tasks-per-node T"
 PAIR_BENCHMARKS = ("latency", "bandwidth", "bidirectional")
 """Benchmarks of two ranks; the others need to know how many there are."""
@@ -34,12 +34,13 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class TableConditions:
-    """What holds for a whole table. `why_not` says why no row of it can be judged; `remarks` what
-    was taken for granted."""
+    """The conditions of a whole table. `why_not`: the reason that no row of it can be judged;
+    `lacks_layout`: the reason is an unknown number of nodes and ranks; `remarks`: assumptions."""
 
     conditions: Conditions | None
     why_not: str = ""
     remarks: tuple[str, ...] = ()
+    lacks_layout: bool = False
 
 
 def setting_of(
@@ -49,16 +50,16 @@ def setting_of(
     buffers in GPU memory are judged as any others: the link carries both alike."""
     if not table.benchmark:
         return TableConditions(None, f"weft does not model {table.test or 'this test'}")
-    size = _layout(table, given, platform)
-    if isinstance(size, str):
-        return TableConditions(None, size)
-    n_nodes, tasks_per_node, remarks = size
+    layout = _layout(table, given, platform)
+    if layout is None:
+        return TableConditions(None, NO_LAYOUT, lacks_layout=True)
+    n_nodes, tasks_per_node, remarks = layout
     conditions = Conditions(
         benchmark=benchmark_of(table),
         size_bytes=0,
         n_nodes=n_nodes,
         tasks_per_node=tasks_per_node,
-        memory="host" if _has_no_gpus(platform, link_class) else _memory(table, given),
+        memory="host" if link_class and _gpus(platform) is None else _memory(table, given),
         library=_library(table),
         library_version=given.nccl_version or table.conditions.get("nccl_version", ""),
         algorithm=_forced(table, given, "algorithm", "NCCL_ALGO"),
@@ -100,8 +101,8 @@ def n_ranks_of(table: Table, given: Given) -> int | None:
 
 def _layout(
     table: Table, given: Given, platform: Platform | None
-) -> tuple[int, int, tuple[str, ...]] | str:
-    """(nodes, tasks a node, remarks), or why they are unknown."""
+) -> tuple[int, int, tuple[str, ...]] | None:
+    """(nodes, tasks a node, remarks), None where they are unknown."""
     n_ranks = table.n_ranks
     n_nodes = given.n_nodes or table.n_nodes or (len(set(table.hosts)) or None)
     if table.benchmark == "pairs":
@@ -118,7 +119,7 @@ def _layout(
     if n_nodes is None and n_ranks is not None and table.tool in NCCL_TOOLS:
         n_nodes, tasks = _nodes_of_gpus(n_ranks, platform)
     if n_nodes is None or tasks is None:
-        return NO_LAYOUT
+        return None
     return n_nodes, tasks, ()
 
 
@@ -149,10 +150,6 @@ def _memory(table: Table, given: Given) -> Memory:
         return "gpu"
     word = given.memory or table.memory
     return cast(Memory, word) if word in ("host", "gpu") else "host"
-
-
-def _has_no_gpus(platform: Platform | None, link_class: bool) -> bool:
-    return link_class and platform is not None and platform.gpus is None
 
 
 def _library(table: Table) -> Library:

@@ -93,9 +93,6 @@ def in_metric_of(row: Row, found: Expectation, conditions: Conditions) -> Expect
     return None
 
 
-_MB_S = {"bandwidth_mb_s": 1.0, "algbw_gb_s": 1e3}
-
-
 def convert(found: Expectation, metric: str, conditions: Conditions) -> Expectation | None:
     """The same expectation in another metric, None where it does not follow from the size."""
     size = conditions.size_bytes
@@ -160,7 +157,7 @@ def _from_table(
         low=value / factor,
         high=value * factor,
         bound=closed.bound if closed else "what was published for this machine",
-        formula=f"{PUBLISHED} '{table.name}', within a factor of {factor:g} either way",
+        formula=f"{PUBLISHED} '{table.name}', divided or multiplied by {factor:g} at most",
         source=f"{table.class_.value}: {table.source}",
         limit=closed.limit if closed and closed.metric == table.metric else None,
         limit_name=closed.limit_name if closed else "",

@@ -1,4 +1,4 @@
-"""Where nobody knows the machine: what the same row would be on each generation of links."""
+"""On an unknown machine: the normal values of a row on each generation of links."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ WORDS = {
     RowState.HIGH: "faster than",
     RowState.IMPOSSIBLE: "beyond the limit of",
 }
-"""How a row stands to generations of links, in the order in which they are said."""
+"""The relation of a row to generations of links, in the order of print."""
 
 
 def normal_elsewhere(tables: Sequence[Table], given: Given, rules: Rules) -> tuple[str, ...]:
@@ -69,13 +69,13 @@ def _line(row: Row, found: dict[str, Expectation], rules: Rules) -> str:
     for name, expectation in found.items():
         state = state_of(row.metrics[expectation.metric], expectation, rules)
         stands[state].append(f"{name} ({_range(expectation)})")
-    said = "; ".join(f"{WORDS[state]} {', '.join(here)}" for state, here in stands.items() if here)
+    text = "; ".join(f"{WORDS[state]} {', '.join(here)}" for state, here in stands.items() if here)
     if len(found) > 1 and len(stands[RowState.NORMAL]) == len(found):
         low, high = (min(e.low for e in found.values()), max(e.high for e in found.values()))
         span = f"{format_significant(low, 3)} to {format_significant(high, 3)}"
-        said = f"normal for every link generation ({span}): no evidence for one of them"
+        text = f"normal for every link generation ({span}): no evidence for one of them"
     size = format_size(row.size_bytes or 0)
-    return f"at {size}: measured {format_significant(measured, 4)} {first.unit}; {said}"
+    return f"at {size}: measured {format_significant(measured, 4)} {first.unit}; {text}"
 
 
 def _range(found: Expectation) -> str:

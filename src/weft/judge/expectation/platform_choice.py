@@ -20,7 +20,7 @@ a link can carry and nothing about the host."""
 
 @dataclass(frozen=True, slots=True)
 class PlatformChoice:
-    """The platform a file is judged on (None where nobody says), and why. `candidates` are those
+    """The platform a file is judged on (None where it is unknown), and why. `candidates` are those
     the file's words fit equally well."""
 
     platform: Platform | None

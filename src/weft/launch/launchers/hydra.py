@@ -1,49 +1,52 @@
-"""MPICH's mpiexec (Hydra)."""
+"""MPICH's mpiexec (Hydra), and the words that other launchers have from it."""
 
 from weft.launch.launchers.interface import ofi_env
-from weft.launch.spec import LaunchCommand, LaunchSpec
+from weft.launch.spec import LaunchCommand, LaunchSpec, MpiLauncher
 
 
 def command(spec: LaunchSpec) -> LaunchCommand:
     """`mpiexec [-launcher fork -hosts H | [-launcher ssh -launcher-exec S] [-iface I] -f F] -ppn N
     -n N -bind-to core|none -genv A B`."""
+    return hydra_command(
+        spec,
+        dict(spec.env) | oversubscribed_env(spec),
+        first=("-print-all-exitcodes",),  # else the rank of an exit code is unknown
+        binding=("-bind-to", "core" if spec.bound else "none"),
+    )
+
+
+def hydra_command(
+    spec: LaunchSpec,
+    env: dict[str, str],
+    *,
+    option: str = "-launcher",
+    first: tuple[str, ...] = (),
+    binding: tuple[str, ...] = (),
+) -> LaunchCommand:
+    """Hydra's words with the variables `env` for all ranks. `option` names what starts processes.
+
+    One host and fork where all ranks are here: no remote shell, no name look-up. Elsewhere Hydra
+    chooses its own launcher: the scheduler's inside a job, ssh outside.
+    """
+    here, shell, interface = spec.on_this_machine, spec.remote_shell, spec.interface
+    where: tuple[str, ...] = (option, "fork", "-hosts", spec.hosts[0])
+    if not here:
+        where = (
+            *(() if shell is None else (option, "ssh", f"{option}-exec", shell)),
+            *(() if interface is None else ("-iface", interface)),
+            *("-f", str(spec.hostfile)),
+        )
+    variables = env | ofi_env(spec)
     return LaunchCommand(
         argv=(
-            str(spec.launcher),
-            "-print-all-exitcodes",  # else the rank of an exit code is unknown
-            *where(spec),
-            *("-ppn", str(_per_host(spec)), "-n", str(spec.n_ranks)),
-            *("-bind-to", "core" if spec.bound else "none"),
-            *genv(dict(spec.env) | oversubscribed_env(spec) | ofi_env(spec)),
+            *(str(spec.launcher), *first, *where),
+            *("-ppn", str(spec.n_ranks if here else spec.tasks_per_node)),
+            *("-n", str(spec.n_ranks), *binding),
+            *(word for name, value in variables.items() for word in ("-genv", name, value)),
             *spec.program,
         ),
-        hostfile_text=hostfile_text(spec),
+        hostfile_text=None if here else "".join(f"{host}\n" for host in spec.hosts),
     )
-
-
-def where(spec: LaunchSpec) -> tuple[str, ...]:
-    """One host and fork where all ranks are here: no remote shell, no name look-up.
-
-    Elsewhere Hydra chooses its own launcher: the scheduler's inside a job, ssh outside.
-    """
-    if spec.on_this_machine:
-        return ("-launcher", "fork", "-hosts", spec.hosts[0])
-    shell, interface = spec.remote_shell, spec.interface
-    return (
-        *(() if shell is None else ("-launcher", "ssh", "-launcher-exec", shell)),
-        *(() if interface is None else ("-iface", interface)),
-        *("-f", str(spec.hostfile)),
-    )
-
-
-def hostfile_text(spec: LaunchSpec) -> str | None:
-    """One host a line; no file for a launch on this machine."""
-    return None if spec.on_this_machine else "".join(f"{host}\n" for host in spec.hosts)
-
-
-def genv(env: dict[str, str]) -> tuple[str, ...]:
-    """`-genv NAME VALUE` for each variable, in order."""
-    return tuple(word for name, value in env.items() for word in ("-genv", name, value))
 
 
 def oversubscribed_env(spec: LaunchSpec) -> dict[str, str]:
@@ -58,5 +61,4 @@ def oversubscribed_env(spec: LaunchSpec) -> dict[str, str]:
     return {"MPIR_CVAR_DEVICE_COLLECTIVES": "none"}
 
 
-def _per_host(spec: LaunchSpec) -> int:
-    return spec.n_ranks if spec.on_this_machine else spec.tasks_per_node
+LAUNCHER = MpiLauncher(command, "mpich", "MPICH", "HYDRA", "mpich", pmi="pmi2")

@@ -1,10 +1,10 @@
 """Open MPI's mpirun/mpiexec (4.x and 5.x)."""
 
 from weft.launch.launchers.interface import OPEN_MPI
-from weft.launch.spec import LaunchCommand, LaunchSpec
+from weft.launch.spec import LaunchCommand, LaunchSpec, MpiLauncher
 
 NOT_SLURM = ("--mca", "plm", "^slurm", "--mca", "ras", "^slurm")
-"""Inside a Slurm job mpirun would start ranks by srun, and on nodes of the job alone."""
+"""Inside a Slurm job mpirun would start ranks by srun, and only on nodes of the job."""
 
 
 def command(spec: LaunchSpec) -> LaunchCommand:
@@ -64,3 +64,13 @@ def _launcher_env(spec: LaunchSpec) -> dict[str, str]:
     if spec.as_root:
         env |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     return env
+
+
+LAUNCHER = MpiLauncher(
+    command,
+    "openmpi",
+    "Open MPI",
+    version_sign="open-mpi|OpenRTE|Open MPI",
+    build_sign="open-?mpi",
+    pmi="pmix",
+)

@@ -1,12 +1,13 @@
 """Axes, scales and the look of every chart: sizes and values on logarithmic axes, with units."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import ceil, floor, log2, log10
-from typing import Any
+from typing import Any, TypeVar
 
 import altair as alt
 
 Row = Mapping[str, Any]
+Channel = TypeVar("Channel", alt.X, alt.Y)
 
 WIDTH = 470
 HEIGHT = 270
@@ -45,10 +46,14 @@ _CONFIG: dict[str, Any] = {
 }
 
 
-def inline(rows: Sequence[Row]) -> alt.Data:
-    """Rows as data inside the specification."""
-    data: alt.Data = alt.Data(values=list(rows))  # type: ignore[no-untyped-call]
-    return data
+def chart_of(rows: Sequence[Row]) -> alt.Chart:
+    """A chart of rows, which stand inside the specification."""
+    return alt.Chart(alt.Data(values=list(rows)))  # type: ignore[no-untyped-call]
+
+
+def field_on(channel: type[Channel], scale: alt.Scale, axis: alt.Axis) -> Callable[[str], Channel]:
+    """By the name of a field of figures, its channel on this scale and axis."""
+    return lambda field: channel(f"{field}:Q", scale=scale, axis=axis)
 
 
 def layered(*charts: alt.Chart | alt.LayerChart) -> alt.LayerChart:

@@ -13,8 +13,9 @@ from weft.report.charts.axes import (
     INK,
     WIDTH,
     Row,
+    chart_of,
+    field_on,
     finished,
-    inline,
     layered,
     log_domain,
     log_scale,
@@ -90,7 +91,7 @@ def in_order(
     noticed = [row for row in rows if row["state"] not in (NORMAL, UNJUDGED)][:MAX_NAMED]
     scale, axis = _value_scale(rows, thresholds), _value_axis(rows, thresholds, y_title)
     names = (
-        alt.Chart(inline(noticed))
+        chart_of(noticed)
         .mark_text(align="left", dx=8, fontSize=11, color=INK)
         .encode(x=x, y=alt.Y("value:Q", scale=scale, axis=axis), text="label:N")
     )
@@ -104,21 +105,18 @@ def strip(
     known = _with_expectation(rows)
     scale, axis = _value_scale(rows, thresholds), _value_axis(rows, thresholds, x_title)
     y = alt.Y("label:N", sort=None, axis=alt.Axis(title=None, labelLimit=240))
-
-    def x(field: str) -> alt.X:
-        return alt.X(f"{field}:Q", scale=scale, axis=axis)
-
-    data = alt.Chart(inline(known))
+    x = field_on(alt.X, scale, axis)
+    data = chart_of(known)
     chart = layered(
         data.mark_bar(color=BAND, size=22).encode(x=x("low"), x2="high:Q", y=y),
         data.mark_tick(color=INK, thickness=1.6, size=22).encode(x=x("expected"), y=y),
-        alt.Chart(inline(_with_limit(rows)))
+        chart_of(_with_limit(rows))
         .mark_tick(color="black", thickness=3.5, size=26)
         .encode(x=x("limit"), y=y),
-        alt.Chart(inline(thresholds))
+        chart_of(thresholds)
         .mark_rule(color=THRESHOLD, strokeDash=[2, 3], strokeWidth=1.6)
         .encode(x=x("value")),
-        alt.Chart(inline(thresholds))
+        chart_of(thresholds)
         .mark_text(color=THRESHOLD, align="left", baseline="bottom", dx=2, dy=-4, fontSize=11)
         .encode(x=x("value"), y=alt.value(0), text="label:N"),
         *_points(rows, y, x("value"), x_title),
@@ -138,26 +136,23 @@ def _against(
     furthest from it: a least time at small sizes, a greatest rate at large ones."""
     known = _with_expectation(rows)
     scale, axis = _value_scale(rows, thresholds), _value_axis(rows, thresholds, y_title)
-
-    def y(field: str) -> alt.Y:
-        return alt.Y(f"{field}:Q", scale=scale, axis=axis)
-
+    y = field_on(alt.Y, scale, axis)
     limits = _with_limit(rows)
     named = limits[:1] if lower_is_better else limits[-1:]
     at_limit, at_threshold = _label_places(lower_is_better)
-    expected = alt.Chart(inline(known))
+    expected = chart_of(known)
     return layered(
         expected.mark_area(color=BAND).encode(x=x, y=y("low"), y2="high:Q", detail="segment:N"),
-        alt.Chart(inline(_alone(known)))
+        chart_of(_single_places(known))
         .mark_rule(color=BAND, strokeWidth=12)
         .encode(x=x, y=y("low"), y2="high:Q"),
         expected.mark_line(color=INK, strokeDash=[5, 4], strokeWidth=1.4).encode(
             x=x, y=y("expected"), detail="segment:N"
         ),
-        alt.Chart(inline(limits))
+        chart_of(limits)
         .mark_line(color="black", strokeWidth=2.6)
         .encode(x=x, y=y("limit"), detail="segment:N"),
-        alt.Chart(inline(named))
+        chart_of(named)
         .mark_text(fontSize=11, color="black", **at_limit)
         .encode(x=x, y=y("limit"), text="limit_name:N"),
         *_threshold_marks(thresholds, rows, y("value"), at_threshold),
@@ -175,18 +170,18 @@ def _threshold_marks(
     across = [row for row in thresholds if "size_low" not in row]
     layers = []
     if across:
-        base = alt.Chart(inline(across))
+        base = chart_of(across)
         layers.append(base.mark_rule(**rule).encode(y=y))
         layers.append(base.mark_text(**text).encode(x=alt.value(0), y=y, text="label:N"))
     if short:
-        base = alt.Chart(inline(short))
+        base = chart_of(short)
         x = size_axis(rows, "size_low")
         layers.append(base.mark_rule(**rule).encode(x=x, x2="size_high:Q", y=y))
     for is_right, field in ((False, "size_low"), (True, "size_high")):
         named = [row for row in short if row["label"] and row["is_right"] is is_right]
         if named:
             aligned = {**text, "align": "right" if is_right else "left", "dx": 0}
-            base = alt.Chart(inline(named)).mark_text(**aligned)
+            base = chart_of(named).mark_text(**aligned)
             layers.append(base.encode(x=size_axis(rows, field), y=y, text="label:N"))
     return layers
 
@@ -209,22 +204,17 @@ def _shares(rows: Sequence[Row], x: alt.X) -> alt.LayerChart:
     ticks = [tick for tick in _SHARES if low <= tick <= high]
     title = "share of expected speed"
     axis = alt.Axis(title=["share of", "expected speed"], values=ticks, format="~r")
-
-    def y(field: str) -> alt.Y:
-        return alt.Y(f"{field}:Q", scale=scale, axis=axis)
-
-    known = alt.Chart(inline(rows))
-    alone = alt.Chart(inline(_alone(rows)))
+    y = field_on(alt.Y, scale, axis)
+    known = chart_of(rows)
+    single = chart_of(_single_places(rows))
     return layered(
         known.mark_area(color=BAND).encode(
             x=x, y=y("speed_low"), y2="speed_high:Q", detail="segment:N"
         ),
-        alone.mark_rule(color=BAND, strokeWidth=12).encode(
+        single.mark_rule(color=BAND, strokeWidth=12).encode(
             x=x, y=y("speed_low"), y2="speed_high:Q"
         ),
-        alt.Chart(inline([{"one": 1.0}]))
-        .mark_rule(color=INK, strokeDash=[5, 4])
-        .encode(y=y("one")),
+        chart_of([{"one": 1.0}]).mark_rule(color=INK, strokeDash=[5, 4]).encode(y=y("one")),
         *_points(rows, x, y("speed"), title),
     ).properties(width=WIDTH, height=110)
 
@@ -244,7 +234,7 @@ def _points(
     ]
     layers = []
     for is_main in (True, False):
-        base = alt.Chart(inline([row for row in rows if row["is_main"] is is_main]))
+        base = chart_of([row for row in rows if row["is_main"] is is_main])
         mark = base.mark_point(filled=is_main, size=64, opacity=1, strokeWidth=1.8)
         layers.append(
             mark.encode(
@@ -266,7 +256,7 @@ def _with_limit(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row.get("limit") is not None]
 
 
-def _alone(rows: Sequence[Row]) -> list[Row]:
+def _single_places(rows: Sequence[Row]) -> list[Row]:
     """Rows whose segment has one place only: an area through it has no width."""
     places: dict[Any, set[Any]] = {}
     for row in rows:

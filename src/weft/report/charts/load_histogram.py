@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import altair as alt
 from markupsafe import Markup
 
-from weft.report.charts.axes import INK, finished, inline, layered
+from weft.report.charts.axes import INK, chart_of, finished, layered
 from weft.report.fabric.matrix_svg import LOAD_CLASSES
 from weft.topology.subnet.link_load import Load, Port, TierLoad
 
@@ -38,7 +38,7 @@ def _tier(tier: TierLoad, fullest: str, bins: alt.Bin, *, is_last: bool) -> alt.
     limits, colours = zip(*((limit, colour) for limit, colour, _ in LOAD_CLASSES), strict=True)
     classes = alt.Scale(type="threshold", domain=limits[:-1], range=colours)
     bars = (
-        alt.Chart(inline([{"share": share} for share in tier.shares]))
+        chart_of([{"share": share} for share in tier.shares])
         .mark_bar(stroke="#445566", strokeWidth=1)
         .encode(
             x=alt.X("share:Q", bin=bins, axis=axis, title=AMOUNT),
@@ -46,8 +46,6 @@ def _tier(tier: TierLoad, fullest: str, bins: alt.Bin, *, is_last: bool) -> alt.
             color=alt.Color("share:Q", bin=bins, scale=classes, legend=None, title=AMOUNT),
         )
     )
-    fair_share = (
-        alt.Chart(inline([{"one": 1}])).mark_rule(color=INK, strokeDash=[4, 3]).encode(x="one:Q")
-    )
+    fair_share = chart_of([{"one": 1}]).mark_rule(color=INK, strokeDash=[4, 3]).encode(x="one:Q")
     heading = alt.Title(words, anchor="start", fontSize=12.5, fontWeight="normal", color=INK)
     return layered(bars, fair_share).properties(width=WIDTH, height=HEIGHT, title=heading)

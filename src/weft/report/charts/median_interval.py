@@ -26,16 +26,16 @@ def median_interval_of(values: Sequence[float]) -> MedianInterval:
     return MedianInterval(summary.median, summary.low, summary.high, summary.n, is_interval=True)
 
 
-def meaning(middles: Sequence[MedianInterval]) -> str:
+def meaning(medians: Sequence[MedianInterval]) -> str:
     """The meaning of these intervals' ends, in words."""
-    fewest, most = min(m.n for m in middles), max(m.n for m in middles)
+    fewest, most = min(m.n for m in medians), max(m.n for m in medians)
     if most == 1:
         return "One launch: no interval."
     launches = f"{most} launches" if fewest == most else f"{fewest} to {most} launches"
     exact = "95 % intervals of the median (order statistics)"
-    if all(m.is_interval for m in middles):
+    if all(m.is_interval for m in medians):
         return f"Median of {launches}; bars are {exact}."
-    if not any(m.is_interval for m in middles):
+    if not any(m.is_interval for m in medians):
         return (
             f"Median of {launches}; bars go from the smallest to the largest launch "
             f"(an interval needs {INTERVAL_FROM})."

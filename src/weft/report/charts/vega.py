@@ -10,8 +10,9 @@ from weft.report.charts.axes import (
     INK,
     WIDTH,
     Row,
+    chart_of,
+    field_on,
     finished,
-    inline,
     layered,
     log_scale,
     padded,
@@ -39,20 +40,20 @@ def curve(rows: Sequence[Row], *, y_title: str, description: str) -> dict[str, A
     `rows`: size_bytes > 0, value, low, high, series, segment (points of one segment are joined).
     """
     scale, axis = log_scale(rows), value_axis(rows, y_title)
-    base = alt.Chart(inline(rows)).encode(x=size_axis(rows), color=_colour(rows))
-    y = alt.Y("value:Q", scale=scale, axis=axis)
+    base = chart_of(rows).encode(x=size_axis(rows), color=_colour(rows))
+    y = field_on(alt.Y, scale, axis)
     # A layer a series: dashes by an encoding would enter the legend and fray its symbols.
     lines = [
         base.transform_filter(alt.FieldEqualPredicate(field="series", equal=name))
         .mark_line(strokeWidth=1.8, strokeDash=list(dash))
-        .encode(y=y, detail="segment:N")
+        .encode(y=y("value"), detail="segment:N")
         for name, dash in zip(_names(rows), DASHES, strict=False)
     ]
     bars = base.mark_rule(strokeWidth=1.6).encode(
-        y=alt.Y("low:Q", scale=scale, axis=axis), y2="high:Q", tooltip=_tooltips(y_title)
+        y=y("low"), y2="high:Q", tooltip=_tooltips(y_title)
     )
     points = base.mark_point(filled=True, size=46, opacity=1).encode(
-        y=y, shape=_shape(rows), tooltip=_tooltips(y_title)
+        y=y("value"), shape=_shape(rows), tooltip=_tooltips(y_title)
     )
     return finished(layered(*lines, bars, points), description)
 
@@ -70,24 +71,17 @@ def strip(
     spread += [row["reference"] for row in references]
     x_axis = alt.Axis(title=x_title, format=",~r", tickCount=6)
     scale = alt.Scale(domain=padded(spread), nice=False, zero=False)
+    x = field_on(alt.X, scale, x_axis)
     y = alt.Y("label:N", sort=None, axis=alt.Axis(title=None, labelLimit=220))
-    medians = alt.Chart(inline(rows))
-    bars = medians.mark_rule(strokeWidth=2, color=PALETTE[0]).encode(
-        x=alt.X("low:Q", scale=scale, axis=x_axis), x2="high:Q", y=y
-    )
+    medians = chart_of(rows)
+    bars = medians.mark_rule(strokeWidth=2, color=PALETTE[0]).encode(x=x("low"), x2="high:Q", y=y)
     points = medians.mark_point(filled=True, size=60, color=PALETTE[0], opacity=1).encode(
-        x=alt.X("value:Q", scale=scale, axis=x_axis), y=y, tooltip=_tooltips(x_title, by="label")
+        x=x("value"), y=y, tooltip=_tooltips(x_title, by="label")
     )
     ticks = (
-        alt.Chart(inline(launches))
-        .mark_tick(color=INK, opacity=0.45, size=16)
-        .encode(x=alt.X("launch:Q", scale=scale, axis=x_axis), y=y)
+        chart_of(launches).mark_tick(color=INK, opacity=0.45, size=16).encode(x=x("launch"), y=y)
     )
-    across = (
-        alt.Chart(inline(references))
-        .mark_rule(color=INK)
-        .encode(x=alt.X("reference:Q", scale=scale, axis=x_axis))
-    )
+    across = chart_of(references).mark_rule(color=INK).encode(x=x("reference"))
     chart = layered(across, ticks, bars, points)
     return finished(chart, description, height=40 + 34 * len(rows))
 
@@ -102,24 +96,24 @@ def fit(
     """
     everything = [*measured, *predicted]
     x = size_axis(everything)
-    y_scale, y_axis = log_scale(everything), value_axis(everything, y_title)
+    y = field_on(alt.Y, log_scale(everything), value_axis(everything, y_title))
     present = {row["role"] for row in measured}
     roles = [role for role in ROLES if role in present]
     line = (
-        alt.Chart(inline([{**row, "kind": "predicted"} for row in predicted]))
+        chart_of([{**row, "kind": "predicted"} for row in predicted])
         .mark_line(color=PALETTE[2], strokeWidth=1.6)
         .encode(
             x=x,
-            y=alt.Y("value:Q", scale=y_scale, axis=y_axis),
+            y=y("value"),
             strokeDash=alt.StrokeDash("kind:N", scale=alt.Scale(range=[[6, 3]]), legend=None),
         )
     )
     points = (
-        alt.Chart(inline(measured))
+        chart_of(measured)
         .mark_point(size=60, opacity=1, strokeWidth=1.8)
         .encode(
             x=x,
-            y=alt.Y("value:Q", scale=y_scale, axis=y_axis),
+            y=y("value"),
             color=alt.Color(
                 "role:N", scale=alt.Scale(domain=roles, range=list(PALETTE[: len(roles)]))
             ),
@@ -137,16 +131,16 @@ def _fit_errors(measured: Sequence[Row], x: alt.X) -> alt.LayerChart:
     held_out = [row for row in measured if row.get("error_percent") is not None]
     y = alt.Y("error_percent:Q", axis=alt.Axis(title="error (%)", tickCount=5, format="+~r"))
     dots = (
-        alt.Chart(inline(held_out))
+        chart_of(held_out)
         .mark_point(shape="triangle-up", size=60, opacity=1, color=PALETTE[1], strokeWidth=1.8)
         .encode(x=x, y=y)
     )
     stems = (
-        alt.Chart(inline([{**row, "zero": 0} for row in held_out]))
+        chart_of([{**row, "zero": 0} for row in held_out])
         .mark_rule(color=PALETTE[1], strokeWidth=1.2)
         .encode(x=x, y=y, y2="zero:Q")
     )
-    zero = alt.Chart(inline([{"zero": 0}])).mark_rule(color=INK).encode(y="zero:Q")
+    zero = chart_of([{"zero": 0}]).mark_rule(color=INK).encode(y="zero:Q")
     return layered(zero, stems, dots).properties(width=WIDTH, height=110)
 
 
@@ -155,13 +149,11 @@ def ratio(rows: Sequence[Row], *, y_title: str, description: str) -> dict[str, A
     spread = [row[key] for row in rows for key in ("low", "high")] + [1.0]
     scale = alt.Scale(domain=padded(spread), nice=False, zero=False)
     axis = alt.Axis(title=y_title, tickCount=6, format=".2~f")
-    base = alt.Chart(inline(rows)).encode(x=size_axis(rows))
-    one = alt.Chart(inline([{"one": 1}])).mark_rule(color=INK).encode(y="one:Q")
-    bars = base.mark_rule(strokeWidth=1.8).encode(
-        y=alt.Y("low:Q", scale=scale, axis=axis), y2="high:Q", color=_colour(rows)
-    )
+    base, y = chart_of(rows).encode(x=size_axis(rows)), field_on(alt.Y, scale, axis)
+    one = chart_of([{"one": 1}]).mark_rule(color=INK).encode(y="one:Q")
+    bars = base.mark_rule(strokeWidth=1.8).encode(y=y("low"), y2="high:Q", color=_colour(rows))
     points = base.mark_point(filled=True, size=46, opacity=1).encode(
-        y=alt.Y("value:Q", scale=scale, axis=axis),
+        y=y("value"),
         color=_colour(rows),
         shape=_shape(rows),
         tooltip=_tooltips(y_title),

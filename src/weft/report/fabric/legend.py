@@ -1,11 +1,10 @@
 """Legends: squares and lines with their meanings."""
 
-from dataclasses import dataclass
-
 from markupsafe import Markup
 
 from weft.report.fabric.matrix_svg import COLOURS, LOAD_CLASSES, mark
 from weft.report.fabric.svg import element, picture
+from weft.report.model import LegendKey
 from weft.topology.subnet.cable_matrix import CableState, Matrix
 
 _STATE_WORDS = {
@@ -16,14 +15,6 @@ _STATE_WORDS = {
     CableState.DOWN: "a cable that is down (exclamation mark)",
     CableState.MORE: "more cables than the siblings (plus)",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class LegendKey:
-    """A square of a legend: its colour, its mark, and their meaning."""
-
-    square: Markup
-    words: str
 
 
 def state_legend(matrix: Matrix, *, loaded: bool) -> tuple[LegendKey, ...]:

@@ -7,11 +7,11 @@ from math import hypot
 
 from markupsafe import Markup
 
-from weft.report.fabric.legend import LegendKey
 from weft.report.fabric.link_layout import SLANT, LinkLayout, link_layout
 from weft.report.fabric.matrix_layout import LONGEST
 from weft.report.fabric.matrix_svg import load_colour
 from weft.report.fabric.svg import element, number, picture
+from weft.report.model import LegendKey
 from weft.topology.subnet.anomalies import cable_text
 from weft.topology.subnet.cable_matrix import CableState, Cell, Matrix, is_down
 from weft.topology.subnet.labels import shown
@@ -139,7 +139,7 @@ def _state(cables: Sequence[SubnetCable]) -> CableState:
 
 
 def _gbps(cables: Sequence[SubnetCable]) -> float:
-    return sum(cable.a.gbps or cable.b.gbps or 0.0 for cable in cables)
+    return sum(cable.gbps or 0.0 for cable in cables)
 
 
 def _stroke(

@@ -16,7 +16,7 @@ FONT = 11
 LETTER = 6.3
 """Width of a letter of FONT."""
 LONGEST = 26
-"""Letters of a name; of longer ones the middle is left out."""
+"""Letters of a name; longer ones keep both ends."""
 PANEL_ROWS = 40
 PANEL_GAP = 26
 
@@ -103,7 +103,7 @@ def _split(name: str) -> tuple[str, str]:
 
 
 def own_name(line: MatrixLine, *, in_group: bool) -> str:
-    """A name as it is drawn: without the word of its group, without its middle where long."""
+    """A name as it is drawn: without the word of its group, shortened to both ends where long."""
     name = _split(line.name)[1] if in_group else line.name
     if len(name) <= LONGEST:
         return name

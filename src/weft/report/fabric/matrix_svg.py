@@ -191,7 +191,7 @@ def mark(state: CableState, x: float, y: float, w: float, h: float) -> str:
 
 
 def row_names(matrix: Matrix, layout: MatrixLayout, anomalies: Sequence[Cell]) -> list[str]:
-    """The name of every row there is room for, and of every odd row, in bold."""
+    """The name of every row there is room for, and of every row with an anomaly, in bold."""
     marked = {cell.row for cell in anomalies}
     parts = []
     for at, line in enumerate(matrix.rows):

@@ -9,11 +9,11 @@ from markupsafe import Markup
 from weft.core.files import write_whole
 from weft.report.charts import load_histogram
 from weft.report.fabric import link_svg, matrix_svg
-from weft.report.fabric.legend import LegendKey, load_legend, state_legend
+from weft.report.fabric.legend import load_legend, state_legend
 from weft.report.fabric.matrix_layout import MatrixLayout, layout_of
 from weft.report.fabric.values import Values, page_values
 from weft.report.html import render_fabric
-from weft.report.model import ReportTable, TableColumn, cut_table
+from weft.report.model import LegendKey, ReportTable, cut_table, figure_columns, text_columns
 from weft.topology.subnet.anomalies import (
     CableAnomaly,
     cable_anomalies,
@@ -21,7 +21,7 @@ from weft.topology.subnet.anomalies import (
     severity_of,
     title_of,
 )
-from weft.topology.subnet.cable_matrix import Matrix, matrices_of, square_of
+from weft.topology.subnet.cable_matrix import Matrix, all_matrices_of
 from weft.topology.subnet.link_load import Load
 from weft.topology.subnet.subnet import Subnet
 from weft.topology.subnet.tiers import Tiers, tiers_of
@@ -40,10 +40,10 @@ class FabricDrawing:
     title: str
     how_to_read: str
     svg: Markup
-    legend: tuple[LegendKey, ...]
-    legend_title: str
-    table: ReportTable | None
-    zooms: bool
+    legend: tuple[LegendKey, ...] = ()
+    legend_title: str = ""
+    table: ReportTable | None = None
+    zooms: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def fabric_page(
 ) -> FabricPage:
     """The page of a subnet, with the load of a traffic drawn on it where one is given."""
     tiers = tiers_of(subnet)
-    all_matrices = matrices_of(tiers) if tiers.is_layered else (square_of(tiers),)
+    all_matrices = all_matrices_of(tiers)
     matrices = [m for m in all_matrices if m.cells and len(m.cells) <= MOST_CELLS]
     drawn = {f"matrix{at}": (matrix, layout_of(matrix)) for at, matrix in enumerate(matrices)}
     drawings = [
@@ -181,12 +181,7 @@ def _how_to_read(matrix: Matrix, load: Load | None) -> str:
 
 
 def _odd_table(matrix: Matrix, anomalies: Sequence[CableAnomaly]) -> ReportTable:
-    columns = (
-        TableColumn("from", is_figure=False),
-        TableColumn("to", is_figure=False),
-        TableColumn("anomaly", is_figure=False),
-        TableColumn("where to look", is_figure=False),
-    )
+    columns = text_columns("from", "to", "anomaly", "where to look")
     rows = [(one.row, one.column, one.what, one.look_at) for one in anomalies]
     return cut_table(f"Anomalies among the {kind_of(matrix)}", columns, rows)
 
@@ -207,8 +202,6 @@ def _link_drawing(
         svg=link_svg.draw(subnet, tiers, matrices, load, title=title),
         legend=load_legend() if load else link_svg.legend(matrices),
         legend_title="" if load is None else "load as a multiple of the fair share:",
-        table=None,
-        zooms=False,
     )
 
 
@@ -222,27 +215,23 @@ def _load_drawing(tiers: Tiers, load: Load) -> FabricDrawing:
         id="load",
         title=title,
         how_to_read=(
-            "How many directions of cables carry how much. 1 is the fair share: what each would "
-            "carry if those of its level and direction shared evenly, by their rates (at least "
-            "what one pair sends). Above it a cable need not be full, but it fills first."
+            "Number of cable directions by their load. 1 is the fair share: all cables of one "
+            "level and direction share its traffic evenly, by their rates (at least one pair "
+            "each). A cable above 1 fills first, but it need not be full."
         ),
         svg=load_histogram.draw(load, ports, title=title),
-        legend=(),
-        legend_title="",
         table=_load_table(load, ports),
-        zooms=False,
     )
 
 
 def _load_table(load: Load, ports: Mapping[tuple[int, int], str]) -> ReportTable:
     """Each tier in figures."""
     columns = (
-        TableColumn("direction", is_figure=False),
-        TableColumn("ports"),
-        TableColumn("least (x fair share)"),
-        TableColumn("most (x fair share)"),
-        TableColumn(f"most ({load.unit})"),
-        TableColumn("the fullest port", is_figure=False),
+        *text_columns("direction"),
+        *figure_columns(
+            "ports", "least (x fair share)", "most (x fair share)", f"most ({load.unit})"
+        ),
+        *text_columns("the fullest port"),
     )
     rows = [
         (
@@ -259,12 +248,7 @@ def _load_table(load: Load, ports: Mapping[tuple[int, int], str]) -> ReportTable
 
 
 def _level_table(tiers: Tiers) -> ReportTable:
-    columns = (
-        TableColumn("level"),
-        TableColumn("switches"),
-        TableColumn("hosts and other adapters"),
-        TableColumn("cables one level up"),
-    )
+    columns = figure_columns("level", "switches", "hosts and other adapters", "cables one level up")
     rows = [
         (
             str(level) if level else "reached by no host",

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from weft.report.fabric.legend import LegendKey
 from weft.report.fabric.matrix_layout import LETTER, MatrixLayout, layout_of
 from weft.report.fabric.matrix_svg import block_lines, column_names, row_names
-from weft.report.fabric.share_classes import CLASSES
+from weft.report.fabric.share_classes import CLASSES, share_legend, share_square
 from weft.report.fabric.svg import element, number, picture, rectangles
+from weft.report.model import LegendKey
 from weft.topology.subnet.cable_matrix import Cell, Matrix
 
 NEVER = "#ffffff"
@@ -38,14 +38,10 @@ class SuspectMark:
 
 def legend() -> tuple[LegendKey, ...]:
     """The classes, the cables without readings, and the ring."""
-    keys = [LegendKey(_square(colour), words) for _, colour, words in CLASSES]
     ring = element("circle", cx=8, cy=8, r=6, fill="none", stroke=RING, stroke_width=2)
-    suspects = picture([ring], width=16, height=16, title="suspect", class_="key")
-    return (
-        *keys,
-        LegendKey(_square(NEVER), "cable that no pair crossed"),
-        LegendKey(suspects, "suspect"),
-    )
+    suspect = picture([ring], width=16, height=16, title="suspect", class_="key")
+    never = LegendKey(share_square(NEVER), "cable that no pair crossed")
+    return (*share_legend(), never, LegendKey(suspect, "suspect"))
 
 
 def draw(
@@ -80,11 +76,6 @@ def draw(
         class_="lit-matrix",
         id_=id_,
     )
-
-
-def _square(colour: str) -> Markup:
-    square = element("rect", x=2, y=2, width=12, height=12, fill=colour, stroke="#999")
-    return picture([square], width=16, height=16, title="share", class_="key")
 
 
 def _is_at(cell: Cell, names: CablesOf, matrix: Matrix, one: SuspectMark) -> bool:

@@ -90,10 +90,6 @@ def _cable_values(
     cable: SubnetCable, numbers: Mapping[int, int], words: SharedTexts, load: Load | None
 ) -> list[Any]:
     """Switch and port of both ends, the tools' report, and the load up and down if there is one."""
-    parts = [cable.a.rate or cable.b.rate or "rate unknown"]
-    parts += dict.fromkeys(
-        word for end in cable.ends for word in (end.logical, end.physical) if word
-    )
     ends = [value for end in cable.ends for value in (numbers[end.node], end.port)]
     shares = [] if load is None else [round(load.share.get(end.key, 0.0), 2) for end in cable.ends]
-    return [*ends, words.number(", ".join(parts)), *shares]
+    return [*ends, words.number(cable.words), *shares]

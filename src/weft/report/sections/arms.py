@@ -7,7 +7,14 @@ from weft.catalog.benchmark import Benchmark
 from weft.core.units import format_significant, format_size
 from weft.report.charts import vega as charts
 from weft.report.charts.cells import ChartMetric, scale_of
-from weft.report.model import ReportFigure, ReportTable, Section, TableColumn, cut_table
+from weft.report.model import (
+    ReportFigure,
+    ReportTable,
+    Section,
+    cut_table,
+    figure_columns,
+    text_columns,
+)
 from weft.stats.ratio import PAIRS_FROM, Ratio
 from weft.study.comparison.comparison import Comparison
 from weft.study.comparison.facts import EffectFacts
@@ -103,17 +110,11 @@ def _title(benchmark: str, comparison: Comparison) -> str:
 def _table(benchmark: Benchmark, rows: Sequence[ComparisonRow]) -> ReportTable:
     metric = rows[0].metric
     columns = (
-        TableColumn("arm", is_figure=False),
-        TableColumn("placement", is_figure=False),
-        TableColumn("size"),
-        TableColumn(rows[0].first),
-        TableColumn("arm's median"),
-        TableColumn("ratio"),
-        TableColumn("low"),
-        TableColumn("high"),
-        TableColumn("adjusted p"),
-        TableColumn("pairs"),
-        TableColumn("outcome", is_figure=False),
+        *text_columns("arm", "placement"),
+        *figure_columns(
+            "size", rows[0].first, "arm's median", "ratio", "low", "high", "adjusted p", "pairs"
+        ),
+        *text_columns("outcome"),
     )
     return cut_table(
         f"{benchmark.name}: {metric}, launch against launch",

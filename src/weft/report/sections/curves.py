@@ -8,7 +8,14 @@ from weft.core.units import format_significant, format_size
 from weft.report.charts import vega as charts
 from weft.report.charts.cells import ChartCell, ChartMetric, Measured
 from weft.report.charts.median_interval import MedianInterval, meaning, median_interval_of
-from weft.report.model import ReportFigure, ReportTable, Section, TableColumn, cut_table
+from weft.report.model import (
+    ReportFigure,
+    ReportTable,
+    Section,
+    cut_table,
+    figure_columns,
+    text_columns,
+)
 from weft.report.published import Published
 
 JOIN_UP_TO = 4
@@ -16,7 +23,9 @@ JOIN_UP_TO = 4
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class CurveEntry:
+    """A cell with the median of its launches."""
+
     cell: ChartCell
     median: MedianInterval
 
@@ -41,7 +50,7 @@ def _about(measured: Measured, published: Sequence[Published]) -> Published | No
 
 def _figure(measured: Measured, prefix: str, published: Published | None) -> ReportFigure:
     benchmark, metric = measured.benchmark.name, measured.metric
-    entries = [_Entry(cell, median_interval_of(cell.values)) for cell in measured.cells]
+    entries = [CurveEntry(cell, median_interval_of(cell.values)) for cell in measured.cells]
     sized = [entry for entry in entries if entry.cell.size_bytes > 0]
     is_curve = len({entry.cell.size_bytes for entry in sized}) > 1
     most = charts.MAX_SERIES - (published is not None)
@@ -60,17 +69,16 @@ def _figure(measured: Measured, prefix: str, published: Published | None) -> Rep
         title = _title_with_published(title, published, entries)
         notes += published.notes
         drawn += _published_entries(published, is_curve=is_curve)
-    draw = _curve if is_curve else _strip
     return ReportFigure(
         id=f"{prefix}-{benchmark}-{metric.name}",
         title=title,
         how_to_read=" ".join(notes),
-        spec=draw(drawn, metric, f"{title}. The table below holds the same figures."),
+        spec=spec_of(drawn, metric, title, is_curve=is_curve),
         table=_table(measured, entries, published),
     )
 
 
-def _title_with_published(title: str, published: Published, entries: Sequence[_Entry]) -> str:
+def _title_with_published(title: str, published: Published, entries: Sequence[CurveEntry]) -> str:
     """The title, with the distance from published values if there is one series only."""
     if len({entry.cell.series for entry in entries}) > 1:
         return title
@@ -78,21 +86,37 @@ def _title_with_published(title: str, published: Published, entries: Sequence[_E
     return f"{title.split(':', maxsplit=1)[0]}: {finding}" if finding else title
 
 
-def _published_entries(published: Published, *, is_curve: bool) -> list[_Entry]:
+def _published_entries(published: Published, *, is_curve: bool) -> list[CurveEntry]:
     return [
-        _Entry(ChartCell(published.series, size, (value,)), median_interval_of((value,)))
+        CurveEntry(ChartCell(published.series, size, (value,)), median_interval_of((value,)))
         for size, value in published.table.rows
         if size > 0 or not is_curve
     ]
 
 
-def _drawable(entries: Sequence[_Entry], most: int) -> tuple[list[_Entry], int]:
+def _drawable(entries: Sequence[CurveEntry], most: int) -> tuple[list[CurveEntry], int]:
     names = list(dict.fromkeys(entry.cell.series for entry in entries))
     kept = set(names[:most])
     return [entry for entry in entries if entry.cell.series in kept], len(names) - len(kept)
 
 
-def _curve(entries: Sequence[_Entry], metric: ChartMetric, description: str) -> dict[str, Any]:
+def spec_of(
+    entries: Sequence[CurveEntry], metric: ChartMetric, title: str, *, is_curve: bool
+) -> dict[str, Any]:
+    """The chart of these entries by size; without two sizes, a line each."""
+    description = f"{title}. The table below holds the same figures."
+    if is_curve:
+        sized = [entry for entry in entries if entry.cell.size_bytes > 0]
+        return charts.curve(_joined(sized), y_title=metric.axis, description=description)
+    rows = [
+        {**_row(entry), "label": _label(entry.cell), "values": list(entry.cell.values)}
+        for entry in entries
+    ]
+    return charts.strip(rows, x_title=metric.axis, description=description)
+
+
+def _joined(entries: Sequence[CurveEntry]) -> list[dict[str, Any]]:
+    """A row an entry; neighbours of one series that are close enough share a segment."""
     rows: list[dict[str, Any]] = []
     for before, entry in zip([None, *entries], entries, strict=False):
         joined = (
@@ -102,18 +126,10 @@ def _curve(entries: Sequence[_Entry], metric: ChartMetric, description: str) -> 
         )
         segment = rows[-1]["segment"] if joined else f"{entry.cell.series}/{entry.cell.size_bytes}"
         rows.append({**_row(entry), "segment": segment})
-    return charts.curve(rows, y_title=metric.axis, description=description)
+    return rows
 
 
-def _strip(entries: Sequence[_Entry], metric: ChartMetric, description: str) -> dict[str, Any]:
-    rows = [
-        {**_row(entry), "label": _label(entry.cell), "values": list(entry.cell.values)}
-        for entry in entries
-    ]
-    return charts.strip(rows, x_title=metric.axis, description=description)
-
-
-def _row(entry: _Entry) -> dict[str, Any]:
+def _row(entry: CurveEntry) -> dict[str, Any]:
     return {
         "size_bytes": entry.cell.size_bytes,
         "size": format_size(entry.cell.size_bytes),
@@ -130,10 +146,10 @@ def _label(cell: ChartCell) -> str:
     return f"{cell.series}, {format_size(cell.size_bytes)}"
 
 
-def _finding(measured: Measured, entries: Sequence[_Entry]) -> str:
+def _finding(measured: Measured, entries: Sequence[CurveEntry]) -> str:
     """A title that states what the chart shows; no claim about arms, which need paired launches."""
 
-    def figure(entry: _Entry) -> str:
+    def figure(entry: CurveEntry) -> str:
         return _figure_text(entry.median.value, measured.metric)
 
     name = measured.benchmark.name.replace("_", " ")
@@ -157,7 +173,7 @@ def _figure_text(value: float, metric: ChartMetric) -> str:
 
 
 def _table(
-    measured: Measured, entries: Sequence[_Entry], published: Published | None
+    measured: Measured, entries: Sequence[CurveEntry], published: Published | None
 ) -> ReportTable:
     """Columns with one value in all rows (one series, no flags) move into the caption."""
     benchmark, metric = measured.benchmark, measured.metric
@@ -165,14 +181,10 @@ def _table(
     series = list(dict.fromkeys(entry.cell.series for entry in entries))
     says_series, says_flags = len(series) > 1, any(entry.cell.flags for entry in entries)
     columns = [
-        *([TableColumn("series", is_figure=False)] if says_series else []),
-        TableColumn("size"),
-        TableColumn(f"median{unit}"),
-        TableColumn(f"low{unit}"),
-        TableColumn(f"high{unit}"),
-        TableColumn("launches"),
-        *_published_columns(published, unit),
-        *([TableColumn("flags", is_figure=False)] if says_flags else []),
+        *text_columns(*(["series"] if says_series else [])),
+        *figure_columns("size", f"median{unit}", f"low{unit}", f"high{unit}", "launches"),
+        *figure_columns(*_published_headers(published, unit)),
+        *text_columns(*(["flags"] if says_flags else [])),
     ]
     rows = [
         (
@@ -191,13 +203,11 @@ def _table(
     return cut_table(caption, columns, rows)
 
 
-def _published_columns(published: Published | None, unit: str) -> list[TableColumn]:
-    if published is None:
-        return []
-    return [TableColumn(f"{published.word}{unit}"), TableColumn(f"median / {published.word}")]
+def _published_headers(published: Published | None, unit: str) -> list[str]:
+    return [f"{published.word}{unit}", f"median / {published.word}"] if published else []
 
 
-def _published_cells(entry: _Entry, published: Published | None) -> list[str]:
+def _published_cells(entry: CurveEntry, published: Published | None) -> list[str]:
     if published is None:
         return []
     value = published.by_size.get(entry.cell.size_bytes)

@@ -1,45 +1,26 @@
 """The LogGP model fitted to half of a run's rows, judged by how it predicts the other half."""
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import log2
 
-from weft.core.errors import InputError
 from weft.core.units import format_significant, format_size
-from weft.expect.fit.loggp import OutOfSample, find_anomalies, judge_out_of_sample
-from weft.expect.fit.tables import FRESH_ROWS_PER_PARAMETER
+from weft.expect.fit.loggp import OutOfSample
 from weft.report.charts import vega as charts
-from weft.report.charts.cells import Measured
-from weft.report.charts.median_interval import MedianInterval, median_interval_of
+from weft.report.charts.median_interval import MedianInterval
 from weft.report.model import ReportFigure, ReportTable, Section, TableColumn, cut_table
+from weft.report.verdict import LatencyFit
 
-MIN_ROWS = 8
-"""With fewer rows, half of them cannot show a protocol step."""
 POINTS_PER_OCTAVE = 8
 
 
-def section(measured: Sequence[Measured], prefix: str) -> Section | None:
-    """The fit of the latency benchmark's first series; None where there are too few sizes."""
-    latency = next((one for one in measured if one.benchmark.name == "latency"), None)
-    if latency is None:
-        return None
-    cells = latency.cells
-    sized = [cell for cell in cells if cell.series == cells[0].series and cell.size_bytes > 0]
-    if len(sized) < MIN_ROWS:
-        return None
-    medians = {cell.size_bytes: median_interval_of(cell.values) for cell in sized}
-    table = [(size, median.value) for size, median in medians.items()]
-    try:
-        judged = judge_out_of_sample(table, rows_per_parameter=FRESH_ROWS_PER_PARAMETER)
-    except InputError as error:
-        return Section("Predicted", (f"No model was fitted: {error.what}.",))
-    # The fit names anomalies in its own half; the whole table names those in the other half.
-    unseen = {found.size_bytes for found in find_anomalies(table)} & set(sorted(medians)[1::2])
-    anomalies = unseen | {found.size_bytes for found in judged.fit.anomalies}
-    rows = tuple(
-        _Row(size, median, _role(size, judged, anomalies)) for size, median in medians.items()
-    )
+def section(fit: LatencyFit, prefix: str) -> Section:
+    """The fit of the latency benchmark's first series."""
+    judged = fit.judged
+    if judged is None:
+        return Section("Predicted", (f"No model was fitted: {fit.why_not}.",))
+    rows = tuple(_Row(size, median, _role(size, judged)) for size, median in fit.medians.items())
     return Section("Held-out prediction", figures=(_figure(rows, judged, prefix),))
 
 
@@ -50,8 +31,8 @@ class _Row:
     role: str
 
 
-def _role(size_bytes: int, judged: OutOfSample, anomalies: Set[int]) -> str:
-    if size_bytes in anomalies:
+def _role(size_bytes: int, judged: OutOfSample) -> str:
+    if size_bytes in judged.anomalies:
         return charts.ANOMALY
     held_out = {row.size_bytes for row in judged.held_out}
     return charts.HELD_OUT if size_bytes in held_out else charts.FITTED

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from weft.core.units import format_significant, format_size
-from weft.report.model import ReportTable, Section, TableColumn, cut_table
+from weft.report.model import ReportTable, Section, cut_table, figure_columns, text_columns
 from weft.study.imported_file import ImportedFile
 from weft.study.run.backend_record import backend_of
 from weft.study.run.store import StudyRun
@@ -25,10 +25,7 @@ def section(run: StudyRun) -> Section:
 
 def _files(run: StudyRun) -> ReportTable:
     files = map(ImportedFile.of_record, backend_of(run).facts.get("files", ()))
-    columns = tuple(
-        TableColumn(name, is_figure=False)
-        for name in ("file", "arm", "tool", "tests", "conditions", "SHA-256")
-    )
+    columns = text_columns("file", "arm", "tool", "tests", "conditions", "SHA-256")
     rows = [
         (
             file.name,
@@ -45,12 +42,11 @@ def _files(run: StudyRun) -> ReportTable:
 
 def _rows(run: StudyRun) -> ReportTable:
     columns = (
-        TableColumn("raw/", is_figure=False),
-        TableColumn("line"),
-        TableColumn("test", is_figure=False),
-        TableColumn("size"),
-        TableColumn("figures", is_figure=False),
-        TableColumn("labels", is_figure=False),
+        *text_columns("raw/"),
+        *figure_columns("line"),
+        *text_columns("test"),
+        *figure_columns("size"),
+        *text_columns("figures", "labels"),
     )
     rows = [
         (

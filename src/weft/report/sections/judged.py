@@ -10,7 +10,14 @@ from weft.expect.model import Expectation
 from weft.judge.model import FileJudgement, JudgedRow, RowState
 from weft.report.charts import judged as charts
 from weft.report.charts.cells import ChartMetric
-from weft.report.model import ReportFigure, ReportTable, Section, TableColumn, cut_table
+from weft.report.model import (
+    ReportFigure,
+    ReportTable,
+    Section,
+    cut_table,
+    figure_columns,
+    text_columns,
+)
 from weft.report.sections.judged_thresholds import (
     full_width_marks,
     size_marks,
@@ -86,32 +93,20 @@ def _figure(group: RowGroup, judgement: FileJudgement, number: int) -> ReportFig
     rows = _drawn(group)
     metric = group.metric
     sized = [row for row in rows if row["size_bytes"] > 0]
+    sizes = [row["size_bytes"] for row in sized]
     description = f"{title}. The table below holds the same figures."
-    if len({row["size_bytes"] for row in sized}) > 1:
+    against: dict[str, Any] = {"y_title": metric.axis, "lower_is_better": metric.lower_is_better}
+    if len(set(sizes)) > 1:
         kind = "size"
-        spec = charts.curve(
-            sized,
-            size_marks(applied, [row["size_bytes"] for row in sized]),
-            y_title=metric.axis,
-            lower_is_better=metric.lower_is_better,
-            description=description,
-        )
+        marks = size_marks(applied, sizes)
+        spec = charts.curve(sized, marks, **against, description=description)
     elif len(rows) > charts.MAX_STRIP:
-        kind = "order"
-        ordered = _slowest_first(rows, metric)
-        spec = charts.in_order(
-            ordered,
-            full_width_marks(applied),
-            x_title="row, slowest first",
-            y_title=metric.axis,
-            lower_is_better=metric.lower_is_better,
-            description=description,
-        )
+        kind, x_title = "order", "row, slowest first"
+        ordered, marks = _slowest_first(rows, metric), full_width_marks(applied)
+        spec = charts.in_order(ordered, marks, x_title=x_title, **against, description=description)
     else:
-        kind = "strip"
-        spec = charts.strip(
-            rows, full_width_marks(applied), x_title=metric.axis, description=description
-        )
+        kind, marks = "strip", full_width_marks(applied)
+        spec = charts.strip(rows, marks, x_title=metric.axis, description=description)
     return ReportFigure(
         id=f"table{number}",
         title=title,
@@ -131,10 +126,10 @@ def title_of(group: RowGroup) -> str:
             counted = f"{len(there)} of {n} rows" if n > 1 else "the row"
             are = "is" if len(there) == 1 else "are"
             return f"{head}: {counted} {are} {state.value}{_at_worst(there)}"
-    odd = sum(row.odd for row in group.rows)
-    if odd:
-        out = "stands out of its" if odd == 1 else "stand out of their"
-        return f"{head}: {odd} of {n} rows {out} own table"
+    n_outliers = sum(row.odd for row in group.rows)
+    if n_outliers:
+        out = "stands out of its" if n_outliers == 1 else "stand out of their"
+        return f"{head}: {n_outliers} of {n} rows {out} own table"
     judged = [row for row in group.rows if row.state is not RowState.UNJUDGED]
     if not judged:
         rows = "1 row" if n == 1 else f"{n} rows"
@@ -168,7 +163,7 @@ def _at_worst(rows: Sequence[JudgedRow]) -> str:
 
 
 def speed_of(row: JudgedRow) -> float | None:
-    """Measured speed over expected speed, whichever way the metric counts; None without either."""
+    """Measured speed over expected speed, above 1 if faster; None without either."""
     if row.expectation is None or row.value <= 0 or row.expectation.value <= 0:
         return None
     ratio = row.value / row.expectation.value
@@ -209,10 +204,10 @@ def _drawn(group: RowGroup) -> list[dict[str, Any]]:
                 **_expected(judged.expectation, judged.value),
             }
         )
-    return _names_told_apart(_limits_near(drawn))
+    return _distinct_names(_limits_near(drawn))
 
 
-def _names_told_apart(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _distinct_names(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """A strip has one line a name: rows of the same name are numbered."""
     counts = Counter(row["label"] for row in rows)
     seen: Counter[str] = Counter()
@@ -312,15 +307,9 @@ def _how_to_read(group: RowGroup, rows: Sequence[dict[str, Any]], kind: str) -> 
 def _rows_table(group: RowGroup) -> ReportTable:
     unit = f" ({group.metric.unit})" if group.metric.unit else ""
     columns = (
-        TableColumn("row", is_figure=False),
-        TableColumn("line"),
-        TableColumn(f"measured{unit}"),
-        TableColumn("expected"),
-        TableColumn("low"),
-        TableColumn("high"),
-        TableColumn("limit"),
-        TableColumn("judged", is_figure=False),
-        TableColumn("binding limit", is_figure=False),
+        *text_columns("row"),
+        *figure_columns("line", f"measured{unit}", "expected", "low", "high", "limit"),
+        *text_columns("judged", "binding limit"),
     )
     distinct = _distinct_labels(group.rows)
     cells = [_row_cells(row, distinct) for row in group.rows]
@@ -334,7 +323,7 @@ def _row_cells(judged: JudgedRow, distinct: Set[str]) -> tuple[str, ...]:
         limit = "-" if known.limit is None else format_significant(known.limit)
         ends = (format_significant(x) for x in (known.value, known.low, known.high))
         figures = (*ends, limit)
-    state = _STATES[judged.state] + (", odd" if judged.odd else "")
+    state = _STATES[judged.state] + (", inconsistent" if judged.odd else "")
     why = [known.bound] if known is not None else []
     return (
         _label(judged.row, distinct),

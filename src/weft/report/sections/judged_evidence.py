@@ -4,7 +4,7 @@ from collections import Counter
 
 from weft.core.units import format_significant, format_size
 from weft.judge.model import FileJudgement, RowState
-from weft.report.model import ReportTable, Section, TableColumn, cut_table
+from weft.report.model import ReportTable, Section, cut_table, figure_columns, text_columns
 
 
 def causes_section(judgement: FileJudgement) -> Section | None:
@@ -12,13 +12,9 @@ def causes_section(judgement: FileJudgement) -> Section | None:
     if not judgement.causes:
         return None
     columns = (
-        TableColumn("cause", is_figure=False),
-        TableColumn("off by (%)"),
-        TableColumn("rows"),
-        TableColumn("prediction", is_figure=False),
-        TableColumn("test that confirms it", is_figure=False),
-        TableColumn("remedy", is_figure=False),
-        TableColumn("source", is_figure=False),
+        *text_columns("cause"),
+        *figure_columns("off by (%)", "rows"),
+        *text_columns("prediction", "test that confirms it", "remedy", "source"),
     )
     rows = [
         (
@@ -53,13 +49,9 @@ def field_section(judgement: FileJudgement) -> Section | None:
     if not judgement.field:
         return None
     columns = (
-        TableColumn("system", is_figure=False),
-        TableColumn("test", is_figure=False),
-        TableColumn("kind", is_figure=False),
-        TableColumn("threshold"),
-        TableColumn("measured"),
-        TableColumn("result", is_figure=False),
-        TableColumn("source", is_figure=False),
+        *text_columns("system", "test", "kind"),
+        *figure_columns("threshold", "measured"),
+        *text_columns("result", "source"),
     )
     rows = [
         (
@@ -88,7 +80,7 @@ def coverage_section(judgement: FileJudgement) -> Section:
         if row.state is RowState.UNJUDGED
     )
     if reasons:
-        columns = (TableColumn("reason", is_figure=False), TableColumn("rows"))
+        columns = (*text_columns("reason"), *figure_columns("rows"))
         cells = [(reason, str(n)) for reason, n in reasons.most_common()]
         tables.append(cut_table("Rows that were not judged", columns, cells))
     folded = _unread(judgement)
@@ -99,11 +91,7 @@ def _unread(judgement: FileJudgement) -> tuple[ReportTable, ...]:
     """Lines of a tool's output that no reader understood."""
     if not judgement.unread:
         return ()
-    columns = (
-        TableColumn("line"),
-        TableColumn("text", is_figure=False),
-        TableColumn("why", is_figure=False),
-    )
+    columns = (*figure_columns("line"), *text_columns("text", "why"))
     rows = [(str(one.line), one.text, one.reason) for one in judgement.unread]
     return (cut_table(f"{judgement.n_unread} lines were not understood", columns, rows),)
 
@@ -115,10 +103,9 @@ def _counts(judgement: FileJudgement) -> ReportTable:
         key = (row.table.test or row.table.tool, row.metric, row.table.first_line)
         groups.setdefault(key, Counter())[row.state] += 1
     columns = (
-        TableColumn("test", is_figure=False),
-        TableColumn("metric", is_figure=False),
-        TableColumn("line"),
-        *(TableColumn(state.value) for state in states),
+        *text_columns("test", "metric"),
+        *figure_columns("line"),
+        *figure_columns(*(state.value for state in states)),
     )
     rows = [
         (test, metric, str(line), *(str(counts[state]) for state in states))
@@ -137,13 +124,7 @@ def sources_section(judgement: FileJudgement) -> Section | None:
             groups.setdefault(key, []).append(row.row.size_bytes or 0)
     if not groups:
         return None
-    columns = (
-        TableColumn("binding limit", is_figure=False),
-        TableColumn("sizes", is_figure=False),
-        TableColumn("formula", is_figure=False),
-        TableColumn("limit", is_figure=False),
-        TableColumn("source", is_figure=False),
-    )
+    columns = text_columns("binding limit", "sizes", "formula", "limit", "source")
     rows = [
         (bound, _sizes(sizes), formula, limit or "-", source)
         for (bound, formula, source, limit), sizes in groups.items()

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from weft.core.units import format_significant
+from weft.core.units import SUMMED, format_significant
 from weft.judge.model import FieldVerdict, JudgedRow
 from weft.report.charts.cells import ChartMetric
 
-_SAME = 1e-6
 _TO_MB_S = {"MB/s": 1.0, "GB/s": 1e3, "Gb/s": 125.0, "Gbps": 125.0, "MiB/s": 2**20 / 1e6}
 _TO_US = {"us": 1.0, "µs": 1.0, "ns": 1e-3, "ms": 1e3}
 _HALF_WIDTH = 2.0
@@ -36,7 +35,7 @@ def thresholds_of(
         if factor is None:
             continue
         measured = verdict.measured * factor
-        matching = [row for row in rows if abs(row.value - measured) <= _SAME * abs(measured)]
+        matching = [row for row in rows if abs(row.value - measured) <= SUMMED * abs(measured)]
         if matching:
             sizes = frozenset(row.row.size_bytes or 0 for row in matching)
             found.append(AppliedThreshold(verdict, verdict.threshold * factor, sizes))

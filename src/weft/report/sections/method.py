@@ -7,8 +7,7 @@ from weft.bench.model import Launch
 from weft.core.nodeset import fold
 from weft.core.units import format_size
 from weft.report.charts.cells import placement
-from weft.report.model import ReportTable, Section, TableColumn, cut_table
-from weft.study.run.run_findings import n_unfinished
+from weft.report.model import ReportTable, Section, cut_table, figure_columns, text_columns
 from weft.study.run.store import Failure, StudyRun
 
 _PAIRS = "pairs"
@@ -20,7 +19,7 @@ def section(run: StudyRun) -> Section:
     """The plan, and how its results are summarised."""
     numbers = _numbered_sets(run.launches)
     sets = [(str(number), fold(nodes)) for nodes, number in numbers.items()]
-    columns = (TableColumn("set", is_figure=False), TableColumn("nodes", is_figure=False))
+    columns = text_columns("set", "nodes")
     tables = (_plan(run, numbers), *([cut_table("The node sets", columns, sets)] if sets else []))
     return Section("How it was measured", (_statistics(run.launches),), tables=tables)
 
@@ -39,9 +38,10 @@ def left_out(run: StudyRun, excluded: Mapping[str, int]) -> Section | None:
     """Failures, excluded samples and unfinished launches; None where nothing was left out."""
     tables = [table for table in (_failures(run.failures), _excluded(excluded)) if table]
     paragraphs = tuple(f"{remark[:1].upper()}{remark[1:]}." for remark in run.remarks)
-    n_open = n_unfinished(run)
-    if n_open:
-        paragraphs += (f"{n_open} of {len(run.launches)} planned launches have not been run.",)
+    if run.n_unfinished:
+        paragraphs += (
+            f"{run.n_unfinished} of {len(run.launches)} planned launches have not been run.",
+        )
     if not tables and not paragraphs:
         return None
     return Section("Failed, excluded or missing", paragraphs, tables=tuple(tables))
@@ -94,13 +94,8 @@ def _plan(run: StudyRun, numbers: Mapping[tuple[str, ...], int]) -> ReportTable:
         for trial in trials.values()
     ]
     columns = (
-        TableColumn("trial", is_figure=False),
-        TableColumn("benchmark", is_figure=False),
-        TableColumn("arm", is_figure=False),
-        TableColumn("placement", is_figure=False),
-        TableColumn("nodes", is_figure=False),
-        TableColumn("sizes", is_figure=False),
-        TableColumn("launches done"),
+        *text_columns("trial", "benchmark", "arm", "placement", "nodes", "sizes"),
+        *figure_columns("launches done"),
     )
     return cut_table("The plan", columns, sorted(rows))
 
@@ -117,7 +112,7 @@ def _sizes(sizes_bytes: Sequence[int]) -> str:
 def _failures(failures: Sequence[Failure]) -> ReportTable | None:
     if not failures:
         return None
-    columns = tuple(TableColumn(name, is_figure=False) for name in ("launch", "what", "message"))
+    columns = text_columns("launch", "what", "message")
     rows = [(f"{f.trial} repeat {f.repeat}", f.state.value, f.message) for f in failures]
     return cut_table("Failed launches: the result of their cells", columns, rows)
 
@@ -125,6 +120,6 @@ def _failures(failures: Sequence[Failure]) -> ReportTable | None:
 def _excluded(excluded: Mapping[str, int]) -> ReportTable | None:
     if not excluded:
         return None
-    columns = (TableColumn("why", is_figure=False), TableColumn("samples"))
+    columns = (*text_columns("why"), *figure_columns("samples"))
     rows = [(reason, str(n_samples)) for reason, n_samples in excluded.items()]
     return cut_table("Samples left out of every figure above", columns, rows)

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from markupsafe import Markup
-
 from weft.check.readings.components import Part
 from weft.check.readings.norms import Norm
 from weft.check.readings.readings import METRICS, Metric
@@ -27,8 +25,9 @@ from weft.report.model import (
     ReportDrawing,
     ReportTable,
     Section,
-    TableColumn,
     cut_table,
+    figure_columns,
+    text_columns,
 )
 
 MAX_NODES = 512
@@ -86,7 +85,7 @@ def _of_metric(
         title=title,
         how_to_read=" ".join([*how, *notes]),
         svg=heat_svg.draw(_map(shares, bold), title=title, id_=id_, room=room),
-        legend=_legend(),
+        legend=heat_svg.legend(),
         table=_slowest(verdict, metric),
     )
     if metric is Metric.BANDWIDTH and ends.n_rails > 1:
@@ -106,10 +105,6 @@ def _of_rail(
     drawn = heat_svg.draw(_map(shares, bold), title=title, id_=f"{id_}-{rail}", room=RAIL_ROOM)
     how = f"Bandwidth of this rail alone. {_order(shares)}"
     return ReportDrawing(title, " ".join([how, *notes]), drawn, narrow=True)
-
-
-def _legend() -> tuple[tuple[Markup, str], ...]:
-    return tuple((key.square, key.words) for key in heat_svg.legend())
 
 
 def _map(shares: PairShares, bold: frozenset[str]) -> HeatMap:
@@ -160,14 +155,9 @@ def _title(verdict: Verdict, metric: Metric) -> str:
 
 def _slowest(verdict: Verdict, metric: Metric) -> ReportTable:
     columns = (
-        TableColumn("from", is_figure=False),
-        TableColumn("to", is_figure=False),
-        TableColumn("size"),
-        TableColumn(f"{metric.word} ({metric.unit})"),
-        TableColumn("share of hop class (%)"),
-        TableColumn("hop class", is_figure=False),
-        TableColumn("measured in", is_figure=False),
-        TableColumn("judged", is_figure=False),
+        *text_columns("from", "to"),
+        *figure_columns("size", f"{metric.word} ({metric.unit})", "share of hop class (%)"),
+        *text_columns("hop class", "measured in", "judged"),
     )
     survey = verdict.survey
     rows = tuple(
@@ -189,11 +179,8 @@ def _slowest(verdict: Verdict, metric: Metric) -> ReportTable:
 
 def _norm_table(norms: Sequence[Norm]) -> ReportTable:
     columns = (
-        TableColumn("hop class", is_figure=False),
-        TableColumn("metric", is_figure=False),
-        TableColumn("readings"),
-        TableColumn("expected"),
-        TableColumn("scatter (%)"),
+        *text_columns("hop class", "metric"),
+        *figure_columns("readings", "expected", "scatter (%)"),
     )
     rows = [
         (
@@ -205,6 +192,4 @@ def _norm_table(norms: Sequence[Norm]) -> ReportTable:
         )
         for norm in norms
     ]
-    return cut_table(
-        "What each hop class delivers, and how far one reading scatters", columns, rows
-    )
+    return cut_table("Normal figure of each hop class, and scatter of one reading", columns, rows)

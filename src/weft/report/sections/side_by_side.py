@@ -3,20 +3,18 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from statistics import median
-from typing import Any
 
 from weft.core.units import format_significant, format_size
 from weft.report.charts import vega as charts
-from weft.report.charts.cells import ChartMetric, scale_of
+from weft.report.charts.cells import ChartCell, ChartMetric, scale_of
 from weft.report.charts.median_interval import MedianInterval, meaning, median_interval_of
-from weft.report.model import ReportFigure, ReportTable, Section, TableColumn, cut_table
+from weft.report.model import ReportFigure, ReportTable, Section, cut_table, figure_columns
+from weft.report.sections.curves import CurveEntry, spec_of
 from weft.study.comparison.cells import StudyCell, cells_of
 from weft.study.comparison.headlines import Headlines
 from weft.study.run.backend_record import backend_of
 from weft.study.run.store import StudyRun
 
-JOIN_UP_TO = 4
-"""Sizes further apart than this factor are not joined: a protocol step may hide between them."""
 _Scale = tuple[str, int, int]
 _Curves = dict[str, dict[int, MedianInterval]]
 
@@ -109,12 +107,16 @@ def _figure(number: int, cell: StudyCell, metric: ChartMetric, curves: _Curves) 
     if len(kept) < len(curves):
         notes.append(f"{len(curves) - len(kept)} more series are in the table only.")
     sizes = {size for by_size in kept.values() for size in by_size if size > 0}
-    draw = _curve if len(sizes) > 1 else _strip
+    entries = [
+        CurveEntry(ChartCell(series, size, ()), median_value)
+        for series, by_size in kept.items()
+        for size, median_value in by_size.items()
+    ]
     return ReportFigure(
-        id=f"beside-{number}",
+        id=f"side-by-side-{number}",
         title=title,
         how_to_read=" ".join(notes),
-        spec=draw(kept, metric, f"{title}. The table below holds the same figures."),
+        spec=spec_of(entries, metric, title, is_curve=len(sizes) > 1),
         table=_table(title, metric, curves),
     )
 
@@ -137,54 +139,14 @@ def _finding(curves: _Curves) -> str:
     return f"{text}; {len(more)} more" if more else text
 
 
-def _curve(curves: _Curves, metric: ChartMetric, description: str) -> dict[str, Any]:
-    rows = []
-    for series, sizes in curves.items():
-        before, segment = 0, ""
-        for size, median_value in sizes.items():
-            if size == 0:
-                continue
-            if not before or size > JOIN_UP_TO * before:
-                segment = f"{series}/{size}"
-            before = size
-            rows.append({**_row(series, size, median_value), "segment": segment})
-    return charts.curve(rows, y_title=metric.axis, description=description)
-
-
-def _strip(curves: _Curves, metric: ChartMetric, description: str) -> dict[str, Any]:
-    rows = [
-        {**_row(series, size, median_value), "label": _label(series, size), "values": []}
-        for series, sizes in curves.items()
-        for size, median_value in sizes.items()
-    ]
-    return charts.strip(rows, x_title=metric.axis, description=description)
-
-
-def _label(series: str, size: int) -> str:
-    return f"{series}, {format_size(size)}" if size else series
-
-
-def _row(series: str, size: int, median_value: MedianInterval) -> dict[str, Any]:
-    return {
-        "size_bytes": size,
-        "size": format_size(size),
-        "series": series,
-        "value": median_value.value,
-        "low": median_value.low,
-        "high": median_value.high,
-    }
-
-
 def _table(
     title: str, metric: ChartMetric, curves: Mapping[str, Mapping[int, MedianInterval]]
 ) -> ReportTable:
     unit = f" ({metric.unit})" if metric.unit else ""
     names = list(curves)
     sizes = sorted({size for by_size in curves.values() for size in by_size})
-    columns = (
-        TableColumn("size"),
-        *(TableColumn(f"{name}{unit}") for name in names),
-        *(TableColumn(f"{name} / first") for name in names[1:]),
+    columns = figure_columns(
+        "size", *(f"{name}{unit}" for name in names), *(f"{name} / first" for name in names[1:])
     )
     rows = []
     for size in sizes:

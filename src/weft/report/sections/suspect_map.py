@@ -11,7 +11,7 @@ from weft.core.words import counted
 from weft.report.fabric import suspect_map_svg
 from weft.report.fabric.suspect_map_svg import CableKey, SuspectMark
 from weft.report.model import ReportDrawing, Section
-from weft.topology.subnet.cable_matrix import Cell, Matrix, matrices_of, square_of
+from weft.topology.subnet.cable_matrix import Cell, Matrix, all_matrices_of
 from weft.topology.subnet.subnet import Subnet
 from weft.topology.subnet.tiers import tiers_of
 
@@ -25,8 +25,7 @@ def section(verdict: Verdict, document: Mapping[str, Any] | None, prefix: str) -
         return None
     subnet = Subnet.of_fabric(document)
     tiers = tiers_of(subnet)
-    all_matrices = matrices_of(tiers) if tiers.is_layered else (square_of(tiers),)
-    matrices = [m for m in all_matrices if m.cells and not m.by_director]
+    matrices = [m for m in all_matrices_of(tiers) if m.cells and not m.by_director]
     if not matrices:
         return None
     shares = cable_shares(verdict.survey)
@@ -77,8 +76,8 @@ def _drawing(
     rows = "leaf switch" if level == 1 else f"switch of level {level}"
     how = (
         f"A row is a {rows}, a column a switch above it; a cell is the cable between them (the "
-        "slowest of several), coloured by the median share that the bandwidth of messages over it "
-        "reached of what is normal for their pairs."
+        "slowest of several). Its colour is the median bandwidth of the messages over it, as a "
+        "share of their pairs' normal bandwidth."
         if level
         else "Rows and columns are the same switches; a cell is the cable between them."
     )
@@ -86,7 +85,7 @@ def _drawing(
         title=title,
         how_to_read=how,
         svg=suspect_map_svg.draw(matrix, names, shares, shown, title=title, id_=id_),
-        legend=tuple((key.square, key.words) for key in suspect_map_svg.legend()),
+        legend=suspect_map_svg.legend(),
     )
 
 

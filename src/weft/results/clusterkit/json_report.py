@@ -5,12 +5,10 @@ No specification and no whole sample of it is public; what others' scripts searc
 diagonal and triples (node, node, value) are read as well.
 """
 
-import json
-import math
 from typing import Any
 
 from weft.results.clusterkit.report import Cells, matrix_tables
-from weft.results.lines.plausibility import LARGEST_MEASURED
+from weft.results.lines.json_values import amount, count, loaded
 from weft.results.model import JsonResult
 
 _MARK = '"Links"'
@@ -23,12 +21,8 @@ def read_json(text: str) -> JsonResult | None:
     """The pairs of a document with links; None for any other."""
     if _MARK not in text:
         return None
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
     found = _Search(text)
-    found.walk(document, owner=0, depth=0)
+    found.walk(loaded(text), owner=0, depth=0)
     if not found.cells:
         return None
     tables = matrix_tables(found.first_line, found.cells, found.hosts, found.quantity)
@@ -118,10 +112,9 @@ def _is_matrix(rows: list[list[Any]]) -> bool:
 
 
 def _is_rank(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LARGEST_RANK
+    number = None if isinstance(value, str) else count(value)
+    return number is not None and number < _LARGEST_RANK
 
 
 def _is_number(value: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return 0 <= value <= LARGEST_MEASURED and math.isfinite(value)
+    return not isinstance(value, str) and amount(value) is not None

@@ -1,7 +1,7 @@
 """ClusterKit (HPC-X): the report of extremes, the matrices of pairs, and its JSON.
 
 Sizes are the documented defaults (32 MB for bandwidth in both directions, 0 B for latency), which
-the files themselves do not say: conditions tell so. `bandwidth.txt` is relative to the fastest pair
+the files do not hold: the conditions name them so. `bandwidth.txt` is relative to the fastest pair
 (`bandwidth_of_max`). SOURCE: NVIDIA HPC-X documentation, "Test descriptions and options"; samples
 in the fixtures.
 """
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from weft.results.clusterkit.node_names import node_names
 from weft.results.lines.cursor import Cursor, Line
-from weft.results.lines.plausibility import measured
+from weft.results.lines.number import measured
 from weft.results.model import Row, Table
 
 _DEFAULT_SIZES = {"bandwidth": 32 * 2**20, "latency": 0}
@@ -63,13 +63,13 @@ class _Extreme(NamedTuple):
 
 
 def _extreme_in(text: str) -> _Extreme | None:
-    """The extreme of a line, whose unit tells it from anybody's prose."""
-    head, _, rest = text[:_LONGEST_EXTREME].partition(":")
+    """The extreme of a line, whose unit distinguishes it from prose."""
+    head, _, figures = text[:_LONGEST_EXTREME].partition(":")
     which, _, what = head.partition(" ")
     if which not in _SUFFIXES or what not in _UNITS:
         return None
     # Behind the nodes stands a remark in brackets.
-    tokens = rest.partition("(")[0].split()
+    tokens = figures.partition("(")[0].split()
     units = _UNITS[what]
     if not tokens or (units and (len(tokens) == 1 or tokens[1] not in units)):
         return None
@@ -78,7 +78,7 @@ def _extreme_in(text: str) -> _Extreme | None:
 
 @dataclass(slots=True)
 class _Report:
-    """What a report has said so far."""
+    """The part of a report that was read."""
 
     first_line: int
     hosts: tuple[str, ...] = ()
@@ -165,28 +165,19 @@ def _tables(report: _Report) -> list[Table]:
             figures.line, _DEFAULT_SIZES.get(what), figures.metrics, figures.labels, figures.other
         )
         conditions = dict(report.conditions) if what == "bandwidth" else {}
-        tables.append(
-            _table(
-                what,
-                (row,),
-                first_line=report.first_line,
-                hosts=report.hosts,
-                n_nodes=report.n_nodes,
-                conditions=conditions,
-            )
-        )
+        scale = (report.first_line, report.hosts, report.n_nodes)
+        tables.append(_table(what, (row,), scale, conditions))
     return tables
 
 
 def _table(
     what: str,
     rows: tuple[Row, ...],
-    *,
-    first_line: int,
-    hosts: tuple[str, ...],
-    n_nodes: int | None,
+    scale: tuple[int, tuple[str, ...], int | None],
     conditions: dict[str, str],
 ) -> Table:
+    """`scale`: the first line, the hosts, and how many nodes."""
+    first_line, hosts, n_nodes = scale
     if what in _DEFAULT_SIZES:
         conditions["size"] = "documented default, not in the file"
     if what == "bandwidth":
@@ -251,11 +242,7 @@ def matrix_tables(
         rows.append(Row(line, _DEFAULT_SIZES[what], {metric: value}, labels))
     names = tuple(hosts[rank] for rank in sorted(hosts))
     n_nodes = len({rank for pair in cells for rank in pair})
-    return [
-        _table(
-            what, tuple(rows), first_line=first_line, hosts=names, n_nodes=n_nodes, conditions={}
-        )
-    ]
+    return [_table(what, tuple(rows), (first_line, names, n_nodes), {})]
 
 
 def _metric(values: Sequence[float]) -> str:

@@ -3,6 +3,8 @@
 import re
 from typing import NamedTuple
 
+from weft.results.lines.columns import Column
+
 
 class Test(NamedTuple):
     """What a benchmark's name says: weft's name ("" where it has none), how many times the size
@@ -65,9 +67,16 @@ _COLUMNS = {
 }
 
 
-def metric_of(column: str) -> str | None:
-    """Weft's metric of a column, or None."""
-    return _COLUMNS.get(column)
+def column_of(name: str) -> Column:
+    """What a column of this name holds."""
+    if name == "#bytes":
+        return Column(name, "size")
+    if name == "Group":
+        return Column(name, "label", "group")
+    metric = _COLUMNS.get(name)
+    if metric is None:
+        return Column(name, "other")
+    return Column(name, "metric", metric, 1, 10**6 if metric == "msg_rate_mps" else 1)
 
 
 def test_of(name: str) -> Test:

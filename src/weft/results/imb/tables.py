@@ -5,16 +5,14 @@ is missing, the table's own times and sizes tell which.
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import median
 
-from weft.results.imb.names import Test, metric_of, test_of
+from weft.results.imb.names import Test, column_of, test_of
+from weft.results.lines.columns import Column, row_of
 from weft.results.lines.cursor import Cursor, Line
-from weft.results.lines.number import as_converted, as_count
 from weft.results.model import Row, Table
 
-_NONE: Mapping[str, str] = {}
 _SUITE = re.compile(
     r"\s*#\s*Intel ?\(R\) MPI Benchmark(?:s| Suite) V?(?P<version>[\w. -]{1,40}?), "
     r"(?P<part>[\w-]{1,20}) part"
@@ -51,7 +49,7 @@ class _Draft:
     test: Test
     first_line: int
     suite: _Suite
-    columns: tuple[str, ...] = ()
+    columns: tuple[Column, ...] = ()
     header_width: int = 0
     rows: list[Row] = field(default_factory=list)
     n_ranks: int | None = None
@@ -108,13 +106,13 @@ def _read_suite(suite: _Suite, text: str, cursor: Cursor) -> None:
 
 
 def _read_line(draft: _Draft, text: str, cursor: Cursor) -> None:
-    columns = columns_of(text)
-    if columns:
-        draft.columns, draft.header_width = columns, len(text)
+    names = columns_of(text)
+    if names:
+        draft.columns, draft.header_width = tuple(map(column_of, names)), len(text)
     elif text.lstrip()[:1] == "#":
         _read_condition(draft, text)
     elif not _SKIPPED.match(text):
-        cursor.refuse(_NOT_A_ROW, alike=draft.columns[:1] == ("#bytes",))
+        cursor.refuse(_NOT_A_ROW, alike=draft.columns[:1] == (column_of("#bytes"),))
         return
     cursor.take()
 
@@ -145,33 +143,10 @@ def _read_condition(draft: _Draft, text: str) -> None:
 
 
 def _row(draft: _Draft, line: Line) -> Row | None:
-    tokens, columns = line.text.split(), draft.columns
-    if not columns or len(tokens) != len(columns):
-        return None
     if not line.ended and len(line.text) < draft.header_width:
         # Columns end below their names: this one was cut.
         return None
-    size: int | None = None
-    metrics: dict[str, float] = {}
-    labels: dict[str, str] = {}
-    other: dict[str, str] = {}
-    for name, token in zip(columns, tokens, strict=True):
-        metric = metric_of(name)
-        if metric is None:
-            if name == "#bytes":
-                size = as_count(token)
-                if size is None:
-                    return None
-            elif name == "Group":
-                labels["group"] = token
-            else:
-                other[name] = token
-            continue
-        value = as_converted(token, 1, 10**6 if metric == "msg_rate_mps" else 1)
-        if value is None:
-            return None
-        metrics[metric] = value
-    return Row(line.number, size, metrics, labels or _NONE, other or _NONE)
+    return row_of(draft.columns, line.text.split(), line.number)
 
 
 def _finished(draft: _Draft | None) -> list[Table]:

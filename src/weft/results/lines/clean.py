@@ -66,8 +66,8 @@ class Cleaner:
     """The lines of a log that readers get to see, one at a time, with a tally of the others.
 
     `opens` says whether a text begins a table of any tool: that is how a prefix such as `0: ` or
-    `pod-name: ` is told from a line's own beginning. `cut` is a last line that was left out because
-    the file ends in the middle of it. `launches` are commands that started ranks. `facts` is what
+    `pod-name: ` is distinguished from a line's own beginning. `cut` is a last line that was left
+    out because the file ends within it. `launches` are commands that started ranks. `facts` is what
     NCCL's log says that no table does.
     """
 
@@ -79,7 +79,7 @@ class Cleaner:
         n_before: int = 0,
         facts: dict[str, str] | None = None,
     ) -> None:
-        """`content` as `plain` gives it; so many lines of the file came before it, which had said
+        """`content` as `plain` gives it; so many lines of the file came before it, which held
         these facts."""
         self.n_lines = n_before
         self.n_noise = 0
@@ -216,18 +216,18 @@ class Cleaner:
         match = _LABEL.match(text)
         if match is None:
             return text
-        rest = text[match.end() :]
+        remaining = text[match.end() :]
         label, is_rank = match.group(), match.lastgroup == "rank"
-        if not rest[:1].isalpha() or (not is_rank and any(map(str.isdigit, label))):
+        if not remaining[:1].isalpha() or (not is_rank and any(map(str.isdigit, label))):
             self._may_have_alike = False
         if label in self._labels or (is_rank and self._ranks_label):
-            return _without_sure_prefixes(rest)
-        rest = _without_sure_prefixes(rest)
-        if rest and self._opens(rest) and not self._opens(text):
+            return _without_sure_prefixes(remaining)
+        remaining = _without_sure_prefixes(remaining)
+        if remaining and self._opens(remaining) and not self._opens(text):
             self.heed_all()
             self._labels.add(label)
             self._ranks_label |= is_rank
-            return rest
+            return remaining
         return text
 
 
@@ -266,7 +266,7 @@ def _blocks(content: Buffer) -> Iterator[bytes]:
 
 
 def _mended(lines: list[bytes]) -> list[bytes]:
-    """The lines, where a log line was written into the middle of one put together again.
+    """The lines, where a log line was written into another one, which is joined again.
 
     The head of such a line goes to the front of the next line that is no log line.
     """
@@ -296,7 +296,7 @@ def _is_cut(text: str, previous: str) -> bool:
 
 
 def _decode(raw: bytes) -> str:
-    """UTF-8, or else Latin-1: a single odd byte must not cost the line."""
+    """UTF-8, or else Latin-1: a single other byte must not cost the line."""
     if len(raw) > _MAX_LINE_BYTES:
         return raw[:_MAX_LINE_BYTES].decode("utf-8", "replace") + _CUT
     try:

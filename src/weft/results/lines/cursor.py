@@ -1,4 +1,4 @@
-"""Lines of a log handed to readers one at a time, with what nobody understood kept by number."""
+"""Lines of a log for readers, one at a time; those that no reader understood, by number."""
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol
@@ -21,7 +21,7 @@ class Line(NamedTuple):
 
 
 class Source(Protocol):
-    """What gives lines and can pass over those that nobody would understand."""
+    """A source of lines that can pass over those that no reader would understand."""
 
     def pass_over_alike(self) -> None:
         """Count lines that differ from the last one in their digits only, and give them no more."""
@@ -91,13 +91,13 @@ class Cursor:
         return self._next
 
     def take(self) -> Line:
-        """The next line, whatever it is. Only after `peek` or `at_end` said that there is one."""
+        """The next line, whatever it is. Only after `peek` or `at_end` found one."""
         self.heed_all()
         return self.pass_over()
 
     def pass_over(self, *, alike: bool = False) -> Line:
-        """The next line, which nobody understands. With `alike` those that differ from it in their
-        digits only are not given until a line was taken: they would be passed over as well."""
+        """The next line, which no reader understands. With `alike` those that differ from it in
+        their digits only are not given until a line was taken."""
         if alike and self._source is not None:
             self._source.pass_over_alike()
         line = self._next

@@ -4,7 +4,7 @@ import json
 import math
 from typing import Any
 
-from weft.results.lines.plausibility import LARGEST_EXACT_COUNT, LARGEST_MEASURED, counted, measured
+from weft.results.lines.number import LARGEST_EXACT_COUNT, LARGEST_MEASURED, counted, measured
 
 _MAX_CHARACTERS = 1 << 26
 _LONGEST_TEXT = 200

@@ -8,7 +8,7 @@ from weft.results.lines.cursor import Line
 from weft.results.lines.launch_line import launch_of, shown
 from weft.results.model import Table
 
-_LAUNCHERS = tuple(f"{name} " for name in sorted(RANK_LAUNCHERS))
+LAUNCHERS = tuple(f"{name} " for name in sorted(RANK_LAUNCHERS))
 _PROGRAMS = {"imb": "IMB-", "mpi4py": "mpi4py.bench"}
 MAX_LAUNCHES = 1000
 """So many launch lines of a file are remembered: the last ones."""
@@ -16,7 +16,7 @@ MAX_LAUNCHES = 1000
 
 def is_launch(text: str) -> bool:
     """Whether a line looks like a command that starts ranks."""
-    return any(launcher in text for launcher in _LAUNCHERS) and " -" in text
+    return any(launcher in text for launcher in LAUNCHERS) and " -" in text
 
 
 def with_launches(tables: Iterable[Table], launches: Sequence[Line]) -> list[Table]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from weft.results.lines.plausibility import counted, measured
+from weft.results.lines.number import counted, measured
 from weft.results.model import Row
 
 _INTEGERS = ("int8", "char", "uint8", "int32", "int", "uint32", "int64", "uint64")
@@ -96,21 +96,21 @@ def columns_of(names: Sequence[str], placements: Sequence[str] = ()) -> NcclColu
         return None
     if len(times) == 2 and tuple(lowered[times[1] : times[1] + len(group)]) != group:
         return None
-    said = tuple(placements)[: len(times)]
-    order = said if len(said) == len(times) else (OUT_OF_PLACE, IN_PLACE)[: len(times)]
+    named = tuple(placements)[: len(times)]
+    order = named if len(named) == len(times) else (OUT_OF_PLACE, IN_PLACE)[: len(times)]
     # The tests of NCCL 1 (header "bytes N type op") print milliseconds.
     return NcclColumns(first, group, order, tail, 1000.0 if lowered[0] == "bytes" else 1.0)
 
 
 def columns_without_header(tokens: Sequence[str]) -> NcclColumns | None:
-    """The columns of a row that stands alone, by its number of tokens (13, 15, 16, 21 or 23)."""
+    """The columns of a row without header, by its number of tokens (13, 15, 16, 21 or 23)."""
     first = ("size", "count", "type", "redop", "root")
     both = (OUT_OF_PLACE, IN_PLACE)
     tails = {0: (), 2: ("timestamp",), 3: ("algo", "proto", "nchannels")}
     for group in (_NORMAL, _NORMAL + _PER_ITERATION):
-        rest = len(tokens) - len(first) - 2 * len(group)
-        if rest in tails:
-            return NcclColumns(first, group, both, tails[rest])
+        n_tail = len(tokens) - len(first) - 2 * len(group)
+        if n_tail in tails:
+            return NcclColumns(first, group, both, tails[n_tail])
     return None
 
 

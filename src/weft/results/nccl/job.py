@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from weft.results.model import Row
 
@@ -42,12 +42,18 @@ class JobFacts:
     devices: tuple[str, ...] = ()
     conditions: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def of_table(self) -> dict[str, Any]:
+        """The facts that are fields of a table, by name."""
+        names = ("n_ranks", "n_nodes", "tasks_per_node", "hosts", "devices")
+        return {name: getattr(self, name) for name in names}
+
 
 def facts_of_devices(devices: Sequence[Device]) -> JobFacts:
     """The job as the device list has it.
 
     Where NCCL_TESTS_SPLIT made several groups, the rows are those of the first rank's group. Where
-    rank 0 is listed more than once, the tests were built without MPI and each process ran alone.
+    rank 0 is listed more than once, the tests were built without MPI: each process was one run.
     """
     if not devices:
         return JobFacts()
@@ -92,7 +98,7 @@ def guessed_test(rows: Sequence[Row], n_ranks: int | None) -> tuple[str, str]:
 
     In-place results that are not validated are those of an alltoall or a send-receive. A reduction
     without root is an allreduce where the bus bandwidth is at least the algorithm bandwidth, else a
-    reduce-scatter; with a root it is a reduce. Allgather, gather and scatter cannot be told apart.
+    reduce-scatter; with a root it is a reduce. Allgather, gather and scatter look alike.
     """
     best = max(rows, key=lambda row: row.metrics.get("algbw_gb_s", 0.0))
     ratio = _ratio(best)
@@ -111,8 +117,8 @@ def guessed_test(rows: Sequence[Row], n_ranks: int | None) -> tuple[str, str]:
 
 def _is_never_validated_in_place(rows: Sequence[Row]) -> bool:
     """Alltoall and send-receive have no in-place result to validate, and say N/A there only."""
-    said = {(row.labels.get("placement"), row.labels.get("validation") == "N/A") for row in rows}
-    return said == {("out-of-place", False), ("in-place", True)}
+    marks = {(row.labels.get("placement"), row.labels.get("validation") == "N/A") for row in rows}
+    return marks == {("out-of-place", False), ("in-place", True)}
 
 
 def _is_rooted(row: Row) -> bool:

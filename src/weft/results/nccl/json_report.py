@@ -121,12 +121,8 @@ def _table(document: Mapping[str, Any], rows: list[Row], facts: JobFacts) -> Tab
         rows=tuple(rows),
         first_line=1,
         memory="gpu",
-        n_ranks=facts.n_ranks,
-        n_nodes=facts.n_nodes,
-        tasks_per_node=facts.tasks_per_node,
-        hosts=facts.hosts,
-        devices=facts.devices,
         conditions=conditions,
+        **facts.of_table,
     )
 
 
@@ -166,7 +162,7 @@ def _listed(config: Mapping[str, Any]) -> list[Device]:
 
 def _environment(value: Any) -> dict[str, str]:
     entries = [entry for entry in _list(value) if isinstance(entry, str)]
-    return {name: rest for name, _, rest in (entry.partition("=") for entry in entries) if name}
+    return {name: value for name, _, value in (entry.partition("=") for entry in entries) if name}
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -2,33 +2,11 @@
 
 import re
 
-BENCHMARK_OF_TEST = {
-    "all_reduce_perf": "allreduce",
-    "all_gather_perf": "allgather",
-    "reduce_scatter_perf": "reduce_scatter",
-    "broadcast_perf": "broadcast",
-    "reduce_perf": "reduce",
-    "alltoall_perf": "alltoall",
-    "alltoallv_perf": "alltoallv",
-    "gather_perf": "gather",
-    "scatter_perf": "scatter",
-    "sendrecv_perf": "sendrecv",
-}
-"""Of `hypercube_perf` and `all_reduce_bias_perf` weft has no counterpart."""
+from weft.catalog.tools import NCCL_PROGRAMS
 
-TEST_OF_COLLECTIVE = {
-    "allreduce": "all_reduce_perf",
-    "allgather": "all_gather_perf",
-    "reducescatter": "reduce_scatter_perf",
-    "broadcast": "broadcast_perf",
-    "reduce": "reduce_perf",
-    "alltoall": "alltoall_perf",
-    "alltoallv": "alltoallv_perf",
-    "gather": "gather_perf",
-    "scatter": "scatter_perf",
-    "sendrecv": "sendrecv_perf",
-    "hypercube": "hypercube_perf",
-}
+BENCHMARK_OF_TEST = {program: name for name, program in NCCL_PROGRAMS.items()}
+TEST_OF_COLLECTIVE = {name.replace("_", ""): program for name, program in NCCL_PROGRAMS.items()}
+TEST_OF_COLLECTIVE["hypercube"] = "hypercube_perf"
 """By the collective's own name, in lower case, without `_`."""
 
 _TEST = re.compile(

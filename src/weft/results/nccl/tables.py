@@ -3,9 +3,9 @@
 import re
 from dataclasses import dataclass, field, replace
 
-from weft.launch.command_words import RANK_LAUNCHERS
 from weft.results.lines.cursor import Cursor, Line
 from weft.results.lines.launch_line import NO_SCALE, LaunchScale, launch_of, settings_of, shown
+from weft.results.lines.launch_scale import LAUNCHERS
 from weft.results.model import Row, Table
 from weft.results.nccl.header import (
     NcclColumns,
@@ -65,7 +65,6 @@ _FOOTER_NAMES = {
     "error": "error",
 }
 _GOES_ON = "\\"
-_LAUNCHERS = tuple(f"{name} " for name in sorted(RANK_LAUNCHERS))
 _MOST_PARTS = 60
 _CYCLE = re.compile(r"# Testing (\d{1,9}) cycle")
 _HEADER = re.compile(r"#?\s*(?:size|bytes)\s+(?:count|N)\s+(?:type|time)\s", re.IGNORECASE)
@@ -96,7 +95,7 @@ def opens(line: str) -> bool:
 
 def _is_begun_command(text: str) -> bool:
     """Whether a line is a launcher's and goes on in the next."""
-    return text[-1:] == _GOES_ON and (text.startswith(_LAUNCHERS) or "$ mpirun " in text)
+    return text[-1:] == _GOES_ON and (text.startswith(LAUNCHERS) or "$ mpirun " in text)
 
 
 def _is_placements(text: str) -> bool:
@@ -137,7 +136,7 @@ def read(cursor: Cursor) -> list[Table]:
 
 
 def _take(cursor: Cursor, line: Line, text: str, block: _Block) -> bool:
-    """Deal with a line; False where it begins the next test and was left alone."""
+    """Deal with a line; False where it begins the next test and was not taken."""
     if text[:1].isdigit() and not block.finished:
         _take_row(cursor, line, text.split(), block)
         return True
@@ -284,12 +283,8 @@ def _table(block: _Block) -> Table:
         first_line=block.first_line,
         version=block.version,
         memory="gpu",
-        n_ranks=facts.n_ranks,
-        n_nodes=facts.n_nodes,
-        tasks_per_node=facts.tasks_per_node,
-        hosts=facts.hosts,
-        devices=facts.devices,
         conditions=conditions,
+        **facts.of_table,
     )
 
 

@@ -2,7 +2,8 @@
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
+
+from weft.results.lines.columns import Column
 
 _PIECES = re.compile(r"\s{2,}|\t")
 _PARTS = re.compile(r"Size(?: ?\(B\)|\b)|[^()]{1,60}\([^()]{1,20}\)|[^()]{1,60}")
@@ -25,17 +26,6 @@ _TIMES = {
     "mpi_wait": "mpi_wait_us",
 }
 _TAIL = re.compile(r"p(\d{1,3})(?: tail)? (lat|latency|bw|bandwidth)$")
-
-
-class Column(NamedTuple):
-    """A column: its name as printed, and its part in the row: "size", "validation", "other", or
-    "metric", whose value is the printed one `times` over `by`."""
-
-    name: str
-    part: str
-    metric: str = ""
-    times: int = 1
-    by: int = 1
 
 
 @lru_cache(maxsize=256)
@@ -65,7 +55,7 @@ def _column(name: str) -> Column:
     if lower in {"size", "size (b)", "size(b)", "message size"}:
         return Column(name, "size")
     if lower == "validation":
-        return Column(name, "validation")
+        return Column(name, "label", "validation")
     if lower == "iterations":
         return Column(name, "metric", "iterations")
     if lower in {"messages/s", "message rate"}:

@@ -1,16 +1,15 @@
 """The OSU micro-benchmarks: what versions 3 to 7.5 print, columns found by their headers."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from weft.results.lines.columns import Column, row_of
 from weft.results.lines.cursor import Cursor, Line
-from weft.results.lines.number import as_amount, as_converted, as_count
+from weft.results.lines.number import as_amount, as_count
 from weft.results.model import Row, Table
-from weft.results.osu.columns import Column, columns_of, windows_of
+from weft.results.osu.columns import columns_of, windows_of
 from weft.results.osu.titles import Title, title_of
 
-_NONE: Mapping[str, str] = {}
 _PAIRS = re.compile(r"\[ ?pairs: ?(\d{1,9}) ?\]")
 _WINDOW = re.compile(r"\[ ?window size: ?(\w{1,20}) ?\]")
 _BUFFERS = re.compile(r"(?:Buffer|Memory) on (\w{1,20}) .{0,20}(?:Buffer|Memory) on (\w{1,20})")
@@ -121,13 +120,11 @@ def _rows(draft: _Draft, line: Line) -> list[Row]:
         return []
     if draft.windows and len(tokens) == len(draft.windows) + 1:
         return _rows_of_windows(draft, line.number, tokens)
-    if draft.columns and len(tokens) == len(draft.columns):
-        row = _row(draft.columns, line.number, tokens)
-        return [row] if row is not None else []
-    if not draft.columns and not draft.windows:
+    if draft.columns or draft.windows:
+        row = row_of(draft.columns, tokens, line.number)
+    else:
         row = _startup(draft, line)
-        return [row] if row is not None else []
-    return []
+    return [row] if row is not None else []
 
 
 def _sizes_come_first(draft: _Draft) -> bool:
@@ -142,28 +139,6 @@ def _is_whole(draft: _Draft, text: str) -> bool:
         return len(text) >= draft.header_width
     _, point, decimals = text.rsplit(maxsplit=1)[-1].partition(".")
     return bool(point) and len(decimals) >= 2
-
-
-def _row(columns: tuple[Column, ...], number: int, tokens: list[str]) -> Row | None:
-    size: int | None = None
-    metrics: dict[str, float] = {}
-    labels: dict[str, str] = {}
-    other: dict[str, str] = {}
-    for column, token in zip(columns, tokens, strict=True):
-        if column.part == "metric":
-            value = as_converted(token, column.times, column.by)
-            if value is None:
-                return None
-            metrics[column.metric] = value
-        elif column.part == "size":
-            size = as_count(token)
-            if size is None:
-                return None
-        elif column.part == "validation":
-            labels["validation"] = token
-        else:
-            other[column.name] = token
-    return Row(number, size, metrics, labels or _NONE, other or _NONE)
 
 
 def _rows_of_windows(draft: _Draft, number: int, tokens: list[str]) -> list[Row]:

@@ -93,7 +93,7 @@ def title_of(line: str) -> Title | None:
 
 
 def _test_of(name: str) -> tuple[str, str, dict[str, str]]:
-    """(OSU's name of the test, weft's, conditions) of a title's middle, in lower case."""
+    """(OSU's name of the test, weft's, conditions) of the name in a title, in lower case."""
     conditions: dict[str, str] = {}
     if "persistent" in name:
         conditions["persistent"] = "yes"

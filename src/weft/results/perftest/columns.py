@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from weft.results.lines.plausibility import counted, measured
+from weft.core.units import ROUNDING
+from weft.results.lines.number import counted, measured
 from weft.results.model import Row
 
 BYTES_PER_MIB = 2**20
@@ -144,7 +145,7 @@ def unit_proved(tokens: Sequence[str], columns: PerftestColumns) -> str | None:
 def _half_last_digit(token: str) -> float:
     """Half a unit in the last printed place, and a hair for the binary representation."""
     digits = len(token.partition(".")[2]) if "e" not in token.lower() else 0
-    return 0.5 * 10.0 ** -min(digits, 15) * (1 + 1e-9)
+    return 0.5 * 10.0 ** -min(digits, 15) * (1 + ROUNDING)
 
 
 def in_unit(columns: PerftestColumns, unit: str) -> PerftestColumns:

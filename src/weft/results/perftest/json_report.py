@@ -44,7 +44,7 @@ _LATENCY = {
     "CPU_util": ("CPU_Util", "%"),
 }
 _Sections = dict[str, dict[str, str]]
-_NO_UNIT = "size x message rate proves neither Gb/s nor MiB/s, and perftest's JSON names no unit"
+_NO_UNIT = "perftest's JSON names no unit, and size x message rate fits neither Gb/s nor MiB/s"
 
 
 def opens(line: str) -> bool:

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from weft.results.lines.cursor import Cursor, Line
-from weft.results.lines.plausibility import measured
+from weft.results.lines.number import measured
 from weft.results.model import Row, Table
 from weft.results.perftest import json_report as perftest_json
 from weft.results.perftest.columns import (
@@ -33,8 +33,8 @@ _UNIT_PROVED = "proved: average bandwidth = size x message rate"
 
 
 def opens(line: str) -> bool:
-    """Whether a line is a title or a header of perftest, a launch of it, or a row that stands
-    alone and proves by its own numbers what it is."""
+    """Whether a line is a title or a header of perftest, a launch of it, or a row without
+    header whose own numbers prove its unit."""
     text = line.lstrip()
     first = text[:1]
     if first in _QUOTE_OR_T and perftest_json.opens(text):
@@ -92,7 +92,7 @@ def read(cursor: Cursor) -> list[Table]:
 
 
 def _take(cursor: Cursor, line: Line, text: str, block: _Block) -> bool:
-    """Deal with a line; False where it belongs to something else and was left alone."""
+    """Deal with a line; False where it belongs to something else and was not taken."""
     if text[:1].isdigit() and not block.is_closed and block.columns is None:
         return _take_sample_or_row(cursor, line, text, block)
     if text.startswith("#bytes"):

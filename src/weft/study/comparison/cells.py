@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Protocol
 
 from weft.bench.model import Launch, Sample, State
 from weft.bench.result_scale import is_imported
+from weft.catalog.benchmark import Benchmark
 from weft.core.errors import InputError
 from weft.core.units import format_size
 from weft.stats.bimodal import is_bimodal
@@ -24,15 +24,8 @@ NO_VERDICT_FLAGS = (
 """Caveats of a sample that is shown, but supports no verdict."""
 
 
-class _Headline(Protocol):
-    @property
-    def headline(self) -> str: ...
-
-    @property
-    def better(self) -> str: ...
-
-
-HeadlineOf = Callable[[str], _Headline]
+HeadlineOf = Callable[[str], Benchmark]
+"""By name, a benchmark with the metric that is compared."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

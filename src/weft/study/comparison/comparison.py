@@ -8,7 +8,6 @@ from weft.core.errors import InputError, unknown_name
 from weft.core.finding import Finding, Severity
 from weft.study.comparison.cells import (
     Cells,
-    HeadlineOf,
     Value,
     arm_name,
     cells_of,
@@ -39,7 +38,6 @@ def compare_arms(
     run: StudyRun,
     *,
     baseline: str | None = None,
-    headline: HeadlineOf | None = None,
     tolerance: float = TOLERANCE,
     seed: int = 1,
 ) -> Comparison:
@@ -47,11 +45,11 @@ def compare_arms(
 
     Raises InputError where the run has one arm only, or no arm of that name.
     """
-    rules = ComparisonRules(headline or Headlines([run]), tolerance, seed=seed)
+    rules = ComparisonRules(Headlines([run]), tolerance, seed=seed)
     arms = list(dict.fromkeys(arm_name(launch.trial.arm) for launch in _in_study_order(run)))
     if len(arms) < 2:
         raise InputError(
-            "this run has one arm only, nothing to compare it with",
+            "this run has one arm only: a comparison needs two",
             where=str(run.directory),
             expected="a study with a factor, or a second run",
             hint=f"weft compare {run.directory} OTHER_RUN",
@@ -74,7 +72,6 @@ def compare_runs(
     first: StudyRun,
     second: StudyRun,
     *,
-    headline: HeadlineOf | None = None,
     tolerance: float = TOLERANCE,
     seed: int = 1,
 ) -> Comparison:
@@ -82,7 +79,7 @@ def compare_runs(
 
     Raises InputError where they share no cell.
     """
-    headline = headline or Headlines([first, second])
+    headline = Headlines([first, second])
     names = _run_names(first, second)
     sides = [cells_of(run, headline) for run in (first, second)]
     arms = [arm for arm in _arms_of(sides[0]) if arm in _arms_of(sides[1])]

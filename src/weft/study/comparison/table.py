@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.stats.summary import Summary, summarise
-from weft.study.comparison.cells import HeadlineOf, StudyCell, Value, arm_name, cells_of
+from weft.study.comparison.cells import StudyCell, Value, arm_name, cells_of
 from weft.study.comparison.headlines import Headlines
 from weft.study.run.store import StudyRun
 
@@ -48,9 +48,9 @@ class RunTable:
     excluded: Mapping[str, int]
 
 
-def table_of(run: StudyRun, headline: HeadlineOf | None = None) -> RunTable:
+def table_of(run: StudyRun) -> RunTable:
     """The table of a run, complete or not. Raises InputError on a damaged run."""
-    cells = cells_of(run, headline or Headlines([run]))
+    cells = cells_of(run, Headlines([run]))
     planned = sorted(run.launches, key=lambda launch: launch.trial.id)
     place = _places(x.trial.benchmark for x in planned)
     arm_place = _places(arm_name(x.trial.arm) for x in planned)

@@ -1,12 +1,13 @@
 """From rows to findings, worst first."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
-from weft.bench.twin.fidelity import said_by
+from weft.bench.twin.fidelity import fidelity_clauses
 from weft.core.finding import Finding, FindingKind, Severity, severity_rank
-from weft.core.units import format_size
+from weft.core.units import ROUNDING, format_size
 from weft.stats.drift import Drift, return_to_baseline, trend
 from weft.stats.ratio import PAIRS_FROM, Ratio
 from weft.study.comparison.cells import Cells, Value, arm_name, n_repeats_of, study_of
@@ -15,7 +16,6 @@ from weft.study.comparison.rows import ComparisonRow, RowOutcome
 from weft.study.comparison.treatment import without_evidence
 from weft.study.run.store import Failure, StudyRun
 
-_EXACT = 1e-9
 _SIZES_NAMED = 4
 _UNDER = 0.01
 EQUIVALENT = 0.05
@@ -27,13 +27,10 @@ def findings_of_arms(
 ) -> tuple[Finding, ...]:
     """Findings of a run's arms against `baseline`."""
     arm_of = {launch.trial.id: arm_name(launch.trial.arm) for launch in run.launches}
+    failures = [(arm_of.get(failure.trial, "?"), failure) for failure in run.failures]
     found = [
         *_effects(rows),
-        *_failures(
-            [(arm_of.get(f.trial, "?"), f) for f in run.failures],
-            _launch_counts(run),
-            baseline,
-        ),
+        *_failures(failures, _launch_counts(run), baseline),
         *_drift(cells, baseline),
         *_left_out(cells),
         *_caveats(run),
@@ -58,11 +55,8 @@ def findings_of_runs(
         for run, name in zip(runs, names, strict=True)
         for (_, benchmark), n in _launch_counts(run).items()
     }
-    note = Finding(
-        FindingKind.ANOMALY,
-        Severity.NOTE,
-        "The two runs were not interleaved: any other change between them counts as an effect.",
-        next_command=None,
+    note = _note(
+        "The two runs were not interleaved: any other change between them counts as an effect."
     )
     found = [*_effects(rows), *_failures(failures, counts, names[0]), note]
     for run, name in zip(runs, names, strict=True):
@@ -79,9 +73,10 @@ def _worst_first(found: list[Finding]) -> tuple[Finding, ...]:
 
 
 def _size_of_effect(finding: Finding) -> float:
-    if finding.kind not in (FindingKind.REGRESSION, FindingKind.SPEED_UP):
+    facts, moved = finding.facts, (FindingKind.REGRESSION, FindingKind.SPEED_UP)
+    if finding.kind not in moved or not isinstance(facts, EffectFacts):
         return 0.0
-    return max(abs(float(np.log(ratio))) for ratio in finding.facts.ratios)
+    return max(abs(float(np.log(ratio))) for ratio in facts.ratios)
 
 
 _KINDS = {
@@ -104,13 +99,12 @@ def _effects(rows: Sequence[ComparisonRow]) -> list[Finding]:
             )
         ]
     groups: dict[tuple[str, str, int, int, RowOutcome], list[ComparisonRow]] = {}
+    totals: Counter[tuple[str, str, int, int]] = Counter()
     for row in rows:
         cell = row.cell
-        key = (row.second, cell.benchmark, cell.n_nodes, cell.tasks_per_node, row.outcome)
-        groups.setdefault(key, []).append(row)
-    totals: dict[tuple[str, str, int, int], int] = {}
-    for key, group in groups.items():
-        totals[key[:4]] = totals.get(key[:4], 0) + len(group)
+        scale = (row.second, cell.benchmark, cell.n_nodes, cell.tasks_per_node)
+        groups.setdefault((*scale, row.outcome), []).append(row)
+        totals[scale] += 1
     scales = {(row.cell.n_nodes, row.cell.tasks_per_node) for row in rows}
     return [
         _effect(group, totals[key[:4]], say_scale=len(scales) > 1) for key, group in groups.items()
@@ -148,7 +142,7 @@ def _sentence(head: str, rows: list[ComparisonRow], n_sizes: int) -> str:
     if row.outcome is RowOutcome.SAME:
         return (
             f"{head} shows no difference between {row.first} and {row.second}{where}; "
-            f"{_percent(_excluded_beyond(rows))} either way remains possible."
+            f"{_percent(_excluded_beyond(rows))} in either direction remains possible."
         )
     if row.outcome is RowOutcome.TOO_FEW:
         pairs = min(row.n_pairs for row in rows)
@@ -220,13 +214,9 @@ def _evidence(row: ComparisonRow) -> str:
 
 def _launch_counts(run: StudyRun) -> dict[tuple[str, str], int]:
     """(arm, benchmark) -> launches planned."""
-    counts: dict[tuple[str, str], int] = {}
     n_repeats = n_repeats_of(run)
-    for launch in run.launches:
-        if launch.repeat < n_repeats:
-            key = (arm_name(launch.trial.arm), launch.trial.benchmark)
-            counts[key] = counts.get(key, 0) + 1
-    return counts
+    trials = (launch.trial for launch in run.launches if launch.repeat < n_repeats)
+    return Counter((arm_name(trial.arm), trial.benchmark) for trial in trials)
 
 
 def _failures(
@@ -327,26 +317,28 @@ def _caveats(run: StudyRun) -> list[Finding]:
         notes.append(f"The study names no evidence that {', '.join(unproved)} was in force.")
     if not run.complete:
         notes.append("The run is not complete; go on with --resume.")
-    return [Finding(FindingKind.ANOMALY, Severity.NOTE, note) for note in notes]
+    return [_note(note) for note in notes]
 
 
 def _about_twin(run: StudyRun, name: str = "") -> list[Finding]:
     """The fidelity of a twin run."""
-    clauses = said_by(run.samples)
+    clauses = fidelity_clauses(run.samples)
     sentences = [f"{name}: {one}." if name else f"{one[:1].upper()}{one[1:]}." for one in clauses]
-    return [Finding(FindingKind.ANOMALY, Severity.NOTE, one) for one in sentences]
+    return [_note(one) for one in sentences]
 
 
 def _noise_free(rows: Sequence[ComparisonRow]) -> list[Finding]:
     """A simulation without noise repeats itself exactly: its intervals have zero width."""
     effects = [row.effect for row in rows if isinstance(row.effect, Ratio)]
-    if not effects or any(effect.high / effect.low - 1 > _EXACT for effect in effects):
+    if not effects or any(effect.high / effect.low - 1 > ROUNDING for effect in effects):
         return []
     return [
-        Finding(
-            FindingKind.ANOMALY,
-            Severity.NOTE,
+        _note(
             "All launches gave exactly the same values, as in a simulation without noise: "
-            "the intervals do not show the scatter of a machine.",
+            "the intervals do not show the scatter of a machine."
         )
     ]
+
+
+def _note(sentence: str) -> Finding:
+    return Finding(FindingKind.ANOMALY, Severity.NOTE, sentence)

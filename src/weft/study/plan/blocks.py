@@ -1,16 +1,17 @@
 """A study in blocks that run one by one: each node set with all its arms, its nodes named later."""
 
 import dataclasses
+import itertools
 from collections.abc import Sequence
 
 from weft.bench.live.kernel_argv import TWIN_OPTIONS
 from weft.bench.model import Launch, Trial
 from weft.core.errors import InputError
 from weft.study.plan.model import Study
-from weft.study.plan.plan import BenchmarkLookup, make_plan
+from weft.study.plan.plan import make_plan
 
 
-def plan_blocks(study: Study, *, benchmark: BenchmarkLookup | None = None) -> tuple[Launch, ...]:
+def plan_blocks(study: Study) -> tuple[Launch, ...]:
     """The launches of a study block by block, each with its returns to the baseline at its end.
 
     Blocks are numbered from 0, by node count in the order of the study, then by node set; their
@@ -26,14 +27,10 @@ def plan_blocks(study: Study, *, benchmark: BenchmarkLookup | None = None) -> tu
             hint="salloc, then weft study run, one setting after the other",
         )
     names = tuple(str(i) for i in range(max(study.nodes) * study.node_sets))
-    made = make_plan(study, names, benchmark=benchmark)
+    made = make_plan(study, names)
     _refuse_of_twins(study.name, made.launches)
-    blocks = {
-        (n_nodes, node_set): number
-        for number, (n_nodes, node_set) in enumerate(
-            (n_nodes, node_set) for n_nodes in study.nodes for node_set in range(study.node_sets)
-        )
-    }
+    sets = itertools.product(study.nodes, range(study.node_sets))
+    blocks = {node_set: number for number, node_set in enumerate(sets)}
 
     def block_of(launch: Launch) -> int:
         return blocks[len(launch.trial.nodes), launch.trial.node_set]
@@ -44,7 +41,9 @@ def plan_blocks(study: Study, *, benchmark: BenchmarkLookup | None = None) -> tu
             launch,
             order=order,
             block=(block := block_of(launch)),
-            trial=_on(launch.trial, tuple(stand_in(block, i) for i in range(_n_nodes(launch)))),
+            trial=_on(
+                launch.trial, tuple(stand_in(block, i) for i in range(len(launch.trial.nodes)))
+            ),
         )
         for order, launch in enumerate(ordered)
     )
@@ -79,7 +78,3 @@ def on_nodes(launches: Sequence[Launch], nodes: tuple[str, ...]) -> tuple[Launch
 
 def _on(trial: Trial, nodes: tuple[str, ...]) -> Trial:
     return dataclasses.replace(trial, nodes=nodes)
-
-
-def _n_nodes(launch: Launch) -> int:
-    return len(launch.trial.nodes)

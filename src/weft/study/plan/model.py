@@ -6,8 +6,6 @@ from pydantic import Field, field_validator
 
 from weft.catalog.document import Document, Slug
 
-STUDY_SCHEMA = "weft.study/1"
-
 
 class BenchmarkUse(Document):
     """A benchmark of the catalogue, with the sizes and options this study wants.

@@ -4,9 +4,10 @@ import itertools
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from weft.bench.model import Launch, Trial
+from weft.catalog.load import benchmark
 from weft.core.errors import InputError
 from weft.core.units import parse_size_range
 from weft.study.plan.model import BenchmarkUse, Study
@@ -14,17 +15,6 @@ from weft.study.plan.node_sets import choose_node_sets
 
 MAX_LAUNCHES = 1_000_000
 _T = TypeVar("_T")
-
-
-class _CatalogueBenchmark(Protocol):
-    @property
-    def sizes(self) -> str: ...
-
-    @property
-    def options(self) -> Mapping[str, Any]: ...
-
-
-BenchmarkLookup = Callable[[str], _CatalogueBenchmark]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +43,16 @@ def make_plan(
     nodes: tuple[str, ...],
     *,
     fold_onto_one_node: bool = False,
-    benchmark: BenchmarkLookup | None = None,
 ) -> StudyPlan:
     """Expand `study` over the available `nodes`.
 
     `fold_onto_one_node` puts the ranks of all nodes of a trial on `nodes[0]` (if only one machine
-    exists). `benchmark` looks a benchmark up by name (the catalogue's, unless given). Raises
-    InputError: too few nodes, an unknown benchmark, a benchmark listed twice.
+    exists). Raises InputError: too few nodes, an unknown benchmark, a benchmark listed twice.
     """
     if not nodes:
         raise InputError("no node to run on", expected="at least one node")
-    if benchmark is None:
-        from weft.catalog.load import benchmark as lookup
-
-        benchmark = lookup
     remarks = _fold_remarks(study, nodes) if fold_onto_one_node else ()
-    trials = _trials(study, nodes, fold_onto_one_node, benchmark)
+    trials = _trials(study, nodes, fold_onto_one_node)
     return StudyPlan(
         trials=trials,
         launches=_ordered(study, trials),
@@ -83,9 +67,7 @@ def _fold_remarks(study: Study, nodes: tuple[str, ...]) -> tuple[str, ...]:
     return (f"all ranks run on {nodes[0]}: the study asks for {counts} node(s), folded onto one",)
 
 
-def _trials(
-    study: Study, nodes: tuple[str, ...], fold: bool, benchmark: BenchmarkLookup
-) -> tuple[Trial, ...]:
+def _trials(study: Study, nodes: tuple[str, ...], fold: bool) -> tuple[Trial, ...]:
     arms = _arms(study)
     n_trials = len(arms) * len(study.nodes) * len(study.tasks_per_node)
     n_trials *= len(study.benchmarks) * study.node_sets
@@ -95,7 +77,7 @@ def _trials(
             expected=f"at most {MAX_LAUNCHES}",
             hint="fewer repeats, node sets or settings",
         )
-    uses = [(use, *_sizes_and_options(use, benchmark)) for use in study.benchmarks]
+    uses = [(use, *_sizes_and_options(use)) for use in study.benchmarks]
     _refuse_twice(uses)
     trials: list[Trial] = []
     for n_nodes in study.nodes:
@@ -127,9 +109,7 @@ def _node_sets(
     return choose_node_sets(nodes, n_nodes, study.node_sets, seed=study.seed)
 
 
-def _sizes_and_options(
-    use: BenchmarkUse, benchmark: BenchmarkLookup
-) -> tuple[tuple[int, ...], dict[str, Any]]:
+def _sizes_and_options(use: BenchmarkUse) -> tuple[tuple[int, ...], dict[str, Any]]:
     known = benchmark(use.name)
     sizes = use.sizes or known.sizes
     options = {**known.options, **use.options}
@@ -231,7 +211,7 @@ def _block(
 def _drift_block(
     rng: random.Random, study: Study, trials: tuple[Trial, ...], number: int
 ) -> list[tuple[Trial, int, int]]:
-    """The baseline arm again, a quarter of the repeats (at most three). One arm alone needs none:
+    """The baseline arm again, a quarter of the repeats (at most three). A single arm needs none:
     its own repeats span the run."""
     if not study.factors:
         return []

@@ -1,6 +1,7 @@
 """A launch as one line of plan.jsonl, and back."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from weft.bench.model import Launch, Trial
@@ -9,23 +10,10 @@ from weft.core.errors import InputError
 
 def launch_to_record(launch: Launch) -> dict[str, Any]:
     """The launch, with its whole trial, as plain JSON values."""
-    trial = launch.trial
-    return {
-        "record": "launch",
-        "order": launch.order,
-        "block": launch.block,
-        "repeat": launch.repeat,
-        "trial": trial.id,
-        "benchmark": trial.benchmark,
-        "sizes_bytes": list(trial.sizes_bytes),
-        "nodes": list(trial.nodes),
-        "tasks_per_node": trial.tasks_per_node,
-        "arm": dict(trial.arm),
-        "env": dict(trial.env),
-        "options": dict(trial.options),
-        "node_set": trial.node_set,
-        "timeout_s": trial.timeout_s,
-    }
+    place = {"order": launch.order, "block": launch.block, "repeat": launch.repeat}
+    trial = asdict(launch.trial)
+    lists = {name: list(trial[name]) for name in ("sizes_bytes", "nodes")}
+    return {"record": "launch", **place, "trial": trial.pop("id"), **trial, **lists}
 
 
 def launch_from_record(record: Mapping[str, Any], where: str) -> Launch:

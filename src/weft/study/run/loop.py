@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from weft.bench.live.failure import HangError
 from weft.bench.model import Backend, Launch, Sample, State
@@ -13,31 +12,20 @@ from weft.study.run.store import Failure, RunStore
 GIVE_UP_AFTER = 3
 
 
-class Progress(Protocol):
-    """Receives each event of a run; returns no answer."""
+class Progress:
+    """Receives each event of a run; shows none of them."""
 
     def started(self, n_launches: int, n_before: int) -> None:
         """The run begins: `n_before` launches were over before."""
-        ...
 
     def launching(self, launch: Launch) -> None:
         """A launch begins."""
-        ...
 
     def measured(self, launch: Launch, samples: Sequence[Sample]) -> None:
         """A launch is complete."""
-        ...
 
     def failed(self, launch: Launch, failure: Failure) -> None:
         """A launch is over without a result."""
-        ...
-
-
-class _Silent:
-    def started(self, n_launches: int, n_before: int) -> None: ...
-    def launching(self, launch: Launch) -> None: ...
-    def measured(self, launch: Launch, samples: Sequence[Sample]) -> None: ...
-    def failed(self, launch: Launch, failure: Failure) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +67,7 @@ def execute(
     """
     store.set_plan(launches)
     todo = [launch for launch in launches if launch.key not in store.finished]
-    progress = progress or _Silent()
+    progress = progress or Progress()
     tally = _Tally(worked=set(store.worked))
     try:
         _prepare(backend, launches, store)

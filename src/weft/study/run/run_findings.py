@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from weft.bench.model import State
 from weft.bench.result_scale import is_imported
-from weft.bench.twin.extrapolation import EXTRAPOLATED_FLAG
-from weft.bench.twin.fidelity import FLOW_FLAG, said_by
+from weft.bench.twin.fidelity import EXTRAPOLATED_FLAG, FLOW_FLAG, fidelity_clauses
 from weft.core.finding import Finding, FindingFacts, FindingKind, Severity
 from weft.study.run.backend_record import backend_of
 from weft.study.run.store import StudyRun
@@ -90,7 +89,7 @@ def figures_finding(run: StudyRun, figures: Sequence[str]) -> Finding:
         FindingKind.NOT_ENOUGH_DATA,
         Severity.NOTE,
         f"{backend_of(run).measured_word}: {', '.join(figures[:2])}.",
-        evidence=(*figures[2:], "Nothing to judge these against: one arm, no pairs of nodes."),
+        evidence=(*figures[2:], "No verdict: it needs a second arm, or pairs of nodes."),
         next_command=_next_after(run),
     )
 
@@ -102,22 +101,15 @@ def caveats(
     reason; `more`: caveats of a verdict, as clauses."""
     flags = _flags_of(run) - {FLOW_FLAG, EXTRAPOLATED_FLAG}
     found = [*_about_the_twin(run), *_about_files(run), *_about_one_host(run)]
-    found += [_sentence(clause) for clause in said_by(run.samples)]
+    found += [_sentence(clause) for clause in fidelity_clauses(run.samples)]
     found += [_FLAGS.get(flag, f"Samples carry the flag '{flag}'.") for flag in sorted(flags)]
     found += [f"{caveat[:1].upper()}{caveat[1:].rstrip('.')}." for caveat in more]
     if excluded:
         n_excluded = sum(excluded.values())
         found.append(f"{n_excluded} of {len(run.samples)} samples are left out (see below).")
-    n_open = n_unfinished(run)
-    if n_open:
-        found.append(f"Unfinished: {n_open} of {len(run.launches)} launches are missing.")
+    if run.n_unfinished:
+        found.append(f"Unfinished: {run.n_unfinished} of {len(run.launches)} launches are missing.")
     return (*found, *(_sentence(str(remark)) for remark in run.meta.get("remarks", ())))
-
-
-def n_unfinished(run: StudyRun) -> int:
-    """Launches of the plan that neither completed nor failed."""
-    over = run.done | {(failure.trial, failure.repeat) for failure in run.failures}
-    return sum(launch.key not in over for launch in run.launches)
 
 
 def scatter_caveat(cells: Sequence[tuple[str, Sequence[float]]]) -> tuple[str, ...]:

@@ -58,10 +58,15 @@ class StudyRun:
     remarks: tuple[str, ...] = ()
 
     @property
+    def n_unfinished(self) -> int:
+        """Launches of the plan that neither completed nor failed."""
+        over = self.done | {(f.trial, f.repeat) for f in self.failures}
+        return sum(launch.key not in over for launch in self.launches)
+
+    @property
     def complete(self) -> bool:
         """Whether every launch of the plan is over."""
-        over = self.done | {(f.trial, f.repeat) for f in self.failures}
-        return all(launch.key in over for launch in self.launches)
+        return not self.n_unfinished
 
     @property
     def lost(self) -> tuple[LostHost, ...]:
@@ -359,7 +364,7 @@ def _not_empty(run_dir: Path) -> InputError:
         "this directory is not empty",
         where=str(run_dir),
         expected="a new or empty directory",
-        hint="go on with a run that was cut short by --resume, or choose another --dir",
+        hint="continue an interrupted run with --resume, or choose another --dir",
     )
 
 

@@ -11,10 +11,9 @@ from weft.topology.subnet.cable_matrix import (
     Cell,
     Matrix,
     MatrixLine,
+    all_matrices_of,
     is_down,
     is_slower,
-    matrices_of,
-    square_of,
 )
 from weft.topology.subnet.labels import shown
 from weft.topology.subnet.subnet import Subnet, SubnetCable
@@ -49,21 +48,16 @@ class CableAnomaly:
         return "a cable is down" if self.state is CableState.DOWN else "a cable is slower"
 
     def to_record(self) -> dict[str, Any]:
-        """The oddity as plain JSON values."""
-        return {
-            "state": self.state.value,
-            "from": self.row,
-            "to": self.column,
-            "n_cables": self.n_cables,
-            "n_expected": self.n_expected,
-            "look_at": self.look_at,
-        }
+        """The anomaly as plain JSON values."""
+        ends = {"from": self.row, "to": self.column}
+        counts = {"n_cables": self.n_cables, "n_expected": self.n_expected}
+        return {"state": self.state.value, **ends, **counts, "look_at": self.look_at}
 
 
 def all_cable_anomalies(subnet: Subnet, tiers: Tiers) -> tuple[CableAnomaly, ...]:
     """Those of every matrix that says more than another."""
-    matrices = matrices_of(tiers) if tiers.is_layered else (square_of(tiers),)
-    return tuple(odd for m in matrices if m.says_more for odd in cable_anomalies(subnet, tiers, m))
+    matrices = all_matrices_of(tiers)
+    return tuple(one for m in matrices if m.says_more for one in cable_anomalies(subnet, tiers, m))
 
 
 def severity_of(matrices: Sequence[Matrix]) -> Severity:
@@ -91,7 +85,7 @@ def n_should_be(matrix: Matrix) -> int:
 
 
 def title_of(matrix: Matrix) -> str:
-    """The finding in a sentence: what is odd and where, or that nothing is."""
+    """The finding in a sentence: the anomalies and their places, or that there are none."""
     kind, n_all = kind_of(matrix), n_should_be(matrix)
     if not matrix.says_more:
         return f"Director boards at the upper ends of {n_all:,} {kind}"
@@ -128,7 +122,7 @@ def unlinked_rows(matrix: Matrix) -> tuple[MatrixLine, ...]:
 
 
 def cable_anomalies(subnet: Subnet, tiers: Tiers, matrix: Matrix) -> tuple[CableAnomaly, ...]:
-    """Every odd cell with the ports to look at, worst first, then rows without any cable up."""
+    """Rows without a cable up, then cells with anomalies and their ports, worst first."""
     ports = _SiblingPorts(subnet, tiers, matrix)
     unlinked = [
         CableAnomaly(CableState.MISSING, line.name, "the level above", 0, None, "no up-link")
@@ -153,11 +147,7 @@ def cable_anomalies(subnet: Subnet, tiers: Tiers, matrix: Matrix) -> tuple[Cable
 def cable_text(tiers: Tiers, cable: SubnetCable) -> str:
     """'leaf007[5] - spine02[7], 4xHDR, active'."""
     ends = " - ".join(f"{tiers.labels[end.node].name}[{end.port}]" for end in cable.ends)
-    parts = [cable.a.rate or cable.b.rate or "rate unknown"]
-    parts += dict.fromkeys(
-        word for end in cable.ends for word in (end.logical, end.physical) if word
-    )
-    return f"{ends}, {', '.join(parts)}"
+    return f"{ends}, {cable.words}"
 
 
 class _SiblingPorts:
@@ -208,7 +198,7 @@ class _SiblingPorts:
     def _instead(self, switch: int, port: int) -> str:
         cable = self._subnet.cable_at.get((switch, port))
         if cable is not None:
-            there = cable.b if cable.a.key == (switch, port) else cable.a
+            there = cable.beyond((switch, port))
             known = self._tiers.labels.get(there.node)
             name = known.name if known else shown(self._subnet.name(there.node))
             return f"goes to {name}[{there.port}] instead"

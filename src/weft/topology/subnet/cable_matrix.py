@@ -109,6 +109,11 @@ def matrices_of(tiers: Tiers) -> tuple[Matrix, ...]:
     return tuple(found)
 
 
+def all_matrices_of(tiers: Tiers) -> tuple[Matrix, ...]:
+    """Those of `matrices_of`; of a fabric without levels the square."""
+    return matrices_of(tiers) if tiers.is_layered else (square_of(tiers),)
+
+
 def square_of(tiers: Tiers) -> Matrix:
     """Every switch by every switch, for fabrics without levels. Missing cables are unknown."""
     names = {node: label.name for node, label in tiers.labels.items()}
@@ -204,7 +209,7 @@ def _cells(
     columns: Sequence[MatrixLine],
     met: Mapping[tuple[str, str], list[SubnetCable]],
 ) -> list[Cell]:
-    usual_gbps = _usual([cable_gbps(cable) for cables in met.values() for cable in cables])
+    usual_gbps = _usual([cable.gbps for cables in met.values() for cable in cables])
     cells = []
     for block in sorted({line.block for line in rows}):
         part_rows = [(at, line) for at, line in enumerate(rows) if line.block == block]
@@ -216,7 +221,7 @@ def _cells(
         expected = _Expected(counts)
         for (i, (at_row, row)), n_of_row in zip(enumerate(part_rows), counts, strict=True):
             cables = [met.get((row.name, column.name), []) for _, column in part_columns]
-            own = [cable_gbps(cable) for found in cables for cable in found]
+            own = [cable.gbps for found in cables for cable in found]
             gbps = _majority(own) or usual_gbps
             for j, (at_column, _) in enumerate(part_columns):
                 n_expected = expected.of(i, j)
@@ -252,11 +257,6 @@ def _usual(values: Sequence[float | None]) -> float | None:
     return known.most_common(1)[0][0] if known else None
 
 
-def cable_gbps(cable: SubnetCable) -> float | None:
-    """The data rate in force."""
-    return cable.a.gbps or cable.b.gbps
-
-
 def is_down(cable: SubnetCable) -> bool:
     """Whether an end says that no traffic passes."""
     return any(
@@ -267,7 +267,7 @@ def is_down(cable: SubnetCable) -> bool:
 
 def is_slower(cable: SubnetCable, gbps_expected: float | None) -> bool:
     """Whether it runs below its siblings, or below what both of its ends can do."""
-    gbps = cable_gbps(cable)
+    gbps = cable.gbps
     if not gbps:
         return False
     able = [end.supported_gbps for end in cable.ends if end.supported_gbps]

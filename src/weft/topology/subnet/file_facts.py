@@ -15,7 +15,7 @@ def file_fact_lines(description: Mapping[str, Any]) -> list[str]:
     counted = (
         (len(ports), "counters", "ports"),
         (description["n_adaptive"], "adaptive routing", "switches with groups of ports"),
-        (description["n_sl2vl"], "virtual lanes", "ways through ports"),
+        (description["n_sl2vl"], "virtual lanes", "paths through ports"),
     )
     lines = [f"{what}: {n:,} {of}" for n, what, of in counted if n]
     for kind, line in (

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from weft.core.errors import InputError
+from weft.topology.engine import COMPUTED_TABLES
 from weft.topology.subnet.subnet import CableEnd, Subnet, paths_of_ports
-from weft.topology.subnet.summary import level_of
+from weft.topology.subnet.summary import levels_of
 from weft.topology.subnet.traffic import Traffic
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def load_of(subnet: Subnet, traffic: Traffic) -> Load:
         raise InputError(
             "no forwarding tables were read, so the loaded cables are unknown",
             expected="opensm-lfts.dump, opensm.fdbs, or the output of dump_lfts, too",
-            hint="or let weft compute them: --engine minhop, updn or ftree",
+            hint=COMPUTED_TABLES,
         )
     amount: dict[Port, int] = defaultdict(int)
     if traffic.is_all_to_all:
@@ -97,10 +98,8 @@ def _shares(
 ) -> tuple[dict[Port, float], tuple[TierLoad, ...]]:
     by_tier: dict[tuple[int, int], list[tuple[Port, float]]] = defaultdict(list)
     for port in amount:
-        cable = subnet.cable_at[port]
-        here, there = cable.ends if cable.a.key == port else cable.ends[::-1]
-        levels = level_of(subnet, here.node), level_of(subnet, there.node)
-        by_tier[levels].append((port, here.gbps or there.gbps or 1.0))
+        gbps = subnet.cable_at[port].gbps or 1.0
+        by_tier[levels_of(subnet, port)].append((port, gbps))
     share: dict[Port, float] = {}
     tiers = []
     for levels, ports in sorted(by_tier.items()):

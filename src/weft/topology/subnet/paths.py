@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from weft.core.errors import InputError
+from weft.topology.engine import COMPUTED_TABLES
 from weft.topology.subnet.place_names import Place
 from weft.topology.subnet.subnet import Subnet
 
@@ -17,7 +18,7 @@ class RouteHop:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The way from a place to a place. `error` says where it ends that does not arrive."""
+    """The path from a place to a place. `error`: where a path ends that does not arrive."""
 
     src: Place
     dst: Place
@@ -34,7 +35,7 @@ class Route:
 def routes_between(
     subnet: Subnet, sources: tuple[Place, ...], destinations: tuple[Place, ...], *, adaptive: bool
 ) -> tuple[Route, ...]:
-    """Ways from the ports of one name to those of another: rail by rail where both have several.
+    """Paths from the ports of one name to those of another: rail by rail where both have several.
 
     Raises InputError without forwarding tables.
     """
@@ -42,7 +43,7 @@ def routes_between(
         raise InputError(
             "no forwarding tables were read",
             expected="opensm-lfts.dump, opensm.fdbs, or the output of dump_lfts, too",
-            hint="or let weft compute them: --engine minhop, updn or ftree",
+            hint=COMPUTED_TABLES,
         )
     if len(sources) == len(destinations):
         pairs = list(zip(sources, destinations, strict=True))

@@ -60,7 +60,7 @@ class Places:
                 hint="the file was written before the subnet manager ran; or add its guid2lid",
             )
         raise InputError(
-            f"nothing in these files is called '{name}'",
+            f"no device in these files is called '{name}'",
             expected="a host, a node description, a GUID as 0x..., or a LID",
             hint=did_you_mean(name, list(self._by_name)),
         )

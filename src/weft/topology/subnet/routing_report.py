@@ -2,19 +2,17 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from scipy import stats as scipy_stats
 
 from weft.topology.subnet.subnet import PortKey, Subnet, paths_of_ports
-from weft.topology.subnet.summary import level_of
+from weft.topology.subnet.summary import levels_of
 
 if TYPE_CHECKING:
     from weft.topology import engine
 
-ENGINES = ("minhop", "updn", "ftree")
-"""Engines that weft computes as OpenSM does."""
 MOST_SHIFTS = 64
 MATCHINGS = 100
 
@@ -27,24 +25,24 @@ class Tier:
     from_level: int
     to_level: int
     n_ports: int
-    least: int
-    mean: float
-    most: int
+    least_paths: int
+    mean_paths: float
+    most_paths: int
     fullest: tuple[int, int]
 
     @property
     def imbalance(self) -> float:
         """Paths over the fullest port for one over the mean of the tier."""
-        return self.most / self.mean if self.mean else 1.0
+        return self.most_paths / self.mean_paths if self.mean_paths else 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Shifts:
-    """The fullest port of each shift that was looked at, in paths."""
+    """The fullest port of each examined shift, in paths."""
 
     n_looked: int
-    mean: float
-    most: int
+    mean_paths: float
+    most_paths: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,33 +92,10 @@ class RoutingReport:
             "n_valley_paths": self.n_valley_paths,
             "credit_loop": circle,
             "tiers": [
-                {
-                    "from_level": tier.from_level,
-                    "to_level": tier.to_level,
-                    "n_ports": tier.n_ports,
-                    "least_paths": tier.least,
-                    "mean_paths": tier.mean,
-                    "most_paths": tier.most,
-                    "fullest": subnet.name(*tier.fullest),
-                }
-                for tier in self.tiers
+                {**asdict(tier), "fullest": subnet.name(*tier.fullest)} for tier in self.tiers
             ],
-            "shifts": None
-            if self.shifts is None
-            else {
-                "n_looked": self.shifts.n_looked,
-                "mean_paths": self.shifts.mean,
-                "most_paths": self.shifts.most,
-            },
-            "bisection": None
-            if self.bisection is None
-            else {
-                "share": self.bisection.share,
-                "low": self.bisection.low,
-                "high": self.bisection.high,
-                "least": self.bisection.least,
-                "n_matchings": self.bisection.n_matchings,
-            },
+            "shifts": asdict(self.shifts) if self.shifts else None,
+            "bisection": asdict(self.bisection) if self.bisection else None,
         }
 
 
@@ -155,17 +130,14 @@ def _loop(loop: "engine.ChannelCircle | None") -> CreditLoop | None:
 def _tiers(subnet: Subnet, loads: Sequence[tuple[PortKey, int]]) -> tuple[Tier, ...]:
     by_levels: dict[tuple[int, int], list[tuple[int, tuple[int, int]]]] = defaultdict(list)
     for key, n_paths in loads:
-        cable = subnet.cable_at[key]
-        there = cable.b if cable.a.key == key else cable.a
-        levels = level_of(subnet, key[0]), level_of(subnet, there.node)
-        by_levels[levels].append((n_paths, key))
+        by_levels[levels_of(subnet, key)].append((n_paths, key))
     return tuple(
         Tier(
             *levels,
             n_ports=len(ports),
-            least=min(ports)[0],
-            mean=sum(n for n, _ in ports) / len(ports),
-            most=max(ports)[0],
+            least_paths=min(ports)[0],
+            mean_paths=sum(n for n, _ in ports) / len(ports),
+            most_paths=max(ports)[0],
             fullest=max(ports)[1],
         )
         for levels, ports in sorted(by_levels.items())

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         PathSurvey,
         PortLoads,
         ShiftLoads,
+        SubnetHandle,
     )
 
 PortKey = tuple[int, int]
@@ -81,6 +82,26 @@ class SubnetCable:
         """Both ends."""
         return (self.a, self.b)
 
+    @property
+    def rate(self) -> str | None:
+        """The rate in force: '4xHDR'."""
+        return self.a.rate or self.b.rate
+
+    @property
+    def gbps(self) -> float | None:
+        """The data rate in force."""
+        return self.a.gbps or self.b.gbps
+
+    @property
+    def words(self) -> str:
+        """'4xHDR, active, link-up': the rate, and the states of its ends."""
+        states = (word for end in self.ends for word in (end.logical, end.physical) if word)
+        return ", ".join([self.rate or "rate unknown", *dict.fromkeys(states)])
+
+    def beyond(self, key: PortKey) -> CableEnd:
+        """The other end than the port of that key."""
+        return self.b if self.a.key == key else self.a
+
 
 @dataclass(frozen=True, slots=True)
 class Endport:
@@ -94,7 +115,7 @@ class Endport:
 class Subnet:
     """A subnet as `read` from files or built `of_fabric`; questions go to the engine."""
 
-    def __init__(self, handle: Any) -> None:
+    def __init__(self, handle: "SubnetHandle") -> None:
         self._handle = handle
 
     @classmethod
@@ -163,8 +184,7 @@ class Subnet:
 
     def survey(self) -> "PathSurvey":
         """Lengths of all paths between end ports, paths that do not arrive, valleys."""
-        survey: PathSurvey = self._handle.survey()
-        return survey
+        return self._handle.survey()
 
     def loads(self, pairs: Sequence[tuple[int, int]] | None = None) -> "PortLoads":
         """Paths over every port between switches, of `pairs` of end ports or of all pairs.
@@ -172,25 +192,21 @@ class Subnet:
         End ports are numbered as in `endports`. Raises InputError beyond the last.
         """
         with refusals():
-            loads: PortLoads = self._handle.loads(pairs)
-        return loads
+            return self._handle.loads(pairs)
 
     def shifts(self, most: int) -> "ShiftLoads":
         """The fullest port of up to `most` shifts of the end ports."""
-        shifts: ShiftLoads = self._handle.shifts(most)
-        return shifts
+        return self._handle.shifts(most)
 
     def bisection(self, matchings: int, seed: int) -> "BisectionShares | None":
         """Effective bisection bandwidth; None with fewer than two end ports. Raises InputError
         where a number is negative or too large."""
         with refusals():
-            found: BisectionShares | None = self._handle.bisection(matchings, seed)
-        return found
+            return self._handle.bisection(matchings, seed)
 
     def credit_loop(self, service_level: int) -> "ChannelCircle | None":
         """A credit loop of all paths on a service level; None where there is none."""
-        found: ChannelCircle | None = self._handle.credit_loop(service_level)
-        return found
+        return self._handle.credit_loop(service_level)
 
     def trace(
         self, node: int, port: int, lid: int, *, adaptive: bool = False
@@ -198,14 +214,12 @@ class Subnet:
         """The cables (egress, ingress) from a port to a LID; none and the reason if it does not
         arrive. `adaptive`: every cable that adaptive routing may take. Raises InputError."""
         with refusals():
-            hops, error = self._handle.trace(node, port, lid, adaptive)
-        return hops, error
+            return self._handle.trace(node, port, lid, adaptive)
 
     def export(self, format_: str) -> tuple[str, list[str]]:
         """The text for 'ibsim', 'slurm' or 'graphml', and what it leaves out or changes."""
         with refusals():
-            text, changed = self._handle.export(format_)
-        return text, changed
+            return self._handle.export(format_)
 
     def fabric_document(
         self, name: str, bits_per_s: int, delay_ps: int

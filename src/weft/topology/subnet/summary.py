@@ -1,11 +1,11 @@
 """What a subnet is, in numbers: levels of switches, rates of cables, taper, what was read."""
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from weft.topology.subnet.subnet import CableEnd, Subnet, SubnetCable
+from weft.topology.subnet.subnet import CableEnd, PortKey, Subnet
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,8 +14,8 @@ class LevelSummary:
 
     level: int
     n_switches: int
-    down: Counter[str]
-    up: Counter[str]
+    down: Mapping[str, int]
+    up: Mapping[str, int]
     down_gbps: float
     up_gbps: float
 
@@ -34,35 +34,15 @@ class SubnetSummary:
     n_switches: int
     n_routers: int
     n_cables: int
-    rates: Counter[str]
-    levels: tuple[LevelSummary, ...]
+    rates: Mapping[str, int]
     n_tables: int
     n_readings: int
+    levels: tuple[LevelSummary, ...]
 
     def to_record(self) -> dict[str, Any]:
         """The summary as plain JSON values."""
-        return {
-            "n_adapters": self.n_adapters,
-            "n_endports": self.n_endports,
-            "n_switches": self.n_switches,
-            "n_routers": self.n_routers,
-            "n_cables": self.n_cables,
-            "rates": dict(self.rates),
-            "n_tables": self.n_tables,
-            "n_readings": self.n_readings,
-            "levels": [
-                {
-                    "level": level.level,
-                    "n_switches": level.n_switches,
-                    "down": dict(level.down),
-                    "up": dict(level.up),
-                    "down_gbps": level.down_gbps,
-                    "up_gbps": level.up_gbps,
-                    "taper": level.taper,
-                }
-                for level in self.levels
-            ],
-        }
+        levels = [{**asdict(level), "taper": level.taper} for level in self.levels]
+        return {**asdict(self), "levels": levels}
 
 
 def summarise(subnet: Subnet) -> SubnetSummary:
@@ -74,16 +54,11 @@ def summarise(subnet: Subnet) -> SubnetSummary:
         n_switches=kinds["switch"],
         n_routers=kinds["router"],
         n_cables=len(subnet.cables),
-        rates=Counter(rate_of(cable) for cable in subnet.cables),
-        levels=_levels(subnet),
+        rates=_rates(cable.rate for cable in subnet.cables),
         n_tables=int(subnet.description["n_tables"]),
         n_readings=len(subnet.description["readings"]),
+        levels=_levels(subnet),
     )
-
-
-def rate_of(cable: SubnetCable) -> str:
-    """The rate in force: '4xHDR', or 'unknown'."""
-    return cable.a.rate or cable.b.rate or "unknown"
 
 
 def level_of(subnet: Subnet, node: int) -> int:
@@ -92,6 +67,11 @@ def level_of(subnet: Subnet, node: int) -> int:
     if not found.is_switch:
         return 0
     return found.level if found.level is not None else 255
+
+
+def levels_of(subnet: Subnet, port: PortKey) -> tuple[int, int]:
+    """The level of a port's node, and of the node that its cable leads to."""
+    return level_of(subnet, port[0]), level_of(subnet, subnet.cable_at[port].beyond(port).node)
 
 
 def _levels(subnet: Subnet) -> tuple[LevelSummary, ...]:
@@ -106,8 +86,8 @@ def _levels(subnet: Subnet) -> tuple[LevelSummary, ...]:
         LevelSummary(
             level=level,
             n_switches=switches[level],
-            down=_rates(ends_of[level][0]),
-            up=_rates(ends_of[level][1]),
+            down=_rates(end.rate for end in ends_of[level][0]),
+            up=_rates(end.rate for end in ends_of[level][1]),
             down_gbps=_total(ends_of[level][0]),
             up_gbps=_total(ends_of[level][1]),
         )
@@ -115,8 +95,8 @@ def _levels(subnet: Subnet) -> tuple[LevelSummary, ...]:
     )
 
 
-def _rates(ends: list[CableEnd]) -> Counter[str]:
-    return Counter(end.rate or "unknown" for end in ends)
+def _rates(rates: Iterable[str | None]) -> dict[str, int]:
+    return dict(Counter(rate or "unknown" for rate in rates))
 
 
 def _total(ends: list[CableEnd]) -> float:
@@ -129,7 +109,10 @@ def reading_problems(description: Mapping[str, Any]) -> list[str]:
     lines = []
     for unread in description["unread"]:
         place = f"{sources[unread['place']['source']]}:{unread['place']['line']}"
-        lines.append(f"{place}: {unread['what']} (expected: {unread['expected']})")
+        if description["sources"][unread["place"]["source"]]["format"]:
+            lines.append(f"{place}: {unread['what']} (expected: {unread['expected']})")
+        else:
+            lines.append(f"{place}: weft cannot read this format: {unread['what']}")
     kept = Counter(unread["place"]["source"] for unread in description["unread"])
     for number, source in enumerate(description["sources"]):
         if source["n_unread"] > kept[number]:

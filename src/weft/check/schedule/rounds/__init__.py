@@ -1,1 +1,1 @@
-"""Rounds of pairs: who measures with whom at the same time."""
+"""Rounds of pairs that measure at the same time."""

@@ -9,7 +9,7 @@ FULL = 1.001
 
 
 def admitted(uses: Ints, load: Floats, room: Floats) -> Bools:
-    """Which of n bundles of messages fit, each in turn beside those before it; none is left out
+    """Which of n bundles of messages fit, each in turn after the earlier ones; none is left out
     that would fit.
 
     `uses` (n x w): the places that a bundle crosses, the last place of `room` filling up rows;

@@ -1,26 +1,27 @@
 """Rounds in which single leaves send and receive all they can, while little else runs.
 
-Where switches choose among several ways, full rounds blur: messages of all leaves hold one another
-up, now here, now there, and a slow way among many hides in that. What fills the ways of one leaf
-only, its partners spread over all others, is slow where those ways are.
+Where switches choose among several paths, full rounds blur: messages of all leaves hold one another
+up, now here, now there, and a slow path among many hides in that. What fills the paths of one leaf
+only, its partners spread over all others, is slow where those paths are.
 """
 
 import numpy as np
 
 from weft.check.readings.readings import Bools, Ints
-from weft.check.schedule.paths import Ways
+from weft.check.schedule.paths import FlowPaths
 from weft.check.schedule.ranks import ScheduleRanks
 from weft.check.schedule.rounds.matchings import Round
 from weft.check.thresholds import thresholds
+from weft.core.units import ROUNDING
 
 
 def burst_rounds(
-    ranks: ScheduleRanks, ways: Ways, *, seed: int, only: Bools | None = None
+    ranks: ScheduleRanks, paths: FlowPaths, *, seed: int, only: Bools | None = None
 ) -> list[Round]:
-    """Rounds in which each leaf is filled: its ranks, each with a partner of its rail under another
-    leaf, so many as its ways bear; so often that a median of what they carried says something.
+    """Rounds in which each leaf is filled: by as many of its ranks as its paths bear, each with a
+    partner of its rail under another leaf. So often that a median of their readings is meaningful.
     `only`: by rank, whether it belongs to a group; then the leaves that belong to it wholly, and
-    others to hold them against.
+    others to compare them with.
 
     As many leaves share a round as leave every other one with no more partners than it takes to
     hold those of one leaf. The rank under the filled leaf comes first in its pair. None where the
@@ -28,10 +29,10 @@ def burst_rounds(
     """
     works = np.flatnonzero(ranks.has_rail)
     of_rank = np.full(len(ranks), -1, np.int64)
-    of_rank[works] = ways.leaf_of(ranks.hca[works])
+    of_rank[works] = paths.leaf_of(ranks.hca[works])
     limits = thresholds()
     leaves = np.unique(of_rank[works])
-    # A leaf's ways up and its ways down are two of a kind.
+    # A leaf's paths up and its paths down are two of a kind.
     if 2 * leaves.size < limits.crowded_peers:
         return []
     draws = np.random.default_rng(seed)
@@ -40,7 +41,7 @@ def burst_rounds(
     if wanted.size:
         others = draws.permutation(np.setdiff1d(leaves, wanted))
         wanted = np.concatenate([wanted, others[: limits.crowded_peers]])
-    fit = {leaf: n_that_fit(ranks, ways, of_rank, leaf) for leaf in wanted.tolist()}
+    fit = {leaf: n_that_fit(ranks, paths, of_rank, leaf) for leaf in wanted.tolist()}
     least, most = limits.bursts_least, limits.bursts_most
     times = {leaf: min(most, max(least, -(-limits.burst_flows // n))) for leaf, n in fit.items()}
     rounds: list[Round] = []
@@ -56,16 +57,16 @@ def burst_rounds(
     return rounds
 
 
-def n_that_fit(ranks: ScheduleRanks, ways: Ways, of_rank: Ints, leaf: int) -> int:
-    """So many ranks of a leaf fill the widest of its ways to other leaves."""
+def n_that_fit(ranks: ScheduleRanks, paths: FlowPaths, of_rank: Ints, leaf: int) -> int:
+    """So many ranks of a leaf fill the widest of its paths to other leaves."""
     mine = np.flatnonzero(of_rank == leaf)
-    network = ways.network
+    network = paths.network
     rate = float(network.rate[network.port_of_hca[ranks.hca[mine]]].max())
     others = np.setdiff1d(np.unique(of_rank[of_rank >= 0]), [leaf])
-    first = ways.inner[leaf, others, 0]
-    first = first[(first >= 0) & (first != ways.nowhere)]
-    room = float(ways.room[first].max()) if first.size else np.inf
-    return int(min(mine.size, max(1.0, np.floor(room / rate + 1e-9))))
+    first = paths.inner[leaf, others, 0]
+    first = first[(first >= 0) & (first != paths.nowhere)]
+    room = float(paths.room[first].max()) if first.size else np.inf
+    return int(min(mine.size, max(1.0, np.floor(room / rate + ROUNDING))))
 
 
 class _Burst:
@@ -86,7 +87,7 @@ class _Burst:
         return np.array(self._pairs, np.int64).reshape(-1, 2)
 
     def take(self, leaf: int, n: int) -> bool:
-        """Fill a leaf by `n` of its ranks if that is possible beside what the round holds: a
+        """Fill a leaf by `n` of its ranks if the pairs of the round leave room: a
         round's first leaf as far as there are partners, others wholly."""
         if self._guests[leaf]:
             return False

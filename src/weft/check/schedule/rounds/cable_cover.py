@@ -6,13 +6,14 @@ from itertools import pairwise
 import numpy as np
 
 from weft.check.readings.readings import Bools, Floats, Ints
-from weft.check.schedule.coverage_plan import ROUNDING, worth
+from weft.check.schedule.coverage_plan import worth
 from weft.check.schedule.node_group import Group
-from weft.check.schedule.paths import Ways
+from weft.check.schedule.paths import FlowPaths
 from weft.check.schedule.ranks import ScheduleRanks
 from weft.check.schedule.reach import PairReach
 from weft.check.schedule.rounds.admission import admitted
 from weft.check.schedule.rounds.matchings import Round, circle, in_order
+from weft.core.units import SUMMED
 
 _TRIES = 3
 """Bundles tried for each port that still wants filling, each pass."""
@@ -23,10 +24,10 @@ _PATIENCE = 3
 _PASSES = 4
 
 
-def leaf_rounds(ranks: ScheduleRanks, ways: Ways, times: int | None = None) -> list[Round]:
-    """Pairs under one leaf, on one rail, everybody with somebody else each round: `times` rounds,
+def leaf_rounds(ranks: ScheduleRanks, paths: FlowPaths, times: int | None = None) -> list[Round]:
+    """Pairs under one leaf, on one rail, each rank with another one each round: `times` rounds,
     fewer where a leaf has no more; without `times` all pairs."""
-    rails = leaves_of_rails(ranks, ways)
+    rails = leaves_of_rails(ranks, paths)
     groups = [np.array(leaf, np.int64) for rail in rails for leaf in rail if len(leaf) > 1]
     longest = max((_n_circle(group.size) for group in groups), default=0)
     rounds = []
@@ -36,10 +37,10 @@ def leaf_rounds(ranks: ScheduleRanks, ways: Ways, times: int | None = None) -> l
     return rounds
 
 
-def leaves_of_rails(ranks: ScheduleRanks, ways: Ways) -> list[list[list[int]]]:
+def leaves_of_rails(ranks: ScheduleRanks, paths: FlowPaths) -> list[list[list[int]]]:
     """By rail: the ranks under each leaf that has any."""
     works = np.flatnonzero(ranks.has_rail)
-    leaf = ways.leaf_of(ranks.hca[works])
+    leaf = paths.leaf_of(ranks.hca[works])
     rails = []
     for rail in range(ranks.n_rails):
         of_rail = ranks.rail[works] == rail
@@ -50,7 +51,7 @@ def leaves_of_rails(ranks: ScheduleRanks, ways: Ways) -> list[list[list[int]]]:
 
 def cover_rounds(
     ranks: ScheduleRanks,
-    ways: Ways,
+    paths: FlowPaths,
     reach: PairReach,
     times: int,
     *,
@@ -63,18 +64,18 @@ def cover_rounds(
     Greedy: each round takes the pairs that fill most ports still wanted. Pairs stay on one rail
     unless only others cross a port. With `only` the ports that pairs of the group can cross.
     """
-    cover = _Cover(ranks, ways, reach, np.random.default_rng(seed), only)
+    cover = _Cover(ranks, paths, reach, np.random.default_rng(seed), only)
     rounds: list[Round] = []
     want = np.where(reach.ports, float(times), 0.0)
     n_flows = reach.n_flows.copy()
     idle = 0
-    while (want > ROUNDING).any() and idle < _PATIENCE * int(n_flows.max() + 1):
+    while (want > SUMMED).any() and idle < _PATIENCE * int(n_flows.max() + 1):
         pairs = cover.round(want, n_flows)
         full = np.minimum(reach.full, n_flows * cover.fastest)
-        gained = worth(pairs, ranks, ways, full) if pairs.size else np.zeros(want.size)
+        gained = worth(pairs, ranks, paths, full) if pairs.size else np.zeros(want.size)
         before = float(want.sum())
         want = np.maximum(0.0, want - gained)
-        if want.sum() < before - ROUNDING:
+        if want.sum() < before - SUMMED:
             rounds.append(pairs)
             idle = 0
             continue
@@ -89,35 +90,35 @@ class _Cover:
     """Draws the pairs of a round."""
 
     ranks: ScheduleRanks
-    ways: Ways
+    paths: FlowPaths
     reach: PairReach
     draws: np.random.Generator
     only: Group | None
     fastest: float = field(init=False)
 
     def __post_init__(self) -> None:
-        ranks, ways = self.ranks, self.ways
-        network = ways.network
+        ranks, paths = self.ranks, self.paths
+        network = paths.network
         works = np.flatnonzero(ranks.has_rail)
         self.fastest = float(network.rate[network.port_of_hca[ranks.hca[works]]].max())
         self._rank_of = np.full(len(network.hcas), -1, np.int64)
         self._rank_of[ranks.hca[works]] = works
-        key = ways.leaf_of(ranks.hca[works]) * ranks.n_rails + ranks.rail[works]
+        key = paths.leaf_of(ranks.hca[works]) * ranks.n_rails + ranks.rail[works]
         order = np.argsort(key, kind="stable")
         self._sources = works[order]
-        n_keys = ways.leaves.size * ranks.n_rails
+        n_keys = paths.leaves.size * ranks.n_rails
         self._first = np.searchsorted(key[order], np.arange(n_keys + 1))
         self._on_rail = self._can_stay_on_rail()
 
     def round(self, want: Floats, n_flows: Ints) -> Round:
         """The pairs of one round."""
-        ranks, ways = self.ranks, self.ways
+        ranks, paths = self.ranks, self.paths
         free = ranks.has_rail.copy()
-        # Places: those of the ways, then the ranks, each for one pair; at the end nowhere.
-        room = np.concatenate([ways.room[:-1], np.ones(len(ranks)), [np.inf]])
+        # Places: those of the paths, then the ranks, each for one pair; at the end nowhere.
+        room = np.concatenate([paths.room[:-1], np.ones(len(ranks)), [np.inf]])
         chosen: list[Ints] = []
         filled = np.zeros(want.size)
-        for _ in range(_PASSES if not ways.adaptive else 0):
+        for _ in range(_PASSES if not paths.adaptive else 0):
             wanted = np.flatnonzero((want > 0) & (filled == 0))
             before = len(chosen)
             for k in np.unique(n_flows[wanted])[::-1].tolist():
@@ -128,7 +129,7 @@ class _Cover:
                     free[flow] = False
             if len(chosen) == before:
                 break
-            filled = worth(in_order(np.concatenate(chosen)), ranks, ways, self.reach.full)
+            filled = worth(in_order(np.concatenate(chosen)), ranks, paths, self.reach.full)
         for _ in range(2):
             flows = self._anybody(free)
             taken = self._admit(flows[:, None, :], np.ones((len(flows), 1), np.bool_), want, room)
@@ -143,23 +144,23 @@ class _Cover:
         can = np.ones(reach.ports.size, np.bool_)
         if ranks.n_rails == 1 or not reach.leaf.size:
             return can
-        rail = ranks.rail[self._rank_of[self.ways.hcas[reach.column]]]
+        rail = ranks.rail[self._rank_of[self.paths.hcas[reach.column]]]
         n_sources = np.diff(self._first)[reach.leaf * ranks.n_rails + rail]
         port = np.repeat(np.arange(reach.ports.size), np.diff(reach.first))
         found = np.bincount(port, weights=n_sources > 0, minlength=reach.ports.size)
         return np.asarray((found > 0) | (np.diff(reach.first) == 0), np.bool_)
 
     def _bundles(self, ports: Ints, k: int, free: Bools) -> tuple[Ints, Bools]:
-        """Bundles x flows x (from, to): k flows over each port, all of which send to a higher
-        rank or all to a lower one, since the two directions of pairs are measured in turn; and
-        which flows of a bundle are meant."""
+        """Bundles x flows x (from, to): k flows over each port; and which flows of a bundle are
+        meant. All of a bundle send to a higher rank, or all to a lower one, since the two
+        directions of pairs are measured in turn."""
         reach, ranks, draws = self.reach, self.ranks, self.draws
         ports = np.repeat(ports, _TRIES * (1 if k == 1 else 4))
         n_drawn = 1 if k == 1 else 4 * k
         span = np.diff(reach.first)[ports]
         at = reach.first[ports][:, None] + (draws.random((ports.size, n_drawn)) * span[:, None])
         at = at.astype(np.int64)
-        to = self._rank_of[self.ways.hcas[reach.column[at]]]
+        to = self._rank_of[self.paths.hcas[reach.column[at]]]
         leaf = reach.leaf[at]
         low = np.where(self._on_rail[ports][:, None], ranks.rail[to], 0)
         high = np.where(self._on_rail[ports][:, None], ranks.rail[to], ranks.n_rails - 1)
@@ -170,7 +171,7 @@ class _Cover:
         valid = (last > first) & free[start] & free[to] & (ranks.unit[start] != ranks.unit[to])
         flows = np.stack([start, to], axis=2)
         if self.only is not None:
-            touched = self.only.touched(flows.reshape(-1, 2), ranks, self.ways)
+            touched = self.only.touched(flows.reshape(-1, 2), ranks, self.paths)
             valid &= touched.reshape(valid.shape)
         if k > 1:
             upward = (start < to) == (draws.random(ports.size) < 0.5)[:, None]
@@ -189,28 +190,28 @@ class _Cover:
         ]
         flows = np.concatenate(parts)
         if self.only is not None and flows.size:
-            flows = flows[self.only.touched(flows, ranks, self.ways)]
+            flows = flows[self.only.touched(flows, ranks, self.paths)]
         return np.asarray(flows, np.int64)
 
     def _admit(self, flows: Ints, valid: Bools, want: Floats, room: Floats) -> list[Ints]:
         """The flows (pairs x 2) of the bundles that fit, those that gain most first."""
         if not len(flows):
             return []
-        ranks, ways = self.ranks, self.ways
+        ranks, paths = self.ranks, self.paths
         n, k = valid.shape
         start, to = flows[..., 0].reshape(-1), flows[..., 1].reshape(-1)
         there, back = (
-            ways.cross(ranks.hca[start], ranks.hca[to]),
-            ways.cross(ranks.hca[to], ranks.hca[start]),
+            paths.cross(ranks.hca[start], ranks.hca[to]),
+            paths.cross(ranks.hca[to], ranks.hca[start]),
         )
         load = np.repeat(
-            np.stack([ways.rate(there), ways.rate(back)], axis=1), there.shape[1], axis=1
+            np.stack([paths.rate(there), paths.rate(back)], axis=1), there.shape[1], axis=1
         )
-        ends = ways.nowhere + flows.reshape(-1, 2)
+        ends = paths.nowhere + flows.reshape(-1, 2)
         uses = np.concatenate([there, back], axis=1)
-        gain = np.concatenate([want, np.zeros(ways.nowhere + 1 - want.size)])[uses].sum(axis=1)
+        gain = np.concatenate([want, np.zeros(paths.nowhere + 1 - want.size)])[uses].sum(axis=1)
         nowhere = room.size - 1
-        uses = np.where(uses == ways.nowhere, nowhere, uses)
+        uses = np.where(uses == paths.nowhere, nowhere, uses)
         uses = np.concatenate([uses, ends], axis=1)
         load = np.concatenate([load, np.ones((load.shape[0], 2))], axis=1)
         uses[~valid.reshape(-1)] = nowhere

@@ -18,8 +18,8 @@ def within_cpus(
     n_cpus: Mapping[int, int],
     machine_of: Mapping[int, int] = APART,
 ) -> Rounds:
-    """Each round in as few parts as first fit needs, so that no machine has more active ranks in
-    a part than CPUs; the others rest. Ranks are placed in blocks, `tasks_per_node` on each host.
+    """Each round in as few parts as first fit needs, so that no machine has more active ranks in a
+    part than CPUs; the others are idle. Ranks are placed in blocks, `tasks_per_node` on each host.
     `n_cpus` is by host; one that is not in it has a CPU for each rank. `machine_of` is by host the
     first host on its machine, for hosts that share one (containers).
 

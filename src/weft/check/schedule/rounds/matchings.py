@@ -16,19 +16,18 @@ _GOLDEN = (5**0.5 - 1) / 2
 def reflections(n: int) -> list[Round]:
     """All pairs of n in at most n rounds: round r pairs i with r - i (mod n).
 
-    Neighbouring senders then have neighbouring receivers, each a different one modulo the number
-    of up-links, so under d-mod-k routing on a full tree no two messages of a round share a cable:
-    one round more than the circle method, and no collisions to sort out afterwards.
-    SOURCE: the argument is Zahavi's for shift permutations (Fat-tree routing and node ordering
-    providing contention free traffic, JPDC 2012); a reflection is a shift read backwards.
-    Raises ValueError below two.
+    Neighbouring senders then have neighbouring receivers, each a different one modulo the number of
+    up-links. So under d-mod-k routing on a full tree no two messages of a round share a cable. The
+    price is one round more than the circle method. SOURCE: the argument is Zahavi's for shift
+    permutations (Fat-tree routing and node ordering providing contention free traffic, JPDC 2012);
+    a reflection is a shift read backwards. Raises ValueError below two.
     """
     _refuse_fewer_than_two(n)
     return [pairs for r in range(n) if (pairs := reflection(r, n)).size]
 
 
 def reflection(r: int, n: int) -> Round:
-    """Round r of `reflections`; empty where everybody would meet himself."""
+    """Round r of `reflections`; empty where each number would meet itself."""
     i = np.arange(n)
     partner = (r - i) % n
     chosen = i < partner
@@ -47,11 +46,10 @@ def spread_order(n: int) -> list[int]:
 
 
 def random_matchings(n: int, times: int, seed: int) -> list[Round]:
-    """So many random matchings: perfect ones but for one unit that rests where n is odd.
+    """So many random matchings: perfect ones; where n is odd, one unit is idle.
 
-    Every n - 1 rounds (n, where n is odd) are the rounds of one round robin of shuffled units in
-    shuffled order, so that no pair meets twice, and nobody rests twice, before all have.
-    Raises ValueError below two.
+    Every n - 1 rounds (n, where n is odd) are one round robin of shuffled units in shuffled order.
+    No pair meets twice, and no unit is idle twice, before all have. Raises ValueError below two.
     """
     _refuse_fewer_than_two(n)
     draws = np.random.default_rng(seed)
@@ -64,8 +62,8 @@ def random_matchings(n: int, times: int, seed: int) -> list[Round]:
 
 
 def circle(r: int, n: int) -> Round:
-    """Round r of the circle method: one sits still, the others move on by a seat a round. For odd
-    n the one who would meet an empty chair rests. SOURCE: the textbook round robin."""
+    """Round r of the circle method: one seat is fixed, the others move on by one a round. For odd n
+    the number opposite the empty seat is idle. SOURCE: the textbook round robin."""
     chairs = n + n % 2
     turning = chairs - 1
     seat = np.arange(chairs // 2)
@@ -81,9 +79,9 @@ def in_order(pairs: Ints) -> Round:
     return np.asarray(ordered[np.argsort(ordered[:, 0], kind="stable")], np.int64)
 
 
-def either_way(rounds: Sequence[Round], seed: int) -> list[Round]:
+def in_either_direction(rounds: Sequence[Round], seed: int) -> list[Round]:
     """The same pairs, of each now the one first and now the other, by chance: so half of the ranks
-    of any switch send while the other half receives. Where switches choose the way, full load in
+    of any switch send while the other half receives. Where switches choose the path, full load in
     one direction makes messages hold one another up, now here, now there."""
     draws = np.random.default_rng(seed)
     turned = [np.where(draws.random((len(r), 1)) < 0.5, r, r[:, ::-1]) for r in rounds]

@@ -1,9 +1,9 @@
-"""Ways among which switches choose, and that deliver less than others of their kind.
+"""Paths among which switches choose, and that deliver less than others of their kind.
 
-What is missing, or slow, among many ways slows some messages much and others not at all, by where
-the switches happened to send them. No component is slow by a common amount then, so ways are held
-against ways: in moments in which one leaf's ways were filled and little else ran, and in full
-rounds, where messages of all leaves hold one another up.
+What is missing, or slow, among many paths slows some messages much and others not at all, by where
+the switches happened to send them. No component is slow by a common amount then, so paths are
+compared with paths. Some moments fill little but one leaf's paths; in full rounds messages of all
+leaves delay one another.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ _MEDIAN_ERROR = float(np.sqrt(np.pi / 2))
 
 
 class Look(StrEnum):
-    """What shows that a way is crowded: the median of what it carries in moments in which nothing
+    """What shows that a path is crowded: the median of what it carries in moments in which nothing
     else is filled, or in full rounds."""
 
     ALONE = "filled by itself"
@@ -36,9 +36,9 @@ class Look(StrEnum):
 
 
 @dataclass(frozen=True)
-class CrowdedWay:
-    """Ways that are crowded, and what shows it; `number`: of their stage, where they were filled by
-    themselves, else of their candidate."""
+class CrowdedPath:
+    """Crowded paths, and the kind of rounds that shows it. `number`: of their stage, where they
+    were filled alone, else of their candidate."""
 
     suspect: Suspect
     look: Look
@@ -52,18 +52,18 @@ class CrowdedWay:
 
 @dataclass(frozen=True)
 class Delivered:
-    """By way (number `ways`, of kind `kind`): how slow it is, and the standard error of that.
+    """By path (number `paths`, of kind `kind`): how slow it is, and the standard error of that.
     `climbs`: what goes down meets messages from everywhere and is slower than what goes up."""
 
-    ways: Ints
+    paths: Ints
     kind: Ints
     climbs: Ints
     slower: Floats
     error: Floats
 
 
-class SharedWays:
-    """What the ways carried that messages share, by readings that no suspect explains."""
+class SharedPaths:
+    """What the paths carried that messages share, by readings that no suspect explains."""
 
     def __init__(self, crossings: Crossings, against: Normed, predicted: Floats) -> None:
         self._crossings = crossings
@@ -76,49 +76,51 @@ class SharedWays:
         self._judged = judged & (crossings.readings.metric == Metric.BANDWIDTH.code)
         self._slower = against.slower
 
-    def crowded(self, rows: Bools, *, surely_slow: bool) -> tuple[CrowdedWay, ...]:
-        """Ways out of their kind by readings `rows`; by full rounds none where something else is
+    def crowded(self, rows: Bools, *, surely_slow: bool) -> tuple[CrowdedPath, ...]:
+        """Paths out of their kind by readings `rows`; by full rounds none where something else is
         `surely_slow`: a slow receiver holds up what never crosses it."""
         looks = (Look.ALONE,) if surely_slow else tuple(Look)
-        found: dict[frozenset[int], CrowdedWay] = {}
+        found: dict[frozenset[int], CrowdedPath] = {}
         for look in looks:
-            for way in self._found(look, rows):
-                found.setdefault(self.cables_of(way), way)
+            for path in self._found(look, rows):
+                found.setdefault(self.cables_of(path), path)
         return tuple(found.values())
 
-    def shows_again(self, way: CrowdedWay, found: Sequence[CrowdedWay], rows: Bools) -> bool:
-        """Whether other readings `rows` show at least half of what a way was found by. In full
-        rounds one way or another is always slow by chance: it must then be slower than any of its
-        kind that was not `found`, by a margin."""
-        delivered = self._delivered(way.look, rows)
+    def shows_again(self, path: CrowdedPath, found: Sequence[CrowdedPath], rows: Bools) -> bool:
+        """Whether other readings `rows` show at least half of what a path was found by. In full
+        rounds some path is always slow by chance: it must then be slower than any of its kind that
+        was not `found`, by a margin."""
+        delivered = self._delivered(path.look, rows)
         # Filled by themselves others are measured in the survey only.
-        others = self._delivered(way.look, ~rows) if way.look is Look.ALONE else delivered
-        if delivered is None or others is None or way.number not in delivered.ways:
+        others = self._delivered(path.look, ~rows) if path.look is Look.ALONE else delivered
+        if delivered is None or others is None or path.number not in delivered.paths:
             return False
-        place = int(np.flatnonzero(delivered.ways == way.number)[0])
+        place = int(np.flatnonzero(delivered.paths == path.number)[0])
         slower = float(delivered.slower[place])
-        known = [other.number for other in found if other.look is way.look]
+        known = [other.number for other in found if other.look is path.look]
         alike = others.kind == delivered.kind[place]
         alike &= others.climbs == delivered.climbs[place]
-        peers = others.slower[alike & ~np.isin(others.ways, known)]
-        if not peers.size or slower - float(np.median(peers)) < way.slower / 2:
+        peers = others.slower[alike & ~np.isin(others.paths, known)]
+        if not peers.size or slower - float(np.median(peers)) < path.slower / 2:
             return False
         margin = self._limits.crowded_margin
-        return way.look is Look.ALONE or slower >= margin * float(peers.max())
+        return path.look is Look.ALONE or slower >= margin * float(peers.max())
 
-    def is_measured(self, way: CrowdedWay, rows: Bools) -> bool:
-        """Whether readings `rows` are enough to say what a way delivers."""
-        delivered = self._delivered(way.look, rows)
-        return delivered is not None and way.number in delivered.ways
+    def is_measured(self, path: CrowdedPath, rows: Bools) -> bool:
+        """Whether readings `rows` are enough to judge a path."""
+        delivered = self._delivered(path.look, rows)
+        return delivered is not None and path.number in delivered.paths
 
-    def cables_of(self, way: CrowdedWay) -> frozenset[int]:
-        """The cables that a way is made of, whatever it was found by."""
-        members = [m for c in way.suspect.candidates for m in self._crossings.candidates.members[c]]
+    def cables_of(self, path: CrowdedPath) -> frozenset[int]:
+        """The cables that a path is made of, whatever it was found by."""
+        members = [
+            m for c in path.suspect.candidates for m in self._crossings.candidates.members[c]
+        ]
         of_port = {PARTS.index(Part.DIRECTION): 2, PARTS.index(Part.CABLE): 1}
         return frozenset(index // of_port[part] for part, index in members if part in of_port)
 
     def can_tell(self, candidate: int) -> bool:
-        """Whether ways are better held against one another than accused by what is common to their
+        """Whether paths are better held against one another than accused by what is common to their
         readings: switches among which messages choose are, others where enough are alike."""
         members = self._crossings.candidates.members
         part, size = members[candidate][0][0], len(members[candidate])
@@ -127,17 +129,17 @@ class SharedWays:
         alike = sum(members[w][0][0] == part and len(members[w]) == size for w in self._shared[0])
         return bool(alike >= self._limits.crowded_peers)
 
-    def rows_of(self, way: CrowdedWay) -> Ints:
-        """The readings by which a way is judged."""
+    def rows_of(self, path: CrowdedPath) -> Ints:
+        """The readings by which a path is judged."""
         where, stage = self.by_itself
-        if way.look is Look.ALONE:
-            return np.asarray(where[stage == way.number], np.int64)
-        return np.setdiff1d(self._crossings.candidates.rows(way.number), where)
+        if path.look is Look.ALONE:
+            return np.asarray(where[stage == path.number], np.int64)
+        return np.setdiff1d(self._crossings.candidates.rows(path.number), where)
 
     @cached_property
     def by_itself(self) -> tuple[Ints, Ints]:
         """Rows in whose moment one stage between switches was filled as far as it ever was, and no
-        other of their way half as far; and these stages."""
+        other of their path half as far; and these stages."""
         crossings, network = self._crossings, self._network
         inner = np.array(
             [bool(network.between_switches[list(of)].all()) for of in crossings.stages]
@@ -148,31 +150,31 @@ class SharedWays:
         rows = np.flatnonzero(np.diff(load.indptr))
         most, second, stage = _two_largest(load, rows)
         filled = most >= self._limits.filled_share * np.minimum(1.0, fullest[stage])
-        chosen = filled & (second <= self._limits.beside_share * most)
+        chosen = filled & (second <= self._limits.second_share * most)
         return rows[chosen], stage[chosen]
 
-    def _found(self, look: Look, rows: Bools) -> Iterator[CrowdedWay]:
+    def _found(self, look: Look, rows: Bools) -> Iterator[CrowdedPath]:
         """The clearest, then the next without its readings: these count against nothing else."""
         limits = self._limits
         left = rows.copy()
         while (delivered := self._delivered(look, left)) is not None:
             clear = self._out_of_kind(delivered)
             if look is Look.ALONE:
-                clear = self._both_ways(delivered.ways, clear)
+                clear = self._in_both_directions(delivered.paths, clear)
             else:
                 clear[delivered.slower < limits.bandwidth_least] = 0.0
             place = int(np.argmax(clear))
             if clear[place] < self._limits.peer_sigma:
                 return
-            number, slower = int(delivered.ways[place]), float(delivered.slower[place])
+            number, slower = int(delivered.paths[place]), float(delivered.slower[place])
             evidence = float(clear[place]) ** 2 / 2
             suspect = Suspect(self._candidates(look, number), {Metric.BANDWIDTH: slower}, evidence)
-            way = CrowdedWay(suspect, look, number)
-            yield way
-            left[self.rows_of(way)] = False
+            path = CrowdedPath(suspect, look, number)
+            yield path
+            left[self.rows_of(path)] = False
 
     def _candidates(self, look: Look, number: int) -> tuple[int, ...]:
-        """The candidates that stand for a way; several for a stage whose ports not the same
+        """The candidates that stand for a path; several for a stage whose ports not the same
         readings cross."""
         if look is not Look.ALONE:
             return (number,)
@@ -188,7 +190,7 @@ class SharedWays:
         return self._medians(full)
 
     def _filled_alone(self, rows: Bools) -> Delivered | None:
-        """What ways deliver where they are filled by themselves; of moments in which something
+        """What paths deliver where they are filled by themselves; of moments in which something
         that is slow was among it, nothing."""
         where, stage = self.by_itself
         group = self._crossings.readings.moment[where] * len(self._crossings.stages) + stage
@@ -201,12 +203,12 @@ class SharedWays:
         if not numbers.size:
             return None
         of_stage = [where[stage == number] for number in numbers.tolist()]
-        middle = np.array([float(np.median(self._slower[of])) for of in of_stage])
+        medians = np.array([float(np.median(self._slower[of])) for of in of_stage])
         sigma = np.array([float(np.median(self._against.sigma[of])) for of in of_stage])
         stages = [self._crossings.stages[number] for number in numbers.tolist()]
         kind = np.array([len(stage) for stage in stages], np.int64)
         climbs = self._network.climbs[[stage[0] for stage in stages]]
-        return Delivered(numbers, kind, climbs, middle, _MEDIAN_ERROR * sigma / np.sqrt(n))
+        return Delivered(numbers, kind, climbs, medians, _MEDIAN_ERROR * sigma / np.sqrt(n))
 
     def _groups_with_suspects(self) -> Ints:
         """Moments and stages (a number for both) that something crossed which a suspect slows."""
@@ -215,35 +217,35 @@ class SharedWays:
         return np.unique(moment * len(self._crossings.stages) + crossed.col)
 
     def _medians(self, full: Bools) -> Delivered | None:
-        """What ways deliver in full rounds."""
-        ways, columns = self._shared
+        """What paths deliver in full rounds."""
+        paths, columns = self._shared
         chosen = csc_matrix(diags(full.astype(np.float64)) @ columns)
         chosen.eliminate_zeros()
         n = np.diff(chosen.indptr)
-        way = np.repeat(np.arange(ways.size), n)
+        path = np.repeat(np.arange(paths.size), n)
         slower = self._slower[chosen.indices]
-        ordered = slower[np.lexsort((slower, way))]
+        ordered = slower[np.lexsort((slower, path))]
         at = chosen.indptr[:-1] + np.maximum(0, n - 1) // 2
         enough = n >= self._limits.crowded_readings
-        return self._of(ways[enough], ordered[at[enough]])
+        return self._of(paths[enough], ordered[at[enough]])
 
-    def _of(self, ways: Ints, slower: Floats) -> Delivered | None:
-        if not ways.size:
+    def _of(self, paths: Ints, slower: Floats) -> Delivered | None:
+        if not paths.size:
             return None
         members = self._crossings.candidates.members
-        kinds = [(len(members[way]) << 8) + members[way][0][0] for way in ways.tolist()]
-        climbs = [self._climbs(members[way][0]) for way in ways.tolist()]
+        kinds = [(len(members[path]) << 8) + members[path][0][0] for path in paths.tolist()]
+        climbs = [self._climbs(members[path][0]) for path in paths.tolist()]
         return Delivered(
-            ways, np.array(kinds, np.int64), np.array(climbs), slower, np.zeros(ways.size)
+            paths, np.array(kinds, np.int64), np.array(climbs), slower, np.zeros(paths.size)
         )
 
     def _climbs(self, member: Member) -> int:
         part, index = member
         return int(self._network.climbs[index]) if PARTS[part] is Part.DIRECTION else 0
 
-    def _both_ways(self, stages: Ints, clear: Floats) -> Floats:
+    def _in_both_directions(self, stages: Ints, clear: Floats) -> Floats:
         """What is wrong with a cable shows in both of its directions: where both are slower than
-        their kinds, the two together say more than the slower one."""
+        their kinds, the two together are stronger evidence than the slower one."""
         place = {frozenset(self._crossings.stages[s]): i for i, s in enumerate(stages.tolist())}
         both = clear.copy()
         for ports, here in place.items():
@@ -264,27 +266,27 @@ class SharedWays:
         inner = {PARTS.index(Part.CABLE), PARTS.index(Part.DIRECTION)}
         n_rows = np.diff(candidates.columns.indptr)
         widest: dict[frozenset[Member], int] = {}
-        for number in np.flatnonzero(self._crossings.shared_ways).tolist():
+        for number in np.flatnonzero(self._crossings.shared_paths).tolist():
             members = frozenset(candidates.members[number])
             if len(members) < 2 or not {part for part, _ in members} <= inner:
                 continue
-            # The same ways once more, by what filled them only, are a part of these readings.
+            # The same paths once more, by what filled them only, are a part of these readings.
             if members not in widest or n_rows[number] > n_rows[widest[members]]:
                 widest[members] = number
-        ways = np.array(sorted(widest.values()), np.int64)
-        return ways, candidates.columns[:, ways]
+        paths = np.array(sorted(widest.values()), np.int64)
+        return paths, candidates.columns[:, paths]
 
     def _out_of_kind(self, delivered: Delivered) -> Floats:
-        """By way: standard deviations that it is slower than others of its kind; 0 where these are
-        too few to tell."""
-        clear = np.zeros(delivered.ways.size)
+        """By path: standard deviations that it is slower than others of its kind; 0 where these are
+        too few."""
+        clear = np.zeros(delivered.paths.size)
         for kind in np.unique(delivered.kind):
             peers = np.flatnonzero(delivered.kind == kind)
             if peers.size < self._limits.crowded_peers:
                 continue
             values, climbs = delivered.slower[peers].copy(), delivered.climbs[peers]
-            for way in np.unique(climbs):
-                values[climbs == way] -= np.median(values[climbs == way])
+            for path in np.unique(climbs):
+                values[climbs == path] -= np.median(values[climbs == path])
             least = np.maximum(delivered.error[peers], self._limits.scale_floor / 2)
             clear[peers] = values / np.maximum(robust_sigma(values), least)
         return clear

@@ -1,5 +1,5 @@
-"""Crowded ways measured again as they were filled before, by messages between other partners: what
-stays slow lies in the ways, what goes was the schedule's."""
+"""Crowded paths measured again as they were filled before, by messages between other partners: what
+stays slow lies in the paths, what goes was the schedule's."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,20 +20,20 @@ Round = tuple[EndpointPair, ...]
 
 _NO_PORTS, _NO_LOAD = np.zeros(0, np.int64), np.zeros(0)
 _TRIES = 50
-"""Shuffles until nobody meets a rank of its own host; then such pairs stay as they were."""
+"""Shuffles until no rank meets one of its own host; then such pairs stay as they were."""
 
 
 def rounds_with_others(survey: Survey, n: int, draws: Random) -> tuple[Round, ...]:
-    """`n` rounds for each way that looked crowded by itself, which fill that way only; and `n` full
-    rounds, if any way looked crowded in such."""
+    """`n` rounds that fill each path that looked crowded alone; and `n` full rounds, if any path
+    looked crowded in such."""
     shared = survey.shared
     if shared is None or not survey.crowded:
         return ()
-    alone = [way for way in survey.crowded if way.look is Look.ALONE]
-    full = [way for way in survey.crowded if way.look is not Look.ALONE]
+    alone = [path for path in survey.crowded if path.look is Look.ALONE]
+    full = [path for path in survey.crowded if path.look is not Look.ALONE]
     rounds: list[Round] = []
-    for way in alone[: survey.limits.most_suspects]:
-        rounds += _with_others(survey, shared.rows_of(way), n, draws, whole=False)
+    for path in alone[: survey.limits.most_suspects]:
+        rounds += _with_others(survey, shared.rows_of(path), n, draws, whole=False)
     if full:
         rounds += _with_others(survey, shared.rows_of(full[0]), n, draws, whole=True)
     return tuple(rounds)
@@ -74,8 +74,8 @@ def _with_others(survey: Survey, rows: Ints, n: int, draws: Random, *, whole: bo
 
 
 class _Room:
-    """What a round may ask of the ports between switches, of those of a stage each its share: as
-    much as the fullest of some rounds did, or the share that any may ask.
+    """The load (bit/s) that a round may ask of each port between switches: as much as the fullest
+    of some rounds did, or the share that any round may ask. Ports of a stage have equal shares.
 
     Pair by pair: nearly all share some stage, and `rounds.admission`, which admits at once what
     shares nothing, would look at all of them again for each.
@@ -96,8 +96,8 @@ class _Room:
             self._most = np.maximum(self._most, carried)
 
     def admitted(self, pairs: Sequence[EndpointPair]) -> Round:
-        """The pairs, in turn, whose ranks no pair before them has, and beside which nothing is
-        asked for more. One message finds room in any case."""
+        """The pairs, in turn, whose ranks are free and that overload no port. One message finds
+        room in any case."""
         carried = np.zeros(self._most.size)
         taken: set[str] = set()
         kept: list[EndpointPair] = []

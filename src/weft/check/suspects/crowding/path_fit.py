@@ -1,4 +1,4 @@
-"""Ways of which each was chosen among several, so that the readings are as likely as can be."""
+"""Paths of which each was chosen among several, so that the readings are as likely as can be."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,23 +17,23 @@ Gain = Callable[[int, float], float]
 
 @dataclass
 class Entry:
-    """A switch's entry for a destination that led over a cable out of use: `rows` were to go on by
-    `was`, and go on by one of `ways`, the number `taken`."""
+    """A switch's entry for a destination that led over a cable out of use. Its `rows` left the path
+    `was` for one of `paths`, the number `taken`."""
 
     was: Tail
-    ways: tuple[Tail, ...]
+    paths: tuple[Tail, ...]
     rows: list[int] = field(default_factory=list)
     taken: int = 0
 
     @property
-    def way(self) -> Tail:
-        """The way that is taken."""
-        return self.ways[self.taken]
+    def path(self) -> Tail:
+        """The path that is taken."""
+        return self.paths[self.taken]
 
 
 @dataclass
 class Message:
-    """When a row was measured, at what rate it sends, and the ports of its way."""
+    """When a row was measured, at what rate it sends, and the ports of its path."""
 
     moment: int
     sent: float
@@ -41,7 +41,7 @@ class Message:
 
 
 class PathFit:
-    """Messages by row, with every cable in use; those of `entries` are without a way until one is
+    """Messages by row, with every cable in use; those of `entries` are without a path until one is
     chosen. `rate` is of all ports; `gain` the evidence that a row is so much slower."""
 
     def __init__(
@@ -65,24 +65,25 @@ class PathFit:
                 self._lift(row, entry.was)
 
     def settle(self) -> None:
-        """Choose a path for each entry, beside those before it."""
+        """Choose a path for each entry, given the earlier choices."""
         for entry in self._entries:
             gains = self._gains(entry)
             entry.taken = int(gains.argmax())
             self._take(entry)
 
     def _gains(self, entry: Entry) -> Floats:
-        """By way of an entry the gain of all readings that any of its ways touches."""
-        ports = {port for way in entry.ways for port in way}
+        """By path of an entry the gain of all readings that any of its paths touches."""
+        ports = {port for path in entry.paths for port in path}
         moments = {self._messages[row].moment for row in entry.rows}
-        beside = (self._on[moment, port] for moment in moments for port in ports)
-        touched = set(entry.rows).union(*beside)
-        gains = np.zeros(len(entry.ways))
+        with_others = (self._on[moment, port] for moment in moments for port in ports)
+        touched = set(entry.rows).union(*with_others)
+        gains = np.zeros(len(entry.paths))
         for place in range(gains.size):
             entry.taken = place
             self._take(entry)
             gains[place] = sum(self._gain(row) for row in touched)
-            self._drop(entry)
+            for row in entry.rows:
+                self._lift(row, entry.path)
         return gains
 
     def _gain(self, row: int) -> float:
@@ -90,19 +91,15 @@ class PathFit:
         return self._gain_of(row, float(np.log(fuller))) if fuller > 1 else 0.0
 
     def _fullest(self, row: int) -> float:
-        """The load of the fullest port of a way, as a share of its rate; 1 where none is full."""
+        """The load of the fullest port of a path, as a share of its rate; 1 where none is full."""
         message, load, rate = self._messages[row], self._load, self._rate
         full = (load[message.moment, port] / rate[port] for port in message.ports)
         return float(max((1.0, *full)))
 
     def _take(self, entry: Entry) -> None:
         for row in entry.rows:
-            self._messages[row].ports.update(entry.way)
-            self._put(row, entry.way)
-
-    def _drop(self, entry: Entry) -> None:
-        for row in entry.rows:
-            self._lift(row, entry.way)
+            self._messages[row].ports.update(entry.path)
+            self._put(row, entry.path)
 
     def _put(self, row: int, ports: Iterable[int]) -> None:
         message = self._messages[row]

@@ -1,8 +1,8 @@
 """Messages that met although the tables keep them apart, and the cable they should have crossed.
 
-Where a cable is out of use, what should cross it goes around and meets other messages. Both are
-slow in that moment, by what sharing a cable costs, and neither is slow when the other is missing.
-So no component is slow by a common amount, and this is looked for by itself: static routes only.
+Messages of a cable out of use take detours and meet other messages. Both are slow in that moment,
+by the cost of sharing a cable, and neither is slow without the other. No component is then slow by
+a common amount, so weft looks for such cables separately. Static routes only.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,19 +13,19 @@ import numpy as np
 from weft.check.readings.components import Part
 from weft.check.readings.crossing import Crossings
 from weft.check.readings.norms import Normed
-from weft.check.readings.readings import Floats, Ints, Metric
+from weft.check.readings.readings import Floats, Ints, Metric, union
 from weft.check.suspects.explanation import Likelihood, Suspect
-from weft.check.thresholds import CheckThresholds
 from weft.check.trials import ALONE, TOGETHER
+from weft.core.units import ROUNDING
 
 _TWO_HOPS = 2
-"""Cables between switches on a way that passes one spine."""
+"""Cables between switches on a path that passes one spine."""
 
 
 @dataclass(frozen=True)
 class Detour:
-    """`cables` (numbers; more than one where nothing tells them apart) carry nothing: `rows` should
-    have crossed the first, and may have met `met`, all slow by about `slower`."""
+    """`cables` (numbers; several where no reading separates them) carry nothing: `rows` should have
+    crossed the first, and may have met `met`, all slow by about `slower`."""
 
     cables: tuple[int, ...]
     rows: Ints
@@ -48,23 +48,20 @@ class Detour:
 
 def detours_of(crossings: Crossings, against: Normed, rows: Ints) -> tuple[Detour, ...]:
     """Detours that explain rows that may have met others, the strongest first."""
-    limits = crossings.limits
     found: list[Detour] = []
-    while (best := _beside(crossings, against, rows, limits, found)) is not None:
+    while (best := _next_detour(crossings, against, rows, found)) is not None:
         found.append(best)
     kept: list[Detour] = []
     for place in range(len(found)):
         # One may have been taken for rows that others explain.
-        again = _beside(crossings, against, rows, limits, [*kept, *found[place + 1 :]])
+        again = _next_detour(crossings, against, rows, [*kept, *found[place + 1 :]])
         kept += [] if again is None else [again]
     return tuple(kept)
 
 
 def shown_apart(crossings: Crossings, found: Sequence[Detour]) -> tuple[Detour, ...]:
-    """Those of detours that are sure, each beside those before it.
-
-    What goes around one cable holds up more than it meets: another one shows in moments without
-    that, too. The tables of cables beside it, between the same two switches, are filled anew.
+    """The certain detours. Messages around one cable delay more than they meet, so a further cable
+    must also show in moments without them. Tables of parallel cables are filled anew.
     """
     moment = crossings.readings.moment
     again = crossings.readings.of_trial(TOGETHER)
@@ -85,8 +82,8 @@ def shown_apart(crossings: Crossings, found: Sequence[Detour]) -> tuple[Detour, 
 def shown_in_most(
     crossings: Crossings, against: Normed, found: Sequence[Detour]
 ) -> tuple[Detour, ...]:
-    """Those of detours that slow most of what should cross their cable, but for what something else
-    slows: where hosts have other work, some of the messages over any cable seem to have met."""
+    """The detours that slow most messages of their cable. On hosts with other work, some of the
+    messages over any cable seem to have met."""
 
     def n_normal(detour: Detour) -> int:
         free = _free(crossings, detour.cables[0], detour.rows)
@@ -97,12 +94,9 @@ def shown_in_most(
 
 
 def _free(crossings: Crossings, cable: int, mine: Ints) -> Ints:
-    """Readings beside others that should cross a cable and are not among `mine`."""
-    (candidate, *_) = candidates_of(crossings, (cable,)) or (None,)
-    if candidate is None:
-        return np.zeros(0, np.int64)
+    """Readings in rounds that should cross a cable and are not among `mine`."""
     alone = crossings.readings.of_trial(ALONE)
-    rows = crossings.candidates.rows(candidate)
+    rows = union(map(crossings.candidates.rows, candidates_of(crossings, (cable,))))
     sending = crossings.readings.metric[rows] == Metric.BANDWIDTH.code
     return np.setdiff1d(rows[sending], np.union1d(mine, alone))
 
@@ -114,21 +108,14 @@ def _ends(crossings: Crossings, cable: int) -> frozenset[int]:
     return frozenset(network.vertex[[2 * cable, 2 * cable + 1]].tolist())
 
 
-def _beside(
-    crossings: Crossings,
-    against: Normed,
-    rows: Ints,
-    limits: CheckThresholds,
-    known: Sequence[Detour],
+def _next_detour(
+    crossings: Crossings, against: Normed, rows: Ints, known: Sequence[Detour]
 ) -> Detour | None:
-    """The strongest detour beside those known: without their rows, and not by what met them alone,
-    though a message that met them may be one of a cable out of use itself."""
-    nothing = np.zeros(0, np.int64)
-    left = np.setdiff1d(rows, np.concatenate([nothing, *(detour.rows for detour in known)]))
-    if not left.size:
-        return None
-    excused = np.concatenate([nothing, *(detour.met for detour in known)])
-    return _Search(crossings, against, left, limits).strongest(excused)
+    """The strongest detour besides those known: without their rows, and with support of rows that
+    did not meet them."""
+    left = np.setdiff1d(rows, union(detour.rows for detour in known))
+    excused = union(detour.met for detour in known)
+    return _Search(crossings, against, left).strongest(excused) if left.size else None
 
 
 def candidates_of(crossings: Crossings, cables: Sequence[int]) -> tuple[int, ...]:
@@ -138,7 +125,7 @@ def candidates_of(crossings: Crossings, cables: Sequence[int]) -> tuple[int, ...
 
 
 def that_may_have_met(crossings: Crossings, against: Normed, pool: Ints) -> Ints:
-    """The rows of a pool that are as slow as sharing a cable makes them, one way."""
+    """The rows of a pool that are as slow as sharing a cable makes them, one direction."""
     limits = crossings.limits
     sending = crossings.readings.metric[pool] == Metric.BANDWIDTH.code
     slower, sigma = against.slower[pool], against.sigma[pool]
@@ -161,7 +148,7 @@ def gains_of_sharing(crossings: Crossings, against: Normed, rows: Ints) -> Float
 
 
 def _room(crossings: Crossings, rows: Ints) -> Floats:
-    """By row: flows like it that fit the narrowest cable between switches on its way."""
+    """By row: flows like it that fit the narrowest cable between switches on its path."""
     network = crossings.network
     assert network is not None
     by_stage = crossings.by_stage[rows].tocoo()
@@ -171,21 +158,19 @@ def _room(crossings: Crossings, rows: Ints) -> Floats:
     narrowest = np.full(rows.size, np.inf)
     np.minimum.at(narrowest, by_stage.row[inner], network.rate[ports[inner]])
     narrowest = np.where(np.isfinite(narrowest), narrowest, rate)
-    room: Floats = np.maximum(1.0, np.floor(narrowest / rate + 1e-9))
+    room: Floats = np.maximum(1.0, np.floor(narrowest / rate + ROUNDING))
     return room
 
 
 class _Search:
     """One look for the cable that explains most meetings among `rows`."""
 
-    def __init__(
-        self, crossings: Crossings, against: Normed, rows: Ints, limits: CheckThresholds
-    ) -> None:
+    def __init__(self, crossings: Crossings, against: Normed, rows: Ints) -> None:
         assert crossings.network is not None
         self._crossings = crossings
         self._network = crossings.network
         self._against = against
-        self._limits = limits
+        self._limits = crossings.limits
         self._rows = rows
         self._moment = crossings.readings.moment[rows]
         # A round that came again is the same meeting.
@@ -194,7 +179,7 @@ class _Search:
         self._gain = gains_of_sharing(crossings, against, rows)
         self._groups = self._meetings()
         self._met = [{j for group in groups.values() for j in group} for groups in self._groups]
-        self._best = [self._on_one_way(place) for place in range(rows.size)]
+        self._best = [self._on_one_path(place) for place in range(rows.size)]
 
     def strongest(self, excused: Ints) -> Detour | None:
         """The best cable and those that met it in all of its moments, None below
@@ -208,7 +193,7 @@ class _Search:
         scored = [
             one
             for one in scored
-            if one[0] >= enough and self._is_told([i for i in one[1] if fresh[i]])
+            if one[0] >= enough and self._shows_repeatedly([i for i in one[1] if fresh[i]])
         ]
         if not scored:
             return None
@@ -224,7 +209,7 @@ class _Search:
         cables = (cable, *(other for other in alike if other != cable))
         return Detour(cables, self._rows[mine], self._rows[met], slower, score)
 
-    def _is_told(self, places: list[int]) -> bool:
+    def _shows_repeatedly(self, places: list[int]) -> bool:
         """Whether rows by themselves make a suspect: by evidence, and more than once."""
         enough = self._gain[places].sum() >= self._limits.suspect_evidence
         first = [place for place in places if self._is_survey[place]]
@@ -267,9 +252,9 @@ class _Search:
         inner = self._network.between_switches
         return [port for port in self._ports_of(row) if inner[port]]
 
-    def _on_one_way(self, place: int) -> set[int]:
-        """What a row most likely met on one way around: it leaves for a switch and comes in from
-        one, the same where there is but one between."""
+    def _on_one_path(self, place: int) -> set[int]:
+        """The rows that a row most likely met on one detour: it leaves for a switch and comes in
+        from one, the same where there is only one between."""
         vertex, groups = self._network.vertex, self._groups[place]
         starts = {int(vertex[port]) for port in self._inner[place]}
         out: dict[int, set[int]] = {}
@@ -279,18 +264,18 @@ class _Search:
             (out if start in starts else back).setdefault(end if start in starts else start, set())
             (out[end] if start in starts else back[start]).update(others)
         if len(self._inner[place]) > _TWO_HOPS:
-            ways = [self._heaviest(out.values()) | self._heaviest(back.values())]
+            paths = [self._heaviest(out.values()) | self._heaviest(back.values())]
         else:
-            ways = [out.get(middle, set()) | back.get(middle, set()) for middle in {*out, *back}]
-        return self._heaviest(ways)
+            paths = [out.get(switch, set()) | back.get(switch, set()) for switch in {*out, *back}]
+        return self._heaviest(paths)
 
-    def _heaviest(self, ways: Iterable[set[int]]) -> set[int]:
-        return max(ways, key=lambda way: float(self._gain[sorted(way)].sum()), default=set())
+    def _heaviest(self, paths: Iterable[set[int]]) -> set[int]:
+        return max(paths, key=lambda path: float(self._gain[sorted(path)].sum()), default=set())
 
     def _meetings(self) -> list[dict[int, list[int]]]:
         """By row: for each port on which it may have met others the places of these.
 
-        A way around leaves from a switch that the way leaves from, or comes in where it comes in.
+        A path around leaves from a switch that the path leaves from, or comes in where it comes in.
         On a port that had no room left, all that crossed it in that moment are slow by what that
         costs.
         """
@@ -338,7 +323,7 @@ class _Search:
     def _score(self, cable: int, mine: list[int]) -> float:
         """The evidence for a cable being out of use, from the places of its slow rows."""
         met = {other for place in mine for other in self._best[place]}
-        if not met - set(mine) or not self._is_told(mine):
+        if not met - set(mine) or not self._shows_repeatedly(mine):
             return 0.0
         gain = float(self._gain[sorted(met | set(mine))].sum())
-        return gain - self._limits.free_way * _free(self._crossings, cable, self._rows[mine]).size
+        return gain - self._limits.free_path * _free(self._crossings, cable, self._rows[mine]).size

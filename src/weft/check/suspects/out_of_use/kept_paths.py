@@ -1,7 +1,7 @@
-"""Which ways messages took around a cable out of use, where a subnet manager filled the tables.
+"""Paths of messages around a cable out of use, where a subnet manager filled the tables.
 
-One that runs on keeps what it still can: OpenSM's minhop and ftree move the messages of a dead
-cable and no others. Where to is told by the readings.
+A running manager keeps the other paths: OpenSM's minhop and ftree move the messages of a dead cable
+and no others. The readings show the new paths.
 """
 
 from collections.abc import Sequence
@@ -22,16 +22,16 @@ Place = tuple[int, int]
 
 
 class Kept(Rerouted):
-    """As `Rerouted`, by the ways that the readings tell: entries of tables that led over a cable
-    out of use lead another shortest way, and all others where they led."""
+    """As `Rerouted`, by the paths that the readings show: table entries over a cable out of use
+    follow another shortest path; all others stay."""
 
     def __init__(self, crossings: Crossings, against: Normed, but: Ints) -> None:
         super().__init__(crossings, against, but, "")
         self._gain: dict[tuple[int, float], float] = {}
 
-    def shows_both_ways(self, cable: int, slow: Ints) -> bool:
-        """Whether most of what a cable out of use should slow is among rows `slow`, each way: a
-        destination that tables by now send another way leaves one direction of it."""
+    def shows_in_both_directions(self, cable: int, slow: Ints) -> bool:
+        """Whether most messages that a cable out of use should slow are among rows `slow`, in each
+        direction. An outdated table entry leaves only one direction of it."""
         expected = self.slowed([cable], ())
         least = self._crossings.limits.least_slowed
         over = self._crossed[expected][:, [2 * cable, 2 * cable + 1]].toarray() > 0
@@ -47,7 +47,7 @@ class Kept(Rerouted):
         cells = [
             (row, port, sign)
             for entry in entries
-            for ports, sign in ((entry.was, -1.0), (entry.way, 1.0))
+            for ports, sign in ((entry.was, -1.0), (entry.path, 1.0))
             for row in entry.rows
             for port in ports
         ]
@@ -58,8 +58,8 @@ class Kept(Rerouted):
         return csr_matrix(change)
 
     def _fit(self, entries: list[Entry]) -> PathFit | None:
-        """None where trying all ways would take too long."""
-        tried = sum(len(entry.ways) * len(entry.rows) for entry in entries)
+        """None where trying all paths would take too long."""
+        tried = sum(len(entry.paths) * len(entry.rows) for entry in entries)
         if tried > self._crossings.limits.most_placed:
             return None
         moment = self._crossings.readings.moment
@@ -68,8 +68,8 @@ class Kept(Rerouted):
         return PathFit(entries, messages, self._network.rate, self._gain_of)
 
     def _messages(self, rows: Ints) -> dict[int, Message]:
-        ways = self._crossed[rows]
-        ports = np.split(ways.indices, ways.indptr[1:-1])
+        paths = self._crossed[rows]
+        ports = np.split(paths.indices, paths.indptr[1:-1])
         moment, sent = self._crossings.readings.moment[rows], self._crossings.lowest_rate[rows]
         return {
             row: Message(at, rate, set(of.tolist()))
@@ -89,7 +89,7 @@ class Kept(Rerouted):
         return self._gain[key]
 
     def _entries(self, dead: set[int]) -> list[Entry] | None:
-        """The entries that led over dead ports; None where one has no other way as short, or none
+        """The entries that led over dead ports; None where one has no other path as short, or none
         does."""
         readings, network = self._crossings.readings, self._network
         over = np.asarray(self._crossed[:, sorted(dead)].sum(axis=1)).reshape(-1) > 0
@@ -99,8 +99,8 @@ class Kept(Rerouted):
         names = [readings.name(row) for row in rows]
         flows = [(str(network.hca_of(a)), str(network.hca_of(b))) for a, b in names]
         entries: dict[Place, Entry] = {}
-        for row, way in zip(rows, network.routes(flows), strict=True):
-            place = _place_of(network, way.tolist(), dead, entries)
+        for row, path in zip(rows, network.routes(flows), strict=True):
+            place = _place_of(network, path.tolist(), dead, entries)
             if place is None:
                 return None
             entries[place].rows.append(row)
@@ -108,21 +108,21 @@ class Kept(Rerouted):
 
 
 def _place_of(
-    network: Network, way: list[int], dead: set[int], known: dict[Place, Entry]
+    network: Network, path: list[int], dead: set[int], known: dict[Place, Entry]
 ) -> Place | None:
-    """The last entry of a way before it is cut that has another way as short, which is then known;
+    """The last entry of a path before its cut that has another path as short; it is then `known`.
     None without any."""
-    cut = next(place for place, port in enumerate(way) if port in dead)
-    target = int(network.vertex[way[-1] ^ 1])
+    cut = next(place for place, port in enumerate(path) if port in dead)
+    target = int(network.vertex[path[-1] ^ 1])
     for first in range(cut, 0, -1):
-        at = int(network.vertex[way[first]])
+        at = int(network.vertex[path[first]])
         if (at, target) in known:
             return (at, target)
-        was = tuple(way[first:])
+        was = tuple(path[first:])
         tails = (_tail(network, port, target, len(was)) for port in network.egress[at].tolist())
-        ways = tuple(tail for tail in tails if tail and tail != was and not dead & set(tail))
-        if ways:
-            known[at, target] = Entry(was, ways)
+        paths = tuple(tail for tail in tails if tail and tail != was and not dead & set(tail))
+        if paths:
+            known[at, target] = Entry(was, paths)
             return (at, target)
     return None
 

@@ -1,5 +1,5 @@
-"""What readings would be, were a cable out of use: the routing engine says which way messages take
-then, and how many share a cable. Static routes only."""
+"""Readings as predicted with a cable out of use: the routing engine gives the paths of messages,
+and the number that share a cable. Static routes only."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -30,8 +30,8 @@ class Rerouted:
         self._known: dict[tuple[int, ...], Floats | None] = {}
 
     @cached_property
-    def told_of(self) -> frozenset[int]:
-        """Cables between switches that judged readings beside others cross: an answer can name no
+    def crossed_cables(self) -> frozenset[int]:
+        """Cables between switches that judged readings in rounds cross: an answer can name no
         others."""
         judged = np.flatnonzero(self._sending & self._judged)
         n = np.asarray(self.cables_of(judged).sum(axis=0)).reshape(-1)
@@ -44,8 +44,8 @@ class Rerouted:
         return csr_matrix(crossed[:, ::2] + crossed[:, 1::2])
 
     def evidence(self, cable: int, known: Sequence[int]) -> float:
-        """The evidence that a cable is out of use beside those known to be; 0 where without it
-        messages have no way."""
+        """The evidence that a cable is out of use as well as those known to be; 0 where messages
+        then have no path."""
         before, after = self.predicted(known), self.predicted([*known, cable])
         if before is None or after is None:
             return 0.0
@@ -60,15 +60,15 @@ class Rerouted:
         return self._log(slower, sigma, predicted)
 
     def slowed(self, cables: Sequence[int], known: Sequence[int]) -> Ints:
-        """The judged rows that cables out of use slow beside those known to be."""
+        """The judged rows that cables out of use slow in addition to those known to be."""
         before, after = self.predicted(known), self.predicted(cables)
         if before is None or after is None:
             return np.zeros(0, np.int64)
         return np.flatnonzero((after > before) & self._judged)
 
     def predicted(self, cables: Sequence[int]) -> Floats | None:
-        """By reading how much slower it is than with every cable in use, as a natural logarithm,
-        since what shares a cable shares its rate; None where some have no way."""
+        """By reading how much slower it is than with every cable in use, as a natural logarithm:
+        messages that share a cable share its rate. None where some have no path."""
         key = tuple(sorted(cables))
         if key not in self._known:
             self._known[key] = self._predict(key)
@@ -107,9 +107,9 @@ class Rerouted:
             network.vertex, network.vertex[[2 * c + end for c in cables for end in (0, 1)]]
         )
         through = np.asarray(self._crossed @ ends.astype(np.float64)).reshape(-1) > 0
-        beside = self._sending & through if self._engine == "dmodk" else self._sending.copy()
-        beside[readings.of_trial(ALONE)] = False
-        rows = np.flatnonzero(beside)
+        chosen = self._sending & through if self._engine == "dmodk" else self._sending.copy()
+        chosen[readings.of_trial(ALONE)] = False
+        rows = np.flatnonzero(chosen)
         n = len(readings.endpoints)
         flows, first, place = np.unique(
             readings.a[rows] * n + readings.b[rows], return_index=True, return_inverse=True
@@ -118,13 +118,13 @@ class Rerouted:
             (readings.endpoints[key // n], readings.endpoints[key % n]) for key in flows.tolist()
         ]
         pairs = [(str(network.hca_of(a)), str(network.hca_of(b))) for a, b in names]
-        ways = network.wiring.rerouted(
+        paths = network.wiring.rerouted(
             pairs, [network.ports[2 * cable] for cable in cables], self._engine
         )
-        if ways is None:
+        if paths is None:
             return None
-        flow = np.repeat(np.arange(flows.size), [len(way) for way in ways])
-        port = np.array([network.port_id[port] for way in ways for port in way], np.int64)
+        flow = np.repeat(np.arange(flows.size), [len(path) for path in paths])
+        port = np.array([network.port_id[port] for path in paths for port in path], np.int64)
         shape = (flows.size, len(network.ports))
         then = coo_matrix((np.ones(port.size), (flow, port)), shape=shape).tocsr()
         change = csr_matrix(then - self._crossed[rows[first]])
@@ -135,14 +135,14 @@ class Rerouted:
         return csr_matrix(spread.tocsr() @ change)
 
     def _fullest(self, rows: Ints, crossed: csr_matrix) -> Floats:
-        """By row the load of the fullest port of its way in its moment, as a share of the port's
+        """By row the load of the fullest port of its path in its moment, as a share of the port's
         rate; 1 where none is full."""
-        ways = crossed.tocoo()
-        rate = self._crossings.lowest_rate[rows[ways.row]].astype(np.float64)
-        place = self._crossings.readings.moment[rows[ways.row]] * crossed.shape[1] + ways.col
+        paths = crossed.tocoo()
+        rate = self._crossings.lowest_rate[rows[paths.row]].astype(np.float64)
+        place = self._crossings.readings.moment[rows[paths.row]] * crossed.shape[1] + paths.col
         _, where = np.unique(place, return_inverse=True)
         where = where.reshape(-1)
-        load = np.bincount(where, weights=rate)[where] / self._network.rate[ways.col]
+        load = np.bincount(where, weights=rate)[where] / self._network.rate[paths.col]
         fullest = np.ones(rows.size)
-        np.maximum.at(fullest, ways.row, load)
+        np.maximum.at(fullest, paths.row, load)
         return fullest

@@ -1,4 +1,4 @@
-"""Cables that carry nothing: what should cross them takes other ways and meets other messages."""
+"""Cables that carry no message: their messages take other paths and meet others there."""
 
 from collections.abc import Sequence
 
@@ -25,8 +25,8 @@ def out_of_use(crossings: Crossings, against: Normed, pool: Ints, but: Ints) -> 
     """Detours that explain slow readings of `pool`, the strongest first; rows `but` were measured
     alone or are slow for something else.
 
-    Where the routing engine is known it says how messages meet without a cable; of tables that
-    somebody else filled the readings tell; else where messages may have met.
+    A known routing engine gives the paths without a cable. For tables of a subnet manager the
+    readings give them. Without tables, messages that may have met do.
     """
     rows = _rows_of(crossings, against, pool)
     by_routing = _by_routing(crossings, against, rows, but)
@@ -55,7 +55,7 @@ def _rows_of(crossings: Crossings, against: Normed, pool: Ints) -> Ints:
 def _by_routing(
     crossings: Crossings, against: Normed, rows: Ints, but: Ints
 ) -> tuple[Detour, ...] | None:
-    """What the routing explains; None where nobody knows it."""
+    """The detours that the routing explains; None where the routing is unknown."""
     if not rows.size:
         return ()
     assert crossings.network is not None
@@ -65,26 +65,26 @@ def _by_routing(
 
 
 def _by_engines(crossings: Crossings, against: Normed, rows: Ints, but: Ints) -> tuple[Detour, ...]:
-    """What the engine says that explains most, of those that fill the tables as they are."""
+    """The detours of the engine that explains most, of those that fill the tables as they are."""
     assert crossings.network is not None
-    said = (
+    by_engine = (
         _ByRouting(crossings, against, rows, Rerouted(crossings, against, but, engine)).found()
         for engine in crossings.network.wiring.engines
     )
-    return max(said, key=lambda found: sum(detour.evidence for detour in found))
+    return max(by_engine, key=lambda found: sum(detour.evidence for detour in found))
 
 
 def _by_tables(crossings: Crossings, against: Normed, rows: Ints, but: Ints) -> tuple[Detour, ...]:
-    """The one cable out of use that explains nearly all by itself, by the ways that the readings
-    tell. Ways chosen around two cables would fit much that is none."""
+    """The one cable out of use that explains nearly all slow messages, by the paths that the
+    readings show. Paths around two cables would fit healthy fabrics, too."""
     kept = Kept(crossings, against, but)
     found = _ByRouting(crossings, against, rows, kept).alone()
-    if found is None or not kept.shows_both_ways(found.cables[0], found.rows):
+    if found is None or not kept.shows_in_both_directions(found.cables[0], found.rows):
         return ()
     gain = gains_of_sharing(crossings, against, rows)
-    told = np.maximum(gain, 0.0)
-    left_open = float(told[~np.isin(rows, found.rows)].sum())
-    return (found,) if left_open <= crossings.limits.left_open * told.sum() else ()
+    shown = np.maximum(gain, 0.0)
+    left_open = float(shown[~np.isin(rows, found.rows)].sum())
+    return (found,) if left_open <= crossings.limits.left_open * shown.sum() else ()
 
 
 class _ByRouting:
@@ -104,17 +104,17 @@ class _ByRouting:
         self._is_survey = ~np.isin(rows, crossings.readings.of_trial(TOGETHER))
 
     def found(self) -> tuple[Detour, ...]:
-        """The detours, each beside those before it."""
+        """The detours, one after the other, each with the earlier ones in force."""
         found: list[Detour] = []
-        while (best := self._beside(found)) is not None:
+        while (best := self._next(found)) is not None:
             found.append(best)
         return tuple(found)
 
     def alone(self) -> Detour | None:
         """The strongest detour, with nothing else out of use."""
-        return self._beside([])
+        return self._next([])
 
-    def _beside(self, known: Sequence[Detour]) -> Detour | None:
+    def _next(self, known: Sequence[Detour]) -> Detour | None:
         before = [detour.cables[0] for detour in known]
         scored = sorted(
             (-self._rerouted.evidence(cable, before), cable) for cable in self._likely(before)
@@ -124,11 +124,14 @@ class _ByRouting:
         score, cable = -scored[0][0], scored[0][1]
         expected = self._rerouted.slowed([*before, cable], before)
         slowed = np.isin(self._rows, expected)
-        if not self._is_told(slowed) or slowed.sum() < self._limits.least_slowed * expected.size:
+        if (
+            not self._shows_repeatedly(slowed)
+            or slowed.sum() < self._limits.least_slowed * expected.size
+        ):
             return None
         least = score - self._limits.near_evidence
         alike = tuple(c for minus, c in scored if -minus >= least)
-        if not self._rerouted.told_of.issuperset(alike):
+        if not self._rerouted.crossed_cables.issuperset(alike):
             return None
         mine = self._rows[slowed]
         met = np.intersect1d(waiting(self._crossings, mine), self._rows)
@@ -142,7 +145,7 @@ class _ByRouting:
         order = np.argsort(-gain, kind="stable")[: self._limits.rerouted_most]
         return {int(cable) for cable in order.tolist() if gain[cable] > 0} - set(known)
 
-    def _is_told(self, slowed: Bools) -> bool:
+    def _shows_repeatedly(self, slowed: Bools) -> bool:
         """Whether it shows more than once."""
         moment = self._crossings.readings.moment[self._rows[slowed & self._is_survey]]
         return bool(np.unique(moment).size >= self._limits.meeting_moments)

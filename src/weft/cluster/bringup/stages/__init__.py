@@ -1,15 +1,17 @@
 """The stages in their order."""
 
+from functools import partial
+
 from weft.cluster.bringup.model import Stage
-from weft.cluster.bringup.stages.account import AccountStage
-from weft.cluster.bringup.stages.hello import HelloStage
-from weft.cluster.bringup.stages.kernel import KernelStage
-from weft.cluster.bringup.stages.keys import KeysStage
-from weft.cluster.bringup.stages.limits import LimitsStage
-from weft.cluster.bringup.stages.logins import LoginsStage
-from weft.cluster.bringup.stages.mpi import MpiStage
-from weft.cluster.bringup.stages.names import Interfaces, NamesStage
-from weft.cluster.bringup.stages.reach import ReachStage
+from weft.cluster.bringup.stages.account import agree_on_account
+from weft.cluster.bringup.stages.hello import launch_on_all
+from weft.cluster.bringup.stages.kernel import bring_kernel
+from weft.cluster.bringup.stages.keys import exchange_keys
+from weft.cluster.bringup.stages.limits import check_limits
+from weft.cluster.bringup.stages.logins import try_logins
+from weft.cluster.bringup.stages.mpi import agree_on_mpi
+from weft.cluster.bringup.stages.names import agree_on_interface, look_up_names
+from weft.cluster.bringup.stages.reach import ask_facts
 
 
 def stages(
@@ -19,17 +21,17 @@ def stages(
     *,
     sudo: bool = False,
 ) -> tuple[Stage, ...]:
-    """All of them; `mpi`, `interface` and `module` where somebody named one. With `sudo` `mpi` is a
+    """All of them; `mpi`, `interface` and `module` where the user named one. With `sudo` `mpi` is a
     product whose packages may be installed."""
     return (
-        ReachStage(),
-        AccountStage(),
-        KeysStage(),
-        LoginsStage(),
-        MpiStage(mpi, module, sudo=sudo),
-        LimitsStage(),
-        NamesStage(),
-        Interfaces(interface),
-        KernelStage(),
-        HelloStage(),
+        Stage("reach", ask_facts),
+        Stage("account", agree_on_account),
+        Stage("keys", exchange_keys),
+        Stage("logins", try_logins),
+        Stage("mpi", partial(agree_on_mpi, asked=mpi, module=module, sudo=sudo)),
+        Stage("limits", check_limits),
+        Stage("names", look_up_names),
+        Stage("interface", partial(agree_on_interface, asked=interface)),
+        Stage("kernel", bring_kernel),
+        Stage("hello", launch_on_all),
     )

@@ -1,4 +1,4 @@
-"""The same user, home folder and kind of machine everywhere: what most hosts have; and a C library
+"""The same user, home folder and kind of machine everywhere: those of most hosts; and a C library
 with which a program of the first host runs."""
 
 import re
@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from weft.cluster.bringup.facts import Facts
-from weft.cluster.bringup.model import Cluster, Outcome, StageState
+from weft.cluster.bringup.model import Cluster, Outcome, doubtful, failed, right
 
 T = TypeVar("T", bound=Hashable)
 
@@ -18,23 +18,17 @@ _SAME: Mapping[str, Callable[[Facts], str]] = {
 }
 
 
-class AccountStage:
-    """See the module."""
-
-    name = "account"
-    says = "same user, home and architecture"
-
-    def __call__(self, cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
-        """Agrees on what most hosts have; the first of them where two are as many."""
-        for what, of in _SAME.items():
-            cluster.agreed[what] = most_common(of(cluster.facts[host]) for host in hosts)
-        first = cluster.facts[hosts[0]]
-        cluster.agreed["os"] = most_common(cluster.facts[host].os for host in hosts)
-        return {host: _of(cluster.facts[host], cluster.agreed, first) for host in hosts}
+def agree_on_account(cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
+    """Agree on the values of most hosts; on the first of two that are equally common."""
+    for what, of in _SAME.items():
+        cluster.agreed[what] = most_common(of(cluster.facts[host]) for host in hosts)
+    first = cluster.facts[hosts[0]]
+    cluster.agreed["os"] = most_common(cluster.facts[host].os for host in hosts)
+    return {host: _of(cluster.facts[host], cluster.agreed, first) for host in hosts}
 
 
 def most_common(values: Iterable[T]) -> T:
-    """The value that is there most often, the first of several."""
+    """The most common value, the first of several."""
     ordered = list(values)
     counted = Counter(ordered)
     return max(counted, key=lambda value: (counted[value], -ordered.index(value)))
@@ -48,16 +42,15 @@ def _of(facts: Facts, agreed: Mapping[str, str], first: Facts) -> Outcome:
     ]
     if others:
         remedy = "leave it out, or name the same user for all hosts in ~/.ssh/config"
-        return Outcome(StageState.FAILED, "; ".join(others), remedy)
-    told = ", ".join(word for word in (facts.os, facts.libc) if word)
+        return failed("; ".join(others), remedy)
+    system = ", ".join(word for word in (facts.os, facts.libc) if word)
     if _is_older(facts.libc, first.libc):
-        return Outcome(
-            StageState.DOUBTFUL,
-            f"it runs {told}, the first host {first.os}, {first.libc}: what is compiled there may"
-            " not run here",
+        return doubtful(
+            f"it runs {system}, the first host {first.os}, {first.libc}: programs compiled there"
+            " may not run here",
             "name a host with the oldest C library first: weft's kernel is compiled on it",
         )
-    return Outcome(StageState.RIGHT, told)
+    return right(system)
 
 
 def _is_older(libc: str, first: str) -> bool:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, StageState
+from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, failed, would
 from weft.cluster.head import Head
 from weft.cluster.record import agreed_mpi, settings, tcp_rails, with_settings
 from weft.cluster.remote import SshResult, each
@@ -18,28 +18,22 @@ PAIRS_AT_ONCE = 8
 BARRIER = ("--benchmark", "barrier", "--iterations", "1", "--warmup", "0")
 
 
-class HelloStage:
-    """See the module."""
-
-    name = "hello"
-    says = "takes part in a launch over all hosts"
-
-    def __call__(self, cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
-        """Over all; where that fails over the first and each other one, to find who is to blame."""
-        if not cluster.mend and not _is_prepared(cluster, hosts):
-            return dict.fromkeys(hosts, Outcome(StageState.WOULD, "launch once over all hosts"))
-        result = _launch(cluster, hosts)
-        if _n_ranks(result) == len(hosts):
-            return dict.fromkeys(hosts, RIGHT)
-        if not cluster.mend:
-            return dict.fromkeys(hosts, _silent(cluster, result))
-        return _alone(cluster, hosts, result)
+def launch_on_all(cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
+    """Launch over all; if that fails over the first and each other one, to find the bad host."""
+    if not cluster.mend and not _is_prepared(cluster, hosts):
+        return dict.fromkeys(hosts, would("launch once over all hosts"))
+    result = _launch(cluster, hosts)
+    if _n_ranks(result) == len(hosts):
+        return dict.fromkeys(hosts, RIGHT)
+    if not cluster.mend:
+        return dict.fromkeys(hosts, _silent(cluster, result))
+    return _by_pairs(cluster, hosts, result)
 
 
-def _alone(cluster: Cluster, hosts: Sequence[str], result: SshResult) -> Mapping[str, Outcome]:
+def _by_pairs(cluster: Cluster, hosts: Sequence[str], result: SshResult) -> Mapping[str, Outcome]:
     head, *others = hosts
-    alone = each(others, lambda host: _launch(cluster, (head, host)), at_once=PAIRS_AT_ONCE)
-    bad = {host: one for host, one in alone.items() if _n_ranks(one) < 2}
+    pairs = each(others, lambda host: _launch(cluster, (head, host)), at_once=PAIRS_AT_ONCE)
+    bad = {host: one for host, one in pairs.items() if _n_ranks(one) < 2}
     if not bad or len(bad) == len(others):
         return dict.fromkeys(hosts, _silent(cluster, result))
     return {host: _silent(cluster, bad[host]) if host in bad else RIGHT for host in hosts}
@@ -47,8 +41,7 @@ def _alone(cluster: Cluster, hosts: Sequence[str], result: SshResult) -> Mapping
 
 def _silent(cluster: Cluster, result: SshResult) -> Outcome:
     interface = cluster.agreed["interface"]
-    return Outcome(
-        StageState.FAILED,
+    return failed(
         result.last_line or "no rank answered",
         f"let its firewall pass TCP from the other hosts on {interface}, all ports; or name another"
         " network (--interface) or MPI (--mpi)",
@@ -105,7 +98,7 @@ def _launch(cluster: Cluster, hosts: Sequence[str]) -> SshResult:
 
 
 def _n_ranks(result: SshResult) -> int:
-    """How many ranks said on which host they are, in a launch that came to its end."""
+    """How many ranks reported their host, in a launch that ended well."""
     ranks = set()
     if not result.ok:
         return 0

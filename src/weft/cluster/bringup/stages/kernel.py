@@ -1,9 +1,18 @@
-"""weft's kernel, compiled once on the first host and brought to the others."""
+"""weft's kernel, compiled once on the first host and copied to the others."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, StageState
+from weft.cluster.bringup.model import (
+    RIGHT,
+    Cluster,
+    Outcome,
+    StageState,
+    doubtful,
+    failed,
+    mended,
+    would,
+)
 from weft.cluster.record import agreed_mpi, with_settings
 from weft.cluster.remote import SshResult, each, printable_line
 from weft.cluster.tar_archive import packed
@@ -32,35 +41,29 @@ base64 -d > "$new" && chmod 755 "$new" && mv -f "$new" "$1" || { rm -f "$new"; e
 """
 
 
-class KernelStage:
-    """See the module."""
-
-    name = "kernel"
-    says = "weft's kernel is there"
-
-    def __call__(self, cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
-        """Looks for this very kernel; compiles and copies it where it is missing."""
-        if "mpicc" not in cluster.agreed:
-            return dict.fromkeys(hosts, Outcome(StageState.WOULD, "compile it with the MPI"))
-        name = f"weft-kernel-{digest(agreed_mpi(cluster.agreed), kernel_sources())[:20]}"
-        path = f"{cluster.agreed['home']}/.local/share/weft/kernels/{name}"
-        cluster.agreed["kernel"] = path
-        outcomes = dict.fromkeys(hosts, RIGHT)
+def bring_kernel(cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
+    """Look for this very kernel; compile and copy it where it is missing."""
+    if "mpicc" not in cluster.agreed:
+        return dict.fromkeys(hosts, would("compile it with the MPI"))
+    name = f"weft-kernel-{digest(agreed_mpi(cluster.agreed), kernel_sources())[:20]}"
+    path = f"{cluster.agreed['home']}/.local/share/weft/kernels/{name}"
+    cluster.agreed["kernel"] = path
+    outcomes = dict.fromkeys(hosts, RIGHT)
+    missing = _missing(cluster, hosts, path)
+    if not cluster.mend:
+        needed = would("compile it, or copy it from the first host")
+        return outcomes | dict.fromkeys(missing, needed)
+    if len(missing) == len(hosts):
+        refused = _compile(cluster, hosts, path)
+        outcomes |= refused
         missing = _missing(cluster, hosts, path)
-        if not cluster.mend:
-            would = Outcome(StageState.WOULD, "compile it, or copy it from the first host")
-            return outcomes | dict.fromkeys(missing, would)
-        if len(missing) == len(hosts):
-            failed = _compile(cluster, hosts, path)
-            outcomes |= failed
-            missing = _missing(cluster, hosts, path)
-            head = next((host for host in hosts if host not in missing), None)
-            if head is None:
-                return dict.fromkeys(hosts, failed[hosts[0]])
-            outcomes[head] = Outcome(StageState.MENDED, "compiled")
-        if missing:
-            outcomes |= _copy(cluster, hosts, missing, path)
-        return outcomes
+        head = next((host for host in hosts if host not in missing), None)
+        if head is None:
+            return dict.fromkeys(hosts, refused[hosts[0]])
+        outcomes[head] = mended("compiled")
+    if missing:
+        outcomes |= _copy(cluster, hosts, missing, path)
+    return outcomes
 
 
 def _missing(cluster: Cluster, hosts: Sequence[str], path: str) -> list[str]:
@@ -70,12 +73,12 @@ def _missing(cluster: Cluster, hosts: Sequence[str], path: str) -> list[str]:
 
 
 def _compile(cluster: Cluster, hosts: Sequence[str], path: str) -> dict[str, Outcome]:
-    """On the first host where it can be; how it went on those before that."""
+    """Compile on the first host that can; the outcome of those before it."""
     mpi, agreed = agreed_mpi(cluster.agreed), cluster.agreed
     env = with_settings(agreed, compiler_env(mpi))
     words = ("sh", "-c", COMPILE, "sh", path, *env, str(mpi.mpicc))
     stdin = packed({source.name: source.read_bytes() for source in kernel_sources()})
-    failed = {}
+    refused = {}
     for host in hosts[:MOST_TRIED]:
         done = cluster.ssh.run(
             host, (*words, *COMPILER_FLAGS), stdin=stdin, timeout_s=COMPILE_TIMEOUT_S
@@ -84,10 +87,10 @@ def _compile(cluster: Cluster, hosts: Sequence[str], path: str) -> dict[str, Out
             break
         why = f"it does not compile on {host}: {_error(done)}"
         remedy = f"install a C compiler on {host}, or name its MPI with --mpi"
-        failed[host] = Outcome(StageState.DOUBTFUL, why, remedy)
-    if len(failed) == len(hosts[:MOST_TRIED]):
-        return {host: replace(one, state=StageState.FAILED) for host, one in failed.items()}
-    return failed
+        refused[host] = doubtful(why, remedy)
+    if len(refused) == len(hosts[:MOST_TRIED]):
+        return {host: replace(one, state=StageState.FAILED) for host, one in refused.items()}
+    return refused
 
 
 def _copy(
@@ -100,13 +103,12 @@ def _copy(
     def copy(host: str) -> Outcome:
         if not read.ok:
             why = f"it cannot be read on {head}: {read.last_line}"
-            return Outcome(StageState.FAILED, why, f"look at the load and the ssh of {head}")
+            return failed(why, f"look at the load and the ssh of {head}")
         words = ("sh", "-c", PUT, "sh", path)
         done = run(host, words, stdin=read.out.encode(), timeout_s=COPY_S)
         if done.ok:
-            return Outcome(StageState.MENDED, f"copied from {head}")
-        return Outcome(
-            StageState.FAILED,
+            return mended(f"copied from {head}")
+        return failed(
             done.last_line or "it cannot be written",
             "let its home folder be written",
         )
@@ -115,6 +117,6 @@ def _copy(
 
 
 def _error(done: SshResult) -> str:
-    """What the compiler complained of first; its last line only says that it gave up."""
+    """The first error of the compiler; its last line only reports the end."""
     errors = (line for line in done.err.splitlines() if " error: " in line)
     return printable_line(next(errors, "")) or done.last_line

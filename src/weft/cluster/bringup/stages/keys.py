@@ -8,7 +8,7 @@ the login that is already proved.
 import re
 from collections.abc import Mapping, Sequence
 
-from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, StageState
+from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, failed, mended, would
 from weft.cluster.remote import ALIVE_S, ALIVE_TIMES, CONNECT_S, SshResult, each
 from weft.cluster.tar_archive import packed
 
@@ -78,66 +78,55 @@ SHELL = '#!/bin/sh\nexec ssh -F "$HOME/.ssh/weft-{}/config" "$@"\n'
 _KEY = re.compile(r"[a-z0-9@.-]{1,40} [A-Za-z0-9+/=]{16,4000}")
 
 
-class KeysStage:
-    """See the module."""
+def exchange_keys(cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
+    """Make keys and exchange the public ones."""
+    mode = "mend" if cluster.mend else "look"
 
-    name = "keys"
-    says = "logs in to the others with its own key"
+    def own(host: str) -> SshResult:
+        facts = cluster.facts[host]
+        words = [cluster.name, facts.server, str(facts.ssh_port), mode]
+        stdin = OWN_KEYS.encode()
+        return cluster.ssh.run(host, ["sh", "-s", *words], stdin=stdin, timeout_s=LIMIT_S)
 
-    def __call__(self, cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
-        """Makes keys and exchanges the public ones."""
-        mode = "mend" if cluster.mend else "look"
+    result = each(hosts, own)
+    keys = {host: _keys_of(one) for host, one in result.items()}
+    whole = [host for host in hosts if keys[host][0] and keys[host][1]]
+    folder = f"{cluster.agreed['home']}/.ssh/weft-{cluster.name}"
+    cluster.agreed["remote_shell"] = f"{folder}/ssh"
+    known = [f"{_known_name(cluster, host)} {key}" for host in whole for key in keys[host][1]]
+    allowed = [f"{keys[host][0]} weft-{cluster.name}" for host in whole]
+    stdin = packed(
+        {
+            "known_hosts": _lines(known),
+            "config": _lines(_config(cluster, whole)),
+            "ssh": SHELL.format(cluster.name).encode(),
+            "allowed": _lines(allowed),
+        }
+    )
 
-        def own(host: str) -> SshResult:
-            facts = cluster.facts[host]
-            words = [cluster.name, facts.server, str(facts.ssh_port), mode]
-            stdin = OWN_KEYS.encode()
-            return cluster.ssh.run(host, ["sh", "-s", *words], stdin=stdin, timeout_s=LIMIT_S)
+    # Hosts with one key have one home folder: it is written once.
+    writer = {keys[host][0]: host for host in reversed(whole)}
 
-        result = each(hosts, own)
-        keys = {host: _keys_of(one) for host, one in result.items()}
-        whole = [host for host in hosts if keys[host][0] and keys[host][1]]
-        folder = f"{cluster.agreed['home']}/.ssh/weft-{cluster.name}"
-        cluster.agreed["remote_shell"] = f"{folder}/ssh"
-        known = [f"{_known_name(cluster, host)} {key}" for host in whole for key in keys[host][1]]
-        allowed = [f"{keys[host][0]} weft-{cluster.name}" for host in whole]
-        stdin = packed(
-            {
-                "known_hosts": _lines(known),
-                "config": _lines(_config(cluster, whole)),
-                "ssh": SHELL.format(cluster.name).encode(),
-                "allowed": _lines(allowed),
-            }
-        )
-
-        # Hosts with one key have one home folder: it is written once.
-        writer = {keys[host][0]: host for host in reversed(whole)}
-
-        def write(host: str) -> Outcome:
-            if host in whole and writer[keys[host][0]] != host:
-                return RIGHT
-            if host not in whole:
-                if not cluster.mend and "keyless" in result[host].out.splitlines():
-                    return Outcome(
-                        StageState.WOULD, "a key of its own, and the others' public keys"
-                    )
-                return Outcome(
-                    StageState.FAILED,
-                    _why(result[host], keys[host]),
-                    "install the OpenSSH client there, and let ~/.ssh be written",
-                )
-            words = ["sh", "-c", WRITE, "sh", cluster.name, mode]
-            done = cluster.ssh.run(host, words, stdin=stdin, timeout_s=LIMIT_S)
-            if not done.ok:
-                return Outcome(
-                    StageState.FAILED, done.last_line or NOT_WRITTEN, "let ~/.ssh be written there"
-                )
-            if "weft changed" in done.out or "made" in result[host].out.splitlines():
-                note = "a key of its own, and the others' public keys"
-                return Outcome(StageState.MENDED if cluster.mend else StageState.WOULD, note)
+    def write(host: str) -> Outcome:
+        if host in whole and writer[keys[host][0]] != host:
             return RIGHT
+        if host not in whole:
+            if not cluster.mend and "keyless" in result[host].out.splitlines():
+                return would("a key of its own, and the others' public keys")
+            return failed(
+                _why(result[host], keys[host]),
+                "install the OpenSSH client there, and let ~/.ssh be written",
+            )
+        words = ["sh", "-c", WRITE, "sh", cluster.name, mode]
+        done = cluster.ssh.run(host, words, stdin=stdin, timeout_s=LIMIT_S)
+        if not done.ok:
+            return failed(done.last_line or NOT_WRITTEN, "let ~/.ssh be written there")
+        if "weft changed" in done.out or "made" in result[host].out.splitlines():
+            note = "a key of its own, and the others' public keys"
+            return mended(note) if cluster.mend else would(note)
+        return RIGHT
 
-        return each(hosts, write)
+    return each(hosts, write)
 
 
 def _keys_of(result: SshResult) -> tuple[str, tuple[str, ...]]:

@@ -3,36 +3,28 @@
 from collections.abc import Mapping, Sequence
 
 from weft.cluster.bringup.facts import Facts
-from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, StageState
+from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, doubtful
 
 SHM = "/dev/shm"  # noqa: S108
 SHM_BYTES_A_CPU = 64 << 20
 """Room in /dev/shm for each rank of a host: MPICH and Open MPI want some tens of MB each."""
 
 
-class LimitsStage:
-    """See the module."""
-
-    name = "limits"
-    says = "locked and shared memory suffice"
-
-    def __call__(self, cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
-        """Only says what is too little: limits are the administrator's."""
-        return {host: _of(cluster.facts[host]) for host in hosts}
+def check_limits(cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
+    """Report limits that are too low: only the administrator changes them."""
+    return {host: _of(cluster.facts[host]) for host in hosts}
 
 
 def _of(facts: Facts) -> Outcome:
     if facts.ports and facts.memlock_kib is not None:
-        return Outcome(
-            StageState.DOUBTFUL,
+        return doubtful(
             f"only {facts.memlock_kib} KiB of memory may be locked: RDMA needs more",
             "'* soft memlock unlimited' and '* hard memlock unlimited' in"
             " /etc/security/limits.conf there, and log in again",
         )
     least = SHM_BYTES_A_CPU * facts.n_cpus
     if facts.shm_bytes is not None and facts.shm_bytes < least:
-        return Outcome(
-            StageState.DOUBTFUL,
+        return doubtful(
             f"{SHM} has {facts.shm_bytes >> 20} MiB left for {facts.n_cpus} CPUs",
             f"mount it larger: {least >> 20} MiB or more",
         )

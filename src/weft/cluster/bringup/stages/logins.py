@@ -5,7 +5,7 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, StageState, unanswered
+from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, failed, unanswered, would
 from weft.cluster.remote import SshResult, each, printable_line
 
 ALL_PAIRS_UP_TO = 16
@@ -23,9 +23,9 @@ shift 3
 config="$HOME/.ssh/weft-$name/config"
 [ -f "$config" ] || { echo none; exit 0; }
 login() {
-    said=$(ssh -F "$config" -o ConnectTimeout="$limit" -o LogLevel=ERROR -x -T -- "$1" true \
+    error=$(ssh -F "$config" -o ConnectTimeout="$limit" -o LogLevel=ERROR -x -T -- "$1" true \
         2>&1 </dev/null) && return 0
-    printf 'bad %s %s\n' "$1" "$(printf '%s' "$said" | tail -n 1 | cut -c 1-200)"
+    printf 'bad %s %s\n' "$1" "$(printf '%s' "$error" | tail -n 1 | cut -c 1-200)"
 }
 n=0
 for host in "$@"; do
@@ -38,35 +38,27 @@ echo tried
 """
 
 
-class LoginsStage:
-    """See the module."""
+def try_logins(cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
+    """Try them with the keys of the stage before; change nothing."""
+    partners = partners_of(hosts)
 
-    name = "logins"
-    says = "logs in to the others"
+    def look(host: str) -> SshResult:
+        words = (cluster.name, str(AT_ONCE), str(LOGIN_S), *partners[host])
+        rounds = 1 + len(partners[host]) // AT_ONCE
+        return cluster.ssh.run(
+            host, ("sh", "-c", TRY, "sh", *words), timeout_s=10 + 2 * LOGIN_S * rounds
+        )
 
-    def __call__(self, cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
-        """Tries them by the keys of the stage before; changes nothing."""
-        partners = partners_of(hosts)
-
-        def look(host: str) -> SshResult:
-            words = (cluster.name, str(AT_ONCE), str(LOGIN_S), *partners[host])
-            rounds = 1 + len(partners[host]) // AT_ONCE
-            return cluster.ssh.run(
-                host, ("sh", "-c", TRY, "sh", *words), timeout_s=10 + 2 * LOGIN_S * rounds
-            )
-
-        result = each(hosts, look)
-        bad = {
-            (host, to): why
-            for host in hosts
-            for to, why in _bad(result[host], partners[host]).items()
-        }
-        to_blame = blamed(bad)
-        return {host: _of(host, result[host], to_blame, bad) for host in hosts}
+    result = each(hosts, look)
+    bad = {
+        (host, to): why for host in hosts for to, why in _bad(result[host], partners[host]).items()
+    }
+    to_blame = blamed(bad)
+    return {host: _of(host, result[host], to_blame, bad) for host in hosts}
 
 
 def partners_of(hosts: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """By host those it is to log in to."""
+    """By host the hosts that it logs in to."""
     n = len(hosts)
     if n <= ALL_PAIRS_UP_TO:
         return {host: tuple(to for to in hosts if to != host) for host in hosts}
@@ -107,15 +99,14 @@ def _of(
     bad: Mapping[tuple[str, str], str],
 ) -> Outcome:
     if "none" in result.out.splitlines():
-        return Outcome(StageState.WOULD, "log in to the others")
+        return would("log in to the others")
     if "tried" not in result.out.splitlines():
         return unanswered(result, "its logins came to no end")
     if host not in to_blame:
         return RIGHT
     pair = to_blame[host]
     note = f"it cannot log in to {pair[1]}" if pair[0] == host else f"{pair[0]} cannot log in to it"
-    return Outcome(
-        StageState.FAILED,
+    return failed(
         f"{note}: {bad[pair] or 'ssh says nothing'}",
         "let ssh through between the hosts, and let their sshd take keys of ~/.ssh/authorized_keys",
     )

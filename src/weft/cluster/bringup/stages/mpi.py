@@ -6,12 +6,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from weft.cluster.bringup.model import Cluster, Outcome, StageState, unanswered
+from weft.cluster.bringup.model import Cluster, Outcome, failed, mended, right, unanswered, would
 from weft.cluster.bringup.stages.account import most_common
 from weft.cluster.bringup.stages.packages import install, wrapper_of
 from weft.cluster.remote import SshResult, each, printable_line
 from weft.cluster.tar_archive import packed
-from weft.launch.mpi import LAUNCHER_KINDS, classify, version_in_words
+from weft.launch.mpi import classify, launcher_name_of, version_in_words
 
 LOOK_S = 60.0
 COPY_S = 300.0
@@ -52,33 +52,25 @@ mv -T "$new" "$folder" 2>/dev/null || rm -rf "$new"
 """
 
 
-class MpiStage:
-    """See the module. `asked` is a wrapper's name or path on the hosts, 'site' for the mpicc of
-    their PATH, None for the MPI that weft brings. `module` is the site's module that has it. With
-    `sudo` `asked` is a product, 'openmpi' or 'mpich', of which the distribution's packages are
-    installed where they are missing."""
+def agree_on_mpi(
+    cluster: Cluster, hosts: Sequence[str], *, asked: str | None, module: str | None, sudo: bool
+) -> Mapping[str, Outcome]:
+    """Look for it, copy or install it where it is missing and may be, compare versions.
 
-    name = "mpi"
-    says = "the same MPI at the same path"
-
-    def __init__(
-        self, asked: str | None = None, module: str | None = None, *, sudo: bool = False
-    ) -> None:
-        self._asked = asked
-        self._module = module
-        self._sudo = sudo
-
-    def __call__(self, cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
-        """Looks for it, brings it where it may and it is missing, and compares versions."""
-        if self._sudo:
-            return _from_packages(cluster, hosts, self._asked or "openmpi")
-        if self._module is not None or self._asked is not None:
-            wrapper = "mpicc" if self._asked in (None, "site") else str(self._asked)
-            result = _look(cluster, hosts, wrapper, self._module)
-            if self._module is not None:
-                cluster.agreed["module"] = self._module
-            return _compared(cluster, result, mended=frozenset())
-        return _own(cluster, hosts)
+    `asked` is a wrapper's name or path on the hosts, 'site' for the mpicc of their PATH, None for
+    the MPI that weft brings. `module` is the site's module that has it. With `sudo` `asked` is a
+    product, 'openmpi' or 'mpich', of which the distribution's packages are installed where they
+    are missing.
+    """
+    if sudo:
+        return _from_packages(cluster, hosts, asked or "openmpi")
+    if module is not None or asked is not None:
+        wrapper = "mpicc" if asked in (None, "site") else str(asked)
+        result = _look(cluster, hosts, wrapper, module)
+        if module is not None:
+            cluster.agreed["module"] = module
+        return _compared(cluster, result, brought=frozenset())
+    return _own(cluster, hosts)
 
 
 def _own(cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
@@ -86,14 +78,14 @@ def _own(cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
     here = str(Path(sys.prefix) / "bin/mpicc")
     result = _look(cluster, hosts, here)
     if all(one.ok for one in result.values()):
-        return _compared(cluster, result, mended=frozenset())
+        return _compared(cluster, result, brought=frozenset())
     number = importlib.metadata.version(DISTRIBUTION)
     folder = f"{cluster.agreed['home']}/.local/share/weft/mpi/{DISTRIBUTION}-{number}"
     result = _look(cluster, hosts, f"{folder}/bin/mpicc")
     missing = [host for host in hosts if result[host].code in (3, 4)]
     if not cluster.mend:
-        would = Outcome(StageState.WOULD, f"copy {DISTRIBUTION} {number} to {folder}")
-        return _compared(cluster, result, frozenset()) | dict.fromkeys(missing, would)
+        needed = would(f"copy {DISTRIBUTION} {number} to {folder}")
+        return _compared(cluster, result, frozenset()) | dict.fromkeys(missing, needed)
     files = _packed() if missing else b""
     words = ("sh", "-c", UNPACK, "sh", folder)
     unpacked = each(
@@ -101,11 +93,11 @@ def _own(cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
     )
     result = {**result, **_look(cluster, missing, f"{folder}/bin/mpicc")}
     unwritten = {
-        host: Outcome(StageState.FAILED, one.last_line or "it cannot be unpacked there", DISK_HINT)
+        host: failed(one.last_line or "it cannot be unpacked there", DISK_HINT)
         for host, one in unpacked.items()
         if not one.ok
     }
-    return _compared(cluster, result, mended=frozenset(missing)) | unwritten
+    return _compared(cluster, result, brought=frozenset(missing)) | unwritten
 
 
 def _from_packages(cluster: Cluster, hosts: Sequence[str], product: str) -> Mapping[str, Outcome]:
@@ -114,12 +106,12 @@ def _from_packages(cluster: Cluster, hosts: Sequence[str], product: str) -> Mapp
     known = [host for host in hosts if wrappers[host]]
     result = _look_each(cluster, {host: str(wrappers[host]) for host in known})
     missing = [host for host in known if result[host].code in (3, 4)]
-    failed = install(cluster, missing, product)
-    mended = [host for host in missing if host not in failed]
-    result |= _look_each(cluster, {host: str(wrappers[host]) for host in mended})
-    unknown = Outcome(StageState.FAILED, "weft knows no packages of its distribution", "name --mpi")
+    refused = install(cluster, missing, product)
+    brought = [host for host in missing if host not in refused]
+    result |= _look_each(cluster, {host: str(wrappers[host]) for host in brought})
+    unknown = failed("weft knows no packages of its distribution", "name --mpi")
     outcomes = dict.fromkeys((host for host in hosts if host not in known), unknown)
-    return outcomes | _compared(cluster, result, mended=frozenset(mended)) | failed
+    return outcomes | _compared(cluster, result, brought=frozenset(brought)) | refused
 
 
 def _look(
@@ -141,9 +133,9 @@ def _look_each(
 
 
 def _compared(
-    cluster: Cluster, result: Mapping[str, SshResult], mended: frozenset[str]
+    cluster: Cluster, result: Mapping[str, SshResult], brought: frozenset[str]
 ) -> dict[str, Outcome]:
-    """Of the hosts that have one: what most of them have is agreed on."""
+    """The hosts agree on the MPI that most of them have."""
     found = {host: mine for host, one in result.items() if one.ok and (mine := _read(one))}
     agreed: tuple[str, ...] = ()
     if found:
@@ -156,24 +148,21 @@ def _compared(
             outcomes[host] = _missing(one)
         elif found[host] != agreed:
             mine = found[host]
-            outcomes[host] = Outcome(
-                StageState.FAILED,
+            outcomes[host] = failed(
                 f"its MPI is {mine[2]} at {mine[0]}, elsewhere"
                 f" {cluster.agreed['version']} at {cluster.agreed['mpicc']}",
                 "name one that all hosts have (--mpi), or leave --mpi out",
             )
-        elif host in mended:
-            outcomes[host] = Outcome(
-                StageState.MENDED, f"{found[host][2]} brought to {found[host][0]}"
-            )
+        elif host in brought:
+            outcomes[host] = mended(f"{found[host][2]} brought to {found[host][0]}")
         else:
-            outcomes[host] = Outcome(StageState.RIGHT, found[host][2])
+            outcomes[host] = right(found[host][2])
     return outcomes
 
 
 def _read(result: SshResult) -> tuple[str, ...] | None:
     """mpicc, launcher, version in words, compile line, implementation, syntax of the launcher;
-    None where it is something else that was said."""
+    None for other output."""
     lines = [line.partition("\t") for line in result.out.splitlines()[:MOST_LINES]]
     paths = {key: v for key, _, v in lines if v.startswith("/") and v.isprintable()}
     if not {"mpicc", "launcher"} <= paths.keys():
@@ -183,7 +172,7 @@ def _read(result: SshResult) -> tuple[str, ...] | None:
     launcher = Path(paths["launcher"])
     kind = classify(version, library, launcher.name)
     words = version_in_words(kind, launcher, version)
-    return (paths["mpicc"], str(launcher), words, library, kind, LAUNCHER_KINDS[kind])
+    return (paths["mpicc"], str(launcher), words, library, kind, launcher_name_of(kind))
 
 
 def _settings(result: SshResult) -> dict[str, str]:
@@ -195,16 +184,12 @@ def _settings(result: SshResult) -> dict[str, str]:
 
 def _missing(result: SshResult) -> Outcome:
     if result.code == 5:
-        return Outcome(
-            StageState.FAILED, f"no such module: {result.last_line}", "see 'module avail' there"
-        )
+        return failed(f"no such module: {result.last_line}", "see 'module avail' there")
     if result.code == 4:
-        return Outcome(
-            StageState.FAILED, "its MPI has no launcher beside mpicc", "install the whole of it"
-        )
+        return failed("its MPI has no launcher next to mpicc", "install the whole of it")
     if result.code == 3:
         hint = "name the site's module (--mpi-module) or its mpicc (--mpi), or leave --mpi out"
-        return Outcome(StageState.FAILED, "that MPI is not there", hint)
+        return failed("that MPI is not there", hint)
     return unanswered(result)
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 
 from weft.cluster.bringup.facts import Facts
-from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, StageState, unanswered
+from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, doubtful, failed, right, unanswered
 from weft.cluster.bringup.stages.account import most_common
 from weft.cluster.remote import each
 
@@ -14,66 +14,48 @@ MOST_NAMED = 3
 ARPHRD_INFINIBAND = 32  # SOURCE: linux/if_arp.h
 
 
-class NamesStage:
-    """See the module."""
+def look_up_names(cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
+    """Look up all names; a host that does not know one uses addresses, as ssh does."""
 
-    name = "names"
-    says = "the hosts know one another's names"
+    def look(host: str) -> Outcome:
+        words = ["sh", "-c", LOOK_UP, "sh", *hosts]
+        result = cluster.ssh.run(host, words, timeout_s=LIMIT_S)
+        unknown = result.out.split()
+        if not result.ok:
+            return unanswered(result)
+        if not unknown:
+            return RIGHT
+        named = ", ".join(unknown[:MOST_NAMED]) + (" ..." if unknown[MOST_NAMED:] else "")
+        note = f"it does not know {named}: addresses are used instead"
+        return doubtful(note, "add them to its /etc/hosts or to DNS")
 
-    def __call__(self, cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
-        """A host that does not know all names works by addresses, which ssh gets anyway."""
-
-        def look(host: str) -> Outcome:
-            words = ["sh", "-c", LOOK_UP, "sh", *hosts]
-            result = cluster.ssh.run(host, words, timeout_s=LIMIT_S)
-            unknown = result.out.split()
-            if not result.ok:
-                return unanswered(result)
-            if not unknown:
-                return RIGHT
-            named = ", ".join(unknown[:MOST_NAMED]) + (" ..." if unknown[MOST_NAMED:] else "")
-            note = f"it does not know {named}: addresses are used instead"
-            return Outcome(StageState.DOUBTFUL, note, "add them to its /etc/hosts or to DNS")
-
-        return each(hosts, look)
+    return each(hosts, look)
 
 
-class Interfaces:
-    """The interface by which all hosts are joined."""
-
-    name = "interface"
-    says = "an interface that all hosts have"
-
-    def __init__(self, asked: str | None = None) -> None:
-        self._asked = asked
-
-    def __call__(self, cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
-        """The one named; else a fast one that most hosts have; else what most were reached on."""
-        facts = [cluster.facts[host] for host in hosts]
-        name = self._asked or fastest(facts) or most_common(one.interface or "" for one in facts)
-        cluster.agreed["interface"] = name
-        fast = {port for host in hosts for port, _ in cluster.facts[host].ports}
-        cluster.agreed["rails"] = ",".join(sorted(fast))
-        outcomes = {}
-        for host in hosts:
-            there = {interface for interface, _ in cluster.facts[host].addresses}
-            outcomes[host] = (
-                Outcome(StageState.RIGHT, name) if name in there else _lacks(name, there)
-            )
-        return outcomes
+def agree_on_interface(
+    cluster: Cluster, hosts: Sequence[str], *, asked: str | None = None
+) -> Mapping[str, Outcome]:
+    """Agree on the one asked for; else a fast one of most hosts; else that of most logins."""
+    facts = [cluster.facts[host] for host in hosts]
+    name = asked or fastest(facts) or most_common(one.interface or "" for one in facts)
+    cluster.agreed["interface"] = name
+    fast = {port for host in hosts for port, _ in cluster.facts[host].ports}
+    cluster.agreed["rails"] = ",".join(sorted(fast))
+    outcomes = {}
+    for host in hosts:
+        there = {interface for interface, _ in cluster.facts[host].addresses}
+        outcomes[host] = right(name) if name in there else _lacks(name, there)
+    return outcomes
 
 
 def _lacks(name: str, there: Set[str]) -> Outcome:
     if not there:
-        return Outcome(
-            StageState.FAILED,
-            "it does not say which interfaces it has",
-            "install iproute2 there: 'ip address' tells them",
+        return failed(
+            "its list of interfaces is empty",
+            "install iproute2 there: 'ip address' lists them",
         )
     note = f"it has no interface {name} that is up" if name else "ssh came by none of its addresses"
-    return Outcome(
-        StageState.FAILED, note, f"it has {', '.join(sorted(there))}: name one with --interface"
-    )
+    return failed(note, f"it has {', '.join(sorted(there))}: name one with --interface")
 
 
 def fastest(facts: Sequence[Facts]) -> str | None:

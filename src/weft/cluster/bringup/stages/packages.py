@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from weft.cluster.bringup.facts import Facts
-from weft.cluster.bringup.model import Cluster, Outcome, StageState
+from weft.cluster.bringup.model import Cluster, Outcome, failed, would
 from weft.cluster.remote import SshResult, each
 
 INSTALL_S = 900.0
@@ -74,7 +74,7 @@ def install(cluster: Cluster, hosts: Sequence[str], product: str) -> dict[str, O
     def go(host: str) -> Outcome | None:
         words = commands(cluster.facts[host], product)
         if not cluster.mend:
-            return Outcome(StageState.WOULD, shlex.join(words[-1]))
+            return would(shlex.join(words[-1]))
         for command in words:
             done = cluster.ssh.run(host, command, timeout_s=INSTALL_S)
             if not done.ok:
@@ -92,9 +92,7 @@ def _distribution(facts: Facts) -> Distribution | None:
 def _why(result: SshResult, command: Sequence[str]) -> Outcome:
     by_hand = f"run it there by hand: {shlex.join([word for word in command if word != '-n'])}"
     if "password" in result.err or "interactive authentication" in result.err:
-        return Outcome(
-            StageState.FAILED, "sudo wants a password there, which weft never asks", by_hand
-        )
+        return failed("sudo wants a password there, which weft never asks", by_hand)
     if result.code == 127:
-        return Outcome(StageState.FAILED, f"no '{command[0]}' there", by_hand)
-    return Outcome(StageState.FAILED, result.last_line or "it cannot be installed", by_hand)
+        return failed(f"no '{command[0]}' there", by_hand)
+    return failed(result.last_line or "it cannot be installed", by_hand)

@@ -5,57 +5,48 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from weft.cluster.bringup.facts import PROBE, Facts, read_facts
-from weft.cluster.bringup.model import Cluster, Outcome, StageState
+from weft.cluster.bringup.model import Cluster, Outcome, doubtful, failed, right
 from weft.cluster.remote import SshResult, each
 from weft.cluster.ssh_failure import ssh_failure_of
 
 PROBE_S = 30.0
 CLOCK_OFF_S = 2.0
-"""Beyond it log lines of hosts cannot be set beside each other; munge gives up at 300 s."""
+"""Beyond it the order of log lines of two hosts is lost; munge gives up at 300 s."""
 
 
-class ReachStage:
-    """See the module."""
+def ask_facts(cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
+    """Ask each host for its facts."""
 
-    name = "reach"
-    says = "answers over ssh"
+    def ask(host: str) -> Outcome:
+        asked = time.time()
+        result = cluster.ssh.run(host, ["sh", "-s"], stdin=PROBE.encode(), timeout_s=PROBE_S)
+        answered = time.time()
+        if not result.ok:
+            return _why(host, result)
+        try:
+            facts = read_facts(result.out, asked)
+        except ValueError as error:
+            return failed(str(error), "look at what its login scripts print")
+        # The time of question and answer is no error of its clock.
+        at = min(max(facts.clock_s, asked), answered)
+        cluster.facts[host] = replace(facts, asked_s=at)
+        return _of(cluster.facts[host])
 
-    def __call__(self, cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
-        """Asks each host for its facts."""
-
-        def ask(host: str) -> Outcome:
-            asked = time.time()
-            result = cluster.ssh.run(host, ["sh", "-s"], stdin=PROBE.encode(), timeout_s=PROBE_S)
-            answered = time.time()
-            if not result.ok:
-                return _why(host, result)
-            try:
-                facts = read_facts(result.out, asked)
-            except ValueError as error:
-                return Outcome(
-                    StageState.FAILED, str(error), "look at what its login scripts print"
-                )
-            # Its clock is off by what neither the question nor the answer took.
-            at = min(max(facts.clock_s, asked), answered)
-            cluster.facts[host] = replace(facts, asked_s=at)
-            return _of(cluster.facts[host])
-
-        return each(hosts, ask)
+    return each(hosts, ask)
 
 
 def _why(host: str, result: SshResult) -> Outcome:
     why = ssh_failure_of(host, result)
-    return Outcome(StageState.FAILED, why.cause, why.remedy or f"try by hand: ssh {host} true")
+    return failed(why.cause, why.remedy or f"try by hand: ssh {host} true")
 
 
 def _of(facts: Facts) -> Outcome:
     if facts.system != "Linux":
-        return Outcome(StageState.FAILED, f"it runs {facts.system}, not Linux", "leave it out")
+        return failed(f"it runs {facts.system}, not Linux", "leave it out")
     off = facts.clock_s - facts.asked_s
     if abs(off) > CLOCK_OFF_S:
-        return Outcome(
-            StageState.DOUBTFUL,
+        return doubtful(
             f"its clock is {abs(off):.0f} s {'ahead' if off > 0 else 'behind'}",
             "run chronyd or ntpd there",
         )
-    return Outcome(StageState.RIGHT, f"clock {off:+.1f} s")
+    return right(f"clock {off:+.1f} s")

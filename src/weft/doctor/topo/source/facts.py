@@ -23,7 +23,7 @@ _SPEEDS |= {16.0: "16.0 GT/s PCIe", 32.0: "32.0 GT/s PCIe", 64.0: "64.0 GT/s PCI
 @dataclass(frozen=True, slots=True)
 class PciFact:
     """One device: `class_code` of 24 bits, its ids, the NUMA node that it names, the bridge above
-    it (None at the root), and the most that its link can do, None where nobody says."""
+    it (None at the root), and the most that its link can do, None where it is not known."""
 
     bus_id: str
     class_code: int

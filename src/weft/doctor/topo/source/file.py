@@ -1,4 +1,4 @@
-"""A file of facts: which tool wrote it, and the node that it tells of."""
+"""A file of facts: which tool wrote it, and the node that it describes."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ EXPECTED = "what 'lspci -Dvvnn', 'lspci -Dvmmnn' or 'lstopo --of xml' wrote"
 
 
 def node_of_file(path: Path) -> Node:
-    """The node; '-' is standard input. Raises InputError where the file cannot be read, or tells of
+    """The node; '-' is standard input. Raises InputError where the file cannot be read, or has
     no device."""
     if str(path) == "-":
         text = read_text_input(expected=EXPECTED, most_bytes=MOST_BYTES, as_it_is=True)

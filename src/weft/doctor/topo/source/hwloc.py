@@ -3,8 +3,8 @@
 The engine reads the same files for `weft fabric` (crates/weft-fabric, read/hwloc.rs): counts and
 device names of a host, without the PCI tree, CPU sets and processor that a topology file needs.
 
-SOURCE: hwloc 2.9, hwloc2.dtd. Rates of links are of now and in GB/s there, so that lanes cannot be
-told from speed: NCCL asks /sys for them.
+SOURCE: hwloc 2.9, hwloc2.dtd. Rates of links are of now and in GB/s there, which does not separate
+lanes from speed: NCCL asks /sys for them.
 """
 
 import re
@@ -37,9 +37,8 @@ class Hwloc:
         for element, above, numas in objects:
             self._take_device(element, above, numas)
             if len(self.facts) > MOST_DEVICES:
-                raise InputError(
-                    f"more than {MOST_DEVICES} devices", where=where, expected=EXPECTED
-                )
+                what = f"more than {MOST_DEVICES} devices"
+                raise InputError(what, where=where, expected=EXPECTED)
 
     def _take_device(self, element: ElementTree.Element, above: str | None, numas: int) -> None:
         if element.get("type") in ("PCIDev", "Bridge"):
@@ -76,9 +75,7 @@ def _parsed(text: str, where: str) -> ElementTree.Element:
     return root
 
 
-def _objects(
-    root: ElementTree.Element,
-) -> Iterator[tuple[ElementTree.Element, str | None, int]]:
+def _objects(root: ElementTree.Element) -> Iterator[tuple[ElementTree.Element, str | None, int]]:
     """Objects, each with the PCI bridge above it and the NUMA nodes that are local to it, as
     bits."""
     todo: list[tuple[ElementTree.Element, str | None, int]] = [(root, None, 0)]

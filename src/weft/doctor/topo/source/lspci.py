@@ -4,7 +4,6 @@ SOURCE: pciutils, lspci(8). A bridge says which bus begins behind it, a device i
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from weft.core.errors import InputError
@@ -38,7 +37,7 @@ class _Block:
 
 def read_lspci(text: str, where: str) -> list[PciFact]:
     """The devices. Raises InputError where there are none, or too many."""
-    blocks = list(_blocks(text, where))
+    blocks = _blocks(text, where)
     if not any(block.class_code for block in blocks):
         raise InputError("no PCI device is in it", where=where, expected=EXPECTED)
     bridges = {
@@ -61,26 +60,20 @@ def read_lspci(text: str, where: str) -> list[PciFact]:
     ]
 
 
-def _blocks(text: str, where: str) -> Iterator[_Block]:
-    block: _Block | None = None
-    n_blocks = 0
+def _blocks(text: str, where: str) -> list[_Block]:
+    blocks: list[_Block] = []
     for whole in text.splitlines():
         # A pattern may try each place of a line for each of its words.
         line = whole[:_MOST_CHARACTERS]
         head = _head(line)
         if head is not None:
-            if block is not None:
-                yield _finished(block)
-            block = head
-            n_blocks += 1
-            if n_blocks > MOST_DEVICES:
-                raise InputError(
-                    f"more than {MOST_DEVICES} devices", where=where, expected=EXPECTED
-                )
-        elif block is not None:
-            _line(block, line)
-    if block is not None:
-        yield _finished(block)
+            blocks.append(head)
+            if len(blocks) > MOST_DEVICES:
+                what = f"more than {MOST_DEVICES} devices"
+                raise InputError(what, where=where, expected=EXPECTED)
+        elif blocks:
+            _line(blocks[-1], line)
+    return [_finished(block) for block in blocks]
 
 
 def _head(line: str) -> _Block | None:
@@ -120,7 +113,7 @@ def _line(block: _Block, line: str) -> None:
 
 
 def _finished(block: _Block) -> _Block:
-    """With what -vmm says in lines of its own."""
+    """With the values that -vmm prints in lines of their own."""
     numbers = {key: _NUMBER.fullmatch(value.lower()) for key, value in block.words.items()}
     values = {key: int(found[1], 16) for key, found in numbers.items() if found is not None}
     if "Class" in values:

@@ -53,7 +53,7 @@ def node_cpus(root: Sysroot) -> dict[int, frozenset[int]]:
 
 
 def processor_of(root: Sysroot) -> dict[str, str]:
-    """Vendor, family and model of an x86 processor; of others NCCL asks nothing but the
+    """Vendor, family and model of an x86 processor; of others NCCL asks only for the
     architecture, which it knows."""
     values: dict[str, str] = {}
     for line in root.text("/proc/cpuinfo").splitlines():

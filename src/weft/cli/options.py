@@ -1,0 +1,66 @@
+"""Types of options, options of several verbs, and options that a command receives as one value."""
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from weft.core.errors import InputError
+from weft.topology.engine import ENGINES
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+ANY_PATH = click.Path(path_type=Path)
+FILE = click.Path(dir_okay=False, path_type=Path)
+EXISTING_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+ENGINE = click.Choice(ENGINES)
+"""Routing engines that weft computes as OpenSM does."""
+
+RUN = click.argument("run_dir", metavar="RUN", type=FOLDER)
+REPEATS = click.option(
+    "--repeats", type=click.IntRange(1, 10_000), help="Instead of the study's own."
+)
+RESUME = click.option("--resume", is_flag=True, help="Go on with the run in --dir.")
+HOSTFILE = click.option("--hostfile", type=EXISTING_FILE, help="A file with one host a line.")
+SSH_CONFIG = click.option(
+    "--ssh-config",
+    type=EXISTING_FILE,
+    help="An ssh configuration, as for ssh -F.  [default: your own]",
+)
+OUTPUT = click.option("--output", "-o", type=FILE, help="A file instead of standard output.")
+
+
+def refuse_together(
+    option: str, others: Mapping[str, object], expected: str = "one of them"
+) -> None:
+    """Raises InputError where any other option, by its name, has a value, too."""
+    for other, value in others.items():
+        if value is not None:
+            raise InputError(f"{other} and {option} contradict each other", expected=expected)
+
+
+def run_dir_option(help_: str) -> Decorator:
+    """Add `--dir`, passed on as `run_dir`."""
+    return click.option("--dir", "run_dir", type=FOLDER, help=help_)
+
+
+def options_as(argument: str, choice: type[Any], options: Sequence[Decorator]) -> Decorator:
+    """Add `options` to a command, which receives them as one `argument`: a `choice`, the dataclass
+    whose fields they are; a field that is no option keeps its default."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def with_choice(**kwargs: Any) -> Any:
+            named = [name for name in choice.__dataclass_fields__ if name in kwargs]
+            fields = {name: kwargs.pop(name) for name in named}
+            return command(**{argument: choice(**fields)}, **kwargs)
+
+        wrapped: Callable[..., Any] = with_choice
+        for option in reversed(options):
+            wrapped = option(wrapped)
+        return wrapped
+
+    return add
