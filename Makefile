@@ -61,7 +61,7 @@ check: setup ## format, lint, types, layers, tidy: under a minute
 
 test: ## the tests: at most six minutes on two cores
 	@$(MAKE) --no-print-directory --jobs 2 $(ENGINE) test-rust
-	$(PYTEST) -n 2 --dist worksteal -m "not slow"
+	$(PYTEST) -n 3 --dist worksteal -m "not slow"
 
 # No examples and no doctests: there is nothing in them to test. Incremental compilation would take
 # half as long again where everything is compiled once.

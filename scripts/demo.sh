@@ -11,7 +11,7 @@ echo "== 1/3  this machine, over real MPI processes: weft study run smoke"
 "$weft" study run smoke --dir "$dir/this-machine"
 
 echo
-echo "== 2/3  a simulated fabric with a fault planted where nobody told the diagnosis: weft check"
+echo "== 2/3  a simulated fabric with a fault planted at a place unknown to weft check"
 # Exit 1 is the right answer here: a component is named.
 "$weft" check --twin fat-tree --nodes 16 --plant random --dir "$dir/twin" || [ $? -eq 1 ]
 

@@ -1,4 +1,4 @@
-"""What `weft expect` says beside what was published, into docs/reference/expect.md (`--write`)."""
+"""Answers of `weft expect` and published values, into docs/reference/expect.md (`--write`)."""
 
 import statistics
 import sys
@@ -124,9 +124,9 @@ def mpi_lines() -> list[str]:
         "|---|---|---|---|---|---|",
     ]
     for name in platform_names():
-        for table, n_rows, middle, largest, inside in table_errors(name):
+        for table, n_rows, typical, largest, inside in table_errors(name):
             lines.append(
-                f"| {name} | {table} | {n_rows} | {100 * middle:.1f} % | {100 * largest:.0f} %"
+                f"| {name} | {table} | {n_rows} | {100 * typical:.1f} % | {100 * largest:.0f} %"
                 f" | {inside} |"
             )
     return lines

@@ -1,4 +1,4 @@
-"""Published figures beside the twin's: prints the tables of docs/concepts/fidelity.md.
+"""Published figures compared with the twin's: prints the tables of docs/concepts/fidelity.md.
 
 .venv/bin/python scripts/fidelity.py            print the tables
 .venv/bin/python scripts/fidelity.py --write    put them into the page
@@ -14,6 +14,8 @@ from statistics import mean, median
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benches.page import print_tables
 
 from benches import dct, flow_error, in_network, nv_switches, steady_state
 from weft.bench.model import Launch, Sample, Trial
@@ -31,11 +33,10 @@ from weft.topology.fabric_spec import fabric_spec
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "concepts" / "fidelity.md"
 ALL_PAIRS_NODES = 470
 PAIR_BYTES = 4 << 20
-BEGIN, END = "<!-- printed by scripts/fidelity.py: begin -->", "<!-- end -->"
 
 
 @dataclass(frozen=True)
-class Beside:
+class Comparison:
     """One row: what, published, the twin's; `error` is twin / published - 1."""
 
     what: str
@@ -67,13 +68,13 @@ def measure(
     return list(twin.measure(Launch(trial, 0, 0)))
 
 
-def table_rows(document: Platform, table: PublishedTable) -> list[Beside]:
-    """A published table beside what two nodes of the twin give."""
+def table_rows(document: Platform, table: PublishedTable) -> list[Comparison]:
+    """A published table, compared with what two nodes of the twin give."""
     twin = TwinBackend(document, 2)
     sizes = [size for size, _ in table.rows]
     samples = measure(twin, table.benchmark, sizes, nodes=twin.nodes)
     return [
-        Beside(format_size(size), value, sample.metrics[table.metric])
+        Comparison(format_size(size), value, sample.metrics[table.metric])
         for (size, value), sample in zip(table.rows, samples, strict=True)
     ]
 
@@ -142,50 +143,51 @@ def published_tables() -> Iterator[tuple[Platform, PublishedTable, str]]:
         yield fat_tree, table, in_sample
 
 
-def held_out_lines() -> Iterator[str]:
-    """How a twin fitted to half of the A9's rows gives the other half, both ways."""
+@dataclass(frozen=True)
+class Unseen:
+    """How the twins fitted to half of a table's rows give the other half: rows by size, errors."""
+
+    rows: Mapping[str, Comparison]
+    errors: str
+
+
+def unseen_tables() -> dict[str, Unseen]:
+    """By table of the A9: each row by the twin that has not seen it."""
     a9 = platform("azure-a9")
     fitted = fit_platform(published_tables_of(a9).tables, name="a9", base=a9)
     twins = dict(zip(HALVES, (TwinBackend(half, 2) for half in fitted.halves), strict=True))
-    for benchmark in dict.fromkeys(half.table.benchmark for half in fitted.held_out):
-        halves = [half for half in fitted.held_out if half.table.benchmark == benchmark]
-        yield ""
-        yield from _held_out_table(halves, twins)
+    benchmarks = dict.fromkeys(half.table.benchmark for half in fitted.held_out)
+    return {
+        benchmark: _unseen(
+            [half for half in fitted.held_out if half.table.benchmark == benchmark], twins
+        )
+        for benchmark in benchmarks
+    }
 
 
-def _held_out_table(
-    halves: Sequence[HeldOutHalf], twins: Mapping[str, TwinBackend]
-) -> Iterator[str]:
+def _unseen(halves: Sequence[HeldOutHalf], twins: Mapping[str, TwinBackend]) -> Unseen:
     table = halves[0].table
     metric = METRICS[table.benchmark]
-    unit = "us" if table.is_latency else "MB/s"
-    rows: dict[int, tuple[Beside, str]] = {}
+    rows: dict[str, Comparison] = {}
     said = []
     for half in halves:
         unseen = (*half.rows, *half.named)
         twin, sizes = twins[half.fitted_on], [row.size_bytes for row in unseen]
         samples = measure(twin, table.benchmark, sizes, nodes=twin.nodes)
-        beside = [
-            Beside(format_size(row.size_bytes), row.measured, sample.metrics[metric])
+        compared = [
+            Comparison(format_size(row.size_bytes), row.measured, sample.metrics[metric])
             for row, sample in zip(unseen, samples, strict=True)
         ]
-        rows |= {size: (row, half.fitted_on) for size, row in zip(sizes, beside, strict=True)}
-        counted = _errors_said(beside[: len(half.rows)])
-        named = f"; with {beside[-1].what} counted: {_errors_said(beside)}" if half.named else ""
+        rows |= {row.what: row for row in compared}
+        counted = _errors_said(compared[: len(half.rows)])
+        named = (
+            f"; with {compared[-1].what} counted: {_errors_said(compared)}" if half.named else ""
+        )
         said.append(f"fitted on {half.fitted_on}: {counted}{named}")
-    yield f"### Azure A9 {table.benchmark}: each row by a twin that has not seen it"
-    yield ""
-    yield "Every second row of both tables as printed, anomalies looked for in those rows alone;"
-    yield f"{'; '.join(said)}."
-    yield ""
-    yield f"| size | published {unit} | twin {unit} | error | twin fitted on |"
-    yield "|---|---:|---:|---:|---|"
-    for _, (row, fitted_on) in sorted(rows.items()):
-        figures = f"{row.published:.2f} | {row.twin:.2f} | {row.error:+.1%}"
-        yield f"| {row.what} | {figures} | {fitted_on} |"
+    return Unseen(rows, "; ".join(said))
 
 
-def _errors_said(rows: Sequence[Beside]) -> str:
+def _errors_said(rows: Sequence[Comparison]) -> str:
     errors = [abs(row.error) for row in rows]
     worst = max(rows, key=lambda row: abs(row.error))
     return f"median {median(errors):.1%}, largest {max(errors):.1%} ({worst.what})"
@@ -240,19 +242,27 @@ def permutation_lines() -> Iterator[str]:
         yield f"| {setting} | {seed} | {figures} |"
 
 
-def beside_lines(document: Platform, table: PublishedTable, note: str) -> Iterator[str]:
-    """One published table beside the twin's."""
+def compared_lines(
+    document: Platform, table: PublishedTable, note: str, unseen: Unseen | None
+) -> Iterator[str]:
+    """One published table and the twin's, with the errors of twins that had not seen a row."""
     rows = table_rows(document, table)
     errors = [abs(row.error) for row in rows]
-    yield f"### {document.name}: published `{table.name}` beside the twin's"
+    yield f"### {document.name}: published `{table.name}` and the twin's"
     yield ""
     yield f"{table.source}; {table.conditions}. Here, {note}."
     yield f"Error: median {median(errors):.1%}, largest {max(errors):.1%}."
+    if unseen is not None:
+        yield f"Unseen, {unseen.errors}."
     yield ""
-    yield f"| size | published {table.unit} | twin {table.unit} | error |"
-    yield "|---|---:|---:|---:|"
+    last = ("error | unseen |", "---:|---:|") if unseen else ("error |", "---:|")
+    yield f"| size | published {table.unit} | twin {table.unit} | {last[0]}"
+    yield f"|---|---:|---:|{last[1]}"
     for row in rows:
-        yield f"| {row.what} | {row.published:.2f} | {row.twin:.2f} | {row.error:+.1%} |"
+        cells = [row.what, f"{row.published:.2f}", f"{row.twin:.2f}", f"{row.error:+.1%}"]
+        if unseen is not None:
+            cells.append(f"{unseen.rows[row.what].error:+.1%}")
+        yield f"| {' | '.join(cells)} |"
 
 
 def pair_rows_line(twin_gbps: float) -> str:
@@ -284,30 +294,30 @@ def single_lines() -> Iterator[str]:
 
 
 def assumed_lines() -> Iterator[str]:
-    """Every assumed or unverified figure of the catalogue."""
-    yield "### Figures that nobody published"
-    yield ""
-    yield from ["| platform | figure | value | class | what |", "|---|---|---:|---|---|"]
+    """Every assumed or unverified figure of the catalogue, with the platforms that share it."""
+    users: dict[tuple[str, str, str, str], list[str]] = {}
     for name in platform_names():
         for key, figure in figures(platform(name)):
             if figure.class_ in (SourceClass.ASSUMED, SourceClass.UNVERIFIED):
-                what = figure.source.removeprefix("assumed: ")
+                reason = figure.source.removeprefix("assumed: ")
                 value = f"{figure.value:,.10g} {figure.unit}"
-                yield f"| {name} | `{key}` | {value} | {figure.class_.value} | {what} |"
-
-
-def rates_and_fits_lines() -> Iterator[str]:
-    """Permutations, and what fits say of rows that they have not seen."""
-    yield from permutation_lines()
-    yield from held_out_lines()
+                row = (f"`{key}`", value, figure.class_.value, reason)
+                users.setdefault(row, []).append(name)
+    yield "### Figures without a published value"
+    yield ""
+    yield from ["| figure | value | class | reason | platforms |", "|---|---:|---|---|---|"]
+    for row in sorted(users):
+        yield f"| {' | '.join(row)} | {', '.join(users[row])} |"
 
 
 def published_lines() -> Iterator[str]:
-    """Every published table of latencies and rates, beside the twin."""
+    """Every published table of latencies and rates, compared with the twin."""
+    unseen = unseen_tables()
     for i, (document, table, note) in enumerate(published_tables()):
         if i > 0:
             yield ""
-        yield from beside_lines(document, table, note)
+        mine = unseen.get(table.name) if document.name == "azure-a9" else None
+        yield from compared_lines(document, table, note, mine)
 
 
 PARTS: dict[str, Callable[[], Iterable[str]]] = {
@@ -317,7 +327,7 @@ PARTS: dict[str, Callable[[], Iterable[str]]] = {
     "steady state": steady_state.lines,
     "DCT": dct.lines,
     "flows": flow_error.lines,
-    "permutations and fits": rates_and_fits_lines,
+    "permutations": permutation_lines,
     "published tables": published_lines,
     "assumed figures": assumed_lines,
 }
@@ -332,22 +342,9 @@ def page_lines() -> Iterator[str]:
         yield from part()
 
 
-def with_tables(page: str, tables: str) -> str:
-    """The page with `tables` between its two marks."""
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise SystemExit(f"{PAGE}: no '{BEGIN}' ... '{END}'")
-    return f"{before}{BEGIN}\n\n{tables}\n\n{END}{after}"
-
-
 def main(argv: list[str]) -> None:
     """Print the tables, or write them into the page."""
-    tables = "\n".join(page_lines())
-    if argv == ["--write"]:
-        PAGE.write_text(with_tables(PAGE.read_text("utf-8"), tables), "utf-8")
-    else:
-        print(tables)
+    print_tables(PAGE, "scripts/fidelity.py", page_lines(), write=argv == ["--write"])
 
 
 if __name__ == "__main__":

@@ -186,8 +186,8 @@ def _joined(rng: random.Random, lines: Lines, _: Sequence[Lines]) -> None:
 def _broken(rng: random.Random, lines: Lines, _: Sequence[Lines]) -> None:
     if lines:
         at = rng.randrange(len(lines))
-        middle = rng.randint(0, len(lines[at]))
-        lines[at : at + 1] = [lines[at][:middle], lines[at][middle:]]
+        cut = rng.randint(0, len(lines[at]))
+        lines[at : at + 1] = [lines[at][:cut], lines[at][cut:]]
 
 
 def _stretched(rng: random.Random, lines: Lines, _: Sequence[Lines]) -> None:
@@ -225,7 +225,7 @@ LINE_MUTATIONS: tuple[Callable[[random.Random, Lines, Sequence[Lines]], None], .
 
 
 def _bytes_damaged(rng: random.Random, data: bytes) -> bytes:
-    """Damage that knows no lines: bits, odd bytes, line ends, a cut."""
+    """Damage that ignores lines: bits, foreign bytes, line ends, a cut."""
     kind = rng.randrange(6)
     if kind == 0:
         return data[: rng.randint(0, len(data))]

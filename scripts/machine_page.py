@@ -15,17 +15,15 @@ weft doctor --format json                    # everything that was read
 weft doctor --sysroot /mnt/node7             # a copy of another one's sys, proc and dev
 ```
 
-The first line is the verdict. The other lines are about the system, the adapters (InfiniBand,
-Slingshot, EFA, RoCE), and the P_Keys with the index that holds full membership. Then come PCI
-Express links and NUMA nodes of the adapters, errors of their links, and the rights of this process
-to open, lock and share. Last are the GPUs with their paths to the adapters, memory, and the next
-command. A line with a fault has its fix.
+The first line is the verdict, the last the next command. Between them are the system, the adapters
+(InfiniBand, Slingshot, EFA, RoCE), P_Keys with the index of full membership, PCI Express links,
+NUMA nodes and link errors of the adapters. Then come the rights of this process to open, lock and
+share, the GPUs with their paths to the adapters, and memory. A line with a fault has its fix.
 
-weft needs no rights, opens no device and runs no other program. It counts and leaves out files that
-only root may read (the configuration space of PCI devices, with ACS and read requests); `unread` of
-the record lists them. It reads files to 64 KiB, the first 4,096 names of a folder, and 300,000
-files and folders of a tree. It follows no link out of `--sysroot`. The last line and `unread`
-report more content.
+weft needs no rights, opens no device and runs no other program. It leaves out files that only root
+may read (the configuration space of PCI devices, with ACS and read requests). It reads files to 64
+KiB, the first 4,096 names of a folder, and 300,000 files and folders of a tree, and follows no link
+out of `--sysroot`. The last line and `unread` of the record report everything left out.
 
 The exit code is 1 if a rule of severity `bad` found a fault; 0 with warnings, and for a machine
 without adapters. `--format json` has `schema` `weft.doctor-machine/1`: `sysroot, verdict, findings,

@@ -1,6 +1,6 @@
 """The page of the linter's rules, of the recipes and of the variables, from the catalogue."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from weft.catalog.libraries.launch_recipe import LaunchRecipe
 from weft.catalog.libraries.setting_rules import SettingRule, setting_rules
@@ -28,9 +28,8 @@ weft doctor env --explain NCCL_IB_TIMEOUT    # one variable: values, defaults by
 * Kubernetes manifests and Helm values (`.yaml`);
 * a modulefile in Tcl.
 
-Both branches of a condition count, the body of a loop once. weft does not judge a value that only
-the running job knows. It reads commands in single quotes behind `bash -c`, but does not correct
-them.
+Both branches of a condition count, the body of a loop once. weft judges no value that only the
+running job knows. It reads commands in single quotes behind `bash -c`, but does not correct them.
 
 | option | means |
 |---|---|
@@ -74,36 +73,62 @@ def _rules() -> list[str]:
     return ["## Rules", "", *table_of_rules(setting_rules()), ""]
 
 
+NCCL_SOURCE = "NVIDIA/nccl v2.30.7, "
+"""Named once above a table of rules, and left out of its cells."""
+
+
 def table_of_rules(rules: Mapping[str, SettingRule]) -> list[str]:
     """The table of a catalogue's rules."""
-    lines = ["| rule | severity | what really happens | fix | source |", "|---|---|---|---|---|"]
+    lines = ["| rule | severity | effect | fix | source |", "|---|---|---|---|---|"]
+    if any(NCCL_SOURCE in rule.source for rule in rules.values()):
+        lines = [f"`src/...` is a file of {NCCL_SOURCE.rstrip(', ')}.", "", *lines]
     for rule in rules.values():
         mark = "" if rule.class_ == "sourced" else f" ({rule.class_})"
-        cells = (f"`{rule.id}`", rule.severity, rule.happens, rule.fix, f"{rule.source}{mark}")
+        source = rule.source.replace(NCCL_SOURCE, "")
+        cells = (f"`{rule.id}`", rule.severity, rule.happens, rule.fix, f"{source}{mark}")
         lines.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
     return lines
 
 
 def _recipes() -> list[str]:
-    lines = ["## Recipes", ""]
-    for name in launch_recipe_names():
-        lines += _recipe(launch_recipe(name))
-    return lines
+    recipes = [launch_recipe(name) for name in launch_recipe_names()]
+    lines = ["## Recipes", "", "| recipe | for | as of | source |", "|---|---|---|---|"]
+    for one in recipes:
+        lines.append(f"| `{one.name}` | {one.title} | {one.date} | {_cell(one.source)} |")
+    return [*lines, "", *_settings(recipes), *_errata(recipes)]
 
 
-def _recipe(recipe: LaunchRecipe) -> list[str]:
-    lines = [f"### {recipe.name}: {recipe.title}", "", f"{recipe.date}. {recipe.source}.", ""]
-    lines += ["| setting | value | runs | reason | source |", "|---|---|---|---|---|"]
-    for one in recipe.settings:
-        runs = ", ".join(one.when)
-        cells = (f"`{one.name}`", f"`{one.value}`", runs, one.reason, one.source)
+def _settings(recipes: Sequence[LaunchRecipe]) -> list[str]:
+    """Each setting with its recipes, and their sources by number."""
+    users: dict[tuple[str, ...], dict[str, list[str]]] = {}
+    sources: dict[str, int] = {}
+    for recipe in recipes:
+        for one in recipe.settings:
+            cited = one.source.split("; ")
+            numbers = [str(sources.setdefault(source, len(sources) + 1)) for source in cited]
+            row = (f"`{one.name}`", f"`{one.value}`", ", ".join(sorted(one.when)), one.reason)
+            users.setdefault(row, {}).setdefault(", ".join(numbers), []).append(recipe.name)
+    lines = ["### Settings", "", "| setting | value | runs | reason | recipes (sources) |"]
+    lines.append("|---|---|---|---|---|")
+    for row in sorted(users):
+        named = "; ".join(f"{', '.join(names)} ({by})" for by, names in users[row].items())
+        lines.append("| " + " | ".join(_cell(cell) for cell in (*row, named)) + " |")
+    lines += ["", "Sources:", ""]
+    lines += [f"{number}. {source}" for source, number in sources.items()]
+    return [*lines, ""]
+
+
+def _errata(recipes: Sequence[LaunchRecipe]) -> list[str]:
+    users: dict[tuple[str, ...], list[str]] = {}
+    for recipe in recipes:
+        for one in recipe.errata:
+            users.setdefault((one.printed, one.where, one.remark), []).append(recipe.name)
+    lines = ["### Errata of the sources", "", "| printed | where | remark | recipes |"]
+    lines.append("|---|---|---|---|")
+    for row, names in users.items():
+        cells = (*row, ", ".join(names))
         lines.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
-    lines.append("")
-    if recipe.errata:
-        lines += ["Errata of the sources:", ""]
-        lines += [f"* {one.printed} ({one.where}): {one.remark}." for one in recipe.errata]
-        lines.append("")
-    return lines
+    return [*lines, ""]
 
 
 def _variables() -> list[str]:

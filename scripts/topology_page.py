@@ -20,11 +20,11 @@ weft doctor topo --generate this-machine                 # of /sys; another's: -
 weft doctor topo --generate lspci.txt --bridges          # of lspci -Dvvnn, or lstopo --of xml
 ```
 
-The file of `NCCL_TOPO_FILE` looks like XML, but NCCL reads it with a small reader of its own. That
-reader refuses some XML and accepts some text that is none. `weft doctor topo` follows it: an error
-of NCCL's reader is a mistake, with line and column. weft then reads on, so that one run finds all
-mistakes. It reports elements that NCCL ignores and defaults that NCCL takes silently. Facts are of
-NCCL 2.30.7; tests compare them with libnccl 2.32.3 itself, on damaged files, too.
+NCCL reads the file of `NCCL_TOPO_FILE` with a small reader of its own, which refuses some XML and
+accepts some text that is none. `weft doctor topo` follows it: an error of NCCL's reader is a
+mistake, with line and column. One run finds all mistakes, elements that NCCL ignores, and defaults
+that it takes silently. Facts are of NCCL 2.30.7; tests compare them with libnccl 2.32.3 itself, on
+damaged files, too.
 
 ## Distances
 
@@ -48,12 +48,11 @@ weft computes them as NCCL does:
 * Every GPU and adapter of the file is in the job, and capable of GPUDirect unless the file has
   `gdr="0"`.
 * NVLinks are those of the file. If it has none, NCCL asks the driver; `--platform` gives the
-  driver's answer for GPUs on NVSwitches. The NVLinks of an NDv2's V100s, by bus id, are not
-  published.
-* A link without speed counts as NCCL counts an unknown one; on the machine NCCL would ask /sys.
+  driver's answer for GPUs on NVSwitches. Those of an NDv2's V100s, by bus id, are not published.
+* A link without speed counts as unknown; on the machine NCCL would ask /sys.
 
-The tests call libnccl 2.32.3's own functions. Paths and GB/s agree on random machines (trees of
-bridges, NVLink through switches and in meshes, C2C, odd links) and on eight V100s in their cube.
+Paths and GB/s agree with libnccl 2.32.3's own functions on eight V100s in their cube and on random
+machines: trees of bridges, NVLink through switches and in meshes, C2C, odd links.
 
 ## Generate a file
 
@@ -68,27 +67,26 @@ the processors, bridges, devices, links and CPUs of the files in Azure's images 
 | `lstopo --of xml` | no links. hwloc knows the socket of a device and not always \
 its NUMA node: of several weft takes the first |
 
-weft keeps only branches to GPUs of NVIDIA and AMD and to adapters of a fabric. It drops Mellanox's
+weft keeps only branches to GPUs of NVIDIA and AMD and to adapters of a fabric, without Mellanox's
 Ethernet adapters if there is InfiniBand. NCCL completes missing values from /sys.
 
-`--bridges` is for virtual machines that show no PCIe switches. It makes up a bridge above each GPU
-and its adapter, in the order of bus ids of a NUMA node, or one above all if numbers differ. Verify
-that pairing by a benchmark.
+`--bridges`, for virtual machines that show no PCIe switches, makes up a bridge above each GPU and
+its adapter, in the order of bus ids of a NUMA node. If numbers differ, it makes one above all.
+Verify that pairing by a benchmark.
 
 ## Compare a file: `--against`
 
 `--against` takes the sources of `--generate` and reports differences: missing devices, NUMA nodes,
-links, processors, CPUs, and the adapters that share bridges with GPUs, if the machine shows
-bridges. It also reports devices that a job does not see (a container with some of the GPUs).
-
-It finds the errors of files that Azure published: CPUs of NDv5 under the other NUMA node and of
-NDv2 under both (until January 2025), NUMA nodes of NDv4 swapped (until December 2023).
+links, processors, CPUs, and devices that a job does not see (a container). If the machine shows
+bridges, it also compares the adapters that share them with GPUs. It finds the errors of files that
+Azure published: CPUs of NDv5 under the other NUMA node and of NDv2 under both (until January 2025),
+NUMA nodes of NDv4 swapped (until December 2023).
 
 ## Limits
 
-NCCL keeps 255 elements a file, including GPUs, adapters and NVLinks that it adds (so it never
-reaches its limit of 640 children), 16 attributes of an element, and 253 bytes of a name or a value.
-weft reads files up to 1 MiB.
+NCCL keeps 255 elements a file, including GPUs, adapters and NVLinks that it adds, so it never
+reaches its limit of 640 children. It keeps 16 attributes of an element, and 253 bytes of a name or
+a value. weft reads files up to 1 MiB.
 
 The exit code is 1 if a rule of severity `bad` found a fault. `--format json` has `schema`
 `weft.doctor-topo/1`:

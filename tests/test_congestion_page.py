@@ -27,6 +27,7 @@ def page() -> Iterator[str]:
         yield PAGE.read_text("utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_the_settings_of_each_law_do_what_the_page_says(page):
     bare = measure(None)

@@ -7,6 +7,7 @@ from statistics import median
 from types import ModuleType
 
 import pytest
+from benches.page import END, begin_of
 
 from weft.bench.twin.backend import TwinBackend
 from weft.catalog.load import platform
@@ -14,6 +15,8 @@ from weft.core.errors import MissingError
 from weft.expect.fit.platform_fit import HALVES, fit_platform
 from weft.expect.fit.tables import METRICS
 from weft.study.fit_tables import published_tables
+
+BEGIN = begin_of("scripts/fidelity.py")
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -35,16 +38,23 @@ def fidelity() -> ModuleType:
 
 PARTS = (
     *("single figures", "in-network", "NVLS", "steady state", "DCT", "flows"),
-    *("permutations and fits", "published tables", "assumed figures"),
+    *("permutations", "published tables", "assumed figures"),
 )
 
 
-@pytest.mark.parametrize("number", range(len(PARTS)), ids=PARTS)
+SIMULATED_LONG = {"in-network", "steady state", "permutations"}
+NUMBERS = [
+    pytest.param(number, id=part, marks=[pytest.mark.slow] * (part in SIMULATED_LONG))
+    for number, part in enumerate(PARTS)
+]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
 def test_the_page_has_the_tables_the_program_prints(fidelity: ModuleType, number: int) -> None:
     assert tuple(fidelity.PARTS) == PARTS
     parts = list(fidelity.PARTS.values())
     page = fidelity.PAGE.read_text("utf-8")
-    tables = page.partition(f"{fidelity.BEGIN}\n\n")[2].partition(f"\n\n{fidelity.END}")[0]
+    tables = page.partition(f"{BEGIN}\n\n")[2].partition(f"\n\n{END}")[0]
     # From its first line to the next part's.
     if number > 0:
         first = next(iter(parts[number]()))
@@ -57,7 +67,7 @@ def test_the_page_has_the_tables_the_program_prints(fidelity: ModuleType, number
 
 def test_what_is_not_modelled_comes_before_any_figure(fidelity: ModuleType) -> None:
     page = fidelity.PAGE.read_text("utf-8")
-    assert page.index("## Not modelled") < page.index("## Modelled") < page.index(fidelity.BEGIN)
+    assert page.index("## Not modelled") < page.index("## Modelled") < page.index(BEGIN)
 
 
 def test_what_is_simulated_in_part_is_off_by_no_more_than_it_says(fidelity: ModuleType) -> None:
@@ -137,7 +147,7 @@ def test_a_twin_fitted_to_every_second_a9_latency_knows_the_others(
 
 
 @pytest.mark.parametrize("half", HALVES)
-def test_a_twin_fitted_to_every_second_a9_rate_both_ways_knows_the_others(
+def test_a_twin_fitted_to_every_second_a9_rate_in_both_directions_knows_the_others(
     held_out: dict[str, list[tuple[int, float, str]]], half: str
 ) -> None:
     rows = [row for row in held_out["bidirectional"] if row[2] == half]
@@ -149,7 +159,7 @@ def test_a_twin_fitted_to_every_second_a9_rate_both_ways_knows_the_others(
     assert max(plateau) < 0.05
 
 
-def test_the_a9_row_of_8_kib_is_named_and_its_error_told() -> None:
+def test_the_a9_row_of_8_kib_is_named_and_its_error_reported() -> None:
     fit = platform("azure-a9").fit
     assert fit is not None
     ((row,),) = (table.left_out for table in fit.tables if table.left_out)

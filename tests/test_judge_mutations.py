@@ -130,6 +130,7 @@ def mutated(one: Known, at: tuple[int, int], rng: random.Random) -> tuple[Result
     return replace(one.results, tables=tuple(tables)), changed, table.tool
 
 
+@pytest.mark.slow
 def test_nineteen_of_twenty_mutations_are_noticed(files: list[Known]) -> None:
     rng = random.Random(2026)
     places = [(one, at) for one in files for at in one.sound]

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from _pytest.mark.structures import ParameterSet
+from tests.needs import absent
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = (
@@ -54,13 +56,23 @@ def argv_of(command: str) -> list[str]:
     program, *arguments = shlex.split(command)
     if program == WEFT_SIM:
         if not DEBUG_SIM.exists():
-            pytest.skip("weft-sim is not built (cargo test builds it)")
+            absent("weft-sim is not built (cargo test builds it)")
         return [str(DEBUG_SIM), *arguments]
     assert program == "weft", f"$ {command}: a page shows what no test runs"
     return [*WEFT, *arguments]
 
 
-@pytest.mark.parametrize("session", sessions(), ids=lambda session: session.title)
+def quick_and_slow() -> list[ParameterSet]:
+    """Each session, a slow test where it is none of the README."""
+    return [
+        pytest.param(
+            session, id=session.title, marks=[pytest.mark.slow] * (session.page != "README.md")
+        )
+        for session in sessions()
+    ]
+
+
+@pytest.mark.parametrize("session", quick_and_slow())
 def test_a_shown_command_prints_what_is_shown(session: Session, tmp_path: Path) -> None:
     """`...` stands for what differs between runs and machines, as in a doctest."""
     (tmp_path / "docs").symlink_to(ROOT / "docs")

@@ -174,7 +174,7 @@ def rows_of(crossings, a, b, metric=1):
     )
 
 
-def test_a_dead_cable_is_not_told_from_one_that_is_slow_at_the_same_moments():
+def test_a_dead_cable_is_not_distinguished_from_one_that_is_slow_at_the_same_moments():
     crossings = crossed([("n1", "n4"), ("n2", "n3")], together=True)
     there, meanwhile = rows_of(crossings, "n1", "n4"), rows_of(crossings, "n2", "n3")
     assert OTHER in met_by(crossings, there, meanwhile)

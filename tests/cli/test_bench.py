@@ -41,7 +41,7 @@ def test_options_reach_the_trial(tmp_path: Path) -> None:
     assert (options["window"], options["iterations"], options["validate"]) == (16, 7, True)
 
 
-def test_what_a_twin_is_told_reaches_the_trial(tmp_path: Path) -> None:
+def test_what_a_twin_is_reported_reaches_the_trial(tmp_path: Path) -> None:
     argv = ["bench", "alltoall", "--sizes", "64K", "--twin", "azure-hbv3", "--nodes", "16"]
     for told in ((), ("--adaptive",), ("--adaptive", "--congestion-control", "rtt")):
         where = tmp_path / f"run{len(told)}"

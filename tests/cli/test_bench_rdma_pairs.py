@@ -117,7 +117,7 @@ def nothing_is_left(hosts: Path) -> bool:
     return not any(Path("/proc", str(pid)).exists() for pid in pids)
 
 
-def test_all_rails_at_once_both_ways(rdma: Rdma, hosts: Path) -> None:
+def test_all_rails_at_once_in_both_directions(rdma: Rdma, hosts: Path) -> None:
     """The clients of the stand-in wait until all eight are there."""
     a = replace(host(ROWS_THERE), faults={"together": 8})
     b = replace(host(ROWS_BACK), faults={"together": 8})
@@ -137,7 +137,7 @@ def test_all_rails_at_once_both_ways(rdma: Rdma, hosts: Path) -> None:
     assert nothing_is_left(hosts)
 
 
-def test_each_side_is_bound_beside_its_device_and_has_a_port_of_its_own(
+def test_each_side_is_bound_next_to_its_device_and_has_a_port_of_its_own(
     rdma: Rdma, hosts: Path
 ) -> None:
     assert rdma(host(ROWS_THERE), host(ROWS_BACK))[0] == 0
@@ -169,7 +169,7 @@ def test_people_read_it(rdma: Rdma, tmp_path: Path) -> None:
     assert code == 0
     lines = text.splitlines()
     assert lines[0] == (
-        "GOOD  4 of 4 ways carry at least 95 % of their port's rate: a and b, 2 rails, "
+        "GOOD  4 of 4 paths carry at least 95 % of their port's rate: a and b, 2 rails, "
         "host memory, 8 MiB messages"
     )
     assert " ".join(lines[2].split()) == "rail NUMA port Gb/s a -> b Gb/s b -> a Gb/s"
@@ -227,7 +227,7 @@ def test_faults_of_rails_are_named_and_the_others_are_measured(rdma: Rdma, hosts
             "the queue pair cannot reach the other port",
             "perftest does not find the device",
             "its client printed no row",
-            "messages were lost on the way",
+            "messages were lost",
             "perftest does not find the device",
         )
     ):
@@ -290,7 +290,7 @@ def with_gpus(one: StandIn, order: list[int]) -> StandIn:
     return replace(one, ports=ports, gpus=gpus)
 
 
-def test_messages_of_a_gpu_come_from_the_one_beside_the_rail(rdma: Rdma, hosts: Path) -> None:
+def test_messages_of_a_gpu_come_from_the_one_next_to_the_rail(rdma: Rdma, hosts: Path) -> None:
     orders = {"a": [1, 0, 3, 2], "b": [3, 2, 1, 0]}
     a, b = with_gpus(host(ROWS_THERE, 4), orders["a"]), with_gpus(host(ROWS_BACK, 4), orders["b"])
     code, record = rdma(a, b, "--memory", "gpu")

@@ -163,7 +163,7 @@ def test_a_dry_run_measures_nothing(tmp_path: Path, capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (["--mock", "--nodes", "1"], "one node makes no pair"),
+        (["--mock", "--nodes", "1"], "one node has no pair to measure"),
         (["--mock", "--small", "1M", "--large", "8"], "does not make a small and a large message"),
         (["--mock", "--small", "0"], "does not make a small and a large message"),
         (["--mock", "--large", "much"], "'much' is not a size"),
@@ -188,7 +188,7 @@ def test_wrong_input_is_said_to_be_wrong(argv: list[str], said: str, capsys: Cap
 
 
 class TestTwin:
-    """The real engine: what was planted is named, and nobody told the diagnosis."""
+    """The real engine: a fault is named whose place the diagnosis does not know."""
 
     @pytest.fixture(autouse=True)
     def _engine(self) -> None:
@@ -302,7 +302,7 @@ class TestTwin:
         assert len([f for f in answer["findings"] if f["severity"] == "bad"]) == 2
 
     @pytest.mark.parametrize("node", ["n014", "n077"])
-    def test_what_fills_a_cable_beside_a_slow_receiver_waits_even_alone(
+    def test_what_fills_a_cable_next_to_a_slow_receiver_waits_even_alone(
         self, node: str, tmp_path: Path, capsys: Capture
     ) -> None:
         """Two hosts fill a cable of twice their rate: the test of it holds the slow one, too."""
@@ -360,7 +360,7 @@ def test_more_ranks_than_cpus_meet_in_rounds_that_have_a_cpu_for_each(
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--tasks-per-node", "1"], "one node makes no pair"),
+        (["--tasks-per-node", "1"], "one node has no pair to measure"),
         (["--tasks-per-node", "8", "--twin", "fat-tree"], "contradict each other"),
         (["--tasks-per-node", "4", "--rails", "mlx5_0,mlx5_1"], "with 2 --rails"),
         (["--hosts", "n[1-4]", "--rails", "mlx5_0,mlx5_1,mlx5_0:1"], "'mlx5_0:1' is named twice"),

@@ -75,7 +75,7 @@ def test_the_checks_that_the_start_page_shows_are_understood() -> None:
         assert len(context.params["fabric"]) == 2
 
 
-def test_a_finished_check_is_judged_again_beside_counters(
+def test_a_finished_check_is_judged_again_next_to_counters(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As the start page says: nothing is measured, and the counters are heard."""

@@ -131,7 +131,7 @@ def test_what_is_measured_by_itself_and_still_slow_is_not_mended(
     assert {end for s in bad["facts"]["suspects"] for end in s["ends"]} & {"n003", "n003/hca0"}
 
 
-def test_what_nothing_else_was_measured_beside_is_not_called_mended(
+def test_what_nothing_else_was_measured_next_to_is_not_called_mended(
     tmp_path: Path, capsys: Capture
 ) -> None:
     first, rounds = tmp_path / "first", tmp_path / "rounds"

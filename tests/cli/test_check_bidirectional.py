@@ -56,7 +56,7 @@ class TestTwin:
         assert "bandwidth_mb_s" in answer["findings"][0]["facts"]["metrics"]
         assert " --bidirectional" in answer["next_command"]
 
-    def test_where_switches_choose_a_leaf_filled_both_ways_is_no_slow_stretch(
+    def test_where_switches_choose_a_leaf_filled_in_both_directions_is_no_slow_stretch(
         self, tmp_path: Path, capsys: Capture
     ) -> None:
         planted = ("--adaptive", "--plant", "leaf-02[6] rate=0.5")
@@ -66,7 +66,7 @@ class TestTwin:
         assert not any("All pairs were slow" in one["sentence"] for one in answer["findings"])
 
 
-def test_real_processes_send_both_ways_at_once(tmp_path: Path, capsys: Capture) -> None:
+def test_real_processes_send_in_both_directions_at_once(tmp_path: Path, capsys: Capture) -> None:
     argv = ("--tasks-per-node", "5", "--bidirectional", "--large", "64K")
     answer = check(tmp_path / "run", capsys, *argv)
     assert answer["exit_code"] in (0, 1)

@@ -64,7 +64,7 @@ def test_ranks_of_one_host_are_as_many_as_its_slots(tmp_path: Path, capsys: Capt
 def test_one_host_of_which_nothing_is_known_is_refused_with_what_to_say(capsys: Capture) -> None:
     assert run(["check", "--hosts", "far", "--dry-run"]) == 2
     said = capsys.readouterr().err
-    assert "how many CPUs far has for ranks of its own is not known" in said
+    assert "the number of CPUs of far is unknown" in said
     assert "--tasks-per-node N" in said
     assert run(["check", "--hosts", "far", "--tasks-per-node", "4", "--dry-run"]) == 0
 

@@ -28,7 +28,7 @@ def check(where: Path, capsys: Capture, *more: str, cables: Path = CABLES) -> tu
     return code, json.loads(capsys.readouterr().out)
 
 
-def test_counters_of_a_tool_stand_beside_an_accused_cable(tmp_path: Path, capsys: Capture) -> None:
+def test_counters_of_a_tool_stand_next_to_an_accused_cable(tmp_path: Path, capsys: Capture) -> None:
     plant = ("--plant", "MF0;leaf000:MQM8700/U1[5] rate=0.3")
     code, answer = check(tmp_path / "r", capsys, *plant, "--counters", str(COUNTERS))
     assert code == 1
@@ -120,7 +120,9 @@ def test_counters_need_the_files_of_the_fabric(tmp_path: Path, capsys: Capture) 
     assert not (tmp_path / "r").exists()
 
 
-@pytest.mark.parametrize(("text", "said"), [(None, "no file"), ("no counters\n", "no reader")])
+@pytest.mark.parametrize(
+    ("text", "said"), [(None, "no file"), ("no counters\n", "cannot read this format")]
+)
 def test_a_wrong_file_is_refused_before_anything_is_measured(
     tmp_path: Path, capsys: Capture, text: str | None, said: str
 ) -> None:

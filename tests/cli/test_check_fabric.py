@@ -95,12 +95,12 @@ def test_a_wrong_fabric_file_is_refused(tmp_path: Path, capsys: Capture) -> None
     for text in ("{", "[]", "buy milk"):
         broken.write_text(text)
         assert check(tmp_path / "run", "--fabric", str(broken)) == 2
-        assert f"no reader knows this: {text}" in capsys.readouterr().err
+        assert f"weft cannot read this format: {text}" in capsys.readouterr().err
     assert run(["check", "--twin", "fat-tree", "--fabric", str(broken)]) == 2
-    assert f"no reader knows this: {text}" in capsys.readouterr().err
+    assert f"weft cannot read this format: {text}" in capsys.readouterr().err
 
 
-def test_a_host_that_calls_itself_by_a_name_not_in_the_fabric_is_told(
+def test_a_host_that_calls_itself_by_a_name_not_in_the_fabric_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     class Renaming(MockBackend):

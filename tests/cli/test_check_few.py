@@ -22,7 +22,7 @@ def accused_nodes(answer: dict[str, Any]) -> set[str | None]:
     return {one["node"] for one in suspects}
 
 
-def test_of_three_nodes_of_eight_rails_the_slow_one_is_told_and_no_cable(
+def test_of_three_nodes_of_eight_rails_the_slow_one_is_reported_and_no_cable(
     tmp_path: Path, capsys: Capture
 ) -> None:
     """Two of them are under one leaf: no pair of that distance is without the slow one."""
@@ -38,7 +38,7 @@ def test_of_three_nodes_of_eight_rails_the_slow_one_is_told_and_no_cable(
     assert {f["kind"] for f in answer["findings"]} == {"suspect-pair", "suspect-node"}
 
 
-def test_of_three_nodes_one_slow_rail_is_told(tmp_path: Path, capsys: Capture) -> None:
+def test_of_three_nodes_one_slow_rail_is_reported(tmp_path: Path, capsys: Capture) -> None:
     twin = ("--twin", "azure-ndv4", "--nodes", "3")
     answer = checked(tmp_path, capsys, *twin, "--plant", "leaf-02[3] rate=0.25")
     assert answer["exit_code"] == 1
@@ -58,7 +58,7 @@ def test_few_healthy_nodes_are_good(n: int, tmp_path: Path, capsys: Capture) -> 
     assert {f["severity"] for f in answer["findings"]} <= {"good", "note"}
 
 
-def test_a_suspect_whose_good_nodes_are_all_far_is_told_from_the_distance(
+def test_a_suspect_whose_good_nodes_are_all_far_is_distinguished_from_the_distance(
     tmp_path: Path, capsys: Capture
 ) -> None:
     """All known-good nodes are under one leaf, so every pair four links apart has the suspect."""
@@ -75,7 +75,7 @@ def test_a_suspect_whose_good_nodes_are_all_far_is_told_from_the_distance(
     assert answer["planted"][0]["named"] == "tie"
 
 
-def test_where_only_longer_ways_are_slow_nobody_is_sent_to_the_adapters_first(
+def test_where_only_longer_paths_are_slow_no_one_is_sent_to_the_adapters_first(
     tmp_path: Path, capsys: Capture
 ) -> None:
     """All cables up from the suspects' leaf: no other pair of that distance is measured."""
@@ -89,7 +89,7 @@ def test_where_only_longer_ways_are_slow_nobody_is_sent_to_the_adapters_first(
     )
 
 
-def test_a_distance_that_one_node_alone_has_is_told_with_the_node(
+def test_a_distance_that_one_node_alone_has_is_reported_with_the_node(
     tmp_path: Path, capsys: Capture
 ) -> None:
     """Latency depends on the distance, so that nothing but the platform tells it of n001."""
@@ -101,7 +101,7 @@ def test_a_distance_that_one_node_alone_has_is_told_with_the_node(
     assert distance["evidence"][0] == said
 
 
-def test_of_two_nodes_the_slow_rail_is_told_and_all_that_it_may_be(
+def test_of_two_nodes_the_slow_rail_is_reported_and_all_that_it_may_be(
     tmp_path: Path, capsys: Capture
 ) -> None:
     argv = ["check", "--twin", "azure-ndv4", "--nodes", "2", "--plant", "n002/hca3[1] rate=0.4"]

@@ -34,7 +34,9 @@ def test_the_document_is_all_of_standard_output_and_the_list_names_the_node(
     assert words[4].startswith("Reason=weft check: n005 latency +")
 
 
-def test_a_healthy_fabric_leaves_a_list_that_drains_nobody(tmp_path: Path, capsys: Capture) -> None:
+def test_a_healthy_fabric_leaves_a_list_that_drains_nothing(
+    tmp_path: Path, capsys: Capture
+) -> None:
     drain = tmp_path / "drain.sh"
     drain.write_text("scontrol update NodeName=n001 State=DRAIN Reason=old\n")
     argv = ["check", "--mock", "--nodes", "8", "--dir", str(tmp_path / "run")]

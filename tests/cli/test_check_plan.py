@@ -65,7 +65,7 @@ def test_the_command_to_measure_again_keeps_the_schedule(tmp_path: Path, capsys:
 
 
 @pytest.mark.parametrize(("plants", "code"), [((), 0), (("n003 slow=1.5",), 1)])
-def test_one_suspect_is_judged_beside_others(
+def test_one_suspect_is_judged_next_to_others(
     plants: tuple[str, ...], code: int, tmp_path: Path, capsys: Capture
 ) -> None:
     argv = ["check", "--twin", "fat-tree", "--nodes", "16", "--schedule", "bisect:n003"]
@@ -130,7 +130,7 @@ def test_a_switch_may_be_called_as_weft_fabric_calls_it(capsys: Capture) -> None
     assert words[0] == words[1] != words[2] == words[3]
 
 
-def test_a_port_that_is_not_there_is_told_as_it_was_typed(capsys: Capture) -> None:
+def test_a_port_that_is_not_there_is_reported_as_it_was_typed(capsys: Capture) -> None:
     assert run(["check", "--twin", *TREE, "--only", "leaf-02[99]", "--dry-run"]) == 2
     assert "--only leaf-02[99]: no node or switch" in capsys.readouterr().err
 
@@ -149,7 +149,7 @@ def test_clusterkit_s_file_is_a_schedule(tmp_path: Path, capsys: Capture) -> Non
     assert f"{rounds}:2: 'n001' is in two pairs of one round" in capsys.readouterr().err
 
 
-def test_pipes_and_folders_in_place_of_files_are_told_and_hold_nobody_up(
+def test_pipes_and_folders_in_place_of_files_are_reported_and_hold_no_one_up(
     tmp_path: Path, capsys: Capture
 ) -> None:
     pipe = tmp_path / "pipe"

@@ -153,7 +153,7 @@ def test_the_limit_of_a_quick_check_reaches_its_launches(
             given.append(within_s)
             raise BenchmarkError("that is all")
 
-    monkeypatch.setattr("weft.check.launches.FollowUpBackend", Recording)
+    monkeypatch.setattr("weft.cli.check.measurement.FollowUpBackend", Recording)
     argv = ["check", "--hosts", "one.invalid,two.invalid", "--dir", str(tmp_path / "run"), *more]
     assert run(argv) == 4
     assert given == [within_s]

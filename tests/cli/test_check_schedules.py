@@ -48,7 +48,7 @@ def test_a_healthy_tree_is_good_under_every_schedule(
 
 
 @pytest.mark.parametrize("good", ["", "|n[005-008]", "|n[009-016]"])
-def test_the_slow_one_of_a_suspect_group_is_told_from_the_others(
+def test_the_slow_one_of_a_suspect_group_is_distinguished_from_the_others(
     good: str, tmp_path: Path, capsys: Capture
 ) -> None:
     schedule = ("--schedule", f"bisect:n[001-004]{good}")

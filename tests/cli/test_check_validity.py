@@ -66,7 +66,7 @@ def test_bytes_past_the_adapter_refuse_a_verdict_and_name_both_devices(
     assert answer["next_command"] in page.read_text()
 
 
-def test_traffic_before_the_test_is_told_beside_the_verdict(
+def test_traffic_before_the_test_is_reported_next_to_the_verdict(
     two_hosts: tuple[str, str], sysfs: Path, tmp_path: Path, capsys: Capture
 ) -> None:
     # A single step of 4 x 10^9 bytes in 0.3 s is over a twentieth of what the link can carry.
@@ -91,7 +91,7 @@ def test_counters_that_rest_before_and_after_leave_only_what_two_names_of_one_ma
     assert sysfs.exists()
 
 
-def test_errors_that_an_adapter_counts_during_the_run_are_told_with_what_to_do(
+def test_errors_that_an_adapter_counts_during_the_run_are_reported_with_what_to_do(
     two_hosts: tuple[str, str], sysfs: Path, tmp_path: Path, capsys: Capture
 ) -> None:
     with growing(sysfs / "class/infiniband/mlx5_0/ports/1/counters/link_downed", 1):
@@ -120,7 +120,7 @@ def test_two_hosts_that_are_given_one_cpu_support_no_verdict(
     assert f"2 ranks may use no CPU but {min(ours)}, of {os.cpu_count()}" in first["evidence"][0]
 
 
-def test_a_rank_far_from_the_device_it_was_given_is_told(
+def test_a_rank_far_from_the_device_it_was_given_is_reported(
     two_hosts: tuple[str, str], sysfs: Path, tmp_path: Path, capsys: Capture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
@@ -136,7 +136,7 @@ def test_a_rank_far_from_the_device_it_was_given_is_told(
     assert "mlx5_0:1 on node 1" in finding["evidence"][0]
 
 
-def test_a_job_of_somebody_else_on_a_host_under_test_is_told(
+def test_a_job_of_somebody_else_on_a_host_under_test_is_reported(
     two_hosts: tuple[str, str], tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, line in {

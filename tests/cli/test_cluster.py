@@ -25,7 +25,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("argv", "said"),
     [
         (["up"], "which hosts?"),
-        (["up", "n1", "--local", "2"], "--local and HOSTS contradict each other"),
+        (["up", "n1", "--local", "2"], "HOSTS and --local contradict each other"),
         (["up", "--local", "2", "--sudo"], "--sudo would install packages on this machine"),
         (["up", "--local", "2", "--rate", "node9=1gbit"], "--rate names 'node9'"),
         (["up", "--local", "2", "--rate", "node1=fast"], "--rate 'node1=fast'"),
@@ -34,7 +34,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["up", "root@n1"], "'root@n1' names a user"),
         (["up", "n1", "--name", "../x"], "'../x' is no name of a cluster"),
         (["up", "n1", "--sudo", "--mpi", "site"], "--sudo and --mpi site"),
-        (["up", "n1", "--sudo", "--mpi-module", "x"], "--sudo and --mpi-module contradict"),
+        (["up", "n1", "--sudo", "--mpi-module", "x"], "--mpi-module and --sudo contradict"),
         (["up", "a\x1bb"], "no host name"),
         (["up", "$(touch)"], "no host name"),
         (["up", "--", "-oProxyCommand=x"], "no host name"),
@@ -51,7 +51,7 @@ def test_wrong_words_are_refused(argv: list[str], said: str, capsys: Capture) ->
     assert "\x1b" not in err
 
 
-def test_a_host_that_nobody_knows_is_named_with_what_mends_it(capsys: Capture) -> None:
+def test_a_host_that_no_one_knows_is_named_with_what_mends_it(capsys: Capture) -> None:
     assert run(["cluster", "up", "nohost.invalid", "--name", "t", "--format", "json"]) == 1
     answer = json.loads(capsys.readouterr().out)
     reach = answer["hosts"]["nohost.invalid"]["reach"]
@@ -123,7 +123,7 @@ def test_virtual_and_real_hosts_make_no_cluster_together(state: Path, capsys: Ca
     assert "'own' is a virtual cluster" in capsys.readouterr().err
 
 
-def test_what_would_be_started_is_told_to_programs_too(state: Path, capsys: Capture) -> None:
+def test_what_would_be_started_is_reported_to_programs_too(state: Path, capsys: Capture) -> None:
     assert run(["cluster", "up", "--local", "2", "--dry-run", "--format", "json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert {host: of["start"]["state"] for host, of in said["hosts"].items()} == {
@@ -134,7 +134,7 @@ def test_what_would_be_started_is_told_to_programs_too(state: Path, capsys: Capt
     assert not state.exists()
 
 
-def test_stages_that_no_host_came_to_are_not_told(capsys: Capture) -> None:
+def test_stages_that_no_host_came_to_are_not_reported(capsys: Capture) -> None:
     assert run(["cluster", "up", "nohost.invalid", "--name", "t"]) == 1
     assert capsys.readouterr().err == "reach      1 FAILED: nohost.invalid\n"
 

@@ -32,7 +32,7 @@ def test_text(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert f"{script}:3  NCCL_MIN_CHANNELS" in said
     assert "fix: write NCCL_MIN_NCHANNELS" in said
     assert "`true` is read as 0." in said
-    assert said.rstrip().endswith("judged   for NCCL 2.26.5; machine none: --platform")
+    assert said.rstrip().endswith("judged   for NCCL 2.26.5; machine unknown (--platform)")
 
 
 def test_a_line_of_versions_is_its_newest(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -200,7 +200,7 @@ TOPOLOGY = """<system version="1">
 """As on ND A100 v4, the GPUs with the lower addresses are on the second NUMA node."""
 
 
-def test_masks_lie_beside_the_gpus_of_a_topology(
+def test_masks_lie_next_to_the_gpus_of_a_topology(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     topology, script = tmp_path / "topo.xml", tmp_path / "job.sh"
@@ -209,14 +209,14 @@ def test_masks_lie_beside_the_gpus_of_a_topology(
     arguments = ["doctor", "env", str(script), "--topology", str(topology)]
     assert run(arguments) == 0
     out = capsys.readouterr().out
-    assert "Ranks 0, 1, 2, 3 run beside no processor of their GPU" in out
+    assert "Ranks 0, 1, 2, 3 run on no processor near their GPU" in out
     assert "of rank 0 on 0-3, the GPU's are 8-15" in out
     script.write_text("srun --ntasks-per-node=4 --cpu-bind=mask_cpu:f00,f000,f,f0 ./a\n")
     assert run(arguments) == 0
     assert "masks-far" not in capsys.readouterr().out
 
 
-def test_masks_lie_beside_the_gpus_of_a_platform(
+def test_masks_lie_next_to_the_gpus_of_a_platform(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The lower GPUs of ND H100 v5 are on the lower half of its cores, those of ND A100 v4 not."""

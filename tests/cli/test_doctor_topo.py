@@ -23,7 +23,7 @@ def file(tmp_path: Path) -> Path:
 def test_a_plain_file_is_good_and_drawn(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["doctor", "topo", str(file)]) == 0
     said = capsys.readouterr().out.splitlines()
-    assert said[0] == f"GOOD  {file}: NCCL takes it as it is meant, 5 of 255 elements"
+    assert said[0] == f"GOOD  {file}: NCCL reads it as intended, 5 of 255 elements"
     assert said[2:] == [
         "system",
         "└─ cpu 0  x86_64 AuthenticAMD 23/49  CPUs 0-31",
@@ -40,7 +40,7 @@ def test_a_plain_file_is_good_and_drawn(file: Path, capsys: pytest.CaptureFixtur
     ]
 
 
-def test_nvlink_that_nobody_tells_is_said_to_be_missing(
+def test_nvlink_that_no_one_tells_is_said_to_be_missing(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The V100s of an NDv2 are joined by NVLink; by which bus ids is not published."""
@@ -49,7 +49,7 @@ def test_nvlink_that_nobody_tells_is_said_to_be_missing(
     assert "NCCL asks the driver (--platform)\n" in capsys.readouterr().out
     assert run(["doctor", "topo", str(file), "--platform", "azure-ndv2"]) == 0
     said = capsys.readouterr().out
-    assert "NCCL asks the driver; what that says on azure-ndv2 is not known\n" in said
+    assert "NCCL asks the driver; its answer on azure-ndv2 is unknown\n" in said
     assert said.endswith("\nPHB through the processor, SYS between NUMA nodes\n")
 
 
@@ -225,7 +225,7 @@ def test_the_file_that_nccl_would_read(
     assert capsys.readouterr().out.startswith(f"GOOD  {file}: ")
 
 
-def test_a_file_beside_this_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_next_to_this_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tree = machine(tmp_path / "root")
     root = ["--sysroot", str(tree.root)]
     path = tmp_path / "topo.xml"

@@ -51,7 +51,7 @@ def test_several_sizes_are_a_table_of_value_low_high_and_bound(capsys: Capture) 
     assert "taper" in rows[-1]
 
 
-def test_a_bus_bandwidth_has_its_time_beside(capsys: Capture) -> None:
+def test_a_bus_bandwidth_has_its_time_next_to(capsys: Capture) -> None:
     # busbw = bytes x 2 (n - 1) / n / time (NVIDIA/nccl-tests, doc/PERFORMANCE.md).
     argv = ["azure-ndv4", "all_reduce_perf", "--gpus", "16"]
     assert run(["expect", *argv, "--size", "8", "--format", "json"]) == 0

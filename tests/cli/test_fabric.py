@@ -40,7 +40,7 @@ def test_show_as_json_and_csv(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(out.splitlines()) == 13
 
 
-def test_trace_names_every_cable_and_the_way_back(capsys: pytest.CaptureFixture[str]) -> None:
+def test_trace_names_every_cable_and_the_path_back(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = weft(capsys, "trace", "n001 hca0", "n006 hca0", TREE)
     assert code == 0
     there, back = out.strip().split("\n\n")
@@ -61,7 +61,7 @@ def test_a_place_may_be_a_lid_or_a_guid(capsys: pytest.CaptureFixture[str], name
 def test_a_misspelt_name_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = weft(capsys, "trace", "n01 hca0", "n006 hca0", TREE)
     assert (code, out) == (2, "")
-    assert "nothing in these files is called 'n01 hca0'" in err
+    assert "no device in these files is called 'n01 hca0'" in err
     assert "did you mean 'n0" in err
 
 
@@ -82,7 +82,7 @@ def test_a_file_that_no_reader_knows(capsys: pytest.CaptureFixture[str], tmp_pat
     assert "ibnetdiscover" in err
 
 
-def test_beside_a_good_file_a_strange_one_is_reported_and_the_verdict_is_bad(
+def test_next_to_a_good_file_a_strange_one_is_reported_and_the_verdict_is_bad(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     path = tmp_path / "notes"

@@ -11,7 +11,7 @@ from weft.study.run.store import read_run
 pytest.importorskip("weft._engine", reason="the engine is not built")
 
 Capture = pytest.CaptureFixture[str]
-FLOWS = "imulated as flows that share links fairly: no buffer fills, so nobody is held up"
+FLOWS = "imulated as flows that share links fairly: no buffer fills, so no message waits"
 
 
 def bench(where: Path, *words: str) -> list[str]:

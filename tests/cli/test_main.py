@@ -137,3 +137,10 @@ def test_sentences_fold_between_words_and_tables_do_not() -> None:
     assert all(len(line) <= 40 for line in folded[:-1])
     assert " ".join(line.strip() for line in folded[:-1]) == sentence
     assert fold_prose(sentence, None) == sentence
+
+
+def test_a_next_command_folds_though_a_remark_stands_behind_a_gap() -> None:
+    line = "next     weft judge results.txt --platform NAME   (weft platform list)"
+    folded = fold_prose(line, 40).split("\n")
+    assert all(len(part) <= 40 for part in folded)
+    assert " ".join(" ".join(folded).split()) == " ".join(line.split())

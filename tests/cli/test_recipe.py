@@ -55,7 +55,7 @@ def test_a_machine_is_launched_on_as_it_is_there(capsys: pytest.CaptureFixture[s
         assert capsys.readouterr().out.startswith(begins)
 
 
-def test_a_script_beside_the_recipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_script_next_to_the_recipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["recipe", "oci-h100", "--nodes", "2", "--for", "sbatch"]) == 0
     script = tmp_path / "job.sh"
     script.write_text(capsys.readouterr().out)

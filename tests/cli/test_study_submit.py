@@ -190,7 +190,7 @@ def test_without_sbatch_nothing_is_made(
     assert not (here / "r").exists()
 
 
-def test_what_is_refused_first_leaves_nothing_and_what_is_refused_later_is_told(
+def test_what_is_refused_first_leaves_nothing_and_what_is_refused_later_is_reported(
     here: Path, capsys: Capture
 ) -> None:
     (here / "refuse-1").touch()
@@ -204,7 +204,7 @@ def test_what_is_refused_first_leaves_nothing_and_what_is_refused_later_is_told(
     assert "the jobs before it are submitted" in printed.err
 
 
-def test_a_job_that_could_not_be_kept_is_told_and_its_script_stays(
+def test_a_job_that_could_not_be_kept_is_reported_and_its_script_stays(
     here: Path, capsys: Capture
 ) -> None:
     (here / "r").mkdir()
@@ -241,7 +241,7 @@ def test_status_says_where_each_block_is(here: Path, capsys: Capture) -> None:
     assert f"weft study submit {where} --resume" in text
 
 
-def test_where_nobody_can_ask_the_queue_nothing_is_guessed(
+def test_where_no_one_can_ask_the_queue_nothing_is_guessed(
     here: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     where = submitted(capsys)
@@ -254,9 +254,7 @@ def test_where_nobody_can_ask_the_queue_nothing_is_guessed(
     assert "no block is submitted twice" in capsys.readouterr().err
 
 
-def test_resume_submits_what_is_missing_after_what_is_under_way(
-    here: Path, capsys: Capture
-) -> None:
+def test_resume_submits_what_is_missing_after_what_is_running(here: Path, capsys: Capture) -> None:
     where = submitted(capsys, "--partition", "main")
     (here / "queue").write_text("11|1|RUNNING|None\n")
     code, answer = said(capsys, "submit", str(where), "--resume", "--time", "30")

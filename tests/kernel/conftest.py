@@ -1,5 +1,6 @@
 """Builds the kernel with every MPI of this machine, and runs it on a few ranks."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -118,10 +119,26 @@ def build(mpi: str, folder: Path, *more: Path) -> Kernel:
     return Kernel(mpi, binary, launcher)
 
 
+def build_once(mpi: str, folder: Path) -> Kernel:
+    """`build`, by the first of several processes; the others wait for it."""
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        binary = folder / "weft-kernel"
+        if binary.exists():
+            return Kernel(mpi, binary, compiler_and_launcher(mpi)[1])
+        return build(mpi, folder)
+
+
 @pytest.fixture(scope="session")
-def builds(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Kernel]:
-    """The kernel by MPI, compiled once for each; an MPI that is absent is looked for again."""
-    return cache(lambda mpi: build(mpi, tmp_path_factory.mktemp(mpi)))
+def builds(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Callable[[str], Kernel]:
+    """The kernel by MPI, compiled once for each, whatever the number of test processes; an MPI
+    that is absent is looked for again."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if hasattr(request.config, "workerinput") else base
+    return cache(lambda mpi: build_once(mpi, shared / f"kernel-{mpi}"))
 
 
 @pytest.fixture(scope="session")

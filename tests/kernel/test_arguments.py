@@ -42,7 +42,7 @@ WRONG = [
 @pytest.mark.parametrize(
     ("arguments", "where", "message"), WRONG, ids=lambda value: str(value)[:40]
 )
-def test_a_wrong_argument_is_told_and_ends_the_launch(kernel, arguments, where, message):
+def test_a_wrong_argument_is_reported_and_ends_the_launch(kernel, arguments, where, message):
     outcome = kernel.run(2, *arguments)
     assert outcome.exit_code == 2
     error = outcome.only("error")

@@ -37,7 +37,7 @@ def test_a_rank_with_more_cpus_counts_those_that_have_no_other(kernel, cpus):
     assert [(rank["n_cpus"], rank["n_sharing_cpus"]) for rank in ranks] == [(1, 1), (2, 3), (1, 1)]
 
 
-def test_the_numa_nodes_of_the_cpus_are_told(kernel, cpus, tmp_path):
+def test_the_numa_nodes_of_the_cpus_are_reported(kernel, cpus, tmp_path):
     for number, cpu in ((0, 900), (2, cpus[0]), (10, cpus[1])):
         node = tmp_path / "devices" / "system" / "node" / f"node{number}"
         node.mkdir(parents=True)

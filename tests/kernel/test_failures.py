@@ -53,7 +53,7 @@ def read_pids(process):
     return pids
 
 
-def test_a_rank_that_hangs_hangs_the_launch_until_it_is_told_to_end(any_kernel):
+def test_a_rank_that_hangs_hangs_the_launch_until_it_is_reported_to_end(any_kernel):
     process = any_kernel.start(2, *LATENCY, WEFT_TEST_HANG_RANK="1")
     try:
         pids = read_pids(process)
@@ -68,7 +68,7 @@ def test_a_rank_that_hangs_hangs_the_launch_until_it_is_told_to_end(any_kernel):
     assert all_end(pids)
 
 
-def test_a_kernel_told_to_end_dies_promptly(kernel):
+def test_a_kernel_reported_to_end_dies_promptly(kernel):
     process = kernel.start(2, *LATENCY, WEFT_TEST_HANG_RANK="0")
     try:
         pids = read_pids(process)

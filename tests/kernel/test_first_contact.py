@@ -25,7 +25,7 @@ def times_ns(outcome: Outcome) -> list[int]:
 @pytest.mark.parametrize(
     ("phases", "counts"),
     [
-        ("latency,bandwidth", ()),
+        pytest.param("latency,bandwidth", (), marks=pytest.mark.slow),
         ("latency,bandwidth", UNWARMED),
         ("bandwidth", UNWARMED),
         ("bidirectional", UNWARMED),

@@ -50,7 +50,7 @@ def test_each_host_has_its_own_local_ranks(records):
     assert told == [(os.uname().nodename, 0, 1), ("elsewhere", 0, 1)]
 
 
-def test_devices_and_transport_are_told_for_each_host(records):
+def test_devices_and_transport_are_reported_for_each_host(records):
     hosts = [os.uname().nodename, "elsewhere"]
     assert [record["host"] for record in of(records, "transport")] == hosts
     assert {record["host"] for record in of(records, "device")} == set(hosts)

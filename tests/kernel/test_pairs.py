@@ -25,7 +25,7 @@ def rounds_of(outcome):
 
 
 @pytest.mark.parametrize("n_ranks", [2, 3, 4, 5, 6])
-def test_every_pair_meets_exactly_once_and_nobody_twice_in_a_round(kernel, n_ranks):
+def test_every_pair_meets_exactly_once_and_none_twice_in_a_round(kernel, n_ranks):
     outcome = kernel.run(n_ranks, "--benchmark", "pairs", *QUICK)
     assert outcome.exit_code == 0, outcome.stderr
     rounds = rounds_of(outcome)
@@ -38,7 +38,7 @@ def test_every_pair_meets_exactly_once_and_nobody_twice_in_a_round(kernel, n_ran
         assert len(pairs) == n_ranks // 2
 
 
-def test_a_pair_has_its_latency_and_its_bandwidth_each_way(any_kernel):
+def test_a_pair_has_its_latency_and_its_bandwidth_each_direction(any_kernel):
     outcome = any_kernel.run(2, "--benchmark", "pairs", "--pair-sizes", "8,65536", "--validate")
     rows = outcome.of("pair_row")
     assert [row["kind"] for row in rows] == KINDS
@@ -235,7 +235,7 @@ def test_listed_rounds_run_as_listed(kernel, tmp_path):
         ("", "no round is listed"),
     ],
 )
-def test_a_wrong_rounds_file_is_told_with_its_line(kernel, tmp_path, text, message):
+def test_a_wrong_rounds_file_is_reported_with_its_line(kernel, tmp_path, text, message):
     listed = tmp_path / "rounds"
     listed.write_text(text)
     outcome = kernel.run(2, "--benchmark", "pairs", "--rounds-file", str(listed))

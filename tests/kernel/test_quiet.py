@@ -34,7 +34,7 @@ def busy_counter(sysfs):
     return sysfs / "class/infiniband/mlx5_0/ports/1/counters/port_rcv_data"
 
 
-def test_a_counter_that_somebody_moves_is_told_with_its_place(any_kernel, sysfs):
+def test_a_counter_that_somebody_moves_is_reported_with_its_place(any_kernel, sysfs):
     with growing(busy_counter(sysfs), 1000, start=10**9):
         outcome = any_kernel.run(
             2, *BARRIER, "--quiet", str(SECONDS), WEFT_SYSFS=str(sysfs), UCX_LOG_LEVEL="error"
@@ -64,7 +64,7 @@ def test_a_counter_that_goes_backwards_was_reset_and_is_no_traffic(kernel, sysfs
     assert outcome.of("quiet") == []
 
 
-def test_without_the_option_nobody_watches(kernel, sysfs):
+def test_without_the_option_no_one_watches(kernel, sysfs):
     with growing(busy_counter(sysfs), 1000, start=10**9):
         outcome = kernel.run(2, *BARRIER, WEFT_SYSFS=str(sysfs))
     assert outcome.of("quiet") == []
@@ -98,7 +98,7 @@ def test_a_time_that_is_none_is_refused(kernel, text):
     assert "--quiet" in outcome.stderr + outcome.stdout
 
 
-def test_rates_and_states_of_interfaces_are_told(kernel, tmp_path):
+def test_rates_and_states_of_interfaces_are_reported(kernel, tmp_path):
     interface = tmp_path / "class" / "net" / "eth0"
     (interface / "statistics").mkdir(parents=True)
     (interface / "device").mkdir()

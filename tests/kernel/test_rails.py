@@ -54,7 +54,7 @@ def test_a_setting_of_the_user_stays(kernel):
     assert rank["rail_settings"]["UCX_NET_DEVICES"] == "lo"
 
 
-def test_slingshot_devices_are_told_to_libfabric(kernel):
+def test_slingshot_devices_are_reported_to_libfabric(kernel):
     (rank,) = kernel.run(1, *BARRIER, "--rails", "cxi0").of("rank")
     assert rank["rail_settings"] == {"FI_CXI_DEVICE_NAME": "cxi0"}
 

@@ -118,7 +118,7 @@ def test_p99_needs_500_iterations(outcome, any_kernel):
     assert row["ranks_ns"][0]["p99"] == nearest_rank(row["times_ns"], 0.99)
 
 
-def test_windows_and_start_points_are_told_where_there_are_any(outcome):
+def test_windows_and_start_points_are_reported_where_there_are_any(outcome):
     for row in outcome.of("row"):
         has_start = row["benchmark"] in (*COLLECTIVES, *RINGS, *FANS, "message_rate")
         assert row["window"] == WINDOWS.get(row["benchmark"])
@@ -181,7 +181,7 @@ def test_message_rate_leaves_out_the_last_of_an_odd_number_of_ranks(kernel):
     assert [rank["rank"] for rank in row["ranks_ns"]] == [0]
 
 
-def test_ranks_that_outnumber_cpus_are_told(kernel):
+def test_ranks_that_outnumber_cpus_are_reported(kernel):
     one_cpu = {min(os.sched_getaffinity(0))}
     arguments = ("--benchmark", "barrier", "--iterations", "3", "--warmup", "0")
     alone = kernel.run(1, *arguments, cpus=one_cpu).of("rank")
@@ -191,6 +191,7 @@ def test_ranks_that_outnumber_cpus_are_told(kernel):
     assert {rank["cpus"] for rank in both} == {str(min(one_cpu))}
 
 
+@pytest.mark.slow
 def test_the_makefile_builds_the_same_program(kernel, tmp_path):
     compiler = kernel.launcher[0].replace("mpiexec", "mpicc")
     folder = str(os.path.join(os.path.dirname(__file__), "..", "..", "mpi"))

@@ -45,7 +45,8 @@ def test_without_validation_nothing_is_checked(kernel):
 SMALL_AND_LARGE = ("--iterations", "4", "--warmup", "0", "--validate", "--sizes", "4,70000")
 
 
-@pytest.mark.parametrize("n_ranks", [3, 5])
+# Five ranks of an MPI that spins share two cores: 18 s of CPU each.
+@pytest.mark.parametrize("n_ranks", [3, pytest.param(5, marks=pytest.mark.slow)])
 def test_what_odd_numbers_of_ranks_receive_is_right(any_kernel, n_ranks):
     arguments = [word for name in OTHERS for word in ("--benchmark", name)]
     skewed = ("--benchmark", "alltoallv", "--skew", "1")

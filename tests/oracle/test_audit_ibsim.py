@@ -54,6 +54,7 @@ def test_engines_that_part_lanes_raise_no_fault_on_a_torus() -> None:
     assert {finding.severity for finding in found.values()} <= {Severity.WARNING, Severity.NOTE}
 
 
+@pytest.mark.slow
 def test_updn_on_directors_is_clean_and_ftree_falls_back() -> None:
     with Ibsim(frontera_like(12).text()) as sim:
         clean = judged(*routed(sim, "updn"))

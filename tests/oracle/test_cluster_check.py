@@ -113,7 +113,7 @@ def test_a_host_whose_network_is_slower_is_named(
 
 
 @SEEDS
-def test_nobody_is_named_where_all_are_equal(shaped: Virtual, tmp_path: Path, seed: int) -> None:
+def test_nothing_is_named_where_all_are_equal(shaped: Virtual, tmp_path: Path, seed: int) -> None:
     """A run of its own for each number; nothing is drawn."""
     answer = check(shaped, tmp_path / f"run{seed}")
     assert accused(answer) == [], [finding["sentence"] for finding in answer["findings"]]

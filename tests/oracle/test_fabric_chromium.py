@@ -100,7 +100,7 @@ def test_the_mouse_zooms_with_ctrl_and_drags(page: Page) -> None:
     assert after[2:] == before[2:]
 
 
-def test_a_host_is_found_and_its_row_and_its_ways_up_are_marked(page: Page) -> None:
+def test_a_host_is_found_and_its_row_and_its_paths_up_are_marked(page: Page) -> None:
     page.value("document.getElementById('find').focus()")
     for letter in "h7-1":
         page.key(letter, letter)

@@ -45,7 +45,7 @@ def test_hosts_are_measured_and_one_that_refuses_ssh_is_named(login: Virtual) ->
     assert "node3 does not answer" in (err + out)
 
 
-def test_hosts_that_do_not_see_the_run_directory_are_told_so(login: Virtual) -> None:
+def test_hosts_that_do_not_see_the_run_directory_are_reported_so(login: Virtual) -> None:
     where = ("--hosts", "node[2-3]", "--dir", "/tmp/run")
     code, _, err = weft(login, "bench", "latency", *where)
     assert code == 4

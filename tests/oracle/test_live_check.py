@@ -147,7 +147,7 @@ def test_a_rank_with_a_twentieth_of_a_cpu_is_named(ranks: Ranks, check: Check, s
 
 
 @SEEDS
-def test_nobody_is_named_where_nobody_is_slowed(ranks: Ranks, check: Check, seed: int) -> None:
+def test_nothing_is_named_where_no_one_is_slowed(ranks: Ranks, check: Check, seed: int) -> None:
     """Under the limits that the ranks above share, and without any."""
     draw = drawn(seed)
     with ranks(draw.n_ranks) as joined:

@@ -79,7 +79,7 @@ def test_a_quick_check_with_a_rank_that_hangs_gives_up_in_half_a_minute(tmp_path
     assert "hung" in ended.err
 
 
-def test_what_a_check_took_stands_beside_what_it_planned(tmp_path: Path) -> None:
+def test_what_a_check_took_stands_next_to_what_it_planned(tmp_path: Path) -> None:
     """Between what the kernel says of itself and the clock of whoever waits."""
     ended = check(tmp_path / "run", "--tasks-per-node", "4", "--no-report")
     assert ended.code in (0, 1), ended.err

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from tests.oracle.nccl_probe import MARK
+from tests.oracle.nccl_variables import names_in
 
 from weft.catalog.libraries.variables import ValueSyntax
 from weft.catalog.load import variable_lists
@@ -63,7 +64,7 @@ def integers(version: str) -> tuple[str, ...]:
     return tuple(
         sorted(
             name
-            for name in nccl.names_in(version)
+            for name in names_in(nccl, version)
             if nccl.by_name[name].reads is ValueSyntax.INTEGER
             and name not in NOT_BY_FUNCTION[version]
         )
@@ -100,7 +101,7 @@ def test_names_in_the_library_are_the_catalogues_for_that_version(version: str) 
     found = read_libnccl(library(version))
     nccl = variable_lists()["nccl"]
     assert found.version == version
-    assert found.names - {*nccl.not_variables} == nccl.names_in(version)
+    assert found.names - {*nccl.not_variables} == names_in(nccl, version)
 
 
 @pytest.mark.parametrize("version", VERSIONS)

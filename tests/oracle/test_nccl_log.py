@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
+from tests.oracle.nccl_variables import names_in
 
 from weft.bench.logs.echoes import TEXTS_ECHOED, is_echoed
 from weft.bench.logs.log_facts import LogFacts, read_logs
@@ -255,7 +256,7 @@ def test_texts_that_settings_are_judged_by_are_echoed(version: str) -> None:
     variables = variable_lists()["nccl"]
     names = {
         name
-        for name in variables.names_in(version) & TEXTS_ECHOED.keys()
+        for name in names_in(variables, version) & TEXTS_ECHOED.keys()
         if is_echoed(variables.by_name[name], version)
     }
     assert names >= generic

@@ -178,7 +178,7 @@ def computed(text: str, level: PathType) -> dict[Ends, tuple[str, str]]:
     ends = [(gpu, end) for gpu in graph.gpus for end in (*graph.gpus, *graph.nets)]
     ends += [(net, gpu) for net in graph.nets for gpu in graph.gpus]
     paths = {(name(a), name(b)): distances.path(a, b) for a, b in ends}
-    return {pair: (path.way.name, f"{path.gb_s:.1f}") for pair, path in paths.items()}
+    return {pair: (path.type.name, f"{path.gb_s:.1f}") for pair, path in paths.items()}
 
 
 def ways_of(texts: list[str], level: str, folder: Path) -> set[str]:

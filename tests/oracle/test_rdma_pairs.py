@@ -83,7 +83,7 @@ def two(virtual: Virtual) -> Virtual:
     return virtual
 
 
-def test_eight_rails_at_once_both_ways(two: Virtual, tmp_path: Path) -> None:
+def test_eight_rails_at_once_in_both_directions(two: Virtual, tmp_path: Path) -> None:
     together = {"together": 8}
     hosts = Hosts(
         two,

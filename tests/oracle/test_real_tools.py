@@ -141,7 +141,7 @@ def test_netpipe_is_read_from_screen_and_file_alike(
     consistent(screen, half_digit_mbps=0.0051)
 
 
-def test_netpipe_in_both_directions_is_told_by_its_file_alone(tmp_path: Path) -> None:
+def test_netpipe_in_both_directions_is_reported_by_its_file_alone(tmp_path: Path) -> None:
     argv = (*OPEN_MPI, "NPopenmpi", "-2", "-a", "-n", "300", "-l", "256", "-u", "1024")
     run_here(argv, tmp_path, "netpipe-openmpi")
     (file,) = read_results(tmp_path / "np.out").tables

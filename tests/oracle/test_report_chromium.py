@@ -110,13 +110,18 @@ def assert_quiet_and_drawn(page: Path, profile: Path, *, at_least: int) -> None:
     assert all(count > 0 for count in marks.values()), marks
 
 
-def test_imported_files_are_drawn_beside_a_measured_run(
+def test_imported_files_are_drawn_next_to_a_measured_run(
     imported_page: Path, tmp_path: Path
 ) -> None:
     assert_quiet_and_drawn(imported_page, tmp_path / "profile", at_least=4)
 
 
-@pytest.mark.parametrize("name", list(JUDGED))
+FIRST, *OTHERS = JUDGED
+
+
+@pytest.mark.parametrize(
+    "name", [FIRST, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)]
+)
 def test_every_chart_of_a_judged_file_is_drawn(name: str, tmp_path: Path) -> None:
     file, platform = JUDGED[name]
     out = tmp_path / "judged.html"
@@ -177,6 +182,7 @@ def test_a_broken_chart_would_be_noticed(page: Path, tmp_path: Path) -> None:
     assert re.search(r"CONSOLE.*example\.org", visit.stderr)
 
 
+@pytest.mark.slow
 def test_tables_that_are_folded_on_screen_are_open_on_paper(page: Path, tmp_path: Path) -> None:
     without = tmp_path / "without.html"
     without.write_text(re.sub(r"<details>.*?</details>", "", page.read_text(), flags=re.DOTALL))

@@ -163,7 +163,7 @@ def test_a_launch_that_takes_too_long_is_ended_on_every_host(slurm: SlurmCluster
     slurm.wait("end of the job", lambda: slurm.queue() == [])
 
 
-def test_a_kernel_that_a_node_does_not_find_is_told_with_where_it_must_be(
+def test_a_kernel_that_a_node_does_not_find_is_reported_with_where_it_must_be(
     slurm: SlurmCluster,
 ) -> None:
     folder = slurm.folder / "run-no-kernel"

@@ -122,7 +122,7 @@ def test_blocks_run_one_after_the_other_and_are_one_run(slurm: SlurmCluster) -> 
     assert slurm.weft("report", str(run)).code == 0
 
 
-def test_a_cancelled_block_is_told_and_runs_again_from_its_start(slurm: SlurmCluster) -> None:
+def test_a_cancelled_block_is_reported_and_runs_again_from_its_start(slurm: SlurmCluster) -> None:
     run = slurm.folder / "cancelled" / "run"
     (job,) = submitted(slurm, run, STUDY.format(nodes=[2], sets=2, iterations=3000))
     slurm.wait("samples of block 0", lambda: status(slurm, run)[1]["blocks"][0]["n_over"] > 0)
@@ -198,7 +198,7 @@ def test_what_was_asked_wins_over_the_users_own_settings_of_sbatch(slurm: SlurmC
     assert sorted(shown.split("\n")) == ["", "0 main weft-two-arms", "1 main weft-two-arms"]
 
 
-def test_what_sbatch_refuses_is_told_and_leaves_nothing(slurm: SlurmCluster) -> None:
+def test_what_sbatch_refuses_is_reported_and_leaves_nothing(slurm: SlurmCluster) -> None:
     study = slurm.folder / "refused.toml"
     study.write_text(STUDY.format(nodes=[2], sets=1, iterations=20))
     run = slurm.folder / "refused"

@@ -60,7 +60,7 @@ def test_an_unlinked_cable_is_named_by_both_ends(name: str) -> None:
     assert (cable.b.guid, cable.b.port) == ("0x506b4b0300000150", 1)
 
 
-def test_down_ports_that_iblinkinfo_shows_are_told_with_their_state() -> None:
+def test_down_ports_that_iblinkinfo_shows_are_reported_with_their_state() -> None:
     (missing,) = audited("fault/iblinkinfo_after_unlink.out").findings
     assert missing.evidence[0].count("[polling]") == 2
 
@@ -94,7 +94,7 @@ def test_a_dead_spine_shows_against_the_tables_before() -> None:
     assert alone.sentence == "1 switch without any cable: spine01"
 
 
-def test_odd_descriptions_and_mixed_rates_accuse_nobody() -> None:
+def test_odd_descriptions_and_mixed_rates_accuse_nothing() -> None:
     for name in ("ibnetdiscover.out", "opensm-subnet.lst", "ibnetdiscover-p.out"):
         found = audited(f"quirks/{name}")
         assert [finding.sentence for finding in found.findings if not is_mild(finding)] == []

@@ -130,7 +130,7 @@ def on(host: str, counter: DeviceCounter, **changes: Any) -> DeviceCounter:
     return counter.model_copy(update={"host": host, **changes})
 
 
-def test_hosts_that_went_past_the_fabric_are_told_with_device_and_state():
+def test_hosts_that_went_past_the_fabric_are_reported_with_device_and_state():
     devices = [
         on("n1", infiniband(100 * MB), state="ACTIVE"), on("n1", ethernet(MB)),
         on("n2", infiniband(400), state="DOWN"), on("n2", ethernet(30 * MB)),
@@ -180,7 +180,7 @@ def quiet(delta: int, **changes: Any) -> QuietCounter:
     return QuietCounter(**(fields | changes))
 
 
-def test_what_moved_before_the_test_is_told_in_mb_a_second_and_as_a_share_of_the_link():
+def test_what_moved_before_the_test_is_reported_in_mb_a_second_and_as_a_share_of_the_link():
     # 31.25e6 units of 4 bytes in half a second: 250 MB/s, 2 Gb/s of 200.
     moved = [
         quiet(31_250_000),

@@ -69,7 +69,7 @@ def test_failures_and_hangs_are_scripted(name: str) -> None:
         _samples(_launch("latency"), MockBackend(hanging=[name]))
 
 
-def test_a_benchmark_nobody_knows_is_refused_before_anything_runs(tmp_path: Path) -> None:
+def test_a_benchmark_no_one_knows_is_refused_before_anything_runs(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no benchmark 'nap'"):
         MockBackend().prepare([Trial("t", "nap", (0,), NODES, 1)], tmp_path)
 

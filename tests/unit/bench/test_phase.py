@@ -8,7 +8,7 @@ from weft.bench.phase import phases_of
 from weft.core.errors import InputError
 
 
-def test_latency_and_bandwidth_each_way_are_what_runs_unless_asked_otherwise() -> None:
+def test_latency_and_bandwidth_each_direction_are_what_runs_unless_asked_otherwise() -> None:
     kinds = [kind for phase in phases_of({}) for kind in phase.kinds]
     assert kinds == ["latency", "bandwidth_ab", "bandwidth_ba"]
 

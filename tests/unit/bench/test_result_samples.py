@@ -91,7 +91,7 @@ def test_labels_that_change_with_size_are_results_and_no_names() -> None:
     assert names(imported(table(*rows, benchmark="allreduce"))) == ["allreduce"]
 
 
-def test_two_tests_of_one_benchmark_in_one_arm_are_told_apart() -> None:
+def test_two_tests_of_one_benchmark_in_one_arm_are_distinguished() -> None:
     found = imported(table(row(3)), table(row(9), test="PingPong"))
     assert names(found) == ["latency.osu_latency", "latency.pingpong"]
 
@@ -114,7 +114,7 @@ def test_a_test_without_a_counterpart_is_stored_under_its_own_name() -> None:
     assert names(found) == ["osu_iallreduce-overlap"]
 
 
-def test_a_table_whose_test_nobody_named_bears_the_tools_name() -> None:
+def test_a_table_whose_test_no_one_named_bears_the_tools_name() -> None:
     found = imported(table(row(3), test="", benchmark=""))
     assert names(found) == ["osu"]
     assert found.launches[0].samples[0].evidence["test"] == "osu"

@@ -88,6 +88,6 @@ def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
 
 
 def test_sizes_that_are_no_sizes_are_refused() -> None:
-    text = load._text("benchmark", "latency")[1].replace('"0:4M"', '"many"')
+    text = load._text("benchmark", "latency")[0].replace('"0:4M"', '"many"')
     with pytest.raises(InputError, match="'many' is not a size"):
         parse_document(Benchmark, text, "b.toml", "benchmark")

@@ -23,7 +23,7 @@ TRIAL = ("survey", 1)
         (Metric.BANDWIDTH, 4, True),
     ],
 )
-def test_only_both_directions_at_once_fill_the_ways_of_such_rounds(
+def test_only_both_directions_at_once_fill_the_paths_of_such_rounds(
     monkeypatch, metric, first, stays
 ):
     """Rounds 4 and 5 fill ways by themselves."""

@@ -24,7 +24,7 @@ def test_what_would_steer_a_terminal_is_shown_and_colours_stay(text: str, shown:
 
 def test_lines_that_were_only_counted_are_those_of_their_own_source() -> None:
     def source(n_unread: int) -> dict[str, object]:
-        return {"name": "net.out", "n_unread": n_unread}
+        return {"name": "net.out", "format": "ibnetdiscover", "n_unread": n_unread}
 
     def unread(number: int) -> dict[str, object]:
         return {"place": {"source": number, "line": 1}, "what": "x", "expected": "y"}

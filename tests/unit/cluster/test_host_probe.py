@@ -99,7 +99,7 @@ def test_an_interface_that_is_down(word: str, down: bool) -> None:
         ("Host key verification failed.", True),
     ],
 )
-def test_who_lets_nobody_in_is_not_gone(err: str, alive: bool) -> None:
+def test_who_lets_no_one_in_is_not_gone(err: str, alive: bool) -> None:
     probe = read_probe("node1", SshResult(255, "", err))
     assert probe.is_lost is not alive
 
@@ -109,7 +109,7 @@ def test_a_host_that_takes_too_long_is_gone() -> None:
     assert ssh_failure_of("node1", SshResult(None, "", "late")).cause == "late"
 
 
-def test_a_machine_without_ssh_blames_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_ssh_blames_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     probe = probe_hosts(Ssh(), {"node1": ()})["node1"]
     assert not probe.is_lost

@@ -174,7 +174,7 @@ def test_a_command_that_fails_as_ssh_does_is_not_tried_again(fake_ssh: Path) -> 
     assert tried.read_text() == "x\n"
 
 
-def test_a_login_shell_that_runs_nothing_is_told(fake_ssh: Path) -> None:
+def test_a_login_shell_that_runs_nothing_is_reported(fake_ssh: Path) -> None:
     fake_ssh.write_text("#!/bin/sh\necho This account is not available.\n")
     said = Ssh().run("node1", ["true"], timeout_s=9)
     assert not said.reached

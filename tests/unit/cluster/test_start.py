@@ -25,7 +25,7 @@ def tool(path: Path, line: str) -> None:
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
 
-def test_ssh_keygen_that_fails_is_told_in_its_own_words(tools: Path, tmp_path: Path) -> None:
+def test_ssh_keygen_that_fails_is_reported_in_its_own_words(tools: Path, tmp_path: Path) -> None:
     tool(tools / "ssh-keygen", "echo 'unknown key type ed25519' >&2; exit 1")
     with pytest.raises(MissingError, match="makes no key: unknown key type ed25519"):
         start.start(tmp_path / "mine", 1, {}, shared_home=False)
@@ -42,7 +42,7 @@ def test_ssh_keygen_that_hangs_is_ended(
 
 
 @pytest.mark.usefixtures("tools")
-def test_a_folder_that_ssh_cannot_be_told_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_ssh_cannot_be_reported_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / 'a"b'
     with pytest.raises(InputError, match="cannot stand in ssh_config"):
         start.start(folder, 1, {}, shared_home=False)

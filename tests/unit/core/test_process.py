@@ -23,6 +23,7 @@ from weft.core.process import (
     Ending,
     Limits,
     Process,
+    _Silence,
     run,
     run_command,
 )
@@ -86,6 +87,16 @@ def test_a_child_that_goes_on_talking_is_not_asked(tmp_path: Path):
     limits = Limits(30, silent_s=20)
     ended = run(python(tmp_path, talks), limits, is_stalled=lambda: not asked.append(True))
     assert (ended.ending, asked) == (Ending.EXITED, [])
+
+
+def test_every_output_starts_the_silence_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    silence, now = _Silence(silent_s=2), 0.0
+    monkeypatch.setattr("weft.core.process.time.monotonic", lambda: now)
+    asked = []
+    for now, n_bytes in enumerate((0, 0, 7, 7, 7, 8, 8, 8, 8, 8, 9)):
+        if silence.is_long(n_bytes):
+            asked.append(now)
+    assert asked == [4, 7, 9], "two seconds after the last output, then four"
 
 
 def test_both_streams_are_kept_byte_for_byte(tmp_path: Path):
@@ -241,6 +252,11 @@ def test_output_beyond_the_limit_just_before_the_end_is_cut() -> None:
     end = run(Command(("head", "-c", str(2 * LIMIT), "/dev/zero")), Limits(30, LIMIT))
     assert end.ending is Ending.OUTPUT_LIMIT
     assert len(end.out) <= LIMIT + CHUNK_BYTES
+
+
+def test_a_child_that_is_left_behind_and_writes_on_does_not_hold_its_reader() -> None:
+    end = run(Command(("sh", "-c", "yes & exit 0")), Limits(30, 2**26))
+    assert (end.ending, end.exit_code) == (Ending.EXITED, 0)
 
 
 def test_a_silent_command_is_ended_in_time() -> None:

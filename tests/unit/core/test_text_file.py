@@ -41,7 +41,7 @@ def test_a_file_larger_than_allowed_is_refused(most_bytes: int, words: str, tmp_
     assert refused(path, most_bytes).what == f"cannot be read: it is larger than {words}"
 
 
-def test_a_pipe_that_nobody_writes_to_is_refused_at_once(tmp_path: Path) -> None:
+def test_a_pipe_that_no_one_writes_to_is_refused_at_once(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)
     error = refused(path)

@@ -105,7 +105,7 @@ def test_data_of_something_else_is_left_alone() -> None:
 
 def test_the_environment() -> None:
     job = read_environment({"B": "2", "A": "x\ny"})
-    assert [(one.name, one.value, one.way) for one in job.settings] == [
+    assert [(one.name, one.value, one.origin) for one in job.settings] == [
         ("A", "x\ny", SettingOrigin.LIVE),
         ("B", "2", SettingOrigin.LIVE),
     ]

@@ -50,7 +50,7 @@ def test_ucx_over_rdma_is_good(tmp_path: Path) -> None:
     assert found.sentence == "2 of 2 processes used UCX over rc_mlx5"
 
 
-def test_ucx_over_tcp_on_one_host_is_nobodys_fault(tmp_path: Path) -> None:
+def test_ucx_over_tcp_on_one_host_is_no_ones_fault(tmp_path: Path) -> None:
     assert lanes(tmp_path, "self/memory0 tcp/lo", "a").severity.value == "good"
 
 
@@ -169,7 +169,7 @@ def test_sharp_is_triggered_by_a_group_of_several(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lines", [(TREE,), (TREE, LLT.format(host="a", rank=0, n=1))])
-def test_a_tree_that_nobody_uses_is_not_triggered(tmp_path: Path, lines: tuple[str, ...]) -> None:
+def test_a_tree_that_no_one_uses_is_not_triggered(tmp_path: Path, lines: tuple[str, ...]) -> None:
     log = read(tmp_path, *lines)
     assert verdict(log).sentence == (
         "SHARP gave the job 1 kind of tree and no communicator uses one: it was not triggered "

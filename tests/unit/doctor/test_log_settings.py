@@ -62,7 +62,7 @@ def test_another_value_than_the_one_that_was_set(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("version", "is_told"), [("2.27.3", False), ("2.32.3+cuda12.9", True)])
-def test_what_a_version_reads_without_a_word_cannot_be_told(
+def test_what_a_version_reads_without_a_word_cannot_be_reported(
     tmp_path: Path, version: str, is_told: bool
 ) -> None:
     """2.32.3 says that it reads NCCL_NET_PLUGIN, and no version does of the others; NCCL_UCX_TLS is

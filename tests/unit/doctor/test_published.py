@@ -10,7 +10,7 @@ from weft.doctor.readers.file import read_job
 
 
 @pytest.mark.parametrize("one", PUBLISHED, ids=lambda one: one.what)
-def test_it_is_found_and_nothing_beside_it(one: Published) -> None:
+def test_it_is_found_and_nothing_next_to_it(one: Published) -> None:
     job = read_job(one.name, one.text)
     recipe = launch_recipe(one.platform) if one.platform else None
     found = lint(DoctorCase(job, variable_lists(), recipe, one.nccl))

@@ -72,22 +72,22 @@ def test_arrays() -> None:
 
 
 def test_assigned_exported_and_unset() -> None:
-    ways = {one.name: one.way for one in read("A=1\nB=2\nexport B\nexport C=3\n").settings}
+    ways = {one.name: one.origin for one in read("A=1\nB=2\nexport B\nexport C=3\n").settings}
     assert ways == {
         "A": SettingOrigin.ASSIGNED,
         "B": SettingOrigin.EXPORT,
         "C": SettingOrigin.EXPORT,
     }
     assert [one.name for one in read("export A=1 B=2\nunset A\n").settings] == ["B"]
-    assert only("declare -x A=1\n", "A").way is SettingOrigin.EXPORT
-    assert only("set -a\nA=1\n", "A").way is SettingOrigin.EXPORT
-    assert only("export A\nA=1\n", "A").way is SettingOrigin.EXPORT
-    assert only("setenv A 1\n", "A").way is SettingOrigin.EXPORT
+    assert only("declare -x A=1\n", "A").origin is SettingOrigin.EXPORT
+    assert only("set -a\nA=1\n", "A").origin is SettingOrigin.EXPORT
+    assert only("export A\nA=1\n", "A").origin is SettingOrigin.EXPORT
+    assert only("setenv A 1\n", "A").origin is SettingOrigin.EXPORT
 
 
 def test_before_a_command_and_env() -> None:
     job = read("A=1 env B=2 C='3 4' exec ./p q\n")
-    assert [(one.name, one.value, one.way, one.launch) for one in job.settings] == [
+    assert [(one.name, one.value, one.origin, one.launch) for one in job.settings] == [
         ("A", "1", SettingOrigin.BEFORE, 0),
         ("B", "2", SettingOrigin.BEFORE, 0),
         ("C", "3 4", SettingOrigin.BEFORE, 0),
@@ -177,7 +177,7 @@ def test_places_count_characters_and_lines() -> None:
     assert (found.at.line, found.at.column) == (2, 12)
 
 
-def test_what_is_no_shell_is_told() -> None:
+def test_what_is_no_shell_is_reported() -> None:
     assert read("export A='unclosed\n").unread
     assert not read("export A=1\n").unread
 
@@ -249,7 +249,7 @@ def test_commands_of_a_shell_of_their_own() -> None:
     job = read(INNER)
     found = {one.name: one for one in job.settings}
     inner = found["NCCL_IB_HCAS"]
-    assert (inner.value, inner.launch, inner.at.line, inner.way) == (
+    assert (inner.value, inner.launch, inner.at.line, inner.origin) == (
         "mlx5",
         0,
         3,
@@ -257,7 +257,7 @@ def test_commands_of_a_shell_of_their_own() -> None:
     )
     assert written(INNER, inner) == "mlx5"
     assert not inner.at.exact
-    assert (found["NCCL_ALGO"].way, found["NCCL_ALGO"].at.line) == (SettingOrigin.BEFORE, 4)
+    assert (found["NCCL_ALGO"].origin, found["NCCL_ALGO"].at.line) == (SettingOrigin.BEFORE, 4)
     assert [one.launcher for one in job.launches] == ["srun", "", "srun"]
 
 

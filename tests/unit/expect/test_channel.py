@@ -86,7 +86,7 @@ def test_more_adapters_than_a_node_has_is_an_input_error() -> None:
 
 
 @pytest.mark.parametrize("n_switches", [1, 3, 5])
-def test_where_the_switches_on_the_way_are_known_they_count_once_each(n_switches: int) -> None:
+def test_where_the_switches_on_the_path_are_known_they_count_once_each(n_switches: int) -> None:
     of = platform("fat-tree")
     assert of.links is not None
     assert of.switch is not None
@@ -96,7 +96,7 @@ def test_where_the_switches_on_the_way_are_known_they_count_once_each(n_switches
     assert found["cable delay"] == pytest.approx(cables)
 
 
-def test_an_unknown_way_may_be_the_shortest_or_the_longest() -> None:
+def test_an_unknown_path_may_be_the_shortest_or_the_longest() -> None:
     def width(**more: Any) -> float:
         found = way("fat-tree", **more).latency_terms(8)
         term = next(t for t in found if t.name == "switch delay")

@@ -97,18 +97,18 @@ def test_no_real_stream_is_expected_beyond_the_twins(size: int) -> None:
         assert real.value == pytest.approx(ideal.value, rel=0.05)
 
 
-def test_both_ways_at_once_carry_twice_as_much_where_the_link_binds() -> None:
+def test_both_directions_at_once_carry_twice_as_much_where_the_link_binds() -> None:
     one = expect("azure-hbv3", "bandwidth", 4 * MIB)
     both = expect("azure-hbv3", "bidirectional", 4 * MIB)
     assert both.value == pytest.approx(2 * one.value, rel=0.01)
     assert both.limit == pytest.approx(2 * (one.limit or math.nan))
 
 
-def test_both_ways_at_once_carry_no_more_where_the_processor_binds() -> None:
+def test_both_directions_at_once_carry_no_more_where_the_processor_binds() -> None:
     one = expect("azure-hbv3", "bandwidth", 8)
     both = expect("azure-hbv3", "bidirectional", 8)
     assert both.value < 1.3 * one.value
-    assert both.bound == "overheads of the host, both ways"
+    assert both.bound == "overheads of the host, both directions"
 
 
 def test_pairs_add_up_until_the_adapter_is_full() -> None:

@@ -48,7 +48,7 @@ def test_impossible_names_the_limit() -> None:
     assert judgement.causes
 
 
-def test_without_a_platform_each_generation_of_links_is_set_beside_the_plateau() -> None:
+def test_without_a_platform_each_generation_of_links_is_set_next_to_the_plateau() -> None:
     judgement = judge_results(osu((8, 10.0), (4194304, 24000.0)))
     assert judgement.platform == ""
     assert judgement.findings[0].kind is FindingKind.NOT_JUDGED
@@ -66,7 +66,7 @@ def test_a_row_that_tells_no_generation_of_links_apart_says_so() -> None:
     assert "normal for every link generation" in line
 
 
-def test_a_row_nobody_can_judge_has_its_unit() -> None:
+def test_a_row_no_one_can_judge_has_its_unit() -> None:
     row = Row(1, 8192, {"busbw_gb_s": 10.0, "latency_us": 5.0})
     table = Table("nccl-tests", "all_reduce_perf", "allreduce", (row,), 1)
     (record,) = judge_results(ResultFile("f", (table,))).to_record()["rows"]

@@ -117,7 +117,7 @@ def test_few_digits_are_judged_by_another_column_of_the_row() -> None:
         (SourceClass.UNVERIFIED, False),
     ],
 )
-def test_what_rests_on_a_figure_that_nobody_measured_accuses_nobody(
+def test_what_rests_on_a_figure_that_no_one_measured_accuses_nothing(
     largest: SourceClass, accuses: bool
 ) -> None:
     terms = (Term("small", 1.0, SourceClass.ASSUMED), Term("large", 9.0, largest))

@@ -167,7 +167,7 @@ TABLE = [
 
 @pytest.mark.parametrize(("launcher", "given", "expected"), TABLE)
 def test_command_line(launcher: str, given: LaunchSpec, expected: str):
-    assert " ".join(LAUNCHERS[launcher](given).argv) == expected
+    assert " ".join(LAUNCHERS[launcher].command(given).argv) == expected
 
 
 # What reaches a launcher or its ranks beside argv.
@@ -195,7 +195,7 @@ ENVIRONMENTS = [
 
 @pytest.mark.parametrize(("launcher", "given", "expected"), ENVIRONMENTS)
 def test_environment_of_the_launcher(launcher: str, given: LaunchSpec, expected: dict[str, str]):
-    assert LAUNCHERS[launcher](given).env == expected
+    assert LAUNCHERS[launcher].command(given).env == expected
 
 
 def test_every_launcher_is_in_the_table():
@@ -204,20 +204,20 @@ def test_every_launcher_is_in_the_table():
 
 @pytest.mark.parametrize("launcher", [name for name in LAUNCHERS if name != "srun"])
 def test_several_hosts_are_written_to_a_file_and_one_machine_needs_none(launcher: str):
-    text = LAUNCHERS[launcher](spec(**TWO_HOSTS)).hostfile_text
+    text = LAUNCHERS[launcher].command(spec(**TWO_HOSTS)).hostfile_text
     assert text is not None
     assert [line.split()[0] for line in text.splitlines()] == ["node1", "node2"]
-    assert LAUNCHERS[launcher](spec(**HERE)).hostfile_text is None
+    assert LAUNCHERS[launcher].command(spec(**HERE)).hostfile_text is None
 
 
 def test_open_mpi_counts_slots_in_its_host_file():
-    text = LAUNCHERS["openmpi"](spec(**TWO_HOSTS)).hostfile_text
+    text = LAUNCHERS["openmpi"].command(spec(**TWO_HOSTS)).hostfile_text
     assert text == "node1 slots=2\nnode2 slots=2\n"
 
 
 @pytest.mark.parametrize("launcher", list(LAUNCHERS))
 def test_a_variable_reaches_the_ranks_whole(launcher: str):
-    command = LAUNCHERS[launcher](spec(**TWO_HOSTS, env={"UCX_NET_DEVICES": "a:1,b:1"}))
+    command = LAUNCHERS[launcher].command(spec(**TWO_HOSTS, env={"UCX_NET_DEVICES": "a:1,b:1"}))
     on_the_line = " ".join(command.argv).replace("=", " ")
     assert "UCX_NET_DEVICES a:1,b:1" in on_the_line or command.env["UCX_NET_DEVICES"] == "a:1,b:1"
 
@@ -232,7 +232,7 @@ def test_a_setting_of_the_user_wins_over_ours(launcher: str):
         "mvapich": "MV2_ENABLE_AFFINITY",
     }[launcher]
     given = spec(**TWO_HOSTS, bound=False, oversubscribed=True, env={ours: "mine"})
-    command = LAUNCHERS[launcher](given)
+    command = LAUNCHERS[launcher].command(given)
     said = " ".join(command.argv).replace("=", " ") + f" {ours} {command.env.get(ours, '')}"
     assert f"{ours} mine" in said
     assert " ".join(command.argv).count(ours) <= 1
@@ -240,6 +240,6 @@ def test_a_setting_of_the_user_wins_over_ours(launcher: str):
 
 @pytest.mark.parametrize("launcher", [name for name in LAUNCHERS if name != "srun"])
 def test_on_this_machine_no_other_host_is_named(launcher: str):
-    words = LAUNCHERS[launcher](spec(**HERE, bound=False)).argv
+    words = LAUNCHERS[launcher].command(spec(**HERE, bound=False)).argv
     assert "/run/h" not in words
     assert {"login", "localhost:4"} & set(words)

@@ -49,7 +49,7 @@ def make_tool(path: Path, text: str, code: int = 0) -> Path:
     return path
 
 
-def test_a_path_is_paired_with_the_launcher_beside_it(tmp_path: Path):
+def test_a_path_is_paired_with_the_launcher_next_to_it(tmp_path: Path):
     make_tool(tmp_path / "mpicc", "gcc -lmpi")
     make_tool(tmp_path / "mpiexec", HYDRA)
     mpi = find_mpi(str(tmp_path / "mpicc"))
@@ -105,7 +105,7 @@ def test_a_wrapper_that_fails_is_missing_with_its_own_words(tmp_path: Path):
         find_mpi(str(tmp_path / "mpicc"))
 
 
-def test_a_wrapper_that_does_not_know_its_folder_is_told(tmp_path: Path):
+def test_a_wrapper_that_does_not_know_its_folder_is_reported(tmp_path: Path):
     """As mpicc of PyPI's impi-devel, which takes it from I_MPI_ROOT."""
     tools = tmp_path / "bin"
     tools.mkdir()

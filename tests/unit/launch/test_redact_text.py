@@ -83,7 +83,7 @@ def test_a_secret_is_masked_however_it_is_set_off(line: str) -> None:
     assert masked.count(MASK.encode()) >= 1
 
 
-def test_counts_beside_a_word_for_secrets_are_no_secrets() -> None:
+def test_counts_next_to_a_word_for_secrets_are_no_secrets() -> None:
     content = b"tokens: 5120\ntokens per second 8.5e3\nKey rates: 12.5\n-- token passing --\n"
     assert redact_content(content) == (content, 0)
 

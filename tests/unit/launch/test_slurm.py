@@ -77,13 +77,13 @@ def test_an_mpi_goes_through_srun_and_stays_itself(srun: Path) -> None:
     assert (through.version, through.mpicc) == ("1.0", Path("/m/mpicc"))
 
 
-def test_what_the_user_told_srun_stays(srun: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_user_reported_srun_stays(srun: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURM_MPI_TYPE", "cray_shasta")
     assert through_srun(mpi("mpich")).pmi is None
     assert through_srun(mpi("unknown")).pmi is None
 
 
-def test_a_machine_without_srun_is_told_what_else_there_is(
+def test_a_machine_without_srun_is_reported_what_else_there_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -98,7 +98,7 @@ def test_a_slow_cell_has_an_edge_and_says_its_figures() -> None:
     picture = drawing(made([[1.0, 0.48], [1.0, 1.0]], slow=lambda values: values < 0.5))
     (edge,) = (p for p in picture.iter(f"{SVG}path") if p.get("stroke") == heat_svg.SLOW_EDGE)
     assert edge.get("d") == "M1 0h1v1h-1z"
-    assert [t.text for t in picture.iter(f"{SVG}title")][1:] == ["n0 to n1: 48 % of what is normal"]
+    assert [t.text for t in picture.iter(f"{SVG}title")][1:] == ["n0 to n1: 48 % of normal"]
 
 
 def test_lines_part_the_leaves_and_accused_names_are_bold() -> None:

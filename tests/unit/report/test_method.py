@@ -40,6 +40,6 @@ def test_scattered_nodes_are_written_once_in_a_table_of_their_own(
     assert all(row[1].startswith("n[") and len(row[1]) > 60 for row in sets.rows)
 
 
-def test_a_short_node_set_stands_beside_its_trial(tmp_path: Path, measure: Measure) -> None:
+def test_a_short_node_set_stands_next_to_its_trial(tmp_path: Path, measure: Measure) -> None:
     (plan,) = plan_of(measure, tmp_path / "run", 2, ("n001", "n002", "n003", "n004"))
     assert all(row[4].startswith("n[") for row in plan.rows)

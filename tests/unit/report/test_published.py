@@ -86,7 +86,7 @@ def test_the_tables_a_platform_was_fitted_to_are_called_measured(
     assert latency.finding({8: rows[3][1]}).startswith("0.0% from the measured values")
 
 
-def test_a_platform_nobody_can_read_any_more_leaves_the_page_without_it(twin_run: Path) -> None:
+def test_a_platform_no_one_can_read_any_more_leaves_the_page_without_it(twin_run: Path) -> None:
     (twin_run / PLATFORM_FILE).write_text('schema = "weft.platform/9"\n', "utf-8")
     assert published_of(read_run(twin_run)) == ()
 

@@ -36,7 +36,7 @@ def test_oversubscribed_ranks_support_no_verdict_and_it_is_said_in_words(
     assert any("More ranks than CPUs" in caveat for caveat in judged.caveats)
 
 
-def test_a_flag_nobody_foresaw_is_still_said(tmp_path: Path, measure: Measure) -> None:
+def test_a_flag_no_one_foresaw_is_still_said(tmp_path: Path, measure: Measure) -> None:
     backend = Changed(lambda sample: replace(sample, flags=("new_flag",)))
     judged = judge(read_run(measure(tmp_path / "run", backend=backend)))
     assert "Samples carry the flag 'new_flag'." in judged.caveats
@@ -102,7 +102,7 @@ def test_a_study_without_arms_or_pairs_claims_nothing(tmp_path: Path, measure: M
     (finding,) = judged.findings
     assert finding.severity is Severity.NOTE
     assert finding.sentence.startswith("Measured: latency 1.5")
-    assert any("Nothing to judge these against" in line for line in finding.evidence)
+    assert any("No verdict: it needs a second arm" in line for line in finding.evidence)
 
 
 def test_a_live_run_is_predicted_from_half_of_its_rows(tmp_path: Path, measure: Measure) -> None:

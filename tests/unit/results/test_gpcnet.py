@@ -124,7 +124,7 @@ def test_a_damaged_row_is_refused_and_the_next_one_read(row: str, reason: str) -
     assert results.tables[0].rows[0].metrics["latency_us"] == 25.3
 
 
-def test_a_test_nobody_knows_is_kept_without_a_benchmark() -> None:
+def test_a_test_no_one_knows_is_kept_without_a_benchmark() -> None:
     (table,) = read_rows("| RR Atomic Lat (8 B) | 2.9 | 4.4 | usec |").tables
     assert (table.test, table.benchmark) == ("RR Atomic Lat", "")
 

@@ -54,7 +54,7 @@ def test_a_ping_pong_is_a_latency_of_two_ranks() -> None:
     assert table.rows[4].metrics["iterations"] == 567332
 
 
-def test_both_directions_at_once_are_told_from_the_heading_and_from_the_sizes_of_np_out() -> None:
+def test_both_directions_at_once_are_read_from_the_heading_and_the_sizes_of_np_out() -> None:
     """np.out counts the bytes of both messages; the screen those of one."""
     screen = table_of("netpipe-3.7.2-openmpi-bidirectional.txt")
     file = table_of("netpipe-3.7.2-openmpi-bidirectional.out")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from weft.catalog.load import readable_benchmark_names
+from weft.catalog.tools import NCCL_TOOLS, TOOLS
 from weft.results.model import ResultFile
 from weft.results.registry import JSON_READERS, LINE_READERS
 from weft.results.result_file import read_results
@@ -23,6 +24,11 @@ SAMPLES = sorted(
 @pytest.fixture(scope="module")
 def results() -> list[ResultFile]:
     return [read_results(path) for path in SAMPLES]
+
+
+def test_every_tool_has_a_reader() -> None:
+    assert set(TOOLS) == {*LINE_READERS, *JSON_READERS}
+    assert set(NCCL_TOOLS) <= set(TOOLS)
 
 
 def test_every_tool_is_on_the_page() -> None:

@@ -94,11 +94,11 @@ def test_without_a_table_the_first_lines_and_the_tools_are_named() -> None:
     assert "imb" in text
 
 
-def test_rows_without_header_are_told_to_miss_it() -> None:
+def test_rows_without_header_are_reported_to_miss_it() -> None:
     assert "there are rows of numbers but no header" in message(b"8   1.25\n16   1.35\n")
 
 
-def test_a_log_alone_is_told_to_be_one() -> None:
+def test_a_log_alone_is_reported_to_be_one() -> None:
     assert "every line is a log line" in message(b"srun: job 1 queued\n" * 3)
 
 
@@ -116,7 +116,7 @@ def test_lines_outside_tables_are_reported_by_number() -> None:
 def test_a_line_cut_at_the_end_of_the_file_is_reported() -> None:
     results = read_results_text(TABLE + b"32     1.4", "x")
     assert [row.size_bytes for row in results.tables[0].rows] == [8, 16]
-    assert [line.reason for line in results.unread] == ["the file ends in the middle of this line"]
+    assert [line.reason for line in results.unread] == ["the file ends within this line"]
 
 
 def test_a_json_document_among_lines_keeps_the_numbers_of_the_file() -> None:

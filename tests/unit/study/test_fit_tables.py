@@ -69,7 +69,7 @@ def test_repeats_of_one_table_in_a_file_become_medians(tmp_path: Path) -> None:
     assert any("medians of 3 tables" in remark for remark in found.remarks)
 
 
-def test_the_window_can_be_told(tmp_path: Path) -> None:
+def test_the_window_can_be_reported(tmp_path: Path) -> None:
     head = "# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)\n"
     path = write(tmp_path, "bw.txt", head, {1: 1.0, 2: 2.0})
     (table,) = tables_of([path], window=16).tables

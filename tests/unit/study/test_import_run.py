@@ -121,7 +121,7 @@ def test_of_a_recorded_environment_only_known_settings_stay(tmp_path: Path) -> N
     assert environment == {"NCCL_DEBUG": "WARN", "SLURM_JOB_ID": "1"}
 
 
-def test_lines_nobody_understood_are_told_by_number(tmp_path: Path) -> None:
+def test_lines_no_one_understood_are_reported_by_number(tmp_path: Path) -> None:
     (path,) = write(tmp_path, a=osu().replace("\n64 ", "\n32    not-a-number\n64 ", 1))
     assert "a.log: 1 line not understood (4)" in take((path,), tmp_path / "run").remarks
 

@@ -77,7 +77,7 @@ FLOWS = [("n001", "n005"), ("n001", "n006"), ("n002", "n007"), ("n005", "n001"),
 
 
 @pytest.mark.parametrize("engine", ["dmodk", "minhop", "updn"])
-def test_without_a_cable_messages_take_the_ways_of_the_engine_that_filled_the_tables(
+def test_without_a_cable_messages_take_the_paths_of_the_engine_that_filled_the_tables(
     engine: str,
 ) -> None:
     """Also where the document does not say which one it was."""
@@ -105,18 +105,18 @@ def test_of_engines_that_fill_the_tables_alike_all_are_known() -> None:
     assert fabric.rerouted(flows, [up], "dmodk") != fabric.rerouted(flows, [up], "minhop")
 
 
-def test_a_host_without_its_cable_has_no_way(fabric: Fabric) -> None:
+def test_a_host_without_its_cable_has_no_path(fabric: Fabric) -> None:
     assert fabric.rerouted([("n001", "n005")], ["n005/hca0[1]"], "dmodk") is None
 
 
-def test_names_that_the_fabric_does_not_have_are_no_missing_way(fabric: Fabric) -> None:
+def test_names_that_the_fabric_does_not_have_are_no_missing_path(fabric: Fabric) -> None:
     with pytest.raises(InputError, match="leaf-99"):
         fabric.rerouted(FLOWS, ["leaf-99[1]"], "dmodk")
     with pytest.raises(InputError, match="n099"):
         fabric.rerouted([("n001", "n099")], [], "dmodk")
 
 
-def test_nobody_knows_how_tables_are_filled_anew_that_no_engine_fills(fabric: Fabric) -> None:
+def test_no_one_knows_how_tables_are_filled_anew_that_no_engine_fills(fabric: Fabric) -> None:
     tables = {name: list(ports) for name, ports in fabric.document["lfts"].items()}
     here = tables["leaf-01"][6]
     tables["leaf-01"][6] = here + 1 if here % 2 == 1 else here - 1
@@ -132,7 +132,7 @@ def test_no_engine_is_taken_to_have_filled_tables_that_were_read() -> None:
     assert "minhop" in Fabric.from_document({**document, "assumed": unmarked}).engines
 
 
-def test_tables_that_nobody_read_are_not_said_to_be_read() -> None:
+def test_tables_that_no_one_read_are_not_said_to_be_read() -> None:
     """Of cables alone: the running subnet manager's are another matter all the same, though those
     assumed are minhop's."""
     subnet = Subnet.of_fabric(TREE)

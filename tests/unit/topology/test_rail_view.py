@@ -44,7 +44,7 @@ def test_nodes_that_are_not_measured_keep_their_adapters():
     assert adapters(narrowed) == {"a": ["a/mlx5_1"], "b": ["b/mlx5_0", "b/mlx5_1"]}
 
 
-def test_a_port_of_an_adapter_with_two_is_told_by_its_number():
+def test_a_port_of_an_adapter_with_two_is_reported_by_its_number():
     narrowed = on_rails(document("mlx5_0/1", "mlx5_0/2"), NODES, ("mlx5_0:2",))
     assert adapters(narrowed)["a"] == ["a/mlx5_0/2"]
 

@@ -18,7 +18,7 @@ def quiet(*entries):
     return {"seconds": 0.3, "n_moved": len(entries), "moved": list(entries)}
 
 
-def test_traffic_before_the_test_is_told_with_host_device_and_share(judged):
+def test_traffic_before_the_test_is_reported_with_host_device_and_share(judged):
     busy = [moved(0.19, 4750.0, "n17"), moved(0.08, 2000.0, "n3", "port_xmit_data"), moved(0.01)]
     finding = of(judged(quiet=quiet(*busy)), "not-quiet")
     assert finding.severity is Severity.WARNING
@@ -104,7 +104,7 @@ def test_a_job_on_the_nodes_under_test_is_a_warning(judged):
     assert "job 78 of ada behind leaf1" in validity.caveats[0]
 
 
-def test_no_job_beside_ours_is_no_finding(judged):
+def test_no_job_next_to_ours_is_no_finding(judged):
     assert judged(neighbours={"jobs": [], "n_jobs": 0}).warnings == ()
 
 
@@ -112,5 +112,5 @@ def test_a_scheduler_that_did_not_answer_is_a_caveat(judged):
     validity = judged(neighbours={"not_known": "squeue did not answer in 10 s"})
     assert validity.findings == ()
     assert validity.caveats == (
-        "whether other jobs ran beside the test is not known: squeue did not answer in 10 s",
+        "weft does not know whether other jobs ran during the test: squeue did not answer in 10 s",
     )

@@ -13,7 +13,7 @@ from .conftest import launch, of
 @pytest.mark.parametrize(
     ("resolution_ns", "cost_ns", "word"), [(1, 200, "reading"), (250, 20, "step")]
 )
-def test_a_clock_that_is_part_of_the_latency_is_told(judged, resolution_ns, cost_ns, word):
+def test_a_clock_that_is_part_of_the_latency_is_reported(judged, resolution_ns, cost_ns, word):
     clock = {"resolution_ns": resolution_ns, "cost_ns": cost_ns}
     finding = of(judged(clock=clock), "coarse-clock")
     coarse = max(resolution_ns, cost_ns)

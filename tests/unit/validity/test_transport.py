@@ -32,7 +32,7 @@ NAMED = {
 
 def test_a_run_past_the_interface_that_was_named_says_which_one_carried_it():
     said = refused(fast_devices=[], device_bytes={"eth0": 300 * MB}, named=NAMED)
-    assert said.sentence.startswith("The messages did not travel over eth1, which was named")
+    assert said.sentence.startswith("The messages did not cross eth1, which was named")
     assert said.evidence[0] == "eth0 carried 300 MB, eth1 2 MB; the ranks sent at least 100 MB"
     assert said.facts.rails == ("eth1",)
 
@@ -185,7 +185,7 @@ def test_a_network_without_fast_devices_is_named_and_no_reproach(judged):
 @pytest.mark.parametrize(
     ("evidence", "words"),
     [
-        ({"hosts": 1, "machines": 1}, "all ranks ran on one host: its memory was measured"),
+        ({"hosts": 1, "machines": 1}, "all ranks ran on one host: they measured its memory"),
         ({"hosts": 4, "machines": 1}, "the 4 hosts are one machine (containers)"),
     ],
 )
@@ -198,5 +198,5 @@ def test_one_machine_proves_nothing_about_a_network(judged, evidence, words):
     assert of(validity, "no-network").next_command == "weft check --hosts NODESET"
 
 
-def test_hosts_whose_machines_are_not_told_are_taken_for_several(judged):
+def test_hosts_whose_machines_are_not_reported_are_taken_for_several(judged):
     assert judged(machines=None).warnings == ()

@@ -27,7 +27,7 @@ def test_the_first_and_the_last_leaf_have_neighbours_on_one_side() -> None:
         assert found.sentence == f"{leaf} lacks 1 of 4 up-links: port {port} to {far}"
 
 
-def test_states_of_both_ports_are_told() -> None:
+def test_states_of_both_ports_are_reported() -> None:
     subnet = Planted()
     ends = subnet.cable("leaf-03", 7)
     for end in ends:
@@ -133,7 +133,7 @@ def test_too_many_hosts_on_a_leaf() -> None:
     assert found.sentence == "leaf-01 has a taper of 0.75:1 where its siblings have 0.50:1"
 
 
-def test_a_missing_up_link_is_not_told_twice() -> None:
+def test_a_missing_up_link_is_not_reported_twice() -> None:
     subnet = Planted()
     subnet.cut("leaf-03", 7)
     assert ruling("uneven-taper", subnet).findings == ()
@@ -171,7 +171,7 @@ def test_two_of_three_leaves_are_a_pattern_and_one_of_two_is_none() -> None:
     assert ruling("missing-up-links", two).findings == ()
 
 
-def test_switches_of_one_name_are_told_apart_and_no_name_steers_a_terminal() -> None:
+def test_switches_of_one_name_are_distinguished_and_no_name_steers_a_terminal() -> None:
     subnet = Planted()
     for number in range(1, 7):
         subnet.rename(f"leaf-{number:02d}", f"SwitchIB \x1b[2J {number // 4}")

@@ -158,7 +158,7 @@ def test_two_hosts_on_half_the_lanes_may_share_a_split_cable() -> None:
     assert "split cables look the same" in pair.evidence[-1]
 
 
-def test_what_is_printed_beside_the_port_and_on_the_cable_is_told() -> None:
+def test_what_is_printed_next_to_the_port_and_on_the_cable_is_reported() -> None:
     subnet = Planted()
     subnet.set_rate("leaf-03", 5, "4xEDR", 100.0)
     subnet.cable("leaf-03", 5)[0]["facts"] = {"Label": "1/3/1", "SN": '"MT2152VS00001"'}

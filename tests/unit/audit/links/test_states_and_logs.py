@@ -147,7 +147,7 @@ def test_what_was_there_before() -> None:
     assert slower.evidence[0].endswith("4xHDR before, 1xHDR now")
 
 
-def test_a_switch_that_is_gone_is_told_once_without_its_cables() -> None:
+def test_a_switch_that_is_gone_is_reported_once_without_its_cables() -> None:
     before, now = Planted(), Planted()
     spine = now.node("spine-02")
     now.record["nodes"][spine]["guid"] = 1

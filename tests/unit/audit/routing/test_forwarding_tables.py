@@ -56,7 +56,7 @@ def test_without_tables_nothing_is_said(rule: str) -> None:
     assert "opensm-lfts.dump" in found.missing
 
 
-def test_an_entry_over_a_missing_cable_is_told_as_stale() -> None:
+def test_an_entry_over_a_missing_cable_is_reported_as_stale() -> None:
     subnet = with_tables()
     subnet.answers["survey"] = survey_of(
         missing(subnet, "n001 hca0", "spine-01", 1), missing(subnet, "n002 hca0", "spine-01", 1)
@@ -120,7 +120,7 @@ def loop_of(subnet: Planted) -> dict[str, Any]:
     return {"channels": channels, "n_channels": 9}
 
 
-def test_a_credit_loop_is_told_with_both_ends_of_each_cable() -> None:
+def test_a_credit_loop_is_reported_with_both_ends_of_each_cable() -> None:
     subnet = with_tables()
     subnet.answers["credit_loop"] = loop_of(subnet)
     (found,) = ruling("credit-loops", subnet).findings

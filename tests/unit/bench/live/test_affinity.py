@@ -66,7 +66,7 @@ def far(ranks: list[KernelRank], devices: list[DeviceCounter]) -> dict[str, Any]
     return told
 
 
-def test_a_rank_far_from_its_rail_is_told():
+def test_a_rank_far_from_its_rail_is_reported():
     ranks = [rank(1, rail="mlx5_1:1"), rank(2, rail="mlx5_0:1")]
     devices = [port(host, f"mlx5_{i}", i) for host in ("n1", "n2") for i in (0, 1)]
     assert far(ranks, devices) == {

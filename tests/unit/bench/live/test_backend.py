@@ -167,7 +167,7 @@ def test_a_launcher_and_a_library_of_different_mpis_are_found_out(tmp_path: Path
         measure(mixed, tmp_path, trial())
 
 
-def test_what_the_kernel_refuses_is_told_in_its_words(mpich: Mpi, tmp_path: Path):
+def test_what_the_kernel_refuses_is_reported_in_its_words(mpich: Mpi, tmp_path: Path):
     with pytest.raises(BenchmarkError, match="is not a whole number from 1 to") as caught:
         measure(mpich, tmp_path, trial("bandwidth", (8,), options={"window": 10**6}))
     assert "rank 0" in (caught.value.where or "")
@@ -205,7 +205,7 @@ def test_a_rail_that_this_host_does_not_have_is_refused(mpich: Mpi, tmp_path: Pa
     assert caught.value.where == "--rails"
 
 
-def test_a_recipe_is_told_without_a_run_directory_or_a_kernel(mpich: Mpi):
+def test_a_recipe_is_reported_without_a_run_directory_or_a_kernel(mpich: Mpi):
     text = LiveBackend(mpich, (HOST,)).recipe(Launch(trial(), 0, 0))
     assert "weft-kernel --benchmark latency" in text
 

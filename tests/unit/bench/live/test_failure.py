@@ -151,7 +151,7 @@ def test_a_crash_names_rank_host_signal_and_quotes_the_launcher(files: Files):
     assert "| mpirun.openmpi noticed that process rank 1" in error.what
 
 
-def test_a_crash_nobody_explains_names_the_hosts(files: Files):
+def test_a_crash_no_one_explains_names_the_hosts(files: Files):
     error = fail(files, CommandEnd(Ending.EXITED, 255, 1.0), "ssh: no route to node2\n", ranks=[])
     assert error.where == "node1, node2"
     assert "the launcher ended with exit code 255" in error.what
@@ -252,7 +252,7 @@ def test_a_hang_in_a_round_of_pairs_is_not_laid_to_who_rests(
     assert error.where == ("node1" if culprit is None else f"host node1, rank {culprit}")
 
 
-def test_a_hang_of_everybody_names_the_hosts_and_blames_nobody(files: Files):
+def test_a_hang_of_everybody_names_the_hosts_and_blames_nothing(files: Files):
     seen = (ProcessState(100, "weft-kernel", "S"), ProcessState(101, "weft-kernel", "S"))
     error = fail(files, CommandEnd(Ending.TIMED_OUT, -15, 9.0, processes=seen))
     assert error.where == "node1, node2"

@@ -68,7 +68,7 @@ def hosts(monkeypatch: pytest.MonkeyPatch) -> Hosts:
     return made
 
 
-def test_nobody_is_asked_before_anything_fails(hosts: Hosts) -> None:
+def test_no_one_is_asked_before_anything_fails(hosts: Hosts) -> None:
     watch = HostWatch(reached=True, clock=hosts.clock)
     assert watch.still_lost(site(), ("node1", "node2")) == {}
     assert hosts.asked == []
@@ -91,7 +91,7 @@ def test_who_is_gone_is_asked_again_but_not_for_most_of_the_time(hosts: Hosts) -
     assert len(hosts.asked) == 3
 
 
-def test_where_nobody_answers_our_ssh_may_not_be_the_way(hosts: Hosts) -> None:
+def test_where_no_one_answers_our_ssh_may_not_be_the_way(hosts: Hosts) -> None:
     """As in a scheduler's job whose nodes let nobody in: no host is blamed for that."""
     watch = HostWatch(reached=False, clock=hosts.clock)
     hosts.gone = {"n1", "n2"}
@@ -102,7 +102,7 @@ def test_where_nobody_answers_our_ssh_may_not_be_the_way(hosts: Hosts) -> None:
     assert set(watch.lost) == {"n2"}
 
 
-def test_a_host_that_answered_before_is_gone_even_if_nobody_else_answers(hosts: Hosts) -> None:
+def test_a_host_that_answered_before_is_gone_even_if_nothing_else_answers(hosts: Hosts) -> None:
     watch = HostWatch(reached=False, clock=hosts.clock)
     before = set(threading.enumerate())
     watch.learn_hosts(LocalSite(), (this_host().name, "n2"))
@@ -114,7 +114,7 @@ def test_a_host_that_answered_before_is_gone_even_if_nobody_else_answers(hosts: 
     assert set(watch.lost) == {"n2"}
 
 
-def test_one_that_nobody_beside_answers_for_is_not_asked_before_every_launch(hosts: Hosts) -> None:
+def test_one_that_no_one_next_to_answers_for_is_not_asked_before_every_launch(hosts: Hosts) -> None:
     watch = HostWatch(reached=False, clock=hosts.clock)
     hosts.gone = {"n2"}
     watch.probe(LocalSite(), {"n1": (), "n2": ()})
@@ -176,7 +176,7 @@ def test_a_host_that_is_gone_is_to_blame_whatever_was_said() -> None:
     ]
 
 
-def test_where_nobody_knows_a_remedy_the_failures_own_hint_stays() -> None:
+def test_where_no_one_knows_a_remedy_the_failures_own_hint_stays() -> None:
     failure = BenchmarkError("crashed", where="node1", hint="see raw/*.err")
     strange = HostProbe(unreached=SshFailure("ssh ended with code 255"))
     assert with_probes(failure, {"node2": strange}).hint == "see raw/*.err"
@@ -184,7 +184,7 @@ def test_where_nobody_knows_a_remedy_the_failures_own_hint_stays() -> None:
     assert with_probes(failure, probes).hint == "make it right on node1"
 
 
-def test_a_full_folder_is_told_and_who_was_named_stays_named() -> None:
+def test_a_full_folder_is_reported_and_who_was_named_stays_named() -> None:
     probes = {"node1": HostProbe(), "node2": HostProbe(full=("/tmp", "/dev/shm"))}
     named = with_probes(BenchmarkError("crashed", where="host node1, rank 0"), probes)
     assert (named.where, named.lost) == ("host node1, rank 0", ())

@@ -168,7 +168,7 @@ def test_what_carried_the_bytes_is_said_once_for_all_pairs():
     assert said == [True, False]
 
 
-def test_both_directions_at_once_stand_beside_bandwidth_each_way():
+def test_both_directions_at_once_stand_next_to_bandwidth_each_direction():
     both = pair_row("bidirectional", 1_000_000, (4_000_000,))
     metrics = samples(pairs=(*PAIR, both))[1].metrics
     # 10 messages of 1 MB each way in 4 ms.
@@ -223,7 +223,7 @@ def test_only_rounds_that_crowd_a_host_are_oversubscribed():
     assert {s.flags for s in samples(pairs=PAIR, ranks=ranks)} == {("oversubscribed",)}
 
 
-def test_a_pair_measured_one_way_only_is_refused():
+def test_a_pair_measured_one_direction_only_is_refused():
     with pytest.raises(ValueError, match="a pair without its 'bandwidth_ba' row"):
         samples(pairs=PAIR[:2])
 

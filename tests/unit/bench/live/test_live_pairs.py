@@ -55,7 +55,7 @@ def test_more_ranks_than_cpus_are_judged_where_no_round_crowds_them(mpi: Mpi, tm
     assert flags == {(0, ()), (1, ()), (2, ("oversubscribed",))}
 
 
-def test_a_rank_that_hangs_is_told_from_those_that_rest(mpi: Mpi, tmp_path: Path):
+def test_a_rank_that_hangs_is_distinguished_from_those_that_rest(mpi: Mpi, tmp_path: Path):
     options = {"iterations": 2, "warmup": 1, "rounds": [[[1, 3]]]}
     hang = {"WEFT_TEST_HANG_RANK": "3"}
     with pytest.raises(HangError) as caught:

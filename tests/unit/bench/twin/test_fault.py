@@ -138,7 +138,7 @@ def test_a_fault_nowhere_in_the_fabric_is_refused() -> None:
 
 
 def test_a_fabric_without_cables_has_nothing_to_break() -> None:
-    with pytest.raises(InputError, match="nothing to break"):
+    with pytest.raises(InputError, match="no cable to break"):
         random_fault({"nodes": [], "switches": [], "links": []}, 1)
 
 

@@ -65,7 +65,7 @@ def test_of_a_large_fabric_only_ports_with_errors_are_written() -> None:
     assert f"Lid {n} port 1" in counters.text
 
 
-def test_weft_reads_them_at_the_right_ports_beside_the_fabric(tmp_path: Path) -> None:
+def test_weft_reads_them_at_the_right_ports_next_to_the_fabric(tmp_path: Path) -> None:
     twin = twin_run(tmp_path, "n003/hca0[1] corrected=0.5,300")
     fabric = tmp_path / "fabric.json"
     fabric.write_text(json.dumps(twin.fabric_document))

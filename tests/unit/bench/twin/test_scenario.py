@@ -149,7 +149,7 @@ def test_congestion_control_is_a_law_with_the_engines_settings(law: str) -> None
     assert "congestion_control" not in scenario(platform("fat-tree"), {}, [], off, seed=1)
 
 
-def test_a_law_nobody_knows_is_refused_with_the_one_that_was_meant() -> None:
+def test_a_law_no_one_knows_is_refused_with_the_one_that_was_meant() -> None:
     asked = trial_of("alltoall", options={"congestion_control": "dcqn"})
     with pytest.raises(InputError, match="option 'congestion_control' is 'dcqn'") as caught:
         scenario(platform("fat-tree"), {}, [], asked, seed=1)

@@ -6,7 +6,7 @@ import pytest
 
 from weft.bench.model import Launch, Sample, Trial
 from weft.bench.twin.backend import TwinBackend
-from weft.bench.twin.fidelity import at_fidelity, said_by
+from weft.bench.twin.fidelity import at_fidelity, fidelity_clauses
 from weft.bench.twin.independent_rounds import ROW_COLUMNS, joined
 from weft.catalog.load import platform
 from weft.core.errors import InputError
@@ -40,7 +40,9 @@ def test_collectives_where_nothing_blocks_are_within_three_hundredths(name: str)
     assert "fidelity" not in packets.evidence
     assert flows.flags == ("flow_level",)
     assert flows.evidence["fidelity"] == "flow"
-    assert any("nobody is held up" in note for note in flows.evidence["notes"])
+    assert any(
+        "no message waits for traffic to other hosts" in note for note in flows.evidence["notes"]
+    )
 
 
 def test_a_twin_that_may_choose_follows_few_packets_and_says_so() -> None:
@@ -75,7 +77,7 @@ def test_notes_that_say_the_same_of_all_flows_are_one_sentence_and_there_is_an_e
     outcome = {"fidelity": "flow", "notes": notes}
     samples = list(at_fidelity([sample, sample], outcome, once=True))
     assert "notes" not in samples[1].evidence
-    first, *others = said_by(samples)
+    first, *others = fidelity_clauses(samples)
     assert first.startswith("simulated as flows")
     assert others == [*notes[1:5], "5 more such notes are in the samples"]
-    assert said_by([sample]) == ()
+    assert fidelity_clauses([sample]) == ()

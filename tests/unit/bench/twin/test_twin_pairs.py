@@ -61,7 +61,9 @@ def test_all_pairs_of_sixteen_nodes_are_measured_once() -> None:
 
 
 @needs_engine
-def test_a_pair_that_sends_both_ways_carries_twice_what_it_carries_one_way() -> None:
+def test_a_pair_that_sends_in_both_directions_carries_twice_what_it_carries_in_one_direction() -> (
+    None
+):
     twin = TwinBackend(FAT_TREE, 4)
     asked = pairs_of(twin.nodes, (8, 1 << 20), phases=["bandwidth", "bidirectional"])
     samples = measure(twin, asked)

@@ -35,7 +35,7 @@ def test_the_recipe_is_the_scenario_that_runs() -> None:
 
 
 @needs_engine
-def test_the_platform_is_kept_beside_the_run(tmp_path: Any) -> None:
+def test_the_platform_is_kept_next_to_the_run(tmp_path: Any) -> None:
     TwinBackend(platform("azure-a9"), 2).prepare([], tmp_path)
     assert platform(str(tmp_path / "platform.toml")) == platform("azure-a9")
 

@@ -126,7 +126,7 @@ def test_a_document_that_contradicts_itself_is_refused(text, complaint):
         parse_document(MpiAlgorithms, HEAD + text, "test.toml", "list of algorithms")
 
 
-def test_a_library_nobody_knows_is_an_error():
+def test_a_library_no_one_knows_is_an_error():
     with pytest.raises(InputError, match="no MPI library 'openmpy'") as error:
         mpi_algorithms("openmpy")
     assert "openmpi" in str(error.value.hint)

@@ -94,7 +94,7 @@ def test_statements_of_one_rule_are_one_warning(make_tree, make_fabric):
     assert len(warning.facts.things) == 3
 
 
-def test_notes_of_files_accuse_nobody(make_tree, make_fabric):
+def test_notes_of_files_accuse_nothing(make_tree, make_fabric):
     tree = make_tree(4, 4, 4)
     note = Marks((mark(cable_of(tree, "leaf-03[7]"), Severity.NOTE),))
     assert [f.severity for f in check(make_fabric(tree), note).findings] == [Severity.GOOD]
@@ -166,7 +166,7 @@ def test_a_link_below_its_rate_points_at_the_cable_of_a_node(make_tree, make_slo
     assert not others
 
 
-def test_cables_that_are_not_there_are_one_warning_beside_a_healthy_fabric(make_tree, make_fabric):
+def test_cables_that_are_not_there_are_one_warning_next_to_a_healthy_fabric(make_tree, make_fabric):
     tree = make_tree(4, 4, 4)
     lacks = [
         Mark(

@@ -70,7 +70,7 @@ def test_a_healthy_twin_is_as_its_platform_lets_expect(name):
     assert verdict.exit_code == ExitCode.GOOD
 
 
-def test_each_switch_on_the_way_counts_in_what_is_expected():
+def test_each_switch_on_the_path_counts_in_what_is_expected():
     """Sixteen nodes under three levels of switches of four ports: one, three and five switches."""
     of = platform("azure-hbv3")
     own = fabric_spec(of, 16)
@@ -177,7 +177,7 @@ def test_a_single_reading_beyond_the_link_is_not_believed(make_tree, make_fabric
     assert all(f"expected on {HDR}" in line for line in healthy.evidence)
 
 
-def test_a_suspect_keeps_the_norm_of_the_fleet_with_the_expectation_beside(
+def test_a_suspect_keeps_the_norm_of_the_fleet_with_the_expectation_next_to(
     make_tree, make_slow, make_fabric
 ):
     tree = make_tree(4, 4, 4)
@@ -271,7 +271,7 @@ def test_rails_are_held_against_one_adapter_each():
     assert of_bandwidth == pytest.approx([24_842] * len(of_bandwidth), rel=1e-3)
 
 
-def test_what_a_run_is_held_against_is_kept_beside_it(tmp_path):
+def test_what_a_run_is_held_against_is_kept_next_to_it(tmp_path):
     assert machines.of_run(tmp_path, ()) is None
     (tmp_path / "platform.toml").write_text("nonsense", "utf-8")
     assert machines.of_run(tmp_path, ()) is None

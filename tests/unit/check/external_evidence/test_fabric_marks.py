@@ -131,7 +131,7 @@ def test_only_damage_that_goes_on_is_growing(counter: str, more: int, growing: b
     assert [mark.growing for mark in found if mark.thing != UP] == [False]
 
 
-def test_waiting_for_credits_is_told_and_is_no_fault() -> None:
+def test_waiting_for_credits_is_reported_and_is_no_fault() -> None:
     subnet = Planted()
     subnet.read_counters("leaf-03", 5, source=0, PortXmitWait=0)
     # 4 bytes a tick at 200 Gb/s: 6.25e9 ticks a second; half of 60 s.

@@ -51,7 +51,7 @@ def test_nodes_that_are_all_slow_are_bad(make_tree, make_slow, make_fabric, n):
     assert verdict.exit_code is ExitCode.VERDICT_BAD
 
 
-def test_without_a_platform_two_slow_nodes_cannot_be_told(make_tree, make_slow, make_fabric):
+def test_without_a_platform_two_slow_nodes_cannot_be_reported(make_tree, make_slow, make_fabric):
     tree = make_tree(1, 2, 1)
     slow = everything(make_slow, tree, 0.5, "bandwidth")
     verdict = judged(make_fabric(tree, [slow]), machine=None)
@@ -59,12 +59,12 @@ def test_without_a_platform_two_slow_nodes_cannot_be_told(make_tree, make_slow, 
     assert any("slow everywhere looks healthy" in caveat for caveat in verdict.caveats)
 
 
-@pytest.mark.parametrize(("one_way", "severity"), [(False, "bad"), (True, "warning")])
-def test_a_single_reading_is_no_fault(make_tree, make_slow, make_fabric, one_way, severity):
+@pytest.mark.parametrize(("one_direction", "severity"), [(False, "bad"), (True, "warning")])
+def test_a_single_reading_is_no_fault(make_tree, make_slow, make_fabric, one_direction, severity):
     """One reading in fifty is disturbed: what a pair showed once may be chance."""
     tree = make_tree(1, 2, 1)
     samples = make_fabric(tree, [everything(make_slow, tree, 0.5, "bandwidth")]).all_pairs()
-    left_out = {"bandwidth_ba_mb_s", "bandwidth_mb_s"} if one_way else set()
+    left_out = {"bandwidth_ba_mb_s", "bandwidth_mb_s"} if one_direction else set()
     kept = [
         replace(s, metrics={key: v for key, v in s.metrics.items() if key not in left_out})
         for s in samples
@@ -113,7 +113,7 @@ def times(samples: list[Sample], factor: float, ends: set[str], *keys: str) -> l
 BOTH = ("bandwidth_ab_mb_s", "bandwidth_ba_mb_s", "bandwidth_mb_s")
 
 
-def test_beside_a_pair_slow_for_sure_one_that_may_be_is_told(make_tree, make_fabric):
+def test_next_to_a_pair_slow_for_sure_one_that_may_be_is_reported(make_tree, make_fabric):
     """Its one latency may be chance; two bandwidths each way of the other are none."""
     samples = make_fabric(make_tree(1, 3, 1)).all_pairs()
     samples = times(samples, 1 / 3, {"n001", "n002"}, *BOTH)
@@ -125,7 +125,7 @@ def test_beside_a_pair_slow_for_sure_one_that_may_be_is_told(make_tree, make_fab
     assert any(line.startswith("n002 is in all slow pairs") for line in bad.evidence)
 
 
-def test_no_node_is_pointed_at_beside_pairs_that_are_slow_at_times(make_tree, make_fabric):
+def test_no_node_is_pointed_at_next_to_pairs_that_are_slow_at_times(make_tree, make_fabric):
     """One way of the third pair is slow: nobody can say that it is as expected."""
     tree = make_tree(1, 3, 1)
     fabric = make_fabric(tree, [Slow(0.3, node="n002")])

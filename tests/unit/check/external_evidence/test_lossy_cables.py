@@ -62,7 +62,7 @@ def test_a_cable_whose_errors_grew_loses_packets(doubtful: Any, met: bool) -> No
     assert "the files say: PortRcvErrors: 0 to 192" in bad.evidence
 
 
-def test_errors_of_nobody_knows_when_are_a_warning_that_names_the_cable(doubtful: Any) -> None:
+def test_errors_of_no_one_knows_when_are_a_warning_that_names_the_cable(doubtful: Any) -> None:
     warning, healthy = doubtful(OLD).findings
     assert (warning.severity, healthy.severity) == (Severity.WARNING, Severity.GOOD)
     assert "may lose packets" in warning.sentence
@@ -86,7 +86,7 @@ def test_grown_errors_do_not_make_weak_readings_sure(doubtful: Any) -> None:
         assert ("may lose packets" in said.sentence) == (severity is Severity.WARNING)
 
 
-def test_of_too_few_nodes_grown_errors_accuse_nobody_for_sure(doubtful: Any) -> None:
+def test_of_too_few_nodes_grown_errors_accuse_nothing_for_sure(doubtful: Any) -> None:
     limits = replace(thresholds(), smallest_fabric=17)
     said = doubtful(grown(), limits=limits).findings[0]
     assert said.severity is Severity.WARNING

@@ -35,7 +35,7 @@ def test_a_cable_is_filled_from_a_share_of_the_most_it_carried(
 
 @pytest.mark.parametrize("adaptive", [False, True])
 @pytest.mark.parametrize("is_rank", [False, True])
-def test_a_host_that_the_fabric_does_not_know_is_told_with_the_name_near_it(
+def test_a_host_that_the_fabric_does_not_know_is_reported_with_the_name_near_it(
     make_tree, make_fabric, adaptive, is_rank
 ):
     """As when n001 is addressed, and calls itself n001-ib."""
@@ -52,7 +52,7 @@ def test_a_host_that_the_fabric_does_not_know_is_told_with_the_name_near_it(
     assert error.hint == "did you mean 'n001'?"
 
 
-def test_among_ways_of_unequal_rates_the_lowest_counts(make_tree, make_fabric):
+def test_among_paths_of_unequal_rates_the_lowest_counts(make_tree, make_fabric):
     """A message may have taken the one cable that runs at half the rate."""
     tree = make_tree(2, 2, 2)
     slow = next(link for link in tree.document["links"] if link["a"] == "leaf-01[3]")
@@ -63,7 +63,7 @@ def test_among_ways_of_unequal_rates_the_lowest_counts(make_tree, make_fabric):
     assert by_round == {0: {100_000_000_000}, 1: {200_000_000_000}}
 
 
-def test_a_message_within_one_hca_crosses_nothing_and_is_told_so(make_tree, make_fabric):
+def test_a_message_within_one_hca_crosses_nothing_and_is_reported_so(make_tree, make_fabric):
     """Two ranks of n001, beside a pair of two nodes."""
     tree = make_tree(2, 2, 1)
     (inside, *_), (across, *_) = (make_fabric(tree).measure([[pair]]) for pair in ((0, 1), (0, 2)))

@@ -60,7 +60,7 @@ def test_under_adaptive_routing_the_ports_of_a_stage_share_its_load(make_tree, m
 
 
 @pytest.mark.parametrize(("steps", "least", "most"), [(1, 200, 200), (16, 147, 153)])
-def test_loads_are_told_apart_by_steps_of_a_doubling(make_tree, make_fabric, steps, least, most):
+def test_loads_are_distinguished_by_steps_of_a_doubling(make_tree, make_fabric, steps, least, most):
     """Three nodes send over a cable for two: half as much again as it carries."""
     tree = make_tree(2, 3, 1)
     for link in tree.document["links"]:

@@ -11,7 +11,7 @@ def sample(metrics: dict[str, float], *, trial: str = "t1", state: State = State
     return Sample(trial, 1, "pairs", 8, metrics, 10, 0.0, pair=pair, state=state)
 
 
-def test_a_bandwidth_goes_from_its_sender_and_a_latency_both_ways() -> None:
+def test_a_bandwidth_goes_from_its_sender_and_a_latency_in_both_directions() -> None:
     both = {"bandwidth_ab_mb_s": 10.0, "bandwidth_ba_mb_s": 20.0, "bandwidth_mb_s": 10.0}
     rows = readings_of([sample({"latency_us": 1.5}), sample(both)])
     named = [(Metric.LATENCY, "n1", "n2", 1.5), (Metric.BANDWIDTH, "n2", "n1", 10.0)]

@@ -33,7 +33,7 @@ def stages(tree, a, b):
 
 
 @pytest.mark.parametrize("shape", [(2, 2, 2), (3, 2, 4), (4, 3, 1)])
-def test_stages_hold_every_port_of_every_shortest_way(make_tree, shape):
+def test_stages_hold_every_port_of_every_shortest_path(make_tree, shape):
     tree = make_tree(*shape)
     last = tree.nodes[-1]
     for a, b in ((tree.nodes[0], tree.nodes[1]), (tree.nodes[0], last), (last, tree.nodes[1])):

@@ -4,7 +4,7 @@ import pytest
 
 from weft.check.readings.network import Network
 from weft.check.schedule.cost import Cost, effort_of
-from weft.check.schedule.paths import Ways
+from weft.check.schedule.paths import FlowPaths
 from weft.check.schedule.ranks import ranks_of_nodes
 from weft.check.schedule.schedule import Field
 
@@ -74,7 +74,7 @@ def field_of(wiring, n_rails=1, *, adaptive=False, only=None, seed=1, nodes=None
     """All nodes of a fabric, or some."""
     network = Network(wiring)
     ranks = ranks_of_nodes(nodes or wiring.nodes, n_rails, network)
-    return Field(ranks, Ways(network, ranks.hca, adaptive=adaptive), only, seed)
+    return Field(ranks, FlowPaths(network, ranks.hca, adaptive=adaptive), only, seed)
 
 
 OPTIONS = {"window": 8}
@@ -82,7 +82,7 @@ OPTIONS = {"window": 8}
 
 def cost_of(field, **options):
     """What rounds cost there, by the kernel's defaults but for these options."""
-    return Cost(field.ranks, field.ways, effort_of({**OPTIONS, **options}, 2**20))
+    return Cost(field.ranks, field.paths, effort_of({**OPTIONS, **options}, 2**20))
 
 
 def worst_load(field, pairs):

@@ -14,9 +14,9 @@ from weft.check.schedule.scheme import parse_scheme
 
 def rounds_that_fill(field, rounds, n):
     """By leaf: rounds in which so many of its ranks send to other leaves at once, or receive."""
-    filled = np.zeros(field.ways.leaves.size, np.int64)
+    filled = np.zeros(field.paths.leaves.size, np.int64)
     for pairs in rounds:
-        first, second = (field.ways.leaf_of(field.ranks.hca[end]) for end in pairs.T)
+        first, second = (field.paths.leaf_of(field.ranks.hca[end]) for end in pairs.T)
         apart = first != second
         ends = (np.bincount(end[apart], minlength=filled.size) for end in (first, second))
         filled += np.maximum(*ends) >= n
@@ -27,7 +27,7 @@ def rounds_that_fill(field, rounds, n):
     "scheme", ["full", "cover:2", "random:3", "reflections:5", "leaf", "rails"]
 )
 @pytest.mark.parametrize(("spines", "n"), [(4, 4), (2, 2), (8, 4)])
-def test_ways_count_as_filled_while_as_many_ranks_send_as_they_bear(scheme, spines, n):
+def test_paths_count_as_filled_while_as_many_ranks_send_as_they_bear(scheme, spines, n):
     """By eight spines four hosts fill half of their leaf's ways: more they never can."""
     field = field_of(generated(nodes=24, per_leaf=4, spines=spines), adaptive=True)
     plan = CheckPlan(field, schedule_of(parse_scheme(scheme), field), cost_of(field))
@@ -44,11 +44,11 @@ def test_ways_count_as_filled_while_as_many_ranks_send_as_they_bear(scheme, spin
     ("scheme", "leaves", "budget_s", "why"),
     [
         ("random:3", 6, None, "--schedule cover or full fills them"),
-        ("full", 2, None, "so few leaves cannot be compared with one another"),
+        ("full", 2, None, "a comparison needs more leaves"),
         ("full", 6, 0.05, "a larger --budget has room for more rounds"),
     ],
 )
-def test_a_plan_that_fills_no_leaf_s_ways_says_so_and_why(scheme, leaves, budget_s, why):
+def test_a_plan_that_fills_no_leaf_s_paths_says_so_and_why(scheme, leaves, budget_s, why):
     field = field_of(generated(nodes=4 * leaves, per_leaf=4, spines=4), adaptive=True)
     plan = plan_check(field, cost_of(field), parse_scheme(scheme), budget_s)
     assert f"are not filled: a slow or missing cable among them may not show ({why})" in plan.text
@@ -57,7 +57,7 @@ def test_a_plan_that_fills_no_leaf_s_ways_says_so_and_why(scheme, leaves, budget
 def test_of_a_group_only_the_leaves_that_hold_it_need_be_filled():
     whole = field_of(generated(nodes=24, per_leaf=4, spines=4), adaptive=True)
     for group, said in (("leaf-02", ()), ("n[001-002]", ("1 of 1 leaves",))):
-        field = replace(whole, only=group_of(group, whole.ranks, whole.ways))
+        field = replace(whole, only=group_of(group, whole.ranks, whole.paths))
         plan = plan_check(field, cost_of(field), parse_scheme("full"))
         assert [words in plan.text for words in said] == [True] * len(said)
         assert len(plan.caveats) == len(said)

@@ -38,16 +38,16 @@ def field():
 @pytest.mark.parametrize("name", ["spine", "spine[2]"])
 def test_a_name_of_two_switches_is_ambiguous_and_both_are_named(field, name):
     with pytest.raises(InputError) as caught:
-        group_of(name, field.ranks, field.ways)
+        group_of(name, field.ranks, field.paths)
     assert caught.value.what == "'spine' is ambiguous: 2 switches are called so"
     assert "MF0;spine:MQM8700/U1, MF0;spine:MQM9700/U1" in (caught.value.expected or "")
     for whole in ("MF0;spine:MQM8700/U1", "MF0;spine:MQM9700/U1"):
-        assert group_of(whole, field.ranks, field.ways).places is not None
+        assert group_of(whole, field.ranks, field.paths).places is not None
 
 
 def test_a_host_comes_before_a_switch_that_is_called_like_it(field):
-    group = group_of("n003", field.ranks, field.ways)
+    group = group_of("n003", field.ranks, field.paths)
     assert group.words == "pairs with an end in n003"
     assert group.inside.sum() == 1
-    assert group_of("n[002-004]", field.ranks, field.ways).inside.sum() == 3
-    assert group_of("MF0;n003:MQM9700/U1", field.ranks, field.ways).places is not None
+    assert group_of("n[002-004]", field.ranks, field.paths).inside.sum() == 3
+    assert group_of("MF0;n003:MQM9700/U1", field.ranks, field.paths).places is not None

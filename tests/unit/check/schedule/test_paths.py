@@ -1,4 +1,4 @@
-"""Ways by number are the engine's own paths."""
+"""FlowPaths by number are the engine's own paths."""
 
 import numpy as np
 import pytest
@@ -6,13 +6,13 @@ from tests.unit.check.schedule.fields import field_of, generated, planes
 
 from weft.check.readings.network import Network
 from weft.check.readings.stages import Stages
-from weft.check.schedule.paths import Ways
+from weft.check.schedule.paths import FlowPaths
 from weft.core.errors import InputError
 
 
 def assert_same_ways(field):
     """Every flow crosses the ports that the fabric's own answer names."""
-    ways, network = field.ways, field.ranks.network
+    ways, network = field.paths, field.ranks.network
     hcas = ways.hcas
     a, b = (side[~np.eye(hcas.size, dtype=bool)] for side in np.meshgrid(hcas, hcas))
     told = network.wiring.paths(
@@ -32,7 +32,7 @@ def test_a_fabric_without_tables_is_asked(make_tree):
     assert_same_ways(field_of(make_tree(3, 4, 2)))
 
 
-def test_a_hole_in_the_tables_is_told_with_both_ends():
+def test_a_hole_in_the_tables_is_reported_with_both_ends():
     fabric = generated(nodes=8, per_leaf=4, spines=2)
     document = {**fabric.document, "lfts": {**fabric.document["lfts"], "leaf-01": [0] * 8}}
 
@@ -43,7 +43,7 @@ def test_a_hole_in_the_tables_is_told_with_both_ends():
     holed = Holed()
     holed.document = document
     network = Network(holed)
-    ways = Ways(network, np.arange(8))
+    ways = FlowPaths(network, np.arange(8))
     assert ways.cross(np.array([4]), np.array([5])).size
     with pytest.raises(InputError, match="no path from n001/hca0 to n005/hca0"):
         ways.cross(np.array([0]), np.array([4]))
@@ -51,8 +51,8 @@ def test_a_hole_in_the_tables_is_told_with_both_ends():
 
 def test_stages_hold_all_ports_of_a_leaf():
     field = field_of(generated(nodes=8, per_leaf=4, spines=2), adaptive=True)
-    crossed = field.ways.cross(np.array([0]), np.array([4]))[0]
-    stages = [field.ways.stages[place] for place in crossed if place != field.ways.nowhere]
+    crossed = field.paths.cross(np.array([0]), np.array([4]))[0]
+    stages = [field.paths.stages[place] for place in crossed if place != field.paths.nowhere]
     names = [sorted(field.ranks.network.ports[port] for port in stage) for stage in stages]
     assert ["leaf-01[5]", "leaf-01[6]"] in names
     assert ["spine-01[2]", "spine-02[2]"] in names
@@ -61,7 +61,7 @@ def test_stages_hold_all_ports_of_a_leaf():
 def test_stages_are_those_that_the_diagnosis_crosses():
     """Both ways of every two leaves of a three-level tree."""
     field = field_of(generated(nodes=16, per_leaf=0, spines=0, levels=3, radix=4), adaptive=True)
-    network, ways = field.ranks.network, field.ways
+    network, ways = field.ranks.network, field.paths
     flows = [(a, b) for a in range(16) for b in range(16) if a != b]
     told = Stages(network).between([(network.hcas[a], network.hcas[b]) for a, b in flows])
     for (a, b), stages in zip(flows, told, strict=True):
@@ -71,9 +71,9 @@ def test_stages_are_those_that_the_diagnosis_crosses():
 
 
 @pytest.mark.parametrize("adaptive", [False, True])
-def test_rails_whose_planes_never_meet_have_ways_within_each_and_none_across(adaptive):
+def test_rails_whose_planes_never_meet_have_paths_within_each_and_none_across(adaptive):
     field = field_of(planes(nodes=8, per_leaf=4, spines=2), 2, adaptive=adaptive)
-    ways, network = field.ways, field.ranks.network
+    ways, network = field.paths, field.ranks.network
     first, second = (np.array(network.hcas)[field.ranks.hca[[0, 8]]]).tolist()
     assert (first, second) == ("n001/hca0", "n005/hca0")
     for rail in (0, 1):

@@ -18,7 +18,7 @@ def unknown(n):
     return Field(ranks, None, None, 1)
 
 
-def test_a_round_takes_windows_each_way_and_round_trips_and_what_is_around():
+def test_a_round_takes_windows_each_direction_and_round_trips_and_what_is_around():
     """1 MiB messages, 8 a window, at 98 of 100 Gb/s: 684.8 us and a round trip of 4 us; 22 windows
     each way; 220 round trips. Around: contact 1 ms; 4 barriers of 3 steps of 2 us; 4 pairs, each
     3 series of 4.3 us and 33 + 20 + 20 times of 38 ns."""
@@ -70,7 +70,7 @@ def test_the_estimate_is_near_the_twin_s_own_clock(platform, n_nodes, n_rails, s
     effort = effort_of(
         {**OPTIONS, "iterations": step["iterations"], "warmup": step["warmup"]}, 2**20
     )
-    cost = Cost(field.ranks, field.ways, effort)
+    cost = Cost(field.ranks, field.paths, effort)
     assert sum(cost.sending_s(pairs) for pairs in rounds) == pytest.approx(taken_s, rel=0.2)
 
 
@@ -119,7 +119,7 @@ def test_a_larger_budget_measures_no_less():
 def test_a_budget_that_bears_a_cover_gets_one_with_fewer_iterations_if_need_be():
     field, cost = small()
     cover = schedule_of(Scheme(SchemeKind.COVER, 3), field)
-    light = Cost(field.ranks, field.ways, cost.effort.lighter())
+    light = Cost(field.ranks, field.paths, cost.effort.lighter())
     plan = plan_check(field, cost, budget_s=light.seconds(cover.rounds) / 0.75 * 1.02)
     assert plan.coverage.by_cable.min() >= 3
     assert plan.options["iterations"] == 10
@@ -180,6 +180,7 @@ def test_without_a_rate_a_short_budget_lowers_the_kernel_s_time_limit():
     assert plan.seconds == pytest.approx(3.75)
 
 
+@pytest.mark.slow
 def test_470_nodes_of_eight_rails_take_less_than_a_minute_and_every_cable_three_times():
     pytest.importorskip("weft._engine", reason="the engine is not built")
     from weft.bench.twin.backend import TwinBackend

@@ -53,7 +53,7 @@ def test_ranks_whose_number_would_not_tell_their_hca_are_refused(
         ranks_of_nodes(network.nodes, n_ranks, network, share_hcas=True)
 
 
-def test_one_rank_a_node_and_ranks_without_a_fabric_are_always_told() -> None:
+def test_one_rank_a_node_and_ranks_without_a_fabric_are_always_reported() -> None:
     network = network_of(8, 8)
     assert len(ranks_of_nodes(network.nodes, 1, network)) == 2
     assert len(ranks_of_nodes(("a", "b"), 3, None)) == 6

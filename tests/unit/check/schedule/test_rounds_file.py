@@ -51,7 +51,7 @@ def test_a_pair_of_nodes_is_one_of_each_rail(tmp_path: Path) -> None:
         ("9" * 5000 + " a-1 a-2\n", 1, "is no pair"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(
+def test_what_is_wrong_is_reported_with_its_line(
     tmp_path: Path, text: str, line: int, said: str
 ) -> None:
     with pytest.raises(InputError) as caught:
@@ -70,7 +70,7 @@ def test_a_name_that_can_be_cut_in_two_ways_is_refused(tmp_path: Path) -> None:
     ranks = ranks_of_nodes(("x", "x-y", "y-z", "z"), 1, None)
     path = tmp_path / "rounds.txt"
     path.write_text("x-y-z\n")
-    with pytest.raises(InputError, match="can be read in two ways"):
+    with pytest.raises(InputError, match="has two readings"):
         read_rounds(path, ranks)
 
 
@@ -90,7 +90,7 @@ def test_any_file_is_rounds_or_an_error_that_says_where(tmp_path_factory, conten
         assert set(ranks) <= set(range(4))
 
 
-def test_a_pipe_that_nobody_writes_to_is_refused_at_once(tmp_path: Path) -> None:
+def test_a_pipe_that_no_one_writes_to_is_refused_at_once(tmp_path: Path) -> None:
     path = tmp_path / "rounds"
     os.mkfifo(path)
     with pytest.raises(InputError, match="cannot be read: it is a pipe"):

@@ -9,7 +9,7 @@ from tests.unit.check.schedule.fields import field_of, generated, is_disjoint, p
 
 from weft.check.readings.network import Network
 from weft.check.schedule.node_group import group_of
-from weft.check.schedule.paths import Ways
+from weft.check.schedule.paths import FlowPaths
 from weft.check.schedule.ranks import ranks_of_host, ranks_of_nodes
 from weft.check.schedule.schedule import Field, first_rounds, n_overloaded, schedule_of
 from weft.check.schedule.scheme import Scheme, SchemeKind, parse_scheme
@@ -156,11 +156,11 @@ def test_a_group_of_nodes_keeps_the_pairs_with_an_end_in_it():
     met = sorted(pairs_of(schedule))
     wanted = [p for p in combinations(range(6), 2) if {1, 2} & {*p}]
     assert [p for p in met if {1, 2} & {*p}] == wanted
-    assert len(met) - len(wanted) >= len(wanted) - 1, "as many others to hold them against"
-    assert schedule.words.endswith("and as many others to hold them against")
+    assert len(met) - len(wanted) >= len(wanted) - 1, "as many others to compare them with"
+    assert schedule.words.endswith("and as many others to compare them with")
 
 
-def test_a_group_of_everybody_has_nobody_to_be_held_against():
+def test_a_group_of_everybody_has_no_one_to_be_held_against():
     field = plain(4)
     only = group_of("n[001-003]", field.ranks, None)
     schedule = schedule_of(Scheme(SchemeKind.FULL), Field(field.ranks, None, only, 1))
@@ -171,8 +171,8 @@ def test_a_group_of_everybody_has_nobody_to_be_held_against():
 def test_a_switch_in_the_middle_keeps_the_pairs_that_cross_it():
     fabric = generated(nodes=16, per_leaf=4, spines=4)
     whole = field_of(fabric)
-    only = group_of("spine-02", whole.ranks, whole.ways)
-    schedule = schedule_of(Scheme(SchemeKind.FULL), Field(whole.ranks, whole.ways, only, 1))
+    only = group_of("spine-02", whole.ranks, whole.paths)
+    schedule = schedule_of(Scheme(SchemeKind.FULL), Field(whole.ranks, whole.paths, only, 1))
     names = {a: f"n{a + 1:03d}/hca0" for a in range(16)}
     crossing = [
         (a, b)
@@ -192,7 +192,7 @@ def test_a_switch_in_the_middle_keeps_the_pairs_that_cross_it():
 def test_a_group_of_strangers_is_refused(name):
     field = field_of(generated(nodes=8, per_leaf=4, spines=2))
     with pytest.raises(InputError, match=f"no node or switch '{name}'"):
-        group_of(name, field.ranks, field.ways)
+        group_of(name, field.ranks, field.paths)
 
 
 def test_nodes_with_fewer_hcas_meet_on_the_rails_that_both_have(make_tree):
@@ -218,7 +218,7 @@ def test_an_hca_without_a_cable_rests(make_tree):
     field = Field(ranks, None, None, 1)
     assert sorted(pairs_of(schedule_of(Scheme(SchemeKind.FULL), field))) == [(0, 2), (0, 3), (2, 3)]
     with pytest.raises(InputError, match="'n002/hca0' has no cable to a switch"):
-        Ways(ranks.network, ranks.hca)
+        FlowPaths(ranks.network, ranks.hca)
 
 
 def test_ranks_of_one_host_find_a_cpu_each():
@@ -248,11 +248,11 @@ def test_rounds_of_a_file_are_left_as_they_are_and_counted_where_they_overload(t
     assert n_overloaded(schedule, field) == 1
 
 
-def test_ways_of_another_routing_are_other_ways():
+def test_paths_of_another_routing_are_other_paths():
     fabric = generated(nodes=8, per_leaf=4, spines=2)
     static, adaptive = field_of(fabric), field_of(fabric, adaptive=True)
-    assert isinstance(static.ways, Ways)
-    assert len(adaptive.ways.stages) > len(static.ways.stages)
+    assert isinstance(static.paths, FlowPaths)
+    assert len(adaptive.paths.stages) > len(static.paths.stages)
 
 
 @pytest.mark.parametrize(
@@ -274,5 +274,5 @@ def test_a_word_that_looks_like_a_file_is_missed_as_one(text, said, hint):
 def test_a_switch_is_offered_where_its_name_is_nearly_right():
     field = field_of(generated(nodes=8, per_leaf=4, spines=2))
     with pytest.raises(InputError) as caught:
-        group_of("spine01", field.ranks, field.ways)
+        group_of("spine01", field.ranks, field.paths)
     assert "spine-01" in (caught.value.hint or "")

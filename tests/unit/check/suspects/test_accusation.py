@@ -23,7 +23,7 @@ def check(survey_fabric, later_fabric, *, adaptive=False):
     return judge_check([*samples, *later_fabric.follow_up(plan)], tree, adaptive=adaptive)
 
 
-def test_slow_again_with_nothing_beside_it_is_confirmed(make_tree, make_fabric, make_slow):
+def test_slow_again_with_nothing_next_to_it_is_confirmed(make_tree, make_fabric, make_slow):
     fabric = make_fabric(
         make_tree(4, 4, 4), [make_slow(0.5, ports=frozenset(UP_LINK), metrics=("bandwidth",))]
     )
@@ -41,7 +41,7 @@ def test_slow_in_the_survey_only_is_a_note_and_no_verdict(make_tree, make_fabric
     assert {finding.severity for finding in verdict.findings} == {Severity.NOTE, Severity.GOOD}
 
 
-class Beside:
+class FullThenAlone:
     """Slow in full rounds only: `full` measures them, `alone` the rounds of one test."""
 
     def __init__(self, full, alone):
@@ -58,7 +58,7 @@ def test_another_job_s_traffic_on_a_cable_is_no_fault(make_tree, make_fabric, ma
     tree = make_tree(4, 4, 4)
     slow = make_slow(0.5, ports=frozenset(UP_LINK), metrics=("bandwidth",))
     full, alone = make_fabric(tree, [slow]), make_fabric(tree, seed=2)
-    verdict = check(full, Beside(full, alone))
+    verdict = check(full, FullThenAlone(full, alone))
     (accusation,) = verdict.accusations
     assert accusation.standing is Standing.MET
     assert verdict.findings[0].severity is Severity.WARNING
@@ -81,12 +81,12 @@ def test_a_cable_whose_messages_meet_those_of_others_is_out_of_use(make_tree, ma
     assert set(finding.facts.suspects[0].component.ends) == set(UP_LINK)
 
 
-def test_ways_that_share_a_load_are_confirmed_beside_others(make_tree, make_fabric, make_slow):
+def test_paths_that_share_a_load_are_confirmed_next_to_others(make_tree, make_fabric, make_slow):
     """Under adaptive routing a lone message takes another way."""
     tree = make_tree(4, 4, 4)
     ups = frozenset(f"leaf-02[{port}]" for port in range(5, 9))
     full = make_fabric(tree, [make_slow(0.9, ports=ups, metrics=("bandwidth",))])
-    verdict = check(full, Beside(full, make_fabric(tree, seed=2)), adaptive=True)
+    verdict = check(full, FullThenAlone(full, make_fabric(tree, seed=2)), adaptive=True)
     (accusation,) = verdict.accusations
     assert accusation.standing is Standing.CONFIRMED
     (finding,) = (f for f in verdict.findings if f.severity is Severity.BAD)

@@ -5,6 +5,7 @@ from math import expm1, log
 from random import Random
 
 import pytest
+from tests.seeds import drawn
 
 from weft.bench.model import Pair, Sample
 from weft.check.schedule.rounds.cpu_seats import within_cpus
@@ -68,15 +69,15 @@ SCHEDULES = pytest.mark.parametrize(
 
 
 @SCHEDULES
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", drawn(SEEDS))
 def test_what_stays_as_it_is_gets_no_word(rounds: Rounds, seed: int) -> None:
     verdict = judge_check(samples(rounds, healthy, seed), None)
     assert [finding.kind for finding in verdict.findings] == [FindingKind.HEALTHY]
 
 
 @SCHEDULES
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_tenth_slower_from_start_to_end_is_drift_and_accuses_nobody(
+@pytest.mark.parametrize("seed", drawn(SEEDS))
+def test_a_tenth_slower_from_start_to_end_is_drift_and_accuses_nothing(
     rounds: Rounds, seed: int
 ) -> None:
     verdict = judge_check(samples(rounds, lambda when, _: 1 + 0.1 * when, seed), None)
@@ -90,9 +91,9 @@ def test_a_tenth_slower_from_start_to_end_is_drift_and_accuses_nobody(
 
 
 @SCHEDULES
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", drawn(SEEDS))
 @pytest.mark.parametrize("factor", [1.3, 2.5])
-def test_a_neighbour_for_a_fifth_of_the_rounds_accuses_nobody(
+def test_a_neighbour_for_a_fifth_of_the_rounds_accuses_nothing(
     rounds: Rounds, seed: int, factor: float
 ) -> None:
     n = len(rounds)
@@ -112,8 +113,8 @@ def test_a_neighbour_for_a_fifth_of_the_rounds_accuses_nobody(
 
 
 @SCHEDULES
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_slow_node_beside_a_neighbours_traffic_is_still_named(rounds: Rounds, seed: int) -> None:
+@pytest.mark.parametrize("seed", drawn(SEEDS))
+def test_a_slow_node_next_to_a_neighbours_traffic_is_still_named(rounds: Rounds, seed: int) -> None:
     def both(when: float, pair: tuple[int, int]) -> float:
         return (2.0 if 0.4 <= when <= 0.6 else 1.0) * (1.4 if 3 in pair else 1.0)
 
@@ -125,7 +126,7 @@ def test_a_slow_node_beside_a_neighbours_traffic_is_still_named(rounds: Rounds, 
     assert of_kind(verdict, FindingKind.ANOMALY)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", drawn(SEEDS))
 def test_a_slow_node_measured_with_everyone_in_a_row_is_no_stretch(seed: int) -> None:
     """Rounds of one pair, node by node: the rounds of node 0 come first, and it is slow."""
     rounds = [[(a, b)] for a in range(8) for b in range(a + 1, 8)]
@@ -134,7 +135,7 @@ def test_a_slow_node_measured_with_everyone_in_a_row_is_no_stretch(seed: int) ->
     assert episodes(survey, thresholds()) == ()
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", drawn(SEEDS))
 def test_what_slows_only_a_part_of_each_round_is_no_stretch(seed: int) -> None:
     """A switch that three pairs of four cross in some rounds, in a row, and none in others."""
 
@@ -161,7 +162,7 @@ def test_few_rounds_have_no_stretches_and_no_drift() -> None:
     assert not of_kind(verdict, FindingKind.DRIFT)
 
 
-def test_two_stretches_are_told_one_by_one() -> None:
+def test_two_stretches_are_reported_one_by_one() -> None:
     rounds = [pairs.tolist() for pairs in reflections(16)]
     stretches = {(3, 4): 1.5, (10, 11): 2.0}
 

@@ -62,7 +62,7 @@ def test_a_round_of_the_survey_with_a_slow_reading_comes_again(make_tree, make_f
 def test_tests_of_two_suspects_keep_off_the_other(make_tree, make_fabric, make_slow):
     tree = make_tree(4, 4, 4)
     faults = [make_slow(0.5, node="n003"), make_slow(0.5, node="n012")]
-    asked = plan(make_fabric(tree, faults).all_pairs(), tree, controls=0, most_lone=0)
+    asked = plan(make_fabric(tree, faults).all_pairs(), tree, controls=0, most_pairs=0)
     both = [p for pairs in asked.alone for p in pairs if set(p) == {"n003", "n012"}]
     assert asked.alone
     assert not both
@@ -179,7 +179,7 @@ def ranks_of_one_host(n, slow, one_at_a_time):
 
 def test_a_rank_of_one_host_is_tested_with_other_ranks_of_it():
     samples = ranks_of_one_host(8, slow=3, one_at_a_time=True)
-    asked = plan(samples, None, times=1, controls=2, most_lone=0)
+    asked = plan(samples, None, times=1, controls=2, most_pairs=0)
     assert [len(pairs) for pairs in asked.alone] == [1] * 6
     tested = [set(pairs[0]) for pairs in asked.alone]
     assert [("host:3" in pair) for pair in tested] == [True] * 4 + [False] * 2

@@ -23,7 +23,7 @@ def test_messages_over_the_same_cable_at_the_same_time_wait(make_tree, make_fabr
     assert behind == [(0, ("n001", "n003")), (0, ("n002", "n004"))]
 
 
-def test_nothing_waits_for_nothing_and_without_a_fabric_nobody_knows(make_tree, make_fabric):
+def test_nothing_waits_for_nothing_and_without_a_fabric_no_one_knows(make_tree, make_fabric):
     tree = make_tree(2, 2, 1)
     readings = readings_of(make_fabric(tree).measure([[(0, 2), (1, 3)]]))
     made = Crossings(readings, Network(tree), adaptive=False)

@@ -13,7 +13,7 @@ from weft.check.readings.components import Component, Part
 from weft.check.readings.readings import Metric
 from weft.check.schedule.rounds.matchings import reflections
 from weft.check.suspects import review as module
-from weft.check.suspects.accusation import Standing, accuse, accuse_all, slow_rows
+from weft.check.suspects.accusation import Standing, accuse, accuse_all
 from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.follow_up import FollowUpPlan, FollowUpSize, follow_up
 from weft.check.suspects.queueing import waiting
@@ -44,7 +44,7 @@ def surveyed(fabric, *, adaptive=False, again=None, size=None):
 
 
 def stand(survey):
-    return settled(survey, accuse_all(survey, thresholds()))
+    return settled(survey, accuse_all(survey))
 
 
 def ends_of(accusation):
@@ -71,14 +71,14 @@ class HoldingUp(Fabric):
 def slow_way(survey, port, evidence):
     """An accusation of a direction, by bandwidth."""
     suspect = Suspect((direction(survey, port),), {Metric.BANDWIDTH: 0.9}, evidence)
-    return accuse(survey, suspect, (), slow_rows(survey), Standing.MET)
+    return accuse(survey, suspect, Standing.MET)
 
 
-def test_a_way_on_which_messages_wait_for_something_surely_slow_is_let_go():
+def test_a_path_on_which_messages_wait_for_something_surely_slow_is_released():
     survey = surveyed(HoldingUp(Tree(4, 4, 2), noise=0.02, collide=True))
     receiver = next(
         accusation
-        for accusation in accuse_all(survey, thresholds())
+        for accusation in accuse_all(survey)
         if Component(Part.NODE_RECEIVING, ("n001",)) in accusation.components
     )
     way = slow_way(survey, "spine-01[1]", 30.0)
@@ -86,22 +86,24 @@ def test_a_way_on_which_messages_wait_for_something_surely_slow_is_let_go():
     assert settled(survey, [way, receiver]) == (receiver,)
 
 
-def test_a_way_waits_for_a_slow_receiver_however_strong_the_evidence_for_it():
+def test_a_path_waits_for_a_slow_receiver_however_strong_the_evidence_for_it():
     survey = surveyed(HoldingUp(Tree(4, 4, 2), noise=0.02, collide=True))
-    every = accuse_all(survey, thresholds())
+    every = accuse_all(survey)
     receiver = next(a for a in every if a.components[0].part is Part.NODE_RECEIVING)
     way = slow_way(survey, "spine-01[1]", receiver.evidence + 100)
     assert settled(survey, [way, receiver]) == (receiver,)
 
 
-def test_a_direction_of_a_cable_that_is_slow_both_ways_is_not_accused_beside_it(make_slow):
+def test_a_direction_of_a_cable_that_is_slow_in_both_directions_is_not_accused_next_to_it(
+    make_slow,
+):
     tree = Tree(4, 4, 2)
     way = frozenset(tree.cable_of("leaf-01[5]"))
     survey = surveyed(Fabric(tree, [make_slow(0.4, ports=way)], noise=0.02))
-    (cable,) = accuse_all(survey, thresholds())
+    (cable,) = accuse_all(survey)
     candidate = direction(survey, "leaf-01[5]")
     suspect = Suspect((candidate,), {Metric.BANDWIDTH: 0.9}, cable.evidence / 2)
-    part = accuse(survey, suspect, (), slow_rows(survey), Standing.CONFIRMED)
+    part = accuse(survey, suspect, Standing.CONFIRMED)
     assert part.evidence_alone > thresholds().confirmed_evidence
     assert settled(survey, [part, cable]) == (cable,)
 
@@ -117,7 +119,7 @@ def test_four_leaves_slow_even_alone_wait_for_none_of_each_other(make_slow):
         assert any(ways_of(leaf) <= ends_of(accusation) for accusation in named)
 
 
-def test_a_way_found_otherwise_when_it_came_again_is_the_same_way(make_slow):
+def test_a_path_found_otherwise_when_it_came_again_is_the_same_path(make_slow):
     """In full rounds first, filled by itself then."""
     tree = Tree(N_LEAVES, 4, 4)
     slow = make_slow(0.7, ports=ways_of(5), metrics=("bandwidth",))
@@ -127,7 +129,7 @@ def test_a_way_found_otherwise_when_it_came_again_is_the_same_way(make_slow):
 
 
 @pytest.mark.parametrize("most_rounds", [1, 2, 3, 8])
-def test_a_way_that_is_slow_even_alone_needs_few_rounds(make_slow, most_rounds):
+def test_a_path_that_is_slow_even_alone_needs_few_rounds(make_slow, most_rounds):
     tree = Tree(N_LEAVES, 4, 4)
     fabric = Fabric(tree, [make_slow(0.7, ports=ways_of(2), metrics=("bandwidth",))], noise=0.01)
     survey = surveyed(fabric, adaptive=True, size=FollowUpSize(most_rounds=most_rounds))
@@ -146,7 +148,7 @@ def test_a_way_that_is_slow_even_alone_needs_few_rounds(make_slow, most_rounds):
         (8, Standing.CONFIRMED),
     ],
 )
-def test_too_few_readings_again_leave_a_crowded_way_untested(make_slow, most_rounds, standing):
+def test_too_few_readings_again_leave_a_crowded_path_untested(make_slow, most_rounds, standing):
     """Four messages leave the leaf in a round, and a dozen are needed."""
     tree = Tree(N_LEAVES, 4, 4)
     fabric = Fabric(tree, [make_slow(0.7, ports=ways_of(2), metrics=("bandwidth",))], noise=0.01)
@@ -160,7 +162,7 @@ def test_too_few_readings_again_leave_a_crowded_way_untested(make_slow, most_rou
     assert accusation.standing is standing
 
 
-def test_nothing_waits_for_what_is_slow_beside_others_only():
+def test_nothing_waits_for_what_is_slow_next_to_others_only():
     survey = surveyed(HoldingUp(Tree(4, 4, 2), noise=0.02, collide=True))
     first, second = slow_way(survey, "spine-01[1]", 60.0), slow_way(survey, "spine-02[1]", 30.0)
     assert first.evidence_alone < 0
@@ -215,7 +217,7 @@ def test_what_met_the_messages_of_a_cable_out_of_use_is_not_accused(
 
 
 @pytest.mark.parametrize(("first", "named"), [(2, True), (None, False)])
-def test_a_crowded_way_is_accused_only_where_the_survey_showed_it(make_slow, first, named):
+def test_a_crowded_path_is_accused_only_where_the_survey_showed_it(make_slow, first, named):
     """What came in between is no fault, however slow all of it is then."""
     tree = Tree(N_LEAVES, 4, 4)
     slow = make_slow(0.7, ports=ways_of(2), metrics=("bandwidth",))
@@ -230,7 +232,7 @@ def ends_of_way(survey, way):
     return {end for member in members for end in survey.crossings.component(member).ends}
 
 
-def test_a_crowded_way_that_no_budget_was_left_for_is_untested(make_slow):
+def test_a_crowded_path_that_no_budget_was_left_for_is_untested(make_slow):
     """What comes again crosses the ways of others only."""
     tree = Tree(N_LEAVES, 4, 4)
     fabric = Fabric(tree, [make_slow(0.7, ports=ways_of(2), metrics=("bandwidth",))], noise=0.01)
@@ -257,7 +259,7 @@ def of_node(survey, metric, standing, rows=None):
     """An accusation of a node under another leaf."""
     number = survey.readings.endpoints.index("n030")
     suspect = Suspect((survey.candidates.of_part(Part.NODE)[number],), {metric: 0.9}, 30.0)
-    made = accuse(survey, suspect, (), slow_rows(survey), standing)
+    made = accuse(survey, suspect, standing)
     return made if rows is None else replace(made, rows=rows)
 
 
@@ -269,7 +271,7 @@ def of_node(survey, metric, standing, rows=None):
         (Metric.LATENCY, Standing.CONFIRMED, True),
     ],
 )
-def test_full_rounds_accuse_no_way_beside_a_bandwidth_that_is_surely_low(
+def test_full_rounds_accuse_no_path_next_to_a_bandwidth_that_is_surely_low(
     full_rounds, metric, standing, named
 ):
     """A slow receiver holds up what never crosses it; long latencies hold up nothing."""
@@ -278,7 +280,7 @@ def test_full_rounds_accuse_no_way_beside_a_bandwidth_that_is_surely_low(
 
 
 @pytest.mark.parametrize(("n_shared", "stays"), [(2, True), (3, False)])
-def test_what_crosses_a_crowded_way_for_most_of_its_slow_readings_is_no_second_fault(
+def test_what_crosses_a_crowded_path_for_most_of_its_slow_readings_is_no_second_fault(
     full_rounds, n_shared, stays
 ):
     (way,) = (w for w in full_rounds.crowded if ways_of(2) <= ends_of_way(full_rounds, w))
@@ -292,7 +294,7 @@ def test_what_crosses_a_crowded_way_for_most_of_its_slow_readings_is_no_second_f
     assert len(ways) == 1
 
 
-def test_a_crowded_way_is_not_accused_beside_what_surely_slows_most_of_its_messages(full_rounds):
+def test_a_crowded_path_is_not_accused_next_to_what_surely_slows_most_of_its_messages(full_rounds):
     (way,) = (w for w in full_rounds.crowded if ways_of(2) <= ends_of_way(full_rounds, w))
     rows = full_rounds.shared.rows_of(way)[:4]
     node = of_node(full_rounds, Metric.LATENCY, Standing.CONFIRMED, rows)
@@ -301,11 +303,11 @@ def test_a_crowded_way_is_not_accused_beside_what_surely_slows_most_of_its_messa
 
 def test_what_waits_behind_something_slow_tells_of_no_cable_out_of_use(monkeypatch):
     survey = surveyed(HoldingUp(Tree(4, 4, 2), noise=0.02, collide=True))
-    made = accuse_all(survey, thresholds())
+    made = accuse_all(survey)
     receiver = next(a for a in made if a.components[0].part is Part.NODE_RECEIVING)
     slow = survey.candidates.rows(receiver.candidate)
     behind = np.setdiff1d(waiting(survey.crossings, slow), [*slow, *survey.alone])
-    assert slow_rows(survey)[behind].any()
+    assert survey.slow[behind].any()
     asked = []
     monkeypatch.setattr(module, "surely_out_of_use", lambda *given: asked.append(given[2:]) or ())
     settled(survey, [receiver])

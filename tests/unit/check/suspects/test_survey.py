@@ -3,7 +3,6 @@
 
 from dataclasses import replace
 
-from weft.check.suspects.accusation import slow_rows
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
 
@@ -16,9 +15,9 @@ def test_how_far_a_lone_reading_must_be_out(make_tree, make_fabric):
     higher = {"latency_us": 1.2 * samples[place].metrics["latency_us"]}
     samples[place] = replace(samples[place], metrics=higher)
     for sigma, found in ((17.0, [place]), (19.0, [])):
-        survey = survey_of(samples, tree, replace(thresholds(), lone_sigma=sigma))
-        assert survey.lone.tolist() == found
-        assert slow_rows(survey).sum() == len(found)
+        survey = survey_of(samples, tree, replace(thresholds(), noise_sigma=sigma))
+        assert survey.unexplained.tolist() == found
+        assert survey.slow.sum() == len(found)
 
 
 def test_how_many_suspects_there_may_be(make_tree, make_fabric, make_slow):

@@ -71,7 +71,7 @@ def test_two_nodes_that_nothing_tells_apart_are_not_drained():
     assert commands(drain_text([accusation(node("n1"), node("n2"))])) == []
 
 
-def test_what_is_not_bad_drains_nobody():
+def test_what_is_not_bad_drains_nothing():
     for finding in (
         accusation(node("n1"), severity=Severity.WARNING),
         accusation(node("n1"), severity=Severity.NOTE, standing="passing"),
@@ -82,7 +82,7 @@ def test_what_is_not_bad_drains_nobody():
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_name_that_slurm_or_a_shell_would_read_otherwise_drains_nobody(name, tmp_path):
+def test_a_name_that_slurm_or_a_shell_would_read_otherwise_drains_nothing(name, tmp_path):
     text = drain_text([accusation(node(name), sentence=f"Node {name} is slow.")])
     assert not is_slurm_name(name)
     assert commands(text) == []
@@ -102,7 +102,7 @@ def test_a_reason_with_quotes_stays_one_word(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_accuses_nobody_drains_nobody():
+def test_what_accuses_nothing_drains_nothing():
     """A node whose messages met others, and one that was slow once."""
     for standing in ("met other traffic", "passing"):
         finding = accusation(node("n007"), severity=Severity.WARNING, standing=standing)

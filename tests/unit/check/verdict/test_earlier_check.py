@@ -69,14 +69,14 @@ def test_new_nodes_are_noted(judged):
     assert "2 nodes not in runs/old: n013, n014" in verdict.caveats
 
 
-def test_healthy_then_and_now_accuses_nobody(judged):
+def test_healthy_then_and_now_accuses_nothing(judged):
     verdict, against = compare(judged(seed=1), judged(seed=2), "runs/old")
     assert against.past == ()
     assert not any(against.changes)
     assert {finding.kind for finding in verdict.findings} == {FindingKind.HEALTHY}
 
 
-def test_a_fabric_that_is_slower_everywhere_is_told_by_hop_class(judged):
+def test_a_fabric_that_is_slower_everywhere_is_reported_by_hop_class(judged):
     """8 % less bandwidth everywhere: no pair is slower than the others, all are than before."""
     verdict, _ = compare(judged(speed=0.92), judged(), "runs/old")
     (moved,) = (f for f in verdict.findings if f.kind is FindingKind.REGRESSION)

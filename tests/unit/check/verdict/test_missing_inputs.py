@@ -54,7 +54,7 @@ def test_few_nodes_are_too_few(make_tree, make_fabric):
     assert "few_nodes" in names(make_fabric(make_tree(1, 3, 1)))
 
 
-def test_a_cable_is_told_apart_by_counters_once(make_tree, make_slow, make_fabric):
+def test_a_cable_is_distinguished_by_counters_once(make_tree, make_slow, make_fabric):
     tree = make_tree(4, 4, 4)
     fabric = make_fabric(tree, [slow(make_slow, tree, "leaf-02[6]")])
     thing = ("cable", tuple(sorted(tree.cable_of("leaf-02[6]"))))
@@ -104,7 +104,7 @@ def test_all_of_it_slow_needs_rates_and_transport(make_tree, make_slow, make_fab
 
 
 @pytest.mark.parametrize("standing", [Standing.MET, Standing.PASSING, Standing.OUT_OF_USE])
-def test_every_standing_that_accuses_nobody_has_an_input(standing):
+def test_every_standing_that_accuses_nothing_has_an_input(standing):
     from weft.check.verdict.missing_inputs import _BY_STANDING
 
     assert _BY_STANDING[standing] in inputs()

@@ -26,7 +26,7 @@ def latencies(noise: float) -> list[Sample]:
 
 
 def said(noise: float) -> tuple[str, ...]:
-    return caveats(survey_of(latencies(noise), None, thresholds()), thresholds())
+    return caveats(survey_of(latencies(noise), None, thresholds()))
 
 
 def test_a_quiet_run_has_nothing_to_say() -> None:

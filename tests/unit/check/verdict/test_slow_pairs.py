@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from random import Random
 
 import pytest
+from tests.seeds import drawn
 
 from weft.bench.model import Pair, Sample
 from weft.check.facts import AccusationFacts
@@ -90,24 +91,24 @@ def named_by(verdict: Verdict) -> list[str]:
 
 
 @pytest.mark.parametrize("disturbed", [0.02, 0.1, 0.35])
-@pytest.mark.parametrize("seed", SEEDS)
-def test_disturbed_readings_accuse_nobody(seed: int, disturbed: float) -> None:
+@pytest.mark.parametrize("seed", drawn(SEEDS, 10))
+def test_disturbed_readings_accuse_nothing(seed: int, disturbed: float) -> None:
     assert not bad(check(lambda _: 1.0, seed, disturbed))
 
 
 @pytest.mark.parametrize("disturbed", [0.02, 0.1])
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", drawn(SEEDS, 10))
 def test_a_slow_rank_among_disturbed_readings_is_named_alone(seed: int, disturbed: float) -> None:
     assert named_by(check(slow_rank, seed, disturbed)) == ["h:3"]
 
 
-def test_a_slow_rank_among_very_many_is_mostly_named_and_nobody_else() -> None:
+def test_a_slow_rank_among_very_many_is_mostly_named_and_nothing_else() -> None:
     named = [named_by(check(slow_rank, seed, 0.35)) for seed in SEEDS]
     assert all(set(names) <= {"h:3"} for names in named)
     assert sum(names == ["h:3"] for names in named) >= 0.7 * len(named)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", drawn(SEEDS, 10))
 def test_a_slow_pair_is_named_where_readings_are_hardly_disturbed(seed: int) -> None:
     verdict = check(lambda pair: 2.5 if set(pair) == {"h:3", "h:6"} else 1.0, seed, 0.0)
     (named,) = bad(verdict)
@@ -131,7 +132,7 @@ def test_a_slow_pair_among_many_disturbed_readings_may_be_slow() -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize(("n_ranks", "severity"), [(3, Severity.WARNING), (4, Severity.BAD)])
-def test_of_three_nobody_knows_which_pair_is_normal(
+def test_of_three_no_one_knows_which_pair_is_normal(
     n_ranks: int, severity: Severity, seed: int
 ) -> None:
     slow = lambda pair: 2.5 if set(pair) == {"h:0", "h:1"} else 1.0  # noqa: E731
@@ -148,7 +149,7 @@ def one_pair(a: str, b: str) -> Slower:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_a_pair_of_a_node_that_is_named_is_told_with_it(seed: int) -> None:
+def test_a_pair_of_a_node_that_is_named_is_reported_with_it(seed: int) -> None:
     """The node is slow by latency, and by bandwidth with one partner only."""
     (named,) = bad(check(slow_rank, seed, 0.0, by_bandwidth=one_pair("h:3", "h:6")))
     assert [suspect.component.ends for suspect in named.facts.suspects] == [("h:3",)]
@@ -158,7 +159,7 @@ def test_a_pair_of_a_node_that_is_named_is_told_with_it(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_a_pair_of_others_is_named_beside_a_node(seed: int) -> None:
+def test_a_pair_of_others_is_named_next_to_a_node(seed: int) -> None:
     verdict = check(slow_rank, seed, 0.0, by_bandwidth=one_pair("h:2", "h:6"))
     assert named_by(verdict) == ["h:3", "h:2 h:6"]
     assert not any("may be the cause" in line for one in bad(verdict) for line in one.evidence)

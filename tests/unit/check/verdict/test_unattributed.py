@@ -11,14 +11,14 @@ from weft.check.verdict.unattributed import caveats
 from weft.check.verdict.verdict import marks_of
 
 
-def test_what_was_let_go_leaves_a_caveat(make_tree, make_slow, make_fabric):
+def test_what_was_released_leaves_a_caveat(make_tree, make_slow, make_fabric):
     tree = make_tree(4, 4, 4)
     samples = make_fabric(tree, [make_slow(0.5, node="n003")]).all_pairs()
     survey = survey_of(samples, tree, thresholds())
     n_marked = marks_of(survey).count("slow")
     (said,) = caveats(survey, ())
     assert said.startswith(f"{n_marked} slow readings belong to no component: ")
-    assert caveats(survey, accuse_all(survey, thresholds())) == ()
+    assert caveats(survey, accuse_all(survey)) == ()
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_what_was_let_go_leaves_a_caveat(make_tree, make_slow, make_fabric):
     [
         (False, Standing.CONFIRMED, "they queued behind a slower one"),
         (False, Standing.OUT_OF_USE, "or behind messages that avoid a cable out of use"),
-        (True, Standing.CONFIRMED, "or on paths that are judged by the traffic of all such paths"),
+        (True, Standing.CONFIRMED, "or they crossed paths that weft judges by their total traffic"),
     ],
 )
 def test_only_reasons_that_the_routing_allows_are_given(
@@ -36,8 +36,8 @@ def test_only_reasons_that_the_routing_allows_are_given(
     slow = [make_slow(0.5, node="n003"), make_slow(0.5, node="n013")]
     samples = make_fabric(tree, slow).all_pairs()
     survey = survey_of(samples, tree, thresholds(), adaptive=adaptive)
-    kept = replace(accuse_all(survey, thresholds())[0], standing=standing)
+    kept = replace(accuse_all(survey)[0], standing=standing)
     (said,) = caveats(survey, (kept,))
     assert why in said
-    assert ("all such paths" in said) == adaptive
+    assert ("by their total traffic" in said) == adaptive
     assert ("out of use" in said) == (standing is Standing.OUT_OF_USE)

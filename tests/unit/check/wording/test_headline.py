@@ -30,7 +30,7 @@ def test_a_cable_has_both_ends_gigabits_and_counts():
     )
 
 
-def test_latency_is_told_in_microseconds_and_what_more_it_is():
+def test_latency_is_reported_in_microseconds_and_what_more_it_is():
     found = headline_of(accusation(NODE, metric="latency_us", measured=3.0, expected=2.0))
     assert found.figure == "latency +50 % (3.00 where others take 2.00 us)"
     lost = headline_of(accusation(NODE, metric="latency_us", measured=1e6, expected=2.0))
@@ -56,7 +56,7 @@ def test_latency_is_told_in_microseconds_and_what_more_it_is():
         ),
     ],
 )
-def test_who_is_accused_is_told_by_kind_and_name(suspects, what, name):
+def test_who_is_accused_is_reported_by_kind_and_name(suspects, what, name):
     found = headline_of(accusation(*suspects))
     assert (found.what, found.name) == (what, name)
 
@@ -84,7 +84,7 @@ def test_the_remedy_fits_the_kind(suspects, standing, does):
     assert does in remedy_of(accusation(*suspects, standing=standing)).do
 
 
-def test_what_is_not_sure_drains_nobody():
+def test_what_is_not_sure_drains_nothing():
     unsure = replace(accusation(NODE), severity=Severity.WARNING)
     assert "not certain yet" in remedy_of(unsure).do
     assert "drain" not in remedy_of(unsure).do

@@ -47,7 +47,7 @@ def test_nothing_is_wider_than_the_terminal() -> None:
     assert [line for line in wide if not line.startswith("  columns")] == []
 
 
-def test_a_ring_is_told_to_be_one() -> None:
+def test_a_ring_is_reported_to_be_one() -> None:
     ring: list[Ends] = [(f"s{at}", 1, f"s{(at + 1) % 4}", 2) for at in range(4)]
     slow = {ring[1]: 100.0}
     assert picture(described({f"s{at}": 1 for at in range(4)}, ring, rates=slow), 80) == [

@@ -131,7 +131,7 @@ def test_a_source_narrows_everything_to_what_rests_on_it(
     assert "HOST COSTS" not in out
 
 
-def test_a_source_nobody_has_is_exit_2_and_names_those_there_are(
+def test_a_source_no_one_has_is_exit_2_and_names_those_there_are(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert run(["platform", "show", "azure-hc", "--source", "nobody"]) == 2

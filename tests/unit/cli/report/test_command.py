@@ -26,7 +26,7 @@ def test_the_page_goes_into_the_run_and_the_verdict_to_stdout(
     assert verdict in (a_run / "report.html").read_text()
 
 
-def test_the_page_goes_where_it_is_told(
+def test_the_page_goes_where_it_is_reported(
     a_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "new" / "page.html"

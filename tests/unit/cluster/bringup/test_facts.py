@@ -56,7 +56,7 @@ def test_the_probe_runs_in_any_posix_shell() -> None:
 @pytest.mark.parametrize("key", ["system", "user", "uid", "home", "clock", "end"])
 def test_what_is_cut_short_is_refused(key: str) -> None:
     text = "".join(line for line in GOOD.splitlines(True) if not line.startswith(key + "\t"))
-    with pytest.raises(ValueError, match=f"did not say its {key}"):
+    with pytest.raises(ValueError, match=f"did not report its {key}"):
         read_facts(text, 0.0)
 
 

@@ -10,9 +10,9 @@ from tests.unit.cluster.bringup.facts_of import facts_of
 
 from weft.cluster.bringup.facts import Facts
 from weft.cluster.bringup.model import Cluster, Outcome, StageState, unanswered
-from weft.cluster.bringup.stages.account import AccountStage
+from weft.cluster.bringup.stages.account import agree_on_account
 from weft.cluster.bringup.stages.logins import ALL_PAIRS_UP_TO, blamed, partners_of
-from weft.cluster.bringup.stages.names import ARPHRD_INFINIBAND, Interfaces, fastest
+from weft.cluster.bringup.stages.names import ARPHRD_INFINIBAND, agree_on_interface, fastest
 from weft.cluster.bringup.stages.packages import commands, wrapper_of
 from weft.cluster.hostfiles import hostfiles
 from weft.cluster.remote import Ssh, SshResult
@@ -26,7 +26,7 @@ def test_an_older_c_library_than_the_first_host_has_is_doubtful() -> None:
     newer = facts_of(os="Ubuntu 24.04", libc="glibc 2.39")
     musl = facts_of(os="Alpine", libc="musl libc (x86_64)")
     facts = {"a": facts_of(), "b": newer, "c": facts_of(libc="glibc 2.28"), "d": musl}
-    went = AccountStage()(cluster_of(facts), ("a", "b", "c", "d"))
+    went = agree_on_account(cluster_of(facts), ("a", "b", "c", "d"))
     assert [went[host].state.value for host in "abcd"] == ["right", "right", "doubtful", "doubtful"]
     assert went["b"].note == "Ubuntu 24.04, glibc 2.39"
     assert "glibc 2.28" in went["c"].note
@@ -36,7 +36,7 @@ def test_an_older_c_library_than_the_first_host_has_is_doubtful() -> None:
 
 def test_another_user_home_or_machine_is_named() -> None:
     facts = {"a": facts_of(), "b": facts_of(), "c": facts_of(user="bob", home="/home/bob")}
-    went = AccountStage()(cluster_of(facts), ("a", "b", "c"))
+    went = agree_on_account(cluster_of(facts), ("a", "b", "c"))
     assert went["c"].state is StageState.FAILED
     assert went["c"].note == (
         "its user is bob, elsewhere it is ann; its home is /home/bob, elsewhere it is /home/ann"
@@ -68,22 +68,24 @@ def test_a_fast_interface_that_few_hosts_have_is_not_chosen() -> None:
     assert fastest([fast, plain]) is None
     assert fastest([fast, fast, plain]) == "ib0"
     facts = {"a": fast, "b": fast, "c": plain}
-    went = Interfaces()(cluster_of(facts), ("a", "b", "c"))
+    went = agree_on_interface(cluster_of(facts), ("a", "b", "c"))
     assert went["c"].state is StageState.FAILED
     assert "no interface ib0" in went["c"].note
     assert "eth0" in went["c"].remedy
-    went = Interfaces("eth0")(cluster_of(facts), ("a", "b", "c"))
+    went = agree_on_interface(cluster_of(facts), ("a", "b", "c"), asked="eth0")
     assert {one.state for one in went.values()} == {StageState.RIGHT}
 
 
-def test_hosts_that_tell_no_interface_or_another_are_told_what_mends_it() -> None:
+def test_hosts_that_tell_no_interface_or_another_are_reported_what_mends_it() -> None:
     facts = {"a": facts_of(addresses=()), "b": facts_of(server="192.0.2.1")}
-    went = Interfaces()(cluster_of(facts), ("a", "b"))
-    assert went["a"].note == "it does not say which interfaces it has"
+    went = agree_on_interface(cluster_of(facts), ("a", "b"))
+    assert went["a"].note == "its list of interfaces is empty"
     assert "iproute2" in went["a"].remedy
     assert went["b"].note == "ssh came by none of its addresses"
     assert went["b"].remedy == "it has eth0, lo: name one with --interface"
-    assert Interfaces("eth0")(cluster_of(facts), ("b",))["b"].state is StageState.RIGHT
+    assert (
+        agree_on_interface(cluster_of(facts), ("b",), asked="eth0")["b"].state is StageState.RIGHT
+    )
 
 
 @pytest.mark.parametrize("said", [("why", ""), ("", "what to do")])

@@ -171,7 +171,7 @@ def test_cloud_init_is_what_cloud_init_takes(node: bool, tmp_path: Path) -> None
     assert subprocess.run(argv, capture_output=True, check=False, timeout=60).returncode != 0
 
 
-def test_machines_get_the_cloud_init_that_lies_beside(planned: Planned) -> None:
+def test_machines_get_the_cloud_init_that_lies_next_to(planned: Planned) -> None:
     document = json.loads(template(planned()))
     assert document["variables"] == {
         "nodeCloudInit": cloud_init(node=True), "jumpCloudInit": cloud_init(node=False),

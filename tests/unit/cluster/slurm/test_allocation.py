@@ -70,10 +70,10 @@ def test_nodes_are_recorded_with_their_leaves(
     [
         ("exit 0", "Slurm's configuration names no switches"),
         ("echo 'slurm_load_topo error: no controller' >&2; exit 1", "no controller"),
-        ("echo 'what?'", "scontrol said 'what?'"),
+        ("echo 'what?'", "scontrol printed 'what?'"),
     ],
 )
-def test_leaves_that_nobody_knows_are_said_to_be_so(
+def test_leaves_that_no_one_knows_are_said_to_be_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, reason: str
 ) -> None:
     scontrol(tmp_path, monkeypatch, script)

@@ -23,7 +23,7 @@ LEAF_OF = {node: leaf for leaf, nodes in LEAVES.items() for node in nodes}
 def test_nodes_that_can_run_jobs_of_a_partition() -> None:
     assert parse_usable(SINFO, None) == ["n1", "n2"]
     assert parse_usable(SINFO, "gpu") == ["n6", "n1"]
-    with pytest.raises(InputError, match="sinfo said 'n1'"):
+    with pytest.raises(InputError, match="sinfo printed 'n1'"):
         parse_usable("n1", None)
 
 
@@ -50,7 +50,7 @@ def test_only_so_many_leaves_as_need_it_give_one_node_more(seed: int) -> None:
     assert spread({"a": ["a1", "a2"], "b": ["b1"]}, 3, 2, 1, seed=seed) == (("a1", "a2", "b1"),)
 
 
-def test_too_few_leaves_are_told_with_those_there_are() -> None:
+def test_too_few_leaves_are_reported_with_those_there_are() -> None:
     small = {"leaf0": ["a", "b"], "leaf1": ["c"]}
     with pytest.raises(InputError, match="4 nodes do not lie on 2 leaves") as caught:
         spread(small, 4, 2, 1, seed=1)

@@ -106,7 +106,7 @@ def test_a_topology_of_another_kind_costs_only_the_switches(slurm):
     slurm("10|10|ada|n2\n", topology="BlockName=b1 BlockIndex=0 Nodes=n[1-4]")
     found = answer()
     assert [one.job.id for one in found.jobs] == ["10"]
-    assert "scontrol said 'BlockName=b1" in found.to_record()["switches_not_known"]
+    assert "scontrol printed 'BlockName=b1" in found.to_record()["switches_not_known"]
 
 
 def test_names_that_slurm_does_not_know_are_not_taken_for_idle_nodes(slurm):

@@ -27,7 +27,7 @@ def test_each_task_has_a_phase() -> None:
 
 @pytest.mark.parametrize("line", ["3|1|PENDING", "x|1|PENDING|y", "3|1|what?|y"])
 def test_another_line_is_an_error(line: str) -> None:
-    with pytest.raises(InputError, match="squeue said"):
+    with pytest.raises(InputError, match="squeue printed"):
         parse_queue(line)
 
 
@@ -40,5 +40,5 @@ def test_no_squeue_and_a_broken_one_are_not_known(
     tool.write_text("#!/bin/sh\necho hello\n")
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    assert ask_queue(["3"]).not_known == "squeue said 'hello'"
+    assert ask_queue(["3"]).not_known == "squeue printed 'hello'"
     assert ask_queue([]).not_known is None

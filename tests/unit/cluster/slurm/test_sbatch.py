@@ -119,7 +119,7 @@ def test_the_job_is_what_sbatch_says(
     ]
 
 
-def test_a_refusal_is_told_in_sbatchs_words(
+def test_a_refusal_is_reported_in_sbatchs_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sbatch(tmp_path, monkeypatch, "echo 'sbatch: error: Invalid qos' >&2; exit 1")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.doctor.topo.affinity import cpu_list, mask_of, mask_text, oddity_of
+from weft.doctor.topo.affinity import cpu_list, mask_of, mask_text, misread_form
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from weft.doctor.topo.affinity import cpu_list, mask_of, mask_text, oddity_of
 )
 def test_masks_of_published_files(text: str, cpus: str) -> None:
     assert cpu_list(mask_of(text)) == cpus
-    assert oddity_of(text) is None
+    assert misread_form(text) is None
 
 
 def test_odd_masks_are_read_as_nccl_reads_them() -> None:
@@ -33,4 +33,4 @@ def test_odd_masks_are_read_as_nccl_reads_them() -> None:
 @given(st.integers(min_value=0, max_value=2**1024 - 1))
 def test_a_written_mask_is_read_back(mask: int) -> None:
     assert mask_of(mask_text(mask)) == mask
-    assert oddity_of(mask_text(mask)) is None
+    assert misread_form(mask_text(mask)) is None

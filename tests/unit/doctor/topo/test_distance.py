@@ -45,7 +45,7 @@ def ways(found: Distances) -> dict[tuple[str, str], str]:
     """GPU and adapter -> way, with * for GPUDirect."""
     pairs = ((one, net) for one in found.graph.gpus for net in found.graph.nets)
     cells = {(one.name, net.name): found.gpu_net(one, net) for one, net in pairs}
-    return {key: cell.way.name + ("*" if cell.gdr else "") for key, cell in cells.items()}
+    return {key: cell.type.name + ("*" if cell.gdr else "") for key, cell in cells.items()}
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def test_in_a_tree_the_nearest_common_ancestor_decides(tree: tuple[str, list[Lea
     for one in found.graph.gpus:
         for other in found.graph.gpus:
             expected = "LOC" if one is other else by_the_tree(gpus[one.name], gpus[other.name])
-            assert found.gpu_gpu(one, other).way.name == expected
+            assert found.gpu_gpu(one, other).type.name == expected
 
 
 @pytest.mark.parametrize(
@@ -122,12 +122,12 @@ def test_a_gpu_beyond_the_sockets_may_meet_an_adapter_where_that_is_said() -> No
     assert ways(distances(text, level=PathType.SYS)) == {(G[0], NIC): "SYS*"}
 
 
-def test_over_nvlink_and_the_gpu_beside_the_adapter() -> None:
+def test_over_nvlink_and_the_gpu_next_to_the_adapter() -> None:
     text = system(bridge(1, device(G[0]), nic()), bridge(2, device(G[1])))
     assert ways(distances(text))[G[1], NIC] == "PHB"
     switched = distances(text, Known(nvlink_gb_s=240))
     assert ways(switched) == {(G[0], NIC): "PIX*", (G[1], NIC): "PXN*"}
-    assert switched.gpu_gpu(*switched.graph.gpus).way is PathType.NVL
+    assert switched.gpu_gpu(*switched.graph.gpus).type is PathType.NVL
     assert switched.gpu_gpu(*switched.graph.gpus).gb_s == 240
 
 
@@ -141,9 +141,9 @@ def test_over_two_nvlinks_and_no_more() -> None:
     text = system(_pair(a, b), _pair(b, a, c), _pair(c, b, d), _pair(d, c))
     found = distances(text)
     first, second, third, fourth = found.graph.gpus
-    assert found.gpu_gpu(first, second).way is PathType.NVL
-    assert found.gpu_gpu(first, third).way is PathType.NVB
-    assert found.gpu_gpu(first, fourth).way is PathType.PHB
+    assert found.gpu_gpu(first, second).type is PathType.NVL
+    assert found.gpu_gpu(first, third).type is PathType.NVB
+    assert found.gpu_gpu(first, fourth).type is PathType.PHB
     assert found.gpu_gpu(first, second).gb_s == 20
 
 
@@ -157,7 +157,7 @@ def test_eight_v100s_reach_each_other_by_at_most_two_nvlinks(text: str) -> None:
             cell = found.gpu_gpu(one, other)
             if a != b:
                 n_links = direct or max(map(min, over))
-                assert (cell.way, cell.gb_s) == (
+                assert (cell.type, cell.gb_s) == (
                     PathType.NVL if direct else PathType.NVB,
                     n_links * v100.LINK_GB_S,
                 )
@@ -199,4 +199,4 @@ def test_what_the_file_switches_off_is_off() -> None:
 def test_two_gpus_on_amd_use_peer_to_peer_everywhere() -> None:
     """The way stays SYS, but is not sent through memory a second time."""
     found = distances(two_sockets(device(G[0]), device(G[1])))
-    assert found.gpu_gpu(*found.graph.gpus).way is PathType.SYS
+    assert found.gpu_gpu(*found.graph.gpus).type is PathType.SYS

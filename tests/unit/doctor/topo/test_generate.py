@@ -161,7 +161,7 @@ def test_odd_speeds_and_encodings() -> None:
     assert of_text(hwloc.replace("UTF-8", "UTF-inf")) == of_text(hwloc)
 
 
-def test_ethernet_beside_infiniband_is_not_of_the_fabric() -> None:
+def test_ethernet_next_to_infiniband_is_not_of_the_fabric() -> None:
     """Virtual machines have one for their own traffic; without InfiniBand it may be RoCE."""
     gpu = lspci("0001:00:00.0", "0302", "10de:2330")
     ethernet = lspci("0002:00:00.0", "0200", "15b3:101a")

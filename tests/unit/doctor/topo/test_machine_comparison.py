@@ -4,7 +4,7 @@ import pytest
 
 from weft.catalog.load import platform
 from weft.doctor.topo.judge import complaints_of
-from weft.doctor.topo.machine_comparison import beside
+from weft.doctor.topo.machine_comparison import differences_from
 from weft.doctor.topo.node import node_of_platform, topology_text
 from weft.doctor.topo.source.file import node_of_text
 from weft.doctor.topo.xml import read_topology
@@ -17,7 +17,10 @@ PAIR = ("0003:00:00.0", "0008:00:00.0")
 def differences(text: str) -> list[tuple[str, str]]:
     file = read_topology("topo.xml", text)
     assert not file.is_refused
-    return [(one.rule.id, one.happens) for one in complaints_of(file, beside(file, NDV5, "ndv5"))]
+    return [
+        (one.rule.id, one.happens)
+        for one in complaints_of(file, differences_from(file, NDV5, "ndv5"))
+    ]
 
 
 def changed(*pairs: tuple[str, str]) -> str:
@@ -81,7 +84,7 @@ def test_what_a_description_does_not_tell_is_no_difference() -> None:
         for domain, class_, ids in devices
     )
     file = read_topology("topo.xml", TEXT[: TEXT.index('  <cpu numaid="1"')] + "</system>")
-    assert list(beside(file, node_of_text(text, "lspci"), "here")) == []
+    assert list(differences_from(file, node_of_text(text, "lspci"), "here")) == []
 
 
 FLIPPED = (
@@ -119,5 +122,5 @@ def test_mistakes_that_were_published_are_found(
         assert old in text
         text = text.replace(old, new)
     file = read_topology("topo.xml", text)
-    found = [one.rule.id for one in complaints_of(file, beside(file, node, name))]
+    found = [one.rule.id for one in complaints_of(file, differences_from(file, node, name))]
     assert [rule for rule in found if rule != "topo-made-up-bridges"] == rules

@@ -35,7 +35,7 @@ def test_the_mistake_is_found_and_its_sentence_is_whole(wrong: Wrong) -> None:
 
 
 @pytest.mark.parametrize("wrong", CASES, ids=_id)
-def test_what_nccl_gives_up_on_is_told_from_what_it_takes(wrong: Wrong) -> None:
+def test_what_nccl_gives_up_on_is_distinguished_from_what_it_takes(wrong: Wrong) -> None:
     assert read_topology("topo.xml", wrong.text).is_refused == wrong.is_refused
     assert not read_topology("topo.xml", wrong.right).is_refused
 

@@ -33,7 +33,7 @@ def test_a_latency_alone_gives_the_rate_of_its_largest_message() -> None:
     assert path_through(fabric_of_tables(tables), 1).rate_gbps == pytest.approx(8, rel=0.02)
 
 
-def test_nothing_but_the_wire_takes_time() -> None:
+def test_only_the_wire_takes_time() -> None:
     document = fabric_of_tables(checked([latency(1000)]))
     assert document.host is not None
     assert path_through(document, 1).delay_ns == 0

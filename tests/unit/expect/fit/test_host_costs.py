@@ -40,7 +40,7 @@ def test_without_windows_all_of_the_latency_keeps_the_processors() -> None:
         assert one_way_ns(cost, size) == pytest.approx(4000 + 0.1 * size, rel=1e-4)
 
 
-def test_what_is_longer_than_a_pace_occupies_nobody() -> None:
+def test_what_is_longer_than_a_pace_occupies_no_one() -> None:
     lines = Protocols(((regime(6, 1e-4),), (regime(1, 1e-4),)))
     (cost,) = host_regimes(lines, BOTH_WAYS, PATH, SIZES, "a test")
     assert busy_ns(cost, 0) == pytest.approx(1000)

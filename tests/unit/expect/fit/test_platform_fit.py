@@ -105,7 +105,7 @@ def test_gaps_and_changes_of_protocol_come_back_from_a_twin_within_two_percent(
         assert limit <= regime.max_bytes < 2 * limit
 
 
-def test_overheads_come_back_where_windows_both_ways_keep_the_processor_busy() -> None:
+def test_overheads_come_back_where_windows_in_both_directions_keep_the_processor_busy() -> None:
     busy = [(900.0, 1500.0, 1200.0, 0.0, 0.0, 0.05)]
     tables = tables_of(with_regimes(BASE, busy), ["latency", "bandwidth", "bidirectional"])
     (regime,) = regimes_of(fit_platform(tables, name="back", base=BASE))[:1]
@@ -227,7 +227,7 @@ def test_tables_of_a_faster_fabric_than_the_base_are_refused() -> None:
     assert "leave it out" in str(error.value)
 
 
-def test_a_bus_that_both_ways_share_is_reported_not_refused() -> None:
+def test_a_bus_that_both_directions_share_is_reported_not_refused() -> None:
     latency, one_way = tables_of(with_regimes(BASE), ["latency", "bandwidth"])
     shared = replace(one_way, benchmark="bidirectional", source="shared bus")
     fitted = fit_platform([latency, one_way, shared], name="bus", base=BASE)
@@ -235,7 +235,7 @@ def test_a_bus_that_both_ways_share_is_reported_not_refused() -> None:
     assert errors["bandwidth"] < 0.05
     assert errors["bidirectional"] > 0.3
     assert fitted.platform.fit is not None
-    assert "both ways: busy processors slow windows down, and nothing else does" in (
+    assert "both directions at once: only busy processors slow windows down" in (
         fitted.platform.fit.assumptions
     )
 

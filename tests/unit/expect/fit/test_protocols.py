@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from weft.core.units import in_force
 from weft.expect.fit.loggp import fit, partition
-from weft.expect.fit.protocols import Protocols, fit_protocols, line_of
+from weft.expect.fit.protocols import Protocols, fit_protocols
 
 SIZES = [2**k for k in range(20)]
 
@@ -78,5 +79,5 @@ def test_noise_below_the_floor_invents_no_change_in_either_table(seed: int) -> N
 def test_every_size_has_a_line_of_every_table(size: int) -> None:
     found = fit_protocols([steps(512, 2, 5), steps(8192, 0.5, 1.5)])
     for lines in found.lines:
-        regime = line_of(lines, size)
+        regime = in_force(lines, size)
         assert regime.max_bytes is None or size <= regime.max_bytes

@@ -76,7 +76,7 @@ def test_more_than_the_adapters_rate_between_two_nodes_is_explained() -> None:
     assert found.value > 8 * 50
     assert found.limit is not None
     assert found.limit > found.value
-    assert "between two nodes each byte passes once" in found.bound
+    assert "between two nodes each byte crosses the network once" in found.bound
 
 
 @pytest.mark.parametrize("row", ROWS, ids=label)

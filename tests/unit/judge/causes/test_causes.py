@@ -46,7 +46,7 @@ def test_one_adapter_of_eight_is_named_where_the_rate_is_one_adapters() -> None:
     assert fitted(allreduce(45.0, 4))[0].name == "one-hca"
 
 
-def test_half_of_the_rate_is_a_set_of_causes_that_cannot_be_told_apart() -> None:
+def test_half_of_the_rate_is_a_set_of_causes_that_cannot_be_distinguished() -> None:
     found = fitted(allreduce(180.0, 4))
     tied = {cause.name for cause in found if cause.tied}
     assert {"link-half", "gpudirect-off"} <= tied

@@ -38,7 +38,7 @@ def subnets(draw: st.DrawFn) -> Described:
 
 @given(subnets())
 @settings(max_examples=150, deadline=None)
-def test_every_cable_between_switches_stands_in_one_cell_or_beside_the_levels(
+def test_every_cable_between_switches_stands_in_one_cell_or_next_to_the_levels(
     subnet: Described,
 ) -> None:
     tiers = tiers_of(subnet)

@@ -24,7 +24,7 @@ def test_a_tree_stands_in_layers_with_the_spines_above() -> None:
     ]
 
 
-def test_names_that_do_not_fit_beside_each_other_are_slanted() -> None:
+def test_names_that_do_not_fit_next_to_each_other_are_slanted() -> None:
     short, long = (
         tiers_of(
             described(

@@ -105,7 +105,7 @@ def test_the_script_knows_every_cell_with_both_ends_of_its_cables() -> None:
     assert ["h2-1", switches.index("leaf2"), 1] in values["hosts"]
 
 
-def test_a_load_is_drawn_on_both_pictures_with_a_histogram_beside() -> None:
+def test_a_load_is_drawn_on_both_pictures_with_a_histogram_next_to() -> None:
     loads = {(cable[0], cable[1]): 2 for cable in tree_cables() if cable[2].startswith("spine")}
     loads["leaf1", 2] = 6
     subnet = described(tree_switches(), tree_cables(), loads=loads)

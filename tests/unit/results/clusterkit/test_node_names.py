@@ -17,7 +17,7 @@ def test_too_many_names_are_counted_and_not_written_out() -> None:
 @pytest.mark.parametrize(
     "text", ["n[", "n[3-1]", "n[a-b]", "n[1-2", "a b", "n[]", "n[1-]x", "²[1]"]
 )
-def test_nonsense_names_nobody(text: str) -> None:
+def test_nonsense_names_nothing(text: str) -> None:
     names, n_names = node_names(text)
     assert names == () or n_names == len(names)
 

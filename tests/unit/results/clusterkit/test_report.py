@@ -52,7 +52,7 @@ def test_a_matrix_relative_to_the_fastest_pair_is_no_bandwidth() -> None:
     assert (table.n_nodes, table.hosts) == (8, ("GPU-1", "GPU-2", "GPU-3"))
 
 
-def test_a_matrix_of_latencies_holds_each_pair_once_where_both_ways_agree() -> None:
+def test_a_matrix_of_latencies_holds_each_pair_once_where_both_directions_agree() -> None:
     (table,) = read_results(SAMPLES / "matrix-latency.txt").tables
     pairs = [row.labels["pair"] for row in table.rows]
     assert len(pairs) == len(set(pairs)) == 7 + 6
@@ -60,7 +60,7 @@ def test_a_matrix_of_latencies_holds_each_pair_once_where_both_ways_agree() -> N
     assert table.rows[1].metrics == {"latency_us": 1.80}
 
 
-def test_both_ways_of_a_pair_are_kept_where_they_differ() -> None:
+def test_both_directions_of_a_pair_are_kept_where_they_differ() -> None:
     text = b"Rank: 0 1\n0 (a): 0.00 1.50\n1 (b): 1.90 0.00\n"
     (table,) = read_results_text(text, "x").tables
     assert [(r.labels["pair"], r.metrics["latency_us"]) for r in table.rows] == [

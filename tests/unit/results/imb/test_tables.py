@@ -63,7 +63,7 @@ def test_one_table_for_each_number_of_processes() -> None:
     assert results.n_unread == 0
 
 
-def test_groups_run_at_once_are_told_apart() -> None:
+def test_groups_run_at_once_are_distinguished() -> None:
     table = tables("imb_2.3_groups.txt")["PingPong"]
     assert table.conditions["multi"] == "yes"
     assert (table.conditions["groups"], table.n_ranks) == ("2", 2)

@@ -169,7 +169,7 @@ def test_columns_without_a_title_are_still_read() -> None:
     assert table.rows[0].metrics == {"latency_us": 1.25}
 
 
-def test_a_title_nobody_knows_keeps_its_words() -> None:
+def test_a_title_no_one_knows_keeps_its_words() -> None:
     text = b"# OSU MPI Frobnicate Cube Test v9.1\n# Size  Avg Latency(us)\n8   1.25\n"
     [table] = read_results_text(text, "x").tables
     assert (table.test, table.benchmark, table.version) == ("osu_frobnicate_cube", "", "9.1")
@@ -195,7 +195,7 @@ def test_every_form_of_the_header_means_the_same(header: str) -> None:
     ]
 
 
-def test_a_column_nobody_knows_is_kept_as_printed() -> None:
+def test_a_column_no_one_knows_is_kept_as_printed() -> None:
     text = (
         b"# OSU MPI Latency Test v7.4\n# Size       Avg Latency(us)   Transmit Size\n8  1.25  64\n"
     )

@@ -62,7 +62,7 @@ def test_a_document_on_one_line_is_the_same() -> None:
     assert table_of(compact).rows[0].metrics == table_of(VALID).rows[0].metrics
 
 
-def test_local_and_remote_results_are_told_apart() -> None:
+def test_local_and_remote_results_are_distinguished() -> None:
     document = json.loads(VALID)
     document["results_local"] = document["results_remote"] = document["results"]
     result = read_json(json.dumps(document))

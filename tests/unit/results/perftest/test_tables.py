@@ -147,7 +147,7 @@ def test_rows_by_port_follow_the_row_of_both() -> None:
     assert table.rows[2].metrics["msg_rate_mps"] == 0.114441
 
 
-def test_service_levels_and_processor_load_are_told() -> None:
+def test_service_levels_and_processor_load_are_reported() -> None:
     header = (
         " #bytes    #sl      #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]"
     )

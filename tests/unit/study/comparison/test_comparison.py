@@ -61,13 +61,13 @@ def test_equal_arms_show_no_difference(run_study: RunStudy, two_arms: str) -> No
     assert {row.outcome for row in found.rows} == {RowOutcome.SAME}
     (finding, _) = _kinds(found, FindingKind.NO_DIFFERENCE)
     assert finding.severity is Severity.GOOD
-    assert "either way remains possible" in finding.sentence
+    assert "in either direction remains possible" in finding.sentence
 
 
 def test_no_interval_is_said_to_exclude_everything(run_study: RunStudy, two_arms: str) -> None:
     found = compare_arms(run_study(factors=two_arms, backend=MockBackend(noise=1e-4)))
     (finding, _) = _kinds(found, FindingKind.NO_DIFFERENCE)
-    assert finding.sentence.endswith("; under 1% either way remains possible.")
+    assert finding.sentence.endswith("; under 1% in either direction remains possible.")
 
 
 def test_equal_arms_are_accused_in_at_most_one_run_in_twenty(
@@ -93,7 +93,7 @@ def test_no_difference_amid_noise_is_no_good_news(run_study: RunStudy, two_arms:
         f for f in _kinds(found, FindingKind.NO_DIFFERENCE) if f.facts.benchmark == "latency"
     )
     assert finding.severity is Severity.NOTE
-    assert f"{widest:.0%} either way remains possible" in finding.sentence
+    assert f"{widest:.0%} in either direction remains possible" in finding.sentence
 
 
 def test_a_simulation_without_noise_is_said_to_repeat_itself(

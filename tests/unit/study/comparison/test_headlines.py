@@ -40,7 +40,7 @@ def test_a_file_with_means_only_shows_the_mean(tmp_path: Path) -> None:
     assert (chosen.headline, chosen.better) == ("latency_us", "lower")
 
 
-def test_a_file_beside_a_measured_run_is_compared_by_what_both_have(
+def test_a_file_next_to_a_measured_run_is_compared_by_what_both_have(
     tmp_path: Path, run_study: RunStudy
 ) -> None:
     both = Headlines([imported(tmp_path, ALLREDUCE), run_study()])
@@ -55,7 +55,7 @@ def test_a_test_no_catalogue_knows_has_a_headline_of_its_own_metrics(tmp_path: P
     assert chosen.better == "lower"
 
 
-def test_a_benchmark_that_nobody_brought_is_refused(run_study: RunStudy) -> None:
+def test_a_benchmark_that_no_one_brought_is_refused(run_study: RunStudy) -> None:
     with pytest.raises(InputError, match="no benchmark 'nonsense' in the catalogue"):
         Headlines([run_study()])("nonsense")
 

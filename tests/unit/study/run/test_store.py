@@ -264,7 +264,7 @@ def test_a_plan_line_that_makes_no_sense_is_said(tmp_path: Path) -> None:
         read_run(tmp_path / "run")
 
 
-def test_what_a_run_learns_later_stands_beside_what_it_knew(tmp_path: Path) -> None:
+def test_what_a_run_learns_later_stands_next_to_what_it_knew(tmp_path: Path) -> None:
     with RunStore.create(tmp_path / "run", {"seed": 7}) as store:
         store.remember({"against": "earlier"})
     assert read_meta(tmp_path / "run") == {"schema": "weft.run/1", "seed": 7, "against": "earlier"}

@@ -73,7 +73,7 @@ def test_slow_and_down_cables_are_named_with_both_ends() -> None:
     ]
 
 
-def test_a_leaf_without_any_up_link_is_told() -> None:
+def test_a_leaf_without_any_up_link_is_reported() -> None:
     title, odd = told(
         described(
             tree_switches(), [c for c in tree_cables() if (c[0], c[2][:5]) != ("leaf3", "spine")]

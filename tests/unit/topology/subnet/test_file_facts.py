@@ -38,7 +38,7 @@ def test_many_of_a_kind_are_counted(tmp_path: Path) -> None:
     assert lines[-1] == "... and 2 more of these: --format json"
 
 
-def test_a_plain_fabric_has_nothing_beside_it() -> None:
+def test_a_plain_fabric_has_nothing_next_to_it() -> None:
     assert (
         file_fact_lines(Subnet.read([str(SAMPLES / "small" / "ibnetdiscover.out")]).description)
         == []

@@ -28,7 +28,7 @@ def test_boards_of_one_system_guid_are_one_director_whatever_their_names() -> No
     assert [label.system for label in nameless] == ["system 0x7", "system 0x7"]
 
 
-def test_switches_of_one_name_are_told_apart_by_their_guids() -> None:
+def test_switches_of_one_name_are_distinguished_by_their_guids() -> None:
     names = labels("MF0;sw:A/U1", "MF0;sw:B/U1", "other")
     assert [label.name for label in names] == ["sw (0x100)", "sw (0x101)", "other"]
 

@@ -53,7 +53,7 @@ def test_bytes_count_as_often_as_they_are_sent() -> None:
     assert subnet.asked == [((0, 1),), ((1, 0),)]
 
 
-def test_one_path_alone_is_a_fair_share_since_nobody_can_share_it() -> None:
+def test_one_path_alone_is_a_fair_share_since_no_one_can_share_it() -> None:
     loads = {("leaf0", 2): 1, ("leaf0", 3): 0, ("leaf1", 2): 0, ("leaf1", 3): 0}
     subnet = described(tree_switches(2), CABLES, loads=loads)
     load = load_of(subnet, Traffic("a pair", "paths", {1: ((0, 1),)}))

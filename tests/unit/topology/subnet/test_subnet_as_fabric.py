@@ -51,7 +51,7 @@ def test_hosts_cables_and_rates_are_those_that_were_read(document: dict[str, Any
     assert document["assumed"] == ["every cable's delay: 15000 ps"]
 
 
-def test_packets_take_the_ways_of_opensms_own_tables(document: dict[str, Any]) -> None:
+def test_packets_take_the_paths_of_opensms_own_tables(document: dict[str, Any]) -> None:
     fabric, printed = Fabric.from_document(document), tables_as_printed()
     pairs = list(permutations(fabric.nodes, 2))
     assert len(pairs) == 240

@@ -6,20 +6,20 @@ import pytest
 from tests.unit.check.schedule.fields import field_of, generated, is_disjoint, rails
 
 from weft.check.schedule.rounds.bursts import burst_rounds
-from weft.check.schedule.rounds.matchings import either_way
+from weft.check.schedule.rounds.matchings import in_either_direction
 from weft.check.schedule.schedule import schedule_of
 from weft.check.schedule.scheme import Scheme, SchemeKind
 from weft.check.thresholds import thresholds
 
 
 def bursts(field, seed=1, only=None):
-    return burst_rounds(field.ranks, field.ways, seed=seed, only=only)
+    return burst_rounds(field.ranks, field.paths, seed=seed, only=only)
 
 
 def leaves_of(field, pairs):
     """Leaves of the first and of the second rank of each pair."""
     hca = field.ranks.hca
-    return field.ways.leaf_of(hca[pairs[:, 0]]), field.ways.leaf_of(hca[pairs[:, 1]])
+    return field.paths.leaf_of(hca[pairs[:, 0]]), field.paths.leaf_of(hca[pairs[:, 1]])
 
 
 @pytest.mark.parametrize(("per_leaf", "spines", "times"), [(4, 4, 4), (8, 8, 2), (1, 4, 8)])
@@ -56,7 +56,7 @@ def test_partners_are_spread_over_leaves_that_are_not_filled():
         assert is_disjoint(pairs)
 
 
-def test_no_more_ranks_send_than_a_leaf_s_ways_bear():
+def test_no_more_ranks_send_than_a_leaf_s_paths_bear():
     """Four hosts of 100 Gb/s under two ways of 100."""
     field = field_of(generated(nodes=24, per_leaf=4, spines=2), adaptive=True)
     for pairs in bursts(field):
@@ -88,12 +88,12 @@ def test_three_leaves_are_enough():
     assert np.unique(filled).size == 3
 
 
-def test_of_a_group_those_leaves_are_filled_that_belong_to_it_and_others_beside():
+def test_of_a_group_those_leaves_are_filled_that_belong_to_it_and_others_next_to():
     field = field_of(generated(nodes=64, per_leaf=4, spines=4), adaptive=True)
     inside = np.zeros(64, np.bool_)
     inside[2:9] = True
     filled = np.concatenate([leaves_of(field, pairs)[0] for pairs in bursts(field, only=inside)])
-    mine = field.ways.leaf_of(field.ranks.hca[[4]])[0]
+    mine = field.paths.leaf_of(field.ranks.hca[[4]])[0]
     assert mine in filled
     assert np.unique(filled).size == 1 + thresholds().crowded_peers
     inside[:] = False
@@ -112,7 +112,7 @@ def test_schedules_end_with_them_only_where_switches_choose(kind):
     assert "by itself" not in schedule_of(Scheme(kind, 3), field_of(wiring)).words
 
 
-def test_other_rounds_ask_for_a_quarter_of_the_ways():
+def test_other_rounds_ask_for_a_quarter_of_the_paths():
     wiring = generated(nodes=64, per_leaf=8, spines=8)
     field = field_of(wiring, adaptive=True)
     rounds = schedule_of(Scheme(SchemeKind.REFLECTIONS, 6), field).rounds
@@ -126,7 +126,7 @@ def test_other_rounds_ask_for_a_quarter_of_the_ways():
     assert met == {frozenset(pair) for pairs in static for pair in pairs.tolist()}
 
 
-def test_no_pair_is_lost_however_narrow_the_ways_are():
+def test_no_pair_is_lost_however_narrow_the_paths_are():
     wiring = generated(nodes=8, per_leaf=2, spines=2)
     chosen = schedule_of(Scheme(SchemeKind.RANDOM, 2), field_of(wiring, adaptive=True)).rounds
     static = schedule_of(Scheme(SchemeKind.RANDOM, 2), field_of(wiring)).rounds
@@ -134,8 +134,8 @@ def test_no_pair_is_lost_however_narrow_the_ways_are():
     assert met[0] == met[1]
 
 
-def test_pairs_turned_are_the_same_pairs_about_half_of_them_the_other_way():
+def test_pairs_turned_are_the_same_pairs_about_half_of_them_the_other_direction():
     pairs = np.arange(2000).reshape(-1, 2)
-    (turned,) = either_way([pairs], seed=3)
+    (turned,) = in_either_direction([pairs], seed=3)
     assert np.array_equal(np.sort(turned, axis=1), pairs)
     assert 400 < (turned[:, 0] > turned[:, 1]).sum() < 600

@@ -56,7 +56,7 @@ def test_every_cable_that_a_pair_can_cross_is_covered(leaves, per_leaf, spines, 
     assert min(filled[port] for port in crossable(field)) >= times
     assert all(is_disjoint(pairs) for pairs in rounds)
     assert max(worst_load(field, pairs) for pairs in rounds) <= 1.0
-    coverage = planned_coverage(rounds, field.ranks, field.ways, field.reach)
+    coverage = planned_coverage(rounds, field.ranks, field.paths, field.reach)
     assert coverage.to_record()["cables_filled_at_least"] >= times
 
 
@@ -76,7 +76,7 @@ def test_cables_that_only_other_rails_cross_are_covered_too():
     assert min(filled[port] for port in crossable(field)) >= 1
 
 
-def test_pairs_under_a_leaf_are_measured_so_that_it_is_told_from_its_cables_up():
+def test_pairs_under_a_leaf_are_measured_so_that_it_is_distinguished_from_its_cables_up():
     field = field_of(generated(nodes=16, per_leaf=4, spines=4))
     rounds = schedule_of(Scheme(SchemeKind.COVER, 1), field).rounds
     local = {n for pairs in rounds for a, b in pairs.tolist() if a // 4 == b // 4 for n in (a, b)}
@@ -86,7 +86,7 @@ def test_pairs_under_a_leaf_are_measured_so_that_it_is_told_from_its_cables_up()
 def test_with_a_group_only_its_pairs_and_the_cables_they_can_cross():
     fabric = generated(nodes=16, per_leaf=4, spines=4)
     whole = field_of(fabric)
-    field = Field(whole.ranks, whole.ways, group_of("leaf-02", whole.ranks, whole.ways), 1)
+    field = Field(whole.ranks, whole.paths, group_of("leaf-02", whole.ranks, whole.paths), 1)
     schedule = schedule_of(Scheme(SchemeKind.COVER, 2), field)
     of_group = [pairs_touch(pairs, range(4, 8)) for pairs in schedule.rounds]
     assert of_group == sorted(of_group, reverse=True), "others come last"
@@ -95,7 +95,7 @@ def test_with_a_group_only_its_pairs_and_the_cables_they_can_cross():
     flows = [(f"{x}/hca0", f"{y}/hca0") for a, b in ends for x, y in ((a, b), (b, a))]
     mine = {port for path in fabric.paths(flows) for port in path[1:-1]}
     assert min(filled[port] for port in mine) >= 2
-    coverage = planned_coverage(schedule.rounds, field.ranks, field.ways, field.reach)
+    coverage = planned_coverage(schedule.rounds, field.ranks, field.paths, field.reach)
     assert coverage.by_cable.min() >= 2
 
 
@@ -107,7 +107,7 @@ def test_under_adaptive_routing_each_port_of_a_stage_gets_its_share():
     """Four hosts and two spines a leaf, two messages up at a time: one a port a round."""
     field = field_of(generated(nodes=16, per_leaf=4, spines=2), adaptive=True)
     rounds = schedule_of(Scheme(SchemeKind.COVER, 3), field).rounds
-    coverage = planned_coverage(rounds, field.ranks, field.ways, field.reach)
+    coverage = planned_coverage(rounds, field.ranks, field.paths, field.reach)
     assert coverage.by_cable.min() >= 3
 
 
@@ -116,7 +116,7 @@ def test_cables_out_of_reach_are_counted():
     fabric = generated(nodes=16, per_leaf=4, spines=4)
     field = field_of(fabric, nodes=fabric.nodes[:4])
     rounds = schedule_of(Scheme(SchemeKind.FULL), field).rounds
-    coverage = planned_coverage(rounds, field.ranks, field.ways, field.reach)
+    coverage = planned_coverage(rounds, field.ranks, field.paths, field.reach)
     assert coverage.n_beyond_reach == 16
     assert coverage.cables_text.startswith("no cable between switches can be crossed")
 

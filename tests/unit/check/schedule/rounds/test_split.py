@@ -18,14 +18,14 @@ def test_reflections_load_no_cable_of_a_full_tree_twice(make_tree, leaves, per_l
     field = field_of(make_tree(leaves, per_leaf, spines))
     rounds = reflections(len(field.ranks))
     assert max(worst_load(field, pairs) for pairs in rounds) == 1.0
-    split = without_overload(rounds, field.ranks, field.ways)
+    split = without_overload(rounds, field.ranks, field.paths)
     assert [p.tolist() for p in split] == [p.tolist() for p in rounds]
 
 
 def test_the_circle_method_does_collide_there(make_tree):
     """The reason why reflections are used; if this ever fails, the simpler schedule will do."""
     field = field_of(make_tree(4, 4, 4))
-    assert any(overloads(circle(r, 16), field.ranks, field.ways) for r in range(15))
+    assert any(overloads(circle(r, 16), field.ranks, field.paths) for r in range(15))
 
 
 @pytest.mark.parametrize(("leaves", "per_leaf", "spines"), [(4, 4, 2), (4, 6, 4), (5, 3, 2)])
@@ -34,7 +34,7 @@ def test_a_tapered_tree_gets_more_rounds_and_no_overload(make_tree, leaves, per_
     n = len(field.ranks)
     whole = reflections(n)
     assert max(worst_load(field, pairs) for pairs in whole) > 1
-    rounds = without_overload(whole, field.ranks, field.ways)
+    rounds = without_overload(whole, field.ranks, field.paths)
     assert max(worst_load(field, pairs) for pairs in rounds) == 1.0
     assert sorted(tuple(p) for r in rounds for p in r.tolist()) == list(combinations(range(n), 2))
 
@@ -43,19 +43,21 @@ def test_two_slow_hosts_share_a_cable_of_twice_their_rate():
     """2:1 by ports, 1:1 by rates: four hosts of 100 Gb/s under two cables of 200 Gb/s."""
     field = field_of(generated(nodes=16, per_leaf=4, spines=2, host=100, switch=200))
     whole = reflections(16)
-    split = without_overload(whole, field.ranks, field.ways)
+    split = without_overload(whole, field.ranks, field.paths)
     loads = [worst_load(field, pairs) for pairs in split]
     assert max(loads) <= 1.0
     # With every cable at 100 Gb/s the same tree needs about twice the rounds.
     slower = field_of(generated(nodes=16, per_leaf=4, spines=2, host=100, switch=100))
-    assert len(without_overload(whole, slower.ranks, slower.ways)) > 1.5 * len(split)
+    assert len(without_overload(whole, slower.ranks, slower.paths)) > 1.5 * len(split)
 
 
 def test_adaptive_routing_lets_the_ports_of_a_stage_carry_messages_together():
     """Four hosts and two cables a leaf: at most two messages leave it at a time, whatever the
     tables say."""
     field = field_of(generated(nodes=8, per_leaf=4, spines=2), adaptive=True)
-    rounds = without_overload([np.array([[0, 4], [1, 5], [2, 6], [3, 7]])], field.ranks, field.ways)
+    rounds = without_overload(
+        [np.array([[0, 4], [1, 5], [2, 6], [3, 7]])], field.ranks, field.paths
+    )
     assert [len(pairs) for pairs in rounds] == [2, 2]
 
 

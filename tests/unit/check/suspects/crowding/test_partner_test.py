@@ -65,7 +65,7 @@ def one_slow():
     return survey_with(OneSlowWay(inner(), 5, 0.0))
 
 
-def test_so_many_rounds_fill_the_way_that_looked_crowded(one_slow):
+def test_so_many_rounds_fill_the_path_that_looked_crowded(one_slow):
     rounds = rounds_with_others(one_slow, 6, Random(1))
     assert len(rounds) == 6
     for pairs in rounds:
@@ -86,7 +86,7 @@ def test_the_first_of_each_pair_stays_and_the_partner_is_another(one_slow):
     assert len({second for _, second in met}) > 2 * PER_LEAF, "those of several rounds"
 
 
-def test_every_crowded_way_has_its_rounds_up_to_the_most_suspects():
+def test_every_crowded_path_has_its_rounds_up_to_the_most_suspects():
     fabric = BothSlow(inner(), 2, 7)
     rounds = rounds_with_others(survey_with(fabric), 3, Random(1))
     assert [{a for a, _ in leaves(pairs)} for pairs in rounds] in (
@@ -123,7 +123,7 @@ def sample(a, b, number, metrics, trial=SURVEY):
     return Sample(trial, 1, "pairs", 8, metrics, 10, 0.0, pair=Pair(a, b, number, 2))
 
 
-def test_a_round_is_told_by_its_number_who_sent_first_before():
+def test_a_round_is_reported_by_its_number_who_sent_first_before():
     both = {"bandwidth_ab_mb_s": 1.0, "bandwidth_ba_mb_s": 1.0}
     samples = [
         sample("n003", "n001", 4, {"latency_us": 1.0}),
@@ -186,7 +186,7 @@ def asked_of_stages(pairs, network):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_round_under_few_leaves_asks_no_more_of_the_ways_than_it_did(seed):
+def test_a_round_under_few_leaves_asks_no_more_of_the_paths_than_it_did(seed):
     """Most pairs were under one leaf: their ranks do not go elsewhere now."""
     pairs = [(f"n{i:03d}", f"n{i + 1:03d}") for i in range(1, 33, 2) if i not in (1, 5)]
     pairs += [("n001", "n005"), ("n002", "n006")]
@@ -238,7 +238,7 @@ def test_one_message_finds_room_where_it_is_more_than_any_may_ask():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_fast_hosts_that_met_slow_ones_do_not_crowd_the_ways_by_meeting(seed):
+def test_fast_hosts_that_met_slow_ones_do_not_crowd_the_paths_by_meeting(seed):
     """Two of 200 Gb/s sent to two of 50 over one cable of 200, which one of them fills."""
     tree = Tree(2, 4, 1)
     slow = ("n003/", "n004/", "n005/", "n006/")
@@ -261,7 +261,7 @@ def test_ranks_meet_others_of_their_rail():
     assert met != tuple(pairs)
 
 
-def test_ranks_of_one_host_do_not_meet_and_nobody_is_in_two_pairs():
+def test_ranks_of_one_host_do_not_meet_and_no_one_is_in_two_pairs():
     """However many share their HCAs: half of each host's ranks send to the other host."""
     pairs = [(f"a:{i}", f"b:{i}") for i in range(20)]
     pairs += [(f"b:{i}", f"a:{i}") for i in range(20, 40)]

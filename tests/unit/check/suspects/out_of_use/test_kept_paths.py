@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.seeds import drawn
 from tests.unit.check.conftest import Fabric, Tree
 
 from weft.check.suspects.follow_up import FollowUpSize, follow_up
@@ -82,8 +83,8 @@ def named(tree, seed=1):
     return [{min(s.component.ends) for s in finding.facts.suspects} for finding in bad]
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_a_dead_cable_is_named_though_nobody_knows_where_its_messages_go(seed):
+@pytest.mark.parametrize("seed", drawn(range(6), 3))
+def test_a_dead_cable_is_named_though_no_one_knows_where_its_messages_go(seed):
     draw = random.Random(seed)
     leaf, spine = draw.randint(1, 4), draw.randint(1, 4)
     (cables,) = named(Tree(*SHAPE, down=[(leaf, spine)]), seed)
@@ -92,7 +93,7 @@ def test_a_dead_cable_is_named_though_nobody_knows_where_its_messages_go(seed):
     assert {dead} <= cables <= {dead, around}
 
 
-def test_where_all_messages_take_other_ways_no_cable_is_named():
+def test_where_all_messages_take_other_paths_no_cable_is_named():
     assert named(Anew(*SHAPE)) == []
 
 
@@ -113,7 +114,7 @@ def survey():
     return survey_of(made.all_pairs(), Managed(*SHAPE), thresholds())
 
 
-def test_the_ways_that_the_readings_tell_are_those_that_were_taken(survey):
+def test_the_paths_that_the_readings_tell_are_those_that_were_taken(survey):
     network = survey.crossings.network
     dead = network.port_id["leaf-03[6]"] // 2
     kept = Kept(survey.crossings, survey.normed, NOBODY)
@@ -125,7 +126,7 @@ def test_the_ways_that_the_readings_tell_are_those_that_were_taken(survey):
     assert moved == [f"leaf-0{i}[7]" for i in leaves] + [f"spine-03[{i}]" for i in leaves]
 
 
-def test_ways_that_would_take_too_long_to_try_are_not_looked_for(survey):
+def test_paths_that_would_take_too_long_to_try_are_not_looked_for(survey):
     survey.crossings.limits = replace(survey.crossings.limits, most_placed=1)
     kept = Kept(survey.crossings, survey.normed, NOBODY)
     assert kept.evidence(survey.crossings.network.port_id["leaf-03[6]"] // 2, []) == 0

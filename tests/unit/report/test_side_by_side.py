@@ -4,7 +4,7 @@ from pathlib import Path
 
 from weft.bench.mock import MockBackend
 from weft.bench.result_scale import StatedScale
-from weft.report.sections import side_by_side as beside
+from weft.report.sections import side_by_side
 from weft.study.import_run import ArmFiles, ImportOptions, import_files
 from weft.study.run.store import StudyRun, read_run
 
@@ -19,15 +19,15 @@ def imported(folder: Path, name: str, text: str = OSU) -> StudyRun:
     return read_run(folder / name)
 
 
-def test_one_run_has_nothing_beside_it(tmp_path: Path) -> None:
-    assert beside.section([imported(tmp_path, "a")]) is None
+def test_one_run_has_nothing_next_to_it(tmp_path: Path) -> None:
+    assert side_by_side.section([imported(tmp_path, "a")]) is None
 
 
 def test_runs_without_a_benchmark_in_common_are_not_drawn(tmp_path: Path) -> None:
     other = OSU.replace("Latency Test", "Bandwidth Test").replace(
         "Latency (us)", "Bandwidth (MB/s)"
     )
-    assert beside.section([imported(tmp_path, "a"), imported(tmp_path, "b", other)]) is None
+    assert side_by_side.section([imported(tmp_path, "a"), imported(tmp_path, "b", other)]) is None
 
 
 def test_of_one_benchmark_at_two_scales_it_is_said_why_nothing_is_drawn(
@@ -37,7 +37,7 @@ def test_of_one_benchmark_at_two_scales_it_is_said_why_nothing_is_drawn(
     (tmp_path / "file.log").write_text(OSU)
     options = ImportOptions(StatedScale(1, 2))
     import_files([ArmFiles({}, (tmp_path / "file.log",))], tmp_path / "file", options)
-    found = beside.section([read_run(tmp_path / "file"), run])
+    found = side_by_side.section([read_run(tmp_path / "file"), run])
     assert found is not None
     assert not found.figures
     (text,) = found.paragraphs
@@ -48,7 +48,7 @@ def test_a_file_and_a_measured_run_share_a_figure_by_the_metric_both_have(
     tmp_path: Path, measure: Measure
 ) -> None:
     run = read_run(measure(tmp_path / "mock", backend=MockBackend(), nodes=("n1", "n2")))
-    found = beside.section([imported(tmp_path, "file"), run])
+    found = side_by_side.section([imported(tmp_path, "file"), run])
     assert found is not None
     (figure,) = found.figures
     assert figure.title.startswith("latency, 2 nodes x 1 rank: mock (mock) is ")
@@ -59,7 +59,7 @@ def test_a_file_and_a_measured_run_share_a_figure_by_the_metric_both_have(
 
 def test_the_title_tells_the_ratio_a_reader_can_check(tmp_path: Path) -> None:
     twice = OSU.replace("1.5", "3.0").replace("1.6", "3.2").replace("9.0", "27.0")
-    found = beside.section([imported(tmp_path, "a"), imported(tmp_path, "b", twice)])
+    found = side_by_side.section([imported(tmp_path, "a"), imported(tmp_path, "b", twice)])
     assert found is not None
     title = found.figures[0].title
     assert "b (imported) is 2.00 of a (imported) at the median of 4 sizes, 3.00 at 64 KiB" in title
@@ -69,6 +69,6 @@ def test_runs_of_one_name_are_numbered(tmp_path: Path) -> None:
     for name in ("x", "y"):
         (tmp_path / name).mkdir()
     runs = [imported(tmp_path / "x", "a"), imported(tmp_path / "y", "a", OSU.replace("9.0", "8.0"))]
-    found = beside.section(runs)
+    found = side_by_side.section(runs)
     assert found is not None
     assert "2: a (imported) is " in found.figures[0].title

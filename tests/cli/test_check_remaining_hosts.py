@@ -43,7 +43,7 @@ def test_a_host_that_goes_is_named_and_the_others_are_judged(
     assert "NodeName=n005" in drained
     page = (where / "report.html").read_text()
     assert f"n003 does not answer: {CAUSE}" in page
-    assert f"what to do: n003: {REMEDY}" in page
+    assert f"next: n003: {REMEDY}" in page
 
 
 def test_what_was_measured_until_then_is_a_run_of_its_own(
@@ -173,7 +173,7 @@ def test_a_quick_check_has_no_time_for_a_second_one(
     assert len(backends) == 1
 
 
-def test_hosts_that_nobody_named_are_all_measured_again(
+def test_hosts_that_no_one_named_are_all_measured_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     """As inside a Slurm job: the command for after the repair has the host that was gone."""
