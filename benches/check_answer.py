@@ -1,16 +1,16 @@
-"""One case from measurement to answer: what the product says, and what it took."""
+"""One case from measurement to answer: the product's verdict, and its cost."""
 
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from benches.check_case import Case, Thing
 from benches.check_ground import Ground, NoisyBackend, Recorded
-from benches.check_plan import Launches, fabric_s, launches_of, size_of
 from benches.check_score import Score, Seen, scatter, score, seen_of, slowness
 
-from weft.bench.model import Backend, Sample
+from weft.bench.model import Sample
 from weft.bench.twin.backend import TwinBackend
 from weft.check.facts import PairFacts
 from weft.check.launches import FollowUpBackend
@@ -42,44 +42,34 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of a case."""
+    """The score of a case, and its cost."""
 
-    case: Case
     score: Score
-    analysis_s: float
-    fabric_s: float
+    answer: Answer
     seconds: float
-    notes: tuple[str, ...]
 
 
 def run_case(ground: Ground, case: Case) -> Result:
     """Measure, judge and score one case. Raises WeftError where the twin cannot be measured."""
     started = time.perf_counter()
-    launches = launches_of(ground)
-    healthy = ground.healthy(launches[0])
-    inner: Backend = healthy
-    seen: list[Seen] = []
+    inner, seen = ground.healthy, list[Seen]()
     if case.planted:
-        faulty = Recorded(ground.twin_with(case.planted), launches[0])
-        seen = effects(ground, case, healthy.samples, faulty.samples)
-        inner = faulty
-    answer = answer_of(ground, launches, NoisyBackend(inner, case.noise, case.seed))
+        inner = Recorded(ground.twin_with(case.planted), ground.launches[0])
+        seen = effects(ground, case, inner.samples)
+    answer = answer_of(ground, NoisyBackend(inner, case.noise, case.seed))
     scored = score(case.planted, seen, answer.accused)
-    took = time.perf_counter() - started
-    return Result(case, scored, answer.analysis_s, answer.fabric_s, took, answer.notes)
+    return Result(scored, answer, time.perf_counter() - started)
 
 
-def effects(
-    ground: Ground, case: Case, healthy: Sequence[Sample], faulty: Sequence[Sample]
-) -> list[Seen]:
+def effects(ground: Ground, case: Case, faulty: Sequence[Sample]) -> list[Seen]:
     """How far each planted fault shows in the survey, without noise.
 
     Of two faults, what shows little is simulated once more by itself: what then is gone was the
     other's. Under adaptive routing an effect is what is there each time, however the switches
-    chose: a fault of a way, or that shows little, is simulated NUDGES times more, each time with
+    chose: a fault of a path, or that shows little, is simulated NUDGES times more, each time with
     another node's cables a little longer, in the faulty fabric and the healthy one alike.
     """
-    crossings = ground.crossings(healthy)
+    crossings = ground.crossings
     metric = crossings.readings.metric
     before = slowness(metric, crossings.readings.value)
     standard_errors = np.sqrt(case.noise.sigma**2 + _scatter(ground, crossings, before) ** 2)
@@ -99,16 +89,14 @@ def effects(
     return found
 
 
+@lru_cache(maxsize=NUDGES)
 def _nudged(ground: Ground, nudged: int) -> Floats:
     """How slow the readings of the healthy fabric are, a node's cables a little longer."""
-    found: Floats = ground.kept(
-        f"nudged {nudged}", lambda: _slowness_of(ground, ground.twin_with([], nudged=nudged))
-    )
-    return found
+    return _slowness_of(ground, ground.twin_with([], nudged=nudged))
 
 
 def _scatter(ground: Ground, crossings: Crossings, before: Floats) -> Floats:
-    """What adaptive routing's own choices add to the noise."""
+    """The noise that adaptive routing's own choices add."""
     moment = crossings.readings.moment
     if not ground.adaptive:
         return np.zeros(moment.size)
@@ -116,22 +104,27 @@ def _scatter(ground: Ground, crossings: Crossings, before: Floats) -> Floats:
 
 
 def _slowness_of(ground: Ground, twin: TwinBackend) -> Floats:
-    readings = readings_of(twin.measure(launches_of(ground)[0]))
+    readings = readings_of(twin.measure(ground.launches[0]))
     return slowness(readings.metric, readings.value)
 
 
-def answer_of(ground: Ground, launches: Launches, noisy: NoisyBackend) -> Answer:
-    """What `weft check` says after its three launches; time to measure is not the analysis'."""
+def answer_of(ground: Ground, noisy: NoisyBackend) -> Answer:
+    """The verdict of `weft check` after its three launches; the time to measure is not counted."""
     started = time.process_time()
-    backend = FollowUpBackend(noisy, ground.wiring, adaptive=ground.adaptive, size=size_of(ground))
-    samples = [sample for launch in launches for sample in backend.measure(launch)]
+    backend = FollowUpBackend(
+        noisy,
+        ground.wiring,
+        adaptive=ground.adaptive,
+        most_rounds=ground.plan.most_follow_up_rounds,
+    )
+    samples = [sample for launch in ground.launches for sample in backend.measure(launch)]
     verdict = judge_check(samples, ground.wiring, adaptive=ground.adaptive)
     analysis_s = time.process_time() - started - noisy.process_s
     bad = [finding for finding in verdict.findings if finding.severity is Severity.BAD]
     return Answer(
         accused=tuple(accused_in(finding) for finding in bad),
         analysis_s=analysis_s,
-        fabric_s=fabric_s(ground, noisy.launches),
+        fabric_s=ground.fabric_s(noisy.launches),
         notes=tuple(f"{finding.severity}: {finding.sentence}" for finding in verdict.findings),
     )
 

@@ -1,4 +1,4 @@
-"""What is wrong in a case of the scoreboard, drawn from a seed: one or two faults; the noise."""
+"""The faults of a case of the scoreboard, one or two drawn from a seed; and its noise."""
 
 import math
 import tomllib

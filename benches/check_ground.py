@@ -1,23 +1,30 @@
-"""A twin and a routing to be checked: its fabric, its schedule, what a healthy survey gives."""
+"""A twin and a routing to be checked: its fabric, its plan, and its healthy survey."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from functools import cached_property
 from random import Random
 from typing import Any
 
 import numpy as np
 from benches.check_case import Noise, Planted, figures
 
-from weft.bench.model import Launch, Sample, Trial
+from weft.bench.model import Launch, Sample
 from weft.bench.twin.backend import TwinBackend
 from weft.bench.twin.fault import vertex_of
-from weft.catalog.load import platform
+from weft.catalog.load import benchmark, platform
 from weft.catalog.machine.platform import Platform
+from weft.check.launches import check_launches, is_follow_up
 from weft.check.readings.crossing import Crossings
 from weft.check.readings.network import Network
 from weft.check.readings.readings import readings_of
+from weft.check.schedule.cost import Cost, effort_of
+from weft.check.schedule.paths import FlowPaths
+from weft.check.schedule.plan import CheckPlan, plan_check
+from weft.check.schedule.ranks import ranks_of_nodes
+from weft.check.schedule.schedule import Field
+from weft.check.schedule.scheme import parse_scheme
 from weft.core.units import parse_size
 from weft.topology.fabric import Fabric
 
@@ -25,30 +32,25 @@ ROUTINGS = ("static", "adaptive")
 SMALL_BYTES = 8
 NUDGE_PS = 1000
 """One cable that much longer: nothing to measure, but adaptive routing chooses anew."""
+BUDGET_S = 60.0
+TIMEOUT_S = 3600.0
+LARGE_BYTES = 2**20
+SEED = 1
+"""Of the estimate of fabric time: the large message of `weft check`, and its own counts."""
 
 
 class Ground:
     """One twin under one routing; what is asked of it first is kept."""
 
-    def __init__(
-        self,
-        twin: str,
-        routing: str,
-        schedule: str | None = None,
-        *,
-        fabric: Mapping[str, Any] | None = None,
-    ) -> None:
-        """`fabric`: a generator's document in place of the platform's."""
+    def __init__(self, twin: str, routing: str, schedule: str | None = None) -> None:
         self.twin, self.routing = twin, routing
-        self._fabric = fabric
         self._figures = figures()["twins"][twin]
         self.schedule: str = schedule or self._figures["schedule"]
         self.platform = _with_packets(
             platform(self._figures["platform"]), self._figures["packet_bytes"]
         )
-        self._healthy = TwinBackend(self.platform, self._figures["nodes"], fabric=fabric)
+        self._healthy = TwinBackend(self.platform, self._figures["nodes"])
         self.wiring = Fabric.from_document(self._healthy.fabric_document)
-        self._kept: dict[str, Any] = {}
         self.n_rails = min(len(node["hcas"]) for node in self.document["nodes"])
 
     @property
@@ -84,25 +86,52 @@ class Ground:
         if nudged is not None:
             node = self.nodes[nudged]
             longer_ps[node] = longer_ps.get(node, 0) + NUDGE_PS
-        fabric = self._longer(longer_ps) if longer_ps else self._fabric
+        fabric = self._longer(longer_ps) if longer_ps else None
         return TwinBackend(self.platform, self._figures["nodes"], faults, fabric=fabric)
 
-    def healthy(self, launch: Launch) -> "Recorded":
-        """The twin without faults; it simulates the survey `launch` once."""
-        return self.kept("healthy", lambda: Recorded(self._healthy, launch))
+    @cached_property
+    def plan(self) -> CheckPlan:
+        """That of `weft check --budget 60s --schedule ...`; `auto` leaves the schedule to it."""
+        network = Network(self.wiring)
+        ranks = ranks_of_nodes(self.nodes, self.n_rails, network)
+        paths = FlowPaths(network, ranks.hca, adaptive=self.adaptive)
+        cost = Cost(ranks, paths, effort_of(benchmark("pairs").options, LARGE_BYTES))
+        scheme = None if self.schedule == "auto" else parse_scheme(self.schedule)
+        return plan_check(Field(ranks, paths, None, SEED), cost, scheme, BUDGET_S)
 
-    def kept(self, name: str, make: Callable[[], Any]) -> Any:
-        """What `make` made the first time."""
-        if name not in self._kept:
-            self._kept[name] = make()
-        return self._kept[name]
-
-    def crossings(self, samples: Sequence[Sample]) -> Crossings:
-        """What the healthy survey crossed."""
-        return self.kept(
-            "crossings",
-            lambda: Crossings(readings_of(samples), Network(self.wiring), adaptive=self.adaptive),
+    @cached_property
+    def launches(self) -> tuple[Launch, Launch, Launch]:
+        """The launches of the plan, with the twin's sizes and counts; the first is the survey."""
+        return check_launches(
+            self.nodes,
+            tasks_per_node=self.n_rails,
+            sizes_bytes=self.sizes_bytes,
+            rounds=self.plan.schedule.option,
+            options=self.options,
+            timeout_s=TIMEOUT_S,
         )
+
+    def fabric_s(self, measured: Iterable[Launch]) -> float:
+        """Seconds that launches take on the fabric by the product's own reckoning, follow-ups
+        too."""
+        rounds = [
+            np.array(pairs, np.int64)
+            for launch in measured
+            if not is_follow_up(launch.trial)
+            for pairs in launch.trial.options["rounds"]
+        ]
+        return self.plan.cost.seconds(rounds)
+
+    @cached_property
+    def healthy(self) -> "Recorded":
+        """The twin without faults; it simulates the survey once."""
+        return Recorded(self._healthy, self.launches[0])
+
+    @cached_property
+    def crossings(self) -> Crossings:
+        """The components that the healthy survey crossed."""
+        readings = readings_of(self.healthy.samples)
+        return Crossings(readings, Network(self.wiring), adaptive=self.adaptive)
 
     def _longer(self, longer_ps: Mapping[str | None, int]) -> dict[str, Any]:
         """The fabric with longer cables of some nodes; the platform's engine routes it anew."""
@@ -112,8 +141,7 @@ class Ground:
             node = node_of.get(vertex_of(link["a"])) or node_of.get(vertex_of(link["b"]))
             links.append({**link, "delay_ps": link["delay_ps"] + longer_ps.get(node, 0)})
         fabric = {key: value for key, value in self.document.items() if key != "lfts"}
-        own = {} if self._fabric is None else {"routing": self._fabric["routing"]}
-        return {**fabric, "links": links, **own}
+        return {**fabric, "links": links}
 
 
 class Recorded:
@@ -125,26 +153,11 @@ class Recorded:
         self._inner = inner
         self._key = launch.key
         self.samples: tuple[Sample, ...] = tuple(inner.measure(launch))
-        self.fabric_document = inner.fabric_document
-        self.faults, self.lost_hosts = inner.faults, inner.lost_hosts
-
-    def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:
-        """Nothing to get ready."""
+        self.faults = inner.faults
 
     def measure(self, launch: Launch) -> Iterator[Sample]:
         """The samples kept, or new ones."""
         return iter(self.samples) if launch.key == self._key else self._inner.measure(launch)
-
-    def recipe(self, launch: Launch) -> str:
-        """The twin's."""
-        return self._inner.recipe(launch)
-
-    def facts(self) -> Mapping[str, Any]:
-        """The twin's."""
-        return self._inner.facts()
-
-    def close(self) -> None:
-        """Nothing is held."""
 
 
 class NoisyBackend:
@@ -160,12 +173,7 @@ class NoisyBackend:
         self.process_s = 0.0
         self.launches: list[Launch] = []
         self.name = inner.name
-        self.fabric_document = inner.fabric_document
-        self.faults, self.lost_hosts = inner.faults, inner.lost_hosts
-
-    def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:
-        """The inner backend's."""
-        self._inner.prepare(trials, run_dir)
+        self.faults = inner.faults
 
     def measure(self, launch: Launch) -> Iterator[Sample]:
         """The inner backend's samples, disturbed."""
@@ -174,19 +182,6 @@ class NoisyBackend:
         samples = disturbed(list(self._inner.measure(launch)), self._noise, self._draws)
         self.process_s += time.process_time() - started
         return iter(samples)
-
-    def recipe(self, launch: Launch) -> str:
-        """The inner backend's."""
-        return str(self._inner.recipe(launch))
-
-    def facts(self) -> Mapping[str, Any]:
-        """The inner backend's."""
-        facts: Mapping[str, Any] = self._inner.facts()
-        return facts
-
-    def close(self) -> None:
-        """Close the inner backend."""
-        self._inner.close()
 
 
 def disturbed(samples: Sequence[Sample], noise: Noise, draws: np.random.Generator) -> list[Sample]:

@@ -9,27 +9,12 @@ from pathlib import Path
 
 from benches.check_answer import Result
 from benches.check_case import Case
-from benches.check_score import words
-
-
-@dataclass(frozen=True, slots=True)
-class FaultRecord:
-    """What became of one planted fault. `errors`: its largest effect, in standard errors."""
-
-    kind: str
-    text: str
-    errors: float
-    n_beyond: int
-    n_crossing: int
-    identifiable: bool
-    named: bool
-    too_wide: bool
-    alike: str
+from benches.check_score import FaultRecord
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What became of one case. `failure`: why it has no result."""
+    """The outcome of one case. `failure`: the reason why it has no result."""
 
     twin: str
     routing: str
@@ -89,22 +74,9 @@ def record_of(
     where = (*where, case.noise.sigma)
     if isinstance(result, str):
         return Record(*where, (), (), (), 0.0, 0.0, 0.0, failure=result)
-    faults = tuple(
-        FaultRecord(
-            one.kind,
-            one.text,
-            one.seen.errors,
-            one.seen.n_beyond,
-            one.seen.n_crossing,
-            one.seen.identifiable,
-            one.named,
-            one.too_wide,
-            words(one.seen.alike),
-        )
-        for one in result.score.outcomes
-    )
-    took = (result.analysis_s, result.fabric_s, result.seconds)
-    return Record(*where, faults, result.score.wrong, result.notes, *took)
+    score, answer = result.score, result.answer
+    took = (answer.analysis_s, answer.fabric_s, result.seconds)
+    return Record(*where, score.outcomes, score.wrong, answer.notes, *took)
 
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -15,7 +15,7 @@ STANDARD_ERRORS = 3.0
 
 
 WHOLE = (Part.CABLE, Part.HCA, Part.NODE)
-"""What is planted: not one direction of it."""
+"""Planted parts: never one direction of a part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +36,27 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """Of one planted fault: `named` by an answer no wider than what cannot be told apart;
-    `too_wide`: in an answer with more than that."""
+class FaultRecord:
+    """The outcome of one planted fault. `errors`: its largest effect, in standard errors. `named`
+    by an answer no wider than the things that cannot be told apart from it (`alike`); `too_wide`:
+    in an answer with more than that."""
 
     kind: str
     text: str
-    seen: Seen
+    errors: float
+    n_beyond: int
+    n_crossing: int
+    identifiable: bool
     named: bool
     too_wide: bool
+    alike: str
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
     """Of one case. `wrong`: accusations that hold nothing planted."""
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[FaultRecord, ...]
     wrong: tuple[str, ...]
 
 
@@ -65,11 +70,9 @@ def score(
     for one, how in zip(planted, seen, strict=True):
         right = [things for things in accused if things & one.things]
         narrow = [things for things in right if things <= how.alike | one.things]
-        outcomes.append(
-            Outcome(
-                one.kind, one.text, how, named=bool(narrow), too_wide=bool(right) > bool(narrow)
-            )
-        )
+        seen_in = (how.errors, how.n_beyond, how.n_crossing, how.identifiable)
+        answer = (bool(narrow), bool(right) > bool(narrow), words(how.alike))
+        outcomes.append(FaultRecord(one.kind, one.text, *seen_in, *answer))
     every = frozenset().union(*(one.things for one in planted)) if planted else frozenset()
     wrong = tuple(words(things) for things in accused if not things & every)
     return Score(tuple(outcomes), wrong)

@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from benches.check_case import KINDS, figures
-from benches.check_record import FaultRecord, Record
+from benches.check_record import Record
+from benches.check_score import FaultRecord
 
 LEAST_NAMED = 0.97
 MOST_FABRIC_S = 60.0
 MOST_ANALYSIS_S = 5.0
-"""What is promised: the share of identifiable faults named, fabric time, time of the analysis."""
+"""The promises: the share of identifiable faults named, fabric time, time of the analysis."""
 
 ANALYSIS = f"analysis within {MOST_ANALYSIS_S:.0f} s of processor time"
 TIMED = (ANALYSIS,)

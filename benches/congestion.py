@@ -1,4 +1,4 @@
-"""What congestion control does to the guilty and the innocent: prints a page of docs/internals.
+"""Effects of congestion control on an incast and its bystanders: prints a page of docs/internals.
 
     congestion.py [--every N] [--write]
 
@@ -7,7 +7,8 @@ routing (W1r) keeps its efficiency. Useful: next to a lasting incast (W4, bystan
 the slowest bystander takes at most twice its ideal time, and the incast drains almost as fast;
 for every destination (`--every` n-th), and for senders, target and pairs drawn from seeds. Then an
 incast's bystanders under either routing, lanes as another means, and what `congestion_varied.py`
-varies. The settings were chosen on other placements and seeds than these, `chosen_on`.
+varies. The settings were chosen on other placements and seeds than these: `chosen_on` in this
+file's history, up to commit 1b9c781b.
 """
 
 import argparse
@@ -58,40 +59,6 @@ def drawn(seed: int, draw: int) -> Triples:
     target, senders, others = hosts[0], hosts[1:65], hosts[65:]
     ring = zip(others, others[1:] + others[:1], strict=True)
     return [(s, target, HOT_BYTES) for s in senders] + [(s, d, COLD_BYTES) for s, d in ring]
-
-
-def halved(seed: int, draw: int) -> Triples:
-    """A drawn target, all of the other half of the machine, and a random ring of its own half."""
-    random = np.random.default_rng([seed, draw, 1])
-    target = int(random.integers(N_HOSTS))
-    half = N_HOSTS // 2
-    own = [host for host in range(N_HOSTS) if host // half == target // half and host != target]
-    others = [own[int(number)] for number in random.permutation(half - 1)]
-    ring = zip(others, others[1:] + others[:1], strict=True)
-    senders = (host for host in range(N_HOSTS) if host // half != target // half)
-    return [(s, target, HOT_BYTES) for s in senders] + [(s, d, COLD_BYTES) for s, d in ring]
-
-
-def ringed(seed: int, draw: int) -> Triples:
-    """As `moved` to a drawn target, but those of its half send on by a drawn step, never 32."""
-    random = np.random.default_rng([seed, draw, 2])
-    target = int(random.integers(N_HOSTS))
-    half = N_HOSTS // 2
-    step = int(random.choice([n for n in range(1, half - 1) if n != half // 2]))
-    own = [(target + 1 + n) % N_HOSTS for n in range(half - 1)]
-    ring = zip(own, own[step:] + own[:step], strict=True)
-    senders = ((target + half + n) % N_HOSTS for n in range(half))
-    return [(s, target, HOT_BYTES) for s in senders] + [(s, d, COLD_BYTES) for s, d in ring]
-
-
-def chosen_on() -> list[Triples]:
-    """Where W4 stood when settings were chosen; W1r of seeds 1 to 4 as well."""
-    return [
-        *(moved(shift) for shift in (5, 90)),
-        *(drawn(1 + n % 4, n) for n in range(8)),
-        *(halved(1 + n % 4, n) for n in range(80)),
-        *(ringed(1 + n % 4, n) for n in range(128)),
-    ]
 
 
 def incast(flows: Triples, control: Document | None, *, adaptive: bool = True) -> Document:
@@ -195,7 +162,7 @@ def lasting(seed: int, control: Document | None) -> Document:
 
 
 def lasting_kept() -> Iterator[str]:
-    """What traffic keeps that lasts longer than any law takes to act."""
+    """The efficiency of traffic that lasts longer than any law takes to act."""
     yield "\nNo gate, but worth knowing: a permutation that lasts, 128 hosts, 20 MB each (seeds"
     yield f"{', '.join(map(str, SEEDS[:3]))}).\n"
     yield "| law | mean kept, worst seed | slowest flow, worst seed |"

@@ -225,7 +225,7 @@ WIDTHS, SIZES = (2, 4, 16, 64), (500_000, 2_000_000, 8_000_000)
 
 
 def widths() -> Iterator[str]:
-    """What a law costs incasts that are narrower or shorter, without bystanders."""
+    """The cost of a law for incasts that are narrower or shorter, without bystanders."""
     yield "\n### Narrower and shorter incasts\n"
     yield "No bystanders. How much later the last of so many senders is done than without a"
     yield "law, adaptive routing.\n"

@@ -1,4 +1,4 @@
-"""What congestion control costs a simulation: instructions, which no neighbour disturbs.
+"""The cost of congestion control for a simulation, in instructions, which no neighbour disturbs.
 
     control_cost.py [--only NAME...]
 
@@ -20,8 +20,6 @@ from benches.engine import instructions_of, run_once
 from benches.workloads import Document, Triples
 
 from benches import workloads
-
-MOST = 1.3
 
 
 def of_messages(triples: Triples) -> list[list[Document]]:

@@ -1,4 +1,4 @@
-"""What changing connections cost: alltoalls with `dct` beside the same with a connection a pair.
+"""The cost of changing connections: alltoalls with `dct`, and with a connection a pair.
 
 dct.py    print the table of docs/concepts/fidelity.md
 """

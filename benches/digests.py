@@ -48,7 +48,7 @@ def controlled(law: str, *, adaptive: bool) -> Document:
 
 
 def named_scenarios() -> dict[str, Document]:
-    """What takes seconds: smaller cousins of the workloads, every law, flows, lasting faults."""
+    """Scenarios of seconds: smaller cousins of the workloads, every law, flows, lasting faults."""
     made = {}
     for adaptive in (False, True):
         how = "adaptive" if adaptive else "static"

@@ -16,7 +16,7 @@ REPEATS = 5
 
 
 def nccl_lines() -> Iterator[str]:
-    """What NCCL 2.27 logs of a ring over 64 nodes; ranks' lines alternate."""
+    """NCCL 2.27's log of a ring over 64 nodes; ranks' lines alternate."""
     for channel in range(N_CHANNELS):
         for rank in range(N_RANKS):
             node, device = divmod(rank, TASKS_PER_NODE)
@@ -33,7 +33,7 @@ def nccl_lines() -> Iterator[str]:
 
 
 def foreign_lines() -> Iterator[str]:
-    """What a training job prints."""
+    """The output of a training job."""
     for step in range(10_000):
         yield f"[2026-11-23 04:00:00] iteration {step:8d} | loss: 1.234 | elapsed (ms): 123.4 |"
 

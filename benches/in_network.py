@@ -58,7 +58,7 @@ def number(name: str) -> float:
 
 
 def reduction_ns() -> float:
-    """What a multicast of results saved: one aggregation node fewer of two on the way down."""
+    """The saving of a multicast of results: one aggregation node fewer of two on the path down."""
     saved = number("ud-multicast-result-distribution") / 100
     return round(saved * number(SMALL + "sharp-on") * 1e3)
 
@@ -100,7 +100,7 @@ def latency_us(
     fabric: Document | None = None,
     **options: Any,
 ) -> float:
-    """What a collective of all tasks of so many nodes takes, on a fabric of its own or not."""
+    """The time of a collective of all tasks of so many nodes, on a fabric of its own or not."""
     twin = TwinBackend(on, n_nodes, fabric=fabric)
     counts = {"iterations": 1, "warmup": 0, **options}
     trial = Trial("sharp", benchmark, (size,), tuple(twin.nodes), tasks_per_node, {}, {}, counts)
@@ -193,7 +193,7 @@ def frontera_lines() -> Iterator[str]:
 def task_speed_ups(
     on: Platform, task_ns: float = 0, *, scale: float = 1.0, tasks: Sequence[int] = TASKS
 ) -> dict[int, float]:
-    """By tasks a node, what switches gain for 8 B."""
+    """By tasks a node, the gain of switches for 8 B."""
     model = switches(scale, task_ns=task_ns)
     return {
         n: latency_us(on, TASK_NODES, "allreduce", 8, tasks_per_node=n)
@@ -219,7 +219,7 @@ def routed(of: Platform, scale: float) -> Platform:
 
 
 def scaled_task_speed_ups() -> dict[str, dict[int, float]]:
-    """What switches gain at few and many tasks a node, by what is assumed otherwise."""
+    """The gain of switches at few and many tasks a node, by the assumption that is varied."""
     frontera, some = platform("frontera"), (1, 28, 56)
     found = {"as above, task_ns 100": task_speed_ups(frontera, 100, tasks=some)}
     for scale in (0.5, 2):
@@ -244,7 +244,7 @@ def stream_ups(on: Platform, scale: float, header_bytes: int) -> dict[int, float
 
 
 def scaled_stream_ups() -> dict[str, dict[int, float]]:
-    """What streams gain on rings, by what is assumed otherwise."""
+    """The gain of streams on rings, by the assumption that is varied."""
     hdr = platform("generic-hdr")
     hosts = {"generic-hdr": hdr, "bare": bare(hdr), "bare x 0.5": bare(hdr, 0.5)}
     hosts["bare x 2"] = bare(hdr, 2)

@@ -1,4 +1,4 @@
-"""What takes memory or patience: 27,648 hosts, and W3(1024).
+"""Workloads that take memory or patience: 27,648 hosts, and W3(1024).
 
     large.py [--runs N]
 

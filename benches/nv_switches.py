@@ -81,7 +81,7 @@ def slices_busbw_gb_s(
 
 
 def nvls_shares() -> tuple[float, float]:
-    """What NCCL counts on: all of a link, and what NVLS makes of it on this architecture."""
+    """NCCL's estimates of a link: all of it, and the share by NVLS on this architecture."""
     return 1.0, nccl_constants().nvls_efficiency["hopper"]
 
 

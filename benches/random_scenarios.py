@@ -219,7 +219,7 @@ def nv_inside() -> Document:
 
 
 def in_network(draw: Random) -> Document:
-    """What switches do for collectives."""
+    """The part of switches in collectives."""
     made: Document = {"reduction_ns": draw.choice((0, 400)), "payload_bytes": 256}
     made |= {"outstanding": draw.choice((1, 4)), "header_bytes": draw.choice((0, 12))}
     made |= {"task_ns": draw.choice((0, 20)), "result": draw.choice(("tree", "multicast"))}

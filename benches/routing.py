@@ -1,4 +1,4 @@
-"""What routing and switches make of random traffic: prints docs/internals/routing_figures.md.
+"""Random traffic by routing and switch model: prints docs/internals/routing_figures.md.
 
     routing.py [--seeds N] [--write]
 

@@ -170,7 +170,7 @@ def timed(scenario: Document) -> tuple[Mapping[str, Any], float]:
 
 
 def large_lines(*, whole: bool) -> Iterator[str]:
-    """What 1,024 GPUs take."""
+    """The cost of 1,024 GPUs."""
     yield "| 1,024 GPUs | size | simulated ms | bytes simulated | estimated | M hops | CPU s |"
     yield "|---|---:|---:|---:|---:|---:|---:|"
     for gib in (1, 16):

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from tests.mock_backend import put_into_verbs
 from tests.needs import need
 
 # A busy machine is not a failure, and a red run must be red again when it is repeated.
 settings.register_profile("weft", deadline=None, derandomize=True)
 settings.load_profile("weft")
+
+put_into_verbs()
 
 # A shell starts what runs in its background deaf to Ctrl-C, and what that starts stays so.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

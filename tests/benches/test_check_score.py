@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from benches.check_case import KINDS, Noise, Planted, cable, draw_case, healthy_case
 from benches.check_ground import disturbed
-from benches.check_record import FaultRecord, Record, kept
+from benches.check_record import Record, kept
 from benches.check_score import (
+    FaultRecord,
     Seen,
     alike_of,
     crossing_rows,

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.mock_backend import MockBackend
 from tests.needs import need_mpi
 
 from weft.bench.block_sizes import most_bytes
 from weft.bench.live.backend import LiveBackend
 from weft.bench.metrics import COLLECTIVES
-from weft.bench.mock import MockBackend
 from weft.bench.model import Backend, Launch, Sample, State, Trial
 from weft.bench.twin.backend import TwinBackend
 from weft.catalog.load import benchmark, benchmark_names, platform

@@ -9,7 +9,6 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 
 from tests.needs import need
 from tests.oracle.processes import end
@@ -118,12 +117,7 @@ class Ibsim:
     def __enter__(self) -> "Ibsim":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for process in reversed(self._started):
             end(process, 5)
             if process.stdin is not None:

@@ -60,7 +60,7 @@ def limit(cluster: Virtual, number: int, mbit: float) -> None:
     root = namespace_root_of(cluster.folder)
     assert root is not None
     own = () if os.geteuid() == 0 else ("--user", "--preserve-credentials")
-    within = ("nsenter", "--target", str(root.pid), *own, "--net")
+    within = ("nsenter", "--target", str(root), *own, "--net")
     outer = (*within, "tc", "qdisc", "replace", "dev", f"port{number}", *shape)
     subprocess.run(outer, check=True, env=ENVIRONMENT, timeout=20)
     inner = ("env", f"PATH={ENVIRONMENT['PATH']}", "tc", "qdisc", "replace", "dev", "eth0")

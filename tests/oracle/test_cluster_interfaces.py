@@ -50,7 +50,7 @@ def join_again(cluster: Virtual, hosts: tuple[str, ...]) -> None:
     who = () if os.geteuid() == 0 else ("--user", "--preserve-credentials")
 
     def in_namespace(*words: str) -> None:
-        entered = ["nsenter", "-t", str(root.pid), *who, "--net", "ip", "link", *words]
+        entered = ["nsenter", "-t", str(root), *who, "--net", "ip", "link", *words]
         subprocess.run(entered, check=True, env=ENVIRONMENT, timeout=20)
 
     in_namespace("add", "br1", "type", "bridge")

@@ -13,7 +13,6 @@ from weft.bench.twin.backend import TwinBackend
 from weft.catalog.load import platform
 from weft.check.launches import FollowUpBackend, check_launches
 from weft.check.schedule.rounds.matchings import reflections
-from weft.check.suspects.follow_up import FollowUpSize
 from weft.check.verdict.verdict import judge_check
 from weft.core.finding import Finding, Severity
 from weft.topology.fabric import Fabric
@@ -65,7 +64,7 @@ def accused(told: dict[str, Any], real: dict[str, Any]) -> list[Finding]:
         options={"window": 1, "iterations": 1, "warmup": 0},
         timeout_s=600.0,
     )
-    backend = FollowUpBackend(twin, wiring, adaptive=False, size=FollowUpSize())
+    backend = FollowUpBackend(twin, wiring, adaptive=False)
     samples = [sample for launch in launches for sample in backend.measure(launch)]
     verdict = judge_check(samples, wiring)
     return [finding for finding in verdict.findings if finding.severity is Severity.BAD]

@@ -8,7 +8,7 @@ import pytest
 from tests.oracle.chromium import Page, browser, chromium
 from tests.unit.topology.described import described, tree_cables, tree_switches
 
-from weft.report.fabric.page import write_fabric_page
+from weft.report.fabric.page import fabric_page, write_fabric_page
 
 SVG = "document.getElementById('matrix0-svg')"
 
@@ -28,7 +28,7 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if (cable[0], cable[2]) != ("leaf7", "spine30")
     ]
     subnet = described(tree_switches(12, 60), cables)
-    write_fabric_page(subnet, out, name="net", headline="A headline.")
+    write_fabric_page(fabric_page(subnet, name="net", headline="A headline."), out)
     return out
 
 

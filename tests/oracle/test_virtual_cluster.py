@@ -118,7 +118,7 @@ def test_nothing_is_left(virtual: Virtual, is_killed: bool) -> None:
     root = namespace_root_of(virtual.folder)
     assert root is not None
     if is_killed:
-        os.kill(root.pid, 9)
+        os.kill(root, 9)
         code, said = virtual.weft("cluster", "status", virtual.name)
         assert code == 1
         assert said["hosts"]["node2"]["reach"]["note"] == "the virtual cluster is not running"

@@ -1,4 +1,4 @@
-"""What is audited, and what a rule says of it."""
+"""A subnet under audit, and the ruling of a rule."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -61,7 +61,7 @@ class AuditCase:
 
     @cached_property
     def survey(self) -> "PathSurvey":
-        """What all paths are like. Only where there are tables."""
+        """The survey of all paths. Only where there are tables."""
         return self.subnet.survey()
 
     @cached_property
@@ -94,8 +94,8 @@ def _add(readings: list[Mapping[str, Any]], reading: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What a rule found. `judged` says what it looked at; it is empty where nothing could be
-    judged, and `missing` then says what lacks."""
+    """The findings of a rule. `judged` names the things it judged; it is empty where the rule could
+    judge none, and `missing` then names the input that lacks."""
 
     judged: str = ""
     missing: str = ""
@@ -103,7 +103,7 @@ class Ruling:
 
 
 def not_judged(missing: str) -> Ruling:
-    """A rule that cannot speak for lack of something."""
+    """A rule that cannot judge for lack of an input."""
     return Ruling(missing=missing)
 
 

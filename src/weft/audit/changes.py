@@ -1,4 +1,4 @@
-"""What was there before and is not now: nodes, cables, rates."""
+"""Nodes, cables and rates that were there before and are not now."""
 
 from collections.abc import Mapping
 

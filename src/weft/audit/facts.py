@@ -4,7 +4,7 @@ A field's name is its key in JSON; a field that is None has no key.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from weft.core.finding import Finding, FindingFacts
@@ -46,10 +46,6 @@ class AuditCable:
     b: AuditPort | UnknownEnd | None = None
     rate: str | None = None
 
-    def to_record(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return record_of(self)
-
 
 @dataclass(frozen=True, slots=True)
 class AuditedPort:
@@ -75,14 +71,10 @@ class MissingAdapters:
     node: str
     missing: tuple[int, ...]
 
-    def to_record(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return record_of(self)
-
 
 @dataclass(frozen=True, slots=True)
 class AuditFacts(FindingFacts):
-    """What every finding of the audit has: its rule, and what to do."""
+    """The part of every finding of the audit: its rule, and its fix."""
 
     rule: str = ""
     fix: str = ""
@@ -261,7 +253,9 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, Mapping):
         return dict(value)
-    return value.to_record() if hasattr(value, "to_record") else value
+    if hasattr(value, "to_record"):
+        return value.to_record()
+    return record_of(value) if is_dataclass(value) else value
 
 
 def _port_of(place: AuditPort | MissingAdapters | str) -> AuditPort | None:

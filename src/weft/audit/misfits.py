@@ -6,13 +6,13 @@ from weft.audit.case import AuditCase, Ruling, finding
 from weft.audit.facts import LineFacts
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
-from weft.topology.subnet.summary import reading_problems
+from weft.topology.subnet.summary import misfit_line, unread_lines
 
 OTHER_RULES = ("duplicate-guid", "duplicate-lid")
 MOST_LINES = 12
 TITLES = {
     "port-used-twice": "ports have a second cable by the files",
-    "stranger": "statements are about what no file describes",
+    "stranger": "statements are about things that no file describes",
     "no-such-port": "statements are about ports that do not exist",
     "conflict": "statements contradict each other: files of two times, perhaps",
 }
@@ -27,7 +27,7 @@ def files_understood(case: AuditCase) -> Ruling:
 
 def _unread(case: AuditCase) -> list[Finding]:
     described = case.subnet.description
-    lines = reading_problems({**described, "misfits": []})
+    lines = unread_lines(described)
     if not lines:
         return []
     n = sum(source["n_unread"] for source in described["sources"])
@@ -51,10 +51,7 @@ def _misfits(case: AuditCase) -> list[Finding]:
             kinds[misfit["kind"]].append(misfit)
     found = []
     for kind, misfits in kinds.items():
-        lines = reading_problems(
-            {"sources": described["sources"], "unread": [], "misfits": misfits}
-            | {"sources": [{**source, "n_unread": 0} for source in described["sources"]]}
-        )
+        lines = [misfit_line(misfit, described["sources"]) for misfit in misfits]
         found.append(
             finding(
                 FindingKind.CONTRADICTION,

@@ -1,4 +1,4 @@
-"""What else the subnet manager's log says: nodes that left, errors."""
+"""Further lines of the subnet manager's log: nodes that left, errors."""
 
 import re
 

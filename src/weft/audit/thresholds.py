@@ -10,7 +10,7 @@ from weft.catalog.shipped import shipped_document
 
 
 class CounterRule(Document):
-    """What a counter means, its least reported total, and how many an hour are bad.
+    """The meaning of a counter, its least reported total, and the number an hour that is bad.
 
     Counters of `bits` bits stop at their highest value. `bad_an_hour` 0: no rate of it is bad.
     `of_this_cable`: what it counts happens on the cable of the port that counts, and nowhere else.

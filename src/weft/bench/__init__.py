@@ -1,1 +1,1 @@
-"""A backend turns a trial into samples: live MPI, a simulated twin or a mock."""
+"""A backend turns a trial into samples: live MPI or a simulated twin."""

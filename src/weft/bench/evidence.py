@@ -1,11 +1,10 @@
-"""What a launch proves about itself: what carried its bytes, where its ranks ran, how quiet the
-network was, how fine the clock; and the state that follows."""
+"""The evidence of a launch: the devices that carried its bytes, the places of its ranks, the quiet
+of the network, the step of the clock; and the state that follows."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from weft.bench.live.affinity import affinity_evidence
-from weft.bench.live.background_traffic import quiet_evidence
 from weft.bench.live.device_bytes import (
     BYTE_COUNTERS,
     carried_evidence,
@@ -13,6 +12,7 @@ from weft.bench.live.device_bytes import (
     fabric_devices,
     missed_the_fabric,
     other_devices,
+    quiet_evidence,
 )
 from weft.bench.live.kernel_records import DeviceCounter, KernelOutput, KernelRank
 from weft.bench.live.named_devices import missed_note, named_bytes

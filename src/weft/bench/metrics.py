@@ -168,7 +168,7 @@ def _ring_latency(series: TimeSeries) -> Metrics:
 
 
 def _ring_bandwidth(series: TimeSeries) -> Metrics:
-    """What a rank of a ring sends to both neighbours a second, by the slowest rank's time.
+    """The bytes a second from a rank of a ring to both neighbours, by the slowest rank's time.
 
     `bandwidth_mb_s_avg_ranks` rests on the mean over ranks, as GPCNeT's average.
     SOURCE: HPC Challenge 1.5, bench_lat_bw; GPCNeT 1.3, random_ring.

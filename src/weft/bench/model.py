@@ -70,7 +70,7 @@ class Launch:
 
 
 class State(StrEnum):
-    """What became of the cell a sample stands for. Only OK samples support a verdict."""
+    """The fate of the cell a sample stands for. Only OK samples support a verdict."""
 
     OK = "ok"
     FAILED = "failed"
@@ -170,7 +170,7 @@ class Sample:
 
 
 class Backend(Protocol):
-    """What turns a launch into samples.
+    """The protocol of everything that turns a launch into samples.
 
     `prepare` is called once, before any launch, with the run directory to write `raw/` and
     `recipes/` into. `measure` yields the samples of one launch; it raises BenchmarkError when the
@@ -205,11 +205,11 @@ class Backend(Protocol):
         ...
 
     def recipe(self, launch: Launch) -> str:
-        """What `measure` would do, without doing it."""
+        """The command or scenario of `measure`, without running it."""
         ...
 
     def facts(self) -> Mapping[str, Any]:
-        """What the run records about this backend: versions, platform digest, host facts."""
+        """The record of this backend in a run: versions, platform digest, host facts."""
         ...
 
     def close(self) -> None:

@@ -1,5 +1,5 @@
-"""What hosts are like after a launch went wrong there: who answers, which of its processes do not
-run, which folders are full."""
+"""The state of hosts after a launch went wrong there: the ones that answer, the processes that do
+not run, the folders that are full."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ FULL_BYTES = 2**20
 """A folder with less room than this is full: no launcher and no MPI gets by with it."""
 
 MARK = "weft-look"
-"""What the lines begin with, so that nothing a login script prints is taken for one."""
+"""The begin of each line, so that no output of a login script is taken for one."""
 
 SCRIPT = r"""
 interface=$1
@@ -38,9 +38,9 @@ echo "weft-look end"
 
 @dataclass(frozen=True, slots=True)
 class HostProbe:
-    """What one look at a host found. `states` are the kernel's letters of processes by id, 'gone'
-    for one that has ended; `full` the folders without room; `link_down` whether the interface that
-    was asked for is. Of a host that was not reached only `unreached` is known."""
+    """The result of one probe. `states` are the kernel's letters of processes by id, 'gone' for one
+    that has ended; `full` the folders without room; `link_down` whether the interface that was
+    asked for is. Of a host that was not reached only `unreached` is known."""
 
     unreached: SshFailure | None = None
     states: Mapping[int, str] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class HostProbe:
 def probe_hosts(
     ssh: Ssh, hosts: Mapping[str, Sequence[int]], interface: str | None = None
 ) -> dict[str, HostProbe]:
-    """One look at each host with the processes of interest there, all at once, within `PROBE_S`."""
+    """A probe of each host with the processes of interest there, all at once, within `PROBE_S`."""
 
     def probe(host: str) -> HostProbe:
         pids = [str(pid) for pid in hosts[host]]
@@ -70,7 +70,7 @@ def probe_hosts(
 
 
 def read_probe(host: str, result: SshResult) -> HostProbe:
-    """The look that `SCRIPT` printed, as far as it came."""
+    """The probe that `SCRIPT` printed, as far as it came."""
     split = [line.split() for line in result.out.splitlines() if line.startswith(f"{MARK} ")]
     lines = [words for words in split if len(words) > 1]
     if not result.reached and not lines:

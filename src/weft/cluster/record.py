@@ -73,7 +73,7 @@ def settings(agreed: Mapping[str, str]) -> dict[str, str]:
 def with_settings(
     agreed: Mapping[str, str], more: Mapping[str, str] | None = None
 ) -> tuple[str, ...]:
-    """What comes before a command on a host of the cluster."""
+    """The words before a command on a host of the cluster."""
     of = settings(agreed) | dict(more or {})
     return ("env", *(f"{name}={value}" for name, value in of.items())) if of else ()
 

@@ -33,7 +33,7 @@ FIRST_WAIT_S = 0.3
 
 MARK = "\x1eweft\x1e"
 MARKED = r"printf '\036weft\036'; exec " + '"$@"'
-"""What login scripts print comes before it."""
+"""The output of login scripts comes before it."""
 
 # A name, an address, user@name: nothing that a shell reads as more than a word.
 _HOST = re.compile(r"[A-Za-z0-9_:][A-Za-z0-9_.:@%-]{0,252}")
@@ -87,7 +87,7 @@ class Ssh:
         own = () if self.config is None else ("-F", str(self.config))
         # A master that outlives its command would hold the command's standard error open.
         fixed = ("BatchMode=yes", f"ConnectTimeout={CONNECT_S}", "ControlMaster=no")
-        # What a user's configuration may want of his own logins.
+        # A user's configuration may want these of his own logins.
         plain = ("RemoteCommand=none", "ClearAllForwardings=yes")
         alive = (f"ServerAliveInterval={ALIVE_S}", f"ServerAliveCountMax={ALIVE_TIMES}")
         set_ = (word for one in (*fixed, *plain, *alive, "LogLevel=ERROR") for word in ("-o", one))
@@ -160,10 +160,19 @@ def check_host(host: str) -> None:
         raise InputError(f"{host[:80]!a} is no host name", expected="a name such as node001")
 
 
+def config_path(path: Path) -> str:
+    """A path as ssh_config(5) takes it: in quotes, '%' doubled. Raises InputError for one that no
+    quotes hold."""
+    text = str(path)
+    if not text.isprintable() or '"' in text:
+        raise InputError(f"{text!a} cannot stand in ssh_config", expected="a plain path")
+    return f'"{text.replace("%", "%%")}"'
+
+
 def each(
     hosts: Iterable[str], do: Callable[[str], T], *, at_once: int = MOST_AT_ONCE
 ) -> Mapping[str, T]:
-    """What `do` returns for each host, many at once; in the order of the hosts."""
+    """The result of `do` for each host, many at once; in the order of the hosts."""
     names = list(dict.fromkeys(hosts))
     return dict(zip(names, in_parallel(names, do, at_once=at_once), strict=True))
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 
 class FindingKind(StrEnum):
-    """What a finding is about."""
+    """The subject of a finding."""
 
     LOST_NODE = "lost-node"
     SUSPECT_NODE = "suspect-node"
@@ -32,6 +32,7 @@ class FindingKind(StrEnum):
     CONTRADICTION = "contradiction"
     EXPLANATION = "explanation"
     NOT_JUDGED = "not-judged"
+    PATH = "path"
 
 
 class Severity(StrEnum):

@@ -55,16 +55,8 @@ class Host:
             "memory_gb": self.memory_gb,
             "kernel": self.kernel,
             "devices": [
-                {
-                    key: value
-                    for key, value in {
-                        "name": device.name,
-                        "link_layer": device.link_layer,
-                        "state": device.state,
-                        "rate_gbps": device.rate_gbps,
-                    }.items()
-                    if value is not None
-                }
+                {"name": device.name, "link_layer": device.link_layer, "state": device.state}
+                | ({} if device.rate_gbps is None else {"rate_gbps": device.rate_gbps})
                 for device in self.devices
             ],
         }

@@ -5,6 +5,11 @@ from collections.abc import Iterable
 from weft.core.errors import InputError
 
 
+def short_name(node: str) -> str:
+    """'node1' of 'node1.site.example'."""
+    return node.partition(".")[0]
+
+
 def expand(text: str) -> tuple[str, ...]:
     """Names of 'node[1-3,7]' in the order ClusterShell gives them. Raises InputError."""
     from ClusterShell.NodeSet import NodeSet, NodeSetException

@@ -51,7 +51,7 @@ def read_text_input(*, expected: str, most_bytes: int, as_it_is: bool = False) -
 
 
 def _read(path: Path, most_bytes: int) -> tuple[str | None, bytes]:
-    """What it is instead of a regular file, and the content of one."""
+    """The kind of a path that is no regular file, and the content of one."""
     # A pipe without a writer would hold up an open that may wait.
     number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:

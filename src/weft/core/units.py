@@ -3,6 +3,7 @@
 GB = 1e9 bytes, KiB = 2^10 bytes.
 """
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
@@ -96,8 +97,6 @@ def format_significant(value: float, digits: int = 4) -> str:
     """A plain decimal with the given significant digits, never an exponent."""
     if value == 0:
         return "0"
-    import math
-
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
     return f"{value:.{decimals}f}"
 

@@ -1,4 +1,4 @@
-"""Which MPI: its compiler wrapper, its launcher, its version and library."""
+"""An MPI: its compiler wrapper, its launcher, its version and library."""
 
 import os
 import re
@@ -13,6 +13,7 @@ from weft.core.process import CommandError, CommandText, run_command
 from weft.launch.launchers import LAUNCHER_NAMES, MPI_LAUNCHERS, UNKNOWN_MPI
 
 PROBE_TIMEOUT_S = 30.0
+_WORKING = "a working MPI installation"
 VERSION_NUMBER = re.compile(r"\d+(?:\.\d+)+\w*")
 
 
@@ -20,7 +21,7 @@ VERSION_NUMBER = re.compile(r"\d+(?:\.\d+)+\w*")
 class Mpi:
     """An MPI installation.
 
-    `implementation` is openmpi, mpich, intel, mvapich or unknown; `launchers` names the syntax of
+    `implementation` is openmpi, mpich, intel, mvapich or unknown; `launcher_kind` the syntax of
     `launcher` (a key of weft.launch.launchers.LAUNCHERS). `version` is product and number, from
     what the launcher says of itself. `library` is the compile line of the wrapper: two MPIs that
     link different libraries differ in it. `pmi` is srun's plugin for it, where one is named.
@@ -46,8 +47,8 @@ def find_mpi(mpicc: str | None = None, *, may_be_srun: bool | None = None) -> Mp
     launcher = _find_launcher(
         wrapper, "SLURM_JOB_ID" in os.environ if may_be_srun is None else may_be_srun
     )
-    version_text = _say([str(launcher), "--version"])
-    library = _say([str(wrapper), "-show"])
+    version_text = probed([str(launcher), "--version"], expected=_WORKING).out
+    library = probed([str(wrapper), "-show"], expected=_WORKING).out
     implementation = classify(version_text, library, launcher.name)
     kind = "srun" if launcher.name == "srun" else launcher_name_of(implementation)
     return Mpi(
@@ -61,7 +62,7 @@ def find_mpi(mpicc: str | None = None, *, may_be_srun: bool | None = None) -> Mp
 
 
 def compiler_env(mpi: Mpi) -> dict[str, str]:
-    """What the compiler wrapper wants in its environment.
+    """The variables that the compiler wrapper wants in its environment.
 
     SOURCE: mpicc of PyPI's impi-devel 2021.16, which names its own folder by a placeholder where
     I_MPI_ROOT does not: the package is unpacked, not installed.
@@ -152,11 +153,6 @@ def _find_launcher(wrapper: Path, may_be_srun: bool) -> Path:
         expected=" or ".join(f"'{name}'" for name in names) + " in the wrapper's folder",
         hint="inside a Slurm job srun is used; else name the mpicc of a complete MPI with --mpi",
     )
-
-
-def _say(argv: list[str]) -> str:
-    """Standard output of a short probe. Raises MissingError where it does not run."""
-    return probed(argv, expected="a working MPI installation").out
 
 
 def probed(argv: list[str], *, expected: str, hint: str | None = None) -> CommandText:

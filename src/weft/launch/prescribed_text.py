@@ -62,25 +62,17 @@ def _as_mpiexec(
     prescription: Prescription, command: list[str], ranks: str, *, several: bool
 ) -> str:
     hosts = ' -f "$HOSTFILE"' if several else ""
-    passed = handed_on(prescription.settings)
     lines = [
         f"mpiexec{hosts} -ppn {prescription.run.tasks} -n {ranks}",
-        *(
-            f"-genv {setting.name} {shlex.quote(setting.value)}"
-            for setting in prescription.settings
-            if setting.name not in passed
-        ),
+        *(f"-genv {setting.name} {shlex.quote(setting.value)}" for setting in prescription.own),
     ]
     return " \\\n  ".join([*lines, " ".join(command)])
 
 
 def as_exports(prescription: Prescription) -> str:
     """Lines of a shell that export every variable."""
-    passed = handed_on(prescription.settings)
     return "\n".join(
-        f"export {setting.name}={shlex.quote(setting.value)}"
-        for setting in prescription.settings
-        if setting.name not in passed
+        f"export {setting.name}={shlex.quote(setting.value)}" for setting in prescription.own
     )
 
 
@@ -103,11 +95,7 @@ def as_srun(prescription: Prescription, command: list[str]) -> str:
 
 def _container(prescription: Prescription) -> list[str]:
     run = prescription.run
-    names = [
-        one.name
-        for one in prescription.settings
-        if one.name not in handed_on(prescription.settings)
-    ]
+    names = [one.name for one in prescription.own]
     topology = prescription.values.get("NCCL_TOPO_FILE")
     mounts = [f"{topology}:{topology}:ro"] if topology else []
     mounts += run.mounts
@@ -141,10 +129,7 @@ def as_modulefile(prescription: Prescription) -> str:
     recipe = prescription.recipe
     whatis = f"Settings of NCCL and its networks for {recipe.title} ({recipe.date})"
     lines = ["#%Module1.0", f"module-whatis {tcl_word(whatis)}"]
-    passed = handed_on(prescription.settings)
-    for setting in prescription.settings:
-        if setting.name not in passed:
-            lines.append(f"setenv {setting.name} {tcl_word(setting.value)}")
+    lines += [f"setenv {one.name} {tcl_word(one.value)}" for one in prescription.own]
     return "\n".join(lines) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""What to launch with: the settings of a platform's recipe that belong to one kind of run."""
+"""The settings of a platform's recipe that belong to one kind of run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Run:
     mounts: tuple[str, ...] = ()
 
     def kinds(self) -> tuple[When, ...]:
-        """Which settings belong to it."""
+        """The kinds of settings that belong to it."""
         everywhere: tuple[When, ...] = ("always", *(("container",) if self.image else ()))
         if self.loopback:
             return (*everywhere, "loopback")
@@ -59,6 +59,12 @@ class Prescription:
     run: Run
     settings: tuple[RecipeSetting, ...]
     left: tuple[OmittedSetting, ...]
+
+    @property
+    def own(self) -> list[RecipeSetting]:
+        """The settings whose value is the recipe's, not the environment's."""
+        passed = handed_on(self.settings)
+        return [one for one in self.settings if one.name not in passed]
 
     @property
     def values(self) -> dict[str, str]:

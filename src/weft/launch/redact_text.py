@@ -127,17 +127,15 @@ def _redact_recorded(content: bytes) -> tuple[bytes, int]:
             assert string is not None
             text, closing = string.groups()
             is_value = is_list or between.strip().startswith(b":")
-            shown = _shown(name, text, is_list=is_list) if is_value else text
+            shown = text
+            if is_value:
+                shown = _shown_entry(text) if is_list else _shown_value(name, text)
             shown = shown if closing else MASK.encode()
             n_masked += shown != text
             parts.extend((between, shown, closing))
             name, at = text, string.end()
     parts.append(content[at:])
     return b"".join(parts), n_masked
-
-
-def _shown(name: bytes, text: bytes, *, is_list: bool) -> bytes:
-    return _shown_entry(text) if is_list else _shown_value(name, text)
 
 
 def _shown_entry(entry: bytes) -> bytes:

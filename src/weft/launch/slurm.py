@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,7 +22,7 @@ _VERSIONS = "specific pmix plugin versions available:"
 _NUMBERED = re.compile(r"pmix_v(\d+)")
 
 
-def through_srun(mpi: Mpi, environ: Mapping[str, str] | None = None) -> Mpi:
+def through_srun(mpi: Mpi) -> Mpi:
     """The same MPI, its ranks started by srun.
 
     With SLURM_MPI_TYPE set, srun takes its plugin from there, and from the cluster's configuration
@@ -37,9 +36,8 @@ def through_srun(mpi: Mpi, environ: Mapping[str, str] | None = None) -> Mpi:
             expected="Slurm's launcher: this runs inside a Slurm job",
             hint="--launcher mpiexec starts ranks by the MPI's own launcher",
         )
-    environ = os.environ if environ is None else environ
     pmi = None
-    if mpi.implementation in MPI_LAUNCHERS and not environ.get("SLURM_MPI_TYPE"):
+    if mpi.implementation in MPI_LAUNCHERS and not os.environ.get("SLURM_MPI_TYPE"):
         pmi = choose_plugin(mpi.implementation, plugins(_listed(srun)))
     return replace(mpi, launcher=Path(srun), launcher_kind="srun", pmi=pmi)
 

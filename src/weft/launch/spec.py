@@ -7,7 +7,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class LaunchSpec:
-    """What to start, in no launcher's words.
+    """A launch, in no launcher's words.
 
     Ranks are placed in blocks: `tasks_per_node` on the first host, then the next. `env` reaches
     every rank. `bound`: one core a rank; otherwise ranks float. `oversubscribed`: more ranks than

@@ -34,7 +34,7 @@ _HINT = re.compile(r"\n {2}hint: (.*)\Z", re.DOTALL)
 
 
 def as_input_error(error: ValueError) -> InputError:
-    """What the engine refused, as the error a user can act on."""
+    """The engine's refusal as the error a user can act on."""
     text = str(error)
     where, colon, what = text.partition("\n")[0].partition(": ")
     expected, hint = _EXPECTED.search(text), _HINT.search(text)
@@ -48,7 +48,7 @@ def as_input_error(error: ValueError) -> InputError:
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """What the engine refuses inside, or a number beyond its range, as InputError."""
+    """Refusals of the engine inside, or a number beyond its range, as InputError."""
     try:
         yield
     except ValueError as error:

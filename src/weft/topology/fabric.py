@@ -9,13 +9,12 @@ from weft.core.errors import InputError
 from weft.topology.engine import engine_module, refusals
 
 Path = tuple[str, ...]
-Cable = tuple[str, str]
 
 TABLES_AS_READ = "forwarding tables: as they were read, whatever engine filled them"
-"""What a document assumes whose tables are a subnet manager's."""
+"""The assumption in a document whose tables are a subnet manager's."""
 
 TABLES_UNREAD = "forwarding tables: none were read; those of OpenSM's minhop"
-"""What a document of a real fabric assumes without them."""
+"""The assumption in a document of a real fabric without tables."""
 
 _NO_ROUTE = "is unreachable from"
 """The engine's words for a pair without a path."""
@@ -90,23 +89,3 @@ class Fabric:
             raise
         known.update(zip(asked, found, strict=True))
         return [known[pair] for pair in pairs]
-
-    def hops(self, a: str, b: str) -> int:
-        """How many cables the path from node a to node b crosses. Raises InputError."""
-        return len(self.paths([(a, b)])[0])
-
-    def cable_of(self, port: str) -> Cable:
-        """Both ends of the cable at a port, in document order. Raises InputError."""
-        cable = self._cables.get(port)
-        if cable is None:
-            raise InputError(
-                f"no cable at port '{port}'",
-                where=f"fabric {self.document.get('name', '')}",
-                expected="a cabled port such as leaf-01[17]",
-            )
-        return cable
-
-    @cached_property
-    def _cables(self) -> dict[str, Cable]:
-        ends = [(str(link["a"]), str(link["b"])) for link in self.document["links"]]
-        return {port: cable for cable in ends for port in cable}

@@ -48,7 +48,7 @@ def fabric_spec(platform: Platform, n_nodes: int, *, cabled: bool = False) -> Do
 
 
 def twin_parts(platform: Platform) -> tuple[FatTree, Links, PlatformHost]:
-    """What a twin is made of. Raises InputError where the platform has none."""
+    """The parts of a twin. Raises InputError where the platform has none."""
     if platform.fabric is None or platform.links is None or platform.host is None:
         raise no_twin(platform)
     return platform.fabric, platform.links, platform.host
@@ -76,7 +76,7 @@ def _too_many(platform: Platform, n_nodes: int, most: int) -> InputError:
 
 
 def _assumed(tree: FatTree) -> list[str]:
-    """What of the cabling is a guess, figure by figure.
+    """The guesses in the cabling, figure by figure.
 
     Where adapters go by rails or directors have an inside, their own figures name
     it, not those that stand for it in the twin.

@@ -30,14 +30,10 @@ def on_rails(document: Document, nodes: Sequence[str], rails: Sequence[str]) -> 
     Raises InputError for a rail that is none of a node's adapters: a rank's number would tell the
     wrong cable.
     """
-    if not _names_devices(document, nodes):
+    if not any(_DEVICE.fullmatch(name) for node in nodes for name in _devices(document, node)):
         return document
     used = {node: [_adapter(document, node, rail) for rail in rails] for node in nodes}
     return _with_adapters(document, used)
-
-
-def _names_devices(document: Mapping[str, Any], nodes: Sequence[str]) -> bool:
-    return any(_DEVICE.fullmatch(name) for node in nodes for name in _devices(document, node))
 
 
 def _devices(document: Mapping[str, Any], node: str) -> dict[str, str]:

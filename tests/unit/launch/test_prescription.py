@@ -21,7 +21,7 @@ from weft.catalog.load import launch_recipe, launch_recipe_names, variable_lists
 from weft.core.errors import InputError
 from weft.doctor.case import DoctorCase
 from weft.doctor.compare import compare
-from weft.doctor.job import HOLE, Job
+from weft.doctor.job import HOLE, Job, number_of
 from weft.doctor.lint import lint
 from weft.doctor.readers.shell import read_script
 from weft.launch import prescribed_text
@@ -189,7 +189,7 @@ def test_mvapich_is_started_by_hydra() -> None:
     text = prescribed_text.as_mpirun(found, ["osu_allreduce"])
     (launch,) = read_script("own.sh", text).launches
     assert launch.launcher == "mpiexec"
-    assert launch.number("n") == 4
+    assert number_of(launch.options, "n") == 4
     assert launch.options["hostfile"].text == HOLE
     given = {one.name: one.value for one in read_script("own.sh", text).settings}
     assert given["MV2_ENABLE_SHARP"] == "1"

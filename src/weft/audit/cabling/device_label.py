@@ -1,4 +1,4 @@
-"""What stands on the device: system, board, chip and port of a node description."""
+"""The label on a device: system, board, chip and port of a node description."""
 
 import re
 from collections import Counter
@@ -55,10 +55,6 @@ class Labels:
             label.name if often[label.name] == 1 else f"{label.name} ({node.guid:#x})"
             for label, node in zip(self._labels, subnet.nodes, strict=True)
         ]
-
-    def of(self, node: int) -> DeviceLabel:
-        """The parts of a node's name."""
-        return self._labels[node]
 
     def name(self, node: int) -> str:
         """'core1 board L02'; with its GUID where others have the same name."""

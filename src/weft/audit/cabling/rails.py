@@ -128,7 +128,7 @@ def _finding(
 
 
 def _basis(case: AuditCase) -> Iterator[str]:
-    """What the platform says of its rails."""
+    """The platform's statement about its rails."""
     rails = case.platform.fabric.rails if case.platform and case.platform.fabric else None
     if rails is not None:
         yield f"{case.platform.name}: {rails.basis}" if case.platform else ""

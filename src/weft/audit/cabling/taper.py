@@ -30,7 +30,7 @@ def taper(case: AuditCase, switch: int) -> float | None:
 
 
 def taper_sentence(case: AuditCase, switch: int, siblings: Iterable[int]) -> Iterable[str]:
-    """What a switch's missing cables mean for its taper, as evidence."""
+    """The taper of a switch with missing cables, as evidence."""
     own, usual = taper(case, switch), _usual(case, siblings)
     if own is not None and usual is not None:
         yield f"taper {own:.2f}:1 instead of {usual:.2f}:1"

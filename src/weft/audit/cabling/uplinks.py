@@ -132,7 +132,7 @@ def _far(case: AuditCase, cable: MissingCable) -> str:
 def _line(case: AuditCase, cable: MissingCable) -> str:
     labels = case.labels
     if cable.own_port is None:
-        return f"{labels.name(cable.switch)} ({labels.guid(cable.switch)}): which port is not clear"
+        return f"{labels.name(cable.switch)} ({labels.guid(cable.switch)}): the port is unknown"
     own = labels.whole(cable.switch, cable.own_port)
     state = _state(case, cable.switch, cable.own_port)
     if cable.unit is None:

@@ -122,7 +122,7 @@ class Wiring:
         }
 
     def unit(self, here: int, there: int) -> str:
-        """What `there` is part of, seen from outside; inside one director, its board."""
+        """The unit of `there`, seen from outside; inside one director, its board."""
         inside = self.units[here] == self.units[there]
         return self._labels.name(there) if inside else self.units[there]
 

@@ -18,7 +18,7 @@ OCTETS_A_TICK = 4
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """What a counter was and became."""
+    """The first and the last value of a counter."""
 
     first: int
     last: int

@@ -30,7 +30,7 @@ def interval_of(subnet: Subnet, before: Subnet | None, seconds: float | None) ->
     for time_of, how in ((date_in, "by the files' dates"), (_written, "by when they were written")):
         first, last = time_of(names[0]), time_of(names[-1])
         if first is not None and last is not None and last - first >= least:
-            return Interval(last - first, f"{how}; --seconds knows better")
+            return Interval(last - first, f"{how}; --seconds states it exactly")
     return None
 
 

@@ -55,7 +55,7 @@ def _by_role(case: AuditCase, cables: Iterable[SubnetCable]) -> dict[Role, list[
 
 
 def _what(case: AuditCase, end: CableEnd) -> str:
-    """What an end is, among its like: switches of a level, adapters of a make."""
+    """The kind of an end: switches of a level, adapters of a make."""
     node = case.subnet.nodes[end.node]
     if node.is_switch:
         return f"switches of level {case.wiring.level(end.node)}"

@@ -17,18 +17,14 @@ FIX = (
 
 def engine_used(case: AuditCase) -> str | None:
     """The engine that made the tables in force, where a log says so."""
-    used = [log["engines_used"][-1] for log in _logs(case) if log["engines_used"]]
+    logs = case.subnet.description["sm_logs"]
+    used = [log["engines_used"][-1] for log in logs if log["engines_used"]]
     return str(used[-1]) if used else None
-
-
-def _logs(case: AuditCase) -> Sequence[Mapping[str, Any]]:
-    logs: Sequence[Mapping[str, Any]] = case.subnet.description["sm_logs"]
-    return logs
 
 
 def engine_fell_back(case: AuditCase) -> Ruling:
     """An engine that gave up, and another that routed instead, without a word to the operator."""
-    logs = _logs(case)
+    logs = case.subnet.description["sm_logs"]
     if not any(log["engines_used"] for log in logs):
         return not_judged("no subnet manager's log that names an engine: opensm.log")
     found = [one for log in logs for one in _of_log(case, log)]

@@ -1,10 +1,11 @@
-"""Which network devices carried the bytes of a launch, host by host, and which should have."""
+"""Network devices by the bytes that they counted: those of a launch, host by host, and those that
+moved while no rank sent."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from weft.bench.live.kernel_records import DeviceCounter, QuietCounter
+from weft.bench.live.kernel_records import DeviceCounter, KernelOutput, QuietCounter
 
 FABRIC_SHARE_AT_LEAST = 0.5
 """Below this share of all counted bytes on fast devices, a run between hosts was not on fabric."""
@@ -13,7 +14,7 @@ QUIET_BYTES = 2**20
 """Less than this elsewhere is the launcher's and the daemons' own traffic."""
 
 MOST_NAMED = 8
-"""Evidence names this many hosts, and counts the others: it stands in every run."""
+"""Evidence names this many hosts or counters, and counts the others: it stands in every run."""
 
 # Bytes a unit of the counters that count payload. InfiniBand's data counters count 4 octets.
 # SOURCE: InfiniBand Architecture Specification vol. 1, PortCounters; perfquery(8).
@@ -108,10 +109,41 @@ def _off_fabric(devices: Sequence[DeviceCounter]) -> dict[str, Any]:
 
 
 def _of_host(own: Sequence[DeviceCounter]) -> dict[str, Any]:
-    """What carried the bytes of one host (null: nothing did), and its fast devices with states."""
+    """The device that carried the bytes of a host (null: none), and its fast devices."""
     carried = device_bytes(other_devices(own))
     states = {device.name: device.state for device in fabric_devices(own)}
     return {
         "carried_by": max(carried, key=lambda name: carried[name], default=None),
         "fast": states,
+    }
+
+
+def quiet_evidence(output: KernelOutput) -> dict[str, Any]:
+    """How long the network was watched, and the byte counters that moved meanwhile, busiest first;
+    {} where it was not. A rate is in MB/s (10^6 bytes), `link_share` is of the device's own
+    rate."""
+    if output.header is None or output.header.quiet_ns == 0:
+        return {}
+    moved = [
+        _moved(quiet)
+        for quiet in output.quiet
+        if quiet.counter in BYTE_COUNTERS and quiet.link_layer != "Loopback"
+    ]
+    moved.sort(key=lambda entry: (-(entry["link_share"] or 0), -entry["mb_s"]))
+    return {
+        "seconds": output.header.quiet_ns / 1e9,
+        "n_moved": len(moved),
+        "moved": moved[:MOST_NAMED],
+    }
+
+
+def _moved(quiet: QuietCounter) -> dict[str, Any]:
+    bytes_per_s = bytes_of(quiet) / (quiet.elapsed_ns / 1e9)
+    rate = quiet.link_rate_gbps
+    return {
+        "host": quiet.host,
+        "device": quiet.name,
+        "counter": quiet.counter,
+        "mb_s": round(bytes_per_s / 1e6, 3),
+        "link_share": round(bytes_per_s * 8 / (rate * 1e9), 4) if rate else None,
     }

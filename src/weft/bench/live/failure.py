@@ -16,7 +16,7 @@ from weft.core.errors import BenchmarkError
 from weft.core.process import CommandEnd, Ending
 
 STOPPED = {"T": ", stopped", "t": ", stopped by a debugger", "D": ", held by a disk or a device"}
-"""What the kernel's state letters of a process that cannot go on mean."""
+"""The meaning of the kernel's state letters of a process that cannot go on."""
 
 NO_PROBES: Mapping[str, HostProbe] = {}
 STDERR_LINES = 6
@@ -181,8 +181,8 @@ def _crashed(
 
 
 def _unreadable(launch: Launch, output: KernelOutput, out: Path) -> BenchmarkError | None:
-    """What is wrong with the output of a launch that ended with 0, or None. A broken line is noise
-    as long as no record is missing."""
+    """The error in the output of a launch that ended with 0, or None. A broken line is noise as
+    long as no record is missing."""
     rank_0 = f"rank 0 on {output.host_of(0) or ', '.join(launch.trial.nodes[:8])}"
     if output.header is None:
         return BenchmarkError(
@@ -326,7 +326,7 @@ def _by_order(groups: dict[str, str | None], ranks: Sequence[KernelRank]) -> Bla
 
 
 def wait_status_text(status: int) -> str:
-    """What a status of wait(2) says: the low bits are a signal, the next byte an exit code."""
+    """A status of wait(2) in words: the low bits are a signal, the next byte an exit code."""
     return signal_text(status & 0x7F) if status & 0x7F else exit_text(status >> 8)
 
 

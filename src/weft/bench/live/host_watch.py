@@ -12,6 +12,7 @@ from weft.cluster.host_probe import HostProbe, probe_hosts
 from weft.cluster.ssh_failure import SshFailure
 from weft.core.clock import Clock
 from weft.core.errors import BenchmarkError
+from weft.core.nodeset import short_name
 from weft.core.process_tree import ProcessState
 
 PROBE_SHARE = 0.1
@@ -48,7 +49,7 @@ class HostWatch:
         self._answered.update(host for host, probe in probes.items() if probe.unreached is None)
 
     def probe(self, site: LaunchSite, pids: Mapping[str, Sequence[int]]) -> Mapping[str, HostProbe]:
-        """A look at these hosts, but for this machine, with their processes of interest."""
+        """A probe of these hosts, but for this machine, with their processes of interest."""
         began = self._clock()
         asked = {host: own for host, own in pids.items() if not site.is_local(host)}
         probes = probe_hosts(site.ssh, asked, site.interface)
@@ -134,8 +135,7 @@ def not_started(launch: Launch, lost: Mapping[str, SshFailure]) -> BenchmarkErro
 
 def _node_of(rank: KernelRank, trial: Trial) -> str:
     """The node of a rank as the trial calls it: by its name, else by its place in the blocks."""
-    short = rank.host.partition(".")[0]
-    named = [node for node in trial.nodes if node.partition(".")[0] == short]
+    named = [node for node in trial.nodes if short_name(node) == short_name(rank.host)]
     place = min(rank.rank // trial.tasks_per_node, len(trial.nodes) - 1)
     return named[0] if len(named) == 1 else trial.nodes[place]
 

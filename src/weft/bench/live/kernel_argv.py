@@ -19,7 +19,7 @@ TWIN_OPTIONS = (
     *("adaptive_routing", "congestion_control", "routing"),
     *("algorithm", "fallback", "segment_bytes", "in_network", "node"),
 )
-"""What a trial can ask of a simulated fabric alone (weft.bench.twin.scenario)."""
+"""Options that only a simulated fabric has (weft.bench.twin.scenario)."""
 
 MAX_MESSAGE_BYTES = 2**30  # an MPI count is an int
 MAX_SECONDS = 1e9

@@ -21,7 +21,7 @@ MAX_LINE = 2**28  # characters: ten million iterations fit; endless text without
 MAX_NOISE_LINE = 4000
 NOISE_KEPT = 40  # lines; launchers say on standard output, too, which process died
 
-# What launchers put before a line: '[1,0]<stdout>:', '[0] ', '3: ', and terminal colours.
+# Prefixes that launchers put before a line: '[1,0]<stdout>:', '[0] ', '3: ', and terminal colours.
 _PREFIX = re.compile(r"^(?:\x1b\[[0-9;]*m|\[\d+(?:,\d+)*\](?:<std(?:out|err)>)?:?|\d+:|\s)*(?=\{)")
 _TERMINAL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
@@ -33,7 +33,7 @@ class _Record(BaseModel):
 
 
 class Header(_Record):
-    """Who ran: kernel, MPI library, ranks, clock."""
+    """The run: kernel, MPI library, ranks, clock."""
 
     schema_: str = Field(alias="schema")
     kernel_version: str
@@ -58,7 +58,6 @@ class KernelRank(_Record):
     tasks_per_node: int
     pid: int
     cpus: str | None = None
-    numa_nodes: str | None = None
     cpu: int | None = None
     n_cpus: int | None = None
     n_sharing_cpus: int | None = None
@@ -95,13 +94,11 @@ class KernelRow(_Record):
     iterations: int
     warmup: int
     window: int | None = None
-    sync: str = "barrier"
     n_pairs: int | None = None
     times_ns: tuple[int, ...] = Field(min_length=1)
     skew_ns: Skew | None = None
     ranks_ns: tuple[RankTimes, ...] = ()
     late: tuple[int, ...] | None = None
-    validated: bool = False
     n_errors: int = 0
     most_bytes: int | None = None
 
@@ -150,7 +147,7 @@ class PairRow(_Record):
 
 
 class _Counter(_Record):
-    """Which counter of which network device of which host."""
+    """A counter of a network device of a host."""
 
     host: str
     device: str
@@ -176,7 +173,7 @@ class DeviceCounter(_Counter):
 
     @property
     def delta(self) -> int:
-        """What it grew by; a counter that went backwards was reset, and says nothing."""
+        """Its growth; a counter that went backwards was reset, and counts as 0."""
         return max(0, self.after - self.before)
 
 
@@ -188,7 +185,7 @@ class QuietCounter(_Counter):
 
 
 class Transport(_Record):
-    """What the MPI library of one host says it selected."""
+    """The transport that the MPI library of one host reports as selected."""
 
     host: str
     mpi_selected: str | None = None

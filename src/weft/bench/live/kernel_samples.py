@@ -11,6 +11,7 @@ from weft.bench.live.kernel_records import KernelOutput, KernelRow, PairRow
 from weft.bench.metrics import Metrics, TimeSeries, metrics_of, pair_metrics
 from weft.bench.model import Launch, Pair, Sample, State, Trial
 from weft.bench.phase import BANDWIDTH
+from weft.core.nodeset import short_name
 
 SKEW_DOMINATES_FROM = 0.5
 """Start skew over this share of a collective's median: what was timed is the barrier's exit."""
@@ -113,14 +114,10 @@ def endpoint_names(output: KernelOutput, trial: Trial) -> dict[int, str]:
     A node goes by the name the trial gave it ('node1'), where that means the host the rank says it
     is on ('node1.site.example'); else by what the rank says.
     """
-    given = {_short(node): node for node in trial.nodes}
-    names = {rank.rank: given.get(_short(rank.host), rank.host) for rank in output.ranks}
+    given = {short_name(node): node for node in trial.nodes}
+    names = {rank.rank: given.get(short_name(rank.host), rank.host) for rank in output.ranks}
     n_ranks = Counter(names.values())
     return {rank: f"{name}:{rank}" if n_ranks[name] > 1 else name for rank, name in names.items()}
-
-
-def _short(host: str) -> str:
-    return host.partition(".")[0]
 
 
 def _by_pair_and_size(rows: list[PairRow]) -> list[list[PairRow]]:

@@ -11,6 +11,7 @@ from weft.cluster.head import Head
 from weft.cluster.remote import Ssh
 from weft.core.errors import BenchmarkError
 from weft.core.host import Host, this_host
+from weft.core.nodeset import short_name
 from weft.core.process import Command
 from weft.launch.recipe import Recipe
 
@@ -158,5 +159,6 @@ LaunchSite = LocalSite | HeadSite
 
 def is_this_machine(node: str, hostname: str) -> bool:
     """Whether a node's name means the host this runs on, by name alone: nothing is looked up."""
-    short = hostname.partition(".")[0]
-    return node in ("localhost", "127.0.0.1", "::1", hostname) or node.partition(".")[0] == short
+    if node in ("localhost", "127.0.0.1", "::1", hostname):
+        return True
+    return short_name(node) == short_name(hostname)

@@ -30,7 +30,7 @@ class LostHost:
 
 
 def lost_hosts_of_record(record: Any) -> tuple[LostHost, ...]:
-    """What `to_record` made of each; none of a run that remembers none."""
+    """The hosts of records by `to_record`; none of a run that remembers none."""
     return tuple(
         LostHost(str(one["host"]), str(one["cause"]), str(one["remedy"]), bool(one["surveyed"]))
         for one in record or ()

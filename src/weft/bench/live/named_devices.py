@@ -6,15 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from weft.bench.live.device_bytes import BYTE_COUNTERS, QUIET_BYTES, device_bytes
+from weft.bench.live.device_bytes import BYTE_COUNTERS, MOST_NAMED, QUIET_BYTES, device_bytes
 from weft.bench.live.kernel_records import DeviceCounter, KernelOutput, KernelRow
 
 NAMED_SHARE_AT_LEAST = 0.5
 """Of what was sent, which is counted where it leaves and where it arrives; where that is not known,
 of what the busiest other device carried. One above or below the named one (a bond, a bridge, a port
 under its IPoIB) counts the same bytes, so that the two are equal."""
-
-MOST_NAMED = 8
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
+from weft.bench.live.failure import tail
 from weft.cluster.head import Head
 from weft.cluster.remote import Ssh
 from weft.core.process import Command, Process
@@ -19,7 +19,6 @@ LOGIN_S = 1.0
 """SOURCE: sshd_config(5), OpenSSH 8.9: of more than ten logins that are not through yet, some are
 turned away at random (MaxStartups 10:30:100)."""
 _LOOK_EVERY_S = 0.05
-_TAIL_BYTES = 65536
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ class RemoteChild:
 
     def output(self) -> str:
         """The end of its output, errors last."""
-        return "\n".join(_tail(path) for path in (self.out, self.err)).strip()
+        return "\n".join(tail(path) for path in (self.out, self.err)).strip()
 
 
 class RemoteChildren:
@@ -52,12 +51,7 @@ class RemoteChildren:
     def __enter__(self) -> "RemoteChildren":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         try:
             for child in self.all:
                 child.process.close_stdin()
@@ -95,9 +89,3 @@ class RemoteChildren:
         if len(self._logins) == MAX_LOGINS:
             time.sleep(max(0.0, self._logins[0] + LOGIN_S - time.monotonic()))
         self._logins.append(time.monotonic())
-
-
-def _tail(path: Path) -> str:
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
-        return file.read().decode("utf-8", "replace")

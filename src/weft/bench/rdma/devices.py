@@ -77,7 +77,7 @@ class Gpu:
 
 @dataclass(frozen=True, slots=True)
 class HostDevices:
-    """What a host has. `address` is where its sshd was reached; `tools` are whole paths."""
+    """Devices and tools of a host. `address` is where its sshd was reached; `tools` are paths."""
 
     host: str
     address: str

@@ -144,7 +144,7 @@ def _closed_ports(ssh: Ssh, host: str, servers: Mapping[int, RemoteChild]) -> se
 
 
 def _ports_without_listener(ssh: Ssh, host: str, ports: Sequence[int], ticks: int) -> set[int]:
-    """Those of the ports on which nothing listens, after so many looks of 0.2 s at most."""
+    """Those of the ports on which nothing listens, after so many waits of 0.2 s at most."""
     command = ("sh", "-c", LISTENING, "sh", str(ticks), *map(str, ports))
     result = ssh.run(host, command, timeout_s=SLACK_S + ticks)
     if not result.ok:

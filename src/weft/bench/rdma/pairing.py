@@ -1,4 +1,4 @@
-"""Which rail of one host talks to which of the other, and which GPU is nearest to a rail."""
+"""Pairs of rails of two hosts, and the GPU nearest to each rail."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

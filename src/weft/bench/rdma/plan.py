@@ -1,4 +1,4 @@
-"""What runs where: servers and clients of both directions, their ports, memory and binding."""
+"""Servers and clients of both directions: their hosts, ports, memory and binding."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

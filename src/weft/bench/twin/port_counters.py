@@ -1,4 +1,4 @@
-"""What a twin's ports counted, as `perfquery` prints it: to be read with a fabric's own eyes."""
+"""The counters of a twin's ports as `perfquery` prints them: weft reads them as a real fabric's."""
 
 from collections.abc import Mapping
 from typing import Any

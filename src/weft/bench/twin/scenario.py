@@ -21,7 +21,12 @@ RINGS = {
     "random_ring_bandwidth": "random_ring",
     "natural_ring_bandwidth": "natural_ring",
 }
-"""What the engine calls the traffic of a ring, whatever is made of its times."""
+"""The engine's name for the traffic of a ring, for every metric of its times."""
+REGIME_KEYS = (
+    *("protocol", "send_overhead_ns", "recv_overhead_ns", "send_ns_per_byte", "recv_ns_per_byte"),
+    *("latency_ns", "latency_ns_per_byte", "gap_ns", "gap_ns_per_byte"),
+)
+"""Keys of a regime that have the same name in a platform and in a scenario."""
 
 Rounds = Sequence[Sequence[tuple[int, int]]]
 
@@ -29,7 +34,7 @@ Rounds = Sequence[Sequence[tuple[int, int]]]
 def scenario(
     platform: Platform, fabric: Document, faults: Sequence[Fault], trial: Trial, seed: int
 ) -> Document:
-    """What the engine runs without its `work`: fabric, hosts, placement, faults."""
+    """The engine's scenario without its `work`: fabric, hosts, placement, faults."""
     tree, _, host = twin_parts(platform)
     if platform.packets is None or platform.switch is None:
         raise no_twin(platform)
@@ -231,18 +236,7 @@ def _host(host: PlatformHost) -> Document:
 
 def _regime(regime: HostRegime) -> Document:
     document: Document = {} if regime.max_bytes is None else {"max_bytes": regime.max_bytes}
-    return {
-        **document,
-        "protocol": regime.protocol,
-        "send_overhead_ns": regime.send_overhead_ns,
-        "recv_overhead_ns": regime.recv_overhead_ns,
-        "send_ns_per_byte": regime.send_ns_per_byte,
-        "recv_ns_per_byte": regime.recv_ns_per_byte,
-        "latency_ns": regime.latency_ns,
-        "latency_ns_per_byte": regime.latency_ns_per_byte,
-        "gap_ns": regime.gap_ns,
-        "gap_ns_per_byte": regime.gap_ns_per_byte,
-    }
+    return document | {name: getattr(regime, name) for name in REGIME_KEYS}
 
 
 def recipe_text(document: Document) -> str:

@@ -12,7 +12,6 @@ PATH="$PATH:/usr/sbin:/sbin"
 say() { printf '%s\t%s\n' "$1" "$2"; }
 say system "$(uname -s)"
 say machine "$(uname -m)"
-say name "$(uname -n)"
 say user "$(id -un)"
 say uid "$(id -u)"
 say home "$HOME"
@@ -28,9 +27,6 @@ siblings=/sys/devices/system/cpu/cpu*/topology/thread_siblings_list
 say cores "$(cat $siblings 2>/dev/null | sort -u | wc -l)"
 say ssh "$SSH_CONNECTION"
 say boot "$(cat /proc/sys/kernel/random/boot_id 2>/dev/null)"
-for one in mpicc mpiexec srun cc python3; do
-    say "tool:$one" "$(command -v "$one" 2>/dev/null)"
-done
 ip -o address show up 2>/dev/null | while read -r _ device family address _; do
     case "$family" in inet|inet6) say "address:$device" "$address" ;; esac
 done
@@ -64,7 +60,6 @@ class Facts:
 
     system: str
     machine: str
-    name: str
     user: str
     uid: int
     home: str
@@ -79,7 +74,6 @@ class Facts:
     n_cores: int
     server: str
     ssh_port: int
-    tools: dict[str, str]
     addresses: tuple[tuple[str, str], ...]
     ports: tuple[tuple[str, str], ...]
     links: dict[str, int | None]
@@ -88,15 +82,15 @@ class Facts:
     @property
     def interface(self) -> str | None:
         """The interface on which its sshd was reached."""
-        ours = (device for device, address in self.addresses if _same(address, self.server))
-        return next(ours, None)
+        ours = (device for device, at in self.addresses if at.partition("/")[0] == self.server)
+        return next(ours, None) if self.server else None
 
 
 def read_facts(text: str, asked_s: float) -> Facts:
     """The facts that `PROBE` printed. Raises ValueError for other output."""
     result: dict[str, str] = {}
     links = dict[str, int | None]()
-    addresses, ports, tools = list[tuple[str, str]](), list[tuple[str, str]](), dict[str, str]()
+    addresses, ports = list[tuple[str, str]](), list[tuple[str, str]]()
     for key, value in _pairs(text.splitlines()[:MOST_LINES]):
         kind, colon, name = key.partition(":")
         if not colon:
@@ -108,8 +102,6 @@ def read_facts(text: str, asked_s: float) -> Facts:
         elif kind == "link":
             type_, _, state = value.partition(" ")
             links[name] = None if state.strip() == "down" else _whole(type_, 0)
-        elif kind == "tool" and value.startswith("/"):
-            tools[name] = value
     missing = [
         key for key in ("system", "user", "uid", "home", "clock", "end") if key not in result
     ]
@@ -119,7 +111,6 @@ def read_facts(text: str, asked_s: float) -> Facts:
     return Facts(
         system=result["system"],
         machine=result.get("machine", ""),
-        name=result.get("name", ""),
         user=result["user"],
         uid=int(result["uid"]),
         home=result["home"],
@@ -136,7 +127,6 @@ def read_facts(text: str, asked_s: float) -> Facts:
         n_cores=_whole(result.get("cores"), 0) or _whole(result.get("cpus"), 1),
         server=connection[2] if len(connection) == 4 else "",
         ssh_port=_whole(connection[3], 22) if len(connection) == 4 else 22,
-        tools=tools,
         addresses=tuple(addresses),
         ports=tuple(ports),
         links=links,
@@ -165,7 +155,3 @@ def _whole(text: str | None, otherwise: int) -> int:
 
 def _bytes(kib: str | None) -> int | None:
     return 1024 * int(kib) if kib and re.fullmatch(r"\d{1,15}", kib) else None
-
-
-def _same(address: str, server: str) -> bool:
-    return bool(server) and address.partition("/")[0] == server

@@ -57,8 +57,8 @@ def unanswered(result: SshResult, otherwise: str = "it did not answer") -> Outco
 
 @dataclass
 class Cluster:
-    """What is brought up. `facts` fills as hosts answer, `agreed` as stages settle what holds for
-    all hosts; `mend` is false with --dry-run."""
+    """The hosts of a bring-up. `facts` fills as hosts answer, `agreed` as stages settle the values
+    that all hosts have; `mend` is false with --dry-run."""
 
     name: str
     folder: Path

@@ -6,7 +6,7 @@ from pathlib import Path
 from weft.cluster.cloud.arm import template
 from weft.cluster.cloud.cloud_init import cloud_init
 from weft.cluster.cloud.plan import FIRST_PORT, Plan
-from weft.cluster.ssh_config import config_path
+from weft.cluster.remote import config_path
 from weft.core.errors import InputError
 
 TEMPLATE = "template.json"
@@ -50,7 +50,7 @@ def write_files(files: dict[str, str], folder: Path) -> None:
 
 
 def ssh_config(plan: Plan, folder: Path) -> str:
-    """What `ssh -F` reads: the public address, and the nodes behind it.
+    """The file of `ssh -F`: the public address, and the nodes behind it.
 
     The first key that a machine shows is kept in `folder`, and ssh accepts no other from then on;
     the user's own list of known hosts stays as it is.

@@ -1,4 +1,4 @@
-"""What a cluster in Azure shall be, checked; everything that is written follows from it."""
+"""The plan of a cluster in Azure, checked; everything that is written follows from it."""
 
 import hashlib
 import re
@@ -18,7 +18,6 @@ from weft.core.text_file import read_text_file
 Reach = Literal["jump", "ports"]
 
 FIRST_PORT = 50000
-_ID_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _ID_LENGTH = 6
 _USER = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
 _REGION = re.compile(r"[a-z][a-z0-9]{2,40}")
@@ -60,7 +59,7 @@ class Plan:
 
     @property
     def host_names(self) -> tuple[str, ...]:
-        """What Azure calls the nodes where it numbers them from 0, which it does not promise."""
+        """Azure's names of the nodes if it numbers them from 0, which it does not promise."""
         return tuple(self.name + _base36(i) for i in range(self.nodes))
 
 
@@ -117,7 +116,7 @@ def own_key(folder: Path | None = None) -> Path:
         if (where / name).exists():
             return where / name
     raise InputError(
-        "which ssh key?",
+        "no public ssh key of a kind that Azure takes",
         where=str(where),
         expected=f"{' or '.join(_OWN_KEYS)}, or --ssh-key FILE",
         hint="'ssh-keygen -t ed25519' makes one",
@@ -191,11 +190,10 @@ def _network(text: str) -> str:
 def _base36(number: int) -> str:
     """SOURCE: Microsoft, Understand names and instance IDs for Azure Virtual Machine Scale Set VMs:
     a computer name ends in the instance's number to base 36, six digits long."""
-    digits = ""
-    for _ in range(_ID_LENGTH):
-        number, digit = divmod(number, len(_ID_DIGITS))
-        digits = _ID_DIGITS[digit] + digits
-    return digits
+    # Imported here: numpy takes longer to import than all of this file.
+    from numpy import base_repr
+
+    return base_repr(number, 36).zfill(_ID_LENGTH)
 
 
 def plan_record(plan: Plan) -> Mapping[str, object]:

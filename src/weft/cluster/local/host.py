@@ -134,7 +134,7 @@ def _make_key() -> str:
 
 
 def _let_in(layout: Layout) -> None:
-    """Who made the cluster may log in, as with a host that somebody just installed."""
+    """The user who made the cluster may log in, as on a host that was just installed."""
     folder = Path(layout.home) / ".ssh"
     folder.mkdir(mode=0o700, exist_ok=True)
     allowed = folder / "authorized_keys"

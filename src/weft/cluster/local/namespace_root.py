@@ -80,7 +80,7 @@ def _start(layout: Layout, name: str) -> subprocess.Popen[bytes]:
 
 
 def _read_line(name: str, process: subprocess.Popen[bytes], what: str) -> str:
-    """What a host says next: that it waits for its cable, or its public key."""
+    """The next line of a host: that it waits for its cable, or its public key."""
     assert process.stdout is not None
     line = process.stdout.readline()
     try:

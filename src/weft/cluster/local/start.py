@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import weft
@@ -26,7 +25,7 @@ from weft.cluster.local.layout import (
     virtual_hosts,
 )
 from weft.cluster.local.namespace_commands import ENVIRONMENT
-from weft.cluster.ssh_config import config_path
+from weft.cluster.remote import config_path
 from weft.core.errors import InputError, MissingError
 from weft.core.process import CommandError, run_command, spawn
 
@@ -50,15 +49,6 @@ TOOLS = {
 _HIDDEN = ("/tmp", "/run", "/dev/shm")  # noqa: S108
 
 
-@dataclass(frozen=True, slots=True)
-class NamespaceRoot:
-    """The first process of a virtual cluster as it is seen from outside: its id, and when it
-    started (clock ticks since boot), by which no other process is taken for it."""
-
-    pid: int
-    started: int
-
-
 def start(folder: Path, n: int, rates: Mapping[str, str], *, shared_home: bool) -> Layout:
     """Start `n` hosts, whose `ssh_config` then lies in the folder. Raises InputError,
     MissingError; nothing is left running then."""
@@ -79,8 +69,8 @@ def start(folder: Path, n: int, rates: Mapping[str, str], *, shared_home: bool) 
     except BaseException:
         _kill(process.pid)
         raise
-    root = NamespaceRoot(process.pid, _started(process.pid) or 0)
-    (folder / ROOT_FILE).write_text(json.dumps({"pid": root.pid, "started": root.started}))
+    root = {"pid": process.pid, "started": _started(process.pid) or 0}
+    (folder / ROOT_FILE).write_text(json.dumps(root))
     known = "".join(f"{host.name},{host.address} {keys[host.name]}\n" for host in layout.hosts)
     (folder / KNOWN_HOSTS).write_text(known)
     (folder / SSH_CONFIG).write_text(config)
@@ -99,14 +89,15 @@ def stop(folder: Path) -> int:
     return len(pids)
 
 
-def namespace_root_of(folder: Path) -> NamespaceRoot | None:
-    """The running first process of a cluster; None where it has ended."""
+def namespace_root_of(folder: Path) -> int | None:
+    """The id of the running first process of a cluster; None where it has ended. By the time of its
+    start no other process is taken for it."""
     try:
         result = json.loads((folder / ROOT_FILE).read_text())
-        root = NamespaceRoot(int(result["pid"]), int(result["started"]))
+        pid, started = int(result["pid"]), int(result["started"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return root if _started(root.pid) == root.started else None
+    return pid if _started(pid) == started else None
 
 
 def leftovers() -> dict[str, int]:
@@ -149,13 +140,9 @@ def _layout(folder: Path, n: int, rates: Mapping[str, str], *, shared_home: bool
         shared_home=shared_home,
         visible=tuple(map(str, visible)),
         caches=(str(Path(sys.prefix) / "var/weft"),),
-        sshd=_sshd() or "sshd",
+        # It wants to be started by its whole path.
+        sshd=shutil.which("sshd", path=ENVIRONMENT["PATH"]) or "sshd",
     )
-
-
-def _sshd() -> str | None:
-    """sshd wants to be started by its whole path."""
-    return shutil.which("sshd", path=ENVIRONMENT["PATH"])
 
 
 def _check_tools() -> None:

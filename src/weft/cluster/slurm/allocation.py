@@ -1,14 +1,17 @@
-"""The Slurm job this runs in: its nodes, and the leaf switch of each."""
+"""The Slurm job this runs in: its nodes, the CPUs and the leaf switch of each."""
 
 import os
-import time
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from weft.cluster.slurm.neighbours import TOPOLOGY, leaves_in
-from weft.cluster.slurm.scheduler import ANSWER_TIMEOUT_S, question
+from weft.cluster.slurm.scheduler import ask
 from weft.core.nodeset import expand
+
+# SOURCE: sbatch(1) of Slurm 22.05, SLURM_JOB_CPUS_PER_NODE: '72(x2),36', in the order of the nodes.
+_CPUS = re.compile(r"(\d+)(?:\(x(\d+)\))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +20,6 @@ class Leaves:
 
     by_node: Mapping[str, str]
     not_known: str | None = None
-
-    def of(self, nodes: Sequence[str]) -> dict[str, str]:
-        """The leaf of each of these nodes that has one."""
-        return {node: self.by_node[node] for node in nodes if node in self.by_node}
 
 
 def job_id(environ: Mapping[str, str]) -> str | None:
@@ -33,6 +32,21 @@ def job_nodes(environ: Mapping[str, str]) -> tuple[str, ...]:
     """The nodes of the job, in its order; none outside of one."""
     listed = environ.get("SLURM_JOB_NODELIST")
     return expand(listed) if listed and job_id(environ) is not None else ()
+
+
+def cpus_by_node(environ: Mapping[str, str]) -> dict[str, int]:
+    """How many CPUs the job has on each of its nodes; empty outside of one, and where the two lists
+    that Slurm gives do not fit each other."""
+    nodes = environ.get("SLURM_JOB_NODELIST")
+    counts = environ.get("SLURM_JOB_CPUS_PER_NODE")
+    if not nodes or not counts:
+        return {}
+    runs = [_CPUS.fullmatch(word) for word in counts.split(",")]
+    cpus = [int(run[1]) for run in runs if run for _ in range(int(run[2] or 1))]
+    names = expand(nodes)
+    if len(cpus) != len(names) or not all(runs) or not all(cpus):
+        return {}
+    return dict(zip(names, cpus, strict=True))
 
 
 def srun_nodes(environ: Mapping[str, str]) -> tuple[str, ...]:
@@ -63,21 +77,19 @@ def is_beyond_srun(nodes: Sequence[str], environ: Mapping[str, str]) -> bool:
 
 def ask_leaves() -> Leaves:
     """The leaf switches in the answer of Slurm; never an error: a run goes on without."""
-    with question(TOPOLOGY) as question_of:
-        answer = question_of.answer_until(time.monotonic() + ANSWER_TIMEOUT_S)
-    leaves, not_known = leaves_in(answer)
+    leaves, not_known = leaves_in(ask(TOPOLOGY))
     return Leaves({node: leaf for leaf, nodes in leaves.items() for node in nodes}, not_known)
 
 
 def placement(nodes: Sequence[str], environ: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """What a run records of its job: id, nodes, and their leaves as far as they are known; empty
+    """The job in the record of a run: id, nodes, and their leaves as far as they are known; empty
     outside of a job, and where it measures other nodes."""
     environ = os.environ if environ is None else environ
     job = job_id(environ)
     if job is None or not set(nodes) <= set(job_nodes(environ)):
         return {}
     leaves = ask_leaves()
-    found = leaves.of(nodes)
+    found = {node: leaves.by_node[node] for node in nodes if node in leaves.by_node}
     known = {"leaves": found, "n_leaves": len(set(found.values()))} if found else {}
     why = {} if leaves.not_known is None else {"leaves_not_known": leaves.not_known}
     partition = environ.get("SLURM_JOB_PARTITION")

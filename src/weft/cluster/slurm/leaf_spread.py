@@ -1,12 +1,11 @@
 """Node sets over so many leaf switches, of the nodes that Slurm has."""
 
 import random
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from weft.cluster.slurm.allocation import ask_leaves
-from weft.cluster.slurm.scheduler import ANSWER_TIMEOUT_S, question
+from weft.cluster.slurm.scheduler import ask, not_understood
 from weft.core.errors import InputError, MissingError
 from weft.core.nodeset import expand
 
@@ -21,9 +20,7 @@ def usable_leaves(partition: str | None) -> dict[str, list[str]]:
 
     Raises MissingError where Slurm does not say.
     """
-    with question(SINFO) as question_of:
-        answer = question_of.answer_until(time.monotonic() + ANSWER_TIMEOUT_S)
-    leaves = ask_leaves()
+    answer, leaves = ask(SINFO), ask_leaves()
     not_known = answer.not_known or leaves.not_known
     if not_known is not None:
         raise MissingError(
@@ -46,7 +43,7 @@ def parse_usable(text: str, partition: str | None) -> list[str]:
     for line in filter(None, map(str.strip, text.splitlines())):
         parts = line.split("|")
         if len(parts) != 3:
-            raise InputError(f"sinfo printed '{line[:80]}'", expected="node|state|partition")
+            raise not_understood("sinfo", line, "node|state|partition")
         node, state, of = parts
         wanted = of.endswith("*") if partition is None else of.rstrip("*") == partition
         if wanted and state in _USABLE:

@@ -8,9 +8,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from weft.cluster.slurm.scheduler import ANSWER_TIMEOUT_S, Answer, Question, question
+from weft.cluster.slurm.scheduler import (
+    ANSWER_TIMEOUT_S,
+    Answer,
+    Question,
+    not_understood,
+    question,
+)
 from weft.core.errors import InputError
-from weft.core.nodeset import expand
+from weft.core.nodeset import expand, short_name
 
 # SOURCE: squeue(1), sinfo(1), scontrol(1) of Slurm 22.05. %A is the id of a task of an array,
 # which SLURM_JOB_ID holds; %i is what people call it (2_1).
@@ -102,7 +108,7 @@ class NeighbourQuestions:
             running, names = parse_jobs(jobs.text), parse_nodes(known.text)
         except InputError as error:
             return Neighbours(not_known=str(error).partition("\n")[0])
-        if not names & {_short(node) for node in self.nodes}:
+        if not names & {short_name(node) for node in self.nodes}:
             return Neighbours(not_known=f"Slurm knows no node by the name {self.nodes[0]}")
         own = os.environ.get("SLURM_JOB_ID")
         leaves, not_known = leaves_in(self.topology.answer_until(until))
@@ -128,7 +134,7 @@ def neighbours_of(
     nodes: Iterable[str], jobs: Iterable[SlurmJob], leaves: Mapping[str, frozenset[str]]
 ) -> tuple[Neighbour, ...]:
     """The jobs on `nodes` or behind their leaf switches, those on our nodes first, then by name."""
-    ours = {_short(node) for node in nodes}
+    ours = {short_name(node) for node in nodes}
     near = {leaf: names for leaf, names in leaves.items() if names & ours}
     found = []
     for job in jobs:
@@ -145,7 +151,7 @@ def parse_jobs(text: str) -> tuple[SlurmJob, ...]:
     for line in _lines(text):
         parts = line.split("|")
         if len(parts) != 4 or not _ID.fullmatch(parts[1]) or not parts[0].isdecimal():
-            raise _not_understood("squeue", line, "number|id|user|nodes")
+            raise not_understood("squeue", line, "number|id|user|nodes")
         number, name, user, nodes = parts
         # A job that completes may have given its nodes back already.
         jobs.append(SlurmJob(number, name, user, _names(nodes) if nodes else frozenset()))
@@ -166,11 +172,11 @@ def parse_leaves(text: str) -> dict[str, frozenset[str]]:
     for line in _lines(text):
         pairs = [word.partition("=") for word in line.split()]
         if not all(equals for _, equals, _ in pairs):
-            raise _not_understood("scontrol", line, "SwitchName=... Level=... Nodes=...")
+            raise not_understood("scontrol", line, "SwitchName=... Level=... Nodes=...")
         fields = {key: value for key, _, value in pairs}
         name = fields.get("SwitchName")
         if not name:
-            raise _not_understood("scontrol", line, "SwitchName=... Level=... Nodes=...")
+            raise not_understood("scontrol", line, "SwitchName=... Level=... Nodes=...")
         if fields.get("Level", "0") == "0" and fields.get("Nodes"):
             leaves[name] = _names(fields["Nodes"])
     return leaves
@@ -200,16 +206,8 @@ def leaves_in(answer: Answer) -> tuple[dict[str, frozenset[str]], str | None]:
 
 
 def _names(text: str) -> frozenset[str]:
-    return frozenset(map(_short, expand(text)))
-
-
-def _short(node: str) -> str:
-    return node.partition(".")[0]
+    return frozenset(map(short_name, expand(text)))
 
 
 def _lines(text: str) -> Iterator[str]:
     return (line.strip() for line in text.splitlines() if line.strip())
-
-
-def _not_understood(program: str, line: str, expected: str) -> InputError:
-    return InputError(f"{program} printed '{line[:80]}'", expected=expected)

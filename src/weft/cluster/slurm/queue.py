@@ -1,12 +1,11 @@
 """The tasks of job arrays in Slurm's queue."""
 
 import re
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from weft.cluster.slurm.scheduler import ANSWER_TIMEOUT_S, question
+from weft.cluster.slurm.scheduler import ask, not_understood
 from weft.core.errors import InputError
 
 
@@ -50,8 +49,7 @@ def ask_queue(jobs: Sequence[str]) -> Queue:
     listed = ",".join((jobs[0], *jobs))
     argv = ("squeue", "--noheader", "--array", "--states=all", f"--jobs={listed}",
             "--format=%F|%K|%T|%r")  # fmt: skip
-    with question(argv) as question_of:
-        answer = question_of.answer_until(time.monotonic() + ANSWER_TIMEOUT_S)
+    answer = ask(argv)
     if answer.not_known is not None:
         return Queue({}, answer.not_known)
     try:
@@ -66,7 +64,7 @@ def parse_queue(text: str) -> dict[str, QueuedTask]:
     for line in filter(None, map(str.strip, text.splitlines())):
         parts = line.split("|", 3)
         if len(parts) != 4 or not parts[0].isdecimal() or not _STATE.fullmatch(parts[2]):
-            raise InputError(f"squeue printed '{line[:80]}'", expected="array|task|state|reason")
+            raise not_understood("squeue", line, "array|task|state|reason")
         array, task, state, reason = parts
         found[f"{array}_{task}"] = QueuedTask(_phase(state), state, reason)
     return found

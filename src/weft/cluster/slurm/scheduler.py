@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from weft.core.errors import MissingError
+from weft.core.errors import InputError, MissingError
 from weft.core.process import Command, Ending, Limits, Process
 
 ANSWER_TIMEOUT_S = 10.0
@@ -68,6 +68,17 @@ def question(argv: Sequence[str]) -> Iterator[Question]:
         return
     with process:
         yield Question(argv[0], process)
+
+
+def ask(argv: Sequence[str]) -> Answer:
+    """The answer of a command, waited for."""
+    with question(argv) as asked:
+        return asked.answer_until(time.monotonic() + ANSWER_TIMEOUT_S)
+
+
+def not_understood(program: str, line: str, expected: str) -> InputError:
+    """The error of a line that this program does not print."""
+    return InputError(f"{program} printed '{line[:80]}'", expected=expected)
 
 
 def _environment() -> dict[str, str]:

@@ -50,7 +50,7 @@ def hydra_command(
 
 
 def oversubscribed_env(spec: LaunchSpec) -> dict[str, str]:
-    """What makes waiting ranks give up their core.
+    """The variables by which waiting ranks give up their core.
 
     MPICH's shared-memory collectives spin without yielding: with 4 ranks on 2 cores a barrier of
     MPICH 5.0 costs whole scheduler ticks (7.7 ms). Built from point-to-point messages, whose

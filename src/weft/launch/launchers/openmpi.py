@@ -22,7 +22,9 @@ def command(spec: LaunchSpec) -> LaunchCommand:
             *spec.program,
         ),
         env=_launcher_env(spec),
-        hostfile_text=None if spec.on_this_machine else _hostfile(spec),
+        hostfile_text=None
+        if spec.on_this_machine
+        else "".join(f"{host} slots={spec.tasks_per_node}\n" for host in spec.hosts),
     )
 
 
@@ -46,10 +48,6 @@ def _by_interface(spec: LaunchSpec) -> tuple[str, ...]:
         return ()
     ranks = () if OPEN_MPI in spec.env else ("--mca", "btl_tcp_if_include", spec.interface)
     return ("--mca", "oob_tcp_if_include", spec.interface, *ranks)
-
-
-def _hostfile(spec: LaunchSpec) -> str:
-    return "".join(f"{host} slots={spec.tasks_per_node}\n" for host in spec.hosts)
 
 
 def _forwarded(spec: LaunchSpec) -> tuple[str, ...]:

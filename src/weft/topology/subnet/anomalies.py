@@ -72,7 +72,7 @@ def severity_of(matrices: Sequence[Matrix]) -> Severity:
 
 
 def kind_of(matrix: Matrix) -> str:
-    """What its cables are called."""
+    """The name of its cables."""
     if matrix.level == 0:
         return "cables between switches"
     return "up-links" if matrix.level == 1 else f"cables from level {matrix.level} up"
@@ -171,7 +171,7 @@ class _SiblingPorts:
         self._cabled = cabled
 
     def look_at(self, cell: Cell) -> list[str]:
-        """What to say about one cell, most telling first."""
+        """Texts about one cell, most telling first."""
         texts = [
             cable_text(self._tiers, cable)
             for cable in cell.cables

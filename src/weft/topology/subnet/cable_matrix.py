@@ -232,8 +232,8 @@ def _cells(
 
 
 class _Expected:
-    """What the siblings of a cell in its block have: the whole row where it is alike in itself
-    (switches of another kind), the whole column, the whole block."""
+    """The number that the siblings of a cell in its block have: the whole row where it is alike in
+    itself (switches of another kind), the whole column, the whole block."""
 
     def __init__(self, counts: Sequence[Sequence[int]]) -> None:
         self._rows = [_majority(row) for row in counts]
@@ -245,7 +245,7 @@ class _Expected:
 
 
 def _majority(values: Sequence[Number]) -> Number | None:
-    """What most of at least three have."""
+    """The value of most of at least three."""
     if len(values) < FEWEST_SIBLINGS:
         return None
     value, n = Counter(values).most_common(1)[0]

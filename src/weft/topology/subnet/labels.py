@@ -1,4 +1,4 @@
-"""What people call the switches of a subnet: short names, boards of a director, sorted by number.
+"""Names of switches as people say them: short names, boards of a director, sorted by number.
 
 SOURCE: managed switches describe themselves as 'MF0;host name:model/board/chip' (ibnetdiscover).
 """
@@ -6,7 +6,7 @@ SOURCE: managed switches describe themselves as 'MF0;host name:model/board/chip'
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from weft.topology.subnet.subnet import Subnet, SubnetNode
 
@@ -82,13 +82,10 @@ def _with_unique_names(
 ) -> Mapping[int, Label]:
     """Names that several switches have get what tells them apart: their GUIDs."""
     counts = Counter(label.name for label in found.values())
-    return {
-        node.index: found[node.index]
-        if counts[found[node.index].name] == 1
-        else Label(
-            f"{found[node.index].name} ({node.guid:#x})",
-            found[node.index].system,
-            found[node.index].part,
-        )
-        for node in switches
-    }
+    labels = {}
+    for node in switches:
+        label = found[node.index]
+        alone = counts[label.name] == 1
+        name = label.name if alone else f"{label.name} ({node.guid:#x})"
+        labels[node.index] = replace(label, name=name)
+    return labels

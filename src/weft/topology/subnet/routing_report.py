@@ -1,4 +1,4 @@
-"""What forwarding tables are worth: lengths, loads, bisection, loops; one report an engine."""
+"""The worth of forwarding tables: lengths, loads, bisection, loops; one report an engine."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -67,7 +67,7 @@ class CreditLoop:
 
 @dataclass(frozen=True, slots=True)
 class RoutingReport:
-    """What one engine's tables are worth. Ports are (node index, port number)."""
+    """The worth of one engine's tables. Ports are (node index, port number)."""
 
     engine: str
     n_pairs: int
@@ -102,7 +102,7 @@ class RoutingReport:
 def routing_report(
     subnet: Subnet, engine: str, *, seed: int = 0, matchings: int = MATCHINGS
 ) -> RoutingReport:
-    """What the tables of a subnet are worth; `engine` is what they are called."""
+    """The worth of the tables of a subnet; `engine` is their name."""
     survey = subnet.survey()
     loads = paths_of_ports(subnet.loads())
     loop = subnet.credit_loop(0)

@@ -1,7 +1,7 @@
-"""What a subnet is, in numbers: levels of switches, rates of cables, taper, what was read."""
+"""A subnet in numbers: levels of switches, rates of cables, taper, files that were read."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -105,6 +105,12 @@ def _total(ends: list[CableEnd]) -> float:
 
 def reading_problems(description: Mapping[str, Any]) -> list[str]:
     """One line for everything that was not understood or does not fit together."""
+    misfits = [misfit_line(misfit, description["sources"]) for misfit in description["misfits"]]
+    return unread_lines(description) + misfits
+
+
+def unread_lines(description: Mapping[str, Any]) -> list[str]:
+    """One line for everything that was not understood."""
     sources = [source["name"] for source in description["sources"]]
     lines = []
     for unread in description["unread"]:
@@ -118,13 +124,14 @@ def reading_problems(description: Mapping[str, Any]) -> list[str]:
         if source["n_unread"] > kept[number]:
             more = source["n_unread"] - kept[number]
             lines.append(f"{source['name']}: {more} more lines like these")
-    lines.extend(_misfit_line(misfit, sources) for misfit in description["misfits"])
     return lines
 
 
-def _misfit_line(misfit: Mapping[str, Any], sources: list[str]) -> str:
+def misfit_line(misfit: Mapping[str, Any], sources: Sequence[Mapping[str, Any]]) -> str:
+    """A line for statements of files that do not fit together."""
+
     def at(place: Mapping[str, int]) -> str:
-        return f"{sources[place['source']]}:{place['line']}"
+        return f"{sources[place['source']]['name']}:{place['line']}"
 
     kind = misfit["kind"]
     if kind == "duplicate-guid":

@@ -1,4 +1,4 @@
-"""Who sends to whom: all to all, a shift, pairs from a file, or what a collective sends."""
+"""Traffic: all to all, a shift, pairs from a file, or the messages of a collective."""
 
 import json
 import re
@@ -20,7 +20,7 @@ MOST_CHARACTERS = 1 << 26
 """A file of pairs is no larger: a million pairs of long names."""
 EXPECTED = "all-to-all, shift:K, pairs:FILE, or a collective as allreduce[:ALGORITHM[:SIZE]]"
 AGGREGATION_NODE = "Aggregation Node"
-"""What the processors for reductions inside switches call themselves: no rank runs there."""
+"""The own name of processors for reductions inside switches: no rank runs there."""
 
 _WHERE_IN_JSON = re.compile(r" at line \d+ column \d+$")
 Pairs = tuple[tuple[int, int], ...]
@@ -37,7 +37,7 @@ class Traffic:
 
     @property
     def most_of_a_pair(self) -> int:
-        """What the busiest pair sends in all: no cable that is used carries less in one piece."""
+        """The bytes of the busiest pair: no cable that is used carries less in one piece."""
         if self.is_all_to_all:
             return 1
         sent: Counter[tuple[int, int]] = Counter()
@@ -48,12 +48,12 @@ class Traffic:
 
     @property
     def is_all_to_all(self) -> bool:
-        """Whether everybody sends as much to everybody."""
+        """Whether each rank sends as much to every other."""
         return not self.by_bytes
 
 
 def traffic_of(subnet: Subnet, text: str) -> Traffic:
-    """What `text` asks for (EXPECTED). Ranks are end ports in the order of their names.
+    """The traffic that `text` asks for (EXPECTED). Ranks are end ports in the order of their names.
 
     Raises InputError for a text, a file or a name that means nothing.
     """

@@ -8,7 +8,6 @@ from weft.cluster.bringup.facts import Facts
 PLAIN = Facts(
     system="Linux",
     machine="x86_64",
-    name="node1",
     user="ann",
     uid=1000,
     home="/home/ann",
@@ -23,7 +22,6 @@ PLAIN = Facts(
     n_cores=4,
     server="10.0.0.1",
     ssh_port=22,
-    tools={},
     addresses=(("lo", "127.0.0.1/8"), ("eth0", "10.0.0.1/16")),
     ports=(),
     links={"lo": 772, "eth0": 1},

@@ -13,7 +13,6 @@ from weft.cluster.bringup.facts import PROBE, read_facts
 GOOD = """\
 system\tLinux
 machine\tx86_64
-name\tnode1
 user\tann
 uid\t1000
 home\t/home/ann
@@ -23,8 +22,6 @@ memlock\tunlimited
 shm_kib\t1024
 cpus\t64
 ssh\t10.0.0.9 4242 10.0.0.1 2222
-tool:mpicc\t/opt/mpi/bin/mpicc
-tool:srun\t
 address:lo\t127.0.0.1/8
 address:ib0\t10.0.0.1/16
 port:mlx5_0:1\tInfiniBand 4: ACTIVE
@@ -38,7 +35,6 @@ def test_facts_are_read() -> None:
     assert facts.clock_s - facts.asked_s == 0.25
     assert (facts.memlock_kib, facts.shm_bytes) == (None, 1 << 20)
     assert (facts.server, facts.ssh_port, facts.interface) == ("10.0.0.1", 2222, "ib0")
-    assert facts.tools == {"mpicc": "/opt/mpi/bin/mpicc"}
     assert facts.ports == (("mlx5_0:1", "InfiniBand 4: ACTIVE"),)
 
 

