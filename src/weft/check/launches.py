@@ -10,7 +10,7 @@ from typing import Any
 
 from weft.bench.model import Backend, Launch, Sample, Trial
 from weft.check.suspects.crowding.partner_test import Round
-from weft.check.suspects.follow_up import FollowUpPlan, FollowUpSize, follow_up
+from weft.check.suspects.follow_up import FollowUpPlan, follow_up
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
 from weft.check.trials import ALONE, SURVEY, TOGETHER
@@ -71,8 +71,8 @@ class FollowUpBackend:
     """A backend that fills in the rounds of the follow-up from the survey's samples.
 
     `known` holds the samples of launches finished before this process began (a resumed check).
-    `within_s` bounds all of it, from `prepare` on: a launch may take what is left of that, by
-    `clock`, and does not begin once nothing is.
+    `within_s` bounds all of it, from `prepare` on: a launch may take the remaining time, by
+    `clock`, and does not begin once that is spent.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class FollowUpBackend:
         known: Sequence[Sample] = (),
         *,
         adaptive: bool = False,
-        size: FollowUpSize | None = None,
+        most_rounds: int | None = None,
         seed: int = 1,
         within_s: float = math.inf,
         clock: Clock = time.monotonic,
@@ -91,7 +91,7 @@ class FollowUpBackend:
         self._wiring = wiring
         self._survey = [sample for sample in known if sample.trial == SURVEY]
         self._adaptive = adaptive
-        self._size = size or FollowUpSize()
+        self._most_rounds = most_rounds
         self._seed = seed
         self._within_s = within_s
         self._clock = clock
@@ -156,7 +156,7 @@ class FollowUpBackend:
             self._plan = FollowUpPlan((), ())
         if self._plan is None:
             survey = survey_of(self._survey, self._wiring, thresholds(), adaptive=self._adaptive)
-            self._plan = follow_up(survey, self._size, self._seed)
+            self._plan = follow_up(survey, self._seed, self._most_rounds)
         return self._plan
 
 

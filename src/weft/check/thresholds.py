@@ -1,8 +1,7 @@
 """The thresholds of a verdict, read from thresholds.toml in this folder."""
 
 import functools
-import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from weft.catalog.shipped import shipped_figures
 from weft.check.readings.readings import Metric
@@ -10,7 +9,7 @@ from weft.check.readings.readings import Metric
 
 @dataclass(frozen=True, slots=True)
 class CheckThresholds:
-    """When a component is slow; what each means stands in thresholds.toml."""
+    """When a component is slow; thresholds.toml explains each figure."""
 
     bandwidth_least: float
     latency_least: float
@@ -78,16 +77,6 @@ class CheckThresholds:
     def least_effect(self, metric: Metric) -> float:
         """The least slowness (natural logarithm) that is worth a finding."""
         return self.latency_least if metric is Metric.LATENCY else self.bandwidth_least
-
-    @property
-    def without_fabric(self) -> "CheckThresholds":
-        """The same where hops are not known: a latency must differ by more than they explain."""
-        return replace(self, latency_least=self.latency_least_without_fabric)
-
-    @property
-    def judging_nothing(self) -> "CheckThresholds":
-        """The same for readings that support no verdict: no class is large enough for a norm."""
-        return replace(self, smallest_class=sys.maxsize)
 
     def guard(self, metric: Metric, *, with_fabric: bool) -> float:
         """How far two populations of a class lie apart that are two."""

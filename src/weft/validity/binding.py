@@ -1,4 +1,4 @@
-"""Had every rank its own CPU, next to its device? Findings from what the ranks reported."""
+"""Had every rank its own CPU, next to its device? Findings from the reports of the ranks."""
 
 from collections.abc import Sequence
 
@@ -50,14 +50,14 @@ def crowded_cpus(proofs: Sequence[Proof]) -> Finding | None:
 def far_ranks(proofs: Sequence[Proof]) -> Finding | None:
     """Ranks whose CPUs are on another NUMA node than the device that carried their messages. On
     one host no device did."""
-    found = [p for p in proofs if p.evidence.far_ranks is not None and p.evidence.hosts > 1]
-    proof = max(found, key=_n_far, default=None)
-    if proof is None or proof.evidence.far_ranks is None:
+    between = [proof.evidence for proof in proofs if proof.evidence.hosts > 1]
+    found = [(one.far_ranks, one) for one in between if one.far_ranks is not None]
+    if not found:
         return None
-    far = proof.evidence.far_ranks
+    far, evidence = max(found, key=lambda one: one[0].n_ranks)
     device = far.rail or "the device that carried its bytes"
     if far.rail is None:
-        names = ",".join(one.device for one in proof.evidence.fast_devices) or "DEVICE,..."
+        names = ",".join(one.device for one in evidence.fast_devices) or "DEVICE,..."
         mend = f"--rails {names} binds each rank next to its device"
     else:
         mend = f"allow weft the CPUs of NUMA node {far.device_numa_nodes[0]} (Slurm: --exclusive)"
@@ -74,10 +74,6 @@ def far_ranks(proofs: Sequence[Proof]) -> Finding | None:
         ),
         facts=RankFacts("far-ranks", far.n_ranks),
     )
-
-
-def _n_far(proof: Proof) -> int:
-    return 0 if proof.evidence.far_ranks is None else proof.evidence.far_ranks.n_ranks
 
 
 def _nodes(nodes: Sequence[int]) -> str:

@@ -1,4 +1,4 @@
-"""Was the clock good enough for what was timed?"""
+"""Was the clock good enough for the shortest time that was measured?"""
 
 from collections.abc import Sequence
 

@@ -98,7 +98,6 @@ class Quiet(_Record):
     """How long the network was watched, and what moved: the busiest counters first."""
 
     seconds: float
-    n_moved: int = 0
     moved: tuple[Moved, ...] = ()
 
 
@@ -123,7 +122,6 @@ class NeighbourRecord(_Record):
     """Other jobs, or why they are not known."""
 
     jobs: tuple[NeighbourJob, ...] = ()
-    n_jobs: int = 0
     not_known: str | None = None
 
 

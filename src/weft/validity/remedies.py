@@ -30,7 +30,7 @@ class SettingRemedy(Document):
 
 
 class ErrorCounter(Document):
-    """A counter of errors: what it counts, from how many on it is reported, what to do."""
+    """A counter of errors: its meaning, the least number that is reported, the remedy."""
 
     counter: Text
     least: int = Field(gt=0)
@@ -67,13 +67,13 @@ def how_to_select(
     return f"settings that name {','.join(devices)}"
 
 
-def settings_in_the_way(settings: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """What is wrong with settings found, a sentence each; none where they do no harm."""
+def settings_that_hinder(settings: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """A sentence for each setting that keeps messages off the fabric; none for others."""
     found = []
     for one in remedies().setting:
         for value in settings.get(one.variable, ()):
             words = value.lower().split(",")
-            # A list that begins with '^' names what is left out, and may leave the others.
+            # A list that begins with '^' excludes what it names, and may leave the others.
             if not value.startswith("^") and not set(words) & set(one.without):
                 found.append(one.say.format(value=value))
     return tuple(found)

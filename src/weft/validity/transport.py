@@ -14,7 +14,7 @@ from weft.validity.facts import (
     UnprovedFacts,
 )
 from weft.validity.proof import FastDevice, Named, OffHost, Proof
-from weft.validity.remedies import how_to_select, settings_in_the_way
+from weft.validity.remedies import how_to_select, settings_that_hinder
 from weft.validity.thresholds import ValidityThresholds
 
 _UP = ("ACTIVE", "UP")
@@ -89,11 +89,10 @@ def _not_on_named(proof: Proof, named: Named, nodes: Sequence[str]) -> Finding:
 
 def off_fabric_hosts(proofs: Sequence[Proof]) -> Finding | None:
     """Some hosts went past the fabric that the others used."""
-    found = [p.evidence.off_fabric for p in proofs if p.evidence.off_fabric is not None]
-    worst = max(found, key=lambda one: one.n_hosts, default=None)
-    if worst is None or worst.n_hosts == 0:
+    found = [(one, p) for p in proofs if (one := p.evidence.off_fabric) and one.n_hosts]
+    if not found:
         return None
-    proof = next(p for p in proofs if p.evidence.off_fabric is worst)
+    worst, proof = max(found, key=lambda one: one[0].n_hosts)
     devices = proof.evidence.fast_devices
     lines = [_host_line(host, devices) for host in worst.hosts]
     if worst.n_hosts > len(worst.hosts):
@@ -110,27 +109,23 @@ def off_fabric_hosts(proofs: Sequence[Proof]) -> Finding | None:
 
 def unproved(proofs: Sequence[Proof], limits: ValidityThresholds) -> Finding | None:
     """Several machines took part, and no counter shows which network carried their messages."""
-    for proof in proofs:
-        if _between_machines(proof) and not _is_counted(proof, limits):
-            return _unproved(proof)
-    return None
+    between = filter(_between_machines, proofs)
+    return next((_unproved(one) for one in between if not _is_counted(one, limits)), None)
 
 
 def other_network(proofs: Sequence[Proof], limits: ValidityThresholds) -> Finding | None:
     """A network without fast devices: it was measured, and is named."""
-    for proof in proofs:
-        if not _between_machines(proof) or proof.evidence.fast_devices:
-            continue
-        if _is_counted(proof, limits):
-            carried = _most(proof)
-            return Finding(
-                FindingKind.NOT_JUDGED,
-                Severity.NOTE,
-                f"{carried} was measured: no InfiniBand or Slingshot device counts bytes on these"
-                " hosts",
-                facts=OtherNetworkFacts("other-network", carried),
-            )
-    return None
+    slow = (p for p in proofs if _between_machines(p) and not p.evidence.fast_devices)
+    proof = next((p for p in slow if _is_counted(p, limits)), None)
+    if proof is None:
+        return None
+    carried = _most(proof)
+    return Finding(
+        FindingKind.NOT_JUDGED,
+        Severity.NOTE,
+        f"{carried} was measured: no InfiniBand or Slingshot device counts bytes on these hosts",
+        facts=OtherNetworkFacts("other-network", carried),
+    )
 
 
 def no_network(proofs: Sequence[Proof]) -> Finding | None:
@@ -158,7 +153,7 @@ def _between_machines(proof: Proof) -> bool:
 
 
 def _is_counted(proof: Proof, limits: ValidityThresholds) -> bool:
-    """Whether the counters account for what was sent. Where adapters are held open and no port of
+    """Whether the counters account for the bytes sent. Where adapters are held open and no port of
     an adapter counts, the bytes of an interface are external traffic."""
     carried = proof.evidence.carried_bytes
     if carried is None:
@@ -191,7 +186,7 @@ def _unproved(proof: Proof) -> Finding:
     return Finding(
         FindingKind.NOT_JUDGED,
         Severity.WARNING,
-        "Nothing proves which network carried the messages.",
+        "No counter shows which network carried the messages.",
         evidence=tuple(evidence),
         facts=UnprovedFacts("unproved", n_bytes, proof.n_sent_bytes),
     )
@@ -209,7 +204,7 @@ def _library_lines(proof: Proof) -> tuple[str, ...]:
     library = " ".join(proof.evidence.mpi_library.split())
     chosen = ", ".join((library, *proof.evidence.mpi_selected)).strip(", ")
     lines = (f"the MPI library: {chosen}",) if chosen else ()
-    return (*lines, *settings_in_the_way(proof.evidence.rail_settings))
+    return (*lines, *settings_that_hinder(proof.evidence.rail_settings))
 
 
 def _should(devices: Sequence[FastDevice]) -> str:
@@ -251,7 +246,7 @@ def _to_mend(proof: Proof) -> str:
 
 
 def _host_line(host: OffHost, devices: Sequence[FastDevice]) -> str:
-    by = f"{host.carried_by} carried its bytes" if host.carried_by else "nothing counted its bytes"
+    by = f"{host.carried_by} carried its bytes" if host.carried_by else "no counter shows its bytes"
     if not host.fast:
         return f"{host.host}: {by}; it shows no {devices[0].device if devices else 'fast device'}"
     states = ", ".join(f"{name} {state or 'counts bytes'}" for name, state in host.fast.items())

@@ -16,7 +16,7 @@ from weft.validity.thresholds import ValidityThresholds, thresholds
 class Validity:
     """`refusal`: why the samples support no verdict, with its remedy; None where they do.
 
-    `warnings` weaken a verdict, gravest first; those of severity NOTE only say what was measured.
+    `warnings` weaken a verdict, gravest first; those of severity NOTE describe the measurement.
     """
 
     refusal: Finding | None = None
@@ -31,13 +31,13 @@ class Validity:
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """The notes, as sentences about what the run cannot say."""
+        """The notes, as sentences about the limits of the run."""
         notes = (one.sentence for one in self.warnings if one.severity is Severity.NOTE)
         return (*self.of_twin, *notes)
 
 
 def findings(samples: Iterable[Sample], limits: ValidityThresholds | None = None) -> Validity:
-    """What the evidence of these samples says about the run itself.
+    """The findings of these samples about the run itself.
 
     A twin says how closely it followed packets, and leaves no other such evidence. Raises
     InputError on damaged evidence.

@@ -99,11 +99,8 @@ def _slow(
     worst = next((one for one in such if one.sure), such[0])
     text = f"{_subject(such, n_classes)} {_delivers(worst)}: expected {worst.words}"
     text += f"; limited by {worst.found.bound}."
-    doubt = (
-        ()
-        if sure
-        else (f"the expectation is a guess, so this is no proven fault: {worst.found.source}",)
-    )
+    doubt = f"the expectation is a guess, so this is no proven fault: {worst.found.source}"
+    likely = causes_of(expectations, such[0].state)[:MOST_CAUSES]
     return Finding(
         FindingKind.BELOW_EXPECTED,
         Severity.BAD if sure else Severity.WARNING,
@@ -112,11 +109,11 @@ def _slow(
             *where,
             *_each(such),
             *_slower_cables(expectations, such),
-            *_causes(expectations, such),
-            *doubt,
+            *map(_cause_line, likely),
+            *(() if sure else (doubt,)),
             _why(expectations),
         ),
-        facts=_facts(expectations, such),
+        facts=_facts(expectations, such, likely),
     )
 
 
@@ -125,13 +122,14 @@ def _impossible(
 ) -> Finding:
     worst, unit = such[0], such[0].norm.hop_class.metric.unit
     limit = format_significant(worst.found.limit or 0.0)
+    likely = causes_of(expectations, worst.state)[:MOST_CAUSES]
     return Finding(
         FindingKind.BEYOND_LIMIT,
         Severity.BAD,
         f"{_subject(such, n_classes)} {_delivers(worst)}: impossible, the limit is"
         f" {limit} {unit} ({worst.found.limit_name}).",
-        evidence=(*_each(such), *_causes(expectations, such), _why(expectations)),
-        facts=_facts(expectations, such),
+        evidence=(*_each(such), *map(_cause_line, likely), _why(expectations)),
+        facts=_facts(expectations, such, likely),
     )
 
 
@@ -216,12 +214,8 @@ def _slower_cables(expectations: Expectations, such: Sequence[ExpectedNorm]) -> 
     ]
 
 
-def _causes(expectations: Expectations, such: Sequence[ExpectedNorm]) -> list[str]:
-    """The causes that `weft judge` finds likely."""
-    return [
-        f"possible cause: {cause.sentence}: predicts {cause.predicts}; {cause.remedy}"
-        for cause in causes_of(expectations, such[0].state)[:MOST_CAUSES]
-    ]
+def _cause_line(cause: LikelyCause) -> str:
+    return f"possible cause: {cause.sentence}: predicts {cause.predicts}; {cause.remedy}"
 
 
 def causes_of(expectations: Expectations, state: RowState) -> tuple[LikelyCause, ...]:
@@ -243,13 +237,14 @@ def _row(one: ExpectedNorm) -> JudgedRow:
     )
 
 
-def _facts(expectations: Expectations, such: Sequence[ExpectedNorm]) -> "ClassFacts":
-    worst = such[0]
+def _facts(
+    expectations: Expectations, such: Sequence[ExpectedNorm], likely: Sequence[LikelyCause]
+) -> ClassFacts:
     return ClassFacts(
         platform=expectations.platform.name,
-        worst=worst,
+        worst=such[0],
         hop_classes=tuple(one.norm.hop_class for one in such),
-        causes=tuple(cause.name for cause in causes_of(expectations, worst.state)[:MOST_CAUSES]),
+        causes=tuple(cause.name for cause in likely),
     )
 
 

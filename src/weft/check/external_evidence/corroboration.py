@@ -16,6 +16,7 @@ from weft.core.words import counted
 
 MOST_LINES = 6
 """Of one accusation so many statements of the files are printed."""
+_MORE_IN_AUDIT = ": weft fabric audit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +72,8 @@ def with_statements(
         left = replace(left, components=tuple(flagged))
         n = len(accusation.components)
         lines.append(f"of {n} cables that no reading separates, the files fault this one only")
-    things = {component.thing for component in left.components}
-    about = [mark for mark in marks.marks if things & set(related(mark.thing, owners))]
-    lines += [f"the files say: {mark.says}" for mark in about[:MOST_LINES]]
-    if len(about) > MOST_LINES:
-        lines.append(f"and {len(about) - MOST_LINES} more faults in the files")
+    about = [mark for mark in marks.marks if left.things & set(related(mark.thing, owners))]
+    lines += _first_few([f"the files say: {mark.says}" for mark in about], " faults in the files")
     if left.tie and any(mark.rule == OWN_RATE for mark in about):
         lines.append("a link below its rate is its cable or a port: look there first")
     clean = not about and _is_clean(left, marks)
@@ -86,7 +84,7 @@ def with_statements(
 
 def unshown(survey: Survey, accusations: Iterable[Accusation], marks: Marks) -> list[Finding]:
     """A warning for each rule whose statements are about things that no accusation names."""
-    named = {c.thing for accusation in accusations for c in accusation.components}
+    named = frozenset[Thing]().union(*(accusation.things for accusation in accusations))
     by_rule: dict[str, list[Mark]] = defaultdict(list)
     for mark in marks.marks:
         if mark.is_fault and not named & set(related(mark.thing, survey.owners)):
@@ -99,20 +97,23 @@ def unshown(survey: Survey, accusations: Iterable[Accusation], marks: Marks) -> 
 def _missing(of: Sequence[Mark]) -> Finding:
     """Missing cables slow no reading themselves: the remaining cables carry their share."""
     first, *more = dict.fromkeys(mark.says for mark in of)
-    lines = more[:MOST_LINES]
-    if len(more) > MOST_LINES:
-        lines.append(f"and {len(more) - MOST_LINES} more: weft fabric audit")
     return Finding(
         FindingKind.SUSPECT_LINK,
         Severity.WARNING,
         f"Cables are missing, according to the files: {first}.",
         evidence=(
-            *lines,
+            *_first_few(more, _MORE_IN_AUDIT),
             "no pair can cross them: the remaining cables carry their share",
             *_fixes(of),
         ),
         facts=FileStatements(MISSING, _things(of)),
     )
+
+
+def _first_few(lines: Sequence[str], noun: str) -> list[str]:
+    """The first lines, and how many more there are."""
+    more = len(lines) - MOST_LINES
+    return [*lines[:MOST_LINES], *([f"and {more} more{noun}"] if more > 0 else [])]
 
 
 def _things(of: Sequence[Mark]) -> tuple[Thing, ...]:
@@ -130,9 +131,7 @@ def _unshown(survey: Survey, rule: str, of: Sequence[Mark]) -> Finding:
         else f"The files report faults of {counted(len(things), 'cable')} that {shown}"
         f" ({rule}): {first}."
     )
-    lines = [f"{mark.says}" for mark in of[1 : MOST_LINES + 1]]
-    if len(of) > MOST_LINES + 1:
-        lines.append(f"and {len(of) - MOST_LINES - 1} more: weft fabric audit")
+    lines = _first_few([mark.says for mark in of[1:]], _MORE_IN_AUDIT)
     return Finding(
         FindingKind.SUSPECT_LINK,
         Severity.WARNING,

@@ -52,7 +52,7 @@ class ExpectedNorm:
 
     def at(self, value: float) -> "ExpectedNorm":
         """The same with this value as the norm."""
-        return _expected(replace(self.norm, expected=value), self.conditions, self.found, rules())
+        return _expected(replace(self.norm, expected=value), self.conditions, self.found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +97,10 @@ class Expectations:
         )
 
 
-def expectations_of(
-    survey: Survey, machine: ExpectedPlatform, window: int | None = None
-) -> Expectations:
-    """The expectation of each norm, and of classes too small for one; `window` messages are sent
-    before an answer (None: as many as the catalogue's benchmark does)."""
-    window = window or int(benchmark("pairs").options["window"])
+def expectations_of(survey: Survey, machine: ExpectedPlatform) -> Expectations:
+    """The expectation of each norm, and of classes too small for one. As many messages are sent
+    before an answer as the catalogue's benchmark sends."""
+    window = int(benchmark("pairs").options["window"])
     found: dict[HopClass, ExpectedNorm] = {}
     why_not: dict[str, None] = {}
     small = _small_classes(survey)
@@ -114,7 +112,7 @@ def expectations_of(
             why_not[expectation] = None
             continue
         expectation = _compared_with_others(expectation, survey, hop_class, machine.platform)
-        one = _expected(norm, conditions, expectation, rules())
+        one = _expected(norm, conditions, expectation)
         if norm in small:
             one = _of_small_class(one, small[norm], survey.limits)
         found[hop_class] = one
@@ -147,9 +145,8 @@ def _of_small_class(one: ExpectedNorm, values: Floats, limits: CheckThresholds) 
     return replace(one, state=one.state if alike else RowState.NORMAL, sure=sure, small=True)
 
 
-def _expected(
-    norm: Norm, conditions: Conditions, found: Expectation, limits: Rules
-) -> ExpectedNorm:
+def _expected(norm: Norm, conditions: Conditions, found: Expectation) -> ExpectedNorm:
+    limits = rules()
     state = state_of(norm.expected, found, limits)
     roomy = found if _is_settled(found, conditions, limits) else with_room(found, limits)
     again = state_of(norm.expected, roomy, limits)
@@ -184,8 +181,8 @@ def _conditions(survey: Survey, of: HopClass, platform: Platform, window: int) -
 
 
 def _with_shared_links(machine: ExpectedPlatform, of: HopClass) -> Platform:
-    """The platform with hosts' links as fast as what the messages of a class get of the slowest
-    link of their path."""
+    """The platform with hosts' links as fast as the share of the slowest link of their path that
+    messages of a class get."""
     platform = machine.platform
     links = platform.links
     if links is None or of.same_host or of.metric is Metric.LATENCY:

@@ -1,13 +1,14 @@
 """Statements of a fabric's own files about cables and adapters: link state and counters, by
 thing."""
 
-import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import Field
 
 from weft.audit.case import AuditCase, PortKey
 from weft.audit.counters.interval import interval_of
@@ -21,13 +22,14 @@ from weft.audit.facts import (
     facts_of,
 )
 from weft.audit.rules import RULES, Rule
+from weft.catalog.document import Document
 from weft.check.readings.components import Thing, vertex_of
 from weft.core.finding import FAULTS, Finding, Severity
 from weft.topology.subnet.place_names import host_of
 from weft.topology.subnet.subnet import Subnet, SubnetCable
 
 MARKS_FILE = "marks.json"
-MARKS_SCHEMA = "weft.check_marks/1"
+
 
 ABOUT_ONE_THING = (
     "slow-cables",
@@ -81,7 +83,7 @@ class Mark:
 @dataclass(frozen=True, slots=True)
 class Marks:
     """All statements, in the order of the audit's rules; `counted` cables have both ends' counters
-    in the files, `n_strange` statements are about what the fabric does not have."""
+    in the files, `n_strange` statements are about things that the fabric lacks."""
 
     marks: tuple[Mark, ...] = ()
     counted: frozenset[Thing] = frozenset()
@@ -94,6 +96,15 @@ class Marks:
 
 
 NO_MARKS = Marks()
+
+
+class _MarksFile(Document):
+    """The statements as a run directory keeps them."""
+
+    schema_: Literal["weft.check_marks/1"] = Field(alias="schema")
+    marks: tuple[Mark, ...]
+    counted: tuple[Thing, ...]
+    n_strange: int
 
 
 class PortNames:
@@ -163,25 +174,22 @@ def marks_of(case: AuditCase, names: PortNames) -> Marks:
     for rule, finding in _findings(case):
         fix, damage = facts_of(finding).fix, _is_damage(case, rule, finding)
         for place, says in places.statements(finding):
-            is_missing = rule.name == MISSING
-            thing = places.switch(place.port) if is_missing else places.thing(place.port)
+            port = place.port
+            thing = names.switch(port.node) if rule.name == MISSING else places.thing(port)
             if thing is None:
                 n_strange += 1
-            else:
-                growing = damage and _is_growing(case, finding, place)
-                mark = Mark(thing, rule.name, finding.severity, says, fix, damage, growing)
-                marks.append(mark)
+                continue
+            growing = damage and _is_growing(case, finding, place)
+            marks.append(Mark(thing, rule.name, finding.severity, says, fix, damage, growing))
     return Marks(tuple(dict.fromkeys(marks)), places.counted(), n_strange)
 
 
 def _findings(case: AuditCase) -> Iterator[tuple[Rule, Finding]]:
     """The findings about single cables, and about missing ones."""
     for rule in RULES:
-        if rule.name in ABOUT_ONE_THING:
-            yield from ((rule, finding) for finding in rule.judge(case).findings)
-        elif rule.name == MISSING:
+        if rule.name in (*ABOUT_ONE_THING, MISSING):
             for finding in rule.judge(case).findings:
-                if finding.severity is Severity.BAD:
+                if rule.name != MISSING or finding.severity is Severity.BAD:
                     yield rule, finding
 
 
@@ -229,10 +237,6 @@ class _Places:
             return None
         cable = self._case.subnet.cable_at.get((node, port.port))
         return None if cable is None else self._names.cable(cable)
-
-    def switch(self, port: AuditPort) -> Thing | None:
-        """The switch of a port; None where the document has none such."""
-        return self._names.switch(port.node)
 
     def counted(self) -> frozenset[Thing]:
         """Cables with counters of both their ports."""
@@ -309,35 +313,20 @@ def related(thing: Thing, owners: Mapping[str, str]) -> tuple[Thing, ...]:
 
 def keep(marks: Marks, run_dir: Path) -> None:
     """Write the statements into a run directory, for whoever judges the run again."""
-    record = {
-        "schema": MARKS_SCHEMA,
-        "marks": [asdict(mark) for mark in marks.marks],
-        "counted": sorted([kind, list(names)] for kind, names in marks.counted),
-        "n_strange": marks.n_strange,
-    }
-    (run_dir / MARKS_FILE).write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+    counted = tuple(sorted(marks.counted))
+    file = _MarksFile(
+        schema="weft.check_marks/1",
+        marks=marks.marks,
+        counted=counted,
+        n_strange=marks.n_strange,
+    )
+    (run_dir / MARKS_FILE).write_text(file.model_dump_json(indent=1, by_alias=True) + "\n", "utf-8")
 
 
 def of_run(run_dir: Path) -> Marks:
     """The statements kept in a run directory; none where there are none, or of another version."""
-    path = run_dir / MARKS_FILE
-    if not path.is_file():
-        return NO_MARKS
     try:
-        record = json.loads(path.read_text("utf-8"))
-        if record["schema"] != MARKS_SCHEMA:
-            return NO_MARKS
-        marks = tuple(_mark_of(m) for m in record["marks"])
-        counted = frozenset(_thing_of(thing) for thing in record["counted"])
-        return Marks(marks, counted, int(record["n_strange"]))
-    except (ValueError, KeyError, TypeError, OSError):
+        file = _MarksFile.model_validate_json((run_dir / MARKS_FILE).read_bytes())
+    except (ValueError, OSError):
         return NO_MARKS
-
-
-def _mark_of(record: Mapping[str, Any]) -> Mark:
-    severity, thing = Severity(record["severity"]), _thing_of(record["thing"])
-    return Mark(**{**record, "severity": severity, "thing": thing})
-
-
-def _thing_of(record: Sequence[Any]) -> Thing:
-    return (str(record[0]), tuple(str(name) for name in record[1]))
+    return Marks(file.marks, frozenset(file.counted), file.n_strange)

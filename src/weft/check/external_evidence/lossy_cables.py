@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import hypergeom
 
 from weft.check.external_evidence.fabric_marks import GROWN, Marks
-from weft.check.readings.components import PARTS, Component, Part
+from weft.check.readings.components import PARTS, Component, Part, Thing
 from weft.check.readings.readings import METRICS, Bools, Ints, union
 from weft.check.suspects.accusation import Accusation, Standing, accuse
 from weft.check.suspects.explanation import Suspect
@@ -63,7 +63,7 @@ def disturbed_by(
     evidence is less the logarithm of the chance that over any such cable so many of the pairs are
     slow (hypergeometric: drawn blindly from all of the metric where that is least likely).
     """
-    named = {c.thing for accusation in accusations for c in accusation.components}
+    named = frozenset[Thing]().union(*(accusation.things for accusation in accusations))
     slow = survey.slow & ~survey.explained & survey.in_rounds
     slow[union(a.rows for a in accusations)] = False
     part = PARTS.index(Part.CABLE)

@@ -1,7 +1,9 @@
-"""The platform that a check is compared with: named, the twin's own, or recognised by names."""
+"""The platform that a check is compared with: named, the twin's own, recognised by names, or read
+from this machine."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os import uname
 from pathlib import Path
 
 from weft.bench.model import Sample
@@ -11,12 +13,17 @@ from weft.catalog.load import platform
 from weft.catalog.machine.platform import Platform
 from weft.check.readings.readings import host_of
 from weft.core.errors import InputError
+from weft.core.nodeset import short_name
+from weft.doctor.machine.detection.document import detected_platform, platform_named
 from weft.judge.expectation.platform_choice import place_of
 from weft.results.model import ResultFile, Table
 
 MACHINE_FILE = "machine.toml"
 """The file of the named platform in a run directory."""
+DETECTED_FILE = "detected.toml"
+"""The file of the platform of this machine, where it took part and none was named."""
 _NAMED = "named with --platform"
+_DETECTED = "read from the machine that ran the check, as no platform was named"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,26 +38,43 @@ class ExpectedPlatform:
 
 def named(name: str) -> ExpectedPlatform:
     """The platform of a name or a file. Raises InputError."""
-    return ExpectedPlatform(platform(name), _NAMED)
+    return ExpectedPlatform(platform_named(name), _NAMED)
 
 
-def keep(machine: ExpectedPlatform, run_dir: Path) -> None:
+def detected(nodes: Sequence[str]) -> ExpectedPlatform | None:
+    """The platform of this machine where it is one of several nodes to measure, else None: another
+    machine may have other adapters, and between the ranks of one node nothing was read."""
+    names = {short_name(node) for node in nodes}
+    if len(names) < 2 or short_name(uname().nodename) not in names:
+        return None
+    found = detected_platform()
+    return None if found is None else ExpectedPlatform(found, _DETECTED)
+
+
+def keep(machine: ExpectedPlatform, run_dir: Path, file: str = MACHINE_FILE) -> None:
     """Write the platform into a run directory."""
-    (run_dir / MACHINE_FILE).write_text(to_toml(machine.platform), "utf-8")
+    (run_dir / file).write_text(to_toml(machine.platform), "utf-8")
 
 
 def of_run(run_dir: Path, samples: Sequence[Sample]) -> ExpectedPlatform | None:
-    """The platform of a kept run: the named one, the twin's own, else the one its names match."""
+    """The platform of a kept run: the named one, the twin's own, the one its names match, else that
+    of the machine that ran the check."""
     kept = ((MACHINE_FILE, _NAMED), (PLATFORM_FILE, "the twin is made of it"))
     for name, because in kept:
-        path = run_dir / name
-        if path.is_file():
-            try:
-                return ExpectedPlatform(platform(str(path)), because, name == PLATFORM_FILE)
-            except InputError:
-                # A platform file of another version cannot be read; the run is judged without it.
-                return None
-    return recognised(samples)
+        if (run_dir / name).is_file():
+            return _kept(run_dir / name, because, has_own_rates=name == PLATFORM_FILE)
+    found = recognised(samples)
+    if found is None and (run_dir / DETECTED_FILE).is_file():
+        return _kept(run_dir / DETECTED_FILE, _DETECTED)
+    return found
+
+
+def _kept(path: Path, because: str, *, has_own_rates: bool = False) -> ExpectedPlatform | None:
+    """A platform file of another version cannot be read; the run is judged without it."""
+    try:
+        return ExpectedPlatform(platform(str(path)), because, has_own_rates)
+    except InputError:
+        return None
 
 
 def recognised(samples: Sequence[Sample]) -> ExpectedPlatform | None:

@@ -11,7 +11,15 @@ from weft.check.readings.components import PARTS, Part
 from weft.check.readings.readings import Ints
 
 Member = tuple[int, int]
-"""A component by number: its part, and which one."""
+"""A component by number: of its part, and of the component."""
+
+
+def cable_ports(member: Member) -> tuple[int, ...]:
+    """Both ports of a cable, the one of a direction, none of anything else."""
+    part, index = PARTS[member[0]], member[1]
+    if part is Part.CABLE:
+        return (2 * index, 2 * index + 1)
+    return (index,) if part is Part.DIRECTION else ()
 
 
 @dataclass(frozen=True)
@@ -62,7 +70,7 @@ def kinds_of_columns(matrix: csc_matrix) -> Ints:
 
 def joined(families: Sequence[Family], least_share: float) -> Candidates:
     """One candidate for all components that the same readings cross. A reading counts for a
-    component if it sends at least this share of what any reading does."""
+    component if it sends at least this share of the most that any reading sends."""
     if not families or not families[0][0].shape[0]:
         return Candidates(csc_matrix((0, 0)), ())
     crossed = csc_matrix(hstack([matrix for matrix, _ in families], format="csc"))

@@ -7,14 +7,14 @@ from weft.check.readings.readings import host_of, rank_in
 
 
 class Part(StrEnum):
-    """The kind of a component."""
+    """The kind of a component; of one physical thing the widest part comes first."""
 
+    RAIL = "rail"
     NODE = "node"
     NODE_SENDING = "node sending"
     NODE_RECEIVING = "node receiving"
     HCA = "hca"
     RANK = "rank"
-    RAIL = "rail"
     CABLE = "cable"
     DIRECTION = "direction"
     SWITCH = "switch"

@@ -1,16 +1,17 @@
 """The stages that each reading crossed, and the components that may have slowed it."""
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 
 import numpy as np
-from scipy.sparse import coo_matrix, csc_matrix, csr_matrix
+from scipy.sparse import coo_matrix, csr_matrix
 
 from weft.check.readings.candidates import (
     Candidates,
     Family,
     Member,
+    cable_ports,
     joined,
     kinds_of_columns,
 )
@@ -49,6 +50,7 @@ class Crossings:
         self.adaptive = adaptive
         self.limits = limits or thresholds()
         both = np.array([metric.both_directions for metric in METRICS])[readings.metric]
+        self._both_directions: Bools = both
         a, b = readings.a, readings.b
         n = len(readings.endpoints)
         here = np.arange(len(readings))
@@ -61,6 +63,12 @@ class Crossings:
         if network is not None:
             # By flow how many stages it crosses, and these, one flow after the other.
             self.stages, self._n_crossed, self._crossed = self._cross(network)
+
+    @property
+    def fabric(self) -> Network:
+        """The network, where one must be known."""
+        assert self.network is not None
+        return self.network
 
     @cached_property
     def by_stage(self) -> csr_matrix:
@@ -79,8 +87,7 @@ class Crossings:
         """Readings x stages, as `by_stage`, of readings that fill cables. The load is the sum of
         the flows of the same moment, as a share of the rate of all ports of the stage. A flow has
         the lowest rate of its path. Latency loads nothing."""
-        network, readings = self.network, self.readings
-        assert network is not None
+        network, readings = self.fabric, self.readings
         crossed = self.by_stage.tocoo()
         sending = (readings.metric != Metric.LATENCY.code)[crossed.row]
         row, stage = crossed.row[sending], crossed.col[sending]
@@ -109,12 +116,11 @@ class Crossings:
     @cached_property
     def by_port(self) -> csr_matrix:
         """Stages x ports: the share of a message that takes a port."""
-        assert self.network is not None
         sizes = np.array([len(stage) for stage in self.stages], np.int64)
         rows = np.repeat(np.arange(sizes.size), sizes)
         ports = np.array([port for stage in self.stages for port in stage], np.int64)
         shares = np.repeat(1.0 / np.maximum(sizes, 1), sizes)
-        shape = (sizes.size, len(self.network.ports))
+        shape = (sizes.size, len(self.fabric.ports))
         return coo_matrix((shares, (rows, ports)), shape=shape).tocsr()
 
     @cached_property
@@ -147,28 +153,27 @@ class Crossings:
     @cached_property
     def candidates(self) -> Candidates:
         """Every component that a reading crosses, those crossed by the same readings joined."""
-        families = [self._endpoint_family(part) for part in (Part.NODE_SENDING, Part.NODE)]
-        families += [self._endpoint_family(Part.NODE_RECEIVING), self._own_family()]
+        families = [*self._node_families(), *self._own_families()]
         if self.network is not None:
-            families += [self._rail_family(), *self._port_families()]
-        crossed = [family for family in families if family[1]]
-        return joined(crossed, self.limits.crossed_share)
+            families += [*self._rail_families(), *self._port_families()]
+        return joined(families, self.limits.crossed_share)
 
     def ports_of(self, flows: Sequence[tuple[str, str]]) -> list[tuple[Stage, ...]]:
         """The stages of other flows between endpoints, measured or not."""
-        assert self.network is not None
-        return _stages_of(self.network, flows, adaptive=self.adaptive)
+        network = self.fabric
+        ends = [(network.known_hca_of(a), network.known_hca_of(b)) for a, b in flows]
+        if self.adaptive:
+            return stages_of(network).between(ends)
+        return [tuple((port,) for port in path.tolist()) for path in network.routes(ends)]
 
     def is_path(self, candidate: int) -> bool:
         """Whether all components of a candidate lie between switches, or are switches."""
         network = self.network
-        if network is None:
-            return False
-        of_port = {PARTS.index(Part.CABLE): 2, PARTS.index(Part.DIRECTION): 1}
-        return all(
-            part == PARTS.index(Part.SWITCH)
-            or (part in of_port and network.between_switches[of_port[part] * index])
-            for part, index in self.candidates.members[candidate]
+        return network is not None and all(
+            network.between_switches[list(ports)].all()
+            if (ports := cable_ports(member))
+            else PARTS[member[0]] is Part.SWITCH
+            for member in self.candidates.members[candidate]
         )
 
     @cached_property
@@ -178,37 +183,32 @@ class Crossings:
         several = [port for stage in self.stages if len(stage) > 1 for port in stage]
         if network is None or not several:
             return np.zeros(len(self.candidates), np.bool_)
-        chosen = set(several)
-        switches = set(network.vertex[several].tolist())
+        chosen = {(PARTS.index(Part.DIRECTION), port) for port in several}
+        chosen |= {(PARTS.index(Part.CABLE), port >> 1) for port in several}
+        switches = network.vertex[several].tolist()
+        chosen |= {(PARTS.index(Part.SWITCH), switch) for switch in switches}
         found = [
-            self.is_path(number) and any(self._is_chosen(m, chosen, switches) for m in members)
+            self.is_path(number) and not chosen.isdisjoint(members)
             for number, members in enumerate(self.candidates.members)
         ]
         return np.array(found, np.bool_)
 
-    def _is_chosen(self, member: Member, ports: Container[int], switches: Container[int]) -> bool:
-        match PARTS[member[0]]:
-            case Part.CABLE:
-                return 2 * member[1] in ports or 2 * member[1] + 1 in ports
-            case Part.DIRECTION:
-                return member[1] in ports
-            case _:
-                return member[1] in switches
-
     def component(self, member: Member) -> Component:
         """The component of a number."""
         part, index = PARTS[member[0]], member[1]
-        names: tuple[str, ...] | None = None
-        if part in (Part.NODE, Part.NODE_SENDING, Part.NODE_RECEIVING):
-            names = self.hosts
-        elif part is Part.RANK:
-            names = self.readings.endpoints
-        if names is not None:
-            return Component(part, (names[index],))
-        if part is Part.RAIL:
-            return Component(part, (str(index),))
-        assert self.network is not None
-        return self.network.component(part, index)
+        match part:
+            case Part.RAIL:
+                return Component(part, (str(index),))
+            case Part.RANK:
+                return Component(part, (self.readings.endpoints[index],))
+            case Part.HCA:
+                return Component(part, (self.fabric.hcas[index],))
+            case Part.SWITCH:
+                return Component(part, (self.fabric.switches[index],))
+            case Part.CABLE | Part.DIRECTION:
+                first, ports = cable_ports(member)[0], self.fabric.ports
+                return Component(part, (ports[first], ports[first ^ 1]))
+        return Component(part, (self.hosts[index],))
 
     @cached_property
     def hosts(self) -> tuple[str, ...]:
@@ -255,53 +255,44 @@ class Crossings:
             return np.full(n, -1, np.int64)
         return of_flow[self._flow_of[:n]]
 
-    def _endpoint_family(self, part: Part) -> Family:
-        """Readings of a node: all, those it sends in, those it receives in."""
-        readings, host = self.readings, self.host_number
-        both = np.array([metric.both_directions for metric in METRICS])[readings.metric]
-        rows = np.arange(len(readings))
-        sides = []
-        if part is not Part.NODE_RECEIVING:
-            sides.append((rows, host[readings.a]))
-        if part is not Part.NODE_SENDING:
-            sides.append((rows, host[readings.b]))
-        if part is Part.NODE_SENDING:
-            sides.append((rows[both], host[readings.b[both]]))
-        if part is Part.NODE_RECEIVING:
-            sides.append((rows[both], host[readings.a[both]]))
-        return self._family(part, sides, len(self.hosts))
+    def _node_families(self) -> list[Family]:
+        """Readings of a node: those it sends in, all, those it receives in."""
+        rows, both = np.arange(len(self.readings)), self._both_directions
+        a, b = self.host_number[self.readings.a], self.host_number[self.readings.b]
+        sides = {
+            Part.NODE_SENDING: [(rows, a), (rows[both], b[both])],
+            Part.NODE: [(rows, a), (rows, b)],
+            Part.NODE_RECEIVING: [(rows, b), (rows[both], a[both])],
+        }
+        return [self._family(part, of, len(self.hosts)) for part, of in sides.items()]
 
-    def _own_family(self) -> Family:
+    def _own_families(self) -> list[Family]:
         """The part that only one rank of a host uses: its HCA; without a fabric, the rank."""
-        readings, names = self.readings, self.readings.endpoints
-        if not any(is_rank(name) for name in names):
-            return (csc_matrix((len(readings), 0)), [])
+        readings, n = self.readings, len(self.readings.endpoints)
+        if not any(is_rank(name) for name in readings.endpoints):
+            return []
+        part, number = Part.RANK, np.arange(n)
+        if self.network is not None:
+            part, number, n = Part.HCA, self._hca_number, len(self.network.hcas)
         rows = np.arange(len(readings))
-        if self.network is None:
-            sides = [(rows, readings.a), (rows, readings.b)]
-            return self._family(Part.RANK, sides, len(names))
-        hcas = self._hca_number
-        sides = [(rows, hcas[readings.a]), (rows, hcas[readings.b])]
-        return self._family(Part.HCA, sides, len(self.network.hcas))
+        return [self._family(part, [(rows, number[readings.a]), (rows, number[readings.b])], n)]
 
     @cached_property
     def _hca_number(self) -> Ints:
-        network = self.network
-        assert network is not None
+        network = self.fabric
         hcas = [network.known_hca_of(name) for name in self.readings.endpoints]
         return np.array([network.vertex_id[hca] - network.n_switches for hca in hcas], np.int64)
 
-    def _rail_family(self) -> Family:
+    def _rail_families(self) -> list[Family]:
         """Readings between HCAs of one index; nothing where nodes have one HCA."""
-        network, readings = self.network, self.readings
-        assert network is not None
+        readings, network = self.readings, self.fabric
         place = [hcas.index(hca) for hcas in network.hcas_of.values() for hca in hcas]
         n_rails = max(place, default=0) + 1
         if n_rails == 1:
-            return (csc_matrix((len(readings), 0)), [])
+            return []
         rail = np.array(place, np.int64)[self._hca_number]
         same = np.flatnonzero(rail[readings.a] == rail[readings.b])
-        return self._family(Part.RAIL, [(same, rail[readings.a[same]])], n_rails)
+        return [self._family(Part.RAIL, [(same, rail[readings.a[same]])], n_rails)]
 
     def _family(self, part: Part, sides: Sequence[tuple[Ints, Ints]], n: int) -> Family:
         rows = np.concatenate([rows for rows, _ in sides])
@@ -312,8 +303,7 @@ class Crossings:
 
     def _port_families(self) -> list[Family]:
         """Directions, cables and switches; those of equal ports once, all of them as members."""
-        network = self.network
-        assert network is not None
+        network = self.fabric
         shares = self.by_port.tocsc()
         kind = kinds_of_columns(shares)
         used = np.flatnonzero(kind >= 0)
@@ -332,11 +322,9 @@ class Crossings:
         by_part = ((Part.DIRECTION, directions), (Part.CABLE, of_cables), (Part.SWITCH, switches))
         # A loss of one path among several, or of a cable faster than a host, shows where the stage
         # is filled; a fault of all of them shows in every reading.
-        every = (
-            [self.by_stage]
-            if self.filled.nnz == self.by_stage.nnz
-            else [self.by_stage, self.filled]
-        )
+        every = [self.by_stage]
+        if self.filled.nnz != self.by_stage.nnz:
+            every.append(self.filled)
         return [
             self._of_ports(part, kinds, kind, crossed)
             for crossed in every
@@ -357,12 +345,3 @@ class Crossings:
         chosen = coo_matrix((np.ones(ports.size), (ports, columns)), shape=shape)
         columns_ = crossed @ (self.by_port @ chosen.tocsr())
         return (columns_.tocsc(), list(members.values()))
-
-
-def _stages_of(
-    network: Network, flows: Iterable[tuple[str, str]], *, adaptive: bool
-) -> list[tuple[Stage, ...]]:
-    ends = [(network.known_hca_of(a), network.known_hca_of(b)) for a, b in flows]
-    if adaptive:
-        return stages_of(network).between(ends)
-    return [tuple((port,) for port in path.tolist()) for path in network.routes(ends)]

@@ -1,12 +1,12 @@
 """A fabric document as numbers: ports, cables, vertices, rates; and which HCA an endpoint uses."""
 
-from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
-from weft.check.readings.components import Component, Part, vertex_of
+from weft.check.readings.components import vertex_of
 from weft.check.readings.readings import Bools, Floats, Ints, host_of, is_rank, rank_in
 from weft.core.errors import InputError, did_you_mean
 from weft.topology.fabric import Fabric
@@ -39,7 +39,7 @@ class Network:
         self.vertex_id = {name: i for i, name in enumerate((*self.switches, *self.hcas))}
         vertices = [self.vertex_id[vertex_of(port)] for port in self.ports]
         self.vertex: Ints = np.array(vertices, np.int64)
-        self._hca_of: dict[str, str | None] = {}
+        self.hca_of: Callable[[str], str | None] = cache(self._hca_of)
 
     @property
     def n_switches(self) -> int:
@@ -92,17 +92,15 @@ class Network:
         found[self.vertex[ports] - self.n_switches] = ports
         return found
 
-    def hca_of(self, endpoint: str) -> str | None:
+    def _hca_of(self, endpoint: str) -> str | None:
         """The HCA that an endpoint uses; None where the fabric does not know its host.
 
         INVARIANT: ranks fill one node after the other and take its HCAs in turn, a whole number of
         times. The rank modulo the HCAs of a node is then the HCA's index.
         """
-        if endpoint not in self._hca_of:
-            hcas = self.hcas_of.get(host_of(endpoint))
-            place = rank_in(endpoint) if is_rank(endpoint) else 0
-            self._hca_of[endpoint] = hcas[place % len(hcas)] if hcas else None
-        return self._hca_of[endpoint]
+        hcas = self.hcas_of.get(host_of(endpoint))
+        place = rank_in(endpoint) if is_rank(endpoint) else 0
+        return hcas[place % len(hcas)] if hcas else None
 
     def known_hca_of(self, endpoint: str) -> str:
         """The HCA that an endpoint uses. Raises InputError where the fabric does not know its host,
@@ -123,18 +121,6 @@ class Network:
         """Which HCA of its node an endpoint uses; 0 where the fabric does not know its host."""
         hca = self.hca_of(endpoint)
         return 0 if hca is None else self.hcas_of[host_of(endpoint)].index(hca)
-
-    def component(self, part: Part, index: int) -> Component:
-        """The HCA, switch, cable or direction (its port) of a number."""
-        match part:
-            case Part.CABLE:
-                return Component(part, self.cables[index])
-            case Part.DIRECTION:
-                return Component(part, (self.ports[index], self.ports[index ^ 1]))
-            case Part.SWITCH:
-                return Component(part, (self.switches[index],))
-            case _:
-                return Component(Part.HCA, (self.hcas[index],))
 
     @cached_property
     def egress(self) -> Ints:

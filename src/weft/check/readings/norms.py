@@ -11,7 +11,7 @@ from weft.check.readings.crossing import Crossings
 from weft.check.readings.readings import METRICS, Bools, Floats, Ints, Metric
 from weft.check.thresholds import CheckThresholds
 from weft.check.trials import ALONE
-from weft.stats.spread import robust_sigma
+from weft.stats.summary import robust_sigma
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +112,12 @@ def of_one_node(crossings: Crossings) -> Mapping[HopClass, str]:
 def load_percent(crossings: Crossings) -> Ints:
     """By reading: the load of the fullest stage of its path in percent, 100 where none is more than
     full. A doubling of the load has `load_steps` classes."""
-    percent = np.full(len(crossings.readings), 100, np.int64)
     if crossings.network is None or not len(crossings.readings):
-        return percent
+        return np.full(len(crossings.readings), 100, np.int64)
     fullest = np.asarray(crossings.load.max(axis=1).todense()).reshape(-1)
     a_doubling = crossings.limits.load_steps
     steps = np.rint(a_doubling * np.log2(np.maximum(fullest, 1.0)))
-    percent[:] = np.rint(100 * 2 ** (steps / a_doubling))
-    return percent
+    return np.asarray(np.rint(100 * 2 ** (steps / a_doubling)), np.int64)
 
 
 def normed(

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,20 +133,9 @@ def readings_of(samples: Iterable[Sample]) -> Readings:
                 ends = (a, b) if metric is Metric.BANDWIDTH else ahead
                 rows.append((metric.code, *ends, value, *common, False))
     columns = list(zip(*rows, strict=True)) if rows else [()] * 9
-    metric_, a_, b_, value_, size_, trial_, round_, n_, back_ = columns
-    return Readings(
-        tuple(endpoints),
-        tuple(trials),
-        np.array(metric_, np.int64),
-        np.array(a_, np.int64),
-        np.array(b_, np.int64),
-        np.array(value_, np.float64),
-        np.array(size_, np.int64),
-        np.array(trial_, np.int64),
-        np.array(round_, np.int64),
-        np.array(n_, np.int64),
-        np.array(back_, np.bool_),
-    )
+    kinds: list[Any] = [np.int64, np.int64, np.int64, np.float64, *[np.int64] * 4, np.bool_]
+    arrays = (np.array(column, kind) for column, kind in zip(columns, kinds, strict=True))
+    return Readings(tuple(endpoints), tuple(trials), *arrays)
 
 
 def union(rows: Iterable[Ints]) -> Ints:

@@ -23,7 +23,7 @@ does five in any case (mpi/measure.c). Of a long series 33 times come back (mpi/
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What each means stands in cost.toml."""
+    """cost.toml explains each figure."""
 
     small_iterations: int
     small_warmup: int
@@ -57,7 +57,7 @@ def figures() -> Figures:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """What a pair does in a round: sizes in bytes, windows in messages, counts as
+    """The work of a pair in a round: sizes in bytes, windows in messages, counts as
     (iterations, warm-up). `n_large` series are of the large size, one of them in each phase and
     direction. `max_seconds` is the kernel's limit for one series, None without."""
 
@@ -90,23 +90,19 @@ class Effort:
 def effort_of(options: Mapping[str, Any], large_bytes: int) -> Effort:
     """The effort that a trial's options mean, the kernel's defaults where they are silent."""
     known = figures()
-    small = (known.small_iterations, known.small_warmup)
-    large = (known.large_iterations, known.large_warmup)
-    asked = (options.get("iterations"), options.get("warmup"))
-    small, large = (
-        (
-            own[0] if asked[0] is None else int(asked[0]),
-            own[1] if asked[1] is None else int(asked[1]),
-        )
-        for own in (small, large)
-    )
+
+    def counts(own: tuple[int, int]) -> tuple[int, int]:
+        asked = (options.get("iterations"), options.get("warmup"))
+        first, second = (n if n is not None else of for n, of in zip(asked, own, strict=True))
+        return int(first), int(second)
+
     phases = phases_of(options)
     limit = options.get("max_seconds_per_size")
     return Effort(
         large_bytes=large_bytes,
         window=int(options["window"]),
-        small=small,
-        large=large,
+        small=counts((known.small_iterations, known.small_warmup)),
+        large=counts((known.large_iterations, known.large_warmup)),
         has_latency=any(phase.is_small for phase in phases),
         n_large=sum(len(phase.kinds) for phase in phases if not phase.is_small),
         max_seconds=None if limit is None else float(limit),
@@ -116,7 +112,7 @@ def effort_of(options: Mapping[str, Any], large_bytes: int) -> Effort:
 @dataclass(frozen=True)
 class Cost:
     """Seconds of rounds of these ranks; without `paths` no rate is known, and the kernel's time
-    limit bounds what a round can take. `simulated`: on a twin, where a pair costs computing."""
+    limit bounds the time of a round. `simulated`: on a twin, where a pair costs computing."""
 
     ranks: ScheduleRanks
     paths: FlowPaths | None
@@ -135,7 +131,7 @@ class Cost:
         return self.paths is None
 
     def seconds(self, rounds: Sequence[Round]) -> float:
-        """On the fabric: without starting processes, with warm-up and what happens around."""
+        """On the fabric: without starting processes, with warm-up, barriers and results."""
         return math.fsum(self.sending_s(pairs) + self.around_s(pairs) for pairs in rounds)
 
     def within(self, rounds: Sequence[Round], limit_s: float) -> "Cost":
@@ -150,7 +146,7 @@ class Cost:
         return replace(self, effort=replace(effort, max_seconds=min(lower, effort.max_seconds)))
 
     def sending_s(self, pairs: Round) -> float:
-        """What the slowest pair of a round sends, warm-up included."""
+        """Seconds in which the slowest pair of a round sends, warm-up included."""
         known, effort = figures(), self.effort
         rate = self._slowest(pairs)
         if rate is None:

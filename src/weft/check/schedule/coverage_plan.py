@@ -39,7 +39,7 @@ def worth(pairs: Round, ranks: ScheduleRanks, paths: FlowPaths, full: Floats) ->
 
 
 def _carried(pairs: Round, ranks: ScheduleRanks, paths: FlowPaths) -> tuple[Floats, Floats]:
-    """By port: what it carries (bit/s) while the first of each pair sends, and while the second
+    """By port: its load (bit/s) while the first of each pair sends, and while the second
     does; of a stage's ports each its share."""
     there, back, rate_there, rate_back = crossed_in_both_directions(pairs, ranks, paths)
     loads = (paths.load(there, rate_there), paths.load(back, rate_back))
@@ -53,7 +53,7 @@ def _carried(pairs: Round, ranks: ScheduleRanks, paths: FlowPaths) -> tuple[Floa
 class PlannedCoverage:
     """`filled`: by port, how often the schedule fills it. `worth`: the fillings that its messages
     there add up to. `reachable`: by port between switches, whether any pair of these ranks crosses
-    it. All None without a fabric. `n_in_part`: cables of which these ranks cannot send as much
+    it. All empty without a fabric. `n_in_part`: cables of which these ranks cannot send as much
     through one direction as it bears. `n_across`: pairs of unlike rails, which are no part of the
     others."""
 
@@ -61,9 +61,9 @@ class PlannedCoverage:
     n_rounds: int
     n_pairs: int
     n_pairs_possible: int
-    filled: Floats | None
-    worth: Floats | None
-    reachable: Bools | None
+    filled: Floats
+    worth: Floats
+    reachable: Bools
     n_in_part: int = 0
     n_across: int = 0
 
@@ -71,13 +71,11 @@ class PlannedCoverage:
     def by_cable(self) -> Floats:
         """By cable between switches that a pair can cross: how often it is filled in the direction
         it is filled less."""
-        assert self.filled is not None
         return self._less_of_both(self.filled)
 
     @property
     def covers_all(self) -> bool:
         """Whether all messages together fill each cable that a pair can cross at least once."""
-        assert self.worth is not None
         return bool((self._less_of_both(self.worth) >= 1 - SUMMED).all())
 
     def unfilled(self, switches: Ints) -> Ints:
@@ -85,20 +83,16 @@ class PlannedCoverage:
         and no round fills both directions."""
         network = self.ranks.network
         assert network is not None
-        assert self.filled is not None
-        assert self.reachable is not None
         empty = (self.reachable & (self.filled < 1 - SUMMED)).reshape(-1, 2).any(axis=1)
         return np.intersect1d(switches, network.vertex[np.repeat(empty, 2)])
 
     def _less_of_both(self, by_port: Floats) -> Floats:
-        assert self.reachable is not None
         both = np.where(self.reachable, by_port, np.inf).reshape(-1, 2).min(axis=1)
         return np.asarray(both[np.isfinite(both)], np.float64)
 
     @property
     def n_beyond_reach(self) -> int:
         """Cables between switches that no pair of these ranks crosses."""
-        assert self.reachable is not None
         network = self.ranks.network
         assert network is not None
         inner = network.between_switches.reshape(-1, 2)[:, 0]
@@ -117,7 +111,7 @@ class PlannedCoverage:
     @property
     def cables_text(self) -> str:
         """How often each cable is filled."""
-        if self.filled is None:
+        if not self.filled.size:
             return "their cables are not known without a fabric (--fabric)"
         n = self.by_cable.size
         beyond = self.n_beyond_reach
@@ -140,7 +134,7 @@ class PlannedCoverage:
             "pairs": self.n_pairs,
             "pairs_possible": self.n_pairs_possible,
         }
-        if self.filled is not None:
+        if self.filled.size:
             n = self.by_cable.size
             record |= {
                 "cables_between_switches": n,
@@ -164,7 +158,7 @@ def planned_coverage(
     works = ranks.has_rail.reshape(len(ranks.units), ranks.n_rails).sum(axis=0)
     possible = int((works * (works - 1) // 2).sum())
     cross_rail = ranks.rail[met // len(ranks)] != ranks.rail[met % len(ranks)]
-    filled, worths, reachable, n_in_part = None, None, None, 0
+    filled, worths, reachable, n_in_part = np.zeros(0), np.zeros(0), np.zeros(0, np.bool_), 0
     if paths is not None and reach is not None:
         filled, worths = np.zeros(reach.ports.size), np.zeros(reach.ports.size)
         for pairs in rounds:

@@ -1,6 +1,6 @@
 """Pairs that touch some nodes, or cross some switch: `--only`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,13 +35,6 @@ class Group:
                 touched |= self.places[crossed].any(axis=1)
         return np.asarray(touched, np.bool_)
 
-    def of(
-        self, rounds: Sequence[Round], ranks: ScheduleRanks, paths: FlowPaths | None
-    ) -> list[Round]:
-        """What of the rounds touches the group; empty rounds fall away."""
-        kept = [pairs[self.touched(pairs, ranks, paths)] for pairs in rounds]
-        return [pairs for pairs in kept if pairs.size]
-
 
 def group_of(text: str, ranks: ScheduleRanks, paths: FlowPaths | None) -> Group:
     """The group of a node set, or of a name in an answer: an HCA, a rank, a leaf (its nodes). Of
@@ -50,11 +43,9 @@ def group_of(text: str, ranks: ScheduleRanks, paths: FlowPaths | None) -> Group:
     network = ranks.network
     number = {unit: i for i, unit in enumerate(ranks.units)}
     if network is not None and paths is not None and not _are_nodes(text, number):
-        of_fabric = _of_vertex(text, ranks, network, paths) or _of_cable(
-            text, ranks, network, paths
-        )
-        if of_fabric is not None:
-            return of_fabric
+        ports = _ports_of(text, network)
+        if ports is not None:
+            return _of_ports(text, ranks, paths, ports)
     endpoints = [ranks.endpoint(rank) for rank in range(len(ranks))]
     if text not in number and text in endpoints:
         inside = np.arange(len(ranks)) == endpoints.index(text)
@@ -75,7 +66,7 @@ def group_of(text: str, ranks: ScheduleRanks, paths: FlowPaths | None) -> Group:
 
 
 def _are_nodes(text: str, number: Mapping[str, int]) -> bool:
-    """Whether a text names nodes, and nothing else."""
+    """Whether a text names only nodes."""
     if text in number:
         return True
     try:
@@ -84,36 +75,26 @@ def _are_nodes(text: str, number: Mapping[str, int]) -> bool:
         return False
 
 
-def _of_vertex(text: str, ranks: ScheduleRanks, network: Network, paths: FlowPaths) -> Group | None:
-    """What ends at an HCA or is cabled to a leaf, or crosses another switch."""
+def _ports_of(text: str, network: Network) -> Ints | None:
+    """The ports of a switch or an HCA, or both ports of a cable; None for another text."""
     vertex = _vertex(text, network)
-    if vertex is None:
-        return None
-    own = network.port_of_hca[ranks.hca]
-    ends = own if vertex >= network.n_switches else own ^ 1
-    inside = (network.vertex[ends] == vertex) & (own >= 0)
-    if inside.any():
-        return Group(f"pairs with an end at {text}", inside)
-    return _across(text, ranks, paths, np.flatnonzero(network.vertex == vertex))
-
-
-def _of_cable(text: str, ranks: ScheduleRanks, network: Network, paths: FlowPaths) -> Group | None:
-    """What crosses the cable of a port."""
+    if vertex is not None:
+        return np.flatnonzero(network.vertex == vertex)
     name, bracket, number = text.rpartition("[")
     vertex = _vertex(name, network) if bracket else None
     if vertex is None:
         return None
     port = network.port_id.get(f"{(*network.switches, *network.hcas)[vertex]}[{number}")
-    if port is None:
-        return None
-    own = network.port_of_hca[ranks.hca]
-    inside = (own == port) | (own == port ^ 1)
+    return None if port is None else np.array([port, port ^ 1])
+
+
+def _of_ports(text: str, ranks: ScheduleRanks, paths: FlowPaths, ports: Ints) -> Group:
+    """The pairs with an end at these ports or at the other ends of their cables, such as all nodes
+    of a leaf; where there is none, the pairs that cross the ports."""
+    own = paths.network.port_of_hca[ranks.hca]
+    inside = np.isin(own, ports) | np.isin(own ^ 1, ports)
     if inside.any():
         return Group(f"pairs with an end at {text}", inside)
-    return _across(text, ranks, paths, np.array([port, port ^ 1]))
-
-
-def _across(text: str, ranks: ScheduleRanks, paths: FlowPaths, ports: Ints) -> Group:
     places = np.zeros(paths.nowhere + 1, np.bool_)
     for place, stage in enumerate(paths.stages):
         places[place] = bool(np.isin(stage, ports).any())

@@ -1,5 +1,7 @@
-"""What flows between HCAs cross, as numbers: ports by the tables, or stages of ports of which
+"""The path of each flow between HCAs, as numbers: ports by the tables, or stages of ports of which
 adaptive routing takes any."""
+
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy.sparse import coo_matrix
@@ -15,7 +17,7 @@ class FlowPaths:
     """The paths between some HCAs (numbers, vertex less the switches).
 
     Flows cross places: the ports of a fabric by number, or, where routing is `adaptive`, stages.
-    `room` is what a place carries (bit/s); the last place, `nowhere`, fills up rows and has room
+    `room` is the capacity of a place (bit/s); the last place, `nowhere`, fills up rows and has room
     for everything. INVARIANT: tables route by destination, so that a path depends on the leaf it
     starts from and on where it ends.
     """
@@ -30,7 +32,10 @@ class FlowPaths:
             name = network.hcas[int(wrong[0])] if wrong.size else "of these nodes"
             raise InputError(f"HCA '{name}' has no cable to a switch", expected="a cabled HCA")
         own = self._own_port[self.hcas]
-        self.leaves, leaf = np.unique(network.vertex[own ^ 1], return_inverse=True)
+        self.leaves, first, leaf = np.unique(
+            network.vertex[own ^ 1], return_index=True, return_inverse=True
+        )
+        self._first_names = [network.hcas[hca] for hca in self.hcas[first].tolist()]
         self._leaf = np.full(len(network.hcas), -1, np.int64)
         self._leaf[self.hcas] = leaf.reshape(-1)
         self._column = np.full(len(network.hcas), -1, np.int64)
@@ -53,9 +58,8 @@ class FlowPaths:
         return np.asarray(self._leaf[hcas], np.int64)
 
     def cross(self, a: Ints, b: Ints) -> Ints:
-        """Flows x places: what the flows from HCAs `a` to `b` cross, filled up with `nowhere`.
-
-        Raises InputError where there is no path.
+        """Flows x places: the places that flows from HCAs `a` to `b` cross, filled up with
+        `nowhere`. Raises InputError where there is no path.
         """
         leaf_a, leaf_b = self._leaf[a], self._leaf[b]
         inner = self.inner[leaf_a, leaf_b if self.adaptive else self._column[b]]
@@ -107,26 +111,23 @@ class FlowPaths:
 
     def _asked(self) -> Ints:
         """The same, asked from the engine, a flow from each leaf to each HCA elsewhere."""
-        network = self.network
-        meets = self._meets()[:, self._leaf[self.hcas]]
-        first = [int(self.hcas[self._leaf[self.hcas] == i][0]) for i in range(self.leaves.size)]
-        places = [
-            (leaf, column)
-            for leaf in range(self.leaves.size)
-            for column in range(self.hcas.size)
-            if self._leaf[self.hcas[column]] != leaf and meets[leaf, column]
-        ]
-        flows = [
-            (network.hcas[first[leaf]], network.hcas[int(self.hcas[column])])
-            for leaf, column in places
-        ]
-        inner = [path[1:-1] for path in network.routes(flows)]
-        most = max((path.size for path in inner), default=1)
-        paths = np.full((self.leaves.size, self.hcas.size, max(most, 1)), self.nowhere, np.int64)
-        paths[~meets] = -1
-        for (leaf, column), path in zip(places, inner, strict=True):
-            paths[leaf, column, : path.size] = path
-        return paths
+        leaf_of = self._leaf[self.hcas]
+        meets = self._meets()[:, leaf_of]
+        elsewhere = meets & (leaf_of != np.arange(self.leaves.size)[:, None])
+        places = np.argwhere(elsewhere).tolist()
+        ends = [self.network.hcas[hca] for hca in self.hcas.tolist()]
+        routes = self.network.routes([(self._first_names[a], ends[b]) for a, b in places])
+        inner = {(a, b): path[1:-1] for (a, b), path in zip(places, routes, strict=True)}
+        return self._table(meets, inner)
+
+    def _table(self, meets: Bools, crossed: Mapping[tuple[int, int], Sequence[int] | Ints]) -> Ints:
+        """Starts x ends x hops: what is crossed, filled up; -1 where the two never meet."""
+        most = max((1, *map(len, crossed.values())))
+        table = np.full((*meets.shape, most), self.nowhere, np.int64)
+        table[~meets] = -1
+        for (a, b), places in crossed.items():
+            table[a, b, : len(places)] = places
+        return table
 
     def _meets(self) -> Bools:
         """Leaves x leaves: whether cables join them at all; planes of rails may never meet."""
@@ -144,27 +145,20 @@ class FlowPaths:
         INVARIANT: cables carry both directions, so that the path back has the same stages, their
         ports' other ends, in the other order.
         """
-        n = self.leaves.size
-        first = [int(self.hcas[self._leaf[self.hcas] == i][0]) for i in range(n)]
-        names = [self.network.hcas[hca] for hca in first]
-        meets = self._meets()
-        places = [(a, b) for a in range(n) for b in range(a + 1, n) if meets[a, b]]
+        names, meets = self._first_names, self._meets()
+        places = np.argwhere(np.triu(meets, 1)).tolist()
         number: dict[Stage, int] = {stage: i for i, stage in enumerate(self.stages)}
         back: dict[int, int] = {}
-        found = []
-        for of in stages_of(self.network).between([(names[a], names[b]) for a, b in places]):
+        found: dict[tuple[int, int], list[int]] = {}
+        flows = stages_of(self.network).between([(names[a], names[b]) for a, b in places])
+        for (a, b), of in zip(places, flows, strict=True):
             there = [number.setdefault(stage, len(number)) for stage in of[1:-1]]
             for stage, place in zip(of[1:-1], there, strict=True):
                 if place not in back:
                     other = tuple(sorted(port ^ 1 for port in stage))
                     back[place] = number.setdefault(other, len(number))
-            found.append((there, [back[place] for place in reversed(there)]))
+            found[a, b] = there
+            found[b, a] = [back[place] for place in reversed(there)]
         self.stages = list(number)
         self.nowhere = len(number)
-        most = max((len(there) for there, _ in found), default=1)
-        paths = np.full((n, n, max(most, 1)), self.nowhere, np.int64)
-        paths[~meets] = -1
-        for (a, b), (there, again) in zip(places, found, strict=True):
-            paths[a, b, : len(there)] = there
-            paths[b, a, : len(again)] = again
-        return paths
+        return self._table(meets, found)

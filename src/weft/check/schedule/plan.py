@@ -1,8 +1,9 @@
 """The plan of a check: its rounds, their cost and their coverage, before any measurement."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate, islice, takewhile
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,10 @@ from weft.check.readings.readings import Ints
 from weft.check.schedule.cost import Cost, figures
 from weft.check.schedule.coverage_plan import PlannedCoverage, planned_coverage
 from weft.check.schedule.paths import FlowPaths
+from weft.check.schedule.rounds.matchings import Round
 from weft.check.schedule.schedule import (
     Field,
     Schedule,
-    first_rounds,
     n_overloaded,
     schedule_of,
 )
@@ -28,7 +29,7 @@ _COVER_TIMES = (3, 2, 1)
 
 @dataclass(frozen=True)
 class CheckPlan:
-    """A schedule on its field, at a cost. `budget_s` is what the whole check may take, None where
+    """A schedule on its field, at a cost. `budget_s` limits the whole check, None where
     none was given. `asked` rounds were wanted, of which `schedule` holds those that fit."""
 
     field: Field
@@ -190,18 +191,14 @@ def _with_reflections(plan: CheckPlan, limit_s: float) -> CheckPlan:
     """The plan and as many reflections after it as fit."""
     n_units = len(plan.field.ranks.units)
     more = schedule_of(Scheme(SchemeKind.REFLECTIONS, n_units), plan.field)
-    seconds, pairs = plan.seconds, plan.schedule.n_pairs
-    n = 0
-    for rounds in more.rounds:
-        seconds += plan.cost.seconds([rounds])
-        pairs += len(rounds)
-        if seconds > limit_s or pairs > plan.cost.most_pairs:
-            break
-        n += 1
+    n_pairs = plan.schedule.n_pairs + np.cumsum([len(pairs) for pairs in more.rounds])
+    n_few = int((n_pairs <= plan.cost.most_pairs).sum())
+    n = _n_that_fit(plan.cost, more.rounds[:n_few], limit_s, plan.seconds)
     if not n:
         return plan
-    some = replace(first_rounds(more, n), words=counted(n, "round") + " of reflections")
-    return replace(plan, schedule=plan.schedule.then(some))
+    words = f"{plan.schedule.words}, then {counted(n, 'round')} of reflections"
+    rounds = (*plan.schedule.rounds, *more.rounds[:n])
+    return replace(plan, schedule=replace(plan.schedule, words=words, rounds=rounds))
 
 
 def _random(field: Field, cost: Cost, limit_s: float) -> CheckPlan:
@@ -214,11 +211,13 @@ def _random(field: Field, cost: Cost, limit_s: float) -> CheckPlan:
 
 def _fitting(plan: CheckPlan, limit_s: float) -> CheckPlan:
     """The plan, cut to the rounds that fit; one at least."""
-    seconds, n = 0.0, 0
-    for pairs in plan.schedule.rounds:
-        seconds += plan.cost.seconds([pairs])
-        if seconds > limit_s and n:
-            break
-        n += 1
+    n = max(1, _n_that_fit(plan.cost, plan.schedule.rounds, limit_s))
     asked = len(plan.schedule)
-    return replace(plan, schedule=first_rounds(plan.schedule, n), asked=asked)
+    kept = replace(plan.schedule, rounds=plan.schedule.rounds[:n])
+    return replace(plan, schedule=kept, asked=asked)
+
+
+def _n_that_fit(cost: Cost, rounds: Sequence[Round], limit_s: float, spent_s: float = 0.0) -> int:
+    """How many rounds, one after the other, end within the limit after so many seconds."""
+    ends = accumulate((cost.seconds([pairs]) for pairs in rounds), initial=spent_s)
+    return sum(1 for _ in takewhile(lambda end_s: end_s <= limit_s, islice(ends, 1, None)))

@@ -84,19 +84,16 @@ def ranks_of_nodes(
     """
     if network is not None and n_rails > 1:
         for node in nodes:
-            _refuse_remainder(node, n_rails, len(network.hcas_of[node]))
+            n_hcas = len(network.hcas_of[node])
+            # INVARIANT: ranks take the HCAs of a node in turn, a whole number of times.
+            if n_hcas and n_rails % n_hcas:
+                raise InputError(
+                    f"{n_rails} ranks a node do not fill the {counted(n_hcas, 'HCA')} that {node}"
+                    " has in this fabric",
+                    expected="one rank a node, or as many as its HCAs or a multiple of them",
+                    hint="leave --tasks-per-node and --rails out, or measure without --fabric",
+                )
     return ScheduleRanks(nodes, n_rails, network, share_hcas=share_hcas)
-
-
-def _refuse_remainder(node: str, n_ranks: int, n_hcas: int) -> None:
-    """INVARIANT: ranks take the HCAs of a node in turn, a whole number of times."""
-    if n_hcas and n_ranks % n_hcas:
-        raise InputError(
-            f"{n_ranks} ranks a node do not fill the {counted(n_hcas, 'HCA')} that {node} has in"
-            " this fabric",
-            expected="one rank a node, or as many as its HCAs or a multiple of them",
-            hint="leave --tasks-per-node and --rails out, or measure without --fabric",
-        )
 
 
 def ranks_of_host(host: str, n_ranks: int) -> ScheduleRanks:

@@ -12,10 +12,10 @@ from weft.check.schedule.ranks import ScheduleRanks
 
 @dataclass(frozen=True)
 class PairReach:
-    """What flows between ranks can cross.
+    """The ports that flows between ranks can cross.
 
     `ports`: by port, whether its cable joins switches and some flow crosses it. `full`: by port,
-    what flows can fill of it (bit/s): its rate, or less where too few cross it. `n_flows`: by
+    the rate that flows can fill (bit/s): its own, or less where too few cross it. `n_flows`: by
     port, how many of the fastest hosts' flows that takes. `leaf`, `column`: the paths (from a leaf,
     to an HCA of `paths.hcas`) that cross port p are those from `first[p]` to `first[p + 1]`;
     empty under adaptive routing.
@@ -54,7 +54,7 @@ def reach_of(ranks: ScheduleRanks, paths: FlowPaths, only: Group | None = None) 
 def _capacity(
     ranks: ScheduleRanks, paths: FlowPaths, port: Ints, leaf: Ints, column: Ints
 ) -> tuple[Floats, Ints]:
-    """What flows can fill of each port, and how many flows that takes."""
+    """The rate at which flows can fill each port, and how many flows that takes."""
     network = paths.network
     n_ports = len(network.ports)
     hcas = np.unique(ranks.hca[ranks.has_rail])

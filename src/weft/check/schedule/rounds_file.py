@@ -1,7 +1,7 @@
 """A file of rounds: ours, a line a round, or ClusterKit's, a line a pair."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -29,25 +29,27 @@ def read_rounds(path: Path, ranks: ScheduleRanks) -> list[Round]:
     lines = _lines(path)
     known = _names(ranks)
     by_pair = all(len(words) == 3 and _NUMBER.fullmatch(words[0]) for _, words in lines)
-    read = _clusterkit if by_pair else _ours
-    rounds = read(path, lines, known, ranks)
+    named = _clusterkit(lines) if by_pair else _ours(path, lines, known)
+    rounds = [_round(path, pairs, known, ranks) for pairs in named]
     if not rounds:
         raise InputError("no round in it", where=str(path), expected="a line a round: 0-1 2-3")
     return rounds
 
 
 _Lines = Sequence[tuple[int, list[str]]]
+_Round = Iterable[tuple[int, tuple[str, str]]]
+"""By pair: the number of its line, and two words."""
 
 
 def _lines(path: Path) -> list[tuple[int, list[str]]]:
-    """Line numbers and words of what is no comment."""
+    """Line numbers and words, without comments."""
     text = read_text_file(path, expected="a text file of rounds", most_bytes=_MOST_BYTES)
     split = ((i, line.split("#", 1)[0].split()) for i, line in enumerate(text.splitlines(), 1))
     return [(number, words) for number, words in split if words]
 
 
 def _names(ranks: ScheduleRanks) -> dict[str, Ends]:
-    """What each word means."""
+    """The ranks of each word."""
     measured = np.flatnonzero(ranks.has_rail).tolist()
     names: dict[str, Ends] = {str(rank): (rank,) for rank in measured}
     names |= {ranks.endpoint(rank): (rank,) for rank in measured}
@@ -57,27 +59,16 @@ def _names(ranks: ScheduleRanks) -> dict[str, Ends]:
     return names
 
 
-def _clusterkit(
-    path: Path, lines: _Lines, known: dict[str, Ends], ranks: ScheduleRanks
-) -> list[Round]:
+def _clusterkit(lines: _Lines) -> Iterable[_Round]:
     by_number: dict[int, list[tuple[int, tuple[str, str]]]] = {}
     for number, (round_, a, b) in lines:
         by_number.setdefault(int(round_), []).append((number, (a, b)))
-    return [
-        _round(path, [(line, _pair(path, line, ends, known)) for line, ends in pairs], ranks)
-        for _, pairs in sorted(by_number.items())
-    ]
+    return (pairs for _, pairs in sorted(by_number.items()))
 
 
-def _ours(path: Path, lines: _Lines, known: dict[str, Ends], ranks: ScheduleRanks) -> list[Round]:
-    return [
-        _round(
-            path,
-            [(line, _pair(path, line, _halves(path, line, word, known), known)) for word in words],
-            ranks,
-        )
-        for line, words in lines
-    ]
+def _ours(path: Path, lines: _Lines, known: dict[str, Ends]) -> Iterable[_Round]:
+    for line, words in lines:
+        yield [(line, _halves(path, line, word, known)) for word in words]
 
 
 def _halves(path: Path, line: int, word: str, known: dict[str, Ends]) -> tuple[str, str]:
@@ -106,17 +97,17 @@ def _pair(
     return list(zip(a, b, strict=False))
 
 
-def _round(
-    path: Path, pairs: Sequence[tuple[int, list[tuple[int, int]]]], ranks: ScheduleRanks
-) -> Round:
-    busy: dict[int, int] = {}
-    for line, of_line in pairs:
-        for rank in (rank for pair in of_line for rank in pair):
+def _round(path: Path, pairs: _Round, known: dict[str, Ends], ranks: ScheduleRanks) -> Round:
+    met: list[tuple[int, int]] = []
+    busy: set[int] = set()
+    for line, of_pair in [(line, _pair(path, line, ends, known)) for line, ends in pairs]:
+        for rank in (rank for pair in of_pair for rank in pair):
             if rank in busy:
                 who = ranks.endpoint(rank)
                 raise _wrong(path, line, f"'{who}' is in two pairs of one round")
-            busy[rank] = line
-    return in_order(np.array([pair for _, of_line in pairs for pair in of_line], np.int64))
+            busy.add(rank)
+        met += of_pair
+    return in_order(np.array(met, np.int64))
 
 
 def _wrong(path: Path, line: int, what: str) -> InputError:

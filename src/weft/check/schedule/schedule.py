@@ -1,7 +1,7 @@
-"""Which pairs measure at the same time: rounds of disjoint pairs of ranks, by a scheme."""
+"""The pairs that measure at the same time: rounds of disjoint pairs of ranks, by a scheme."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import zip_longest
 
@@ -58,11 +58,6 @@ class Schedule:
         """As the option `rounds` of a trial wants them."""
         return [pairs.tolist() for pairs in self.rounds]
 
-    def then(self, other: "Schedule") -> "Schedule":
-        """These rounds and, after them, others."""
-        words = f"{self.words}, then {other.words}"
-        return replace(self, words=words, rounds=(*self.rounds, *other.rounds))
-
 
 @dataclass(frozen=True)
 class Field:
@@ -79,7 +74,7 @@ class Field:
 
     @cached_property
     def reach(self) -> PairReach | None:
-        """What pairs (of the group) can cross."""
+        """The ports that pairs (of the group) can cross."""
         return None if self.paths is None else reach_of(self.ranks, self.paths, self.only)
 
 
@@ -108,7 +103,8 @@ def schedule_of(scheme: Scheme, field: Field) -> Schedule:
         rounds = without_overload(rounds, field.ranks, field.paths, thresholds().asked_of_shared)
         rounds = in_either_direction(rounds, field.seed)
     if field.only is not None:
-        rounds = field.only.of(rounds, field.ranks, field.paths)
+        touching = (r[field.only.touched(r, field.ranks, field.paths)] for r in rounds)
+        rounds = [pairs for pairs in touching if pairs.size]
         words = f"{words}; {field.only.words}"
         if scheme.kind is not SchemeKind.FILE and rounds:
             others = _others(field.only, field, sum(len(pairs) for pairs in rounds))
@@ -138,17 +134,14 @@ def n_overloaded(schedule: Schedule, field: Field) -> int:
 
 def _seated(rounds: list[Round], field: Field) -> list[Round]:
     """Rounds in which every active rank finds a CPU of its own."""
-    per_host = field.ranks.per_host
-    if all(per_host <= n for n in field.n_cpus.values()) and not field.machine_of:
-        return rounds
-    listed = [[(int(a), int(b)) for a, b in pairs] for pairs in rounds]
-    parts = within_cpus(listed, per_host, field.n_cpus, field.machine_of)
+    listed = [[(a, b) for a, b in pairs.tolist()] for pairs in rounds]
+    parts = within_cpus(listed, field.ranks.per_host, field.n_cpus, field.machine_of)
     return [np.array(pairs, np.int64) for pairs in parts]
 
 
 def _others(group: Group, field: Field, n: int) -> list[Round]:
-    """Rounds of about `n` pairs that do not touch a group: what is slow in all of its pairs is
-    normal where nothing else is measured."""
+    """Rounds of about `n` pairs that do not touch a group: a component that is slow in all
+    of its pairs seems normal where no other pair is measured."""
     units = np.unique(field.ranks.unit[~group.inside])
     units = np.setdiff1d(units, field.ranks.unit[group.inside])
     kept = _among(units, field, n, but=group)
@@ -370,8 +363,3 @@ def on_all_rails(rounds: Sequence[Round], ranks: ScheduleRanks) -> list[Round]:
 def with_rails(pairs: Round, ranks: ScheduleRanks) -> Round:
     """Those pairs of ranks whose nodes both have that rail."""
     return np.asarray(pairs[ranks.has_rail[pairs].all(axis=1)], np.int64)
-
-
-def first_rounds(schedule: Schedule, n: int) -> Schedule:
-    """The first n rounds of a schedule."""
-    return replace(schedule, rounds=schedule.rounds[:n])

@@ -8,7 +8,7 @@ from weft.core.errors import InputError, did_you_mean
 
 
 class SchemeKind(StrEnum):
-    """Paths to choose rounds."""
+    """The kinds of schedules."""
 
     FULL = "full"
     REFLECTIONS = "reflections"
@@ -33,8 +33,8 @@ EXPECTED = (
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """What was asked for. `times`: rounds, or how often `cover` fills each cable. `suspects` and
-    `good` are node sets of `bisect`; an empty `good` means all others."""
+    """The schedule that a user asked for. `times`: rounds, or how often `cover` fills each cable.
+    `suspects` and `good` are node sets of `bisect`; an empty `good` means all others."""
 
     kind: SchemeKind
     times: int = 0

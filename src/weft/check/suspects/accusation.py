@@ -7,25 +7,13 @@ from enum import StrEnum
 import numpy as np
 
 from weft.check.readings.candidates import Member
-from weft.check.readings.components import Component, Part
+from weft.check.readings.components import PARTS, Component, Thing
 from weft.check.readings.norms import Norm
 from weft.check.readings.readings import Bools, Floats, Ints, Metric
 from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.survey import Survey
 from weft.check.trials import ALONE, TOGETHER
 from weft.core.natural import SortKey, natural_key
-
-_WIDEST_FIRST = (
-    Part.RAIL,
-    Part.NODE,
-    Part.NODE_SENDING,
-    Part.NODE_RECEIVING,
-    Part.HCA,
-    Part.RANK,
-    Part.CABLE,
-    Part.DIRECTION,
-    Part.SWITCH,
-)
 
 
 class Standing(StrEnum):
@@ -78,6 +66,11 @@ class Accusation:
         return len(self.components) > 1
 
     @property
+    def things(self) -> frozenset[Thing]:
+        """The accused things: the two directions of a cable are one."""
+        return frozenset(component.thing for component in self.components)
+
+    @property
     def worst(self) -> Count:
         """The metric that is slowed most."""
         return max(self.counts, key=lambda count: self.slower.get(count.metric, 0.0))
@@ -94,14 +87,14 @@ def components_of(survey: Survey, candidates: Sequence[int]) -> tuple[Component,
     its direction."""
     members: list[Member] = [m for c in candidates for m in survey.candidates.members[c]]
     found = [survey.crossings.component(member) for member in members]
-    widest: dict[tuple[str, tuple[str, ...]], Component] = {}
+    widest: dict[Thing, Component] = {}
     for component in sorted(found, key=_widest_first):
         widest.setdefault(component.thing, component)
     return tuple(widest.values())
 
 
 def _widest_first(component: Component) -> tuple[int, list[SortKey]]:
-    return _WIDEST_FIRST.index(component.part), [natural_key(end) for end in component.ends]
+    return PARTS.index(component.part), [natural_key(end) for end in component.ends]
 
 
 def accuse(

@@ -13,7 +13,7 @@ from scipy.stats import theilslopes
 from weft.bench.model import Sample
 from weft.check.readings.components import Part
 from weft.check.readings.readings import METRICS, Bools, Floats, Ints, Metric
-from weft.check.suspects.explanation import Likelihood
+from weft.check.suspects.explanation import log_likelihood
 from weft.check.suspects.survey import Survey
 from weft.check.thresholds import CheckThresholds
 from weft.check.trials import SURVEY
@@ -45,8 +45,8 @@ class MetricDrift(FindingFacts):
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """Rounds `first` to `last` (as the samples number them) of `n_rounds` in which what was
-    measured was `slower` (natural logarithm) whatever it crossed. `evidence` as of a suspect."""
+    """Rounds `first` to `last` (as the samples number them) of `n_rounds` in which all readings
+    were `slower` (natural logarithm), whatever they crossed. `evidence` as of a suspect."""
 
     trial: tuple[str, int]
     metric: Metric
@@ -97,8 +97,8 @@ def _episodes_of(
     free = ~survey.explained[rows]
     level = against.slower[rows] - _drift_at(place, against.slower[rows], free, limits)
     slower, sigma = level[:, None], against.sigma[rows, None]
-    log = Likelihood(limits).log
-    gain = log(slower, sigma, grid[None, :]) - log(slower, sigma, np.zeros((1, 1)))
+    gain = log_likelihood(limits, slower, sigma, grid[None, :])
+    gain -= log_likelihood(limits, slower, sigma, np.zeros((1, 1)))
     by_round = np.zeros((numbers.size, grid.size))
     np.add.at(by_round, place, gain)
     # What choosing among all stretches and slownesses gains by chance.

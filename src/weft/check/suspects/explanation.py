@@ -22,7 +22,7 @@ from weft.check.thresholds import CheckThresholds
 _STEPS = 48
 """Slownesses tried, 11 % apart: finer than readings over one fault differ (`uneven_share`)."""
 _ROWS_AT_ONCE = 512
-"""So few that what is reckoned of them stays in the processor's cache."""
+"""So few that all intermediate results stay in the processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -57,38 +57,32 @@ Scores = tuple[Floats, dict[Metric, tuple[Floats, Floats]]]
 the slowness that fits best."""
 
 
-class Likelihood:
-    """The likelihood of a reading, given the slowness of its path."""
-
-    def __init__(self, limits: CheckThresholds) -> None:
-        self._limits = limits
-
-    def log(
-        self,
-        slower: Floats,
-        sigma: Floats,
-        predicted: Floats,
-        disturbed: Floats | float | None = None,
-    ) -> Floats:
-        """Log-likelihoods; arrays broadcast. `disturbed`: the share of readings that are."""
-        limits = self._limits
-        z = slower - predicted
-        # What a fault costs differs a little from path to path.
-        sigma = np.hypot(sigma, limits.uneven_share * predicted)
-        share = limits.disturbed_share if disturbed is None else disturbed
-        normal = np.log1p(-share) - np.log(sigma * np.sqrt(2 * np.pi)) - 0.5 * (z / sigma) ** 2
-        late = np.log(limits.disturbed_slow_share / limits.disturbance)
-        quick = np.log((1 - limits.disturbed_slow_share) / limits.surprise)
-        wild = np.log(share) + np.where(
-            z > 0, late - z / limits.disturbance, quick + z / limits.surprise
-        )
-        # numpy's logaddexp takes its logarithms one by one.
-        result: Floats = np.maximum(normal, wild) + np.log(1 + np.exp(-np.abs(normal - wild)))
-        return result
+def log_likelihood(
+    limits: CheckThresholds,
+    slower: Floats,
+    sigma: Floats,
+    predicted: Floats,
+    disturbed: Floats | float | None = None,
+) -> Floats:
+    """The log-likelihood of each reading, given the slowness of its path; arrays broadcast.
+    `disturbed`: the share of readings that are."""
+    z = slower - predicted
+    # The cost of a fault differs a little from path to path.
+    sigma = np.hypot(sigma, limits.uneven_share * predicted)
+    share = limits.disturbed_share if disturbed is None else disturbed
+    normal = np.log1p(-share) - np.log(sigma * np.sqrt(2 * np.pi)) - 0.5 * (z / sigma) ** 2
+    late = np.log(limits.disturbed_slow_share / limits.disturbance)
+    quick = np.log((1 - limits.disturbed_slow_share) / limits.surprise)
+    wild = np.log(share) + np.where(
+        z > 0, late - z / limits.disturbance, quick + z / limits.surprise
+    )
+    # numpy's logaddexp takes its logarithms one by one.
+    result: Floats = np.maximum(normal, wild) + np.log(1 + np.exp(-np.abs(normal - wild)))
+    return result
 
 
 class Explainer:
-    """Readings, what they cross and how slow they are, ready for questions.
+    """Readings, their paths and their slowness, ready for questions.
 
     Rows `apart` were measured alone: they decide between components that
     explain the others about equally well, and take no part in finding these. `disturbed`: by
@@ -108,17 +102,14 @@ class Explainer:
         self.candidates = candidates
         self._limits = limits
         self._normed = normed
-        self._likelihood = Likelihood(limits)
         usual = np.full(len(readings), limits.disturbed_share)
         self._disturbed = usual if disturbed is None else disturbed
         self._flow = readings.a * len(readings.endpoints) + readings.b
-        judged = normed.norm >= 0
-        together = judged.copy()
-        together[np.zeros(0, np.int64) if apart is None else apart] = False
         self._metric = readings.metric
-        self._judged = judged
-        self._together = together
-        self._apart = np.flatnonzero(judged & ~together)
+        self._judged = normed.norm >= 0
+        self._together = self._judged.copy()
+        self._together[[] if apart is None else apart] = False
+        self._apart = np.flatnonzero(self._judged & ~self._together)
         self._grids = [
             np.geomspace(limits.least_effect(metric), limits.slowest_fitted, _STEPS)
             for metric in METRICS
@@ -206,14 +197,14 @@ class Explainer:
         return gain
 
     def _gain_of(self, rows: Ints, predicted: Floats, grid: Floats) -> Floats:
-        """What is slow already gains by a component that is slower still by as much as matters."""
+        """A slow reading gains by a component that is slower still by as much as matters."""
         slower, sigma = self._normed.slower[rows, None], self._normed.sigma[rows, None]
         before = predicted[rows, None]
         matters = (grid[None, :] >= before + grid[0]) | (before == 0)
         with_it = np.where(matters, np.maximum(before, grid[None, :]), before)
-        log, share = self._likelihood.log, self._disturbed[rows, None]
-        gain: Floats = log(slower, sigma, with_it, share) - log(slower, sigma, before, share)
-        return gain
+        given = (self._limits, slower, sigma)
+        share = self._disturbed[rows, None]
+        return log_likelihood(*given, with_it, share) - log_likelihood(*given, before, share)
 
     def _strongest(
         self, kept: Ints, predicted: Floats, known: Scores | None = None
@@ -279,7 +270,8 @@ class Explainer:
         fine = np.geomspace(max(grid[0], near / ratio), near * ratio, _STEPS)
         slower, sigma = self._normed.slower[rows, None], self._normed.sigma[rows, None]
         with_it = np.maximum(predicted[rows, None], fine[None, :])
-        log = self._likelihood.log(slower, sigma, with_it, self._disturbed[rows, None])
+        share = self._disturbed[rows, None]
+        log = log_likelihood(self._limits, slower, sigma, with_it, share)
         return float(fine[np.argmax(log.sum(axis=0))])
 
     def _agree(self, candidate: int, metric: Metric, least: float, predicted: Floats) -> bool:

@@ -2,15 +2,14 @@
 were slow, once more."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice, zip_longest
 from random import Random
 
 import numpy as np
 
-from weft.check.readings.candidates import Member
+from weft.check.readings.candidates import Member, cable_ports
 from weft.check.readings.components import PARTS, Part
-from weft.check.readings.crossing import Crossings
 from weft.check.readings.readings import host_of
 from weft.check.readings.stages import Stage
 from weft.check.suspects.crowding.partner_test import (
@@ -22,7 +21,6 @@ from weft.check.suspects.crowding.partner_test import (
 from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.queueing import waiting
 from weft.check.suspects.survey import Survey
-from weft.check.thresholds import thresholds
 from weft.check.trials import SURVEY
 
 
@@ -34,40 +32,28 @@ class FollowUpPlan:
     together: tuple[Round, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FollowUpSize:
-    """How much to measure: tests a suspect, how often all of it, and at most so many rounds of
-    each kind (None: no limit)."""
-
-    tests: int = field(default_factory=lambda: thresholds().tests_a_suspect)
-    times: int = field(default_factory=lambda: thresholds().times_again)
-    controls: int = field(default_factory=lambda: thresholds().control_pairs)
-    most_pairs: int = field(default_factory=lambda: thresholds().pairs_again)
-    most_rounds: int | None = None
-
-
-def follow_up(survey: Survey, size: FollowUpSize, seed: int) -> FollowUpPlan:
-    """The plan for the suspects of a survey; empty without any."""
-    suspects = survey.slow_or_out_of_use
-    unexplained = _pairs_again(survey, size.most_pairs)
+def follow_up(survey: Survey, seed: int, most_rounds: int | None = None) -> FollowUpPlan:
+    """The plan for the suspects of a survey; empty without any. At most so many rounds of each
+    kind (None: no limit)."""
+    suspects, limits = survey.slow_or_out_of_use, survey.limits
+    unexplained = _pairs_again(survey, limits.pairs_again)
     if not suspects and not unexplained and not survey.crowded:
         return FollowUpPlan((), ())
     draws = Random(f"follow-up/{seed}")  # noqa: S311
     finder = _Finder(survey, draws)
-    of_suspects = [list(islice(finder.tests(suspect), size.tests)) for suspect in suspects]
+    n_tests, times = limits.tests_a_suspect, limits.times_again
+    of_suspects = [list(islice(finder.tests(suspect), n_tests)) for suspect in suspects]
     interleaved = [t for group in zip_longest(*of_suspects) for t in group if t is not None]
     alone = [*interleaved, *((pair,) for pair in unexplained)]
-    alone += [(pair,) for pair in finder.controls(size.controls)]
-    most = size.most_rounds
-    once = tuple(alone if most is None else alone[: max(1, most // size.times)])
+    alone += [(pair,) for pair in finder.controls(limits.control_pairs)]
+    once = tuple(alone if most_rounds is None else alone[: max(1, most_rounds // times)])
     # Two readings may both be disturbed by chance, of many pairs: three hardly ever are.
     once_more = tuple((pair,) for pair in unexplained if (pair,) in once)
     again = _rounds_again(survey, suspects)
-    others = rounds_with_others(survey, size.tests * size.times, draws)
-    together = again * size.times + others
-    tests = once * size.times
-    room = None if most is None else max(0, most - len(tests))
-    return FollowUpPlan(tests + once_more[:room], together[:most])
+    others = rounds_with_others(survey, n_tests * times, draws)
+    tests = once * times
+    room = None if most_rounds is None else max(0, most_rounds - len(tests))
+    return FollowUpPlan(tests + once_more[:room], (again * times + others)[:most_rounds])
 
 
 class _Finder:
@@ -76,8 +62,7 @@ class _Finder:
     def __init__(self, survey: Survey, draws: Random) -> None:
         self._survey = survey
         self._draws = draws
-        crossings = survey.crossings
-        self._crossings: Crossings = crossings
+        self._crossings = survey.crossings
         self._names = survey.readings.endpoints
         self._rank = {name: i for i, name in enumerate(self._names)}
         self._suspects = survey.slow_or_out_of_use
@@ -100,7 +85,7 @@ class _Finder:
     def controls(self, n: int) -> list[EndpointPair]:
         """Pairs that cross no suspect."""
         found: list[EndpointPair] = []
-        flows = [(a, b) for a, b in self._random_flows(self._names, self._names, 20 * n)]
+        flows = self._random_flows(self._names, self._names, 20 * n)
         for flow, crossed in zip(flows, self._crossed(flows), strict=True):
             if not crossed and len(found) < n:
                 found.append(flow)
@@ -136,21 +121,16 @@ class _Finder:
             if len(flows) >= most:
                 break
             a, b = self._draws.choice(sources), self._draws.choice(targets)
-            if self._are_apart(a, b) and self._meet(a, b):
+            if self._may_meet(a, b):
                 flows[a, b] = None
         return list(flows)
 
-    def _are_apart(self, a: str, b: str) -> bool:
-        """Ranks of one host meet each other only where there is no other host."""
-        one_host = len(self._crossings.hosts) == 1
-        return a != b if one_host else host_of(a) != host_of(b)
-
-    def _meet(self, a: str, b: str) -> bool:
-        """Ranks of rails meet their own kind only."""
+    def _may_meet(self, a: str, b: str) -> bool:
+        """Whether both are ranks of one rail and of two hosts; of one, where there is no other."""
         network = self._crossings.network
-        if network is None:
-            return True
-        return network.rail_of(a) == network.rail_of(b)
+        one_host = len(self._crossings.hosts) == 1
+        are_apart = a != b if one_host else host_of(a) != host_of(b)
+        return are_apart and (network is None or network.rail_of(a) == network.rail_of(b))
 
     def _crossed(self, flows: Sequence[EndpointPair]) -> list[set[tuple[int, int]]]:
         """By flow: which candidates of which suspects it crosses."""
@@ -158,62 +138,43 @@ class _Finder:
         stages: Sequence[tuple[Stage, ...]] = [()] * len(flows)
         if network is not None:
             stages = self._crossings.ports_of(flows)
-        crossed = [frozenset(port for stage in of for port in stage) for of in stages]
         members = self._survey.candidates.members
         return [
             {
                 (place, candidate)
                 for place, suspect in enumerate(self._suspects)
                 for candidate in suspect.candidates
-                if self._crosses(members[candidate][0], flow, ports)
+                if members[candidate][0] in of_flow
             }
-            for flow, ports in zip(flows, crossed, strict=True)
+            for of_flow in map(self._members_on, flows, stages)
         ]
 
-    def _crosses(self, member: Member, flow: EndpointPair, ports: frozenset[int]) -> bool:
-        part = PARTS[member[0]]
-        component = self._crossings.component(member)
-        name = component.ends[0]
-        hosts = (host_of(flow[0]), host_of(flow[1]))
+    def _members_on(self, flow: EndpointPair, stages: Sequence[Stage]) -> set[Member]:
+        """Every component that a flow crosses."""
+        ranks = [self._rank[name] for name in flow]
+        hosts = self._crossings.host_number[ranks].tolist()
+        found = {(Part.NODE, host) for host in hosts} | {(Part.RANK, rank) for rank in ranks}
+        found |= {(Part.NODE_SENDING, hosts[0]), (Part.NODE_RECEIVING, hosts[1])}
         network = self._crossings.network
-        match part:
-            case Part.NODE:
-                found = name in hosts
-            case Part.NODE_SENDING:
-                found = name == hosts[0]
-            case Part.NODE_RECEIVING:
-                found = name == hosts[1]
-            case Part.RANK:
-                found = name in flow
-            case Part.HCA:
-                assert network is not None
-                found = name in (network.hca_of(flow[0]), network.hca_of(flow[1]))
-            case Part.RAIL:
-                assert network is not None
-                found = str(network.rail_of(flow[0])) == name
-            case _:
-                found = self._crosses_ports(part, member[1], ports)
-        return found
-
-    def _crosses_ports(self, part: Part, index: int, ports: frozenset[int]) -> bool:
-        network = self._crossings.network
-        assert network is not None
-        if part is Part.CABLE:
-            return 2 * index in ports or 2 * index + 1 in ports
-        if part is Part.DIRECTION:
-            return index in ports
-        return any(network.vertex[port] == index for port in ports)
+        if network is not None:
+            ports = [port for stage in stages for port in stage]
+            hcas = [network.vertex_id[network.known_hca_of(name)] for name in flow]
+            found |= {(Part.HCA, hca - network.n_switches) for hca in hcas}
+            found.add((Part.RAIL, network.rail_of(flow[0])))
+            found |= {(Part.DIRECTION, port) for port in ports}
+            found |= {(Part.CABLE, port >> 1) for port in ports}
+            found |= {(Part.SWITCH, vertex) for vertex in network.vertex[ports].tolist()}
+        return {(PARTS.index(part), index) for part, index in found}
 
     def _fill(self, suspect: Suspect) -> int:
         """How many flows fill a suspected cable: one, or more where it is faster than a host."""
         network = self._crossings.network
-        part, index = self._survey.candidates.members[suspect.best][0]
-        if network is None or PARTS[part] not in (Part.CABLE, Part.DIRECTION):
+        ports = cable_ports(self._survey.candidates.members[suspect.best][0])
+        if network is None or not ports:
             return 1
-        port = 2 * index if PARTS[part] is Part.CABLE else index
         rows = self._survey.candidates.rows(suspect.best)
         lowest = float(self._crossings.lowest_rate[rows].min())
-        return max(1, round(float(network.rate[port]) / lowest))
+        return max(1, round(float(network.rate[ports[0]]) / lowest))
 
     def _take(self, queue: list[EndpointPair], fill: int, used: set[str]) -> Round:
         """The next test of a queue: pairs of different nodes."""

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from weft.check.readings.components import Thing
 from weft.check.readings.readings import Ints, Metric, union
 from weft.check.suspects.accusation import Accusation, Standing, accuse
 from weft.check.suspects.explanation import Suspect
@@ -106,9 +105,8 @@ def _with_crowded(survey: Survey, made: list[Accusation]) -> list[Accusation]:
             continue
         standing = Standing.CONFIRMED if tested else Standing.UNTESTED
         accusation = accuse(survey, path.suspect, standing)
-        things = _things(accusation)
         kept = [a for a in kept if a.standing is Standing.CONFIRMED or not _share(a, rows)]
-        if not any(_share(a, rows) or _things(a) == things for a in kept):
+        if not any(_share(a, rows) or a.things == accusation.things for a in kept):
             kept.append(accusation)
     return kept
 
@@ -126,11 +124,6 @@ def _is_of_shared_paths(survey: Survey, accusation: Accusation) -> bool:
         return False
     candidate = accusation.candidate
     return bool(survey.crossings.shared_paths[candidate]) and survey.shared.can_tell(candidate)
-
-
-def _things(accusation: Accusation) -> frozenset[Thing]:
-    """What is accused: the two directions of a cable are one."""
-    return frozenset(component.thing for component in accusation.components)
 
 
 def _share(accusation: Accusation, rows: Ints) -> bool:

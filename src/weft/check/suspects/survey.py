@@ -1,7 +1,7 @@
 """All readings explained: their paths, their norms, the suspects."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from weft.bench.model import Sample
 from weft.check.readings.candidates import Candidates
 from weft.check.readings.crossing import Crossings
-from weft.check.readings.network import Network, network_of
+from weft.check.readings.network import network_of
 from weft.check.readings.norms import Normed, normed
 from weft.check.readings.readings import (
     Bools,
@@ -97,14 +97,10 @@ class Survey:
         return (by_suspect | (~self.explained & self.beyond_noise)) & self.judged
 
     @property
-    def network(self) -> Network | None:
-        """The fabric as numbers; None where none is known."""
-        return self.crossings.network
-
-    @property
     def owners(self) -> Mapping[str, str]:
         """The node of each HCA."""
-        return {} if self.network is None else self.network.node_of_hca
+        network = self.crossings.network
+        return {} if network is None else network.node_of_hca
 
     def rows_of(self, candidates: Iterable[int]) -> Ints:
         """The readings that cross any of these candidates."""
@@ -155,7 +151,9 @@ def survey_of(
 ) -> Survey:
     """Explain the samples of a check. Readings that cross no suspect give the norms."""
     network = None if wiring is None else network_of(wiring)
-    limits = limits if network is not None else limits.without_fabric
+    if network is None:
+        # Hops are not known: a latency must differ by more than they explain.
+        limits = replace(limits, latency_least=limits.latency_least_without_fabric)
     readings = readings_of(samples)
     crossings = Crossings(readings, network, adaptive=adaptive, limits=limits)
     alone = readings.of_trial(ALONE)
@@ -200,4 +198,4 @@ def _levelled(against: Normed, alone: Ints, touched: Ints, least: int) -> Normed
         controls = np.setdiff1d(rows, touched)
         if controls.size >= least:
             slower[rows] -= float(np.median(slower[controls]))
-    return Normed(against.norms, against.norm, slower, against.sigma)
+    return replace(against, slower=slower)

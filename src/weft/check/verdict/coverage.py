@@ -16,7 +16,7 @@ from weft.core.words import counted
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """`endpoints` is what a pair consists of, "nodes", or "ranks" where one host holds them all.
+    """`endpoints` are the ends of a pair: "nodes", or "ranks" where one host holds them all.
     `n_cables` is None without a fabric; `cables_never_crossed` holds both ends of each; the others
     were crossed by `least_crossings` readings of the survey or more.
 
@@ -150,11 +150,8 @@ def _crossings_of_cables(survey: Survey, rows: Ints) -> Ints:
     """By cable: readings that cross it, once a direction."""
     crossings = survey.crossings
     of_stage = np.asarray((crossings.by_stage[rows] > 0).sum(axis=0)).reshape(-1)
-    shares = crossings.by_port
-    counts = np.repeat(of_stage, np.diff(shares.indptr))
-    by_port = np.bincount(shares.indices, weights=counts, minlength=shares.shape[1])
-    summed: Ints = by_port.reshape(-1, 2).sum(axis=1).astype(np.int64)
-    return summed
+    by_port = (crossings.by_port > 0).T @ of_stage
+    return np.asarray(by_port.reshape(-1, 2).sum(axis=1), np.int64)
 
 
 def _fillings_of_cables(survey: Survey, rows: Ints) -> Ints:

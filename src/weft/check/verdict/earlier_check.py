@@ -36,7 +36,7 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MovedNorm:
-    """What a hop class delivered then and delivers now; `slower`: a natural logarithm."""
+    """The rates of a hop class then and now; `slower`: a natural logarithm."""
 
     metric: Metric
     hop_class: str
@@ -91,7 +91,9 @@ def compare(now: Verdict, before: Verdict, run: str) -> tuple[Verdict, Against]:
     accused = [frozenset(_things(finding)) for finding in now.findings]
     earlier = [(one, frozenset(_things(one))) for one in before.findings]
     known: frozenset[Thing] = frozenset().union(*(things for _, things in earlier))
-    changes = [_change(things, known) for things in accused]
+    changes = [
+        (Change.KNOWN if things & known else Change.NEW) if things else None for things in accused
+    ]
     still: frozenset[Thing] = frozenset().union(*accused)
     left = [(one, things) for one, things in earlier if things and not things & still]
     measured = _measured(now) if left else frozenset()
@@ -121,12 +123,6 @@ def _things(finding: Finding) -> Iterator[Thing]:
 
 
 _ONE_DIRECTION = (Part.NODE_SENDING, Part.NODE_RECEIVING, Part.DIRECTION)
-
-
-def _change(things: frozenset[Thing], known: frozenset[Thing]) -> Change | None:
-    if not things:
-        return None
-    return Change.KNOWN if things & known else Change.NEW
 
 
 def _measured(verdict: Verdict) -> frozenset[Thing]:
@@ -165,13 +161,9 @@ def _moved(now: Survey, before: Survey, run: str, limits: CheckThresholds) -> It
     earlier = {norm.hop_class: norm for norm in before.normed.norms}
     for metric in METRICS:
         found = [
-            (
-                norm,
-                earlier[norm.hop_class],
-                norm.log_expected - earlier[norm.hop_class].log_expected,
-            )
+            (norm, was, norm.log_expected - was.log_expected)
             for norm in now.normed.norms
-            if norm.hop_class.metric is metric and norm.hop_class in earlier
+            if norm.hop_class.metric is metric and (was := earlier.get(norm.hop_class))
         ]
         least = limits.least_effect(metric)
         for sign in (1, -1):
@@ -201,9 +193,8 @@ def _moved_finding(moved: Sequence[tuple[Norm, Norm, float]], run: str) -> Findi
 
 def _percent(metric: Metric, by: float) -> str:
     """'8 % slower'; of a latency how much longer, of a rate how much less."""
-    if metric is Metric.LATENCY:
-        return f"{100 * abs(np.expm1(by)):.0f} % {'slower' if by > 0 else 'faster'}"
-    return f"{100 * abs(-np.expm1(-by)):.0f} % {'slower' if by > 0 else 'faster'}"
+    share = np.expm1(by if metric is Metric.LATENCY else -by)
+    return f"{100 * abs(share):.0f} % {'slower' if by > 0 else 'faster'}"
 
 
 def _figures(now: Norm, before: Norm) -> str:

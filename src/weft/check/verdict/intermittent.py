@@ -192,14 +192,13 @@ def _strongest(survey: Survey, free: Bools, slow: Bools) -> Intermittent | None:
         _seen(free & (survey.readings.metric == m.code), rows, slow, m, float(evidences[m][best]))
         for m in METRICS
     )
-    of = free & (survey.readings.metric == metric.code)
-    mine = np.isin(np.arange(of.size), rows)
+    mine = rows[free[rows] & (survey.readings.metric[rows] == metric.code)]
     rounds = np.stack([survey.readings.trial, survey.readings.round])
     return Intermittent(
         components=components_of(survey, alike.tolist()),
         seen=tuple(sorted(seen, key=lambda s: -s.evidence)),
-        n_rounds_slow=np.unique(rounds[:, of & mine & slow], axis=1).shape[1],
-        n_rounds=np.unique(rounds[:, of & mine], axis=1).shape[1],
+        n_rounds_slow=np.unique(rounds[:, mine[slow[mine]]], axis=1).shape[1],
+        n_rounds=np.unique(rounds[:, mine], axis=1).shape[1],
         candidates=tuple(alike.tolist()),
         rows=rows,
     )
@@ -216,15 +215,9 @@ def _evidence_of(survey: Survey, metric: Metric, free: Bools, slow: Bools) -> Fl
 
 
 def _seen(of: Bools, rows: Ints, slow: Bools, metric: Metric, evidence: float) -> Seen:
-    mine = np.isin(np.arange(of.size), rows)
-    return Seen(
-        metric,
-        n_slow=int((of & mine & slow).sum()),
-        n=int((of & mine).sum()),
-        n_others_slow=int((of & ~mine & slow).sum()),
-        n_others=int((of & ~mine).sum()),
-        evidence=evidence,
-    )
+    n, n_slow = int(of[rows].sum()), int((of & slow)[rows].sum())
+    n_others, n_others_slow = int(of.sum()) - n, int((of & slow).sum()) - n_slow
+    return Seen(metric, n_slow, n, n_others_slow, n_others, evidence)
 
 
 def _evidence(n: Floats, n_slow: Floats, n_all: int, n_all_slow: int, least: float) -> Floats:

@@ -1,7 +1,6 @@
 """Medians of readings as shares of what their hop class delivers: by pair and rail, by cable."""
 
 from dataclasses import dataclass, replace
-from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,17 +164,17 @@ def bandwidth_shares(survey: Survey) -> dict[tuple[str, str], float]:
     """By sender and receiver: the median share of the bandwidth that their hop class delivers."""
     readings = survey.readings
     judged = (readings.metric == Metric.BANDWIDTH.code) & survey.judged
-    shares: dict[tuple[str, str], list[float]] = {}
-    for row in np.flatnonzero(judged).tolist():
-        shares.setdefault(readings.name(row), []).append(float(np.exp(-survey.normed.slower[row])))
-    return {pair: median(values) for pair, values in shares.items()}
+    rows, n = np.flatnonzero(judged), len(readings.endpoints)
+    flow = readings.a[rows] * n + readings.b[rows]
+    flows, medians, _, _ = _group_medians(flow, np.exp(-survey.normed.slower[rows]))
+    ends = ((readings.endpoints[one // n], readings.endpoints[one % n]) for one in flows.tolist())
+    return dict(zip(ends, medians.tolist(), strict=True))
 
 
 def cable_shares(survey: Survey) -> dict[frozenset[str], float]:
     """By cable: the median share of the expected bandwidth that readings over it reached in the
     survey. Later readings are left out: they are mostly of suspects."""
-    network = survey.crossings.network
-    assert network is not None
+    network = survey.crossings.fabric
     judged = (survey.readings.metric == Metric.BANDWIDTH.code) & survey.judged
     in_survey = survey.readings.of_trial(SURVEY)
     rows = in_survey[judged[in_survey]] if in_survey.size else np.flatnonzero(judged)

@@ -36,7 +36,7 @@ def pair_findings(
     """A finding about the pairs that are certainly slow; else one about those that may be. With too
     few nodes no pair is certain, because the normal figure is unknown. Pairs of a component that is
     accused already (`named`) are evidence of its finding (`slow_too`)."""
-    things = {component.thing for one in named for component in one.components}
+    things = frozenset[Thing]().union(*(one.things for one in named))
     if sure := _of(survey, unexplained.sure, things, mine=False):
         again = "still slow when measured again alone"
         if not enough_nodes:

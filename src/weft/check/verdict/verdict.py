@@ -1,5 +1,6 @@
 """From the samples of a check to a verdict: findings worst first, coverage, caveats."""
 
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,7 +23,7 @@ from weft.check.suspects.accusation import Accusation, Standing, accuse_all
 from weft.check.suspects.review import settled
 from weft.check.suspects.survey import Survey, survey_of
 from weft.check.thresholds import CheckThresholds, thresholds
-from weft.check.verdict import intermittent, sensitivity, unattributed
+from weft.check.verdict import caveats, intermittent
 from weft.check.verdict.coverage import Covered, covered
 from weft.check.verdict.missing_inputs import inputs as all_inputs
 from weft.check.verdict.missing_inputs import inputs_of, with_findings
@@ -37,7 +38,6 @@ from weft.check.wording.headline import components_of, things_of
 from weft.core.collection import collection_paused
 from weft.core.errors import ExitCode
 from weft.core.finding import Finding, FindingKind, Severity, worst_first
-from weft.core.words import counted
 from weft.topology.fabric import Fabric
 from weft.validity import validity
 from weft.validity.validity import Validity
@@ -83,10 +83,6 @@ class Verdict:
             "inputs": [{"for": name, **all_inputs()[name].model_dump()} for name in self.inputs],
         }
 
-    def rows(self) -> list[dict[str, Any]]:
-        """One row a reading: its value, its norm, its mark."""
-        return rows_of(self.survey)
-
 
 @collection_paused()
 def judge_check(
@@ -123,7 +119,7 @@ def judge_check(
         return Verdict(
             worst_first(found),
             coverage,
-            (*valid.caveats, *_without_expectation(expectations)),
+            (*valid.caveats, *caveats.without_expectation(expectations)),
             survey,
             expectations=expectations,
             inputs=with_findings(lacking, found),
@@ -143,13 +139,13 @@ def judge_check(
         findings = _with_intermittent(survey, findings, coverage)
     if not _any_bad(findings):
         findings.append(sentences.healthy(survey, coverage, expectations))
-    unseen = (*sensitivity.caveats(survey), *unattributed.caveats(survey, accusations))
-    caveats = (*valid.caveats, *unseen, *_caveats(survey, coverage, expectations))
+    unseen = (*caveats.of_scatter(survey), *caveats.of_unattributed(survey, accusations))
+    limits_of_run = caveats.of_limits(survey, coverage, expectations)
     lacking = inputs_of(survey, accusations, coverage, marks=marks, machine=machine)
     return Verdict(
         worst_first(findings),
         coverage,
-        caveats,
+        (*valid.caveats, *unseen, *limits_of_run),
         survey,
         accusations,
         expectations=expectations,
@@ -193,7 +189,7 @@ def _with_intermittent(
     """The findings with intermittent components, which replace the pairs that they explain and the
     notes that they were normal when measured again. A confirmed component replaces confirmed slow
     pairs only if it explains all of them."""
-    found = intermittent.findings(survey, enough_nodes=_enough_nodes(survey, coverage))
+    found = intermittent.findings(survey, enough_nodes=caveats.enough_nodes(survey, coverage))
     sure = [one for one in found if one.severity is Severity.BAD]
     named = {components_of(one) for one in found} - {()}
     surely_slow = [_slow_pairs_of(one) for one in findings if one.severity is Severity.BAD]
@@ -234,7 +230,9 @@ def _refused(
         replace(sample, state=State.OK) if sample.state is State.NOT_ON_FABRIC else sample
         for sample in samples
     ]
-    survey = survey_of(kept, wiring, limits.judging_nothing, adaptive=adaptive)
+    # No class is then large enough for a norm.
+    nothing_judged = replace(limits, smallest_class=sys.maxsize)
+    survey = survey_of(kept, wiring, nothing_judged, adaptive=adaptive)
     refusal = () if valid.refusal is None else (valid.refusal,)
     return Verdict(
         (*refusal, *sentences.corrupted(samples), *valid.findings),
@@ -251,7 +249,7 @@ def _findings(
     coverage: Covered,
     expectations: Expectations | None,
 ) -> list[Finding]:
-    enough_nodes = _enough_nodes(survey, coverage)
+    enough_nodes = caveats.enough_nodes(survey, coverage)
     if len(accused) >= survey.limits.most_suspects:
         return [sentences.too_many(survey, sure=enough_nodes)]
     owners = survey.owners
@@ -267,15 +265,10 @@ def _findings(
         more = () if expectations is None else expectations.line(accusation.worst.norm)
         if finding.severity is Severity.BAD:
             named.append(accusation)
-            things = {component.thing for component in accusation.components}
-            more = (*more, *slow_too(survey, unexplained, things))
+            more = (*more, *slow_too(survey, unexplained, accusation.things))
         found.append(replace(finding, evidence=(*finding.evidence, *one.lines, *more)))
     found += pair_findings(survey, unexplained, named, enough_nodes=enough_nodes)
     return found
-
-
-def _enough_nodes(survey: Survey, coverage: Covered) -> bool:
-    return coverage.n_nodes >= survey.limits.smallest_fabric
 
 
 def _sure(accusation: Accusation, limits: CheckThresholds) -> bool:
@@ -283,53 +276,6 @@ def _sure(accusation: Accusation, limits: CheckThresholds) -> bool:
     if accusation.standing is Standing.UNTESTED:
         return accusation.evidence >= limits.named_evidence + limits.confirmed_evidence
     return accusation.evidence >= limits.named_evidence
-
-
-def _caveats(
-    survey: Survey, coverage: Covered, expectations: Expectations | None
-) -> tuple[str, ...]:
-    """The limits of this run."""
-    found = list(_without_expectation(expectations))
-    if not _enough_nodes(survey, coverage):
-        found.append(
-            f"{counted(coverage.n_nodes, coverage.noun)} cannot be compared with certainty:"
-            f" {survey.limits.smallest_fabric} are needed to know the normal figure"
-        )
-    if survey.crossings.network is None:
-        found.append("no fabric given (--fabric): only nodes can be named, no cable and no switch")
-    n_never = len(coverage.cables_never_crossed)
-    if n_never:
-        found.append(
-            f"{n_never} of {coverage.n_cables} cables are not judged: no pair crosses them"
-        )
-    n_room = len(coverage.cables_never_filled)
-    if n_room:
-        found.append(
-            f"{n_room} of {coverage.n_cables} cables were crossed and never filled: a lower rate"
-            " shows only where it is below the traffic sent over them"
-        )
-    unjudged = int((~survey.judged).sum())
-    held = 0 if expectations is None else expectations.n_held(survey)
-    if unjudged > held:
-        found.append(
-            f"{counted(unjudged - held, 'reading')} not judged: too few, or all of one node, in"
-            " their hop class"
-        )
-    if held:
-        found.append(
-            f"{counted(held, 'reading')} compared with the platform only: too few, or all of one"
-            " node, in their hop class"
-        )
-    return tuple(found)
-
-
-def _without_expectation(expectations: Expectations | None) -> tuple[str, ...]:
-    if expectations is not None:
-        return tuple(f"no expectation: {why}" for why in expectations.why_not)
-    return (
-        "no platform given (--platform): pairs are only compared with one another, so a fabric"
-        " that is slow everywhere looks healthy",
-    )
 
 
 def norm_record(norm: Norm, expectations: Expectations | None = None) -> dict[str, Any]:

@@ -104,11 +104,6 @@ def certainty(accusation: Accusation, *, sure: bool) -> str:
     return f"{word} ({over} readings over it are slow{compared})"
 
 
-def subject(accusation: Accusation) -> str:
-    """Who is accused, with a capital."""
-    return capital(who(accusation.components))
-
-
 def list_pairs(pairs: Sequence[tuple[str, str]], most: int = 6) -> str:
     """The first few pairs, and how many more."""
     named = ", ".join(f"{a} - {b}" for a, b in pairs[:most])

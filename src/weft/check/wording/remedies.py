@@ -34,9 +34,13 @@ def _remedies() -> dict[str, Remedy]:
 
 def remedy_of(finding: Finding) -> Remedy | None:
     """The remedy of an accusation or of a lost host; None of any other finding."""
-    fault = fault_of(finding)
+    fault, facts = fault_of(finding), finding.facts
+    if isinstance(facts, LostHostFacts):
+        # What ssh reported decides; the general remedy stands for an unknown cause.
+        general = _remedies()["lost"]
+        return Remedy(do=f"{facts.node}: {facts.remedy or general.do}", fix=general.fix)
     if fault is None:
-        return _remedy_of_lost(finding)
+        return None
     return _remedies()[_remedy_name(fault, sure=finding.severity is Severity.BAD)]
 
 
@@ -50,11 +54,3 @@ def _remedy_name(fault: AccusationFacts, *, sure: bool) -> str:
         return "tie"
     kind = (owner or fault.components[0]).thing[0]
     return "host_cable" if kind == "cable" and fault.suspects[0].node is not None else kind
-
-
-def _remedy_of_lost(finding: Finding) -> Remedy | None:
-    """The remedy that fits what ssh reported; the general one where it reported nothing known."""
-    if not isinstance(finding.facts, LostHostFacts):
-        return None
-    general = _remedies()["lost"]
-    return Remedy(do=f"{finding.facts.node}: {finding.facts.remedy or general.do}", fix=general.fix)

@@ -16,11 +16,12 @@ from weft.check.suspects.survey import Survey
 from weft.check.verdict.coverage import Covered
 from weft.check.wording.figures import (
     against,
+    capital,
     certainty,
     list_pairs,
     over_it,
     own_node,
-    subject,
+    who,
 )
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.units import format_significant
@@ -55,16 +56,13 @@ def accused(
     show no error. `owners`: the node of each HCA."""
     match accusation.standing:
         case Standing.MET:
-            finding = _met(accusation, clean=clean)
+            return _met(accusation, owners, clean=clean)
         case Standing.PASSING:
-            finding = _passing(accusation)
+            return _passing(accusation, owners)
         case Standing.OUT_OF_USE:
-            finding = _out_of_use(accusation, sure=sure)
-        case _:
-            verb = "is slow" if sure else "may be slow"
-            text = f"{verb}: {_slowness(accusation)}."
-            finding = _finding(accusation, text, _evidence(accusation, sure=sure), sure=sure)
-    return replace(finding, facts=AccusationFacts.of(accusation, owners))
+            return _out_of_use(accusation, owners, sure=sure)
+    text = f"{'is slow' if sure else 'may be slow'}: {_slowness(accusation)}."
+    return _finding(accusation, owners, text, _evidence(accusation, sure=sure), sure=sure)
 
 
 def loses_packets(
@@ -75,8 +73,7 @@ def loses_packets(
     sure = sure and damage is Damage.GROWN
     text = f"{'loses' if sure else 'may lose'} packets: {_slowness(accusation)}."
     evidence = ("only some of its messages are slow: packet loss does that", _COUNTERS[damage])
-    finding = _finding(accusation, text, evidence, sure=sure)
-    return replace(finding, facts=AccusationFacts.of(accusation, owners))
+    return _finding(accusation, owners, text, evidence, sure=sure)
 
 
 def unsteady(accusation: Accusation, again: str, sure: bool, owners: Mapping[str, str]) -> Finding:
@@ -87,23 +84,32 @@ def unsteady(accusation: Accusation, again: str, sure: bool, owners: Mapping[str
         "most readings are slow, each by a different amount: other processes or interrupts on"
         " the CPU do that"
     )
-    finding = _finding(accusation, text, (why, again), sure=sure)
-    return replace(finding, facts=AccusationFacts.of(accusation, owners))
+    return _finding(accusation, owners, text, (why, again), sure=sure)
 
 
 def _finding(
-    accusation: Accusation, text: str, evidence: Iterable[str], *, sure: bool = False
+    accusation: Accusation,
+    owners: Mapping[str, str],
+    text: str,
+    evidence: Iterable[str],
+    *,
+    sure: bool = False,
 ) -> Finding:
-    """The finding of a fault, without its facts; `text`: the sentence after its subject."""
-    kind, severity = kind_of(accusation.components), Severity.BAD if sure else Severity.WARNING
-    return Finding(kind, severity, f"{subject(accusation)} {text}", tuple(evidence))
+    """The finding of a fault; `text`: the sentence after its subject."""
+    return Finding(
+        kind_of(accusation.components),
+        Severity.BAD if sure else Severity.WARNING,
+        f"{capital(who(accusation.components))} {text}",
+        tuple(evidence),
+        facts=AccusationFacts.of(accusation, owners),
+    )
 
 
 def _slowness(accusation: Accusation) -> str:
     return f"{against(accusation.worst)}; {over_it(accusation.worst)}"
 
 
-def _met(accusation: Accusation, *, clean: bool) -> Finding:
+def _met(accusation: Accusation, owners: Mapping[str, str], *, clean: bool) -> Finding:
     lost = "" if clean else ", or packets are lost there"
     why = "possible causes: traffic of another job, outdated tables, hashed routes"
     if not clean:
@@ -112,21 +118,21 @@ def _met(accusation: Accusation, *, clean: bool) -> Finding:
         f"is slow under load and normal alone: {against(accusation.worst)};"
         f" its messages meet other traffic{lost}."
     )
-    finding = _finding(accusation, text, (over_it(accusation.worst), why))
+    finding = _finding(accusation, owners, text, (over_it(accusation.worst), why))
     return replace(finding, kind=FindingKind.ANOMALY)
 
 
-def _passing(accusation: Accusation) -> Finding:
+def _passing(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
     text = "was slow in the survey and normal when measured again."
     why = (
         "possible causes: traffic of another job, a flapping link, packet loss: read its error"
         " counters, or check again later"
     )
-    finding = _finding(accusation, text, (against(accusation.worst), why))
+    finding = _finding(accusation, owners, text, (against(accusation.worst), why))
     return replace(finding, kind=FindingKind.ANOMALY, severity=Severity.NOTE)
 
 
-def _out_of_use(accusation: Accusation, *, sure: bool) -> Finding:
+def _out_of_use(accusation: Accusation, owners: Mapping[str, str], *, sure: bool) -> Finding:
     verb = "carries nothing" if sure else "may carry nothing"
     around = "its messages take the other" if accusation.tie else "its messages take other paths"
     evidence = (
@@ -136,7 +142,7 @@ def _out_of_use(accusation: Accusation, *, sure: bool) -> Finding:
         "possible causes: it is down, disabled or left out by the routing: look at the state of"
         " its ports",
     )
-    return _finding(accusation, f"{verb}: {around}.", evidence, sure=sure)
+    return _finding(accusation, owners, f"{verb}: {around}.", evidence, sure=sure)
 
 
 def _alone(accusation: Accusation) -> str:
@@ -252,7 +258,8 @@ def too_many(survey: Survey, *, sure: bool) -> Finding:
     return Finding(
         FindingKind.ANOMALY,
         Severity.BAD if sure else Severity.WARNING,
-        f"{100 * slow:.0f} % of the readings are slow, and no few components explain them.",
+        f"{100 * slow:.0f} % of the readings are slow, and no small set of components explains"
+        " them.",
         evidence=("possible causes: load of other jobs, a wrong fabric file, wrong tables",),
     )
 

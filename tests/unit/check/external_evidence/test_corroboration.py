@@ -4,7 +4,7 @@ from typing import Any
 
 from weft.check.external_evidence.corroboration import FileStatements
 from weft.check.external_evidence.fabric_marks import Mark, Marks
-from weft.check.suspects.follow_up import FollowUpSize, follow_up
+from weft.check.suspects.follow_up import follow_up
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
 from weft.check.verdict.verdict import judge_check
@@ -23,7 +23,7 @@ def mark(thing: Any, severity: Severity = Severity.WARNING, rule: str = "error-t
 def check(fabric: Any, marks: Marks, **more: Any) -> Any:
     samples = fabric.all_pairs()
     survey = survey_of(samples, fabric.tree, thresholds(), **more)
-    again = fabric.follow_up(follow_up(survey, FollowUpSize(), seed=1))
+    again = fabric.follow_up(follow_up(survey, seed=1))
     return judge_check([*samples, *again], fabric.tree, marks=marks, **more)
 
 

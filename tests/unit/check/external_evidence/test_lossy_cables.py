@@ -9,7 +9,7 @@ from weft.bench.model import Sample
 from weft.check.external_evidence.fabric_marks import GROWN, Mark, Marks, keep, of_run
 from weft.check.readings.readings import Metric
 from weft.check.suspects.accusation import Standing
-from weft.check.suspects.follow_up import FollowUpPlan, FollowUpSize, follow_up
+from weft.check.suspects.follow_up import FollowUpPlan, follow_up
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
 from weft.check.verdict.verdict import Verdict, judge_check
@@ -37,7 +37,7 @@ def doubtful(make_tree: Any, make_slow: Any, make_fabric: Any) -> Any:
     half = make_slow(0.5, ports=frozenset(CABLE), metrics=("bandwidth",))
     full, healthy = make_fabric(tree, [half]), make_fabric(tree, seed=2)
     samples = full.all_pairs()
-    plan = follow_up(survey_of(samples, tree, thresholds()), FollowUpSize(), seed=1)
+    plan = follow_up(survey_of(samples, tree, thresholds()), seed=1)
     alone = healthy.follow_up(FollowUpPlan(plan.alone, ()))
 
     def judged(marks: Marks, *, met: bool = True, limits: Any = None) -> Verdict:

@@ -4,7 +4,7 @@
 import pytest
 
 from weft.check.suspects.accusation import Standing
-from weft.check.suspects.follow_up import FollowUpSize, follow_up
+from weft.check.suspects.follow_up import follow_up
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
 from weft.check.verdict.verdict import judge_check
@@ -17,9 +17,7 @@ def check(survey_fabric, later_fabric, *, adaptive=False):
     """The verdict where the fabric of the survey is not that of the follow-up."""
     tree = survey_fabric.tree
     samples = survey_fabric.all_pairs()
-    plan = follow_up(
-        survey_of(samples, tree, thresholds(), adaptive=adaptive), FollowUpSize(), seed=1
-    )
+    plan = follow_up(survey_of(samples, tree, thresholds(), adaptive=adaptive), seed=1)
     return judge_check([*samples, *later_fabric.follow_up(plan)], tree, adaptive=adaptive)
 
 
@@ -72,7 +70,7 @@ def test_a_cable_whose_messages_meet_those_of_others_is_out_of_use(make_tree, ma
     down_view = make_fabric(planned)
     down_view.tree = planned
     samples = down.all_pairs()
-    plan = follow_up(survey_of(samples, planned, thresholds()), FollowUpSize(), seed=1)
+    plan = follow_up(survey_of(samples, planned, thresholds()), seed=1)
     verdict = judge_check([*samples, *down.follow_up(plan)], planned)
     bad = [finding for finding in verdict.findings if finding.severity is Severity.BAD]
     (finding,) = bad

@@ -1,6 +1,7 @@
 """What is measured again, and why."""
 # mypy: disable-error-code="no-untyped-def"
 
+from dataclasses import replace
 from itertools import combinations
 from random import Random
 
@@ -9,7 +10,7 @@ import numpy as np
 from weft.bench.model import Pair, Sample
 from weft.check.readings.readings import Metric
 from weft.check.suspects.crowding.partner_test import round_of
-from weft.check.suspects.follow_up import FollowUpSize, follow_up
+from weft.check.suspects.follow_up import follow_up
 from weft.check.suspects.queueing import waiting
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
@@ -17,8 +18,9 @@ from weft.check.thresholds import thresholds
 UP_LINK = ("leaf-02[6]", "spine-02[2]")
 
 
-def plan(samples, tree, **size):
-    return follow_up(survey_of(samples, tree, thresholds()), FollowUpSize(**size), seed=1)
+def plan(samples, tree, most_rounds=None, **limits):
+    survey = survey_of(samples, tree, replace(thresholds(), **limits))
+    return follow_up(survey, 1, most_rounds)
 
 
 def crossed(tree, pair):
@@ -35,7 +37,13 @@ def test_a_healthy_survey_asks_for_nothing(make_tree, make_fabric):
 def test_tests_of_a_cable_cross_it_and_have_different_partners(make_tree, make_fabric, make_slow):
     tree = make_tree(4, 4, 4)
     slow = make_slow(0.5, ports=frozenset(UP_LINK), metrics=("bandwidth",))
-    asked = plan(make_fabric(tree, [slow]).all_pairs(), tree, tests=3, times=1, controls=2)
+    asked = plan(
+        make_fabric(tree, [slow]).all_pairs(),
+        tree,
+        tests_a_suspect=3,
+        times_again=1,
+        control_pairs=2,
+    )
     tests, controls = asked.alone[:3], asked.alone[3:]
     assert all(len(pairs) == 1 and set(UP_LINK) & crossed(tree, pairs[0]) for pairs in tests)
     assert not any(set(UP_LINK) & crossed(tree, pairs[0]) for pairs in controls)
@@ -46,14 +54,14 @@ def test_tests_of_a_cable_cross_it_and_have_different_partners(make_tree, make_f
 def test_everything_is_measured_as_often_as_asked(make_tree, make_fabric, make_slow):
     tree = make_tree(4, 4, 4)
     samples = make_fabric(tree, [make_slow(0.5, node="n003")]).all_pairs()
-    once, twice = plan(samples, tree, times=1), plan(samples, tree, times=2)
+    once, twice = plan(samples, tree, times_again=1), plan(samples, tree, times_again=2)
     assert twice.alone == once.alone * 2
     assert twice.together == once.together * 2
 
 
 def test_a_round_of_the_survey_with_a_slow_reading_comes_again(make_tree, make_fabric, make_slow):
     tree = make_tree(4, 4, 4)
-    asked = plan(make_fabric(tree, [make_slow(0.5, node="n003")]).all_pairs(), tree, times=1)
+    asked = plan(make_fabric(tree, [make_slow(0.5, node="n003")]).all_pairs(), tree, times_again=1)
     (again,) = asked.together
     assert any("n003" in pair for pair in again)
     assert len(again) >= 7  # all pairs of 16 nodes that met in that round
@@ -62,7 +70,7 @@ def test_a_round_of_the_survey_with_a_slow_reading_comes_again(make_tree, make_f
 def test_tests_of_two_suspects_keep_off_the_other(make_tree, make_fabric, make_slow):
     tree = make_tree(4, 4, 4)
     faults = [make_slow(0.5, node="n003"), make_slow(0.5, node="n012")]
-    asked = plan(make_fabric(tree, faults).all_pairs(), tree, controls=0, most_pairs=0)
+    asked = plan(make_fabric(tree, faults).all_pairs(), tree, control_pairs=0, pairs_again=0)
     both = [p for pairs in asked.alone for p in pairs if set(p) == {"n003", "n012"}]
     assert asked.alone
     assert not both
@@ -76,7 +84,13 @@ def test_a_cable_faster_than_a_node_is_tested_by_as_many_flows_as_fill_it(
         if "/" not in link["a"]:
             link["bits_per_s"] *= 2
     slow = make_slow(0.5, ports=frozenset(UP_LINK), metrics=("bandwidth",))
-    asked = plan(make_fabric(tree, [slow]).all_pairs(), tree, tests=2, times=1, controls=0)
+    asked = plan(
+        make_fabric(tree, [slow]).all_pairs(),
+        tree,
+        tests_a_suspect=2,
+        times_again=1,
+        control_pairs=0,
+    )
     for pairs in asked.alone:
         assert len(pairs) == 2
         assert len({node for pair in pairs for node in pair}) == 4
@@ -94,10 +108,10 @@ def test_a_slow_pair_that_nothing_explains_is_measured_once_more_than_all_else(
     place = next(i for i, s in enumerate(samples) if "latency_us" in s.metrics)
     samples[place] = replace(samples[place], metrics={"latency_us": 30.0})
     pair = samples[place].pair
-    asked = plan(samples, tree, times=1, controls=1)
+    asked = plan(samples, tree, times_again=1, control_pairs=1)
     assert asked.alone.count(((pair.a, pair.b),)) == 2
     assert len(asked.alone) == 3
-    limited = plan(samples, tree, times=1, controls=1, most_rounds=2)
+    limited = plan(samples, tree, times_again=1, control_pairs=1, most_rounds=2)
     assert len(limited.alone) == 2
 
 
@@ -116,8 +130,8 @@ def test_a_slow_pair_that_there_is_no_room_for_is_not_measured_once_alone(
     )
     samples[place] = replace(samples[place], metrics={"latency_us": 30.0})
     pair = ((samples[place].pair.a, samples[place].pair.b),)
-    assert plan(samples, tree, times=2).alone.count(pair) == 3
-    limited = plan(samples, tree, times=2, most_rounds=5)
+    assert plan(samples, tree, times_again=2).alone.count(pair) == 3
+    limited = plan(samples, tree, times_again=2, most_rounds=5)
     assert limited.alone == limited.alone[:2] * 2
 
 
@@ -126,9 +140,12 @@ def test_a_limit_on_rounds_is_kept(make_tree, make_fabric, make_slow):
     tree = make_tree(4, 4, 4)
     faults = [make_slow(0.5, node="n003"), make_slow(0.5, node="n012")]
     samples = make_fabric(tree, faults).all_pairs()
-    whole, limited = plan(samples, tree, times=2), plan(samples, tree, times=2, most_rounds=4)
+    whole, limited = (
+        plan(samples, tree, times_again=2),
+        plan(samples, tree, times_again=2, most_rounds=4),
+    )
     assert limited.alone == whole.alone[:2] * 2
-    least = plan(samples, tree, times=2, most_rounds=1)
+    least = plan(samples, tree, times_again=2, most_rounds=1)
     assert least.alone == whole.alone[:1] * 2
     assert len(whole.together) > 1
     assert least.together == whole.together[:1]
@@ -146,7 +163,7 @@ def test_messages_of_a_cable_out_of_use_come_again_where_nothing_slow_is_before_
     survey = survey_of(fabric.all_pairs(), planned, thresholds())
     *_, out_of_use = survey.slow_or_out_of_use
     assert out_of_use not in survey.explanation.suspects
-    asked = follow_up(survey, FollowUpSize(), seed=1)
+    asked = follow_up(survey, seed=1)
     behind = waiting(survey.crossings, np.flatnonzero(survey.explanation.predicted > 0))
     free = np.setdiff1d(survey.candidates.rows(out_of_use.best), behind)
     free = free[survey.normed.slower[free] > out_of_use.slower[Metric.BANDWIDTH] / 2]
@@ -179,7 +196,7 @@ def ranks_of_one_host(n, slow, one_at_a_time):
 
 def test_a_rank_of_one_host_is_tested_with_other_ranks_of_it():
     samples = ranks_of_one_host(8, slow=3, one_at_a_time=True)
-    asked = plan(samples, None, times=1, controls=2, most_pairs=0)
+    asked = plan(samples, None, times_again=1, control_pairs=2, pairs_again=0)
     assert [len(pairs) for pairs in asked.alone] == [1] * 6
     tested = [set(pairs[0]) for pairs in asked.alone]
     assert [("host:3" in pair) for pair in tested] == [True] * 4 + [False] * 2

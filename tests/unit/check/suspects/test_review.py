@@ -15,7 +15,7 @@ from weft.check.schedule.rounds.matchings import reflections
 from weft.check.suspects import review as module
 from weft.check.suspects.accusation import Standing, accuse, accuse_all
 from weft.check.suspects.explanation import Suspect
-from weft.check.suspects.follow_up import FollowUpPlan, FollowUpSize, follow_up
+from weft.check.suspects.follow_up import FollowUpPlan, follow_up
 from weft.check.suspects.queueing import waiting
 from weft.check.suspects.review import settled
 from weft.check.suspects.survey import survey_of
@@ -30,13 +30,13 @@ def ways_of(leaf):
     return frozenset(f"leaf-{leaf:02d}[{port}]" for port in range(5, 9))
 
 
-def surveyed(fabric, *, adaptive=False, again=None, size=None):
+def surveyed(fabric, *, adaptive=False, again=None, most_rounds=None):
     """The survey of a fabric and, unless `again` is another one, its own follow-up."""
     tree = fabric.tree
     samples = fabric.all_pairs()
     if again is None:
         first = survey_of(samples, tree, thresholds(), adaptive=adaptive)
-        samples += fabric.follow_up(follow_up(first, size or FollowUpSize(), seed=1))
+        samples += fabric.follow_up(follow_up(first, 1, most_rounds))
     else:
         rounds = [pairs.tolist() for pairs in reflections(len(tree.nodes))]
         samples += [s for _ in range(2) for s in again.measure(rounds, TOGETHER)]
@@ -132,7 +132,7 @@ def test_a_path_found_otherwise_when_it_came_again_is_the_same_path(make_slow):
 def test_a_path_that_is_slow_even_alone_needs_few_rounds(make_slow, most_rounds):
     tree = Tree(N_LEAVES, 4, 4)
     fabric = Fabric(tree, [make_slow(0.7, ports=ways_of(2), metrics=("bandwidth",))], noise=0.01)
-    survey = surveyed(fabric, adaptive=True, size=FollowUpSize(most_rounds=most_rounds))
+    survey = surveyed(fabric, adaptive=True, most_rounds=most_rounds)
     (accusation,) = stand(survey)
     assert ways_of(2) <= ends_of(accusation)
     assert accusation.evidence_alone > thresholds().confirmed_evidence
@@ -154,7 +154,7 @@ def test_too_few_readings_again_leave_a_crowded_path_untested(make_slow, most_ro
     fabric = Fabric(tree, [make_slow(0.7, ports=ways_of(2), metrics=("bandwidth",))], noise=0.01)
     samples = fabric.all_pairs()
     first = survey_of(samples, tree, thresholds(), adaptive=True)
-    again = follow_up(first, FollowUpSize(most_rounds=most_rounds), seed=1)
+    again = follow_up(first, 1, most_rounds)
     samples += fabric.follow_up(FollowUpPlan((), again.together))
     assert (4 * most_rounds >= thresholds().crowded_readings) == (standing is Standing.CONFIRMED)
     (accusation,) = stand(survey_of(samples, tree, thresholds(), adaptive=True))

@@ -9,7 +9,8 @@ import pytest
 
 from weft.catalog.load import platform
 from weft.check.external_evidence.platform_choice import ExpectedPlatform
-from weft.check.verdict.verdict import Verdict, judge_check
+from weft.check.verdict.verdict import judge_check
+from weft.cli.check import answer as cli_answer
 from weft.cli.check.answer import CheckAnswer
 from weft.cli.check.text import packed, verdict_text
 from weft.cli.output import fold_prose
@@ -106,6 +107,6 @@ def test_ends_of_a_bad_pair_are_not_called_well(make_tree, make_fabric):
 
 def test_text_needs_no_row_a_reading(answer, monkeypatch):
     """45,000 rows of a large check are built where somebody wants rows."""
-    monkeypatch.setattr(Verdict, "rows", lambda self: pytest.fail("rows were built"))
+    monkeypatch.setattr(cli_answer, "rows_of", lambda survey: pytest.fail("rows were built"))
     assert verdict_text(answer, matrix=False)
     assert answer.to_record()["findings"]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from weft.check.schedule.rounds.matchings import reflections
-from weft.check.suspects.follow_up import FollowUpSize, follow_up
+from weft.check.suspects.follow_up import follow_up
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
 from weft.check.verdict.verdict import Verdict, judge_check
@@ -32,7 +32,7 @@ def with_fast_spines(tree: Any) -> Any:
 
 def check(fabric: Any, tree: Any) -> Verdict:
     samples = fabric.all_pairs()
-    plan = follow_up(survey_of(samples, tree, thresholds()), FollowUpSize(), seed=1)
+    plan = follow_up(survey_of(samples, tree, thresholds()), seed=1)
     return judge_check([*samples, *fabric.follow_up(plan)], tree)
 
 

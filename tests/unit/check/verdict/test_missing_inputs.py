@@ -10,7 +10,7 @@ from weft.catalog.load import platform
 from weft.check.external_evidence.fabric_marks import Mark, Marks
 from weft.check.external_evidence.platform_choice import ExpectedPlatform
 from weft.check.suspects.accusation import Standing
-from weft.check.suspects.follow_up import FollowUpSize, follow_up
+from weft.check.suspects.follow_up import follow_up
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
 from weft.check.verdict.missing_inputs import inputs
@@ -25,7 +25,7 @@ def names(fabric: Any, wiring: Any = "tree", machine: Any = HDR, **more: Any) ->
     routing = {"adaptive": more.get("adaptive", False)}
     samples = fabric.all_pairs()
     survey = survey_of(samples, known, thresholds(), **routing)
-    again = fabric.follow_up(follow_up(survey, FollowUpSize(), seed=1))
+    again = fabric.follow_up(follow_up(survey, seed=1))
     verdict = judge_check([*samples, *again], known, machine=machine, **more)
     assert [one["for"] for one in verdict.to_record()["inputs"]] == list(verdict.inputs)
     return verdict.inputs

@@ -10,7 +10,7 @@ from tests.seeds import drawn
 from weft.bench.model import Pair, Sample
 from weft.check.facts import AccusationFacts
 from weft.check.schedule.rounds.matchings import reflections
-from weft.check.suspects.follow_up import FollowUpSize, follow_up
+from weft.check.suspects.follow_up import follow_up
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
 from weft.check.trials import ALONE, SURVEY
@@ -64,7 +64,7 @@ def check(
     pairs = [(a, b) for r in reflections(n_ranks) for a, b in r.tolist()]
     rounds = [[(f"h:{a}", f"h:{b}")] for a, b in times * pairs]
     survey = measured(rounds, SURVEY, slower, draws, disturbed, by_bandwidth)
-    plan = follow_up(survey_of(survey, None, thresholds()), FollowUpSize(), seed)
+    plan = follow_up(survey_of(survey, None, thresholds()), seed)
     again = measured(plan.alone, ALONE, slower, draws, disturbed, by_bandwidth)
     return judge_check([*survey, *again], None)
 

@@ -7,17 +7,17 @@ from tests.seeds import drawn
 
 from weft.bench.model import Pair, Sample, State
 from weft.check.readings.components import Part
-from weft.check.suspects.follow_up import FollowUpSize, follow_up
+from weft.check.suspects.follow_up import follow_up
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
-from weft.check.verdict.verdict import judge_check
+from weft.check.verdict.verdict import judge_check, rows_of
 from weft.check.wording.headline import components_of
 from weft.core.errors import ExitCode
 from weft.core.finding import FindingKind, Severity
 
 
 def plan_of(samples, wiring):
-    return follow_up(survey_of(samples, wiring, thresholds()), FollowUpSize(), seed=1)
+    return follow_up(survey_of(samples, wiring, thresholds()), seed=1)
 
 
 def check(fabric, wiring="tree"):
@@ -284,7 +284,7 @@ class TestRefusals:
         assert verdict.exit_code is ExitCode.BENCHMARK
         assert (verdict.coverage.n_nodes, verdict.coverage.n_pairs) == (16, 16 * 15 // 2)
         assert len(verdict.endpoints) == 16
-        assert {row["mark"] for row in verdict.rows()} == {"unjudged"}
+        assert {row["mark"] for row in rows_of(verdict.survey)} == {"unjudged"}
 
     def test_corrupted_data_of_a_single_pair_is_bad(self):
         pair = Pair("a", "b", 0, 1)

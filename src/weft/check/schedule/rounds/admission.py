@@ -13,8 +13,8 @@ def admitted(uses: Ints, load: Floats, room: Floats) -> Bools:
     that would fit.
 
     `uses` (n x w): the places that a bundle crosses, the last place of `room` filling up rows;
-    `load` (n x w): how much of the place it takes. A place stands once in a row. `room` is what is
-    left of each place, and less of it afterwards.
+    `load` (n x w): how much of the place it takes. A place stands once in a row. `room` is the
+    remaining rate of each place, and less afterwards.
     """
     n, width = uses.shape
     taken = np.zeros(n, np.bool_)

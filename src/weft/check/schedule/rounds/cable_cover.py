@@ -123,19 +123,14 @@ class _Cover:
             before = len(chosen)
             for k in np.unique(n_flows[wanted])[::-1].tolist():
                 flows, valid = self._bundles(wanted[n_flows[wanted] == k], k, free)
-                taken = self._admit(flows, valid, want, room)
-                chosen.extend(flow for flow in taken if flow.size)
-                for flow in taken:
-                    free[flow] = False
+                chosen += self._admit(flows, valid, want, room, free)
             if len(chosen) == before:
                 break
             filled = worth(in_order(np.concatenate(chosen)), ranks, paths, self.reach.full)
         for _ in range(2):
-            flows = self._anybody(free)
-            taken = self._admit(flows[:, None, :], np.ones((len(flows), 1), np.bool_), want, room)
-            chosen.extend(flow for flow in taken if flow.size)
-            for flow in taken:
-                free[flow] = False
+            flows = self._drawn(free)
+            valid = np.ones((len(flows), 1), np.bool_)
+            chosen += self._admit(flows[:, None, :], valid, want, room, free)
         return in_order(np.concatenate(chosen)) if chosen else np.zeros((0, 2), np.int64)
 
     def _can_stay_on_rail(self) -> Bools:
@@ -179,7 +174,7 @@ class _Cover:
         complete = valid.sum(axis=1) == k
         return flows[complete], valid[complete]
 
-    def _anybody(self, free: Bools) -> Ints:
+    def _drawn(self, free: Bools) -> Ints:
         """Pairs x 2 of ranks that are free, on one rail, drawn at random."""
         ranks, draws = self.ranks, self.draws
         left = draws.permutation(np.flatnonzero(free))
@@ -193,8 +188,11 @@ class _Cover:
             flows = flows[self.only.touched(flows, ranks, self.paths)]
         return np.asarray(flows, np.int64)
 
-    def _admit(self, flows: Ints, valid: Bools, want: Floats, room: Floats) -> list[Ints]:
-        """The flows (pairs x 2) of the bundles that fit, those that gain most first."""
+    def _admit(
+        self, flows: Ints, valid: Bools, want: Floats, room: Floats, free: Bools
+    ) -> list[Ints]:
+        """The flows (pairs x 2) of the bundles that fit, those that gain most first; their ranks
+        are `free` no longer."""
         if not len(flows):
             return []
         ranks, paths = self.ranks, self.paths
@@ -221,7 +219,10 @@ class _Cover:
             uses, load = once_each(uses, load, nowhere)
         order = np.argsort(-(gain + self.draws.random(n)), kind="stable")
         fit = order[admitted(uses[order], load[order], room)]
-        return [flows[i][valid[i]] for i in fit.tolist()]
+        taken = [flows[i][valid[i]] for i in fit.tolist()]
+        for flow in taken:
+            free[flow] = False
+        return taken
 
 
 def first_of_each(valid: Bools, start: Ints, to: Ints, k: int) -> Bools:

@@ -8,15 +8,12 @@ from types import MappingProxyType
 Pair = tuple[int, int]
 Rounds = Sequence[Sequence[Pair]]
 
-APART: Mapping[int, int] = MappingProxyType({})
-"""Every host is a machine of its own."""
-
 
 def within_cpus(
     rounds: Rounds,
     tasks_per_node: int,
     n_cpus: Mapping[int, int],
-    machine_of: Mapping[int, int] = APART,
+    machine_of: Mapping[int, int] = MappingProxyType({}),
 ) -> Rounds:
     """Each round in as few parts as first fit needs, so that no machine has more active ranks in a
     part than CPUs; the others are idle. Ranks are placed in blocks, `tasks_per_node` on each host.

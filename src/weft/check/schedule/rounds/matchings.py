@@ -35,7 +35,7 @@ def reflection(r: int, n: int) -> Round:
 
 
 def spread_order(n: int) -> list[int]:
-    """0 ... n - 1, each far from those before it: what is taken of it is spread over all.
+    """0 ... n - 1, each far from those before it, so that its first few are spread over all.
 
     SOURCE: multiples of the golden ratio modulo 1 fill the unit interval with the least gaps
     (Knuth, The Art of Computer Programming 3, 6.4).

@@ -1,7 +1,7 @@
 """Paths among which switches choose, and that deliver less than others of their kind.
 
-What is missing, or slow, among many paths slows some messages much and others not at all, by where
-the switches happened to send them. No component is slow by a common amount then, so paths are
+A missing or slow path among many slows some messages much and others not at all, by where the
+switches happened to send them. No component is slow by a common amount then, so paths are
 compared with paths. Some moments fill little but one leaf's paths; in full rounds messages of all
 leaves delay one another.
 """
@@ -14,22 +14,22 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csc_matrix, csr_matrix, diags
 
-from weft.check.readings.candidates import Member
+from weft.check.readings.candidates import Member, cable_ports
 from weft.check.readings.components import PARTS, Part
 from weft.check.readings.crossing import Crossings
 from weft.check.readings.norms import Normed
 from weft.check.readings.readings import Bools, Floats, Ints, Metric
 from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.queueing import waiting
-from weft.stats.spread import robust_sigma
+from weft.stats.summary import robust_sigma
 
 _MEDIAN_ERROR = float(np.sqrt(np.pi / 2))
 """Standard error of a median in those of a mean, of normal noise."""
 
 
 class Look(StrEnum):
-    """What shows that a path is crowded: the median of what it carries in moments in which nothing
-    else is filled, or in full rounds."""
+    """The evidence that a path is crowded: the median of its rates in moments in which no other
+    path is filled, or in full rounds."""
 
     ALONE = "filled by itself"
     ALL = "median of full rounds"
@@ -53,7 +53,8 @@ class CrowdedPath:
 @dataclass(frozen=True)
 class Delivered:
     """By path (number `paths`, of kind `kind`): how slow it is, and the standard error of that.
-    `climbs`: what goes down meets messages from everywhere and is slower than what goes up."""
+    `climbs`: messages that go down meet others from everywhere and are slower than those that go
+    up."""
 
     paths: Ints
     kind: Ints
@@ -63,12 +64,11 @@ class Delivered:
 
 
 class SharedPaths:
-    """What the paths carried that messages share, by readings that no suspect explains."""
+    """The rates of the paths that messages share, by readings that no suspect explains."""
 
     def __init__(self, crossings: Crossings, against: Normed, predicted: Floats) -> None:
         self._crossings = crossings
-        assert crossings.network is not None
-        self._network = crossings.network
+        self._network = crossings.fabric
         self._against = against
         self._limits = crossings.limits
         self._explained = predicted > 0
@@ -113,11 +113,9 @@ class SharedPaths:
 
     def cables_of(self, path: CrowdedPath) -> frozenset[int]:
         """The cables that a path is made of, whatever it was found by."""
-        members = [
-            m for c in path.suspect.candidates for m in self._crossings.candidates.members[c]
-        ]
-        of_port = {PARTS.index(Part.DIRECTION): 2, PARTS.index(Part.CABLE): 1}
-        return frozenset(index // of_port[part] for part, index in members if part in of_port)
+        members = self._crossings.candidates.members
+        ports = (cable_ports(m) for c in path.suspect.candidates for m in members[c])
+        return frozenset(port >> 1 for of_member in ports for port in of_member)
 
     def can_tell(self, candidate: int) -> bool:
         """Whether paths are better held against one another than accused by what is common to their
@@ -141,10 +139,8 @@ class SharedPaths:
         """Rows in whose moment one stage between switches was filled as far as it ever was, and no
         other of their path half as far; and these stages."""
         crossings, network = self._crossings, self._network
-        inner = np.array(
-            [bool(network.between_switches[list(of)].all()) for of in crossings.stages]
-        )
-        load = csr_matrix(crossings.load @ diags(inner.astype(np.float64)))
+        inner = [network.between_switches[list(of)].all() for of in crossings.stages]
+        load = csr_matrix(crossings.load @ diags(np.array(inner, np.float64)))
         load.eliminate_zeros()
         fullest = np.asarray(load.max(axis=0).todense()).reshape(-1)
         rows = np.flatnonzero(np.diff(load.indptr))
@@ -226,25 +222,17 @@ class SharedPaths:
         slower = self._slower[chosen.indices]
         ordered = slower[np.lexsort((slower, path))]
         at = chosen.indptr[:-1] + np.maximum(0, n - 1) // 2
-        enough = n >= self._limits.crowded_readings
-        return self._of(paths[enough], ordered[at[enough]])
-
-    def _of(self, paths: Ints, slower: Floats) -> Delivered | None:
-        if not paths.size:
+        kept = np.flatnonzero(n >= self._limits.crowded_readings)
+        if not kept.size:
             return None
-        members = self._crossings.candidates.members
-        kinds = [(len(members[path]) << 8) + members[path][0][0] for path in paths.tolist()]
-        climbs = [self._climbs(members[path][0]) for path in paths.tolist()]
-        return Delivered(
-            paths, np.array(kinds, np.int64), np.array(climbs), slower, np.zeros(paths.size)
-        )
-
-    def _climbs(self, member: Member) -> int:
-        part, index = member
-        return int(self._network.climbs[index]) if PARTS[part] is Part.DIRECTION else 0
+        members = [self._crossings.candidates.members[path] for path in paths[kept].tolist()]
+        kinds = np.array([(len(of) << 8) + of[0][0] for of in members], np.int64)
+        # A cable climbs in one direction and descends in the other: 0 together.
+        climbs = np.array([self._network.climbs[[*cable_ports(of[0])]].sum() for of in members])
+        return Delivered(paths[kept], kinds, climbs, ordered[at[kept]], np.zeros(kept.size))
 
     def _in_both_directions(self, stages: Ints, clear: Floats) -> Floats:
-        """What is wrong with a cable shows in both of its directions: where both are slower than
+        """A fault of a cable shows in both of its directions: where both are slower than
         their kinds, the two together are stronger evidence than the slower one."""
         place = {frozenset(self._crossings.stages[s]): i for i, s in enumerate(stages.tolist())}
         both = clear.copy()

@@ -1,5 +1,5 @@
-"""Crowded paths measured again as they were filled before, by messages between other partners: what
-stays slow lies in the paths, what goes was the schedule's."""
+"""Crowded paths measured again as they were filled before, by messages between other partners. A
+slowness that stays lies in the paths; one that disappears came from the schedule."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,11 +42,9 @@ def rounds_with_others(survey: Survey, n: int, draws: Random) -> tuple[Round, ..
 def round_of(survey: Survey, number: int, among: Ints | None = None) -> Round:
     """The pairs of a round of the survey (of its rows `among`), who sends first in each first."""
     readings = survey.readings
-    rows = readings.of_trial(SURVEY) if among is None else among
-    of_round = readings.round == number
-    rows = rows[of_round[rows]]
-    if among is not None:
-        rows = np.intersect1d(rows, readings.of_trial(SURVEY))
+    rows = readings.of_trial(SURVEY)
+    rows = rows if among is None else np.intersect1d(rows, among)
+    rows = rows[readings.round[rows] == number]
     first = readings.metric[rows] == Metric.BANDWIDTH.code
     rows = rows[first] if first.any() else rows
     pairs: dict[frozenset[int], EndpointPair] = {}
@@ -58,14 +56,12 @@ def round_of(survey: Survey, number: int, among: Ints | None = None) -> Round:
 
 
 def _with_others(survey: Survey, rows: Ints, n: int, draws: Random, *, whole: bool) -> list[Round]:
-    numbers = np.unique(
-        survey.readings.round[np.intersect1d(rows, survey.readings.of_trial(SURVEY))]
-    )
+    readings = survey.readings
+    numbers = np.unique(readings.round[np.intersect1d(rows, readings.of_trial(SURVEY))])
     if not numbers.size:
         return []
     known = [round_of(survey, number, None if whole else rows) for number in numbers.tolist()]
-    network = survey.crossings.network
-    assert network is not None
+    network = survey.crossings.fabric
     room = _Room(network, survey.limits.asked_of_shared, known)
     return [
         room.admitted([*_mixed(network, pairs, draws), *pairs])
@@ -113,7 +109,7 @@ class _Room:
         return tuple(kept)
 
     def _asked_by(self, pair: EndpointPair) -> tuple[Ints, Floats]:
-        """The ports that a pair may take, there and back, and what it asks of each (bit/s)."""
+        """The ports that a pair may take, there and back, and its load on each (bit/s)."""
         stages = self._stages_of(pair)
         ports = [_NO_PORTS, *(stage.ports for stage, _ in stages)]
         load = [_NO_LOAD, *(rate * stage.share for stage, rate in stages)]

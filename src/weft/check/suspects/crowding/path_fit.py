@@ -40,7 +40,7 @@ class Message:
     ports: set[int]
 
 
-class PathFit:
+class DetourFit:
     """Messages by row, with every cable in use; those of `entries` are without a path until one is
     chosen. `rate` is of all ports; `gain` the evidence that a row is so much slower."""
 

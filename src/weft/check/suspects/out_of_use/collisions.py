@@ -5,6 +5,7 @@ by the cost of sharing a cable, and neither is slow without the other. No compon
 a common amount, so weft looks for such cables separately. Static routes only.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ from weft.check.readings.components import Part
 from weft.check.readings.crossing import Crossings
 from weft.check.readings.norms import Normed
 from weft.check.readings.readings import Floats, Ints, Metric, union
-from weft.check.suspects.explanation import Likelihood, Suspect
+from weft.check.suspects.explanation import Suspect, log_likelihood
 from weft.check.trials import ALONE, TOGETHER
 from weft.core.units import ROUNDING
 
@@ -103,9 +104,7 @@ def _free(crossings: Crossings, cable: int, mine: Ints) -> Ints:
 
 def _ends(crossings: Crossings, cable: int) -> frozenset[int]:
     """The vertices that a cable joins."""
-    network = crossings.network
-    assert network is not None
-    return frozenset(network.vertex[[2 * cable, 2 * cable + 1]].tolist())
+    return frozenset(crossings.fabric.vertex[[2 * cable, 2 * cable + 1]].tolist())
 
 
 def _next_detour(
@@ -138,19 +137,16 @@ def that_may_have_met(crossings: Crossings, against: Normed, pool: Ints) -> Ints
 def gains_of_sharing(crossings: Crossings, against: Normed, rows: Ints) -> Floats:
     """By row: the gain in log-likelihood if it shared a cable, not if it was disturbed."""
     limits = crossings.limits
-    slower, sigma = against.slower[rows], against.sigma[rows]
-    log = Likelihood(limits).log
+    given = (limits, against.slower[rows], against.sigma[rows])
     room = _room(crossings, rows)
     shared = [np.log((room + guests) / room) for guests in range(1, limits.meeting_guests + 1)]
-    nothing = log(slower, sigma, np.zeros(rows.size))
-    gains: Floats = np.max([log(slower, sigma, one) for one in shared], axis=0) - nothing
-    return gains
+    best: Floats = np.max([log_likelihood(*given, one) for one in shared], axis=0)
+    return best - log_likelihood(*given, np.zeros(rows.size))
 
 
 def _room(crossings: Crossings, rows: Ints) -> Floats:
     """By row: flows like it that fit the narrowest cable between switches on its path."""
-    network = crossings.network
-    assert network is not None
+    network = crossings.fabric
     by_stage = crossings.by_stage[rows].tocoo()
     ports = np.array([stage[0] for stage in crossings.stages], np.int64)[by_stage.col]
     inner = network.between_switches[ports]
@@ -166,9 +162,8 @@ class _Search:
     """One look for the cable that explains most meetings among `rows`."""
 
     def __init__(self, crossings: Crossings, against: Normed, rows: Ints) -> None:
-        assert crossings.network is not None
         self._crossings = crossings
-        self._network = crossings.network
+        self._network = crossings.fabric
         self._against = against
         self._limits = crossings.limits
         self._rows = rows
@@ -243,30 +238,26 @@ class _Search:
             for rows, others in pairs
         )
 
-    def _ports_of(self, row: int) -> tuple[int, ...]:
-        by_stage = self._crossings.by_stage
-        numbers = by_stage.indices[by_stage.indptr[row] : by_stage.indptr[row + 1]]
-        return tuple(self._crossings.stages[number][0] for number in numbers.tolist())
-
     def _inner_ports(self, row: int) -> list[int]:
-        inner = self._network.between_switches
-        return [port for port in self._ports_of(row) if inner[port]]
+        by_stage, inner = self._crossings.by_stage, self._network.between_switches
+        numbers = by_stage.indices[by_stage.indptr[row] : by_stage.indptr[row + 1]]
+        ports = (self._crossings.stages[number][0] for number in numbers.tolist())
+        return [port for port in ports if inner[port]]
 
     def _on_one_path(self, place: int) -> set[int]:
         """The rows that a row most likely met on one detour: it leaves for a switch and comes in
         from one, the same where there is only one between."""
         vertex, groups = self._network.vertex, self._groups[place]
         starts = {int(vertex[port]) for port in self._inner[place]}
-        out: dict[int, set[int]] = {}
-        back: dict[int, set[int]] = {}
+        out: dict[int, set[int]] = defaultdict(set)
+        back: dict[int, set[int]] = defaultdict(set)
         for port, others in groups.items():
             start, end = int(vertex[port]), int(vertex[port ^ 1])
-            (out if start in starts else back).setdefault(end if start in starts else start, set())
             (out[end] if start in starts else back[start]).update(others)
         if len(self._inner[place]) > _TWO_HOPS:
             paths = [self._heaviest(out.values()) | self._heaviest(back.values())]
         else:
-            paths = [out.get(switch, set()) | back.get(switch, set()) for switch in {*out, *back}]
+            paths = [out[switch] | back[switch] for switch in {*out, *back}]
         return self._heaviest(paths)
 
     def _heaviest(self, paths: Iterable[set[int]]) -> set[int]:
@@ -280,21 +271,19 @@ class _Search:
         costs.
         """
         vertex = self._network.vertex
-        crossed = self._n_flows()
-        on_port: dict[int, dict[int, list[int]]] = {}
-        for place, (moment, ports) in enumerate(
-            zip(self._moment.tolist(), self._inner, strict=True)
-        ):
+        crossed, moments = self._n_flows(), self._moment.tolist()
+        on_port: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+        for place, (moment, ports) in enumerate(zip(moments, self._inner, strict=True)):
             for port in ports:
-                on_port.setdefault(moment, {}).setdefault(port, []).append(place)
+                on_port[moment][port].append(place)
         groups: list[dict[int, list[int]]] = []
-        for moment, ports in zip(self._moment.tolist(), self._inner, strict=True):
+        for moment, ports in zip(moments, self._inner, strict=True):
             starts = {int(vertex[port]) for port in ports}
             ends = {int(vertex[port ^ 1]) for port in ports}
             groups.append(
                 {
                     port: others
-                    for port, others in on_port.get(moment, {}).items()
+                    for port, others in on_port[moment].items()
                     if port not in ports
                     and (int(vertex[port]) in starts or int(vertex[port ^ 1]) in ends)
                     and len(others) == crossed[moment, port]
@@ -313,11 +302,11 @@ class _Search:
 
     def _places_of_cables(self) -> dict[int, list[int]]:
         """By cable: the places of rows that should have crossed it and met something."""
-        found: dict[int, list[int]] = {}
+        found: dict[int, list[int]] = defaultdict(list)
         for place, ports in enumerate(self._inner):
             if self._groups[place]:
                 for cable in dict.fromkeys(port >> 1 for port in ports):
-                    found.setdefault(cable, []).append(place)
+                    found[cable].append(place)
         return found
 
     def _score(self, cable: int, mine: list[int]) -> float:

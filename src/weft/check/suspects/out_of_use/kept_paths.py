@@ -13,7 +13,7 @@ from weft.check.readings.crossing import Crossings
 from weft.check.readings.network import Network
 from weft.check.readings.norms import Normed
 from weft.check.readings.readings import Ints
-from weft.check.suspects.crowding.path_fit import Entry, Message, PathFit, Tail
+from weft.check.suspects.crowding.path_fit import DetourFit, Entry, Message, Tail
 from weft.check.suspects.out_of_use.reroute import Rerouted
 from weft.check.trials import ALONE
 
@@ -57,7 +57,7 @@ class Kept(Rerouted):
         change.eliminate_zeros()
         return csr_matrix(change)
 
-    def _fit(self, entries: list[Entry]) -> PathFit | None:
+    def _fit(self, entries: list[Entry]) -> DetourFit | None:
         """None where trying all paths would take too long."""
         tried = sum(len(entry.paths) * len(entry.rows) for entry in entries)
         if tried > self._crossings.limits.most_placed:
@@ -65,7 +65,7 @@ class Kept(Rerouted):
         moment = self._crossings.readings.moment
         moments = np.unique(moment[[row for entry in entries for row in entry.rows]])
         messages = self._messages(np.flatnonzero(self._sending & np.isin(moment, moments)))
-        return PathFit(entries, messages, self._network.rate, self._gain_of)
+        return DetourFit(entries, messages, self._network.rate, self._gain_of)
 
     def _messages(self, rows: Ints) -> dict[int, Message]:
         paths = self._crossed[rows]
@@ -96,11 +96,10 @@ class Kept(Rerouted):
         over &= self._sending
         over[readings.of_trial(ALONE)] = False
         rows = np.flatnonzero(over).tolist()
-        names = [readings.name(row) for row in rows]
-        flows = [(str(network.hca_of(a)), str(network.hca_of(b))) for a, b in names]
+        paths = self._crossings.ports_of([readings.name(row) for row in rows])
         entries: dict[Place, Entry] = {}
-        for row, path in zip(rows, network.routes(flows), strict=True):
-            place = _place_of(network, path.tolist(), dead, entries)
+        for row, path in zip(rows, paths, strict=True):
+            place = _place_of(network, [port for (port,) in path], dead, entries)
             if place is None:
                 return None
             entries[place].rows.append(row)

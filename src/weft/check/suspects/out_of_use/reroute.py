@@ -10,7 +10,7 @@ from scipy.sparse import coo_matrix, csr_matrix, diags
 from weft.check.readings.crossing import Crossings
 from weft.check.readings.norms import Normed
 from weft.check.readings.readings import Bools, Floats, Ints, Metric
-from weft.check.suspects.explanation import Likelihood
+from weft.check.suspects.explanation import log_likelihood
 from weft.check.trials import ALONE
 
 
@@ -19,14 +19,13 @@ class Rerouted:
     them; rows `but` are held against nothing, since something else slows them."""
 
     def __init__(self, crossings: Crossings, against: Normed, but: Ints, engine: str) -> None:
-        assert crossings.network is not None
         self._engine = engine
         self._crossings = crossings
-        self._network = crossings.network
+        self._network = crossings.fabric
         self._against = against
         self._judged: Bools = against.norm >= 0
         self._judged[but] = False
-        self._log = Likelihood(crossings.limits).log
+
         self._known: dict[tuple[int, ...], Floats | None] = {}
 
     @cached_property
@@ -53,11 +52,8 @@ class Rerouted:
         return float(self._gains(rows, before[rows], after[rows]).sum())
 
     def _gains(self, rows: Ints, before: Floats, after: Floats) -> Floats:
-        return self._likely(rows, after) - self._likely(rows, before)
-
-    def _likely(self, rows: Ints, predicted: Floats) -> Floats:
-        slower, sigma = self._against.slower[rows], self._against.sigma[rows]
-        return self._log(slower, sigma, predicted)
+        given = (self._crossings.limits, self._against.slower[rows], self._against.sigma[rows])
+        return log_likelihood(*given, after) - log_likelihood(*given, before)
 
     def slowed(self, cables: Sequence[int], known: Sequence[int]) -> Ints:
         """The judged rows that cables out of use slow in addition to those known to be."""
@@ -100,7 +96,7 @@ class Rerouted:
 
     def _changes(self, cables: Sequence[int]) -> csr_matrix | None:
         """Readings x ports: 1 where a message then crosses a port that it does not cross now, -1
-        where it no longer does. d-mod-k moves only what goes through a switch of the cables; other
+        where it no longer does. d-mod-k moves only flows through a switch of the cables; other
         engines spread everything anew."""
         network, readings = self._network, self._crossings.readings
         ends = np.isin(
@@ -114,10 +110,8 @@ class Rerouted:
         flows, first, place = np.unique(
             readings.a[rows] * n + readings.b[rows], return_index=True, return_inverse=True
         )
-        names = [
-            (readings.endpoints[key // n], readings.endpoints[key % n]) for key in flows.tolist()
-        ]
-        pairs = [(str(network.hca_of(a)), str(network.hca_of(b))) for a, b in names]
+        hcas = [str(network.hca_of(name)) for name in readings.endpoints]
+        pairs = [(hcas[key // n], hcas[key % n]) for key in flows.tolist()]
         paths = network.wiring.rerouted(
             pairs, [network.ports[2 * cable] for cable in cables], self._engine
         )

@@ -58,18 +58,16 @@ def _by_routing(
     """The detours that the routing explains; None where the routing is unknown."""
     if not rows.size:
         return ()
-    assert crossings.network is not None
-    if crossings.network.wiring.engines:
+    if crossings.fabric.wiring.engines:
         return _by_engines(crossings, against, rows, but)
-    return None if crossings.network.out_of is None else _by_tables(crossings, against, rows, but)
+    return None if crossings.fabric.out_of is None else _by_tables(crossings, against, rows, but)
 
 
 def _by_engines(crossings: Crossings, against: Normed, rows: Ints, but: Ints) -> tuple[Detour, ...]:
     """The detours of the engine that explains most, of those that fill the tables as they are."""
-    assert crossings.network is not None
     by_engine = (
         _ByRouting(crossings, against, rows, Rerouted(crossings, against, but, engine)).found()
-        for engine in crossings.network.wiring.engines
+        for engine in crossings.fabric.wiring.engines
     )
     return max(by_engine, key=lambda found: sum(detour.evidence for detour in found))
 
@@ -78,7 +76,7 @@ def _by_tables(crossings: Crossings, against: Normed, rows: Ints, but: Ints) -> 
     """The one cable out of use that explains nearly all slow messages, by the paths that the
     readings show. Paths around two cables would fit healthy fabrics, too."""
     kept = Kept(crossings, against, but)
-    found = _ByRouting(crossings, against, rows, kept).alone()
+    found = _ByRouting(crossings, against, rows, kept).following([])
     if found is None or not kept.shows_in_both_directions(found.cables[0], found.rows):
         return ()
     gain = gains_of_sharing(crossings, against, rows)
@@ -106,22 +104,19 @@ class _ByRouting:
     def found(self) -> tuple[Detour, ...]:
         """The detours, one after the other, each with the earlier ones in force."""
         found: list[Detour] = []
-        while (best := self._next(found)) is not None:
+        while (best := self.following(found)) is not None:
             found.append(best)
         return tuple(found)
 
-    def alone(self) -> Detour | None:
-        """The strongest detour, with nothing else out of use."""
-        return self._next([])
-
-    def _next(self, known: Sequence[Detour]) -> Detour | None:
+    def following(self, known: Sequence[Detour]) -> Detour | None:
+        """The strongest detour, with those known in force."""
         before = [detour.cables[0] for detour in known]
         scored = sorted(
             (-self._rerouted.evidence(cable, before), cable) for cable in self._likely(before)
         )
-        if not scored or -scored[0][0] < self._limits.suspect_evidence:
+        score, cable = (-scored[0][0], scored[0][1]) if scored else (0.0, -1)
+        if score < self._limits.suspect_evidence:
             return None
-        score, cable = -scored[0][0], scored[0][1]
         expected = self._rerouted.slowed([*before, cable], before)
         slowed = np.isin(self._rows, expected)
         if (

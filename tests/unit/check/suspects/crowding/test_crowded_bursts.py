@@ -14,7 +14,7 @@ from weft.check.schedule.schedule import schedule_of
 from weft.check.schedule.scheme import Scheme, SchemeKind
 from weft.check.suspects.accusation import Standing
 from weft.check.suspects.crowding.crowded_paths import Look
-from weft.check.suspects.follow_up import FollowUpPlan, FollowUpSize, follow_up
+from weft.check.suspects.follow_up import FollowUpPlan, follow_up
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
 from weft.check.verdict.verdict import judge_check
@@ -62,7 +62,7 @@ def checked(tree, fabric):
     rounds = schedule_of(Scheme(SchemeKind.FULL), field_of(tree, adaptive=True)).rounds
     samples = fabric.measure([pairs.tolist() for pairs in rounds], "t001-survey")
     survey = survey_of(samples, tree, thresholds(), adaptive=True)
-    plan = follow_up(survey, FollowUpSize(), seed=1)
+    plan = follow_up(survey, seed=1)
     for trial, again in (
         ("t002-suspects-alone", plan.alone),
         ("t003-suspects-together", plan.together),
@@ -111,13 +111,13 @@ def test_it_is_filled_again_with_other_partners_and_by_itself(make_tree, make_fa
     fabric = OneSlowWay(make_fabric(tree, noise=0.02), 5, 0.4)
     _, plan, _ = checked(tree, fabric)
     index = tree.nodes.index
-    size = FollowUpSize()
-    again = plan.together[-size.tests * size.times :]
+    limits = thresholds()
+    again = plan.together[-limits.tests_a_suspect * limits.times_again :]
     for pairs in again:
         leaves = [(leaf_of(index(a)), leaf_of(index(b))) for a, b in pairs]
         assert len(pairs) == SPINES
         assert all(a == 5 != b for a, b in leaves)
-    assert len({frozenset(pairs) for pairs in again}) > size.tests
+    assert len({frozenset(pairs) for pairs in again}) > limits.tests_a_suspect
 
 
 def test_a_slow_node_under_the_leaf_hides_no_slow_path_of_another(
@@ -158,9 +158,7 @@ def test_paths_that_no_one_measured_again_are_accused_as_measured_once(
     fabric = make_fabric(tree, [make_slow(0.5, ports=ups, metrics=("bandwidth",))], noise=0.01)
     samples = fabric.all_pairs()
     if evidence == "measured again":
-        plan = follow_up(
-            survey_of(samples, tree, thresholds(), adaptive=True), FollowUpSize(), seed=1
-        )
+        plan = follow_up(survey_of(samples, tree, thresholds(), adaptive=True), seed=1)
         samples += fabric.follow_up(plan)
     verdict = judge_check(samples, tree, adaptive=True)
     (accusation,) = verdict.accusations
@@ -174,7 +172,7 @@ def test_paths_that_no_one_measured_again_are_accused_as_measured_once(
 def test_a_survey_without_a_reading_is_followed_by_nothing(make_tree):
     survey = survey_of([], make_tree(N_LEAVES, PER_LEAF, SPINES), thresholds(), adaptive=True)
     assert survey.crowded == ()
-    assert follow_up(survey, FollowUpSize(), seed=1) == FollowUpPlan((), ())
+    assert follow_up(survey, seed=1) == FollowUpPlan((), ())
 
 
 def test_a_leaf_next_to_one_with_fewer_paths_is_named_by_all_of_its_own():

@@ -11,7 +11,7 @@ from tests.seeds import drawn
 from weft.check.readings.readings import Metric
 from weft.check.suspects.crowding.crowded_paths import CrowdedPath, Delivered, Look, SharedPaths
 from weft.check.suspects.explanation import Suspect
-from weft.check.suspects.follow_up import FollowUpPlan, FollowUpSize, follow_up
+from weft.check.suspects.follow_up import FollowUpPlan, follow_up
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
 from weft.check.verdict.verdict import judge_check
@@ -28,7 +28,7 @@ def leaving(leaf):
 def judged(tree, full, alone):
     """The verdict, where `full` measures whole rounds and `alone` one test a round."""
     samples = full.all_pairs()
-    plan = follow_up(survey_of(samples, tree, thresholds(), adaptive=True), FollowUpSize(), seed=1)
+    plan = follow_up(survey_of(samples, tree, thresholds(), adaptive=True), seed=1)
     samples += alone.follow_up(FollowUpPlan(plan.alone, ())) + full.follow_up(
         FollowUpPlan((), plan.together)
     )

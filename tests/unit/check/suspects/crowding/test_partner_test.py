@@ -168,7 +168,7 @@ def again(pairs, network, seed=1, later=()):
     survey = SimpleNamespace(
         shared=SimpleNamespace(rows_of=lambda _: np.arange(len(readings))),
         crowded=(SimpleNamespace(look=Look.ALL),),
-        crossings=SimpleNamespace(network=network),
+        crossings=SimpleNamespace(network=network, fabric=network),
         limits=thresholds(),
         readings=readings,
     )

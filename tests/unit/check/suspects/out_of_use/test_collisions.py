@@ -14,7 +14,7 @@ from weft.check.readings.crossing import Crossings
 from weft.check.readings.network import Network
 from weft.check.readings.norms import Normed
 from weft.check.readings.readings import Metric, readings_of
-from weft.check.suspects.follow_up import FollowUpSize, follow_up
+from weft.check.suspects.follow_up import follow_up
 from weft.check.suspects.out_of_use.collisions import (
     detours_of,
     gains_of_sharing,
@@ -32,7 +32,7 @@ def verdict_of(made, planned, *, again=True):
     """The verdict on a fabric that does not route as the tables of `planned` say."""
     samples = made.all_pairs()
     if again:
-        plan = follow_up(survey_of(samples, planned, thresholds()), FollowUpSize(), seed=1)
+        plan = follow_up(survey_of(samples, planned, thresholds()), seed=1)
         samples = [*samples, *made.follow_up(plan)]
     return judge_check(samples, planned)
 

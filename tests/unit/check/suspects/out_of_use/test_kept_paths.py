@@ -9,7 +9,7 @@ import pytest
 from tests.seeds import drawn
 from tests.unit.check.conftest import Fabric, Tree
 
-from weft.check.suspects.follow_up import FollowUpSize, follow_up
+from weft.check.suspects.follow_up import follow_up
 from weft.check.suspects.out_of_use.kept_paths import Kept
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
@@ -76,7 +76,7 @@ def named(tree, seed=1):
     """The cables, by the end at the leaf, that are called out of use; in sets where they tie."""
     made = Fabric(tree, collide=True, noise=0.02, disturbed=0.01, seed=seed)
     samples, planned = made.all_pairs(), Managed(*SHAPE)
-    plan = follow_up(survey_of(samples, planned, thresholds()), FollowUpSize(), seed=1)
+    plan = follow_up(survey_of(samples, planned, thresholds()), seed=1)
     verdict = judge_check([*samples, *made.follow_up(plan)], planned)
     bad = [f for f in verdict.findings if f.severity is Severity.BAD]
     assert all("carries nothing" in finding.sentence for finding in bad)

@@ -12,7 +12,7 @@ from tests.unit.check.conftest import Fabric, Tree
 from tests.unit.check.suspects.detours import detour, surveyed_twice
 
 from weft.check.readings.readings import Metric
-from weft.check.suspects.follow_up import FollowUpSize, follow_up
+from weft.check.suspects.follow_up import follow_up
 from weft.check.suspects.out_of_use import unused_cables as module
 from weft.check.suspects.out_of_use.reroute import Rerouted
 from weft.check.suspects.survey import survey_of
@@ -30,7 +30,7 @@ ENGINE = "next spine"
 def named(made, planned):
     """The cables, by the end at the leaf, that are called bad."""
     samples = made.all_pairs()
-    plan = follow_up(survey_of(samples, planned, thresholds()), FollowUpSize(), seed=1)
+    plan = follow_up(survey_of(samples, planned, thresholds()), seed=1)
     verdict = judge_check([*samples, *made.follow_up(plan)], planned)
     bad = [f for f in verdict.findings if f.severity is Severity.BAD]
     assert all("carries nothing" in finding.sentence for finding in bad)
@@ -119,7 +119,7 @@ def test_a_cable_that_is_known_gives_no_evidence_twice(survey):
 def test_a_cable_out_of_use_is_reported_as_surely_as_it_was_measured(sure, evidence_alone, alone):
     made, planned = Fabric(Tree(*SHAPE, down=[(3, 2)]), collide=True), Tree(*SHAPE, routed=True)
     samples = made.all_pairs()
-    plan = follow_up(survey_of(samples, planned, thresholds()), FollowUpSize(), seed=1)
+    plan = follow_up(survey_of(samples, planned, thresholds()), seed=1)
     (dead,) = judge_check([*samples, *made.follow_up(plan)], planned).accusations
     told = accused(replace(dead, evidence_alone=evidence_alone), sure=sure, owners={})
     assert told.severity is (Severity.BAD if sure else Severity.WARNING)
