@@ -56,9 +56,6 @@ def run(argv: list[str]) -> int:
     try:
         result = weft.main(args=argv, prog_name="weft", standalone_mode=False)
         return int(result) if isinstance(result, int) else int(ExitCode.GOOD)
-    except click.exceptions.Abort:
-        click.echo("weft: interrupted", err=True)
-        return int(ExitCode.INTERRUPTED)
     except click.ClickException as error:
         error.show()
         return int(ExitCode.INPUT)
@@ -67,7 +64,7 @@ def run(argv: list[str]) -> int:
 
         talk(f"weft: {error.describe()}")
         return int(error.exit_code)
-    except KeyboardInterrupt:
+    except (click.exceptions.Abort, KeyboardInterrupt):
         click.echo("weft: interrupted", err=True)
         return int(ExitCode.INTERRUPTED)
     except SystemExit as leaving:

@@ -14,7 +14,14 @@ from weft.bench.twin.fault import GRAMMAR
 from weft.cli.fabric.files import fabric_of_files
 from weft.cli.options import HOSTFILE, options_as, refuse_together
 from weft.cluster.head import Head
-from weft.cluster.record import agreed_mpi, rail_interface, ready_cluster, settings, tcp_rails
+from weft.cluster.record import (
+    ClusterRecord,
+    agreed_mpi,
+    rail_interface,
+    ready_cluster,
+    settings,
+    tcp_rails,
+)
 from weft.cluster.remote import Ssh
 from weft.cluster.slurm.allocation import as_slurm_orders, is_beyond_srun, placement, srun_nodes
 from weft.core.errors import InputError, MissingError
@@ -125,17 +132,22 @@ backend_options = options_as("choice", BackendChoice, _OPTIONS)
 
 def open_backend(choice: BackendChoice) -> tuple[Backend, tuple[str, ...]]:
     """The backend and the names of its nodes. Raises InputError, MissingError."""
-    _refuse_contradictions(choice)
+    if choice.twin is None:
+        twin_only = ("plant", "nodes", "fabric", "fidelity", "extrapolate")
+        require_twin(choice, {f"--{name}": getattr(choice, name) for name in twin_only})
+    else:
+        live_only = ("hosts", "hostfile", "cluster", "mpi", "rails", "launcher")
+        refuse_together("--twin", {f"--{name}": getattr(choice, name) for name in live_only})
     if choice.mock:
-        return _open_mock(choice)
+        return open_mock(choice)
     if choice.twin is not None:
         return _open_twin(choice)
     return _open_live(choice)
 
 
-def is_one_host(choice: BackendChoice, nodes: tuple[str, ...]) -> bool:
-    """Whether all ranks of a live run share one host, so node counts fold into ranks."""
-    return choice.twin is None and not choice.mock and len(nodes) == 1
+def open_mock(choice: BackendChoice) -> tuple[Backend, tuple[str, ...]]:  # noqa: ARG001
+    """Tests put a backend of theirs in place of this function. Raises InputError."""
+    raise InputError("--mock is for weft's own tests", expected="--twin PLATFORM, or hosts")
 
 
 def require_twin(choice: BackendChoice, options: Mapping[str, object]) -> None:
@@ -147,15 +159,6 @@ def require_twin(choice: BackendChoice, options: Mapping[str, object]) -> None:
             expected="--twin PLATFORM with it",
             hint="'weft platform list' names the platforms",
         )
-
-
-def _refuse_contradictions(choice: BackendChoice) -> None:
-    if choice.twin is None:
-        twin_only = ("plant", "nodes", "fabric", "fidelity", "extrapolate")
-        require_twin(choice, {f"--{name}": getattr(choice, name) for name in twin_only})
-        return
-    live_only = ("hosts", "hostfile", "cluster", "mpi", "rails", "launcher")
-    refuse_together("--twin", {f"--{name}": getattr(choice, name) for name in live_only})
 
 
 def _open_twin(choice: BackendChoice) -> tuple[Backend, tuple[str, ...]]:
@@ -253,31 +256,29 @@ def _open_cluster(choice: BackendChoice, nodes: tuple[str, ...]) -> Backend:
     record = ready_cluster(str(choice.cluster))
     agreed = record.agreed
     home = Path(agreed["home"])
-    fast = agreed["rails"].split(",")
-    config = None if record.ssh_config is None else Path(record.ssh_config)
     cpus = tuple(range(record.n_cpus))
     hosts = tuple(host for host in record.hosts if host not in choice.without)
     site = HeadSite(
-        head=Head(Ssh(config), hosts[0], str(home), settings(agreed)),
+        head=Head(ssh_of(record), hosts[0], str(home), settings(agreed)),
         # The number of cores of its CPUs was not asked: no rank is bound to one.
         host=Host(hosts[0], "", cpus, 0, False, 1, None, "", ()),
         files=home / ".local/share/weft/clusters" / record.name,
         remote_shell=agreed["remote_shell"],
-        interface=rail_interface(choice.rail_names, fast) or agreed["interface"] or None,
+        interface=rail_interface(choice.rail_names, agreed["rails"].split(","))
+        or agreed["interface"]
+        or None,
         as_root=agreed["user"] == "root",
         machines=record.machines,
         others=hosts,
     )
     rails = choice.rail_names or tcp_rails(agreed)
-    mpi = agreed_mpi(agreed)
-    return LiveBackend(mpi, nodes, rails, kernel=Path(agreed["kernel"]), site=site)
+    kernel = Path(agreed["kernel"])
+    return LiveBackend(agreed_mpi(agreed), nodes, rails, kernel=kernel, site=site)
 
 
-def _open_mock(choice: BackendChoice) -> tuple[Backend, tuple[str, ...]]:
-    from weft.bench.mock import MockBackend
-
-    nodes = tuple(f"n{i:03d}" for i in range(1, (choice.nodes or 4) + 1))
-    return MockBackend(seed=choice.seed), nodes
+def ssh_of(record: ClusterRecord) -> Ssh:
+    """ssh with the configuration that a cluster was brought up with."""
+    return Ssh(None if record.ssh_config is None else Path(record.ssh_config))
 
 
 def live_nodes(choice: BackendChoice) -> tuple[str, ...]:

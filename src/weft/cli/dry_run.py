@@ -1,4 +1,4 @@
-"""What `--dry-run` prints: the command lines of a live run, in a few words the scenarios of a twin.
+"""The output of `--dry-run`: the command lines of a live run, or a twin's scenarios in few words.
 
 A scenario is a document of hundreds of lines: it is printed whole only as JSON.
 """
@@ -21,11 +21,19 @@ def print_dry_run(
 ) -> None:
     """Print one launch a trial: its repeats are alike. `first_line` (or a few) stands above them;
     `more` is added to the JSON."""
+    from weft.bench.twin.backend import TwinBackend
+
     by_trial: dict[str, list[Launch]] = {}
     for launch in launches:
         by_trial.setdefault(launch.trial.id, []).append(launch)
     rows = [_row(same[0].trial, len(same)) for same in by_trial.values()]
-    recipes = [_recipe(backend, same[0]) for same in by_trial.values()]
+    # A twin's scenario is a document; any other backend has a recipe in words.
+    recipes: list[dict[str, Any]] = [
+        {"scenario": backend.scenario(same[0])}
+        if isinstance(backend, TwinBackend)
+        else {"recipe": backend.recipe(same[0])}
+        for same in by_trial.values()
+    ]
     emit(
         format_,
         text=lambda: _text(rows, recipes, first_line),
@@ -48,15 +56,6 @@ def _row(trial: Trial, n_launches: int) -> dict[str, Any]:
         "n_sizes": len(trial.sizes_bytes),
         "launches": n_launches,
     }
-
-
-def _recipe(backend: Backend, launch: Launch) -> dict[str, Any]:
-    """A twin's scenario as a document, any other backend's recipe as it is."""
-    from weft.bench.twin.backend import TwinBackend
-
-    if isinstance(backend, TwinBackend):
-        return {"scenario": backend.scenario(launch)}
-    return {"recipe": backend.recipe(launch)}
 
 
 def _text(

@@ -1,55 +1,52 @@
-"""From a study document to a finished run and its table: what `study run` and `bench` share."""
+"""From a study document to a finished run and its table, for `study run` and `bench`."""
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weft.bench.model import Backend
-from weft.cli.backend import BackendChoice, is_one_host, open_backend
+from weft.cli.backend import BackendChoice, open_backend
+from weft.cli.options import fresh_run_dir
 from weft.cli.output import emit, finding_lines, talk
-from weft.cli.run_dir import fresh_run_dir
 from weft.core.errors import ExitCode, InputError
 from weft.study.run.metadata import refuse_other_run, run_meta
 from weft.study.run.store import RunStore, read_meta, read_run
 
 if TYPE_CHECKING:
-    from weft.report.verdict import Judgement
     from weft.study.comparison.table import RunTable
     from weft.study.plan.model import Study
     from weft.study.plan.plan import StudyPlan
     from weft.study.run.loop import RunOutcome
 
 
-@dataclass(frozen=True, slots=True)
-class MeasureOptions:
-    """Where the run goes (None: a fresh directory under runs/), and how."""
-
-    run_dir: Path | None
-    resume: bool = False
-    dry_run: bool = False
-
-
 def measure_study(
-    document: "Study", text: str, choice: BackendChoice, options: MeasureOptions, format_: str
+    document: "Study",
+    text: str,
+    choice: BackendChoice,
+    format_: str,
+    *,
+    run_dir: Path | None,
+    resume: bool,
+    dry_run: bool,
 ) -> int:
-    """Plan, run and print; the exit code. `text` is the document as the run records it.
+    """Plan, run and print; the exit code. `text` is the document as the run records it; the run
+    goes into `run_dir`, or a fresh directory under runs/.
 
     Raises InputError, MissingError, and KeyboardInterrupt after saying how to go on.
     """
-    if options.resume and options.run_dir is None:
+    if resume and run_dir is None:
         raise InputError("--resume needs the run to go on with", expected="--dir RUN with it")
     backend, nodes = open_backend(choice)
     made = plan_for(document, nodes, choice)
     for remark in made.remarks:
         talk(remark)
-    if options.dry_run:
+    if dry_run:
         from weft.cli.dry_run import print_dry_run
 
         print_dry_run(backend, made.launches, format_)
         backend.close()
         return int(ExitCode.GOOD)
-    where = options.run_dir or fresh_run_dir(document.name)
+    where = run_dir or fresh_run_dir(document.name)
 
     meta = run_meta(
         study_text=text,
@@ -59,7 +56,7 @@ def measure_study(
         argv=sys.argv[1:],
         remarks=made.remarks,
     )
-    outcome = _execute(made, backend, meta, where, resume=options.resume)
+    outcome = _execute(made, backend, meta, where, resume=resume)
     _print_result(where, outcome, format_)
     return int(ExitCode.BENCHMARK if outcome.failures else ExitCode.GOOD)
 
@@ -68,7 +65,8 @@ def plan_for(document: "Study", nodes: tuple[str, ...], choice: BackendChoice) -
     """The plan of a study on these nodes; on one host all ranks fold onto it."""
     from weft.study.plan.plan import make_plan
 
-    return make_plan(document, nodes, fold_onto_one_node=is_one_host(choice, nodes))
+    one_host = choice.twin is None and not choice.mock and len(nodes) == 1
+    return make_plan(document, nodes, fold_onto_one_node=one_host)
 
 
 def _execute(
@@ -111,14 +109,14 @@ def _print_result(where: Path, outcome: "RunOutcome", format_: str) -> None:
         "excluded": dict(table.excluded),
         "rows": rows,
     }
-    emit(
-        format_,
-        text=lambda: (
-            f"{_verdict_text(judgement)}\n\n{_figures_text(where, outcome, table, n_arms)}"
-        ),
-        record=record,
-        rows=rows,
-    )
+
+    def text() -> str:
+        """The worst finding with its evidence and the caveats, then the figures."""
+        caveats = (f"  ! {caveat}" for caveat in judgement.caveats)
+        verdict = "\n".join([*finding_lines(judgement.findings[0]), *caveats])
+        return f"{verdict}\n\n{_figures_text(where, outcome, table, n_arms)}"
+
+    emit(format_, text=text, record=record, rows=rows)
     if outcome.stopped:
         talk(f"stopped: {outcome.stopped}")
     if outcome.lost:
@@ -126,19 +124,13 @@ def _print_result(where: Path, outcome: "RunOutcome", format_: str) -> None:
 
 
 def _lost_text(outcome: "RunOutcome") -> str:
-    """The lost hosts, and what to do."""
+    """The lost hosts, and the remedy."""
     of = f"of {outcome.n_launches} launches"
     lost = ", ".join(f"{host} ({n} {of} need it)" for host, n in outcome.lost.items())
     return (
         f"did not answer: {lost}; launches that do not need them were measured\n"
         "  repair these hosts and measure again, or leave them out: 'weft cluster up' again"
     )
-
-
-def _verdict_text(judgement: "Judgement") -> str:
-    """The worst finding with its evidence, then what weakens it."""
-    caveats = (f"  ! {caveat}" for caveat in judgement.caveats)
-    return "\n".join([*finding_lines(judgement.findings[0]), *caveats])
 
 
 def _figures_text(where: Path, outcome: "RunOutcome", table: "RunTable", n_arms: int) -> str:

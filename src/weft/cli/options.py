@@ -1,12 +1,14 @@
 """Types of options, options of several verbs, and options that a command receives as one value."""
 
 import functools
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from weft.core.clock import Clock, system_clock
 from weft.core.errors import InputError
 from weft.topology.engine import ENGINES
 
@@ -45,6 +47,17 @@ def refuse_together(
 def run_dir_option(help_: str) -> Decorator:
     """Add `--dir`, passed on as `run_dir`."""
     return click.option("--dir", "run_dir", type=FOLDER, help=help_)
+
+
+def fresh_run_dir(name: str, clock: Clock = system_clock) -> Path:
+    """runs/NAME-DATE-TIME, with -2, -3 ... behind it where runs start within one second."""
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(clock()))
+    first = Path("runs") / f"{name}-{stamp}"
+    candidate, number = first, 1
+    while candidate.exists():
+        number += 1
+        candidate = first.with_name(f"{first.name}-{number}")
+    return candidate
 
 
 def options_as(argument: str, choice: type[Any], options: Sequence[Decorator]) -> Decorator:

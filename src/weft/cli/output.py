@@ -1,4 +1,4 @@
-"""What a verb prints: text tables an OSU user reads at once, JSON, or CSV; data on stdout only."""
+"""The output of a verb: tables an OSU user reads at once, JSON, or CSV; data on stdout only."""
 
 import csv
 import io
@@ -42,12 +42,16 @@ def format_option_of(formats: Sequence[str]) -> Callable[[Command], Command]:
     )
 
 
+text_or_json = format_option_of(("text", "json"))
+"""Add `--format text|json`, of a verb whose result is no table."""
+
+
 def emit(
     format_: str,
     *,
     text: Callable[[], str],
     record: Mapping[str, Any],
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Print one result: its text, its whole record as JSON, or its rows as CSV."""
     if format_ == "json":

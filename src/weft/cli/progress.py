@@ -33,27 +33,9 @@ class FailuresOnly(Progress):
 class Bar(Progress):
     """A bar with the launch in flight and the time left."""
 
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-        from rich.progress import Progress as RichProgress
-
-        self._bar = RichProgress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self._task = self._bar.add_task("preparing", total=None)
-
-    def __enter__(self) -> "Bar":
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
+    def __init__(self, bar: "RichProgress") -> None:
+        self._bar = bar
+        self._task = bar.add_task("preparing", total=None)
 
     def started(self, n_launches: int, n_before: int) -> None:
         """The bar gets its length."""
@@ -87,12 +69,17 @@ def shown_progress() -> Iterator[Progress]:
     if not sys.stderr.isatty():
         yield FailuresOnly()
         return
-    with Bar() as bar:
-        yield bar
+    from rich import progress as rich
+    from rich.console import Console
+
+    columns = (rich.BarColumn(), rich.MofNCompleteColumn(), rich.TimeRemainingColumn())
+    text = rich.TextColumn("{task.description}")
+    with rich.Progress(text, *columns, console=Console(stderr=True), transient=True) as bar:
+        yield Bar(bar)
 
 
 class CheckSteps(Progress):
-    """What a check does, a line a step; on a terminal, how long the step has been going on."""
+    """The steps of a check, a line each; on a terminal, the time since a step began."""
 
     def __init__(self, ticking: "RichProgress | None" = None, planned: str | None = None) -> None:
         self._ticking = ticking

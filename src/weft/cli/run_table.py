@@ -1,5 +1,6 @@
 """The table of a run in the shape an OSU user reads at once: sizes down, figures across."""
 
+from collections import Counter
 from pathlib import Path
 
 from weft.cli.output import table_text
@@ -20,7 +21,7 @@ _INTERVAL = "95 % interval of p50"
 
 
 def run_table_text(table: RunTable, how_to_repeat: str = f"--repeats {INTERVAL_FROM}") -> str:
-    """One block a benchmark, scale and arm; then what was left out."""
+    """One block a benchmark, scale and arm; then the samples that were left out."""
     groups: dict[tuple[object, ...], list[TableRow]] = {}
     for row in table.rows:
         cell = row.cell
@@ -41,50 +42,30 @@ def next_lines(run_dir: Path, n_arms: int) -> list[str]:
 
 def _block(rows: list[TableRow]) -> str:
     row = rows[0]
-    n_nodes, tasks = row.cell.n_nodes, row.cell.tasks_per_node
     arm = "" if row.arm == "only" else f", {row.arm}"
     unit = UNITS.get(row.metric, row.metric)
-    nodes = "node" if n_nodes == 1 else "nodes"
-    remarks = ", ".join(_counted_remarks(rows))
-    head = f"# {row.cell.benchmark}, {unit}, {n_nodes} {nodes} x {tasks}{arm}"
+    nodes = "1 node" if row.cell.n_nodes == 1 else f"{row.cell.n_nodes} nodes"
+    counts, n = Counter(remark for row in rows for remark in row.remarks), len(rows)
+    # 'bimodal at 2 of 18 sizes'; without the count where every row has it.
+    remarks = ", ".join(
+        f"{remark} at {k} of {n} sizes" if k < n else remark for remark, k in counts.items()
+    )
+    head = f"# {row.cell.benchmark}, {unit}, {nodes} x {row.cell.tasks_per_node}{arm}"
     if remarks:
         head += f"  ({remarks})"
     intervals = any(row.summary.low is not None for row in rows)
     columns = (*_COLUMNS, _INTERVAL) if intervals else _COLUMNS
-    cells = [(*_figures(row), *((_interval(row),) if intervals else ())) for row in rows]
+    cells = [_figures(row)[: len(columns)] for row in rows]
     return f"{head}\n{table_text(columns, cells, left=0)}"
 
 
-def _counted_remarks(rows: list[TableRow]) -> list[str]:
-    """'bimodal at 2 of 18 sizes'; without the count where every row has it."""
-    counts: dict[str, int] = {}
-    for row in rows:
-        for remark in row.remarks:
-            counts[remark] = counts.get(remark, 0) + 1
-    n = len(rows)
-    return [f"{remark} at {k} of {n} sizes" if k < n else remark for remark, k in counts.items()]
-
-
 def _figures(row: TableRow) -> tuple[str, ...]:
-    summary = row.summary
+    summary, interval = row.summary, "-"
+    if summary.low is not None and summary.high is not None:
+        interval = f"{format_significant(summary.low)} .. {format_significant(summary.high)}"
     return (
-        _size(row),
-        _figure(summary.median),
-        _figure(summary.minimum),
-        _figure(summary.maximum),
+        "-" if row.cell.benchmark == "barrier" else str(row.cell.size_bytes),
+        *map(format_significant, (summary.median, summary.minimum, summary.maximum)),
         str(summary.n),
+        interval,
     )
-
-
-def _size(row: TableRow) -> str:
-    return "-" if row.cell.benchmark == "barrier" else str(row.cell.size_bytes)
-
-
-def _interval(row: TableRow) -> str:
-    if row.summary.low is None:
-        return "-"
-    return f"{_figure(row.summary.low)} .. {_figure(row.summary.high)}"
-
-
-def _figure(value: float | None) -> str:
-    return "-" if value is None else format_significant(value)

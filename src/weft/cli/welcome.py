@@ -1,4 +1,4 @@
-"""Bare `weft`: what this machine is, and the five things to do."""
+"""Bare `weft`: a description of this machine, and five things to do."""
 
 import os
 
@@ -18,9 +18,11 @@ FIVE_THINGS = (
 
 
 def welcome() -> None:
-    """Print it."""
+    """Print the description and the five commands."""
     click.echo(f"weft {__version__}: {describe_host(this_host())}")
-    click.echo(f"MPI: {_describe_mpi()}; {_describe_job()}.\n")
+    job, nodes = (os.environ.get(f"SLURM_JOB_{name}") for name in ("ID", "NODELIST"))
+    inside = f"Slurm job {job} on {nodes or 'unknown nodes'}" if job else "not inside a Slurm job"
+    click.echo(f"MPI: {_describe_mpi()}; {inside}.\n")
     width = max(len(command) for command, _ in FIVE_THINGS)
     for command, purpose in FIVE_THINGS:
         click.echo(f"  {command.ljust(width)}  {purpose}")
@@ -54,10 +56,3 @@ def _describe_mpi() -> str:
     except WeftError:
         return described
     return f"{described}, {site.version} (--mpi site: {site.mpicc})"
-
-
-def _describe_job() -> str:
-    job = os.environ.get("SLURM_JOB_ID")
-    if job is None:
-        return "not inside a Slurm job"
-    return f"Slurm job {job} on {os.environ.get('SLURM_JOB_NODELIST', 'unknown nodes')}"

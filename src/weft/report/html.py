@@ -12,7 +12,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from weft import __version__
@@ -23,24 +23,19 @@ if TYPE_CHECKING:
 
 MAX_FINDINGS = 12
 
-_SEVERITY_WORDS = {"bad": "BAD", "warning": "WARNING", "note": "NOTE", "good": "GOOD"}
 _OWN_FILES = resources.files("weft.report")
 
 
 def render(title: str, runs: Sequence[RunPage], side_by_side: Section | None = None) -> str:
     """The whole page as text; `side_by_side` stands before the runs, about all of them."""
-    template = _environment().get_template("template.html.j2")
-    sections = [section for run in runs for section in run.sections] + (
-        [side_by_side] if side_by_side else []
-    )
-    has_charts = any(section.figures for section in sections)
+    sections = [section for run in runs for section in run.sections]
+    has_charts = any(section.figures for section in (*sections, side_by_side) if section)
     library, draw = chart_library() if has_charts else "", _own_text("draw.js")
-    return template.render(
+    return _template("template.html.j2").render(
         title=title,
         runs=runs,
         side_by_side=side_by_side,
         version=__version__,
-        words=_SEVERITY_WORDS,
         max_findings=MAX_FINDINGS,
         policy=content_policy([library, draw] if library else [draw]),
         style=Markup(_own_text("style.css")),  # noqa: S704 - our own file
@@ -52,17 +47,12 @@ def render(title: str, runs: Sequence[RunPage], side_by_side: Section | None = N
 def render_fabric(page: "FabricPage") -> str:
     """The page of a fabric: drawings that need no script, and one script that moves them."""
     script = _own_text("fabric/fabric.js")
-    return (
-        _environment()
-        .get_template("fabric/fabric.html.j2")
-        .render(
-            page=page,
-            version=__version__,
-            words=_SEVERITY_WORDS,
-            policy=content_policy([script]),
-            style=Markup(_own_text("style.css") + _own_text("fabric/fabric.css")),  # noqa: S704
-            script=Markup(script),  # noqa: S704 - our own file
-        )
+    return _template("fabric/fabric.html.j2").render(
+        page=page,
+        version=__version__,
+        policy=content_policy([script]),
+        style=Markup(_own_text("style.css") + _own_text("fabric/fabric.css")),  # noqa: S704
+        script=Markup(script),  # noqa: S704 - our own file
     )
 
 
@@ -95,7 +85,7 @@ def chart_library() -> str:
     return bundle
 
 
-def _environment() -> Environment:
+def _template(name: str) -> Template:
     environment = Environment(
         loader=FunctionLoader(_own_text),
         autoescape=True,
@@ -103,7 +93,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters["script_json"] = script_json
-    return environment
+    return environment.get_template(name)
 
 
 def _own_text(name: str) -> str:

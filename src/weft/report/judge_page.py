@@ -3,7 +3,6 @@
 from dataclasses import replace
 from pathlib import Path
 
-from weft.core.finding import Finding
 from weft.judge.model import FileJudgement
 from weft.report.model import RunPage
 from weft.report.page import write_page
@@ -18,6 +17,9 @@ def write_judge_page(judgement: FileJudgement, out: Path) -> Path:
 
 def judge_page(judgement: FileJudgement) -> RunPage:
     """The page before any HTML."""
+    first, *others = judgement.findings
+    if judgement.next_command and first.next_command is None:
+        first = replace(first, next_command=judgement.next_command)
     sections = (
         judged.figures_section(judged.groups_of(judgement), judgement),
         judged_evidence.causes_section(judgement),
@@ -30,18 +32,10 @@ def judge_page(judgement: FileJudgement) -> RunPage:
         id="file",
         title=Path(judgement.path).name or "a result file",
         subtitle=_subtitle(judgement),
-        findings=_findings(judgement),
+        findings=(first, *others),
         caveats=judgement.remarks,
         sections=tuple(section for section in sections if section is not None),
     )
-
-
-def _findings(judgement: FileJudgement) -> tuple[Finding, ...]:
-    """The verdict with the next command."""
-    first, *others = judgement.findings
-    if judgement.next_command and first.next_command is None:
-        first = replace(first, next_command=judgement.next_command)
-    return (first, *others)
 
 
 def _subtitle(judgement: FileJudgement) -> str:

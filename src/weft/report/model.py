@@ -20,17 +20,7 @@ class TableColumn:
     """A header with its unit; figures are set to the right."""
 
     header: str
-    is_figure: bool = True
-
-
-def text_columns(*headers: str) -> tuple[TableColumn, ...]:
-    """Columns of text, set to the left."""
-    return tuple(TableColumn(header, is_figure=False) for header in headers)
-
-
-def figure_columns(*headers: str) -> tuple[TableColumn, ...]:
-    """Columns of figures, set to the right."""
-    return tuple(TableColumn(header) for header in headers)
+    is_figure: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +47,6 @@ class ReportFigure:
     how_to_read: str
     spec: Spec
     table: ReportTable
-    wide: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +60,8 @@ class LegendKey:
 @dataclass(frozen=True, slots=True)
 class ReportDrawing:
     """An SVG that needs no script. `title` states the finding; `how_to_read` explains the marks;
-    `narrow`: two of them stand side by side."""
+    `narrow`: two of them stand side by side; `zooms`: the page's script, which finds the drawing by
+    its `id`, enlarges parts of it."""
 
     title: str
     how_to_read: str
@@ -79,6 +69,9 @@ class ReportDrawing:
     legend: tuple[LegendKey, ...] = ()
     table: ReportTable | None = None
     narrow: bool = False
+    id: str = ""
+    legend_title: str = ""
+    zooms: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +111,12 @@ class RunPage:
 
 def cut_table(
     caption: str,
-    columns: Sequence[TableColumn],
+    headers: Sequence[str],
     rows: Sequence[Sequence[str]],
-    limit: int | None = None,
+    n_rows: int | None = None,
 ) -> ReportTable:
-    """A table of at most `limit` rows (MAX_TABLE_ROWS) that knows how many it left out."""
-    kept = rows[: MAX_TABLE_ROWS if limit is None else limit]
-    return ReportTable(
-        caption, tuple(columns), tuple(tuple(row) for row in kept), n_cut=len(rows) - len(kept)
-    )
+    """A table of at most MAX_TABLE_ROWS rows that knows how many it left out, of `n_rows` where
+    `rows` are not all. A '#' before a header marks a column of figures, set to the right."""
+    columns = tuple(TableColumn(one.removeprefix("#"), one.startswith("#")) for one in headers)
+    kept = tuple(tuple(row) for row in rows[:MAX_TABLE_ROWS])
+    return ReportTable(caption, columns, kept, (n_rows or len(rows)) - len(kept))

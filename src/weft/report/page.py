@@ -35,38 +35,21 @@ _YEAR_10000 = 253_402_300_800
 """Seconds since the Unix epoch from which a calendar date has no four-digit year."""
 
 
-def write_report(run_dirs: Sequence[Path], out: Path, *, partial: bool = False) -> Path:
-    """Write the page about these runs and return its path.
+def write_report(run_dirs: Sequence[Path], out: Path, *, partial: bool = False) -> list[RunPage]:
+    """Write the page about these runs, worst verdict first, and return its parts.
 
     Raises InputError for a directory that is no run, of another schema, or (unless `partial`)
     unfinished; MissingError where the page cannot be written.
     """
-    runs = read_runs(run_dirs, partial=partial)
-    write_page(out, pages_of(runs), side_by_side.section(runs))
-    return out
-
-
-def write_check(run: StudyRun, verdict: Verdict, out: Path) -> Path:
-    """Write the page about a finished check that is judged already, and return its path. Raises
-    MissingError where it cannot be written."""
-    write_page(out, [page_of(run, "run1", verdict)])
-    return out
-
-
-def read_runs(run_dirs: Sequence[Path], *, partial: bool = False) -> list[StudyRun]:
-    """The runs, each read once. Raises InputError as `write_report` says."""
     if not run_dirs:
         raise InputError("no run to report", expected="at least one run directory")
     runs = [read_run(directory) for directory in run_dirs]
     for run in runs:
         _refuse_unfinished(run, partial)
-    return runs
-
-
-def pages_of(runs: Sequence[StudyRun]) -> list[RunPage]:
-    """The page of each run, worst verdict first, before any HTML."""
     pages = [page_of(run, f"run{number}") for number, run in enumerate(runs, start=1)]
-    return sorted(pages, key=lambda page: severity_rank(page.findings[0]))
+    pages.sort(key=lambda page: severity_rank(page.findings[0]))
+    write_page(out, pages, side_by_side.section(runs))
+    return pages
 
 
 def page_of(run: StudyRun, name: str, verdict: Verdict | None = None) -> RunPage:
@@ -96,12 +79,13 @@ def write_page(
 
 
 def _sections(run: StudyRun, judged: Judgement, name: str) -> tuple[Section, ...]:
+    measured = (*judged.measured, *also_measured_of(run))
     sections = (
         earlier_check.section(run, judged.pairs) if judged.pairs else None,
         suspect_map.section(judged.pairs, run.fabric_document, name) if judged.pairs else None,
         pairs.section(judged.pairs, name) if judged.pairs else None,
         arms.section(judged.arms, name, Headlines([run])) if judged.arms else None,
-        _curves(run, judged, name),
+        curves.section(measured, backend_of(run).measured_word, name, published_of(run)),
         fit.section(judged.fit, name) if judged.fit is not None else None,
         method.left_out(run, judged.excluded),
         method.section(run),
@@ -109,11 +93,6 @@ def _sections(run: StudyRun, judged: Judgement, name: str) -> tuple[Section, ...
         environment.section(run.meta, () if is_imported(run.meta) else run.samples),
     )
     return tuple(section for section in sections if section is not None)
-
-
-def _curves(run: StudyRun, judged: Judgement, name: str) -> Section | None:
-    measured = (*judged.measured, *also_measured_of(run))
-    return curves.section(measured, backend_of(run).measured_word, name, published_of(run))
 
 
 def _refuse_unfinished(run: StudyRun, partial: bool) -> None:

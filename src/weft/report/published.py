@@ -37,9 +37,10 @@ class Published:
         """The value of each size."""
         return dict(self.table.rows)
 
-    def belongs_to(self, metric: ChartMetric) -> bool:
-        """Whether it is the measured metric (a mean is compared with a median)."""
-        return self.table.metric == metric.name.removesuffix("_p50")
+    def belongs_to(self, benchmark: str, metric: ChartMetric) -> bool:
+        """Whether it is of the measured benchmark and metric (a mean is compared with a median)."""
+        measured = (benchmark, metric.name.removesuffix("_p50"))
+        return (self.table.benchmark, self.table.metric) == measured
 
     def finding(self, measured: Mapping[int, float]) -> str:
         """How far the measured values are from it, at the median and at worst."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 
 from weft.check.pipeline import has_pairs, judge_run
 from weft.check.verdict.verdict import Verdict
@@ -11,9 +12,11 @@ from weft.core.finding import Finding, FindingKind, Severity, worst_first
 from weft.core.units import format_significant
 from weft.expect.fit.loggp import OutOfSample, judge_out_of_sample
 from weft.expect.fit.tables import FRESH_ROWS_PER_PARAMETER
-from weft.report.charts.cells import Measured, measured_of, study_cells_of
-from weft.report.charts.median_interval import MedianInterval, median_interval_of
+from weft.report.charts.cells import Measured, measured_of
+from weft.stats.summary import Summary, summarise
+from weft.study.comparison.cells import cells_of
 from weft.study.comparison.comparison import Comparison, compare_arms
+from weft.study.comparison.headlines import Headlines
 from weft.study.run.backend_record import backend_of
 from weft.study.run.run_findings import caveats, failure_findings, figures_finding, scatter_caveat
 from weft.study.run.store import StudyRun
@@ -29,7 +32,7 @@ class LatencyFit:
     """Median latency by size (bytes) of a run's first series, and how a model of half the sizes
     predicts the others; `why_not`: the reason that no model was fitted."""
 
-    medians: Mapping[int, MedianInterval]
+    medians: Mapping[int, Summary]
     judged: OutOfSample | None
     why_not: str = ""
 
@@ -51,7 +54,7 @@ class Judgement:
 def judge(run: StudyRun, verdict: Verdict | None = None) -> Judgement:
     """Collect the findings of a run: of its pairs (`verdict`, where it is known already), of its
     arms, or its figures alone."""
-    cells = study_cells_of(run)
+    cells = cells_of(run, Headlines([run]))
     measured = measured_of(run, cells)
     pairs = verdict or (judge_run(run) if has_pairs(run) else None)
     arms = compare_arms(run) if len({str(x.trial.arm) for x in run.launches}) > 1 else None
@@ -84,8 +87,8 @@ def _fit_of(measured: Sequence[Measured]) -> LatencyFit | None:
     sized = [cell for cell in cells if cell.series == cells[0].series and cell.size_bytes > 0]
     if len(sized) < MIN_FITTED_ROWS:
         return None
-    medians = {cell.size_bytes: median_interval_of(cell.values) for cell in sized}
-    table = [(size, median.value) for size, median in medians.items()]
+    medians = {cell.size_bytes: summarise(cell.values) for cell in sized}
+    table = [(size, found.median) for size, found in medians.items()]
     try:
         judged = judge_out_of_sample(table, rows_per_parameter=FRESH_ROWS_PER_PARAMETER)
     except InputError as error:
@@ -112,6 +115,6 @@ def _headline_of(measured: Measured) -> str:
     if metric.lower_is_better:
         shown = min(measured.cells, key=lambda cell: cell.size_bytes)
     else:
-        shown = max(measured.cells, key=lambda cell: median_interval_of(cell.values).value)
-    value = format_significant(median_interval_of(shown.values).value, 3)
+        shown = max(measured.cells, key=lambda cell: median(cell.values))
+    value = format_significant(median(shown.values), 3)
     return f"{measured.benchmark.name.replace('_', ' ')} {value} {metric.unit}{measured.at(shown)}"

@@ -7,7 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from weft.core.words import counted
 from weft.stats.ratio import hodges_lehmann, log_ratios
+from weft.stats.summary import CONFIDENCE
 
 SETS_FROM = 5
 """Fewer sets do not determine the spread between sets."""
@@ -21,7 +23,6 @@ class SetsRatio:
     low: float
     high: float
     n_sets: int
-    confidence: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,19 +30,16 @@ class CannotBeKnown:
     """Too few node sets for a statement about others."""
 
     n_sets: int
-    needed: int = SETS_FROM
 
     @property
     def text(self) -> str:
         """One clause for a table or a page."""
-        plural = "" if self.n_sets == 1 else "s"
-        return (
-            f"unknown for other node sets: {self.n_sets} set{plural} measured, {self.needed} needed"
-        )
+        measured = counted(self.n_sets, "set")
+        return f"unknown for other node sets: {measured} measured, {SETS_FROM} needed"
 
 
 def ratio_for_sets_like_these(
-    first: ArrayLike, second: ArrayLike, sets: Sequence[Hashable], *, confidence: float = 0.95
+    first: ArrayLike, second: ArrayLike, sets: Sequence[Hashable]
 ) -> SetsRatio | CannotBeKnown:
     """The node set as a random effect: a Student interval over one estimate a set.
 
@@ -59,11 +57,10 @@ def ratio_for_sets_like_these(
     effects = np.array([hodges_lehmann(logs[rows]) for rows in members])
     centre = float(effects.mean())
     error = float(effects.std(ddof=1)) / np.sqrt(effects.size)
-    reach = float(stats.t.ppf((1 + confidence) / 2, effects.size - 1)) * error
+    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, effects.size - 1)) * error
     return SetsRatio(
         ratio=float(np.exp(centre)),
         low=float(np.exp(centre - reach)),
         high=float(np.exp(centre + reach)),
         n_sets=len(names),
-        confidence=confidence,
     )

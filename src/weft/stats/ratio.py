@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from weft.core.words import counted
 from weft.stats import signed_rank
-from weft.stats.summary import Floats, finite
+from weft.stats.summary import CONFIDENCE, Floats, finite
 
 PAIRS_FROM = 6
 """Below six pairs no signed-rank interval reaches 95 %: 2 / 2^5 > 0.05."""
@@ -24,25 +25,22 @@ class NotEnoughData:
     """Fewer pairs than an interval needs."""
 
     n: int
-    needed: int
 
     @property
     def text(self) -> str:
         """'not enough data: 4 pairs, 6 needed'."""
-        return f"not enough data: {self.n} pair{'' if self.n == 1 else 's'}, {self.needed} needed"
+        return f"not enough data: {counted(self.n, 'pair')}, {PAIRS_FROM} needed"
 
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """second / first. `low` and `high` bound it with `confidence`; `p` is two-sided for ratio 1."""
+    """second / first. `low` and `high` bound it with 95 %; `p` is two-sided for ratio 1."""
 
     ratio: float
     low: float
     high: float
     p: float
     n: int
-    confidence: float
-    method: str
 
     @property
     def differs(self) -> bool:
@@ -50,9 +48,7 @@ class Ratio:
         return self.low > 1.0 or self.high < 1.0
 
 
-def paired_ratio(
-    first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95, seed: int = 1
-) -> Ratio | NotEnoughData:
+def paired_ratio(first: ArrayLike, second: ArrayLike, *, seed: int = 1) -> Ratio | NotEnoughData:
     """second / first over pairs, or NotEnoughData under six of them.
 
     The estimate is the median of all pairwise means of log ratios (Hodges & Lehmann 1963). Up to
@@ -62,22 +58,20 @@ def paired_ratio(
     """
     logs = log_ratios(first, second)
     if logs.size < PAIRS_FROM:
-        return NotEnoughData(int(logs.size), PAIRS_FROM)
+        return NotEnoughData(int(logs.size))
     walsh = walsh_averages(logs)
     if logs.size <= EXACT_UP_TO:
-        method, (low, high) = "exact signed-rank", _by_rank(walsh, logs.size, confidence)
+        low, high = _ends(walsh, signed_rank.critical_rank(logs.size))
     elif logs.size <= BOOTSTRAP_UP_TO:
-        method, (low, high) = "bootstrap-t", _bootstrap_t(logs, walsh, confidence, seed)
+        low, high = _bootstrap_t(logs, walsh, seed)
     else:
-        method, (low, high) = "signed-rank", _by_normal(walsh, logs.size, confidence)
+        low, high = _ends(walsh, _normal_rank(logs.size))
     return Ratio(
         ratio=float(np.exp(np.median(walsh))),
         low=float(np.exp(low)),
         high=float(np.exp(high)),
         p=_p_value(logs),
         n=int(logs.size),
-        confidence=confidence,
-        method=method,
     )
 
 
@@ -107,20 +101,13 @@ def hodges_lehmann(values: ArrayLike) -> float:
     return float(np.median(walsh_averages(finite(values))))
 
 
-def _by_rank(walsh: Floats, n: int, confidence: float) -> tuple[float, float]:
-    k = signed_rank.critical_rank(n, confidence)
-    if k == 0:
-        raise ValueError(f"no exact interval with confidence {confidence} at {n} pairs")
+def _ends(walsh: Floats, k: int) -> tuple[float, float]:
+    """The k-th smallest and the k-th largest."""
     return float(walsh[k - 1]), float(walsh[walsh.size - k])
 
 
-def _by_normal(walsh: Floats, n: int, confidence: float) -> tuple[float, float]:
-    k = _normal_rank(n, confidence)
-    return float(walsh[k - 1]), float(walsh[walsh.size - k])
-
-
-def _normal_rank(n: int, confidence: float) -> int:
-    z = stats.norm.ppf((1 + confidence) / 2)
+def _normal_rank(n: int) -> int:
+    z = stats.norm.ppf((1 + CONFIDENCE) / 2)
     spread = z * np.sqrt(n * (n + 1) * (2 * n + 1) / 24)
     return max(1, int(np.floor(n * (n + 1) / 4 - spread)))
 
@@ -128,12 +115,12 @@ def _normal_rank(n: int, confidence: float) -> int:
 def _standard_error(walsh: Floats, n: int) -> Floats:
     """From the length of the 95 % signed-rank interval, along the last axis. SOURCE: Lehmann,
     Nonparametric Confidence Intervals for a Shift Parameter, Ann. Math. Statist. 34, 1963."""
-    k = _normal_rank(n, 0.95)
+    k = _normal_rank(n)
     length = walsh[..., walsh.shape[-1] - k] - walsh[..., k - 1]
     return np.asarray(length / (2 * stats.norm.ppf(0.975)), dtype=np.float64)
 
 
-def _bootstrap_t(logs: Floats, walsh: Floats, confidence: float, seed: int) -> tuple[float, float]:
+def _bootstrap_t(logs: Floats, walsh: Floats, seed: int) -> tuple[float, float]:
     """Studentised bootstrap of the Hodges-Lehmann estimate. SOURCE: Efron & Tibshirani, An
     Introduction to the Bootstrap, 1993, section 12.5."""
     centre, error = float(np.median(walsh)), float(_standard_error(walsh, logs.size))
@@ -145,7 +132,7 @@ def _bootstrap_t(logs: Floats, walsh: Floats, confidence: float, seed: int) -> t
     if not usable.any():
         return centre, centre
     quotients = (np.median(again, axis=1)[usable] - centre) / spreads[usable]
-    tail = (1 - confidence) / 2
+    tail = (1 - CONFIDENCE) / 2
     lower, upper = np.quantile(quotients, [tail, 1 - tail])
     return centre - float(upper) * error, centre - float(lower) * error
 

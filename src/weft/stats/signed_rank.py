@@ -5,7 +5,7 @@ import functools
 import numpy as np
 from scipy import stats
 
-from weft.stats.summary import Floats
+from weft.stats.summary import CONFIDENCE, Floats
 
 
 @functools.lru_cache(maxsize=64)
@@ -43,10 +43,9 @@ def p_value(differences: Floats) -> float:
     return float(min(1.0, 2 * below[smaller]))
 
 
-def critical_rank(n: int, confidence: float) -> int:
-    """The largest k with P(W <= k - 1) <= (1 - confidence) / 2; 0 when no k has it.
+def critical_rank(n: int) -> int:
+    """The largest k with P(W <= k - 1) <= (1 - CONFIDENCE) / 2; 0 when no k has it.
 
     [k-th smallest, k-th largest] of the Walsh averages then covers the centre of symmetry.
     """
-    tail = (1 - confidence) / 2
-    return int(np.searchsorted(cumulative(n), tail, side="right"))
+    return int(np.searchsorted(cumulative(n), (1 - CONFIDENCE) / 2, side="right"))

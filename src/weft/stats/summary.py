@@ -7,18 +7,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-P99_FROM = 500
-"""Below this many values a 99th percentile depends on fewer than five of them."""
+CONFIDENCE = 0.95
+"""The share of truths that an interval covers."""
 
 INTERVAL_FROM = 6
 """Below this many values no pair of order statistics covers a median with 95 %."""
+
+MAD_TO_SIGMA = 1.4826
+"""Standard deviation of a normal distribution over its median absolute deviation.
+
+SOURCE: Iglewicz & Hoaglin, How to Detect and Handle Outliers, ASQC, 1993: a value's distance from
+the median over this spread is its modified z-score.
+"""
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """In the unit of the values. `low` and `high` are None under six values, `p99` under 500."""
+    """In the unit of the values. `low` and `high` are None under six values."""
 
     n: int
     median: float
@@ -26,7 +33,13 @@ class Summary:
     high: float | None
     minimum: float
     maximum: float
-    p99: float | None
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The interval, or the range where there is none."""
+        if self.low is None or self.high is None:
+            return self.minimum, self.maximum
+        return self.low, self.high
 
 
 def finite(values: ArrayLike) -> Floats:
@@ -39,10 +52,16 @@ def finite(values: ArrayLike) -> Floats:
     return array
 
 
-def summarise(values: ArrayLike, *, confidence: float = 0.95) -> Summary:
+def robust_sigma(values: ArrayLike) -> float:
+    """1.4826 times the median absolute deviation. Raises ValueError on no or non-finite values."""
+    array = finite(values)
+    return MAD_TO_SIGMA * float(np.median(np.abs(array - np.median(array))))
+
+
+def summarise(values: ArrayLike) -> Summary:
     """Median with its order-statistic interval. Raises ValueError on no or non-finite values."""
     array = np.sort(finite(values))
-    interval = median_interval(array, confidence=confidence)
+    interval = median_interval(array)
     return Summary(
         n=int(array.size),
         median=float(np.median(array)),
@@ -50,11 +69,10 @@ def summarise(values: ArrayLike, *, confidence: float = 0.95) -> Summary:
         high=interval[1] if interval else None,
         minimum=float(array[0]),
         maximum=float(array[-1]),
-        p99=float(np.quantile(array, 0.99)) if array.size >= P99_FROM else None,
     )
 
 
-def median_interval(values: ArrayLike, *, confidence: float = 0.95) -> tuple[float, float] | None:
+def median_interval(values: ArrayLike) -> tuple[float, float] | None:
     """The narrowest symmetric pair of order statistics that covers the median; None when there is
     none.
 
@@ -63,16 +81,16 @@ def median_interval(values: ArrayLike, *, confidence: float = 0.95) -> tuple[flo
     Systems, SC'15, section 3.1.3 (there with the normal approximation).
     """
     array = np.sort(finite(values))
-    k = _interval_rank(array.size, confidence)
+    k = _interval_rank(array.size)
     if k == 0:
         return None
     return float(array[k - 1]), float(array[array.size - k])
 
 
 @functools.lru_cache(maxsize=4096)
-def _interval_rank(n: int, confidence: float) -> int:
-    """The largest k with P(Binomial(n, 1/2) <= k - 1) <= (1 - confidence) / 2; 0 where none has."""
-    tail = (1 - confidence) / 2
+def _interval_rank(n: int) -> int:
+    """The largest k with P(Binomial(n, 1/2) <= k - 1) <= (1 - CONFIDENCE) / 2; 0 where none has."""
+    tail = (1 - CONFIDENCE) / 2
     k = int(stats.binom.ppf(tail, n, 0.5)) + 1
     while k > 0 and stats.binom.cdf(k - 1, n, 0.5) > tail:
         k -= 1

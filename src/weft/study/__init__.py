@@ -1,1 +1,1 @@
-"""A study is a document; a plan its expansion into launches; a store keeps what was measured."""
+"""A study is a document; a plan its expansion into launches; a store keeps the samples."""

@@ -1,7 +1,7 @@
 """Tables to fit a platform to, from result files and run directories."""
 
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -157,17 +157,19 @@ def _window(table: Table) -> int | None:
 
 def _medians(tables: Sequence[Table], metric: str) -> tuple[tuple[int, float], ...]:
     """The rows of one table as they are; of several, the median of each size."""
-    if len(tables) == 1:
-        return tuple(
-            (row.size_bytes, row.metrics[metric])
-            for row in tables[0].rows
-            if row.size_bytes is not None and metric in row.metrics
-        )
+    rows = tuple(
+        (row.size_bytes, row.metrics[metric])
+        for table in tables
+        for row in table.rows
+        if row.size_bytes is not None and metric in row.metrics
+    )
+    return rows if len(tables) == 1 else _medians_by_size(rows)
+
+
+def _medians_by_size(rows: Sequence[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
     values: dict[int, list[float]] = defaultdict(list)
-    for table in tables:
-        for row in table.rows:
-            if row.size_bytes is not None and metric in row.metrics:
-                values[row.size_bytes].append(row.metrics[metric])
+    for size, value in rows:
+        values[size].append(value)
     return tuple((size, median(group)) for size, group in sorted(values.items()))
 
 
@@ -202,15 +204,12 @@ def _run_table(run: StudyRun, benchmark: str, values: Sequence[Value]) -> Measur
         raise InputError(
             f"{benchmark} of {trial.n_ranks} ranks", where=where, expected="a run of two ranks"
         )
-    by_size: dict[int, list[float]] = defaultdict(list)
-    for value in values:
-        by_size[value.cell.size_bytes].append(value.value)
-    n_launches = max(len(group) for group in by_size.values())
+    n_launches = max(Counter(value.cell.size_bytes for value in values).values())
     caveats = sorted({flag for value in values for flag in value.no_verdict})
     notes = [f"{values[0].metric}, median of {n_launches} launches", *caveats]
     return MeasuredTable(
         benchmark=benchmark,
-        rows=tuple((size, median(group)) for size, group in sorted(by_size.items())),
+        rows=_medians_by_size([(value.cell.size_bytes, value.value) for value in values]),
         source=run.directory.name,
         sha256=_digest(run),
         tool=f"weft {run.meta.get('weft_version', '?')}, run",

@@ -4,6 +4,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -123,7 +124,13 @@ def _read_arms(
     arms: Sequence[ArmFiles], run_dir: Path, options: ImportOptions
 ) -> tuple[Imported, list[_ReadFile]]:
     _refuse_unlike_arms(arms)
-    _refuse_taken(run_dir)
+    if run_dir.exists():
+        raise InputError(
+            "already exists",
+            where=str(run_dir),
+            expected="a directory that does not exist yet",
+            hint="name another with -o DIR, or remove this one",
+        )
     if options.platform:
         # Raises InputError for a name that the catalogue does not have.
         platform(options.platform)
@@ -167,11 +174,12 @@ def _content(path: Path) -> bytes:
 
 def _study(found: Imported, arms: Sequence[ArmFiles], name: str) -> Study:
     launches = [one.launch for one in found.launches]
+    sizes: dict[str, set[int]] = defaultdict(set)
+    for launch in launches:
+        sizes[launch.trial.benchmark].update(launch.trial.sizes_bytes)
     uses = {
-        launch.trial.benchmark: _sizes(
-            [x.trial.sizes_bytes for x in launches if x.trial.benchmark == launch.trial.benchmark]
-        )
-        for launch in launches
+        benchmark: "" if of == {0} else ",".join(str(size) for size in sorted(of))
+        for benchmark, of in sizes.items()
     }
     tests = dict.fromkeys(
         str(sample.evidence.get("test")) for one in found.launches for sample in one.samples[:1]
@@ -184,14 +192,9 @@ def _study(found: Imported, arms: Sequence[ArmFiles], name: str) -> Study:
         repeats=max(launch.repeat for launch in launches) + 1,
         nodes=tuple(dict.fromkeys(len(launch.trial.nodes) for launch in launches)),
         tasks_per_node=tuple(dict.fromkeys(launch.trial.tasks_per_node for launch in launches)),
-        benchmarks=tuple(BenchmarkUse(name=use, sizes=sizes) for use, sizes in uses.items()),
+        benchmarks=tuple(BenchmarkUse(name=use, sizes=text) for use, text in uses.items()),
         factors=_factors(arms),
     )
-
-
-def _sizes(of_trials: Sequence[tuple[int, ...]]) -> str:
-    sizes = sorted({size for sizes in of_trials for size in sizes})
-    return "" if sizes == [0] else ",".join(str(size) for size in sizes)
 
 
 def _factors(arms: Sequence[ArmFiles]) -> tuple[Factor, ...]:
@@ -216,11 +219,11 @@ def _remarks(found: Imported, files: Sequence[_ReadFile]) -> tuple[str, ...]:
         if results.n_unread:
             numbers = ", ".join(str(unread.line) for unread in results.unread[:5])
             more = " ..." if results.n_unread > 5 else ""
-            noun = "line" if results.n_unread == 1 else "lines"
-            remarks.append(f"{name}: {results.n_unread} {noun} not understood ({numbers}{more})")
+            lines = "line" if results.n_unread == 1 else "lines"
+            remarks.append(f"{name}: {results.n_unread} {lines} not understood ({numbers}{more})")
         if file.n_masked:
-            noun = "value" if file.n_masked == 1 else "values"
-            remarks.append(f"{name}: {file.n_masked} {noun} that may be secret masked")
+            values = "value" if file.n_masked == 1 else "values"
+            remarks.append(f"{name}: {file.n_masked} {values} that may be secret masked")
     return tuple(remarks)
 
 
@@ -320,16 +323,6 @@ def _disk(run_dir: Path, error: OSError) -> MissingError:
         expected="a directory with free space that you may write to",
         hint="name another with -o DIR",
     )
-
-
-def _refuse_taken(run_dir: Path) -> None:
-    if run_dir.exists():
-        raise InputError(
-            "already exists",
-            where=str(run_dir),
-            expected="a directory that does not exist yet",
-            hint="name another with -o DIR, or remove this one",
-        )
 
 
 def _refuse_unlike_arms(arms: Sequence[ArmFiles]) -> None:

@@ -11,10 +11,9 @@ import pytest
 
 from weft.check.pipeline import judge_run
 from weft.check.readings.readings import Metric
-from weft.check.verdict.pair_shares import cable_shares, endpoints_of, shares_of
+from weft.check.verdict.pair_shares import PairShares, cable_shares, endpoints_of, shares_of
 from weft.cli import run
 from weft.report import heat_svg
-from weft.report.heat_svg import HeatMap
 from weft.report.page import write_report
 from weft.study.run.store import read_run
 
@@ -50,11 +49,15 @@ def verdict_of(where: Path):  # type: ignore[no-untyped-def]
 
 
 def page_of(where: Path, tmp_path: Path) -> str:
-    return write_report([where], tmp_path / "page.html").read_text()
+    write_report([where], tmp_path / "page.html")
+    return (tmp_path / "page.html").read_text()
 
 
-def drawing(heat: HeatMap, **more: float) -> ElementTree.Element:
-    return ElementTree.fromstring(heat_svg.draw(heat, title="t", id_="x", **more))
+Heat = tuple[PairShares, frozenset[str]]
+
+
+def drawing(heat: Heat, **more: float) -> ElementTree.Element:
+    return ElementTree.fromstring(heat_svg.draw(*heat, title="t", id_="x", **more))
 
 
 def made(
@@ -63,11 +66,11 @@ def made(
     slow: Callable[[np.ndarray], np.ndarray] | None = None,
     groups: tuple[str, ...] | None = None,
     bold: frozenset[str] = frozenset(),
-) -> HeatMap:
+) -> Heat:
     values = np.array(share)
     names = tuple(f"n{i}" for i in range(len(share)))
     marked = slow(values) if slow else np.zeros(values.shape, bool)
-    return HeatMap(names, groups or ("",) * len(share), values, marked, bold)
+    return PairShares(names, groups or ("",) * len(share), values, marked), bold
 
 
 def strokes(picture: ElementTree.Element) -> dict[str, set[tuple[int, int]]]:

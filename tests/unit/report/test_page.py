@@ -9,8 +9,8 @@ from statistics import median
 from typing import Any
 
 import pytest
+from tests.mock_backend import MockBackend
 
-from weft.bench.mock import MockBackend
 from weft.core.errors import InputError, MissingError
 from weft.core.units import format_significant
 from weft.report.page import write_report
@@ -78,7 +78,8 @@ class Page(HTMLParser):
 @pytest.fixture
 def page_of(tmp_path: Path) -> Callable[..., Page]:
     def page(*runs: Path, partial: bool = False) -> Page:
-        return Page(write_report(list(runs), tmp_path / "page.html", partial=partial))
+        write_report(list(runs), tmp_path / "page.html", partial=partial)
+        return Page(tmp_path / "page.html")
 
     return page
 

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from weft.bench.mock import MockBackend
+from tests.mock_backend import MockBackend
+
 from weft.bench.result_scale import StatedScale
 from weft.report.sections import side_by_side
 from weft.study.import_run import ArmFiles, ImportOptions, import_files

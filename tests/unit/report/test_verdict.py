@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from weft.bench.mock import MockBackend
+from tests.mock_backend import MockBackend
+
 from weft.bench.model import Launch, Sample, State
 from weft.core.finding import Severity
 from weft.report.page import page_of

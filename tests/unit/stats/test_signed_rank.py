@@ -41,4 +41,4 @@ def test_no_difference_at_all_is_p_one() -> None:
 @pytest.mark.parametrize(("n", "rank"), [(5, 0), (6, 1), (9, 6), (12, 14), (25, 90)])
 def test_critical_ranks_are_those_of_the_printed_tables(n: int, rank: int) -> None:
     # SOURCE: Wilcoxon & Wilcox 1964, two-sided 5 %: T = -, 0, 5, 13, 89 for these n; k is T + 1.
-    assert critical_rank(n, 0.95) == rank
+    assert critical_rank(n) == rank

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.mock_backend import MockBackend
 
-from weft.bench.mock import MockBackend
 from weft.study.plan.document import parse_study
 from weft.study.plan.model import Study
 from weft.study.plan.plan import make_plan

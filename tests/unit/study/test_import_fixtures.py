@@ -7,7 +7,7 @@ import pytest
 
 from weft.bench.result_scale import StatedScale
 from weft.core.errors import InputError
-from weft.report.page import pages_of
+from weft.report.page import page_of
 from weft.results.model import ResultFile
 from weft.results.result_file import read_results
 from weft.study.import_run import ArmFiles, ImportOptions, import_files
@@ -60,5 +60,4 @@ def test_a_real_file_is_stored_row_by_row_and_reported(path: Path, tmp_path: Pat
         for s in run.samples
     )
     assert stored == rows_of(read_results(path))
-    (page,) = pages_of([run])
-    assert page.findings
+    assert page_of(run, "run1").findings

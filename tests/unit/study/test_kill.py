@@ -9,7 +9,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from weft.bench.mock import MockBackend
+from tests.mock_backend import MockBackend
+
 from weft.bench.model import Launch, Trial
 from weft.study.run.loop import execute
 from weft.study.run.store import RunStore, read_run

@@ -9,7 +9,7 @@ import tomli_w
 from weft.bench.twin.congestion_control import LAWS
 from weft.cli.backend import BackendChoice, backend_options, require_twin
 from weft.cli.lazy import CommandWithVerbs
-from weft.cli.measure import MeasureOptions, measure_study
+from weft.cli.measure import measure_study
 from weft.cli.options import RESUME, run_dir_option
 from weft.cli.output import format_option
 from weft.core.errors import InputError
@@ -17,7 +17,7 @@ from weft.core.units import parse_size_range
 
 
 class Bench(CommandWithVerbs):
-    """See the module."""
+    """`weft bench`, with the verb `rdma-pairs`."""
 
     verbs = ("rdma-pairs",)
     folder = "bench"
@@ -105,8 +105,9 @@ def command(
     from weft.study.plan.document import parse_study
 
     document = parse_study(text, "weft bench")
-    where = MeasureOptions(run_dir=run_dir, resume=resume, dry_run=dry_run)
-    return measure_study(document, text, choice, where, format_)
+    return measure_study(
+        document, text, choice, format_, run_dir=run_dir, resume=resume, dry_run=dry_run
+    )
 
 
 def _use(name: str, sizes: str, options: dict[str, Any]) -> dict[str, Any]:

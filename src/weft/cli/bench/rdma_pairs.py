@@ -1,23 +1,27 @@
 """`weft bench rdma-pairs`: do all rails between two hosts carry what they should?"""
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from weft.cli.options import SSH_CONFIG, refuse_together, run_dir_option
-from weft.cli.output import emit, format_option, talk
-from weft.cli.run_dir import fresh_run_dir
+from weft.cli.backend import ssh_of
+from weft.cli.options import SSH_CONFIG, fresh_run_dir, refuse_together, run_dir_option
+from weft.cli.output import emit, format_option, table_text, talk
 from weft.cluster.record import read_cluster
 from weft.cluster.remote import Ssh, check_host, each
 from weft.core.errors import ExitCode, InputError, unknown_name
-from weft.core.units import parse_size
+from weft.core.units import format_size, parse_size
+from weft.core.words import counted
 
 if TYPE_CHECKING:
     from weft.bench.rdma.plan import Memory
 
 RECORD = "rdma_pairs.json"
+_WORDS = {"low": "LOW", "impossible": "ABOVE ITS RATE", "down": "down", "failed": "failed"}
+_HEADS = (("failed", "FAILED"), ("down", "DOWN"), ("low", "LOW"), ("impossible", "IMPOSSIBLE"))
 SHORTEST_S = 5
 """SOURCE: ib_write_bw --help of perftest 4.5: -D leaves two seconds at each end out (-f)."""
 
@@ -51,7 +55,7 @@ SHORTEST_S = 5
     help="The first TCP port of the servers; one for each rail and direction from there.",
 )
 @click.option(
-    "--perftest", default="", metavar="FOLDER", help="Where ib_write_bw is looked for first."
+    "--perftest", default="", metavar="FOLDER", help="The folder to search first for ib_write_bw."
 )
 @run_dir_option("Where perftest's output is kept.  [default: runs/rdma-pairs-<time>]")
 @click.option("--sysfs", default="/sys", envvar="WEFT_SYSFS", hidden=True)
@@ -81,8 +85,7 @@ def command(
     from weft.bench.rdma.measure import measure
     from weft.bench.rdma.pairing import pair_gpus, pair_rails
     from weft.bench.rdma.plan import PerftestOptions, rail_paths
-    from weft.bench.rdma.record import record_of
-    from weft.cli.bench.rdma_text import rdma_text
+    from weft.bench.rdma.verdict import record_of
 
     if a == b:
         raise InputError(f"'{a}' twice", expected="two different hosts")
@@ -117,7 +120,7 @@ def _ssh(a: str, b: str, cluster: str | None, ssh_config: Path | None) -> Ssh:
     for host in (a, b):
         if host not in record.hosts:
             raise unknown_name(f"no host '{host}' in cluster '{cluster}'", host, record.hosts)
-    return Ssh(None if record.ssh_config is None else Path(record.ssh_config))
+    return ssh_of(record)
 
 
 def _names(rails: str | None) -> tuple[str, ...]:
@@ -144,3 +147,72 @@ def _exit_code(record: dict[str, Any]) -> int:
     if "failed" in states:
         return int(ExitCode.BENCHMARK)
     return int(ExitCode.VERDICT_BAD if states & {"low", "impossible", "down"} else ExitCode.GOOD)
+
+
+def rdma_text(record: Mapping[str, Any]) -> str:
+    """The whole text of a record."""
+    rows: Sequence[Mapping[str, Any]] = record["rows"]
+    lines = [_verdict(record, rows), "", _table(record, rows), ""]
+    for state, what, remedy, paths in _causes(rows):
+        lines += [f"{state.upper():<7} {paths}: {what}", f"        to mend: {remedy}"]
+    lines.append(f"perftest's own output: {record['run']}")
+    return "\n".join(lines)
+
+
+def _verdict(record: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
+    states = [row["state"] for row in rows]
+    head = next((word for state, word in _HEADS if state in states), "GOOD")
+    if head == "GOOD" and "no rate" in states:
+        head = "UNKNOWN"
+    a, b = record["hosts"]
+    good = f"{states.count('good')} of {counted(len(rows), 'path')} carry at least"
+    share = f"{100 * record['least_share']:g} % of their port's rate"
+    where = f"{a} and {b}, {counted(record['rails'], 'rail')}, {record['memory']} memory"
+    return f"{head}  {good} {share}: {where}, {format_size(record['size_bytes'])} messages"
+
+
+def _table(record: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
+    """A row a rail, a column a direction, sums below."""
+    a, b = record["hosts"]
+    by_path = {(row["rail"], row["from"]): row for row in rows}
+    rails = list(dict.fromkeys(row["rail"] for row in rows))
+    gpu = ["GPU"] if record["memory"] == "gpu" else []
+    header = ["rail", "NUMA", *gpu, "port Gb/s", f"{a} -> {b} Gb/s", f"{b} -> {a} Gb/s"]
+    lines = []
+    for rail in rails:
+        there, back = by_path[rail, a], by_path[rail, b]
+        numa = _both(there["from_numa"], there["to_numa"])
+        gpus = [_both(there["from_gpu"], there["to_gpu"])] if gpu else []
+        lines.append([rail, numa, *gpus, _number(there["rate_gbps"]), _cell(there), _cell(back)])
+    sums = [_number(one["gbps"], 2) for one in record["sums"]]
+    lines.append(["sum", "", *([""] if gpu else []), _number(record["rates_gbps"]), *sums])
+    return table_text(header, lines)
+
+
+def _cell(row: Mapping[str, Any]) -> str:
+    word = _WORDS.get(row["state"], "")
+    if row["gbps"] is None:
+        return word
+    return " ".join(filter(None, (word, _number(row["gbps"], 2))))
+
+
+def _both(one: int | None, other: int | None) -> str:
+    """'0' where both ends agree, '0 1' where not, '-' for an unknown one."""
+    words = ["-" if end is None else str(end) for end in (one, other)]
+    return words[0] if words[0] == words[1] else " ".join(words)
+
+
+def _number(value: float | None, decimals: int | None = None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:g}" if decimals is None else f"{value:.{decimals}f}"
+
+
+def _causes(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str, str]]:
+    """(state, cause, remedy, the paths it holds for), each once."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for row in rows:
+        if row["cause"]:
+            path = f"{row['rail']} {row['from']} -> {row['to']}"
+            found.setdefault((row["state"], row["cause"], row["remedy"]), []).append(path)
+    return [(*states, ", ".join(paths)) for states, paths in found.items()]

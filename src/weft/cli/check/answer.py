@@ -12,12 +12,12 @@ from weft.check.verdict.drain_list import drain_text
 from weft.check.verdict.earlier_check import Against, Change
 from weft.check.verdict.lost_hosts import lost_node
 from weft.check.verdict.rerun_command import rerun_scope
-from weft.check.verdict.verdict import Verdict
+from weft.check.verdict.verdict import Verdict, rows_of
 from weft.check.wording.remedies import Remedy, remedy_of
 from weft.cli.output import emit, talk, terminal_width
 from weft.core.errors import MissingError
 from weft.core.files import write_whole
-from weft.report.page import write_check
+from weft.report.page import page_of, write_page
 from weft.study.run.metadata import AGAINST
 from weft.study.run.store import StudyRun, read_meta
 
@@ -54,10 +54,11 @@ class CheckAnswer:
 
     @property
     def next_command(self) -> str:
-        """What to type now, or after the repair: what mends a run that proves nothing; the check
-        again where something is accused; else the report."""
+        """The command to type now, or after the repair: the remedy of a run that proves nothing;
+        the check again where something is accused; else the report."""
         if self._first_remedy is not None:
-            whole = ONLY in self.check_again or self._some_are_lost
+            some_are_lost = any(lost_node(finding) for finding in self.verdict.findings)
+            whole = ONLY in self.check_again or some_are_lost
             only = None if whole else rerun_scope(self.verdict)
             return shlex.join([*self.check_again, *([] if only is None else [ONLY, only])])
         found = (one.next_command for one in self.verdict.findings)
@@ -70,10 +71,6 @@ class CheckAnswer:
         if remedy is None:
             return self.next_command
         return f"{remedy.do}; {remedy.fix}: {self.next_command}"
-
-    @property
-    def _some_are_lost(self) -> bool:
-        return any(lost_node(finding) is not None for finding in self.verdict.findings)
 
     @property
     def _first_remedy(self) -> Remedy | None:
@@ -101,14 +98,14 @@ class CheckAnswer:
 
 
 def print_answer(answer: CheckAnswer, format_: str, *, matrix: bool) -> None:
-    """Print it."""
+    """Print the answer in this format."""
     from weft.cli.check.junit import junit_text
     from weft.cli.check.text import verdict_text
 
     if format_ == "junit":
         click.echo(junit_text(answer), nl=False)
         return
-    rows = answer.verdict.rows() if format_ in ("json", "csv") else []
+    rows = rows_of(answer.verdict.survey) if format_ in ("json", "csv") else []
     emit(
         format_,
         text=lambda: verdict_text(answer, matrix=matrix, width=terminal_width()),
@@ -124,11 +121,13 @@ def earlier_run_of(run_dir: Path) -> Path | None:
     return Path(named) if isinstance(named, str) else None
 
 
-def write_page(run: StudyRun, verdict: Verdict) -> Path | None:
+def write_check_page(run: StudyRun, verdict: Verdict) -> Path | None:
     """Write the report of a check into its run directory. None where that cannot be written: a
     message names the place, and the verdict stands without the report."""
     try:
-        return write_check(run, verdict, run.directory / "report.html")
+        page = run.directory / "report.html"
+        write_page(page, [page_of(run, "run1", verdict)])
+        return page
     except MissingError as error:
         elsewhere = f"weft report {shlex.quote(str(run.directory))} -o FILE"
         talk(f"{error.where}: {error.what}; '{elsewhere}' writes it elsewhere")

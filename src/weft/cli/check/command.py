@@ -1,8 +1,6 @@
 """`weft check`: all pairs of nodes, and the one component that explains the slow ones."""
 
 import math
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import click
@@ -15,16 +13,15 @@ from weft.cli.check.answer import (
     CheckAnswer,
     earlier_run_of,
     print_answer,
+    write_check_page,
     write_drain,
-    write_page,
 )
-from weft.cli.check.evidence import EvidenceChoice, PlannedCheck, evidence_options, with_evidence
+from weft.cli.check.evidence import PlannedCheck, with_evidence
 from weft.cli.check.measurement import Keeping, again_with_hosts
-from weft.cli.check.plan import PlanChoice, Setup, plan_options, say_plan, set_up
+from weft.cli.check.plan import PlanChoice, plan_options, say_plan, set_up
 from weft.cli.check.remaining_hosts import lost_before, measure_remaining, without
-from weft.cli.options import FILE, FOLDER, run_dir_option
+from weft.cli.options import FILE, FOLDER, fresh_run_dir, run_dir_option
 from weft.cli.output import FORMATS, format_option_of, talk
-from weft.cli.run_dir import fresh_run_dir
 from weft.core.clock import system_clock
 from weft.core.errors import ExitCode, InputError
 
@@ -32,7 +29,20 @@ from weft.core.errors import ExitCode, InputError
 @click.command(name="check")
 @backend_options
 @plan_options
-@evidence_options
+@click.option(
+    "--platform",
+    metavar="NAME",
+    help="The platform to compare the fabric with ('weft platform list'), or a .toml file. "
+    "Default: the twin's, the one that the host names match, or that of this machine if it is "
+    "among the hosts ('here').",
+)
+@click.option(
+    "--counters",
+    multiple=True,
+    metavar="FILE",
+    help="Counters and link states of the fabric (perfquery, ibqueryerrors, ibdiagnet, iblinkinfo, "
+    "mlxlink), with those of --fabric; once a file, the earlier one first.",
+)
 @click.option("--small", default="8", show_default=True, help="Message size for latency.")
 @click.option("--large", default="1M", show_default=True, help="Message size for bandwidth.")
 @click.option(
@@ -69,7 +79,8 @@ def command(
     *,
     choice: BackendChoice,
     wanted: PlanChoice,
-    given: EvidenceChoice,
+    platform: str | None,
+    counters: tuple[str, ...],
     small: str,
     large: str,
     tasks_per_node: int | None,
@@ -93,8 +104,11 @@ def command(
     if resumed is not None and against is None:
         against = earlier_run_of(resumed)
     before = None if against is None else judge_earlier(against)
-    set_ = partial(set_up, adaptive=adaptive, tasks_per_node=tasks_per_node)
-    planned = partial(_planned, given, (small, large), wanted, set_)
+
+    def planned(choice: BackendChoice) -> PlannedCheck:
+        setup = set_up(choice, (small, large), wanted, adaptive, tasks_per_node)
+        return with_evidence(platform, counters, choice, setup)
+
     lost = () if resumed is None else lost_before(resumed)
     check = planned(without(choice, lost))
     if dry_run:
@@ -123,22 +137,12 @@ def command(
         check_again=again.against(directory),
         against=changed,
         fabric_time=setup.plan.time_text,
-        page=write_page(measured, judged) if wants_report else None,
+        page=write_check_page(measured, judged) if wants_report else None,
     )
     print_answer(answer, format_, matrix=matrix)
     if drain_file is not None:
         write_drain(answer, drain_file)
     return int(verdict.exit_code)
-
-
-def _planned(
-    given: EvidenceChoice,
-    sizes: tuple[str, str],
-    wanted: PlanChoice,
-    set_: Callable[[BackendChoice, tuple[str, str], PlanChoice], Setup],
-    choice: BackendChoice,
-) -> PlannedCheck:
-    return with_evidence(given, choice, set_(choice, sizes, wanted))
 
 
 def _resumed(run_dir: Path | None, resume: bool) -> Path | None:

@@ -2,12 +2,9 @@
 
 import json
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-
-import click
 
 from weft.check.external_evidence import fabric_marks as marks
 from weft.check.external_evidence import platform_choice as machine
@@ -16,78 +13,51 @@ from weft.check.external_evidence.platform_choice import ExpectedPlatform
 from weft.cli.backend import BackendChoice
 from weft.cli.check.plan import Setup
 from weft.cli.fabric.files import open_subnet, refuse_named_pipes, say_problems
-from weft.cli.options import options_as
 from weft.core.errors import InputError
 from weft.topology.fabric import Fabric
 from weft.topology.subnet.subnet import Subnet
 
 
 @dataclass(frozen=True, slots=True)
-class EvidenceChoice:
-    """The platform and the files that the options name."""
-
-    platform: str | None
-    counters: tuple[str, ...]
-
-
-_OPTIONS = (
-    click.option(
-        "--platform",
-        metavar="NAME",
-        help="What the fabric should deliver: a platform ('weft platform list') or a .toml file. "
-        "Default: the twin's, or the one that the host names match.",
-    ),
-    click.option(
-        "--counters",
-        multiple=True,
-        metavar="FILE",
-        help="Counters and link states of the fabric (perfquery, ibqueryerrors, ibdiagnet, "
-        "iblinkinfo, mlxlink), with those of --fabric; once a file, the earlier one first.",
-    ),
-)
-
-
-evidence_options = options_as("given", EvidenceChoice, _OPTIONS)
-"""Add these options; the command receives them as one `given: EvidenceChoice`."""
-
-
-@dataclass(frozen=True, slots=True)
 class PlannedCheck:
     """A check's setup with the rates that its cables should have, the statements of the fabric's
-    files, and the named platform."""
+    files, the named platform, and without one that of this machine."""
 
     setup: Setup
     marks: Marks
     named: ExpectedPlatform | None
+    detected: ExpectedPlatform | None = None
 
     def keep_evidence(self, run_dir: Path) -> None:
         """Write the external evidence into the run directory, where the verdict finds it."""
         if self.named is not None:
             machine.keep(self.named, run_dir)
+        if self.detected is not None:
+            machine.keep(self.detected, run_dir, machine.DETECTED_FILE)
         if self.marks.marks or self.marks.counted:
             marks.keep(self.marks, run_dir)
 
 
-def with_evidence(given: EvidenceChoice, choice: BackendChoice, setup: Setup) -> PlannedCheck:
+def with_evidence(
+    platform: str | None, counters: tuple[str, ...], choice: BackendChoice, setup: Setup
+) -> PlannedCheck:
     """Read the platform and the files that the options name. Raises InputError."""
-    refuse_named_pipes(given.counters, "--counters")
-    named = machine.named(given.platform) if given.platform else None
-    if given.counters and setup.fabric is None:
+    refuse_named_pipes(counters, "--counters")
+    named = machine.named(platform) if platform else None
+    is_live = setup.backend.name == "live"
+    detected = machine.detected(setup.nodes) if is_live and named is None else None
+    if counters and setup.fabric is None:
         raise InputError(
             "--counters needs --fabric",
             expected="the files that say which cable is in which port (ibnetdiscover, iblinkinfo)",
         )
-    if setup.fabric is None or not (choice.fabric or given.counters):
-        return PlannedCheck(setup, NO_MARKS, named)
+    if setup.fabric is None or not (choice.fabric or counters):
+        return PlannedCheck(setup, NO_MARKS, named, detected)
     cabled = setup.fabric.document
-    marks, meant = marked(_subnet(given.counters, choice.fabric, cabled), cabled)
-    return PlannedCheck(_with_links(setup, meant), marks, named)
-
-
-def _with_links(setup: Setup, document: Mapping[str, Any]) -> Setup:
-    if setup.fabric is None or document["links"] == setup.fabric.document["links"]:
-        return setup
-    return replace(setup, fabric=Fabric.from_document(dict(document)))
+    marks, meant = marked(_subnet(counters, choice.fabric, cabled), cabled)
+    if meant["links"] != cabled["links"]:
+        setup = replace(setup, fabric=Fabric.from_document(dict(meant)))
+    return PlannedCheck(setup, marks, named, detected)
 
 
 def _subnet(counters: tuple[str, ...], fabric: tuple[str, ...], document: Any) -> Subnet:

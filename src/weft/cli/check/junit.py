@@ -1,7 +1,6 @@
 """The verdict of a check as JUnit XML: a test case a node, and one for each other thing accused."""
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
@@ -42,8 +41,11 @@ def junit_text(answer: "CheckAnswer") -> str:
     for finding in bad:
         if _endpoint(finding) not in verdict.endpoints:
             _add(_case(suite, _kind(finding), _name(finding)), "failure", finding)
-    notes = "\n".join(_lines(answer))
-    ElementTree.SubElement(suite, "system-out").text = _clean(notes)
+    # Caveats of the verdict and mere warnings fail no test.
+    mere = (one for one in verdict.findings if one.severity in (Severity.WARNING, Severity.NOTE))
+    notes = [f"{one.severity.value}: {one.sentence}" for one in mere]
+    notes += [*(f"caveat: {caveat}" for caveat in verdict.caveats), verdict.coverage.text]
+    ElementTree.SubElement(suite, "system-out").text = _clean("\n".join(notes))
     _count(suite, answer.seconds)
     # SOURCE: junit-10.xsd of Jenkins' xUnit plugin: `skipped` belongs to a testsuite only.
     totals = {key: value for key, value in suite.attrib.items() if key != "skipped"}
@@ -83,15 +85,6 @@ def _name(finding: Finding) -> str:
         return lost or (headline.name if headline else "")
     pairs = finding.facts.pairs if isinstance(finding.facts, PairFacts) else ()
     return ", ".join(" - ".join(pair) for pair in pairs) or finding.kind.value
-
-
-def _lines(answer: "CheckAnswer") -> Iterator[str]:
-    """What weakens the verdict or is only a warning: it fails no test."""
-    for finding in answer.verdict.findings:
-        if finding.severity in (Severity.WARNING, Severity.NOTE):
-            yield f"{finding.severity.value}: {finding.sentence}"
-    yield from (f"caveat: {caveat}" for caveat in answer.verdict.caveats)
-    yield answer.verdict.coverage.text
 
 
 def _count(suite: ElementTree.Element, seconds: float) -> None:

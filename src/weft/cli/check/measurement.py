@@ -2,9 +2,10 @@
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 import tomli_w
@@ -12,17 +13,30 @@ import tomli_w
 from weft.bench.live.lost_hosts import LostHost, lost_hosts_of
 from weft.bench.model import Sample
 from weft.check.launches import FollowUpBackend
-from weft.check.suspects.follow_up import FollowUpSize
 from weft.check.trials import SURVEY
 from weft.check.verdict.rerun_command import Again
 from weft.cli.check.plan import Setup
-from weft.cli.check.rerun_options import again_of
 from weft.cli.output import talk
 from weft.core.errors import BenchmarkError
 from weft.core.words import counted
 from weft.study.run.loop import RunOutcome, execute
 from weft.study.run.metadata import AGAIN, AGAINST, run_meta
 from weft.study.run.store import LOST, RunStore, StudyRun, read_run
+
+NOT_AGAIN: Mapping[str, str] = {
+    "--dir": "a new run has a directory of its own",
+    "--resume": "it is about an interrupted run",
+    "--against": "the new run is compared with this one",
+    "--plant": "the planted fault is mended",
+    "--counters": "they were read before the repair",
+    "--dry-run": "it measured nothing",
+    "--matrix": "it changes the output",
+    "--drain": "it changes the output",
+    "--report": "it changes the output",
+    "--format": "it changes the output",
+    "--mock": "it is for tests",
+}
+"""Options that do not change what is measured, or must not be given again, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +57,7 @@ class Keeping:
 
 
 def measure(setup: Setup, keeping: Keeping, lost: tuple[LostHost, ...] = ()) -> StudyRun:
-    """Measure what is planned and not measured yet; `lost` are the hosts it is measured without.
+    """Measure all planned launches that are missing; `lost` are the hosts it is measured without.
     Hosts that are lost after the survey are recorded with the run. Raises BenchmarkError."""
     from weft.cli.progress import shown_check_progress
 
@@ -56,7 +70,7 @@ def measure(setup: Setup, keeping: Keeping, lost: tuple[LostHost, ...] = ()) -> 
         setup.fabric,
         known,
         adaptive=setup.adaptive,
-        size=FollowUpSize(most_rounds=setup.plan.most_follow_up_rounds),
+        most_rounds=setup.plan.most_follow_up_rounds,
         seed=keeping.seed,
         within_s=keeping.within_s,
     )
@@ -84,6 +98,27 @@ def again_with_hosts(setup: Setup, lost: Sequence[LostHost]) -> Again:
     if setup.backend.name != "live" or len(setup.nodes) < 2:
         return again
     return again.of_hosts(tuple(dict.fromkeys((*setup.nodes, *(one.host for one in lost)))))
+
+
+def again_of(context: click.Context) -> Again:
+    """The options as typed for this command."""
+    typed = click.core.ParameterSource.COMMANDLINE
+    return Again(
+        {
+            option.opts[0]: _words(option, context.params[str(option.name)])
+            for option in context.command.params
+            if isinstance(option, click.Option)
+            and option.opts[0] not in NOT_AGAIN
+            and context.get_parameter_source(str(option.name)) == typed
+        }
+    )
+
+
+def _words(option: click.Option, value: Any) -> tuple[str, ...]:
+    if option.is_flag:
+        return (option.opts[0],)
+    values = value if option.multiple else (value,)
+    return tuple(word for one in values for word in (option.opts[0], str(one)))
 
 
 def _lost_after_survey(setup: Setup, outcome: RunOutcome) -> tuple[LostHost, ...]:

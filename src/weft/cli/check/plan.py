@@ -1,17 +1,20 @@
-"""What a check is going to measure: backend, fabric, schedule; and what that will take."""
+"""The plan of a check: backend, fabric, schedule, and the time it will take."""
 
 import math
-from collections.abc import Callable
+import os
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from weft.bench.live.launch_site import is_this_machine
 from weft.cli.backend import BackendChoice
-from weft.cli.check.cpus import cpus_of, machine_of
 from weft.cli.fabric.files import refuse_read_once
 from weft.cli.options import options_as
+from weft.cluster.record import first_on_machine, read_cluster
+from weft.cluster.slurm.allocation import cpus_by_node
 from weft.core.errors import InputError, did_you_mean
+from weft.launch.hostfile import read_hostfile
 
 if TYPE_CHECKING:
     from weft.bench.model import Backend, Launch
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 3600.0
 TIMEOUT_TIMES = 4.0
-"""A launch that takes this many times what was planned hangs; but not before `TIMEOUT_S`."""
+"""A launch that takes this many times the planned time hangs; but not before `TIMEOUT_S`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +78,8 @@ _OPTIONS = (
 )
 
 
-def plan_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options about the schedule; the command gets them as one `wanted: PlanChoice`."""
-    return options_as("wanted", PlanChoice, _OPTIONS)(command)
+plan_options = options_as("wanted", PlanChoice, _OPTIONS)
+"""Add the options about the schedule; the command gets them as one `wanted: PlanChoice`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +107,14 @@ def set_up(
     choice: BackendChoice,
     size_texts: tuple[str, str],
     wanted: PlanChoice,
-    *,
-    adaptive: bool = False,
-    tasks_per_node: int | None = None,
+    adaptive: bool,
+    tasks_per_node: int | None,
 ) -> Setup:
     """Backend, fabric, plan and launches of these options. Raises InputError, MissingError."""
+    from weft.bench.phase import BIDIRECTIONAL, DEFAULT_PHASES
     from weft.catalog.load import benchmark
     from weft.check.launches import check_launches
-    from weft.check.schedule.cost import effort_of
+    from weft.check.schedule.cost import effort_of, figures
     from weft.cli.backend import open_backend
     from weft.validity.background_traffic import quiet_option
 
@@ -120,11 +122,12 @@ def set_up(
     refuse_read_once(choice.fabric, "--fabric")
     _refuse_rails(choice.rail_names)
     _refuse_tasks(choice, tasks_per_node)
-    # The fabric of real hosts is for naming cables; that of a twin is what the twin is made of.
+    # The fabric of real hosts is for naming cables; a twin is made of its fabric.
     of_hosts = choice.fabric if choice.twin is None else ()
     backend, nodes = open_backend(replace(choice, fabric=()) if of_hosts else choice)
     one_host = choice.twin is None and len(nodes) == 1
-    n_cpus = cpus_of(choice, nodes)
+    # As far as files and Slurm name them before the hosts are asked.
+    n_cpus = _cpus_of(choice, nodes)
     n_tasks = tasks_per_node or (n_cpus.get(nodes[0], 1) if one_host else None)
     if len(nodes) < 2 and (n_tasks or 1) < 2:
         raise _no_pair(nodes[0], is_known=not one_host or nodes[0] in n_cpus)
@@ -135,12 +138,20 @@ def set_up(
             choice = on_rails
             backend, _ = open_backend(replace(choice, fabric=()))
     ranks = _ranks(choice, nodes, fabric, one_host=one_host, n_tasks=n_tasks)
-    options = {**benchmark("pairs").options, **quiet_option(backend), **_routing(choice, adaptive)}
-    options |= _phases(wanted)
-    effort = effort_of({**options, **_limit(backend, fabric)}, sizes[1])
+    options = {**benchmark("pairs").options, **quiet_option(backend)}
+    if adaptive and choice.twin is not None:
+        # Switches of a twin route as `--adaptive` says; on real hosts only the diagnosis uses it.
+        options["adaptive_routing"] = "on"
+    if wanted.bidirectional:
+        options["phases"] = [*DEFAULT_PHASES, BIDIRECTIONAL.name]
+    timed = dict(options)
+    if backend.name == "live" and fabric is None:
+        # Where no rate is known, the kernel's time limit is all that bounds a round.
+        timed["max_seconds_per_size"] = figures().max_seconds_per_size
+    effort = effort_of(timed, sizes[1])
     by_host = {at: n_cpus[node] for at, node in enumerate(nodes) if node in n_cpus}
     field = _field(ranks, wanted, seed=choice.seed, adaptive=adaptive)
-    field = replace(field, n_cpus=by_host, machine_of=machine_of(choice, nodes))
+    field = replace(field, n_cpus=by_host, machine_of=_machine_of(choice, nodes))
     plan = _plan(field, effort, wanted, simulated=choice.twin is not None)
     options |= plan.options
     launches = check_launches(
@@ -171,17 +182,17 @@ def _in_a_hurry(launches: "tuple[Launch, Launch, Launch]") -> "tuple[Launch, Lau
 
 
 def _field(ranks: "ScheduleRanks", wanted: PlanChoice, *, seed: int, adaptive: bool) -> "Field":
-    """Where the schedule is made for. Raises InputError on an --only that means nothing."""
+    """The ranks and paths that are scheduled. Raises InputError on an --only without a meaning."""
     from weft.check.schedule.node_group import group_of
     from weft.check.schedule.paths import FlowPaths
     from weft.check.schedule.schedule import Field
 
     network = ranks.network
-    ways = None
+    paths = None
     if network is not None:
-        ways = FlowPaths(network, ranks.hca[ranks.has_rail], adaptive=adaptive)
-    only = None if wanted.only is None else group_of(wanted.only, ranks, ways)
-    return Field(ranks, ways, only, seed)
+        paths = FlowPaths(network, ranks.hca[ranks.has_rail], adaptive=adaptive)
+    only = None if wanted.only is None else group_of(wanted.only, ranks, paths)
+    return Field(ranks, paths, only, seed)
 
 
 def _plan(field: "Field", effort: "Effort", wanted: PlanChoice, *, simulated: bool) -> "CheckPlan":
@@ -223,14 +234,6 @@ def _ranks(
     return ranks_of_nodes(nodes, _n_rails(choice, nodes, network), network)
 
 
-def _limit(backend: "Backend", fabric: "Fabric | None") -> dict[str, float]:
-    """Where no rate is known, the kernel's time limit is all that bounds a round."""
-    from weft.check.schedule.cost import figures
-
-    unknown = backend.name == "live" and fabric is None
-    return {"max_seconds_per_size": figures().max_seconds_per_size} if unknown else {}
-
-
 def _refuse_rails(names: tuple[str, ...]) -> None:
     """Ranks of one device would delay one another, and count as two. Raises InputError."""
     ports = [name if ":" in name else f"{name}:1" for name in names]
@@ -258,18 +261,6 @@ def _refuse_tasks(choice: BackendChoice, tasks_per_node: int | None) -> None:
             f"--tasks-per-node {tasks_per_node} with {n_rails} --rails",
             expected="one rank for each rail: leave one of them out",
         )
-
-
-def _routing(choice: BackendChoice, adaptive: bool) -> dict[str, str]:
-    """Switches of a twin route as `--adaptive` says; on real hosts only the diagnosis uses it."""
-    return {"adaptive_routing": "on"} if adaptive and choice.twin is not None else {}
-
-
-def _phases(wanted: PlanChoice) -> dict[str, list[str]]:
-    """The kernel's own phases unless more are asked for."""
-    from weft.bench.phase import BIDIRECTIONAL, DEFAULT_PHASES
-
-    return {"phases": [*DEFAULT_PHASES, BIDIRECTIONAL.name]} if wanted.bidirectional else {}
 
 
 def _sizes(small: str, large: str) -> tuple[int, int]:
@@ -352,7 +343,7 @@ def _no_pair(node: str, *, is_known: bool) -> InputError:
 
 
 def say_plan(setup: Setup, format_: str) -> None:
-    """What `--dry-run` prints."""
+    """Print the plan for `--dry-run`."""
     from weft.cli.dry_run import print_dry_run
 
     survey = setup.launches[0]
@@ -363,3 +354,32 @@ def say_plan(setup: Setup, format_: str) -> None:
         first_line=setup.plan.text,
         more={"plan": setup.plan.to_record()},
     )
+
+
+def _cpus_of(choice: BackendChoice, nodes: tuple[str, ...]) -> dict[str, int]:
+    """By node: CPUs that its ranks may use at a time; nodes without a known number are left out.
+
+    The hostfile's slots, else what Slurm gave the job; the record of a cluster. This machine
+    knows its own, and stands for the others where it is one of them. A twin's ranks need no CPU.
+    """
+    if choice.twin is not None or choice.mock:
+        return {}
+    if choice.cluster is not None:
+        return dict.fromkeys(nodes, read_cluster(choice.cluster).n_cpus)
+    slots = {} if choice.hostfile is None else read_hostfile(choice.hostfile)
+    reported = {
+        **cpus_by_node(os.environ),
+        **{node: n for node, n in slots.items() if n is not None},
+    }
+    ours = len(os.sched_getaffinity(0))
+    here = {node for node in nodes if is_this_machine(node, os.uname().nodename)}
+    known = dict.fromkeys(nodes, ours) if here else {}
+    known |= {node: reported[node] for node in nodes if node in reported}
+    return known | {node: min(ours, known[node]) for node in here}
+
+
+def _machine_of(choice: BackendChoice, nodes: tuple[str, ...]) -> dict[int, int]:
+    """By host of a cluster that shares a machine with others, the first host on it."""
+    if choice.cluster is None:
+        return {}
+    return first_on_machine(read_cluster(choice.cluster).machines, nodes)

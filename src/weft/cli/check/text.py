@@ -12,9 +12,9 @@ from weft.check.verdict.good_nodes import n_good, n_nodes, some_are_good
 from weft.check.verdict.missing_inputs import inputs
 from weft.check.verdict.pair_shares import bandwidth_shares
 from weft.check.verdict.verdict import Verdict
-from weft.check.wording.headline import Headline, headline_of
+from weft.check.wording.headline import headline_of
 from weft.cli.output import table_text
-from weft.core.finding import Finding, Severity
+from weft.core.finding import Severity
 from weft.core.units import format_duration
 
 if TYPE_CHECKING:
@@ -30,12 +30,14 @@ _COLOURS = {"BAD": "red", "WARNING": "yellow", OK: "green"}
 def verdict_text(answer: "CheckAnswer", *, matrix: bool, width: int | None = None) -> str:
     """The whole answer, for a terminal of `width` columns (None: lines may be of any length)."""
     verdict = answer.verdict
-    labels = [one.severity.value.upper() for one in _shown(verdict)]
+    good = [one for one in verdict.findings if one.severity is Severity.GOOD]
+    # The line of measured pairs stands for the good finding.
+    labels = [one.severity.value.upper() for one in verdict.findings if one not in good]
     label_width = max(len(label) for label in (*labels, "BAD")) + 2
     lines = _finding_lines(answer, label_width, width)
     if some_are_good(verdict):
         lines += packed(_labelled(OK, label_width), ok_columns(answer), width)
-        lines += [f"  - {line}" for line in _healthy_evidence(verdict)]
+        lines += [f"  - {line}" for one in good for line in one.evidence]
     else:
         lines += packed(" " * label_width, ok_columns(answer)[1:], width)
     lines += _past_lines(answer)
@@ -75,11 +77,6 @@ def packed(label: str, columns: Sequence[str], width: int | None) -> list[str]:
     return lines
 
 
-def _shown(verdict: Verdict) -> list[Finding]:
-    """All findings but the good one, which the line of measured pairs stands for."""
-    return [one for one in verdict.findings if one.severity is not Severity.GOOD]
-
-
 def _labelled(label: str, width: int) -> str:
     padded = label.ljust(width)
     if os.environ.get("NO_COLOR") or not sys.stdout.isatty():
@@ -94,7 +91,8 @@ def _finding_lines(answer: "CheckAnswer", label_width: int, width: int | None) -
         for finding, change in found
         if finding.severity is not Severity.GOOD
     ]
-    widths = _widths([headline for _, headline, _ in shown if headline is not None])
+    columns = zip(*(headline.columns for _, headline, _ in shown if headline), strict=True)
+    widths = [max(len(text) for text in column) for column in columns]
     change_width = max((len(change) + 2 for _, _, change in shown if change), default=0)
     lines: list[str] = []
     for finding, headline, change in shown:
@@ -120,16 +118,6 @@ def _past_lines(answer: "CheckAnswer") -> list[str]:
     return [f"{change}: {summary(finding)} in {run}" for change, finding in answer.against.past]
 
 
-def _widths(headlines: Sequence[Headline]) -> list[int]:
-    columns = zip(*(headline.columns for headline in headlines), strict=True)
-    return [max(len(text) for text in column) for column in columns]
-
-
-def _healthy_evidence(verdict: Verdict) -> list[str]:
-    good = [one for one in verdict.findings if one.severity is Severity.GOOD]
-    return [line for one in good for line in one.evidence]
-
-
 def matrix_text(verdict: Verdict) -> str:
     """Bandwidth from row to column as a share of what the hop class delivers (median)."""
     shares = bandwidth_shares(verdict.survey)
@@ -139,9 +127,6 @@ def matrix_text(verdict: Verdict) -> str:
             f"(the matrix of {len(nodes)} nodes does not fit a screen;"
             " --format csv has every reading)"
         )
-    rows = [[a, *(_cell(shares.get((a, b))) for b in nodes)] for a in nodes]
+    texts = {pair: f"{share:.2f}" for pair, share in shares.items()}
+    rows = [[a, *(texts.get((a, b), "-") for b in nodes)] for a in nodes]
     return "bandwidth, share of hop class\n" + table_text(["from \\ to", *nodes], rows)
-
-
-def _cell(share: float | None) -> str:
-    return "-" if share is None else f"{share:.2f}"

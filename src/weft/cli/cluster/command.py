@@ -6,9 +6,9 @@ from weft.cli.lazy import LazyVerbs
 
 VERBS = {
     "up": "Bring up hosts, stage by stage, or a virtual cluster on this machine (--local N).",
-    "status": "Which clusters there are, and how their hosts are.",
-    "template": "Write what a cloud needs to make a cluster with InfiniBand (azure).",
-    "down": "End a virtual cluster, or take away what 'up' put on real hosts.",
+    "status": "All clusters, and the state of their hosts.",
+    "template": "Write the files by which a cloud makes a cluster with InfiniBand (azure).",
+    "down": "End a virtual cluster, or remove the files of 'up' from real hosts.",
 }
 """Verb -> one line. Each lives in weft.cli.cluster.VERB, as `command`."""
 

@@ -1,25 +1,23 @@
 """`weft cluster down`: nothing of a cluster is left, on this machine or on its hosts."""
 
-from pathlib import Path
-
 import click
 
-from weft.cli.output import emit, format_option_of
+from weft.cli.backend import ssh_of
+from weft.cli.output import emit, text_or_json
 from weft.cluster.bringup.removal import leave
 from weft.cluster.folder import cluster_folder, cluster_names
 from weft.cluster.local.start import has_layout, leftovers, stop
 from weft.cluster.record import FILE, read_cluster
-from weft.cluster.remote import Ssh
 from weft.core.errors import ExitCode, InputError
 
 
 @click.command("down")
 @click.argument("name", required=False)
-@click.option("--all", "all_", is_flag=True, help="Every virtual cluster, and what is left of any.")
+@click.option("--all", "all_", is_flag=True, help="Every virtual cluster, and all remains of any.")
 @click.option("--forget", is_flag=True, help="Drop the record though hosts cannot be cleaned.")
-@format_option_of(("text", "json"))
+@text_or_json
 def command(name: str | None, all_: bool, forget: bool, format_: str) -> int:
-    """End the virtual cluster NAME, or all of them; of real hosts take away what 'up' put there."""
+    """End the virtual cluster NAME, or all of them; remove the files of 'up' from real hosts."""
     if (name is None) != all_:
         raise InputError("which cluster?", expected="a name, or --all")
     running = leftovers()
@@ -45,7 +43,7 @@ def command(name: str | None, all_: bool, forget: bool, format_: str) -> int:
     if kept:
         lines.append(f"to drop the record all the same: weft cluster down {name} --forget")
     record = {"schema": "weft.cluster-down/1", "ended": ended, "hosts": left}
-    emit(format_, text=lambda: "\n".join(lines) or "no cluster is up", record=record, rows=[])
+    emit(format_, text=lambda: "\n".join(lines) or "no cluster is up", record=record)
     is_left = kept or set(leftovers()) & set(names)
     return int(ExitCode.VERDICT_BAD if is_left else ExitCode.GOOD)
 
@@ -62,8 +60,7 @@ def _leave(name: str, *, forget: bool) -> dict[str, str]:
         if forget:
             return {}
         raise
-    config = None if record.ssh_config is None else Path(record.ssh_config)
-    result = leave(Ssh(config), name, (*record.all_hosts, *record.former_hosts))
+    result = leave(ssh_of(record), name, (*record.all_hosts, *record.former_hosts))
     return {
         host: "" if one.ok else one.last_line or "it did not answer" for host, one in result.items()
     }

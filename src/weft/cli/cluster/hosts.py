@@ -1,4 +1,4 @@
-"""Which hosts `weft cluster up` brings up: those named, or virtual ones that it starts."""
+"""The hosts that `weft cluster up` brings up: those named, or virtual ones that it starts."""
 
 import re
 from collections.abc import Mapping
@@ -62,7 +62,7 @@ def virtual_hosts(
         raise InputError(
             f"'{folder.name}' is a cluster of real hosts",
             expected="another --name for virtual ones",
-            hint=f"'weft cluster down {folder.name}' takes away what is on them",
+            hint=f"'weft cluster down {folder.name}' removes its files from them",
         )
     asked = hosts_of(n, rates)
     names = tuple(host.name for host in asked)

@@ -1,24 +1,22 @@
-"""`weft cluster status`: which clusters there are, and how the hosts of one are."""
-
-from pathlib import Path
+"""`weft cluster status`: all clusters, or the state of the hosts of one."""
 
 import click
 
-from weft.cli.output import emit, format_option_of, table_text
+from weft.cli.backend import ssh_of
+from weft.cli.output import emit, table_text, text_or_json
 from weft.cluster.bringup.model import Cluster
 from weft.cluster.bringup.run import bring_up
 from weft.cluster.bringup.stages import stages
 from weft.cluster.folder import cluster_folder, cluster_names
 from weft.cluster.local.start import leftovers, namespace_root_of
 from weft.cluster.record import FILE, read_cluster
-from weft.cluster.remote import Ssh
 from weft.core.errors import ExitCode, InputError
 from weft.core.nodeset import fold
 
 
 @click.command("status")
 @click.argument("name", required=False)
-@format_option_of(("text", "json"))
+@text_or_json
 def command(name: str | None, format_: str) -> int:
     """All clusters; or all stages of the cluster NAME, checked again without a change."""
     return _all(format_) if name is None else _one(name, format_)
@@ -50,21 +48,16 @@ def _all(format_: str) -> int:
 
 
 def _one(name: str, format_: str) -> int:
-    from weft.cli.cluster.text import up_record, up_text
+    from weft.cli.cluster.text import print_up
 
     record = read_cluster(name)
-    config = None if record.ssh_config is None else Path(record.ssh_config)
-    cluster = Cluster(name, cluster_folder(name), Ssh(config), record.all_hosts, mend=False)
+    ssh = ssh_of(record)
+    cluster = Cluster(name, cluster_folder(name), ssh, record.all_hosts, mend=False)
     went = bring_up(
         cluster,
         stages(*(record.asked.get(what) for what in ("mpi", "interface", "module"))),
         lambda *_: None,
     )
-    emit(
-        format_,
-        text=lambda: up_text(cluster, went),
-        record=up_record(cluster, went),
-        rows=[],
-    )
+    print_up(cluster, went, format_)
     whole = len(went.good_hosts()) == len(cluster.hosts) and not went.would_mend()
     return int(ExitCode.GOOD if whole else ExitCode.VERDICT_BAD)

@@ -1,25 +1,26 @@
-"""`weft cluster template`: what a cloud deploys, for `weft cluster up` to take over."""
+"""`weft cluster template`: files that a cloud deploys, for `weft cluster up` to take over."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from weft.cli.options import ANY_PATH, FOLDER
-from weft.cli.output import emit, format_option_of
+from weft.cli.output import emit, text_or_json
 
 if TYPE_CHECKING:
-    from weft.cluster.cloud.plan import Plan, Reach
+    from weft.cluster.cloud.plan import Plan
 
 
 @click.command("template")
 @click.argument("cloud", type=click.Choice(["azure"]))
 @click.option("--sku", required=True, help="The size of the nodes: Standard_HB120rs_v3.")
-@click.option("--nodes", required=True, type=click.IntRange(min=1), help="How many.")
-@click.option("--name", default="weft", show_default=True, help="What everything is named after.")
+@click.option("--nodes", required=True, type=click.IntRange(min=1), help="The number of nodes.")
+@click.option("--name", default="weft", show_default=True, help="The name of the cluster.")
 @click.option("--dir", "folder", type=FOLDER, help="Where the files go.  [default: azure-NAME]")
 @click.option(
     "--ssh-key",
+    "key_file",
     type=ANY_PATH,
     help="Your public key.  [default: ~/.ssh/id_ed25519.pub, else id_rsa.pub]",
 )
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     metavar="CIDR",
     help="The network that may open ssh: 192.0.2.0/24.  [default: the deployment asks]",
 )
-@click.option("--user", default="azureuser", show_default=True, help="Who logs in.")
+@click.option("--user", default="azureuser", show_default=True, help="The user that logs in.")
 @click.option("--location", help="The region.  [default: the resource group's]")
 @click.option(
     "--reach",
@@ -37,38 +38,16 @@ if TYPE_CHECKING:
     show_default=True,
     help="One public address: of a jump host, or with a port for each node.",
 )
-@format_option_of(("text", "json"))
-def command(
-    *,
-    cloud: str,
-    sku: str,
-    nodes: int,
-    name: str,
-    folder: Path | None,
-    ssh_key: Path | None,
-    ssh_from: str | None,
-    user: str,
-    location: str | None,
-    reach: "Reach",
-    format_: str,
-) -> None:
-    """Write what a cloud needs to make a cluster: a template, cloud-init, and an ssh_config.
+@text_or_json
+def command(*, cloud: str, name: str, folder: Path | None, format_: str, **wanted: Any) -> None:
+    """Write the files by which a cloud makes a cluster: a template, cloud-init, and an ssh_config.
 
-    Nothing is deployed and nothing asked of the cloud. That its templates deploy is untried.
+    weft deploys nothing and does not call the cloud. These templates were never deployed.
     """
     from weft.cluster.cloud.files import commands, files_of, real_hosts, write_files
     from weft.cluster.cloud.plan import make_plan, plan_record
 
-    plan = make_plan(
-        name=name,
-        sku=sku,
-        nodes=nodes,
-        user=user,
-        key_file=ssh_key,
-        ssh_from=ssh_from,
-        location=location,
-        reach=reach,
-    )
+    plan = make_plan(name=name, **wanted)
     where = folder or Path(f"{cloud}-{name}")
     files = files_of(plan, where)
     write_files(files, where)
@@ -80,7 +59,7 @@ def command(
         "next": list(commands(plan, where)),
         "real_hosts": real_hosts(plan, where),
     }
-    emit(format_, text=lambda: _text(plan, where), record=record, rows=[])
+    emit(format_, text=lambda: _text(plan, where), record=record)
 
 
 def _text(plan: "Plan", folder: Path) -> str:

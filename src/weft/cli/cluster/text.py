@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from weft.cli.output import table_text
+from weft.cli.output import emit, table_text
 from weft.cluster.bringup.model import Cluster, Outcome, StageState
 from weft.cluster.bringup.run import BringupResult
 from weft.cluster.hostfiles import written_hostfiles
@@ -41,7 +41,12 @@ def up_text(cluster: Cluster, went: BringupResult) -> str:
     if went.would_mend():
         head = "WOULD bring up"
     lines = [f"{head} {len(good)} of {counted(n, 'host')} of cluster '{cluster.name}'"]
-    lines += ["", table_text(["hosts", *went.stages], _rows(went)), ""]
+    # Hosts on which all went alike stand in one row.
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for host, of in went.outcomes.items():
+        alike.setdefault(tuple(_SHORT[of[stage].state] for stage in went.stages), []).append(host)
+    rows = [[fold(hosts), *states] for states, hosts in alike.items()]
+    lines += ["", table_text(["hosts", *went.stages], rows), ""]
     lines += [
         f"{_SHORT[outcome.state]:<7} {hosts}  {stage}: {outcome.note}"
         + (f"\n        to mend: {outcome.remedy}" if outcome.remedy else "")
@@ -55,14 +60,6 @@ def up_text(cluster: Cluster, went: BringupResult) -> str:
     return "\n".join(lines)
 
 
-def _rows(went: BringupResult) -> list[list[str]]:
-    """Hosts on which all went alike stand in one row."""
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for host, of in went.outcomes.items():
-        alike.setdefault(tuple(_SHORT[of[stage].state] for stage in went.stages), []).append(host)
-    return [[fold(hosts), *states] for states, hosts in alike.items()]
-
-
 def _unfinished(went: BringupResult) -> list[tuple[tuple[str, Outcome], str]]:
     found: dict[tuple[str, Outcome], list[str]] = {}
     for host, of in went.outcomes.items():
@@ -70,6 +67,12 @@ def _unfinished(went: BringupResult) -> list[tuple[tuple[str, Outcome], str]]:
             if outcome.state in (StageState.FAILED, StageState.DOUBTFUL, StageState.WOULD):
                 found.setdefault((stage, outcome), []).append(host)
     return [(key, fold(hosts)) for key, hosts in found.items()]
+
+
+def print_up(cluster: Cluster, went: BringupResult, format_: str) -> None:
+    """Print a bring-up, in any format."""
+    record = up_record(cluster, went)
+    emit(format_, text=lambda: up_text(cluster, went), record=record)
 
 
 def up_record(cluster: Cluster, went: BringupResult) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from weft.cli.options import HOSTFILE, SSH_CONFIG, refuse_together
-from weft.cli.output import emit, format_option_of, talk
+from weft.cli.output import talk, text_or_json
 from weft.cluster.bringup.model import Cluster, Outcome, StageState
 from weft.cluster.bringup.run import BringupResult, bring_up
 from weft.cluster.bringup.stages import stages
@@ -23,7 +23,7 @@ from weft.core.errors import ExitCode, InputError
 @click.argument("hosts", metavar="[HOSTS]", required=False)
 @HOSTFILE
 @click.option("--local", type=click.IntRange(1, 254), metavar="N", help="N virtual hosts here.")
-@click.option("--name", help="What to call it.  [default: local, or cluster]")
+@click.option("--name", help="The name of the cluster.  [default: local, or cluster]")
 @click.option(
     "--rate",
     "rates",
@@ -42,7 +42,7 @@ from weft.core.errors import ExitCode, InputError
 @click.option("--interface", help="The network interface to join the hosts by.")
 @SSH_CONFIG
 @click.option("--dry-run", is_flag=True, help="Print the changes; make none.")
-@format_option_of(("text", "json"))
+@text_or_json
 def command(
     *,
     hosts: str | None,
@@ -61,16 +61,21 @@ def command(
 ) -> int:
     """Bring up an MPI cluster: ssh between all hosts, MPI, limits, names, weft's kernel, a launch.
 
-    HOSTS is a node set such as node[1-16]. Run it again at any time: what is right stays as it is.
+    HOSTS is a node set such as node[1-16]. Run it again at any time: correct parts stay.
     """
     from weft.cli.cluster.hosts import named_hosts, rates_of, virtual_hosts
-    from weft.cli.cluster.text import stage_line, up_record, up_text
+    from weft.cli.cluster.text import print_up, stage_line
 
     _refuse_two_mpis(mpi, mpi_module, sudo=sudo)
     chosen = name or ("local" if local is not None else "cluster")
     folder = cluster_folder(chosen)
     if local is not None:
-        _refuse_packages_here(sudo=sudo)
+        if sudo:
+            raise InputError(
+                "--sudo would install packages on this machine: virtual hosts have no others",
+                expected="--local without it",
+                hint="install the MPI here yourself, then name it: --mpi mpicc.openmpi",
+            )
         of_real = {"HOSTS": hosts, "--hostfile": hostfile, "--ssh-config": ssh_config}
         refuse_together("--local", of_real)
         nodes, running = virtual_hosts(
@@ -78,11 +83,16 @@ def command(
         )
         ssh_config = folder / "ssh_config"
     else:
-        _refuse_of_real(rates, shared_home=shared_home)
+        for given, what in ((rates, "--rate"), (shared_home, "--shared-home")):
+            if given:
+                raise InputError(f"{what} is for virtual hosts", expected="--local N with it")
         nodes, running = named_hosts(hosts, hostfile, folder), True
     cluster = Cluster(chosen, folder, Ssh(ssh_config), nodes, mend=not dry_run)
     if not running:
-        return _would_start(cluster, format_)
+        would = Outcome(StageState.WOULD, "start it on this machine, then go through the stages")
+        went = BringupResult(("start",), {host: {"start": would} for host in cluster.hosts})
+        print_up(cluster, went, format_)
+        return int(ExitCode.GOOD)
     asked = {"mpi": mpi, "interface": interface, "module": mpi_module}
     keep = partial(_keep, cluster, asked, virtual=local is not None)
 
@@ -98,8 +108,7 @@ def command(
         asked["mpi"] = cluster.agreed.get("mpicc")
     if good:
         keep(good)
-    record = up_record(cluster, went)
-    emit(format_, text=lambda: up_text(cluster, went), record=record, rows=[])
+    print_up(cluster, went, format_)
     return int(ExitCode.GOOD if len(good) == len(nodes) else ExitCode.VERDICT_BAD)
 
 
@@ -108,31 +117,6 @@ def _refuse_two_mpis(mpi: str | None, module: str | None, *, sudo: bool) -> None
         refuse_together("--sudo", {"--mpi-module": module})
     if sudo and mpi not in (None, *PRODUCTS):
         raise InputError(f"--sudo and --mpi {mpi}", expected=f"--mpi {' or '.join(PRODUCTS)}")
-
-
-def _refuse_of_real(rates: tuple[str, ...], *, shared_home: bool) -> None:
-    for given, what in ((rates, "--rate"), (shared_home, "--shared-home")):
-        if given:
-            raise InputError(f"{what} is for virtual hosts", expected="--local N with it")
-
-
-def _refuse_packages_here(*, sudo: bool) -> None:
-    if sudo:
-        raise InputError(
-            "--sudo would install packages on this machine: virtual hosts have no others",
-            expected="--local without it",
-            hint="install the MPI here yourself, then name it: --mpi mpicc.openmpi",
-        )
-
-
-def _would_start(cluster: Cluster, format_: str) -> int:
-    from weft.cli.cluster.text import up_record, up_text
-
-    would = Outcome(StageState.WOULD, "start it on this machine, then go through the stages")
-    went = BringupResult(("start",), {host: {"start": would} for host in cluster.hosts})
-    record = up_record(cluster, went)
-    emit(format_, text=lambda: up_text(cluster, went), record=record, rows=[])
-    return int(ExitCode.GOOD)
 
 
 def _keep(

@@ -87,10 +87,9 @@ def _coverage(rows: "tuple[ComparisonRow, ...]") -> str:
     if not rows:
         return "no benchmark and size that both sides measured"
     pairs = sorted({row.n_pairs for row in rows})
-    counted = str(pairs[0]) if len(pairs) == 1 else f"{pairs[0]} to {pairs[-1]}"
-    noun = "cell" if len(rows) == 1 else "cells"
+    n_pairs = str(pairs[0]) if len(pairs) == 1 else f"{pairs[0]} to {pairs[-1]}"
     launches = "launch" if pairs == [1] else "launches"
-    return f"{len(rows)} {noun}, {counted} paired {launches} each"
+    return f"{len(rows)} cell{'' if len(rows) == 1 else 's'}, {n_pairs} paired {launches} each"
 
 
 def _table(rows: "tuple[ComparisonRow, ...]") -> str:
@@ -126,7 +125,7 @@ def _figures(row: "ComparisonRow") -> dict[str, str]:
 
 
 def _sets(rows: "tuple[ComparisonRow, ...]") -> list[str]:
-    """What the run says about node sets it did not use."""
+    """The statement of the run about node sets that it did not use."""
     from weft.stats.nodesets import CannotBeKnown, SetsRatio
 
     unknown = [row.sets for row in rows if isinstance(row.sets, CannotBeKnown)]

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command("expect")
-@click.argument("platform_name", metavar="PLATFORM")
-@click.argument("benchmark", metavar="BENCHMARK")
+@click.argument("words", metavar="[PLATFORM] BENCHMARK", nargs=-1, required=True)
 @click.option("--nodes", "n_nodes", type=click.IntRange(min=1), help="Nodes; 2 if not given.")
 @click.option("--tasks-per-node", type=click.IntRange(min=1), help="Ranks (GPUs) on each node.")
 @click.option("--gpus", type=click.IntRange(min=2), help="GPUs in all: NCCL on full nodes.")
@@ -45,8 +44,7 @@ if TYPE_CHECKING:
 @click.option("--explain", is_flag=True, help="List every figure that the prediction uses.")
 @format_option
 def command(
-    platform_name: str,
-    benchmark: str,
+    words: tuple[str, ...],
     *,
     size: str | None,
     explain: bool,
@@ -55,18 +53,24 @@ def command(
 ) -> None:
     """What should this path or collective deliver, and what limits it?
 
-    PLATFORM is a name of the catalogue or a .toml file of your own. BENCHMARK is a name of ours
-    or of OSU, nccl-tests or perftest: latency, osu_bw, all_reduce_perf, ib_write_bw.
+    PLATFORM is a name of the catalogue or a .toml file of your own; without one weft takes this
+    machine, as `weft platform detect` reads it. BENCHMARK is a name of ours or of OSU, nccl-tests
+    or perftest: latency, osu_bw, all_reduce_perf, ib_write_bw.
 
     One size gives the value with its parts; several give a table.
     """
-    from weft.catalog.load import platform
+    from weft.catalog.load import platform_names
     from weft.cli.expect.text import curve_text, figures_of, one_text, record_of, row_of
+    from weft.doctor.machine.detection.document import HERE, platform_named
     from weft.expect.names import parse_benchmark
     from weft.expect.prediction import predict
 
-    document = platform(platform_name)
-    benchmark_name, library = parse_benchmark(benchmark)
+    if len(words) > 2:
+        raise click.UsageError(f"Got unexpected extra argument ({words[2]})")
+    if len(words) == 1 and words[0] in platform_names():
+        raise click.UsageError("Missing argument 'BENCHMARK'.")
+    benchmark_name, library = parse_benchmark(words[-1])
+    document = platform_named(words[0] if len(words) == 2 else HERE)
     base = _conditions(document, benchmark_name, library, {**given, "size": size})
     found = [(one, predict(document, one)) for one in _sized(base, size)]
     figures = figures_of(document, found) if explain else []
@@ -85,7 +89,7 @@ def command(
 def _conditions(
     document: "Platform", benchmark: str, library: "Library", given: dict[str, Any]
 ) -> "Conditions":
-    """What the options mean together. Raises InputError where they contradict one another."""
+    """The conditions of all options. Raises InputError where they contradict one another."""
     from weft.expect.model import Conditions
 
     gpus, n_nodes, tasks = given["gpus"], given["n_nodes"], given["tasks_per_node"]
@@ -131,7 +135,7 @@ def _conditions(
 
 
 def _refuse_unused(benchmark: str, library: "Library", given: dict[str, Any]) -> None:
-    """Options that nothing would heed are refused, not swallowed. Raises InputError."""
+    """Refuse options without an effect. Raises InputError."""
     from weft.expect.algorithms import ALGORITHMS
 
     nccl = library == "nccl"

@@ -1,4 +1,4 @@
-"""How an expectation reads: the value first, what binds, the parts of the time, the figures."""
+"""The text of an expectation: the value, the binding limit, the parts of the time, the figures."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -44,7 +44,7 @@ def one_text(
         lines.append(f"TIME     {number(time_us)} us a call")
     if found.algorithm:
         lines.append(f"BY       {found.algorithm}")
-    lines += ["", *_parts(found), "", f"formula  {found.formula}", f"sources  {found.source}"]
+    lines += ["", _parts(found), "", f"formula  {found.formula}", f"sources  {found.source}"]
     return "\n".join([*lines, *_figure_lines(explained), "", next_line(platform)])
 
 
@@ -113,13 +113,13 @@ def where(platform: Platform, conditions: Conditions) -> str:
     """'azure-ndv5, 4 nodes x 8 GPUs'."""
     unit = "GPU" if conditions.library == "nccl" else "task"
     tasks = conditions.tasks_per_node
-    nodes = "1 node" if conditions.n_nodes == 1 else f"{conditions.n_nodes} nodes"
     ranks = f" x {tasks} {unit}s" if tasks > 1 else ""
+    nodes = "1 node" if conditions.n_nodes == 1 else f"{conditions.n_nodes} nodes"
     return f"{platform.name}, {nodes}{ranks}"
 
 
 def limit(found: Expectation) -> str:
-    """What nothing can beat, in words."""
+    """The value that no measurement can beat, in words."""
     if found.limit is None:
         return "none known"
     word = "less" if found.lower_is_better else "more"
@@ -136,7 +136,7 @@ def _metric(found: Expectation) -> str:
     return f" {name}" if name else ""
 
 
-def _parts(found: Expectation) -> list[str]:
+def _parts(found: Expectation) -> str:
     total = sum(term.time_ns for term in found.terms)
     cells = [
         [
@@ -148,7 +148,7 @@ def _parts(found: Expectation) -> list[str]:
         ]
         for term in found.terms
     ]
-    return [table_text(["part of the time", "us", "share", "between", "class"], cells)]
+    return table_text(["part of the time", "us", "share", "between", "class"], cells)
 
 
 def next_line(platform: Platform) -> str:
@@ -184,14 +184,11 @@ def figures_of(platform: Platform, found: Found) -> list[dict[str, Any]]:
 def _figure_lines(rows: list[dict[str, Any]]) -> list[str]:
     if not rows:
         return []
-    lines = [
-        f"{row['key']:<32} {_value(row):>16}  {row['class']:<10}  {row['source']}" for row in rows
-    ]
-    return ["", "FIGURES", *lines]
-
-
-def _value(row: dict[str, Any]) -> str:
-    return f"{row['value']:.10g} {row['unit']}" if row["unit"] else "a range"
+    lines = ["", "FIGURES"]
+    for row in rows:
+        value = f"{row['value']:.10g} {row['unit']}" if row["unit"] else "a range"
+        lines.append(f"{row['key']:<32} {value:>16}  {row['class']:<10}  {row['source']}")
+    return lines
 
 
 def row_of(platform: Platform, conditions: Conditions, found: Expectation) -> dict[str, Any]:

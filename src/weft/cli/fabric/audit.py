@@ -1,4 +1,4 @@
-"""`weft fabric audit FILE...`: what is wrong with this fabric, where, and what to do."""
+"""`weft fabric audit FILE...`: the faults of this fabric, their places and remedies."""
 
 import shlex
 from collections.abc import Sequence
@@ -15,7 +15,6 @@ from weft.topology.subnet.subnet import Subnet
 
 if TYPE_CHECKING:
     from weft.audit.audit import Audit
-    from weft.audit.facts import AuditPort, UnknownEnd
 
 MOST_EVIDENCE = 8
 """So many lines of a finding are printed; the others are in the JSON."""
@@ -23,7 +22,7 @@ MOST_EVIDENCE = 8
 MOST_FILES = 4
 """So many files are named in the command that comes next."""
 TOOLS = {"unreachable": "dump_fts", "error-totals": "ibqueryerrors"}
-"""What an operator runs so that a rule can judge."""
+"""The tool that an operator runs so that a rule can judge."""
 
 WITHOUT_NODES = ("opensm-lfts.dump", "opensm.fdbs", "opensm-sl2vl.dump", "opensm.log")
 """Formats that are large and say no more of where a port is than others."""
@@ -54,7 +53,7 @@ def command(
     show_all: bool,
     format_: str,
 ) -> int:
-    """Find faults of the fabric that FILES describe: where they are, and what to do.
+    """Find faults of the fabric that FILES describe, with their places and remedies.
 
     The more files, the more rules can judge: cables (ibnetdiscover, iblinkinfo), forwarding tables
     (opensm-lfts.dump), opensm.log, counters (perfquery, ibqueryerrors), ibdiagnet2.db_csv.
@@ -82,7 +81,7 @@ def command(
 
 
 def open_earlier(subnet: Subnet, before: Sequence[str]) -> tuple[Subnet | None, bool]:
-    """What was read earlier, and whether it has cables of its own.
+    """The earlier fabric, and whether it has cables of its own.
 
     Counters without cables are read with the new files that have none: they may name ports by LIDs.
     """
@@ -104,7 +103,7 @@ def open_earlier(subnet: Subnet, before: Sequence[str]) -> tuple[Subnet | None, 
 
 
 def audit_text(audit: "Audit", files: Sequence[str], *, show_all: bool = False) -> str:
-    """Verdict, findings with evidence and what to do, what was judged and what not, what next."""
+    """Verdict, findings with evidence and remedy, judged and unjudged rules, next command."""
     lines = [f"{'BAD' if audit.is_bad else 'GOOD'}  {audit.verdict}"]
     for finding in audit.findings:
         lines += ["", *_finding_lines(finding, show_all=show_all)]

@@ -5,9 +5,9 @@ import click
 from weft.cli.lazy import LazyVerbs
 
 VERBS = {
-    "show": "What the files describe: nodes, switches, cables, rates, taper; a picture of it.",
+    "show": "Nodes, switches, cables, rates and taper of the fabric; a picture of it.",
     "trace": "The cables that packets cross from A to B, and back.",
-    "audit": "What is wrong with it: cables, routes, counters, logs; where, and what to do.",
+    "audit": "Its faults: of cables, routes, counters, logs; the place and the remedy of each.",
     "route": "Routing engines compared: path lengths, loads, bisection, credit loops.",
     "export": "The fabric for ibsim (and so OpenSM), Slurm, graph tools, or the twin.",
     "generate": "The fabric of a platform of the catalogue at any number of nodes.",
@@ -17,8 +17,8 @@ VERBS = {
 
 @click.group("fabric", cls=LazyVerbs, verbs=VERBS, folder="fabric")
 def command() -> None:
-    """Read a cluster's own fabric files: what ibnetdiscover, OpenSM, ibdiagnet and others wrote.
+    """Read a cluster's own fabric files: output of ibnetdiscover, OpenSM, ibdiagnet and others.
 
     Every verb takes any number of FILES, knows each by its content ('-' is standard input), and
-    joins what belongs together: cables, forwarding tables, counters.
+    joins their parts: cables, forwarding tables, counters.
     """

@@ -30,7 +30,7 @@ def open_subnet(files: Sequence[str]) -> Subnet:
             f"weft cannot read this format: {unread['what'].strip()[:200]}",
             where=f"{sources[unread['place']['source']]['name']}:{unread['place']['line']}",
             expected=unread["expected"],
-            hint="'weft fabric --help' lists what is read",
+            hint="'weft fabric --help' lists the files that weft reads",
         )
     return subnet
 
@@ -45,7 +45,7 @@ def refuse_read_once(files: Iterable[str], option: str) -> None:
                 "this is read more than once, and is no file but a pipe or a device",
                 where=f"{option} {file}",
                 expected="files",
-                hint="write what comes out of it into a file first",
+                hint="write its output into a file first",
             )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from weft.topology.subnet.anomalies import cable_anomalies, title_of
-from weft.topology.subnet.cable_matrix import Cell, Matrix, matrices_of, square_of
+from weft.topology.subnet.cable_matrix import Matrix, matrices_of, square_of
 from weft.topology.subnet.subnet import Subnet
 from weft.topology.subnet.tiers import Tiers, tiers_of
 
@@ -15,21 +15,16 @@ MOST_COLUMNS = 40
 MOST_ROWS = 30
 MOST_ANOMALIES = 8
 LEAST_NAME = 12
-GLYPHS = {
-    "missing": "x",
-    "down": "!",
-    "fewer": "-",
-    "slower": "v",
-    "more": "+",
-}
 NOTHING, MANY = ".", "*"
 LEGEND = {
-    "x": "x none where siblings have some",
-    "!": "! a cable is down",
-    "-": "- fewer than the siblings",
-    "v": "v slower",
-    "+": "+ more",
+    "missing": "x none where siblings have some",
+    "down": "! a cable is down",
+    "fewer": "- fewer than the siblings",
+    "slower": "v slower",
+    "more": "+ more",
 }
+"""By state of a cell its mark and the meaning of that."""
+GLYPHS = {state: words[0] for state, words in LEGEND.items()}
 
 
 def picture(subnet: Subnet, width: int | None) -> list[str]:
@@ -43,15 +38,11 @@ def picture(subnet: Subnet, width: int | None) -> list[str]:
     lines: list[str] = []
     for matrix in matrices_of(tiers):
         if matrix.says_more:
-            lines += ["", *_matrix_lines(subnet, tiers, matrix, width or 100)]
+            lines += ["", f"{title_of(matrix)}."]
+            if len(matrix.columns) <= min(MOST_COLUMNS, (width or 100) - 2 * LEAST_NAME):
+                lines += _rows(matrix, width or 100)
+            lines += _anomaly_lines(subnet, tiers, matrix)
     return lines[1:]
-
-
-def _matrix_lines(subnet: Subnet, tiers: Tiers, matrix: Matrix, width: int) -> list[str]:
-    lines = [f"{title_of(matrix)}."]
-    if len(matrix.columns) <= min(MOST_COLUMNS, width - 2 * LEAST_NAME):
-        lines += _rows(matrix, width)
-    return [*lines, *_anomaly_lines(subnet, tiers, matrix)]
 
 
 def _anomaly_lines(subnet: Subnet, tiers: Tiers, matrix: Matrix) -> list[str]:
@@ -78,9 +69,11 @@ def _rows(matrix: Matrix, width: int) -> list[str]:
             folded.append((at, at, text))
     unexpected = {cell.row for cell in matrix.unexpected}
     shown = folded if len(folded) <= MOST_ROWS else [one for one in folded if one[0] in unexpected]
-    names = [_name(matrix, first, last) for first, last, _ in shown[:MOST_ROWS]]
     room = max(LEAST_NAME, width - len(matrix.columns) - 4)
-    names = [_cut(name, room) for name in names]
+    names = []
+    for first, last, _ in shown[:MOST_ROWS]:
+        name = " to ".join(dict.fromkeys((matrix.rows[first].name, matrix.rows[last].name)))
+        names.append(name if len(name) <= room else name[: room - 3] + "...")
     pad = max((len(name) for name in names), default=0)
     lines = [
         f"  {name.ljust(pad)}  {_painted(text)}"
@@ -96,30 +89,18 @@ def _glyphs(matrix: Matrix) -> list[str]:
     """A row is a string: the number of cables of a cell, or the mark of its anomaly."""
     rows = [[NOTHING] * len(matrix.columns) for _ in matrix.rows]
     for cell in matrix.cells:
-        rows[cell.row][cell.column] = _glyph(cell)
+        n = len(cell.cables)
+        glyph = GLYPHS.get(cell.state.value) or (str(n) if n < 10 else MANY)
+        rows[cell.row][cell.column] = glyph
     return ["".join(row) for row in rows]
 
 
-def _glyph(cell: Cell) -> str:
-    n = len(cell.cables)
-    return GLYPHS.get(cell.state.value) or (str(n) if n < 10 else MANY)
-
-
-def _name(matrix: Matrix, first: int, last: int) -> str:
-    names = matrix.rows[first].name, matrix.rows[last].name
-    return names[0] if first == last else f"{names[0]} to {names[1]}"
-
-
-def _cut(name: str, room: int) -> str:
-    return name if len(name) <= room else name[: room - 3] + "..."
-
-
 def _legend(matrix: Matrix, strings: Sequence[str]) -> list[str]:
-    """What columns are, and the marks that occur."""
+    """The meaning of columns, and the marks that occur."""
     used = set("".join(strings))
     first, last = matrix.columns[0].name, matrix.columns[-1].name
     columns = first if len(matrix.columns) == 1 else f"{first} to {last}"
-    marks = ["a figure: cables", *(words for glyph, words in LEGEND.items() if glyph in used)]
+    marks = ["a figure: cables", *(words for words in LEGEND.values() if words[0] in used)]
     return [f"  columns: {columns}; {', '.join(marks)}"]
 
 

@@ -88,7 +88,7 @@ def route_text(subnet: Subnet, reports: "list[RoutingReport]") -> str:
 
 
 def _verdict(reports: "list[RoutingReport]") -> str:
-    """Which tables are safe, and which of those serve a full machine best."""
+    """The safe tables, and those among them that serve a full machine best."""
     safe = [report for report in reports if report.credit_loop is None and not report.n_unreachable]
     if not safe:
         return "None of these tables is free of credit loops with a path for every pair."
@@ -111,7 +111,7 @@ def _verdict(reports: "list[RoutingReport]") -> str:
 
 
 def _same_loads(reports: "list[RoutingReport]") -> list[str]:
-    """Which engine the tables that were read seem to be of."""
+    """The engines that seem to have made the tables that were read."""
     read = [report for report in reports if report.engine == AS_READ]
     same = [
         report.engine

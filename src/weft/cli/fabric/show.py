@@ -1,4 +1,4 @@
-"""`weft fabric show FILE...`: what the files describe."""
+"""`weft fabric show FILE...`: the fabric that the files describe."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -53,11 +53,11 @@ def command(
     engine: str | None,
     format_: str,
 ) -> None:
-    """What FILES describe: nodes, switches, cables, rates and taper; a picture of it.
+    """Show the fabric of FILES: nodes, switches, cables, rates and taper; a picture of it.
 
     The picture is a matrix of the cables between two levels: a row a leaf switch, a column a
     switch above it (or a director), as `--report` draws it with every name, or small on the
-    terminal. What most of its siblings have is what is expected of a switch. A load follows the
+    terminal. A switch should have the cables that most of its siblings have. A load follows the
     forwarding tables that were read, or those of `--engine`.
     """
     subnet = open_subnet(files)
@@ -72,19 +72,19 @@ def command(
             **{kind: subnet.description[kind] for kind in ALSO_READ},
             "sources": subnet.description["sources"],
             "assumed": subnet.description["assumed"],
-            "odd": _anomaly_records(subnet),
+            "odd": [one.to_record() for one in all_cable_anomalies(subnet, tiers_of(subnet))],
             "load": None if load is None else _load_record(subnet, load),
             "problems": problems,
         },
         rows=[_cable_row(subnet, index, load) for index in range(len(subnet.cables))],
     )
     if report is not None:
-        from weft.report.fabric.page import write_fabric_page
+        from weft.report.fabric.page import fabric_page, write_fabric_page
 
         name = Path(files[0]).name + (f" and {len(files) - 1} more" if len(files) > 1 else "")
-        write_fabric_page(
-            subnet, report, name=name, headline=headline(summary), problems=problems, load=load
-        )
+        first = headline(summary)
+        page = fabric_page(subnet, name=name, headline=first, problems=problems, load=load)
+        write_fabric_page(page, report)
         talk(f"written: {report}")
     if problems:
         raise SystemExit(int(ExitCode.VERDICT_BAD))
@@ -102,11 +102,6 @@ def _load(subnet: Subnet, traffic: str | None, engine: str | None) -> Load | Non
 
     routed = subnet.route(engine) if engine else subnet
     return load_of(routed, traffic_of(routed, traffic))
-
-
-def _anomaly_records(subnet: Subnet) -> list[dict[str, object]]:
-    """The anomalies of the picture, one record a cell of the matrix."""
-    return [one.to_record() for one in all_cable_anomalies(subnet, tiers_of(subnet))]
 
 
 def _load_record(subnet: Subnet, load: Load) -> dict[str, object]:
@@ -131,7 +126,7 @@ def _load_record(subnet: Subnet, load: Load) -> dict[str, object]:
 def show_text(
     subnet: Subnet, summary: SubnetSummary, problems: list[str], load: Load | None = None
 ) -> str:
-    """The summary first, then the levels, the picture, what was read, what was not understood."""
+    """The summary first, then the levels, the picture, the files, the lines without a reader."""
     lines = [headline(summary), ""]
     if summary.levels:
         lines += [_level_table(summary.levels), ""]
@@ -141,7 +136,9 @@ def show_text(
         lines += [*_load_lines(subnet, load), ""]
     if found := file_fact_lines(subnet.description):
         lines += [*found, ""]
-    lines += [_source_line(source) for source in subnet.description["sources"]]
+    for source in subnet.description["sources"]:
+        format_ = source["format"] or "no format that weft reads"
+        lines.append(f"read  {source['name']}: {format_}, {source['n_lines']} lines")
     lines += [f"assumed  {guess}" for guess in subnet.description["assumed"]]
     if problems:
         lines += ["", f"Not understood or not fitting together: {len(problems)}"]
@@ -198,11 +195,6 @@ def _level_table(levels: tuple[LevelSummary, ...]) -> str:
         for level in levels
     ]
     return table_text(["switches", "number", "cables down", "cables up", "taper"], rows)
-
-
-def _source_line(source: dict[str, object]) -> str:
-    format_ = source["format"] or "no format that weft reads"
-    return f"read  {source['name']}: {format_}, {source['n_lines']} lines"
 
 
 def _cable_row(subnet: Subnet, index: int, load: Load | None) -> dict[str, object]:

@@ -8,6 +8,7 @@ from weft.cli.fabric.files import open_subnet, say_problems
 from weft.cli.options import ENGINE
 from weft.cli.output import emit, format_option
 from weft.core.errors import ExitCode
+from weft.core.words import counted
 from weft.topology.subnet.paths import Route, routes_between
 from weft.topology.subnet.place_names import Places
 from weft.topology.subnet.subnet import Subnet
@@ -62,7 +63,7 @@ def route_text(subnet: Subnet, route: Route, adaptive: bool = False) -> str:
         return f"{ends}: no path.\n  " + route.error.replace("\n", "\n  ")
     rate = route.slowest_gbps(subnet)
     slowest = f", {rate:g} Gb/s at the slowest" if rate else ""
-    count = f"{len(route.hops)} cable{'s' if len(route.hops) != 1 else ''}"
+    count = counted(len(route.hops), "cable")
     taken = f"{count} that packets may take" if adaptive else count
     lines = [f"{ends}: {taken}{slowest}."]
     names = [(subnet.name(*hop.egress), subnet.name(*hop.ingress)) for hop in route.hops]

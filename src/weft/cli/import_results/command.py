@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from weft.catalog.tools import tool_list
-from weft.cli.options import FOLDER
+from weft.cli.options import FOLDER, fresh_run_dir
 from weft.cli.output import emit, format_option, table_text
-from weft.cli.run_dir import fresh_run_dir
 from weft.core.errors import InputError
 from weft.study.run.store import read_run
 

@@ -1,12 +1,13 @@
-"""`weft recipe PLATFORM`: what to launch with, why, and who says so."""
+"""`weft recipe PLATFORM`: a launch command, the reason of each setting, and its source."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from weft.cli.options import ANY_PATH
-from weft.cli.output import emit, format_option, table_text
+from weft.cli.output import emit, format_option, table_text, talk
 from weft.core.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
@@ -36,16 +37,18 @@ FORMS = ("mpirun", "srun", "sbatch", "modulefile")
     "script",
     type=ANY_PATH,
     metavar="FILE",
-    help="Compare somebody's script with the recipe.",
+    help="Compare a script with the recipe.",
 )
 @format_option
 def command(platform: str | None, script: Path | None, format_: str, **options: Any) -> int:
     """Print a complete launch command, script or modulefile for PLATFORM.
 
-    Without PLATFORM: the machines that have a recipe. With --diff exit 1 where a script differs.
+    Without PLATFORM: the machines that have a recipe; 'here' is the recipe of this machine's links,
+    with its own adapters. With --diff exit 1 where a script differs.
     """
     if platform is None:
         _list(format_)
+        _say_own_recipe(format_)
         return int(ExitCode.GOOD)
     prescription = _prescription(platform, options)
     if script is not None:
@@ -68,21 +71,30 @@ def _list(format_: str) -> None:
         {"name": one.name, "machine": one.title, "fabric": one.fabric, "date": one.date}
         for one in recipes
     ]
-    emit(
-        format_,
-        text=lambda: table_text(
-            list(rows[0]), [[str(cell) for cell in row.values()] for row in rows], left=4
-        ),
-        record={"schema": "weft.recipes/1", "recipes": rows},
-        rows=rows,
-    )
+    cells = [[str(cell) for cell in row.values()] for row in rows]
+    record = {"schema": "weft.recipes/1", "recipes": rows}
+    emit(format_, text=lambda: table_text(list(rows[0]), cells, left=4), record=record, rows=rows)
+
+
+def _say_own_recipe(format_: str) -> None:
+    """Where this machine has a recipe, tell its command, apart from the data."""
+    from weft.doctor.machine.detection.recipe import recipe_here
+
+    try:
+        recipe = recipe_here()
+    except InputError:
+        return
+    if format_ == "text":
+        talk(f"this machine: {recipe.title}; next: weft recipe here")
 
 
 def _prescription(platform: str, options: dict[str, Any]) -> "Prescription":
     from weft.catalog.load import launch_recipe, variable_lists
+    from weft.doctor.machine.detection.document import HERE
+    from weft.doctor.machine.detection.recipe import recipe_here
     from weft.launch.prescription import Run, prescribe
 
-    recipe = launch_recipe(platform)
+    recipe = recipe_here() if platform == HERE else launch_recipe(platform)
     if options["mounts"] and not options["image"]:
         raise InputError("--mount goes with --image", hint="name the image")
     run = Run(
@@ -163,7 +175,7 @@ def _diff(prescription: "Prescription", script: Path, format_: str) -> int:
     from weft.doctor.readers.file import job_of
 
     job = job_of(script)
-    rows = [one.to_row() for one in compare(job, prescription)]
+    rows = [asdict(one) for one in compare(job, prescription)]
     emit(
         format_,
         text=lambda: _diff_text(prescription, str(script), rows),

@@ -23,13 +23,10 @@ def command(runs: tuple[Path, ...], output: Path | None, partial: bool) -> None:
     Prints where the page is and the verdict of each run. Exit 0 with any verdict: the page is
     the result, `weft check` and `weft compare` are the verbs that judge.
     """
-    from weft.report.page import pages_of, read_runs, write_page
-    from weft.report.sections import side_by_side
+    from weft.report.page import write_report
 
     out = output or runs[0] / "report.html"
-    read = read_runs(runs, partial=partial)
-    pages = pages_of(read)
-    write_page(out, pages, side_by_side.section(read))
+    pages = write_report(runs, out, partial=partial)
     click.echo(str(out))
     for page in pages:
         verdict = page.findings[0].sentence

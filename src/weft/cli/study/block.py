@@ -1,4 +1,4 @@
-"""`weft study block`: what a job of `weft study submit` runs."""
+"""`weft study block`: the command that a job of `weft study submit` runs."""
 
 import os
 import signal
@@ -7,12 +7,11 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from weft.bench.model import Backend, Launch
+from weft.bench.model import Launch
 from weft.cli.options import RUN
 from weft.cluster.slurm.allocation import job_id, job_nodes
 from weft.core.errors import ExitCode, InputError, WeftError
@@ -47,11 +46,11 @@ def block(run_dir: Path, number: int | None) -> int:
     folder = attempt_folder(run_dir.absolute(), chosen, job)
     attempt = Attempt(chosen, job, nodes, time.time())
     attempt.write(folder)
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     error: str | None = None
     try:
         outcome = _measure(meta, launches, nodes, folder)
-        error = _why_stopped(outcome)
+        error = outcome.stopped or (None if outcome.complete else "not every launch is over")
     except BaseException as failed:
         error = _in_words(failed)
         raise
@@ -68,10 +67,6 @@ def _in_words(failed: BaseException) -> str:
     return f"{type(failed).__name__}: {failed}"
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-    raise KeyboardInterrupt
-
-
 def _number(given: int | None) -> int:
     """Raises InputError where neither the command line nor Slurm says which block."""
     text = os.environ.get("SLURM_ARRAY_TASK_ID", "") if given is None else str(given)
@@ -83,7 +78,7 @@ def _number(given: int | None) -> int:
 
 
 def _planned(run_dir: Path, number: int) -> tuple[dict[str, Any], tuple[Launch, ...]]:
-    """What the run remembers, and the launches of a block. Raises InputError."""
+    """The metadata of the run, and the launches of a block. Raises InputError."""
     from weft.study.plan.blocks import launches_of
 
     meta = read_meta(run_dir)
@@ -100,6 +95,7 @@ def _planned(run_dir: Path, number: int) -> tuple[dict[str, Any], tuple[Launch, 
 def _measure(
     meta: Mapping[str, Any], launches: tuple[Launch, ...], nodes: tuple[str, ...], folder: Path
 ) -> "RunOutcome":
+    from weft.cli.backend import live_backend, rail_names
     from weft.cli.progress import shown_progress
     from weft.study.plan.blocks import on_nodes
     from weft.study.run.loop import execute
@@ -111,7 +107,9 @@ def _measure(
             where="SLURM_JOB_NODELIST",
             expected=f"--nodes={wanted}",
         )
-    backend = _backend(meta["submit"], nodes)
+    options = meta["submit"]
+    rails = rail_names(options.get("rails"))
+    backend = live_backend(options.get("mpi"), options.get("launcher"), rails, nodes)
     its_meta = run_meta(
         study_text=str(meta["study"]),
         seed=int(meta["seed"]),
@@ -123,16 +121,3 @@ def _measure(
     refuse_other_run({**meta, "nodes": list(nodes)}, its_meta, str(folder))
     with RunStore.create(folder, its_meta) as store, shown_progress() as progress:
         return execute(on_nodes(launches, nodes), backend, store, progress=progress)
-
-
-def _backend(options: Mapping[str, Any], nodes: tuple[str, ...]) -> Backend:
-    from weft.cli.backend import live_backend, rail_names
-
-    rails = rail_names(options.get("rails"))
-    return live_backend(options.get("mpi"), options.get("launcher"), rails, nodes)
-
-
-def _why_stopped(outcome: "RunOutcome") -> str | None:
-    if outcome.stopped is not None:
-        return outcome.stopped
-    return None if outcome.complete else "not every launch is over"

@@ -1,15 +1,13 @@
 """`weft study`: list, show, plan, run and submit studies."""
 
 import json
-from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from weft.bench.model import Launch
 from weft.cli.backend import BackendChoice, backend_options, open_backend
-from weft.cli.measure import MeasureOptions, measure_study, plan_for
+from weft.cli.measure import measure_study, plan_for
 from weft.cli.options import REPEATS, RESUME, run_dir_option
 from weft.cli.output import emit, format_option, table_text
 from weft.cli.study.block import block
@@ -17,6 +15,7 @@ from weft.cli.study.status import status
 from weft.cli.study.submit import submit
 from weft.core.nodeset import fold
 from weft.core.units import format_duration
+from weft.core.words import counted
 from weft.study.run.launch_record import launch_to_record
 
 if TYPE_CHECKING:
@@ -70,18 +69,18 @@ def show(study: str, format_: str) -> None:
         format_,
         text=lambda: text,
         record=record,
-        rows=[{**record, **_flat(record)}],
+        # Lists as words, for CSV.
+        rows=[
+            {
+                **record,
+                **{key: " ".join(map(str, record[key])) for key in ("nodes", "tasks_per_node")},
+                **{
+                    key: " ".join(one["name"] for one in record[key])
+                    for key in ("benchmarks", "factors")
+                },
+            }
+        ],
     )
-
-
-def _flat(record: dict[str, Any]) -> dict[str, str]:
-    """Lists as words, for CSV."""
-    return {
-        "nodes": " ".join(str(n) for n in record["nodes"]),
-        "tasks_per_node": " ".join(str(n) for n in record["tasks_per_node"]),
-        "benchmarks": " ".join(use["name"] for use in record["benchmarks"]),
-        "factors": " ".join(factor["name"] for factor in record["factors"]),
-    }
 
 
 @command.command()
@@ -93,7 +92,7 @@ def _flat(record: dict[str, Any]) -> dict[str, str]:
 def plan(
     ctx: click.Context, study: str, repeats: int | None, choice: BackendChoice, format_: str
 ) -> None:
-    """Show what a study expands into on these nodes, and in which order. Runs nothing."""
+    """Show the launches of a study on these nodes, in their order. Runs nothing."""
     document, _ = _study(ctx, study, repeats, choice)
     backend, nodes = open_backend(choice)
     backend.close()
@@ -131,14 +130,13 @@ def _word(value: object) -> object:
 @click.pass_context
 def run(
     ctx: click.Context,
+    /,
     *,
     study: str,
-    run_dir: Path | None,
-    resume: bool,
     repeats: int | None,
-    dry_run: bool,
     choice: BackendChoice,
     format_: str,
+    **where: Any,
 ) -> int:
     """Run a study. STUDY is a name of the catalogue or a .toml file.
 
@@ -146,30 +144,19 @@ def run(
     launch failed or hung.
     """
     document, text = _study(ctx, study, repeats, choice)
-    return measure_study(
-        document,
-        text,
-        choice,
-        MeasureOptions(run_dir=run_dir, resume=resume, dry_run=dry_run),
-        format_,
-    )
+    return measure_study(document, text, choice, format_, **where)
 
 
 def _study(
     ctx: click.Context, name: str, repeats: int | None, choice: BackendChoice
 ) -> "tuple[Study, str]":
-    """The study with what the command line overrides; the seed only where one was typed."""
+    """The study with the values of the command line; the seed only where one was typed."""
     from click.core import ParameterSource
 
     from weft.study.plan.document import load_study
 
-    document, text = load_study(name)
-    changes: dict[str, int] = {}
-    if repeats is not None:
-        changes["repeats"] = repeats
-    if ctx.get_parameter_source("seed") is ParameterSource.COMMANDLINE:
-        changes["seed"] = choice.seed
-    return document.model_copy(update=changes), text
+    typed = ctx.get_parameter_source("seed") is ParameterSource.COMMANDLINE
+    return load_study(name, {"repeats": repeats, "seed": choice.seed if typed else None})
 
 
 def _plan_text(document: "Study", made: "StudyPlan") -> str:
@@ -178,7 +165,7 @@ def _plan_text(document: "Study", made: "StudyPlan") -> str:
     lines = [
         f"{document.title}",
         f"{len(made.launches)} launches: {len(made.trials)} trials, "
-        f"{n_arms} arm{'' if n_arms == 1 else 's'}, {made.repeats} repeats",
+        f"{counted(n_arms, 'arm')}, {made.repeats} repeats",
         f"at the very most {format_duration(longest)} (every launch at its time-out)",
         *made.remarks,
     ]
@@ -188,11 +175,13 @@ def _plan_text(document: "Study", made: "StudyPlan") -> str:
 
 
 def _order_text(launches: tuple[Launch, ...]) -> str:
+    from weft.study.comparison.cells import arm_name
+
     rows = [
         (
             str(launch.order),
             launch.name,
-            _shown_arm(launch.trial.arm),
+            arm_name(launch.trial.arm) if launch.trial.arm else "-",
             _shown_nodes(launch.trial.nodes),
             str(launch.trial.n_ranks),
         )
@@ -207,9 +196,3 @@ def _shown_nodes(nodes: tuple[str, ...]) -> str:
     """The node set, cut where scattered nodes would make it wider than a terminal."""
     folded = fold(nodes)
     return folded if len(folded) <= _NODES_SHOWN else f"{folded[: _NODES_SHOWN - 4]} ..."
-
-
-def _shown_arm(arm: Mapping[str, str]) -> str:
-    from weft.study.comparison.cells import arm_name
-
-    return arm_name(arm) if arm else "-"

@@ -21,12 +21,11 @@ _ERRORS_SHOWN = 8
 def status(run_dir: Path, format_: str) -> int:
     """Where the blocks of a study are that 'weft study submit' submitted.
 
-    What Slurm's queue says, and what lies in the run directory: blocks queued, running, done,
-    failed or cancelled, launches that are over, and what went wrong where. Exit 4 where a block
-    needs to be submitted again or a launch failed.
+    From Slurm's queue and the run directory: blocks queued, running, done, failed or cancelled,
+    launches that are over, and errors with their places. Exit 4 where a block needs to be submitted
+    again or a launch failed.
     """
     _, queue, blocks = read_status(run_dir)
-    records = [block.to_record() for block in blocks]
     states = Counter(block.state for block in blocks)
     record = {
         "schema": "weft.study-status/1",
@@ -36,7 +35,7 @@ def status(run_dir: Path, format_: str) -> int:
         "n_over": sum(block.n_over for block in blocks),
         "n_failed": sum(len(block.failures) for block in blocks),
         "queue_not_known": queue.not_known,
-        "blocks": records,
+        "blocks": [block.to_record() for block in blocks],
     }
     emit(
         format_,
@@ -49,7 +48,7 @@ def status(run_dir: Path, format_: str) -> int:
 
 
 def status_text(run_dir: Path, blocks: tuple[BlockStatus, ...]) -> str:
-    """A line on the whole, a table of the blocks, what went wrong, and what to do next."""
+    """A line on the whole, a table of the blocks, the errors, and the next command."""
     states = Counter(block.state for block in blocks)
     counts = ", ".join(f"{n} {state}" for state, n in states.most_common())
     over, n = sum(b.n_over for b in blocks), sum(b.n_launches for b in blocks)

@@ -11,9 +11,14 @@ import click
 
 from weft.bench.model import Launch
 from weft.cli.backend import LAUNCHER, rail_names
-from weft.cli.options import REPEATS, options_as, refuse_together, run_dir_option
-from weft.cli.output import emit, format_option_of, talk
-from weft.cli.run_dir import fresh_run_dir
+from weft.cli.options import (
+    REPEATS,
+    fresh_run_dir,
+    options_as,
+    refuse_together,
+    run_dir_option,
+)
+from weft.cli.output import emit, talk, text_or_json
 from weft.cluster.slurm.sbatch import Batch, array_text, check_folder, find_sbatch
 from weft.core.errors import ExitCode, InputError, MissingError, WeftError
 from weft.study.run.metadata import run_meta
@@ -25,8 +30,6 @@ if TYPE_CHECKING:
     from weft.study.plan.model import Study
 
 SCHEMA = "weft.study-submit/1"
-_TEXT = ("text", "json")
-
 
 _OPTIONS = (
     click.option("--partition", metavar="NAME", help="As sbatch takes it."),
@@ -67,14 +70,14 @@ _OPTIONS = (
 @click.command()
 @click.argument("study", metavar="STUDY")
 @run_dir_option("The run directory, seen by all nodes. Default: runs/STUDY-DATE-TIME.")
-@click.option("--resume", is_flag=True, help="Submit what is missing; STUDY is the run directory.")
+@click.option("--resume", is_flag=True, help="Submit missing blocks; STUDY is the run directory.")
 @REPEATS
 @click.option("--blocks", type=click.IntRange(1, 10_000), help="Instead of the study's node_sets.")
 @click.option("--nodes-per", type=click.IntRange(min=1), help="Instead of the study's node counts.")
 @click.option("--seed", type=int, help="Instead of the study's own.")
 @click.option("--dry-run", is_flag=True, help="Print the scripts; submit nothing.")
 @options_as("options", SubmitOptions, _OPTIONS)
-@format_option_of(_TEXT)
+@text_or_json
 @click.pass_context
 def submit(
     ctx: click.Context,
@@ -93,9 +96,11 @@ def submit(
     """Submit a study to Slurm: one task of a job array is one block.
 
     A block is all arms on one node set, in one allocation. Blocks do not overlap in time unless
-    --at-once allows it. 'weft study status RUN' follows them, 'weft compare RUN' reads what there
-    is, and --resume submits what was cancelled or failed.
+    --at-once allows it. 'weft study status RUN' follows them, 'weft compare RUN' reads the
+    finished launches, and --resume submits the blocks that were cancelled or failed.
     """
+    from weft.study.plan.document import load_study
+
     if options.leaves is not None:
         refuse_together("--leaves", {"--switches": options.switches})
     if resume:
@@ -103,15 +108,8 @@ def submit(
         return _resume(ctx, run_dir or Path(study), fixed, dry_run=dry_run, format_=format_)
     changes: dict[str, Any] = {"repeats": repeats, "node_sets": blocks, "seed": seed}
     changes |= {"nodes": None if nodes_per is None else (nodes_per,)}
-    document, text = _study(study, {key: v for key, v in changes.items() if v is not None})
+    document, text = load_study(study, changes)
     return _submit_new(document, text, options, run_dir, dry_run=dry_run, format_=format_)
-
-
-def _study(name: str, changes: dict[str, Any]) -> "tuple[Study, str]":
-    from weft.study.plan.document import load_study
-
-    document, text = load_study(name)
-    return document.model_copy(update=changes), text
 
 
 def _submit_new(
@@ -142,13 +140,15 @@ def _submit_new(
     try:
         jobs, refused = submit_all(where, batches)
     except WeftError:
-        _take_back(store)
+        # No job was submitted: the directory is free for the next try.
+        shutil.rmtree(where / SLURM_FOLDER, ignore_errors=True)
+        store.abandon()
         raise
     return _print_jobs(where, jobs, refused, format_)
 
 
 def _command(run_dir: Path) -> tuple[str, ...]:
-    """What a job runs."""
+    """The command of a job."""
     return (sys.executable, "-m", "weft.cli", "study", "block", str(run_dir.absolute()))
 
 
@@ -157,6 +157,8 @@ def _resume(
 ) -> int:
     """Submit the blocks that are neither done nor in a job, as the run was submitted but for the
     options that were typed now. Raises InputError, MissingError."""
+    from weft.study.plan.document import parse_study
+
     refuse_together("--resume", fixed)
     run, queue, blocks = read_status(run_dir)
     if queue.not_known is not None and not dry_run:
@@ -168,19 +170,13 @@ def _resume(
     missing = tuple(b.block for b in blocks if not b.is_going and b.state != "done")
     going = tuple(dict.fromkeys(str(b.job).partition("_")[0] for b in blocks if b.is_going))
     options = _typed_over(ctx, SubmitOptions.of_meta(run.meta["submit"]))
-    name, seed = _name_of(run.meta), int(run.meta["seed"])
-    whole = Submission(name, run.launches, missing, options, _command(run_dir), seed)
+    study, seed = parse_study(str(run.meta["study"]), "run.toml"), int(run.meta["seed"])
+    whole = Submission(study.name, run.launches, missing, options, _command(run_dir), seed)
     batches = whole.batches()
     if dry_run:
         return _print_dry(run_dir, batches, format_)
     jobs, refused = submit_all(run_dir, batches, going)
     return _print_jobs(run_dir, jobs, refused, format_)
-
-
-def _name_of(meta: Any) -> str:
-    from weft.study.plan.document import parse_study
-
-    return parse_study(str(meta["study"]), "run.toml").name
 
 
 def _typed_over(ctx: click.Context, kept: SubmitOptions) -> SubmitOptions:
@@ -220,16 +216,10 @@ def _create(
     return store
 
 
-def _take_back(store: RunStore) -> None:
-    """Frees the directory for the next try, since no job was submitted."""
-    shutil.rmtree(store.run_dir / SLURM_FOLDER, ignore_errors=True)
-    store.abandon()
-
-
 def _print_dry(where: Path, batches: tuple[Batch, ...], format_: str) -> int:
     scripts = [batch.script for batch in batches]
     record = {"schema": SCHEMA, "run": str(where), "scripts": scripts}
-    emit(format_, text=lambda: "\n".join(scripts) or "nothing is missing", record=record, rows=[])
+    emit(format_, text=lambda: "\n".join(scripts) or "nothing is missing", record=record)
     return int(ExitCode.GOOD)
 
 
@@ -247,6 +237,5 @@ def _print_jobs(
         format_,
         text=lambda: "\n".join([*(lines or ["nothing is missing"]), follow]),
         record={"schema": SCHEMA, "run": str(where), "jobs": [asdict(job) for job in jobs]},
-        rows=[],
     )
     return int(ExitCode.GOOD if refused is None else refused.exit_code)

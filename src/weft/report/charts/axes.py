@@ -80,22 +80,19 @@ def size_axis(rows: Sequence[Row], field: str = "size_bytes") -> alt.X:
     )
 
 
-def log_scale(rows: Sequence[Row]) -> alt.Scale:
-    """A logarithmic scale that holds `value` (above 0), `low` and `high` of every row."""
+def log_field(channel: type[Channel], rows: Sequence[Row], title: str) -> Callable[[str], Channel]:
+    """By the name of a field of figures, its channel on a logarithmic axis that holds `value`
+    (above 0), `low` and `high` of every row, with ticks at round values."""
     low, high = log_domain(rows)
-    return alt.Scale(type="log", domain=[low, high], nice=False)
+    scale = alt.Scale(type="log", domain=[low, high], nice=False)
+    axis = alt.Axis(title=title, values=log_ticks(low, high), format=",~r")
+    return field_on(channel, scale, axis)
 
 
 def log_domain(rows: Sequence[Row]) -> tuple[float, float]:
-    """The ends of that scale."""
+    """The ends of such an axis."""
     values = [float(row.get(key, row["value"])) for row in rows for key in ("low", "high")]
     return min(values) / 1.15, max(values) * 1.15
-
-
-def value_axis(rows: Sequence[Row], title: str) -> alt.Axis:
-    """Its axis, with ticks at round values."""
-    low, high = log_domain(rows)
-    return alt.Axis(title=title, values=log_ticks(low, high), format=",~r")
 
 
 def log_ticks(low: float, high: float) -> list[float]:
@@ -120,11 +117,11 @@ def _even_ticks(low: float, high: float) -> list[float]:
     return [round(number * step, 12) for number in range(first, last + 1)]
 
 
-def padded(values: Sequence[float]) -> list[float]:
-    """The ends of a linear scale with some room around the values."""
+def padded_scale(values: Sequence[float]) -> alt.Scale:
+    """A linear scale with some room around the values."""
     low, high = min(values), max(values)
     margin = (high - low) * 0.06 or abs(high) * 0.05 or 1.0
-    return [low - margin, high + margin]
+    return alt.Scale(domain=[low - margin, high + margin], nice=False, zero=False)
 
 
 def finished(

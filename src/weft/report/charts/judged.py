@@ -8,6 +8,7 @@ from typing import Any
 
 import altair as alt
 
+from weft.judge.model import RowState
 from weft.report.charts.axes import (
     HEIGHT,
     INK,
@@ -18,24 +19,16 @@ from weft.report.charts.axes import (
     finished,
     layered,
     log_domain,
-    log_scale,
+    log_field,
     size_axis,
-    value_axis,
 )
 
-NORMAL, LOW, HIGH, IMPOSSIBLE, ODD, UNJUDGED = (
-    "normal",
-    "low",
-    "high",
-    "impossible",
-    "odd",
-    "not judged",
-)
+ODD, UNJUDGED = "odd", "not judged"
 MARKS: Mapping[str, tuple[str, str]] = {
-    NORMAL: ("circle", "#0072b2"),
-    LOW: ("triangle-down", "#d55e00"),
-    HIGH: ("triangle-up", "#009e73"),
-    IMPOSSIBLE: ("cross", "#000000"),
+    RowState.NORMAL.value: ("circle", "#0072b2"),
+    RowState.LOW.value: ("triangle-down", "#d55e00"),
+    RowState.HIGH.value: ("triangle-up", "#009e73"),
+    RowState.IMPOSSIBLE.value: ("cross", "#000000"),
     ODD: ("diamond", "#cc79a7"),
     UNJUDGED: ("square", "#767676"),
 }
@@ -65,7 +58,7 @@ def curve(
     """
     x = size_axis(rows)
     top = _against(rows, thresholds, x, y_title, lower_is_better=lower_is_better)
-    known = _with_expectation(rows)
+    known = _having("expected", rows)
     if not known:
         return finished(top, description)
     top = top.properties(width=WIDTH, height=HEIGHT)
@@ -88,12 +81,12 @@ def in_order(
         axis=alt.Axis(title=x_title, tickMinStep=1, tickCount=8, format="d", grid=False),
     )
     top = _against(rows, thresholds, x, y_title, lower_is_better=lower_is_better)
-    noticed = [row for row in rows if row["state"] not in (NORMAL, UNJUDGED)][:MAX_NAMED]
-    scale, axis = _value_scale(rows, thresholds), _value_axis(rows, thresholds, y_title)
+    noticed = [row for row in rows if row["state"] not in (RowState.NORMAL, UNJUDGED)][:MAX_NAMED]
+    y = log_field(alt.Y, _spread(rows, thresholds), y_title)
     names = (
         chart_of(noticed)
         .mark_text(align="left", dx=8, fontSize=11, color=INK)
-        .encode(x=x, y=alt.Y("value:Q", scale=scale, axis=axis), text="label:N")
+        .encode(x=x, y=y("value"), text="label:N")
     )
     return finished(layered(top, names) if noticed else top, description)
 
@@ -102,15 +95,14 @@ def strip(
     rows: Sequence[Row], thresholds: Sequence[Row], *, x_title: str, description: str
 ) -> dict[str, Any]:
     """One line a row, with `label`. `rows` otherwise as for `curve`."""
-    known = _with_expectation(rows)
-    scale, axis = _value_scale(rows, thresholds), _value_axis(rows, thresholds, x_title)
+    known = _having("expected", rows)
     y = alt.Y("label:N", sort=None, axis=alt.Axis(title=None, labelLimit=240))
-    x = field_on(alt.X, scale, axis)
+    x = log_field(alt.X, _spread(rows, thresholds), x_title)
     data = chart_of(known)
     chart = layered(
         data.mark_bar(color=BAND, size=22).encode(x=x("low"), x2="high:Q", y=y),
         data.mark_tick(color=INK, thickness=1.6, size=22).encode(x=x("expected"), y=y),
-        chart_of(_with_limit(rows))
+        chart_of(_having("limit", rows))
         .mark_tick(color="black", thickness=3.5, size=26)
         .encode(x=x("limit"), y=y),
         chart_of(thresholds)
@@ -134,12 +126,18 @@ def _against(
 ) -> alt.LayerChart:
     """Band, expected line, limit, thresholds and points. A limit is named where the figures are
     furthest from it: a least time at small sizes, a greatest rate at large ones."""
-    known = _with_expectation(rows)
-    scale, axis = _value_scale(rows, thresholds), _value_axis(rows, thresholds, y_title)
-    y = field_on(alt.Y, scale, axis)
-    limits = _with_limit(rows)
+    known = _having("expected", rows)
+    y = log_field(alt.Y, _spread(rows, thresholds), y_title)
+    limits = _having("limit", rows)
     named = limits[:1] if lower_is_better else limits[-1:]
-    at_limit, at_threshold = _label_places(lower_is_better)
+    # The names of a limit and of a threshold stand clear of the points.
+    at_limit: dict[str, Any]
+    if lower_is_better:
+        at_limit = {"align": "left", "baseline": "top", "dy": 4}
+        at_threshold = {"align": "left", "baseline": "bottom", "dx": 4, "dy": -2}
+    else:
+        at_limit = {"align": "right", "baseline": "bottom", "dy": -5}
+        at_threshold = {"align": "left", "baseline": "top", "dx": 4, "dy": 3}
     expected = chart_of(known)
     return layered(
         expected.mark_area(color=BAND).encode(x=x, y=y("low"), y2="high:Q", detail="segment:N"),
@@ -184,15 +182,6 @@ def _threshold_marks(
             base = chart_of(named).mark_text(**aligned)
             layers.append(base.encode(x=size_axis(rows, field), y=y, text="label:N"))
     return layers
-
-
-def _label_places(lower_is_better: bool) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Where the names of a limit and of a threshold stand, clear of the points."""
-    if lower_is_better:
-        limit = {"align": "left", "baseline": "top", "dy": 4}
-        return limit, {"align": "left", "baseline": "bottom", "dx": 4, "dy": -2}
-    limit = {"align": "right", "baseline": "bottom", "dy": -5}
-    return limit, {"align": "left", "baseline": "top", "dx": 4, "dy": 3}
 
 
 def _shares(rows: Sequence[Row], x: alt.X) -> alt.LayerChart:
@@ -248,12 +237,8 @@ def _points(
     return [layer for layer in layers if layer.data.values]
 
 
-def _with_expectation(rows: Sequence[Row]) -> list[Row]:
-    return [row for row in rows if row.get("expected") is not None]
-
-
-def _with_limit(rows: Sequence[Row]) -> list[Row]:
-    return [row for row in rows if row.get("limit") is not None]
+def _having(key: str, rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row.get(key) is not None]
 
 
 def _single_places(rows: Sequence[Row]) -> list[Row]:
@@ -267,19 +252,11 @@ def _single_places(rows: Sequence[Row]) -> list[Row]:
 def _spread(rows: Sequence[Row], thresholds: Sequence[Row]) -> list[Row]:
     """Every value that needs a place on the value axis, as rows of an axis."""
     keys = ("value", "low", "high", "expected", "limit")
-    values = [row[key] for row in rows for key in keys if row.get(key) is not None]
+    values = [row[key] for key in keys for row in _having(key, rows)]
     values += [row["value"] for row in thresholds]
     values = [value for value in values if value > 0]
-    limits = [row["limit"] for row in rows if row.get("limit") is not None]
+    limits = [row["limit"] for row in _having("limit", rows)]
     if limits:
         # Room for the name of a least time below it.
         values.append(min(limits) * (max(values) / min(values)) ** -0.09)
     return [{"value": value} for value in values]
-
-
-def _value_scale(rows: Sequence[Row], thresholds: Sequence[Row]) -> alt.Scale:
-    return log_scale(_spread(rows, thresholds))
-
-
-def _value_axis(rows: Sequence[Row], thresholds: Sequence[Row], title: str) -> alt.Axis:
-    return value_axis(_spread(rows, thresholds), title)

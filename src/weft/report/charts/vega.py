@@ -1,7 +1,7 @@
 """Vega-Lite charts. Shape and dash repeat the colour, so grey and paper show the same."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import altair as alt
 
@@ -14,10 +14,9 @@ from weft.report.charts.axes import (
     field_on,
     finished,
     layered,
-    log_scale,
-    padded,
+    log_field,
+    padded_scale,
     size_axis,
-    value_axis,
 )
 
 # SOURCE: Okabe & Ito, Color Universal Design (2008); ordered dark to light.
@@ -25,6 +24,7 @@ PALETTE = ("#0072b2", "#d55e00", "#000000", "#009e73", "#cc79a7", "#e69f00")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3])
 MAX_SERIES = len(PALETTE)
+_Mark = TypeVar("_Mark", alt.Color, alt.Shape)
 
 FITTED, HELD_OUT, ANOMALY = (
     "measured, used for the fit",
@@ -39,9 +39,8 @@ def curve(rows: Sequence[Row], *, y_title: str, description: str) -> dict[str, A
 
     `rows`: size_bytes > 0, value, low, high, series, segment (points of one segment are joined).
     """
-    scale, axis = log_scale(rows), value_axis(rows, y_title)
-    base = chart_of(rows).encode(x=size_axis(rows), color=_colour(rows))
-    y = field_on(alt.Y, scale, axis)
+    base = chart_of(rows).encode(x=size_axis(rows), color=_by_series(alt.Color, rows, PALETTE))
+    y = log_field(alt.Y, rows, y_title)
     # A layer a series: dashes by an encoding would enter the legend and fray its symbols.
     lines = [
         base.transform_filter(alt.FieldEqualPredicate(field="series", equal=name))
@@ -53,7 +52,7 @@ def curve(rows: Sequence[Row], *, y_title: str, description: str) -> dict[str, A
         y=y("low"), y2="high:Q", tooltip=_tooltips(y_title)
     )
     points = base.mark_point(filled=True, size=46, opacity=1).encode(
-        y=y("value"), shape=_shape(rows), tooltip=_tooltips(y_title)
+        y=y("value"), shape=_by_series(alt.Shape, rows, SHAPES), tooltip=_tooltips(y_title)
     )
     return finished(layered(*lines, bars, points), description)
 
@@ -70,8 +69,7 @@ def strip(
     references = [] if reference is None else [{"reference": reference}]
     spread += [row["reference"] for row in references]
     x_axis = alt.Axis(title=x_title, format=",~r", tickCount=6)
-    scale = alt.Scale(domain=padded(spread), nice=False, zero=False)
-    x = field_on(alt.X, scale, x_axis)
+    x = field_on(alt.X, padded_scale(spread), x_axis)
     y = alt.Y("label:N", sort=None, axis=alt.Axis(title=None, labelLimit=220))
     medians = chart_of(rows)
     bars = medians.mark_rule(strokeWidth=2, color=PALETTE[0]).encode(x=x("low"), x2="high:Q", y=y)
@@ -96,17 +94,13 @@ def fit(
     """
     everything = [*measured, *predicted]
     x = size_axis(everything)
-    y = field_on(alt.Y, log_scale(everything), value_axis(everything, y_title))
+    y = log_field(alt.Y, everything, y_title)
     present = {row["role"] for row in measured}
     roles = [role for role in ROLES if role in present]
     line = (
-        chart_of([{**row, "kind": "predicted"} for row in predicted])
-        .mark_line(color=PALETTE[2], strokeWidth=1.6)
-        .encode(
-            x=x,
-            y=y("value"),
-            strokeDash=alt.StrokeDash("kind:N", scale=alt.Scale(range=[[6, 3]]), legend=None),
-        )
+        chart_of(predicted)
+        .mark_line(color=PALETTE[2], strokeWidth=1.6, strokeDash=[6, 3])
+        .encode(x=x, y=y("value"))
     )
     points = (
         chart_of(measured)
@@ -147,16 +141,12 @@ def _fit_errors(measured: Sequence[Row], x: alt.X) -> alt.LayerChart:
 def ratio(rows: Sequence[Row], *, y_title: str, description: str) -> dict[str, Any]:
     """A ratio by message size around 1, with intervals. `rows`: as in `curve`."""
     spread = [row[key] for row in rows for key in ("low", "high")] + [1.0]
-    scale = alt.Scale(domain=padded(spread), nice=False, zero=False)
-    axis = alt.Axis(title=y_title, tickCount=6, format=".2~f")
-    base, y = chart_of(rows).encode(x=size_axis(rows)), field_on(alt.Y, scale, axis)
+    y = field_on(alt.Y, padded_scale(spread), alt.Axis(title=y_title, tickCount=6, format=".2~f"))
+    base = chart_of(rows).encode(x=size_axis(rows), color=_by_series(alt.Color, rows, PALETTE))
     one = chart_of([{"one": 1}]).mark_rule(color=INK).encode(y="one:Q")
-    bars = base.mark_rule(strokeWidth=1.8).encode(y=y("low"), y2="high:Q", color=_colour(rows))
+    bars = base.mark_rule(strokeWidth=1.8).encode(y=y("low"), y2="high:Q")
     points = base.mark_point(filled=True, size=46, opacity=1).encode(
-        y=y("value"),
-        color=_colour(rows),
-        shape=_shape(rows),
-        tooltip=_tooltips(y_title),
+        y=y("value"), shape=_by_series(alt.Shape, rows, SHAPES), tooltip=_tooltips(y_title)
     )
     return finished(layered(one, bars, points), description)
 
@@ -165,18 +155,11 @@ def _names(rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(str(row["series"]) for row in rows))
 
 
-def _legend(rows: Sequence[Row]) -> alt.Legend | None:
-    return alt.Legend() if len(_names(rows)) > 1 else None
-
-
-def _colour(rows: Sequence[Row]) -> alt.Color:
-    scale = alt.Scale(domain=_names(rows), range=list(PALETTE))
-    return alt.Color("series:N", scale=scale, legend=_legend(rows))
-
-
-def _shape(rows: Sequence[Row]) -> alt.Shape:
-    scale = alt.Scale(domain=_names(rows), range=list(SHAPES))
-    return alt.Shape("series:N", scale=scale, legend=_legend(rows))
+def _by_series(channel: type[_Mark], rows: Sequence[Row], marks: Sequence[str]) -> _Mark:
+    """A mark for each series, with a legend where there are several."""
+    scale = alt.Scale(domain=_names(rows), range=list(marks))
+    legend = alt.Legend() if len(_names(rows)) > 1 else None
+    return channel("series:N", scale=scale, legend=legend)
 
 
 def _tooltips(title: str, by: str = "size") -> list[alt.Tooltip]:

@@ -3,14 +3,21 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import hypot
+from math import cos, hypot, pi, sin
 
 from markupsafe import Markup
 
-from weft.report.fabric.link_layout import SLANT, LinkLayout, link_layout
-from weft.report.fabric.matrix_layout import LONGEST
+from weft.core.natural import natural_key
 from weft.report.fabric.matrix_svg import load_colour
-from weft.report.fabric.svg import element, number, picture
+from weft.report.fabric.svg import (
+    LETTER,
+    LONGEST,
+    cut,
+    element,
+    legend_key,
+    number,
+    picture,
+)
 from weft.report.model import LegendKey
 from weft.topology.subnet.anomalies import cable_text
 from weft.topology.subnet.cable_matrix import CableState, Cell, Matrix, is_down
@@ -27,6 +34,19 @@ HOW_TO_READ = (
 HOW_TO_READ_LOAD = HOW_TO_READ + (
     " The darker a line, the more its fullest direction carries for its fair share."
 )
+WIDTH = 1140
+LAYER_HEIGHT = 150
+MARGIN = 50
+SLANT, SLANT_ROOM = 40, 4.0
+"""Degrees, and the height in pixels that a letter of a slanted name needs."""
+NAMES_HEIGHT = 110
+"""Of a switch's name and those of its few hosts."""
+RADIUS_OF_ONE = 26
+"""Pixels that each switch of a circle adds to its circumference, over 2 pi."""
+MOST_IN_A_LAYER = 34
+LEAST_GROUP = 3
+GAP = 1.0
+"""Between groups of a circle, in switches."""
 FEW_HOSTS = 4
 """Up to so many hosts of a switch are named in the drawing; more are only counted."""
 MANY_LINES = 80
@@ -56,6 +76,19 @@ _WORDS = {
 Pair = tuple[int, int]
 
 
+@dataclass(frozen=True, slots=True)
+class LinkLayout:
+    """Switches by node: x, y in pixels; `outward` is the direction in which names and hosts go;
+    `slanted`: names are, since they have no room side by side."""
+
+    width: float
+    height: float
+    places: Mapping[int, tuple[float, float]]
+    outward: Mapping[int, tuple[float, float]]
+    layered: bool
+    slanted: bool = False
+
+
 def draw(
     subnet: Subnet, tiers: Tiers, matrices: Sequence[Matrix], load: Load | None, *, title: str
 ) -> Markup:
@@ -66,11 +99,13 @@ def draw(
     canvas = _Canvas(subnet, tiers, layout, load, len(by_pair))
     fastest = max((_gbps(cables) for cables in by_pair.values()), default=0.0)
     parts = []
-    for pair in sorted(
-        {**by_pair, **_missing(cells)}, key=lambda pair: _fullest(by_pair, pair, load)
-    ):
+    missing = (pair for pair, cell in cells.items() if not cell.cables)
+    pairs = dict.fromkeys((*by_pair, *missing))
+    # The fullest cable is drawn last, above the others.
+    for pair in sorted(pairs, key=lambda pair: _fullest(by_pair, pair, load)):
         cables, cell = by_pair.get(pair, []), cells.get(pair)
-        state = cell.state if cell else _state(cables)
+        state = CableState.DOWN if any(map(is_down, cables)) else CableState.AS_EXPECTED
+        state = cell.state if cell else state
         share = _gbps(cables) / fastest if fastest else 0.0
         parts.append(_line(canvas, pair, cables, state, share))
     parts += [_switch(canvas, node) for node in layout.places]
@@ -88,16 +123,7 @@ def legend(matrices: Sequence[Matrix]) -> tuple[LegendKey, ...]:
     """Line styles that occur."""
     states = {cell.state for m in matrices for cell in m.cells} - {CableState.AS_EXPECTED}
     return tuple(
-        LegendKey(
-            picture(
-                [_stroke("M0 8H34", state, 3.0)],
-                width=34,
-                height=16,
-                title=state.value,
-                class_="key",
-            ),
-            words,
-        )
+        legend_key(words, _stroke("M0 8H34", state, 3.0), title=state.value, width=34)
         for state, words in _WORDS.items()
         if state in states
     )
@@ -114,10 +140,6 @@ def _cells(matrices: Sequence[Matrix]) -> dict[Pair, Cell]:
     return found
 
 
-def _missing(cells: Mapping[Pair, Cell]) -> dict[Pair, list[SubnetCable]]:
-    return {pair: [] for pair, cell in cells.items() if not cell.cables}
-
-
 def _by_pair(tiers: Tiers) -> dict[Pair, list[SubnetCable]]:
     by_pair: dict[Pair, list[SubnetCable]] = defaultdict(list)
     for cables in tiers.between.values():
@@ -129,13 +151,8 @@ def _by_pair(tiers: Tiers) -> dict[Pair, list[SubnetCable]]:
 
 
 def _fullest(by_pair: Mapping[Pair, Sequence[SubnetCable]], pair: Pair, load: Load | None) -> float:
-    """The fullest cable is drawn last, above the others."""
     cables = by_pair.get(pair, ())
     return max((load.of(cable.ends) for cable in cables), default=0.0) if load else 0.0
-
-
-def _state(cables: Sequence[SubnetCable]) -> CableState:
-    return CableState.DOWN if any(is_down(cable) for cable in cables) else CableState.AS_EXPECTED
 
 
 def _gbps(cables: Sequence[SubnetCable]) -> float:
@@ -229,9 +246,9 @@ def _switch(canvas: _Canvas, node: int) -> str:
     ]
     if hosts:
         parts.append(element("text", text=str(len(hosts)), x=x, y=y + 4, class_="n"))
-    lines = [_cut(name)]
+    lines = [cut(name)]
     if 0 < len(hosts) <= FEW_HOSTS and layout.layered and len(tiers.switches.get(1, ())) <= 12:
-        lines += [_cut(host_of(shown(subnet.name(host)))) for _, host in hosts]
+        lines += [cut(host_of(shown(subnet.name(host)))) for _, host in hosts]
     parts += _names(lines, (x, y), (dx, dy), layout)
     at = list(tiers.labels).index(node)
     return element("g", *parts, class_="node", data_switch=at, tabindex=0)
@@ -261,5 +278,68 @@ def _names(
     ]
 
 
-def _cut(name: str) -> str:
-    return name if len(name) <= LONGEST else name[: LONGEST - 1] + "…"
+def link_layout(tiers: Tiers) -> LinkLayout:
+    """Layers where there are levels that fit the page, else one circle, groups side by side."""
+    widest = max((len(nodes) for nodes in tiers.switches.values()), default=0)
+    if tiers.is_layered and widest <= MOST_IN_A_LAYER:
+        return _layers(tiers)
+    return _circle(tiers)
+
+
+def _layers(tiers: Tiers) -> LinkLayout:
+    levels = [level for level in sorted(tiers.switches, reverse=True) if level]
+    longest = max(len(label.name) for label in tiers.labels.values())
+    widest = max(len(tiers.switches[level]) for level in levels)
+    slanted = min(longest, LONGEST) * LETTER > (WIDTH - 2 * MARGIN) / widest
+    margin_top = MARGIN + (SLANT_ROOM * min(longest, LONGEST) if slanted else 0)
+    places: dict[int, tuple[float, float]] = {}
+    for at, level in enumerate(levels):
+        nodes = tiers.switches[level]
+        step = (WIDTH - 2 * MARGIN) / len(nodes)
+        for column, node in enumerate(nodes):
+            places[node] = (MARGIN + (column + 0.5) * step, margin_top + at * LAYER_HEIGHT)
+    lost = tiers.switches.get(0, ())
+    bottom = margin_top + (len(levels) - 1) * LAYER_HEIGHT + NAMES_HEIGHT
+    for column, node in enumerate(lost):
+        places[node] = (MARGIN + (column + 0.5) * (WIDTH - 2 * MARGIN) / len(lost), bottom + 60)
+    top = levels[0] if levels else 0
+    outward = {
+        node: (0.0, -1.0) if tiers.level[node] == top and len(levels) > 1 else (0.0, 1.0)
+        for node in places
+    }
+    height = bottom + (130 if lost else 0)
+    return LinkLayout(WIDTH, height, places, outward, layered=True, slanted=slanted)
+
+
+def _circle(tiers: Tiers) -> LinkLayout:
+    groups = _groups(tiers)
+    n_places = len(tiers.labels) + (GAP * len(groups) if len(groups) > 1 else 0)
+    radius = max(120.0, n_places * RADIUS_OF_ONE / pi)
+    centre_x, centre_y = radius + 190, radius + 60
+    places, outward, at = {}, {}, 0.0
+    for group in groups:
+        for node in group:
+            angle = 2 * pi * at / n_places - pi / 2
+            outward[node] = (cos(angle), sin(angle))
+            places[node] = (centre_x + radius * cos(angle), centre_y + radius * sin(angle))
+            at += 1
+        at += GAP if len(groups) > 1 else 0
+    return LinkLayout(2 * centre_x, 2 * centre_y, places, outward, layered=False)
+
+
+def _groups(tiers: Tiers) -> Sequence[Sequence[int]]:
+    """By name; neighbours that are all joined to one another, as in a group of a dragonfly, stand
+    together, where all switches are in such groups."""
+    joined: dict[int, set[int]] = defaultdict(set)
+    cables = [*tiers.sideways, *(cable for found in tiers.between.values() for cable in found)]
+    for cable in cables:
+        joined[cable.a.node].add(cable.b.node)
+        joined[cable.b.node].add(cable.a.node)
+    groups: list[list[int]] = []
+    in_order = sorted(tiers.labels, key=lambda node: natural_key(tiers.labels[node].name))
+    for node in in_order:
+        if groups and joined[node].issuperset(groups[-1]):
+            groups[-1].append(node)
+        else:
+            groups.append([node])
+    return groups if all(len(group) >= LEAST_GROUP for group in groups) else [in_order]

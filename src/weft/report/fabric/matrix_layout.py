@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
 
+from weft.report.fabric.svg import LETTER, LONGEST
 from weft.topology.subnet.cable_matrix import Matrix, MatrixLine
 
 WIDTH = 1180
@@ -13,10 +14,6 @@ TALLEST = 880
 """Height of a screen in pixels."""
 WIDEST_CELL, TALLEST_CELL, LEAST_CELL = 24.0, 18.0, 1.5
 FONT = 11
-LETTER = 6.3
-"""Width of a letter of FONT."""
-LONGEST = 26
-"""Letters of a name; longer ones keep both ends."""
 PANEL_ROWS = 40
 PANEL_GAP = 26
 
@@ -70,7 +67,10 @@ def layout_of(matrix: Matrix) -> MatrixLayout:
     """The layout of a matrix."""
     n_rows, n_columns = len(matrix.rows), max(1, len(matrix.columns))
     left = max((len(own_name(row, in_group=False)) for row in matrix.rows), default=0) * LETTER + 16
-    top = _longest_column(matrix.columns) * LETTER + 14 + (16 if groups_of(matrix.columns) else 0)
+    groups = groups_of(matrix.columns)
+    in_group = {at for _, first, stop in groups for at in range(first, stop)}
+    names = (own_name(line, in_group=at in in_group) for at, line in enumerate(matrix.columns))
+    top = max(map(len, names), default=0) * LETTER + 14 + (16 if groups else 0)
     folded = left + n_columns * WIDEST_CELL + PANEL_GAP
     n_panels = min(int((WIDTH + PANEL_GAP) / folded), ceil(n_rows / PANEL_ROWS))
     if n_rows > PANEL_ROWS and n_panels > 1:
@@ -109,9 +109,3 @@ def own_name(line: MatrixLine, *, in_group: bool) -> str:
         return name
     half = LONGEST // 2 - 1
     return f"{name[:half]}…{name[-half:]}"
-
-
-def _longest_column(lines: Sequence[MatrixLine]) -> int:
-    in_group = {at for _, first, stop in groups_of(lines) for at in range(first, stop)}
-    names = [own_name(line, in_group=at in in_group) for at, line in enumerate(lines)]
-    return max((len(name) for name in names), default=0)

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from weft.report.fabric.matrix_layout import LETTER, MatrixLayout, groups_of, own_name
-from weft.report.fabric.svg import element, number, picture, rectangles
+from weft.report.fabric.matrix_layout import MatrixLayout, groups_of, own_name
+from weft.report.fabric.svg import LETTER, element, legend_key, number, picture, rectangles
+from weft.report.model import LegendKey
 from weft.topology.subnet.cable_matrix import CableState, Cell, Matrix, MatrixLine
 from weft.topology.subnet.link_load import Load
 
@@ -28,6 +29,14 @@ LOAD_CLASSES: tuple[tuple[float, str, str], ...] = (
     (float("inf"), "#08284d", "2 and more"),
 )
 """Up to which multiple of the fair share, in which colour, in which words: the darker the more."""
+_STATE_WORDS = {
+    CableState.AS_EXPECTED: "as the siblings",
+    CableState.FEWER: "fewer cables than the siblings (minus)",
+    CableState.MISSING: "no cable where the siblings have some (cross)",
+    CableState.SLOWER: "a cable slower than the others or than both ends can do (arrow down)",
+    CableState.DOWN: "a cable that is down (exclamation mark)",
+    CableState.MORE: "more cables than the siblings (plus)",
+}
 SMALL = 10.0
 """Below so many pixels a mark cannot be seen, and a ring points at it."""
 MOST_RINGS = 200
@@ -195,7 +204,7 @@ def row_names(matrix: Matrix, layout: MatrixLayout, anomalies: Sequence[Cell]) -
     marked = {cell.row for cell in anomalies}
     parts = []
     for at, line in enumerate(matrix.rows):
-        if at in marked or _has_room(at, layout.row_step, marked):
+        if at in marked or has_room(at, layout.row_step, marked):
             x, y = layout.at(at, 0)
             parts.append(
                 element(
@@ -209,7 +218,8 @@ def row_names(matrix: Matrix, layout: MatrixLayout, anomalies: Sequence[Cell]) -
     return parts
 
 
-def _has_room(at: int, step: int, marked: set[int]) -> bool:
+def has_room(at: int, step: int, marked: set[int]) -> bool:
+    """Whether a name fits that is not marked: every so many, away from marked ones."""
     near = range(at - step + 1, at + step)
     return at % step == 0 and not any(other in marked for other in near if other != at)
 
@@ -223,7 +233,7 @@ def column_names(matrix: Matrix, layout: MatrixLayout, anomalies: Sequence[Cell]
     for panel in range(layout.n_panels):
         row = panel * layout.panel_rows
         for at, line in enumerate(matrix.columns):
-            if at in marked or _has_room(at, layout.column_step, marked):
+            if at in marked or has_room(at, layout.column_step, marked):
                 x, y = layout.at(row, at)
                 x, y = x + layout.cell_width / 2 + 4, y - 5
                 parts.append(
@@ -249,3 +259,34 @@ def _group_name(layout: MatrixLayout, row: int, word: str, first: int, stop: int
         element("path", d=line, stroke="#555", fill="none"),
         element("text", text=word, x=x + w / 2, y=11.0, class_="group"),
     ]
+
+
+def state_legend(matrix: Matrix, *, loaded: bool) -> tuple[LegendKey, ...]:
+    """The states that occur, with colour and mark."""
+    states = {cell.state for cell in matrix.cells}
+    return tuple(
+        _state_key(matrix, state, loaded=loaded)
+        for state in reversed(CableState)
+        if state in states and not (loaded and state is CableState.AS_EXPECTED)
+    )
+
+
+def _state_key(matrix: Matrix, state: CableState, *, loaded: bool) -> LegendKey:
+    words = _STATE_WORDS[state]
+    if state is CableState.AS_EXPECTED and not matrix.has_pattern:
+        words = "cables" if matrix.level == 0 else "cables (their number follows no pattern)"
+    ink = "#fff" if state is CableState.DOWN and not loaded else "#000"
+    fill = "#fff" if loaded else COLOURS[state]
+    edge = "#000" if state in (CableState.MISSING, CableState.FEWER) or loaded else fill
+    square = element("rect", x=1, y=1, width=14, height=14, fill=fill, stroke=edge)
+    strokes = element("path", d=mark(state, 1, 1, 14, 14), stroke=ink, class_="mark")
+    return legend_key(words, square, strokes, title=state.value)
+
+
+def load_legend() -> tuple[LegendKey, ...]:
+    """The classes of load."""
+    squares = {
+        words: element("rect", x=1, y=1, width=14, height=14, fill=colour, stroke="#999")
+        for _, colour, words in LOAD_CLASSES
+    }
+    return tuple(legend_key(words, square, title="load") for words, square in squares.items())

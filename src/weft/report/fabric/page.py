@@ -1,19 +1,17 @@
 """`weft fabric show --report PAGE`: a subnet as one HTML page that fetches nothing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-from markupsafe import Markup
 
 from weft.core.files import write_whole
 from weft.report.charts import load_histogram
 from weft.report.fabric import link_svg, matrix_svg
-from weft.report.fabric.legend import load_legend, state_legend
 from weft.report.fabric.matrix_layout import MatrixLayout, layout_of
+from weft.report.fabric.matrix_svg import load_legend, state_legend
 from weft.report.fabric.values import Values, page_values
 from weft.report.html import render_fabric
-from weft.report.model import LegendKey, ReportTable, cut_table, figure_columns, text_columns
+from weft.report.model import ReportDrawing, ReportTable, cut_table
 from weft.topology.subnet.anomalies import (
     CableAnomaly,
     cable_anomalies,
@@ -33,20 +31,6 @@ MOST_DRAWN = 60
 
 
 @dataclass(frozen=True, slots=True)
-class FabricDrawing:
-    """A drawing with its title (the finding), how to read it, its legend and its anomalies."""
-
-    id: str
-    title: str
-    how_to_read: str
-    svg: Markup
-    legend: tuple[LegendKey, ...] = ()
-    legend_title: str = ""
-    table: ReportTable | None = None
-    zooms: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class FabricPage:
     """The page before any HTML."""
 
@@ -54,24 +38,15 @@ class FabricPage:
     severity: str
     sentences: tuple[str, ...]
     subtitle: str
-    drawings: tuple[FabricDrawing, ...]
+    drawings: tuple[ReportDrawing, ...]
     tables: tuple[ReportTable, ...]
     problems: tuple[str, ...]
     caveats: tuple[str, ...]
     values: Values
 
 
-def write_fabric_page(
-    subnet: Subnet,
-    out: Path,
-    *,
-    name: str,
-    headline: str,
-    problems: Sequence[str] = (),
-    load: Load | None = None,
-) -> None:
-    """Write the page. `headline`: one sentence about the whole. Raises MissingError."""
-    page = fabric_page(subnet, name=name, headline=headline, problems=problems, load=load)
+def write_fabric_page(page: FabricPage, out: Path) -> None:
+    """Write the page. Raises MissingError."""
     write_whole(out, render_fabric(page), what="report")
 
 
@@ -83,7 +58,8 @@ def fabric_page(
     problems: Sequence[str] = (),
     load: Load | None = None,
 ) -> FabricPage:
-    """The page of a subnet, with the load of a traffic drawn on it where one is given."""
+    """The page of a subnet, with the load of a traffic drawn on it where one is given. `headline`:
+    one sentence about the whole."""
     tiers = tiers_of(subnet)
     all_matrices = all_matrices_of(tiers)
     matrices = [m for m in all_matrices if m.cells and len(m.cells) <= MOST_CELLS]
@@ -96,6 +72,12 @@ def fabric_page(
         drawings.append(_link_drawing(subnet, tiers, matrices, load))
     if load is not None and load.tiers:
         drawings.append(_load_drawing(tiers, load))
+    left_out = [
+        f"a matrix of {len(m.rows):,} x {len(m.columns):,} switches is not drawn: its "
+        f"{len(m.cells):,} cells would be more than {MOST_CELLS:,}"
+        for m in all_matrices
+        if len(m.cells) > MOST_CELLS
+    ]
     return FabricPage(
         title=name,
         severity=severity_of(matrices).value,
@@ -103,19 +85,10 @@ def fabric_page(
         subtitle=headline,
         drawings=tuple(drawings),
         tables=(_level_table(tiers),),
-        problems=(*problems, *_left_out(all_matrices)),
+        problems=(*problems, *left_out),
         caveats=tuple(f"assumed: {guess}" for guess in subnet.description.get("assumed", ())),
         values=page_values(subnet, tiers, drawn, load),
     )
-
-
-def _left_out(matrices: Sequence[Matrix]) -> list[str]:
-    return [
-        f"a matrix of {len(m.rows):,} x {len(m.columns):,} switches is not drawn: its "
-        f"{len(m.cells):,} cells would be more than {MOST_CELLS:,}"
-        for m in matrices
-        if len(m.cells) > MOST_CELLS
-    ]
 
 
 def _sentences(tiers: Tiers, matrices: Sequence[Matrix], load: Load | None) -> tuple[str, ...]:
@@ -147,16 +120,19 @@ def _matrix_drawing(
     layout: MatrixLayout,
     anomalies: Sequence[CableAnomaly],
     load: Load | None,
-) -> FabricDrawing:
+) -> ReportDrawing:
     title = title_of(matrix)
-    return FabricDrawing(
+    columns = ("from", "to", "anomaly", "where to look")
+    rows = [(one.row, one.column, one.what, one.look_at) for one in anomalies]
+    table = cut_table(f"Anomalies among the {kind_of(matrix)}", columns, rows)
+    return ReportDrawing(
         id=id_,
         title=title,
         how_to_read=_how_to_read(matrix, load),
         svg=matrix_svg.draw(matrix, layout, load, title=title, id_=f"{id_}-svg"),
         legend=(*(load_legend() if load else ()), *state_legend(matrix, loaded=load is not None)),
         legend_title="" if load is None else "load as a multiple of the fair share:",
-        table=_odd_table(matrix, anomalies) if anomalies and matrix.says_more else None,
+        table=table if anomalies and matrix.says_more else None,
         zooms=True,
     )
 
@@ -180,22 +156,16 @@ def _how_to_read(matrix: Matrix, load: Load | None) -> str:
     )
 
 
-def _odd_table(matrix: Matrix, anomalies: Sequence[CableAnomaly]) -> ReportTable:
-    columns = text_columns("from", "to", "anomaly", "where to look")
-    rows = [(one.row, one.column, one.what, one.look_at) for one in anomalies]
-    return cut_table(f"Anomalies among the {kind_of(matrix)}", columns, rows)
-
-
 def _link_drawing(
     subnet: Subnet, tiers: Tiers, matrices: Sequence[Matrix], load: Load | None
-) -> FabricDrawing:
+) -> ReportDrawing:
     anomalies = [m for m in matrices if m.unexpected and m.says_more]
     title = (
         title_of(anomalies[0])
         if anomalies
         else f"{tiers.n_switches} switches and the cables between them"
     )
-    return FabricDrawing(
+    return ReportDrawing(
         id="links",
         title=title,
         how_to_read=link_svg.HOW_TO_READ if load is None else link_svg.HOW_TO_READ_LOAD,
@@ -205,34 +175,14 @@ def _link_drawing(
     )
 
 
-def _load_drawing(tiers: Tiers, load: Load) -> FabricDrawing:
+def _load_drawing(tiers: Tiers, load: Load) -> ReportDrawing:
     title = load_title(tiers, load)
     ports = {
         tier.fullest: f"{tiers.labels[tier.fullest[0]].name}[{tier.fullest[1]}]"
         for tier in load.tiers
     }
-    return FabricDrawing(
-        id="load",
-        title=title,
-        how_to_read=(
-            "Number of cable directions by their load. 1 is the fair share: all cables of one "
-            "level and direction share its traffic evenly, by their rates (at least one pair "
-            "each). A cable above 1 fills first, but it need not be full."
-        ),
-        svg=load_histogram.draw(load, ports, title=title),
-        table=_load_table(load, ports),
-    )
-
-
-def _load_table(load: Load, ports: Mapping[tuple[int, int], str]) -> ReportTable:
-    """Each tier in figures."""
-    columns = (
-        *text_columns("direction"),
-        *figure_columns(
-            "ports", "least (x fair share)", "most (x fair share)", f"most ({load.unit})"
-        ),
-        *text_columns("the fullest port"),
-    )
+    shares = ("#least (x fair share)", "#most (x fair share)", f"#most ({load.unit})")
+    columns = ("direction", "#ports", *shares, "the fullest port")
     rows = [
         (
             tier.words,
@@ -244,11 +194,21 @@ def _load_table(load: Load, ports: Mapping[tuple[int, int], str]) -> ReportTable
         )
         for tier in load.tiers
     ]
-    return cut_table(f"Load of {load.title} by direction", columns, rows)
+    return ReportDrawing(
+        id="load",
+        title=title,
+        how_to_read=(
+            "Number of cable directions by their load. 1 is the fair share: all cables of one "
+            "level and direction share its traffic evenly, by their rates (at least one pair "
+            "each). A cable above 1 fills first, but it need not be full."
+        ),
+        svg=load_histogram.draw(load, ports, title=title),
+        table=cut_table(f"Load of {load.title} by direction", columns, rows),
+    )
 
 
 def _level_table(tiers: Tiers) -> ReportTable:
-    columns = figure_columns("level", "switches", "hosts and other adapters", "cables one level up")
+    columns = ("#level", "#switches", "#hosts and other adapters", "#cables one level up")
     rows = [
         (
             str(level) if level else "reached by no host",

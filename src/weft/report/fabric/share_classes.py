@@ -1,8 +1,6 @@
 """Shares of the norm in classes: darker means less."""
 
-from markupsafe import Markup
-
-from weft.report.fabric.svg import element, picture
+from weft.report.fabric.svg import element, legend_key
 from weft.report.model import LegendKey
 
 CLASSES: tuple[tuple[float, str, str], ...] = (
@@ -17,13 +15,13 @@ CLASSES: tuple[tuple[float, str, str], ...] = (
 
 def share_legend() -> tuple[LegendKey, ...]:
     """The classes, each with its square."""
-    return tuple(LegendKey(share_square(colour), words) for _, colour, words in CLASSES)
+    return tuple(share_key(words, colour) for _, colour, words in CLASSES)
 
 
-def share_square(fill: str, edge: str | None = None) -> Markup:
-    """A square of a legend; with a thick edge of another colour where one is given."""
+def share_key(words: str, fill: str, edge: str | None = None) -> LegendKey:
+    """A square with its meaning; with a thick edge of another colour where one is given."""
     square = element(
         "rect", x=2, y=2, width=12, height=12, fill=fill, stroke=edge or "#999",
         stroke_width=3 if edge else None,
     )  # fmt: skip
-    return picture([square], width=16, height=16, title="share", class_="key")
+    return legend_key(words, square, title="share")

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from weft.report.fabric.matrix_layout import LETTER, MatrixLayout, layout_of
+from weft.report.fabric.matrix_layout import MatrixLayout, layout_of
 from weft.report.fabric.matrix_svg import block_lines, column_names, row_names
-from weft.report.fabric.share_classes import CLASSES, share_legend, share_square
-from weft.report.fabric.svg import element, number, picture, rectangles
+from weft.report.fabric.share_classes import CLASSES, share_key, share_legend
+from weft.report.fabric.svg import LETTER, element, legend_key, number, picture, rectangles
 from weft.report.model import LegendKey
 from weft.topology.subnet.cable_matrix import Cell, Matrix
 
@@ -39,9 +39,8 @@ class SuspectMark:
 def legend() -> tuple[LegendKey, ...]:
     """The classes, the cables without readings, and the ring."""
     ring = element("circle", cx=8, cy=8, r=6, fill="none", stroke=RING, stroke_width=2)
-    suspect = picture([ring], width=16, height=16, title="suspect", class_="key")
-    never = LegendKey(share_square(NEVER), "cable that no pair crossed")
-    return (*share_legend(), never, LegendKey(suspect, "suspect"))
+    suspect = legend_key("suspect", ring, title="suspect")
+    return (*share_legend(), share_key("cable that no pair crossed", NEVER), suspect)
 
 
 def draw(
@@ -56,9 +55,11 @@ def draw(
     """The whole drawing. `names`: the cables of a cell by their ports; `shares`: the median of what
     readings over a cable reached, of those that any crossed."""
     layout = layout_of(matrix)
-    found = [
-        (cell, one) for cell in matrix.cells for one in suspects if _is_at(cell, names, matrix, one)
-    ]
+    found = []
+    for cell in matrix.cells:
+        ends = (matrix.rows[cell.row].name, matrix.columns[cell.column].name)
+        cables = names[cell.row, cell.column]
+        found += [(cell, one) for one in suspects if one.cable in cables or one.switch in ends]
     marked = [cell for cell, _ in found]
     parts = [
         *_fills(matrix, layout, names, shares),
@@ -78,12 +79,6 @@ def draw(
     )
 
 
-def _is_at(cell: Cell, names: CablesOf, matrix: Matrix, one: SuspectMark) -> bool:
-    if one.cable is not None:
-        return one.cable in names[cell.row, cell.column]
-    return one.switch in (matrix.rows[cell.row].name, matrix.columns[cell.column].name)
-
-
 def _fills(
     matrix: Matrix,
     layout: MatrixLayout,
@@ -94,7 +89,8 @@ def _fills(
     places: dict[str, list[tuple[float, float, float, float]]] = defaultdict(list)
     for cell in matrix.cells:
         known = [shares[cable] for cable in names[cell.row, cell.column] if cable in shares]
-        colour = colour_of(min(known)) if known else NEVER
+        classes = (colour for limit, colour, _ in CLASSES if known and min(known) >= limit)
+        colour = next(classes, CLASSES[-1][1] if known else NEVER)
         corner = layout.at(cell.row, cell.column)
         places[colour].append((*corner, layout.cell_width, layout.cell_height))
     edge = "#fff" if min(layout.cell_width, layout.cell_height) >= 6 else None
@@ -108,11 +104,6 @@ def _fills(
         )
         for colour, at in places.items()
     ]
-
-
-def colour_of(share: float) -> str:
-    """The colour of a share."""
-    return next((colour for limit, colour, _ in CLASSES if share >= limit), CLASSES[-1][1])
 
 
 def _rings(layout: MatrixLayout, found: Sequence[tuple[Cell, SuspectMark]]) -> list[str]:

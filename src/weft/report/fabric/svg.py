@@ -5,6 +5,16 @@ from html import escape
 
 from markupsafe import Markup
 
+from weft.report.model import LegendKey
+
+LETTER, LONGEST = 6.3, 26
+"""Pixels of a letter of a name, and its most letters."""
+
+
+def cut(name: str) -> str:
+    """A name with at most LONGEST letters."""
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+
 
 def number(value: float) -> str:
     """At most two decimals, none where there are none to show."""
@@ -47,6 +57,12 @@ def picture(
         preserveAspectRatio="xMidYMin meet",
     )
     return Markup(svg)  # noqa: S704 - every text and attribute is escaped above
+
+
+def legend_key(words: str, *marks: str, title: str, width: int = 16) -> LegendKey:
+    """A line of a legend: a small drawing of these marks, and their meaning."""
+    drawing = picture(marks, width=width, height=16, title=title, class_="key")
+    return LegendKey(drawing, words)
 
 
 def rectangles(places: Iterable[tuple[float, float, float, float]]) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from weft.report.fabric.matrix_layout import MatrixLayout
 from weft.topology.subnet.anomalies import kind_of
-from weft.topology.subnet.cable_matrix import CableState, Cell, Matrix
+from weft.topology.subnet.cable_matrix import CableState, Matrix
 from weft.topology.subnet.labels import shown
 from weft.topology.subnet.link_load import Load
 from weft.topology.subnet.subnet import Subnet, SubnetCable
@@ -15,20 +15,8 @@ STATES = tuple(CableState)
 Values = dict[str, Any]
 
 
-class SharedTexts:
-    """Texts that many cables share, each once."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-
-    def number(self, word: str) -> int:
-        """The number of a text."""
-        return self._numbers.setdefault(word, len(self._numbers))
-
-    @property
-    def all(self) -> list[str]:
-        """The texts by their numbers."""
-        return list(self._numbers)
+SharedTexts = dict[str, int]
+"""Texts that many cables share, each with its number."""
 
 
 def page_values(
@@ -39,7 +27,7 @@ def page_values(
 ) -> Values:
     """Switches and hosts by name, and every matrix by the id of its drawing."""
     numbers = {node: at for at, node in enumerate(tiers.labels)}
-    words = SharedTexts()
+    words: SharedTexts = {}
     matrices = {
         id_: _matrix_values(matrix, layout, numbers, words, load)
         for id_, (matrix, layout) in drawn.items()
@@ -53,7 +41,7 @@ def page_values(
         ],
         "states": [state.value for state in STATES],
         "layered": tiers.is_layered,
-        "words": words.all,
+        "words": list(words),
         "matrices": matrices,
     }
 
@@ -73,17 +61,18 @@ def _matrix_values(
         "origin": [layout.left, layout.top],
         "panel": [layout.panel_rows, layout.panel_width],
         "size": [layout.width, layout.height],
-        "cells": [_cell_values(cell, numbers, words, load) for cell in matrix.cells],
+        # Row, column, state, expected number (-1: no pattern), cables.
+        "cells": [
+            [
+                cell.row,
+                cell.column,
+                STATES.index(cell.state),
+                -1 if cell.n_expected is None else cell.n_expected,
+                [_cable_values(cable, numbers, words, load) for cable in cell.cables],
+            ]
+            for cell in matrix.cells
+        ],
     }
-
-
-def _cell_values(
-    cell: Cell, numbers: Mapping[int, int], words: SharedTexts, load: Load | None
-) -> list[Any]:
-    """Row, column, state, expected number (-1: no pattern), cables."""
-    n_expected = -1 if cell.n_expected is None else cell.n_expected
-    cables = [_cable_values(cable, numbers, words, load) for cable in cell.cables]
-    return [cell.row, cell.column, STATES.index(cell.state), n_expected, cables]
 
 
 def _cable_values(
@@ -92,4 +81,4 @@ def _cable_values(
     """Switch and port of both ends, the tools' report, and the load up and down if there is one."""
     ends = [value for end in cable.ends for value in (numbers[end.node], end.port)]
     shares = [] if load is None else [round(load.share.get(end.key, 0.0), 2) for end in cable.ends]
-    return [*ends, words.number(cable.words), *shares]
+    return [*ends, words.setdefault(cable.words, len(words)), *shares]

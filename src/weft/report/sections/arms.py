@@ -6,20 +6,13 @@ from typing import Any
 from weft.catalog.benchmark import Benchmark
 from weft.core.units import format_significant, format_size
 from weft.report.charts import vega as charts
-from weft.report.charts.cells import ChartMetric, scale_of
-from weft.report.model import (
-    ReportFigure,
-    ReportTable,
-    Section,
-    cut_table,
-    figure_columns,
-    text_columns,
-)
+from weft.report.charts.cells import ChartMetric
+from weft.report.model import ReportFigure, ReportTable, Section, cut_table
 from weft.stats.ratio import PAIRS_FROM, Ratio
 from weft.study.comparison.comparison import Comparison
-from weft.study.comparison.facts import EffectFacts
 from weft.study.comparison.headlines import Headlines
 from weft.study.comparison.rows import ComparisonRow
+from weft.study.comparison.verdicts import EffectFacts
 
 
 def section(comparison: Comparison, prefix: str, known: Headlines) -> Section:
@@ -53,7 +46,8 @@ def _paragraphs(comparison: Comparison) -> tuple[str, ...]:
 def _figure(
     benchmark: Benchmark, comparison: Comparison, rows: Sequence[ComparisonRow], prefix: str
 ) -> ReportFigure:
-    drawn = [drawn for row in rows if (drawn := _drawn(row, _names_scale(rows))) is not None]
+    say_scale = len({row.cell.scale for row in rows}) > 1
+    drawn = [drawn for row in rows if (drawn := _drawn(row, say_scale)) is not None]
     kept = list(dict.fromkeys(one["series"] for one in drawn))[: charts.MAX_SERIES]
     drawn = [one for one in drawn if one["series"] in kept]
     title = _title(benchmark.name, comparison)
@@ -61,24 +55,20 @@ def _figure(
     better = "below 1 is faster" if metric.lower_is_better else "above 1 is faster"
     axis = f"{metric.word}, as a ratio to {rows[0].first}"
     is_curve = len({one["size_bytes"] for one in drawn if one["size_bytes"]}) > 1
-    draw = _curve if is_curve else _strip
+    description = f"{title} The table below holds the same figures."
+    if is_curve:
+        sized = [one for one in drawn if one["size_bytes"] > 0]
+        spec = charts.ratio(sized, y_title=axis, description=description)
+    else:
+        lines = [{**one, "label": one["series"], "values": []} for one in drawn]
+        spec = charts.strip(lines, x_title=axis, description=description, reference=1.0)
     return ReportFigure(
         id=f"{prefix}-arms-{benchmark.name}",
         title=title,
         how_to_read=f"Ratio to {rows[0].first}, {better}; bars are 95 % intervals.",
-        spec=draw(drawn, axis, f"{title} The table below holds the same figures."),
+        spec=spec,
         table=_table(benchmark, rows),
     )
-
-
-def _curve(drawn: list[dict[str, Any]], axis: str, description: str) -> dict[str, Any]:
-    sized = [one for one in drawn if one["size_bytes"] > 0]
-    return charts.ratio(sized, y_title=axis, description=description)
-
-
-def _strip(drawn: list[dict[str, Any]], axis: str, description: str) -> dict[str, Any]:
-    rows = [{**one, "label": one["series"], "values": []} for one in drawn]
-    return charts.strip(rows, x_title=axis, description=description, reference=1.0)
 
 
 def _drawn(row: ComparisonRow, say_scale: bool) -> dict[str, Any] | None:
@@ -88,15 +78,11 @@ def _drawn(row: ComparisonRow, say_scale: bool) -> dict[str, Any] | None:
     return {
         "size_bytes": row.cell.size_bytes,
         "size": format_size(row.cell.size_bytes),
-        "series": f"{row.second}, {scale_of(row.cell)}" if say_scale else row.second,
+        "series": f"{row.second}, {row.cell.scale}" if say_scale else row.second,
         "value": effect.ratio,
         "low": effect.low,
         "high": effect.high,
     }
-
-
-def _names_scale(rows: Sequence[ComparisonRow]) -> bool:
-    return len({(row.cell.n_nodes, row.cell.tasks_per_node) for row in rows}) > 1
 
 
 def _title(benchmark: str, comparison: Comparison) -> str:
@@ -109,13 +95,8 @@ def _title(benchmark: str, comparison: Comparison) -> str:
 
 def _table(benchmark: Benchmark, rows: Sequence[ComparisonRow]) -> ReportTable:
     metric = rows[0].metric
-    columns = (
-        *text_columns("arm", "placement"),
-        *figure_columns(
-            "size", rows[0].first, "arm's median", "ratio", "low", "high", "adjusted p", "pairs"
-        ),
-        *text_columns("outcome"),
-    )
+    medians, figures = (f"#{rows[0].first}", "#arm's median"), ("#ratio", "#low", "#high")
+    columns = ("arm", "placement", "#size", *medians, *figures, "#adjusted p", "#pairs", "outcome")
     return cut_table(
         f"{benchmark.name}: {metric}, launch against launch",
         columns,
@@ -132,7 +113,7 @@ def _cells(row: ComparisonRow, *, has_sizes: bool) -> tuple[str, ...]:
     outcome = ", ".join((row.outcome.value, *row.remarks))
     return (
         row.second,
-        scale_of(row.cell),
+        row.cell.scale,
         format_size(row.cell.size_bytes) if has_sizes else "-",
         format_significant(row.median_first),
         format_significant(row.median_second),

@@ -7,16 +7,9 @@ from typing import Any
 from weft.core.units import format_significant, format_size
 from weft.report.charts import vega as charts
 from weft.report.charts.cells import ChartCell, ChartMetric, Measured
-from weft.report.charts.median_interval import MedianInterval, meaning, median_interval_of
-from weft.report.model import (
-    ReportFigure,
-    ReportTable,
-    Section,
-    cut_table,
-    figure_columns,
-    text_columns,
-)
+from weft.report.model import ReportFigure, ReportTable, Section, cut_table
 from weft.report.published import Published
+from weft.stats.summary import INTERVAL_FROM, Summary, summarise
 
 JOIN_UP_TO = 4
 """Sizes further apart than this factor are not joined: a protocol step may hide between them."""
@@ -24,10 +17,10 @@ JOIN_UP_TO = 4
 
 @dataclass(frozen=True, slots=True)
 class CurveEntry:
-    """A cell with the median of its launches."""
+    """A cell with the summary of its launches."""
 
     cell: ChartCell
-    median: MedianInterval
+    summary: Summary
 
 
 def section(
@@ -37,38 +30,43 @@ def section(
     own; None where nothing was measured."""
     if not measured:
         return None
-    figures = [_figure(one, prefix, _about(one, published)) for one in measured]
+    figures = []
+    for one in measured:
+        about = (each for each in published if each.belongs_to(one.benchmark.name, one.metric))
+        figures.append(_figure(one, prefix, next(about, None)))
     return Section(heading, figures=tuple(figures))
-
-
-def _about(measured: Measured, published: Sequence[Published]) -> Published | None:
-    for one in published:
-        if one.table.benchmark == measured.benchmark.name and one.belongs_to(measured.metric):
-            return one
-    return None
 
 
 def _figure(measured: Measured, prefix: str, published: Published | None) -> ReportFigure:
     benchmark, metric = measured.benchmark.name, measured.metric
-    entries = [CurveEntry(cell, median_interval_of(cell.values)) for cell in measured.cells]
+    entries = [CurveEntry(cell, summarise(cell.values)) for cell in measured.cells]
     sized = [entry for entry in entries if entry.cell.size_bytes > 0]
     is_curve = len({entry.cell.size_bytes for entry in sized}) > 1
     most = charts.MAX_SERIES - (published is not None)
-    drawn, n_left_out = _drawable(sized if is_curve else entries, most)
-    notes = [meaning([entry.median for entry in drawn])]
+    drawable = sized if is_curve else entries
+    names = list(dict.fromkeys(entry.cell.series for entry in drawable))
+    drawn = [entry for entry in drawable if entry.cell.series in names[:most]]
+    notes = [meaning([entry.summary for entry in drawn])]
     if is_curve:
         notes.append(f"Sizes more than {JOIN_UP_TO}x apart are not joined.")
         if len(sized) < len(entries):
             notes.append("Size 0 has no place on a logarithmic axis; it is in the table.")
-    if n_left_out:
-        notes.append(f"{n_left_out} more series are in the table only.")
+    if len(names) > most:
+        notes.append(f"{len(names) - most} more series are in the table only.")
     if any("bimodal" in entry.cell.flags for entry in entries):
         notes.append("Bimodal: the iterations of a launch fall into two groups.")
-    title = _finding(measured, sized if is_curve else entries)
+    title = _finding(measured, drawable)
     if published is not None:
-        title = _title_with_published(title, published, entries)
+        of_one_series = len({entry.cell.series for entry in entries}) == 1
+        apart = published.finding({e.cell.size_bytes: e.summary.median for e in entries})
+        if of_one_series and apart:
+            title = f"{title.split(':', maxsplit=1)[0]}: {apart}"
         notes += published.notes
-        drawn += _published_entries(published, is_curve=is_curve)
+        drawn += [
+            CurveEntry(ChartCell(published.series, size, (value,)), summarise((value,)))
+            for size, value in published.table.rows
+            if size > 0 or not is_curve
+        ]
     return ReportFigure(
         id=f"{prefix}-{benchmark}-{metric.name}",
         title=title,
@@ -76,28 +74,6 @@ def _figure(measured: Measured, prefix: str, published: Published | None) -> Rep
         spec=spec_of(drawn, metric, title, is_curve=is_curve),
         table=_table(measured, entries, published),
     )
-
-
-def _title_with_published(title: str, published: Published, entries: Sequence[CurveEntry]) -> str:
-    """The title, with the distance from published values if there is one series only."""
-    if len({entry.cell.series for entry in entries}) > 1:
-        return title
-    finding = published.finding({e.cell.size_bytes: e.median.value for e in entries})
-    return f"{title.split(':', maxsplit=1)[0]}: {finding}" if finding else title
-
-
-def _published_entries(published: Published, *, is_curve: bool) -> list[CurveEntry]:
-    return [
-        CurveEntry(ChartCell(published.series, size, (value,)), median_interval_of((value,)))
-        for size, value in published.table.rows
-        if size > 0 or not is_curve
-    ]
-
-
-def _drawable(entries: Sequence[CurveEntry], most: int) -> tuple[list[CurveEntry], int]:
-    names = list(dict.fromkeys(entry.cell.series for entry in entries))
-    kept = set(names[:most])
-    return [entry for entry in entries if entry.cell.series in kept], len(names) - len(kept)
 
 
 def spec_of(
@@ -108,10 +84,11 @@ def spec_of(
     if is_curve:
         sized = [entry for entry in entries if entry.cell.size_bytes > 0]
         return charts.curve(_joined(sized), y_title=metric.axis, description=description)
-    rows = [
-        {**_row(entry), "label": _label(entry.cell), "values": list(entry.cell.values)}
-        for entry in entries
-    ]
+    rows = []
+    for entry in entries:
+        cell = entry.cell
+        label = cell.series + (f", {format_size(cell.size_bytes)}" if cell.size_bytes else "")
+        rows.append({**_row(entry), "label": label, "values": list(cell.values)})
     return charts.strip(rows, x_title=metric.axis, description=description)
 
 
@@ -130,30 +107,46 @@ def _joined(entries: Sequence[CurveEntry]) -> list[dict[str, Any]]:
 
 
 def _row(entry: CurveEntry) -> dict[str, Any]:
+    low, high = entry.summary.ends
     return {
         "size_bytes": entry.cell.size_bytes,
         "size": format_size(entry.cell.size_bytes),
         "series": entry.cell.series,
-        "value": entry.median.value,
-        "low": entry.median.low,
-        "high": entry.median.high,
+        "value": entry.summary.median,
+        "low": low,
+        "high": high,
     }
 
 
-def _label(cell: ChartCell) -> str:
-    if cell.size_bytes == 0:
-        return cell.series
-    return f"{cell.series}, {format_size(cell.size_bytes)}"
+def meaning(summaries: Sequence[Summary]) -> str:
+    """The meaning of these intervals' ends, in words."""
+    fewest, most = min(m.n for m in summaries), max(m.n for m in summaries)
+    if most == 1:
+        return "One launch: no interval."
+    launches = f"{most} launches" if fewest == most else f"{fewest} to {most} launches"
+    exact = "95 % intervals of the median (order statistics)"
+    if all(m.low is not None for m in summaries):
+        return f"Median of {launches}; bars are {exact}."
+    if not any(m.low is not None for m in summaries):
+        return (
+            f"Median of {launches}; bars go from the smallest to the largest launch "
+            f"(an interval needs {INTERVAL_FROM})."
+        )
+    return (
+        f"Median of {launches}; bars are {exact} from {INTERVAL_FROM} launches up, "
+        "else the smallest and largest launch."
+    )
 
 
 def _finding(measured: Measured, entries: Sequence[CurveEntry]) -> str:
-    """A title that states what the chart shows; no claim about arms, which need paired launches."""
+    """A title that states the finding; no claim about arms, which need paired launches."""
 
     def figure(entry: CurveEntry) -> str:
-        return _figure_text(entry.median.value, measured.metric)
+        value = format_significant(entry.summary.median, 3)
+        return f"{value} {measured.metric.unit}".rstrip()
 
     name = measured.benchmark.name.replace("_", " ")
-    by_value = sorted(entries, key=lambda entry: entry.median.value)
+    by_value = sorted(entries, key=lambda entry: entry.summary.median)
     first, last = entries[0], entries[-1]
     if len({entry.cell.series for entry in entries}) > 1:
         size = max(entry.cell.size_bytes for entry in entries)
@@ -168,10 +161,6 @@ def _finding(measured: Measured, entries: Sequence[CurveEntry]) -> str:
     return f"{name}: at most {figure(best)}, reached{measured.at(best.cell)}"
 
 
-def _figure_text(value: float, metric: ChartMetric) -> str:
-    return f"{format_significant(value, 3)} {metric.unit}".rstrip()
-
-
 def _table(
     measured: Measured, entries: Sequence[CurveEntry], published: Published | None
 ) -> ReportTable:
@@ -179,21 +168,24 @@ def _table(
     benchmark, metric = measured.benchmark, measured.metric
     unit = f" ({metric.unit})" if metric.unit else ""
     series = list(dict.fromkeys(entry.cell.series for entry in entries))
+    word = published.word if published else ""
     says_series, says_flags = len(series) > 1, any(entry.cell.flags for entry in entries)
     columns = [
-        *text_columns(*(["series"] if says_series else [])),
-        *figure_columns("size", f"median{unit}", f"low{unit}", f"high{unit}", "launches"),
-        *figure_columns(*_published_headers(published, unit)),
-        *text_columns(*(["flags"] if says_flags else [])),
+        *(["series"] if says_series else []),
+        *("#size", f"#median{unit}", f"#low{unit}", f"#high{unit}", "#launches"),
+        *([f"#{word}{unit}", f"#median / {word}"] if published else []),
+        *(["flags"] if says_flags else []),
     ]
     rows = [
         (
             *([entry.cell.series] if says_series else []),
             format_size(entry.cell.size_bytes) if benchmark.sizes else "-",
-            format_significant(entry.median.value),
-            format_significant(entry.median.low) if entry.median.n > 1 else "-",
-            format_significant(entry.median.high) if entry.median.n > 1 else "-",
-            str(entry.median.n),
+            format_significant(entry.summary.median),
+            *(
+                format_significant(end) if entry.summary.n > 1 else "-"
+                for end in entry.summary.ends
+            ),
+            str(entry.summary.n),
             *_published_cells(entry, published),
             *([", ".join(entry.cell.flags)] if says_flags else []),
         )
@@ -203,14 +195,10 @@ def _table(
     return cut_table(caption, columns, rows)
 
 
-def _published_headers(published: Published | None, unit: str) -> list[str]:
-    return [f"{published.word}{unit}", f"median / {published.word}"] if published else []
-
-
 def _published_cells(entry: CurveEntry, published: Published | None) -> list[str]:
     if published is None:
         return []
     value = published.by_size.get(entry.cell.size_bytes)
     if value is None:
         return ["-", "-"]
-    return [format_significant(value), f"{entry.median.value / value:.3f}"]
+    return [format_significant(value), f"{entry.summary.median / value:.3f}"]

@@ -6,7 +6,7 @@ from weft.check.pipeline import judge_earlier
 from weft.check.verdict.earlier_check import MovedNorms, compare, summary
 from weft.check.verdict.verdict import Verdict
 from weft.core.errors import InputError
-from weft.report.model import Section, cut_table, text_columns
+from weft.report.model import Section, cut_table
 from weft.study.run.metadata import AGAINST
 from weft.study.run.store import StudyRun
 
@@ -29,6 +29,6 @@ def section(run: StudyRun, verdict: Verdict) -> Section | None:
     notes = [f"{note}." for note in now.caveats if note not in verdict.caveats]
     if not rows:
         return Section(heading, (*moved, "No fault in either check.", *notes))
-    columns = text_columns("since then", "what")
+    columns = ("since then", "what")
     table = cut_table("Faults of either check", columns, rows)
     return Section(heading, (*moved, *notes), tables=(table,))

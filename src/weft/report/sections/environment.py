@@ -16,23 +16,18 @@ _LISTS: Mapping[str, Callable[[list[str]], str]] = {"argv": shlex.join, "nodes":
 
 def section(meta: Mapping[str, Any], samples: Sequence[Sample]) -> Section:
     """All of run.toml, one fact a line; the study itself verbatim."""
-    carried = carriers(samples)
-    plain = tuple(
-        (name, _LISTS[name](value) if name in _LISTS else _text(value))
-        for name, value in meta.items()
-        if _is_plain(name, value)
-    )
-    facts = [FactTable("This run", plain)] if plain else []
-    if carried:
-        facts.insert(0, FactTable("transport", carried))
-    verbatim = []
+    plain, tables, verbatim = [], [], []
     for name, value in meta.items():
         if isinstance(value, Mapping):
             rows = tuple(_flat(value))
             if rows:
-                facts.append(FactTable(name.replace("_", " "), rows))
+                tables.append(FactTable(name.replace("_", " "), rows))
         elif name == _STUDY or (isinstance(value, str) and "\n" in value):
             verbatim.append((f"{name.replace('_', ' ')}, verbatim", str(value)))
+        elif value not in ("", [], None):
+            plain.append((name, _LISTS[name](value) if name in _LISTS else _text(value)))
+    first = (FactTable("transport", carriers(samples)), FactTable("This run", tuple(plain)))
+    facts = [*(table for table in first if table.rows), *tables]
     return Section("Environment", facts=tuple(facts), verbatim=tuple(verbatim))
 
 
@@ -50,15 +45,6 @@ def carriers(samples: Sequence[Sample]) -> tuple[tuple[str, str], ...]:
     rows = [(name, "; ".join(values)) for name, values in reported.items()]
     rows += [(f"bytes over {device}", f"{count:,}") for device, count in sorted(n_bytes.items())]
     return tuple(rows)
-
-
-def _is_plain(name: str, value: Any) -> bool:
-    return (
-        not isinstance(value, Mapping)
-        and value not in ("", [], None)
-        and name != _STUDY
-        and "\n" not in str(value)
-    )
 
 
 def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:

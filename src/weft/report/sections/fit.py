@@ -6,11 +6,12 @@ from itertools import pairwise
 from math import log2
 
 from weft.core.units import format_significant, format_size
+from weft.core.words import counted
 from weft.expect.fit.loggp import OutOfSample
 from weft.report.charts import vega as charts
-from weft.report.charts.median_interval import MedianInterval
-from weft.report.model import ReportFigure, ReportTable, Section, TableColumn, cut_table
+from weft.report.model import ReportFigure, ReportTable, Section, cut_table
 from weft.report.verdict import LatencyFit
+from weft.stats.summary import Summary
 
 POINTS_PER_OCTAVE = 8
 
@@ -20,22 +21,18 @@ def section(fit: LatencyFit, prefix: str) -> Section:
     judged = fit.judged
     if judged is None:
         return Section("Predicted", (f"No model was fitted: {fit.why_not}.",))
-    rows = tuple(_Row(size, median, _role(size, judged)) for size, median in fit.medians.items())
+    roles = dict.fromkeys(fit.medians, charts.FITTED)
+    roles |= {row.size_bytes: charts.HELD_OUT for row in judged.held_out}
+    roles |= dict.fromkeys(judged.anomalies, charts.ANOMALY)
+    rows = tuple(_Row(size, found, roles[size]) for size, found in fit.medians.items())
     return Section("Held-out prediction", figures=(_figure(rows, judged, prefix),))
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
     size_bytes: int
-    median: MedianInterval
+    summary: Summary
     role: str
-
-
-def _role(size_bytes: int, judged: OutOfSample) -> str:
-    if size_bytes in judged.anomalies:
-        return charts.ANOMALY
-    held_out = {row.size_bytes for row in judged.held_out}
-    return charts.HELD_OUT if size_bytes in held_out else charts.FITTED
 
 
 def _figure(rows: Sequence[_Row], judged: OutOfSample, prefix: str) -> ReportFigure:
@@ -59,13 +56,14 @@ def _figure(rows: Sequence[_Row], judged: OutOfSample, prefix: str) -> ReportFig
 
 def _how_to_read(rows: Sequence[_Row], judged: OutOfSample) -> str:
     regimes = judged.fit.regimes
-    lines = "1 line" if len(regimes) == 1 else f"{len(regimes)} lines"
     text = (
-        f"LogGP, {lines} (latency = a + b x size), {judged.fit.n_parameters} parameters; "
+        f"LogGP, {counted(len(regimes), 'line')} (latency = a + b x size), "
+        f"{judged.fit.n_parameters} parameters; "
         "every second size is used for the fit, the others are held out. "
         "Below: error of each held-out size, predicted / measured - 1."
     )
-    gaps = _gaps(judged)
+    # Last size of one regime and first of the next, as fitted.
+    gaps = [(a.last_bytes, b.first_bytes) for a, b in pairwise(regimes)]
     if gaps:
         ranges = ", ".join(f"{format_size(low)} and {format_size(high)}" for low, high in gaps)
         text += (
@@ -80,21 +78,15 @@ def _how_to_read(rows: Sequence[_Row], judged: OutOfSample) -> str:
     return text
 
 
-def _gaps(judged: OutOfSample) -> list[tuple[int, int]]:
-    """Last size of one regime and first of the next, as fitted."""
-    regimes = judged.fit.regimes
-    return [(a.last_bytes, b.first_bytes) for a, b in pairwise(regimes)]
-
-
 def _measured_rows(rows: Sequence[_Row], judged: OutOfSample) -> list[dict[str, object]]:
     errors = {row.size_bytes: 100 * row.error for row in judged.held_out}
     return [
         {
             "size_bytes": row.size_bytes,
             "size": format_size(row.size_bytes),
-            "value": row.median.value,
-            "low": row.median.low,
-            "high": row.median.high,
+            "value": row.summary.median,
+            "low": row.summary.ends[0],
+            "high": row.summary.ends[1],
             "role": row.role,
             "error_percent": errors.get(row.size_bytes),
         }
@@ -113,19 +105,13 @@ def _predicted_rows(rows: Sequence[_Row], judged: OutOfSample) -> list[dict[str,
 
 
 def _table(rows: Sequence[_Row], judged: OutOfSample) -> ReportTable:
-    columns = (
-        TableColumn("size"),
-        TableColumn("measured (µs)"),
-        TableColumn("predicted (µs)"),
-        TableColumn("error (%)"),
-        TableColumn("role", is_figure=False),
-    )
+    columns = ("#size", "#measured (µs)", "#predicted (µs)", "#error (%)", "role")
     cells = [
         (
             format_size(row.size_bytes),
-            format_significant(row.median.value),
+            format_significant(row.summary.median),
             format_significant(judged.fit.predict(row.size_bytes)),
-            f"{100 * (judged.fit.predict(row.size_bytes) / row.median.value - 1):+.1f}",
+            f"{100 * (judged.fit.predict(row.size_bytes) / row.summary.median - 1):+.1f}",
             row.role,
         )
         for row in rows

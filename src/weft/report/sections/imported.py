@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from weft.core.units import format_significant, format_size
-from weft.report.model import ReportTable, Section, cut_table, figure_columns, text_columns
+from weft.report.model import ReportTable, Section, cut_table
 from weft.study.imported_file import ImportedFile
 from weft.study.run.backend_record import backend_of
 from weft.study.run.store import StudyRun
@@ -25,7 +25,7 @@ def section(run: StudyRun) -> Section:
 
 def _files(run: StudyRun) -> ReportTable:
     files = map(ImportedFile.of_record, backend_of(run).facts.get("files", ()))
-    columns = text_columns("file", "arm", "tool", "tests", "conditions", "SHA-256")
+    columns = ("file", "arm", "tool", "tests", "conditions", "SHA-256")
     rows = [
         (
             file.name,
@@ -41,13 +41,7 @@ def _files(run: StudyRun) -> ReportTable:
 
 
 def _rows(run: StudyRun) -> ReportTable:
-    columns = (
-        *text_columns("raw/"),
-        *figure_columns("line"),
-        *text_columns("test"),
-        *figure_columns("size"),
-        *text_columns("figures", "labels"),
-    )
+    columns = ("raw/", "#line", "test", "#size", "figures", "labels")
     rows = [
         (
             str(sample.evidence.get("file", "?")),

@@ -10,14 +10,7 @@ from weft.expect.model import Expectation
 from weft.judge.model import FileJudgement, JudgedRow, RowState
 from weft.report.charts import judged as charts
 from weft.report.charts.cells import ChartMetric
-from weft.report.model import (
-    ReportFigure,
-    ReportTable,
-    Section,
-    cut_table,
-    figure_columns,
-    text_columns,
-)
+from weft.report.model import ReportFigure, ReportTable, Section, cut_table
 from weft.report.sections.judged_thresholds import (
     full_width_marks,
     size_marks,
@@ -29,13 +22,6 @@ from weft.study.comparison.headlines import lower_is_better
 
 MAX_FIGURES = 30
 """Further tables are counted, not drawn; tables with notable rows come first."""
-_STATES = {
-    RowState.NORMAL: charts.NORMAL,
-    RowState.LOW: charts.LOW,
-    RowState.HIGH: charts.HIGH,
-    RowState.IMPOSSIBLE: charts.IMPOSSIBLE,
-    RowState.UNJUDGED: charts.UNJUDGED,
-}
 DRAWN_WITHIN = 30.0
 """A limit further from every figure of its chart than this factor is in the table only."""
 
@@ -48,7 +34,7 @@ class RowGroup:
 
     @property
     def metric(self) -> ChartMetric:
-        """What they measure."""
+        """The metric of the rows."""
         name = self.rows[0].metric
         return ChartMetric(name, lower_is_better(name))
 
@@ -58,11 +44,6 @@ class RowGroup:
         table = self.rows[0].table
         return table.test or table.tool
 
-    @property
-    def n_noticed(self) -> int:
-        """The number of notable rows."""
-        return sum(row.noticed for row in self.rows)
-
 
 def groups_of(judgement: FileJudgement) -> tuple[RowGroup, ...]:
     """Rows by table and metric, those with something to notice first, then as in the file."""
@@ -71,7 +52,7 @@ def groups_of(judgement: FileJudgement) -> tuple[RowGroup, ...]:
         key = (row.table.first_line, row.table.test, row.metric)
         found.setdefault(key, []).append(row)
     groups = [RowGroup(tuple(rows)) for rows in found.values()]
-    return tuple(sorted(groups, key=lambda group: group.n_noticed == 0))
+    return tuple(sorted(groups, key=lambda group: not any(row.noticed for row in group.rows)))
 
 
 def figures_section(groups: Sequence[RowGroup], judgement: FileJudgement) -> Section | None:
@@ -102,7 +83,9 @@ def _figure(group: RowGroup, judgement: FileJudgement, number: int) -> ReportFig
         spec = charts.curve(sized, marks, **against, description=description)
     elif len(rows) > charts.MAX_STRIP:
         kind, x_title = "order", "row, slowest first"
-        ordered, marks = _slowest_first(rows, metric), full_width_marks(applied)
+        rows.sort(key=lambda row: row["value"], reverse=metric.lower_is_better)
+        ordered = [{**row, "position": place} for place, row in enumerate(rows, start=1)]
+        marks = full_width_marks(applied)
         spec = charts.in_order(ordered, marks, x_title=x_title, **against, description=description)
     else:
         kind, marks = "strip", full_width_marks(applied)
@@ -123,17 +106,16 @@ def title_of(group: RowGroup) -> str:
     for state in (RowState.IMPOSSIBLE, RowState.LOW, RowState.HIGH):
         there = [row for row in group.rows if row.state is state]
         if there:
-            counted = f"{len(there)} of {n} rows" if n > 1 else "the row"
+            rows = f"{len(there)} of {n} rows" if n > 1 else "the row"
             are = "is" if len(there) == 1 else "are"
-            return f"{head}: {counted} {are} {state.value}{_at_worst(there)}"
+            return f"{head}: {rows} {are} {state.value}{_at_worst(there)}"
     n_outliers = sum(row.odd for row in group.rows)
     if n_outliers:
         out = "stands out of its" if n_outliers == 1 else "stand out of their"
         return f"{head}: {n_outliers} of {n} rows {out} own table"
     judged = [row for row in group.rows if row.state is not RowState.UNJUDGED]
     if not judged:
-        rows = "1 row" if n == 1 else f"{n} rows"
-        return f"{head}: {rows}, nothing to compare with"
+        return f"{head}: {n} row{'' if n == 1 else 's'}, nothing to compare with"
     unjudged = f" ({n - len(judged)} not judged)" if len(judged) < n else ""
     speeds = [speed for row in judged if (speed := speed_of(row)) is not None]
     if len(judged) == 1:
@@ -147,12 +129,15 @@ def title_of(group: RowGroup) -> str:
 def _at_worst(rows: Sequence[JudgedRow]) -> str:
     """', at worst 0.52 of the expected speed at 1 MiB'."""
     speeds = [(speed, row) for row in rows if (speed := speed_of(row)) is not None]
-    beyond = [(times, row) for row in rows if (times := _times_limit(row)) is not None]
+    beyond = [
+        (_times_faster(row.value, known.limit, known), known.limit_name, row)
+        for row in rows
+        if (known := row.expectation) is not None and known.limit and row.value > 0
+    ]
     if beyond and rows[0].state is RowState.IMPOSSIBLE:
-        times, row = max(beyond, key=lambda pair: pair[0])
-        assert row.expectation is not None
+        times, limit, row = max(beyond, key=lambda found: found[0])
         where = f" at {format_size(row.row.size_bytes)}" if row.row.size_bytes else ""
-        return f": {times:.2f} times the limit ({row.expectation.limit_name}){where}"
+        return f": {times:.2f} times the limit ({limit}){where}"
     if not speeds:
         return ""
     is_low = rows[0].state is RowState.LOW
@@ -166,16 +151,11 @@ def speed_of(row: JudgedRow) -> float | None:
     """Measured speed over expected speed, above 1 if faster; None without either."""
     if row.expectation is None or row.value <= 0 or row.expectation.value <= 0:
         return None
-    ratio = row.value / row.expectation.value
-    return 1 / ratio if row.expectation.lower_is_better else ratio
+    return _times_faster(row.value, row.expectation.value, row.expectation)
 
 
-def _times_limit(row: JudgedRow) -> float | None:
-    """How many times faster than the limit; None where none is known."""
-    known = row.expectation
-    if known is None or not known.limit or row.value <= 0:
-        return None
-    return known.limit / row.value if known.lower_is_better else row.value / known.limit
+def _times_faster(value: float, reference: float, known: Expectation) -> float:
+    return reference / value if known.lower_is_better else value / reference
 
 
 def _drawn(group: RowGroup) -> list[dict[str, Any]]:
@@ -190,15 +170,16 @@ def _drawn(group: RowGroup) -> list[dict[str, Any]]:
             continue
         size = judged.row.size_bytes or 0
         segment += judged.expectation is None
-        state = _STATES[judged.state]
+        is_off = judged.state in (RowState.LOW, RowState.HIGH, RowState.IMPOSSIBLE)
+        name = _label(judged.row, distinct)
         drawn.append(
             {
                 "size_bytes": size,
                 "size": format_size(size),
-                "name": _label(judged.row, distinct),
-                "label": _label(judged.row, distinct),
+                "name": name,
+                "label": name,
                 "value": judged.value,
-                "state": charts.ODD if judged.odd and not _is_off(judged) else state,
+                "state": charts.ODD if judged.odd and not is_off else _state_word(judged),
                 "is_main": _series(judged.row) == series[0],
                 "segment": str(segment),
                 **_expected(judged.expectation, judged.value),
@@ -219,8 +200,8 @@ def _distinct_names(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def _is_off(row: JudgedRow) -> bool:
-    return row.state in (RowState.LOW, RowState.HIGH, RowState.IMPOSSIBLE)
+def _state_word(row: JudgedRow) -> str:
+    return charts.UNJUDGED if row.state is RowState.UNJUDGED else row.state.value
 
 
 def _expected(expectation: Expectation | None, value: float) -> dict[str, Any]:
@@ -253,11 +234,6 @@ def _limits_near(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         ):
             row["limit"] = None
     return rows
-
-
-def _slowest_first(rows: Sequence[dict[str, Any]], metric: ChartMetric) -> list[dict[str, Any]]:
-    ordered = sorted(rows, key=lambda row: row["value"], reverse=metric.lower_is_better)
-    return [{**row, "position": number} for number, row in enumerate(ordered, start=1)]
 
 
 def _series(row: Row) -> str:
@@ -306,11 +282,8 @@ def _how_to_read(group: RowGroup, rows: Sequence[dict[str, Any]], kind: str) -> 
 
 def _rows_table(group: RowGroup) -> ReportTable:
     unit = f" ({group.metric.unit})" if group.metric.unit else ""
-    columns = (
-        *text_columns("row"),
-        *figure_columns("line", f"measured{unit}", "expected", "low", "high", "limit"),
-        *text_columns("judged", "binding limit"),
-    )
+    figures = (f"#measured{unit}", "#expected", "#low", "#high", "#limit")
+    columns = ("row", "#line", *figures, "judged", "binding limit")
     distinct = _distinct_labels(group.rows)
     cells = [_row_cells(row, distinct) for row in group.rows]
     return cut_table(f"{group.test}: {group.rows[0].metric}", columns, cells)
@@ -323,7 +296,7 @@ def _row_cells(judged: JudgedRow, distinct: Set[str]) -> tuple[str, ...]:
         limit = "-" if known.limit is None else format_significant(known.limit)
         ends = (format_significant(x) for x in (known.value, known.low, known.high))
         figures = (*ends, limit)
-    state = _STATES[judged.state] + (", inconsistent" if judged.odd else "")
+    state = _state_word(judged) + (", inconsistent" if judged.odd else "")
     why = [known.bound] if known is not None else []
     return (
         _label(judged.row, distinct),

@@ -4,18 +4,15 @@ from collections import Counter
 
 from weft.core.units import format_significant, format_size
 from weft.judge.model import FileJudgement, RowState
-from weft.report.model import ReportTable, Section, cut_table, figure_columns, text_columns
+from weft.report.model import ReportTable, Section, cut_table
 
 
 def causes_section(judgement: FileJudgement) -> Section | None:
     """Causes that fit, best first, each with the test that would confirm it; None without any."""
     if not judgement.causes:
         return None
-    columns = (
-        *text_columns("cause"),
-        *figure_columns("off by (%)", "rows"),
-        *text_columns("prediction", "test that confirms it", "remedy", "source"),
-    )
+    text = ("prediction", "test that confirms it", "remedy", "source")
+    columns = ("cause", "#off by (%)", "#rows", *text)
     rows = [
         (
             cause.sentence,
@@ -48,11 +45,7 @@ def field_section(judgement: FileJudgement) -> Section | None:
     """Field thresholds next to the measured values; None without any."""
     if not judgement.field:
         return None
-    columns = (
-        *text_columns("system", "test", "kind"),
-        *figure_columns("threshold", "measured"),
-        *text_columns("result", "source"),
-    )
+    columns = ("system", "test", "kind", "#threshold", "#measured", "result", "source")
     rows = [
         (
             one.system,
@@ -80,20 +73,12 @@ def coverage_section(judgement: FileJudgement) -> Section:
         if row.state is RowState.UNJUDGED
     )
     if reasons:
-        columns = (*text_columns("reason"), *figure_columns("rows"))
         cells = [(reason, str(n)) for reason, n in reasons.most_common()]
-        tables.append(cut_table("Rows that were not judged", columns, cells))
-    folded = _unread(judgement)
+        tables.append(cut_table("Rows that were not judged", ("reason", "#rows"), cells))
+    unread = [(str(one.line), one.text, one.reason) for one in judgement.unread]
+    caption = f"{judgement.n_unread} lines were not understood"
+    folded = (cut_table(caption, ("#line", "text", "why"), unread),) if unread else ()
     return Section("Coverage", tables=tuple(tables), folded=folded)
-
-
-def _unread(judgement: FileJudgement) -> tuple[ReportTable, ...]:
-    """Lines of a tool's output that no reader understood."""
-    if not judgement.unread:
-        return ()
-    columns = (*figure_columns("line"), *text_columns("text", "why"))
-    rows = [(str(one.line), one.text, one.reason) for one in judgement.unread]
-    return (cut_table(f"{judgement.n_unread} lines were not understood", columns, rows),)
 
 
 def _counts(judgement: FileJudgement) -> ReportTable:
@@ -102,11 +87,7 @@ def _counts(judgement: FileJudgement) -> ReportTable:
     for row in judgement.rows:
         key = (row.table.test or row.table.tool, row.metric, row.table.first_line)
         groups.setdefault(key, Counter())[row.state] += 1
-    columns = (
-        *text_columns("test", "metric"),
-        *figure_columns("line"),
-        *figure_columns(*(state.value for state in states)),
-    )
+    columns = ("test", "metric", "#line", *(f"#{state.value}" for state in states))
     rows = [
         (test, metric, str(line), *(str(counts[state]) for state in states))
         for (test, metric, line), counts in groups.items()
@@ -115,7 +96,7 @@ def _counts(judgement: FileJudgement) -> ReportTable:
 
 
 def sources_section(judgement: FileJudgement) -> Section | None:
-    """Sources of the expectations: what binds, by which formula, from which figures."""
+    """Sources of the expectations: binding limit, formula, figures."""
     groups: dict[tuple[str, str, str, str], list[int]] = {}
     for row in judgement.rows:
         known = row.expectation
@@ -124,7 +105,7 @@ def sources_section(judgement: FileJudgement) -> Section | None:
             groups.setdefault(key, []).append(row.row.size_bytes or 0)
     if not groups:
         return None
-    columns = text_columns("binding limit", "sizes", "formula", "limit", "source")
+    columns = ("binding limit", "sizes", "formula", "limit", "source")
     rows = [
         (bound, _sizes(sizes), formula, limit or "-", source)
         for (bound, formula, source, limit), sizes in groups.items()

@@ -31,9 +31,12 @@ def thresholds_of(
     """Those that were applied to a value of these rows."""
     found = []
     for verdict in verdicts:
-        factor = _factor(verdict.unit, metric.unit)
-        if factor is None:
+        units = (verdict.unit, metric.unit)
+        table = next((one for one in (_TO_MB_S, _TO_US) if one.keys() >= set(units)), None)
+        if table is None:
+            # They measure different quantities.
             continue
+        factor = table[verdict.unit] / table[metric.unit]
         measured = verdict.measured * factor
         matching = [row for row in rows if abs(row.value - measured) <= SUMMED * abs(measured)]
         if matching:
@@ -83,7 +86,8 @@ def _mark_label(sharing: Sequence[AppliedThreshold]) -> str:
     first = sharing[0].verdict
     n_more = len({one.verdict.system for one in sharing}) - 1
     more = f" and {n_more} more" if n_more else ""
-    return f"{first.system}{more}: {_threshold_text(first)} {first.unit}"
+    threshold = format_significant(first.threshold, 3)
+    return f"{first.system}{more}: {first.kind} {threshold} {first.unit}"
 
 
 def _shared_label(sharing: Sequence[AppliedThreshold]) -> str:
@@ -91,15 +95,3 @@ def _shared_label(sharing: Sequence[AppliedThreshold]) -> str:
     ordered = sorted(sharing, key=lambda one: one.value)
     texts = dict.fromkeys(format_significant(one.verdict.threshold, 3) for one in ordered)
     return f"{' / '.join(texts)} {sharing[0].verdict.unit}"
-
-
-def _threshold_text(verdict: FieldVerdict) -> str:
-    return f"{verdict.kind} {format_significant(verdict.threshold, 3)}"
-
-
-def _factor(unit: str, wanted: str) -> float | None:
-    """The factor from `unit` to `wanted`; None if they measure different quantities."""
-    for table in (_TO_MB_S, _TO_US):
-        if unit in table and wanted in table:
-            return table[unit] / table[wanted]
-    return None

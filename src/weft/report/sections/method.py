@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from weft.bench.model import Launch
 from weft.core.nodeset import fold
 from weft.core.units import format_size
-from weft.report.charts.cells import placement
-from weft.report.model import ReportTable, Section, cut_table, figure_columns, text_columns
-from weft.study.run.store import Failure, StudyRun
+from weft.report.model import ReportTable, Section, cut_table
+from weft.study.comparison.cells import scale_text
+from weft.study.run.store import StudyRun
 
 _PAIRS = "pairs"
 _LONG = 60
@@ -19,9 +19,10 @@ def section(run: StudyRun) -> Section:
     """The plan, and how its results are summarised."""
     numbers = _numbered_sets(run.launches)
     sets = [(str(number), fold(nodes)) for nodes, number in numbers.items()]
-    columns = text_columns("set", "nodes")
-    tables = (_plan(run, numbers), *([cut_table("The node sets", columns, sets)] if sets else []))
-    return Section("How it was measured", (_statistics(run.launches),), tables=tables)
+    tables = [_plan(run, numbers)]
+    if sets:
+        tables.append(cut_table("The node sets", ("set", "nodes"), sets))
+    return Section("How it was measured", (_statistics(run.launches),), tables=tuple(tables))
 
 
 def _numbered_sets(launches: Sequence[Launch]) -> dict[tuple[str, ...], int]:
@@ -36,7 +37,15 @@ def _numbered_sets(launches: Sequence[Launch]) -> dict[tuple[str, ...], int]:
 
 def left_out(run: StudyRun, excluded: Mapping[str, int]) -> Section | None:
     """Failures, excluded samples and unfinished launches; None where nothing was left out."""
-    tables = [table for table in (_failures(run.failures), _excluded(excluded)) if table]
+    tables = []
+    if run.failures:
+        rows = [(f"{f.trial} repeat {f.repeat}", f.state.value, f.message) for f in run.failures]
+        caption = "Failed launches: the result of their cells"
+        tables.append(cut_table(caption, ("launch", "what", "message"), rows))
+    if excluded:
+        reasons = [(reason, str(n_samples)) for reason, n_samples in excluded.items()]
+        caption = "Samples left out of every figure above"
+        tables.append(cut_table(caption, ("why", "#samples"), reasons))
     paragraphs = tuple(f"{remark[:1].upper()}{remark[1:]}." for remark in run.remarks)
     if run.n_unfinished:
         paragraphs += (
@@ -51,8 +60,8 @@ def _statistics(launches: Sequence[Launch]) -> str:
     repeats = Counter(launch.trial.id for launch in launches)
     most = max(repeats.values(), default=0)
     text = (
-        f"{_counted(len(launches), 'launch', 'launches')} of "
-        f"{_counted(len(repeats), 'trial', 'trials')}, at most {most} a trial."
+        f"{len(launches)} launch{'' if len(launches) == 1 else 'es'} of "
+        f"{len(repeats)} trial{'' if len(repeats) == 1 else 's'}, at most {most} a trial."
     )
     benchmarks = {launch.trial.benchmark for launch in launches}
     if benchmarks - {_PAIRS}:
@@ -73,10 +82,6 @@ def _statistics(launches: Sequence[Launch]) -> str:
     return text
 
 
-def _counted(number: int, one: str, several: str) -> str:
-    return f"{number} {one if number == 1 else several}"
-
-
 def _plan(run: StudyRun, numbers: Mapping[tuple[str, ...], int]) -> ReportTable:
     trials = {launch.trial.id: launch.trial for launch in run.launches}
     repeats = Counter(launch.trial.id for launch in run.launches)
@@ -86,17 +91,14 @@ def _plan(run: StudyRun, numbers: Mapping[tuple[str, ...], int]) -> ReportTable:
             trial.id,
             trial.benchmark,
             ", ".join(f"{name}={value}" for name, value in trial.arm.items()) or "-",
-            placement(trial),
+            scale_text(len(trial.nodes), trial.tasks_per_node),
             f"set {numbers[trial.nodes]}" if numbers else fold(trial.nodes),
             _sizes(trial.sizes_bytes),
             f"{done[trial.id]} of {repeats[trial.id]}",
         )
         for trial in trials.values()
     ]
-    columns = (
-        *text_columns("trial", "benchmark", "arm", "placement", "nodes", "sizes"),
-        *figure_columns("launches done"),
-    )
+    columns = ("trial", "benchmark", "arm", "placement", "nodes", "sizes", "#launches done")
     return cut_table("The plan", columns, sorted(rows))
 
 
@@ -107,19 +109,3 @@ def _sizes(sizes_bytes: Sequence[int]) -> str:
         return ", ".join(format_size(size) for size in sizes_bytes)
     ends = f"{format_size(min(sizes_bytes))} to {format_size(max(sizes_bytes))}"
     return f"{len(sizes_bytes)}, {ends}"
-
-
-def _failures(failures: Sequence[Failure]) -> ReportTable | None:
-    if not failures:
-        return None
-    columns = text_columns("launch", "what", "message")
-    rows = [(f"{f.trial} repeat {f.repeat}", f.state.value, f.message) for f in failures]
-    return cut_table("Failed launches: the result of their cells", columns, rows)
-
-
-def _excluded(excluded: Mapping[str, int]) -> ReportTable | None:
-    if not excluded:
-        return None
-    columns = (*text_columns("why"), *figure_columns("samples"))
-    rows = [(reason, str(n_samples)) for reason, n_samples in excluded.items()]
-    return cut_table("Samples left out of every figure above", columns, rows)

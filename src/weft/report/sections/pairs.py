@@ -1,4 +1,4 @@
-"""All pairs: what each reached of what its hop class delivers, nodes by leaf, and rail by rail."""
+"""All pairs: each as a share of its hop class's figure, nodes by leaf, and rail by rail."""
 
 from collections.abc import Iterator, Sequence
 
@@ -19,16 +19,7 @@ from weft.core.finding import Finding, Severity
 from weft.core.units import format_significant, format_size
 from weft.core.words import counted
 from weft.report import heat_svg
-from weft.report.heat_svg import HeatMap
-from weft.report.model import (
-    MAX_TABLE_ROWS,
-    ReportDrawing,
-    ReportTable,
-    Section,
-    cut_table,
-    figure_columns,
-    text_columns,
-)
+from weft.report.model import MAX_TABLE_ROWS, ReportDrawing, ReportTable, Section, cut_table
 
 MAX_NODES = 512
 """More nodes than this make cells below two pixels; the worst nodes are drawn then."""
@@ -84,7 +75,7 @@ def _of_metric(
     yield ReportDrawing(
         title=title,
         how_to_read=" ".join([*how, *notes]),
-        svg=heat_svg.draw(_map(shares, bold), title=title, id_=id_, room=room),
+        svg=heat_svg.draw(shares, bold, title=title, id_=id_, room=room),
         legend=heat_svg.legend(),
         table=_slowest(verdict, metric),
     )
@@ -98,17 +89,13 @@ def _of_rail(
 ) -> ReportDrawing:
     shares, notes = _worst_nodes(shares_of(verdict.survey, Metric.BANDWIDTH, ends, rail))
     n_slow = int(shares.slow.sum())
-    title = f"rail {rail}: {'no pair is slow' if not n_slow else counted(n_slow, 'direction')}"
-    title += " of pairs slow" if n_slow else ""
+    slow = f"{counted(n_slow, 'direction')} of pairs slow" if n_slow else "no pair is slow"
+    title = f"rail {rail}: {slow}"
     if rail == MAX_RAILS - 1 and ends.n_rails > MAX_RAILS:
         notes = (*notes, f"The other {ends.n_rails - MAX_RAILS} rails are not drawn.")
-    drawn = heat_svg.draw(_map(shares, bold), title=title, id_=f"{id_}-{rail}", room=RAIL_ROOM)
+    drawn = heat_svg.draw(shares, bold, title=title, id_=f"{id_}-{rail}", room=RAIL_ROOM)
     how = f"Bandwidth of this rail alone. {_order(shares)}"
     return ReportDrawing(title, " ".join([how, *notes]), drawn, narrow=True)
-
-
-def _map(shares: PairShares, bold: frozenset[str]) -> HeatMap:
-    return HeatMap(shares.names, shares.leaves, shares.share, shares.slow, bold)
 
 
 def _order(shares: PairShares) -> str:
@@ -154,11 +141,8 @@ def _title(verdict: Verdict, metric: Metric) -> str:
 
 
 def _slowest(verdict: Verdict, metric: Metric) -> ReportTable:
-    columns = (
-        *text_columns("from", "to"),
-        *figure_columns("size", f"{metric.word} ({metric.unit})", "share of hop class (%)"),
-        *text_columns("hop class", "measured in", "judged"),
-    )
+    figures = ("#size", f"#{metric.word} ({metric.unit})", "#share of hop class (%)")
+    columns = ("from", "to", *figures, "hop class", "measured in", "judged")
     survey = verdict.survey
     rows = tuple(
         (
@@ -174,14 +158,11 @@ def _slowest(verdict: Verdict, metric: Metric) -> ReportTable:
         for row in rows_of(survey, slowest_rows(survey, metric, MAX_TABLE_ROWS))
     )
     caption = f"Readings of {metric.word}, slowest first"
-    return ReportTable(caption, columns, rows, n_cut=count_of(survey, metric).n - len(rows))
+    return cut_table(caption, columns, rows, count_of(survey, metric).n)
 
 
 def _norm_table(norms: Sequence[Norm]) -> ReportTable:
-    columns = (
-        *text_columns("hop class", "metric"),
-        *figure_columns("readings", "expected", "scatter (%)"),
-    )
+    columns = ("hop class", "metric", "#readings", "#expected", "#scatter (%)")
     rows = [
         (
             norm.hop_class.words,

@@ -1,22 +1,22 @@
 """Several runs side by side: their common benchmarks on the same axes."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import median
 
 from weft.core.units import format_significant, format_size
 from weft.report.charts import vega as charts
-from weft.report.charts.cells import ChartCell, ChartMetric, scale_of
-from weft.report.charts.median_interval import MedianInterval, meaning, median_interval_of
-from weft.report.model import ReportFigure, ReportTable, Section, cut_table, figure_columns
-from weft.report.sections.curves import CurveEntry, spec_of
+from weft.report.charts.cells import ChartCell, ChartMetric
+from weft.report.model import ReportFigure, ReportTable, Section, cut_table
+from weft.report.sections.curves import CurveEntry, meaning, spec_of
+from weft.stats.summary import Summary, summarise
 from weft.study.comparison.cells import StudyCell, cells_of
 from weft.study.comparison.headlines import Headlines
 from weft.study.run.backend_record import backend_of
 from weft.study.run.store import StudyRun
 
 _Scale = tuple[str, int, int]
-_Curves = dict[str, dict[int, MedianInterval]]
+_Curves = dict[str, dict[int, Summary]]
 
 
 def section(runs: Sequence[StudyRun]) -> Section | None:
@@ -48,7 +48,7 @@ def _why_not(runs: Sequence[StudyRun], headline: Headlines) -> Section | None:
     for run, name in zip(runs, _names(runs), strict=True):
         for value in cells_of(run, headline).values:
             if headline(value.cell.benchmark).kind != "pairs":
-                scales[value.cell.benchmark].setdefault(name, scale_of(value.cell))
+                scales[value.cell.benchmark].setdefault(name, value.cell.scale)
     texts = [
         f"{benchmark}: " + ", ".join(f"{scale} in {name}" for name, scale in by_run.items())
         for benchmark, by_run in scales.items()
@@ -75,7 +75,7 @@ def _shared(runs: Sequence[StudyRun], headline: Headlines) -> dict[_Scale, _Curv
             owners[key].add(number)
     return {
         key: {
-            series: {size: median_interval_of(found) for size, found in sorted(sizes.items())}
+            series: {size: summarise(found) for size, found in sorted(sizes.items())}
             for series, sizes in by_series.items()
         }
         for key, by_series in values.items()
@@ -88,10 +88,8 @@ def _names(runs: Sequence[StudyRun]) -> list[str]:
     names = []
     for run in runs:
         backend = backend_of(run)
-        platform = backend.facts.get("platform")
-        what = backend.name
-        if backend.is_twin and platform:
-            what = f"twin of {platform}"
+        platform = backend.facts.get("platform") if backend.is_twin else None
+        what = f"twin of {platform}" if platform else backend.name
         names.append(f"{run.directory.name or run.directory} ({what})")
     return [
         name if names.count(name) == 1 else f"{number}: {name}"
@@ -101,16 +99,15 @@ def _names(runs: Sequence[StudyRun]) -> list[str]:
 
 def _figure(number: int, cell: StudyCell, metric: ChartMetric, curves: _Curves) -> ReportFigure:
     kept = dict(list(curves.items())[: charts.MAX_SERIES])
-    title = f"{cell.benchmark.replace('_', ' ')}, {scale_of(cell)}: {_finding(curves)}"
-    medians = [median_value for sizes in kept.values() for median_value in sizes.values()]
-    notes = [meaning(medians)]
+    title = f"{cell.benchmark.replace('_', ' ')}, {cell.scale}: {_finding(curves)}"
+    notes = [meaning([summary for by_size in kept.values() for summary in by_size.values()])]
     if len(kept) < len(curves):
         notes.append(f"{len(curves) - len(kept)} more series are in the table only.")
     sizes = {size for by_size in kept.values() for size in by_size if size > 0}
     entries = [
-        CurveEntry(ChartCell(series, size, ()), median_value)
+        CurveEntry(ChartCell(series, size, ()), summary)
         for series, by_size in kept.items()
-        for size, median_value in by_size.items()
+        for size, summary in by_size.items()
     ]
     return ReportFigure(
         id=f"side-by-side-{number}",
@@ -124,7 +121,7 @@ def _figure(number: int, cell: StudyCell, metric: ChartMetric, curves: _Curves) 
 def _finding(curves: _Curves) -> str:
     """How far the second series is from the first, at the median and at worst."""
     (first, a), (second, b), *more = curves.items()
-    ratios = {size: b[size].value / a[size].value for size in a if size in b}
+    ratios = {size: b[size].median / a[size].median for size in a if size in b}
     if not ratios:
         return f"{len(curves)} series without a size in common"
     median_value = median(ratios.values())
@@ -139,25 +136,17 @@ def _finding(curves: _Curves) -> str:
     return f"{text}; {len(more)} more" if more else text
 
 
-def _table(
-    title: str, metric: ChartMetric, curves: Mapping[str, Mapping[int, MedianInterval]]
-) -> ReportTable:
+def _table(title: str, metric: ChartMetric, curves: _Curves) -> ReportTable:
     unit = f" ({metric.unit})" if metric.unit else ""
     names = list(curves)
     sizes = sorted({size for by_size in curves.values() for size in by_size})
-    columns = figure_columns(
-        "size", *(f"{name}{unit}" for name in names), *(f"{name} / first" for name in names[1:])
-    )
+    ratios = (f"#{name} / first" for name in names[1:])
+    columns = ("#size", *(f"#{name}{unit}" for name in names), *ratios)
     rows = []
     for size in sizes:
         found = [curves[name].get(size) for name in names]
         first = found[0]
-        shares = [f"{x.value / first.value:.3f}" if x and first else "-" for x in found[1:]]
-        rows.append(
-            (
-                format_size(size),
-                *(format_significant(x.value) if x else "-" for x in found),
-                *shares,
-            )
-        )
+        shares = [f"{x.median / first.median:.3f}" if x and first else "-" for x in found[1:]]
+        medians = [format_significant(x.median) if x else "-" for x in found]
+        rows.append((format_size(size), *medians, *shares))
     return cut_table(title, columns, rows)

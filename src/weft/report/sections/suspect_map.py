@@ -11,7 +11,7 @@ from weft.core.words import counted
 from weft.report.fabric import suspect_map_svg
 from weft.report.fabric.suspect_map_svg import CableKey, SuspectMark
 from weft.report.model import ReportDrawing, Section
-from weft.topology.subnet.cable_matrix import Cell, Matrix, all_matrices_of
+from weft.topology.subnet.cable_matrix import Matrix, all_matrices_of
 from weft.topology.subnet.subnet import Subnet
 from weft.topology.subnet.tiers import tiers_of
 
@@ -68,9 +68,16 @@ def _drawing(
     suspects: Sequence[SuspectMark],
     id_: str,
 ) -> ReportDrawing:
-    names = {(cell.row, cell.column): _cables(subnet, cell) for cell in matrix.cells}
+    names = {
+        (cell.row, cell.column): [
+            frozenset(subnet.name(end.node, end.port) for end in cable.ends)
+            for cable in cell.cables
+        ]
+        for cell in matrix.cells
+    }
     here = {cable for of in names.values() for cable in of}
-    shown = [one for one in suspects if one.cable in here or _has_switch(matrix, one.switch)]
+    switches = {line.name for line in (*matrix.rows, *matrix.columns)}
+    shown = [one for one in suspects if one.cable in here or one.switch in switches]
     title = _title(matrix, shown, len(here))
     level = matrix.level
     rows = "leaf switch" if level == 1 else f"switch of level {level}"
@@ -87,16 +94,6 @@ def _drawing(
         svg=suspect_map_svg.draw(matrix, names, shares, shown, title=title, id_=id_),
         legend=suspect_map_svg.legend(),
     )
-
-
-def _cables(subnet: Subnet, cell: Cell) -> list[CableKey]:
-    return [
-        frozenset(subnet.name(end.node, end.port) for end in cable.ends) for cable in cell.cables
-    ]
-
-
-def _has_switch(matrix: Matrix, switch: str | None) -> bool:
-    return any(switch == line.name for line in (*matrix.rows, *matrix.columns))
 
 
 def _title(matrix: Matrix, shown: Sequence[SuspectMark], n_cables: int) -> str:

@@ -24,6 +24,9 @@ NO_VERDICT_FLAGS = (
 """Caveats of a sample that is shown, but supports no verdict."""
 
 
+ONE_ARM = "only"
+"""The arm of a study without factors."""
+
 HeadlineOf = Callable[[str], Benchmark]
 """By name, a benchmark with the metric that is compared."""
 
@@ -41,6 +44,11 @@ class StudyCell:
     def text(self) -> str:
         """'allreduce 64 KiB'."""
         return f"{self.benchmark} {format_size(self.size_bytes)}"
+
+    @property
+    def scale(self) -> str:
+        """'2 nodes x 4 ranks'."""
+        return scale_text(self.n_nodes, self.tasks_per_node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +82,26 @@ class Cells:
     excluded: Mapping[str, int]
 
 
+def caveats_of(values: Sequence[Value]) -> tuple[str, ...]:
+    """Caveats of any launch, and 'bimodal' where most launches are."""
+    flags = dict.fromkeys(flag for value in values for flag in value.no_verdict)
+    return (*flags, "bimodal") if mostly_bimodal(values) else tuple(flags)
+
+
+def mostly_bimodal(values: Sequence[Value]) -> bool:
+    """Whether more than half of the launches are."""
+    return 2 * sum(value.bimodal for value in values) > len(values)
+
+
+def scale_text(n_nodes: int, tasks_per_node: int) -> str:
+    """'2 nodes x 4 ranks'."""
+    nodes = "1 node" if n_nodes == 1 else f"{n_nodes} nodes"
+    return f"{nodes} x {tasks_per_node} rank{'' if tasks_per_node == 1 else 's'}"
+
+
 def arm_name(arm: Mapping[str, str]) -> str:
     """'routing=adaptive,sharp=on'; 'only' for a study without factors."""
-    return ",".join(f"{factor}={setting}" for factor, setting in arm.items()) or "only"
+    return ",".join(f"{factor}={setting}" for factor, setting in arm.items()) or ONE_ARM
 
 
 def study_of(run: StudyRun) -> Study | None:
@@ -99,7 +124,13 @@ def cells_of(run: StudyRun, headline: HeadlineOf) -> Cells:
     excluded: dict[str, int] = {}
     groups: dict[tuple[tuple[str, int], int], list[Sample]] = {}
     for sample in run.samples:
-        launch = _launch_of(launches, sample, run)
+        launch = launches.get((sample.trial, sample.repeat))
+        if launch is None:
+            raise InputError(
+                f"samples of {sample.trial} repeat {sample.repeat}, which is not in the plan",
+                where=str(run.directory),
+                expected="plan.jsonl and samples/ of the same run",
+            )
         reason = _unusable_because(sample, launch, study)
         if reason:
             excluded[reason] = excluded.get(reason, 0) + 1
@@ -157,17 +188,6 @@ def metric_of(samples: Sequence[Sample], headline: str) -> str:
         where=f"{samples[0].trial} repeat {samples[0].repeat}",
         expected="the headline metric of the benchmark in every completed sample",
     )
-
-
-def _launch_of(launches: Mapping[tuple[str, int], Launch], sample: Sample, run: StudyRun) -> Launch:
-    launch = launches.get((sample.trial, sample.repeat))
-    if launch is None:
-        raise InputError(
-            f"samples of {sample.trial} repeat {sample.repeat}, which is not in the plan",
-            where=str(run.directory),
-            expected="plan.jsonl and samples/ of the same run",
-        )
-    return launch
 
 
 def _unusable_because(sample: Sample, launch: Launch, study: Study | None) -> str | None:

@@ -3,10 +3,10 @@
 import dataclasses
 from dataclasses import dataclass
 
-from weft.bench.model import Launch
 from weft.core.errors import InputError, unknown_name
 from weft.core.finding import Finding, Severity
 from weft.study.comparison.cells import (
+    ONE_ARM,
     Cells,
     Value,
     arm_name,
@@ -35,18 +35,15 @@ class Comparison:
 
 
 def compare_arms(
-    run: StudyRun,
-    *,
-    baseline: str | None = None,
-    tolerance: float = TOLERANCE,
-    seed: int = 1,
+    run: StudyRun, *, baseline: str | None = None, tolerance: float = TOLERANCE
 ) -> Comparison:
     """Every arm of a run against the baseline (the first arm of the study unless named).
 
     Raises InputError where the run has one arm only, or no arm of that name.
     """
-    rules = ComparisonRules(Headlines([run]), tolerance, seed=seed)
-    arms = list(dict.fromkeys(arm_name(launch.trial.arm) for launch in _in_study_order(run)))
+    rules = ComparisonRules(Headlines([run]), tolerance)
+    in_study_order = sorted(run.launches, key=lambda launch: launch.trial.id)
+    arms = list(dict.fromkeys(arm_name(launch.trial.arm) for launch in in_study_order))
     if len(arms) < 2:
         raise InputError(
             "this run has one arm only: a comparison needs two",
@@ -54,7 +51,9 @@ def compare_arms(
             expected="a study with a factor, or a second run",
             hint=f"weft compare {run.directory} OTHER_RUN",
         )
-    first = _known_arm(baseline or arms[0], arms)
+    first = baseline or arms[0]
+    if first not in arms:
+        raise unknown_name(f"no arm '{first}' in this run", first, arms)
     cells = cells_of(run, rules.headline)
     others = [arm for arm in arms if arm != first]
     rules = dataclasses.replace(rules, n_comparisons=len(others))
@@ -68,24 +67,20 @@ def compare_arms(
     )
 
 
-def compare_runs(
-    first: StudyRun,
-    second: StudyRun,
-    *,
-    tolerance: float = TOLERANCE,
-    seed: int = 1,
-) -> Comparison:
+def compare_runs(first: StudyRun, second: StudyRun, *, tolerance: float = TOLERANCE) -> Comparison:
     """The second run against the first: cells they share, launches paired by node set and repeat.
 
     Raises InputError where they share no cell.
     """
     headline = Headlines([first, second])
-    names = _run_names(first, second)
+    names = (first.directory.name or "first", second.directory.name or "second")
+    if names[0] == names[1]:
+        names = (str(first.directory), str(second.directory))
     sides = [cells_of(run, headline) for run in (first, second)]
     arms = [arm for arm in _arms_of(sides[0]) if arm in _arms_of(sides[1])]
     if not arms and all(len(_arms_of(side)) == 1 for side in sides):
         arms = [""]
-    rules = ComparisonRules(headline, tolerance, len(arms), seed)
+    rules = ComparisonRules(headline, tolerance, len(arms))
     rows: list[ComparisonRow] = []
     for arm in arms:
         a, b = (
@@ -108,29 +103,14 @@ def compare_runs(
     )
 
 
-def _in_study_order(run: StudyRun) -> list[Launch]:
-    return sorted(run.launches, key=lambda launch: launch.trial.id)
-
-
-def _known_arm(name: str, arms: list[str]) -> str:
-    if name not in arms:
-        raise unknown_name(f"no arm '{name}' in this run", name, arms)
-    return name
-
-
 def _is_interleaved(run: StudyRun) -> bool:
     """Whether no arm ran in a block of its own (a manual factor makes it so)."""
     n_repeats = n_repeats_of(run)
-    compared = [launch for launch in run.launches if launch.repeat < n_repeats]
     by_block: dict[int, set[str]] = {}
-    for launch in compared:
-        by_block.setdefault(launch.block, set()).add(arm_name(launch.trial.arm))
+    for launch in run.launches:
+        if launch.repeat < n_repeats:
+            by_block.setdefault(launch.block, set()).add(arm_name(launch.trial.arm))
     return all(len(arms) > 1 for arms in by_block.values())
-
-
-def _run_names(first: StudyRun, second: StudyRun) -> tuple[str, str]:
-    names = (first.directory.name or "first", second.directory.name or "second")
-    return names if names[0] != names[1] else (str(first.directory), str(second.directory))
 
 
 def _arms_of(cells: Cells) -> list[str]:
@@ -138,5 +118,5 @@ def _arms_of(cells: Cells) -> list[str]:
 
 
 def _named(value: Value, run_name: str, arm: str) -> Value:
-    label = run_name if arm in ("", "only") else f"{run_name}:{arm}"
+    label = run_name if arm in ("", ONE_ARM) else f"{run_name}:{arm}"
     return dataclasses.replace(value, arm=label)

@@ -42,11 +42,18 @@ class Headlines:
 
     def _choose(self, name: str) -> Benchmark:
         imported = any(is_imported(run.meta) for run in self._runs)
-        known = _from_catalogue(name) if imported else benchmark(name)
-        if known is not None and not imported:
-            return known
-        shared = self._shared(name)
-        return _with_headline(known, name, self._preferred(known, shared), bool(self._sizes(name)))
+        if not imported:
+            return benchmark(name)
+        base = base_name(name)
+        known = benchmark(base) if base in readable_benchmark_names() else None
+        has_sizes = any(
+            size > 0
+            for run in self._runs
+            for launch in run.launches
+            if launch.trial.benchmark == name
+            for size in launch.trial.sizes_bytes
+        )
+        return _with_headline(known, name, self._preferred(known, self._shared(name)), has_sizes)
 
     def _preferred(self, known: Benchmark | None, shared: frozenset[str]) -> str:
         """The catalogue's own, its mean, then times, rates and ratios; for `second` the first of
@@ -72,16 +79,6 @@ class Headlines:
         found = [metrics for run in self._runs if (metrics := _usual_metrics(run, name))]
         return frozenset.intersection(*found) if found else frozenset()
 
-    def _sizes(self, name: str) -> set[int]:
-        return {
-            size
-            for run in self._runs
-            for launch in run.launches
-            if launch.trial.benchmark == name
-            for size in launch.trial.sizes_bytes
-            if size > 0
-        }
-
 
 def _usual_metrics(run: StudyRun, name: str) -> frozenset[str]:
     samples = [sample for sample in run.samples if sample.benchmark == name]
@@ -100,10 +97,6 @@ def lower_is_better(metric: str) -> bool:
     for end in ("_p50", "_p90", "_p95", "_p99", "_p999", "_min", "_max", "_stdev"):
         stem = stem.removesuffix(end)
     return stem.endswith(_LOWER_ENDS)
-
-
-def _from_catalogue(name: str) -> Benchmark | None:
-    return benchmark(base_name(name)) if base_name(name) in readable_benchmark_names() else None
 
 
 def _with_headline(known: Benchmark | None, name: str, metric: str, has_sizes: bool) -> Benchmark:

@@ -11,7 +11,7 @@ from weft.stats.multiplicity import sign_flip_max_t
 from weft.stats.nodesets import CannotBeKnown, SetsRatio, ratio_for_sets_like_these
 from weft.stats.ratio import NotEnoughData, Ratio, paired_ratio
 from weft.stats.summary import Floats
-from weft.study.comparison.cells import HeadlineOf, StudyCell, Value
+from weft.study.comparison.cells import HeadlineOf, StudyCell, Value, mostly_bimodal
 
 SIGNIFICANT = 0.05
 TOLERANCE = 0.01
@@ -25,7 +25,6 @@ class ComparisonRules:
     headline: HeadlineOf
     tolerance: float = TOLERANCE
     n_comparisons: int = 1
-    seed: int = 1
 
 
 class RowOutcome(StrEnum):
@@ -116,7 +115,7 @@ def _adjusted(pairs: _Pairs, rules: ComparisonRules) -> Mapping[StudyCell, float
     for column, cell in enumerate(cells):
         for a, b in pairs[cell]:
             logs[row_of[a.pairs_with], column] = np.log(b.value) - np.log(a.value)
-    p_values = sign_flip_max_t(logs, seed=rules.seed)
+    p_values = sign_flip_max_t(logs)
     return {
         cell: min(1.0, float(p) * rules.n_comparisons)
         for cell, p in zip(cells, p_values, strict=True)
@@ -131,10 +130,11 @@ def _row(
 ) -> ComparisonRow:
     a = [first.value for first, _ in pairs]
     b = [second.value for _, second in pairs]
-    effect = paired_ratio(a, b, seed=rules.seed)
+    effect = paired_ratio(a, b)
     flags = sorted({flag for pair in pairs for value in pair for flag in value.no_verdict})
-    metric = pairs[0][0].metric
-    lower = _lower_is_better(metric, cell, rules.headline)
+    metric, known = pairs[0][0].metric, rules.headline(cell.benchmark)
+    is_headline = metric == known.headline
+    lower = known.better == "lower" if is_headline else metric.startswith("latency")
     outcome = _outcome(effect, p_adjusted, lower, rules.tolerance)
     if flags and outcome in (RowOutcome.FASTER, RowOutcome.SLOWER, RowOutcome.SAME):
         outcome = RowOutcome.NO_VERDICT
@@ -156,14 +156,9 @@ def _row(
 
 def _bimodality(pairs: list[tuple[Value, Value]]) -> tuple[str, ...]:
     for side, name in enumerate(("first", "second")):
-        if 2 * sum(pair[side].bimodal for pair in pairs) > len(pairs):
+        if mostly_bimodal([pair[side] for pair in pairs]):
             return (f"bimodal in the {name} arm",)
     return ()
-
-
-def _lower_is_better(metric: str, cell: StudyCell, headline: HeadlineOf) -> bool:
-    known = headline(cell.benchmark)
-    return known.better == "lower" if metric == known.headline else metric.startswith("latency")
 
 
 def _outcome(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.stats.summary import Summary, summarise
-from weft.study.comparison.cells import StudyCell, Value, arm_name, cells_of
+from weft.study.comparison.cells import StudyCell, Value, arm_name, caveats_of, cells_of
 from weft.study.comparison.headlines import Headlines
 from weft.study.run.store import StudyRun
 
@@ -58,7 +58,9 @@ def table_of(run: StudyRun) -> RunTable:
     for value in cells.values:
         groups.setdefault((value.arm, value.cell, value.metric), []).append(value)
     rows = [
-        TableRow(arm, cell, metric, summarise([value.value for value in values]), _remarks(values))
+        TableRow(
+            arm, cell, metric, summarise([value.value for value in values]), caveats_of(values)
+        )
         for (arm, cell, metric), values in groups.items()
     ]
     rows.sort(key=lambda row: (place[row.cell.benchmark], row.cell, arm_place[row.arm]))
@@ -68,9 +70,3 @@ def table_of(run: StudyRun) -> RunTable:
 def _places(names: Iterable[str]) -> dict[str, int]:
     """Each name's place in the order of first appearance."""
     return {name: i for i, name in enumerate(dict.fromkeys(names))}
-
-
-def _remarks(values: list[Value]) -> tuple[str, ...]:
-    flags = dict.fromkeys(flag for value in values for flag in value.no_verdict)
-    bimodal = 2 * sum(value.bimodal for value in values) > len(values)
-    return (*flags, "bimodal") if bimodal else tuple(flags)

@@ -2,16 +2,17 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from weft.bench.twin.fidelity import fidelity_clauses
-from weft.core.finding import Finding, FindingKind, Severity, severity_rank
+from weft.core.finding import Finding, FindingFacts, FindingKind, Severity, severity_rank
 from weft.core.units import ROUNDING, format_size
-from weft.stats.drift import Drift, return_to_baseline, trend
+from weft.core.words import counted
+from weft.stats.drift import return_to_baseline, trend
 from weft.stats.ratio import PAIRS_FROM, Ratio
 from weft.study.comparison.cells import Cells, Value, arm_name, n_repeats_of, study_of
-from weft.study.comparison.facts import DriftFacts, EffectFacts, ExclusionFacts, FailureFacts
 from weft.study.comparison.rows import ComparisonRow, RowOutcome
 from weft.study.comparison.treatment import without_evidence
 from weft.study.run.store import Failure, StudyRun
@@ -20,6 +21,45 @@ _SIZES_NAMED = 4
 _UNDER = 0.01
 EQUIVALENT = 0.05
 """If no interval reaches further from 1 than this, "no difference" is GOOD, else a NOTE."""
+
+
+@dataclass(frozen=True, slots=True)
+class EffectFacts(FindingFacts):
+    """Arms `first` and `second` at one scale; `ratios` of the sizes that have one."""
+
+    benchmark: str
+    n_nodes: int
+    tasks_per_node: int
+    first: str
+    second: str
+    sizes_bytes: tuple[int, ...]
+    ratios: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FailureFacts(FindingFacts):
+    """Failed launches of a benchmark under an arm."""
+
+    benchmark: str
+    arm: str
+    n_failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class DriftFacts(FindingFacts):
+    """Relative change of the baseline while the study ran, and its p-value."""
+
+    benchmark: str
+    change: float
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class ExclusionFacts(FindingFacts):
+    """Samples left out for one reason."""
+
+    n_samples: int
+    reason: str
 
 
 def findings_of_arms(
@@ -105,7 +145,7 @@ def _effects(rows: Sequence[ComparisonRow]) -> list[Finding]:
         scale = (row.second, cell.benchmark, cell.n_nodes, cell.tasks_per_node)
         groups.setdefault((*scale, row.outcome), []).append(row)
         totals[scale] += 1
-    scales = {(row.cell.n_nodes, row.cell.tasks_per_node) for row in rows}
+    scales = {row.cell.scale for row in rows}
     return [
         _effect(group, totals[key[:4]], say_scale=len(scales) > 1) for key, group in groups.items()
     ]
@@ -140,15 +180,17 @@ def _sentence(head: str, rows: list[ComparisonRow], n_sizes: int) -> str:
     if row.outcome in (RowOutcome.FASTER, RowOutcome.SLOWER):
         return f"{head} is {_how_much(rows)} with {row.second} than with {row.first}{where}."
     if row.outcome is RowOutcome.SAME:
+        share = _excluded_beyond(rows)
+        beyond = f"{share:.0%}" if share >= _UNDER else f"under {_UNDER:.0%}"
         return (
             f"{head} shows no difference between {row.first} and {row.second}{where}; "
-            f"{_percent(_excluded_beyond(rows))} in either direction remains possible."
+            f"{beyond} in either direction remains possible."
         )
     if row.outcome is RowOutcome.TOO_FEW:
         pairs = min(row.n_pairs for row in rows)
         return (
             f"{head}: not enough data to compare {row.first} and {row.second}{where}: "
-            f"{pairs} paired launch{'' if pairs == 1 else 'es'}, {PAIRS_FROM} needed."
+            f"{counted(pairs, 'paired launch', 'paired launches')}, {PAIRS_FROM} needed."
         )
     why = ", ".join(dict.fromkeys(remark for row in rows for remark in row.remarks))
     return f"{head} supports no verdict{where}: {why}."
@@ -160,14 +202,12 @@ def _excluded_beyond(rows: list[ComparisonRow]) -> float:
     return max((max(high, 1 / low) - 1 for low, high in ends), default=0.0)
 
 
-def _percent(share: float) -> str:
-    return f"{share:.0%}" if share >= _UNDER else f"under {_UNDER:.0%}"
-
-
 def _how_much(rows: list[ComparisonRow]) -> str:
     """'1.25x slower', or 'up to 1.25x slower (at 64 KiB)' over several sizes."""
     most = _most_telling(rows)[0]
-    times = f"{_times(most)} {most.outcome.value}"
+    ratio = most.effect.ratio if isinstance(most.effect, Ratio) else 1.0
+    # Above one for either direction of the metric.
+    times = f"{max(ratio, 1 / ratio):.2f}x {most.outcome.value}"
     if len(rows) == 1:
         return times
     return f"up to {times} (at {format_size(most.cell.size_bytes)})"
@@ -193,12 +233,6 @@ def _most_telling(rows: list[ComparisonRow]) -> list[ComparisonRow]:
     known = [(row, row.effect) for row in rows if isinstance(row.effect, Ratio)]
     known.sort(key=lambda pair: -abs(np.log(pair[1].ratio)))
     return [row for row, _ in known[:_SIZES_NAMED]]
-
-
-def _times(row: ComparisonRow) -> str:
-    """'1.25x': always above one, for either direction of the metric."""
-    ratio = row.effect.ratio if isinstance(row.effect, Ratio) else 1.0
-    return f"{max(ratio, 1 / ratio):.2f}x"
 
 
 def _evidence(row: ComparisonRow) -> str:
@@ -254,21 +288,19 @@ def _drift(cells: Cells, baseline: str) -> list[Finding]:
         checks = [return_to_baseline([v for _, v in levels], [v for _, v in end_levels])]
         if levels:
             checks.append(trend([when for when, _ in levels], [value for _, value in levels]))
-        notable = [check for check in checks if check is not None and check.notable]
-        if notable:
-            found.append(_drift_finding(benchmark, baseline, notable[0]))
+        drift = next((check for check in checks if check is not None and check.notable), None)
+        if drift is not None:
+            found.append(
+                Finding(
+                    FindingKind.DRIFT,
+                    Severity.WARNING,
+                    f"{benchmark} drifted by {drift.change:+.1%} with {baseline} while the study "
+                    "ran: the machine changed, so do not trust small differences.",
+                    evidence=(f"{drift.method}, p {drift.p:.2g}",),
+                    facts=DriftFacts(benchmark, drift.change, drift.p),
+                )
+            )
     return found
-
-
-def _drift_finding(benchmark: str, baseline: str, drift: Drift) -> Finding:
-    return Finding(
-        FindingKind.DRIFT,
-        Severity.WARNING,
-        f"{benchmark} drifted by {drift.change:+.1%} with {baseline} while the study ran: "
-        "the machine changed, so do not trust small differences.",
-        evidence=(f"{drift.method}, p {drift.p:.2g}",),
-        facts=DriftFacts(benchmark, drift.change, drift.p),
-    )
 
 
 def _launch_levels(
@@ -322,9 +354,10 @@ def _caveats(run: StudyRun) -> list[Finding]:
 
 def _about_twin(run: StudyRun, name: str = "") -> list[Finding]:
     """The fidelity of a twin run."""
-    clauses = fidelity_clauses(run.samples)
-    sentences = [f"{name}: {one}." if name else f"{one[:1].upper()}{one[1:]}." for one in clauses]
-    return [_note(one) for one in sentences]
+    return [
+        _note(f"{name}: {one}." if name else f"{one[:1].upper()}{one[1:]}.")
+        for one in fidelity_clauses(run.samples)
+    ]
 
 
 def _noise_free(rows: Sequence[ComparisonRow]) -> list[Finding]:

@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Sequence
 
 from weft.bench.live.kernel_argv import TWIN_OPTIONS
-from weft.bench.model import Launch, Trial
+from weft.bench.model import Launch
 from weft.core.errors import InputError
 from weft.study.plan.model import Study
 from weft.study.plan.plan import make_plan
@@ -41,8 +41,9 @@ def plan_blocks(study: Study) -> tuple[Launch, ...]:
             launch,
             order=order,
             block=(block := block_of(launch)),
-            trial=_on(
-                launch.trial, tuple(stand_in(block, i) for i in range(len(launch.trial.nodes)))
+            trial=dataclasses.replace(
+                launch.trial,
+                nodes=tuple(stand_in(block, i) for i in range(len(launch.trial.nodes))),
             ),
         )
         for order, launch in enumerate(ordered)
@@ -73,8 +74,6 @@ def launches_of(launches: Sequence[Launch], block: int) -> tuple[Launch, ...]:
 
 def on_nodes(launches: Sequence[Launch], nodes: tuple[str, ...]) -> tuple[Launch, ...]:
     """The launches of a block on its real nodes."""
-    return tuple(dataclasses.replace(one, trial=_on(one.trial, nodes)) for one in launches)
-
-
-def _on(trial: Trial, nodes: tuple[str, ...]) -> Trial:
-    return dataclasses.replace(trial, nodes=nodes)
+    placed = [dataclasses.replace(one.trial, nodes=nodes) for one in launches]
+    pairs = zip(launches, placed, strict=True)
+    return tuple(dataclasses.replace(one, trial=trial) for one, trial in pairs)

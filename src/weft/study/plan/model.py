@@ -30,7 +30,7 @@ class FactorSetting(Document):
 
 
 class Factor(Document):
-    """What a study varies. The first setting is the baseline. `manual` factors are switched by an
+    """A variable of a study. The first setting is the baseline. `manual` factors are switched by an
     administrator, so their arms cannot be interleaved."""
 
     name: Slug

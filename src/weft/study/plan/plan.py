@@ -1,8 +1,10 @@
 """A plan: a study expanded into launches in a fixed, seeded order."""
 
 import itertools
+import math
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -11,7 +13,6 @@ from weft.catalog.load import benchmark
 from weft.core.errors import InputError
 from weft.core.units import parse_size_range
 from weft.study.plan.model import BenchmarkUse, Study
-from weft.study.plan.node_sets import choose_node_sets
 
 MAX_LAUNCHES = 1_000_000
 _T = TypeVar("_T")
@@ -35,7 +36,6 @@ class _Arm:
     names: dict[str, str]
     env: dict[str, str]
     options: dict[str, Any]
-    manual: tuple[str, ...]
 
 
 def make_plan(
@@ -51,7 +51,11 @@ def make_plan(
     """
     if not nodes:
         raise InputError("no node to run on", expected="at least one node")
-    remarks = _fold_remarks(study, nodes) if fold_onto_one_node else ()
+    remarks: tuple[str, ...] = ()
+    if fold_onto_one_node:
+        counts = ", ".join(str(n) for n in study.nodes)
+        asked = f"the study asks for {counts} node(s), folded onto one"
+        remarks = (f"all ranks run on {nodes[0]}: {asked}",)
     trials = _trials(study, nodes, fold_onto_one_node)
     return StudyPlan(
         trials=trials,
@@ -60,11 +64,6 @@ def make_plan(
         interleaved=not any(factor.manual for factor in study.factors),
         remarks=remarks,
     )
-
-
-def _fold_remarks(study: Study, nodes: tuple[str, ...]) -> tuple[str, ...]:
-    counts = ", ".join(str(n) for n in study.nodes)
-    return (f"all ranks run on {nodes[0]}: the study asks for {counts} node(s), folded onto one",)
 
 
 def _trials(study: Study, nodes: tuple[str, ...], fold: bool) -> tuple[Trial, ...]:
@@ -81,7 +80,9 @@ def _trials(study: Study, nodes: tuple[str, ...], fold: bool) -> tuple[Trial, ..
     _refuse_twice(uses)
     trials: list[Trial] = []
     for n_nodes in study.nodes:
-        sets = _node_sets(study, nodes, n_nodes, fold)
+        sets: tuple[tuple[str, ...], ...] = ((nodes[0],),)
+        if not fold:
+            sets = choose_node_sets(nodes, n_nodes, study.node_sets, seed=study.seed)
         cells = itertools.product(enumerate(sets), study.tasks_per_node, uses, arms)
         for (number, node_set), tasks, (use, sizes, options), arm in cells:
             trials.append(
@@ -101,12 +102,36 @@ def _trials(study: Study, nodes: tuple[str, ...], fold: bool) -> tuple[Trial, ..
     return tuple(trials)
 
 
-def _node_sets(
-    study: Study, nodes: tuple[str, ...], n_nodes: int, fold: bool
+def choose_node_sets(
+    nodes: tuple[str, ...], n_nodes: int, n_sets: int, *, seed: int
 ) -> tuple[tuple[str, ...], ...]:
-    if fold:
-        return ((nodes[0],),)
-    return choose_node_sets(nodes, n_nodes, study.node_sets, seed=study.seed)
+    """`n_sets` different sets of `n_nodes` of `nodes`, each in the order of `nodes`.
+
+    Sets are cut from seeded shuffles of all nodes, so they are disjoint as long as nodes last:
+    independent sets say most about sets like these. Raises InputError when there are too few nodes.
+    """
+    if n_nodes > len(nodes):
+        raise InputError(
+            f"the study needs {n_nodes} nodes, {len(nodes)} available",
+            expected=f"at least {n_nodes} nodes",
+            hint="name more with --nodes or --hosts, or lower `nodes` in the study",
+        )
+    n_possible = math.comb(len(nodes), n_nodes)
+    if n_sets > n_possible:
+        raise InputError(
+            f"the study needs {n_sets} different sets of {n_nodes} of {len(nodes)} nodes",
+            expected=f"at most {n_possible} set{'' if n_possible == 1 else 's'}",
+            hint="name more nodes, or lower `node_sets` in the study",
+        )
+    rng = random.Random(f"{seed}/{n_nodes}")  # noqa: S311 - reproducible, not secret
+    sets: dict[tuple[int, ...], None] = {}
+    while len(sets) < n_sets:
+        shuffled = rng.sample(range(len(nodes)), len(nodes))
+        for start in range(0, len(nodes) - n_nodes + 1, n_nodes):
+            chosen = tuple(sorted(shuffled[start : start + n_nodes]))
+            if len(sets) < n_sets:
+                sets[chosen] = None
+    return tuple(tuple(nodes[i] for i in chosen) for chosen in sets)
 
 
 def _sizes_and_options(use: BenchmarkUse) -> tuple[tuple[int, ...], dict[str, Any]]:
@@ -130,23 +155,14 @@ def _refuse_twice(uses: Sequence[tuple[BenchmarkUse, tuple[int, ...], Any]]) -> 
 
 
 def _arms(study: Study) -> list[_Arm]:
-    manual = [factor.name for factor in study.factors if factor.manual]
-    arms = []
-    for settings in itertools.product(*(factor.settings for factor in study.factors)):
-        named = dict(zip((f.name for f in study.factors), settings, strict=True))
-        arms.append(
-            _Arm(
-                names={factor: setting.name for factor, setting in named.items()},
-                env=_merged(setting.env for setting in settings),
-                options=_merged(setting.options for setting in settings),
-                manual=tuple(named[factor].name for factor in manual),
-            )
+    return [
+        _Arm(
+            names={f.name: one.name for f, one in zip(study.factors, settings, strict=True)},
+            env=dict(ChainMap(*(one.env for one in reversed(settings)))),
+            options=dict(ChainMap(*(one.options for one in reversed(settings)))),
         )
-    return arms
-
-
-def _merged(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    return {key: value for part in parts for key, value in part.items()}
+        for settings in itertools.product(*(factor.settings for factor in study.factors))
+    ]
 
 
 def _ordered(study: Study, trials: tuple[Trial, ...]) -> tuple[Launch, ...]:
@@ -156,9 +172,10 @@ def _ordered(study: Study, trials: tuple[Trial, ...]) -> tuple[Launch, ...]:
     rng = random.Random(study.seed)  # noqa: S311 - reproducible, not secret
     slots: list[tuple[Trial, int, int]] = []
     block = itertools.count()
+    manual = [factor.name for factor in study.factors if factor.manual]
     for in_force, repeats in _manual_passes(study):
-        chosen = [t for t in trials if _manual_setting(study, t) == in_force]
-        for node_set in _shuffled(rng, _grouped(chosen, _node_set_key)):
+        chosen = [t for t in trials if tuple(t.arm[name] for name in manual) == in_force]
+        for node_set in _shuffled(rng, _grouped(chosen, lambda t: (len(t.nodes), t.node_set))):
             slots.extend(_block(rng, node_set, repeats, next(block)))
     slots.extend(_drift_block(rng, study, trials, next(block)))
     return tuple(
@@ -180,23 +197,11 @@ def _manual_passes(study: Study) -> list[tuple[tuple[str, ...], range]]:
     return forth + (back if study.repeats > half else [])
 
 
-def _manual_setting(study: Study, trial: Trial) -> tuple[str, ...]:
-    return tuple(trial.arm[factor.name] for factor in study.factors if factor.manual)
-
-
-def _node_set_key(trial: Trial) -> Any:
-    return (len(trial.nodes), trial.node_set)
-
-
-def _cell_key(trial: Trial) -> Any:
-    return (trial.benchmark, trial.sizes_bytes, trial.tasks_per_node)
-
-
 def _block(
     rng: random.Random, trials: list[Trial], repeats: range, number: int
 ) -> list[tuple[Trial, int, int]]:
     slots: list[tuple[Trial, int, int]] = []
-    cells = _grouped(trials, _cell_key)
+    cells = _grouped(trials, lambda t: (t.benchmark, t.sizes_bytes, t.tasks_per_node))
     stride = 2 if len(cells[0]) > 1 else 1
     for start in range(repeats.start, repeats.stop, stride):
         pair = range(start, min(start + stride, repeats.stop))

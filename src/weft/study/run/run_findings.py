@@ -74,6 +74,7 @@ def figures_finding(run: StudyRun, figures: Sequence[str]) -> Finding:
             "Nothing was measured: no launch gave a usable sample.",
         )
     flags = _flags_of(run)
+    notes = dict.fromkeys(str(sample.note) for sample in run.samples if sample.note)
     for flag, why in (
         ("oversubscribed", "Measured with more ranks than CPUs"),
         (State.NOT_ON_FABRIC.value, "Measured, but not over the fast network"),
@@ -83,7 +84,7 @@ def figures_finding(run: StudyRun, figures: Sequence[str]) -> Finding:
                 FindingKind.NOT_ENOUGH_DATA,
                 Severity.WARNING,
                 f"{why}: these figures support no verdict.",
-                evidence=(*_notes_of(run), *figures),
+                evidence=(*tuple(notes)[:3], *figures),
             )
     return Finding(
         FindingKind.NOT_ENOUGH_DATA,
@@ -100,7 +101,15 @@ def caveats(
     """Sentences about why the figures of a run may mislead. `excluded`: samples left out, by
     reason; `more`: caveats of a verdict, as clauses."""
     flags = _flags_of(run) - {FLOW_FLAG, EXTRAPOLATED_FLAG}
-    found = [*_about_the_twin(run), *_about_files(run), *_about_one_host(run)]
+    found = _about_the_twin(run)
+    if is_imported(run.meta):
+        found.append("Imported: these figures were read from files; weft measured nothing itself.")
+    if run.samples and all(sample.evidence.get("hosts") == 1 for sample in run.samples):
+        # Ranks on one host talk through its memory, whatever network it has.
+        found.append(
+            "All ranks ran on one host and may have talked through its memory: "
+            "this says nothing about a network."
+        )
     found += [_sentence(clause) for clause in fidelity_clauses(run.samples)]
     found += [_FLAGS.get(flag, f"Samples carry the flag '{flag}'.") for flag in sorted(flags)]
     found += [f"{caveat[:1].upper()}{caveat[1:].rstrip('.')}." for caveat in more]
@@ -134,12 +143,6 @@ def _flags_of(run: StudyRun) -> set[str]:
     return flags
 
 
-def _notes_of(run: StudyRun) -> tuple[str, ...]:
-    """The backend's notes about samples that it does not trust, each once."""
-    notes = dict.fromkeys(sample.note for sample in run.samples if sample.note)
-    return tuple(str(note) for note in notes)[:3]
-
-
 def _sentence(remark: str) -> str:
     """With a capital and a full stop; the name of a file or a test keeps its first letter."""
     word = remark.partition(" ")[0].rstrip(":,")
@@ -160,23 +163,6 @@ def _about_the_twin(run: StudyRun) -> list[str]:
     if faults:
         found.append(f"Planted in the twin, unknown to the verdict: {', '.join(faults)}.")
     return found
-
-
-def _about_files(run: StudyRun) -> list[str]:
-    """That the figures come from files."""
-    if not is_imported(run.meta):
-        return []
-    return ["Imported: these figures were read from files; weft measured nothing itself."]
-
-
-def _about_one_host(run: StudyRun) -> list[str]:
-    """Ranks on one host talk through its memory, whatever network it has."""
-    if not run.samples or any(sample.evidence.get("hosts") != 1 for sample in run.samples):
-        return []
-    return [
-        "All ranks ran on one host and may have talked through its memory: "
-        "this says nothing about a network."
-    ]
 
 
 def _next_after(run: StudyRun) -> str:

@@ -25,7 +25,10 @@ from weft.study.submission.attempts import read_attempts
 
 RUN_SCHEMA = "weft.run/1"
 SAMPLES_SCHEMA = "weft.samples/1"
-_FILES = ("run.toml", "plan.jsonl", "platform.toml", "machine.toml", "marks.json", "fabric.json")
+_FILES = (
+    "run.toml", "plan.jsonl", "platform.toml", "machine.toml", "detected.toml", "marks.json",
+    "fabric.json",
+)  # fmt: skip
 _FOLDERS = ("samples", "recipes", "raw")
 LOST, EARLIER = "lost", "earlier"
 """The key of hosts that a check lost; the folder of the runs it discarded, numbered."""
@@ -106,7 +109,8 @@ class RunStore:
                 raise _not_empty(run_dir)
             text = tomli_w.dumps({"schema": RUN_SCHEMA, **_without_none(meta)})
             try:
-                _write_new(run_dir / "run.toml", text)
+                with (run_dir / "run.toml").open("x", encoding="utf-8") as file:
+                    file.write(text)
             except FileExistsError as error:
                 raise _not_empty(run_dir) from error
             for name in _FOLDERS:
@@ -161,7 +165,8 @@ class RunStore:
     def set_plan(self, launches: Sequence[Launch]) -> None:
         """Write plan.jsonl, or check that it is this plan. Raises InputError when it is not."""
         path = self.run_dir / "plan.jsonl"
-        text = "".join(_plan_line(launch) for launch in launches)
+        records = map(launch_to_record, launches)
+        text = "".join(json.dumps(one, separators=(",", ":")) + "\n" for one in records)
         if not path.exists():
             write_whole(path, text, what="plan of the run", hint=None)
         elif path.read_text() != text:
@@ -301,9 +306,6 @@ class _Read:
     def over(self) -> frozenset[Key]:
         return frozenset(self.samples) | frozenset(self.failures)
 
-    def is_over(self, key: Key) -> bool:
-        return key in self.samples or key in self.failures
-
 
 def _read_samples(run_dir: Path) -> _Read:
     """INVARIANT: a launch counts once, from the first file (by name) in which it is over; samples
@@ -327,18 +329,17 @@ def _take(
         if kind == "sample":
             sample = Sample.from_record(record)
             pending.setdefault((sample.trial, sample.repeat), []).append(sample)
-        elif kind == "done":
+        elif kind in ("done", "failed"):
             key = (str(record["trial"]), int(record["repeat"]))
             samples = pending.pop(key, [])
-            if not read.is_over(key) and len(samples) == int(record["n_samples"]):
-                read.samples[key] = samples
-        elif kind == "failed":
-            key = (str(record["trial"]), int(record["repeat"]))
-            pending.pop(key, None)
-            if not read.is_over(key):
+            if key in read.samples or key in read.failures:
+                return
+            if kind == "failed":
                 state = State(record["state"])
                 lost = tuple(map(str, record.get("lost", ())))
                 read.failures[key] = Failure(*key, state, str(record["message"]), lost)
+            elif len(samples) == int(record["n_samples"]):
+                read.samples[key] = samples
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(
             f"not a '{kind}' record ({type(error).__name__}: {error})",
@@ -355,10 +356,6 @@ def read_plan(run_dir: Path) -> tuple[Launch, ...]:
     return tuple(launch_from_record(record, str(path)) for record in read_lines(path).records)
 
 
-def _plan_line(launch: Launch) -> str:
-    return json.dumps(launch_to_record(launch), separators=(",", ":")) + "\n"
-
-
 def _not_empty(run_dir: Path) -> InputError:
     return InputError(
         "this directory is not empty",
@@ -366,12 +363,6 @@ def _not_empty(run_dir: Path) -> InputError:
         expected="a new or empty directory",
         hint="continue an interrupted run with --resume, or choose another --dir",
     )
-
-
-def _write_new(path: Path, text: str) -> None:
-    """Write a file that must not exist yet. Raises FileExistsError."""
-    with path.open("x", encoding="utf-8") as file:
-        file.write(text)
 
 
 def _without_none(value: Any) -> Any:

@@ -85,7 +85,13 @@ def read_status(run_dir: Path) -> tuple[StudyRun, Queue, tuple[BlockStatus, ...]
     """
     read_meta(run_dir)
     queue = ask_queue([job.job for job in read_jobs(run_dir)])
-    run = _read_submitted(run_dir)
+    run = read_run(run_dir)
+    if "submit" not in run.meta:
+        raise InputError(
+            "this run was not submitted to Slurm",
+            where=str(run_dir),
+            expected="a directory that 'weft study submit' made",
+        )
     return run, queue, blocks_status(run, queue)
 
 
@@ -100,25 +106,19 @@ def blocks_status(run: StudyRun, queue: Queue) -> tuple[BlockStatus, ...]:
     for block, launches in sorted(by_block.items()):
         names = [f"{job.job}_{block}" for job in jobs if block in job.blocks]
         attempts = attempts_of.get(block, [])
-        history = _BlockHistory(
-            tuple(names), tuple(one for _, one in attempts), _leaves_of(attempts)
-        )
+        last = attempts[-1][1] if attempts else None
+        history = _BlockHistory(tuple(names), last, _leaves_of(attempts))
         found.append(_status(run, launches, history, queue))
     return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
 class _BlockHistory:
-    """The tasks and attempts of a block, and the leaves of the last attempt."""
+    """The tasks of a block, its last attempt, and the leaves of that."""
 
     names: tuple[str, ...]
-    attempts: tuple[Attempt, ...]
+    last: Attempt | None
     leaves: Mapping[str, str] | None
-
-    @property
-    def last(self) -> Attempt | None:
-        """The last attempt."""
-        return self.attempts[-1] if self.attempts else None
 
     @property
     def current(self) -> Attempt | None:
@@ -165,18 +165,14 @@ def _unfinished(
                 return phase.value, task.reason if phase is TaskPhase.QUEUED else None
     if not history.names:
         return "missing", "in no job yet"
-    name = history.names[-1]
-    if name in tasks:
-        return _ended_task(name, tasks[name], history.current)
-    return _unlisted(name, history.current, queue)
-
-
-def _ended_task(name: str, task: QueuedTask, attempt: Attempt | None) -> tuple[str, str]:
-    """State and reason of an ended task that Slurm still lists."""
-    record = f"Slurm ended {name}: {task.state} ({task.reason})"
+    name, attempt = history.names[-1], history.current
+    if name not in tasks:
+        return _unlisted(name, attempt, queue)
+    ended = tasks[name]
+    record = f"Slurm ended {name}: {ended.state} ({ended.reason})"
     if attempt is not None and attempt.error is not None:
         record = attempt.error
-    return ("cancelled" if task.state == "CANCELLED" else "failed"), record
+    return ("cancelled" if ended.state == "CANCELLED" else "failed"), record
 
 
 def _unlisted(name: str, attempt: Attempt | None, queue: Queue) -> tuple[str, str]:
@@ -197,15 +193,3 @@ def _leaves_of(attempts: Sequence[tuple[Path, Attempt]]) -> Mapping[str, str] | 
     facts = read_meta(attempts[-1][0]).get("backend", {}).get("facts", {})
     leaves = facts.get("slurm", {}).get("leaves")
     return dict(leaves) if leaves else None
-
-
-def _read_submitted(run_dir: Path) -> StudyRun:
-    """A run that was submitted. Raises InputError where it was not."""
-    run = read_run(run_dir)
-    if "submit" not in run.meta:
-        raise InputError(
-            "this run was not submitted to Slurm",
-            where=str(run_dir),
-            expected="a directory that 'weft study submit' made",
-        )
-    return run

@@ -83,7 +83,9 @@ class Submission:
             Batch(
                 name=f"weft-{self.name}",
                 n_nodes=n,
-                tasks_per_node=self._most_tasks(blocks),
+                tasks_per_node=max(
+                    one.trial.tasks_per_node for one in self.launches if one.block in blocks
+                ),
                 tasks=tuple(blocks),
                 command=self.command,
                 at_once=self.options.at_once,
@@ -93,9 +95,6 @@ class Submission:
             )
             for (n, nodes), blocks in groups.items()
         )
-
-    def _most_tasks(self, blocks: Sequence[int]) -> int:
-        return max(one.trial.tasks_per_node for one in self.launches if one.block in blocks)
 
     def _drawn(self, n_nodes: Mapping[int, int]) -> dict[int, tuple[str, ...]]:
         """The nodes of each block that must span a given number of leaves."""

@@ -155,4 +155,4 @@ def test_a_file_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path)
     from weft.core.errors import MissingError
 
     with pytest.raises(MissingError, match="the report cannot be written"):
-        write_fabric_page(missing_one(), tmp_path, name="net", headline="")
+        write_fabric_page(fabric_page(missing_one(), name="net", headline=""), tmp_path)

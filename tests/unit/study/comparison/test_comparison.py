@@ -3,8 +3,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.mock_backend import MockBackend
 
-from weft.bench.mock import MockBackend
 from weft.bench.model import State
 from weft.core.errors import InputError
 from weft.core.finding import Finding, FindingKind, Severity

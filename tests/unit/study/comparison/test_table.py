@@ -2,7 +2,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from statistics import median
 
-from weft.bench.mock import MockBackend
+from tests.mock_backend import MockBackend
+
 from weft.bench.model import State
 from weft.study.comparison.table import table_of
 from weft.study.run.store import StudyRun

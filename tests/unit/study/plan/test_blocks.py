@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
+from tests.mock_backend import MockBackend
 
-from weft.bench.mock import MockBackend
 from weft.core.errors import InputError
 from weft.study.comparison.comparison import compare_arms
 from weft.study.plan.blocks import launches_of, on_nodes, plan_blocks

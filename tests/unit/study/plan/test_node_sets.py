@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.core.errors import InputError
-from weft.study.plan.node_sets import choose_node_sets
+from weft.study.plan.plan import choose_node_sets
 
 NODES = tuple(f"n{i:02d}" for i in range(12))
 

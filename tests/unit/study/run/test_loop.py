@@ -2,8 +2,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from tests.mock_backend import MockBackend
 
-from weft.bench.mock import MockBackend
 from weft.bench.model import Launch, Sample, State, Trial
 from weft.core.errors import BenchmarkError, InputError, MissingError
 from weft.study.run.loop import RunOutcome, execute

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.mock_backend import MockBackend
 
-from weft.bench.mock import MockBackend
 from weft.core.errors import InputError
 from weft.study.run.metadata import commit_of, recorded_environment, refuse_other_run, run_meta
 from weft.study.run.store import RunStore

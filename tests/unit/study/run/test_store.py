@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.mock_backend import MockBackend
 
-from weft.bench.mock import MockBackend
 from weft.bench.model import Launch, Sample, State, Trial
 from weft.core.errors import InputError, MissingError
 from weft.study.run.loop import execute

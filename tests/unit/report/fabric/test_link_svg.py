@@ -5,7 +5,7 @@ from math import dist
 
 from tests.unit.topology.described import Ends, described, tree_cables, tree_switches
 
-from weft.report.fabric.link_layout import link_layout
+from weft.report.fabric.link_svg import link_layout
 from weft.topology.subnet.tiers import Tiers, tiers_of
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from weft.stats.spread import robust_sigma
+from weft.stats.summary import robust_sigma
 
 
 def test_of_normal_values_it_is_the_standard_deviation() -> None:
