@@ -102,5 +102,7 @@ def test_the_readme_shows_verdicts_first() -> None:
 
 def test_every_page_linked_from_the_readme_exists() -> None:
     text = (ROOT / "README.md").read_text()
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
+    inline = re.findall(r"\]\((?!https?:)([^)#]+)", text)
+    below = re.findall(r"^\[[^\]]+\]: (?!https?:)([^#\s]+)", text, re.MULTILINE)
+    for target in inline + below:
         assert (ROOT / target).exists(), f"README.md links to {target}, which does not exist"
