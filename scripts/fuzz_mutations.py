@@ -16,20 +16,7 @@ _TOKENS = (
     "1..2", "1.2.3", "+", "-", "", "N/A", "null", "*", "%", "1e", "e5", ".", "1.0X", "١٢٣", "²",
     "½", "１２", "(null)", "-9223372036854775808", "2147483648", "1/0", "12:34", "1 2", "0b1", "∞",
 )  # fmt: skip
-_ODD = (
-    "\x00",
-    "\x0b",
-    "\x0c",
-    "\x1c",
-    "\x85",
-    "\u2028",
-    "\ufeff",
-    "\u0661",
-    "\xa0",
-    "\t",
-    "…",
-    "é",
-)
+_ODD = "\x00\x0b\x0c\x1c\x85\u2028\ufeff\u0661\xa0\t…é"
 _ODD_BYTES = (
     b"\xff",
     b"\xfe\xff",
@@ -65,6 +52,16 @@ def _edited(rng: random.Random, lines: Lines, edit: Callable[[str], str]) -> Non
     if lines:
         at = rng.randrange(len(lines))
         lines[at] = edit(lines[at])
+
+
+def _inserted(rng: random.Random, lines: Lines, choose: Callable[[], str]) -> None:
+    """Something is put into a line."""
+
+    def edit(line: str) -> str:
+        at = rng.randint(0, len(line))
+        return line[:at] + choose() + line[at:]
+
+    _edited(rng, lines, edit)
 
 
 def _numbers(rng: random.Random, lines: Lines, _: Sequence[Lines]) -> None:
@@ -161,20 +158,12 @@ def _prefixed(rng: random.Random, lines: Lines, _: Sequence[Lines]) -> None:
 
 
 def _coloured(rng: random.Random, lines: Lines, _: Sequence[Lines]) -> None:
-    def edit(line: str) -> str:
-        at = rng.randint(0, len(line))
-        return line[:at] + rng.choice(_COLOURS) + line[at:]
-
     for _i in range(rng.randint(1, 4)):
-        _edited(rng, lines, edit)
+        _inserted(rng, lines, lambda: rng.choice(_COLOURS))
 
 
 def _odd_character(rng: random.Random, lines: Lines, _: Sequence[Lines]) -> None:
-    def edit(line: str) -> str:
-        at = rng.randint(0, len(line))
-        return line[:at] + rng.choice(_ODD) + line[at:]
-
-    _edited(rng, lines, edit)
+    _inserted(rng, lines, lambda: rng.choice(_ODD))
 
 
 def _joined(rng: random.Random, lines: Lines, _: Sequence[Lines]) -> None:
@@ -191,14 +180,13 @@ def _broken(rng: random.Random, lines: Lines, _: Sequence[Lines]) -> None:
 
 
 def _stretched(rng: random.Random, lines: Lines, _: Sequence[Lines]) -> None:
-    """A run of one character: what a pattern that backtracks would choke on."""
+    """A run of one character, which a pattern that backtracks would choke on."""
 
-    def edit(line: str) -> str:
-        at = rng.randint(0, len(line))
+    def run() -> str:
         n = 40_000 if rng.random() < 0.03 else rng.choice((10, 50, 50, 300, 3000))
-        return line[:at] + rng.choice(_RUNS) * n + line[at:]
+        return rng.choice(_RUNS) * n
 
-    _edited(rng, lines, edit)
+    _inserted(rng, lines, run)
 
 
 def _words(rng: random.Random, lines: Lines, _: Sequence[Lines]) -> None:

@@ -1,5 +1,5 @@
 """Readers of settings, fed like those of results: scripts, modulefiles, nccl.conf, EDFs, manifests
-and environments. Everything that a linter would do with the text is done."""
+and environments. They do everything that the linter does with the text."""
 
 import json
 import random
@@ -11,7 +11,7 @@ from weft.doctor.case import DoctorCase
 from weft.doctor.edits import fixed
 from weft.doctor.job import HOLE, Job, JobKind, TextPlace
 from weft.doctor.lint import Complaint, as_finding, lint
-from weft.doctor.readers.environment import read_environment
+from weft.doctor.readers.conf import read_environment
 from weft.doctor.readers.file import read_job
 from weft.doctor.sarif import sarif
 from weft.launch import prescribed_text as texts
@@ -58,7 +58,7 @@ _RECIPES = [launch_recipe(name) for name in launch_recipe_names()]
 
 
 def setting_pieces() -> dict[JobKind, tuple[str, ...]]:
-    """Samples of all kinds of files that set something: what weft's own recipes set, mostly."""
+    """Samples of all kinds of files that set something, mostly from weft's own recipes."""
     pieces: dict[JobKind, list[str]] = {kind: [] for kind in JobKind}
     for recipe in _RECIPES:
         prescription = prescribe(recipe, Run(nodes=4, tasks=recipe.gpus_per_node or 8))
@@ -79,7 +79,7 @@ def setting_pieces() -> dict[JobKind, tuple[str, ...]]:
 
 
 def setting_outcome(kind: JobKind, data: bytes, i: int) -> tuple[bool, str]:
-    """Read, lint, correct and read again: whether anything is set, and what is wrong with that.
+    """Read, lint, correct and read again: whether anything is set, and the fault of that.
     Raises InputError for a document that is none."""
     text = data.decode("utf-8", "replace")
     job = _job(kind, text)
@@ -113,7 +113,6 @@ def _job(kind: JobKind, text: str) -> Job:
 
 def _wrong(job: Job, complaints: list[Complaint]) -> Iterator[str]:
     """Places outside of the text, sentences with holes in them."""
-    n_lines = job.text.count("\n") + 1
     places = [one.at for one in job.settings]
     places += [one.value_at for one in job.settings if one.value_at is not None]
     places += [one.at for one in job.launches]
@@ -124,10 +123,11 @@ def _wrong(job: Job, complaints: list[Complaint]) -> Iterator[str]:
             if HOLE in sentence:
                 yield f"{found.rule}: a sentence with a hole"
     for place in places:
-        if not _is_inside(place, job.text, n_lines):
+        if not is_inside(place, job.text):
             yield f"a place outside of the text: {place}"
 
 
-def _is_inside(place: TextPlace, text: str, n_lines: int) -> bool:
+def is_inside(place: TextPlace, text: str) -> bool:
+    """Whether a text has the place."""
     inside = 0 <= place.start <= place.end <= len(text)
-    return inside and 1 <= place.line <= n_lines and place.column >= 1
+    return inside and 1 <= place.line <= text.count("\n") + 1 and place.column >= 1

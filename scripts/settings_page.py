@@ -1,6 +1,6 @@
 """The page of the linter's rules, of the recipes and of the variables, from the catalogue."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from weft.catalog.libraries.launch_recipe import LaunchRecipe
 from weft.catalog.libraries.setting_rules import SettingRule, setting_rules
@@ -62,15 +62,14 @@ A bus bandwidth of two nodes is comparable only with that of two nodes: see `wef
 
 def page() -> str:
     """The whole page."""
-    return "\n".join([HEAD, *_rules(), *_recipes(), *_variables()])
+    rules = ["## Rules", "", *table_of_rules(setting_rules()), ""]
+    return "\n".join([HEAD, *rules, *_recipes(), *_variables()])
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
-
-
-def _rules() -> list[str]:
-    return ["## Rules", "", *table_of_rules(setting_rules()), ""]
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    cells = ([cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows)
+    lines = ["| " + " | ".join(row) + " |" for row in (heads, *cells)]
+    return [lines[0], "|---" * len(heads) + "|", *lines[1:]]
 
 
 NCCL_SOURCE = "NVIDIA/nccl v2.30.7, "
@@ -79,23 +78,22 @@ NCCL_SOURCE = "NVIDIA/nccl v2.30.7, "
 
 def table_of_rules(rules: Mapping[str, SettingRule]) -> list[str]:
     """The table of a catalogue's rules."""
-    lines = ["| rule | severity | effect | fix | source |", "|---|---|---|---|---|"]
+    lines = []
     if any(NCCL_SOURCE in rule.source for rule in rules.values()):
-        lines = [f"`src/...` is a file of {NCCL_SOURCE.rstrip(', ')}.", "", *lines]
+        lines = [f"`src/...` is a file of {NCCL_SOURCE.rstrip(', ')}.", ""]
+    rows = []
     for rule in rules.values():
         mark = "" if rule.class_ == "sourced" else f" ({rule.class_})"
         source = rule.source.replace(NCCL_SOURCE, "")
-        cells = (f"`{rule.id}`", rule.severity, rule.happens, rule.fix, f"{source}{mark}")
-        lines.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
-    return lines
+        rows.append((f"`{rule.id}`", rule.severity, rule.happens, rule.fix, f"{source}{mark}"))
+    return [*lines, *_table(("rule", "severity", "effect", "fix", "source"), rows)]
 
 
 def _recipes() -> list[str]:
     recipes = [launch_recipe(name) for name in launch_recipe_names()]
-    lines = ["## Recipes", "", "| recipe | for | as of | source |", "|---|---|---|---|"]
-    for one in recipes:
-        lines.append(f"| `{one.name}` | {one.title} | {one.date} | {_cell(one.source)} |")
-    return [*lines, "", *_settings(recipes), *_errata(recipes)]
+    rows = [(f"`{one.name}`", one.title, one.date, one.source) for one in recipes]
+    table = _table(("recipe", "for", "as of", "source"), rows)
+    return ["## Recipes", "", *table, "", *_settings(recipes), *_errata(recipes)]
 
 
 def _settings(recipes: Sequence[LaunchRecipe]) -> list[str]:
@@ -108,14 +106,13 @@ def _settings(recipes: Sequence[LaunchRecipe]) -> list[str]:
             numbers = [str(sources.setdefault(source, len(sources) + 1)) for source in cited]
             row = (f"`{one.name}`", f"`{one.value}`", ", ".join(sorted(one.when)), one.reason)
             users.setdefault(row, {}).setdefault(", ".join(numbers), []).append(recipe.name)
-    lines = ["### Settings", "", "| setting | value | runs | reason | recipes (sources) |"]
-    lines.append("|---|---|---|---|---|")
-    for row in sorted(users):
-        named = "; ".join(f"{', '.join(names)} ({by})" for by, names in users[row].items())
-        lines.append("| " + " | ".join(_cell(cell) for cell in (*row, named)) + " |")
-    lines += ["", "Sources:", ""]
-    lines += [f"{number}. {source}" for source, number in sources.items()]
-    return [*lines, ""]
+    rows = [
+        (*row, "; ".join(f"{', '.join(names)} ({by})" for by, names in users[row].items()))
+        for row in sorted(users)
+    ]
+    table = _table(("setting", "value", "runs", "reason", "recipes (sources)"), rows)
+    numbered = [f"{number}. {source}" for source, number in sources.items()]
+    return ["### Settings", "", *table, "", "Sources:", "", *numbered, ""]
 
 
 def _errata(recipes: Sequence[LaunchRecipe]) -> list[str]:
@@ -123,17 +120,20 @@ def _errata(recipes: Sequence[LaunchRecipe]) -> list[str]:
     for recipe in recipes:
         for one in recipe.errata:
             users.setdefault((one.printed, one.where, one.remark), []).append(recipe.name)
-    lines = ["### Errata of the sources", "", "| printed | where | remark | recipes |"]
-    lines.append("|---|---|---|---|")
-    for row, names in users.items():
-        cells = (*row, ", ".join(names))
-        lines.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
-    return [*lines, ""]
+    rows = [(*row, ", ".join(names)) for row, names in users.items()]
+    table = _table(("printed", "where", "remark", "recipes"), rows)
+    return ["### Errata of the sources", "", *table, ""]
 
 
 def _variables() -> list[str]:
-    lines = ["## Variables", "", "| library | prefixes | variables | source |", "|---|---|---|---|"]
-    for one in variable_lists().values():
-        prefixes = ", ".join(f"`{prefix}`" for prefix in one.prefixes)
-        lines.append(f"| {one.title} | {prefixes} | {len(one.variables)} | {_cell(one.source)} |")
-    return [*lines, ""]
+    rows = [
+        (
+            one.title,
+            ", ".join(f"`{it}`" for it in one.prefixes),
+            str(len(one.variables)),
+            one.source,
+        )
+        for one in variable_lists().values()
+    ]
+    table = _table(("library", "prefixes", "variables", "source"), rows)
+    return ["## Variables", "", *table, ""]

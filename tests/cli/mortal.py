@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from tests.mock_backend import MockBackend
 
-from weft.bench.mock import MockBackend
 from weft.bench.model import Launch, Sample, Trial
 from weft.cli.backend import BackendChoice
 from weft.cluster.ssh_failure import SshFailure

@@ -8,8 +8,8 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.mock_backend import MockBackend
 
-from weft.bench.mock import MockBackend
 from weft.check.external_evidence import platform_choice as machine
 from weft.cli import run
 from weft.core.finding import FindingKind

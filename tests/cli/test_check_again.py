@@ -11,7 +11,7 @@ import pytest
 from weft.check.verdict.rerun_command import Again
 from weft.cli import run
 from weft.cli.check.command import command
-from weft.cli.check.rerun_options import NOT_AGAIN, again_of
+from weft.cli.check.measurement import NOT_AGAIN, again_of
 
 START = Path(__file__).parents[2] / "docs/start.md"
 OPTIONS = [option for option in command.params if isinstance(option, click.Option)]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from tests.cli.test_check import NODES, check, use_mock
+from tests.mock_backend import MockBackend
 
-from weft.bench.mock import MockBackend
 from weft.bench.model import Launch, Sample
 from weft.cli import run
 from weft.cli.backend import BackendChoice

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from tests.cli.mortal import use
+from tests.mock_backend import MockBackend
 
-from weft.bench.mock import MockBackend
 from weft.check.trials import SURVEY
 from weft.cli import run
 from weft.core.finding import FindingKind

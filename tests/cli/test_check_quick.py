@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.mock_backend import MockBackend
 
 from weft.bench.live.backend import LiveBackend
 from weft.bench.live.failure import HangError
-from weft.bench.mock import MockBackend
 from weft.bench.model import Launch, Sample, Trial
 from weft.check.launches import FollowUpBackend, check_launches
 from weft.check.schedule.cost import figures

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.mock_backend import MockBackend
 
-from weft.bench.mock import MockBackend
 from weft.cli import run
 from weft.core.errors import MissingError
 

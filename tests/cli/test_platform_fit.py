@@ -120,5 +120,6 @@ def test_input_that_cannot_be_fitted_is_named(
 
 
 def test_a_directory_that_cannot_be_written_is_said(folder: Path, capsys: Capture) -> None:
-    assert run(["platform", "fit", *ALPS, "-o", "absent/x.toml"]) == 3
+    (folder / "file").write_text("")
+    assert run(["platform", "fit", *ALPS, "-o", "file/x.toml"]) == 3
     assert "the platform cannot be written" in capsys.readouterr().err

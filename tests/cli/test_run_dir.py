@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.cli.run_dir import fresh_run_dir
+from weft.cli.options import fresh_run_dir
 
 
 def test_two_runs_of_one_second_get_two_directories(

@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.mock_backend import MockBackend
 
-from weft.bench.mock import MockBackend
 from weft.catalog.load import study_names
 from weft.cli import run
 from weft.study.run.store import read_run
@@ -204,7 +204,7 @@ def test_an_interrupt_says_how_to_go_on_and_going_on_finishes(mine: str, tmp_pat
     where = tmp_path / "run"
     argv = ["study", "run", mine, "--mock", "--dir", str(where)]
     slow = (
-        "import sys, weft.bench.mock as m; from weft.cli import run;"
+        "import sys, tests.mock_backend as m; from weft.cli import run; m.put_into_verbs();"
         "old = m.MockBackend.__init__;"
         "m.MockBackend.__init__ = lambda s, **k: old(s, **{**k, 'delay_s': 0.2});"
         "sys.exit(run(sys.argv[1:]))"
@@ -228,7 +228,10 @@ def test_a_terminal_sees_progress_and_a_pipe_does_not_see_it_in_the_data(
 ) -> None:
     terminal, its_other_end = os.openpty()
     argv = ["study", "run", mine, "--mock", "--dir", str(tmp_path / "run"), "--format", "csv"]
-    code = "import sys; from weft.cli import run; sys.exit(run(sys.argv[1:]))"
+    code = (
+        "import sys; from tests.mock_backend import put_into_verbs; put_into_verbs();"
+        "from weft.cli import run; sys.exit(run(sys.argv[1:]))"
+    )
     child = subprocess.run(
         [sys.executable, "-c", code, *argv],
         stdout=subprocess.PIPE,

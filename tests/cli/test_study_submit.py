@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.mock_backend import MockBackend
 
-from weft.bench.mock import MockBackend
 from weft.cli import run
 from weft.cluster.slurm import sbatch
 from weft.study.plan.blocks import launches_of, on_nodes

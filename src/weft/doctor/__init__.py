@@ -1,1 +1,1 @@
-"""What is set on a machine and in a job, whether it does what it should, and what it did."""
+"""Settings of a machine and of a job, their faults, and their effects in logs."""

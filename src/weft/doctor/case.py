@@ -1,12 +1,13 @@
-"""What the rules look at: the job, the machine, and the libraries that will read the settings."""
+"""The subject of the rules: the job, the machine, and the libraries that will read the settings."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from weft.catalog.libraries.launch_recipe import LaunchRecipe
 from weft.catalog.libraries.variables import Variable, VariableList, version_key
-from weft.doctor.job import Job, JobLaunch, JobSetting, SettingOrigin, TextPlace
+from weft.doctor.job import Job, JobSetting, SettingOrigin, TextPlace
+from weft.doctor.numbers import strtoll
 
 NCCL = "nccl"
 
@@ -34,7 +35,7 @@ class Found:
 def mistake(
     rule: str, on: JobSetting | TextPlace, edits: tuple[Edit, ...] = (), /, **words: str
 ) -> Found:
-    """What a rule found at a place, or on a setting, whose `name` and `value` are words then."""
+    """A fault at a place, or in a setting, whose `name` and `value` are words then."""
     if isinstance(on, TextPlace):
         return Found(rule, words, on, None, edits)
     return Found(rule, {"name": on.name, "value": on.known or "", **words}, on.at, on, edits)
@@ -42,9 +43,9 @@ def mistake(
 
 @dataclass(frozen=True)
 class DoctorCase:
-    """`nccl` is the version that is asked about, "" for the newest known; `names` what a given
-    library knows, which then decides instead of the catalogue. `paths` answers whether a file is
-    there, None where the files of this machine say nothing about the job's."""
+    """`nccl` is the version that is asked about, "" for the newest known; `names` those that a
+    given library knows, which then decides instead of the catalogue. `exists` answers whether a
+    file is there, None where the files of this machine say nothing about the job's."""
 
     job: Job
     lists: Mapping[str, VariableList]
@@ -72,28 +73,23 @@ class DoctorCase:
         return version_key(self.version) >= version_key(version)
 
     def variable(self, name: str) -> Variable | None:
-        """What the catalogue knows of a name."""
-        for one in self.lists.values():
-            found = one.by_name.get(name)
-            if found is not None:
-                return found
-        return None
+        """The catalogue's entry of a name."""
+        found = (one.by_name[name] for one in self.lists.values() if name in one.by_name)
+        return next(found, None)
 
     def library(self, name: str) -> VariableList | None:
-        """Whose a name is: that of the longest prefix."""
-        best: VariableList | None = None
-        longest = 0
-        for one in self.lists.values():
-            for prefix in one.prefixes:
-                if name.startswith(prefix) and len(prefix) > longest:
-                    best, longest = one, len(prefix)
-        return best
+        """The library that a name belongs to: that of the longest prefix."""
+        lists = [
+            (len(prefix), one)
+            for one in self.lists.values()
+            for prefix in one.prefixes
+            if name.startswith(prefix)
+        ]
+        return max(lists, key=lambda found: found[0], default=(0, None))[1]
 
     def settings(self, *names: str) -> Iterator[JobSetting]:
         """Settings of these names, in order, assigned ones too."""
-        for setting in self.job.settings:
-            if setting.name in names:
-                yield setting
+        return (setting for setting in self.job.settings if setting.name in names)
 
     def in_force(self, name: str) -> JobSetting | None:
         """The setting of a name that the first launch, or else the file, ends up with."""
@@ -120,10 +116,12 @@ class DoctorCase:
 
     def is_on(self, name: str) -> bool:
         """Whether an integer variable is set to anything but 0."""
-        from weft.doctor.numbers import strtoll
+        return self.number(name) not in (0, None)
 
+    def number(self, name: str) -> int | None:
+        """The value in force as NCCL's reader of numbers takes it, None where there is none."""
         value = self.value(name)
-        return value is not None and strtoll(value)[0] not in (0, None)
+        return None if value is None or not value.strip() else strtoll(value)[0]
 
     @property
     def nodes(self) -> int | None:
@@ -142,11 +140,6 @@ class DoctorCase:
     def prescribes(self, name: str) -> bool:
         """Whether the platform's own recipe sets a variable."""
         return self.recipe is not None and any(one.name == name for one in self.recipe.settings)
-
-    @property
-    def containers(self) -> Iterable[tuple[int, JobLaunch]]:
-        """Launches into containers, with their index."""
-        return ((i, one) for i, one in enumerate(self.job.launches) if one.container is not None)
 
     def uses_nccl(self) -> bool:
         """Whether anything in the file is NCCL's."""

@@ -1,8 +1,7 @@
-"""A script compared with a recipe: what one sets and the other does not."""
+"""A script compared with a recipe: settings that differ or that one of them lacks."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from weft.doctor.job import HOLE, Job, JobSetting, SettingOrigin
 from weft.doctor.numbers import strtoll
@@ -13,7 +12,7 @@ OURS = (
     *("NCCL_", "UCX_", "SHARP_", "HCOLL_", "FI_", "CXI_", "OFI_NCCL_"),
     *("MV2_", "OMPI_MCA_", "MPICH_"),
 )
-UNKNOWN = "what the shell has"
+UNKNOWN = "the value of the shell"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +25,15 @@ class Difference:
     why: str
     line: int | None
 
-    def to_row(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
-
 
 def compare(job: Job, prescription: Prescription) -> Iterator[Difference]:
-    """Names of the recipe first, then what only the script sets, then options of srun."""
-    own, recipe = in_force(job), prescription.recipe
+    """Names of the recipe first, then those that only the script sets, then options of srun."""
+    own = {
+        setting.name: setting
+        for setting in job.settings
+        if setting.origin is not SettingOrigin.ASSIGNED and setting.value is not None
+    }
+    recipe = prescription.recipe
     devices = (*recipe.hcas, *recipe.ethernet_hcas)
     passed = handed_on(prescription.settings)
     for setting in prescription.settings:
@@ -50,7 +50,7 @@ def compare(job: Job, prescription: Prescription) -> Iterator[Difference]:
     for name, found in own.items():
         if name not in wanted and name.startswith(OURS):
             remark = next(
-                (one.remark for one in prescription.recipe.errata if name in one.printed),
+                (one.remark for one in recipe.errata if name in one.printed),
                 "the recipe leaves it to the library",
             )
             yield Difference(name, _shown(found), None, remark, found.at.line)
@@ -75,15 +75,6 @@ def _of_launches(job: Job, prescription: Prescription) -> Iterator[Difference]:
         shown = None if word is None else UNKNOWN if HOLE in word.text else word.text
         line = word.at.line if word is not None else None
         yield Difference(f"--{option}", shown, wanted, f"the recipe: {why}", line)
-
-
-def in_force(job: Job) -> dict[str, JobSetting]:
-    """The last setting of each name, with a launch's own."""
-    return {
-        setting.name: setting
-        for setting in job.settings
-        if setting.origin is not SettingOrigin.ASSIGNED and setting.value is not None
-    }
 
 
 def _same(name: str, a: str, b: str, devices: Sequence[str]) -> bool:

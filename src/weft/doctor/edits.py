@@ -11,7 +11,7 @@ MOST_PASSES = 8
 def mended(
     text: str, complain: Callable[[str], Sequence[Complaint]]
 ) -> tuple[str, int, Sequence[Complaint]]:
-    """(the corrected text, how many complaints were mended, what is left).
+    """(the corrected text, the number of mended complaints, the remaining ones).
 
     One correction may bring another into view (a variable that is exported now must be handed on,
     too), so it goes on until nothing changes.
@@ -28,7 +28,7 @@ def mended(
 
 
 def fixed(text: str, complaints: Iterable[Complaint]) -> tuple[str, int]:
-    """(the corrected text, how many complaints it mends).
+    """(the corrected text, the number of complaints that it mends).
 
     Where two want to change the same place the first one is done; a complaint of which not every
     edit can be made is not mended. The same insertion at one place is made once.

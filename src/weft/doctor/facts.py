@@ -9,7 +9,7 @@ from weft.core.finding import FindingFacts
 
 @dataclass(frozen=True, slots=True)
 class SettingFacts(FindingFacts):
-    """A setting in a file, the rule it breaks, and what to write instead."""
+    """A setting in a file, the rule it breaks, and the correction."""
 
     rule: str
     title: str

@@ -1,8 +1,8 @@
-"""What a file says about a job: variables with their places, and what is launched with them."""
+"""A job as a file describes it: variables with their places, and launches."""
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -13,7 +13,7 @@ HOLE = "\0"
 
 
 class SettingOrigin(StrEnum):
-    """How a variable gets its value, or gets to the program."""
+    """The path of a variable's value to the program."""
 
     EXPORT = "exported"
     ASSIGNED = "assigned"
@@ -21,14 +21,13 @@ class SettingOrigin(StrEnum):
     BEFORE = "before a command"
     LAUNCHER = "launcher's option"
     MCA = "--mca"
-    CONTAINER = "container's option"
     CONF = "configuration file"
     DOCUMENT = "document"
     LIVE = "environment"
 
 
 class JobKind(StrEnum):
-    """What kind of file it is."""
+    """The kind of a file."""
 
     SCRIPT = "script"
     CONF = "nccl.conf"
@@ -40,7 +39,7 @@ class JobKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class TextPlace:
-    """Where something stands: characters from `start` to before `end` of the text.
+    """The place of a part of the text: characters from `start` to before `end` of the text.
 
     `line` and `column` count from 1. `exact` is false where the text was put together (a shell
     variable that holds several words), so that nothing there can be replaced.
@@ -53,12 +52,16 @@ class TextPlace:
     exact: bool = True
 
 
+NOWHERE = TextPlace(0, 0, 1, 1)
+"""The beginning, for parts without a place of their own."""
+
+
 @dataclass(frozen=True, slots=True)
 class JobSetting:
     """One variable that is set.
 
-    `value` has HOLEs where parts are not known; None passes on what the environment has. `at` is
-    the whole of it, `value_at` its value as written, with quotes. `launch` is the index of the
+    `value` has HOLEs where parts are not known; None passes on the value of the environment. `at`
+    is the whole of it, `value_at` its value as written, with quotes. `launch` is the index of the
     launch whose command line holds it, None where it holds for all that follow.
     """
 
@@ -85,23 +88,27 @@ class Word:
     """Of a word NAME=VALUE: where the value stands."""
 
 
+def number_of(options: Mapping[str, Word], name: str) -> int | None:
+    """The number that an option is, None where it is none."""
+    return whole(options[name].text) if name in options else None
+
+
 @dataclass(frozen=True, slots=True)
 class Container:
-    """What a launch puts its ranks into. `passes` is None where the option is not used."""
+    """The container of a launch. `passes` is None where the option is not used."""
 
     image: str
     mounts: tuple[Word, ...] = ()
     passes: tuple[str, ...] | None = None
     passes_at: TextPlace | None = None
-    edf: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class JobLaunch:
     """One command that starts ranks.
 
-    `passes` are variables that it hands on by name; `hands_on_all` whether the environment goes
-    along without being asked; `inside` the index of the launch that starts this one
+    `passes` are variables that it hands on by name; `hands_on_all` whether the whole environment
+    goes along; `inside` the index of the launch that starts this one
     (`srun apptainer exec ...`).
     """
 
@@ -114,19 +121,10 @@ class JobLaunch:
     program: tuple[Word, ...] = ()
     inside: int | None = None
 
-    def number(self, *names: str) -> int | None:
-        """The first of these options that is a number."""
-        for name in names:
-            word = self.options.get(name)
-            number = whole(word.text) if word is not None else None
-            if number is not None:
-                return number
-        return None
-
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """All that one file says. `unread` are places that no reader understood."""
+    """A file's settings and launches. `unread` are places that no reader understood."""
 
     name: str
     text: str
@@ -143,23 +141,29 @@ class Job:
     @property
     def n_nodes(self) -> int | None:
         """Nodes that the job or its first launch asks for, where a number says it."""
-        for word in (
-            self.options.get("nodes"),
-            *(one.options.get("nodes") for one in self.launches),
-        ):
-            number = whole(word.text) if word is not None else None
+        return next(self.numbers("nodes"), None)
+
+    def numbers(self, name: str) -> Iterator[int]:
+        """The numbers that an option has, of the scheduler first, then of launches."""
+        for options in (self.options, *(one.options for one in self.launches)):
+            number = number_of(options, name)
             if number is not None:
-                return number
-        return None
+                yield number
 
 
 class SourceLines:
     """Lines and columns of a text's characters."""
 
     def __init__(self, text: str) -> None:
+        self._text = text
         self._starts = [0, *(one.end() for one in re.finditer("\n", text))]
 
     def place(self, start: int, end: int, *, exact: bool = True) -> TextPlace:
         """The place of characters start to before end."""
         line = bisect_right(self._starts, start)
         return TextPlace(start, end, line, start - self._starts[line - 1] + 1, exact)
+
+    def each(self) -> Iterator[tuple[str, TextPlace]]:
+        """Each line without its end, and its place."""
+        for start, line in zip(self._starts, self._text.split("\n"), strict=True):
+            yield line, self.place(start, start + len(line))

@@ -1,4 +1,4 @@
-"""What a given libnccl.so knows: its version and the names that it asks the environment for."""
+"""A given libnccl.so: its version and the names that it asks the environment for."""
 
 import re
 from dataclasses import dataclass
@@ -27,21 +27,19 @@ def read_libnccl(path: Path) -> Libnccl:
     from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
 
+    def refusal(what: str) -> InputError:
+        return InputError(what, where=str(path), expected="a libnccl.so")
+
     try:
         with path.open("rb") as file:
             section = ELFFile(file).get_section_by_name(".rodata")
             data = section.data() if section is not None else b""
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(
-            f"cannot read it ({reason})", where=str(path), expected="a libnccl.so"
-        ) from error
+        raise refusal(f"cannot read it ({error.strerror or error})") from error
     except (ELFError, ValueError, KeyError, AssertionError, AttributeError) as error:
-        raise InputError(
-            f"no shared library ({error})", where=str(path), expected="a libnccl.so"
-        ) from error
+        raise refusal(f"no shared library ({error})") from error
     names = frozenset(found[1].decode() for found in NAME.finditer(data))
     version = VERSION.search(data)
-    if not names or "NCCL_DEBUG" not in names:
-        raise InputError("no variables of NCCL are in it", where=str(path), expected="a libnccl.so")
+    if "NCCL_DEBUG" not in names:
+        raise refusal("no variables of NCCL are in it")
     return Libnccl(path, version[1].decode() if version is not None else "", names)

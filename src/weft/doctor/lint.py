@@ -1,4 +1,4 @@
-"""The linter: every rule over one job, what they found in the order of the text."""
+"""The linter: every rule over one job, with complaints in the order of the text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -36,19 +36,19 @@ FAMILIES: tuple[Rule, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """What a rule found, with the rule."""
+    """A fault that a rule found, with the rule."""
 
     rule: SettingRule
     found: Found
 
     @property
     def happens(self) -> str:
-        """What really happens, in one sentence."""
+        """The effect, in one sentence."""
         return _capital(self._filled(self.rule.happens)) + "."
 
     @property
     def fix(self) -> str:
-        """What to do about it."""
+        """The correction, in words."""
         return self._filled(self.rule.fix)
 
     @property
@@ -58,7 +58,7 @@ class Complaint:
 
     @property
     def severity(self) -> Severity:
-        """How it counts."""
+        """The severity of its rule."""
         return Severity(self.rule.severity)
 
     def _filled(self, sentence: str) -> str:
@@ -76,11 +76,11 @@ OPINIONS = {
     *("conflict", "nvls-demanded", "default-value", "default-changed", "many-queue-pairs"),
     *("pxn-off", "algorithm-fixed", "gid-fixed", "plugin-name", "monitor-of-the-kernel"),
 }
-"""Rules that a machine's own operators may overrule: silent about what their recipe says."""
+"""Rules that a machine's own operators may overrule: silent about settings of their recipe."""
 
 
 def lint(case: DoctorCase) -> list[Complaint]:
-    """What is wrong in a job: by place, each rule once for a place and a name.
+    """Complaints about a job: by place, each rule once for a place and a name.
 
     Where something is bad, opinions about the same setting are left out.
     """

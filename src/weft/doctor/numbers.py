@@ -17,9 +17,9 @@ def whole(text: str) -> int | None:
 
 
 def strtoll(text: str) -> tuple[int | None, str]:
-    """(value, what is left) of C's strtoll(text, &end, 0); None where it does not fit 64 bits.
+    """(value, remaining text) of C's strtoll(text, &end, 0); None where it does not fit 64 bits.
 
-    Where no number begins the value is 0 and all is left. SOURCE: C11 7.22.1.4.
+    Where no number begins the value is 0 and all of the text remains. SOURCE: C11 7.22.1.4.
     """
     found = _STRTOLL.match(text)
     if found is None:

@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 from weft.catalog.libraries.setting_rules import SettingRule
 from weft.core.finding import Severity
+from weft.doctor.job import TextPlace
 from weft.doctor.lint import Complaint
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -39,7 +40,7 @@ def _result(file: str, complaint: Complaint, index: Mapping[str, int]) -> dict[s
     at = complaint.found.at
     region: dict[str, Any] = {"startLine": at.line, "startColumn": at.column}
     if at.end > at.start:
-        region |= {"charOffset": at.start, "charLength": at.end - at.start}
+        region |= _characters(at)
     artifact = {"uri": quote(file)}
     result: dict[str, Any] = {
         "ruleId": complaint.rule.id,
@@ -49,16 +50,14 @@ def _result(file: str, complaint: Complaint, index: Mapping[str, int]) -> dict[s
         "locations": [{"physicalLocation": {"artifactLocation": artifact, "region": region}}],
     }
     replacements = [
-        {
-            "deletedRegion": {
-                "charOffset": edit.at.start,
-                "charLength": edit.at.end - edit.at.start,
-            },
-            "insertedContent": {"text": edit.text},
-        }
+        {"deletedRegion": _characters(edit.at), "insertedContent": {"text": edit.text}}
         for edit in complaint.found.edits
     ]
     if replacements:
         change = {"artifactLocation": artifact, "replacements": replacements}
         result["fixes"] = [{"description": {"text": complaint.fix}, "artifactChanges": [change]}]
     return result
+
+
+def _characters(at: TextPlace) -> dict[str, int]:
+    return {"charOffset": at.start, "charLength": at.end - at.start}

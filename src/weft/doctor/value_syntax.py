@@ -8,7 +8,7 @@ from weft.launch.tcl import tcl_word
 
 
 def written(job: Job, at: TextPlace, value: str) -> str | None:
-    """What to put at a value's place; None where the language cannot say it there."""
+    """The text to put at a value's place; None where the language cannot write it there."""
     if not value.isprintable() and job.kind in (JobKind.CONF, JobKind.LIVE):
         return None
     if job.kind is JobKind.SCRIPT:

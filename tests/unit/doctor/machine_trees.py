@@ -195,6 +195,29 @@ class Tree:
             self.write(f"sys/kernel/iommu_groups/{number}/type", iommu)
             self.link(f"{folder}/iommu_group", f"sys/kernel/iommu_groups/{number}")
 
+    def interface(
+        self, number: int, *, speed: str = "25000", state: str = "up", mtu: int = 1500, **pci: Any
+    ) -> str:
+        """An Ethernet interface without RDMA; returns its name."""
+        name = f"eth{number}"
+        folder = self.pci(f"0000:{0x70 + number:02x}:00.0", 0x8086, 0x159B, 0x020000, **pci)
+        own = f"{folder}/net/{name}"
+        self.link(f"sys/class/net/{name}", own)
+        self.link(f"{own}/device", folder)
+        for file, text in (("type", "1"), ("speed", speed), ("operstate", state)):
+            self.write(f"{own}/{file}", text)
+        self.write(f"{own}/mtu", str(mtu))
+        return name
+
+    def cores(self, n: int, *, sockets: int = 2) -> None:
+        """Physical cores with two threads each, by turns on the sockets; Intel's cpuinfo."""
+        for cpu in range(2 * n):
+            topology = f"sys/devices/system/cpu/cpu{cpu}/topology"
+            self.write(f"{topology}/thread_siblings_list", f"{cpu % n},{cpu % n + n}")
+            self.write(f"{topology}/physical_package_id", str(cpu % sockets))
+        block = "vendor_id\t: GenuineIntel\nmodel name\t: Intel(R) Xeon(R) Platinum 8480C\n"
+        self.write("proc/cpuinfo", f"processor\t: 0\n{block}")
+
     def nvidia(self, *, opened: bool = False, modules: Sequence[str] = ()) -> None:
         """NVIDIA's driver and modules."""
         kind = "Open Kernel Module for x86_64" if opened else "x86_64 Kernel Module"

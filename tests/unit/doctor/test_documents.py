@@ -6,9 +6,8 @@ import pytest
 
 from weft.core.errors import InputError
 from weft.doctor.job import HOLE, JobKind, SettingOrigin
-from weft.doctor.readers.conf import read_conf
+from weft.doctor.readers.conf import read_conf, read_environment
 from weft.doctor.readers.edf import read_edf
-from weft.doctor.readers.environment import read_environment
 from weft.doctor.readers.file import kind_of, read_job
 from weft.doctor.readers.kubernetes import read_manifests
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.core.errors import InputError
-from weft.doctor.job import HOLE, Job, JobSetting, SettingOrigin
+from weft.doctor.job import HOLE, Job, JobSetting, SettingOrigin, number_of
 from weft.doctor.readers.shell import read_script
 
 
@@ -118,8 +118,8 @@ def test_hydra() -> None:
     (launch,) = job.launches
     assert {one.name: one.value for one in job.settings} == {"A": "1", "B": "2"}
     assert launch.passes == ("C", "D")
-    assert launch.number("n") == 4
-    assert launch.number("ntasks-per-node") == 2
+    assert number_of(launch.options, "n") == 4
+    assert number_of(launch.options, "ntasks-per-node") == 2
 
 
 def test_srun_and_pyxis() -> None:

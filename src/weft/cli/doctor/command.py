@@ -9,9 +9,9 @@ from weft.cli.options import ANY_PATH
 from weft.cli.output import format_option
 
 VERBS = {
-    "log": "What NCCL, RCCL, MPI and SHARP say in logs: what was used, and why not more.",
-    "env": "What is wrong with the variables of a script, a file or this environment.",
-    "topo": "What NCCL makes of a topology file, and what is wrong with it.",
+    "log": "Networks that ranks used, and why no faster one: logs of NCCL, RCCL, MPI, SHARP.",
+    "env": "Faults in the variables of a script, a file or this environment.",
+    "topo": "NCCL's reading of a topology file, and the faults of the file.",
 }
 """Verb -> one line. Each lives in weft.cli.doctor.VERB, as `command`."""
 

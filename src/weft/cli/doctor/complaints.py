@@ -1,22 +1,44 @@
-"""Complaints of a linter: as text, and as SARIF."""
+"""Complaints of a linter: as text, as rows, and as SARIF."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import click
 
 from weft import __version__
+from weft.cli.output import emit
+from weft.core.errors import ExitCode
+from weft.core.finding import Severity, verdict_of
 from weft.core.words import counted
-from weft.doctor.lint import Complaint
+from weft.doctor.lint import Complaint, as_finding
 from weft.doctor.sarif import sarif
 
 Reports = Sequence[tuple[str, Sequence[Complaint]]]
 """By name of a file, its complaints."""
 
 
-def print_sarif(reports: Reports) -> None:
-    """Print all complaints as one SARIF document."""
-    click.echo(json.dumps(sarif(reports, __version__), indent=2))
+def print_complaints(
+    format_: str,
+    reports: Reports,
+    columns: Sequence[str],
+    *,
+    text: Callable[[], str],
+    record: Mapping[str, Any],
+) -> int:
+    """Print all complaints, as one SARIF document or as the text, the record or these columns, and
+    return the exit code."""
+    if format_ == "sarif":
+        click.echo(json.dumps(sarif(reports, __version__), indent=2))
+    else:
+        rows = []
+        for file, complaints in reports:
+            for finding in (as_finding(one, file) for one in complaints):
+                values = {"severity": finding.severity.value, **finding.facts.to_record()}
+                rows.append({column: values[column] for column in columns})
+        emit(format_, text=text, record=record, rows=rows)
+    worst = verdict_of([one for _, complaints in reports for one in complaints])
+    return int(ExitCode.VERDICT_BAD if worst is Severity.BAD else ExitCode.GOOD)
 
 
 def complaint_lines(
@@ -26,8 +48,8 @@ def complaint_lines(
     notes: bool,
     n_more: int = 0,
 ) -> list[str]:
-    """Each complaint with its place, what happens, the fix and the source; notes only if wanted.
-    `n_more` of the kind were counted only."""
+    """Each complaint with its place, effect, fix and source; notes only if wanted. `n_more` of the
+    kind were counted only."""
     shown = [one for one in complaints if notes or one.rule.severity != "note"]
     hidden = len(complaints) - len(shown)
     lines = []
@@ -47,9 +69,18 @@ def complaint_lines(
     return lines
 
 
-def counts_of(complaints: Sequence[Complaint]) -> tuple[str, str]:
-    """'1 mistake', '2 warnings'."""
-    severities = [one.rule.severity for one in complaints]
-    return counted(severities.count("bad"), "mistake"), counted(
-        severities.count("warning"), "warning"
+def head_line(
+    name: str, complaints: Sequence[Complaint], good: str, *, bad: str = "", warning: str = ""
+) -> str:
+    """The verdict on a file with its counts, or `good`; `bad` and `warning` come before counts."""
+    worst = verdict_of(complaints)
+    severities = [one.severity for one in complaints]
+    mistakes = counted(severities.count(Severity.BAD), "mistake")
+    warnings = counted(severities.count(Severity.WARNING), "warning")
+    if worst is Severity.BAD:
+        return f"BAD   {name}: {bad}{mistakes}, {warnings}"
+    return (
+        f"WARN  {name}: {warning}{warnings}"
+        if worst is Severity.WARNING
+        else f"GOOD  {name}: {good}"
     )

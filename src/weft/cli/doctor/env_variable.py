@@ -1,4 +1,4 @@
-"""`weft doctor env --explain NAME`: what the catalogue knows of one variable."""
+"""`weft doctor env --explain NAME`: the catalogue's entry of one variable."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`weft doctor log FILE...`: what libraries say they did, and what is wrong with it."""
+"""`weft doctor log FILE...`: the reports of libraries in logs, and their faults."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,9 +12,10 @@ from weft.core.errors import ExitCode
 if TYPE_CHECKING:
     from weft.bench.logs.ranks import JobLog, LogRank
     from weft.core.finding import Finding
-    from weft.doctor.log.aspect import Aspect
+    from weft.doctor.log.aspects import Aspect
 
 MOST_EVIDENCE = 6
+SOURCE_KEYS = ("name", "n_lines", "n_bytes", "n_understood", "n_torn")
 
 
 @click.command("log")
@@ -47,13 +48,17 @@ def command(
     from weft.bench.logs.log_facts import read_logs
     from weft.bench.logs.ranks import job_log
     from weft.bench.logs.verification import unverified
+    from weft.catalog.load import variable_lists
     from weft.core.finding import verdict_of
     from weft.doctor.log.aspects import aspects
     from weft.doctor.log.judge import in_order, judge
     from weft.doctor.log.rank_rows import rank_rows
+    from weft.doctor.log.settings import judge_settings
+    from weft.doctor.readers.file import job_of
 
     log = job_log(read_logs(files))
-    findings = in_order([*judge(log), *_settings(log, script)])
+    settings = judge_settings(log, job_of(script), variable_lists()) if script is not None else ()
+    findings = in_order([*judge(log), *settings])
     rows = rank_rows(log)
     own = [] if number is None else aspects(log.of_rank(_rank(log, number)))
     emit(
@@ -68,27 +73,12 @@ def command(
             "ranks": rows,
             **({} if number is None else {"rank": {aspect.name: aspect.values for aspect in own}}),
             "sources": [
-                {
-                    "name": source.name,
-                    "n_lines": source.n_lines,
-                    "n_bytes": source.n_bytes,
-                    "n_understood": source.n_understood,
-                    "n_torn": source.n_torn,
-                }
-                for source in log.facts.sources
+                {key: getattr(source, key) for key in SOURCE_KEYS} for source in log.facts.sources
             ],
         },
         rows=rows,
     )
     return int(ExitCode.VERDICT_BAD if verdict_of(findings).value == "bad" else ExitCode.GOOD)
-
-
-def _settings(log: "JobLog", script: Path | None) -> "list[Finding]":
-    from weft.catalog.load import variable_lists
-    from weft.doctor.log.settings import judge_settings
-    from weft.doctor.readers.file import job_of
-
-    return [] if script is None else list(judge_settings(log, job_of(script), variable_lists()))
 
 
 def _rank(log: "JobLog", number: int) -> "LogRank":
@@ -127,10 +117,10 @@ def _text(
         names = list(rows[0])
         cells = [["" if row[name] is None else str(row[name]) for name in names] for row in rows]
         lines += ["", table_text(names, cells, left=len(names))]
-    read = sum(source.n_bytes for source in log.facts.sources)
-    n_lines = sum(source.n_lines for source in log.facts.sources)
-    understood = sum(source.n_understood for source in log.facts.sources)
-    lines += ["", f"read  {n_lines:,} lines, {read / 1e6:.1f} MB; {understood:,} understood"]
+    n_lines, n_bytes, n_understood = (
+        sum(getattr(source, key) for source in log.facts.sources) for key in SOURCE_KEYS[1:4]
+    )
+    lines += ["", f"read  {n_lines:,} lines, {n_bytes / 1e6:.1f} MB; {n_understood:,} understood"]
     if any(finding.severity.value in ("bad", "warning") for finding in findings):
         lines.append("next  weft doctor env SCRIPT, for the settings it was launched with")
     return "\n".join(lines)

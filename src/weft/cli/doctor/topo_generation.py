@@ -21,10 +21,9 @@ def generate(source: str, *, bridges: bool, output: Path | None, sysroot: Path) 
         node = with_bridges(node)
     text = topology_text(node)
     write_or_print(output, text, what="topology file")
-    n_gpus = sum(device.is_gpu for device in node.devices())
-    n_hcas = sum(not device.is_gpu for device in node.devices())
-    numas = counted(len(node.numas), "NUMA node")
-    talk(f"{counted(n_gpus, 'GPU')} and {counted(n_hcas, 'adapter')} on {numas} of {source}")
+    are_gpus = [device.is_gpu for device, _ in node.devices()]
+    devices = f"{counted(sum(are_gpus), 'GPU')} and {counted(are_gpus.count(False), 'adapter')}"
+    talk(f"{devices} on {counted(len(node.numas), 'NUMA node')} of {source}")
     if bridges:
         talk("bridges pair GPUs and adapters in the order of bus ids, which only a bench can prove")
     talk(f"next: weft doctor topo {output if output is not None else 'FILE'}")

@@ -1,13 +1,19 @@
-"""What `weft doctor topo` says on a terminal."""
+"""The output of `weft doctor topo` for a file: its faults, its tree and its distances."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from weft.cli.doctor.complaints import complaint_lines, counts_of
-from weft.cli.output import table_text
+from weft.catalog.libraries.nccl_topology import nccl_topology
+from weft.catalog.load import platform
+from weft.cli.doctor.complaints import complaint_lines, head_line, print_complaints
+from weft.cli.output import table_text, terminal_width
 from weft.core.finding import verdict_of
-from weft.doctor.lint import Complaint
-from weft.doctor.topo.distance import Distances
+from weft.doctor.case import Found
+from weft.doctor.lint import Complaint, as_finding
+from weft.doctor.topo.distance import GDR_DEFAULT, Distances
+from weft.doctor.topo.drawing import tree_lines
 from weft.doctor.topo.graph import PathType, Vertex
+from weft.doctor.topo.judge import complaints_of, distances_of, known_of
 from weft.doctor.topo.xml import MOST_ELEMENTS, TopologyFile
 
 WORDS = {
@@ -24,85 +30,135 @@ WORDS = {
 """Each type of path in words."""
 
 
-def shown(lines: Sequence[str]) -> str:
-    """The lines as one text, in which what a file holds colours nothing."""
-    return "\n".join(lines).replace("\x1b", "\\x1b")
+COLUMNS = ("file", "line", "column", "severity", "rule", "happens", "fix", "source")
 
 
-def verdict_line(topology: TopologyFile, complaints: Sequence[Complaint]) -> str:
-    """The verdict first: what NCCL does with the file."""
-    name = topology.name
-    worst = verdict_of(complaints).value
-    mistakes, warnings = counts_of(complaints)
-    if topology.is_refused:
-        return f"BAD   {name}: NCCL refuses it; {mistakes}, {warnings}"
-    if worst == "bad":
-        return f"BAD   {name}: {mistakes}, {warnings}"
-    if worst == "warning":
-        return f"WARN  {name}: NCCL takes it, {warnings}"
-    room = f"{topology.n_elements} of {MOST_ELEMENTS} elements"
-    return f"GOOD  {name}: NCCL reads it as intended, {room}"
+def print_judgement(
+    topology: TopologyFile,
+    differences: Iterable[Found],
+    machine: str | None,
+    gdr_level: str | None,
+    *,
+    notes: bool,
+    format_: str,
+) -> int:
+    """Judge a file and print that. `machine` is the platform for facts that the file lacks.
+    Returns the exit code; raises InputError for an unknown platform."""
+    known = known_of(platform(machine) if machine is not None else None)
+    distances = distances_of(topology, known, _level(gdr_level))
+    complaints = complaints_of(topology, distances, differences)
+    width = terminal_width()
+    return print_complaints(
+        format_,
+        [(topology.name, complaints)],
+        COLUMNS,
+        text=lambda: topology_report(topology, complaints, distances, machine, width, notes=notes),
+        record={
+            "schema": "weft.doctor-topo/1",
+            "name": topology.name,
+            "verdict": verdict_of(complaints).value,
+            "is_refused": topology.is_refused,
+            "n_elements": topology.n_elements,
+            "n_unsaid": topology.n_unsaid,
+            "findings": [as_finding(one, topology.name).to_record() for one in complaints],
+            "distances": _distances(distances) if distances is not None else None,
+        },
+    )
 
 
-def finding_lines(
-    topology: TopologyFile, complaints: Sequence[Complaint], *, notes: bool
-) -> list[str]:
-    """The complaints, each at its line and column."""
+def _level(text: str | None) -> PathType:
+    if text is None:
+        return GDR_DEFAULT
+    return PathType[nccl_topology().level(int(text)) if text.isdecimal() else text]
+
+
+def _distances(distances: Distances) -> dict[str, Any]:
+    gpus, nets = distances.graph.gpus, distances.graph.nets
+
+    def path(one: Vertex, other: Vertex) -> dict[str, Any]:
+        found = distances.path(one, other)
+        return {"way": found.type.name, "gb_s": found.gb_s}
+
+    return {
+        "gdr_level": distances.gdr_level.name,
+        "gpus": [{"bus_id": gpu.name, "dev": gpu.number} for gpu in gpus],
+        "nets": [{"name": net.name} for net in nets],
+        "gpu_net": [
+            [{**path(gpu, net), "gdr": distances.uses_gdr(gpu, net)} for net in nets]
+            for gpu in gpus
+        ],
+        "gpu_gpu": [[path(gpu, other) for other in gpus] for gpu in gpus],
+    }
+
+
+def topology_report(
+    topology: TopologyFile,
+    complaints: Sequence[Complaint],
+    distances: Distances | None,
+    machine: str | None,
+    width: int | None,
+    *,
+    notes: bool,
+) -> str:
+    """The whole text, in which no name of a file can colour the terminal."""
 
     def place_of(one: Complaint) -> str:
         return f"{topology.name}:{one.found.at.line}:{one.found.at.column}"
 
-    return complaint_lines(complaints, place_of, notes=notes, n_more=topology.n_unsaid)
+    good = f"NCCL reads it as intended, {topology.n_elements} of {MOST_ELEMENTS} elements"
+    bad = "NCCL refuses it; " if topology.is_refused else ""
+    lines = [head_line(topology.name, complaints, good, bad=bad, warning="NCCL takes it, ")]
+    lines += complaint_lines(complaints, place_of, notes=notes, n_more=topology.n_unsaid)
+    if topology.system is not None:
+        lines += ["", *tree_lines(topology.system, width)]
+    if distances is not None:
+        lines += _distance_lines(distances, machine, width)
+    return "\n".join(lines).replace("\x1b", "\\x1b")
 
 
-def distance_lines(distances: Distances, platform: str | None, width: int | None) -> list[str]:
+def _distance_lines(distances: Distances, machine: str | None, width: int | None) -> list[str]:
     """Tables of paths: GPUs to adapters and to each other; each GPU's nearest where they are wider
-    than the terminal. `platform` is the one that was asked for what the file does not say."""
+    than the terminal."""
     gpus, nets = distances.graph.gpus, distances.graph.nets
-    names = [f"G{i} {gpu.name}" for i, gpu in enumerate(gpus)]
     lines = []
     if nets:
-        rows = [[name, *_net_cells(distances, gpu)] for name, gpu in zip(names, gpus, strict=True)]
-        table = table_text(["", *(f"N{j}" for j in range(len(nets)))], rows)
         level = distances.gdr_level.name
         lines += ["", f"GPUs to adapters; * GPUDirect RDMA (NCCL_NET_GDR_LEVEL {level})"]
-        lines += _fitting(table, width) or [_nearest(distances, gpu) for gpu in gpus]
+        lines += _table(distances, "N", nets, width) or [_nearest(distances, gpu) for gpu in gpus]
         lines += ["adapters: " + ", ".join(f"N{j} {net.name}" for j, net in enumerate(nets))]
     if len(gpus) > 1:
-        rows = [[name, *_gpu_cells(distances, gpu)] for name, gpu in zip(names, gpus, strict=True)]
-        table = table_text(["", *(f"G{j}" for j in range(len(gpus)))], rows)
         too_wide = ["wider than this terminal: --format json"]
-        lines += ["", "GPUs to GPUs", *(_fitting(table, width) or too_wide)]
+        lines += ["", "GPUs to GPUs", *(_table(distances, "G", gpus, width) or too_wide)]
     if not distances.graph.has_nvlinks and len(gpus) > 1:
-        asked = " (--platform)" if platform is None else f"; its answer on {platform} is unknown"
+        asked = " (--platform)" if machine is None else f"; its answer on {machine} is unknown"
         lines.append(f"without NVLink: the file names none, and NCCL asks the driver{asked}")
     return [*lines, _legend(distances)]
 
 
+def _table(distances: Distances, letter: str, ends: list[Vertex], width: int | None) -> list[str]:
+    """The types of the paths from each GPU; no line where they are wider than the terminal."""
+    rows = [
+        [f"G{i} {gpu.name}", *(_cell(distances, gpu, end) for end in ends)]
+        for i, gpu in enumerate(distances.graph.gpus)
+    ]
+    lines = table_text(["", *(f"{letter}{j}" for j in range(len(ends)))], rows).split("\n")
+    return lines if width is None or max(map(len, lines)) <= width else []
+
+
+def _cell(distances: Distances, gpu: Vertex, end: Vertex) -> str:
+    mark = "" if end.kind == "GPU" else "*" if distances.uses_gdr(gpu, end) else " "
+    return f"{distances.path(gpu, end).type.name}{mark}"
+
+
 def _legend(distances: Distances) -> str:
-    """What the words of the tables mean, the nearest first."""
-    gpus, nets = distances.graph.gpus, distances.graph.nets
-    cells = [distances.gpu_gpu(one, other) for one in gpus for other in gpus if one is not other]
-    cells += [distances.gpu_net(gpu, net) for gpu in gpus for net in nets]
-    types = sorted({cell.type for cell in cells} & set(WORDS))
+    """The words of the tables explained, the nearest first."""
+    gpus = distances.graph.gpus
+    pairs = [(gpu, end) for gpu in gpus for end in (*gpus, *distances.graph.nets) if gpu is not end]
+    types = sorted({distances.path(*pair).type for pair in pairs} & set(WORDS))
     return "\n" + ", ".join(f"{one.name} {WORDS[one]}" for one in types) if types else ""
 
 
-def _net_cells(distances: Distances, gpu: Vertex) -> list[str]:
-    cells = [distances.gpu_net(gpu, net) for net in distances.graph.nets]
-    return [f"{cell.type.name}{'*' if cell.gdr else ' '}" for cell in cells]
-
-
-def _gpu_cells(distances: Distances, gpu: Vertex) -> list[str]:
-    return [distances.gpu_gpu(gpu, other).type.name for other in distances.graph.gpus]
-
-
 def _nearest(distances: Distances, gpu: Vertex) -> str:
-    nets = distances.nearest_nets(gpu)
+    nets = distances.nearest(gpu, distances.graph.nets)
     cells = [f"{net.name} {distances.path(gpu, net).type.name}" for net in nets]
     return f"GPU {gpu.name}: nearest {', '.join(cells) or 'none'}"
-
-
-def _fitting(table: str, width: int | None) -> list[str]:
-    lines = table.split("\n")
-    return lines if width is None or max(map(len, lines)) <= width else []

@@ -1,1 +1,1 @@
-"""What libraries logged in a job's logs: who used which network, and which settings were read."""
+"""Logs of a job: the networks that ranks used, and the settings that libraries read."""

@@ -1,19 +1,29 @@
-"""What a job's logs report, one aspect a line: as text and as values."""
+"""Reports of a job's logs, one aspect a line: as text and as values."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from weft.bench.logs.log_facts import LogFact
 from weft.bench.logs.ranks import JobLog
 from weft.bench.logs.verification import unverified
 from weft.core.units import format_size
 from weft.core.words import counted
-from weft.doctor.log.aspect import Aspect, counts_of, rows_of
-from weft.doctor.log.mpi_aspects import aspects_of_mpi
+from weft.doctor.log.mpi import sharp_groups, sharp_trees
 from weft.doctor.log.network import share, some
 
 
+@dataclass(frozen=True, slots=True)
+class Aspect:
+    """One line of the picture: its name, its text and the same as values."""
+
+    name: str
+    text: str
+    values: Any
+
+
 def aspects(log: JobLog) -> list[Aspect]:
-    """All that the logs say, in the order in which a job comes up."""
+    """All aspects, in the order in which a job comes up."""
     makers = (
         _versions,
         _ranks,
@@ -27,10 +37,28 @@ def aspects(log: JobLog) -> list[Aspect]:
         _collnet,
         _algorithms,
         _fallbacks,
-        aspects_of_mpi,
+        _components,
+        _lanes,
+        _fabrics,
+        _sharp,
         _variables,
     )
     return [aspect for maker in makers for aspect in maker(log)]
+
+
+def _rows_of(log: JobLog, facts: Iterable[LogFact], *names: str) -> list[dict[str, Any]]:
+    """Each fact's words by these names, and how many ranks logged it."""
+    return [
+        {**dict(zip(names, fact.words, strict=False)), "n_ranks": len(log.by(fact))}
+        for fact in facts
+    ]
+
+
+def _counts_of(name: str, log: JobLog, by_value: Mapping[str, frozenset[int]]) -> Iterator[Aspect]:
+    """An aspect of values with the ranks of each; none without a value."""
+    if by_value:
+        text = some([f"{value} by {share(log, ranks)}" for value, ranks in by_value.items()])
+        yield Aspect(name, text, {value: len(ranks) for value, ranks in by_value.items()})
 
 
 def _versions(log: JobLog) -> Iterator[Aspect]:
@@ -88,7 +116,7 @@ PLUGIN_STATES = {
 
 
 def _networks(log: JobLog) -> Iterator[Aspect]:
-    yield from counts_of("network", log, log.values("network"))
+    yield from _counts_of("network", log, log.values("network"))
     providers = [" x ".join(filter(None, fact.words)) for fact in log.facts.of("provider")]
     if providers:
         yield Aspect("libfabric", some(list(dict.fromkeys(providers))), providers)
@@ -104,7 +132,7 @@ def _devices(log: JobLog) -> Iterator[Aspect]:
         for fact in devices
         if fact.words[0] != "NET/Socket"
     ] or [f"[{fact.words[1]}]{fact.words[2]} TCP" for fact in devices]
-    rows = rows_of(log, devices, "transport", "index", "name", "layer", "sharp")
+    rows = _rows_of(log, devices, "transport", "index", "name", "layer", "sharp")
     for row in rows:
         row |= {"index": int(row["index"]), "sharp": bool(row["sharp"])}
     yield Aspect("NICs", some(names), rows)
@@ -137,20 +165,17 @@ def _gpu_direct(log: JobLog) -> Iterator[Aspect]:
             for row in rows
         ]
         yield Aspect("GPUDirect", some(parts) + " channel ends", rows)
-    adapters = {
-        fact.words[2]: {"adapter": fact.words[2], "state": fact.words[3]}
-        for fact in log.facts.of("gpu_direct")
-        if fact.words[2]
-    }
-    if adapters:
-        parts = [f"{row['adapter']} {row['state']}" for row in adapters.values()]
-        yield Aspect("GPUDirect of adapters", some(parts), list(adapters.values()))
+    states = {fact.words[2]: fact.words[3] for fact in log.facts.of("gpu_direct") if fact.words[2]}
+    if states:
+        rows = [{"adapter": adapter, "state": state} for adapter, state in states.items()]
+        parts = [" ".join(one) for one in states.items()]
+        yield Aspect("GPUDirect of adapters", some(parts), rows)
 
 
 def _channels(log: JobLog) -> Iterator[Aspect]:
-    if log.n_channels:
-        text = some([f"{name} {n:,}" for name, n in sorted(log.n_channels.items())])
-        yield Aspect("channels", text, dict(sorted(log.n_channels.items())))
+    counts = dict(sorted(log.n_channels.items()))
+    if counts:
+        yield Aspect("channels", some([f"{name} {n:,}" for name, n in counts.items()]), counts)
 
 
 def _proxies(log: JobLog) -> Iterator[Aspect]:
@@ -200,25 +225,69 @@ def _algorithms(log: JobLog) -> Iterator[Aspect]:
 
 
 def _fallbacks(log: JobLog) -> Iterator[Aspect]:
-    """What was wanted and is not, where the library does not warn of it."""
+    """Things that ranks asked for and did not get, without a warning of the library."""
     facts = log.facts.of("fallback")
     if facts:
         parts = [f"{fact.words[0]} ({share(log, log.by(fact))})" for fact in facts]
-        yield Aspect("fall-backs", some(parts, most=4), rows_of(log, facts, "text"))
+        yield Aspect("fall-backs", some(parts, most=4), _rows_of(log, facts, "text"))
 
 
 def _variables(log: JobLog) -> Iterator[Aspect]:
-    parts = [
-        f"{name}={value}" + (f" ({share(log, ranks)})" if len(values) > 1 else "")
-        for name, values in sorted(log.echoed.items())
-        for value, ranks in values.items()
-    ]
-    if log.echoed:
-        values_by_name = {
-            name: {value: len(ranks) for value, ranks in values.items()}
-            for name, values in sorted(log.echoed.items())
-        }
-        yield Aspect("variables", some(parts, most=40), values_by_name)
+    parts, counts = [], {}
+    for name, values in sorted(log.echoed.items()):
+        counts[name] = {value: len(ranks) for value, ranks in values.items()}
+        for value, ranks in values.items():
+            who = f" ({share(log, ranks)})" if len(values) > 1 else ""
+            parts.append(f"{name}={value}{who}")
+    if counts:
+        yield Aspect("variables", some(parts, most=40), counts)
     by_plugin = ["=".join(fact.words) for fact in log.facts.of("set_by_plugin")]
     if by_plugin:
         yield Aspect("set by the plug-in", some(list(dict.fromkeys(by_plugin))), by_plugin)
+
+
+def _components(log: JobLog) -> Iterator[Aspect]:
+    facts = log.facts.of("component")
+    if facts:
+        rows = _rows_of(log, facts, "framework", "component", "state")
+        yield Aspect("components", some([" ".join(fact.words) for fact in facts]), rows)
+
+
+def _lanes(log: JobLog) -> Iterator[Aspect]:
+    facts = log.facts.of("lanes")
+    if facts:
+        parts = [
+            f"{fact.words[0]} {fact.words[1]}".strip() + f" ({share(log, log.by(fact))})"
+            for fact in facts
+        ]
+        yield Aspect("UCX lanes", some(parts), _rows_of(log, facts, "between", "lanes"))
+
+
+def _fabrics(log: JobLog) -> Iterator[Aspect]:
+    yield from _counts_of("fabric", log, log.values("fabric"))
+    adapters = list(log.values("adapter"))
+    if adapters:
+        yield Aspect("adapters", some(adapters), adapters)
+
+
+def _sharp(log: JobLog) -> Iterator[Aspect]:
+    """Triggered is a communicator of several members in a tree; a tree by itself is an offer."""
+    groups = sharp_groups(log)
+    trees = [fact.words[0] for fact in log.facts.of("sharp_tree")]
+    errors = [fact.words[1] for fact in log.facts.of("sharp_error")]
+    if not (groups or trees or errors):
+        return
+    made = sharp_trees(log)
+    text = f"triggered: {some(made)}" if made else "not triggered"
+    text += f"; trees {some(trees)}" if trees else ""
+    text += f"; {counted(len(errors), 'error')}" if errors else ""
+    yield Aspect(
+        "SHARP",
+        f"{text} (unverified)",
+        {
+            "is_triggered": bool(made),
+            "groups": [{"tree": f.words[0], "n_members": int(f.words[1])} for f in groups],
+            "trees": trees,
+            "errors": errors,
+        },
+    )

@@ -1,4 +1,4 @@
-"""What is wrong in a job's logs: findings, the worst first."""
+"""Faults in a job's logs as findings, the worst first."""
 
 from collections.abc import Iterable, Iterator
 
@@ -7,7 +7,7 @@ from weft.bench.logs.verification import unverified
 from weft.core.finding import FAULTS, Finding, FindingKind, Severity, worst_first
 from weft.core.words import counted
 from weft.doctor.log.mpi import choices, is_over_fabric, judge_mpi, sharp_trees
-from weft.doctor.log.network import judge_network, share, some
+from weft.doctor.log.network import finding, judge_network, not_judged, share, some
 
 MOST_WARNINGS = 8
 
@@ -41,12 +41,14 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _good(log: JobLog) -> Iterator[Finding]:
-    """What was used, as far as that is known; what was used and is wrong, others say."""
-    sentences = [*_used(log), *_triggered(log)]
+    """The networks that ranks used, as far as the log names them; other rules find their faults."""
+    sentences, trees = [*_used(log)], sharp_trees(log)
+    if trees:
+        sentences.append(f"SHARP was triggered (unverified): {some(trees)}")
     for sentence in sentences or [
-        f"{share(log, log.everyone)} report no fault, and not which network they used"
+        f"{share(log, log.everyone)} report no fault and name no network"
     ]:
-        yield _finding(Severity.GOOD, FindingKind.HEALTHY, sentence)
+        yield finding(Severity.GOOD, sentence, kind=FindingKind.HEALTHY)
 
 
 def _used(log: JobLog) -> Iterator[str]:
@@ -73,20 +75,13 @@ def _used(log: JobLog) -> Iterator[str]:
         yield f"{who} chose {some(list(dict.fromkeys(name for _, name in chosen)))}"
 
 
-def _triggered(log: JobLog) -> Iterator[str]:
-    made = sharp_trees(log)
-    if made:
-        yield f"SHARP was triggered (unverified): {some(made)}"
-
-
 def _topology(log: JobLog) -> Iterator[Finding]:
     for fact in log.facts.of("topology_missing"):
         file, reason = fact.words
         if file.startswith("/var/run/nvidia-topologyd/"):
             continue  # Looked for by every job that names no file.
-        yield _finding(
+        yield finding(
             Severity.BAD,
-            FindingKind.MIS_SETTING,
             f"{share(log, log.by(fact))} could not open the topology file {file} ({reason}) "
             "and went on without it",
             log.facts.place(fact),
@@ -96,20 +91,16 @@ def _topology(log: JobLog) -> Iterator[Finding]:
 def _switches(log: JobLog) -> Iterator[Finding]:
     """Reduction in switches that was asked for and did not come to be."""
     asked = log.echoed.get("NCCL_COLLNET_ENABLE", {})
-    wanting = frozenset().union(
-        log.all_by(log.channels((COLLNET,))),
-        *(ranks for value, ranks in asked.items() if value not in ("0", "")),
-    )
-    is_asked = log.gives_up_collnet or any(value not in ("0", "") for value in asked)
-    if not is_asked or log.with_collnet or log.n_nodes == 1:
+    asking = [ranks for value, ranks in asked.items() if value not in ("0", "")]
+    if not (asking or log.gives_up_collnet) or log.with_collnet or log.n_nodes == 1:
         return
-    # What the plug-in says is why NCCL gives it up.
+    wanting = log.all_by(log.channels((COLLNET,))).union(*asking)
+    # The plug-in states the reason for which NCCL gives it up.
     off = sorted(log.facts.of("collnet_off"), key=lambda fact: fact.words[0].startswith(GIVEN_UP))
     why = off[0].words[0] if off else "the log names no CollNet channel"
     places = [log.facts.place(fact) for fact in off[:3]]
-    yield _finding(
+    yield finding(
         Severity.WARNING,
-        FindingKind.MIS_SETTING,
         f"{share(log, wanting)} asked for CollNet and none uses it: {why}",
         *places,
     )
@@ -120,9 +111,8 @@ def _multicast(log: JobLog) -> Iterator[Finding]:
     forced = log.echoed.get("NCCL_NVLS_ENABLE", {}).get("1")
     off = log.values("nvls").get("off")
     if forced is not None and off:
-        yield _finding(
+        yield finding(
             Severity.WARNING,
-            FindingKind.MIS_SETTING,
             f"NCCL_NVLS_ENABLE=1 demands NVLink SHARP, which GPUs of {share(log, off)} lack",
         )
 
@@ -130,9 +120,8 @@ def _multicast(log: JobLog) -> Iterator[Finding]:
 def _refused(log: JobLog) -> Iterator[Finding]:
     for fact in log.facts.of("refused"):
         name, value = fact.words
-        yield _finding(
+        yield finding(
             Severity.WARNING,
-            FindingKind.MIS_SETTING,
             f"{name}={value} was refused by {share(log, log.by(fact))}; its default is in force",
             log.facts.place(fact),
         )
@@ -146,19 +135,18 @@ def _unfinished(log: JobLog) -> Iterator[Finding]:
     missing = frozenset(rank for rank, n in begun.items() if n > done[rank])
     if missing:
         hosts = sorted({log.ranks[index].host for index in missing})
-        yield _finding(
+        yield finding(
             Severity.WARNING,
-            FindingKind.FAILURE,
             f"{share(log, missing)} began a communicator whose completion is not in the log",
             "on " + ", ".join(hosts[:8]),
+            kind=FindingKind.FAILURE,
         )
 
 
 def _versions(log: JobLog) -> Iterator[Finding]:
     if len(log.versions) > 1:
-        yield _finding(
+        yield finding(
             Severity.WARNING,
-            FindingKind.MIS_SETTING,
             f"ranks run {counted(len(log.versions), 'version')}: {', '.join(log.versions[:6])}",
         )
 
@@ -172,43 +160,35 @@ def _warnings(log: JobLog) -> Iterator[Finding]:
         by = log.by(fact)
         who = f"{library} of {share(log, by)}" if by else library
         where = f" (from {place})" if place else ""
-        yield _finding(
+        yield finding(
             Severity.WARNING,
-            FindingKind.FAILURE,
             f"{who} warned: {text}",
             f"{log.facts.place(fact)}{where}, {counted(fact.n, 'time')}",
+            kind=FindingKind.FAILURE,
         )
     if len(warnings) > MOST_WARNINGS:
         more = len(warnings) - MOST_WARNINGS
-        yield _finding(Severity.WARNING, FindingKind.FAILURE, counted(more, "more warning"))
+        yield finding(Severity.WARNING, counted(more, "more warning"), kind=FindingKind.FAILURE)
 
 
 def _coverage(log: JobLog) -> Iterator[Finding]:
-    """What these logs cannot tell."""
+    """Gaps in these logs."""
     numbered = [rank.number for rank in log.ranks if rank.number is not None]
     if len(set(numbered)) < len(numbered):
-        yield _note(
+        yield not_judged(
             f"{len(numbered):,} processes report {len(set(numbered)):,} rank numbers: "
             "the logs mix several runs; read each run alone"
         )
     elif numbered and len(numbered) < log.n_expected:
-        yield _note(f"the logs cover {len(numbered):,} of {log.n_expected:,} ranks")
+        yield not_judged(f"the logs cover {len(numbered):,} of {log.n_expected:,} ranks")
     for library, why in unverified(log.facts).items():
-        yield _note(f"unverified: {library}; {why}")
+        yield not_judged(f"unverified: {library}; {why}")
     for source in log.facts.sources:
         if source.n_torn:
-            yield _note(f"{source.name}: {counted(source.n_torn, 'line')} torn by another")
+            yield not_judged(f"{source.name}: {counted(source.n_torn, 'line')} torn by another")
         if source.endless:
-            yield _note(f"{source.name}: has no end; the remaining part was left out")
+            yield not_judged(f"{source.name}: has no end; the remaining part was left out")
         if source.cut is not None:
-            yield _note(f"{source.name}:{source.cut}: too long a line; its end was cut")
+            yield not_judged(f"{source.name}:{source.cut}: too long a line; its end was cut")
     if log.facts.n_left_out:
-        yield _note(f"{log.facts.n_left_out:,} facts were left out: over the limit")
-
-
-def _note(sentence: str) -> Finding:
-    return _finding(Severity.NOTE, FindingKind.NOT_JUDGED, sentence)
-
-
-def _finding(severity: Severity, kind: FindingKind, sentence: str, *evidence: str) -> Finding:
-    return Finding(kind, severity, sentence, tuple(evidence))
+        yield not_judged(f"{log.facts.n_left_out:,} facts were left out: over the limit")

@@ -1,12 +1,12 @@
-"""What MPI libraries and what is under them used: UCX's lanes, libfabric, components, SHARP."""
+"""MPI libraries and the layers below them: UCX's lanes, libfabric, components, SHARP."""
 
 from collections.abc import Iterator
 
 from weft.bench.logs.log_facts import LogFact
 from weft.bench.logs.ranks import JobLog, transports
-from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.finding import Finding, Severity
 from weft.core.words import counted
-from weft.doctor.log.network import SLOW_PROVIDERS, share
+from weft.doctor.log.network import SLOW_PROVIDERS, finding, share
 
 FABRIC_LANES = ("rc", "ud", "dc", "srd")
 """UCX's transports over RDMA. SOURCE: openucx/ucx, uct/ib."""
@@ -19,13 +19,13 @@ ONE_GROUP = "1"
 
 
 def judge_mpi(log: JobLog) -> Iterator[Finding]:
-    """What is wrong below MPI, the slow first."""
+    """Faults below MPI, slow transports first."""
     yield from _lanes(log)
     yield from _providers(log)
     yield from _components(log)
     yield from _sharp(log)
     for fact in log.facts.of("unused"):
-        yield _finding(
+        yield finding(
             Severity.WARNING,
             f"UCX knows no {fact.words[0]}, set by {share(log, log.by(fact))}",
             log.facts.place(fact),
@@ -51,7 +51,7 @@ def _lanes(log: JobLog) -> Iterator[Finding]:
             for fact in log.facts.of("warning")
             if fact.words[0] == "UCX" and "is not available" in fact.words[2]
         ]
-        yield _finding(
+        yield finding(
             Severity.BAD,
             f"{share(log, ranks)} used UCX's tcp between hosts, and no RDMA transport",
             *missing[:3],
@@ -69,7 +69,7 @@ def _providers(log: JobLog) -> Iterator[Finding]:
     if slow and (ranks or not is_somebodys) and (log.n_nodes != 1 or log.n_hosts > 1):
         who = share(log, ranks) if ranks else "the job"
         severity = Severity.WARNING if log.n_nodes is None else Severity.BAD
-        yield _finding(
+        yield finding(
             severity,
             f"{who} used libfabric's provider {slow[0].words[0]}, which is TCP",
             log.facts.place(slow[0]),
@@ -87,7 +87,7 @@ def _components(log: JobLog) -> Iterator[Finding]:
     without = log.all_by(failed) - selected
     if without:
         names = list(dict.fromkeys(fact.words[1] for fact in failed if log.by(fact) & without))
-        yield _finding(
+        yield finding(
             Severity.BAD,
             f"{share(log, without)} could not use Open MPI's pml {' or '.join(names)}, and used "
             "no other",
@@ -100,7 +100,7 @@ def _components(log: JobLog) -> Iterator[Finding]:
         if fact.words[0] == "btl" and fact.words[2] == "usable"
     }
     if ob1 and "tcp" in usable and not usable & FABRIC_BTLS and log.n_hosts > 1:
-        yield _finding(
+        yield finding(
             Severity.BAD,
             f"{share(log, ob1)} used Open MPI's pml ob1 over {', '.join(sorted(usable))}: TCP "
             "between hosts",
@@ -113,13 +113,13 @@ def sharp_groups(log: JobLog) -> list[LogFact]:
 
 
 def sharp_trees(log: JobLog) -> list[str]:
-    """What they are: 'LLT of 4 members'."""
+    """Their trees in words: 'LLT of 4 members'."""
     words = (fact.words for fact in sharp_groups(log))
     return [f"{kind} of {counted(int(n), 'member')}" for kind, n in words]
 
 
 def choices(log: JobLog) -> Iterator[tuple[LogFact, str]]:
-    """What libraries below MPI and an MPI's own layers were chosen, in words."""
+    """The libraries below MPI and the layers of an MPI that ranks chose, in words."""
     for fact in log.facts.of("component"):
         if fact.words[2] == "selected":
             yield fact, " ".join(fact.words[:2])
@@ -134,20 +134,16 @@ def _sharp(log: JobLog) -> Iterator[Finding]:
     trees = log.facts.of("sharp_tree")
     if errors:
         state = "only in part" if groups else "not"
-        yield _finding(
+        yield finding(
             Severity.WARNING,
             f"SHARP was {state} triggered (unverified): {errors[0].words[1]}",
             *(f"{fact.words[1]} ({log.facts.place(fact)})" for fact in errors[1:4]),
             log.facts.place(errors[0]),
         )
     elif trees and not groups:
-        yield _finding(
+        yield finding(
             Severity.WARNING,
             f"SHARP gave the job {counted(len(trees), 'kind')} of tree and no communicator uses "
             "one: it was not triggered (unverified)",
             log.facts.place(trees[0]),
         )
-
-
-def _finding(severity: Severity, sentence: str, *evidence: str) -> Finding:
-    return Finding(FindingKind.MIS_SETTING, severity, sentence, tuple(evidence))

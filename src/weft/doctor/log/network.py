@@ -1,7 +1,6 @@
-"""Which network ranks used, why not a faster one, and whether it reads GPUs directly."""
+"""The networks that ranks used, reasons against faster ones, and GPUDirect RDMA."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from weft.bench.logs.log_facts import LogFact
 from weft.bench.logs.ranks import SOCKET, JobLog
@@ -12,15 +11,15 @@ from weft.doctor.facts import ChannelFacts, TransportFacts
 SLOW_PROVIDERS = {"tcp", "sockets", "udp", "net", "tcp;ofi_rxm", "ofi_rxm;tcp"}
 """libfabric's providers that go through the kernel's TCP. SOURCE: libfabric's fi_provider(7)."""
 DEFAULT_PLUGINS = {"", "libnccl-net.so", "librccl-net.so"}
-"""What NCCL and RCCL look for where no variable names one."""
+"""NCCL and RCCL look for these where no variable names one."""
 
 
 OWN_NETWORKS = {"IB", "Socket"}
-"""What NCCL itself brings; they log why they fail."""
+"""NCCL itself brings them; they log why they fail."""
 
 
 def judge_network(log: JobLog) -> Iterator[Finding]:
-    """What ranks sent over, the slow first."""
+    """Faults of the networks that ranks used, the slow first."""
     used = log.networks
     sockets = used.get(SOCKET, frozenset())
     if sockets:
@@ -50,7 +49,7 @@ def _instead(log: JobLog, sockets: frozenset[int]) -> Iterator[Finding]:
                 f"{share(log, ranks)} {verb} plug-in {facts[0].words[0]} and used NCCL's own "
                 "network"
             )
-            yield _finding(Severity.WARNING, sentence, *reasons, log.facts.place(facts[0]))
+            yield finding(Severity.WARNING, sentence, *reasons, log.facts.place(facts[0]))
             return
 
 
@@ -64,37 +63,29 @@ def _unfit(log: JobLog, sockets: frozenset[int]) -> Iterator[Finding]:
             f"{share(log, ranks)} opened a network plug-in that has none of the interfaces that "
             "this NCCL looks for, and went on without it"
         )
-        yield _finding(Severity.WARNING, sentence, log.facts.place(last[0]))
+        yield finding(Severity.WARNING, sentence, log.facts.place(last[0]))
 
 
 def _sockets(log: JobLog, ranks: frozenset[int]) -> Finding:
     reasons = list(why_sockets(log, ranks))
-    because = reasons[0].short if reasons else "the log does not say why"
-    evidence = [f"{reason.whole} ({reason.place})" for reason in reasons]
+    because = reasons[0][0] if reasons else "the log does not say why"
+    evidence = [line for _, line in reasons]
     evidence += [log.facts.place(fact) for fact in log.channels((SOCKET,))[:1]]
     hosts = list(dict.fromkeys(log.ranks[index].host for index in sorted(ranks)))[:16]
-    facts = TransportFacts(SOCKET, len(ranks), hosts, [reason.short for reason in reasons])
+    facts = TransportFacts(SOCKET, len(ranks), hosts, [short for short, _ in reasons])
     sentence = f"{share(log, ranks)} used {SOCKET}: {because}"
-    return _finding(Severity.BAD, sentence, *evidence, facts=facts)
+    return finding(Severity.BAD, sentence, *evidence, facts=facts)
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """Why a network was not used: in a few words, as the log has it, and where."""
-
-    short: str
-    whole: str
-    place: str
-
-
-def why_sockets(log: JobLog, ranks: frozenset[int]) -> Iterator[Reason]:
-    """Reasons that these ranks give: what was asked for comes first."""
+def why_sockets(log: JobLog, ranks: frozenset[int]) -> Iterator[tuple[str, str]]:
+    """(in a few words, as the log has it and where) of each reason that these ranks give for not
+    using another network: settings come first."""
 
     def reported(kind: str) -> list[LogFact]:
         return [fact for fact in log.facts.of(kind) if log.by(fact) & ranks or not fact.by]
 
-    def reason(fact: LogFact, short: str, whole: str = "") -> Reason:
-        return Reason(short, whole or short, log.facts.place(fact))
+    def reason(fact: LogFact, short: str, whole: str = "") -> tuple[str, str]:
+        return short, f"{whole or short} ({log.facts.place(fact)})"
 
     for fact in reported("echo"):
         name, value = fact.words
@@ -153,7 +144,7 @@ def _direct(log: JobLog) -> Iterator[Finding]:
     reasons = [
         f"{_why_not_direct(fact)} for {_device(fact)} ({log.facts.place(fact)})" for fact in off[:4]
     ]
-    yield _finding(
+    yield finding(
         Severity.WARNING,
         f"{n_slow:,} of {counted(n, 'network channel')} of {share(log, ranks)} "
         "go through host memory: GPUDirect RDMA is off",
@@ -189,15 +180,21 @@ def some(parts: list[str], most: int = MOST_SHOWN) -> str:
 
 def share(log: JobLog, ranks: frozenset[int]) -> str:
     """'16 of 16 ranks'."""
-    noun = "rank" if log.has_numbers else "process"
-    total = max(len(log.ranks), len(ranks))
-    if noun == "process":
-        return f"{len(ranks):,} of {total:,} processes" if total != 1 else "1 of 1 process"
-    return f"{len(ranks):,} of {counted(total, noun)}"
+    noun = ("rank",) if log.has_numbers else ("process", "processes")
+    return f"{len(ranks):,} of {counted(max(len(log.ranks), len(ranks)), *noun)}"
 
 
-def _finding(
-    severity: Severity, sentence: str, *evidence: str, facts: FindingFacts | None = None
+def finding(
+    severity: Severity,
+    sentence: str,
+    *evidence: str,
+    kind: FindingKind = FindingKind.MIS_SETTING,
+    facts: FindingFacts = FindingFacts(),  # noqa: B008 - it is frozen
 ) -> Finding:
-    kind = FindingKind.MIS_SETTING
-    return Finding(kind, severity, sentence, evidence, facts=facts or FindingFacts())
+    """A finding, of a wrong setting unless `kind` says otherwise."""
+    return Finding(kind, severity, sentence, evidence, facts=facts)
+
+
+def not_judged(sentence: str) -> Finding:
+    """A note on something that the logs cannot tell."""
+    return finding(Severity.NOTE, sentence, kind=FindingKind.NOT_JUDGED)

@@ -4,23 +4,17 @@ from typing import Any
 
 from weft.bench.logs.ranks import JobLog
 
+GPU_DIRECT = {(False, False): "", (True, False): "all", (True, True): "some", (False, True): "none"}
+"""In words: whether a rank has channels with GPUDirect RDMA, and without."""
+
 
 def rank_rows(log: JobLog) -> list[dict[str, Any]]:
     """One row a rank: its place, and the network that it used."""
-    names: dict[int, list[str]] = {}
-    for name, ranks in log.networks.items():
-        for index in ranks:
-            names.setdefault(index, []).append(name)
-    direct: dict[int, list[int]] = {}
-    for fact in log.channels():
-        for index in log.by(fact):
-            seen = direct.setdefault(index, [0, 0])
-            seen[0 if fact.words[2] else 1] += 1
-    channels: dict[int, dict[str, int]] = {}
-    for name, facts in log.sending.items():
-        for index, n in log.times(facts).items():
-            channels.setdefault(index, {})[name] = n
-    proxied = log.times(fact for fact in log.channels() if fact.words[3])
+    channels = log.channels()
+    direct = log.all_by(fact for fact in channels if fact.words[2])
+    through_host = log.all_by(fact for fact in channels if not fact.words[2])
+    sent = {name: log.times(facts) for name, facts in sorted(log.sending.items())}
+    proxied = log.times(fact for fact in channels if fact.words[3])
     done = log.values("communicator", 2).get("COMPLETE", frozenset())
     return [
         {
@@ -29,20 +23,13 @@ def rank_rows(log: JobLog) -> list[dict[str, Any]]:
             "host": rank.host,
             "pid": rank.pid,
             "device": rank.device,
-            "network": " ".join(names.get(rank.index, [])),
-            "gpu_direct": _direct(direct.get(rank.index)),
+            "network": " ".join(name for name, own in log.networks.items() if rank.index in own),
+            "gpu_direct": GPU_DIRECT[rank.index in direct, rank.index in through_host],
             "channels": ", ".join(
-                f"{name} {n}" for name, n in sorted(channels.get(rank.index, {}).items())
+                f"{name} {n[rank.index]}" for name, n in sent.items() if n[rank.index]
             ),
             "pxn": proxied[rank.index],
             "initialised": rank.index in done,
         }
         for rank in log.ranks
     ]
-
-
-def _direct(seen: list[int] | None) -> str:
-    if seen is None:
-        return ""
-    with_it, without = seen
-    return "all" if not without else "some" if with_it else "none"

@@ -1,15 +1,15 @@
-"""What a job was launched with, compared with what its libraries log that they read."""
+"""The settings of a launch compared with those that libraries log."""
 
 from collections.abc import Iterator, Mapping
 
 from weft.bench.logs.echoes import is_comparable, is_value, says_what_it_reads, why_unread
 from weft.bench.logs.ranks import JobLog
 from weft.catalog.libraries.variables import VariableList
-from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.finding import Finding, Severity
 from weft.doctor.case import DoctorCase
 from weft.doctor.facts import VariableFacts
 from weft.doctor.job import Job
-from weft.doctor.log.network import share, some
+from weft.doctor.log.network import finding, not_judged, share, some
 
 
 def judge_settings(log: JobLog, job: Job, lists: Mapping[str, VariableList]) -> Iterator[Finding]:
@@ -46,7 +46,7 @@ def _nccl(
     is_ready = bool(log.values("communicator", 2).get("COMPLETE"))
     if unread and not (has_echoes and is_ready):
         why = "names no variable that was read" if not has_echoes else "ends before ranks are ready"
-        yield _unknown(f"the log {why}: unknown which variables of {job.name} were read")
+        yield not_judged(f"the log {why}: variables of {job.name} are not judged")
         return
     reasons = {name: why_unread(name, log.versions, lists) for name in unread}
     for name, reason in reasons.items():
@@ -54,7 +54,7 @@ def _nccl(
             yield _unread(job, name, values[name], f"no rank read it: {reason}")
     silent = [name for name, reason in reasons.items() if reason is None]
     if silent:
-        yield _unknown(
+        yield not_judged(
             f"unknown whether {some(silent)} of {job.name} took effect: no library "
             "logs that it reads them"
         )
@@ -68,7 +68,7 @@ def _otherwise(
         return
     others = {seen: ranks for seen, ranks in read.items() if not is_value(name, value, seen)}
     for seen, ranks in others.items():
-        yield _finding(
+        yield _wrong(
             f"{name} is {value} in {job.name}, and {share(log, ranks)} read {seen}", name, value
         )
 
@@ -81,7 +81,7 @@ def _not_everywhere(
     echoing = (frozenset().union(*values.values()) for values in log.echoed.values())
     missing = log.hosts_of(frozenset().union(*echoing)) - here
     if missing and here:
-        yield _unknown(
+        yield not_judged(
             f"{name} was read on {', '.join(sorted(here)[:4])} and not on "
             f"{some(sorted(missing), most=4)}: it was not passed on, or no library there needs it"
         )
@@ -89,13 +89,8 @@ def _not_everywhere(
 
 def _unread(job: Job, name: str, value: str | None, why: str) -> Finding:
     shown = name if value is None else f"{name}={value}"
-    return _finding(f"{shown} is set in {job.name}, and {why}", name, value)
+    return _wrong(f"{shown} is set in {job.name}, and {why}", name, value)
 
 
-def _finding(sentence: str, name: str, value: str | None) -> Finding:
-    kind, facts = FindingKind.MIS_SETTING, VariableFacts(name, value)
-    return Finding(kind, Severity.WARNING, sentence, facts=facts)
-
-
-def _unknown(sentence: str) -> Finding:
-    return Finding(FindingKind.NOT_JUDGED, Severity.NOTE, sentence)
+def _wrong(sentence: str, name: str, value: str | None) -> Finding:
+    return finding(Severity.WARNING, sentence, facts=VariableFacts(name, value))

@@ -1,1 +1,1 @@
-"""This machine as /sys, /proc and /dev tell of it: what is there, and what keeps jobs from it."""
+"""This machine as /sys, /proc and /dev show it, and its faults that keep jobs from the fabric."""

@@ -1,4 +1,4 @@
-"""What keeps jobs from the fabric: rules over a machine."""
+"""Rules over a machine: faults that keep jobs from the fabric."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,22 +29,13 @@ ENOUGH_READ_REQUEST_BYTES = 4096
 USER_MODE_FAULTS = (5, 11)
 """The first Linux of which every user may have userfaultfd for faults of user mode. SOURCE:
 torvalds/linux, Documentation/admin-guide/sysctl/vm.rst: unprivileged_userfaultfd."""
-_DRIVERS = {
-    AdapterKind.INFINIBAND: "mlx5_ib",
-    AdapterKind.SLINGSHOT: "cxi_ss1",
-    AdapterKind.EFA: "efa",
-}
-_KIND_OF_VENDOR = {
-    Vendor.MELLANOX: AdapterKind.INFINIBAND,
-    Vendor.CRAY: AdapterKind.SLINGSHOT,
-    Vendor.AMAZON: AdapterKind.EFA,
-}
+_DRIVERS = {Vendor.MELLANOX: "mlx5_ib", Vendor.CRAY: "cxi_ss1", Vendor.AMAZON: "efa"}
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What a rule found. `about` is the part of the machine: adapters, P_Keys, PCIe, errors,
-    access, GPUs, memory."""
+    """A fault that a rule found. `about` is the part of the machine: adapters, P_Keys, PCIe,
+    errors, access, GPUs, memory."""
 
     rule: SettingRule
     about: str
@@ -52,17 +43,17 @@ class Problem:
 
     @property
     def happens(self) -> str:
-        """What is wrong, in one sentence."""
+        """The fault, in one sentence."""
         return self.rule.happens.format_map(self.words)
 
     @property
     def fix(self) -> str:
-        """What to do about it."""
+        """The correction, in words."""
         return self.rule.fix.format_map(self.words)
 
     @property
     def severity(self) -> Severity:
-        """How it counts."""
+        """The severity of its rule."""
         return Severity(self.rule.severity)
 
     def to_finding(self) -> Finding:
@@ -77,7 +68,7 @@ class Problem:
 
 
 def problems(machine: Machine) -> list[Problem]:
-    """All that is wrong, worst first."""
+    """All faults, worst first."""
     rules = machine_rules()
     found = [
         Problem(rules[rule], about, words)
@@ -104,22 +95,14 @@ def grouped(pairs: Iterable[tuple[_Key, str]]) -> dict[_Key, list[str]]:
     return groups
 
 
-def _verb(names: Sequence[str]) -> dict[str, str]:
-    return {"is": "is" if len(names) == 1 else "are"}
+def _named(names: Sequence[str], shown: str = "") -> dict[str, str]:
+    return {"devices": shown or fold(names), "is": "is" if len(names) == 1 else "are"}
 
 
-def _named(names: Sequence[str]) -> dict[str, str]:
-    return {"devices": fold(names), **_verb(names)}
-
-
-def _listed(names: Sequence[str]) -> dict[str, str]:
-    return {"devices": ", ".join(names), **_verb(names)}
-
-
-def _some(names: Sequence[str]) -> dict[str, str]:
-    """The first three, and how many more there are."""
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return {"devices": ", ".join(names[:3]) + more, **_verb(names)}
+def _listed(names: Sequence[str], most: int | None = None) -> dict[str, str]:
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - most} more" if most is not None and len(names) > most else ""
+    return _named(names, ", ".join(names[:most]) + more)
 
 
 def _names(adapters: Iterable[Adapter]) -> list[str]:
@@ -130,8 +113,8 @@ def _drivers(machine: Machine) -> _Found:
     for vendor, devices in groupby(machine.driverless, key=lambda one: one.vendor):
         addresses = [one.address for one in devices]
         words = {"it": "it" if len(addresses) == 1 else "them"}
-        words["module"] = _DRIVERS[_KIND_OF_VENDOR[Vendor(vendor)]]
-        yield "no-driver", _some(addresses) | words
+        words["module"] = _DRIVERS[Vendor(vendor)]
+        yield "no-driver", _listed(addresses, 3) | words
 
 
 def _ports(machine: Machine) -> _Found:
@@ -325,11 +308,11 @@ def _gpu_direct(machine: Machine) -> _Found:
     behind = [(name, mode) for name, mode in modes if mode.startswith("DMA")]
     if behind:
         names = [name for name, _ in behind]
-        yield "iommu-translates", _some(names) | {"mode": behind[0][1]}
+        yield "iommu-translates", _listed(names, 3) | {"mode": behind[0][1]}
     upwards = [one.address for one in machine.bridges if one.config and one.config.acs_redirects]
     if upwards:
         number = {"number": counted(len(upwards), "bridge")}
-        yield "acs-redirects", number | {"devices": _some(upwards)["devices"]}
+        yield "acs-redirects", number | {"devices": _listed(upwards, 3)["devices"]}
 
 
 def has_dma_buf(machine: Machine) -> bool:

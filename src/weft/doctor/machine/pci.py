@@ -1,4 +1,4 @@
-"""Devices on PCI Express: their links, their place, and what their configuration space allows."""
+"""Devices on PCI Express: their links, their place, and their configuration space."""
 
 import struct
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ DEVICES = "/sys/bus/pci/devices"
 
 
 class Vendor(IntEnum):
-    """Who makes a device. SOURCE: the PCI ID repository, pci.ids."""
+    """The maker of a device. SOURCE: the PCI ID repository, pci.ids."""
 
     NVIDIA = 0x10DE
     AMD = 0x1002
@@ -31,7 +31,7 @@ _ACS_REDIRECTS = 0x1C
 include/uapi/linux/pci_regs.h: PCI_ACS_RR, PCI_ACS_CR, PCI_ACS_UF, in PCI_ACS_CTRL."""
 _LINE = 128 / 130
 PAYLOAD_SHARE = {2.5: 0.8, 5.0: 0.8, 8.0: _LINE, 16.0: _LINE, 32.0: _LINE, 64.0: 236 / 256}
-"""Of a lane's GT/s what carries bytes: 8b/10b, 128b/130b, 236 of 256 bytes of a flit. SOURCE:
+"""The share of a lane's GT/s for bytes: 8b/10b, 128b/130b, 236 of 256 bytes of a flit. SOURCE:
 torvalds/linux, drivers/pci/pci.h: PCIE_SPEED2MBS_ENC; of flits G. K. Lockwood, PCIe Gen6."""
 
 
@@ -53,7 +53,7 @@ class PciLink:
 
 @dataclass(frozen=True, slots=True)
 class PciConfig:
-    """What the configuration space says, of which a plain user sees the first 64 bytes only."""
+    """Values of the configuration space, of which a plain user sees the first 64 bytes only."""
 
     relaxed_ordering: bool
     max_payload_bytes: int
@@ -76,7 +76,7 @@ class PciDevice:
     most_link: PciLink
     is_virtual_function: bool
     iommu: str
-    """How the IOMMU maps its memory: DMA, DMA-FQ, identity; "" where there is none."""
+    """The IOMMU's mapping of its memory: DMA, DMA-FQ, identity; "" where there is none."""
     config: PciConfig | None
 
 
@@ -118,7 +118,7 @@ def _link(root: Sysroot, path: str, which: str) -> PciLink:
 
 
 def pci_config(space: bytes) -> PciConfig | None:
-    """What a configuration space of up to 4096 bytes says.
+    """The values of a configuration space of up to 4096 bytes.
 
     SOURCE: torvalds/linux, include/uapi/linux/pci_regs.h, PCI_EXP_DEVCTL: at 8 of capability 0x10,
     bit 4 relaxed ordering, bits 5-7 payload, bits 12-14 read request, both 128 bytes shifted left.
@@ -138,7 +138,7 @@ def pci_config(space: bytes) -> PciConfig | None:
 
 
 def _capability(space: bytes, wanted: int) -> int | None:
-    """Where a capability begins. The list begins at 0x34; no list has more than 48 entries."""
+    """The place of a capability. The list begins at 0x34; no list has more than 48 entries."""
     at = space[0x34] & 0xFC if len(space) > 0x40 else 0
     for _ in range(48):
         if at < 0x40 or at + 2 > len(space):
@@ -150,7 +150,7 @@ def _capability(space: bytes, wanted: int) -> int | None:
 
 
 def _extended(space: bytes, wanted: int) -> int | None:
-    """Where an extended capability begins: id in 16 bits, the next one in the upper 12."""
+    """The place of an extended capability: id in 16 bits, the next one in the upper 12."""
     at = 0x100
     for _ in range(CONFIG_BYTES // 8):
         if at < 0x100 or at + 4 > len(space):

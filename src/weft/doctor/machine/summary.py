@@ -1,4 +1,4 @@
-"""A machine in ten lines: the verdict, then a fact a line, with what is wrong there and its fix."""
+"""A machine in ten lines: the verdict, then a fact a line, with its faults and their fixes."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from weft.doctor.machine.system import SHM
 
 SHOWN_KEYS = 3
 MOST_CHARACTERS = 1000
-"""Of a line. What a tree holds may be anything; that of a machine has fewer."""
+"""Of a line. A tree may hold anything; that of a machine has shorter ones."""
 _WORDS = {Severity.BAD: "BAD", Severity.WARNING: "WARN", Severity.GOOD: "GOOD"}
 
 

@@ -22,8 +22,8 @@ _NOT_THERE = {errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ENXIO, errno.ELOO
 
 
 class Sysroot:
-    """A tree like that of `/`. What is not there is empty, never an error; `unread` says what is
-    there and could not be read: path to reason."""
+    """A tree like that of `/`. An absent file is empty, never an error; `unread` maps each path
+    that is there and could not be read to the reason."""
 
     def __init__(self, root: Path) -> None:
         if not root.is_dir():

@@ -1,4 +1,4 @@
-"""What the kernel grants a process here: memory to lock, shared memory, processors, modules."""
+"""The kernel's grants to a process here: memory to lock, shared memory, processors, modules."""
 
 import re
 from collections.abc import Mapping
@@ -81,7 +81,7 @@ def system(root: Sysroot) -> System:
     driver = re.search(r"\b\d{3,4}\.\d{1,3}(\.\d{1,3})?\b", version)
     return System(
         kernel=root.line("/proc/sys/kernel/osrelease"),
-        container=_container(root),
+        container=next((word for path, word in _CONTAINERS if root.exists(path)), ""),
         processors=numbers_of_list(status.get("Cpus_allowed_list", "")),
         n_processors=len(numbers_of_list(root.text("/sys/devices/system/cpu/online"))),
         memory_nodes=numbers_of_list(status.get("Mems_allowed_list", "")),
@@ -145,10 +145,6 @@ def _shm(mountinfo: str, memory_kib: int | None) -> tuple[int | None, bool]:
             return int(size[1]) * _FACTOR[size[2].lower()], False
         return (memory_kib * 512 if memory_kib is not None else None), True
     return None, False
-
-
-def _container(root: Sysroot) -> str:
-    return next((word for path, word in _CONTAINERS if root.exists(path)), "")
 
 
 def _huge_pages(root: Sysroot) -> dict[int, tuple[int, int]]:

@@ -1,6 +1,8 @@
-"""nccl.conf: NAME=VALUE a line, read as NCCL reads it."""
+"""Settings of a line each: nccl.conf as NCCL reads it, and the environment of a process."""
 
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 
 from weft.doctor.job import Job, JobKind, JobSetting, SettingOrigin, SourceLines
 
@@ -14,21 +16,27 @@ def read_conf(name: str, text: str) -> Job:
     part of the name, quotes part of the value. Lines that begin with '#' are comments.
     SOURCE: NVIDIA/nccl v2.30.7, src/misc/param.cc.
     """
-    lines = SourceLines(text)
     settings = []
     unread = []
-    at = 0
-    for line in text.split("\n"):
+    for line, at in SourceLines(text).each():
         found = _LINE.fullmatch(line)
-        whole = lines.place(at, at + len(line))
         if line.startswith("#") or not line.strip():
-            pass
-        elif found is None:
-            unread.append(whole)
-        else:
-            value_at = lines.place(at + found.start("value"), at + found.end("value"))
-            settings.append(
-                JobSetting(found["name"], found["value"], SettingOrigin.CONF, whole, value_at)
-            )
-        at += len(line) + 1
+            continue
+        if found is None:
+            unread.append(at)
+            continue
+        start = at.start + found.start("value")
+        value_at = replace(at, start=start, column=at.column + found.start("value"))
+        settings.append(JobSetting(found["name"], found["value"], SettingOrigin.CONF, at, value_at))
     return Job(name, text, JobKind.CONF, tuple(settings), unread=tuple(unread))
+
+
+def read_environment(environment: Mapping[str, str]) -> Job:
+    """The variables that are set here and now, a line each in the order of names."""
+    pairs = sorted(environment.items())
+    text = "\n".join(f"{name}={value}".replace("\n", "\\n") for name, value in pairs)
+    settings = [
+        JobSetting(name, value, SettingOrigin.LIVE, at)
+        for (name, value), (_, at) in zip(pairs, SourceLines(text).each(), strict=False)
+    ]
+    return Job("the environment", text, JobKind.LIVE, tuple(settings))

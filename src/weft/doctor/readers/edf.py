@@ -7,6 +7,7 @@ from typing import Any
 
 from weft.core.errors import InputError
 from weft.doctor.job import (
+    NOWHERE,
     Container,
     Job,
     JobKind,
@@ -27,17 +28,16 @@ def read_edf(name: str, text: str) -> Job:
         # A number of thousands of digits is a ValueError of Python's own.
         raise InputError(f"not TOML ({error})", where=name, expected="an EDF in TOML") from error
     lines = SourceLines(text)
-    nowhere = lines.place(0, 0)
     env, mounts, image = table.get("env"), table.get("mounts"), table.get("image")
     settings = []
     for key, value in env.items() if isinstance(env, dict) else ():
         at, value_at = _find(text, lines, key)
         shown = _as_written(value)
-        settings.append(JobSetting(key, shown, SettingOrigin.DOCUMENT, at or nowhere, value_at))
+        settings.append(JobSetting(key, shown, SettingOrigin.DOCUMENT, at or NOWHERE, value_at))
     listed = mounts if isinstance(mounts, list) else []
-    words = tuple(Word(mount, nowhere) for mount in listed if isinstance(mount, str))
-    container = Container(image if isinstance(image, str) else "", words, None)
-    launch = JobLaunch("edf", nowhere, _annotations(table, nowhere), container=container)
+    words = tuple(Word(mount, NOWHERE) for mount in listed if isinstance(mount, str))
+    container = Container(image if isinstance(image, str) else "", words)
+    launch = JobLaunch("edf", NOWHERE, _annotations(table), container=container)
     return Job(name, text, JobKind.EDF, tuple(settings), (launch,))
 
 
@@ -46,7 +46,7 @@ def is_edf(text: str) -> bool:
     return re.search(r"^(image|base_environment)\s*=|^\[(annotations|env)", text, re.M) is not None
 
 
-def _annotations(table: Mapping[str, Any], nowhere: TextPlace) -> dict[str, Word]:
+def _annotations(table: Mapping[str, Any]) -> dict[str, Word]:
     found: dict[str, Word] = {}
     stack = [("", table.get("annotations", {}))]
     while stack:
@@ -54,7 +54,7 @@ def _annotations(table: Mapping[str, Any], nowhere: TextPlace) -> dict[str, Word
         if isinstance(inner, dict):
             stack += [(f"{path}.{key}" if path else str(key), one) for key, one in inner.items()]
         else:
-            found[path] = Word(_as_written(inner), nowhere)
+            found[path] = Word(_as_written(inner), NOWHERE)
     return found
 
 
@@ -63,7 +63,7 @@ def _as_written(value: object) -> str:
 
 
 def _find(text: str, lines: SourceLines, key: str) -> tuple[TextPlace | None, TextPlace | None]:
-    """Where a key stands as `key = value`, or `env.key = value`, on a line of its own."""
+    """The place of a key as `key = value`, or `env.key = value`, on a line of its own."""
     pattern = rf"^[ \t]*(?:env\.)?\"?{re.escape(key)}\"?[ \t]*=[ \t]*(?P<value>[^\n#]*[^\n# \t])"
     found = re.search(pattern, text, re.M)
     if found is None:

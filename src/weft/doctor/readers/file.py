@@ -7,7 +7,6 @@ from weft.core.text_file import read_text_file, read_text_input
 from weft.doctor.job import HOLE, Job, JobKind
 from weft.doctor.readers.conf import read_conf
 from weft.doctor.readers.edf import is_edf, read_edf
-from weft.doctor.readers.kubernetes import read_manifests
 from weft.doctor.readers.modulefile import MAGIC, read_modulefile
 from weft.doctor.readers.shell import read_script
 
@@ -19,10 +18,9 @@ EXPECTED = "a script or a document"
 
 
 def read_job(name: str, text: str, kind: JobKind | None = None) -> Job:
-    """The job of a text; its kind by the name and the look of it where it is not given.
+    """The job of a text; its kind by its name and its text where it is not given.
 
-    Raises InputError where a document is not what its kind says, or no text, or sets more than a
-    job does.
+    Raises InputError where a document is not of its kind, is no text, or sets more than a job does.
     """
     if HOLE in text:
         raise InputError("it is not text", where=name, expected=EXPECTED)
@@ -37,17 +35,24 @@ def read_job(name: str, text: str, kind: JobKind | None = None) -> Job:
     return job
 
 
+def _read_manifests(name: str, text: str) -> Job:
+    # Imported here: most files are no YAML.
+    from weft.doctor.readers.kubernetes import read_manifests
+
+    return read_manifests(name, text)
+
+
 _READERS = {
     JobKind.SCRIPT: read_script,
     JobKind.CONF: read_conf,
     JobKind.EDF: read_edf,
-    JobKind.KUBERNETES: read_manifests,
+    JobKind.KUBERNETES: _read_manifests,
     JobKind.MODULEFILE: read_modulefile,
 }
 
 
 def kind_of(name: str, text: str) -> JobKind:
-    """What a file is."""
+    """The kind of a file."""
     if text.startswith(MAGIC):
         return JobKind.MODULEFILE
     suffix = Path(name).suffix.lower()
@@ -62,13 +67,11 @@ def kind_of(name: str, text: str) -> JobKind:
     return JobKind.SCRIPT
 
 
-def job_of_input(kind: JobKind | None = None) -> Job:
-    """The job of standard input, by the same rules."""
-    text = read_text_input(expected=EXPECTED, most_bytes=MOST_BYTES)
-    return read_job("standard input", text, kind)
-
-
 def job_of(path: Path, kind: JobKind | None = None) -> Job:
-    """The job of a file. Raises InputError where it cannot be read, is no text or is too large."""
+    """The job of a file; '-' is standard input. Raises InputError where it cannot be read, is no
+    text or is too large."""
+    if str(path) == "-":
+        text = read_text_input(expected=EXPECTED, most_bytes=MOST_BYTES)
+        return read_job("standard input", text, kind)
     text = read_text_file(path, expected=EXPECTED, most_bytes=MOST_BYTES)
     return read_job(str(path), text, kind)

@@ -1,4 +1,4 @@
-"""Command lines of launchers: what they set, what they hand on, and what they start."""
+"""Command lines of launchers: variables that they set and hand on, and the program."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,7 @@ _WITHOUT_VALUE = {
 
 @dataclass
 class _Found:
-    """What was read of one command line so far."""
+    """The options of one command line that were read so far."""
 
     options: dict[str, Word] = field(default_factory=dict)
     settings: list[JobSetting] = field(default_factory=list)
@@ -43,14 +43,14 @@ def read_launch(
     if not name:
         return JobLaunch("", at, program=tuple(words)), []
     found = _Found()
-    read_options = _container_options if name in CONTAINERS else _options
-    left = read_options(name, list(words[1:]), found)
+    left = _options(name, list(words[1:]), found)
+    keeps_all = name not in CONTAINERS - APPTAINER - {"shifter"}
     launch = JobLaunch(
         name,
         at,
         found.options,
         tuple(found.passes),
-        found.hands_on_all and name not in CONTAINERS - APPTAINER - {"shifter"},
+        found.hands_on_all and keeps_all and not found.options.keys() & HANDS_ON_NOTHING,
         _container(name, found, left),
         tuple(left[1:] if name in CONTAINERS else left),
     )
@@ -59,83 +59,78 @@ def read_launch(
 
 
 def _options(name: str, left: list[Word], found: _Found) -> list[Word]:
-    special = SPECIAL_OF_SLURM if name in SLURM else SPECIAL_OF_MPI
-    while left and left[0].text.startswith("-") and left[0].text not in ("-", "--"):
-        word = left.pop(0)
+    """Read the options in front of `left`; the words behind them."""
+    is_container = name in CONTAINERS
+    special = _OF_CONTAINERS if is_container else _OF_SLURM if name in SLURM else _OF_MPI
+    while left:
+        word = left[0]
+        if is_container and word.text in COMMANDS and "command" not in found.options:
+            found.options["command"] = left.pop(0)
+            continue
+        if not word.text.startswith("-") or (not is_container and word.text in ("-", "--")):
+            break
+        del left[0]
         option, equals, value = word.text.lstrip("-").partition("=")
-        taken = special.get(option)
+        # Of Apptainer, -e is --cleanenv.
+        taken = special.get(option) if name not in APPTAINER or option != "e" else None
         if taken is not None:
             values = [replace(word, text=value, at=word.value_at or word.at)] if equals else left
-            taken(found, values, word)
+            if values:
+                taken(found, values.pop(0), values, option)
             continue
-        option = option_of(name, option)
+        option = option if is_container else option_of(name, option)
         if equals:
             found.options[option] = Word(value, word.at)
-        elif option in _WITHOUT_VALUE or not left or left[0].text.startswith("-"):
-            found.options[option] = Word("", word.at)
-        else:
+        elif left and _takes_value(option, left[0], is_container=is_container):
             found.options[option] = left.pop(0)
+        else:
+            found.options[option] = Word("", word.at)
     return left[1:] if left and left[0].text == "--" else left
 
 
-def _pop(values: list[Word]) -> Word | None:
-    return values.pop(0) if values else None
+def _takes_value(option: str, following: Word, *, is_container: bool) -> bool:
+    if is_container:
+        return option in _VALUED_OF_CONTAINERS
+    return option not in _WITHOUT_VALUE and not following.text.startswith("-")
 
 
-def _pass_or_set(found: _Found, values: list[Word], option: Word) -> None:
+def _pass_or_set(found: _Found, word: Word, _: list[Word], option: str) -> None:
     """Open MPI's -x NAME or -x NAME=VALUE, docker's -e the same."""
-    word = _pop(values)
-    if word is None:
-        return
-    found.options[option.text.lstrip("-").partition("=")[0]] = word
+    found.options[option] = word
     name, equals, value = word.text.partition("=")
     found.passes.append(name)
-    origin = SettingOrigin.LAUNCHER
-    found.settings.append(
-        JobSetting(name, value if equals else None, origin, word.at, word.value_at)
-    )
+    given = value if equals else None
+    found.settings.append(JobSetting(name, given, SettingOrigin.LAUNCHER, word.at, word.value_at))
 
 
-def _parameter(found: _Found, values: list[Word], option: Word) -> None:
+def _parameter(found: _Found, name: Word, values: list[Word], option: str) -> None:
     """Open MPI's --mca NAME VALUE."""
-    name, value = _pop(values), _pop(values)
-    if name is None or value is None:
-        return
-    prefix = {"prtemca": "PRTE_MCA_", "pmixmca": "PMIX_MCA_"}.get(option.text.lstrip("-"))
-    full = f"{prefix or 'OMPI_MCA_'}{name.text}"
-    whole = replace(name.at, end=value.at.end)
-    found.settings.append(JobSetting(full, value.text, SettingOrigin.MCA, whole, value.at))
+    if values:
+        value = values.pop(0)
+        prefix = {"prtemca": "PRTE_MCA_", "pmixmca": "PMIX_MCA_"}.get(option, "OMPI_MCA_")
+        whole = replace(name.at, end=value.at.end)
+        found.settings.append(
+            JobSetting(f"{prefix}{name.text}", value.text, SettingOrigin.MCA, whole, value.at)
+        )
 
 
-def _env_pair(found: _Found, values: list[Word], _option: Word) -> None:
+def _env_pair(found: _Found, word: Word, values: list[Word], _: str) -> None:
     """Hydra's -genv NAME VALUE."""
-    word = _pop(values)
-    if word is None:
-        return
     name, equals, text = word.text.partition("=")
     value_at = word.value_at
-    if not equals:
-        value = _pop(values)
-        text, value_at = (value.text, value.at) if value is not None else ("", None)
+    if not equals and values:
+        value = values.pop(0)
+        text, value_at = value.text, value.at
     found.settings.append(JobSetting(name, text, SettingOrigin.LAUNCHER, word.at, value_at))
 
 
-def _env_list(found: _Found, values: list[Word], _option: Word) -> None:
-    word = _pop(values)
-    if word is not None:
-        found.hands_on_all = False
-        found.passes += [name for name in word.text.split(",") if name]
-
-
-def _hand_on_nothing(found: _Found, _values: list[Word], _option: Word) -> None:
+def _env_list(found: _Found, word: Word, _values: list[Word], _: str) -> None:
     found.hands_on_all = False
+    found.passes += [name for name in word.text.split(",") if name]
 
 
-def _export(found: _Found, values: list[Word], _option: Word) -> None:
+def _export(found: _Found, word: Word, _values: list[Word], _: str) -> None:
     """Slurm's --export=ALL,NAME,NAME=VALUE or NONE."""
-    word = _pop(values)
-    if word is None:
-        return
     parts = word.text.split(",")
     found.options["export"] = word
     found.hands_on_all = "ALL" in parts
@@ -152,36 +147,26 @@ def _export(found: _Found, values: list[Word], _option: Word) -> None:
             found.settings.append(JobSetting(name, given, SettingOrigin.LAUNCHER, place))
 
 
-def _mounts(found: _Found, values: list[Word], _option: Word) -> None:
-    word = _pop(values)
-    if word is not None:
-        found.mounts += [replace(word, text=part) for part in word.text.split(",") if part]
+def _mounts(found: _Found, word: Word, _values: list[Word], _: str) -> None:
+    found.mounts += [replace(word, text=part) for part in word.text.split(",") if part]
 
 
-_Taker = Callable[[_Found, list[Word], Word], None]
-SPECIAL_OF_MPI: Mapping[str, _Taker] = {
+_Taker = Callable[[_Found, Word, list[Word], str], None]
+"""Takes an option's first word, and of the words behind it as many as belong to it."""
+_OF_MPI: Mapping[str, _Taker] = {
     "x": _pass_or_set,
-    "mca": _parameter,
-    "gmca": _parameter,
-    "prtemca": _parameter,
-    "pmixmca": _parameter,
-    "genv": _env_pair,
-    "env": _env_pair,
-    "genvlist": _env_list,
-    "envlist": _env_list,
-    "genvnone": _hand_on_nothing,
-    "envnone": _hand_on_nothing,
+    **dict.fromkeys(("mca", "gmca", "prtemca", "pmixmca"), _parameter),
+    **dict.fromkeys(("genv", "env"), _env_pair),
+    **dict.fromkeys(("genvlist", "envlist"), _env_list),
 }
-SPECIAL_OF_SLURM: Mapping[str, _Taker] = {"export": _export, "container-mounts": _mounts}
+_OF_SLURM: Mapping[str, _Taker] = {"export": _export, "container-mounts": _mounts}
 _OF_CONTAINERS: Mapping[str, _Taker] = {
-    "e": _pass_or_set,
-    "env": _pass_or_set,
-    "v": _mounts,
-    "volume": _mounts,
-    "mount": _mounts,
-    "B": _mounts,
-    "bind": _mounts,
+    **dict.fromkeys(("e", "env"), _pass_or_set),
+    **dict.fromkeys(("v", "volume", "mount", "B", "bind"), _mounts),
 }
+HANDS_ON_NOTHING = {"genvnone", "envnone"}
+COMMANDS = ("run", "exec", "shell", "start")
+"""Of containers."""
 _VALUED_OF_CONTAINERS = {
     "name", "network", "net", "ipc", "ulimit", "device", "gpus", "shm-size", "user", "workdir", "w",
     "hostname", "entrypoint", "runtime", "security-opt", "cap-add", "pid", "env-file", "image",
@@ -189,43 +174,19 @@ _VALUED_OF_CONTAINERS = {
 }  # fmt: skip
 
 
-def _container_options(name: str, left: list[Word], found: _Found) -> list[Word]:
-    short = "e" if name in APPTAINER else None
-    while left:
-        if not left[0].text.startswith("-"):
-            is_command = left[0].text in ("run", "exec", "shell", "start")
-            if not is_command or "command" in found.options:
-                return left
-            found.options["command"] = left.pop(0)
-            continue
-        word = left.pop(0)
-        option, equals, value = word.text.lstrip("-").partition("=")
-        taken = _OF_CONTAINERS.get(option) if option != short else None
-        if taken is not None:
-            values = [replace(word, text=value, at=word.value_at or word.at)] if equals else left
-            taken(found, values, word)
-        elif equals:
-            found.options[option] = Word(value, word.at)
-        elif option in _VALUED_OF_CONTAINERS and left:
-            found.options[option] = left.pop(0)
-        else:
-            found.options[option] = Word("", word.at)
-    return left
-
-
 def _container(name: str, found: _Found, left: Sequence[Word]) -> Container | None:
+    options = found.options
     if name in CONTAINERS:
-        given = found.options.get("image")
-        image = left[0].text if left else given.text if given is not None else ""
-        return Container(image, tuple(found.mounts), tuple(found.passes))
-    if not found.options.keys() & {"container-image", "environment", "container-name"}:
+        text = left[0].text if left else _text_of(options, "image")
+        return Container(text, tuple(found.mounts), tuple(found.passes))
+    if not options.keys() & {"container-image", "environment", "container-name"}:
         return None
-    empty = Word("", TextPlace(0, 0, 1, 1, exact=False))
-    passed = found.options.get("container-env")
-    return Container(
-        found.options.get("container-image", empty).text,
-        tuple(found.mounts),
-        tuple(part for part in passed.text.split(",") if part) if passed is not None else None,
-        passed.at if passed is not None else None,
-        found.options.get("environment", empty).text,
-    )
+    passes, at = None, None
+    if "container-env" in options:
+        passed = options["container-env"]
+        passes, at = tuple(part for part in passed.text.split(",") if part), passed.at
+    return Container(_text_of(options, "container-image"), tuple(found.mounts), passes, at)
+
+
+def _text_of(options: Mapping[str, Word], name: str) -> str:
+    return options[name].text if name in options else ""

@@ -1,4 +1,4 @@
-"""Modulefiles in Tcl: what `setenv` and `pushenv` set.
+"""Modulefiles in Tcl: the variables that `setenv` and `pushenv` set.
 
 Words are read by Tcl's own rules; both branches of a condition count, as everywhere. A value with a
 variable or a command in it is not known. SOURCE: Tcl(n), rules [1] to [12]; modulefile(4).

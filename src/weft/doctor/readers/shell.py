@@ -5,6 +5,7 @@ loop once, bodies of functions where they are defined.
 """
 
 import re
+import shlex
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -24,7 +25,6 @@ from weft.doctor.job import (
     Word,
 )
 from weft.doctor.readers.launchers import read_launch
-from weft.doctor.readers.sbatch import scheduler_options
 from weft.doctor.readers.shell_words import ASSIGNMENT, NAME, Words
 from weft.launch.command_words import LAUNCHERS
 
@@ -37,7 +37,7 @@ _RUNS = re.compile(rb"([<>|&;(){}])\1{99,}")
 """Operators that no shell takes, over which the grammar's search for sense takes a minute."""
 LEAST_S = 0.5
 SECONDS_PER_BYTE = 2e-6
-"""CPU time that the grammar may take: eight times what it takes for a script. Over what is none it
+"""CPU time that the grammar may take: eight times what it takes for a script. In another text it
 may search for sense for hours."""
 CHUNK_BYTES = 1 << 20
 SHELLS = {"bash", "sh", "zsh", "ksh", "dash"}
@@ -49,24 +49,52 @@ MOST_LAUNCHES = 4
 MOST_DEPTH = 200
 """Deeper nesting than any script has; a reader must not run out of stack."""
 MOST_WORDS = 100_000
+SBATCH_SHORT = {"N": "nodes", "n": "ntasks", "J": "job-name", "p": "partition", "C": "constraint"}
 
 
 def read_script(name: str, text: str) -> Job:
-    """The job of a script or of one command line. What is no shell is `unread`; raises InputError
-    where the grammar cannot say in its time what is."""
+    """The job of a script or of one command line. Text that is no shell is `unread`. Raises
+    InputError where the grammar needs too long to decide."""
     reader = _Script(name, text)
-    reader.run()
+    reader.read()
     return Job(
         name,
         text,
         JobKind.SCRIPT,
         tuple(reader.settings),
         tuple(reader.launches),
-        scheduler_options(text),
+        _scheduler_options(text),
         tuple(reader.modules),
         tuple(reader.unread),
         frozenset(reader.unset),
     )
+
+
+def _scheduler_options(text: str) -> dict[str, Word]:
+    """Options of Slurm in #SBATCH lines, by their long names."""
+    options: dict[str, Word] = {}
+    for line, at in SourceLines(text).each():
+        if line.startswith("#SBATCH"):
+            for option, value in _options_of(line[len("#SBATCH") :]):
+                options.setdefault(SBATCH_SHORT.get(option, option), Word(value, at))
+    return options
+
+
+def _options_of(text: str) -> Iterator[tuple[str, str]]:
+    try:
+        words = shlex.split(text, comments=True)
+    except ValueError:
+        return
+    while words:
+        word = words.pop(0)
+        if not word.startswith("-"):
+            continue
+        name, equals, value = word.lstrip("-").partition("=")
+        if not equals and words and not words[0].startswith("-"):
+            value = words.pop(0)
+        elif not word.startswith("--") and len(name) > 1 and not equals:
+            name, value = name[0], name[1:]
+        yield name, value
 
 
 class _Script:
@@ -77,11 +105,9 @@ class _Script:
         self._bytes = text.encode("utf-8", "replace")
         self._lines = SourceLines(text)
         self._characters = None if text.isascii() else _character_of_each_byte(text)
-        self._known: dict[str, str] = {}
-        self._arrays: dict[str, list[str]] = {}
         self._exported: set[str] = set()
         self._exports_all = False
-        self._words = Words(self._bytes, self._place, self._look_up, self._arrays.get)
+        self._words = Words(self._bytes, self._place)
         self.settings: list[JobSetting] = []
         self.launches: list[JobLaunch] = []
         self.modules: list[Word] = []
@@ -91,7 +117,7 @@ class _Script:
         self._is_inside = False
         """Within quotes a correction would need other ones: nothing is replaced there."""
 
-    def run(self) -> None:
+    def read(self) -> None:
         """Read all. Raises InputError."""
         self._visit(self._tree(_RUNS.sub(_blanks, self._bytes)), 0)
 
@@ -120,13 +146,13 @@ class _Script:
             start, end = self._characters[start], self._characters[end]
         return self._lines.place(start, end, exact=exact and not self._is_inside)
 
-    def _look_up(self, name: str) -> str | None:
-        return self._known.get(name)
+    def _place_of(self, node: "Node") -> TextPlace:
+        return self._place(node.start_byte, node.end_byte)
 
     def _visit(self, node: "Node", depth: int) -> None:
         kind = node.type
         if kind == "ERROR":
-            self.unread.append(self._place(node.start_byte, node.end_byte))
+            self.unread.append(self._place_of(node))
         if depth > MOST_DEPTH or kind in ("comment", "heredoc_body"):
             return
         if kind == "variable_assignment":
@@ -152,17 +178,14 @@ class _Script:
             elif child.type == "variable_name" and export:
                 self._export(self._words.source(child))
             elif export:
-                self._export_words(child)
-
-    def _export_words(self, node: "Node") -> None:
-        """`export "NAME=VALUE"`, quoted as a whole."""
-        for word in self._words.of(node):
-            name, equals, value = word.text.partition("=")
-            if equals and ASSIGNMENT.match(word.text):
-                self._set(name, value, word.at, word.value_at, exported=True)
+                # `export "NAME=VALUE"`, quoted as a whole.
+                for word in self._words.of(child):
+                    name, _, value = word.text.partition("=")
+                    if ASSIGNMENT.match(word.text):
+                        self._set(name, value, word.at, word.value_at, exported=True)
 
     def _export(self, name: str) -> None:
-        """What was only assigned before counts from here on."""
+        """A value that was only assigned before counts from here on."""
         self._exported.add(name)
         for index, setting in enumerate(self.settings):
             if setting.name == name and setting.origin is SettingOrigin.ASSIGNED:
@@ -172,7 +195,7 @@ class _Script:
         for child in node.named_children:
             name = self._words.source(child)
             self.unset.add(name)
-            self._known.pop(name, None)
+            self._words.known.pop(name, None)
             self._exported.discard(name)
             self.settings = [
                 one for one in self.settings if one.name != name or one.launch is not None
@@ -185,36 +208,34 @@ class _Script:
             return
         name = self._words.source(name_node)
         if value_node is not None and value_node.type == "array":
-            self._arrays[name] = [
+            self._words.arrays[name] = [
                 word.text for child in value_node.named_children for word in self._words.of(child)
             ][:MOST_WORDS]
             return
         value = self._words.value(value_node)
         if "+=" in self._words.source(node)[: len(name) + 2]:
-            value = self._known.get(name, HOLE) + value
-        at = self._place(node.start_byte, node.end_byte)
-        self._set(
-            name, value, at, self._value_place(node, name_node, value_node), exported=exported
-        )
+            value = self._words.known.get(name, HOLE) + value
+        value_at = self._value_place(node, value_node)
+        self._set(name, value, self._place_of(node), value_at, exported=exported)
 
     def _set(
         self, name: str, value: str, at: TextPlace, value_at: TextPlace | None, *, exported: bool
     ) -> None:
         """A variable that the shell itself sets; one that is exported stays so."""
         if HOLE in value:
-            self._known.pop(name, None)
+            self._words.known.pop(name, None)
         else:
-            self._known[name] = value
+            self._words.known[name] = value
         origin = SettingOrigin.ASSIGNED
         if exported or name in self._exported or self._exports_all:
             self._exported.add(name)
             origin = SettingOrigin.EXPORT
         self.settings.append(JobSetting(name, value, origin, at, value_at))
 
-    def _value_place(self, node: "Node", name: "Node", value: "Node | None") -> TextPlace:
+    def _value_place(self, node: "Node", value: "Node | None") -> TextPlace:
         if value is not None:
-            return self._place(value.start_byte, value.end_byte)
-        return self._place(min(name.end_byte + 1, node.end_byte), node.end_byte)
+            return self._place_of(value)
+        return self._place(node.end_byte, node.end_byte)
 
     def _command(self, node: "Node") -> None:
         own: list[Node] = []
@@ -230,14 +251,14 @@ class _Script:
             for child in own:
                 self._assign(child, exported=False)
             return
-        before = [self._before(child) for child in own]
+        before = [one for one in map(self._before, own) if one is not None]
         n_launches = len(self.launches)
-        self._take(words, [one for one in before if one is not None], node, 0)
+        self._take(words, before, node)
         for text in self._commands_of_shells(node):
             self._inside(text, n_launches if len(self.launches) > n_launches else None)
 
     def _commands_of_shells(self, node: "Node") -> Iterator["Node"]:
-        """What stands in single quotes behind `bash -c`."""
+        """The text in single quotes behind `bash -c`."""
         words = node.named_children
         for shell, option, text in zip(words, words[1:], words[2:], strict=False):
             name = self._words.source(shell).rpartition("/")[2]
@@ -246,13 +267,17 @@ class _Script:
                 yield text
 
     def _inside(self, node: "Node", launch: int | None) -> None:
-        """Commands of a shell of their own: what they set ends with it."""
+        """Commands of a shell of their own: their settings end with it."""
         if self._n_inside == MOST_INSIDE or self._is_inside:
             return
         self._n_inside, self._is_inside = self._n_inside + 1, True
         start, end = node.start_byte + 1, node.end_byte - 1
-        outside = self._known, self._exported, self._exports_all, self.unset
-        self._known, self._exported, self.unset = {**self._known}, {*self._exported}, {*self.unset}
+        outside = self._words.known, self._exported, self._exports_all, self.unset
+        self._words.known, self._exported, self.unset = (
+            {**self._words.known},
+            {*self._exported},
+            {*self.unset},
+        )
         before, self.settings = self.settings, []
         blank = b" " * start, b" " * (len(self._bytes) - end)
         self._visit(self._tree(_RUNS.sub(_blanks, self._bytes[start:end]).join(blank)), 0)
@@ -260,7 +285,7 @@ class _Script:
             *before,
             *(replace(one, launch=launch) if one.launch is None else one for one in self.settings),
         ]
-        self._known, self._exported, self._exports_all, self.unset = outside
+        self._words.known, self._exported, self._exports_all, self.unset = outside
         self._is_inside = False
 
     def _before(self, node: "Node") -> JobSetting | None:
@@ -268,20 +293,14 @@ class _Script:
         value = node.child_by_field_name("value")
         if name is None:
             return None
-        return JobSetting(
-            self._words.source(name),
-            self._words.value(value),
-            SettingOrigin.BEFORE,
-            self._place(node.start_byte, node.end_byte),
-            self._value_place(node, name, value),
-        )
+        known, value_at = self._words.value(value), self._value_place(node, value)
+        at = self._place_of(node)
+        return JobSetting(self._words.source(name), known, SettingOrigin.BEFORE, at, value_at)
 
-    def _take(
-        self, words: Sequence[Word], before: list[JobSetting], node: "Node", depth: int
-    ) -> None:
-        """One command: what it sets, and what it launches."""
+    def _take(self, words: Sequence[Word], before: list[JobSetting], node: "Node") -> None:
+        """One command: its settings and its launches."""
         left = list(words)
-        while left and depth < MOST_DEPTH:
+        while left:
             name = left[0].text.rpartition("/")[2]
             if name == "env":
                 left = self._env(left[1:], before)
@@ -317,7 +336,7 @@ class _Script:
     def _launch(
         self, name: str, words: Sequence[Word], before: Sequence[JobSetting], node: "Node"
     ) -> None:
-        at = self._place(node.start_byte, node.end_byte)
+        at = self._place_of(node)
         inside: int | None = None
         for _ in range(MOST_LAUNCHES):
             index = len(self.launches)
@@ -334,7 +353,7 @@ class _Script:
 
 
 def _touching(nodes: Sequence["Node"]) -> list[list["Node"]]:
-    """Nodes with nothing between them: parts of one word."""
+    """Nodes that touch: parts of one word."""
     runs: list[list[Node]] = []
     for node in nodes:
         if runs and runs[-1][-1].end_byte == node.start_byte and "redirect" not in node.type:

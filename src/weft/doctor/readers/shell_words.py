@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+VARIABLE = "variable_name"
 _ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
 _QUOTED_ESCAPE = re.compile(r"\\(\n|[\"\\$`])")
 
@@ -25,22 +26,13 @@ class Piece:
 
 
 class Words:
-    """Words of nodes, with the values that variables have by now.
+    """Words of nodes. `known` are the texts that variables have by now, `arrays` the words."""
 
-    `look_up` gives a variable's text, or None where it is not known; `array` the words of an array.
-    """
-
-    def __init__(
-        self,
-        text: bytes,
-        place: Callable[[int, int, bool], TextPlace],
-        look_up: Callable[[str], str | None],
-        array: Callable[[str], Sequence[str] | None],
-    ) -> None:
+    def __init__(self, text: bytes, place: Callable[[int, int, bool], TextPlace]) -> None:
         self._text = text
         self._place = place
-        self._look_up = look_up
-        self._array = array
+        self.known: dict[str, str] = {}
+        self.arrays: dict[str, list[str]] = {}
 
     def of(self, *nodes: "Node") -> list[Word]:
         """The words that nodes which touch become; none where all is an unquoted empty variable."""
@@ -81,8 +73,8 @@ class Words:
         return "".join(texts)
 
     def source(self, node: "Node") -> str:
-        """What stands there."""
-        return self._text[node.start_byte : node.end_byte].decode("utf-8", "replace")
+        """The text of a node."""
+        return self._between(node.start_byte, node.end_byte)
 
     def _whole(self, node: "Node", last: "Node", text: str) -> Word:
         at = self._place(node.start_byte, last.end_byte, True)
@@ -106,12 +98,12 @@ class Words:
         subscript = inner.named_children[0]
         if subscript.type != "subscript" or self.source(subscript)[-3:] not in ("[@]", "[*]"):
             return None
-        found = self._array(self.source(subscript)[:-3])
-        return [HOLE] if found is None else list(found)
+        found = self.arrays.get(self.source(subscript)[:-3])
+        return [HOLE] if found is None else found
 
     def _pieces(self, node: "Node", *, quoted: bool) -> Iterator[Piece]:
         kind = node.type
-        if kind in ("word", "number", "variable_name", "regex", "extglob_pattern"):
+        if kind in ("word", "number", VARIABLE, "regex", "extglob_pattern"):
             yield Piece(_ESCAPE.sub(_unescaped, self.source(node)))
         elif kind == "raw_string":
             yield Piece(self.source(node)[1:-1])
@@ -124,8 +116,8 @@ class Words:
                 yield from self._pieces(child, quoted=quoted)
         elif kind == "simple_expansion":
             yield self._expanded(self.source(node)[1:], quoted=quoted)
-        elif kind == "expansion":
-            yield from self._of_expansion(node, quoted=quoted)
+        elif kind == "expansion" and [one.type for one in node.children[1:-1]] == [VARIABLE]:
+            yield self._expanded(self.source(node.children[1]), quoted=quoted)
         else:
             yield Piece(self.source(node) if not node.is_named else HOLE)
 
@@ -145,15 +137,8 @@ class Words:
     def _between(self, start: int, end: int) -> str:
         return self._text[start:end].decode("utf-8", "replace")
 
-    def _of_expansion(self, node: "Node", *, quoted: bool) -> Iterator[Piece]:
-        named = node.named_children
-        if len(named) == 1 and node.child_count == 3 and named[0].type == "variable_name":
-            yield self._expanded(self.source(named[0]), quoted=quoted)
-            return
-        yield Piece(HOLE)
-
     def _expanded(self, name: str, *, quoted: bool) -> Piece:
-        value = self._look_up(name)
+        value = self.known.get(name)
         return Piece(HOLE) if value is None else Piece(value, splits=not quoted)
 
 

@@ -1,1 +1,1 @@
-"""Rules: what may be wrong with the settings of a job, a family a file."""
+"""Rules of the settings of a job, a family a file."""

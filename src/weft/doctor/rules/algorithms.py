@@ -8,8 +8,8 @@ from weft.doctor.numbers import whole
 from weft.doctor.rules.values import edit
 
 FOR_COLLECTIVES = "2.24.3"
-"""From this NCCL on a list may name collectives and is checked; before, what stands between two
-commas is one name, with its spaces. SOURCE: tried on libnccl 2.18.3."""
+"""From this NCCL on a list may name collectives and is checked; before, the text between
+two commas is one name, with its spaces. SOURCE: tried on libnccl 2.18.3."""
 FUNCTIONS = {"broadcast", "reduce", "allgather", "reducescatter", "allreduce", "sendrecv"}
 NO_SHARP = ("slingshot", "efa", "roce")
 NO_COLLNET = ("aws libfabric", "libfabric", "ofi", "socket")
@@ -30,12 +30,12 @@ def _list(case: DoctorCase, setting: JobSetting) -> Iterator[Found]:
     text = setting.known or ""
     choices = variable.choices_in(case.version) if variable is not None else ()
     known = {one.lower() for one in choices}
-    listed = _algorithms(text)
-    if not case.since(FOR_COLLECTIVES):
+    if case.since(FOR_COLLECTIVES):
+        listed, effect = _algorithms(text), "communicators fail with invalid usage"
+    else:
         listed = [one.lower() for one in text.removeprefix("^").split(",") if one]
+        effect = "it is left out"
     unknown = [part for part in listed if part not in known]
-    fails = case.since(FOR_COLLECTIVES)
-    effect = "communicators fail with invalid usage" if fails else "it is left out"
     for part in unknown:
         words = {"value": part, "choices": ", ".join(choices), "effect": effect}
         yield mistake("unknown-algorithm", setting, **words)
@@ -43,10 +43,8 @@ def _list(case: DoctorCase, setting: JobSetting) -> Iterator[Found]:
         return
     if setting.name == "NCCL_ALGO" and (found := _leaves_none(case, setting)) is not None:
         yield found
-        return
-    if case.fabric == "slingshot" and setting.name == "NCCL_PROTO" and text == "^LL128":
-        return
-    yield mistake("algorithm-fixed", setting)
+    elif case.fabric != "slingshot" or setting.name != "NCCL_PROTO" or text != "^LL128":
+        yield mistake("algorithm-fixed", setting)
 
 
 def _algorithms(text: str) -> list[str]:
@@ -75,9 +73,8 @@ def _leaves_none(case: DoctorCase, setting: JobSetting) -> Found | None:
     has_ring = ("ring" in names) != for_all[-1].startswith("^")
     if has_ring or "broadcast" in named or not case.since(FOR_COLLECTIVES):
         return None
-    words = {"effect": "a job that calls them fails"}
-    words["better"] = f"NCCL_ALGO=ring;allreduce:{listed.lower()}"
-    return mistake("algorithms-leave-none", setting, **words)
+    better, effect = f"NCCL_ALGO=ring;allreduce:{listed.lower()}", "a job that calls them fails"
+    return mistake("algorithms-leave-none", setting, effect=effect, better=better)
 
 
 def _collnet(case: DoctorCase) -> Iterator[Found]:
@@ -132,10 +129,6 @@ def _sharp(case: DoctorCase) -> Iterator[Found]:
     enabled = case.in_force("MV2_ENABLE_SHARP")
     if enabled is None or not case.is_on("MV2_ENABLE_SHARP"):
         return
-    tasks = [one.number("ntasks-per-node") for one in case.job.launches]
-    asked = case.job.options.get("ntasks-per-node")
-    if asked is not None:
-        tasks.append(whole(asked.text))
-    most = max((one for one in tasks if one is not None), default=0)
+    most = max(case.job.numbers("ntasks-per-node"), default=0)
     if most >= 28:
         yield mistake("sharp-full-nodes", enabled, tasks=str(most))

@@ -59,46 +59,42 @@ def _signs(setting: JobSetting) -> Iterator[Found]:
 
 
 def _adapters(case: DoctorCase, setting: JobSetting) -> Iterator[Found]:
-    text = setting.known or ""
-    names = names_of(text)
+    names = names_of(setting.known or "")
     yield from _ambiguous(case, setting, names)
     recipe = case.recipe
-    if recipe is None:
-        yield from _absent(setting, names, case.adapters, "/sys/class/infiniband")
+    if recipe is None and not names.excludes:
+        yield from _absent(setting, case.adapters, case.adapters, "/sys/class/infiniband")
     if recipe is None or not recipe.hcas:
         return
-    devices = (*recipe.hcas, *recipe.ethernet_hcas)
-    shown = ", ".join(_short(recipe.hcas))
-    for part in names.parts:
-        hit = [
-            one for one in devices if one == part or (not names.is_exact and one.startswith(part))
-        ]
-        if not hit:
-            words = {"platform": recipe.title, "source": "the platform's recipe"}
-            yield mistake("no-such-device", setting, **words, devices=shown, part=part)
+    devices, source = (*recipe.hcas, *recipe.ethernet_hcas), "the platform's recipe"
+    yield from _absent(setting, devices, recipe.hcas, source, recipe.title)
     taken = [one for one in recipe.hcas if names.takes(one)]
     ethernet = [one for one in recipe.ethernet_hcas if names.takes(one)]
     if not taken and (names.excludes or ethernet):
         listed = ", ".join(recipe.ethernet_hcas) or "none"
-        yield mistake("excludes-everything", setting, devices=shown, ethernet=listed)
+        yield mistake("excludes-everything", setting, devices=_short(recipe.hcas), ethernet=listed)
     elif ethernet:
         edits, better = edit(setting, f"^{ethernet[0]}"), f"NCCL_IB_HCA=^{ethernet[0]}"
         yield mistake("ethernet-function", setting, edits, device=ethernet[0], better=better)
 
 
 def _absent(
-    setting: JobSetting, names: DeviceNames, devices: Sequence[str], source: str
+    setting: JobSetting,
+    devices: Sequence[str],
+    shown: Sequence[str],
+    source: str,
+    platform: str = "this machine",
 ) -> Iterator[Found]:
-    """What is asked for and this machine does not have."""
-    for part in names.parts if devices and not names.excludes else ():
+    """Names that are asked for and that no device of a machine has."""
+    names = names_of(setting.known or "")
+    for part in names.parts if devices else ():
         if not any(DeviceNames(False, names.is_exact, (part,)).takes(one) for one in devices):
-            shown = ", ".join(_short(devices))
-            words = {"platform": "this machine", "source": source}
-            yield mistake("no-such-device", setting, **words, devices=shown, part=part)
+            words = {"platform": platform, "source": source, "devices": _short(shown)}
+            yield mistake("no-such-device", setting, **words, part=part)
 
 
-def _short(names: Sequence[str]) -> list[str]:
-    return list(names) if len(names) <= 3 else [names[0], "...", names[-1]]
+def _short(names: Sequence[str]) -> str:
+    return ", ".join(names if len(names) <= 3 else (names[0], "...", names[-1]))
 
 
 def _ambiguous(case: DoctorCase, setting: JobSetting, names: DeviceNames) -> Iterator[Found]:
@@ -107,12 +103,10 @@ def _ambiguous(case: DoctorCase, setting: JobSetting, names: DeviceNames) -> Ite
     recipe = case.recipe
     devices = (*recipe.hcas, *recipe.ethernet_hcas) if recipe is not None else ()
     for part in names.parts:
-        if not re.search(r"\d$", part):
-            continue
         others = [one for one in devices if re.match(rf"{re.escape(part)}\d", one)]
-        if devices and not others:
-            continue
-        if not devices and not _may_be_longer(part, names):
+        # Of unknown devices: mlx5_1 in a list of eight or more, where there is mlx5_10, too.
+        is_prefix = bool(others) if devices else part.endswith("_1") and len(names.parts) >= 8
+        if not is_prefix or not re.search(r"\d$", part):
             continue
         sign = "^=" if names.excludes else "="
         better = sign + (setting.known or "").lstrip("^")
@@ -121,25 +115,18 @@ def _ambiguous(case: DoctorCase, setting: JobSetting, names: DeviceNames) -> Ite
         return
 
 
-def _may_be_longer(part: str, names: DeviceNames) -> bool:
-    """mlx5_1 in a list of eight or more: where there is mlx5_10, too."""
-    return re.search(r"_1$", part) is not None and len(names.parts) >= 8
-
-
 def _interfaces(case: DoctorCase, setting: JobSetting) -> Iterator[Found]:
     text = setting.known or ""
     names = names_of(text)
-    several = case.nodes is None or case.nodes > 1
+    if names.excludes:
+        return
     interface = case.recipe.interface if case.recipe is not None else ""
-    yield from _absent(
-        setting, names, case.interfaces if not names.excludes else (), "/sys/class/net"
-    )
-    if not names.excludes:
-        for part in names.parts:
-            if part in NOWHERE and several:
-                hint = f", {interface}" if interface else ""
-                edits = edit(setting, interface) if interface else ()
-                yield mistake("no-way-out", setting, edits, part=part, interface=hint)
-        if interface and not interface.startswith("ib") and text.startswith("ib"):
-            words = {"platform": case.machine(), "interface": interface}
-            yield mistake("ipoib-meeting", setting, edit(setting, interface), **words)
+    yield from _absent(setting, case.interfaces, case.interfaces, "/sys/class/net")
+    for part in names.parts:
+        if part in NOWHERE and (case.nodes is None or case.nodes > 1):
+            hint = f", {interface}" if interface else ""
+            edits = edit(setting, interface or None)
+            yield mistake("no-way-out", setting, edits, part=part, interface=hint)
+    if interface and not interface.startswith("ib") and text.startswith("ib"):
+        words = {"platform": case.machine(), "interface": interface}
+        yield mistake("ipoib-meeting", setting, edit(setting, interface), **words)

@@ -1,9 +1,9 @@
-"""Plug-ins and providers: libfabric on Slingshot and EFA, and what keeps a job off sockets."""
+"""Plug-ins and providers: libfabric on Slingshot and EFA, and the settings that avoid sockets."""
 
 from collections.abc import Iterator
 
 from weft.doctor.case import DoctorCase, Found, mistake
-from weft.doctor.job import JobSetting, SettingOrigin
+from weft.doctor.job import JobSetting
 from weft.doctor.numbers import whole
 from weft.doctor.rules.values import edit
 
@@ -40,7 +40,7 @@ def _plugin(case: DoctorCase) -> Iterator[Found]:
         yield from _form(case, plugin)
         if net is not None and wanted in OFI_NAMES and not _may_be_ofi(plugin.known):
             yield mistake("plugin-contradicts", plugin, plugin=plugin.known, net=net.known or "")
-        # Beside a demanded network it would be a contradiction.
+        # With a demanded network it would be a contradiction.
         if plugin.known.lower() == "none" and net is None and case.fabric in PROVIDERS:
             yield mistake("plugin-off", plugin, edit(plugin, "ofi"), platform=case.machine())
     if net is not None and wanted in OFI_NAMES:
@@ -60,7 +60,7 @@ def _first(case: DoctorCase) -> JobSetting:
 
 
 def _may_be_ofi(plugin: str) -> bool:
-    """A path says nothing of what is inside, nor does NCCL's own name of a plug-in."""
+    """Neither a path nor NCCL's own name of a plug-in shows its content."""
     text = plugin.lower()
     return "ofi" in text or "fabric" in text or "/" in text or text.endswith(".so")
 
@@ -122,7 +122,7 @@ def _cxi(case: DoctorCase) -> Iterator[Found]:
 
 
 def _rendezvous(case: DoctorCase) -> Iterator[Found]:
-    """The larger of the two is blamed where it is set, or else what is."""
+    """The larger of the two is blamed if it is set, or else the one that is."""
     values: dict[str, int] = {}
     blamed: list[tuple[int, JobSetting]] = []
     for name in RENDEZVOUS:
@@ -131,7 +131,7 @@ def _rendezvous(case: DoctorCase) -> Iterator[Found]:
         setting = case.in_force(name)
         number = whole(setting.known or "") if setting is not None else None
         values[name] = default if number is None else number
-        if setting is not None and setting.origin is not SettingOrigin.ASSIGNED:
+        if setting is not None:
             blamed.append((values[name] if "_RDZV_" in name else 0, setting))
     threshold, least, buffer = values.values()
     if blamed and threshold + least > buffer:

@@ -43,8 +43,8 @@ def exported(case: DoctorCase, index: int) -> list[JobSetting]:
 
 @dataclass(frozen=True, slots=True)
 class _Gap:
-    """Why a launcher leaves variables behind, and what hands them on: `option` of names, which is
-    put behind the launcher, or `fix` in words."""
+    """The reason for which a launcher leaves variables behind, and the correction: `option` of
+    names, to be put behind the launcher, or `fix` in words."""
 
     detail: str
     source: str
@@ -161,7 +161,7 @@ def _behind_launcher(case: DoctorCase, launch: JobLaunch, text: str) -> tuple[Ed
 
 
 def _image_wins(case: DoctorCase, index: int, launch: JobLaunch) -> Iterator[Found]:
-    """Where the image sets a variable, too, its value counts unless the launcher names it."""
+    """If the image sets a variable, too, its value counts unless the launcher names it."""
     container = launch.container
     if container is None or not container.image:
         return

@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator
 
 from weft.doctor.case import DoctorCase, Found, mistake
-from weft.doctor.job import JobKind, JobSetting, SettingOrigin
-from weft.doctor.numbers import whole
+from weft.doctor.job import HOLE, JobKind, JobSetting, SettingOrigin, number_of
 from weft.doctor.rules.values import TYPOGRAPHIC, edit
 
 IB_ONLY = {
@@ -18,7 +17,7 @@ ELSEWHERE = {
 }
 NOT_ABSOLUTE = "is there only for ranks that start in its folder, for others it is not"
 QUOTES = f"{TYPOGRAPHIC}'\""
-"""What a value may begin with by mistake, which is another rule's."""
+"""Characters that a value may begin with by mistake, which another rule finds."""
 MUCH_LOG_RANKS = 64
 _MVAPICH_3 = re.compile(r"mvapich(-plus)?/[3-9]|mvapich-plus$")
 _AZURE = re.compile(r"n[cd]\w*-topo\.xml", re.IGNORECASE)
@@ -74,14 +73,13 @@ def _is_of_another(path: str, wanted: str) -> bool:
 
 
 def _mounted(case: DoctorCase, setting: JobSetting, path: str) -> Iterator[Found]:
-    for index, launch in case.containers:
+    for index, launch in enumerate(case.job.launches):
         container = launch.container
         if container is None or setting.launch not in (None, index) or not container.image:
             continue
-        mounted = [word.text for word in container.mounts]
-        if any(_covers(mount, path) or "\0" in mount for mount in mounted):
-            continue
-        if launch.launcher == "kubernetes":
+        mounted = (word.text for word in container.mounts)
+        is_mounted = any(_covers(mount, path) or HOLE in mount for mount in mounted)
+        if is_mounted or launch.launcher == "kubernetes":
             continue
         better = {"srun": f"--container-mounts={path}", "edf": f'mounts = ["{path}:{path}"]'}.get(
             launch.launcher, f"-v {path}:{path}:ro"
@@ -157,11 +155,10 @@ def _log(case: DoctorCase) -> Iterator[Found]:
     setting = case.in_force("NCCL_DEBUG")
     if setting is None or (setting.known or "").upper() not in ("INFO", "TRACE"):
         return
-    asked = [case.job.options.get(name) for name in ("ntasks", "ntasks-per-node")]
-    tasks, tasks_per_node = (whole(word.text) if word is not None else None for word in asked)
-    counts = [tasks, *(one.number("n") for one in case.job.launches)]
+    tasks = number_of(case.job.options, "ntasks") or 0
+    tasks_per_node = number_of(case.job.options, "ntasks-per-node")
     per_node = tasks_per_node or (case.recipe.gpus_per_node if case.recipe is not None else 1)
-    ranks = max([(case.nodes or 0) * per_node, *(one for one in counts if one is not None)])
+    ranks = max([(case.nodes or 0) * per_node, tasks, *case.job.numbers("n")])
     one_stream = case.in_force("NCCL_DEBUG_FILE") is None and case.job.kind is not JobKind.LIVE
     if ranks > MUCH_LOG_RANKS and one_stream:
         yield mistake("much-log", setting, ranks=str(ranks))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from weft.doctor.case import DoctorCase, Found, mistake
-from weft.doctor.job import HOLE, JobLaunch
+from weft.doctor.job import HOLE, JobLaunch, number_of
 from weft.doctor.numbers import whole
 from weft.doctor.topo.affinity import cpu_list
 
@@ -57,7 +57,7 @@ def _fit(case: DoctorCase, launch: JobLaunch, masks: list[int]) -> Iterator[Foun
     recipe = case.recipe
     cpus = recipe.cores_per_node * recipe.threads_per_core if recipe is not None else 0
     gpus = recipe.gpus_per_node if recipe is not None else 0
-    tasks = launch.number("ntasks-per-node") or gpus
+    tasks = number_of(launch.options, "ntasks-per-node") or gpus
     overlap = _overlap(masks)
     highest = max(masks, default=0).bit_length()
     what = fix = ""

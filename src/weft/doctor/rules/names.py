@@ -36,11 +36,15 @@ def _names(case: DoctorCase) -> Iterator[Found]:
         library = case.library(setting.name)
         if library is None or _is_private(setting.name):
             continue
-        variable = case.variable(setting.name)
+        variable, known = case.variable(setting.name), None
         if case.names is not None and setting.name.startswith("NCCL_"):
-            yield from _by_library(case, setting, variable)
-        elif variable is None:
-            yield from _unknown(case, setting, library)
+            # The given library's own names decide; a plug-in's variables are the catalogue's.
+            if setting.name in case.names:
+                continue
+            plugins, known = case.lists["nccl-plugins"], sorted(case.names)
+            library = plugins if setting.name in plugins.by_name else case.lists[NCCL]
+        if variable is None:
+            yield from _unknown(case, setting, library, known)
         else:
             yield from _known(case, setting, library, variable)
 
@@ -49,24 +53,8 @@ def _is_private(name: str) -> bool:
     return name.startswith(PRIVATE) or CODE.match(name) is not None
 
 
-def _by_library(
-    case: DoctorCase, setting: JobSetting, variable: Variable | None
-) -> Iterator[Found]:
-    """The given library's own names decide; a plug-in's variables are the catalogue's."""
-    assert case.names is not None
-    plugins, nccl = case.lists["nccl-plugins"], case.lists[NCCL]
-    if setting.name in case.names:
-        return
-    if variable is None:
-        yield from _unknown(case, setting, nccl, sorted(case.names))
-    else:
-        yield from _known(
-            case, setting, plugins if setting.name in plugins.by_name else nccl, variable
-        )
-
-
 def _unknown(
-    case: DoctorCase, setting: JobSetting, library: VariableList, known: list[str] | None = None
+    case: DoctorCase, setting: JobSetting, library: VariableList, known: list[str] | None
 ) -> Iterator[Found]:
     of_nccl = library.library == NCCL
     if known is None:
@@ -170,13 +158,9 @@ def _malformed(case: DoctorCase) -> Iterator[Found]:
 
 
 def _twice(case: DoctorCase) -> Iterator[Found]:
-    first: dict[tuple[int, str], JobSetting] = {}
+    first: dict[tuple[int | None, str], JobSetting] = {}
     for setting in case.job.settings:
-        if (
-            setting.launch is None
-            or setting.known is None
-            or setting.origin is SettingOrigin.EXPORT
-        ):
+        if None in (setting.launch, setting.known) or setting.origin is SettingOrigin.EXPORT:
             continue
         before = first.setdefault((setting.launch, setting.name), setting)
         if before.known != setting.known and before.origin is setting.origin:

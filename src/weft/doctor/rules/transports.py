@@ -1,6 +1,6 @@
-"""Transports: what is switched off, demanded or allowed, and how channels are cut."""
+"""Transports that settings switch off, demand or allow, and the cut of channels."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from weft.catalog.libraries.nccl_topology import nccl_topology
 from weft.catalog.load import platform, platform_names
@@ -21,32 +21,6 @@ BUFFER_BYTES = 1 << 22
 """SOURCE: NVIDIA/nccl v2.30.7, src/init.cc DEFAULT_BUFFSIZE."""
 LEAST_TIMEOUT = 14
 """The least default of any version; the list of variables has them all."""
-_Unwise = Callable[[DoctorCase, int], bool]
-UNWISE: tuple[tuple[str, str, _Unwise], ...] = (
-    (
-        "NCCL_IB_GID_INDEX",
-        "gid-on-infiniband",
-        lambda case, index: index >= 0 and case.fabric == "infiniband",
-    ),
-    (
-        "NCCL_IB_GID_INDEX",
-        "gid-fixed",
-        lambda case, index: index >= 0 and case.fabric == "roce" and case.since("2.21.5"),
-    ),
-    (
-        "NCCL_IB_QPS_PER_CONNECTION",
-        "queue-pairs-and-routing",
-        lambda case, n: n > 1 and _number(case, "NCCL_IB_ADAPTIVE_ROUTING") == 1,
-    ),
-    ("NCCL_IB_QPS_PER_CONNECTION", "many-queue-pairs", lambda _, n: 8 < n <= 128),
-    (
-        "NCCL_PXN_DISABLE",
-        "pxn-off",
-        lambda case, n: n != 0 and not case.prescribes("NCCL_PXN_DISABLE"),
-    ),
-    ("NCCL_RAS_ENABLE", "watcher-off", lambda case, n: n == 0 and case.since("2.24.3")),
-)
-"""Rules of one number: the variable, the rule, and the values that it is for."""
 
 
 def rules(case: DoctorCase) -> Iterator[Found]:
@@ -54,19 +28,32 @@ def rules(case: DoctorCase) -> Iterator[Found]:
     yield from _off(case)
     yield from _nvls(case)
     yield from _gdr(case)
-    for name, rule, is_unwise in UNWISE:
-        setting, value = case.in_force(name), _number(case, name)
-        if setting is not None and value is not None and is_unwise(case, value):
-            yield mistake(rule, setting, value=str(value))
+    yield from _numbers(case)
     yield from _service_level(case)
     yield from _channels(case)
     yield from _chunks(case)
     yield from _timing(case)
 
 
-def _number(case: DoctorCase, name: str) -> int | None:
-    value = case.value(name)
-    return None if value is None or not value.strip() else strtoll(value)[0]
+def _numbers(case: DoctorCase) -> Iterator[Found]:
+    """Rules of one number."""
+    gid, pairs = case.number("NCCL_IB_GID_INDEX"), case.number("NCCL_IB_QPS_PER_CONNECTION")
+    has_gid, n_pairs = gid is not None and gid >= 0, pairs or 0
+    is_routed = case.number("NCCL_IB_ADAPTIVE_ROUTING") == 1
+    is_pxn_off = case.is_on("NCCL_PXN_DISABLE") and not case.prescribes("NCCL_PXN_DISABLE")
+    is_unwatched = case.number("NCCL_RAS_ENABLE") == 0 and case.since("2.24.3")
+    on_new_roce = case.fabric == "roce" and case.since("2.21.5")
+    for name, rule, is_unwise in (
+        ("NCCL_IB_GID_INDEX", "gid-on-infiniband", has_gid and case.fabric == "infiniband"),
+        ("NCCL_IB_GID_INDEX", "gid-fixed", has_gid and on_new_roce),
+        ("NCCL_IB_QPS_PER_CONNECTION", "queue-pairs-and-routing", n_pairs > 1 and is_routed),
+        ("NCCL_IB_QPS_PER_CONNECTION", "many-queue-pairs", 8 < n_pairs <= 128),
+        ("NCCL_PXN_DISABLE", "pxn-off", is_pxn_off),
+        ("NCCL_RAS_ENABLE", "watcher-off", is_unwatched),
+    ):
+        setting = case.in_force(name)
+        if setting is not None and is_unwise:
+            yield mistake(rule, setting, value=str(case.number(name)))
 
 
 def _off(case: DoctorCase) -> Iterator[Found]:
@@ -83,18 +70,18 @@ def _off(case: DoctorCase) -> Iterator[Found]:
             one.name == name and one.value != "0" and "loopback" not in one.when
             for one in case.recipe.settings
         )
-        if setting is not None and _number(case, name) == 1 and not wanted:
+        if setting is not None and case.number(name) == 1 and not wanted:
             yield mistake("debug-switch-left-on", setting, lost=lost)
 
 
 def _is_loopback(case: DoctorCase) -> bool:
     """Both switches at once: the test of adapters over loopback."""
-    return all(_number(case, name) == 1 for name in LOST)
+    return all(case.number(name) == 1 for name in LOST)
 
 
 def _nvls(case: DoctorCase) -> Iterator[Found]:
     setting = case.in_force("NCCL_NVLS_ENABLE")
-    value = _number(case, "NCCL_NVLS_ENABLE")
+    value = case.number("NCCL_NVLS_ENABLE")
     if setting is None or setting.known is None:
         return
     if value == 1 and case.since("2.18.1"):
@@ -132,7 +119,7 @@ def _gdr(case: DoctorCase) -> Iterator[Found]:
 def _channels(case: DoctorCase) -> Iterator[Found]:
     for kind in ("NCHANNELS", "CTAS", "P2P_NCHANNELS"):
         names = (f"NCCL_MIN_{kind}", f"NCCL_MAX_{kind}")
-        least, most = (_number(case, name) for name in names)
+        least, most = (case.number(name) for name in names)
         setting = case.in_force(names[0])
         if setting is not None and least is not None and most is not None and 0 < most < least:
             words = {"least": str(least), "most": str(most)}
@@ -149,7 +136,7 @@ def _service_level(case: DoctorCase) -> Iterator[Found]:
     if setting is None or setting.known is None or case.recipe is None:
         return
     wanted = {one.value for one in case.recipe.settings if one.name == "NCCL_IB_SL"}
-    value = _number(case, "NCCL_IB_SL")
+    value = case.number("NCCL_IB_SL")
     if value is not None and 0 <= value <= 15 and wanted and str(value) not in wanted:
         words = {"platform": case.machine(), "wanted": min(wanted), "value": str(value)}
         yield mistake("service-level", setting, edit(setting, min(wanted)), **words)
@@ -157,12 +144,12 @@ def _service_level(case: DoctorCase) -> Iterator[Found]:
 
 def _chunks(case: DoctorCase) -> Iterator[Found]:
     """NCCL cuts a chunk to an eighth of the buffer without a line at WARN."""
-    asked = _number(case, "NCCL_BUFFSIZE")
+    asked = case.number("NCCL_BUFFSIZE")
     if case.in_force("NCCL_BUFFSIZE") is not None and asked is None:
         return
     buffer = asked if asked is not None and asked > 0 else BUFFER_BYTES
     for name in CHUNKS:
-        setting, value = case.in_force(name), _number(case, name)
+        setting, value = case.in_force(name), case.number(name)
         if setting is None or value is None or strtoll(setting.known or "")[1]:
             continue
         if value * CHUNKS_OF_A_BUFFER > buffer:
@@ -172,7 +159,7 @@ def _chunks(case: DoctorCase) -> Iterator[Found]:
 
 
 def _timing(case: DoctorCase) -> Iterator[Found]:
-    setting, value = case.in_force("NCCL_IB_TIMEOUT"), _number(case, "NCCL_IB_TIMEOUT")
+    setting, value = case.in_force("NCCL_IB_TIMEOUT"), case.number("NCCL_IB_TIMEOUT")
     variable = case.variable("NCCL_IB_TIMEOUT")
     if setting is None or value is None or variable is None or strtoll(setting.known or "")[1]:
         return

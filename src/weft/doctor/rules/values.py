@@ -1,4 +1,4 @@
-"""Values: how the library reads them."""
+"""Values, as the library reads them."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -48,7 +48,7 @@ def rules(case: DoctorCase) -> Iterator[Found]:
 
 
 def _is_read(case: DoctorCase, variable: Variable) -> bool:
-    """Whether this NCCL asks for it: of a name that it ignores the value does not matter."""
+    """Whether this NCCL asks for it: the value of a name that it ignores has no effect."""
     return variable.known_in(case.version) or variable.name in (case.names or ())
 
 
@@ -134,7 +134,7 @@ def _number(_case: DoctorCase, setting: JobSetting, variable: Variable) -> Itera
 
 
 def _level(case: DoctorCase, setting: JobSetting, variable: Variable) -> Iterator[Found]:
-    """What begins with a digit is a number, whatever follows."""
+    """A text that begins with a digit is a number, whatever follows."""
     text = setting.known or ""
     levels = variable.choices_in(case.version)
     value, _ = strtoll(text)

@@ -1,10 +1,11 @@
 """CPU masks of a topology file: groups of eight hexadecimal digits, the highest first."""
 
 import re
+from collections.abc import Iterable
 from itertools import pairwise
 
 MOST_GROUPS = 32
-"""1,024 CPUs, which is what a cpu_set_t holds. SOURCE: NVIDIA/nccl v2.30.7, src/include/cpuset.h"""
+"""1,024 CPUs: a cpu_set_t holds no more. SOURCE: NVIDIA/nccl v2.30.7, src/include/cpuset.h"""
 _HEX = re.compile(r"\s*[+-]?(?:0[xX])?([0-9a-fA-F]+)")
 
 
@@ -20,10 +21,10 @@ def mask_of(text: str) -> int:
 
 
 def misread_form(text: str) -> str | None:
-    """How NCCL reads a mask that is not written as it expects; None for one that is."""
+    """NCCL's reading of a mask in another form than it expects; None for one in that form."""
     groups = text.split(",")
     if any(not re.fullmatch(r"[0-9a-fA-F]*", group) for group in groups):
-        return "what is no digit ends a group, or makes it 0"
+        return "a character that is no digit ends a group, or makes it 0"
     if any(len(group) > 8 for group in groups):
         return "of a longer group the last eight digits count"
     if any(len(group) < 8 for group in groups[1:]):
@@ -35,9 +36,14 @@ def misread_form(text: str) -> str | None:
     return None
 
 
-def mask_text(mask: int) -> str:
-    """The mask as the kernel and NCCL write it, in groups of eight digits."""
-    n_groups = max(1, -(-mask.bit_length() // 32))
+def mask_of_cpus(cpus: Iterable[int]) -> int:
+    """CPUs as bits."""
+    return sum(1 << cpu for cpu in cpus)
+
+
+def mask_text(mask: int, n_cpus: int = 1) -> str:
+    """The mask as the kernel and NCCL write it, in groups of eight digits, for so many CPUs."""
+    n_groups = -(-max(n_cpus, mask.bit_length()) // 32)
     groups = [f"{mask >> 32 * i & 0xFFFFFFFF:08x}" for i in reversed(range(n_groups))]
     return ",".join(groups)
 

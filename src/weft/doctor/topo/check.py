@@ -1,11 +1,11 @@
-"""What NCCL makes of the elements and attributes of a topology file, one after the other."""
+"""NCCL's reading of the elements and attributes of a topology file, one after the other."""
 
 import re
 from collections.abc import Callable, Iterator
 
 from weft.catalog.libraries.nccl_topology import NcclTopology, nccl_topology
 from weft.doctor.case import Found, mistake
-from weft.doctor.job import TextPlace
+from weft.doctor.job import NOWHERE
 from weft.doctor.numbers import strtoll
 from weft.doctor.topo.affinity import cpu_list, mask_of, misread_form
 from weft.doctor.topo.element import Element
@@ -13,7 +13,7 @@ from weft.doctor.topo.xml import MOST_ATTRIBUTES, TopologyFile
 
 BUS_ID = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 MADE_UP = "ffff:ff:"
-"""How the bus ids of bridges begin that a file makes up."""
+"""The beginning of bus ids of made-up bridges."""
 
 _NEEDED = {
     "cpu": {"numaid": "NCCL gives up"},
@@ -36,7 +36,7 @@ _ADDED = {
     "gpu": ("keep",),
     "net": ("keep",),
 }
-"""What NCCL adds to elements that it uses, where it is not there."""
+"""Attributes that NCCL adds to elements that it uses, where they lack them."""
 NCCL_ELEMENTS = 256
 _FLAWLESS_WIDTH = 16
 
@@ -47,7 +47,7 @@ def number(text: str | None) -> int:
 
 
 def kind_of(pci: Element) -> str:
-    """What NCCL takes a <pci> for: GPU, NIC, PCI, NVS or CPU."""
+    """The kind that a <pci> is for NCCL: GPU, NIC, PCI, NVS or CPU."""
     if next(pci.inside("gpu"), None) is not None:
         return "GPU"
     if next(pci.inside("nic"), None) is not None:
@@ -57,18 +57,14 @@ def kind_of(pci: Element) -> str:
 
 def bus_id(element: Element) -> str:
     """The bus id of a <pci>, of an element inside of one that of the <pci>; "" without one."""
-    one: Element | None = element
-    while one is not None and one.name != "pci":
-        one = one.parent
-    return (one.get("busid") or "") if one is not None else ""
+    pci = element.within("pci")
+    return (pci.get("busid") or "") if pci is not None else ""
 
 
 def device(element: Element) -> str:
     """A device in words: 'GPU 0001:00:00.0'."""
-    pci = element
-    while pci.name != "pci" and pci.parent is not None:
-        pci = pci.parent
-    if pci.name != "pci":
+    pci = element.within("pci")
+    if pci is None:
         return f"<{element.name}>"
     words = {"GPU": "GPU", "NIC": "adapter", "PCI": "bridge", "NVS": "NVSwitch", "CPU": "processor"}
     return f"{words[kind_of(pci)]} {pci.get('busid') or 'without a busid'}"
@@ -80,7 +76,7 @@ def elements_of(file: TopologyFile) -> list[Element]:
 
 
 def check(file: TopologyFile) -> Iterator[Found]:
-    """What is wrong with the elements of a file."""
+    """Faults of the elements of a file."""
     yield from _system(file)
     elements = elements_of(file)
     yield from _room(file, elements)
@@ -101,7 +97,7 @@ def _system(file: TopologyFile) -> Iterator[Found]:
     system = file.system
     if system is None:
         if not file.is_refused:
-            yield mistake("topo-no-system", TextPlace(0, 0, 1, 1))
+            yield mistake("topo-no-system", NOWHERE)
         return
     for one in file.systems:
         version = one.get("version")
@@ -145,7 +141,7 @@ def _numbers(element: Element) -> Iterator[Found]:
         read, remaining = strtoll(value)
         if remaining or read is None or not value:
             words = {"element": element.name, "attribute": attribute, "value": value}
-            words["read"] = str(read) if read is not None else "what a long integer holds at most"
+            words["read"] = str(read) if read is not None else "the largest long integer"
             yield mistake("topo-not-a-number", element.place(attribute), **words)
 
 
@@ -240,8 +236,8 @@ def _gpu(gpu: Element) -> Iterator[Found]:
 
 
 def _usual_nvlinks(tables: NcclTopology, device_id: str | None, sm: int) -> int | None:
-    """How many NVLinks a GPU has: by its model, or by its compute capability where the file names
-    no model; None where models are not known, or differ."""
+    """The number of NVLinks of a GPU: by its model, or by its compute capability where the file
+    names no model; None where models are not known, or differ."""
     model = tables.gpu(device_id or "")
     if device_id is not None:
         return model.nvlinks if model is not None else None
@@ -295,7 +291,7 @@ def _overlaps(cpus: list[Element]) -> Iterator[Found]:
 
 
 def _one_way(elements: list[Element]) -> Iterator[Found]:
-    """NVLinks between two GPUs of the file, more of them one way than the other."""
+    """NVLinks between two GPUs of the file, more of them in one direction than in the other."""
     gpus = {bus_id(one): one for one in elements if one.name == "gpu"}
     counts = {
         (source, link.get("target") or ""): number(link.get("count"))

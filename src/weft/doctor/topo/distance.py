@@ -1,10 +1,10 @@
-"""How far apart NCCL takes GPUs and adapters to be, and whether it lets them meet by GPUDirect.
+"""Distances between GPUs and adapters as NCCL computes them, and its use of GPUDirect RDMA.
 
 SOURCE: NVIDIA/nccl, src/graph/paths.cc and topo.cc. tests/oracle/test_nccl_topology.py holds it to
 the functions of libnccl 2.32.3, from which the order of preference in `_step` was found.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from weft.catalog.libraries.nccl_topology import nccl_topology
 from weft.doctor.topo.graph import Graph, Link, PathType, Vertex
@@ -29,15 +29,6 @@ class TopologyPath:
 _NONE = TopologyPath(0, 0.0, PathType.DIS)
 
 
-@dataclass(frozen=True, slots=True)
-class DistanceCell:
-    """One pair. `gdr` says whether NCCL uses GPUDirect RDMA between the two."""
-
-    type: PathType
-    gb_s: float
-    gdr: bool = False
-
-
 class Distances:
     """All pairs of GPUs, and of GPUs and networks, once NCCL has decided on every path."""
 
@@ -57,21 +48,17 @@ class Distances:
         """The path from one to the other."""
         return self._paths.get((start, end), _NONE)
 
-    def gpu_gpu(self, one: Vertex, other: Vertex) -> DistanceCell:
-        """Two GPUs."""
-        path = self.path(one, other)
-        return DistanceCell(path.type, path.gb_s)
+    def nearest(self, start: Vertex, ends: list[Vertex]) -> list[Vertex]:
+        """Those of most bandwidth, and of these the nearest. A GPU is only ever asked for networks,
+        a network for GPUs."""
+        if start not in self._near:
+            paths = [(end, self.path(start, end)) for end in ends]
+            keys = {end: (-path.gb_s, path.type) for end, path in paths if path.gb_s > 0}
+            best = min(keys.values(), default=None)
+            self._near[start] = [end for end, key in keys.items() if key == best]
+        return self._near[start]
 
-    def gpu_net(self, gpu: Vertex, net: Vertex) -> DistanceCell:
-        """A GPU and a network."""
-        path = self.path(gpu, net)
-        return DistanceCell(path.type, path.gb_s, self.uses_gdr(gpu, net, sends=False))
-
-    def nearest_nets(self, gpu: Vertex) -> list[Vertex]:
-        """The networks of most bandwidth, and of those the nearest."""
-        return self._nearest(gpu, self.graph.nets)
-
-    def uses_gdr(self, gpu: Vertex, net: Vertex, *, sends: bool) -> bool:
+    def uses_gdr(self, gpu: Vertex, net: Vertex, *, sends: bool = False) -> bool:
         """Whether GPUDirect RDMA is on; where an adapter reads the GPU (`sends`), older GPUs need
         NVLink besides."""
         if not (gpu.has_gdr and net.has_gdr):
@@ -83,10 +70,10 @@ class Distances:
         near = self._proxy.get((gpu, net), gpu)
         return self.path(near, net).type <= self.gdr_level
 
-    # --- how NCCL gets there
+    # --- the search
 
     def _search(self, base: Vertex) -> None:
-        """Breadth first from a vertex, and again from what a better path was found to."""
+        """Breadth first from a vertex, and again from each vertex that has a better path now."""
         self._set(base, base, TopologyPath(0, nccl_topology().local_gb_s, PathType.LOC))
         layer = [base]
         while layer:
@@ -127,18 +114,17 @@ class Distances:
         return is_better
 
     def _set(self, start: Vertex, end: Vertex, path: TopologyPath) -> None:
-        # INVARIANT: what is remembered as nearest follows from the paths as they are now.
+        # INVARIANT: the remembered nearest vertices follow from the paths as they are now.
         self._near.pop(start, None)
         self._paths[start, end] = path
 
     def _local_cpu(self, gpu: Vertex) -> Vertex | None:
         """The processor of most bandwidth, then the nearest, then of fewest links."""
-        paths = [(self.path(gpu, cpu), cpu) for cpu in self.graph.cpus]
-        reached = [(path, cpu) for path, cpu in paths if path.n_links > 0]
-        best = min(
-            reached, key=lambda one: (-one[0].gb_s, one[0].type, one[0].n_links), default=None
-        )
-        return best[1] if best is not None else None
+        paths = {cpu: self.path(gpu, cpu) for cpu in self.graph.cpus}
+        keys = {
+            cpu: (-one.gb_s, one.type, one.n_links) for cpu, one in paths.items() if one.n_links
+        }
+        return min(keys, key=lambda cpu: keys[cpu], default=None)
 
     def _via(self, via: Vertex, start: Vertex, end: Vertex) -> None:
         """Send a path through a third vertex."""
@@ -163,26 +149,21 @@ class Distances:
             cpu = self._local_cpu(gpu)
             if cpu is None:
                 continue
-            for net in self._nearest(gpu, self.graph.nets):
+            for net in self.nearest(gpu, self.graph.nets):
                 if _merged(self.path(gpu, cpu).type, self.path(net, cpu).type) is PathType.P2C:
                     for ends in ((gpu, net), (net, gpu)):
                         path = self.path(*ends)
-                        self._set(
-                            *ends,
-                            TopologyPath(path.n_links, path.gb_s, min(PathType.P2C, path.type)),
-                        )
+                        self._set(*ends, replace(path, type=min(PathType.P2C, path.type)))
 
     def _divert_nets(self) -> None:
         for net in self.graph.nets:
             for gpu in self.graph.gpus:
                 self._by_another_gpu(gpu, net)
-                if self.path(gpu, net).type < PathType.PHB and not self.uses_gdr(
-                    gpu, net, sends=False
-                ):
-                    cpu = self._local_cpu(gpu)
-                    if cpu is not None:
-                        self._via(cpu, net, gpu)
-                        self._via(cpu, gpu, net)
+                cpu = self._local_cpu(gpu)
+                is_near = self.path(gpu, net).type < PathType.PHB
+                if cpu is not None and is_near and not self.uses_gdr(gpu, net):
+                    self._via(cpu, net, gpu)
+                    self._via(cpu, gpu, net)
 
     def _by_another_gpu(self, gpu: Vertex, net: Vertex) -> None:
         """PXN: over NVLink to the GPU near the adapter, where that is better."""
@@ -199,10 +180,9 @@ class Distances:
     def _local_gpu(self, net: Vertex) -> Vertex | None:
         """The GPU that uses a network before others do: by the channels, each GPU takes its nearest
         networks in turn."""
-        turns = [(gpu, *self._turn(gpu)) for gpu in self._nearest(net, self.graph.gpus)]
-        for channel in range(
-            min(_CHANNELS, max((len(nets) for _, nets, _, _ in turns), default=0))
-        ):
+        turns = [(gpu, *self._turn(gpu)) for gpu in self.nearest(net, self.graph.gpus)]
+        n_channels = min(_CHANNELS, max((len(nets) for _, nets, _, _ in turns), default=0))
+        for channel in range(n_channels):
             for gpu, nets, first, n_in_turn in turns:
                 if nets and nets[(first + channel % n_in_turn) % len(nets)] is net:
                     return gpu
@@ -210,31 +190,18 @@ class Distances:
 
     def _turn(self, gpu: Vertex) -> tuple[list[Vertex], int, int]:
         """A GPU's nearest networks, the one it begins with, and how many it takes in turn."""
-        nets = self.nearest_nets(gpu)
+        nets = self.nearest(gpu, self.graph.nets)
         if not nets:
             return [], 0, 1
-        n_gpus = max(1, len(self._nearest(nets[0], self.graph.gpus)))
-        first = _mirrored(gpu.number, len(nets)) if _is_power_of_2(len(nets)) else gpu.number
+        n_gpus = max(1, len(self.nearest(nets[0], self.graph.gpus)))
+        is_power_of_2 = len(nets) & (len(nets) - 1) == 0
+        first = _mirrored(gpu.number, len(nets)) if is_power_of_2 else gpu.number
         return nets, first, -(-len(nets) // n_gpus)
-
-    def _nearest(self, start: Vertex, ends: list[Vertex]) -> list[Vertex]:
-        """Those of most bandwidth, and of these the nearest. A GPU is only ever asked for networks,
-        a network for GPUs."""
-        if start not in self._near:
-            paths = [(end, self.path(start, end)) for end in ends]
-            keys = {end: (-path.gb_s, path.type) for end, path in paths if path.gb_s > 0}
-            best = min(keys.values(), default=None)
-            self._near[start] = [end for end, key in keys.items() if key == best]
-        return self._near[start]
 
 
 def _merged(one: PathType, other: PathType) -> PathType:
     """C2C to a processor and PHB from there is P2C; else the farther of both."""
     return PathType.P2C if {one, other} == {PathType.PHB, PathType.C2C} else max(one, other)
-
-
-def _is_power_of_2(n: int) -> bool:
-    return n & (n - 1) == 0
 
 
 def _mirrored(number: int, power: int) -> int:

@@ -13,7 +13,7 @@ CHILDREN = {
     "gpu": frozenset({"nvlink", "c2c"}),
     "nic": frozenset({"net", "gin", "rma"}),
 }
-"""Element -> what NCCL looks for inside; "" is the file. SOURCE: NVIDIA/nccl v2.30.7,
+"""Element -> the elements that NCCL looks for inside; "" is the file. SOURCE: NVIDIA/nccl v2.30.7,
 src/graph/xml.cc; `gin` and `rma` are of later versions."""
 
 
@@ -42,13 +42,20 @@ class Element:
         return None if found is None else found.value
 
     def place(self, key: str) -> TextPlace:
-        """Where an attribute's value stands; the element itself where there is none."""
+        """The place of an attribute's value; that of the element where there is none."""
         found = self.attributes.get(key)
         return self.at if found is None else found.at
 
     def inside(self, *names: str) -> "Iterator[Element]":
         """Children of these names, in order."""
         return (child for child in self.children if child.name in names)
+
+    def within(self, name: str) -> "Element | None":
+        """The nearest element of a name that this one is or stands in, None where there is none."""
+        one: Element | None = self
+        while one is not None and one.name != name:
+            one = one.parent
+        return one
 
     def walk(self) -> "Iterator[Element]":
         """The element and all below it, parents first, in the order of the file."""

@@ -4,13 +4,15 @@ SOURCE: NVIDIA/nccl v2.30.7, src/graph/topo.cc. Every GPU and adapter of the fil
 the job, as in a job of whole nodes.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 
 from weft.catalog.libraries.nccl_topology import nccl_topology
+from weft.doctor.job import NOWHERE, TextPlace
+from weft.doctor.topo.affinity import mask_of
 from weft.doctor.topo.check import bus_id, kind_of, number
 from weft.doctor.topo.element import Element
+from weft.doctor.topo.xml import TopologyFile
 
 _INTEL, _ZHAOXIN = "GenuineIntel", ("CentaurHauls", "  Shanghai  ")
 _YONGFENG = (7, 0x5B)
@@ -21,7 +23,7 @@ _BROADCOM_GEN5 = 0x1000C03010000000
 
 
 class PathType(IntEnum):
-    """How far apart two devices are; the nearer the smaller."""
+    """The distance of two devices; the nearer the smaller."""
 
     LOC = 0
     NVL = 1
@@ -49,8 +51,8 @@ class Link:
 @dataclass(slots=True, eq=False)
 class Vertex:
     """`kind` is CPU, PCI, GPU, NIC, NET or NVS. `name` is a bus id, a NUMA node, or an adapter's
-    name; `number` counts GPUs and networks (NCCL's dev). `above` is where it hangs; `element`
-    stands for it in the file."""
+    name; `number` counts GPUs and networks (NCCL's dev). `above` is where it hangs; `at` the place
+    in the file of a GPU or a network."""
 
     kind: str
     name: str
@@ -58,7 +60,7 @@ class Vertex:
     sm: int = 0
     has_gdr: bool = True
     above: "Vertex | None" = None
-    element: Element | None = None
+    at: TextPlace = NOWHERE
     links: list[Link] = field(default_factory=list)
 
     def link(self, to: "Vertex", path_type: PathType, gb_s: float) -> None:
@@ -69,16 +71,14 @@ class Vertex:
         else:
             self.links.remove(found)
         found.gb_s += gb_s
-        at = len(self.links)
-        while at > 0 and self.links[at - 1].gb_s < found.gb_s:
-            at -= 1
-        self.links.insert(at, found)
+        self.links.append(found)
+        self.links.sort(key=lambda one: -one.gb_s)
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the driver would tell NCCL and the file does not: GB/s of all NVLinks of a GPU to
-    NVSwitches, GB/s of an adapter, compute capability; 0 where it is not known."""
+    """Facts that the driver would report to NCCL and that the file lacks: GB/s of all NVLinks of a
+    GPU to NVSwitches, GB/s of an adapter, compute capability; 0 where it is not known."""
 
     nvlink_gb_s: float = 0.0
     net_gb_s: float = 0.0
@@ -94,20 +94,13 @@ class Graph:
     gpus: list[Vertex] = field(default_factory=list)
     nics: list[Vertex] = field(default_factory=list)
     nets: list[Vertex] = field(default_factory=list)
-    nvswitch: Vertex | None = None
+    nvswitch: Vertex = field(default_factory=lambda: Vertex("NVS", "NVSwitch"))
     is_amd: bool = False
 
     @property
     def has_nvlinks(self) -> bool:
         """Whether any GPU has one."""
         return any(link.type is PathType.NVL for gpu in self.gpus for link in gpu.links)
-
-    def vertices(self) -> Iterator[Vertex]:
-        """All of them."""
-        for group in (self.cpus, self.bridges, self.gpus, self.nics, self.nets):
-            yield from group
-        if self.nvswitch is not None:
-            yield self.nvswitch
 
 
 def graph_of(system: Element, known: Known) -> Graph:
@@ -131,10 +124,21 @@ def graph_of(system: Element, known: Known) -> Graph:
     return graph
 
 
+def cpus_of_gpus(file: TopologyFile) -> tuple[int, ...]:
+    """Bits of the processors of each GPU's NUMA node, GPUs in NCCL's order; 0 for none."""
+    if file.system is None:
+        return ()
+    masks = {
+        cpu.get("numaid") or "": cpu.get("affinity") or "" for cpu in file.system.inside("cpu")
+    }
+    gpus = sorted(graph_of(file.system, Known()).gpus, key=lambda one: one.number)
+    return tuple(mask_of(masks[local_cpu(gpu).name]) for gpu in gpus)
+
+
 def _is_amd(system: Element) -> bool:
-    first = next(system.inside("cpu"), None)
-    is_x86 = first is not None and (first.get("arch") or "x86_64").startswith("x86_64")
-    return is_x86 and first is not None and (first.get("vendor") or "").startswith("AuthenticAMD")
+    first = next(system.inside("cpu"), system)
+    is_x86 = (first.get("arch") or "x86_64").startswith("x86_64")
+    return is_x86 and (first.get("vendor") or "").startswith("AuthenticAMD")
 
 
 def _socket_gb_s(cpu: Element) -> float:
@@ -162,7 +166,7 @@ def _socket_gb_s(cpu: Element) -> float:
 def _add_devices(
     graph: Graph, cpu: Element, of_element: dict[Element, Vertex], known: Known
 ) -> None:
-    """What hangs under a processor, parents first, in the order of the file."""
+    """The devices under a processor, parents first, in the order of the file."""
     todo = list(reversed(cpu.children))
     while todo:
         element = todo.pop()
@@ -192,7 +196,7 @@ def _add_pci(graph: Graph, pci: Element, above: Vertex, known: Known) -> Vertex 
         sm = number(gpu.get("sm")) if gpu is not None else 0
         model = nccl_topology().gpu(pci.get("device") or "")
         vertex = Vertex("GPU", bus_id(pci), sm=sm or (model.sm if model else 0) or known.sm)
-        vertex.element = pci
+        vertex.at = pci.at
         vertex.has_gdr = gpu is None or _has_gdr(gpu)
         graph.gpus.append(vertex)
     elif kind == "NIC":
@@ -205,13 +209,10 @@ def _add_pci(graph: Graph, pci: Element, above: Vertex, known: Known) -> Vertex 
         graph.bridges.append(vertex)
     else:
         return None
-    _hang(vertex, above, _pci_gb_s(pci))
+    # A link that the file does not describe counts as 16 lanes of Gen3.
+    lanes = number(pci.get("link_width"))
+    _hang(vertex, above, nccl_topology().pci_gb_s(pci.get("link_speed") or "", lanes))
     return vertex
-
-
-def _pci_gb_s(pci: Element) -> float:
-    """What a link is counted for; one that the file does not describe as 16 lanes of Gen3."""
-    return nccl_topology().pci_gb_s(pci.get("link_speed") or "", number(pci.get("link_width")))
 
 
 def _add_nets(graph: Graph, nic: Vertex, element: Element, known: Known) -> None:
@@ -223,7 +224,7 @@ def _add_nets(graph: Graph, nic: Vertex, element: Element, known: Known) -> None
         if net.get("speed"):
             gb_s = (speed if speed > 0 else tables.unsaid_net_mb_s) / 8000
         vertex = Vertex("NET", net.get("name") or nic.name, number=len(graph.nets))
-        vertex.element = net if nets else element
+        vertex.at = net.at
         vertex.has_gdr = _has_gdr(net)
         graph.nets.append(vertex)
         _join(vertex, nic, PathType.NET, gb_s)
@@ -245,9 +246,7 @@ def _join(one: Vertex, other: Vertex, path_type: PathType, gb_s: float) -> None:
 
 def _ids(pci: Element) -> int:
     keys = ("vendor", "device", "subsystem_vendor", "subsystem_device")
-    return sum(
-        number(pci.get(key)) << shift for key, shift in zip(keys, (48, 32, 16, 0), strict=True)
-    )
+    return sum(number(pci.get(key)) << 48 - 16 * i for i, key in enumerate(keys))
 
 
 def _is_second_level(pci: Element) -> bool:
@@ -291,16 +290,10 @@ def _add_nvlinks(graph: Graph, of_element: dict[Element, Vertex], known: Known) 
         elif kind == "CPU":
             _join(vertex, local_cpu(vertex), PathType.NVL, gb_s)
         else:
-            _join(vertex, _nvswitch(graph), PathType.NVL, gb_s)
+            _join(vertex, graph.nvswitch, PathType.NVL, gb_s)
     if not links and known.nvlink_gb_s > 0 and len(graph.gpus) > 1:
         for vertex in graph.gpus:
-            _join(vertex, _nvswitch(graph), PathType.NVL, known.nvlink_gb_s)
-
-
-def _nvswitch(graph: Graph) -> Vertex:
-    if graph.nvswitch is None:
-        graph.nvswitch = Vertex("NVS", "NVSwitch")
-    return graph.nvswitch
+            _join(vertex, graph.nvswitch, PathType.NVL, known.nvlink_gb_s)
 
 
 def local_cpu(vertex: Vertex) -> Vertex:
@@ -323,10 +316,7 @@ def _add_other_links(graph: Graph, element: Element, vertex: Vertex) -> None:
 
 
 def _up_last(graph: Graph) -> None:
-    """NCCL looks at what hangs below before what is above."""
-    for vertex in graph.vertices():
-        for up in [
-            one for one in vertex.links if one.to is vertex.above and one.type is PathType.PIX
-        ]:
-            vertex.links.remove(up)
-            vertex.links.append(up)
+    """NCCL follows links to devices below before the link to the one above."""
+    for vertex in (*graph.bridges, *graph.gpus, *graph.nics):
+        up = [one for one in vertex.links if one.to is vertex.above and one.type is PathType.PIX]
+        vertex.links = [one for one in vertex.links if one not in up] + up

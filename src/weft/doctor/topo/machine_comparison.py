@@ -1,7 +1,6 @@
 """A topology file compared with the machine that it is for."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from weft.catalog.libraries.nccl_topology import nccl_topology
 from weft.doctor.case import Found, mistake
@@ -10,32 +9,25 @@ from weft.doctor.topo.check import device, elements_of, kind_of, number
 from weft.doctor.topo.distance import Distances
 from weft.doctor.topo.element import Element
 from weft.doctor.topo.graph import Known, PathType, graph_of
-from weft.doctor.topo.node import Node, Numa, TopologyDevice, topology_text
+from weft.doctor.topo.node import Node, TopologyDevice, topology_text
 from weft.doctor.topo.xml import TopologyFile, read_topology
 
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a device of the machine hangs."""
-
-    device: TopologyDevice
-    numa: Numa
+_Places = dict[str, tuple[TopologyDevice, int]]
+"""Devices of the machine by bus id, each with its NUMA node."""
 
 
 def differences_from(file: TopologyFile, node: Node, there: str) -> Iterator[Found]:
-    """In what the file differs from the machine; `there` is what the machine is called."""
+    """Differences of the file from the machine, which sentences call `there`."""
     if file.system is None:
         return
     elements = elements_of(file)
     own = {one.get("busid") or "": one for one in elements if _is_device(one)}
-    places = {place.device.bus_id: place for place in _places(node)}
+    places = {device.bus_id: (device, numa) for device, numa in node.devices()}
     yield from _missing(file.system, own, places, there)
-    both = [(element, places[bus]) for bus, element in own.items() if bus in places]
-    yield from _devices(both, there)
+    yield from _devices(own, places, there)
     cpus = [one for one in elements if one.name == "cpu"]
     yield from _processor(cpus, node, there)
-    for cpu in cpus:
-        yield from _cpus(cpu, node, there)
+    yield from _cpus(cpus, node, there)
     yield from _neighbours(file.system, own, node, there)
 
 
@@ -43,24 +35,14 @@ def _is_device(element: Element) -> bool:
     return element.name == "pci" and kind_of(element) in ("GPU", "NIC")
 
 
-def _places(node: Node) -> Iterator[_Place]:
-    for numa in node.numas:
-        todo = list(numa.devices)
-        while todo:
-            one = todo.pop()
-            if not one.is_bridge:
-                yield _Place(one, numa)
-            todo.extend(one.inside)
-
-
 def _missing(
-    system: Element, own: dict[str, Element], places: dict[str, _Place], there: str
+    system: Element, own: dict[str, Element], places: _Places, there: str
 ) -> Iterator[Found]:
     extra = [element for bus, element in own.items() if bus not in places]
     if extra:
         words = {"devices": _listed(map(device, extra)), "there": there}
         yield mistake("topo-not-there", extra[0].place("busid"), **words)
-    lost = [place.device for bus, place in sorted(places.items()) if bus not in own]
+    lost = [places[bus][0] for bus in sorted(places) if bus not in own]
     if lost:
         named = (f"{'GPU' if one.is_gpu else 'adapter'} {one.bus_id}" for one in lost)
         yield mistake("topo-not-in-file", system.at, devices=_listed(named), there=there)
@@ -75,33 +57,29 @@ def _listed(devices: Iterable[str]) -> str:
     return ", ".join(f"{kind} {' '.join(found)}" for kind, found in by_kind.items())
 
 
-def _devices(pairs: list[tuple[Element, _Place]], there: str) -> Iterator[Found]:
-    """Devices of both, by what differs; those that differ alike together."""
+def _devices(own: dict[str, Element], places: _Places, there: str) -> Iterator[Found]:
+    """Devices of both that differ; those that differ alike together."""
     numas: dict[tuple[str, str], list[Element]] = {}
     links: dict[tuple[str, str], list[Element]] = {}
-    for element, place in pairs:
-        numa = _numa_of(element)
-        if number(numa) != place.numa.number:
-            numas.setdefault((numa, str(place.numa.number)), []).append(element)
-        if (kind_of(element) == "GPU") != place.device.is_gpu:
-            words = {"device": device(element), "there": there, "right": place.device.class_}
+    for bus in (one for one in own if one in places):
+        element, (right, right_numa) = own[bus], places[bus]
+        cpu = element.within("cpu")
+        numa = (cpu.get("numaid") or "") if cpu is not None else ""
+        if number(numa) != right_numa:
+            numas.setdefault((numa, str(right_numa)), []).append(element)
+        if (kind_of(element) == "GPU") != right.is_gpu:
+            words = {"device": device(element), "there": there, "right": right.class_}
             words["value"] = element.get("class") or ""
             yield mistake("topo-other-class", element.place("class"), **words)
-        rates = _rates(element, place.device)
+        rates = _rates(element, right)
         if rates is not None:
             links.setdefault(rates, []).append(element)
-    for (numa, right), found in numas.items():
-        words = {"devices": _listed(map(device, found)), "numa": numa, "right": right}
+    for (numa, there_numa), found in numas.items():
+        words = {"devices": _listed(map(device, found)), "numa": numa, "right": there_numa}
         yield mistake("topo-other-numa", found[0].at, **words, there=there)
-    for (gb_s, right), found in links.items():
-        words = {"devices": _listed(map(device, found)), "gb_s": gb_s, "right": right}
+    for (gb_s, there_gb_s), found in links.items():
+        words = {"devices": _listed(map(device, found)), "gb_s": gb_s, "right": there_gb_s}
         yield mistake("topo-other-link", found[0].place("link_speed"), **words, there=there)
-
-
-def _numa_of(element: Element) -> str:
-    while element.parent is not None and element.name != "cpu":
-        element = element.parent
-    return element.get("numaid") or ""
 
 
 def _rates(element: Element, right: TopologyDevice) -> tuple[str, str] | None:
@@ -126,16 +104,15 @@ def _processor(cpus: list[Element], node: Node, there: str) -> Iterator[Found]:
                 return
 
 
-def _cpus(cpu: Element, node: Node, there: str) -> Iterator[Found]:
-    numas = {numa.number: numa for numa in node.numas}
-    numa, affinity = numas.get(number(cpu.get("numaid"))), cpu.get("affinity")
-    if numa is None or not numa.cpus or affinity is None:
-        return
-    right_mask = sum(1 << one for one in numa.cpus)
-    if mask_of(affinity) != right_mask:
-        words = {"numa": str(numa.number), "there": there, "right": cpu_list(right_mask)}
-        words["value"] = cpu_list(mask_of(affinity)) or "none"
-        yield mistake("topo-other-cpus", cpu.place("affinity"), **words)
+def _cpus(cpus: list[Element], node: Node, there: str) -> Iterator[Found]:
+    masks = {numa.number: numa.cpus for numa in node.numas}
+    for cpu in cpus:
+        numa, affinity = number(cpu.get("numaid")), cpu.get("affinity")
+        right = masks.get(numa, 0)
+        if right and affinity is not None and mask_of(affinity) != right:
+            words = {"numa": str(numa), "there": there, "right": cpu_list(right)}
+            words["value"] = cpu_list(mask_of(affinity)) or "none"
+            yield mistake("topo-other-cpus", cpu.place("affinity"), **words)
 
 
 def _neighbours(

@@ -1,27 +1,27 @@
 """A node that a topology file is made of: processors, and devices as a tree."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from weft.catalog.machine.node_map import NodeMap, NumaNode
 from weft.catalog.machine.platform import Platform
 from weft.core.errors import InputError
 from weft.doctor.machine.sysroot import numbers_of_list
-from weft.doctor.topo.affinity import mask_text
+from weft.doctor.topo.affinity import mask_of_cpus, mask_text
 from weft.doctor.topo.xml import MOST_CHARACTERS
 
 CLASS_GPU, CLASS_HCA, CLASS_BRIDGE = "0x030200", "0x020700", "0x060400"
 MADE_UP_BUS = "ffff:ff:{:02x}.0"
 MOST_MADE_UP = 0xFF
 _PLAIN = re.compile(r"[ -!#-;=?-~]*")
-"""What may stand between double quotes: NCCL knows no escapes."""
+"""The characters that may stand between double quotes: NCCL knows no escapes."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopologyDevice:
-    """A PCI device. `facts` are attributes in the words of the file; what it does not say NCCL asks
-    /sys."""
+    """A PCI device. `facts` are attributes in the words of the file; NCCL asks /sys for those that
+    it lacks."""
 
     bus_id: str
     class_: str
@@ -41,10 +41,10 @@ class TopologyDevice:
 
 @dataclass(frozen=True, slots=True)
 class Numa:
-    """A NUMA node with its CPUs, None where they are not known, and the devices that hang on it."""
+    """A NUMA node with its CPUs as bits, 0 where they are not known, and its devices."""
 
     number: int
-    cpus: frozenset[int] | None
+    cpus: int
     devices: tuple[TopologyDevice, ...]
 
 
@@ -55,14 +55,14 @@ class Node:
     processor: Mapping[str, str]
     numas: tuple[Numa, ...]
 
-    def devices(self) -> Iterator[TopologyDevice]:
-        """GPUs and adapters."""
-        todo = [device for numa in self.numas for device in numa.devices]
+    def devices(self) -> Iterator[tuple[TopologyDevice, int]]:
+        """GPUs and adapters, each with the number of its NUMA node."""
+        todo = [(device, numa.number) for numa in self.numas for device in numa.devices]
         while todo:
-            device = todo.pop()
+            device, numa = todo.pop()
             if not device.is_bridge:
-                yield device
-            todo.extend(device.inside)
+                yield device, numa
+            todo.extend((one, numa) for one in device.inside)
 
 
 def node_of_platform(platform: Platform) -> Node:
@@ -85,22 +85,14 @@ def _numa_of(known: NodeMap, numa: NumaNode, bridges: Iterator[int]) -> Numa:
     for group in numa.groups:
         gpus = [TopologyDevice(bus, CLASS_GPU, link) for bus in group.gpus]
         hcas = [TopologyDevice(bus, CLASS_HCA, link) for bus in group.hcas]
-        together = _in_pairs(gpus, hcas)
+        together = (*gpus, *hcas)
+        if len(gpus) == len(hcas):
+            together = tuple(device for pair in zip(gpus, hcas, strict=True) for device in pair)
         if known.bridged:
             bus = MADE_UP_BUS.format(next(bridges))
-            devices.append(TopologyDevice(bus, CLASS_BRIDGE, link, tuple(together)))
-        else:
-            devices += together
-    return Numa(numa.id, numbers_of_list(numa.cpus), tuple(devices))
-
-
-def _in_pairs(
-    gpus: Sequence[TopologyDevice], hcas: Sequence[TopologyDevice]
-) -> list[TopologyDevice]:
-    """Each GPU with its adapter where there are as many of both."""
-    if len(gpus) != len(hcas):
-        return [*gpus, *hcas]
-    return [device for pair in zip(gpus, hcas, strict=True) for device in pair]
+            together = (TopologyDevice(bus, CLASS_BRIDGE, link, together),)
+        devices += together
+    return Numa(numa.id, mask_of_cpus(numbers_of_list(numa.cpus)), tuple(devices))
 
 
 def with_bridges(node: Node) -> Node:
@@ -120,8 +112,7 @@ def _bridged(numa: Numa, numbers: Iterator[int]) -> Numa:
     hcas = [one for one in loose if not one.is_gpu]
     if not gpus or not hcas:
         return numa
-    pairs = [[*pair] for pair in zip(gpus, hcas, strict=False)]
-    groups = pairs if len(gpus) == len(hcas) else [loose]
+    groups = [*zip(gpus, hcas, strict=True)] if len(gpus) == len(hcas) else [loose]
     own = tuple(one for one in numa.devices if one.is_bridge)
     return replace(numa, devices=(*own, *(_bridge(group, numbers) for group in groups)))
 
@@ -142,35 +133,26 @@ def _bridge(group: Sequence[TopologyDevice], numbers: Iterator[int]) -> Topology
 
 
 def topology_text(node: Node) -> str:
-    """The topology file of a node: what NCCL reads, in the manner that it reads."""
-    cpus = {cpu for numa in node.numas for cpu in numa.cpus or ()}
-    n_groups = -(-(max(cpus, default=0) + 1) // 32)
+    """The topology file of a node, in the form that NCCL reads."""
+    n_cpus = max((numa.cpus.bit_length() for numa in node.numas), default=0)
     lines = ['<system version="1">']
     for numa in node.numas:
         attributes = {"numaid": str(numa.number)}
         if numa.cpus:
-            groups = mask_text(sum(1 << cpu for cpu in numa.cpus)).split(",")
-            attributes["affinity"] = ",".join(["0" * 8] * (n_groups - len(groups)) + groups)
+            attributes["affinity"] = mask_text(numa.cpus, n_cpus)
         lines.append(f"  <cpu{_attributes(attributes | dict(node.processor))}>")
-        lines += _device_lines(numa.devices)
+        lines += [line for device in numa.devices for line in _device_lines(device, " " * 4)]
         lines.append("  </cpu>")
     return "\n".join([*lines, "</system>", ""])
 
 
-def _device_lines(devices: Iterable[TopologyDevice]) -> list[str]:
-    lines: list[str] = []
-    todo: list[tuple[int, TopologyDevice | None]] = [(4, one) for one in reversed(tuple(devices))]
-    while todo:
-        indent, device = todo.pop()
-        if device is None:
-            lines.append(f"{' ' * indent}</pci>")
-            continue
-        tag = _attributes({"busid": device.bus_id, "class": device.class_, **device.facts})
-        lines.append(f"{' ' * indent}<pci{tag}{'>' if device.inside else '/>'}")
-        if device.inside:
-            todo.append((indent, None))
-            todo.extend((indent + 2, one) for one in reversed(device.inside))
-    return lines
+def _device_lines(device: TopologyDevice, indent: str) -> Iterator[str]:
+    tag = _attributes({"busid": device.bus_id, "class": device.class_, **device.facts})
+    yield f"{indent}<pci{tag}{'>' if device.inside else '/>'}"
+    for one in device.inside:
+        yield from _device_lines(one, f"{indent}  ")
+    if device.inside:
+        yield f"{indent}</pci>"
 
 
 def _attributes(values: Mapping[str, str]) -> str:

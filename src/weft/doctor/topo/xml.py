@@ -1,25 +1,25 @@
 """A topology file as NCCL's own reader takes it, which knows a small part of XML.
 
-SOURCE: NVIDIA/nccl v2.30.7, src/graph/xml.cc and xml.h. What makes NCCL give up is a complaint of
-severity `bad`; where another reader of XML would go on, this one does too, to find all faults.
+SOURCE: NVIDIA/nccl v2.30.7, src/graph/xml.cc and xml.h. A text at which NCCL gives up is a
+complaint of severity `bad`. Where other readers of XML go on, so does this one: it finds all.
 """
 
 import re
-from bisect import bisect_right
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
 from weft.core.errors import InputError
-from weft.core.text_file import read_text_file
+from weft.core.text_file import read_text_file, read_text_input
 from weft.doctor.case import Found
-from weft.doctor.job import TextPlace
+from weft.doctor.job import NOWHERE, SourceLines, TextPlace
 from weft.doctor.topo.element import CHILDREN, Attribute, Element
 
+EXPECTED = "a topology file"
 MOST_BYTES = 1 << 20
 """Of a file that is read at all; files of whole machines have 100 KB."""
 MOST_FOUND = 200
-"""Complaints of one file; what more there is is counted."""
+"""Complaints of one file; more are only counted."""
 MOST_ELEMENTS = 255
 """NCCL has room for 256, and looks whether there is more before it reads the next tag."""
 MOST_ATTRIBUTES = 16
@@ -30,16 +30,15 @@ _WORD = re.compile(r"[^ >/\n\r=]*")
 _BLANKS = re.compile(r"[ \n\r]*")
 _ANY_BLANKS = re.compile(r"\s*")
 _OTHER_BLANKS = ("\t", "\n", "\r", "\v", "\f")
-"""What separates words for others, not for NCCL."""
+"""Characters that separate words for other readers, not for NCCL."""
 
 
 @dataclass(slots=True)
 class TopologyFile:
-    """What NCCL would keep of a file, and what was found in reading. `is_refused`: NCCL gives up
-    somewhere in it; `n_elements` were kept before that and after. `n_unsaid` more was found."""
+    """The elements that NCCL would keep of a file, and faults of its text. `is_refused`: NCCL gives
+    up somewhere in it; `n_elements` were kept before that and after. `n_unsaid` more was found."""
 
     name: str
-    text: str
     systems: list[Element] = field(default_factory=list)
     found: list[Found] = field(default_factory=list)
     is_refused: bool = False
@@ -63,40 +62,35 @@ def read_topology(name: str, text: str) -> TopologyFile:
 
 
 def topology_file(path: Path) -> TopologyFile:
-    """The file at a path. Raises InputError where it cannot be read, is no text or is too large."""
+    """The file at a path; '-' is standard input. Raises InputError where it cannot be read, is no
+    text or is too large."""
+    if str(path) == "-":
+        text = read_text_input(expected=EXPECTED, most_bytes=MOST_BYTES, as_it_is=True)
+        return read_topology("standard input", text)
     if not path.exists():
         raise InputError(
             "no such file",
             where=str(path),
-            expected="a topology file",
+            expected=EXPECTED,
             hint="NCCL says so at NCCL_DEBUG=INFO alone, and goes on without it",
         )
-    text = read_text_file(path, expected="a topology file", most_bytes=MOST_BYTES, as_it_is=True)
+    text = read_text_file(path, expected=EXPECTED, most_bytes=MOST_BYTES, as_it_is=True)
     return read_topology(str(path), text)
 
 
 class _RefusalError(Exception):
-    """NCCL gives up, and what was meant from here on is not known."""
-
-
-@dataclass(slots=True)
-class _Tag:
-    name: str
-    kind: str
-    at: TextPlace
-    attributes: dict[str, Attribute]
-    n_slots: int
+    """NCCL gives up, and the meaning of the remaining text is not known."""
 
 
 class _Reader:
     def __init__(self, name: str, text: str) -> None:
         self.text = text
-        self.file = TopologyFile(name, text)
+        self.file = TopologyFile(name)
         self.pos = 0
-        self.starts = [0, *(found.end() for found in re.finditer("\n", text))]
+        self.lines = SourceLines(text)
         self.seen: set[str] = set()
         self.opened: list[Element] = []
-        self.ignored = ("", TextPlace(0, 0, 1, 1))
+        self.ignored = ("", NOWHERE)
         self.n_ignored_open = 0
 
     # --- elements
@@ -106,24 +100,24 @@ class _Reader:
         self._skip_byte_order_mark()
         while True:
             if self.file.n_elements > MOST_ELEMENTS:
-                at = self._place(self.pos, self.pos)
+                at = self.lines.place(self.pos, self.pos)
                 self._refuse("topo-too-many-elements", at, n=str(MOST_ELEMENTS))
-            tag = self._tag()
-            if tag is None:
+            kind, element = self._tag()
+            if element is None:
                 break
-            if tag.kind == "close":
-                self._close(tag)
+            if kind == "close":
+                self._close(element)
             elif self.n_ignored_open:
-                self.n_ignored_open += tag.kind == "open"
+                self.n_ignored_open += kind == "open"
             else:
-                self._open(tag)
+                self._open(element, is_open=kind == "open")
         if self.n_ignored_open:
             self._refuse("topo-unclosed", self.ignored[1], element=self.ignored[0])
         if self.opened:
             self._refuse("topo-unclosed", self.opened[-1].at, element=self.opened[-1].name)
 
-    def _close(self, tag: _Tag) -> None:
-        # NCCL reads what is inside of an ignored element over it: its name is gone by then.
+    def _close(self, tag: Element) -> None:
+        # NCCL reads the inside of an ignored element over it: its name is gone by then.
         if self.n_ignored_open:
             self.n_ignored_open -= 1
         elif not self.opened:
@@ -133,7 +127,7 @@ class _Reader:
         else:
             self.opened.pop()
 
-    def _open_by_closing(self, tag: _Tag) -> None:
+    def _open_by_closing(self, tag: Element) -> None:
         """NCCL takes a closing tag that closes nothing for an opening one."""
         if tag.name == "system":
             self._refuse("topo-closes-nothing", tag.at, element=tag.name, says="gives up")
@@ -142,35 +136,35 @@ class _Reader:
         self.ignored = (tag.name, tag.at)
         self.n_ignored_open += 1
 
-    def _open(self, tag: _Tag) -> None:
-        outer = self.opened[-1] if self.opened else None
-        if tag.name not in CHILDREN.get(outer.name if outer is not None else "", ()):
+    def _open(self, element: Element, *, is_open: bool) -> None:
+        outer = element.parent = self.opened[-1] if self.opened else None
+        if element.name not in CHILDREN.get(outer.name if outer is not None else "", ()):
             inside = f"<{outer.name}>" if outer is not None else "the file"
-            name = tag.name.replace("\t", "\\t")
-            self._note("topo-ignored-element", tag.at, element=name, inside=inside)
-            self.ignored = (tag.name, tag.at)
-            self.n_ignored_open += tag.kind == "open"
+            name = element.name.replace("\t", "\\t")
+            self._note("topo-ignored-element", element.at, element=name, inside=inside)
+            self.ignored = (element.name, element.at)
+            self.n_ignored_open += is_open
             return
-        element = Element(tag.name, tag.attributes, tag.at, tag.n_slots, outer)
         (outer.children if outer is not None else self.file.systems).append(element)
         self.file.n_elements += 1
-        if tag.kind == "open":
+        if is_open:
             self.opened.append(element)
 
     # --- tags
 
-    def _tag(self) -> _Tag | None:
-        """The next tag behind comments, None at the end."""
+    def _tag(self) -> tuple[str, Element | None]:
+        """The next tag behind comments, None at the end: whether it does `open` its element,
+        `close` it, or is a `single` one."""
         while True:
             self._skip_blanks()
             if self.pos >= len(self.text):
-                return None
+                return "", None
             start = self.pos
             if self.text[start] != "<":
                 end = self.text.find("<", start)
                 words = self.text[start : end if end >= 0 else None].strip()
                 shown = words.partition("\n")[0][:40]
-                self._refuse("topo-text", self._place(start, start + len(words)), text=shown)
+                self._refuse("topo-text", self.lines.place(start, start + len(words)), text=shown)
             if self.text.startswith("<!--", start):
                 self._comment()
             elif self.text.startswith(("<?", "<!"), start):
@@ -178,7 +172,7 @@ class _Reader:
             else:
                 return self._element_tag()
 
-    def _element_tag(self) -> _Tag:
+    def _element_tag(self) -> tuple[str, Element]:
         start = self.pos
         self.pos += 1
         name = self._word("name of an element")
@@ -189,7 +183,7 @@ class _Reader:
             self.pos += 1
             name = self._word("name of an element")
             self._expect(">", f"</{name}")
-            return _Tag(name, "close", self._place(start, self.pos), {}, 0)
+            return "close", Element(name, {}, self.lines.place(start, self.pos))
         attributes, n_slots = self._attributes(name)
         kind = "open"
         if self._character() == "/":
@@ -197,7 +191,7 @@ class _Reader:
             self._word("end of a tag")
             kind = "single"
         self._expect(">", f"<{name}")
-        return _Tag(name, kind, self._place(start, self.pos), attributes, n_slots)
+        return kind, Element(name, attributes, self.lines.place(start, self.pos), n_slots)
 
     def _attributes(self, element: str) -> tuple[dict[str, Attribute], int]:
         """Attributes by name, of a name the first, and the places they take in NCCL's table."""
@@ -206,7 +200,7 @@ class _Reader:
         while self._is_at_attribute(element):
             start = self.pos
             key = self._word("name of an attribute", most=MOST_CHARACTERS + 1)
-            attribute = Attribute("", self._place(start, self.pos))
+            attribute = Attribute("", self.lines.place(start, self.pos))
             if key.startswith(_OTHER_BLANKS):
                 says = "takes it for a part of the next attribute's name, which it does not know"
                 self._note("topo-blank-in-tag", attribute.at, element=element, says=says)
@@ -220,7 +214,7 @@ class _Reader:
                     attributes.setdefault(key, attribute)
             elif key:
                 words = {"element": element, "attribute": key, "n": str(MOST_ATTRIBUTES)}
-                self._note("topo-extra-attribute", self._place(start, self.pos), **words)
+                self._note("topo-extra-attribute", self.lines.place(start, self.pos), **words)
         return attributes, n_slots
 
     def _is_at_attribute(self, element: str) -> bool:
@@ -233,7 +227,7 @@ class _Reader:
             return False
         start = self.pos
         self.pos = _ANY_BLANKS.match(self.text, start).end()  # type: ignore[union-attr]
-        at = self._place(start, self.pos)
+        at = self.lines.place(start, self.pos)
         self._give_up_once("topo-blank-in-tag", at, element=element, says="gives up")
         return self._character() not in "/>"
 
@@ -244,56 +238,56 @@ class _Reader:
         if quote not in ('"', "'"):
             self._malformed(self.pos, f"no quote before the value of {key} in <{element}>")
         if quote == "'":
-            self._note_once("topo-single-quotes", self._place(self.pos, start), attribute=key)
+            self._note_once("topo-single-quotes", self.lines.place(self.pos, start), attribute=key)
         end = self.text.find(quote, start)
         if end < 0 or _n_bytes(self.text[start:end]) > MOST_CHARACTERS:
-            at = self._place(start, min(start + MOST_CHARACTERS, len(self.text)))
+            at = self.lines.place(start, min(start + MOST_CHARACTERS, len(self.text)))
             self._refuse("topo-too-long", at, what=f"value of {key}", n=str(MOST_CHARACTERS))
         self.pos = end + 1
-        return Attribute(self.text[start:end], self._place(start, end))
+        return Attribute(self.text[start:end], self.lines.place(start, end))
 
     def _comment(self) -> None:
-        """NCCL reads its first word like an element's name, with what that forbids."""
+        """NCCL reads its first word like an element's name, with the same limits."""
         start = self.pos
         self.pos += 1
         word = self._word("first word of a comment")
         if self._character() == "=":
-            self._refuse("topo-comment", self._place(start, self.pos + 1), word=word[3:])
+            self._refuse("topo-comment", self.lines.place(start, self.pos + 1), word=word[3:])
         end = self.text.find("-->", start + 4)
         if end < 0:
-            self._refuse("topo-unclosed", self._place(start, start + 4), element="!--")
+            self._refuse("topo-unclosed", self.lines.place(start, start + 4), element="!--")
         self.pos = end + 3
 
     def _declaration(self) -> None:
         start = self.pos
         end = self.text.find(">", start)
         self.pos = end + 1 if end >= 0 else len(self.text)
-        at = self._place(start, self.pos)
+        at = self.lines.place(start, self.pos)
         self._give_up_once("topo-declaration", at, text=self.text[start : start + 9])
 
     # --- characters
 
     def _skip_byte_order_mark(self) -> None:
         if self.text.startswith("\ufeff"):
-            self._give_up_once("topo-byte-order-mark", self._place(0, 1))
+            self._give_up_once("topo-byte-order-mark", self.lines.place(0, 1))
             self.pos = 1
 
     def _skip_blanks(self) -> None:
-        """What may stand between elements, and what only another reader lets stand there."""
+        """Skip blanks between elements, also those that only other readers allow."""
         while True:
             self.pos = _BLANKS.match(self.text, self.pos).end()  # type: ignore[union-attr]
             if self.pos >= len(self.text) or self.text[self.pos] not in "\t\v\f\x85\xa0":
                 return
-            self._give_up_once("topo-tab", self._place(self.pos, self.pos + 1))
+            self._give_up_once("topo-tab", self.lines.place(self.pos, self.pos + 1))
             self.pos += 1
 
     def _word(self, what: str, *, most: int = MOST_CHARACTERS) -> str:
-        """Characters up to what ends a name; stands at that."""
+        """The characters of a name; stands at the one that ends it."""
         start = self.pos
         self.pos = _WORD.match(self.text, start).end()  # type: ignore[union-attr]
         word = self.text[start : self.pos]
         if _n_bytes(word) > most:
-            at = self._place(start, start + most)
+            at = self.lines.place(start, start + most)
             self._refuse("topo-too-long", at, what=what, n=str(most))
         return word
 
@@ -309,11 +303,7 @@ class _Reader:
             self._malformed(self.pos, f"{found!r} where {tag}...> should end")
         self.pos += 1
 
-    # --- what was found
-
-    def _place(self, start: int, end: int) -> TextPlace:
-        line = bisect_right(self.starts, start)
-        return TextPlace(start, end, line, start - self.starts[line - 1] + 1)
+    # --- faults
 
     def _note(self, rule: str, at: TextPlace, **words: str) -> None:
         if len(self.file.found) < MOST_FOUND:
@@ -336,7 +326,7 @@ class _Reader:
         raise _RefusalError
 
     def _malformed(self, start: int, what: str) -> NoReturn:
-        self._refuse("topo-malformed", self._place(start, start), what=what)
+        self._refuse("topo-malformed", self.lines.place(start, start), what=what)
 
 
 def _n_bytes(text: str) -> int:

@@ -41,11 +41,14 @@ def two_sockets(first: str, second: str) -> str:
     return system(first).replace("</system>", f"{other}{second}</cpu></system>")
 
 
-def ways(found: Distances) -> dict[tuple[str, str], str]:
-    """GPU and adapter -> way, with * for GPUDirect."""
-    pairs = ((one, net) for one in found.graph.gpus for net in found.graph.nets)
-    cells = {(one.name, net.name): found.gpu_net(one, net) for one, net in pairs}
-    return {key: cell.type.name + ("*" if cell.gdr else "") for key, cell in cells.items()}
+def paths(found: Distances) -> dict[tuple[str, str], str]:
+    """GPU and adapter -> the type of their path, with * for GPUDirect."""
+    return {
+        (gpu.name, net.name): found.path(gpu, net).type.name
+        + ("*" if found.uses_gdr(gpu, net) else "")
+        for gpu in found.graph.gpus
+        for net in found.graph.nets
+    }
 
 
 @dataclass(frozen=True)
@@ -96,13 +99,13 @@ def test_in_a_tree_the_nearest_common_ancestor_decides(tree: tuple[str, list[Lea
     nets = {leaf.bus: leaf for leaf in leaves if not leaf.is_gpu}
     assert [one.name for one in found.graph.gpus] == list(gpus)
     assert [one.name for one in found.graph.nets] == list(nets)
-    for (a, b), way in ways(found).items():
+    for (a, b), way in paths(found).items():
         expected = by_the_tree(gpus[a], nets[b])
         assert way == expected + ("*" if expected in ("PIX", "PXB") else "")
     for one in found.graph.gpus:
         for other in found.graph.gpus:
             expected = "LOC" if one is other else by_the_tree(gpus[one.name], gpus[other.name])
-            assert found.gpu_gpu(one, other).type.name == expected
+            assert found.path(one, other).type.name == expected
 
 
 @pytest.mark.parametrize(
@@ -111,24 +114,24 @@ def test_in_a_tree_the_nearest_common_ancestor_decides(tree: tuple[str, list[Lea
 )
 def test_the_level_decides_on_gpudirect(level: PathType, has_gdr: bool) -> None:
     text = system(bridge(1, bridge(2, device(G[0])), nic()))
-    cell = ways(distances(text, level=level))[G[0], NIC]
+    cell = paths(distances(text, level=level))[G[0], NIC]
     # Where GPUDirect is off, data goes through the memory of the processor.
     assert cell == ("PXB*" if has_gdr else "PHB")
 
 
 def test_a_gpu_beyond_the_sockets_may_meet_an_adapter_where_that_is_said() -> None:
     text = two_sockets(device(G[0]), nic())
-    assert ways(distances(text)) == {(G[0], NIC): "SYS"}
-    assert ways(distances(text, level=PathType.SYS)) == {(G[0], NIC): "SYS*"}
+    assert paths(distances(text)) == {(G[0], NIC): "SYS"}
+    assert paths(distances(text, level=PathType.SYS)) == {(G[0], NIC): "SYS*"}
 
 
 def test_over_nvlink_and_the_gpu_next_to_the_adapter() -> None:
     text = system(bridge(1, device(G[0]), nic()), bridge(2, device(G[1])))
-    assert ways(distances(text))[G[1], NIC] == "PHB"
+    assert paths(distances(text))[G[1], NIC] == "PHB"
     switched = distances(text, Known(nvlink_gb_s=240))
-    assert ways(switched) == {(G[0], NIC): "PIX*", (G[1], NIC): "PXN*"}
-    assert switched.gpu_gpu(*switched.graph.gpus).type is PathType.NVL
-    assert switched.gpu_gpu(*switched.graph.gpus).gb_s == 240
+    assert paths(switched) == {(G[0], NIC): "PIX*", (G[1], NIC): "PXN*"}
+    assert switched.path(*switched.graph.gpus).type is PathType.NVL
+    assert switched.path(*switched.graph.gpus).gb_s == 240
 
 
 def _pair(bus: str, *targets: str) -> str:
@@ -141,10 +144,10 @@ def test_over_two_nvlinks_and_no_more() -> None:
     text = system(_pair(a, b), _pair(b, a, c), _pair(c, b, d), _pair(d, c))
     found = distances(text)
     first, second, third, fourth = found.graph.gpus
-    assert found.gpu_gpu(first, second).type is PathType.NVL
-    assert found.gpu_gpu(first, third).type is PathType.NVB
-    assert found.gpu_gpu(first, fourth).type is PathType.PHB
-    assert found.gpu_gpu(first, second).gb_s == 20
+    assert found.path(first, second).type is PathType.NVL
+    assert found.path(first, third).type is PathType.NVB
+    assert found.path(first, fourth).type is PathType.PHB
+    assert found.path(first, second).gb_s == 20
 
 
 @pytest.mark.parametrize("text", [v100.with_switches(), v100.without_switches()])
@@ -154,7 +157,7 @@ def test_eight_v100s_reach_each_other_by_at_most_two_nvlinks(text: str) -> None:
     for a, one in enumerate(found.graph.gpus):
         for b, other in enumerate(found.graph.gpus):
             direct, over = v100.LINKS[a][b], zip(v100.LINKS[a], v100.LINKS[b], strict=True)
-            cell = found.gpu_gpu(one, other)
+            cell = found.path(one, other)
             if a != b:
                 n_links = direct or max(map(min, over))
                 assert (cell.type, cell.gb_s) == (
@@ -166,8 +169,8 @@ def test_eight_v100s_reach_each_other_by_at_most_two_nvlinks(text: str) -> None:
 def test_c2c_to_the_processor_and_its_adapter() -> None:
     text = system(gpu('sm="90"', '<c2c bw="9600" count="10"/>'), nic())
     found = distances(text)
-    assert ways(found) == {(G[0], NIC): "P2C*"}
-    assert ways(distances(text, level=PathType.PXB)) == {(G[0], NIC): "P2C"}
+    assert paths(found) == {(G[0], NIC): "P2C*"}
+    assert paths(distances(text, level=PathType.PXB)) == {(G[0], NIC): "P2C"}
 
 
 def test_broadcom_switches_of_two_levels_are_one() -> None:
@@ -178,25 +181,25 @@ def test_broadcom_switches_of_two_levels_are_one() -> None:
         )
 
     inner = bridge(2, device(G[0]), ids=ids("0x1040"))
-    assert ways(distances(system(bridge(1, inner, nic(), ids=ids("0x0040"))))) == {
+    assert paths(distances(system(bridge(1, inner, nic(), ids=ids("0x0040"))))) == {
         (G[0], NIC): "PIX*"
     }
-    assert ways(distances(system(bridge(1, inner, nic())))) == {(G[0], NIC): "PXB*"}
+    assert paths(distances(system(bridge(1, inner, nic())))) == {(G[0], NIC): "PXB*"}
 
 
 def test_the_fewest_lanes_of_a_path_bind() -> None:
     text = system(bridge(1, device(G[0]), device(NIC, "0x020700", width=8)))
     found = distances(text)
     # 16 GT/s x8: lanes x speed / 80 = 8 x 120 / 80.
-    assert found.gpu_net(found.graph.gpus[0], found.graph.nets[0]).gb_s == 12
+    assert found.path(found.graph.gpus[0], found.graph.nets[0]).gb_s == 12
 
 
 def test_what_the_file_switches_off_is_off() -> None:
     text = system(bridge(1, gpu('sm="80" gdr="0"'), nic()))
-    assert ways(distances(text)) == {(G[0], NIC): "PHB"}
+    assert paths(distances(text)) == {(G[0], NIC): "PHB"}
 
 
 def test_two_gpus_on_amd_use_peer_to_peer_everywhere() -> None:
     """The way stays SYS, but is not sent through memory a second time."""
     found = distances(two_sockets(device(G[0]), device(G[1])))
-    assert found.gpu_gpu(*found.graph.gpus).type is PathType.SYS
+    assert found.path(*found.graph.gpus).type is PathType.SYS

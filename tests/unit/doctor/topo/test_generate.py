@@ -10,7 +10,6 @@ from tests.unit.doctor.topo.published import PLATFORMS, devices, processors, pub
 from weft.catalog.load import platform
 from weft.core.errors import InputError
 from weft.doctor.machine.sysroot import Sysroot
-from weft.doctor.topo.gpu_paths import near
 from weft.doctor.topo.judge import complaints_of, distances_of, known_of
 from weft.doctor.topo.node import node_of_platform, topology_text, with_bridges
 from weft.doctor.topo.source.file import node_of_text
@@ -30,9 +29,9 @@ def of_text(text: str) -> str:
 
 def rules_of(text: str, name: str | None = None) -> set[str]:
     file = read_topology("topo.xml", text)
-    distances = distances_of(file, known_of(platform(name) if name else None), None)
+    distances = distances_of(file, known_of(platform(name) if name else None))
     assert distances is not None
-    return {one.rule.id for one in complaints_of(file, near(distances))}
+    return {one.rule.id for one in complaints_of(file, distances)}
 
 
 @pytest.mark.parametrize("name", PLATFORMS)

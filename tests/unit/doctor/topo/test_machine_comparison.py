@@ -19,7 +19,7 @@ def differences(text: str) -> list[tuple[str, str]]:
     assert not file.is_refused
     return [
         (one.rule.id, one.happens)
-        for one in complaints_of(file, differences_from(file, NDV5, "ndv5"))
+        for one in complaints_of(file, None, differences_from(file, NDV5, "ndv5"))
     ]
 
 
@@ -122,5 +122,5 @@ def test_mistakes_that_were_published_are_found(
         assert old in text
         text = text.replace(old, new)
     file = read_topology("topo.xml", text)
-    found = [one.rule.id for one in complaints_of(file, differences_from(file, node, name))]
+    found = [one.rule.id for one in complaints_of(file, None, differences_from(file, node, name))]
     assert [rule for rule in found if rule != "topo-made-up-bridges"] == rules

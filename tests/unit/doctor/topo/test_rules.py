@@ -6,15 +6,14 @@ from tests.unit.doctor.topo.test_machine_comparison import DIFFERENCES
 
 from weft.catalog.libraries.setting_rules import setting_rules, topology_rules
 from weft.doctor.lint import Complaint
-from weft.doctor.topo.gpu_paths import near
 from weft.doctor.topo.judge import complaints_of, distances_of, known_of
 from weft.doctor.topo.xml import read_topology
 
 
 def complaints(text: str) -> list[Complaint]:
     file = read_topology("topo.xml", text)
-    distances = distances_of(file, known_of(None), None)
-    return complaints_of(file, near(distances) if distances is not None else ())
+    distances = distances_of(file, known_of(None))
+    return complaints_of(file, distances)
 
 
 def _id(wrong: Wrong) -> str:

@@ -1,1 +1,1 @@
-"""Where facts of a node come from: lspci, hwloc, /sys."""
+"""Sources of facts of a node: lspci, hwloc, /sys."""

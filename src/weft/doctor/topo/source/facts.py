@@ -11,7 +11,7 @@ from weft.doctor.topo.node import CLASS_BRIDGE, Node, Numa, TopologyDevice
 
 ADDRESS = re.compile(r"(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-7])")
 NO_NUMA = -1
-"""What the kernel says where there are no NUMA nodes; NCCL makes a processor of that number."""
+"""The kernel's number where there are no NUMA nodes; NCCL makes a processor of it."""
 MOST_DEVICES = 4096
 MOST_DEPTH = 32
 _INFINIBAND = 0x0207
@@ -34,11 +34,6 @@ class PciFact:
     above: str | None = None
     gt_s: float | None = None
     lanes: int | None = None
-
-    @property
-    def is_gpu(self) -> bool:
-        """Whether NCCL or RCCL can use it as a GPU."""
-        return is_gpu(self.vendor, self.class_code)
 
     @property
     def is_hca(self) -> bool:
@@ -66,41 +61,43 @@ def bus_id_of(text: str) -> str | None:
 
 def node_of(
     facts: Iterable[PciFact],
-    cpus: Mapping[int, frozenset[int]],
+    cpus: Mapping[int, int],
     processor: Mapping[str, str],
     *,
     where: str,
 ) -> Node:
     """The node with the branches that lead to GPUs and adapters, in the order of bus ids.
 
-    Raises InputError where there is neither a GPU nor an adapter, or devices are above themselves.
+    Raises InputError where there is neither a GPU nor an adapter, there are too many devices, or
+    devices are above themselves.
     """
-    by_id = {fact.bus_id: fact for fact in facts}
-    used = [fact for fact in by_id.values() if fact.is_gpu or fact.is_hca]
+    listed = list(facts)
+    by_id = {fact.bus_id: fact for fact in listed}
+    if len(listed) > MOST_DEVICES:
+        what = f"more than {MOST_DEVICES} devices"
+        raise InputError(what, where=where, expected="the PCI devices of one node")
+    used = [fact for fact in by_id.values() if fact.is_hca or is_gpu(fact.vendor, fact.class_code)]
     if any(fact.class_code >> 8 == _INFINIBAND for fact in used):
-        # Beside InfiniBand an Ethernet adapter of the same maker carries the machine's own traffic.
+        # With InfiniBand, an Ethernet adapter of the same maker carries the machine's own traffic.
         used = [fact for fact in used if not fact.is_ethernet_of_mellanox]
     if not used:
         raise InputError("no GPU and no adapter of a fabric in it", where=where)
     below: dict[str | None, set[str]] = defaultdict(set)
     numa_of_root: dict[str, int] = {}
     for fact in used:
-        root = _note_way_up(fact, by_id, below, where)
-        numa_of_root.setdefault(root, _numa(fact, by_id[root]))
+        root = _note_path_up(fact, by_id, below, where)
+        numbers = (fact.numa, by_id[root].numa, NO_NUMA)
+        numa_of_root.setdefault(root, next(one for one in numbers if one is not None))
     numas: dict[int, list[TopologyDevice]] = defaultdict(list)
     for root in sorted(below[None]):
         numas[numa_of_root[root]].append(_device(by_id, below, root))
     return Node(
-        processor, tuple(Numa(n, cpus.get(n), tuple(found)) for n, found in sorted(numas.items()))
+        processor,
+        tuple(Numa(n, cpus.get(n, 0), tuple(found)) for n, found in sorted(numas.items())),
     )
 
 
-def _numa(fact: PciFact, root: PciFact) -> int:
-    numbers = (fact.numa, root.numa, NO_NUMA)
-    return next(number for number in numbers if number is not None)
-
-
-def _note_way_up(
+def _note_path_up(
     fact: PciFact, by_id: Mapping[str, PciFact], below: dict[str | None, set[str]], where: str
 ) -> str:
     """Enter a device and all bridges above it; the bus id of the highest."""
@@ -128,7 +125,7 @@ def _device(
 
 
 def _facts_of(fact: PciFact, by_id: Mapping[str, PciFact]) -> dict[str, str]:
-    """The ids, and what the link can do: the less of the device and the port above, as NCCL has."""
+    """The ids, and the link: the slower of the device and the port above, as NCCL takes it."""
     values = {"vendor": f"{fact.vendor:#06x}", "device": f"{fact.device:#06x}"}
     if fact.subsystem is not None:
         values["subsystem_vendor"] = f"{fact.subsystem[0]:#06x}"

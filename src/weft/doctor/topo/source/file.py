@@ -4,12 +4,11 @@ from pathlib import Path
 
 from weft.core.text_file import read_text_file, read_text_input
 from weft.doctor.topo.node import Node
-from weft.doctor.topo.source.facts import node_of
-from weft.doctor.topo.source.hwloc import Hwloc
-from weft.doctor.topo.source.lspci import read_lspci
+from weft.doctor.topo.source.hwloc import node_of_hwloc
+from weft.doctor.topo.source.lspci import node_of_lspci
 
 MOST_BYTES = 16 << 20
-EXPECTED = "what 'lspci -Dvvnn', 'lspci -Dvmmnn' or 'lstopo --of xml' wrote"
+EXPECTED = "the output of 'lspci -Dvvnn', 'lspci -Dvmmnn' or 'lstopo --of xml'"
 
 
 def node_of_file(path: Path) -> Node:
@@ -24,7 +23,5 @@ def node_of_file(path: Path) -> Node:
 
 def node_of_text(text: str, where: str) -> Node:
     """The node of a text; XML is hwloc's. Raises InputError."""
-    if text.lstrip().startswith("<"):
-        hwloc = Hwloc(text, where)
-        return node_of(hwloc.facts, hwloc.cpus, hwloc.processor, where=where)
-    return node_of(read_lspci(text, where), {}, {}, where=where)
+    read = node_of_hwloc if text.lstrip().startswith("<") else node_of_lspci
+    return read(text, where)

@@ -1,4 +1,4 @@
-"""What `lstopo --of xml` writes, of hwloc 1 and 2, with its PCI devices and NUMA nodes.
+"""Output of `lstopo --of xml`, of hwloc 1 and 2, with its PCI devices and NUMA nodes.
 
 The engine reads the same files for `weft fabric` (crates/weft-fabric, read/hwloc.rs): counts and
 device names of a host, without the PCI tree, CPU sets and processor that a topology file needs.
@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping
 from xml.etree import ElementTree
 
 from weft.core.errors import InputError
-from weft.doctor.topo.source.facts import MOST_DEVICES, PciFact, bus_id_of
+from weft.doctor.topo.node import Node
+from weft.doctor.topo.source.facts import PciFact, bus_id_of, node_of
 
-EXPECTED = "what 'lstopo --of xml' writes"
+EXPECTED = "the output of 'lstopo --of xml'"
 _TYPE = re.compile(
     r"([0-9a-f]{4}) \[([0-9a-f]{4}):([0-9a-f]{4})\](?: \[([0-9a-f]{4}):([0-9a-f]{4})\])?"
 )
@@ -23,43 +24,29 @@ _PROCESSOR = {"CPUVendor": "vendor", "CPUFamilyNumber": "familyid", "CPUModelNum
 _ARCHITECTURES = {"x86_64": "x86_64", "aarch64": "arm64", "ppc64le": "ppc64"}
 
 
-class Hwloc:
-    """The facts of one file: devices, CPUs by NUMA node, what the processor is."""
-
-    def __init__(self, text: str, where: str) -> None:
-        root = _parsed(text, where)
-        self.facts: list[PciFact] = []
-        self.cpus: dict[int, frozenset[int]] = {}
-        self.processor: dict[str, str] = {}
-        objects = list(_objects(root))
-        for element, _, _ in objects:
-            self._take_processor(element)
-        for element, above, numas in objects:
-            self._take_device(element, above, numas)
-            if len(self.facts) > MOST_DEVICES:
-                what = f"more than {MOST_DEVICES} devices"
-                raise InputError(what, where=where, expected=EXPECTED)
-
-    def _take_device(self, element: ElementTree.Element, above: str | None, numas: int) -> None:
-        if element.get("type") in ("PCIDev", "Bridge"):
-            # Near several nodes but not all: a socket of several, of which it takes the first.
-            is_near = numas.bit_count() == 1 or 0 < numas.bit_count() < len(self.cpus)
-            first = (numas & -numas).bit_length() - 1
-            fact = _fact(element.attrib, above, first if is_near else None)
-            if fact is not None:
-                self.facts.append(fact)
-
-    def _take_processor(self, element: ElementTree.Element) -> None:
-        if element.get("type") == "NUMANode":
-            number = element.get("os_index", "")
-            if number.isdecimal() and len(number) <= 4:
-                self.cpus[int(number)] = cpus_of_set(element.get("cpuset", ""))
+def node_of_hwloc(text: str, where: str) -> Node:
+    """The node of a file. Raises InputError where it is none, or has no device or too many."""
+    objects = list(_objects(_parsed(text, where)))
+    cpus: dict[int, int] = {}
+    processor: dict[str, str] = {}
+    for element, _, _ in objects:
+        number = element.get("os_index", "")
+        if element.get("type") == "NUMANode" and number.isdecimal() and len(number) <= 4:
+            cpus[int(number)] = _mask_of_set(element.get("cpuset", ""))
         for one in element.findall("info"):
             name, value = one.get("name", ""), one.get("value", "")
             if name in _PROCESSOR:
-                self.processor.setdefault(_PROCESSOR[name], value)
+                processor.setdefault(_PROCESSOR[name], value)
             elif name == "Architecture" and value in _ARCHITECTURES:
-                self.processor.setdefault("arch", _ARCHITECTURES[value])
+                processor.setdefault("arch", _ARCHITECTURES[value])
+    facts = []
+    for element, above, numas in objects:
+        # Near several nodes but not all: a socket of several, of which it takes the first.
+        is_near = numas.bit_count() == 1 or 0 < numas.bit_count() < len(cpus)
+        first = (numas & -numas).bit_length() - 1
+        if element.get("type") in ("PCIDev", "Bridge"):
+            facts.append(_fact(element.attrib, above, first if is_near else None))
+    return node_of((one for one in facts if one is not None), cpus, processor, where=where)
 
 
 def _parsed(text: str, where: str) -> ElementTree.Element:
@@ -101,13 +88,8 @@ def _fact(attributes: Mapping[str, str], above: str | None, numa: int | None) ->
     return PciFact(bus_id, class_ << 8, numbers[0], numbers[1], subsystem, numa, above)
 
 
-def cpus_of_set(text: str) -> frozenset[int]:
-    """The numbers of a set such as 0x000000ff,0xffffffff; endless ones (0xf...f) are empty."""
-    mask = _mask_of_set(text)
-    return frozenset(i for i in range(mask.bit_length()) if mask >> i & 1)
-
-
 def _mask_of_set(text: str) -> int:
+    """The bits of a set such as 0x000000ff,0xffffffff; endless ones (0xf...f) are empty."""
     groups = text.split(",")
     if len(groups) * 32 > _MOST_CPUS:
         return 0

@@ -9,16 +9,12 @@ import re
 from weft.core.errors import InputError
 from weft.doctor.machine.pci import DEVICES, pci_device
 from weft.doctor.machine.sysroot import Sysroot, numbers_of_list, whole_number
+from weft.doctor.topo.affinity import mask_of_cpus
 from weft.doctor.topo.node import Node
 from weft.doctor.topo.source.facts import PciFact, bus_id_of, node_of
 
 _NODES = "/sys/devices/system/node"
 _PROCESSOR = {"vendor_id": "vendor", "cpu family": "familyid", "model": "modelid"}
-
-
-def pci_facts(root: Sysroot) -> list[PciFact]:
-    """All PCI devices."""
-    return [fact for name in root.names(DEVICES) if (fact := _fact(root, name)) is not None]
 
 
 def _fact(root: Sysroot, name: str) -> PciFact | None:
@@ -42,17 +38,17 @@ def _fact(root: Sysroot, name: str) -> PciFact | None:
     )
 
 
-def node_cpus(root: Sysroot) -> dict[int, frozenset[int]]:
-    """CPUs by NUMA node."""
+def _cpus(root: Sysroot) -> dict[int, int]:
+    """CPUs by NUMA node, as bits."""
     numbers = (re.fullmatch(r"node(\d{1,4})", name) for name in root.names(_NODES))
     return {
-        int(found[1]): numbers_of_list(root.text(f"{_NODES}/{found[0]}/cpulist"))
+        int(found[1]): mask_of_cpus(numbers_of_list(root.text(f"{_NODES}/{found[0]}/cpulist")))
         for found in numbers
         if found is not None
     }
 
 
-def processor_of(root: Sysroot) -> dict[str, str]:
+def _processor(root: Sysroot) -> dict[str, str]:
     """Vendor, family and model of an x86 processor; of others NCCL asks only for the
     architecture, which it knows."""
     values: dict[str, str] = {}
@@ -66,7 +62,7 @@ def processor_of(root: Sysroot) -> dict[str, str]:
 def node_of_machine(root: Sysroot, where: str) -> Node:
     """The node below a root. Raises InputError where it has no GPU and no adapter, or more devices
     than are read."""
-    facts = pci_facts(root)
+    facts = [fact for name in root.names(DEVICES) if (fact := _fact(root, name)) is not None]
     if DEVICES in root.unread:
         raise InputError(f"{DEVICES}: {root.unread[DEVICES]}", where=where)
-    return node_of(facts, node_cpus(root), processor_of(root), where=where)
+    return node_of(facts, _cpus(root), _processor(root), where=where)

@@ -1,0 +1,166 @@
+"""Jobs linted for `weft doctor env`: complaints, or the corrected file."""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from weft.catalog.libraries.launch_recipe import LaunchRecipe
+from weft.catalog.load import launch_recipe, platform, platform_names, variable_lists
+from weft.cli.doctor.complaints import complaint_lines, head_line, print_complaints
+from weft.cli.output import printable, talk
+from weft.core.errors import ExitCode, InputError
+from weft.core.finding import verdict_of
+from weft.core.host import names_of_class
+from weft.core.text_file import read_text_file
+from weft.core.words import counted
+from weft.doctor.case import DoctorCase
+from weft.doctor.edits import mended
+from weft.doctor.job import Job, JobKind
+from weft.doctor.libnccl import read_libnccl
+from weft.doctor.lint import Complaint, as_finding, lint
+from weft.doctor.readers.conf import read_conf, read_environment
+from weft.doctor.readers.file import MOST_BYTES, job_of, read_job
+from weft.doctor.topo.graph import cpus_of_gpus
+from weft.doctor.topo.node import node_of_platform, topology_text
+from weft.doctor.topo.xml import read_topology, topology_file
+
+SYSTEM_CONF = Path("/etc/nccl.conf")
+COLUMNS = ("file", "line", "severity", "rule", "name", "happens", "fix", "source")
+
+
+def jobs_of(files: Sequence[str], kind: JobKind | None) -> list[Job]:
+    """The jobs of files, '-' for standard input; of this environment without any."""
+    return [job_of(Path(name), kind) for name in files] or [read_environment(os.environ)]
+
+
+class Linter:
+    """The rules, with the options about the machine and its libraries."""
+
+    def __init__(
+        self,
+        recipe: str | None,
+        nccl: str | None,
+        libnccl: Path | None,
+        topology: Path | None,
+        nodes: int | None,
+        *,
+        check_files: bool,
+    ) -> None:
+        self.recipe = launch_recipe(recipe) if recipe else None
+        self.lists = variable_lists()
+        self.names: frozenset[str] | None = None
+        self.nodes = nodes
+        self.exists = (lambda path: Path(path).exists()) if check_files else None
+        self.gpu_cpus = _cpus_of_gpus(topology, self.recipe)
+        self.version = self.lists["nccl"].newest_of(nccl) if nccl else ""
+        newest = f"NCCL {self.lists['nccl'].versions[-1]}, the newest known (--nccl)"
+        self.judged = f"NCCL {self.version}" if nccl else newest
+        if libnccl is not None:
+            library = read_libnccl(libnccl)
+            self.names = library.names
+            self.version = self.version or library.version
+            self.judged = f"{libnccl} (NCCL {library.version})"
+
+    def lint(self, job: Job) -> list[Complaint]:
+        """The complaints about a job."""
+        is_live = job.kind is JobKind.LIVE
+        return lint(
+            DoctorCase(
+                job,
+                self.lists,
+                self.recipe,
+                self.version,
+                self.names,
+                self.nodes,
+                exists=self.exists,
+                elsewhere=_settings_of_nccl_conf() if is_live else {},
+                interfaces=names_of_class("net") if is_live else (),
+                adapters=names_of_class("infiniband") if is_live else (),
+                gpu_cpus=self.gpu_cpus,
+            )
+        )
+
+    def show(self, jobs: Sequence[Job], format_: str, *, notes: bool) -> int:
+        """Print the complaints about jobs; the exit code."""
+        reports = [(job, self.lint(job)) for job in jobs]
+        machine = self.recipe.title if self.recipe is not None else "unknown (--platform)"
+
+        def text() -> str:
+            lines = [line for one in reports for line in (*_report(*one, notes=notes), "")]
+            return "\n".join([*lines, f"judged   for {self.judged}; machine {machine}"])
+
+        return print_complaints(
+            format_,
+            [(job.name, complaints) for job, complaints in reports],
+            COLUMNS,
+            text=text,
+            record={
+                "schema": "weft.doctor-env/1",
+                "platform": self.recipe.name if self.recipe is not None else None,
+                "nccl": self.version or None,
+                "verdict": verdict_of([one for _, found in reports for one in found]).value,
+                "files": [
+                    {
+                        "name": job.name,
+                        "kind": job.kind.value,
+                        "n_settings": len(job.settings),
+                        "findings": [as_finding(one, job.name).to_record() for one in complaints],
+                    }
+                    for job, complaints in reports
+                ],
+            },
+        )
+
+    def print_fix(self, jobs: Sequence[Job]) -> int:
+        """Print the corrected file; the exit code. Raises InputError where it is not one file."""
+        if len(jobs) != 1:
+            raise InputError(f"{len(jobs)} files", expected="one file with --fix")
+        (job,) = jobs
+        if job.kind is JobKind.LIVE:
+            raise InputError("an environment is no file to correct", expected="one file with --fix")
+        text, number, remaining = mended(
+            job.text, lambda text: self.lint(read_job(job.name, text, job.kind))
+        )
+        left = sum(one.rule.severity == "bad" for one in remaining)
+        click.echo(printable(text) if sys.stdout.isatty() else text, nl=False)
+        talk(f"{number} mended, {left} left that only you can decide: weft doctor env {job.name}")
+        return int(ExitCode.VERDICT_BAD if left else ExitCode.GOOD)
+
+
+def _cpus_of_gpus(topology: Path | None, recipe: LaunchRecipe | None) -> tuple[int, ...]:
+    """Of the topology file, or else of the platform where it knows them."""
+    if topology is not None:
+        return cpus_of_gpus(topology_file(topology))
+    name = recipe.platform if recipe is not None else ""
+    known = platform(name) if name in platform_names() else None
+    if known is None or known.node_map is None:
+        return ()
+    return cpus_of_gpus(read_topology(name, topology_text(node_of_platform(known))))
+
+
+def _settings_of_nccl_conf() -> dict[str, tuple[str, str]]:
+    """The settings of this machine's nccl.conf files, each with its file."""
+    own = os.environ.get("NCCL_CONF_FILE")
+    values: dict[str, tuple[str, str]] = {}
+    for path in (Path(own) if own else Path.home() / ".nccl.conf", SYSTEM_CONF):
+        try:
+            text = read_text_file(path, expected="an nccl.conf", most_bytes=MOST_BYTES)
+        except InputError:
+            continue
+        for setting in read_conf(str(path), text).settings:
+            values.setdefault(setting.name, (setting.value or "", str(path)))
+    return values
+
+
+def _report(job: Job, complaints: Sequence[Complaint], *, notes: bool) -> list[str]:
+    known = sum(1 for setting in job.settings if setting.name.isupper())
+    head = head_line(job.name, complaints, f"no mistake in {counted(known, 'variable')}")
+
+    def place_of(one: Complaint) -> str:
+        place = f"{job.name}:{one.found.at.line}" if job.text else job.name
+        return f"{place}  {one.found.setting.name if one.found.setting is not None else ''}"
+
+    return [head, *complaint_lines(complaints, place_of, notes=notes)]
