@@ -70,7 +70,8 @@ def test_119_is_what_four_hdr_adapters_carry_as_a_ring() -> None:
 def test_119_without_nodes_asks_for_them() -> None:
     judgement = judged("thread_three_nodes_hdr.txt")
 
-    assert "--nodes N --tasks-per-node T" in judgement.findings[0].sentence
+    assert "24 GPUs on two nodes or more" in judgement.findings[0].sentence
+    assert any("--nodes N --tasks-per-node T" in line for line in judgement.findings[0].evidence)
 
 
 def test_232_one_gpu_a_node_is_bound_by_its_own_pcie_whatever_the_adapters() -> None:

@@ -107,14 +107,95 @@ def test_standard_input_is_a_dash(capsys: Capture, monkeypatch: pytest.MonkeyPat
 def test_several_files_are_one_answer_and_the_worst_decides(capsys: Capture) -> None:
     assert run(["judge", GOOD, BAD, "--format", "json"]) == 1
     record = json.loads(capsys.readouterr().out)
-    assert [one["bad"] for one in record["judgements"]] == [False, True]
+    assert [one["bad"] for one in record["judgements"]] == [True, False]
+    assert record["unread"] == []
+
+
+def test_several_files_are_a_line_each_worst_first_then_each_under_its_name(
+    capsys: Capture, tmp_path: Path
+) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("nothing to see\n")
+    assert run(["judge", GOOD, BAD, str(notes)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "FILES  2 result files: 1 BAD, 1 GOOD"
+    assert [line.split()[0] for line in lines[2:5]] == ["BAD", "UNREAD", "GOOD"]
+    assert f"FILE     {BAD}" in lines
+    assert f"FILE     {GOOD}" in lines
+
+
+def test_a_folder_means_every_result_file_below_it(capsys: Capture, tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "run.txt").write_bytes(Path(GOOD).read_bytes())
+    (tmp_path / "inner" / "notes.md").write_text("nothing to see\n")
+    assert run(["judge", str(tmp_path), "--format", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [(Path(row["file"]).name, row["verdict"]) for row in rows] == [
+        ("notes.md", "unread"),
+        ("run.txt", "good"),
+    ]
+    assert run(["judge", str(tmp_path), str(tmp_path / "absent")]) == 2
+
+
+def test_latency_and_bandwidth_of_one_run_narrow_each_other(
+    capsys: Capture, tmp_path: Path
+) -> None:
+    (tmp_path / "osu_latency.out").write_text(
+        "# OSU MPI Latency Test v5.9\n# Size          Latency (us)\n0  1.10\n8  1.11\n"
+    )
+    rates = "".join(f"{2**i}  {rate}\n" for i, rate in ((16, 12050.0), (18, 12210.0)))
+    (tmp_path / "osu_bw.out").write_text(
+        "# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)\n8  60.00\n"
+        + rates
+        + "1048576  12220.00\n4194304  12230.00\n"
+    )
+    assert run(["judge", str(tmp_path / "osu_bw.out")]) == 0
+    alone = capsys.readouterr().out
+    assert alone.startswith("NOTE  98 % of 100 Gb/s: a link like EDR")
+    assert run(["judge", str(tmp_path)]) == 0
+    together = capsys.readouterr().out
+    assert "osu_bw.out: 98 % of 100 Gb/s, 1.1 us at 0 B: RDMA over EDR" in together
+    assert "GOOD" in together.splitlines()[3]
+
+
+@pytest.mark.parametrize(
+    ("options", "start"),
+    [
+        (["--link", "edr"], "GOOD  NORMAL"),
+        (["--link", "100 Gb/s", "--mtu", "4096"], "GOOD  NORMAL"),
+        (["--platform", "generic-100gbe"], "GOOD  NORMAL"),
+        (["--link", "hdr"], "BAD  LOW"),
+    ],
+)
+def test_what_you_have_is_told_in_one_option(
+    options: list[str], start: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = b"# OSU MPI Bandwidth Test v5.9\n# Size  Bandwidth (MB/s)\n4194304  12100.00\n"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    run(["judge", "-", *options])
+    assert capsys.readouterr().out.startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("options", "hint"),
+    [
+        (["--link", "hrd"], "did you mean 'hdr'?"),
+        (["--gpu", "h100-sxn"], "did you mean 'h100-sxm'?"),
+        (["--pcie", "9x3"], "no PCIe slot '9x3'"),
+        (["--link", "edr", "--platform", "generic-edr"], "both name the machine"),
+        (["--link", "1e9 Gb/s"], "no link"),
+    ],
+)
+def test_hardware_that_does_not_exist_is_2(options: list[str], hint: str, capsys: Capture) -> None:
+    assert run(["judge", GOOD, *options]) == 2
+    assert hint in capsys.readouterr().err
 
 
 def test_options_say_what_the_file_does_not(capsys: Capture) -> None:
     name = str(JUDGED / "ndv5_1024_gpus.txt")
     assert run(["judge", name]) == 0
     out = capsys.readouterr().out
-    assert "NOT JUDGED" in out
+    assert out.startswith("NOTE  354 GB/s (2834 Gb/s), GPUs")
     assert run(["judge", name, "--platform", "azure-ndv5", "--nodes", "128"]) == 0
     assert "NORMAL" in capsys.readouterr().out
 

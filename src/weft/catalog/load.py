@@ -9,6 +9,7 @@ from weft.catalog.benchmark import Benchmark
 from weft.catalog.document import Model, parse_document
 from weft.catalog.libraries.launch_recipe import LaunchRecipe
 from weft.catalog.libraries.variables import VariableList
+from weft.catalog.machine import generic
 from weft.catalog.machine.platform import Platform, PublishedFigure
 from weft.catalog.published import Fact, FactList, FigureList, as_figure, facts_of, figures_of
 from weft.catalog.shipped import catalogue_names, catalogue_text
@@ -21,9 +22,14 @@ THIS_MACHINE = "this-machine"
 def platform(name_or_path: str) -> Platform:
     """A platform of the catalogue, or of a .toml file. Raises InputError.
 
-    One of the catalogue comes with the figures its sources published about it; `this-machine` with
-    the facts that the operating system reports.
+    `generic-CLASS` is built from the path class where it has no document. One of the catalogue
+    comes with the figures its sources published about it; `this-machine` with the facts that the
+    operating system reports.
     """
+    if name_or_path.startswith(generic.PREFIX) and name_or_path not in _names("platform"):
+        built = generic.generic_of_name(name_or_path, platform)
+        if built is not None:
+            return built
     document = _document(Platform, "platform", name_or_path)
     if not _is_path(name_or_path):
         own = published_figures().get(document.name, ())
@@ -153,10 +159,11 @@ def _text(kind: str, name_or_path: str) -> tuple[str, str]:
         return _file_text(kind, Path(name_or_path))
     known = _names(kind)
     if name_or_path not in known:
+        built = generic.generic_names() if kind == "platform" else []
         raise InputError(
             f"no {kind} '{name_or_path}' in the catalogue",
             expected=f"one of {', '.join(known)}, or a path to a .toml file",
-            hint=did_you_mean(name_or_path, known),
+            hint=did_you_mean(name_or_path, [*known, *built]),
         )
     return catalogue_text(f"{_FOLDERS[kind]}/{name_or_path}.toml")
 

@@ -69,7 +69,8 @@ class Conditions:
     would take, "rdma" where nodes talk through HCAs though NVLink joins them, "network" where ranks
     of one node do too, "sockets" where TCP carries what RDMA should. `gpudirect`: the HCA reaches
     GPU memory by itself. `n_switches` are on the path between two ranks, where that is known (None:
-    one between two nodes, or three).
+    one between two nodes, or three). `both_directions`: a test of message rate sends both ways at
+    once, and adds them.
     """
 
     benchmark: str
@@ -86,6 +87,7 @@ class Conditions:
     transport: Transport = ""
     gpudirect: bool = True
     n_switches: int | None = None
+    both_directions: bool = False
 
     @property
     def n_ranks(self) -> int:

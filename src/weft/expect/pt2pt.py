@@ -62,7 +62,9 @@ def _message_rate(channel: Channel, conditions: Conditions) -> Expectation:
     tasks = max(1, conditions.tasks_per_node)
     pairs = max(1, tasks // 2) if conditions.inside_node else tasks
     size = max(1, conditions.size_bytes)
-    found = _stream(channel, replace(conditions, size_bytes=size), directions=1, senders=pairs)
+    directions = 2 if conditions.both_directions else 1
+    sized = replace(conditions, size_bytes=size)
+    found = _stream(channel, sized, directions=directions, senders=pairs)
     limit = None if found.limit is None else found.limit / size
     low, value, high = (
         min(limit or math.inf, rate * pairs / size) for rate in (found.low, found.value, found.high)

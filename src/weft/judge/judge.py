@@ -3,15 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from weft.catalog.machine.generic import Hardware
+from weft.catalog.machine.platform import Platform
 from weft.core.errors import InputError
 from weft.judge.anomalies.table_agreement import across_tables
 from weft.judge.causes.causes import CauseCase, likely_causes
 from weft.judge.expectation.conditions import Given
 from weft.judge.expectation.expected_value import predictor
-from weft.judge.expectation.link_generations import adapters_taken, normal_elsewhere
-from weft.judge.expectation.platform_choice import PlatformChoice, place_of
+from weft.judge.expectation.link_generations import adapters_taken
+from weft.judge.expectation.platform_choice import PlatformChoice, link_classes, place_of
 from weft.judge.log import NO_LOG, Log
 from weft.judge.model import FileJudgement, JudgedRow, LikelyCause, RowState
+from weft.judge.path_class.evidence import PathEvidence, evidence_of
+from weft.judge.path_class.fit import fit_of
+from weft.judge.path_class.statement import statement_of
 from weft.judge.rows import judge_table
 from weft.judge.rules import rules
 from weft.judge.sentences import findings_of, next_command
@@ -22,24 +27,27 @@ from weft.results.model import ResultFile, Table
 def judge_results(
     results: ResultFile,
     *,
-    platform: str | None = None,
+    platform: str | Platform | None = None,
+    hardware: Hardware | None = None,
     n_nodes: int | None = None,
     tasks_per_node: int | None = None,
     memory: str | None = None,
     nccl_version: str | None = None,
     log: Log = NO_LOG,
+    evidence: PathEvidence | None = None,
 ) -> FileJudgement:
     """Is each row of a file normal, and if not, what fits best?
 
     What the caller says goes before what the file says. `log` is what `log_of` finds in the file:
-    settings, and evidence for or against causes. Raises InputError where the platform does not
-    exist or the file has no row.
+    settings, and evidence for or against causes. `evidence` is what the rows, here and in files of
+    the same run, say of the path; it decides where no platform does. Raises InputError where the
+    platform does not exist or the file has no row.
     """
     if not any(table.rows for table in results.tables):
         raise InputError("the file has tables but no row", where=results.path)
     variables = {**results.environment, **(log.variables or {})}
     given = Given(n_nodes, tasks_per_node, memory or "", nccl_version or "", variables)
-    place = place_of(results, platform)
+    place = place_of(results, platform, hardware)
     ask = predictor(place.platform) if place.platform is not None else None
     tables = [
         judge_table(table, given, place.platform, ask, rules(), link_class=place.is_link_class)
@@ -56,11 +64,14 @@ def judge_results(
     causes = _causes(rows, place, log)
     remarks = dict.fromkeys((*results.remarks, *(r for table in tables for r in table.remarks)))
     name = place.platform.name if place.platform else ""
+    evidence = evidence or evidence_of(results.tables)
+    evidence = replace(evidence, n_nodes=n_nodes or evidence.n_nodes)
+    path_class = statement_of(results.path, evidence, fit_of(evidence))
     return FileJudgement(
         path=results.path,
         platform=name,
         platform_because=place.because,
-        findings=findings_of(rows, place, causes),
+        findings=findings_of(rows, place, causes, path_class),
         rows=rows,
         causes=causes,
         field=field_verdicts(rows, name) if name else (),
@@ -68,15 +79,15 @@ def judge_results(
         generic=_generic(results.tables, given, place),
         unread=results.unread,
         n_unread=results.n_unread,
-        next_command=next_command(results.path, rows, place, causes),
+        next_command=next_command(results.path, rows, place, causes, path_class),
     )
 
 
 def _generic(tables: Sequence[Table], given: Given, place: PlatformChoice) -> tuple[str, ...]:
     if place.platform is None:
-        return normal_elsewhere(tables, given, rules())
+        return adapters_taken(tables, given, link_classes(), rules())
     if place.is_link_class:
-        return adapters_taken(tables, given, place.platform, rules())
+        return adapters_taken(tables, given, [place.platform], rules())
     return ()
 
 

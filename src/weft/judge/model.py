@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from weft.core.finding import Finding
+from weft.core.finding import Finding, Severity
 from weft.expect.model import Conditions, Expectation
 from weft.results.model import Row, Table, Unread
 
@@ -158,8 +158,9 @@ class FileJudgement:
 
     @property
     def is_bad(self) -> bool:
-        """Whether a row is low or impossible: exit 1."""
-        return any(row.state in (RowState.LOW, RowState.IMPOSSIBLE) for row in self.rows)
+        """Whether the verdict is bad, or a row is low or impossible: exit 1."""
+        bad_row = any(row.state in (RowState.LOW, RowState.IMPOSSIBLE) for row in self.rows)
+        return bad_row or any(one.severity is Severity.BAD for one in self.findings[:1])
 
     def to_record(self) -> dict[str, Any]:
         """The judgement as plain JSON values (schema weft.judgement/1)."""

@@ -32,6 +32,7 @@ class Rules:
     evidence: float
     misfit_shown: float
     adapters_from_bytes: int
+    bound_slack: float
 
 
 @functools.cache

@@ -3,6 +3,7 @@
 import shlex
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from weft.core.errors import InputError
 from weft.core.finding import Finding, FindingKind, Severity
@@ -11,6 +12,7 @@ from weft.expect.nccl.topology import topology
 from weft.judge.expectation.platform_choice import PlatformChoice
 from weft.judge.facts import AnomalousRowFacts, LinkRateFacts, SeparateRunsFacts, VerdictFacts
 from weft.judge.model import JudgedRow, LikelyCause, RowState
+from weft.judge.path_class.statement import PathFacts
 
 WORDS = {
     "latency_us": "latency",
@@ -23,24 +25,42 @@ WORDS = {
 
 
 def findings_of(
-    rows: Sequence[JudgedRow], place: PlatformChoice, causes: Sequence[LikelyCause]
+    rows: Sequence[JudgedRow],
+    place: PlatformChoice,
+    causes: Sequence[LikelyCause],
+    path_class: Finding,
 ) -> tuple[Finding, ...]:
-    """The verdict first, then what else is worth a sentence, worst first."""
+    """The verdict first, then what else is worth a sentence, worst first. Where no row can be
+    judged, the class of the path is the verdict."""
     verdict = _verdict(rows, place, causes)
     others = [*_separate(rows), *_odd(rows), *_high(rows), *_explained(rows, place)]
+    if verdict.kind is FindingKind.NOT_JUDGED:
+        return (replace(path_class, next_command=None), *others)
+    if place.platform is None or (place.is_guess and _is_of_gpus(path_class)):
+        others.insert(0, replace(path_class, next_command=None))
     return (verdict, *others)
 
 
+def _is_of_gpus(path_class: Finding) -> bool:
+    facts = path_class.facts
+    return isinstance(facts, PathFacts) and "gpu-link" in facts.transports
+
+
 def next_command(
-    path: str, rows: Sequence[JudgedRow], place: PlatformChoice, causes: Sequence[LikelyCause]
+    path: str,
+    rows: Sequence[JudgedRow],
+    place: PlatformChoice,
+    causes: Sequence[LikelyCause],
+    path_class: Finding,
 ) -> str:
     """What to run next."""
     quoted = shlex.quote(path)
+    if place.platform is None and place.candidates:
+        return f"weft judge {quoted} --platform {place.candidates[0]}"
     if place.platform is None:
-        name = place.candidates[0] if place.candidates else "NAME"
-        return f"weft judge {quoted} --platform {name}   (weft platform list)"
+        return path_class.next_command or ""
     if any(row.lacks_layout for row in rows):
-        return f"weft judge {quoted} --platform {place.platform.name} --nodes N --tasks-per-node T"
+        return f"weft judge {quoted} --platform {place.platform.name} --nodes 2 --tasks-per-node 1"
     if causes:
         return f"weft judge {quoted} --platform {place.platform.name} --all-rows"
     return f"weft import {quoted}"

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from weft.catalog.machine.generic import Hardware
 from weft.core.errors import InputError
 from weft.core.finding import FindingKind, Severity
 from weft.judge.judge import judge_results
@@ -48,22 +49,23 @@ def test_impossible_names_the_limit() -> None:
     assert judgement.causes
 
 
-def test_without_a_platform_each_generation_of_links_is_set_next_to_the_plateau() -> None:
+def test_without_a_platform_the_class_of_the_path_is_the_verdict() -> None:
     judgement = judge_results(osu((8, 10.0), (4194304, 24000.0)))
     assert judgement.platform == ""
-    assert judgement.findings[0].kind is FindingKind.NOT_JUDGED
+    verdict = judgement.findings[0]
+    assert (verdict.kind, verdict.severity) == (FindingKind.PATH, Severity.NOTE)
+    assert verdict.sentence.startswith("96 % of 200 Gb/s: a link like HDR or NDR200 InfiniBand")
     assert not judgement.is_bad
-    (line,) = judgement.generic
-    assert line.startswith("osu_bw at 4 MiB: measured 24000 MB/s; normal for generic-hdr (")
-    slower, beyond = line.index("slower than"), line.index("beyond the limit of")
-    assert slower < line.index("generic-ndr") < beyond
-    assert line.index("generic-edr") > beyond
-    assert "--platform" in judgement.next_command
+    assert judgement.next_command == "weft judge bw.txt --link hdr"
 
 
-def test_a_row_that_tells_no_generation_of_links_apart_says_so() -> None:
-    (line,) = judge_results(osu((8, 10.0))).generic
-    assert "normal for every link generation" in line
+def test_a_given_link_is_judged_as_a_platform_built_for_it() -> None:
+    judgement = judge_results(
+        osu((8, 10.0), (4194304, 24000.0)), hardware=Hardware(link="hdr", pcie="4x16")
+    )
+    assert judgement.platform == "generic-hdr"
+    assert judgement.platform_because == "--link hdr --pcie 4x16"
+    assert judgement.findings[0].kind is FindingKind.AS_EXPECTED
 
 
 def test_a_row_no_one_can_judge_has_its_unit() -> None:
@@ -86,7 +88,7 @@ def test_nodes_and_ranks_are_asked_for_where_a_collective_needs_them() -> None:
     results = ResultFile("f", (Table("osu", "osu_allreduce", "allreduce", (row,), 1),))
     judgement = judge_results(results, platform="azure-hbv2")
     assert "--nodes N --tasks-per-node T" in judgement.rows[0].note
-    assert judgement.next_command.endswith("--nodes N --tasks-per-node T")
+    assert judgement.next_command.endswith("--nodes 2 --tasks-per-node 1")
     judgement = judge_results(results, platform="azure-hbv2", n_nodes=2, tasks_per_node=1)
     assert judgement.rows[0].state is not RowState.UNJUDGED
 
@@ -129,4 +131,4 @@ def test_rows_without_a_figure_of_ours_are_no_verdict() -> None:
     results = ResultFile("f", (Table("osu", "osu_iallgather", "allgather", (row,), 1),))
     judgement = judge_results(results)
     assert judgement.rows == ()
-    assert "no bandwidth, latency or rate above zero" in judgement.findings[0].sentence
+    assert "no row shows a small message's latency" in judgement.findings[0].sentence

@@ -10,24 +10,34 @@ import click
 from weft.catalog.tools import tool_list
 from weft.cli.options import FILE
 from weft.cli.output import emit, format_option, talk
-from weft.core.errors import ExitCode
+from weft.core.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
+    from weft.judge.files import JudgedFile
     from weft.judge.model import FileJudgement
 
 
 HELP = f"""Is this result normal, and what limits it?
 
-FILE is the output of a benchmark: {tool_list()}, with whatever log lines stand in between; '-'
-reads standard input. The platform is guessed where the file says enough, and the reason is printed.
+FILE is the output of a benchmark: {tool_list()}, with any log lines in between. '-' reads standard
+input; a folder means every result file below it. Files of one run, as latency and bandwidth, are
+judged together. Without a platform, weft says which kind of path was measured, and which share of
+its rate was reached.
 
-Exit 1 where a row is low or impossible.
+Exit 1 where a row is low or impossible, or where TCP was used although it need not be.
 """
 
 
 @click.command("judge", help=HELP)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("--platform", metavar="P", help="The machine: a name of the catalogue, or a .toml.")
+@click.option(
+    "--platform", metavar="P", help="The machine: a name of the catalogue, a .toml, or 'here'."
+)
+@click.option("--link", default="", metavar="L", help="A link: edr, 25gbe, tcp-10gbe, '200 Gb/s'.")
+@click.option("--pcie", default="", metavar="GxW", help="The adapter's slot: 3x8, 4x16.")
+@click.option("--gpu", default="", metavar="G", help="The GPU: h100-sxm, a100-pcie.")
+@click.option("--rails", type=click.IntRange(1, 64), help="Adapters of a node.")
+@click.option("--mtu", type=click.IntRange(256, 65536), help="Bytes of a packet's payload.")
 @click.option("--nodes", "n_nodes", type=click.IntRange(min=1), help="Nodes that took part.")
 @click.option("--tasks-per-node", type=click.IntRange(min=1), help="Ranks (GPUs) on each node.")
 @click.option("--memory", type=click.Choice(["host", "gpu"]), help="Where the buffers were.")
@@ -44,41 +54,88 @@ def command(
     **given: Any,
 ) -> int:
     """Judge the files and print what was found."""
+    from weft.cli.judge.many import file_row, files_text
     from weft.cli.judge.text import judgement_text
 
-    judgements = [_judged(name, given) for name in files]
-    emit(
-        format_,
-        text=lambda: "\n\n".join(judgement_text(one, all_rows=all_rows) for one in judgements),
-        record=_record(judgements),
-        rows=[
+    judged = _judged(files, _with_hardware(given))
+    judgements = [one.judgement for one in judged if one.judgement is not None]
+    if len(judged) == 1 and not judgements and judged[0].error is not None:
+        raise judged[0].error
+    rows = (
+        [file_row(one) for one in judged]
+        if len(judged) > 1 and not all_rows
+        else [
             {"file": judgement.path, **_flat(row.to_record())}
             for judgement in judgements
             for row in judgement.rows
-        ],
+        ]
+    )
+    emit(
+        format_,
+        text=lambda: (
+            judgement_text(judgements[0], all_rows=all_rows)
+            if len(judged) == 1
+            else files_text(judged, all_rows=all_rows)
+        ),
+        record=_record(judged),
+        rows=rows,
     )
     if report is not None:
         _write_report(judgements, report)
-    bad = any(judgement.is_bad for judgement in judgements)
-    return int(ExitCode.VERDICT_BAD if bad else ExitCode.GOOD)
+    if any(judgement.is_bad for judgement in judgements):
+        return int(ExitCode.VERDICT_BAD)
+    unread = any(one.error is not None and one.was_named for one in judged)
+    return int(ExitCode.INPUT if unread or not judgements else ExitCode.GOOD)
 
 
-def _judged(name: str, given: Mapping[str, Any]) -> "FileJudgement":
+def _with_hardware(given: dict[str, Any]) -> dict[str, Any]:
+    """The options, those of the hardware as one value. Raises InputError for a wrong one."""
+    from weft.catalog import load
+    from weft.catalog.machine.generic import Hardware, generic_platform
+
+    words = {name: given.pop(name) for name in ("link", "pcie", "gpu", "rails", "mtu")}
+    hardware = Hardware(**words)
+    if given["platform"] and hardware.is_given:
+        raise InputError(
+            f"--platform and {hardware.options} both name the machine", expected="one of the two"
+        )
+    if hardware.is_given:
+        generic_platform(hardware, load.platform)
+    if given["platform"] == "here":
+        from weft.doctor.machine.detection.document import platform_named
+
+        given = {**given, "platform": platform_named(given["platform"])}
+    return {**given, "hardware": hardware}
+
+
+def _judged(names: tuple[str, ...], given: Mapping[str, Any]) -> "list[JudgedFile]":
+    from weft.judge.files import JudgedFile, judge_files
     from weft.judge.judge import judge_results
-    from weft.judge.log import log_in, log_of
-    from weft.results.result_file import read_results, read_results_text
+    from weft.judge.log import log_of
+    from weft.judge.path_class.evidence import evidence_of
+    from weft.judge.path_class.proof import HEAD_BYTES, proofs_in
+    from weft.results.result_file import read_results_text
 
-    if name == "-":
-        content = sys.stdin.buffer.read()
-        return judge_results(read_results_text(content, "-"), **given, log=log_of(content))
-    path = Path(name)
-    return judge_results(read_results(path), **given, log=log_in(path))
+    if "-" not in names:
+        return judge_files(names, dict(given))
+    content = sys.stdin.buffer.read()
+    results = read_results_text(content, "-")
+    proofs = proofs_in(content[:HEAD_BYTES], results.environment)
+    evidence = evidence_of(results.tables, proofs)
+    judgement = judge_results(results, **given, log=log_of(content), evidence=evidence)
+    others = [name for name in names if name != "-"]
+    return [JudgedFile("-", judgement), *judge_files(others, dict(given))]
 
 
-def _record(judgements: "list[FileJudgement]") -> dict[str, Any]:
-    if len(judgements) == 1:
-        return judgements[0].to_record()
-    return {"judgements": [judgement.to_record() for judgement in judgements]}
+def _record(judged: "list[JudgedFile]") -> dict[str, Any]:
+    if len(judged) == 1 and judged[0].judgement is not None:
+        return judged[0].judgement.to_record()
+    return {
+        "judgements": [one.judgement.to_record() for one in judged if one.judgement is not None],
+        "unread": [
+            {"path": one.path, "error": one.error.what} for one in judged if one.error is not None
+        ],
+    }
 
 
 def _flat(record: dict[str, Any]) -> dict[str, Any]:

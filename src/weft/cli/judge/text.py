@@ -13,6 +13,8 @@ from weft.judge.model import FileJudgement, JudgedRow, LikelyCause, RowState
 MOST_BOUNDS = 8
 """So many changes of the bound are listed."""
 HEADERS = ["size", "measured", "expected", "limit", "unit", "state"]
+BARE_HEADERS = ["size", "measured", "unit"]
+"""Columns of a table for which nothing is expected."""
 MOST_TESTS = 24
 """So many tests of one row each are printed whole."""
 SHORT_TABLE = 12
@@ -112,8 +114,12 @@ def _table_lines(rows: Sequence[JudgedRow], *, all_rows: bool) -> list[str]:
     table = rows[0].table
     shown = rows if all_rows else noteworthy(rows)
     title = _title(rows[0], table.test)
-    cells = [_cells(row) for row in shown]
-    lines = [title, table_text(HEADERS, cells, left=1), *_binding_lines(rows), *picture(shown)]
+    if not any(row.expectation for row in rows):
+        cells = [_bare_cells(row) for row in shown]
+        lines = [title, table_text(BARE_HEADERS, cells, left=1), *picture(shown)]
+    else:
+        cells = [_cells(row) for row in shown]
+        lines = [title, table_text(HEADERS, cells, left=1), *_binding_lines(rows), *picture(shown)]
     hidden = len(rows) - len(shown)
     if hidden:
         lines.append(f"({hidden} more rows like these: --all-rows)")
@@ -156,6 +162,11 @@ def _cells(row: JudgedRow) -> list[str]:
         row.unit,
         row.state.value + (" inconsistent" if row.odd else ""),
     ]
+
+
+def _bare_cells(row: JudgedRow) -> list[str]:
+    size, value, _, _, unit, _ = _cells(row)
+    return [size, value, f"{unit} inconsistent" if row.odd else unit]
 
 
 def _limit(found: Expectation) -> str:

@@ -96,7 +96,7 @@ def _fit(cause: Cause, wanted: Sequence[JudgedRow], case: CauseCase) -> CauseFit
         if applies(cause, row, platform)
         if (span := predicted_span(cause, row, platform, ask)) is not None
     ]
-    if not spans:
+    if not spans or _is_refuted(cause, wanted, case):
         return None
     misfits = [_misfit(row.value, span) for row, span in spans]
     # A cause that leaves rows unexplained misses them by how far they are from what is expected.
@@ -109,6 +109,34 @@ def _fit(cause: Cause, wanted: Sequence[JudgedRow], case: CauseCase) -> CauseFit
     score -= rules.evidence if quote else 0.0
     largest = max(spans, key=lambda pair: pair[0].row.size_bytes or 0)
     return CauseFit(cause, score, misfit, len(spans), _predicts(*largest), quote)
+
+
+def _is_refuted(cause: Cause, wanted: Sequence[JudgedRow], case: CauseCase) -> bool:
+    """Whether a measured row is better than the cause's own bound allows: small messages faster
+    than sockets, a rate above a slot's or above that of the adapters left."""
+    instead = cause.instead
+    is_bound = cause.cap is not None or (
+        instead is not None
+        and bool(instead.transport == "sockets" or instead.hcas or instead.hcas_share)
+    )
+    if not is_bound or cause.explains != "low":
+        return False
+    series = {_series(row) for row in wanted}
+    rows = (row for row in case.rows if _series(row) in series and not row.odd)
+    return any(_beats(cause, row, case) for row in rows)
+
+
+def _beats(cause: Cause, row: JudgedRow, case: CauseCase) -> bool:
+    """Whether a row is better than the best that a cause predicts for it."""
+    if row.expectation is None or not applies(cause, row, case.platform):
+        return False
+    span = predicted_span(cause, row, case.platform, case.ask)
+    if span is None:
+        return False
+    slack = 1 + case.rules.bound_slack
+    if row.expectation.lower_is_better:
+        return row.value * slack < span[0]
+    return row.value > span[1] * slack
 
 
 def _quote(cause: Cause, rows: Sequence[JudgedRow], log: Sequence[LogLine]) -> tuple[str, bool]:

@@ -66,6 +66,7 @@ def setting_of(
         protocol=_forced(table, given, "protocol", "NCCL_PROTO"),
         transport=_transport(table, given),
         window=_whole(table.conditions.get("window")) or _default_window(table),
+        both_directions=table.conditions.get("directions") == "2",
     )
     return TableConditions(conditions, remarks=remarks)
 
@@ -118,6 +119,9 @@ def _layout(
         tasks = _gpus(platform) if table.tool in NCCL_TOOLS else None
     if n_nodes is None and n_ranks is not None and table.tool in NCCL_TOOLS:
         n_nodes, tasks = _nodes_of_gpus(n_ranks, platform)
+    if n_nodes is None and table.benchmark == "message_rate" and n_ranks:
+        remark = f"assumed: {n_ranks} ranks, half of them on each of two nodes (--nodes 1 for one)"
+        return 2, max(1, n_ranks // 2), (remark,)
     if n_nodes is None or tasks is None:
         return None
     return n_nodes, tasks, ()

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from weft.catalog import load
+from weft.catalog.machine.generic import Hardware, generic_platform
 from weft.catalog.machine.platform import Platform
 from weft.results.model import ResultFile, Table
 
@@ -21,11 +22,12 @@ a link can carry and nothing about the host."""
 @dataclass(frozen=True, slots=True)
 class PlatformChoice:
     """The platform a file is judged on (None where it is unknown), and why. `candidates` are those
-    the file's words fit equally well."""
+    the file's words fit equally well. `is_guess`: the file's words chose it, not the user."""
 
     platform: Platform | None
     because: str
     candidates: tuple[str, ...] = ()
+    is_guess: bool = False
 
     @property
     def is_link_class(self) -> bool:
@@ -45,10 +47,14 @@ def is_link_class(name: str) -> bool:
     return name.startswith(LINK_CLASS)
 
 
-def place_of(results: ResultFile, platform: str | None) -> PlatformChoice:
+def place_of(
+    results: ResultFile, platform: str | Platform | None, hardware: Hardware | None = None
+) -> PlatformChoice:
     """The platform of a file. Raises InputError where the given one does not exist."""
     if platform is not None:
-        return PlatformChoice(load.platform(platform), f"--platform {platform}")
+        return _given(platform)
+    if hardware is not None and hardware.is_given:
+        return PlatformChoice(generic_platform(hardware, load.platform), hardware.options)
     known = [name for name in load.platform_names() if not is_link_class(name)]
     matches = [match for name in known if (match := _match(load.platform(name), results))]
     if not matches:
@@ -62,7 +68,15 @@ def place_of(results: ResultFile, platform: str | None) -> PlatformChoice:
     if kinds == {"gpus"} and not all(_inside_a_node(table) for table in results.tables):
         because = f"{best[0].reasons[0]}, but the file does not say which network is between nodes"
         return PlatformChoice(None, because, names)
-    return PlatformChoice(load.platform(best[0].name), "; ".join(best[0].reasons))
+    because = "; ".join(best[0].reasons)
+    return PlatformChoice(load.platform(best[0].name), because, is_guess=True)
+
+
+def _given(platform: str | Platform) -> PlatformChoice:
+    """A platform by its name, or one that was read from a machine."""
+    if isinstance(platform, Platform):
+        return PlatformChoice(platform, f"--platform {platform.name}: {platform.title}")
+    return PlatformChoice(load.platform(platform), f"--platform {platform}")
 
 
 def link_classes() -> list[Platform]:

@@ -1,0 +1,138 @@
+"""Many result files: found, judged one by one, and those of one run by what all of them say."""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from weft.catalog.tools import NCCL_TOOLS
+from weft.core.errors import InputError
+from weft.core.finding import Severity
+from weft.judge.judge import judge_results
+from weft.judge.log import Log, log_in
+from weft.judge.model import FileJudgement
+from weft.judge.path_class.evidence import PathEvidence, evidence_of, with_run
+from weft.judge.path_class.proof import FoundProof, head_of, proofs_in
+from weft.results.model import ResultFile
+from weft.results.result_file import read_results
+
+MOST_FILES = 100_000
+"""So many files of a folder are looked at."""
+_TEST_WORDS = re.compile(
+    r"(?:osu|imb|ib|mpi1?|perf)?[-_.]?(?:latency|lat|bandwidth|bibw|bw|mbw_mr|multi_lat|pingpong|"
+    r"pingping|sendrecv|exchange|uniband|biband|allreduce|alltoallv?|allgather|barrier|bcast|"
+    r"reduce)(?:[-_]\d+)?",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedFile:
+    """A file with its judgement, or with the error that left it unjudged."""
+
+    path: str
+    judgement: FileJudgement | None = None
+    error: InputError | None = None
+    was_named: bool = True
+
+    @property
+    def rank(self) -> int:
+        """Worst first: bad, unread, warning, note, good."""
+        if self.judgement is None:
+            return 1
+        order = (Severity.BAD, None, Severity.WARNING, Severity.NOTE, Severity.GOOD)
+        return order.index(self.judgement.findings[0].severity)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    path: Path
+    results: ResultFile
+    log: Log
+    proofs: tuple[FoundProof, ...]
+    was_named: bool
+
+
+def judge_files(
+    names: Iterable[str], given: dict[str, Any], read: Callable[[Path], ResultFile] = read_results
+) -> list[JudgedFile]:
+    """Every named file and every file below a named folder, judged, worst first.
+
+    A file that cannot be read, or holds no table, stops no other one.
+    """
+    found: list[_Read] = []
+    judged: list[JudgedFile] = []
+    for path, was_named in _files(names):
+        try:
+            found.append(_read(path, read, was_named=was_named))
+        except InputError as error:
+            judged.append(JudgedFile(str(path), error=error, was_named=was_named))
+    evidence = _evidence_by_run(found)
+    for one in found:
+        try:
+            judgement = judge_results(
+                one.results, **given, log=one.log, evidence=evidence[str(one.path)]
+            )
+        except InputError as error:
+            judged.append(JudgedFile(str(one.path), error=error, was_named=one.was_named))
+        else:
+            judged.append(JudgedFile(str(one.path), judgement, was_named=one.was_named))
+    return sorted(judged, key=lambda one: (one.rank, one.path))
+
+
+def _read(path: Path, read: Callable[[Path], ResultFile], *, was_named: bool) -> _Read:
+    results = read(path)
+    proofs = proofs_in(head_of(path), results.environment)
+    return _Read(path, results, log_in(path), proofs, was_named)
+
+
+def _files(names: Iterable[str]) -> Iterator[tuple[Path, bool]]:
+    """(path, whether the user named it) of files and of regular files below folders."""
+    for name in names:
+        path = Path(name)
+        if not path.is_dir():
+            yield path, True
+            continue
+        n = 0
+        for folder, below, files in os.walk(path):
+            below.sort()
+            for file in sorted(files):
+                inner = Path(folder) / file
+                n += 1
+                if n > MOST_FILES:
+                    raise InputError(
+                        f"more than {MOST_FILES} files",
+                        where=name,
+                        expected="a folder of result files",
+                    )
+                if inner.is_file() and not inner.is_symlink():
+                    yield inner, False
+
+
+def _evidence_by_run(found: Sequence[_Read]) -> dict[str, PathEvidence]:
+    """What is known of each file's path: by its own rows and those of files of the same run."""
+    runs: dict[tuple[str, str, bool, str], list[_Read]] = {}
+    for one in found:
+        runs.setdefault(_run_of(one), []).append(one)
+    evidence: dict[str, PathEvidence] = {}
+    for members in runs.values():
+        tables = [table for one in members for table in one.results.tables]
+        proofs = {proof.proof.says: proof for one in members for proof in one.proofs}
+        together = evidence_of(tables, proofs.values())
+        for one in members:
+            own = evidence_of(one.results.tables, one.proofs)
+            others = len(members) - 1 if own.n_rows else 0
+            evidence[str(one.path)] = with_run(own, together, others) if others else own
+    return evidence
+
+
+def _run_of(one: _Read) -> tuple[str, str, bool, str]:
+    """Files of one folder whose names differ only in the test are of one run."""
+    name = _TEST_WORDS.sub("", one.path.stem)
+    tables = one.results.tables
+    is_nccl = any(table.tool in NCCL_TOOLS for table in tables)
+    memory = "gpu" if any(table.memory == "gpu" for table in tables) else "host"
+    unique = str(one.path) if is_nccl else name
+    return str(one.path.parent), unique, is_nccl, memory

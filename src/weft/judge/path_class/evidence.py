@@ -1,0 +1,287 @@
+"""What the tables of one run say of their path: the smallest latency, the plateau, who talked."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+from weft.catalog.tools import NCCL_TOOLS
+from weft.judge.path_class.proof import FoundProof
+from weft.launch.command_words import RANK_LAUNCHERS
+from weft.results.model import Row, Table
+
+SMALL_BYTES = 256
+"""Messages up to this size count as small: their time is latency, whatever the rate of the link."""
+LARGE_BYTES = 65536
+"""From this size on, a rate stands for the plateau."""
+PING_PONG_BYTES = 1 << 20
+"""From this size on, the time of one message stands for a rate: below, latency is a large part."""
+RISES = 1.1
+"""A last row this much above the one before still rises: its value is no plateau.
+SOURCE: arithmetic: rate = size / (latency + size / plateau) gains 10 % by a doubling at 82 % of its
+plateau."""
+NEXT_SIZE = 4
+"""Rows more than this factor apart show no rise."""
+FLAT = 1.02
+"""The rows of a link's plateau lie within this factor; memory falls off beyond its caches."""
+FLAT_BYTES = 262144
+"""From this size on, a stream over a link has reached its plateau."""
+PAIR_TESTS = ("latency", "bandwidth", "bidirectional", "message_rate")
+ONE_DIRECTION_OF_TWO = ("bidirectional", "sendrecv", "exchange")
+"""Benchmarks whose rate adds what goes out and what comes in."""
+GPUS_OF_A_NODE = {"nccl-tests": 8, "rccl-tests": 16}
+"""More GPUs than this are commonly two nodes or more: an MI250X counts as two."""
+NO_HOST_RATE = ("startup", "fan_in", "fan_out", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Plateau:
+    """The best rate of large messages in one direction, GB/s, and the row that shows it.
+
+    `is_weak`: from single messages, or from both directions at once, which often reach less than a
+    stream in one direction does. `n_pairs`: so many pairs shared the path. `rises`: the last row
+    still gains.
+    """
+
+    gb_s: float
+    size_bytes: int
+    line: int
+    test: str
+    is_weak: bool = False
+    n_pairs: int = 1
+    rises: bool = False
+    is_flat: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PathEvidence:
+    """What the rows of one run say. None where no row says it.
+
+    `latency_us` is the least one-way time of a small message, `step_us` the least time of a small
+    collective, which takes at least one message. `rate_mps` is the best message rate (M/s).
+    `stall`: (peak, average, line) of a bandwidth row in which the two differ, GB/s.
+    `n_other_files` of the same run were read too: the latency may be theirs, and `link_plateau` is
+    the best of all, by which the link is known.
+    """
+
+    latency_us: float | None = None
+    latency_bytes: int = 0
+    step_us: float | None = None
+    step_test: str = ""
+    plateau: Plateau | None = None
+    rate_mps: float | None = None
+    rate_bytes: int = 0
+    stall: tuple[float, float, int] | None = None
+    library: str = "mpi"
+    memory: str = "host"
+    n_ranks: int | None = None
+    n_nodes: int | None = None
+    devices: tuple[str, ...] = ()
+    test: str = ""
+    proofs: tuple[FoundProof, ...] = ()
+    n_rows: int = 0
+    gpus_of_a_node: int = 8
+    n_other_files: int = 0
+    link_plateau: Plateau | None = None
+
+    @property
+    def link_shown(self) -> Plateau | None:
+        """The plateau by which the link is known: the run's, else the file's own."""
+        return self.link_plateau or self.plateau
+
+
+STALLS = 1.5
+"""Peak over average from which a queue pair stalled.
+SOURCE: chosen: a healthy ib_write_bw prints a peak within some per cent of its average."""
+
+
+def evidence_of(tables: Sequence[Table], proofs: Iterable[FoundProof] = ()) -> PathEvidence:
+    """The evidence in the tables of one run, all of one library and memory: those of the first."""
+    of = [table for table in tables if table.rows and table.benchmark not in NO_HOST_RATE]
+    if not of:
+        return PathEvidence(proofs=tuple(proofs))
+    first = of[0]
+    is_nccl = first.tool in NCCL_TOOLS
+    alike = [table for table in of if (table.tool in NCCL_TOOLS) == is_nccl]
+    latency = min(_latencies(alike), default=None)
+    step = min(_steps(alike), default=None)
+    plateau = _best_plateau(alike)
+    rate = max(_rates(alike), default=None)
+    nodes = {n for table in alike if (n := _nodes(table)) is not None}
+    ranks = {table.n_ranks for table in alike if table.n_ranks is not None}
+    return PathEvidence(
+        latency_us=latency[0] if latency else None,
+        latency_bytes=latency[1] if latency else 0,
+        step_us=step[0] if step else None,
+        step_test=step[1] if step else "",
+        plateau=plateau,
+        rate_mps=rate[0] if rate else None,
+        rate_bytes=rate[1] if rate else 0,
+        stall=max(_stalls(alike), default=None),
+        library="nccl" if is_nccl else "verbs" if first.tool == "perftest" else "mpi",
+        memory="gpu" if any(table.memory == "gpu" for table in alike) else "host",
+        n_ranks=max(ranks, default=None),
+        n_nodes=next(iter(nodes)) if len(nodes) == 1 else None,
+        devices=tuple(dict.fromkeys(name for table in alike for name in table.devices)),
+        test=first.test,
+        proofs=tuple(proofs),
+        gpus_of_a_node=GPUS_OF_A_NODE.get(first.tool, 8),
+        n_rows=sum(len(table.rows) for table in alike),
+    )
+
+
+def with_run(own: PathEvidence, run: PathEvidence, n_other_files: int) -> PathEvidence:
+    """The evidence of one file, completed by what all files of its run say."""
+    return replace(
+        own,
+        latency_us=run.latency_us,
+        latency_bytes=run.latency_bytes,
+        proofs=run.proofs,
+        n_nodes=own.n_nodes or run.n_nodes,
+        n_other_files=n_other_files,
+        link_plateau=run.plateau,
+    )
+
+
+def _nodes(table: Table) -> int | None:
+    known = table.n_nodes or (len(set(table.hosts)) or None)
+    if known is None and table.tool in NCCL_TOOLS and _is_one_process(table):
+        return 1
+    return known
+
+
+def _is_one_process(table: Table) -> bool:
+    """Whether a launch line without a launcher drove all GPUs: one process, so one node."""
+    launch = table.conditions.get("launch", "")
+    return bool(launch) and not any(word in launch for word in RANK_LAUNCHERS)
+
+
+def _latencies(tables: Sequence[Table]) -> Iterable[tuple[float, int]]:
+    """(us, bytes) of small messages between two ranks."""
+    for table in tables:
+        if table.benchmark != "latency" or table.tool in NCCL_TOOLS:
+            continue
+        for row in table.rows:
+            value = row.metrics.get("latency_us", 0.0)
+            if (row.size_bytes or 0) <= SMALL_BYTES and value > 0:
+                yield value, row.size_bytes or 0
+
+
+def _steps(tables: Sequence[Table]) -> Iterable[tuple[float, str]]:
+    for table in tables:
+        if table.benchmark in PAIR_TESTS or table.tool in NCCL_TOOLS:
+            continue
+        for row in table.rows:
+            value = row.metrics.get("latency_us", 0.0)
+            moves = (row.size_bytes or 0) > 0 or table.benchmark == "barrier"
+            if moves and (row.size_bytes or 0) <= SMALL_BYTES and value > 0:
+                yield value, table.test or table.benchmark
+
+
+def _rates(tables: Sequence[Table]) -> Iterable[tuple[float, int]]:
+    for table in tables:
+        if table.benchmark != "message_rate":
+            continue
+        for row in table.rows:
+            value = row.metrics.get("msg_rate_mps", 0.0)
+            if value > 0:
+                yield value, row.size_bytes or 0
+
+
+def _stalls(tables: Sequence[Table]) -> Iterable[tuple[float, float, int]]:
+    for table in tables:
+        for row in table.rows:
+            peak = row.metrics.get("bandwidth_mb_s_peak", 0.0)
+            mean = row.metrics.get("bandwidth_mb_s", 0.0)
+            if (row.size_bytes or 0) >= LARGE_BYTES and mean > 0 and peak >= STALLS * mean:
+                yield peak / 1e3, mean / 1e3, row.line
+
+
+def _best_plateau(tables: Sequence[Table]) -> Plateau | None:
+    """The plateau of streams; where no table streams, that of single messages."""
+    streams = [found for table in tables if (found := _stream(table)) is not None]
+    if streams:
+        return max(streams, key=lambda found: (not found.rises, not found.is_weak, found.gb_s))
+    single = [found for table in tables if (found := _ping_pong(table)) is not None]
+    return max(single, key=lambda found: found.gb_s, default=None)
+
+
+def _stream(table: Table) -> Plateau | None:
+    if table.tool in NCCL_TOOLS:
+        return _plateau(table, "busbw_gb_s", 1.0)
+    both = table.conditions.get("directions") == "2" or table.benchmark in ONE_DIRECTION_OF_TWO
+    unit = 2e3 if both else 1e3
+    if table.benchmark in ("bandwidth", "pairs", "bidirectional"):
+        return _plateau(table, "bandwidth_mb_s", unit, is_weak=both)
+    if table.benchmark == "message_rate":
+        return _plateau(table, "bandwidth_mb_s", unit, n_pairs=_pairs(table), is_weak=both)
+    if table.benchmark in ONE_DIRECTION_OF_TWO and (table.n_ranks or 2) == 2:
+        return _plateau(table, "bandwidth_mb_s", unit, is_weak=True)
+    return None
+
+
+def _pairs(table: Table) -> int:
+    pairs = table.conditions.get("pairs", "")
+    if pairs.isdigit():
+        return max(1, int(pairs))
+    return max(1, (table.n_ranks or 2) // 2)
+
+
+def _plateau(
+    table: Table, metric: str, unit: float, n_pairs: int = 1, *, is_weak: bool = False
+) -> Plateau | None:
+    """The best of the large rows of a column, in GB/s after division by `unit`."""
+    rows = sorted(
+        (row for row in table.rows if row.metrics.get(metric, 0.0) > 0 and row.size_bytes),
+        key=lambda row: row.size_bytes or 0,
+    )
+    if not rows:
+        return None
+    large = [row for row in rows if (row.size_bytes or 0) >= LARGE_BYTES] or rows[-1:]
+    if table.benchmark == "pairs":
+        middle = median(row.metrics[metric] for row in large)
+        return Plateau(middle / unit, large[-1].size_bytes or 0, large[0].line, table.test)
+    best = max(large, key=lambda row: row.metrics[metric])
+    return Plateau(
+        gb_s=best.metrics[metric] / unit,
+        size_bytes=best.size_bytes or 0,
+        line=best.line,
+        test=table.test,
+        is_weak=is_weak,
+        n_pairs=n_pairs,
+        rises=_still_rises(rows, metric),
+        is_flat=_is_flat(large, metric),
+    )
+
+
+def _still_rises(rows: Sequence[Row], metric: str) -> bool:
+    """Whether the last size gains on the one before: by size, the best row of each."""
+    best: dict[int, float] = {}
+    for row in rows:
+        size = row.size_bytes or 0
+        best[size] = max(best.get(size, 0.0), row.metrics[metric])
+    sizes, values = list(best), list(best.values())
+    if len(values) == 1 or sizes[-1] > NEXT_SIZE * sizes[-2]:
+        return sizes[-1] < LARGE_BYTES
+    return values[-1] >= max(values) and values[-1] > RISES * values[-2]
+
+
+def _is_flat(rows: Sequence[Row], metric: str) -> bool:
+    values = [row.metrics[metric] for row in rows if (row.size_bytes or 0) >= FLAT_BYTES]
+    return len(values) >= 3 and max(values) <= FLAT * min(values)
+
+
+def _ping_pong(table: Table) -> Plateau | None:
+    """The rate of the largest single message: size / one-way time."""
+    if table.benchmark != "latency" or table.tool in NCCL_TOOLS:
+        return None
+    timed = [
+        (row.size_bytes / (row.metrics["latency_us"] * 1e3), row)
+        for row in table.rows
+        if row.size_bytes
+        and row.size_bytes >= PING_PONG_BYTES
+        and row.metrics.get("latency_us", 0.0) > 0
+    ]
+    if not timed:
+        return None
+    rate, row = max(timed, key=lambda pair: pair[0])
+    return Plateau(rate, row.size_bytes or 0, row.line, table.test, is_weak=True)

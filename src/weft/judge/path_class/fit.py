@@ -1,0 +1,219 @@
+"""Which path classes fit the evidence of a run, each with the share of its rate reached."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from weft.catalog.paths.gpu_product import GpuProduct, product_of
+from weft.catalog.paths.path_class import PathClass, PathFamily, Transport, path_classes
+from weft.judge.path_class.evidence import PathEvidence
+
+ROUNDING = 0.01
+"""Printed digits and timers: a share this much above the reachable one is that one."""
+ADAPTERS = (2, 4, 8, 16)
+"""How many adapters of a node commonly work together."""
+FILLED = 0.9
+"""From this share of its rate on, a link is filled.
+SOURCE: packets of 1024 bytes over Ethernet reach 0.926 of the rate (RoCE), of 1500 bytes 0.941
+(TCP); a link that lost a lane or half its rate reaches 0.75 or 0.5."""
+LEAST_OF_A_NODE = 0.8
+"""NCCL uses the adapters of a node together to this share at least."""
+SLOW_RDMA_US = 5.0
+"""Families of RDMA slower than this are meant only where a latency, or a name, speaks for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassFit:
+    """A class that fits: `count` links of it, of whose rate `share` was reached."""
+
+    family: PathFamily
+    path_class: PathClass
+    count: int
+    share: float
+
+    @property
+    def gb_s(self) -> float:
+        """The rate of the links together, one direction, GB/s."""
+        return self.count * self.path_class.gb_s
+
+
+@dataclass(frozen=True, slots=True)
+class PathFit:
+    """What the evidence leaves. `transports`: those that the latency and the proofs allow.
+
+    `links`: classes whose rate fits. `behind`: buses that an adapter of a faster class may sit
+    behind. `halves`: classes of which just one half was reached.
+    """
+
+    transports: tuple[Transport, ...]
+    families: tuple[PathFamily, ...]
+    links: tuple[ClassFit, ...] = ()
+    behind: tuple[ClassFit, ...] = ()
+    halves: tuple[ClassFit, ...] = ()
+
+    @property
+    def best_share(self) -> float:
+        """The greatest share of a class that fits; 0 where none does."""
+        return max((fit.share for fit in self.links), default=0.0)
+
+    @property
+    def is_one_rate(self) -> bool:
+        """Whether all classes that fit have one rate."""
+        rates = [fit.gb_s for fit in self.links]
+        return bool(rates) and max(rates) <= (1 + ROUNDING) * min(rates)
+
+
+def fit_of(evidence: PathEvidence) -> PathFit:
+    """The classes that fit a run: of host memory, of GPUs in a node, or of GPUs between nodes."""
+    if evidence.memory == "gpu":
+        return _fit_of_gpus(evidence)
+    families = _families_left(evidence)
+    transports = tuple(dict.fromkeys(family.transport for family in families))
+    plateau = evidence.link_shown
+    if plateau is None or plateau.rises:
+        return PathFit(transports, families)
+    counts = (1,) if plateau.n_pairs == 1 else (1, *ADAPTERS)
+    links = _fitting(families, plateau.gb_s, counts)
+    ones = tuple(fit for fit in links if fit.count == 1)
+    links = ones or links
+    buses = path_classes().of_transport("bus") if "rdma" in transports else ()
+    slots = _fitting(buses, plateau.gb_s, (1,))
+    behind = tuple(fit for fit in slots if fit.path_class.adapters)
+    halves = tuple(
+        ClassFit(family, one, 1, plateau.gb_s / one.gb_s)
+        for family, one in _all_classes(families)
+        if _fits(family, 2 * plateau.gb_s / one.gb_s) and 2 * plateau.gb_s >= FILLED * one.gb_s
+    )
+    return PathFit(transports, families, links, behind, halves)
+
+
+def _families_left(evidence: PathEvidence) -> tuple[PathFamily, ...]:
+    """Families that the latency, the library and the proofs allow."""
+    families = path_classes().of_transport("memory", "rdma", "sockets")
+    if evidence.library == "verbs":
+        families = tuple(family for family in families if family.transport == "rdma")
+    named = _named_families(evidence)
+    if named:
+        return tuple(family for family in families if family.name in named) or families
+    return tuple(
+        family for family in families if not family.named_only and _latency_allows(family, evidence)
+    )
+
+
+def _named_families(evidence: PathEvidence) -> set[str]:
+    """Families that every proof leaves; empty where there is no proof, or proofs contradict."""
+    named: set[str] | None = None
+    for found in evidence.proofs:
+        of = set(found.proof.families)
+        named = of if named is None else named & of
+    return named or set()
+
+
+def _latency_allows(family: PathFamily, evidence: PathEvidence) -> bool:
+    bounds = family.latency_us
+    if bounds is None:
+        return True
+    if evidence.latency_us is not None:
+        return bounds.low <= evidence.latency_us <= bounds.high
+    # A collective takes one message at least: a family that cannot be so fast is none.
+    if evidence.step_us is not None:
+        return bounds.low <= evidence.step_us
+    return family.transport != "rdma" or bounds.low < SLOW_RDMA_US
+
+
+def _fit_of_gpus(evidence: PathEvidence) -> PathFit:
+    """GPUs: links between them or PCIe inside a node, adapters between nodes."""
+    plateau = evidence.plateau
+    between = _networks(evidence)
+    if is_between_nodes(evidence):
+        links = () if plateau is None else _fitting(between, plateau.gb_s, (1, *ADAPTERS))
+        used = [fit for fit in links if fit.share >= LEAST_OF_A_NODE]
+        return PathFit(("rdma", "sockets"), between, _filled_first(used))
+    product = product_of(evidence.devices)
+    inside = _inside(product)
+    transports: tuple[Transport, ...] = ("gpu-link", "bus")
+    if evidence.library != "nccl" or evidence.n_nodes is None:
+        transports = ("gpu-link", "bus", "rdma")
+    if plateau is None or plateau.rises:
+        return PathFit(transports, inside)
+    links = _fitting(inside, plateau.gb_s, None)
+    if product is not None:
+        links = tuple(fit for fit in links if _has(product, fit))
+    if evidence.library != "nccl" or (product is None and evidence.n_nodes is None):
+        # Buffers in GPU memory may also go through the adapter, inside a node, too.
+        links = (*links, *_fitting(between, plateau.gb_s, (1,)))
+    return PathFit(transports, inside, _filled_first(links))
+
+
+def _inside(product: GpuProduct | None) -> tuple[PathFamily, ...]:
+    """Families inside a node: those of the product, else all that need not be named."""
+    families = path_classes().of_transport("gpu-link", "bus")
+    if product is None:
+        return tuple(family for family in families if not family.named_only)
+    own = {path_classes().class_of(name)[0].name for name in (product.link, product.pcie) if name}
+    return tuple(family for family in families if family.name in own)
+
+
+def _has(product: GpuProduct, fit: ClassFit) -> bool:
+    """Whether a product has these links, or this slot."""
+    name = fit.path_class.name
+    return (name == product.link and fit.count <= product.links) or name == product.pcie
+
+
+def _filled_first(links: Sequence[ClassFit]) -> tuple[ClassFit, ...]:
+    """Only links that were filled, where there is one: of the others a faster part was idle."""
+    filled = tuple(fit for fit in links if fit.share >= FILLED)
+    return filled or tuple(links)
+
+
+def is_between_nodes(evidence: PathEvidence) -> bool:
+    """Whether GPUs of several nodes took part: as the file says, or more than a node has."""
+    if evidence.n_nodes is not None:
+        return evidence.n_nodes > 1
+    return (evidence.n_ranks or 0) > evidence.gpus_of_a_node
+
+
+def _networks(evidence: PathEvidence) -> tuple[PathFamily, ...]:
+    """Networks between GPU nodes: those that the file names, else those of RDMA."""
+    named = _named_families(evidence)
+    networks = path_classes().of_transport("rdma", "sockets")
+    return tuple(family for family in networks if family.name in named) or tuple(
+        family for family in networks if family.transport == "rdma" and not family.named_only
+    )
+
+
+def _fitting(
+    families: Iterable[PathFamily], gb_s: float, counts: Sequence[int] | None
+) -> tuple[ClassFit, ...]:
+    """Classes whose reachable share holds the rate, best share first. `counts`: links together;
+    None: as many as the class has."""
+    found = [
+        ClassFit(family, one, count, gb_s / (count * one.gb_s))
+        for family, one in _all_classes(families)
+        for count in counts or one.counts
+        if _fits(family, gb_s / (count * one.gb_s))
+    ]
+    return tuple(sorted(found, key=lambda fit: -fit.share))
+
+
+def _all_classes(families: Iterable[PathFamily]) -> list[tuple[PathFamily, PathClass]]:
+    return [(family, one) for family in families for one in family.classes]
+
+
+def _fits(family: PathFamily, share: float) -> bool:
+    return family.share.low <= share <= family.share.high * (1 + ROUNDING)
+
+
+def next_faster(families: Iterable[PathFamily], gb_s: float) -> ClassFit | None:
+    """The slowest class that is faster than a rate, and its share; None where none is."""
+    faster = [
+        ClassFit(family, one, 1, gb_s / one.gb_s)
+        for family, one in _all_classes(families)
+        if one.gb_s >= gb_s
+    ]
+    return max(faster, key=lambda fit: fit.share, default=None)
+
+
+def rounded_percent(share: float) -> int:
+    """A share in whole per cent, rounded down beyond 99: 100 % is never said of less."""
+    return math.floor(100 * share) if share > 0.99 else round(100 * share)

@@ -1,0 +1,293 @@
+"""The first line about a path: how much of which link was reached, how fast, over what."""
+
+import shlex
+from dataclasses import dataclass
+from typing import Any
+
+from weft.catalog.paths.gpu_product import product_of
+from weft.core.finding import Finding, FindingFacts, FindingKind, Severity
+from weft.core.units import format_significant, format_size
+from weft.core.words import counted
+from weft.judge.path_class.evidence import LARGE_BYTES, PathEvidence, Plateau
+from weft.judge.path_class.fit import (
+    FILLED,
+    ClassFit,
+    PathFit,
+    next_faster,
+    rounded_percent,
+)
+from weft.judge.path_class.gpu_statement import said_of_gpus
+from weft.judge.path_class.titles import alternatives, gbps, titles
+
+UNKNOWN_PATH = "the rows leave open which kind of path this was"
+LEAST_ROWS = 2
+"""Fewer rows are no curve: nothing is called good. perftest prints one row by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathFacts(FindingFacts):
+    """The values of a statement about a path."""
+
+    latency_us: float | None
+    plateau_gb_s: float | None
+    transports: tuple[str, ...]
+    fits: tuple[ClassFit, ...]
+
+    def to_record(self) -> dict[str, Any]:
+        """One entry a class that fits."""
+        return {
+            "latency_us": self.latency_us,
+            "plateau_gb_s": self.plateau_gb_s,
+            "transports": list(self.transports),
+            "fits": [
+                {
+                    "class": fit.path_class.name,
+                    "family": fit.family.name,
+                    "count": fit.count,
+                    "share": round(fit.share, 4),
+                }
+                for fit in self.fits
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A verdict word, its sentence, and notes below it."""
+
+    severity: Severity
+    sentence: str
+    notes: tuple[str, ...] = ()
+
+
+def statement_of(path: str, evidence: PathEvidence, fit: PathFit) -> Finding:
+    """The path of a run as a finding: its verdict word, sentence, evidence and next command."""
+    said = _said(evidence, fit)
+    proofs = [f"{found.where}: {found.proof.says}" for found in evidence.proofs]
+    facts = PathFacts(
+        evidence.latency_us,
+        evidence.plateau.gb_s if evidence.plateau else None,
+        fit.transports,
+        fit.links,
+    )
+    evidence_lines = (*said.notes, *_other_files(evidence), *proofs)
+    next_command = _next(path, evidence, fit)
+    return Finding(
+        FindingKind.PATH, said.severity, said.sentence, evidence_lines, next_command, facts
+    )
+
+
+def _other_files(evidence: PathEvidence) -> tuple[str, ...]:
+    n = evidence.n_other_files
+    return (f"judged with {counted(n, 'other file')} of the same run",) if n else ()
+
+
+def _said(evidence: PathEvidence, fit: PathFit) -> Said:
+    if evidence.stall is not None:
+        return _stalled(evidence.stall)
+    if evidence.memory == "gpu":
+        return Said(Severity.NOTE, *said_of_gpus(evidence, fit))
+    if evidence.n_rows == 0:
+        return Said(Severity.NOTE, "the file has no bandwidth, latency or rate above zero")
+    transports = set(fit.transports)
+    if transports == {"memory"}:
+        sentence = f"{_latency(evidence)}: inside one host (shared memory); no fabric was measured"
+        return Said(Severity.NOTE, sentence)
+    if transports == {"sockets"} or _asks_for_sockets(evidence):
+        return _sockets(evidence, fit)
+    return _other_interface(evidence, fit) or _network(evidence, fit)
+
+
+def _stalled(stall: tuple[float, float, int]) -> Said:
+    peak, mean, line = stall
+    sentence = (
+        f"peak {gbps(peak)} and average {gbps(mean)} Gb/s differ by"
+        f" {format_significant(peak / mean, 2)}x: one queue pair that stalls"
+        " (retransmission, pauses or throttling); not a link rate"
+    )
+    note = f"line {line}: read the retry, RNR and pause counters of the adapter before and after"
+    return Said(Severity.WARNING, sentence, (note,))
+
+
+def _asks_for_sockets(evidence: PathEvidence) -> bool:
+    return any(found.proof.asks and "tcp" in found.proof.families for found in evidence.proofs)
+
+
+def _sockets(evidence: PathEvidence, fit: PathFit) -> Said:
+    asked = next((found for found in evidence.proofs if found.proof.asks), None)
+    rate = ""
+    if fit.links:
+        best = fit.links[0]
+        rate = f"{rounded_percent(best.share)} % of {best.path_class.title}"
+    elif evidence.plateau is not None and not evidence.plateau.rises:
+        rate = f"{gbps(evidence.plateau.gb_s)} Gb/s"
+    head = ", ".join(text for text in (rate, _latency(evidence)) if text)
+    head = head or "the rows show no latency and no plateau"
+    if asked is None:
+        note = "if these hosts have RDMA, this run did not use it"
+        return Said(Severity.NOTE, f"{head}: kernel sockets (TCP)", (note,))
+    sentence = f"{head}: kernel sockets ({asked.proof.says})"
+    return Said(Severity.BAD, sentence, ("RDMA, where the hosts have it, was not used",))
+
+
+def _network(evidence: PathEvidence, fit: PathFit) -> Said:
+    over, plateau = _over(fit), evidence.plateau
+    time = _step(evidence) or _latency(evidence)
+    if plateau is None and not time:
+        return Said(Severity.NOTE, "no row shows a small message's latency or a large one's rate")
+    if plateau is None:
+        link = f" over {titles(fit.links)}" if fit.links and fit.is_one_rate else ""
+        return Said(Severity.NOTE, f"{time}: {over}{link}{_missing(evidence)}")
+    rates = _rates(evidence, plateau, fit)
+    lead = ", ".join(text for text in (rates, time) if text)
+    if plateau.rises:
+        several = _several(plateau, fit)
+        return Said(Severity.NOTE, f"{lead}: {over}; {_rising(plateau)}", several)
+    if not fit.links:
+        return Said(Severity.NOTE, f"{lead}: {over}; {_unfitting(plateau, fit)}")
+    return _link(lead, over, evidence, plateau, fit)
+
+
+def _link(lead: str, over: str, evidence: PathEvidence, plateau: Plateau, fit: PathFit) -> Said:
+    """A rate that fits a link: filled, not filled, or one of several."""
+    shown = evidence.link_shown or plateau
+    if not fit.is_one_rate or (shown.is_weak and fit.behind):
+        sentence = f"{lead}: {over}; {alternatives(fit, weak=shown.is_weak)}"
+        return Said(Severity.NOTE, sentence, _open_questions(evidence, fit))
+    medium = f"{over} over" if "sockets" not in fit.transports else "a link like"
+    sentence = f"{lead}: {medium} {titles(fit.links)}"
+    questions = _open_questions(evidence, fit)
+    if plateau.gb_s < FILLED * fit.links[0].gb_s and not plateau.is_weak:
+        note = "the link does not limit: look at the MPI's provider, its protocol and the CPU"
+        return Said(Severity.NOTE, f"{sentence}, below the usual 90 %", (note, *questions))
+    if questions:
+        return Said(Severity.NOTE, sentence, questions)
+    return Said(Severity.GOOD, sentence, (_blind(fit),))
+
+
+def _open_questions(evidence: PathEvidence, fit: PathFit) -> tuple[str, ...]:
+    """What the rows do not tell, so that nothing is called good."""
+    plateau, shown = evidence.plateau, evidence.link_shown
+    of_perftest = evidence.library == "verbs"
+    found = []
+    if evidence.latency_us is None and not of_perftest:
+        found.append("no row shows the latency: judge the latency file of the same run with it")
+    elif "sockets" in fit.transports:
+        found.append("RDMA and kernel sockets look alike here")
+    if all(one.family.transport == "sockets" for one in fit.links):
+        found.append("kernel sockets over a faster link would look alike: one stream binds a CPU")
+    if plateau is not None and plateau.is_weak and not of_perftest:
+        found.append("single messages, or both directions at once, reach less than a stream")
+    elif "memory" in fit.transports and (shown is None or not shown.is_flat):
+        found.append("two ranks of one host would look alike: the file names no hosts")
+    if evidence.n_rows < LEAST_ROWS and not of_perftest:
+        found.append("one row is no curve")
+    return tuple(found)
+
+
+def _other_interface(evidence: PathEvidence, fit: PathFit) -> Said | None:
+    """Verbs over an adapter whose own interface is another: slow, and no fault of a cable."""
+    plateau = evidence.plateau
+    family = next((one for one in fit.families if one.own_interface), None)
+    if evidence.library != "verbs" or family is None or plateau is None or len(fit.families) > 1:
+        return None
+    fastest = family.classes[0]
+    share = plateau.gb_s / fastest.gb_s
+    if share >= FILLED:
+        return None
+    size = format_size(plateau.size_bytes)
+    sentence = (
+        f"{rounded_percent(share)} % of {gbps(fastest.gb_s)} Gb/s at {size}:"
+        f" {family.title} through verbs, which is not its own interface ({family.own_interface})"
+    )
+    note = f"measure with MPI over {family.own_interface} before you suspect the link"
+    return Said(Severity.NOTE, sentence, (note,))
+
+
+def _over(fit: PathFit) -> str:
+    """The transports that are left, in words."""
+    transports = set(fit.transports)
+    if transports == {"rdma"}:
+        return "RDMA"
+    if transports == {"rdma", "memory"}:
+        return "RDMA" if fit.links else "RDMA or inside one host, no kernel sockets"
+    if transports == {"rdma", "sockets"}:
+        rdma = [family for family in fit.families if family.transport == "rdma"]
+        return f"{rdma[0].title if len(rdma) == 1 else 'RDMA'} or kernel sockets"
+    return UNKNOWN_PATH
+
+
+def _missing(evidence: PathEvidence) -> str:
+    if evidence.step_us is not None and evidence.n_nodes is None:
+        return "; the usual time depends on nodes and ranks (--nodes N --tasks-per-node T)"
+    return "; no row shows the rate of large messages"
+
+
+def _latency(evidence: PathEvidence) -> str:
+    if evidence.latency_us is None:
+        return ""
+    return f"{_us(evidence.latency_us)} us at {format_size(evidence.latency_bytes)}"
+
+
+def _step(evidence: PathEvidence) -> str:
+    if evidence.step_us is None:
+        return ""
+    return f"{_us(evidence.step_us)} us for the smallest {evidence.step_test}"
+
+
+def _rates(evidence: PathEvidence, plateau: Plateau, fit: PathFit) -> str:
+    """'97 % of 100 Gb/s' where one rate fits, else the rate; of many pairs their messages too."""
+    if fit.links and fit.is_one_rate:
+        link = fit.links[0].gb_s
+        rate = f"{rounded_percent(plateau.gb_s / link)} % of {gbps(link)} Gb/s"
+    else:
+        rate = f"{gbps(plateau.gb_s)} Gb/s"
+    if evidence.rate_mps is None:
+        return rate
+    messages = f"{format_significant(evidence.rate_mps, 3)} million/s"
+    small = f"{messages} at {format_size(evidence.rate_bytes)}"
+    large = f"{format_significant(plateau.gb_s, 3)} GB/s at {format_size(plateau.size_bytes)}"
+    pairs = f"{plateau.n_pairs} pairs" if plateau.n_pairs > 1 else "1 pair"
+    return f"{small} and {large} by {pairs}, {rate}"
+
+
+def _rising(plateau: Plateau) -> str:
+    size = format_size(plateau.size_bytes)
+    if plateau.size_bytes < LARGE_BYTES:
+        return f"the largest row is {size}: too small to show the rate of the link"
+    return f"the rate still rises at {size}"
+
+
+def _several(plateau: Plateau, fit: PathFit) -> tuple[str, ...]:
+    """A note where no single link is as fast."""
+    if next_faster(fit.families, plateau.gb_s * 1.25) is not None:
+        return ()
+    return ("faster than one adapter: several together, as EFA nodes have, or inside one host",)
+
+
+def _unfitting(plateau: Plateau, fit: PathFit) -> str:
+    if fit.behind or fit.halves:
+        return alternatives(fit, weak=True)
+    above = next_faster(fit.families, plateau.gb_s)
+    if above is None:
+        return "no single link is so fast: several adapters together, or inside one host"
+    return f"{rounded_percent(above.share)} % of the next faster link, {titles([above])}"
+
+
+def _blind(fit: PathFit) -> str:
+    rate = gbps(fit.links[0].gb_s)
+    return f"a faster link that trained at {rate} Gb/s would look alike: name yours with --link"
+
+
+def _next(path: str, evidence: PathEvidence, fit: PathFit) -> str:
+    quoted = shlex.quote(path)
+    if evidence.memory == "gpu":
+        product = product_of(evidence.devices)
+        gpu = product.name if product else "a100-sxm4"
+        return f"weft judge {quoted} --gpu {gpu}"
+    named = [one for one in fit.links if one.family.transport in ("rdma", "sockets")]
+    return f"weft judge {quoted} --link {named[0].path_class.name if named else 'edr'}"
+
+
+def _us(value: float) -> str:
+    return format_significant(value, 2 if value < 100 else 3)
