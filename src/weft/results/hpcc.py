@@ -115,6 +115,8 @@ def read(cursor: Cursor) -> list[Table]:
 def _line(run: _Run, line: Line) -> str:
     """Take one line; why it is refused, or ""."""
     text = line.text.strip()
+    if not line.ended and text[-1:].isdigit():
+        return "the file ends within this line"
     if run.in_summary or text.partition("=")[0] in _SUMMARY_KEYS:
         return _summary_line(run, line.number, text)
     if _SECTION in text:

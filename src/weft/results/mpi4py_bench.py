@@ -18,6 +18,7 @@ _BARE_ROW = re.compile(
 _WHOLE_ROW = re.compile(r"(?: [ \d]{7}\d|\d\.\d{2})$")
 """Samples are eight characters wide, bandwidths have two decimals."""
 
+_WHOLE_BANDWIDTH = re.compile(r"\d\.\d{2}$")
 _HEADER = re.compile(r"(?P<name>\w[\w/]*(?: \w+)?)(?: \[(?P<unit>[^\]]{1,10})\])?")
 _SEPARATORS = {"|", "±", "+-", "+/-", "Â±", "?", "�"}
 _PINGPONG = "# MPI PingPong Test"
@@ -127,7 +128,9 @@ def _column(name: str, unit: str | None) -> Column:
 
 def _row(columns: tuple[Column, ...], line: Line) -> Row | None:
     tokens = [token for token in line.text.split() if token not in _SEPARATORS]
-    if not line.ended and not _WHOLE_ROW.search(line.text):
+    is_last = bool(columns) and columns[-1].metric == "bandwidth_mb_s"
+    whole = _WHOLE_BANDWIDTH if is_last else _WHOLE_ROW
+    if not line.ended and not whole.search(line.text):
         return None
     return row_of(columns, tokens, line.number)
 

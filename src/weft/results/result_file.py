@@ -20,8 +20,10 @@ from weft.results.lines.launch_scale import with_launches
 from weft.results.lines.noise import is_noise
 from weft.results.lines.number import as_number
 from weft.results.lines.secrets import masked
+from weft.results.lines.unit_conflict import with_unit_conflicts
 from weft.results.model import MAX_UNREAD_KEPT, ResultFile, Table, Unread
 from weft.results.nccl.log import with_log
+from weft.results.osu.untitled import with_programs
 from weft.results.registry import JSON_READERS, LINE_READERS
 
 _SNIFFED_BYTES = 8192
@@ -165,7 +167,9 @@ def _found_in(content: Buffer) -> _Found:
     _read_lines(content[at:] if at else content, found)
     if not found.tables and any(_begins_a_document(line.text) for line in found.outside):
         _read_prefixed_documents(content, found)
-    found.tables = with_launches(with_log(found.tables, found.facts), found.launches)
+    named = with_programs(with_log(found.tables, found.facts), found.launches)
+    tables = with_launches(named, found.launches)
+    found.tables = with_unit_conflicts(tables)
     return found
 
 
@@ -283,6 +287,12 @@ def _expected() -> str:
 def _no_table(found: _Found, path: str) -> InputError:
     shown = [f"line {u.line}: {u.text[:_SHOWN_CHARACTERS]}" for u in found.outside[:_SHOWN_LINES]]
     what = "no table of a known tool in these " + f"{found.n_lines} lines"
+    rows = [u for u in found.unread if u.text[:1].isdigit()] or found.unread
+    refused = [
+        f"line {u.line}: {u.text[:_SHOWN_CHARACTERS]} ({u.reason})" for u in rows[:_SHOWN_LINES]
+    ]
+    if refused:
+        what += "; refused are " + " | ".join(refused)
     if shown:
         what += "; it begins with " + " | ".join(shown)
     return InputError(what, where=path, expected=_expected(), hint=_hint(found))

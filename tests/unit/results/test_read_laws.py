@@ -237,3 +237,30 @@ def test_time_grows_with_length_only(begun: str, piece: str) -> None:
 
     cpu_seconds(20_000)
     assert cpu_seconds(200_000) < 10 * 4 * cpu_seconds(20_000) + 0.2
+
+
+CUT = [
+    *(FIXTURES / "osu" / name for name in ("omb_2.0_bw_six_decimals.txt", "omb_7.4_run.txt")),
+    *(FIXTURES / "clusterkit" / name for name in ("matrix-bandwidth.txt", "matrix-latency.txt")),
+    *(FIXTURES / "nccl-tests" / name for name in ("old-all-gather-without-header.txt",)),
+    *(FIXTURES / "rccl-tests" / name for name in ("output-file-13-names-14-fields.csv",)),
+    *(FIXTURES / "perftest" / name for name in ("header-without-message-rate.txt",)),
+    FIXTURES / "mpi4py" / "pingpong_no_stats_4.1.2.txt",
+]
+
+
+@pytest.mark.parametrize("path", CUT, ids=lambda path: path.stem)
+def test_no_figure_of_a_file_cut_anywhere_is_another_than_the_whole_has(path: Path) -> None:
+    whole = path.read_bytes()
+    figures = set(figures_of(whole))
+    for end in range(1, min(len(whole), 1500)):
+        assert figures.issuperset(figures_of(whole[:end])), f"cut after {whole[:end][-40:]!r}"
+
+
+def figures_of(data: bytes) -> list[tuple[object, ...]]:
+    return [
+        (row.line, row.size_bytes, metric, value)
+        for _, row in flat(tables_of(data))
+        for metric, value in row.metrics.items()
+        if metric != "algbw_gb_s"
+    ]

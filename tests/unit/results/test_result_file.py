@@ -98,6 +98,11 @@ def test_rows_without_header_are_reported_to_miss_it() -> None:
     assert "there are rows of numbers but no header" in message(b"8   1.25\n16   1.35\n")
 
 
+def test_rows_that_were_all_refused_are_shown_with_their_reasons() -> None:
+    text = message(b"# OSU MPI Latency Test v7.5\n# Size   Latency (us)\n8   1,25\n")
+    assert "refused are line 3: 8   1,25 (not a row of this table: a number has a dec" in text
+
+
 def test_a_log_alone_is_reported_to_be_one() -> None:
     assert "every line is a log line" in message(b"srun: job 1 queued\n" * 3)
 

@@ -210,6 +210,9 @@ def _read_matrix(cursor: Cursor) -> list[Table]:
         if len(values) != len(ranks) or None in values:
             cursor.refuse(f"no {len(ranks)} measurements")
             continue
+        if not line.ended and _decimals(tokens[-1]) < max(map(_decimals, tokens)):
+            cursor.refuse("the file ends within this line")
+            continue
         cursor.take()
         rank = int(match[1])
         if match[2]:
@@ -218,6 +221,10 @@ def _read_matrix(cursor: Cursor) -> list[Table]:
             if value and int(other) != rank:
                 cells[rank, int(other)] = (line.number, value)
     return matrix_tables(heading.number, cells, hosts) if cells else []
+
+
+def _decimals(token: str) -> int:
+    return len(token.partition(".")[2])
 
 
 def matrix_tables(

@@ -16,21 +16,21 @@ class Test(NamedTuple):
 
 
 _PLAIN = {
-    "pingpong": Test("latency", 1, {}),
-    "pingpongspecificsource": Test("latency", 1, {}),
+    "pingpong": Test("latency", 1, {"directions": "1"}),
+    "pingpongspecificsource": Test("latency", 1, {"directions": "1"}),
     "pingpinganysource": Test("latency", 1, {"op": "pingping"}),
-    "pingpongany": Test("latency", 1, {}),
-    "pingponganysource": Test("latency", 1, {}),
+    "pingpongany": Test("latency", 1, {"directions": "1"}),
+    "pingponganysource": Test("latency", 1, {"directions": "1"}),
     "pingping": Test("latency", 1, {"op": "pingping"}),
     "pingpingspecificsource": Test("latency", 1, {"op": "pingping"}),
     "sendrecv": Test("sendrecv", 2, {"directions": "2"}),
     "sendrecv_replace": Test("sendrecv", 2, {"directions": "2", "op": "replace"}),
     "exchange": Test("exchange", 4, {"directions": "2"}),
-    "uniband": Test("message_rate", 0, {}),
+    "uniband": Test("message_rate", 0, {"directions": "1"}),
     "biband": Test("message_rate", 0, {"directions": "2"}),
-    "unirandom": Test("message_rate", 0, {"pattern": "random"}),
+    "unirandom": Test("message_rate", 0, {"pattern": "random", "directions": "1"}),
     "birandom": Test("message_rate", 0, {"pattern": "random", "directions": "2"}),
-    "corrunirandom": Test("message_rate", 0, {"pattern": "random"}),
+    "corrunirandom": Test("message_rate", 0, {"pattern": "random", "directions": "1"}),
     "corrbirandom": Test("message_rate", 0, {"pattern": "random", "directions": "2"}),
     "allreduce": Test("allreduce", 0, {}),
     "reduce": Test("reduce", 0, {}),
@@ -96,6 +96,11 @@ def test_of(name: str) -> Test:
     if one_sided is not None:
         return _one_sided(one_sided["op"], one_sided["side"])
     return Test("", 0, {})
+
+
+def is_known(name: str) -> bool:
+    """Whether a benchmark of the suite has this very name."""
+    return name.lower() in _PLAIN
 
 
 def _one_sided(op: str, side: str | None) -> Test:

@@ -8,7 +8,8 @@ import re
 from dataclasses import dataclass, field
 from statistics import median
 
-from weft.results.imb.names import Test, column_of, test_of
+from weft.results.imb.names import Test, column_of, is_known, test_of
+from weft.results.imb.untitled import named_by_columns
 from weft.results.lines.columns import Column, row_of
 from weft.results.lines.cursor import Cursor, Line
 from weft.results.model import Row, Table
@@ -17,8 +18,9 @@ _SUITE = re.compile(
     r"\s*#\s*Intel ?\(R\) MPI Benchmark(?:s| Suite) V?(?P<version>[\w. -]{1,40}?), "
     r"(?P<part>[\w-]{1,20}) part"
 )
-_BENCHMARK = re.compile(r"\s*# Benchmarking (?P<multi>Multi-)?(?P<name>\S{1,60})")
-_RANKS = re.compile(r"\s*# #processes = (\d{1,9})")
+_BENCHMARK = re.compile(r"\s*# {0,3}Benchmarking (?P<multi>Multi-)?(?P<name>\S{1,60})")
+_WITHOUT_HASH = re.compile(r"\s*Benchmarking (?P<multi>Multi-)?(?P<name>\S{1,60})$")
+_RANKS = re.compile(r"\s*(?:# )?#? ?processes = (\d{1,9})")
 _WAITING = re.compile(r"\s*# \( ?(\d{1,9}) additional process(?:es)? waiting")
 _GROUPS = re.compile(r"\s*# \( ?(\d{1,9}) groups of (\d{1,9}) processes")
 _MODE = re.compile(r"\s*#\s*MODE: ([\w-]{1,30})")
@@ -26,7 +28,12 @@ _THREADS = re.compile(r"\s*# #threads = (\d{1,9})")
 _WINDOW = re.compile(r"\s*# (?:window|Window)[ _]size = (\d{1,9})")
 _DATATYPE = re.compile(r"\s*# MPI_Datatype +: +(\w{1,60})")
 _SKIPPED = re.compile(r"\s*(?:!!|#-{3,}|\d{1,12} time-out|# *$|#-+$)")
+_OF_ALL_TABLES = ("multi", "mode", "threads", "window")
 _NOT_A_ROW = "not a row of this table"
+_DECIMALS = 2
+_LEAST_MB_S, _LEAST_US = 2.0, 0.5
+"""From here on two decimals tell the two apart: they differ by 4.9 %."""
+_MBYTES = {True: "2^20", False: "1e6", None: "1e6 (assumed: 2^20 before 2018)"}
 _BINARY_MB_YEAR = 2018
 _NEAR = (2**20 / 1e6) ** 0.5
 """Closer than this to 1 or to 2^20 / 1e6, a ratio is meant to be that."""
@@ -59,11 +66,19 @@ class _Draft:
 def opens(line: str) -> bool:
     """Whether the title of the suite or of one of its benchmarks stands here."""
     head = line[:40]
-    if "# " not in head:
-        return False
     if "Benchmarking " in head:
-        return _BENCHMARK.match(line) is not None
-    return "Intel" in head and _SUITE.match(line) is not None
+        return _title(line) is not None
+    if head.lstrip().startswith("#bytes") and "#repetitions" in line[:80]:
+        return bool(columns_of(line))
+    return "# " in head and "Intel" in head and _SUITE.match(line) is not None
+
+
+def _title(text: str) -> re.Match[str] | None:
+    """The title of a benchmark; without its '#', only of one that the suite has."""
+    if "Benchmarking " not in text[:80]:
+        return None
+    bare = _WITHOUT_HASH.match(text)
+    return _BENCHMARK.match(text) or (bare if bare and is_known(bare["name"]) else None)
 
 
 def read(cursor: Cursor) -> list[Table]:
@@ -77,10 +92,17 @@ def read(cursor: Cursor) -> list[Table]:
             draft.rows.append(row)
             cursor.take()
             continue
-        title = _BENCHMARK.match(line.text)
-        if title is None and not first and cursor.peek() is None:
+        title = _title(line.text)
+        is_header = title is None and bool(columns_of(line.text))
+        begins_anew = is_header or _RANKS.match(line.text) is not None
+        if title is None and not first and not is_header and cursor.peek() is None:
             break
         first = False
+        if draft is None and is_header:
+            draft = _Draft("", Test("", 0, {}), line.number, suite)
+        elif draft is not None and draft.rows and begins_anew:
+            tables.extend(_finished(draft))
+            draft = _next_draft(draft, line.number)
         if title is not None:
             tables.extend(_finished(draft))
             draft = _Draft(title["name"], test_of(title["name"]), line.number, suite)
@@ -92,6 +114,13 @@ def read(cursor: Cursor) -> list[Table]:
         else:
             _read_line(draft, line.text, cursor)
     return tables + _finished(draft)
+
+
+def _next_draft(above: _Draft, first_line: int) -> _Draft:
+    """A table without a title of its own: of the test above it, if its columns are the same."""
+    draft = _Draft(above.name, above.test, first_line, above.suite, columns=above.columns)
+    draft.conditions = {k: v for k, v in above.conditions.items() if k in _OF_ALL_TABLES}
+    return draft
 
 
 def _read_suite(suite: _Suite, text: str, cursor: Cursor) -> None:
@@ -108,7 +137,11 @@ def _read_suite(suite: _Suite, text: str, cursor: Cursor) -> None:
 def _read_line(draft: _Draft, text: str, cursor: Cursor) -> None:
     names = columns_of(text)
     if names:
-        draft.columns, draft.header_width = tuple(map(column_of, names)), len(text)
+        columns = tuple(map(column_of, names))
+        if draft.columns and columns != draft.columns:
+            # The title of this table was lost: other columns are those of another test.
+            draft.name, draft.test = "", Test("", 0, {})
+        draft.columns, draft.header_width = columns, len(text)
     elif text.lstrip()[:1] == "#":
         _read_condition(draft, text)
     elif not _SKIPPED.match(text):
@@ -143,37 +176,49 @@ def _read_condition(draft: _Draft, text: str) -> None:
 
 
 def _row(draft: _Draft, line: Line) -> Row | None:
-    if not line.ended and len(line.text) < draft.header_width:
+    if not line.ended and (len(line.text) < draft.header_width or _ends_in_a_part(draft, line)):
         # Columns end below their names: this one was cut.
         return None
     return row_of(draft.columns, line.text.split(), line.number)
+
+
+def _ends_in_a_part(draft: _Draft, line: Line) -> bool:
+    """Whether the last number has fewer decimals than the suite prints."""
+    _, _, decimals = line.text.rsplit(maxsplit=1)[-1].partition(".")
+    return draft.columns[-1:] == (column_of("Mbytes/sec"),) and len(decimals) < _DECIMALS
 
 
 def _finished(draft: _Draft | None) -> list[Table]:
     """The table of a draft, its bandwidths in MB of 1e6 bytes; none where it has no row."""
     if draft is None or not draft.rows:
         return []
-    conditions = dict(draft.test.conditions) | draft.conditions
+    name, test = draft.name, draft.test
+    if not name:
+        name, test = named_by_columns({column.metric for column in draft.columns}, draft.rows)
+    conditions = dict(test.conditions) | draft.conditions
+    n_ranks = draft.n_ranks or (2 if test.n_times == 1 else None)
+    if test.benchmark == "message_rate" and n_ranks:
+        conditions["pairs"] = str(n_ranks // 2)
     if draft.suite.part:
         conditions["suite"] = draft.suite.part
     if draft.suite.datatype:
         conditions["datatype"] = draft.suite.datatype
     rows = draft.rows
     if any("bandwidth_mb_s" in row.metrics for row in rows):
-        is_binary = _counts_in_binary(draft)
-        conditions["mbyte"] = "2^20" if is_binary else "1e6"
+        is_binary = _counts_in_binary(draft, test.n_times)
+        conditions["mbyte"] = _MBYTES[is_binary]
         if is_binary:
             rows = [_in_decimal(row) for row in rows]
     return [
         Table(
             tool="imb",
-            test=draft.name,
-            benchmark=draft.test.benchmark,
+            test=name,
+            benchmark=test.benchmark,
             rows=tuple(rows),
             first_line=draft.first_line,
             version=draft.suite.version,
             memory="gpu" if "GPU" in draft.suite.part else "host",
-            n_ranks=draft.n_ranks,
+            n_ranks=n_ranks,
             conditions=conditions,
         )
     ]
@@ -186,19 +231,20 @@ def _in_decimal(row: Row) -> Row:
     return Row(row.line, row.size_bytes, metrics, row.labels, row.other)
 
 
-def _counts_in_binary(draft: _Draft) -> bool:
-    """Whether the table's Mbyte is 2^20 bytes: as its own sizes and times say, or its version."""
+def _counts_in_binary(draft: _Draft, n_times: int) -> bool | None:
+    """Whether the table's Mbyte is 2^20 bytes: as its own sizes and times say, or its version; None
+    where neither does."""
     ratios = [
-        row.size_bytes * draft.test.n_times / (time * row.metrics["bandwidth_mb_s"])
+        row.size_bytes * n_times / (time * row.metrics["bandwidth_mb_s"])
         for row in draft.rows
         if row.size_bytes
         and (time := row.metrics.get("latency_us_max") or row.metrics.get("latency_us"))
-        and row.metrics.get("bandwidth_mb_s", 0) >= 100
-        and time >= 1
+        and row.metrics.get("bandwidth_mb_s", 0) >= _LEAST_MB_S
+        and time >= _LEAST_US
     ]
     if ratios and 1 / _NEAR < median(ratios) < 2**20 / 1e6 * _NEAR:
         return median(ratios) > _NEAR
     year = re.match(r"(\d{4})\b", draft.suite.version)
     if year is not None:
         return int(year[1]) < _BINARY_MB_YEAR
-    return bool(re.match(r"\d\.\d", draft.suite.version))
+    return True if re.match(r"\d\.\d", draft.suite.version) else None

@@ -16,6 +16,7 @@ from weft.results.lines.noise import (
     head_before_log,
     is_noise,
 )
+from weft.results.lines.number import as_number
 from weft.results.nccl.log import note_facts
 
 Buffer = bytes | mmap.mmap
@@ -37,6 +38,9 @@ _MAX_HEAD_BYTES = 1000
 _ANY_DIGIT = bytes.maketrans(b"123456789", b"0" * 9)
 _CUT = "…"
 _ESCAPE = re.compile(r"\x1b(?:\[[0-9;:?<=>]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
+_BOLD = re.compile(r"\*\*([^*]{1,80})\*\*")
+"""Markdown's: a poster's stress on a number."""
+
 _MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) {1,2}\\d{1,2} "
 _CLOCK = r"\d\d:\d\d:\d\d"
 _ZONE = r"(?:Z| ?[+-]\d\d:?\d\d| UTC)?"
@@ -50,6 +54,7 @@ _SURE_PREFIXES = (
 )
 """Of Open MPI, kubectl, time stamps as ISO 8601 and as syslog write them: nothing else looks so."""
 
+_MARK = re.compile(_SURE_PREFIXES[0])
 _SURE_PREFIX = re.compile("|".join(f"(?:{prefix})" for prefix in _SURE_PREFIXES))
 _MAX_PREFIXES = 4
 
@@ -96,6 +101,7 @@ class Cleaner:
         self._may_have_alike = False
         self._in_block = False
         self._is_ended = True
+        self._in_last_block = False
         self._passed = b""
 
     def pass_over_alike(self) -> None:
@@ -113,9 +119,11 @@ class Cleaner:
         block: list[Line] = []
         previous = ""
         for line in self._cleaned():
-            if not line.ended and self._passed:
+            is_last = self._in_last_block and line.number == self.n_lines
+            if is_last and self._passed:
                 previous = self._clean(self._passed) or ""
-            if not line.ended and _is_cut(line.text, previous):
+            is_cut = _lacks_decimals if line.ended else _is_cut
+            if is_last and is_cut(line.text, previous):
                 self.cut = line
                 return
             previous, self._passed = line.text, b""
@@ -163,8 +171,11 @@ class Cleaner:
 
     def _candidates(self) -> Iterator[tuple[int, bytes]]:
         """Numbered lines of the file; those with a bulk mark are counted and left out."""
+        n_bytes = 0
         for block in _blocks(self._content):
             self._is_ended = block.endswith(b"\n")
+            n_bytes += len(block)
+            self._in_last_block = n_bytes == len(self._content)
             parts = block.split(b"\n")
             if not parts[-1]:
                 parts.pop()
@@ -191,8 +202,10 @@ class Cleaner:
             text = _last_overwrite(text)
         if "\x1b" in text or "\x00" in text:
             text = _ESCAPE.sub("", text).replace("\x00", "")
+        if "**" in text:
+            text = _BOLD.sub(r"\1", text)
         text = text.rstrip()
-        if not text:
+        if not text or (text[0] == ">" and not text.strip("> ")):
             return None
         first = text[0]
         if first not in "# " and (text[4:5] == "-" or not first.isdigit()):
@@ -200,6 +213,8 @@ class Cleaner:
             if not text:
                 return None
             first = text[0]
+        if "]<std" in text:
+            text = self._behind_command(text)
         if ":" in text or "]" in text or "|" in text or ">" in text:
             text = self._without_label(text)
             if not text or text.isspace():
@@ -211,6 +226,12 @@ class Cleaner:
             self.n_noise += 1
             return None
         return text
+
+    def _behind_command(self, text: str) -> str:
+        """What stands behind a launcher's mark in the middle of a line, if a table begins there."""
+        mark = _MARK.search(text)
+        remaining = "" if mark is None else text[mark.end() :]
+        return remaining if remaining and self._opens(remaining) else text
 
     def _without_label(self, text: str) -> str:
         match = _LABEL.match(text)
@@ -293,6 +314,16 @@ def _is_cut(text: str, previous: str) -> bool:
     if full.isdigit() and token.isdigit():
         return len(token) < len(full)
     return token != full and full.startswith(token)
+
+
+def _lacks_decimals(text: str, previous: str) -> bool:
+    """Whether a last line was cut though it ends: it has fewer decimals than the line before, and
+    both are numbers only."""
+    tokens, model = text.split(), previous.split()
+    if len(tokens) < 2 or len(tokens) != len(model):
+        return False
+    lacking = len(tokens[-1].partition(".")[2]) < len(model[-1].partition(".")[2])
+    return lacking and all(as_number(token) is not None for token in tokens + model)
 
 
 def _decode(raw: bytes) -> str:

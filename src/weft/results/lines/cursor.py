@@ -113,7 +113,11 @@ class Cursor:
 
         `alike`: so would be every line that differs from it in its digits only, until one is taken.
         """
-        self.n_unread += 1
         line = self.pass_over(alike=alike and len(self.unread) >= MAX_UNREAD_KEPT)
+        self.refuse_taken(line, reason)
+
+    def refuse_taken(self, line: Line, reason: str) -> None:
+        """Report a line that was taken before its table turned out to prove nothing."""
+        self.n_unread += 1
         if len(self.unread) < MAX_UNREAD_KEPT:
             self.unread.append(Unread(line.number, masked(line.text)[:SHOWN_CHARACTERS], reason))

@@ -51,7 +51,7 @@ def launch_of(text: str) -> LaunchScale:
     words = _JOINED.sub(r"\1 \2", text[:_LONGEST].replace("=", " ")).split()
     at = next((i for i, word in enumerate(words) if "_perf" in word), len(words))
     before, behind = words[:at], words[at:]
-    names = {word.rpartition("/")[2] for word in before}
+    names = _programs(before)
     if names.isdisjoint(RANK_LAUNCHERS):
         return NO_SCALE
     launcher = "srun" if "srun" in names else "mpirun"
@@ -59,7 +59,9 @@ def launch_of(text: str) -> LaunchScale:
     each = (_number(behind, behind, _GPUS) or 1) * (_number(behind, behind, _THREADS) or 1)
     processes = _number(before, options, (RANKS,))
     nodes = _number(before, options, (NODES,))
-    per_node = _number(before, options, (TASKS_PER_NODE,)) or _ppr(before)
+    per_node, ppr = _number(before, options, (TASKS_PER_NODE,)), _ppr(before)
+    # Two answers that differ are none.
+    per_node = None if per_node and ppr and per_node != ppr else per_node or ppr
     if processes is None and nodes is not None and per_node is not None:
         processes = nodes * per_node
     if nodes is None and processes is not None and per_node is not None:
@@ -71,6 +73,24 @@ def launch_of(text: str) -> LaunchScale:
         n_nodes=nodes,
         tasks_per_node=None if per_node is None else per_node * each,
     )
+
+
+def is_launched(text: str) -> bool:
+    """Whether a launcher starts what the line names."""
+    return not _programs(text[:_LONGEST].split()).isdisjoint(RANK_LAUNCHERS)
+
+
+def _programs(words: Sequence[str]) -> set[str]:
+    """Words as programs: without folder, and without what distributions append (`mpirun.mpich`)."""
+    return {word.rpartition("/")[2].partition(".")[0] for word in words}
+
+
+def gpus_of_process(text: str) -> int | None:
+    """GPUs that one process of a test of nccl-tests drives, where its command says so (-g, -t)."""
+    words = _JOINED.sub(r"\1 \2", text[:_LONGEST].replace("=", " ")).split()
+    at = next((i for i, word in enumerate(words) if "_perf" in word), len(words))
+    gpus, threads = (_number(words[at:], words[at:], names) for names in (_GPUS, _THREADS))
+    return None if gpus is None and threads is None else (gpus or 1) * (threads or 1)
 
 
 def settings_of(text: str) -> dict[str, str]:

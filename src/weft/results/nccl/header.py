@@ -1,15 +1,14 @@
 """The columns of nccl-tests and rccl-tests, found by the header or by the number of tokens."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from weft.results.lines.number import counted, measured
 from weft.results.model import Row
+from weft.results.nccl.proof import BYTES_OF_TYPE, impossible, is_of_whole_blocks
 
-_INTEGERS = ("int8", "char", "uint8", "int32", "int", "uint32", "int64", "uint64")
-_FLOATS = ("half", "float16", "float", "float32", "double", "float64", "bfloat16")
-_EIGHT_BIT_FLOATS = ("fp8_e4m3", "fp8_e5m2", "f8e4m3", "f8e5m2", "float8_e4m3", "float8_e5m2")
-TYPES = frozenset((*_INTEGERS, *_FLOATS, *_EIGHT_BIT_FLOATS))
+TYPES = frozenset(BYTES_OF_TYPE)
 _TIMES = ("time", "cputime")
 _METRICS = {
     "time": "latency_us",
@@ -47,18 +46,30 @@ _SKIPPED = frozenset({"N/A", "-"})
 OUT_OF_PLACE, IN_PLACE = "out-of-place", "in-place"
 _PER_ITERATION = ("i_min", "i_max", "i_p99", "i_cv%")
 _NORMAL = ("time", "algbw", "busbw", "#wrong")
+_OLD = ("time", "algbw", "busbw", "error")
+_ROOT = re.compile(r"-?\d{1,7}$")
+MOST_OWN_COLUMNS = 3
+BEFORE_SIZE = "before_size"
+"""The label of columns that somebody put before the size: their names with their values."""
 
 
 @dataclass(frozen=True, slots=True)
 class NcclColumns:
     """What the tokens of a row are: `first` before the measurements, then `group` once for each of
-    `placements`, then `tail`. `us_per_time` is the unit of the time columns."""
+    `placements`, then `tail`. `us_per_time` is the unit of the time columns. Columns before the
+    size are the user's own; with `needs_proof` the columns are a guess that the rows must prove."""
 
     first: tuple[str, ...]
     group: tuple[str, ...]
     placements: tuple[str, ...]
     tail: tuple[str, ...]
     us_per_time: float = 1.0
+    needs_proof: bool = False
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """Columns that somebody put before the size."""
+        return self.first[: self.first.index("size")]
 
     @property
     def n_tokens(self) -> int:
@@ -81,9 +92,13 @@ def columns_of(names: Sequence[str], placements: Sequence[str] = ()) -> NcclColu
     times = [i for i, name in enumerate(lowered) if name in _TIMES]
     if not 1 <= len(times) <= 2 or times[0] == 0:
         return None
-    first = tuple(_FIRST.get(name, name) for name in lowered[: times[0]])
-    if first[0] != "size" or "count" not in first or len(lowered) > 64:
+    known_first = tuple(_FIRST.get(name, name) for name in lowered[: times[0]])
+    if "size" not in known_first or "count" not in known_first or len(lowered) > 64:
         return None
+    n_own = known_first.index("size")
+    if n_own > MOST_OWN_COLUMNS or "count" in known_first[:n_own]:
+        return None
+    first = tuple(names[:n_own]) + known_first[n_own:]
     known = times[0] + 1
     while known < len(lowered) and (lowered[known] in _METRICS or lowered[known] in _NOT_COUNTS):
         if lowered[known] in _TIMES:
@@ -99,13 +114,26 @@ def columns_of(names: Sequence[str], placements: Sequence[str] = ()) -> NcclColu
     named = tuple(placements)[: len(times)]
     order = named if len(named) == len(times) else (OUT_OF_PLACE, IN_PLACE)[: len(times)]
     # The tests of NCCL 1 (header "bytes N type op") print milliseconds.
-    return NcclColumns(first, group, order, tail, 1000.0 if lowered[0] == "bytes" else 1.0)
+    return NcclColumns(first, group, order, tail, 1000.0 if lowered[n_own] == "bytes" else 1.0)
 
 
 def columns_without_header(tokens: Sequence[str]) -> NcclColumns | None:
-    """The columns of a row without header, by its number of tokens (13, 15, 16, 21 or 23)."""
-    first = ("size", "count", "type", "redop", "root")
+    """The columns of a row without header, by its number of tokens: 13, 15, 16, 21 or 23, and of
+    old versions 11, or 12 with an operation or a root, which the numbers must prove."""
+    if len(tokens) < 11 or not is_of_whole_blocks(tokens):
+        return None
     both = (OUT_OF_PLACE, IN_PLACE)
+    start = ("size", "count", "type")
+    is_root = _ROOT.match(tokens[3]) is not None
+    if len(tokens) == 11:
+        return NcclColumns(start, _OLD, both, (), needs_proof=True)
+    if len(tokens) == 12:
+        return NcclColumns(
+            (*start, "root" if is_root else "redop"), _OLD, both, (), needs_proof=True
+        )
+    if is_root or _ROOT.match(tokens[4]) is None:
+        return None
+    first = (*start, "redop", "root")
     tails = {0: (), 2: ("timestamp",), 3: ("algo", "proto", "nchannels")}
     for group in (_NORMAL, _NORMAL + _PER_ITERATION):
         n_tail = len(tokens) - len(first) - 2 * len(group)
@@ -160,8 +188,12 @@ def rows_of(tokens: Sequence[str], columns: NcclColumns, line: int) -> list[Row]
     size = counted(first.get("size", ""))
     if size is None or counted(first.get("count", "")) is None:
         return "size or count is no whole number"
+    if why := impossible(first, size):
+        return why
     labels: dict[str, str] = {k: v for k, v in first.items() if k in _LABELS}
     other = {k: v for k, v in first.items() if k != "size" and k not in _LABELS}
+    if columns.own:
+        labels[BEFORE_SIZE] = ", ".join(f"{name} {first[name]}" for name in columns.own)
     _read_tail(
         tokens[n_first + len(columns.group) * len(columns.placements) :], columns, labels, other
     )

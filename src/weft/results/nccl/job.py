@@ -1,6 +1,7 @@
 """What the device list and the columns of nccl-tests say about the job."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -19,6 +20,12 @@ _FACTOR_TIMES = {
 }
 """Bus over algorithm bandwidth is so many times (n - 1) / n."""
 _MOST_RANKS = 2048
+_FINE_GB_S = 0.5
+RANKS_FROM_BANDWIDTHS = "bus over algorithm bandwidth"
+RANKS_FROM_COUNTS = "size over count x bytes of the type"
+RANKS_FROM_LIST = "the highest rank of a device list that was cut"
+RANKS_FROM_COMMAND = "-g and -t of the command, which starts one process"
+NODES_FROM_COMMAND = "one process drives all GPUs (-g, -t)"
 
 
 class Device(NamedTuple):
@@ -70,27 +77,66 @@ def facts_of_devices(devices: Sequence[Device]) -> JobFacts:
         conditions["separate_runs"] = str(n_runs)
         own = own[: len(ranks)]
     hosts = [device.host for device in own if device.host]
-    n_nodes = len(set(hosts)) or None
-    even = n_nodes is not None and len(ranks) % n_nodes == 0
+    n_ranks, n_nodes = len(ranks), len(set(hosts)) or None
+    if len(groups) == 1 and min(ranks) > 0 and max(ranks) - min(ranks) + 1 == n_ranks:
+        conditions |= {"ranks_from": RANKS_FROM_LIST, "ranks_listed": str(n_ranks)}
+        n_ranks = max(ranks) + 1
+        most = max(Counter(hosts).values(), default=0)
+        n_nodes = n_nodes if n_nodes and n_ranks == most * n_nodes else None
+    even = n_nodes is not None and n_ranks % n_nodes == 0
     return JobFacts(
-        n_ranks=len(ranks),
+        n_ranks=n_ranks,
         n_nodes=n_nodes,
-        tasks_per_node=len(ranks) // n_nodes if n_nodes is not None and even else None,
+        tasks_per_node=n_ranks // n_nodes if n_nodes is not None and even else None,
         hosts=tuple(hosts),
         devices=tuple(device.name for device in own if device.name),
         conditions=conditions,
     )
 
 
-def completed(facts: JobFacts, n_ranks: int | None, *, is_guessed: bool) -> JobFacts:
-    """The facts, with the ranks that the bandwidths prove where the device list is missing or was
+def completed(
+    facts: JobFacts,
+    n_ranks: int | None,
+    ranks_from: str = RANKS_FROM_BANDWIDTHS,
+    *,
+    is_guessed: bool,
+) -> JobFacts:
+    """The facts, with the ranks that the columns prove where the device list is missing or was
     cut out of the output. A test that was itself guessed does not overrule the list."""
     if n_ranks is None or n_ranks == facts.n_ranks or (facts.n_ranks is not None and is_guessed):
         return facts
-    conditions = {**facts.conditions, "ranks_from": "bus over algorithm bandwidth"}
+    conditions = {**facts.conditions, "ranks_from": ranks_from}
     if facts.n_ranks is not None:
         conditions["ranks_listed"] = str(facts.n_ranks)
     return replace(facts, n_ranks=n_ranks, n_nodes=None, tasks_per_node=None, conditions=conditions)
+
+
+def of_one_process(
+    facts: JobFacts, n_gpus: int | None, test: str, rows: Sequence[Row], *, is_launched: bool
+) -> JobFacts:
+    """The facts, where one process drives so many GPUs. Without a launcher those are all ranks, if
+    the bandwidths allow it; where they are all ranks, there is one node."""
+    if n_gpus is None or n_gpus < 2:
+        return facts
+    conditions = dict(facts.conditions)
+    n_ranks = facts.n_ranks
+    if n_ranks is None and not is_launched and _allow(test, rows, n_gpus):
+        n_ranks = n_gpus
+        conditions["ranks_from"] = RANKS_FROM_COMMAND
+    if n_ranks != n_gpus or facts.n_nodes is not None:
+        return replace(facts, n_ranks=n_ranks, conditions=conditions)
+    conditions["nodes_from"] = NODES_FROM_COMMAND
+    return replace(facts, n_ranks=n_ranks, n_nodes=1, tasks_per_node=n_ranks, conditions=conditions)
+
+
+def _allow(test: str, rows: Sequence[Row], n_ranks: int) -> bool:
+    """Whether every row with enough digits has the ratio of bandwidths of so many ranks."""
+    times = _FACTOR_TIMES.get(test)
+    ranges = [_ratio_range(row) for row in rows if row.metrics.get("algbw_gb_s", 0.0) >= _FINE_GB_S]
+    if times is None or not ranges:
+        return False
+    factor = times * (n_ranks - 1) / n_ranks
+    return all(low <= factor <= high for low, high in ranges)
 
 
 def guessed_test(rows: Sequence[Row], n_ranks: int | None) -> tuple[str, str]:
@@ -113,6 +159,25 @@ def guessed_test(rows: Sequence[Row], n_ranks: int | None) -> tuple[str, str]:
     if _is_rooted(best) and ratio > _ONE:
         return "broadcast_perf", "a root and no reduction, bus = algorithm bandwidth"
     return "", ""
+
+
+def guessed_gather(
+    rows: Sequence[Row], n_ranks: int | None, *, is_old: bool
+) -> tuple[str, str, str] | None:
+    """(test, why, other tests it could be) where size and count prove blocks of so many ranks; None
+    where they do not, or the columns say a root or an operation."""
+    if n_ranks is None or any(map(_is_rooted, rows)):
+        return None
+    reduces = any(row.labels.get("redop", "none") != "none" for row in rows)
+    if reduces:
+        return "reduce_scatter_perf", "a reduction of blocks", ""
+    if is_old:
+        return "all_gather_perf", "algorithm bandwidth counts n - 1 of n blocks", ""
+    if _is_never_validated_in_place(rows):
+        return None
+    if any("n_wrong" in row.metrics for row in rows):
+        return "all_gather_perf", "blocks of all ranks, no root, validated in place", ""
+    return "", "", "all_gather_perf, alltoall_perf"
 
 
 def _is_never_validated_in_place(rows: Sequence[Row]) -> bool:

@@ -144,6 +144,9 @@ def _csv_records(cursor: Cursor) -> list[_Record]:
     records: list[_Record] = []
     while (line := cursor.peek()) is not None:
         record = _csv_record(keys, _fields(line.text))
+        if not line.ended:
+            cursor.refuse("the file ends within this row")
+            continue
         if record is None and "," not in line.text:
             break
         if record is None or _row(line.number, record) is None:

@@ -5,6 +5,8 @@ from functools import lru_cache
 
 from weft.results.lines.columns import Column
 
+RUN_MARK = " #"
+"""Between a metric and the number of its run, where runs stand side by side in one table."""
 _PIECES = re.compile(r"\s{2,}|\t")
 _PARTS = re.compile(r"Size(?: ?\(B\)|\b)|[^()]{1,60}\([^()]{1,20}\)|[^()]{1,60}")
 _UNITS_US = {"us": (1, 1), "usec": (1, 1), "ms": (1000, 1), "ns": (1, 1000), "s": (10**6, 1)}
@@ -30,14 +32,42 @@ _TAIL = re.compile(r"p(\d{1,3})(?: tail)? (lat|latency|bw|bandwidth)$")
 
 @lru_cache(maxsize=256)
 def columns_of(line: str) -> tuple[Column, ...]:
-    """The columns that a header names; none where the line is no header of this tool."""
+    """The columns that a header names; none where the line is no header of this tool. A header that
+    lost its '#' begins with the size and names no column that the tool does not."""
     body = line.lstrip()
-    if not body.startswith("#") or len(body) > 1000:
+    if len(body) > 1000:
         return ()
-    columns = tuple(_column(name) for name in _names(body.lstrip("# ").rstrip()))
+    bare = _bare(body)
+    is_marked = bare != body
+    if not is_marked and body[:4].lower() != "size":
+        return ()
+    columns = tuple(_column(name) for name in _names(bare.rstrip()))
     has_metric = any(column.part == "metric" for column in columns)
-    known_first = bool(columns) and columns[0].part in {"size", "metric"}
-    return columns if has_metric and known_first else ()
+    if not has_metric or columns[0].part not in {"size", "metric"}:
+        return ()
+    if not is_marked and any(column.part == "other" for column in columns):
+        return ()
+    return _told_apart(columns)
+
+
+def _told_apart(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    """The columns; those that all hold one metric, of runs side by side, are numbered. None where
+    only some have the same name, so that a row would keep one value of several."""
+    metrics = [column.metric for column in columns if column.part == "metric"]
+    if len(set(metrics)) == len(metrics):
+        return columns
+    if len(set(metrics)) > 1 or len(metrics) + 1 != len(columns):
+        return ()
+    size, *others = columns
+    return (
+        size,
+        *(c._replace(metric=f"{c.metric}{RUN_MARK}{i}") for i, c in enumerate(others, start=1)),
+    )
+
+
+def _bare(body: str) -> str:
+    """The text without the '#' of a comment, which Markdown may have escaped."""
+    return body.removeprefix("\\").lstrip("# ") if body.startswith(("#", "\\#")) else body
 
 
 def _names(body: str) -> list[str]:

@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 _TITLE = re.compile(
-    r"\s*#\s?(?P<suite>OSU|OMB-Py) "
+    r"\s*(?P<mark>\\?#{1,6}\s{0,4})?(?P<suite>OSU|OMB-Py) "
     r"(?P<stack>MPI|OpenSHMEM|UPC\+\+|UPC|NCCL|RCCL|XCCL|One Sided)?"
     r"(?:-(?P<device>\w{1,20}))?(?P<name>.*?)(?: Test)?"
     r"(?:,? \(?(?:v|Version )?(?P<version>\d[\w.]{0,20})\)?)?$"
@@ -26,13 +26,13 @@ class Title(NamedTuple):
 
 _KNOWN: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     (r"bi-?directional bandwidth", "osu_bibw", "bidirectional", {"directions": "2"}),
-    (r"multiple bandwidth */ *message rate", "osu_mbw_mr", "message_rate", {}),
+    (r"multiple bandwidth */ *message rate", "osu_mbw_mr", "message_rate", {"directions": "1"}),
     (r"bandwidth congestion in|fan[- _]?in", "osu_bw_fan_in", "fan_in", {}),
     (r"bandwidth congestion out|fan[- _]?out", "osu_bw_fan_out", "fan_out", {}),
     (r"multi-?threaded latency", "osu_latency_mt", "latency", {"op": "multithreaded"}),
     (r"multi-?process latency", "osu_latency_mp", "latency", {"op": "multiprocess"}),
     (r"multi(?:[- ]?pairs?)? latency", "osu_multi_lat", "latency", {"op": "multi_pair"}),
-    (r"bandwidth", "osu_bw", "bandwidth", {}),
+    (r"bandwidth", "osu_bw", "bandwidth", {"directions": "1"}),
     (r"latency", "osu_latency", "latency", {}),
     (r"init", "osu_init", "startup", {}),
     (r"hello world", "osu_hello", "", {}),
@@ -74,7 +74,7 @@ def title_of(line: str) -> Title | None:
     if "OSU " not in line[:32] and "OMB-Py " not in line[:32]:
         return None
     match = _TITLE.match(line[:300])
-    if match is None:
+    if match is None or (match["mark"] is None and not _names_a_test(match)):
         return None
     stack, device = match["stack"] or "", (match["device"] or "").upper()
     name = match["name"].strip().lower()
@@ -90,6 +90,13 @@ def title_of(line: str) -> Title | None:
     if match["suite"] != "OSU":
         conditions["suite"] = match["suite"]
     return Title(test, benchmark, match["version"] or "", memory, conditions)
+
+
+def _names_a_test(match: re.Match[str]) -> bool:
+    """Whether a title that lost its '#' is one: it names a stack, and ends as titles do. Prose
+    about the suite does not."""
+    end = match.string[match.end("name") :].lstrip(" ,")
+    return bool(match["stack"]) and end.startswith("Test") and len(match["name"]) < 80
 
 
 def _test_of(name: str) -> tuple[str, str, dict[str, str]]:
@@ -132,8 +139,7 @@ def _one_sided(op: str, name: str, conditions: dict[str, str]) -> tuple[str, str
     conditions["op"] = op
     if "bandwidth" in name:
         both = "bi" in name.replace("bandwidth", "")
-        if both:
-            conditions["directions"] = "2"
+        conditions["directions"] = "2" if both else "1"
         benchmark = "bidirectional" if both else "bandwidth"
         return f"osu_{short.get(op, op)}_{'bibw' if both else 'bw'}", benchmark, conditions
     return f"osu_{short.get(op, op)}_latency", "latency", conditions

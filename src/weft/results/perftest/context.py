@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from weft.results.lines.launch_line import shown
 
@@ -72,12 +73,32 @@ _PROSE = (
     "Please run the same command",
     "Disabling dynamic polling",
     "Using sampled CPU speed",
+    "Conflicting CPU frequency",
     "Connected: ",
     "Completed: ",
     "Total run time",
     _VERSION,
 )
+_BEGINNING = re.compile(
+    r"(?:Dual-port|Number of qps|Connection type|PCIe relax order|ibv_wr\* API|TX depth|RX depth"
+    r"|CQ Moderation|CQE Poll Batch|Mtu|Link type|GID index|Max inline data|rdma_cm QPs"
+    r"|Data ex\. method)\s{0,20}: [^\s:]"
+)
+_OPTIONS = {
+    "-q": "queue_pairs",
+    "--qp": "queue_pairs",
+    "-x": "gid_index",
+    "--gid-index": "gid_index",
+}
+_DEVICES = ("-d", "--ib-dev")
+_THIS_HOST = ("localhost", "127.0.0.1", "::1")
+_WORD = re.compile(r"[\w.-]{1,64}(?::\d{1,3})?$")
 SIDES = {"Local results": "local", "Remote results": "remote"}
+
+
+def is_parameter(text: str) -> bool:
+    """Whether a line is one of the list of parameters, whose title may be lost."""
+    return _BEGINNING.match(text) is not None
 
 
 _ANSWERED = ("read", "atomic")
@@ -100,6 +121,7 @@ class Context:
     hosts: tuple[str, ...] = ()
     devices: tuple[str, ...] = ()
     conditions: dict[str, str] = field(default_factory=dict)
+    is_local: bool = False
     _lids: dict[str, str] = field(default_factory=dict)
     _gids: list[str] = field(default_factory=list)
 
@@ -111,6 +133,8 @@ class Context:
     @property
     def n_nodes(self) -> int | None:
         """Two where both ends have addresses of their own, one where they share one."""
+        if self.is_local:
+            return 1
         if self.hosts:
             return len(set(self.hosts))
         gids = self._gids[:2]
@@ -150,6 +174,13 @@ class Context:
         self.conditions["launch"] = shown(text)
         gpu = any(word.startswith(("--use_cuda", "--use_rocm", "--use-cuda")) for word in words)
         self.memory = "gpu" if gpu else self.memory or "host"
+        if words[-1:] and words[-1] in _THIS_HOST:
+            self.is_local = True
+        for option, value in pairwise(words):
+            if option in _DEVICES and _WORD.match(value):
+                self.devices = (value.partition(":")[0],)
+            elif option in _OPTIONS and value.isascii() and value.isdigit():
+                self.conditions[_OPTIONS[option]] = value[:9]
 
     def _script(self, text: str, words: list[str]) -> None:
         """Two names that differ only in their numbers are the two nodes; a last word may say where

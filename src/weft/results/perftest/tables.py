@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from weft.results.lines.cursor import Cursor, Line
 from weft.results.lines.number import measured
+from weft.results.lines.unit_conflict import UNIT_CONFLICT
 from weft.results.model import Row, Table
 from weft.results.perftest import json_report as perftest_json
 from weft.results.perftest.columns import (
@@ -15,7 +16,7 @@ from weft.results.perftest.columns import (
     rows_of,
     unit_proved,
 )
-from weft.results.perftest.context import SCRIPT, SIDES, Context
+from weft.results.perftest.context import SCRIPT, SIDES, Context, is_parameter
 
 _TITLE = re.compile(
     r"\s*(Send|RDMA_Write|RDMA_Read|Atomic)(?:_\w{1,20})?\b[\w /-]{0,60}"
@@ -29,6 +30,12 @@ _PAIR = re.compile(r"\s*Pair #?(\d{1,6}) ?:?$")
 _GPU = ("initializing CUDA", "Listing all CUDA devices", "Using ROCm Device", "initializing ROCm")
 _SAMPLE = re.compile(r"\d{1,12}, \d{1,12}(?:\.\d{1,12})?(?:e[+-]\d{1,3})?$")
 _QUOTE_OR_T = frozenset('t"')
+_EITHER = {
+    True: "; the time is half the round trip, or all of it for read and atomic",
+    False: "; with -b the bandwidth is of both directions",
+}
+_RATE_DECIMALS = 6
+"""SOURCE: linux-rdma/perftest, src/perftest_parameters.h, REPORT_FMT: %-7.6lf."""
 _UNIT_PROVED = "proved: average bandwidth = size x message rate"
 
 
@@ -50,6 +57,7 @@ def opens(line: str) -> bool:
         or (first == "P" and _PAIR.match(text) is not None)
         or _program(text) is not None
         or ("_ib" in text and SCRIPT.match(text) is not None)
+        or is_parameter(text)
     )
 
 
@@ -154,29 +162,43 @@ def _take_row(cursor: Cursor, line: Line, tokens: list[str], block: _Block) -> b
         columns = block.columns = in_unit(BARE, proved)
         block.is_bare, block.proved_unit = True, proved
     else:
+        columns = _with_message_rate(columns, tokens)
         proved = unit_proved(tokens, columns)
     if proved is not None and not _same(proved, columns.bandwidth_unit):
         block.context.conditions["unit_in_header"] = columns.bandwidth_unit
         block.proved_unit = proved
         columns = in_unit(columns, proved)
     rows = rows_of(tokens, columns, line.number)
-    if not isinstance(rows, str) and not line.ended and _may_be_cut(tokens, columns, proved):
+    if not isinstance(rows, str) and not line.ended and _may_be_cut(tokens, columns):
         rows = "the file ends within this row"
     if isinstance(rows, str):
         cursor.refuse(rows)
         return True
     cursor.take()
+    if cursor.at_end and columns.names[-1] == "MsgRate" and _may_be_cut(tokens, columns):
+        # Somebody ended a line that was cut.
+        cursor.refuse_taken(line, "the file ends within this row")
+        return True
     if block.pair:
         rows = [replace(row, labels={**row.labels, "pair": block.pair}) for row in rows]
     block.rows.extend(rows)
     return True
 
 
-def _may_be_cut(tokens: list[str], columns: PerftestColumns, proved: str | None) -> bool:
-    """Whether the last number of a line without line end has fewer decimals than its neighbour,
-    or leaves a bandwidth that does not fit the message rate."""
+def _with_message_rate(columns: PerftestColumns, tokens: list[str]) -> PerftestColumns:
+    """The columns, with the message rate behind them where the header lost its name and size x rate
+    = average bandwidth proves it."""
+    if len(tokens) != len(columns.names) + 1 or "MsgRate" in columns.names:
+        return columns
+    more = PerftestColumns((*columns.names, "MsgRate"), (*columns.units, "Mpps"))
+    return columns if unit_proved(tokens, more) is None else more
+
+
+def _may_be_cut(tokens: list[str], columns: PerftestColumns) -> bool:
+    """Whether the last number of a line without line end has fewer decimals than its neighbour, or
+    a message rate fewer than perftest prints."""
     if columns.names[-1] == "MsgRate":
-        return proved is None
+        return len(tokens[-1].partition(".")[2]) < _RATE_DECIMALS
     last, before = (len(token.partition(".")[2]) for token in (tokens[-1], tokens[-2]))
     return last < before
 
@@ -195,20 +217,32 @@ def _same(unit: str, header: str) -> bool:
     return (unit == "Gb/sec") == (header == "Gb/sec")
 
 
+def _test(context: Context, kind: str) -> str:
+    if context.conditions.get("connection") == "RawEth":
+        return f"raw_ethernet_{kind}"
+    return f"ib_{context.op}_{kind}" if context.op else ""
+
+
 def _table(block: _Block) -> Table:
     context = block.context
     conditions = dict(context.conditions)
     if block.proved_unit:
         conditions["unit"] = f"{block.proved_unit} ({_UNIT_PROVED})"
+    if "unit_in_header" in conditions:
+        conditions[UNIT_CONFLICT] = (
+            f"the header says {conditions['unit_in_header']}, the rows are in {block.proved_unit}"
+        )
     is_latency = block.columns is not None and not block.columns.bandwidth_unit
     kind = "lat" if is_latency else "bw"
     if not is_latency:
         conditions.pop("latency_is", None)
+    if not context.op:
+        conditions["test_could_be"] = f"any test of perftest{_EITHER[is_latency]}"
     two_ways = conditions.get("directions") == "2"
     n_nodes = context.n_nodes
     return Table(
         tool="perftest",
-        test=f"ib_{context.op}_{kind}" if context.op else "",
+        test=_test(context, kind),
         benchmark="latency" if is_latency else "bidirectional" if two_ways else "bandwidth",
         rows=tuple(block.rows),
         first_line=block.first_line,

@@ -95,6 +95,25 @@ def test_message_rates_are_in_millions() -> None:
     assert table.rows[0].metrics["msg_rate_mps"] == 2.189915
 
 
+@pytest.mark.parametrize(("test", "directions"), [("Uniband", "1"), ("Biband", "2")])
+def test_pairs_and_directions_tell_an_aggregate_from_one_pair(test: str, directions: str) -> None:
+    text = (
+        f"# Benchmarking {test}\n# #processes = 8\n"
+        "#bytes #repetitions   Mbytes/sec      Msg/sec\n1024 1000 1024.00 1000000\n"
+    )
+    [table] = read_results_text(text.encode(), "x").tables
+    assert (table.conditions["pairs"], table.conditions["directions"]) == ("4", directions)
+
+
+def test_a_title_that_lost_its_hash_and_rows_to_the_left_are_read() -> None:
+    results = read_results(FIXTURES / "left_aligned_pingpong.txt")
+    assert [len(table.rows) for table in results.tables] == [12]
+    assert results.tables[0].conditions["directions"] == "1"
+    text = (FIXTURES / "left_aligned_pingpong.txt").read_text().replace("# Bench", "Bench")
+    [table] = read_results_text(text.encode(), "x").tables
+    assert (table.test, table.n_ranks) == ("PingPong", 2)
+
+
 def test_a_timed_out_sample_is_no_row() -> None:
     text = (
         "# Benchmarking Alltoall\n# #processes = 64\n"

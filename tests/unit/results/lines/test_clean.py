@@ -135,6 +135,20 @@ def test_a_rule_without_its_pair_swallows_nothing() -> None:
     assert cleaned(f"a\n{rule}\nb\n") == ["a", rule, "b"]
 
 
+def test_a_quoted_blank_line_is_blank() -> None:
+    assert cleaned("> # Table\n>\n>>\n> 8   1.25\n") == ["# Table", "8   1.25"]
+
+
+def test_marks_of_markdown_around_a_number_go() -> None:
+    assert cleaned("8   **1.25**\n") == ["8   1.25"]
+    assert cleaned("*******\n") == ["*******"]
+
+
+def test_a_table_that_begins_behind_a_mark_within_the_line_is_found() -> None:
+    assert cleaned("mpirun -np 2 x[1,0]<stdout>:# Table\n") == ["# Table"]
+    assert cleaned("see [1,0]<stdout>:nothing\n") == ["see [1,0]<stdout>:nothing"]
+
+
 def test_a_log_line_written_into_a_row_is_taken_out_of_it() -> None:
     text = (
         "   1048576   262144  float  sum  -1node7:42:50 [0] NCCL INFO Connected all rings\n"
@@ -165,6 +179,13 @@ def test_a_last_line_that_was_cut_is_left_out(before: str, last: str) -> None:
     assert [line.text for line in cleaner.lines()] == [before]
     assert cleaner.cut is not None
     assert cleaner.cut.number == 2
+
+
+def test_a_last_line_that_was_cut_before_somebody_ended_it_is_left_out() -> None:
+    cleaner = Cleaner(plain(b"8   12.25\n16   13.2\n"), opens)
+    assert [line.text for line in cleaner.lines()] == ["8   12.25"]
+    assert cleaner.cut is not None
+    assert cleaned("8   12.25   Pass\n16   13.2   Fail\n")[1:] == ["16   13.2   Fail"]
 
 
 def test_a_whole_last_line_without_line_end_is_kept_and_marked() -> None:

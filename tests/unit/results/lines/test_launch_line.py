@@ -2,7 +2,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.results.lines.launch_line import LaunchScale, launch_of, settings_of, shown
+from weft.results.lines.launch_line import (
+    LaunchScale,
+    gpus_of_process,
+    launch_of,
+    settings_of,
+    shown,
+)
 
 
 @pytest.mark.parametrize(
@@ -16,6 +22,8 @@ from weft.results.lines.launch_line import LaunchScale, launch_of, settings_of, 
         ("srun -N 2 -n 16 ./alltoall_perf", (16, 2, 8)),
         ("srun -N2 -n16 ./alltoall_perf -g1", (16, 2, 8)),
         ("srun -N 4 --ntasks-per-node=1 ./alltoall_perf -g 4 -t 2", (32, 4, 8)),
+        ("mpirun.mpich -np 16 ./build/all_reduce_perf -g 1", (16, None, None)),
+        ("mpirun -N 2 -np 2 -map-by ppr:1:node ./all_reduce_perf", (2, None, None)),
         ("mpirun -np 7 -npernode 4 ./alltoall_perf", (7, None, 4)),
         ("./build/all_reduce_perf -b 8 -e 128M -f 2 -g 4 -n 20", (None, None, None)),
     ],
@@ -24,6 +32,14 @@ def test_a_launch_line_says_ranks_nodes_and_ranks_a_node(
     line: str, expected: tuple[int | None, ...]
 ) -> None:
     assert launch_of(line) == LaunchScale(*expected)
+
+
+@pytest.mark.parametrize(
+    ("line", "n_gpus"),
+    [("./all_reduce_perf -b 8 -g 4", 4), ("x_perf -t 2 -g4", 8), ("x_perf -b 8", None)],
+)
+def test_a_command_says_the_gpus_of_one_process(line: str, n_gpus: int | None) -> None:
+    assert gpus_of_process(line) == n_gpus
 
 
 @given(text=st.text(max_size=80), number=st.text(max_size=12))

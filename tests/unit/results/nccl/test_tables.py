@@ -251,7 +251,7 @@ TIMES = st.floats(0.01, 99999.0).map(lambda value: f"{value:.2f}")
 def lines(draw: st.DrawFn) -> tuple[str, list[list[str]], list[list[str]]]:
     """The cells in front of a row, of its two placements, and of their iterations."""
     size = draw(st.integers(1, 1 << 50))
-    first = f"{size} {max(size // 4, 1)} float sum -1"
+    first = f"{4 * size} {size} float sum -1"
     groups = [
         [*(draw(TIMES) for _ in range(3)), draw(st.sampled_from(["0", "7", "N/A", "0e+00"]))]
         for _ in range(2)

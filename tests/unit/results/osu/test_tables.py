@@ -163,12 +163,6 @@ def test_a_table_for_each_data_type_under_one_title() -> None:
     assert second.test == "osu_latency"
 
 
-def test_columns_without_a_title_are_still_read() -> None:
-    [table] = read_results_text(b"# Size          Latency (us)\n8      1.25\n", "x").tables
-    assert (table.tool, table.test, table.benchmark) == ("osu", "osu", "")
-    assert table.rows[0].metrics == {"latency_us": 1.25}
-
-
 def test_a_title_no_one_knows_keeps_its_words() -> None:
     text = b"# OSU MPI Frobnicate Cube Test v9.1\n# Size  Avg Latency(us)\n8   1.25\n"
     [table] = read_results_text(text, "x").tables

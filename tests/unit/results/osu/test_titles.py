@@ -98,6 +98,32 @@ def test_a_title_says_whose_memory(line: str, memory: str) -> None:
     assert title.memory == memory
 
 
-@pytest.mark.parametrize("line", ["# Size  Latency (us)", "OSU MPI Latency Test", "# nThread 1"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        " OSU MPI Latency Test v7.2",
+        "OSU MPI Latency Test",
+        "## OSU MPI Latency Test v7.2",
+        "\\# OSU MPI Latency Test v7.2",
+        "OSU MPI-CUDA Bandwidth Test v7.2",
+    ],
+)
+def test_a_title_whose_hash_was_lost_or_changed_is_one(line: str) -> None:
+    title = title_of(line)
+    assert title is not None
+    assert title.test in ("osu_latency", "osu_bw")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# Size  Latency (us)",
+        "# nThread 1",
+        "OSU Latency Test",
+        "OSU MPI was built with gcc 12",
+        "The OSU MPI Latency Test says",
+        "OSU MPI Latency Test results of node 7 are below",
+    ],
+)
 def test_other_lines_are_no_titles(line: str) -> None:
     assert title_of(line) is None

@@ -222,7 +222,8 @@ def test_a_row_without_header_that_proves_nothing_opens_no_table(line: str) -> N
 
 
 def test_a_row_without_header_after_a_pair_says_why_it_is_refused() -> None:
-    results = text_of("Pair 0:", "8388608 2922 0.00 24.51 0.002922", GBITS, " 2 5 0.00 0.08 4.9")
+    refused = "8388608 2922 0.00 24.51 0.002922"
+    results = text_of("Pair 0:", refused, GBITS, " 2 5 0.00 0.08 4.900000")
     assert results.unread[0].reason == (
         "no header above, and size x message rate does not prove the unit"
     )
