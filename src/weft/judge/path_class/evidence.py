@@ -102,6 +102,10 @@ def evidence_of(tables: Sequence[Table], proofs: Iterable[FoundProof] = ()) -> P
     first = of[0]
     is_nccl = first.tool in NCCL_TOOLS
     alike = [table for table in of if (table.tool in NCCL_TOOLS) == is_nccl]
+    if is_nccl:
+        # Tables of several scales: the largest says most of the fabric.
+        most = max(table.n_ranks or 0 for table in alike)
+        alike = [table for table in alike if (table.n_ranks or 0) == most]
     latency = min(_latencies(alike), default=None)
     step = min(_steps(alike), default=None)
     plateau = _best_plateau(alike)
@@ -190,7 +194,7 @@ def _rates(tables: Sequence[Table]) -> Iterable[tuple[float, int]]:
 def _stalls(tables: Sequence[Table]) -> Iterable[tuple[float, float, int]]:
     for table in tables:
         for row in table.rows:
-            peak = row.metrics.get("bandwidth_mb_s_peak", 0.0)
+            peak = row.metrics.get("bandwidth_peak_mb_s", 0.0)
             mean = row.metrics.get("bandwidth_mb_s", 0.0)
             if (row.size_bytes or 0) >= LARGE_BYTES and mean > 0 and peak >= STALLS * mean:
                 yield peak / 1e3, mean / 1e3, row.line

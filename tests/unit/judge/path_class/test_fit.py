@@ -114,7 +114,7 @@ def test_an_adapter_that_the_file_names_leaves_its_family() -> None:
 
 
 def test_peak_far_above_the_average_is_a_stall_and_no_rate() -> None:
-    row = Row(1, 65536, {"bandwidth_mb_s": 2322.0, "bandwidth_mb_s_peak": 5900.0})
+    row = Row(1, 65536, {"bandwidth_mb_s": 2322.0, "bandwidth_peak_mb_s": 5900.0})
     table = Table("perftest", "ib_write_bw", "bandwidth", (row,), 1)
     assert sentence(table).startswith("WARNING peak 47.2 and average 18.6 Gb/s differ by 2.5x")
 
