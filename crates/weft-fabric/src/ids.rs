@@ -15,6 +15,8 @@ macro_rules! id {
     };
 }
 
+pub(crate) use id;
+
 id!(
     /// A compute node, in document order.
     NodeId

@@ -9,7 +9,7 @@ use weft_fabric::subnet::{End, Kind, Misfit, Subnet};
 /// All switches and all LIDs of the sample fabric: 6 switches, 16 hosts, LIDs 1 to 22.
 const LEAF0: u64 = 0x506b_4b03_0000_0110;
 
-/// What a table of any of the tools says, taken apart with nothing but white space: by switch and
+/// What a table of any of the tools says, taken apart only by white space: by switch and
 /// LID the port.
 fn plainly(text: &str) -> BTreeMap<(u64, u16), u8> {
     let (mut switch, mut found) = (0, BTreeMap::new());

@@ -78,7 +78,7 @@ fn try_format(format: &str, seeds: &[Vec<u8>], tries: u64) {
             panic!("sample {number} of {format} makes its reader panic:\n{beginning}");
         };
         if took > LONGEST {
-            // Unless somebody else had the processor.
+            // Unless another process had the processor.
             took = took.min(timed(format, &damaged).1);
         }
         n_known += u64::from(known);

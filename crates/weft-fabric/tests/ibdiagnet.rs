@@ -354,7 +354,7 @@ fn damaged_files_lose_nothing_in_silence() {
     let database = sample(FILES[0]);
     for name in FILES {
         let text = sample(name);
-        // The routes alone are about switches that nobody describes.
+        // The routes alone are about switches that are not described.
         let read = |text: &[u8]| match name {
             "ibdiagnet2.far" => samples::gathered(&[(name, text), ("db", database.as_bytes())]),
             _ => samples::gathered(&[(name, text)]),

@@ -179,7 +179,7 @@ fn lines_without_sense_are_reported_with_what_was_expected() {
         assert_eq!(first.place.line as usize, line, "{to}");
         assert!(first.expected.starts_with(expected), "{to}: {}", first.expected);
     }
-    // Ports whose node cannot be read are nobody else's.
+    // Ports whose node cannot be read belong to no other node.
     let gathered = read(whole.replacen("Switch\t8", "Switch\t800", 1));
     let reported: Vec<u32> = gathered.unread.iter().map(|unread| unread.place.line).collect();
     assert_eq!(reported, [10, 11, 12, 13, 14, 15, 16, 17, 18, 6, 59]);

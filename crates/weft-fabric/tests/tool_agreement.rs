@@ -172,7 +172,7 @@ fn where_only_switches_have_lines_their_hosts_are_nodes_too() {
     let subnet = samples::subnet(&["quirks/iblinkinfo-sw.out"]);
     assert_whole(&subnet, "--switches-only");
     assert_eq!(cables(&subnet), cables(&truth));
-    // Hosts have nothing but LIDs there, one a port: 5 + 2 and the router's two.
+    // Hosts have only LIDs there, one a port: 5 + 2 and the router's two.
     let nameless = subnet.nodes.iter().filter(|node| node.guid >> 32 == 0xffff_ffff);
     assert_eq!(nameless.clone().count(), 9);
     assert!(
@@ -196,7 +196,7 @@ fn peers_without_lid_and_settings_after_the_states() {
     assert_eq!(gathered.unread.len(), 1);
     assert_eq!(gathered.unread[0].what, "a peer without GUID and LID: 'b'");
     assert_eq!(gathered.ports[0].rate.map(|rate| rate.to_string()).as_deref(), Some("4xHDR"));
-    // A line of a switch that nobody introduced.
+    // A line of a switch that was not introduced.
     let gathered = read(row);
     let expected = "the line of its node before that of a port, or lines as -l prints them";
     assert_eq!(gathered.unread[0].expected, expected);
@@ -235,7 +235,7 @@ fn damaged_lists_lose_nothing_in_silence() {
         }
         for beginning in damage::beginnings(&text) {
             let gathered = read(beginning);
-            // A last line may lack nothing but its end, or have nothing yet.
+            // A last line may lack only its end, or have no text yet.
             let last = beginning.lines().last().unwrap_or_default().trim_end();
             let is_whole = last.is_empty() || text.lines().any(|line| line.trim_end() == last);
             assert!(is_whole || !gathered.unread.is_empty(), "{name}: {last}");

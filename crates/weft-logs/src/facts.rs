@@ -99,7 +99,7 @@ struct Fact {
 }
 
 /// One file that was read.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct Source {
     /// Its name in messages.
     pub name: String,

@@ -27,15 +27,7 @@ pub fn read(
         return Err(io::Error::new(io::ErrorKind::InvalidData, what));
     }
     let source = facts.sources.len() as u32;
-    facts.sources.push(Source {
-        name: name.to_owned(),
-        n_lines: 0,
-        n_bytes: 0,
-        n_understood: 0,
-        n_torn: 0,
-        cut: None,
-        endless: false,
-    });
+    facts.sources.push(Source { name: name.to_owned(), ..Source::default() });
     let mut lines = Lines::new(input, source, MAX_BYTES);
     while let Some((place, bytes)) = lines.next_bytes()? {
         if place.line % LOOK_EVERY == 0 && stop.load(Ordering::Relaxed) {

@@ -12,7 +12,7 @@ const MAX_HEAD_BYTES: usize = 120;
 
 /// `device` is the GPU's number as the line gives it, which may be nonsense before one is chosen.
 /// Of several communicators, `rank` is that in the largest.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Speaker {
     /// Its host.
     pub host: String,
@@ -80,9 +80,7 @@ impl Speakers {
             host: who.host.to_owned(),
             pid: who.pid.to_owned(),
             device: who.device.to_owned(),
-            rank: None,
-            n_ranks: None,
-            bus_id: String::new(),
+            ..Speaker::default()
         });
         Some(number)
     }

@@ -2,8 +2,7 @@
 
 use pyo3::prelude::*;
 use weft_fabric::document::{Engine, FabricDocument};
-use weft_fabric::generate;
-use weft_fabric::{FabricError, HcaId, PortId, Routes, check, engines, fault};
+use weft_fabric::{FabricError, HcaId, PortId, Routes, check, engines, fault, generate};
 
 use crate::refuse;
 

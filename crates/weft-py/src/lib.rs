@@ -12,6 +12,7 @@ use numpy::IntoPyArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use weft_fabric::json::word;
 use weft_sim::{MAX_RANKS, OffloadColumns, Outcome, PortColumns, SteadyColumns, ValidScenario};
 use weft_traffic::{Blocks, StepDocument, TrafficError};
 
@@ -42,39 +43,30 @@ fn simulate_many<'py>(
     outcomes.into_iter().map(|outcome| columns(py, outcome)).collect()
 }
 
-/// Numeric columns into a dictionary, by name.
+/// Numeric columns of a structure into a dictionary, each by its name after a prefix.
 macro_rules! set_arrays {
-    ($py:ident, $out:ident, $($name:literal: $column:expr),+ $(,)?) => {
-        $($out.set_item($name, $column.into_pyarray($py))?;)+
+    ($py:ident, $out:ident, $prefix:literal, $columns:ident: $($column:ident),+) => {
+        $({
+            let name = concat!($prefix, stringify!($column));
+            $out.set_item(name, $columns.$column.into_pyarray($py))?;
+        })+
     };
 }
 
 fn columns(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
     let out = PyDict::new(py);
-    out.set_item("status", outcome.status.as_str())?;
+    out.set_item("status", word(&outcome.status))?;
     out.set_item("message", outcome.message)?;
-    out.set_item("fidelity", outcome.fidelity.as_str())?;
+    out.set_item("fidelity", word(&outcome.fidelity))?;
     out.set_item("notes", outcome.notes)?;
     let rows = outcome.rows;
     out.set_item("rows_left_out", rows.left_out)?;
-    set_arrays!(py, out,
-        "tenant": rows.tenant,
-        "step": rows.step,
-        "pair": rows.pair,
-        "round": rows.round,
-        "iteration": rows.iteration,
-        "start_ps": rows.start_ps,
-        "duration_ps": rows.duration_ps,
-    );
+    set_arrays!(py, out, "", rows: tenant, step, pair, round, iteration, start_ps, duration_ps);
     let tenants = outcome.tenants;
-    let roles: Vec<&str> = tenants.role.iter().map(|role| role.as_str()).collect();
+    let roles: Vec<String> = tenants.role.iter().map(word).collect();
     out.set_item("tenant_name", tenants.tenant_name)?;
     out.set_item("tenant_role", roles)?;
-    set_arrays!(py, out,
-        "tenant_start_ps": tenants.start_ps,
-        "tenant_end_ps": tenants.end_ps,
-        "tenant_passes": tenants.passes,
-    );
+    set_arrays!(py, out, "tenant_", tenants: start_ps, end_ps, passes);
     set_ports(py, &out, outcome.ports)?;
     out.set_item("ports_left_out", outcome.ports_left_out)?;
     let load = outcome.load;
@@ -82,18 +74,10 @@ fn columns(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
     out.set_item("load_n_bins", load.n_bins)?;
     out.set_item("load_port_name", load.port_name)?;
     out.set_item("load_left_out", load.left_out)?;
-    set_arrays!(py, out, "load_xmit_bytes": load.xmit_bytes);
+    set_arrays!(py, out, "load_", load: xmit_bytes);
     let flows = outcome.flows;
     out.set_item("flows_left_out", flows.left_out)?;
-    set_arrays!(py, out,
-        "flow_tenant": flows.tenant,
-        "flow_src": flows.src,
-        "flow_dst": flows.dst,
-        "flow_size_bytes": flows.size_bytes,
-        "flow_start_ps": flows.start_ps,
-        "flow_end_ps": flows.end_ps,
-        "flow_done": flows.done,
-    );
+    set_arrays!(py, out, "flow_", flows: tenant, src, dst, size_bytes, start_ps, end_ps, done);
     set_offloads(py, &out, outcome.offloads)?;
     set_steady(py, &out, outcome.steady)?;
     out.set_item("end_ps", outcome.end_ps)?;
@@ -107,45 +91,25 @@ fn columns(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
 fn set_ports(py: Python<'_>, out: &Bound<'_, PyDict>, ports: PortColumns) -> PyResult<()> {
     out.set_item("port_name", ports.port_name)?;
     set_arrays!(py, out,
-        "xmit_bytes": ports.xmit_bytes,
-        "xmit_packets": ports.xmit_packets,
-        "xmit_wait_ps": ports.xmit_wait_ps,
-        "port_xmit_data": ports.port_xmit_data,
-        "port_rcv_data": ports.port_rcv_data,
-        "port_xmit_pkts": ports.port_xmit_pkts,
-        "port_rcv_pkts": ports.port_rcv_pkts,
-        "port_xmit_wait": ports.port_xmit_wait,
-        "port_xmit_discards": ports.port_xmit_discards,
-        "symbol_error_counter": ports.symbol_error_counter,
-        "link_error_recovery_counter": ports.link_error_recovery_counter,
-        "link_downed_counter": ports.link_downed_counter,
-        "port_rcv_errors": ports.port_rcv_errors,
-        "port_xmit_fecn": ports.port_xmit_fecn,
-        "port_rcv_fecn": ports.port_rcv_fecn,
-        "port_rcv_becn": ports.port_rcv_becn,
+        "", ports: xmit_bytes, xmit_packets, xmit_wait_ps, port_xmit_data, port_rcv_data,
+        port_xmit_pkts, port_rcv_pkts, port_xmit_wait, port_xmit_discards, symbol_error_counter,
+        link_error_recovery_counter, link_downed_counter, port_rcv_errors, port_xmit_fecn,
+        port_rcv_fecn, port_rcv_becn
     );
     Ok(())
 }
 
 fn set_offloads(py: Python<'_>, out: &Bound<'_, PyDict>, offloads: OffloadColumns) -> PyResult<()> {
-    let by: Vec<&str> = offloads.by.iter().map(|by| by.as_str()).collect();
+    let by: Vec<String> = offloads.by.iter().map(word).collect();
     out.set_item("offload_by", by)?;
     out.set_item("offload_reason", offloads.reason)?;
-    set_arrays!(py, out, "offload_tenant": offloads.tenant, "offload_step": offloads.step);
+    set_arrays!(py, out, "offload_", offloads: tenant, step);
     Ok(())
 }
 
 fn set_steady(py: Python<'_>, out: &Bound<'_, PyDict>, steady: SteadyColumns) -> PyResult<()> {
     out.set_item("steady_whole_because", steady.whole_because)?;
-    set_arrays!(py, out,
-        "steady_tenant": steady.tenant,
-        "steady_step": steady.step,
-        "steady_round": steady.round,
-        "steady_size_bytes": steady.size_bytes,
-        "steady_moves": steady.moves,
-        "steady_share": steady.share,
-        "steady_error": steady.error,
-    );
+    set_arrays!(py, out, "steady_", steady: tenant, step, round, size_bytes, moves, share, error);
     Ok(())
 }
 
@@ -158,15 +122,7 @@ fn expand_collective<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let moves = py.detach(|| expand(step_json, n_ranks)).map_err(refuse)?;
     let out = PyDict::new(py);
-    set_arrays!(py, out,
-        "rank": moves.rank,
-        "index": moves.index,
-        "is_send": moves.is_send,
-        "peer": moves.peer,
-        "size_bytes": moves.size_bytes,
-        "first_block": moves.first_block,
-        "n_blocks": moves.n_blocks,
-    );
+    set_arrays!(py, out, "", moves: rank, index, is_send, peer, size_bytes, first_block, n_blocks);
     Ok(out)
 }
 

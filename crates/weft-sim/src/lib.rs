@@ -3,10 +3,12 @@
 //!
 //! Same scenario and seed, same outcome, on any machine and any number of threads.
 //!
-//! Rooms, each built on those before it: [`document`] (as written), `model` (valid), `state` (plain
-//! data), `packet`, `host`, `flow` and `in_network`, `run`. `tests/test_tidy.py` holds the order.
+//! Rooms, each built on those before it: `congestion` (laws), [`document`] (as written), `model`
+//! (valid), `state` (plain data), `packet`, `host`, `flow` and `in_network`, `run`.
+//! `tests/test_rust_rooms.py` holds the order.
 #![forbid(unsafe_code)]
 
+mod congestion;
 pub mod document;
 mod error;
 mod flow;
@@ -16,9 +18,10 @@ mod limits;
 mod model;
 mod packet;
 mod run;
+mod settings;
 mod state;
 
-pub use document::ScenarioDocument;
+pub use document::{Fidelity, ScenarioDocument};
 pub use error::SimError;
 pub use limits::MAX_RANKS;
 pub use model::in_network::collective_method::CollectiveMethod;

@@ -1,4 +1,6 @@
-//! Limits and units that documents, models and the engine share.
+//! Limits and units that documents, laws, models and the engine share.
+
+use crate::error::SimError;
 
 /// What there are too many of where events could not name them.
 pub(crate) const PACKETS: &str = "packets in flight";
@@ -35,3 +37,32 @@ pub const MAX_RANKS: usize = 1 << 22;
 pub(crate) const MIN_BITS_PER_S: u64 = 1_000_000;
 /// Most connections: they are never forgotten.
 pub(crate) const MAX_CONNECTIONS: u32 = 1 << 24;
+/// Service levels of InfiniBand.
+pub(crate) const N_LEVELS: usize = 16;
+
+/// Refuse the number of a key that is not from `least` to `most`.
+pub(crate) fn within(
+    place: &str,
+    key: &str,
+    value: u64,
+    least: u64,
+    most: u64,
+) -> Result<(), SimError> {
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    let place = format!("{place}.{key}");
+    Err(SimError::document(place, format!("it is {value}"), format!("{least} to {most}")))
+}
+
+/// Whole picoseconds of nanoseconds with at most three decimals.
+pub(crate) fn ps(place: &str, ns: f64) -> Result<u64, SimError> {
+    let scaled = ns * 1000.0;
+    let whole = scaled.round();
+    let good = (0.0..=1e12).contains(&ns) && (scaled - whole).abs() <= 1e-6 * whole.max(1.0);
+    if !good {
+        let expected = "nanoseconds from 0 to 1e12, with at most 3 decimals";
+        return Err(SimError::document(place, format!("{ns} is no such time"), expected));
+    }
+    Ok(whole as u64)
+}

@@ -55,7 +55,7 @@ fn flows_that_collide_under_d_mod_k_are_spread_evenly_over_the_group() {
 
 #[test]
 fn equal_grades_are_taken_in_turn() {
-    // One grade for every load there can be: nothing but the turn decides.
+    // One grade for every load there can be: only the turn decides.
     let adaptive = json!({"grade_bytes": 1 << 30});
     let routing = json!({"engine": "dmodk", "adaptive": adaptive});
     let work = messages([(0, 4, 4096 * 400)]);

@@ -25,7 +25,7 @@ fn linear(n: u64) -> Value {
     json!((0..n).map(|entry| format!("0:{entry}")).collect::<Vec<String>>())
 }
 
-/// A table that slows nobody down.
+/// A table that slows no sender down.
 fn powerless() -> Value {
     json!(["0:0"])
 }
@@ -78,7 +78,7 @@ fn a_message_that_begins_later_waits_for_the_one_before_it() {
 
 // ---- marks --------------------------------------------------------------------------------
 
-/// Two hosts send to a third on their switch, and nobody is slowed down.
+/// Two hosts send to a third on their switch, and none is slowed down.
 fn two_to_one(n: u64, knobs: Value) -> Outcome {
     let mut knobs = knobs;
     knobs["table"] = powerless();
@@ -154,7 +154,7 @@ fn who_waits_for_credit_is_a_victim_and_marks_only_where_that_is_masked() {
     let all = 2 * per_leaf * n;
     assert_eq!(root, masked_root, "a root is one whatever is masked");
     assert!(root > all * 9 / 10, "{root} of {all}");
-    // The spine's two buffers, and what is under way in a round trip, fill before anybody waits.
+    // The spine's two buffers, and what is under way in a round trip, fill before any sender waits.
     let before = 2 * (65_536 + 2 * (2 * DELAY + ROUTE) * RATE / 8 / 1_000_000_000_000) / MTU;
     assert!(victims <= before, "{victims} of {before}");
     assert!(masked_victims > all * 9 / 10, "{masked_victims} of {all}");
@@ -197,7 +197,7 @@ fn eager(name: &str) -> Value {
 
 #[test]
 fn an_idle_network_loses_nothing() {
-    // A shift on a full tree: nobody meets anybody.
+    // A shift on a full tree: no flow meets another.
     let flows: Vec<(u64, u64, u64)> = (0..64).map(|src| (src, (src + 32) % 64, 1 << 20)).collect();
     let case = |control: Value| {
         let fabric = deep_tree(128, 8, RATE, DELAY);

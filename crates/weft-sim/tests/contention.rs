@@ -28,7 +28,7 @@ fn senders_that_share_an_egress_share_it_evenly() {
     let flows = (1..=4).map(|src| (src, 0, 4096 * 100));
     let times = durations(&bare(tree(5, 5, 1, RATE, DELAY), messages(flows), 65_536));
     let (first, last) = (times.iter().min().unwrap(), times.iter().max().unwrap());
-    // Round robin packet by packet: nobody finishes more than one turn of the others ahead.
+    // Round robin packet by packet: no sender finishes more than one turn of the others ahead.
     assert!(last - first <= 3 * ser(4096, RATE), "{times:?}");
 }
 

@@ -112,7 +112,7 @@ fn collectives_take_longer_by_turns_alone() {
         assert_eq!(one.ports.xmit_bytes, rc.ports.xmit_bytes, "{benchmark}");
         assert_eq!(one.hops, rc.hops);
     }
-    // Round a ring everybody has one target.
+    // Round a ring every rank has one target.
     let work = json!([of("allgather", "ring")]);
     let rc = complete(&one_switch(work.clone(), json!({})));
     assert_eq!(complete(&one_switch(work, dct(1))), rc);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
 use weft_sim::{Status, ValidScenario, simulate_many, simulate_until};
 
-/// Nobody stops these runs.
+/// These runs are not stopped.
 static GO_ON: AtomicBool = AtomicBool::new(false);
 
 /// Scenarios that stress what elision could break: contention, mixed rates, small buffers, both
@@ -100,7 +100,7 @@ fn any_case(models: &'static [&'static str]) -> impl Strategy<Value = Value> {
     )
         .prop_map(|(flows, host, up, leaf, spines, model, forwarding, extra, rest)| {
             let (seed, latency_ns, gap_ns) = rest;
-            // The destination skips the source: nobody sends to itself.
+            // The destination skips the source: no rank sends to itself.
             let shared = model == "shared_buffer";
             // Thirteen blocks and 65, of which shares of 65 are exactly full.
             let size_of =

@@ -129,7 +129,7 @@ fn ring() -> Value {
 }
 
 fn ring_scenario() -> Value {
-    // Everybody sends two switches on: every inter-switch link waits for the next.
+    // Every node sends two switches on: every inter-switch link waits for the next.
     let flows = (0..4).map(|src| (src, (src + 2) % 4, 1_000_000));
     let case = json!({"schema": "weft.scenario/1", "fabric": ring(), "host": free_hosts(),
                       "work": messages(flows)});

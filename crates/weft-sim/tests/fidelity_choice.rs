@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use serde_json::{Value, json};
-use weft_sim::{Outcome, Status};
+use weft_sim::{Fidelity, Outcome, Status};
 
 fn auto(scenario: &Value) -> Outcome {
     let outcome = run(&with(scenario.clone(), "fidelity", json!("auto")));
@@ -21,7 +21,7 @@ fn shift(n: u64, size_bytes: u64, iterations: u64) -> Value {
 fn few_packets_are_followed_and_the_hops_it_counts_are_those_they_make() {
     let case = shift(16, 100_000, 3);
     let outcome = auto(&case);
-    assert_eq!(outcome.fidelity.as_str(), "packet");
+    assert_eq!(outcome.fidelity, Fidelity::Packet);
     assert_eq!(physics(&Outcome { notes: Vec::new(), ..outcome.clone() }), physics(&run(&case)));
     let said = format!("about {:.1e} hops", outcome.hops as f64);
     assert!(outcome.notes[0].contains(&said), "{:?}, not {said}", outcome.notes);
@@ -30,7 +30,7 @@ fn few_packets_are_followed_and_the_hops_it_counts_are_those_they_make() {
 #[test]
 fn very_many_packets_are_flows_and_the_error_is_reported() {
     let outcome = auto(&shift(16, 1 << 36, 2));
-    assert_eq!(outcome.fidelity.as_str(), "flow");
+    assert_eq!(outcome.fidelity, Fidelity::Flow);
     assert!(outcome.notes[0].starts_with("fidelity auto: flows, since packets would make about "));
     let error = outcome.notes.last().unwrap();
     // Nothing is shared on a full tree, so flows take the time of packets.
@@ -73,7 +73,7 @@ fn the_error_shows_what_flows_do_not() {
 fn where_packets_are_needed_they_are_chosen_whatever_they_cost() {
     let case = with(shift(16, 1 << 20, 1), "switch", json!({"model": "input_fifo"}));
     let outcome = auto(&case);
-    assert_eq!(outcome.fidelity.as_str(), "packet");
+    assert_eq!(outcome.fidelity, Fidelity::Packet);
     assert!(
         outcome.notes[0].starts_with("fidelity auto: packets, since flows cannot: switch.model: ")
     );
@@ -92,6 +92,6 @@ fn flows_that_would_be_more_work_than_packets_are_not_chosen() {
     let case = scenario(tree(32, 8, 3, 100 * GBPS, 20_000), work);
     let case = with(case, "limits", json!({"max_events": 1000}));
     let outcome = run(&with(case, "fidelity", json!("auto")));
-    assert_eq!(outcome.fidelity.as_str(), "packet");
+    assert_eq!(outcome.fidelity, Fidelity::Packet);
     assert!(outcome.notes[0].contains("solving their rates takes longer"), "{:?}", outcome.notes);
 }

@@ -5,7 +5,7 @@ use crate::common::*;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
-use weft_sim::{Outcome, Status};
+use weft_sim::{Fidelity, Outcome, Status};
 
 pub(crate) fn as_flow(scenario: &Value) -> Value {
     with(scenario.clone(), "fidelity", json!("flow"))
@@ -275,11 +275,11 @@ fn victims_of_an_incast_are_not_held_up_and_the_outcome_says_that_it_cannot_show
         "bystander_bytes": 1_000_000}]);
     let case = scenario(tree(16, 4, 2, 100 * GBPS, 20_000), work);
     let outcome = complete(&as_flow(&case));
-    assert_eq!(outcome.fidelity.as_str(), "flow");
+    assert_eq!(outcome.fidelity, Fidelity::Flow);
     assert!(outcome.notes[0].contains("no message waits for traffic to other hosts"));
     assert!(outcome.ports.xmit_wait_ps.iter().all(|wait_ps| *wait_ps == 0));
     let packets = complete(&case);
-    assert!(packets.notes.is_empty() && packets.fidelity.as_str() == "packet");
+    assert!(packets.notes.is_empty() && packets.fidelity == Fidelity::Packet);
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn one_switch(n: u64, work: Value) -> Value {
     with(case, "host", json!({"regimes": regimes}))
 }
 
-/// A message from one processor to another, nobody else about.
+/// A message from one processor to another, no other traffic.
 fn one_way(size: u64) -> u64 {
     SEND + 2 * DELAY + ROUTE + ser(framed(size, 4096), RATE) + RECV
 }

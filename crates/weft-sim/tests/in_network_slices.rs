@@ -179,7 +179,7 @@ fn trees_of_gpus_carry_half_a_slice_an_edge_and_take_as_long_as_the_busiest_gpu(
     }
 }
 
-/// Rails that stream for somebody else, or of which there are too many, are no matter to GPUs.
+/// Rails that stream for others, or of which there are too many, are no matter to GPUs.
 #[test]
 fn trees_of_gpus_need_no_quota_of_switches() {
     let rate = 400 * GBPS;

@@ -14,7 +14,7 @@ const LATENCY_PS: u64 = 500_000;
 const HOSTS_PS: u64 = SEND_PS + LATENCY_PS + RECV_PS;
 const PAYLOAD: u64 = 1024;
 const MTU: u64 = 4096;
-/// Bytes of the aggregation protocol; nobody publishes how many.
+/// Bytes of the aggregation protocol; no source says how many.
 const PROTOCOL: u64 = 16;
 
 fn base(fabric: Value, work: Value) -> Value {

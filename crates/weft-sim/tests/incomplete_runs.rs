@@ -109,7 +109,7 @@ fn a_run_tells_its_monitor_how_far_it_is() {
 
 #[test]
 fn messages_that_are_posted_and_not_received_are_bounded() {
-    // Everybody posts to everybody at once, and nothing is received before all have.
+    // Every rank posts to every other at once, and nothing is received before all have.
     let n = 30;
     let alltoall = |change: Value| {
         let mut step = json!({"benchmark": "alltoall", "algorithm": "linear", "size_bytes": 100});

@@ -153,7 +153,7 @@ fn any_case() -> impl Strategy<Value = Value> {
             let mut fabric = tree(12, leaf, spines, host, 10_000);
             fabric["switch_bits_per_s"] = json!(up);
             let all: Vec<u64> = (1..=12).collect();
-            // The destination skips the source: nobody sends to itself.
+            // The destination skips the source: no rank sends to itself.
             let other = |(s, d, size): (u64, u64, u64)| (s, d + u64::from(d >= s), size);
             let tenants = json!([
                 tenant(0, &all, first.into_iter().map(other)),

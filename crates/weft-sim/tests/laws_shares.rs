@@ -44,7 +44,7 @@ fn three_inputs_of_an_output_have_a_third_each_whatever_they_carry() {
 #[test]
 fn on_one_switch_neighbours_cost_nothing() {
     let n = 36u64;
-    // 5 and 36 have no common divisor: everybody sends to one and receives from one.
+    // 5 and 36 have no common divisor: every rank sends to one and receives from one.
     let flows: Vec<(u64, u64, u64)> =
         (0..n).map(|src| (src, (5 * src + 11) % n, 1 + src * 7919)).collect();
     assert!(flows.iter().all(|(src, dst, _)| src != dst));

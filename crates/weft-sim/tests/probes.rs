@@ -124,7 +124,7 @@ fn counters_are_in_the_units_of_infiniband() {
 
 #[test]
 fn ticks_of_waiting_are_words_of_the_link() {
-    // Two senders share a receiver behind buffers of one packet: somebody waits for credit.
+    // Two senders share a receiver behind buffers of one packet: one of them waits for credit.
     let case = scenario(tree(4, 4, 1, RATE, DELAY), messages([(0, 2, 400_000), (1, 2, 400_000)]));
     let case = with(case, "switch", json!({"buffer_bytes": 4224, "delay_ps": ROUTE}));
     let ports = run(&case).ports;

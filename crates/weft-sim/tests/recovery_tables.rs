@@ -89,7 +89,7 @@ fn up_and_down_has_none_and_who_allows_loops_has_them() {
 
 #[test]
 fn what_a_death_cuts_off_is_no_loop() {
-    // The node's own cable, and a leaf's only way up: nobody arrives, nobody waits in a circle.
+    // The node's own cable, and a leaf's only path up: no packet arrives, none waits in a circle.
     for link in ["h0[1]", "leaf-01[3]"] {
         let fault = json!([{"link": link, "down": true, "from_ns": 1_000_000}]);
         let whole = match link {

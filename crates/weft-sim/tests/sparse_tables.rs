@@ -1,4 +1,4 @@
-//! Tables that say nothing of some destinations at some switches: no harm where nobody asks them.
+//! Tables that say nothing of some destinations at some switches: no harm where they are not asked.
 
 use crate::common::*;
 use serde_json::{Value, json};

@@ -55,7 +55,7 @@ fn a_ring_in_order_is_a_line() {
             step["size_bytes"] = json!(PACKETS * MTU);
         }
         let mut case = small(plain_tree(), step);
-        // No rank has to be asked first, so nobody runs ahead of anybody.
+        // No rank has to be asked first, so none runs ahead of another.
         case["host"] = json!({"regimes": [{}]});
         let (whole, fast) = (run(&case), run(&skipping(&case)));
         assert!(error(&fast, &whole) < 1e-3, "{operation}: {}", error(&fast, &whole));

@@ -201,7 +201,7 @@ fn a_tenant_outside_its_partition_is_refused() {
     refused(&node_twice, "partitions[0].nodes[1]: node 'n001' appears twice");
     let stranger = with_table(json!([{"key": 1, "nodes": ["x"]}]));
     refused(&stranger, "partitions[0].nodes[0]: there is no node 'x'");
-    // The default partition holds everybody unless the table says otherwise.
+    // The default partition holds all nodes unless the table says otherwise.
     let one_job = scenario(tree(8, 8, 1, GBPS, 0), ring(1, 8));
     let default = json!([{"key": 0x7fff, "nodes": ["n001"]}]);
     let refusal = "placement: node 'n002' is not in partition 0x7fff";

@@ -83,7 +83,7 @@ fn an_agreed_send_is_complete_when_its_acknowledgement_is_back() {
         let bare = 2 * request + data + network(framed(4, MTU));
         assert_eq!(took, bare + if acknowledge { 3 * ack } else { 0 }, "{acknowledge}");
     }
-    // A sender that waits for nothing but its send: the acknowledgement is what it waits for.
+    // A sender that waits only for its send: the acknowledgement is what it waits for.
     let list = messages([(0, 1, size), (0, 1, 8)]);
     let host = json!({"regimes": [{"max_bytes": 100}, {"protocol": "rendezvous"}]});
     let outcome = run(&with(pair(list, json!({})), "host", host));

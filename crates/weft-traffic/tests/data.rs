@@ -109,7 +109,7 @@ fn every_reduce_gives_the_root_the_sum_of_all() {
     }
 }
 
-/// Of nodes of several tasks: the sum of all, once, to everybody (or the root), through switches.
+/// Of nodes of several tasks: the sum of all, once, to all (or the root), through switches.
 #[test]
 fn switches_give_every_rank_the_sum_of_all_whatever_the_nodes() {
     for (operation, n) in [Operation::Allreduce, Operation::Reduce]
@@ -128,7 +128,7 @@ fn switches_give_every_rank_the_sum_of_all_whatever_the_nodes() {
     }
 }
 
-/// Two binary trees over all: everybody but one has a parent that knows it, all lead to that one,
+/// Two binary trees over all: all but one have a parent that knows it, all lead to that one,
 /// and who has children in one has none in the other (but for the first, of an odd number).
 #[test]
 fn neighbours_make_two_trees_and_no_one_works_in_both() {
@@ -224,7 +224,7 @@ fn every_gather_gives_the_root_everybodys_block_and_every_scatter_each_its_own()
 }
 
 /// Alltoall: by rank and destination, whose blocks a rank holds. In the end it must hold, once
-/// each, everybody's blocks for itself; what it has passed on it keeps.
+/// each, all ranks' blocks for itself; what it has passed on it keeps.
 fn alltoall(collective: &Collective) {
     let (n, what) = (collective.n, name(collective));
     type Held = Vec<Vec<u32>>;

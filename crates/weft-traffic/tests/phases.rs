@@ -23,7 +23,7 @@ fn sends(phase: &Phase, rank: u32) -> impl Iterator<Item = Transfer> {
     moves(phase, rank).filter_map(|moved| moved.send)
 }
 
-/// Runs a phase without data: every message finds its partner and nobody is stuck.
+/// Runs a phase without data: every message finds its partner and no rank is stuck.
 fn completes(phase: &Phase) {
     let mut states = vec![(); phase.n_ranks() as usize];
     let next = |rank, index| phase.exchange(rank, index);
@@ -109,7 +109,7 @@ fn a_ring_has_both_neighbours_and_a_random_one_other_neighbours() {
     };
     assert_eq!(random(1), random(1));
     assert_ne!(random(1), random(2));
-    // Rightwards from rank 0 one comes by everybody.
+    // Rightwards from rank 0 one comes by every rank.
     let (right, mut at, mut seen) = (random(1), 0, 0);
     while {
         at = right[at as usize];

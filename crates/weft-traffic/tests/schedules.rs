@@ -1,5 +1,5 @@
-//! Schedules from elsewhere: what they say is done, in an order everybody can keep, or refused with
-//! the line.
+//! Schedules from elsewhere: what they say is done, in an order every rank can keep, or refused
+//! with the line.
 
 use crate::executor;
 use proptest::prelude::*;
@@ -221,7 +221,7 @@ fn a_schedule_is_read_from_its_file_once() {
     assert!(both.starts_with("work[0].path: a schedule in a file and one in 'text'"), "{both}");
 }
 
-/// Any messages in an order everybody could keep, with computing and dependencies between.
+/// Any messages in an order every rank could keep, with computing and dependencies between.
 fn schedules() -> impl Strategy<Value = String> {
     let operation = (0..4u32, 0..4u32, 0..100u64, 0..3u32, any::<bool>());
     prop::collection::vec(operation, 0..40).prop_map(|operations| {

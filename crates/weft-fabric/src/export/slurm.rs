@@ -22,6 +22,7 @@ pub fn slurm(subnet: &Subnet) -> Export {
 }
 
 /// Switches that are one line of the file.
+#[derive(Default)]
 struct Line {
     level: u32,
     switches: Vec<u32>,
@@ -61,14 +62,7 @@ impl SlurmTree<'_> {
                 });
             }
             for group in joined(&below) {
-                let mut line = Line {
-                    level,
-                    switches: Vec::new(),
-                    hosts: BTreeSet::new(),
-                    below: BTreeSet::new(),
-                    is_step: false,
-                    is_top: false,
-                };
+                let mut line = Line { level, ..Line::default() };
                 for member in group {
                     let switch = switches[member];
                     line.switches.push(switch);

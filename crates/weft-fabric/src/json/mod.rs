@@ -5,7 +5,7 @@ mod named_fields;
 use crate::error::FabricError;
 use named_fields::NamedFields;
 use serde::de::{DeserializeOwned, DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
 
@@ -31,6 +31,17 @@ pub fn from_value<T: DeserializeOwned>(
 ) -> Result<T, FabricError> {
     serde_path_to_error::deserialize(NamedFields(value))
         .map_err(|error| refuse(name, prefix, &error))
+}
+
+/// The word of a value that documents write as one.
+///
+/// # Panics
+/// Where documents write it otherwise.
+pub fn word(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(word)) => word,
+        other => panic!("{other:?} is not a word"),
+    }
 }
 
 /// A JSON value, for `#[serde(deserialize_with)]`: where `Value` itself would keep the last of two

@@ -3,6 +3,7 @@
 use super::document::{InnerKind, InnerLinkDocument, NodeGraphDocument, Rail};
 use super::paths::Paths;
 use crate::error::FabricError;
+use crate::ids::id;
 use crate::limits::check_link;
 use crate::units::{BitsPerSecond, Picoseconds};
 use std::collections::HashMap;
@@ -15,16 +16,10 @@ pub const MAX_INNER_LINKS: usize = 4096;
 /// Smallest piece that is copied: what one processor copies at a time, a page.
 pub const MIN_CHUNK_BYTES: u64 = 4096;
 
-/// A vertex of a node's inside: the HCAs by rail, then the others in document order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct InnerId(pub u32);
-
-impl InnerId {
-    /// The id as an index.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
+id!(
+    /// A vertex of a node's inside: the HCAs by rail, then the others in document order.
+    InnerId
+);
 
 /// One end of an inner link, seen from its vertex.
 #[derive(Clone, Copy, Debug)]

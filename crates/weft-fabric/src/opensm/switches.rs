@@ -32,14 +32,12 @@ pub(super) struct HostPort {
 }
 
 /// All switches, numbered in the order in which OpenSM goes over them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Switches {
     /// Node indices.
     pub(super) nodes: Vec<u32>,
-    /// GUIDs as OpenSM compares them: in network byte order, read as numbers of a little-endian
-    /// machine. Rising.
-    pub(super) keys: Vec<u64>,
-    /// GUIDs as numbers.
+    /// GUIDs as numbers; rising as OpenSM compares them, in network byte order read as numbers of a
+    /// little-endian machine.
     pub(super) guids: Vec<u64>,
     /// Of the whole system, or the switch's own.
     pub(super) systems: Vec<u64>,
@@ -77,21 +75,15 @@ impl Switches {
         let guids: Vec<u64> = nodes.iter().map(|index| node(index).guid).collect();
         let n_adapters = subnet.nodes.iter().filter(|node| node.kind == Kind::Ca).count();
         let mut switches = Switches {
-            keys: guids.iter().map(|guid| guid.swap_bytes()).collect(),
             guids,
             systems: nodes.iter().map(|i| node(i).system_guid.unwrap_or(node(i).guid)).collect(),
             names: nodes.iter().map(|index| node(index).description.clone()).collect(),
             lids: nodes.iter().map(|index| lid_of(node(index).lid)).collect(),
-            links: Vec::new(),
-            first: Vec::new(),
-            ends: Vec::new(),
             adapter_pairs: adapter_pairs(subnet),
             n_others: subnet.nodes.len() - nodes.len(),
             n_adapters,
-            without_lid: Vec::new(),
-            top_lid: 0,
-            lmc: 0,
             nodes,
+            ..Switches::default()
         };
         switches.cable(subnet);
         switches.measure_lids();

@@ -20,7 +20,8 @@ pub(super) fn ranks(switches: &Switches, roots: &[u64]) -> Result<Vec<u32>, Rout
 /// The switches of given GUIDs.
 pub(super) fn named(switches: &Switches, roots: &[u64]) -> Result<Vec<usize>, RouteError> {
     let number = |guid: &u64| {
-        let found = switches.keys.binary_search(&guid.swap_bytes());
+        let found =
+            switches.guids.binary_search_by_key(&guid.swap_bytes(), |known| known.swap_bytes());
         found.map_err(|_| RouteError::UnknownRoot { guid: *guid })
     };
     let mut found: Vec<usize> = roots.iter().map(number).collect::<Result<_, _>>()?;

@@ -7,6 +7,7 @@ use super::net::{Far, Net};
 pub const UNREACHED: u16 = u16::MAX;
 
 /// How every switch forwards to one end port. Made once, aimed at one destination after another.
+#[derive(Default)]
 pub struct ForwardingTree {
     /// The destination: its number among the net's end ports.
     pub dst: u32,
@@ -35,15 +36,12 @@ impl ForwardingTree {
     pub fn new(net: &Net<'_>) -> ForwardingTree {
         let n = net.n_switches();
         ForwardingTree {
-            dst: 0,
             port: vec![0; n],
             hops: vec![UNREACHED; n],
             order: Vec::with_capacity(n),
-            circle: None,
             next: vec![NOWHERE; n],
             state: vec![UNSEEN; n],
-            path: Vec::new(),
-            counts: Vec::new(),
+            ..ForwardingTree::default()
         }
     }
 

@@ -1,5 +1,6 @@
 //! What hosts cost, as written.
 
+use crate::settings::settings;
 use serde::Deserialize;
 
 /// How the two ends of a message agree.
@@ -14,38 +15,28 @@ pub enum Protocol {
 }
 
 /// LogGP costs of messages up to a size.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct RegimeDocument {
     /// Largest message of this regime; the last regime may leave it out.
-    #[serde(default)]
     pub max_bytes: Option<u64>,
     /// How the two ends agree.
-    #[serde(default)]
     pub protocol: Protocol,
     /// Processor time of a send.
-    #[serde(default)]
     pub send_overhead_ns: f64,
     /// Processor time of a receive.
-    #[serde(default)]
     pub recv_overhead_ns: f64,
     /// Processor time of a send for each byte.
-    #[serde(default)]
     pub send_ns_per_byte: f64,
     /// Processor time of a receive for each byte.
-    #[serde(default)]
     pub recv_ns_per_byte: f64,
     /// Time of a message that occupies neither processor nor link.
-    #[serde(default)]
     pub latency_ns: f64,
     /// The same for each byte.
-    #[serde(default)]
     pub latency_ns_per_byte: f64,
     /// Least time between two messages of one sender.
-    #[serde(default)]
     pub gap_ns: f64,
     /// The same for each byte of the first.
-    #[serde(default)]
     pub gap_ns_per_byte: f64,
 }
 
@@ -79,7 +70,6 @@ pub struct HostDocument {
     #[serde(default)]
     pub message_gap_ns: f64,
     /// Between ranks of one node.
-    #[serde(default)]
     pub intra_node: Option<IntraNodeDocument>,
     /// Every rank starts an iteration up to this late (uniform).
     #[serde(default)]
@@ -105,20 +95,15 @@ pub enum Matching {
     Hardware,
 }
 
-/// Tag matching.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct MatchingDocument {
-    /// Who does it.
-    pub by: Matching,
-    /// Processor time for each entry of a queue that is looked at before the right one.
-    pub ns_per_entry: f64,
-    /// Receives the HCA can hold; beyond it the processor matches.
-    pub hardware_entries: u32,
-}
-
-impl Default for MatchingDocument {
-    fn default() -> MatchingDocument {
-        MatchingDocument { by: Matching::Software, ns_per_entry: 0.0, hardware_entries: 1024 }
+settings! {
+    /// Tag matching.
+    #[derive(Copy)]
+    pub struct MatchingDocument {
+        /// Who does it.
+        pub by: Matching = Matching::Software,
+        /// Processor time for each entry of a queue that is looked at before the right one.
+        pub ns_per_entry: f64 = 0.0,
+        /// Receives the HCA can hold; beyond it the processor matches.
+        pub hardware_entries: u32 = 1024,
     }
 }

@@ -10,7 +10,6 @@ pub struct InNetworkDocument {
     /// sends on.
     pub reduction_ns: f64,
     /// Least time between two operations of an aggregation node; `reduction_ns` without it.
-    #[serde(default)]
     pub interval_ns: Option<f64>,
     /// Payload of an operation; larger buffers are cut.
     pub payload_bytes: u32,
@@ -21,7 +20,6 @@ pub struct InNetworkDocument {
     #[serde(default = "eight")]
     pub outstanding: u32,
     /// Larger buffers are left to the hosts, where nothing streams them.
-    #[serde(default)]
     pub max_bytes: Option<u64>,
     /// Processor time that a node's leader spends on each further task of the node.
     #[serde(default)]
@@ -30,13 +28,11 @@ pub struct InNetworkDocument {
     #[serde(default)]
     pub result: ResultBy,
     /// Streaming trees for large buffers; without it there are none.
-    #[serde(default)]
     pub sat: Option<SatDocument>,
     /// What the aggregation manager gives away.
     #[serde(default)]
     pub quota: QuotaDocument,
-    /// NvSwitches that reduce and copy inside nodes; without it they forward, and nothing else.
-    #[serde(default)]
+    /// NvSwitches that reduce and copy inside nodes; without it they only forward.
     pub nvls: Option<NvlsDocument>,
 }
 
@@ -95,7 +91,7 @@ pub enum SatLock {
     Port,
 }
 
-/// What the aggregation manager gives away; without a key, as much as anybody asks for.
+/// What the aggregation manager gives away; without a key, as much as is asked for.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct QuotaDocument {

@@ -1,19 +1,15 @@
 //! The scenario document (schema `weft.scenario/1`), as written.
 
-pub mod congestion;
 mod fault;
 mod host;
 mod in_network;
-mod node;
 mod packets;
 mod place;
 mod routing;
 mod run;
-mod steady_state;
 mod switch;
 mod transport;
 
-pub use congestion::CongestionDocument;
 pub use fault::{CorrectedDocument, FaultDocument};
 pub use host::{
     HostDocument, IntraNodeDocument, Matching, MatchingDocument, NoiseDocument, Protocol,
@@ -22,7 +18,6 @@ pub use host::{
 pub use in_network::{
     InNetworkDocument, NvlsDocument, QuotaDocument, ResultBy, SatDocument, SatLock,
 };
-pub use node::{InnerKind, InnerLinkDocument, InnerVertexDocument, NodeGraphDocument, Rail};
 pub use packets::{Headers, LaneWeight, LanesDocument, Packets};
 pub use place::{
     DEFAULT_PARTITION, PartitionDocument, PlacementDocument, TenantDocument, TenantRole,
@@ -30,10 +25,14 @@ pub use place::{
 pub use routing::{
     AdaptiveDocument, Granularity, LinkDeathDocument, NonMinimal, Reaction, Routing,
 };
-pub use run::{Limits, ProbesDocument};
-pub use steady_state::SteadyStateDocument;
+pub use run::{Limits, ProbesDocument, SteadyStateDocument};
 pub use switch::{Forwarding, Queueing, SwitchModel};
 pub use transport::{DctDocument, TransportDocument, TransportKind};
+
+pub use crate::congestion::CongestionDocument;
+pub use weft_fabric::node::document::{
+    InnerKind, InnerLinkDocument, InnerVertexDocument, NodeGraphDocument, Rail,
+};
 
 use crate::error::SimError;
 use serde::{Deserialize, Serialize};
@@ -75,24 +74,18 @@ pub struct ScenarioDocument {
     #[serde(default)]
     pub transport: TransportDocument,
     /// The law by which senders slow down; none without it.
-    #[serde(default)]
     pub congestion_control: Option<CongestionDocument>,
     /// What hosts cost.
     pub host: HostDocument,
     /// The inside of a node; without it, an HCA is all there is of one.
-    #[serde(default)]
     pub node: Option<NodeGraphDocument>,
     /// Where ranks run.
-    #[serde(default)]
     pub placement: Option<PlacementDocument>,
     /// What is done, one step after the other.
-    #[serde(default)]
     pub work: Option<Vec<StepDocument>>,
     /// Jobs that share the fabric, instead of `placement` and `work`.
-    #[serde(default)]
     pub tenants: Option<Vec<TenantDocument>>,
     /// What switches that take part in collectives can do.
-    #[serde(default)]
     pub in_network: Option<InNetworkDocument>,
     /// Partitions; without any, every node is a member of the default one.
     #[serde(default)]
@@ -104,7 +97,6 @@ pub struct ScenarioDocument {
     #[serde(default)]
     pub probes: ProbesDocument,
     /// Skip what repeats itself; without it, all is simulated.
-    #[serde(default)]
     pub steady_state: Option<SteadyStateDocument>,
     /// Leave out events that change nothing; `false` is the oracle of the engine's own tests.
     #[serde(default = "yes")]
@@ -140,15 +132,4 @@ pub enum Fidelity {
     Flow,
     /// Packets where there are few enough of them, or the scenario needs them; else flows.
     Auto,
-}
-
-impl Fidelity {
-    /// The name as documents write it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Fidelity::Packet => "packet",
-            Fidelity::Flow => "flow",
-            Fidelity::Auto => "auto",
-        }
-    }
 }

@@ -1,5 +1,6 @@
 //! How messages are cut into packets and which lanes those take, as written.
 
+use crate::settings::settings;
 use serde::Deserialize;
 
 /// Headers around each packet's payload.
@@ -13,21 +14,16 @@ pub enum Headers {
     None,
 }
 
-/// How messages are cut into packets.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Packets {
-    /// Largest payload.
-    pub mtu_bytes: u32,
-    /// What is added to it.
-    pub headers: Headers,
-    /// Whether packets cross a router and carry a GRH of 40 bytes.
-    pub routed: bool,
-}
-
-impl Default for Packets {
-    fn default() -> Packets {
-        Packets { mtu_bytes: 4096, headers: Headers::Infiniband, routed: false }
+settings! {
+    /// How messages are cut into packets.
+    #[derive(Copy)]
+    pub struct Packets {
+        /// Largest payload.
+        pub mtu_bytes: u32 = 4096,
+        /// What is added to it.
+        pub headers: Headers = Headers::Infiniband,
+        /// Whether packets cross a router and carry a GRH of 40 bytes.
+        pub routed: bool = false,
     }
 }
 
@@ -41,27 +37,21 @@ pub struct LaneWeight {
     pub weight: u8,
 }
 
-/// Virtual lanes and who of them sends first.
-///
-/// SOURCE: InfiniBand Architecture Specification volume 1, section 7.6.9 (VL arbitration).
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct LanesDocument {
-    /// How many data lanes there are, 1 to 15.
-    pub count: u8,
-    /// The lane of each of the 16 service levels; without it, level modulo `count`.
-    pub sl2vl: Option<Vec<u8>>,
-    /// Entries served first.
-    pub high: Vec<LaneWeight>,
-    /// Entries served when no high one may; without it, every lane with weight 64.
-    pub low: Option<Vec<LaneWeight>>,
-    /// How much the high table may send before the low one has a turn, in units of 4096 bytes;
-    /// 255 is without limit, 0 one packet.
-    pub high_limit: u8,
-}
-
-impl Default for LanesDocument {
-    fn default() -> LanesDocument {
-        LanesDocument { count: 1, sl2vl: None, high: Vec::new(), low: None, high_limit: 255 }
+settings! {
+    /// Virtual lanes and who of them sends first.
+    ///
+    /// SOURCE: InfiniBand Architecture Specification volume 1, section 7.6.9 (VL arbitration).
+    pub struct LanesDocument {
+        /// How many data lanes there are, 1 to 15.
+        pub count: u8 = 1,
+        /// The lane of each of the 16 service levels; without it, level modulo `count`.
+        pub sl2vl: Option<Vec<u8>> = None,
+        /// Entries served first.
+        pub high: Vec<LaneWeight> = Vec::new(),
+        /// Entries served when no high one may; without it, every lane with weight 64.
+        pub low: Option<Vec<LaneWeight>> = None,
+        /// How much the high table may send before the low one has a turn, in units of 4096 bytes;
+        /// 255 is without limit, 0 one packet.
+        pub high_limit: u8 = 255,
     }
 }

@@ -1,21 +1,16 @@
 //! Where ranks run and whose they are, as written.
 
+use crate::settings::settings;
 use serde::{Deserialize, Serialize};
 use weft_traffic::StepDocument;
 
-/// Where ranks run: rank r on node r / tasks_per_node, over HCA (r mod tasks_per_node) of it.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct PlacementDocument {
-    /// Names of nodes in rank order; all of the fabric without it.
-    pub nodes: Option<Vec<String>>,
-    /// Ranks on each.
-    pub tasks_per_node: u32,
-}
-
-impl Default for PlacementDocument {
-    fn default() -> PlacementDocument {
-        PlacementDocument { nodes: None, tasks_per_node: 1 }
+settings! {
+    /// Where ranks run: rank r on node r / tasks_per_node, over HCA (r mod tasks_per_node) of it.
+    pub struct PlacementDocument {
+        /// Names of nodes in rank order; all of the fabric without it.
+        pub nodes: Option<Vec<String>> = None,
+        /// Ranks on each.
+        pub tasks_per_node: u32 = 1,
     }
 }
 
@@ -28,16 +23,6 @@ pub enum TenantRole {
     Victim,
     /// It disturbs.
     Aggressor,
-}
-
-impl TenantRole {
-    /// The name as documents write it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            TenantRole::Victim => "victim",
-            TenantRole::Aggressor => "aggressor",
-        }
-    }
 }
 
 /// The partition every node is a member of where a scenario names none.
@@ -59,7 +44,6 @@ pub struct TenantDocument {
     #[serde(default)]
     pub repeat: bool,
     /// The service level of its messages; its partition's without it.
-    #[serde(default)]
     pub service_level: Option<u8>,
     /// The partition of its messages.
     #[serde(default = "default_partition")]

@@ -1,8 +1,8 @@
 //! How switches work, as written.
 
 use crate::error::SimError;
-use crate::limits::BLOCK_BYTES;
-use crate::limits::THOUSANDTHS;
+use crate::limits::{BLOCK_BYTES, THOUSANDTHS};
+use crate::settings::settings;
 use serde::Deserialize;
 
 /// How an input buffer is read.
@@ -31,35 +31,24 @@ pub enum Forwarding {
     StoreAndForward,
 }
 
-/// How switches work.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct SwitchModel {
-    /// How an input buffer is read.
-    pub model: Queueing,
-    /// When forwarding begins.
-    pub forwarding: Forwarding,
-    /// Time to route a packet.
-    pub delay_ps: u64,
-    /// Input buffer of each port and virtual lane, in whole blocks of 64 bytes.
-    pub buffer_bytes: u64,
-    /// `shared_buffer`: the largest part of an input buffer that packets for one output may hold.
-    pub output_share: Option<f64>,
-    /// How many times faster than its link an input buffer is read, all outputs together; without
-    /// it, without limit.
-    pub speedup: Option<f64>,
-}
-
-impl Default for SwitchModel {
-    fn default() -> SwitchModel {
-        SwitchModel {
-            model: Queueing::Voq,
-            forwarding: Forwarding::CutThrough,
-            delay_ps: 200_000,
-            buffer_bytes: 131_072,
-            output_share: None,
-            speedup: None,
-        }
+settings! {
+    /// How switches work.
+    #[derive(Copy)]
+    pub struct SwitchModel {
+        /// How an input buffer is read.
+        pub model: Queueing = Queueing::Voq,
+        /// When forwarding begins.
+        pub forwarding: Forwarding = Forwarding::CutThrough,
+        /// Time to route a packet.
+        pub delay_ps: u64 = 200_000,
+        /// Input buffer of each port and virtual lane, in whole blocks of 64 bytes.
+        pub buffer_bytes: u64 = 131_072,
+        /// `shared_buffer`: the largest part of an input buffer that packets for one output may
+        /// hold.
+        pub output_share: Option<f64> = None,
+        /// How many times faster than its link an input buffer is read, all outputs together;
+        /// without it, without limit.
+        pub speedup: Option<f64> = None,
     }
 }
 

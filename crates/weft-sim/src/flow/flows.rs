@@ -13,8 +13,7 @@ use crate::flow::latency::rounded_up;
 use crate::flow::max_min::FairShares;
 use crate::flow::paths::Paths;
 
-use crate::limits::NEVER;
-use crate::limits::NIL;
+use crate::limits::{NEVER, NIL};
 use crate::model::scenario::ValidScenario;
 use crate::model::steering::Choice;
 use weft_fabric::Fabric;

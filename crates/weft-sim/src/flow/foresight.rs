@@ -9,8 +9,7 @@
 use crate::document::Matching;
 use crate::flow::flows::Flows;
 use crate::host::hosts::Hosts;
-use crate::host::rank::Arrival;
-use crate::host::rank::waits_for_all;
+use crate::host::rank::{Arrival, waits_for_all};
 use crate::model::scenario::ValidScenario;
 use crate::state::calendar::Cold;
 use crate::state::transport::message::{Message, Role};

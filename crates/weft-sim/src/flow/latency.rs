@@ -1,4 +1,4 @@
-//! How long a message of several packets takes over links that carry nothing else: what the packet
+//! How long a message of several packets takes over links that carry only it: what the packet
 //! engine gives at zero load, in closed form.
 //!
 //! A packet begins on a link when the one before it has left it, and when it has come: cut-through

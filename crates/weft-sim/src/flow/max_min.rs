@@ -53,7 +53,7 @@ pub(crate) struct Flow {
     frozen: u64,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct SharedLink {
     pub(crate) capacity: f64,
     /// What flows that are not released take of it.
@@ -100,17 +100,7 @@ fn is_above(a: f64, b: f64) -> bool {
 
 impl SharedLink {
     fn new(capacity: f64) -> SharedLink {
-        SharedLink {
-            capacity,
-            used: 0.0,
-            crossing: Vec::new(),
-            touched: 0,
-            room: 0.0,
-            weight: 0.0,
-            n_open: 0,
-            top: 0.0,
-            level: f64::INFINITY,
-        }
+        SharedLink { capacity, level: f64::INFINITY, ..SharedLink::default() }
     }
 
     /// What rounding down leaves of a full link.

@@ -1,19 +1,16 @@
 //! Messages of queue pairs as flows: when they begin, come, and are answered.
 
 use crate::flow::flows::Flows;
-use crate::flow::latency::rounded_up;
-use crate::flow::latency::time_of;
+use crate::flow::latency::{rounded_up, time_of};
 use crate::flow::paths::Trip;
 use crate::host::hosts::Hosts;
-use crate::limits::CLOCK_END_PS;
-use crate::limits::NEVER;
+use crate::limits::{CLOCK_END_PS, NEVER};
 use crate::model::steering::Choice;
 use crate::packet::network::Network;
 use crate::packet::routing::adaptive::flow_of_answers;
 use crate::packet::routing::node_routing::answered_vertex;
 use crate::state::calendar::Cold;
-use crate::state::transport::message::Message;
-use crate::state::transport::message::Role;
+use crate::state::transport::message::{Message, Role};
 use weft_traffic::mixed as mix;
 
 impl Hosts<'_, Flows, false> {

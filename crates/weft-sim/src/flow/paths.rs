@@ -1,9 +1,10 @@
 //! The path of a message: the links that tables, hashes or ideal adaptive switches give it, and
-//! what it takes when they carry nothing else.
+//! what it takes when they carry only that.
 
 use crate::flow::latency::{Hop, PacketCut, rounded_up, serialisation_ps, time_of};
 use crate::flow::max_min::Use;
 use crate::limits::NIL;
+use crate::state::pool::indexed;
 
 /// About so many paths are remembered.
 const N_PATHS: usize = 1 << 12;
@@ -144,23 +145,7 @@ impl Paths {
         let to = trip.dst_hca.wrapping_add(trip.dst_vertex) as usize ^ trip.flow as usize;
         self.rows[trip.port as usize] as usize * (self.mask + 1) + (to & self.mask)
     }
-}
 
-impl std::ops::Index<usize> for Paths {
-    type Output = Path;
-
-    fn index(&self, number: usize) -> &Path {
-        &self.kept[number]
-    }
-}
-
-impl std::ops::IndexMut<usize> for Paths {
-    fn index_mut(&mut self, number: usize) -> &mut Path {
-        &mut self.kept[number]
-    }
-}
-
-impl Paths {
     /// A part of the flow leaves by port `o`.
     pub(crate) fn add(&mut self, o: u32, part: f64) {
         let there = &mut self.by_port[o as usize];
@@ -170,3 +155,5 @@ impl Paths {
         *there += part;
     }
 }
+
+indexed!(Paths, kept by usize => Path);

@@ -10,8 +10,7 @@ use crate::model::framing::PacketKind;
 use crate::model::steering::Choice;
 use crate::packet::routing::adaptive::{hashed, static_route};
 use crate::packet::routing::node_routing::exit_inside;
-use crate::state::port::ENDPOINT;
-use crate::state::port::INSIDE;
+use crate::state::port::{ENDPOINT, INSIDE};
 use weft_fabric::{HcaId, SwitchId};
 
 impl Hosts<'_, Flows, false> {

@@ -4,8 +4,7 @@ use crate::flow::flows::{Flows, Transit, end_of};
 use crate::flow::latency::{PacketCut, rounded_up, time_of};
 use crate::flow::paths::Memo;
 use crate::host::hosts::Hosts;
-use crate::limits::NEVER;
-use crate::limits::NIL;
+use crate::limits::{NEVER, NIL};
 use crate::state::calendar::Cold;
 use crate::state::transport::message::Role;
 
@@ -97,7 +96,7 @@ impl Hosts<'_, Flows, false> {
     }
 
     /// Let a flow begin where whoever was alone on a link is so no longer: its number, and whether
-    /// it meets anybody.
+    /// it meets another.
     fn begin_among_others(&mut self, path: usize) -> (u32, bool) {
         for place in 0..self.mode.paths[path].uses.len() {
             let link = self.mode.paths[path].uses[place].link;

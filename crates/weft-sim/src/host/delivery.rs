@@ -3,19 +3,15 @@
 
 use crate::host::hosts::{Hosts, Report};
 use crate::host::mode::Mode;
-use crate::limits::MAX_NUMBER;
-use crate::limits::NEVER;
-use crate::limits::PACKETS;
+use crate::limits::{MAX_NUMBER, NEVER, PACKETS};
 use crate::model::framing::PacketKind;
 use crate::packet::congestion_hooks::{news_for, notified};
 use crate::packet::network::Network;
 use crate::state::buffer::held::Held;
 use crate::state::packet::{BECN, Packet};
 use crate::state::transport::connection::Verdict;
-use crate::state::transport::initiator::COMPLETES;
-use crate::state::transport::initiator::{WHOLE, named, rank_of};
-use crate::state::transport::message::Control;
-use crate::state::transport::message::Role;
+use crate::state::transport::initiator::{COMPLETES, WHOLE, named, rank_of};
+use crate::state::transport::message::{Control, Role};
 
 impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
     /// A packet has come to an endpoint; the last one of a message completes it.

@@ -6,9 +6,7 @@ use crate::host::mode::Mode;
 use crate::host::rank::{Arrival, Progress, Rank};
 use crate::host::stage::Stage;
 use crate::host::transfers::Transfers;
-use crate::limits::CLOCK_END_PS;
-use crate::limits::NEVER;
-use crate::limits::NIL;
+use crate::limits::{CLOCK_END_PS, NEVER, NIL};
 use crate::model::host::slowed;
 use crate::packet::network::Network;
 use crate::state::calendar::Cold;
@@ -224,7 +222,7 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
         }
         self.address(&mut message);
         message.flow = self.write_down(&message);
-        let cost_ps = self.processor_time(number, costs.send_ps(send.size_bytes));
+        let cost_ps = self.processor_time(number, costs.send.ps(send.size_bytes));
         M::count_turn(self, &mut message);
         let id = self.network.endpoints.messages.add(message);
         let rank = &mut self.ranks[number as usize];
@@ -363,7 +361,7 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
             return rank.inbox.push_front(Arrival { n_looked: 0, ..arrival });
         }
         self.network.endpoints.messages.remove(arrival.message);
-        let recv_ps = hosts.regime(message.regime).recv_ps(message.size_bytes);
+        let recv_ps = hosts.regime(message.regime).recv.ps(message.size_bytes);
         let late_ps = self.network.scenario.transport.late_ps(message.n_late);
         let cost_ps = self.processor_time(number, recv_ps + search_ps + late_ps);
         let rank = &mut self.ranks[number as usize];

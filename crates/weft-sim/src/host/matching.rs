@@ -7,6 +7,7 @@ use crate::document::Matching;
 use crate::limits::NIL;
 use crate::model::host::MatchingModel;
 use crate::state::id_map::IdMap;
+use crate::state::pool::Pool;
 use std::collections::VecDeque;
 
 /// How a message was matched.
@@ -77,23 +78,17 @@ impl Ends {
 #[derive(Debug, Default)]
 struct Queues {
     ends: Ends,
-    entries: Vec<Entry>,
-    free: Vec<u32>,
+    entries: Pool<Entry>,
 }
 
 impl Queues {
     fn push(&mut self, src: u32, entry: Entry) {
-        let id = self.free.pop().unwrap_or(self.entries.len() as u32);
-        if id as usize == self.entries.len() {
-            self.entries.push(entry);
-        } else {
-            self.entries[id as usize] = entry;
-        }
+        let id = self.entries.add(entry);
         match self.ends.get_mut(src) {
             None => self.ends.insert(src, id),
             Some((_, tail)) => {
                 let before = std::mem::replace(tail, id);
-                self.entries[before as usize].next = id;
+                self.entries[before].next = id;
             }
         }
     }
@@ -101,18 +96,17 @@ impl Queues {
     fn pop(&mut self, src: u32) -> Option<Entry> {
         let ends = self.ends.get_mut(src)?;
         let id = ends.0;
-        let entry = self.entries[id as usize];
+        let entry = self.entries.remove(id);
         if entry.next == NIL {
             self.ends.remove(src);
         } else {
             ends.0 = entry.next;
         }
-        self.free.push(id);
         Some(entry)
     }
 }
 
-/// A line that anybody may leave: how many stand before a place. A bit for each place.
+/// A line that any may leave: how many stand before a place. A bit for each place.
 #[derive(Debug, Default)]
 struct Line {
     words: VecDeque<u64>,

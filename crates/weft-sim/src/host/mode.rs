@@ -135,7 +135,7 @@ pub(crate) trait Mode<const PLAIN: bool>: Sized {
     fn settle_counts(_hosts: &mut Hosts<'_, Self, PLAIN>) {}
 }
 
-/// Hosts exchange packets, and nothing else.
+/// Hosts only exchange packets.
 pub(crate) struct PacketMode;
 
 impl<const PLAIN: bool> Mode<PLAIN> for PacketMode {

@@ -21,7 +21,7 @@ struct SkippedMoves {
 }
 
 /// When the last rank begins each move, of a phase whose moves are all alike.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct MovePace {
     tolerance: f64,
     n_moves: u64,
@@ -39,11 +39,8 @@ impl MovePace {
         MovePace {
             tolerance: rule.tolerance,
             n_moves,
-            n_members: 0,
-            n_begun: Vec::new(),
-            begun_ps: Vec::new(),
             next_look: rule.least_moves,
-            cut: None,
+            ..MovePace::default()
         }
     }
 

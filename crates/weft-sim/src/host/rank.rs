@@ -1,8 +1,7 @@
 //! A rank's state: one processor that computes, posts, sends, waits and matches.
 
 use crate::host::matching::MatchQueues;
-use crate::limits::NEVER;
-use crate::limits::NIL;
+use crate::limits::{NEVER, NIL};
 use rand_pcg::Pcg32;
 use std::collections::VecDeque;
 use weft_traffic::Wait;

@@ -19,11 +19,11 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
         let scenario = self.network.scenario;
         let node = scenario.ranks[number as usize].node.index();
         let costs = scenario.hosts.regime(regime);
-        let gap_ps = slowed(costs.gap_ps(size_bytes), scenario.faults.slowness[node]);
+        let gap_ps = slowed(costs.gap.ps(size_bytes), scenario.faults.slowness[node]);
         let rank = &mut self.ranks[number as usize];
         let leave_ps = rank.gap_until_ps.max(self.network.clock.now_ps);
         rank.gap_until_ps = (leave_ps + gap_ps).min(2 * CLOCK_END_PS);
-        leave_ps + costs.latency_ps(size_bytes).min(CLOCK_END_PS)
+        leave_ps + costs.latency.ps(size_bytes).min(CLOCK_END_PS)
     }
 
     /// A control message of the rendezvous; it carries no payload.

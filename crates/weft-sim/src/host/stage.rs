@@ -25,7 +25,7 @@ impl Stage {
         Stage { phase, first_rank: tenant.first_rank, start_ps: 0, members, pace: None }
     }
 
-    /// Whether somebody wants to know when ranks begin their moves.
+    /// Whether it is to be known when ranks begin their moves.
     pub(crate) fn looks_at_moves(&self) -> bool {
         self.pace.as_ref().is_some_and(MovePace::looks)
     }

@@ -4,6 +4,7 @@
 use crate::host::hosts::Hosts;
 use crate::host::mode::Mode;
 use crate::packet::routing::node_routing::memory_of;
+use crate::state::pool::Pool;
 use crate::state::transport::message::{Message, Role};
 use std::collections::{HashMap, VecDeque};
 use weft_fabric::{Fabric, HcaId, InnerId, NodeGraph, NodeId, VertexId};
@@ -12,7 +13,7 @@ use weft_fabric::{Fabric, HcaId, InnerId, NodeGraph, NodeId, VertexId};
 const AGREEMENT: u16 = u16::MAX;
 
 /// A message that is more than one: striped over links, or copied piece by piece.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Transfer {
     message: u32,
     /// Where it stops: its endpoints, and memory between.
@@ -37,8 +38,7 @@ struct Pending {
 /// What hosts have to remember of insides.
 #[derive(Debug, Default)]
 pub(crate) struct Transfers {
-    transfers: Vec<Option<Transfer>>,
-    free: Vec<u32>,
+    transfers: Pool<Option<Transfer>>,
     /// By pair of ranks: those that have pieces to begin, the first of which does. Only looked up
     /// by key, never gone through.
     queues: HashMap<(u32, u32), VecDeque<u32>>,
@@ -52,17 +52,8 @@ impl Transfers {
         Transfers { begin_ps: vec![0; n_hcas], ..Transfers::default() }
     }
 
-    fn add(&mut self, transfer: Transfer) -> u32 {
-        if let Some(number) = self.free.pop() {
-            self.transfers[number as usize] = Some(transfer);
-            return number;
-        }
-        self.transfers.push(Some(transfer));
-        self.transfers.len() as u32 - 1
-    }
-
     fn get(&mut self, number: u32) -> &mut Transfer {
-        self.transfers[number as usize].as_mut().expect("a transfer that is under way")
+        self.transfers[number].as_mut().expect("a transfer that is under way")
     }
 }
 
@@ -114,16 +105,13 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
         }
         let copied = stops.len() > 2;
         let chunk_bytes = if copied { graph.bounce_chunk_bytes } else { u64::MAX };
-        let transfer = self.transfers.add(Transfer {
+        let transfer = self.transfers.transfers.add(Some(Transfer {
             message: id,
             stops,
             chunk_bytes,
             n_chunks: message.size_bytes.div_ceil(chunk_bytes).max(1),
-            next_chunk: 0,
-            n_first: 0,
-            n_done: 0,
-            pending: Vec::new(),
-        });
+            ..Transfer::default()
+        }));
         let queue = self.transfers.queues.entry((message.src, message.dst)).or_default();
         queue.push_back(transfer);
         if queue.len() == 1 {
@@ -252,8 +240,8 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
         if n_done < n_chunks {
             return self.begin_chunks(number);
         }
-        self.transfers.transfers[number as usize] = None;
-        self.transfers.free.push(number);
+        self.transfers.transfers[number] = None;
+        self.transfers.transfers.release(number);
         self.arrived(parent);
     }
 

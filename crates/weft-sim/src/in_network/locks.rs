@@ -2,8 +2,7 @@
 
 use crate::document::SatLock;
 use crate::limits::NIL;
-use crate::model::in_network::forest::InNetwork;
-use crate::model::in_network::forest::{Branch, Work};
+use crate::model::in_network::forest::{Branch, InNetwork, Work};
 use std::collections::BTreeMap;
 
 /// By switch or port: the tenant whose tree streams there.

@@ -81,7 +81,7 @@ impl Hosts<'_, Switches, false> {
         if method.streams() {
             let hosts = &self.network.scenario.hosts;
             let regime = hosts.regime(hosts.regime_of(offload.size_bytes));
-            cost_ps = cost_ps.saturating_add(regime.send_ps(offload.size_bytes));
+            cost_ps = cost_ps.saturating_add(regime.send.ps(offload.size_bytes));
         }
         let cost_ps = self.processor_time(number, cost_ps);
         let rank = &mut self.ranks[number as usize];
@@ -161,7 +161,7 @@ impl Hosts<'_, Switches, false> {
     fn post_piece(&mut self, number: u32, member: u32) {
         let message = self.next_piece(number, member);
         let costs = self.network.scenario.hosts.regime(message.regime);
-        let cost_ps = self.processor_time(number, costs.send_ps(message.size_bytes));
+        let cost_ps = self.processor_time(number, costs.send.ps(message.size_bytes));
         let id = self.network.endpoints.messages.add(message);
         let rank = &mut self.ranks[number as usize];
         rank.free_ps = self.network.clock.now_ps + cost_ps;
@@ -183,7 +183,7 @@ impl Hosts<'_, Switches, false> {
     /// The processor spends the time of a receive of so many bytes.
     fn receive_part(&mut self, number: u32, size_bytes: u64, done: bool) {
         let hosts = &self.network.scenario.hosts;
-        let recv_ps = hosts.regime(hosts.regime_of(size_bytes)).recv_ps(size_bytes);
+        let recv_ps = hosts.regime(hosts.regime_of(size_bytes)).recv.ps(size_bytes);
         let cost_ps = self.processor_time(number, recv_ps);
         let rank = &mut self.ranks[number as usize];
         rank.free_ps = self.network.clock.now_ps + cost_ps;

@@ -14,8 +14,7 @@ use crate::in_network::switches::Switches;
 use crate::limits::NIL;
 use crate::model::framing::PacketKind;
 use crate::model::in_network::forest::{Kin, NUMBER, Part};
-use crate::state::transport::message::Segment;
-use crate::state::transport::message::{Message, Role};
+use crate::state::transport::message::{Message, Role, Segment};
 
 impl Hosts<'_, Switches, false> {
     /// A node's sum of a piece has come to its GPU.

@@ -1,13 +1,11 @@
 //! How many packet hops a scenario is, before it runs: bytes times links, counted on some ranks.
 
-use crate::document::Fidelity;
-use crate::document::Protocol;
+use crate::document::{Fidelity, Protocol};
 use crate::model::fidelity::{Chosen, Ruling};
 use crate::model::placement::place::{RankPlace, Tenant};
 use crate::model::scenario::ValidScenario;
 use weft_fabric::{HcaId, Routes};
-use weft_traffic::Algorithm;
-use weft_traffic::{Phase, StepDocument};
+use weft_traffic::{Algorithm, Phase, StepDocument};
 
 /// So many ranks of a phase are looked at, evenly spread, so many of its rounds and so many moves
 /// of a rank from the first on; the others are taken to be like them.

@@ -93,7 +93,7 @@ pub(crate) enum PacketKind {
     Up,
     /// From the root of a tree of switches.
     Down,
-    /// To everybody of a tree but where it comes from.
+    /// To all of a tree but where it comes from.
     Flood,
     /// How long does it take there and back?
     Probe,
@@ -102,7 +102,7 @@ pub(crate) enum PacketKind {
 }
 
 impl PacketKind {
-    /// Whether it is about congestion and nothing else.
+    /// Whether it is only about congestion.
     pub(crate) fn is_about_congestion(self) -> bool {
         matches!(self, PacketKind::Cnp | PacketKind::Probe | PacketKind::Echo)
     }

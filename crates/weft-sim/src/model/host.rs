@@ -4,9 +4,7 @@ use crate::document::{
     HostDocument, Matching, MatchingDocument, NoiseDocument, Protocol, RegimeDocument,
 };
 use crate::error::SimError;
-use crate::limits::CLOCK_END_PS;
-
-use crate::limits::MIN_BITS_PER_S;
+use crate::limits::{CLOCK_END_PS, MIN_BITS_PER_S, ps};
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 
@@ -19,44 +17,33 @@ pub(crate) struct Regime {
     max_bytes: u64,
     /// How the two ends agree.
     pub protocol: Protocol,
-    send_overhead_ps: u64,
-    recv_overhead_ps: u64,
-    send_ps_per_byte: f64,
-    recv_ps_per_byte: f64,
-    latency_ps: u64,
-    latency_ps_per_byte: f64,
-    gap_ps: u64,
-    gap_ps_per_byte: f64,
+    /// Processor time of a send.
+    pub(crate) send: Cost,
+    /// Processor time of a receive.
+    pub(crate) recv: Cost,
+    /// Time of a message that occupies neither processor nor link.
+    pub(crate) latency: Cost,
+    /// Least time from a message that leaves a rank to the next one.
+    pub(crate) gap: Cost,
 }
 
 /// A cost that grows with the size.
-#[inline]
-fn line(fixed_ps: u64, ps_per_byte: f64, size_bytes: u64) -> u64 {
-    if ps_per_byte == 0.0 {
-        return fixed_ps;
-    }
-    fixed_ps + (ps_per_byte * size_bytes as f64).round() as u64
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Cost {
+    fixed_ps: u64,
+    ps_per_byte: f64,
 }
 
-impl Regime {
-    /// Processor time of a send.
-    pub(crate) fn send_ps(&self, size_bytes: u64) -> u64 {
-        line(self.send_overhead_ps, self.send_ps_per_byte, size_bytes)
-    }
+impl Cost {
+    const NONE: Cost = Cost { fixed_ps: 0, ps_per_byte: 0.0 };
 
-    /// Processor time of a receive.
-    pub(crate) fn recv_ps(&self, size_bytes: u64) -> u64 {
-        line(self.recv_overhead_ps, self.recv_ps_per_byte, size_bytes)
-    }
-
-    /// Time of a message that occupies neither processor nor link.
-    pub(crate) fn latency_ps(&self, size_bytes: u64) -> u64 {
-        line(self.latency_ps, self.latency_ps_per_byte, size_bytes)
-    }
-
-    /// Least time from a message that leaves a rank to the next one.
-    pub(crate) fn gap_ps(&self, size_bytes: u64) -> u64 {
-        line(self.gap_ps, self.gap_ps_per_byte, size_bytes)
+    /// What a message of that size costs.
+    #[inline]
+    pub(crate) fn ps(self, size_bytes: u64) -> u64 {
+        if self.ps_per_byte == 0.0 {
+            return self.fixed_ps;
+        }
+        self.fixed_ps + (self.ps_per_byte * size_bytes as f64).round() as u64
     }
 }
 
@@ -167,15 +154,8 @@ impl HostModel {
 
     /// Whether no message and no interruption takes a processor's time, or keeps another back.
     pub(crate) fn cost_nothing(&self) -> bool {
-        let costs = |regime: &Regime| {
-            regime.send_overhead_ps > 0
-                || regime.recv_overhead_ps > 0
-                || regime.send_ps_per_byte > 0.0
-                || regime.recv_ps_per_byte > 0.0
-                || regime.gap_ps > 0
-                || regime.gap_ps_per_byte > 0.0
-        };
-        self.noise.probability == 0.0 && !self.regimes.iter().any(costs)
+        let free = |regime: &Regime| [regime.send, regime.recv, regime.gap] == [Cost::NONE; 3];
+        self.noise.probability == 0.0 && self.regimes.iter().all(free)
     }
 
     /// The number of the regime for a size; the last one covers everything above it.
@@ -225,32 +205,29 @@ fn read_matching(document: &MatchingDocument) -> Result<MatchingModel, SimError>
 }
 
 fn read_regime(place: &str, document: &RegimeDocument) -> Result<Regime, SimError> {
-    let fixed = |key: &str, ns: f64| ps(&format!("{place}.{key}"), ns);
-    let by_size = |key: &str, ns: f64| per_byte(&format!("{place}.{key}"), ns);
+    let cost = |(key, ns): (&str, f64),
+                (by_size, ns_per_byte): (&str, f64)|
+     -> Result<_, SimError> {
+        let fixed_ps = ps(&format!("{place}.{key}"), ns)?;
+        Ok(Cost { fixed_ps, ps_per_byte: per_byte(&format!("{place}.{by_size}"), ns_per_byte)? })
+    };
     Ok(Regime {
         max_bytes: document.max_bytes.unwrap_or(u64::MAX),
         protocol: document.protocol,
-        send_overhead_ps: fixed("send_overhead_ns", document.send_overhead_ns)?,
-        recv_overhead_ps: fixed("recv_overhead_ns", document.recv_overhead_ns)?,
-        send_ps_per_byte: by_size("send_ns_per_byte", document.send_ns_per_byte)?,
-        recv_ps_per_byte: by_size("recv_ns_per_byte", document.recv_ns_per_byte)?,
-        latency_ps: fixed("latency_ns", document.latency_ns)?,
-        latency_ps_per_byte: by_size("latency_ns_per_byte", document.latency_ns_per_byte)?,
-        gap_ps: fixed("gap_ns", document.gap_ns)?,
-        gap_ps_per_byte: by_size("gap_ns_per_byte", document.gap_ns_per_byte)?,
+        send: cost(
+            ("send_overhead_ns", document.send_overhead_ns),
+            ("send_ns_per_byte", document.send_ns_per_byte),
+        )?,
+        recv: cost(
+            ("recv_overhead_ns", document.recv_overhead_ns),
+            ("recv_ns_per_byte", document.recv_ns_per_byte),
+        )?,
+        latency: cost(
+            ("latency_ns", document.latency_ns),
+            ("latency_ns_per_byte", document.latency_ns_per_byte),
+        )?,
+        gap: cost(("gap_ns", document.gap_ns), ("gap_ns_per_byte", document.gap_ns_per_byte))?,
     })
-}
-
-/// Whole picoseconds of nanoseconds with at most three decimals.
-pub(crate) fn ps(place: &str, ns: f64) -> Result<u64, SimError> {
-    let scaled = ns * 1000.0;
-    let whole = scaled.round();
-    let good = (0.0..=1e12).contains(&ns) && (scaled - whole).abs() <= 1e-6 * whole.max(1.0);
-    if !good {
-        let expected = "nanoseconds from 0 to 1e12, with at most 3 decimals";
-        return Err(SimError::document(place, format!("{ns} is no such time"), expected));
-    }
-    Ok(whole as u64)
 }
 
 fn per_byte(place: &str, ns: f64) -> Result<f64, SimError> {

@@ -2,11 +2,10 @@
 
 use crate::document::{LaneWeight, LanesDocument};
 use crate::error::SimError;
+use crate::limits::N_LEVELS;
 
 /// Most data lanes; lane 15 is the subnet manager's.
 pub(crate) const MAX_LANES: u8 = 15;
-/// Service levels of InfiniBand.
-pub(crate) const N_LEVELS: usize = 16;
 /// The high table may send without limit.
 const NO_LIMIT: u8 = 255;
 /// The high limit counts in this.
@@ -18,7 +17,7 @@ const LIMIT_BYTES: i64 = 4096;
 #[derive(Clone, Debug)]
 pub(crate) struct Lanes {
     pub(crate) count: u8,
-    of_level: [u8; N_LEVELS],
+    pub(crate) of_level: [u8; N_LEVELS],
     pub(crate) high: Vec<LaneWeight>,
     pub(crate) low: Vec<LaneWeight>,
     /// What the high table may send, in bytes, before the low one has a turn.

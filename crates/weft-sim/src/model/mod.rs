@@ -2,7 +2,6 @@
 //!
 //! Nothing here knows the engine.
 
-pub(crate) mod congestion;
 pub(crate) mod dct;
 pub(crate) mod estimate;
 pub(crate) mod faults;

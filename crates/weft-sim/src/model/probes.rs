@@ -2,7 +2,7 @@
 
 use crate::document::ProbesDocument;
 use crate::error::SimError;
-use crate::model::host;
+use crate::limits::ps;
 
 /// Most messages that are written down.
 const MAX_FLOWS: u32 = 1 << 24;
@@ -19,8 +19,7 @@ pub(crate) struct Probes {
 
 impl Probes {
     pub(crate) fn new(document: &ProbesDocument) -> Result<Probes, SimError> {
-        let bin_ps =
-            document.load_bin_ns.map(|ns| host::ps("probes.load_bin_ns", ns)).transpose()?;
+        let bin_ps = document.load_bin_ns.map(|ns| ps("probes.load_bin_ns", ns)).transpose()?;
         if bin_ps == Some(0) {
             let expected = "nanoseconds above 0, with at most 3 decimals";
             return Err(SimError::document("probes.load_bin_ns", "the bin is empty", expected));

@@ -19,7 +19,7 @@ pub(crate) struct Rules {
     pub(crate) choosy: bool,
     /// Packets have numbers, and are repeated.
     pub(crate) numbered: bool,
-    /// Cables get into trouble, or somebody watches their load.
+    /// Cables get into trouble, or their load is watched.
     pub(crate) watched: bool,
     /// Congestion control slows senders down.
     pub(crate) throttled: bool,

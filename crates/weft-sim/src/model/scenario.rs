@@ -1,7 +1,8 @@
 //! A scenario that cannot be wrong.
 
+use crate::congestion::Law;
+use crate::congestion::law::Congestion;
 use crate::document::{Headers, SwitchModel};
-use crate::model::congestion::Congestion;
 use crate::model::faults::link_death::LinkDeath;
 use crate::model::faults::planted::Planted;
 use crate::model::fidelity::Chosen;
@@ -30,14 +31,14 @@ pub struct ValidScenario {
     pub(crate) probes: Probes,
     pub(crate) ranks: Vec<RankPlace>,
     pub(crate) tenants: Vec<Tenant>,
-    /// What switches carry out, where anybody asks them to.
+    /// What switches carry out, where they are asked to.
     pub(crate) in_network: Option<InNetwork>,
     pub(crate) mtu_bytes: u32,
     pub(crate) headers: Headers,
     pub(crate) framing: Framing,
     pub(crate) lanes: Lanes,
     pub(crate) transport: Transport,
-    pub(crate) congestion: Option<Congestion>,
+    pub(crate) congestion: Option<Congestion<Law>>,
     pub(crate) switch: SwitchModel,
     /// Its fidelity, once `auto` has chosen.
     pub(crate) chosen: Chosen,

@@ -2,15 +2,13 @@
 
 use crate::document::{AdaptiveDocument, Granularity, NonMinimal, Routing};
 use crate::error::SimError;
-use crate::limits::BLOCK_BYTES;
-use crate::model::host;
+use crate::limits::{BLOCK_BYTES, ps};
 use crate::model::lanes::Lanes;
 use std::num::NonZeroU8;
 use std::sync::Arc;
 use weft_fabric::check::Findings;
 use weft_fabric::document::{Engine, FabricDocument};
-use weft_fabric::{Candidates, Fabric, HcaId, PortId, Routes, SwitchId, Tables};
-use weft_fabric::{check, engines};
+use weft_fabric::{Candidates, Fabric, HcaId, PortId, Routes, SwitchId, Tables, check, engines};
 
 /// Widest grade: more than any buffer of a switch.
 const MAX_GRADE_BYTES: u64 = 1 << 30;
@@ -296,7 +294,7 @@ fn bias_blocks(adaptive: &AdaptiveDocument) -> Result<u64, SimError> {
 
 fn flowlet_gap(adaptive: &AdaptiveDocument) -> Result<Option<u64>, SimError> {
     let place = "routing.adaptive.flowlet_gap_ns";
-    let gap_ps = host::ps(place, adaptive.flowlet_gap_ns)?;
+    let gap_ps = ps(place, adaptive.flowlet_gap_ns)?;
     let usual = AdaptiveDocument::default().flowlet_gap_ns;
     if adaptive.granularity == Granularity::Packet && adaptive.flowlet_gap_ns != usual {
         let expected = "routing.adaptive.granularity 'flowlet'";

@@ -2,9 +2,7 @@
 
 use crate::document::{TransportDocument, TransportKind};
 use crate::error::SimError;
-use crate::limits::CLOCK_END_PS;
-use crate::limits::MAX_INITIATORS;
-use crate::model::host::ps;
+use crate::limits::{CLOCK_END_PS, MAX_INITIATORS, ps, within};
 
 /// The unit of the acknowledgement timeout.
 ///
@@ -63,17 +61,11 @@ impl Transport {
         perils: Perils,
     ) -> Result<Transport, SimError> {
         let acknowledge = document.acknowledge.unwrap_or(true);
-        let within = |key: &str, value: u32, least: u32, most: u32| {
-            if (least..=most).contains(&value) {
-                return Ok(());
-            }
-            let place = format!("transport.{key}");
-            Err(SimError::document(place, format!("it is {value}"), format!("{least} to {most}")))
-        };
-        within("ack_every", document.ack_every, 1, MAX_ACK_EVERY)?;
         let exponent = document.timeout_exponent;
-        within("timeout_exponent", exponent.into(), 1, MAX_TIMEOUT_EXPONENT.into())?;
-        within("retries", document.retries.into(), 0, MAX_RETRIES.into())?;
+        let key = "transport";
+        within(key, "ack_every", document.ack_every.into(), 1, MAX_ACK_EVERY.into())?;
+        within(key, "timeout_exponent", exponent.into(), 1, MAX_TIMEOUT_EXPONENT.into())?;
+        within(key, "retries", document.retries.into(), 0, MAX_RETRIES.into())?;
         let out_of_order_ps = ps("transport.out_of_order_ns", document.out_of_order_ns)?;
         let place = "transport.acknowledge";
         if !acknowledge && perils.losses {

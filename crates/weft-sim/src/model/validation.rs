@@ -1,29 +1,28 @@
 //! A scenario that cannot be wrong, made of a document.
 
-use super::congestion::Congestion;
-use super::in_network::plan;
-use super::node_graph;
-use super::scenario::ValidScenario;
-use crate::document::{Queueing, Routing, SCENARIO_SCHEMA, ScenarioDocument, SwitchModel};
+use crate::congestion::defaults::Usual;
+use crate::congestion::law::{Congestion, Surroundings};
+use crate::congestion::{CongestionDocument, Law};
+use crate::document::{
+    NonMinimal, Queueing, Routing, SCENARIO_SCHEMA, ScenarioDocument, SwitchModel,
+};
 use crate::error::SimError;
-use crate::limits::MAX_NUMBER;
-use crate::limits::MIN_BITS_PER_S;
-use crate::limits::{BLOCK_BYTES, MAX_MTU_BYTES, blocks_of};
-use crate::model::dct;
+use crate::limits::{BLOCK_BYTES, MAX_MTU_BYTES, MAX_NUMBER, MIN_BITS_PER_S, blocks_of, ps};
 use crate::model::faults::link_death::LinkDeath;
 use crate::model::faults::planted::Planted;
 use crate::model::faults::recovery_tables;
-use crate::model::fidelity::Chosen;
-use crate::model::fidelity::Ruling;
+use crate::model::fidelity::{Chosen, Ruling};
 use crate::model::framing::Framing;
-use crate::model::host::{HostModel, ps};
+use crate::model::host::HostModel;
+use crate::model::in_network::plan;
 use crate::model::lanes::Lanes;
-use crate::model::placement::place;
-use crate::model::placement::place::RankPlace;
+use crate::model::placement::place::{self, RankPlace};
 use crate::model::probes::Probes;
+use crate::model::scenario::ValidScenario;
 use crate::model::steady_state::SteadyRule;
 use crate::model::steering::{self, Steering, Used};
 use crate::model::transport::{Perils, Transport};
+use crate::model::{dct, node_graph};
 use std::sync::Arc;
 use weft_fabric::document::{Engine, FabricDocument};
 use weft_fabric::limits::MAX_DELAY_PS;
@@ -99,12 +98,33 @@ impl ValidScenario {
             stall_ps: stall_ps(scenario.limits.stall_ns)?,
         };
         let control = scenario.congestion_control.as_ref();
-        valid.congestion = control.map(|law| Congestion::new(law, &valid)).transpose()?;
+        valid.congestion = control.map(|law| congestion(law, &valid)).transpose()?;
         valid.settle(ruling);
         valid.in_network = plan::plan(scenario.in_network.as_ref(), &valid)?;
         dct::check(&valid)?;
         Ok(valid)
     }
+}
+
+/// Congestion control, checked against the other parts of its scenario.
+fn congestion(
+    law: &CongestionDocument,
+    valid: &ValidScenario,
+) -> Result<Congestion<Law>, SimError> {
+    let ValidScenario { fabric, switch, lanes, steering, .. } = valid;
+    if switch.model == Queueing::Infinite {
+        let what = "buffers that never fill hold no packet up";
+        let expected = "no congestion control with switch.model 'infinite'";
+        return Err(SimError::document("congestion_control", what, expected));
+    }
+    law.read(&Surroundings {
+        place: &format!("congestion_control.{}", law.name()),
+        usual: Usual::of(fabric),
+        buffer_bytes: switch.buffer_bytes,
+        inside: fabric.inside.is_some(),
+        detours: steering.non_minimal != NonMinimal::None,
+        of_level: &lanes.of_level,
+    })
 }
 
 /// What computes tables anew when a cable dies; nothing does where they were written.

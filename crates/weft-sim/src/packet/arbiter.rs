@@ -6,8 +6,7 @@
 
 use crate::document::LaneWeight;
 use crate::packet::network::Network;
-use crate::state::arbiter::Served;
-use crate::state::arbiter::{TableTurn, WEIGHT_BYTES};
+use crate::state::arbiter::{Served, TableTurn, WEIGHT_BYTES};
 
 impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// Let the lane of port `o` send whose turn it is.

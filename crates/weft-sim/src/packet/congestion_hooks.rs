@@ -1,11 +1,11 @@
 //! What congestion control does to packets: switches mark them, receivers notify senders, senders
 //! space them.
 
-use crate::model::congestion::defaults::Sent;
-use crate::model::congestion::endpoint::{Came, Seen};
-use crate::model::congestion::marking::Leaving;
-use crate::model::congestion::rtt::Idle;
-use crate::model::congestion::{Law, LawState};
+use crate::congestion::defaults::Sent;
+use crate::congestion::endpoint::{Came, Seen};
+use crate::congestion::law::{Idle, Notice};
+use crate::congestion::marking::Leaving;
+use crate::congestion::{Law, LawState};
 use crate::model::framing::{Framing, PacketKind};
 use crate::model::scenario::ValidScenario;
 use crate::packet::routing::adaptive::static_route;
@@ -78,7 +78,7 @@ pub(crate) fn number_pace(
         return;
     }
     // Packets of trees are neither marked nor answered, and take no path that tables say.
-    let wants_idle = parameters.law.wants_idle() && !message.role.is_of_tree();
+    let wants_idle = matches!(parameters.law, Law::Rtt(_)) && !message.role.is_of_tree();
     let idle = if wants_idle { idle(scenario, links, routing, message) } else { Idle::default() };
     let pace = Pace {
         next_ps: 0,
@@ -217,8 +217,8 @@ pub(crate) fn heed(
     pace: u32,
     argument: u32,
 ) {
-    let rate = links.link_of(port).rate.0;
-    congestion.paces[pace].state.notified(now_ps, rate, argument);
+    let notice = Notice { now_ps, link_bits_per_s: links.link_of(port).rate.0, argument };
+    congestion.paces[pace].state.notified(notice);
 }
 
 // ---- receivers --------------------------------------------------------------------------------

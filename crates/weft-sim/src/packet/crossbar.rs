@@ -1,8 +1,7 @@
 //! What lies between input buffers and egress ports: the speed at which a buffer is read, and the
 //! share of it that one output may hold.
 
-use crate::limits::NIL;
-use crate::limits::THOUSANDTHS;
+use crate::limits::{NIL, THOUSANDTHS};
 use crate::packet::network::Network;
 use crate::packet::routing::adaptive::static_route;
 use crate::state::buffer::buffers::Buffers;

@@ -1,7 +1,6 @@
 //! Ports send: whose turn it is, whether it has credit, and when its tail has left.
 
-use crate::limits::NEVER;
-use crate::limits::NIL;
+use crate::limits::{NEVER, NIL};
 use crate::packet::congestion_hooks::mark;
 use crate::packet::crossbar::{choose, hold_share, read_begun};
 use crate::packet::network::Network;

@@ -4,8 +4,7 @@
 //! on. What waits for the dead port in a switch goes elsewhere or is discarded; what waits in an
 //! HCA waits on. Credits stay exact throughout: whoever drops a packet gives its credit back.
 
-use crate::limits::NEVER;
-use crate::limits::NIL;
+use crate::limits::{NEVER, NIL};
 use crate::model::scenario::ValidScenario;
 use crate::model::steering::Steering;
 use crate::packet::link_errors::sweep_number;

@@ -2,7 +2,6 @@
 
 use crate::document::Headers;
 use crate::limits::NIL;
-
 use crate::model::scenario::ValidScenario;
 use crate::state::columns::load::busiest;
 use crate::state::columns::ports::PortColumns;

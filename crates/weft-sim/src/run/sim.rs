@@ -2,10 +2,7 @@
 
 use crate::host::hosts::{Hosts, Report};
 use crate::host::mode::Mode;
-use crate::limits::EVENTS_A_LOOK;
-use crate::limits::MAX_CONNECTIONS;
-use crate::limits::PACKETS;
-use crate::limits::{CLOCK_END_PS, MAX_NUMBER};
+use crate::limits::{CLOCK_END_PS, EVENTS_A_LOOK, MAX_CONNECTIONS, MAX_NUMBER, PACKETS};
 use crate::model::scenario::ValidScenario;
 use crate::packet::link_errors::{lost_on_the_wire, sweep_number};
 use crate::packet::network::Network;
@@ -161,7 +158,7 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Sim<'a, M, PLAIN> {
         None
     }
 
-    /// The watchdog looks. It is no work: where nothing else is to come, the clock stays.
+    /// The watchdog looks. It is no work: where it alone is to come, the clock stays.
     fn watch(&mut self, before_ps: u64) -> Option<Status> {
         if self.hosts.network.clock.calendar.is_empty() {
             self.hosts.network.clock.now_ps = before_ps;
@@ -256,7 +253,7 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Sim<'a, M, PLAIN> {
                 hosts.network.fault(number);
             }
             Cold::Fault(_) => {}
-            // Nor does anybody wait for an acknowledgement any more.
+            // No acknowledgement is awaited any more either.
             Cold::Timer(connection) if self.end_ps.is_none() => hosts.timer(connection),
             Cold::Timer(_) => {}
             Cold::Read(port) => hosts.network.read_over(port),

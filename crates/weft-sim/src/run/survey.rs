@@ -9,8 +9,7 @@
 //! whole.
 
 use crate::document::Fidelity;
-use crate::host::move_pace::MovePace;
-use crate::host::move_pace::share;
+use crate::host::move_pace::{MovePace, share};
 use crate::model::framing::PacketKind;
 use crate::model::scenario::ValidScenario;
 use crate::model::steady_state::SteadyRule;

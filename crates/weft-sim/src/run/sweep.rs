@@ -10,7 +10,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::atomic::AtomicBool;
 
 /// The outcome of each scenario text, in order, on `threads` threads (0: one a core), until
-/// somebody sets `stop`.
+/// `stop` is set.
 ///
 /// # Errors
 /// The first scenario that is wrong, its number in front.

@@ -153,7 +153,7 @@ const KEY_MASK: u64 = (1 << KEY_BITS) - 1;
 const A_WORD: u64 = 64;
 
 /// INVARIANT: within a bucket an event is one word: 12 bits of time, then its key.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Calendar {
     buckets: Vec<Vec<u64>>,
     /// By bucket, a bit: it holds something. So an empty stretch costs nothing.
@@ -174,12 +174,7 @@ impl Calendar {
         Calendar {
             buckets: vec![Vec::new(); N_BUCKETS as usize],
             held: vec![0; (N_BUCKETS / A_WORD) as usize],
-            n_held: 0,
-            pool: Vec::new(),
-            current: Vec::new(),
-            next: 0,
-            slot: 0,
-            overflow: BinaryHeap::new(),
+            ..Calendar::default()
         }
     }
 

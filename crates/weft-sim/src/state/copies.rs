@@ -1,6 +1,7 @@
 //! Packets that leave a switch by several ports: their buffer is free when the last copy has left.
 
 use crate::state::buffer::held::Held;
+use crate::state::pool::Pool;
 
 /// A packet that is being copied.
 #[derive(Clone, Copy, Debug)]
@@ -15,44 +16,29 @@ pub(crate) struct Copied {
     pub(crate) left_ps: u64,
 }
 
-/// Packets that are being copied, their numbers used again.
-#[derive(Debug, Default)]
-pub(crate) struct Copies {
-    copied: Vec<Copied>,
-    free: Vec<u32>,
-}
-
-impl Copies {
-    pub(crate) fn add(&mut self, copied: Copied) -> u32 {
-        if let Some(number) = self.free.pop() {
-            self.copied[number as usize] = copied;
-            return number;
-        }
-        self.copied.push(copied);
-        self.copied.len() as u32 - 1
-    }
-
+impl Pool<Copied> {
     /// A copy's last bit leaves at `left_ps`: what it is a copy of.
     pub(crate) fn leave(&mut self, number: u32, left_ps: u64) -> Copied {
-        let copied = &mut self.copied[number as usize];
+        let copied = &mut self[number];
         copied.n_left -= 1;
         copied.left_ps = copied.left_ps.max(left_ps);
+        let copied = *copied;
         if copied.n_left == 0 {
-            self.free.push(number);
+            self.release(number);
         }
-        *copied
+        copied
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Copied, Copies, Held};
+    use super::{Copied, Held, Pool};
 
     #[test]
     fn the_last_copy_to_leave_frees_the_number_at_the_latest_time() {
         let held = Held { port: 7, lane: 0, blocks: 3, output: 0 };
         let copied = Copied { held, message: 9, n_left: 2, left_ps: 0 };
-        let mut copies = Copies::default();
+        let mut copies = Pool::default();
         let (first, second) = (copies.add(copied), copies.add(copied));
         assert_ne!(first, second);
         assert_eq!(copies.leave(first, 50).n_left, 1);

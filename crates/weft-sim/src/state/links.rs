@@ -7,8 +7,9 @@ use crate::state::calendar::Kind;
 use crate::state::clock::Clock;
 use crate::state::columns::load::Load;
 use crate::state::link_faults::Troubles;
-use crate::state::port::{BLOCKED, ENDPOINT, FRAIL, INSIDE, TO_ENDPOINT, WATCHED};
-use crate::state::port::{Counters, Input, Link, Port, Waiting};
+use crate::state::port::{
+    BLOCKED, Counters, ENDPOINT, FRAIL, INSIDE, Input, Link, Port, TO_ENDPOINT, WATCHED, Waiting,
+};
 use std::collections::HashMap;
 use weft_fabric::{Fabric, PortId, SwitchId};
 

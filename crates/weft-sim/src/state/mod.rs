@@ -11,6 +11,7 @@ pub(crate) mod id_map;
 pub(crate) mod link_faults;
 pub(crate) mod links;
 pub(crate) mod packet;
+pub(crate) mod pool;
 pub(crate) mod port;
 pub(crate) mod route_choice;
 pub(crate) mod routes_in_force;

@@ -1,11 +1,8 @@
 //! Packets: how many bytes are on the wire, how many credit blocks they take.
 
-use crate::limits::MAX_NUMBER;
-use crate::limits::MOST_PACKETS_A_LOOK;
-use crate::limits::NIL;
-use crate::limits::blocks_of;
-use crate::model::framing::Framing;
-use crate::model::framing::PacketKind;
+use crate::limits::{MAX_NUMBER, MOST_PACKETS_A_LOOK, NIL, blocks_of};
+use crate::model::framing::{Framing, PacketKind};
+use crate::state::pool::indexed;
 use prefetch_index::prefetch_index;
 
 /// By the kind's bits, of which the last seven values are unused.
@@ -209,21 +206,7 @@ impl PacketPool {
     }
 }
 
-impl std::ops::Index<u32> for PacketPool {
-    type Output = Packet;
-
-    #[inline]
-    fn index(&self, id: u32) -> &Packet {
-        &self.packets[id as usize]
-    }
-}
-
-impl std::ops::IndexMut<u32> for PacketPool {
-    #[inline]
-    fn index_mut(&mut self, id: u32) -> &mut Packet {
-        &mut self.packets[id as usize]
-    }
-}
+indexed!(PacketPool, packets by u32 => Packet);
 
 #[cfg(test)]
 mod tests {

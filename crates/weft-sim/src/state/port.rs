@@ -1,7 +1,6 @@
 //! A port's egress: its link, what it has sent, which of its lanes have work.
 
-use crate::limits::NEVER;
-use crate::limits::NIL;
+use crate::limits::{NEVER, NIL};
 use weft_fabric::{BitsPerSecond, Fabric, PortId, units::PS_PER_S};
 
 /// Of a port's flags: it injects and takes out messages, and forwards nothing.
@@ -85,7 +84,7 @@ impl Link {
 }
 
 /// One cache line.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub(crate) struct Port {
     pub(crate) busy_until_ps: u64,
@@ -113,18 +112,13 @@ impl Port {
         let port = fabric.ports[id.index()];
         let vertex = &fabric.vertices[port.vertex.index()];
         Port {
-            busy_until_ps: 0,
-            excess: 0,
             kick_ps: NEVER,
-            xmit_bytes: 0,
-            xmit_packets: 0,
             peer: port.peer.map_or(NIL, |peer| peer.0),
             vertex: port.vertex.0,
             link,
             local: (id.0 - vertex.first_port.0) as u16,
-            work: 0,
-            flags: 0,
             n_ports: vertex.n_ports as u16,
+            ..Port::default()
         }
     }
 
@@ -178,20 +172,7 @@ mod tests {
     use weft_fabric::BitsPerSecond;
 
     fn port() -> Port {
-        Port {
-            busy_until_ps: 0,
-            excess: 0,
-            kick_ps: NEVER,
-            xmit_bytes: 0,
-            xmit_packets: 0,
-            peer: NIL,
-            vertex: 0,
-            link: 0,
-            local: 0,
-            work: 0,
-            flags: 0,
-            n_ports: 1,
-        }
+        Port { kick_ps: NEVER, peer: NIL, n_ports: 1, ..Port::default() }
     }
 
     /// A byte takes 8/7 of 1000 ps at 7 Gb/s, and 80 ps at 100 Gb/s.

@@ -57,7 +57,7 @@ impl Fold {
         if sits_out != unfold { Exchange::send(transfer) } else { Exchange::recv(transfer) }
     }
 
-    /// A move between a rank of the core and the one whose number differs by `bit`; `given` says
+    /// A move between a rank of the core and the one whose number differs by `bit`; `sent` says
     /// what a number and its partner send.
     pub(super) fn across(&self, rank: u32, bit: u32, sent: impl Fn(u32, u32) -> Part) -> Exchange {
         let Some(inner) = self.inner(rank) else {

@@ -8,6 +8,7 @@ use super::graph::{MAX_OPERATIONS, ScheduledMessage, ScheduledOperation, Work, w
 use crate::error::TrafficError;
 use std::collections::HashMap;
 
+#[derive(Default)]
 struct Reader<'a> {
     place: &'a str,
     line: u32,
@@ -24,15 +25,8 @@ pub(super) fn read(
     text: &str,
     n_ranks: u32,
 ) -> Result<Vec<Vec<ScheduledOperation>>, TrafficError> {
-    let mut reader = Reader {
-        place,
-        line: 0,
-        ranks: vec![Vec::new(); n_ranks as usize],
-        n_operations: 0,
-        rank: None,
-        labels: HashMap::new(),
-        declared: false,
-    };
+    let mut reader =
+        Reader { place, ranks: vec![Vec::new(); n_ranks as usize], ..Reader::default() };
     let text = without_comments(text);
     for line in text.lines() {
         reader.line += 1;

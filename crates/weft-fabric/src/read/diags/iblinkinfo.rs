@@ -177,8 +177,7 @@ impl<'g> LinkTable<'g> {
         self.gathered.cables.push(CableRecord { place, ends, rate: row.link.rate });
     }
 
-    /// Settle after the last line: the nodes that are switches, and the owners of LIDs
-    /// the LIDs are.
+    /// Settle after the last line: the nodes that are switches, and whose the LIDs are.
     fn end(self) {
         let LinkTable { gathered, nodes, own_lids, .. } = self;
         let is_switch = |node: &LinkNode| node.ports.len() > 1;

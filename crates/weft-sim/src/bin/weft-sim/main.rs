@@ -13,8 +13,10 @@ use std::io::{ErrorKind, Read, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use weft_sim::{Monitor, Outcome, SimError, Status, ValidScenario};
-use weft_sim::{check_many, simulate_many_watched, simulate_watched};
+use weft_sim::{
+    Monitor, Outcome, SimError, Status, ValidScenario, check_many, simulate_many_watched,
+    simulate_watched,
+};
 
 const WRONG_INPUT: u8 = 2;
 const CANNOT_WRITE: u8 = 3;

@@ -4,9 +4,10 @@
 
 use crate::document::{CorrectedDocument, FaultDocument, NoiseDocument};
 use crate::error::SimError;
+use crate::limits::ps;
 use crate::model::faults::planted::{LinkFault, Planted, Trouble, WrongRoute};
 use crate::model::faults::span::Span;
-use crate::model::host::{self, Noise};
+use crate::model::host::Noise;
 use crate::model::placement::place::node_named;
 use weft_fabric::fault as cable;
 use weft_fabric::{Fabric, HcaId};
@@ -167,7 +168,7 @@ fn dead_cable(site: &mut Site<'_>, link: &str, is_down: &bool) -> Planting {
 
 fn corrected_errors(site: &mut Site<'_>, link: &str, corrected: &CorrectedDocument) -> Planting {
     let chance = site.chance("corrected.probability", corrected.probability)?;
-    let cost_ps = host::ps(&site.at("corrected.cost_ns"), corrected.cost_ns)?;
+    let cost_ps = ps(&site.at("corrected.cost_ns"), corrected.cost_ns)?;
     site.on_cable(link, LinkFault::Corrected { chance, cost_ps })
 }
 

@@ -2,8 +2,8 @@
 
 use crate::document::{LinkDeathDocument, Reaction};
 use crate::error::SimError;
+use crate::limits::ps;
 use crate::model::faults::planted::{LinkFault, Planted};
-use crate::model::host;
 use crate::model::steering::Steering;
 use std::sync::Arc;
 use weft_fabric::document::Engine;
@@ -22,7 +22,7 @@ pub(crate) struct LinkDeath {
 
 impl LinkDeath {
     pub(crate) fn new(document: &LinkDeathDocument) -> Result<LinkDeath, SimError> {
-        let delay_ps = host::ps("routing.link_death.delay_ns", document.delay_ns)?;
+        let delay_ps = ps("routing.link_death.delay_ns", document.delay_ns)?;
         Ok(LinkDeath { reaction: document.reaction, delay_ps, engine: None, instead: None })
     }
 

@@ -78,7 +78,7 @@ impl Planted {
         self.troubles.iter().any(loses)
     }
 
-    /// What is dead from the start stays so: nothing else happens to it.
+    /// What is dead from the start stays so: no other fault changes it.
     pub(super) fn require_live(&self, fabric: &Fabric) -> Result<(), SimError> {
         let dead = |trouble: &&Trouble| !fabric.ports[trouble.ends[0].index()].up;
         self.troubles.iter().find(dead).map_or(Ok(()), |trouble| {

@@ -2,7 +2,7 @@
 
 use crate::document::FaultDocument;
 use crate::error::SimError;
-use crate::model::host;
+use crate::limits::ps;
 
 /// When a fault holds. INVARIANT: `until_ps` is after `from_ps`, and `every_ps` longer than the
 /// time between.
@@ -19,9 +19,8 @@ impl Span {
         if fault.from_ns.is_none() && fault.until_ns.is_none() && fault.every_ns.is_none() {
             return Ok(None);
         }
-        let time = |key: &str, ns: Option<f64>| {
-            ns.map(|ns| host::ps(&format!("{place}.{key}"), ns)).transpose()
-        };
+        let time =
+            |key: &str, ns: Option<f64>| ns.map(|ns| ps(&format!("{place}.{key}"), ns)).transpose();
         let span = Span {
             from_ps: time("from_ns", fault.from_ns)?.unwrap_or(0),
             until_ps: time("until_ns", fault.until_ns)?,

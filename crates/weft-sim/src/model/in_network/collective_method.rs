@@ -40,17 +40,4 @@ impl CollectiveMethod {
     pub(crate) fn locks(self) -> bool {
         matches!(self, CollectiveMethod::Stream | CollectiveMethod::Collnet)
     }
-
-    /// The name as documents write it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            CollectiveMethod::Operations => "operations",
-            CollectiveMethod::Stream => "stream",
-            CollectiveMethod::Multicast => "multicast",
-            CollectiveMethod::Nvls => "nvls",
-            CollectiveMethod::Collnet => "collnet",
-            CollectiveMethod::NvlsTree => "nvls_tree",
-            CollectiveMethod::Hosts => "hosts",
-        }
-    }
 }

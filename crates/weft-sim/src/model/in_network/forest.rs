@@ -9,8 +9,7 @@
 use super::collective_method::CollectiveMethod;
 use super::parameters::Model;
 use crate::error::SimError;
-use crate::limits::EVENTS_A_LOOK;
-use crate::limits::NIL;
+use crate::limits::{EVENTS_A_LOOK, NIL};
 use std::ops::Range;
 use weft_traffic::{Between, Offload, OffloadKind};
 

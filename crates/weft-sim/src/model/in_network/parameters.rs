@@ -4,8 +4,8 @@ use crate::document::{
     InNetworkDocument, NvlsDocument, QuotaDocument, ResultBy, SatDocument, SatLock,
 };
 use crate::error::SimError;
+use crate::limits::{ps, within};
 use crate::model::framing::Framing;
-use crate::model::host::ps;
 use crate::model::in_network::collective_method::CollectiveMethod;
 use weft_traffic::{Between, Offload, OffloadKind};
 
@@ -74,7 +74,7 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// Switches that copy, and do nothing else.
+    /// Switches that only copy.
     pub(crate) fn copying(framing: Framing, mtu_bytes: u32) -> Model {
         Model {
             reduction_ps: 0,
@@ -100,10 +100,11 @@ impl Model {
     ) -> Result<Model, SimError> {
         let time = |key: &str, ns: f64| ps(&format!("in_network.{key}"), ns);
         let header_bytes = document.header_bytes;
-        within("header_bytes", header_bytes, 0, MAX_HEADER_BYTES.min(mtu_bytes - 1))?;
+        let most = MAX_HEADER_BYTES.min(mtu_bytes - 1);
+        within("in_network", "header_bytes", header_bytes.into(), 0, most.into())?;
         let payload_bytes = document.payload_bytes;
         let cut = Cut { payload_bytes, outstanding: document.outstanding };
-        let operations = checked("", cut, mtu_bytes - header_bytes)?;
+        let operations = checked("in_network", cut, mtu_bytes - header_bytes)?;
         let sat = document.sat.map(|sat| read_sat(sat, mtu_bytes - header_bytes)).transpose()?;
         let nvls =
             document.nvls.map(|nvls| read_nvls(nvls, mtu_bytes - header_bytes)).transpose()?;
@@ -196,30 +197,22 @@ impl Model {
     }
 }
 
-fn within(key: &str, value: u32, least: u32, most: u32) -> Result<(), SimError> {
-    if (least..=most).contains(&value) {
-        return Ok(());
-    }
-    let place = format!("in_network.{key}");
-    Err(SimError::document(place, format!("it is {value}"), format!("{least} to {most}")))
-}
-
 /// A cut whose packets are not longer than others.
 fn checked(place: &str, cut: Cut, most_bytes: u32) -> Result<Cut, SimError> {
-    within(&format!("{place}payload_bytes"), cut.payload_bytes, 1, most_bytes)?;
-    within(&format!("{place}outstanding"), cut.outstanding, 1, MAX_OUTSTANDING)?;
+    within(place, "payload_bytes", cut.payload_bytes.into(), 1, most_bytes.into())?;
+    within(place, "outstanding", cut.outstanding.into(), 1, MAX_OUTSTANDING.into())?;
     Ok(cut)
 }
 
 fn read_nvls(nvls: NvlsDocument, most_bytes: u32) -> Result<Nvls, SimError> {
     let cut = Cut { payload_bytes: nvls.payload_bytes, outstanding: nvls.outstanding };
-    let cut = checked("nvls.", cut, most_bytes)?;
+    let cut = checked("in_network.nvls", cut, most_bytes)?;
     Ok(Nvls { reduction_ps: ps("in_network.nvls.reduction_ns", nvls.reduction_ns)?, cut })
 }
 
 fn read_sat(sat: SatDocument, most_bytes: u32) -> Result<Sat, SimError> {
     let cut = Cut { payload_bytes: sat.payload_bytes, outstanding: sat.outstanding };
-    let cut = checked("sat.", cut, most_bytes)?;
+    let cut = checked("in_network.sat", cut, most_bytes)?;
     if sat.threshold_bytes == 0 {
         let place = "in_network.sat.threshold_bytes";
         return Err(SimError::document(place, "it is 0", "1 or more: a barrier has no stream"));

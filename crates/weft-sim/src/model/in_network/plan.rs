@@ -3,8 +3,7 @@
 use crate::document::{Fidelity, InNetworkDocument, Queueing};
 use crate::error::SimError;
 use crate::limits::{BLOCK_BYTES, NIL, blocks_of};
-use crate::model::in_network::forest::InNetwork;
-use crate::model::in_network::forest::{Forest, Part};
+use crate::model::in_network::forest::{Forest, InNetwork, Part};
 use crate::model::in_network::nv_switches::{Team, nv_switches};
 use crate::model::in_network::parameters::Model;
 use crate::model::in_network::tree::{Leaf, Loads, Tree, span};

@@ -5,12 +5,10 @@
 
 use crate::document::{DEFAULT_PARTITION, PartitionDocument};
 use crate::error::SimError;
+use crate::limits::N_LEVELS;
 use crate::model::placement::place::{RankPlace, node_named};
 use std::collections::BTreeMap;
 use weft_fabric::Fabric;
-
-/// A service level has four bits.
-const MAX_SERVICE_LEVEL: u8 = 15;
 
 /// A partition by node number, and the service level of its messages.
 pub(crate) struct Partition {
@@ -50,14 +48,14 @@ pub(crate) fn read(
             return Err(SimError::document(format!("{place}.key"), what, "keys that differ"));
         }
     }
-    let everybody = || Partition { members: vec![true; fabric.nodes.len()], service_level: 0 };
-    partitions.entry(DEFAULT_PARTITION).or_insert_with(everybody);
+    let all = || Partition { members: vec![true; fabric.nodes.len()], service_level: 0 };
+    partitions.entry(DEFAULT_PARTITION).or_insert_with(all);
     Ok(partitions)
 }
 
 /// Refuse what is no service level.
 pub(crate) fn require_level(place: &str, level: u8) -> Result<(), SimError> {
-    if level > MAX_SERVICE_LEVEL {
+    if usize::from(level) >= N_LEVELS {
         let what = format!("{level} is no service level");
         return Err(SimError::document(place, what, "0 to 15"));
     }

@@ -3,8 +3,7 @@
 use super::partition;
 use crate::document::{PartitionDocument, PlacementDocument, TenantDocument, TenantRole};
 use crate::error::SimError;
-use crate::limits::MAX_RANKS;
-use crate::model::host::ps;
+use crate::limits::{MAX_RANKS, ps};
 use weft_fabric::{Fabric, HcaId, NodeGraph, NodeId, VertexId};
 use weft_traffic::StepDocument;
 

@@ -38,7 +38,7 @@ pub(crate) fn hashed(group: &[u16], switch: SwitchId, seed: u64, flow: u64) -> u
 }
 
 /// The one of `n` ports whose load is of the lowest grade, of equals the first from a turn on. A
-/// load of `u32::MAX` is no port's: it is taken where nothing else is.
+/// load of `u32::MAX` is no port's: it is taken where no other port is.
 #[inline(always)]
 fn least_of(
     n: usize,

@@ -120,7 +120,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Begin the next iteration now, as long as there is one that anybody takes part in. A tenant
+    /// Begin the next iteration now, as long as there is one with ranks that take part. A tenant
     /// that repeats its work does so while `go_on` holds. False when all is done.
     pub(crate) fn advance<M: Mode<PLAIN>, const PLAIN: bool>(
         &mut self,

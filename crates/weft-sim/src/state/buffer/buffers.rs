@@ -6,9 +6,10 @@ use crate::model::rules::Rules;
 use crate::model::scenario::ValidScenario;
 use crate::state::buffer::credits::LanePool;
 use crate::state::buffer::input_queue::{InputFifo, Reader};
-use crate::state::copies::Copies;
+use crate::state::copies::Copied;
 use crate::state::links::Links;
 use crate::state::packet::PacketPool;
+use crate::state::pool::Pool;
 use crate::state::port::{INSIDE, TO_ENDPOINT};
 use weft_fabric::Fabric;
 
@@ -41,7 +42,7 @@ pub(crate) struct Buffers<const PLAIN: bool> {
     /// By packet, where shares are counted: the output that holds its blocks.
     pub(crate) counted: Vec<u16>,
     /// Packets that leave a switch by several ports.
-    pub(crate) copies: Copies,
+    pub(crate) copies: Pool<Copied>,
 }
 
 impl<const PLAIN: bool> Buffers<PLAIN> {
@@ -64,7 +65,7 @@ impl<const PLAIN: bool> Buffers<PLAIN> {
             reading: (NIL, NIL),
             share_blocks: scenario.switch.share_blocks(),
             counted: Vec::new(),
-            copies: Copies::default(),
+            copies: Pool::default(),
         };
         for o in 0..n_ports as u32 {
             let full = buffers.full_of(&scenario.fabric, o);

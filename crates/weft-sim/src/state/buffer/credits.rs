@@ -1,10 +1,10 @@
 //! The credits of all lanes: what a lane may send, and what is coming back to it.
 
-use crate::limits::NEVER;
-use crate::limits::NIL;
+use crate::limits::{NEVER, NIL};
 use crate::state::buffer::credit_returns::{Refund, RefundPool};
 use crate::state::buffer::lane::{Account, Lane, PLACES, SPAN_PS};
 use crate::state::buffer::shares::Shares;
+use crate::state::pool::indexed;
 use prefetch_index::prefetch_index;
 
 /// The lanes of all ports, and the credits in flight to them.
@@ -22,21 +22,7 @@ pub(crate) struct LanePool {
     pub(crate) shares: Shares,
 }
 
-impl std::ops::Index<usize> for LanePool {
-    type Output = Lane;
-
-    #[inline(always)]
-    fn index(&self, index: usize) -> &Lane {
-        &self.lanes[index]
-    }
-}
-
-impl std::ops::IndexMut<usize> for LanePool {
-    #[inline(always)]
-    fn index_mut(&mut self, index: usize) -> &mut Lane {
-        &mut self.lanes[index]
-    }
-}
+indexed!(LanePool, lanes by usize => Lane);
 
 impl LanePool {
     /// No lanes, but room for `n`.

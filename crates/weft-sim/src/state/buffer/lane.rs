@@ -9,7 +9,7 @@ pub(crate) const PLACES: usize = 7;
 pub(crate) const SPAN_PS: u64 = 1 << 32;
 
 /// One cache line.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub(crate) struct Lane {
     /// When the first refunds are due, sorted, from place `begin` on and round: the low half of the
@@ -34,17 +34,7 @@ pub(crate) struct Lane {
 
 impl Lane {
     pub(crate) fn new(full: i32) -> Lane {
-        Lane {
-            times: [0; PLACES],
-            blocks: [0; PLACES],
-            begin: 0,
-            n_refunds: 0,
-            wake_due: false,
-            need: 0,
-            credits: full,
-            ring: NIL,
-            queues: NIL,
-        }
+        Lane { credits: full, ring: NIL, queues: NIL, ..Lane::default() }
     }
 
     /// The place of the refund that is so many after the first.

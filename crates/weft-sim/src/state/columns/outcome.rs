@@ -25,19 +25,6 @@ pub enum Status {
     Failed,
 }
 
-impl Status {
-    /// The name as documents write it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Status::Complete => "complete",
-            Status::Deadlock => "deadlock",
-            Status::Stopped => "stopped",
-            Status::Stalled => "stalled",
-            Status::Failed => "failed",
-        }
-    }
-}
-
 /// Most rows that all tenants together write when they repeat their work.
 const MAX_REPEATED_ROWS: u32 = 1 << 16;
 

@@ -5,12 +5,11 @@
 //! Go-back-N follows a negative acknowledgement, of which there is one until the missing packet has
 //! come, or a timeout since the last progress.
 
-use crate::limits::MAX_CONNECTIONS;
-use crate::limits::MOST_PACKETS_A_LOOK;
-use crate::limits::NEVER;
+use crate::limits::{MAX_CONNECTIONS, MOST_PACKETS_A_LOOK, NEVER};
 use crate::state::calendar::Cold;
 use crate::state::clock::Clock;
 use crate::state::id_map::IdMap;
+use crate::state::pool::indexed;
 use crate::state::transport::message::{Message, Role};
 use crate::state::transport::sender::key_of;
 use std::collections::{BTreeSet, VecDeque};
@@ -53,7 +52,7 @@ pub(crate) enum Verdict {
 }
 
 /// A connection from a rank to another on one lane (and, inside nodes, one leg): both ends.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Connection {
     pub(crate) src: u32,
     pub(crate) dst: u32,
@@ -91,17 +90,9 @@ impl Connection {
             port: message.port,
             dst_vertex: message.dst_vertex,
             dst_hca: message.dst_hca,
-            flights: VecDeque::new(),
-            next: 0,
-            acked: 0,
-            asked: 0,
             deadline_ps: NEVER,
             timer_ps: NEVER,
-            n_repeats: 0,
-            expected: 0,
-            early: BTreeSet::new(),
-            highest: 0,
-            notified: false,
+            ..Connection::default()
         }
     }
 
@@ -256,19 +247,7 @@ impl Connections {
     }
 }
 
-impl std::ops::Index<u32> for Connections {
-    type Output = Connection;
-
-    fn index(&self, number: u32) -> &Connection {
-        &self.list[number as usize]
-    }
-}
-
-impl std::ops::IndexMut<u32> for Connections {
-    fn index_mut(&mut self, number: u32) -> &mut Connection {
-        &mut self.list[number as usize]
-    }
-}
+indexed!(Connections, list by u32 => Connection);
 
 #[cfg(test)]
 mod tests {

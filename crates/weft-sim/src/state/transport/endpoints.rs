@@ -5,16 +5,17 @@ use crate::model::scenario::ValidScenario;
 use crate::state::calendar::Cold;
 use crate::state::clock::Clock;
 use crate::state::columns::flows::FlowColumns;
+use crate::state::pool::Pool;
 use crate::state::transport::connection::Connections;
 use crate::state::transport::initiator::{InitiatorTurn, Initiators};
-use crate::state::transport::message::MessagePool;
+use crate::state::transport::message::Message;
 use crate::state::transport::sender::Senders;
 use crate::state::transport::spacing::Spacing;
 
 /// The send and receive sides of all endpoints.
 #[derive(Debug)]
 pub(crate) struct Endpoints {
-    pub(crate) messages: MessagePool,
+    pub(crate) messages: Pool<Message>,
     pub(crate) senders: Senders,
     /// Where packets are numbered.
     pub(crate) connections: Connections,
@@ -31,7 +32,7 @@ impl Endpoints {
     pub(crate) fn new(scenario: &ValidScenario) -> Endpoints {
         let inside = scenario.fabric.inside.is_some();
         Endpoints {
-            messages: MessagePool::default(),
+            messages: Pool::default(),
             senders: Senders::new(scenario.congestion.as_ref().is_some_and(|c| c.by_lane)),
             connections: Connections::default(),
             initiators: Initiators::of_scenario(scenario),

@@ -3,8 +3,6 @@
 use crate::limits::NIL;
 use crate::model::framing::PacketKind;
 
-use prefetch_index::prefetch_index;
-
 /// Some pieces of a GPU's slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
@@ -18,9 +16,10 @@ pub(crate) struct Segment {
 }
 
 /// What a message is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Role {
     /// User data, sent at once.
+    #[default]
     Eager,
     /// A request to send the message of that number.
     Request(u32),
@@ -56,7 +55,7 @@ impl Role {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Message {
     pub(crate) src: u32,
     pub(crate) dst: u32,
@@ -104,24 +103,15 @@ impl Message {
             dst_hca,
             size_bytes,
             role,
-            regime: 0,
             row: NIL,
             flow: NIL,
-            start_ps: 0,
-            ready_ps: 0,
-            begun: false,
-            sent_bytes: 0,
-            received_bytes: 0,
-            n_late: 0,
             dst_vertex: NIL,
-            part: 0,
             port: NIL,
-            service_level: 0,
-            lane: 0,
             pace: NIL,
             queue: dst,
             next: NIL,
             ring: NIL,
+            ..Message::default()
         }
     }
 }
@@ -177,60 +167,5 @@ impl Message {
 
     pub(crate) fn set_transit(&mut self, flow: u32) {
         self.ring = flow;
-    }
-}
-
-/// Messages not yet received, their numbers used again.
-#[derive(Debug, Default)]
-pub(crate) struct MessagePool {
-    messages: Vec<Message>,
-    free: Vec<u32>,
-}
-
-impl MessagePool {
-    pub(crate) fn add(&mut self, message: Message) -> u32 {
-        if let Some(id) = self.free.pop() {
-            self.messages[id as usize] = message;
-            return id;
-        }
-        self.messages.push(message);
-        self.messages.len() as u32 - 1
-    }
-
-    /// How many are not yet received.
-    pub(crate) fn len(&self) -> usize {
-        self.messages.len() - self.free.len()
-    }
-
-    /// Have a message in the cache soon.
-    #[inline(always)]
-    pub(crate) fn fetch(&self, id: u32) {
-        prefetch_index(&self.messages, id as usize);
-    }
-
-    pub(crate) fn remove(&mut self, id: u32) -> Message {
-        self.free.push(id);
-        self.messages[id as usize]
-    }
-}
-
-impl MessagePool {
-    /// Every slot, of messages that are received too.
-    pub(crate) fn slots(&self) -> &[Message] {
-        &self.messages
-    }
-}
-
-impl std::ops::Index<u32> for MessagePool {
-    type Output = Message;
-
-    fn index(&self, id: u32) -> &Message {
-        &self.messages[id as usize]
-    }
-}
-
-impl std::ops::IndexMut<u32> for MessagePool {
-    fn index_mut(&mut self, id: u32) -> &mut Message {
-        &mut self.messages[id as usize]
     }
 }

@@ -1,8 +1,9 @@
 //! How far each queue pair is slowed down.
 
-use crate::model::congestion::LawState;
-use crate::model::congestion::endpoint::Seen;
+use crate::congestion::LawState;
+use crate::congestion::endpoint::Seen;
 use crate::state::id_map::IdMap;
+use crate::state::pool::indexed;
 
 /// A queue pair that its sender spaces.
 #[derive(Clone, Copy, Debug)]
@@ -47,16 +48,4 @@ impl<'a> Paces<'a> {
     }
 }
 
-impl<'a> std::ops::Index<u32> for Paces<'a> {
-    type Output = Pace<'a>;
-
-    fn index(&self, number: u32) -> &Pace<'a> {
-        &self.list[number as usize]
-    }
-}
-
-impl std::ops::IndexMut<u32> for Paces<'_> {
-    fn index_mut(&mut self, number: u32) -> &mut Self::Output {
-        &mut self.list[number as usize]
-    }
-}
+indexed!(Paces<'a>, list by u32 => Pace<'a>, 'a);

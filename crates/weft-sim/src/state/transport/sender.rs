@@ -8,7 +8,8 @@
 use crate::limits::NIL;
 use crate::state::id_map::IdMap;
 use crate::state::packet::PacketPool;
-use crate::state::transport::message::{Message, MessagePool};
+use crate::state::pool::Pool;
+use crate::state::transport::message::Message;
 use prefetch_index::prefetch_index;
 
 /// One virtual lane of an endpoint's port.
@@ -92,7 +93,7 @@ impl Senders {
 
     /// Have the message before the one whose turn it is in the cache soon.
     #[inline(always)]
-    pub(crate) fn fetch_message(&self, lane: u32, messages: &MessagePool) {
+    pub(crate) fn fetch_message(&self, lane: u32, messages: &Pool<Message>) {
         messages.fetch(self.lanes[lane as usize].tail);
     }
 
@@ -102,7 +103,7 @@ impl Senders {
     }
 
     /// Put a message behind those of its queue pair; the one before it, if it is not the first.
-    pub(crate) fn queue(&mut self, id: u32, messages: &mut MessagePool) -> Option<u32> {
+    pub(crate) fn queue(&mut self, id: u32, messages: &mut Pool<Message>) -> Option<u32> {
         messages[id].next = NIL;
         let before = self.last.insert(key_of(&messages[id]), id);
         if let Some(before) = before {
@@ -117,7 +118,7 @@ impl Senders {
     }
 
     /// Let the queue pair whose first message this is have its turns.
-    pub(crate) fn enter(&mut self, lane: u32, id: u32, messages: &mut MessagePool) {
+    pub(crate) fn enter(&mut self, lane: u32, id: u32, messages: &mut Pool<Message>) {
         let lane = &mut self.lanes[lane as usize];
         if lane.tail == NIL {
             messages[id].ring = id;
@@ -138,7 +139,7 @@ impl Senders {
 
     /// What to send next. Changes nothing: it may be asked more than once.
     #[inline]
-    pub(crate) fn next(&self, lane: u32, now_ps: u64, messages: &MessagePool) -> Next {
+    pub(crate) fn next(&self, lane: u32, now_ps: u64, messages: &Pool<Message>) -> Next {
         let lane = &self.lanes[lane as usize];
         if lane.control[0] != NIL {
             return Next::Control(lane.control[0]);
@@ -172,7 +173,7 @@ impl Senders {
         lane: u32,
         before: u32,
         turn: Turn,
-        messages: &mut MessagePool,
+        messages: &mut Pool<Message>,
     ) -> Option<u32> {
         let lane = &mut self.lanes[lane as usize];
         let id = messages[before].ring;
@@ -209,7 +210,7 @@ impl Senders {
 
     /// A message that was first of its queue pair and never [`Senders::enter`]ed the ring is over;
     /// the next one.
-    pub(crate) fn over(&mut self, id: u32, messages: &MessagePool) -> Option<u32> {
+    pub(crate) fn over(&mut self, id: u32, messages: &Pool<Message>) -> Option<u32> {
         let next = messages[id].next;
         if next == NIL {
             self.last.remove(&key_of(&messages[id]));

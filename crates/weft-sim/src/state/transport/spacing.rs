@@ -1,8 +1,9 @@
 //! What congestion control remembers of queue pairs, switches and hosts' ports.
 
-use crate::model::congestion::Congestion;
-use crate::model::congestion::endpoint::EdgePort;
-use crate::model::congestion::marking::Marker;
+use crate::congestion::Law;
+use crate::congestion::endpoint::EdgePort;
+use crate::congestion::law::Congestion;
+use crate::congestion::marking::Marker;
 use crate::model::scenario::ValidScenario;
 use crate::state::transport::pace::Paces;
 
@@ -20,7 +21,7 @@ pub(crate) struct PortCongestion {
 #[derive(Debug)]
 pub(crate) struct Spacing<'a> {
     /// None where there is no congestion control.
-    parameters: Option<&'a Congestion>,
+    parameters: Option<&'a Congestion<Law>>,
     pub(crate) seed: u64,
     /// Of the payload of a whole packet.
     pub(crate) mtu_bytes: u32,
@@ -47,7 +48,7 @@ impl<'a> Spacing<'a> {
     }
 
     /// The law of congestion control, its marking and its notifications.
-    pub(crate) fn parameters(&self) -> &'a Congestion {
+    pub(crate) fn parameters(&self) -> &'a Congestion<Law> {
         self.parameters.expect("only a scenario with congestion control gets here")
     }
 }

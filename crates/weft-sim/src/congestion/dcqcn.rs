@@ -4,14 +4,15 @@
 //! SOURCE: Zhu et al., "Congestion Control for Large-Scale RDMA Deployments" (SIGCOMM 2015),
 //! section 5. HCAs differ from it in details that no vendor publishes.
 
-use crate::document::congestion::{DcqcnDocument, VictimMask};
+use super::defaults::{Sent, within_share};
+use super::law::{Congestion, CongestionLaw, Idle, Notice, Surroundings};
+use super::marking::{MAX_FULL_BYTES, Marking, VictimMask};
 use crate::error::SimError;
-use crate::limits::BLOCK_BYTES;
-use crate::model::congestion::defaults::{Sent, Usual, within, within_share};
-use crate::model::congestion::marking::{MAX_FULL_BYTES, Marking};
+use crate::limits::{BLOCK_BYTES, within};
+use crate::settings::settings;
 
 /// Usual times, for links of 200 Gb/s.
-pub(crate) const CNP_INTERVAL_NS: u64 = 25_000;
+const CNP_INTERVAL_NS: u64 = 25_000;
 const ALPHA_TIMER_NS: u64 = 70_000;
 const INCREASE_TIMER_NS: u64 = 15_000;
 /// Usual rates of such links.
@@ -23,6 +24,45 @@ const LEAST_BITS_PER_S: u64 = 40_000_000;
 const NOT_BEGUN: u64 = u64::MAX;
 /// Rounds of increase are counted up to this.
 const MOST_ROUNDS: u32 = 1 << 20;
+
+settings! {
+    /// Rates that notifications cut.
+    ///
+    /// SOURCE: Zhu et al., "Congestion Control for Large-Scale RDMA Deployments" (SIGCOMM 2015).
+    #[serde(expecting = "settings by name, such as {}")]
+    pub struct DcqcnDocument {
+        /// Backlog of an output's lane from which on packets may be marked; half of
+        /// `switch.buffer_bytes` without it.
+        pub least_bytes: Option<u64> = None,
+        /// Backlog from which on every packet is marked; one and a half times
+        /// `switch.buffer_bytes` without it.
+        pub most_bytes: Option<u64> = None,
+        /// The chance of a mark just below that.
+        pub probability: f64 = 0.1,
+        /// Least time between two notifications of a queue pair.
+        pub cnp_interval_ns: Option<f64> = None,
+        /// The service level of notifications; the queue pair's own without it.
+        pub cnp_service_level: Option<u8> = None,
+        /// Weight of the newest notification in the estimate of congestion.
+        pub gain: f64 = 1.0 / 16.0,
+        /// The estimate before the first: half of it is the first cut.
+        pub first_alpha: f64 = 0.07,
+        /// Time without a notification after which the estimate falls.
+        pub alpha_timer_ns: Option<f64> = None,
+        /// Time after which a rate rises.
+        pub increase_timer_ns: Option<f64> = None,
+        /// Bytes after which it does.
+        pub increase_bytes: u64 = 10_000_000,
+        /// Rises towards the rate before the cut, until others follow.
+        pub fast_rounds: u32 = 3,
+        /// What a rise adds then.
+        pub additive_bits_per_s: Option<u64> = None,
+        /// What it adds when both time and bytes have brought so many.
+        pub hyper_bits_per_s: Option<u64> = None,
+        /// The least rate.
+        pub least_bits_per_s: Option<u64> = None,
+    }
+}
 
 /// How a rate is cut and brought back, in shares of the link's rate.
 #[derive(Clone, Debug)]
@@ -40,7 +80,7 @@ pub(crate) struct Dcqcn {
 }
 
 /// The rate of a queue pair.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rate {
     /// Now, and before it was last cut (plus what was added since).
     now: f64,
@@ -58,7 +98,8 @@ pub(crate) struct Rate {
 }
 
 impl Dcqcn {
-    pub(crate) fn new(place: &str, knobs: &DcqcnDocument, usual: Usual) -> Result<Dcqcn, SimError> {
+    fn new(knobs: &DcqcnDocument, around: &Surroundings<'_>) -> Result<Dcqcn, SimError> {
+        let Surroundings { place, usual, .. } = *around;
         let time = |key: &str, written_ns: Option<f64>, usual_ns: u64| {
             usual.some_ps((place, key), written_ns, usual_ns)
         };
@@ -87,12 +128,8 @@ impl Dcqcn {
     }
 
     /// When its switches mark a packet.
-    pub(crate) fn marking(
-        place: &str,
-        knobs: &DcqcnDocument,
-        buffer_bytes: u64,
-    ) -> Result<Marking, SimError> {
-        let buffer_bytes = buffer_bytes.min(MAX_FULL_BYTES / 3);
+    fn marking(knobs: &DcqcnDocument, around: &Surroundings<'_>) -> Result<Marking, SimError> {
+        let (place, buffer_bytes) = (around.place, around.buffer_bytes.min(MAX_FULL_BYTES / 3));
         let least_bytes = knobs.least_bytes.unwrap_or(buffer_bytes / 2);
         let most_bytes = knobs.most_bytes.unwrap_or(buffer_bytes / 2 * 3);
         within(place, "least_bytes", least_bytes, BLOCK_BYTES, MAX_FULL_BYTES)?;
@@ -106,29 +143,6 @@ impl Dcqcn {
             least_blocks: 0,
             victim_mask: VictimMask::All,
         })
-    }
-
-    pub(crate) fn begin(&self) -> Rate {
-        Rate {
-            now: 1.0,
-            target: 1.0,
-            alpha: self.first_alpha,
-            alpha_ps: NOT_BEGUN,
-            timer_ps: 0,
-            n_timer: 0,
-            bytes: 0,
-            n_bytes: 0,
-        }
-    }
-
-    pub(crate) fn notified(&self, rate: &mut Rate, now_ps: u64, link_bits_per_s: u64) {
-        self.settle(rate, now_ps, link_bits_per_s);
-        let least = self.least_bits_per_s as f64 / link_bits_per_s as f64;
-        rate.target = rate.now;
-        rate.now = (rate.now * (1.0 - rate.alpha / 2.0)).max(least).min(1.0);
-        rate.alpha += (1.0 - rate.alpha) * self.gain;
-        (rate.alpha_ps, rate.timer_ps) = (now_ps, now_ps);
-        (rate.n_timer, rate.n_bytes, rate.bytes) = (0, 0, 0);
     }
 
     /// Let what timers do by now be done.
@@ -168,8 +182,46 @@ impl Dcqcn {
             rate.now = 1.0;
         }
     }
+}
 
-    pub(crate) fn rate(&self, rate: &mut Rate, sent: Sent) -> f64 {
+impl CongestionLaw for Dcqcn {
+    type Document = DcqcnDocument;
+    type State = Rate;
+
+    fn read(
+        knobs: &DcqcnDocument,
+        around: &Surroundings<'_>,
+    ) -> Result<Congestion<Self>, SimError> {
+        Ok(Congestion {
+            marking: Dcqcn::marking(knobs, around)?,
+            law: Dcqcn::new(knobs, around)?,
+            by_lane: false,
+            cnp_interval_ps: around.cnp_interval_ps(knobs.cnp_interval_ns, CNP_INTERVAL_NS)?,
+            cnp_lane: around.lane("cnp_service_level", knobs.cnp_service_level)?,
+        })
+    }
+
+    fn begin(&self, _idle: Idle) -> Rate {
+        Rate {
+            now: 1.0,
+            target: 1.0,
+            alpha: self.first_alpha,
+            alpha_ps: NOT_BEGUN,
+            ..Rate::default()
+        }
+    }
+
+    fn notified(&self, rate: &mut Rate, Notice { now_ps, link_bits_per_s, .. }: Notice) {
+        self.settle(rate, now_ps, link_bits_per_s);
+        let least = self.least_bits_per_s as f64 / link_bits_per_s as f64;
+        rate.target = rate.now;
+        rate.now = (rate.now * (1.0 - rate.alpha / 2.0)).max(least).min(1.0);
+        rate.alpha += (1.0 - rate.alpha) * self.gain;
+        (rate.alpha_ps, rate.timer_ps) = (now_ps, now_ps);
+        (rate.n_timer, rate.n_bytes, rate.bytes) = (0, 0, 0);
+    }
+
+    fn delay_ps(&self, rate: &mut Rate, sent: Sent) -> u64 {
         self.settle(rate, sent.now_ps, sent.link_bits_per_s);
         if rate.now < 1.0 {
             rate.bytes += u64::from(sent.bytes);
@@ -179,6 +231,6 @@ impl Dcqcn {
                 self.raise(rate, sent.link_bits_per_s);
             }
         }
-        rate.now
+        sent.delay_ps(rate.now)
     }
 }

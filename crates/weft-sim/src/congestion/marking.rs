@@ -1,10 +1,23 @@
 //! What a switch marks.
 
-use crate::document::congestion::VictimMask;
+use serde::Deserialize;
 use weft_traffic::mixed;
 
 /// Largest backlog that may count as full: fewer than 2^32 blocks.
 pub(super) const MAX_FULL_BYTES: u64 = 1 << 37;
+
+/// Whose ports mark although they wait for credit themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VictimMask {
+    /// Only roots of congestion mark.
+    None,
+    /// Ports to hosts mark, too: no port behind them could.
+    #[default]
+    Hosts,
+    /// All ports do.
+    All,
+}
 
 /// When a packet that leaves a switch is marked.
 #[derive(Clone, Copy, Debug)]

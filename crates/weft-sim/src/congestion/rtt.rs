@@ -8,9 +8,11 @@
 //! meanwhile; one that others held up sends as before afterwards. HCAs that measure round trips run
 //! laws that no vendor publishes.
 
-use crate::document::congestion::RttDocument;
+use super::defaults::{Sent, within_share};
+use super::law::{Congestion, CongestionLaw, Idle, Notice, Surroundings};
 use crate::error::SimError;
-use crate::model::congestion::defaults::{Sent, Usual, within, within_share};
+use crate::limits::within;
+use crate::settings::settings;
 
 /// Usual times, for links of 200 Gb/s.
 const TARGET_NS: u64 = 2_000;
@@ -25,18 +27,26 @@ const FORGETS: f64 = 16.0;
 /// Largest of the largest windows, in round trips.
 const MOST: f64 = 1000.0;
 
-/// The round trip of a probe in an idle network.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Idle {
-    /// Without other packets.
-    pub(crate) base_ps: u64,
-    /// A whole packet on each of its links: a probe may meet one there, and none waits for more.
-    pub(crate) packets_ps: u64,
-}
-
-impl Idle {
-    fn whole_ps(self) -> u64 {
-        self.base_ps.saturating_add(self.packets_ps)
+settings! {
+    /// Windows that follow the round-trip time.
+    #[serde(expecting = "settings by name, such as {}")]
+    pub struct RttDocument {
+        /// Queueing there and back that is wanted, beyond one packet for each link.
+        pub target_ns: Option<f64> = None,
+        /// Time from an answer to the next probe of a queue pair.
+        pub probe_interval_ns: Option<f64> = None,
+        /// The service level of answers; the queue pair's own without it.
+        pub answer_service_level: Option<u8> = None,
+        /// How much of its distance to the target a window goes with an answer.
+        pub gain: f64 = 0.2,
+        /// The largest part of a window that an answer takes away.
+        pub most_decrease: f64 = 0.8,
+        /// The largest window, in round trips with the target's queueing.
+        pub most: f64 = 6.0,
+        /// What each answer adds to a window.
+        pub additive_bytes: u64 = 32,
+        /// The least rate.
+        pub least_bits_per_s: Option<u64> = None,
     }
 }
 
@@ -45,7 +55,7 @@ impl Idle {
 pub(crate) struct Rtt {
     target_ps: u64,
     /// Least time from an answer to the next probe.
-    pub(crate) probe_ps: u64,
+    probe_ps: u64,
     gain: f64,
     most_decrease: f64,
     most: f64,
@@ -54,7 +64,7 @@ pub(crate) struct Rtt {
 }
 
 /// The window of a queue pair.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Window {
     /// In ps of its link's time.
     span_ps: f64,
@@ -71,7 +81,8 @@ pub(crate) struct Window {
 }
 
 impl Rtt {
-    pub(crate) fn new(place: &str, knobs: &RttDocument, usual: Usual) -> Result<Rtt, SimError> {
+    fn new(knobs: &RttDocument, around: &Surroundings<'_>) -> Result<Rtt, SimError> {
+        let Surroundings { place, usual, .. } = *around;
         within_share(place, "gain", knobs.gain)?;
         within_share(place, "most_decrease", knobs.most_decrease)?;
         within(place, "additive_bytes", knobs.additive_bytes, 0, 1 << 40)?;
@@ -98,36 +109,15 @@ impl Rtt {
         })
     }
 
-    /// A queue pair that has sent nothing.
-    pub(crate) fn begin(&self, idle: Idle) -> Window {
-        let span_ps = self.most * self.wanted_ps(idle);
-        let rtt_ps = idle.whole_ps();
-        let (sent_ps, next_ps, unprobed_bytes, probing) = (0, 0, 0, false);
-        Window { span_ps, rtt_ps, sent_ps, probing, next_ps, unprobed_bytes, idle }
-    }
-
     /// The round trip that is wanted.
     fn wanted_ps(&self, idle: Idle) -> f64 {
         idle.whole_ps() as f64 + self.target_ps as f64
     }
 
-    /// A probe is back.
-    pub(crate) fn answered(&self, window: &mut Window, now_ps: u64, link_bits_per_s: u64) {
-        let rtt_ps = (now_ps - window.sent_ps).max(1);
-        (window.rtt_ps, window.probing, window.next_ps) = (rtt_ps, false, now_ps + self.probe_ps);
-        window.idle.base_ps = window.idle.base_ps.min(rtt_ps);
-        let wanted_ps = self.wanted_ps(window.idle);
-        let excess = rtt_ps as f64 / wanted_ps - 1.0;
-        let kept = (1.0 / (1.0 + self.gain * excess)).max(1.0 - self.most_decrease);
-        let added_ps = self.additive_bytes as f64 * 8e12 / link_bits_per_s as f64;
-        let span_ps = window.span_ps * kept + added_ps;
-        window.span_ps = span_ps.min(self.most * wanted_ps);
-    }
-
     /// The share of its link that a queue pair may have that sends a packet: its window in a round
     /// trip; less than twice the window in all for as long as the answer does not come, beyond a
     /// packet every four wanted round trips.
-    pub(crate) fn rate(&self, window: &mut Window, sent: Sent) -> f64 {
+    fn rate(&self, window: &mut Window, sent: Sent) -> f64 {
         window.unprobed_bytes = window.unprobed_bytes.saturating_add(sent.bytes);
         if !window.probing && sent.idle_ps as f64 > FORGETS * self.wanted_ps(window.idle) {
             window.span_ps = self.most * self.wanted_ps(window.idle);
@@ -145,6 +135,44 @@ impl Rtt {
     }
 }
 
+impl CongestionLaw for Rtt {
+    type Document = RttDocument;
+    type State = Window;
+
+    fn read(knobs: &RttDocument, around: &Surroundings<'_>) -> Result<Congestion<Self>, SimError> {
+        if around.detours {
+            let what = "a packet on a detour is late, and nothing waits";
+            let expected = "routing.adaptive.non_minimal 'none', or another law";
+            return Err(SimError::document(around.place, what, expected));
+        }
+        let law = Rtt::new(knobs, around)?;
+        let lane = around.lane("answer_service_level", knobs.answer_service_level)?;
+        Ok(Congestion::without_marks(law, lane))
+    }
+
+    fn begin(&self, idle: Idle) -> Window {
+        let (span_ps, rtt_ps) = (self.most * self.wanted_ps(idle), idle.whole_ps());
+        Window { span_ps, rtt_ps, idle, ..Window::default() }
+    }
+
+    /// A probe is back.
+    fn notified(&self, window: &mut Window, Notice { now_ps, link_bits_per_s, .. }: Notice) {
+        let rtt_ps = (now_ps - window.sent_ps).max(1);
+        (window.rtt_ps, window.probing, window.next_ps) = (rtt_ps, false, now_ps + self.probe_ps);
+        window.idle.base_ps = window.idle.base_ps.min(rtt_ps);
+        let wanted_ps = self.wanted_ps(window.idle);
+        let excess = rtt_ps as f64 / wanted_ps - 1.0;
+        let kept = (1.0 / (1.0 + self.gain * excess)).max(1.0 - self.most_decrease);
+        let added_ps = self.additive_bytes as f64 * 8e12 / link_bits_per_s as f64;
+        let span_ps = window.span_ps * kept + added_ps;
+        window.span_ps = span_ps.min(self.most * wanted_ps);
+    }
+
+    fn delay_ps(&self, window: &mut Window, sent: Sent) -> u64 {
+        sent.delay_ps(self.rate(window, sent))
+    }
+}
+
 impl Window {
     pub(crate) fn wants_probe(&self, now_ps: u64, packet_bytes: u32) -> bool {
         !self.probing && self.next_ps <= now_ps && self.unprobed_bytes >= packet_bytes
@@ -157,9 +185,8 @@ impl Window {
 
 #[cfg(test)]
 mod tests {
-    use super::{Idle, Rtt, Window};
-    use crate::document::congestion::RttDocument;
-    use crate::model::congestion::defaults::{Sent, tests::USUAL};
+    use super::{CongestionLaw, Idle, Notice, Rtt, RttDocument, Sent, Window};
+    use crate::congestion::defaults::tests::HERE;
 
     const LINK: u64 = 100_000_000_000;
     /// With the packets of its path, 6 us.
@@ -175,7 +202,11 @@ mod tests {
             least_bits_per_s: Some(1_000_000),
             ..RttDocument::default()
         };
-        Rtt::new("here", &knobs, USUAL).expect("knobs that can be")
+        Rtt::new(&knobs, &HERE).expect("knobs that can be")
+    }
+
+    fn answered(law: &Rtt, window: &mut Window, now_ps: u64) {
+        law.notified(window, Notice { now_ps, link_bits_per_s: LINK, argument: 0 });
     }
 
     fn share(law: &Rtt, window: &mut Window, now_ps: u64) -> f64 {
@@ -191,7 +222,7 @@ mod tests {
         {
             let law = law(gain);
             let mut window = law.begin(IDLE);
-            law.answered(&mut window, rtt_us * 1_000_000, LINK);
+            answered(&law, &mut window, rtt_us * 1_000_000);
             let expected = 8.0 * kept / rtt_us as f64;
             let found = share(&law, &mut window, rtt_us * 1_000_000);
             assert!((found / expected - 1.0).abs() < 1e-9, "{rtt_us} us: {found}");
@@ -202,7 +233,7 @@ mod tests {
     fn a_late_answer_holds_a_packet_for_four_wanted_round_trips_at_most() {
         let law = law(1.0);
         let mut window = law.begin(IDLE);
-        law.answered(&mut window, 8_000_000, LINK);
+        answered(&law, &mut window, 8_000_000);
         window.begin_probe(8_000_000);
         let duration_ps = 300_000;
         let now_ps = 8_000_000_000;
@@ -216,7 +247,7 @@ mod tests {
         let law = law(1.0);
         let mut window = law.begin(IDLE);
         let fresh = share(&law, &mut window, 0);
-        law.answered(&mut window, 800_000_000, LINK);
+        answered(&law, &mut window, 800_000_000);
         let mut after = |idle_ps: u64| {
             let (now_ps, bytes, duration_ps) = (900_000_000, 0, 0);
             law.rate(
@@ -248,7 +279,7 @@ mod tests {
     fn who_waits_for_an_answer_sends_less_than_twice_the_window() {
         let law = law(1.0);
         let mut window = law.begin(IDLE);
-        law.answered(&mut window, 8_000_000, LINK);
+        answered(&law, &mut window, 8_000_000);
         (window.probing, window.sent_ps) = (true, 8_000_000);
         let step_ps = 10_000;
         let shares = (1..10_000).map(|n| share(&law, &mut window, 8_000_000 + n * step_ps));

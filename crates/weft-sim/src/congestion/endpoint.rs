@@ -9,9 +9,11 @@
 //! queue. It stops once they leave part of the link unused. Senders that come one after the other,
 //! as in a collective, get no notification.
 
-use crate::document::congestion::EndpointDocument;
+use super::defaults::{Sent, within_share};
+use super::law::{Congestion, CongestionLaw, Idle, Notice, Surroundings};
 use crate::error::SimError;
-use crate::model::congestion::defaults::{Usual, within};
+use crate::limits::within;
+use crate::settings::settings;
 
 /// Usual times, for links of 200 Gb/s.
 const HOLD_NS: u64 = 1_000_000;
@@ -33,6 +35,23 @@ const SHARED: f64 = 0.95;
 const USED: f64 = 0.4;
 /// A queue twice the target takes away the most.
 const MOST_TAKEN: f64 = 0.5;
+
+settings! {
+    /// Back-pressure on senders from the port facing their receiver.
+    #[serde(expecting = "settings by name, such as {}")]
+    pub struct EndpointDocument {
+        /// Bytes that may wait for a host's link before senders are held back.
+        pub queue_bytes: u64 = 65_536,
+        /// Time after its last notification at which a source forgets its share.
+        pub hold_ns: Option<f64> = None,
+        /// Least time over which the senders to a host are counted.
+        pub count_ns: Option<f64> = None,
+        /// A source is notified when its share has changed by this part.
+        pub change: f64 = 0.125,
+        /// The service level of notifications; the queue pair's own without it.
+        pub cnp_service_level: Option<u8> = None,
+    }
+}
 
 /// How a host's link is shared among those who send to it.
 #[derive(Clone, Debug)]
@@ -121,35 +140,16 @@ impl EdgePort {
 }
 
 impl Endpoint {
-    pub(crate) fn new(
-        place: &str,
-        knobs: &EndpointDocument,
-        usual: Usual,
-    ) -> Result<Endpoint, SimError> {
+    fn new(knobs: &EndpointDocument, around: &Surroundings<'_>) -> Result<Endpoint, SimError> {
+        let Surroundings { place, usual, .. } = *around;
         within(place, "queue_bytes", knobs.queue_bytes, 64, 1 << 40)?;
-        let change = knobs.change;
-        if !(change > 0.0 && change <= 1.0) {
-            let place = format!("{place}.change");
-            return Err(SimError::document(place, format!("it is {change}"), "above 0, up to 1"));
-        }
+        within_share(place, "change", knobs.change)?;
         Ok(Endpoint {
             queue_blocks: (knobs.queue_bytes / 64).min(u32::MAX.into()) as u32,
             hold_ps: usual.ps((place, "hold_ns"), knobs.hold_ns, HOLD_NS)?,
             count_ps: usual.ps((place, "count_ns"), knobs.count_ns, COUNT_NS)?,
-            change,
+            change: knobs.change,
         })
-    }
-
-    pub(crate) fn begin(&self) -> Share {
-        Share { units: UNIT, until_ps: 0 }
-    }
-
-    pub(crate) fn notified(&self, share: &mut Share, now_ps: u64, units: u32) {
-        *share = Share { units, until_ps: now_ps + self.hold_ps };
-    }
-
-    pub(crate) fn rate(&self, share: &Share, now_ps: u64) -> f64 {
-        if now_ps >= share.until_ps { 1.0 } else { f64::from(share.units) / f64::from(UNIT) }
     }
 
     /// The share to notify the source of a packet of; none where it has hardly changed.
@@ -207,18 +207,49 @@ impl Endpoint {
     }
 }
 
+impl CongestionLaw for Endpoint {
+    type Document = EndpointDocument;
+    type State = Share;
+
+    fn read(
+        knobs: &EndpointDocument,
+        around: &Surroundings<'_>,
+    ) -> Result<Congestion<Self>, SimError> {
+        if around.inside {
+            let what = "behind an HCA are other links";
+            let expected = "nodes without an inside, or another law";
+            return Err(SimError::document(around.place, what, expected));
+        }
+        let law = Endpoint::new(knobs, around)?;
+        let lane = around.lane("cnp_service_level", knobs.cnp_service_level)?;
+        Ok(Congestion::without_marks(law, lane))
+    }
+
+    fn begin(&self, _idle: Idle) -> Share {
+        Share { units: UNIT, until_ps: 0 }
+    }
+
+    fn notified(&self, share: &mut Share, notice: Notice) {
+        *share = Share { units: notice.argument, until_ps: notice.now_ps + self.hold_ps };
+    }
+
+    fn delay_ps(&self, share: &mut Share, sent: Sent) -> u64 {
+        let is_over = sent.now_ps >= share.until_ps;
+        sent.delay_ps(if is_over { 1.0 } else { f64::from(share.units) / f64::from(UNIT) })
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Came, EdgePort, Endpoint, SHARED, Seen, UNIT};
-    use crate::document::congestion::EndpointDocument;
-    use crate::model::congestion::defaults::tests::USUAL;
+    use super::{Came, EdgePort, Endpoint, EndpointDocument, SHARED, Seen, UNIT};
+    use crate::congestion::defaults::tests::HERE;
 
     /// A packet fills its link for so long; a count is of 100 of them.
     const PACKET_PS: u64 = 200_000;
 
     fn law() -> Endpoint {
         let knobs = EndpointDocument { count_ns: Some(20_000.0), ..EndpointDocument::default() };
-        Endpoint::new("here", &knobs, USUAL).expect("knobs that can be")
+        Endpoint::new(&knobs, &HERE).expect("knobs that can be")
     }
 
     /// The shares that sources were last notified of; one packet comes in `every` packet times.

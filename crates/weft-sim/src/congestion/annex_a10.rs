@@ -5,15 +5,20 @@
 //! every CCTI_Timer, down to CCTI_Min; after a packet the next one of the flow waits for the
 //! table's entry, a multiple of the packet's own time.
 
-use crate::document::congestion::{AnnexA10Document, DoublingDocument, TableDocument};
+use super::defaults::Sent;
+use super::law::{Congestion, CongestionLaw, Idle, Notice, Surroundings};
+use super::marking::{MAX_FULL_BYTES, Marking, VictimMask};
 use crate::error::SimError;
-use crate::limits::BLOCK_BYTES;
-use crate::model::congestion::defaults::{Usual, within};
-use crate::model::congestion::marking::{MAX_FULL_BYTES, Marking};
+use crate::limits::{BLOCK_BYTES, within};
+use crate::settings::settings;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use std::fmt::{self, Formatter};
 
 /// Usual times, for links of 200 Gb/s.
 const TIMER_NS: u64 = 9_000;
-pub(crate) const CNP_INTERVAL_NS: u64 = 20_000;
+const CNP_INTERVAL_NS: u64 = 20_000;
 
 /// A threshold has four bits.
 const MAX_THRESHOLD: u8 = 15;
@@ -23,6 +28,98 @@ const MAX_MULTIPLIER: u64 = (1 << 14) - 1;
 const MAX_SHIFT: u32 = 3;
 /// Entries of a table; more than any HCA has.
 const MAX_ENTRIES: usize = 1 << 14;
+
+/// What is slowed down at a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Slowed {
+    /// The queue pair whose packet was marked.
+    #[default]
+    QueuePair,
+    /// All that its HCA sends on that virtual lane.
+    Lane,
+}
+
+/// A shape of the congestion control table, or its entries.
+#[derive(Clone, Debug)]
+pub enum TableDocument {
+    /// Each entry as `shift:multiplier`: a delay of multiplier / 2^shift packet times.
+    Entries(Vec<String>),
+    /// The interval of packets doubles every so many entries.
+    Doubling(DoublingDocument),
+}
+
+impl<'de> Deserialize<'de> for TableDocument {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<TableDocument, D::Error> {
+        deserializer.deserialize_any(AnyTable)
+    }
+}
+
+/// Either shape, so that an error names the key of the one that was written.
+struct AnyTable;
+
+impl<'de> Visitor<'de> for AnyTable {
+    type Value = TableDocument;
+
+    fn expecting(&self, formatter: &mut Formatter) -> fmt::Result {
+        formatter.write_str("a list of 'shift:multiplier', or 'doubling' and 'entries'")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, entries: A) -> Result<TableDocument, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(entries)).map(TableDocument::Entries)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, keys: A) -> Result<TableDocument, A::Error> {
+        DoublingDocument::deserialize(MapAccessDeserializer::new(keys)).map(TableDocument::Doubling)
+    }
+}
+
+/// A table by how far its entries go.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DoublingDocument {
+    /// Entries from one interval to twice that.
+    pub doubling: f64,
+    /// How many entries there are.
+    pub entries: u16,
+}
+
+settings! {
+    /// InfiniBand's congestion control.
+    ///
+    /// SOURCE: InfiniBand Architecture Specification volume 1, annex A10.
+    #[serde(expecting = "settings by name, such as {}")]
+    pub struct AnnexA10Document {
+        /// 0: no marks; 1 to 15: marks from (16 - threshold) / 16 of `full_bytes` on.
+        pub threshold: u8 = 8,
+        /// What waits for an output on a lane, in all input buffers of its switch together, when it
+        /// counts as full; four times `switch.buffer_bytes` without it.
+        pub full_bytes: Option<u64> = None,
+        /// Eligible packets that are let pass between two marks.
+        pub marking_rate: u16 = 0,
+        /// Smallest packet that is marked, in units of 64 bytes.
+        pub packet_size: u8 = 8,
+        /// Whose ports mark although they wait for credit.
+        pub victim_mask: VictimMask = VictimMask::Hosts,
+        /// What a notification slows down.
+        pub slows: Slowed = Slowed::QueuePair,
+        /// Entries of the table that a notification goes up.
+        pub increase: u16 = 7,
+        /// Time in which one is gone down.
+        pub timer_ns: Option<f64> = None,
+        /// The lowest entry.
+        pub ccti_min: u16 = 0,
+        /// The highest entry; the table's last without it.
+        pub ccti_limit: Option<u16> = None,
+        /// The delays.
+        pub table: TableDocument =
+            TableDocument::Doubling(DoublingDocument { doubling: 32.0, entries: 256 }),
+        /// Least time between two notifications of a queue pair.
+        pub cnp_interval_ns: Option<f64> = None,
+        /// The service level of notifications; the queue pair's own without it.
+        pub cnp_service_level: Option<u8> = None,
+    }
+}
 
 /// The table, and how it is gone up and down.
 #[derive(Clone, Debug)]
@@ -43,11 +140,8 @@ pub(crate) struct Level {
 }
 
 impl AnnexA10 {
-    pub(crate) fn new(
-        place: &str,
-        knobs: &AnnexA10Document,
-        usual: Usual,
-    ) -> Result<AnnexA10, SimError> {
+    fn new(knobs: &AnnexA10Document, around: &Surroundings<'_>) -> Result<AnnexA10, SimError> {
+        let Surroundings { place, usual, .. } = *around;
         let eighths = read_table(&format!("{place}.table"), &knobs.table)?;
         let last = eighths.len() as u16 - 1;
         let limit = knobs.ccti_limit.unwrap_or(last);
@@ -58,11 +152,8 @@ impl AnnexA10 {
     }
 
     /// When its switches mark a packet.
-    pub(crate) fn marking(
-        place: &str,
-        knobs: &AnnexA10Document,
-        buffer_bytes: u64,
-    ) -> Result<Marking, SimError> {
+    fn marking(knobs: &AnnexA10Document, around: &Surroundings<'_>) -> Result<Marking, SimError> {
+        let Surroundings { place, buffer_bytes, .. } = *around;
         within(place, "threshold", knobs.threshold.into(), 0, MAX_THRESHOLD.into())?;
         let full_bytes = knobs.full_bytes.unwrap_or(4 * buffer_bytes.min(MAX_FULL_BYTES / 4));
         within(place, "full_bytes", full_bytes, 16 * BLOCK_BYTES, MAX_FULL_BYTES)?;
@@ -79,10 +170,6 @@ impl AnnexA10 {
         })
     }
 
-    pub(crate) fn begin(&self) -> Level {
-        Level { index: self.least, tick: 0 }
-    }
-
     /// Take off what the timer has taken off by now.
     fn settle(&self, level: &mut Level, now_ps: u64) {
         if level.index == self.least {
@@ -93,16 +180,38 @@ impl AnnexA10 {
         level.index -= (tick - level.tick).min(above) as u16;
         level.tick = tick;
     }
+}
 
-    pub(crate) fn notified(&self, level: &mut Level, now_ps: u64) {
-        self.settle(level, now_ps);
-        level.tick = now_ps / self.timer_ps;
+impl CongestionLaw for AnnexA10 {
+    type Document = AnnexA10Document;
+    type State = Level;
+
+    fn read(
+        knobs: &AnnexA10Document,
+        around: &Surroundings<'_>,
+    ) -> Result<Congestion<Self>, SimError> {
+        Ok(Congestion {
+            marking: AnnexA10::marking(knobs, around)?,
+            law: AnnexA10::new(knobs, around)?,
+            by_lane: knobs.slows == Slowed::Lane,
+            cnp_interval_ps: around.cnp_interval_ps(knobs.cnp_interval_ns, CNP_INTERVAL_NS)?,
+            cnp_lane: around.lane("cnp_service_level", knobs.cnp_service_level)?,
+        })
+    }
+
+    fn begin(&self, _idle: Idle) -> Level {
+        Level { index: self.least, tick: 0 }
+    }
+
+    fn notified(&self, level: &mut Level, notice: Notice) {
+        self.settle(level, notice.now_ps);
+        level.tick = notice.now_ps / self.timer_ps;
         level.index = level.index.saturating_add(self.increase).min(self.limit);
     }
 
-    pub(crate) fn delay_ps(&self, level: &mut Level, now_ps: u64, duration_ps: u64) -> u64 {
-        self.settle(level, now_ps);
-        self.eighths[usize::from(level.index)] * duration_ps / 8
+    fn delay_ps(&self, level: &mut Level, sent: Sent) -> u64 {
+        self.settle(level, sent.now_ps);
+        self.eighths[usize::from(level.index)] * sent.duration_ps / 8
     }
 }
 
@@ -154,16 +263,16 @@ fn read_entry(place: &str, entry: &str) -> Result<u64, SimError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{AnnexA10, eighths_of, read_entry};
-    use crate::document::congestion::{AnnexA10Document, TableDocument};
-    use crate::model::congestion::defaults::tests::USUAL;
+    use super::{AnnexA10, AnnexA10Document, CongestionLaw, Idle, Notice, Sent, TableDocument};
+    use super::{eighths_of, read_entry};
+    use crate::congestion::defaults::tests::HERE;
 
     fn law(increase: u16, timer_ns: f64, ccti_min: u16) -> AnnexA10 {
         let table = TableDocument::Entries((0..10).map(|n| format!("0:{n}")).collect());
         let timer_ns = Some(timer_ns);
         let knobs =
             AnnexA10Document { increase, timer_ns, ccti_min, table, ..AnnexA10Document::default() };
-        AnnexA10::new("here", &knobs, USUAL).expect("knobs that can be")
+        AnnexA10::new(&knobs, &HERE).expect("knobs that can be")
     }
 
     #[test]
@@ -184,12 +293,13 @@ mod tests {
     #[test]
     fn notifications_go_up_and_the_timer_goes_down_to_the_least() {
         let law = law(3, 1.0, 2);
-        let mut level = law.begin();
+        let mut level = law.begin(Idle::default());
         let mut delay = |now_ps: u64, notified: bool| {
             if notified {
-                law.notified(&mut level, now_ps);
+                law.notified(&mut level, Notice { now_ps, link_bits_per_s: 1, argument: 0 });
             }
-            law.delay_ps(&mut level, now_ps, 100)
+            let (idle_ps, bytes, duration_ps, link_bits_per_s) = (0, 0, 100, 1);
+            law.delay_ps(&mut level, Sent { now_ps, idle_ps, bytes, duration_ps, link_bits_per_s })
         };
         assert_eq!(delay(0, false), 200);
         assert_eq!(delay(500, true), 500);

@@ -1,7 +1,7 @@
 //! Times and rates of laws where a document leaves them out.
 
 use crate::error::SimError;
-use crate::model::host::ps;
+use crate::limits::{MIN_BITS_PER_S, ps, within};
 use weft_fabric::{Fabric, HcaId};
 
 /// The link that usual times and rates are given for.
@@ -70,7 +70,8 @@ impl Usual {
                 u128::from(usual) * u128::from(self.link_bits_per_s) / u128::from(LINK_BITS_PER_S);
             return Ok(scaled.max(1) as u64);
         };
-        rate_of(place, key, written)
+        within(place, key, written, MIN_BITS_PER_S, MAX_BITS_PER_S)?;
+        Ok(written)
     }
 }
 
@@ -99,21 +100,6 @@ impl Sent {
     }
 }
 
-/// Refuse a number that is not from `least` to `most`.
-pub(crate) fn within(
-    place: &str,
-    key: &str,
-    value: u64,
-    least: u64,
-    most: u64,
-) -> Result<(), SimError> {
-    if (least..=most).contains(&value) {
-        return Ok(());
-    }
-    let place = format!("{place}.{key}");
-    Err(SimError::document(place, format!("it is {value}"), format!("{least} to {most}")))
-}
-
 /// Refuse a share that is not above 0 and up to 1.
 pub(crate) fn within_share(place: &str, key: &str, value: f64) -> Result<(), SimError> {
     if value > 0.0 && value <= 1.0 {
@@ -123,17 +109,20 @@ pub(crate) fn within_share(place: &str, key: &str, value: f64) -> Result<(), Sim
     Err(SimError::document(place, format!("it is {value}"), "above 0, up to 1"))
 }
 
-/// A rate that a knob may have.
-pub(crate) fn rate_of(place: &str, key: &str, bits_per_s: u64) -> Result<u64, SimError> {
-    within(place, key, bits_per_s, crate::limits::MIN_BITS_PER_S, MAX_BITS_PER_S)?;
-    Ok(bits_per_s)
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::{LINK_BITS_PER_S, Usual};
+    use crate::congestion::Surroundings;
 
-    pub(crate) const USUAL: Usual = Usual { link_bits_per_s: LINK_BITS_PER_S };
+    /// Of a law whose place is called "here".
+    pub(crate) const HERE: Surroundings<'static> = Surroundings {
+        place: "here",
+        usual: Usual { link_bits_per_s: LINK_BITS_PER_S },
+        buffer_bytes: 1 << 17,
+        inside: false,
+        detours: false,
+        of_level: &[0; 16],
+    };
 
     #[test]
     fn usual_values_scale_with_the_link_and_written_ones_do_not() {

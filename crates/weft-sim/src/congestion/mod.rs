@@ -1,0 +1,137 @@
+//! Congestion control: how its laws are written, and how they slow senders down.
+//!
+//! Annex A10 and DCQCN: switches mark packets ([`Marking`]), and the HCA that receives one notifies
+//! its sender. RTT: the sender probes. Endpoint: the port facing the receiver notifies. The sender
+//! spaces the packets of that queue pair by its [`Law`]; `packet/congestion_hooks.rs` asks it.
+//!
+//! A law is a module with its settings and a [`CongestionLaw`], and a row of `laws!` below.
+
+pub(crate) mod annex_a10;
+pub(crate) mod dcqcn;
+pub(crate) mod defaults;
+pub(crate) mod endpoint;
+pub(crate) mod law;
+pub(crate) mod marking;
+pub(crate) mod rtt;
+
+use crate::error::SimError;
+use annex_a10::{AnnexA10, AnnexA10Document};
+use dcqcn::{Dcqcn, DcqcnDocument};
+use defaults::Sent;
+use endpoint::{Endpoint, EndpointDocument};
+use law::{Congestion, CongestionLaw, Idle, Notice, Surroundings};
+use rtt::{Rtt, RttDocument};
+use serde::Deserialize;
+
+/// Makes of one list of laws how a scenario names and reads them, and how the engine calls them.
+macro_rules! laws {
+    ($($(#[$doc:meta])+ $name:ident: $law:ident($document:ident),)+) => {
+        /// The law by which senders slow down; one of these.
+        ///
+        /// Where a time or a rate may be left out, it is that of a link of 200 Gb/s, scaled to the
+        /// links of the fabric's hosts: as many packets pass in it.
+        #[derive(Clone, Debug, Deserialize)]
+        #[serde(try_from = "LawsDocument")]
+        pub enum CongestionDocument {
+            $($(#[$doc])+ $law($document),)+
+        }
+
+        /// All laws that are written.
+        #[derive(Deserialize)]
+        #[serde(
+            deny_unknown_fields,
+            expecting = "a law and its settings, such as {\"annex_a10\": {}}"
+        )]
+        struct LawsDocument {
+            $($name: Option<$document>,)+
+        }
+
+        impl CongestionDocument {
+            /// The law's name in a scenario.
+            pub(crate) fn name(&self) -> &'static str {
+                match self {
+                    $(CongestionDocument::$law(_) => stringify!($name),)+
+                }
+            }
+
+            /// Congestion control by the law that is written.
+            pub(crate) fn read(
+                &self,
+                around: &Surroundings<'_>,
+            ) -> Result<Congestion<Law>, SimError> {
+                match self {
+                    $(CongestionDocument::$law(knobs) => {
+                        let Congestion { marking, law, by_lane, cnp_interval_ps, cnp_lane } =
+                            $law::read(knobs, around)?;
+                        let law = Law::$law(law);
+                        Ok(Congestion { marking, law, by_lane, cnp_interval_ps, cnp_lane })
+                    })+
+                }
+            }
+        }
+
+        impl TryFrom<LawsDocument> for CongestionDocument {
+            type Error = String;
+
+            fn try_from(laws: LawsDocument) -> Result<CongestionDocument, String> {
+                let written = [$(laws.$name.map(CongestionDocument::$law)),+];
+                let mut written: Vec<CongestionDocument> = written.into_iter().flatten().collect();
+                match (written.len(), written.pop()) {
+                    (1, Some(law)) => Ok(law),
+                    (n, _) => {
+                        let names = [$(concat!("'", stringify!($name), "'")),+];
+                        Err(format!("{n} laws, expected one of {}", names.join(", ")))
+                    }
+                }
+            }
+        }
+
+        /// How a sender spaces its packets.
+        #[derive(Clone, Debug)]
+        pub(crate) enum Law {
+            $($law($law),)+
+        }
+
+        /// A law, and its state for one queue pair.
+        #[derive(Clone, Copy, Debug)]
+        pub(crate) enum LawState<'a> {
+            $($law(&'a $law, <$law as CongestionLaw>::State),)+
+        }
+
+        impl Law {
+            /// The law with [`CongestionLaw::begin`] of a queue pair.
+            pub(crate) fn begin(&self, idle: Idle) -> LawState<'_> {
+                match self {
+                    $(Law::$law(law) => LawState::$law(law, law.begin(idle)),)+
+                }
+            }
+        }
+
+        impl LawState<'_> {
+            /// [`CongestionLaw::notified`] of its law.
+            pub(crate) fn notified(&mut self, notice: Notice) {
+                match self {
+                    $(LawState::$law(law, state) => law.notified(state, notice),)+
+                }
+            }
+
+            /// [`CongestionLaw::delay_ps`] of its law.
+            pub(crate) fn delay_ps(&mut self, sent: Sent) -> u64 {
+                match self {
+                    $(LawState::$law(law, state) => law.delay_ps(state, sent),)+
+                }
+            }
+        }
+    };
+}
+
+laws! {
+    /// InfiniBand's own: marks at the root of congestion, and a table of delays.
+    annex_a10: AnnexA10(AnnexA10Document),
+    /// Rates that notifications cut.
+    dcqcn: Dcqcn(DcqcnDocument),
+    /// Windows that follow the round-trip time.
+    rtt: Rtt(RttDocument),
+    /// Back-pressure on senders from the port facing their receiver.
+    endpoint: Endpoint(EndpointDocument),
+}
