@@ -1,5 +1,6 @@
 """The command line: one folder a verb, each imported only when it runs."""
 
+import os
 import sys
 
 import click
@@ -21,7 +22,7 @@ VERBS: dict[str, str] = {
     "cluster": "From bare hosts to an MPI cluster, or a virtual one on this machine.",
     "recipe": "What to launch with on this machine, each setting with its reason and source.",
     "doctor": "What keeps jobs from the fabric: this machine, settings, logs, topology files.",
-    "platform": "List and show the platforms of the catalogue, with their sources.",
+    "platform": "Machines of the catalogue and your own, with the source of each figure.",
 }
 """Verb -> one line. `LazyVerbs.module_of` says where it lives, as `command`."""
 
@@ -47,7 +48,20 @@ def weft(ctx: click.Context) -> None:
 
 def main() -> None:
     """Run the command line; turn every error into its text and exit code."""
-    sys.exit(run(sys.argv[1:]))
+    closed = [name for name in ("stdout", "stderr") if getattr(sys, name) is None]
+    for name in closed:
+        setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+    if "stdout" in closed:
+        _say("weft: standard output is closed")
+        sys.exit(int(ExitCode.MISSING))
+    code = run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except OSError:
+        # What Python would still try to write when it ends is given up: its error was reported.
+        quiet = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(quiet, sys.stdout.fileno())
+    sys.exit(code)
 
 
 def run(argv: list[str]) -> int:
@@ -55,20 +69,70 @@ def run(argv: list[str]) -> int:
     stdout = sys.stdout
     try:
         result = weft.main(args=argv, prog_name="weft", standalone_mode=False)
-        return int(result) if isinstance(result, int) else int(ExitCode.GOOD)
-    except click.ClickException as error:
-        error.show()
-        return int(ExitCode.INPUT)
-    except WeftError as error:
-        from weft.cli.output import talk
-
-        talk(f"weft: {error.describe()}")
-        return int(error.exit_code)
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        click.echo("weft: interrupted", err=True)
-        return int(ExitCode.INTERRUPTED)
+        sys.stdout.flush()
     except SystemExit as leaving:
         # Click leaves with 1 when the reader has gone (`weft ... | head`), after putting a silent
         # stream in place of stdout; here that is success.
         reader_has_gone = sys.stdout is not stdout
         return int(ExitCode.GOOD) if reader_has_gone else int(leaving.code or 0)
+    except (Exception, KeyboardInterrupt) as error:
+        code, lines = _ending(error)
+        _say(lines)
+        return int(code)
+    return int(result) if isinstance(result, int) else int(ExitCode.GOOD)
+
+
+def _ending(error: BaseException) -> tuple[ExitCode, str]:
+    """The exit code of an error and what the user reads."""
+    if isinstance(error, WeftError):
+        return error.exit_code, f"weft: {error.describe()}"
+    if isinstance(error, click.ClickException):
+        return ExitCode.INPUT, _usage(error)
+    if isinstance(error, click.exceptions.Abort | KeyboardInterrupt):
+        return ExitCode.INTERRUPTED, "weft: interrupted"
+    if isinstance(error, BrokenPipeError):
+        return ExitCode.GOOD, ""
+    if isinstance(error, OSError):
+        where = f" {error.filename}" if error.filename else ", most likely the output"
+        return ExitCode.MISSING, f"weft: cannot read or write{where}: {error.strerror or error}"
+    first = (str(error).splitlines() or [""])[0][:200]
+    return (
+        ExitCode.OUR_FAULT,
+        f"weft: a fault of weft's own: {type(error).__name__}: {first}\n"
+        f"  please report it with the command; details: {_details(error)}",
+    )
+
+
+def _usage(error: click.ClickException) -> str:
+    """What click prints of a wrong command line."""
+    import io
+
+    text = io.StringIO()
+    error.show(text)
+    return text.getvalue().rstrip("\n")
+
+
+def _say(lines: str) -> None:
+    """Lines on standard error, which may be full or closed."""
+    from contextlib import suppress
+
+    from weft.cli.output import talk
+
+    if lines:
+        with suppress(OSError, ValueError):
+            talk(lines)
+
+
+def _details(error: BaseException) -> str:
+    """The path of a new file with the whole traceback."""
+    import tempfile
+    import traceback
+
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="weft-fault-", suffix=".txt", delete=False, encoding="utf-8"
+        ) as file:
+            file.write("".join(traceback.format_exception(error)))
+    except OSError:
+        return "".join(traceback.format_exception(error))
+    return file.name

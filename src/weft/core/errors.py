@@ -14,6 +14,8 @@ class ExitCode(IntEnum):
     INPUT = 2
     MISSING = 3
     BENCHMARK = 4
+    NO_VERDICT = 5
+    OUR_FAULT = 70
     INTERRUPTED = 130
 
 

@@ -36,9 +36,10 @@ class FindingKind(StrEnum):
 
 
 class Severity(StrEnum):
-    """How a finding counts: BAD makes the verdict bad (exit 1)."""
+    """How a finding counts: BAD makes the verdict bad (exit 1); UNKNOWN is no verdict (exit 5)."""
 
     BAD = "bad"
+    UNKNOWN = "unknown"
     WARNING = "warning"
     NOTE = "note"
     GOOD = "good"

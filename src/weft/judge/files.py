@@ -9,7 +9,7 @@ from typing import Any
 
 from weft.catalog.tools import NCCL_TOOLS
 from weft.core.errors import InputError
-from weft.core.finding import Severity
+from weft.core.finding import WORST_FIRST
 from weft.judge.judge import judge_results
 from weft.judge.log import Log, log_in
 from weft.judge.model import FileJudgement
@@ -42,8 +42,8 @@ class JudgedFile:
         """Worst first: bad, unread, warning, note, good."""
         if self.judgement is None:
             return 1
-        order = (Severity.BAD, None, Severity.WARNING, Severity.NOTE, Severity.GOOD)
-        return order.index(self.judgement.findings[0].severity)
+        worst_first = WORST_FIRST.index(self.judgement.findings[0].severity)
+        return worst_first if worst_first == 0 else worst_first + 1
 
 
 @dataclass(frozen=True, slots=True)

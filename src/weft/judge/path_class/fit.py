@@ -141,7 +141,8 @@ def _fit_of_gpus(evidence: PathEvidence) -> PathFit:
         links = tuple(fit for fit in links if _has(product, fit))
     if evidence.library != "nccl" or (product is None and evidence.n_nodes is None):
         # Buffers in GPU memory may also go through the adapter, inside a node, too.
-        links = (*links, *_fitting(between, plateau.gb_s, (1,)))
+        one = _fitting(between, plateau.gb_s, (1,))
+        links = (*links, *(fit for fit in one if fit.share >= LEAST_OF_A_NODE))
     return PathFit(transports, inside, _filled_first(links))
 
 
