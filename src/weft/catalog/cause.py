@@ -11,8 +11,11 @@ from pydantic import Field, model_validator
 from weft.catalog.document import Document, Slug, SourceClass, Text, require_once
 from weft.catalog.shipped import shipped_document
 
-Feature = Literal["several-hcas", "four-hcas", "gpus", "nvls", "nvlink", "amd"]
-"""What a platform must have for a cause to be thinkable."""
+Feature = Literal["several-hcas", "gpus", "nvls", "nvlink", "amd", "roce"]
+"""What a platform must have for a cause to be thinkable. "roce": RDMA over Ethernet."""
+Bound = Literal["own", "sockets", "link"]
+"""A bound that no row of the series may exceed under a cause: what the cause predicts at best; what
+TCP reaches at best; its share of the physical limit."""
 
 
 class Range(Document):
@@ -35,13 +38,12 @@ class Range(Document):
 class AlternativeConditions(Document):
     """Conditions that hold instead of the usual ones: what the closed forms then predict.
 
-    `hcas` is how many HCAs of a node take part, `hcas_share` which share of them. `gpudirect` off:
-    through host memory. `window` is how many messages are in flight.
+    `lost_hcas` is how many HCAs of a node carry nothing. `gpudirect` off: through host memory.
+    `window` is how many messages are in flight.
     """
 
     transport: Literal["", "network", "sockets"] = ""
-    hcas: int | None = Field(default=None, ge=1)
-    hcas_share: float | None = Field(default=None, gt=0, lt=1)
+    lost_hcas: int | None = Field(default=None, ge=1)
     gpudirect: bool = True
     algorithm: str = ""
     protocol: str = ""
@@ -52,7 +54,8 @@ class Evidence(Document):
     """A line of a log, or a condition of the table, that speaks for a cause or against it.
 
     `pattern` is a regular expression (Python's `re`, searched) over `key`: "log" for log lines,
-    else the name of a condition of the table.
+    "path" for the families of paths that a line leaves (`catalog/paths`), "peak" for the greatest
+    peak of the rows over their average, else `NAME VALUE` of a condition of the table.
     """
 
     key: Text
@@ -67,7 +70,10 @@ class Cause(Document):
     `cap` is of one HCA, or of a node (`cap_of`), in one direction (GB/s); `share` multiplies every
     rate; `adds` is added to every message (us). `explains` is which rows it is for.
     `benchmarks`, `libraries`, `memory` and `nodes` narrow where it can be; empty is anywhere.
-    `assumptions` counts what must coincide.
+    `assumptions` counts what must coincide. A row beyond one of `bounds` refutes it.
+    `only_with_evidence`: its figure fits too much to name it without a word in the file.
+    `for_each_lost_hca`: one cause for each number of a node's HCAs that may be lost; its texts hold
+    {lost}, {left}, {all} and {more} (left, less one).
     """
 
     name: Slug
@@ -85,6 +91,9 @@ class Cause(Document):
     nodes: Literal["", "one", "two", "several"] = ""
     needs: tuple[Feature, ...] = ()
     assumptions: int = Field(default=1, ge=1)
+    bounds: tuple[Bound, ...] = ()
+    only_with_evidence: bool = False
+    for_each_lost_hca: bool = False
     evidence: tuple[Evidence, ...] = ()
     confirm: Text
     remedy: Text
@@ -96,6 +105,33 @@ class Cause(Document):
         if sum(effect is not None for effect in effects) > 1:
             raise ValueError("at most one of instead, cap, share and adds")
         return self
+
+    def expanded(self, n_hcas: int) -> tuple["Cause", ...]:
+        """The cause itself, or one for each number of a node's HCAs that may be lost."""
+        if not self.for_each_lost_hca:
+            return (self,)
+        return tuple(self._with_lost(lost, n_hcas) for lost in range(1, n_hcas))
+
+    def _with_lost(self, lost: int, n_hcas: int) -> "Cause":
+        left = n_hcas - lost
+        words = {"{lost}": lost, "{left}": left, "{all}": n_hcas, "{more}": left - 1}
+
+        def filled(text: str) -> str:
+            for word, number in words.items():
+                text = text.replace(word, str(number))
+            return text
+
+        evidence = (e.model_copy(update={"pattern": filled(e.pattern)}) for e in self.evidence)
+        texts = {name: filled(getattr(self, name)) for name in ("title", "sentence")}
+        return self.model_copy(
+            update={
+                **texts,
+                "name": f"{self.name}-{lost}-of-{n_hcas}",
+                "evidence": tuple(evidence),
+                "instead": AlternativeConditions(lost_hcas=lost),
+                "for_each_lost_hca": False,
+            }
+        )
 
 
 class Causes(Document):

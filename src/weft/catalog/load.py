@@ -11,7 +11,7 @@ from weft.catalog.libraries.launch_recipe import LaunchRecipe
 from weft.catalog.libraries.variables import VariableList
 from weft.catalog.machine import generic
 from weft.catalog.machine.platform import Platform, PublishedFigure
-from weft.catalog.published import Fact, FactList, FigureList, as_figure, facts_of, figures_of
+from weft.catalog.published_figures import Fact, FactList, FigureList, as_figure, facts_of, figures_of
 from weft.catalog.shipped import catalogue_names, catalogue_text
 from weft.catalog.threshold import FieldTests, FieldThreshold, thresholds_of
 from weft.core.errors import InputError, did_you_mean

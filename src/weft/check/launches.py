@@ -145,7 +145,7 @@ class FollowUpBackend:
                 f"the {self._within_s:g} s of a quick check are over",
                 where=f"before launch {launch.name}",
                 expected="hosts that start and measure in less",
-                hint="without --quick the check has no time limit",
+                hint="only --quick limits the time of a check",
             )
         limit_s = min(launch.trial.timeout_s, left_s)
         return replace(launch, trial=replace(launch.trial, timeout_s=limit_s))

@@ -76,13 +76,16 @@ class NcclConstants(Document):
 
 class NcclHardware(Document):
     """GB/s of one NVLink in one direction: as NCCL counts it, and at most; `pcie_raw_share` is what
-    PCIe carries at most over what NCCL counts."""
+    PCIe carries at most over what NCCL counts. From version `alternating_rings_from` on rings leave
+    a node by another adapter than they enter by."""
 
     schema_: Literal["weft.nccl-hardware/1"] = Field(alias="schema")
     source: Text
     raw_source: Text
     pcie_raw_share: Annotated[float, Field(ge=1)]
     pcie_source: Text
+    alternating_rings_from: Text
+    alternating_rings_source: Text
     nvlink_link_gb_s: dict[Architecture, Amount]
     nvlink_link_raw_gb_s: dict[Architecture, Amount]
 
@@ -106,6 +109,13 @@ def nccl_constants(version: str = "") -> NcclConstants:
 def nccl_hardware() -> NcclHardware:
     """Rates of links that do not depend on the version."""
     return catalogue_document(NcclHardware, "nccl/hardware.toml", "table")
+
+
+def has_alternating_rings(version: str) -> bool:
+    """Whether rings of a version ('' for the newest) need no hop over NVLink to close between
+    nodes. Raises InputError."""
+    first = version_numbers(nccl_hardware().alternating_rings_from)
+    return not version or version_numbers(version) >= first
 
 
 @cache

@@ -1,6 +1,6 @@
 """A platform of nothing but its hardware: link, slot, GPUs and rails, built from path classes.
 
-Figures that nobody gave are those of a generic platform of the catalogue, marked assumed there.
+Figures that were not given are those of a generic platform of the catalogue, marked assumed there.
 """
 
 import re
@@ -114,16 +114,24 @@ def generic_platform(hardware: Hardware, platform: Callable[[str], Platform]) ->
         "figures": [],
         "published": [],
     }
-    if link is not None:
+    if link is None:
+        _assume_link(document)
+    else:
         _set_link(document, family, link)
     if hardware.mtu is not None:
         document["packets"]["mtu"] = _figure(hardware.mtu, "B", f"--mtu {hardware.mtu}")
     slot = slot_of(hardware.pcie) if hardware.pcie else _slot_for(link)
     if slot is not None:
-        source = f"--pcie {hardware.pcie}" if hardware.pcie else "assumed: the link's usual slot"
-        document["node"]["hca_pcie"] = _figure(slot.gb_s, "GB/s", source)
+        given = f"--pcie {hardware.pcie}; {slot.source}"
+        document["node"]["hca_pcie"] = (
+            _figure(slot.gb_s, "GB/s", given, SourceClass.SOURCED)
+            if hardware.pcie
+            else _figure(slot.gb_s, "GB/s", "assumed: the link's usual slot")
+        )
     if hardware.rails is not None:
-        document["node"]["hcas"] = _figure(hardware.rails, "HCAs", f"--rails {hardware.rails}")
+        given = f"--rails {hardware.rails}"
+        rails = _figure(hardware.rails, "HCAs", given, SourceClass.SOURCED)
+        document["node"]["hcas"] = rails
     if hardware.gpu:
         _set_gpus(document, gpu_of(hardware.gpu))
     return Platform.model_validate(document)
@@ -165,6 +173,14 @@ def _set_link(document: dict[str, Any], family: PathFamily | None, link: PathCla
         document["packets"]["headers"] = "ethernet"
     if family is not None and family.transport == "sockets":
         document["packets"]["mtu"] = _figure(_TCP_MTU, "B", "assumed: Ethernet's usual MTU")
+
+
+def _assume_link(document: dict[str, Any]) -> None:
+    """A stand-in for a link that was not named, so fast that it limits nothing."""
+    for end in ("host", "switch"):
+        rate = document["links"][end]["rate"]
+        assumed = _figure(rate["value"], "Gb/s", "assumed: the link was not named (--link)")
+        document["links"][end] = {**document["links"][end], "rate": assumed}
 
 
 def _slot_for(link: PathClass | None) -> PathClass | None:

@@ -112,7 +112,7 @@ class PlannedCoverage:
     def cables_text(self) -> str:
         """How often each cable is filled."""
         if not self.filled.size:
-            return "their cables are not known without a fabric (--fabric)"
+            return "their cables are unknown (--fabric names them)"
         n = self.by_cable.size
         beyond = self.n_beyond_reach
         more = f"; no pair can cross {beyond:,} more" if beyond else ""

@@ -22,7 +22,7 @@ from weft.core.words import counted
 from weft.stats.drift import SIGNIFICANT, Drift, trend
 
 _STEPS = 24
-"""Slownesses tried, a quarter apart: a stretch is slow by no one amount."""
+"""Slownesses tried, a quarter apart: a stretch is slow by varying amounts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ class Covered:
     def cables_text(self) -> str:
         """'every cable filled >= 3 times', or how many were, and the state of the others."""
         if self.n_cables is None:
-            return "cables not known without --fabric"
+            return "cables unknown (--fabric names them)"
         others = (
             (len(self.out_of_use), "out of use"),
             (self._n_in_use(self.cables_never_filled), "crossed and never filled"),
@@ -77,7 +77,7 @@ class Covered:
             f" in {counted(self.n_rounds, 'round')}"
         )
         if self.n_cables is None:
-            return f"{line}; their cables are not known without a fabric (--fabric)"
+            return f"{line}; their cables are unknown (--fabric names them)"
         crossed = self.n_cables - len(self.cables_never_crossed)
         line += f"; {crossed:,} of {self.n_cables:,} cables crossed, each by"
         line += f" {counted(self.least_crossings, 'reading')} or more; {self.cables_text}"

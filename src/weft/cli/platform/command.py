@@ -7,31 +7,33 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.cli.output import emit, format_option
+from weft.cli.platform import detect as platform_detect
 from weft.cli.platform import fit as platform_fit
 from weft.core.errors import InputError
 
 if TYPE_CHECKING:
-    from weft.catalog.machine.platform import HostRegime, Platform, PublishedFigure, PublishedTable
+    from weft.catalog.machine.platform import HostRegime, Platform, PublishedFigure
     from weft.catalog.threshold import FieldThreshold
     from weft.cli.platform.text import PlatformView
 
 
 @click.group("platform")
 def command() -> None:
-    """List and show the platforms of the catalogue, with their sources.
+    """Machines of the catalogue and your own, with the source of each figure.
 
     A platform is a TOML document: links, switches, host costs, published tables. Every figure says
     where it comes from; one marked assumed or unverified says so.
     """
 
 
+command.add_command(platform_detect.command)
 command.add_command(platform_fit.command)
 
 
 @command.command("list")
 @format_option
 def list_(format_: str) -> None:
-    """One line a platform: what a node has, and how much was published about it."""
+    """One line a platform: the network and GPUs of a node, and the number of published figures."""
     from weft.catalog.load import field_thresholds, platform, platform_names
     from weft.cli.platform.text import list_text
 
@@ -66,26 +68,26 @@ def show(
     """
     from weft.cli.platform.text import show_text
 
-    shown = _shown(
-        name_or_path,
-        source,
-        list_figures=list_figures or source is not None,
-        list_thresholds=list_thresholds or source is not None,
-    )
+    lists = (list_figures or source is not None, list_thresholds or source is not None)
+    shown = _shown(name_or_path, source, *lists)
     emit(format_, text=lambda: show_text(shown), record=_record(shown), rows=_rows_of(shown))
 
 
 def _shown(
-    name_or_path: str, source: str | None, *, list_figures: bool, list_thresholds: bool
+    name_or_path: str, source: str | None, list_figures: bool, list_thresholds: bool
 ) -> "PlatformView":
-    from weft.catalog.load import facts, field_thresholds, platform
+    """A platform; with `source` the parts that rest on a source with this text, in any case of
+    letters. Raises InputError."""
+    from weft.catalog.load import facts, field_thresholds
+    from weft.catalog.machine.platform import figures
     from weft.cli.platform.text import PlatformView
+    from weft.doctor.machine.detection.document import platform_named
 
-    document = platform(name_or_path)
+    document = platform_named(name_or_path)
     name = document.name
     shown = PlatformView(
         document,
-        rows=_figure_rows(document),
+        rows=[_row(key, one.value, one.unit, one) for key, one in figures(document)],
         regimes=document.host.regimes if document.host is not None else (),
         tables=document.published,
         figures=document.figures,
@@ -96,27 +98,21 @@ def _shown(
     )
     if source is None:
         return shown
-    narrowed = _narrowed(shown, source)
-    if not any(getattr(narrowed, part) for part in _PARTS):
-        raise InputError(
-            f"no source of platform '{name}' contains '{source}'",
-            expected="part of one of: " + "; ".join(_citations(shown)),
-        )
-    return narrowed
-
-
-_PARTS = ("rows", "regimes", "tables", "figures", "facts", "thresholds")
-
-
-def _narrowed(shown: "PlatformView", source: str) -> "PlatformView":
-    """What rests on a source that contains the text, in any case of letters."""
 
     def rests(part: Any) -> bool:
         cited = part["source"] if isinstance(part, dict) else part.source
         return source.casefold() in cited.casefold()
 
     narrowed: dict[str, Any] = {part: [*filter(rests, getattr(shown, part))] for part in _PARTS}
+    if not any(narrowed.values()):
+        raise InputError(
+            f"no source of platform '{name}' contains '{source}'",
+            expected="part of one of: " + "; ".join(_citations(shown)),
+        )
     return replace(shown, **narrowed)
+
+
+_PARTS = ("rows", "regimes", "tables", "figures", "facts", "thresholds")
 
 
 def _citations(shown: "PlatformView") -> list[str]:
@@ -124,42 +120,31 @@ def _citations(shown: "PlatformView") -> list[str]:
     authors = [figure.source.partition(",")[0] for figure in shown.figures]
     tables = [table.source.partition(",")[0] for table in shown.tables]
     repositories = [row.source.partition(" ")[0].rstrip(",") for row in shown.thresholds]
-    cited = [row["source"].partition(",")[0] for row in shown.rows if row["class"] in _CITED]
+    own = [row["source"] for row in shown.rows if row["class"] in ("sourced", "published")]
+    cited = [source.partition(",")[0] for source in own]
     return list(dict.fromkeys([*authors, *tables, *repositories, *cited]))
-
-
-_CITED = ("sourced", "published")
 
 
 def _summary(document: "Platform", n_thresholds: int) -> dict[str, Any]:
     from weft.catalog.machine.platform import figures
 
     classes = [figure.class_.value for _, figure in figures(document)]
+    gpus, network = document.gpus, ""
+    if document.links is not None:
+        rate = document.links.host.rate
+        network = f"{document.hcas_per_node} x {rate.value:g} {rate.unit}"
     return {
         "name": document.name,
         "title": document.title,
         "twin": document.has_twin,
-        "network": _network(document),
-        "gpus": _gpus(document),
+        "network": network,
+        "gpus": "" if gpus is None else f"{gpus.per_node.whole} x {gpus.model}",
         "figures": len(classes),
         "assumed": classes.count("assumed"),
         "unverified": classes.count("unverified"),
         "published": len(document.figures),
         "thresholds": n_thresholds,
     }
-
-
-def _network(document: "Platform") -> str:
-    if document.links is None:
-        return ""
-    rate = document.links.host.rate
-    return f"{document.hcas_per_node} x {rate.value:g} {rate.unit}"
-
-
-def _gpus(document: "Platform") -> str:
-    if document.gpus is None:
-        return ""
-    return f"{document.gpus.per_node.whole} x {document.gpus.model}"
 
 
 def _record(shown: "PlatformView") -> dict[str, Any]:
@@ -175,7 +160,11 @@ def _rows_of(shown: "PlatformView") -> list[dict[str, Any]]:
     return [
         *shown.rows,
         *_regime_rows(shown.regimes),
-        *_published_rows(shown.tables),
+        *(
+            _row(f"published.{table.name}[{size}]", value, table.unit, table, erratum="")
+            for table in shown.tables
+            for size, value in table.rows
+        ),
         *(_published_figure_row(figure) for figure in shown.figures),
         *(_threshold_row(i, row) for i, row in enumerate(shown.thresholds)),
     ]
@@ -195,12 +184,6 @@ def _row(key: str, value: Any, unit: str, cited: Any, **other: Any) -> dict[str,
     }
 
 
-def _figure_rows(document: "Platform") -> list[dict[str, Any]]:
-    from weft.catalog.machine.platform import figures
-
-    return [_row(key, figure.value, figure.unit, figure) for key, figure in figures(document)]
-
-
 def _regime_rows(regimes: "Sequence[HostRegime]") -> list[dict[str, Any]]:
     from weft.catalog.machine.platform import HOST_COSTS
     from weft.cli.platform.text import regime_limit
@@ -212,14 +195,6 @@ def _regime_rows(regimes: "Sequence[HostRegime]") -> list[dict[str, Any]]:
             key, value = f"host.regimes[{i}].{cost}", getattr(regime, cost)
             rows.append(_row(key, value, unit, regime, conditions=where))
     return rows
-
-
-def _published_rows(tables: "Sequence[PublishedTable]") -> list[dict[str, Any]]:
-    return [
-        _row(f"published.{table.name}[{size}]", value, table.unit, table, erratum="")
-        for table in tables
-        for size, value in table.rows
-    ]
 
 
 def _published_figure_row(figure: "PublishedFigure") -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`weft platform fit`: host costs of a machine from tables somebody measured on it."""
+"""`weft platform fit`: host costs of a machine from tables that were measured on it."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,8 @@ import click
 
 from weft.cli.options import ANY_PATH
 from weft.cli.output import emit, format_option, table_text, talk
-from weft.core.errors import InputError, MissingError
+from weft.core.errors import InputError
+from weft.core.files import write_whole
 from weft.core.units import format_size
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def command(  # noqa: PLR0917
     Without --base the fabric is one ideal switch, as fast as the tables; without FILE the tables
     are those published about BASE.
     """
+    from weft.catalog.document import to_toml
     from weft.catalog.load import platform
     from weft.expect.fit.platform_fit import fit_platform
     from weft.study.fit_tables import published_tables, tables_of
@@ -52,15 +54,17 @@ def command(  # noqa: PLR0917
     named = name or (f"{ground.name}-fitted" if ground is not None else "fitted")
     fitted = fit_platform(found.tables, name=_slug(named), base=ground)
     if out is not None:
-        _write(fitted.platform, out)
+        write_whole(out, to_toml(fitted.platform), what="platform", hint=None)
+        talk(f"wrote {out}")
     for remark in found.remarks:
         talk(remark)
-    emit(
-        format_,
-        text=lambda: _text(fitted, out),
-        record=_record(fitted),
-        rows=_rows(fitted),
-    )
+    rows = _rows(fitted)
+    record = {
+        "schema": "weft.fit/1",
+        "platform": fitted.platform.model_dump(mode="json", by_alias=True, exclude_none=True),
+        "held_out": rows,
+    }
+    emit(format_, text=lambda: _text(fitted, out), record=record, rows=rows)
 
 
 def _slug(name: str) -> str:
@@ -73,20 +77,6 @@ def _slug(name: str) -> str:
     return name
 
 
-def _write(document: "Platform", out: Path) -> None:
-    from weft.catalog.document import to_toml
-
-    try:
-        out.write_text(to_toml(document), "utf-8")
-    except OSError as error:
-        raise MissingError(
-            f"the platform cannot be written ({error.strerror})",
-            where=str(out),
-            expected="a file in a directory that you may write to",
-        ) from error
-    talk(f"wrote {out}")
-
-
 def _text(fitted: "FittedPlatform", out: Path | None) -> str:
     document, fit = fitted.platform, fitted.platform.fit
     assert fit is not None
@@ -95,7 +85,11 @@ def _text(fitted: "FittedPlatform", out: Path | None) -> str:
         f"{document.name}: {fit.n_parameters} parameters fitted to {fit.n_rows} rows,"
         f" {len(document.host.regimes)} protocol regimes",
         "",
-        *(_judged_line(table) for table in fit.tables),
+        *(
+            f"{one.benchmark}: held-out rows to {one.unseen.median_error:.1%} (median of the worse"
+            f" half), {one.unseen.worst_error:.1%} at worst ({format_size(one.unseen.worst_bytes)})"
+            for one in fit.tables
+        ),
         *_anomaly_lines(fit.tables),
         f"Valid from {format_size(fit.min_bytes)} to {format_size(fit.max_bytes)}; predictions"
         " outside this range are marked.",
@@ -116,27 +110,16 @@ def _text(fitted: "FittedPlatform", out: Path | None) -> str:
     return "\n".join(lines)
 
 
-def _judged_line(table: "FittedTable") -> str:
-    found = table.unseen
-    return (
-        f"{table.benchmark}: held-out rows to {found.median_error:.1%} (median of the worse half),"
-        f" {found.worst_error:.1%} at worst ({format_size(found.worst_bytes)})"
-    )
-
-
 def _anomaly_lines(tables: "tuple[FittedTable, ...]") -> list[str]:
-    return [
-        f"anomaly, not fitted: {table.benchmark} at {format_size(row.size_bytes)}, {row.reason}"
-        f"{_missed(row.held_out_error)}"
-        for table in tables
-        for row in table.left_out
-    ]
-
-
-def _missed(held_out_error: float | None) -> str:
-    if held_out_error is None:
-        return ""
-    return f" (predicted {held_out_error:.0%} off; not counted above)"
+    lines = []
+    for table in tables:
+        for row in table.left_out:
+            at = f"{table.benchmark} at {format_size(row.size_bytes)}"
+            missed = ""
+            if row.held_out_error is not None:
+                missed = f" (predicted {row.held_out_error:.0%} off; not counted above)"
+            lines.append(f"anomaly, not fitted: {at}, {row.reason}{missed}")
+    return lines
 
 
 def _held_out_table(tables: "tuple[FittedTable, ...]") -> str:
@@ -171,14 +154,6 @@ def _costs_table(document: "Platform") -> str:
         for regime in document.host.regimes
     ]
     return table_text(["sizes", *heads], cells)
-
-
-def _record(fitted: "FittedPlatform") -> dict[str, Any]:
-    return {
-        "schema": "weft.fit/1",
-        "platform": fitted.platform.model_dump(mode="json", by_alias=True, exclude_none=True),
-        "held_out": _rows(fitted),
-    }
 
 
 def _rows(fitted: "FittedPlatform") -> list[dict[str, Any]]:

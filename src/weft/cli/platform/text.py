@@ -1,4 +1,4 @@
-"""What `weft platform show` and `list` print: figures with numbered sources, tables, lists."""
+"""The text of `weft platform show` and `list`: figures with numbered sources, tables, lists."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ from weft.catalog.machine.platform import (
     PublishedFigure,
     PublishedTable,
 )
-from weft.catalog.published import Fact
+from weft.catalog.published_figures import Fact
 from weft.catalog.threshold import FieldThreshold
 from weft.cli.output import table_text
 from weft.core.units import format_size
@@ -62,17 +62,21 @@ def list_text(rows: Iterable[Mapping[str, Any]]) -> str:
 def show_text(view: PlatformView) -> str:
     """The whole page of one platform."""
     document = view.document
-    numbers = _source_numbers(view.rows)
+    # In order of first use; an assumed figure says so itself and needs no number.
+    cited = dict.fromkeys(row["source"] for row in view.rows if row["class"] != "assumed")
+    numbers = {source: i for i, source in enumerate(cited, start=1)}
     parts = [f"{document.name}: {document.title}", *(f"  {note}" for note in document.notes)]
     figures = [_figure_line(row, numbers) for row in view.rows]
     parts += ["", "FIGURES", *figures] if figures else []
-    parts += _sources_text(numbers)
+    sources = [f"[{number}] {plain_source(source)}" for source, number in numbers.items()]
+    parts += ["", "SOURCES", *sources] if sources else []
     parts += _regimes_text(view.regimes)
     parts += _fit_text(document) if view.regimes else []
     for table in view.tables:
         parts += ["", *_published_text(table)]
     parts += _published_figures_text(view)
-    parts += _facts_text(view)
+    facts = [f"  {fact.what}: {fact.text} ({fact.source})" for fact in view.facts]
+    parts += ["", "IN WORDS", *facts] if facts and view.list_figures else []
     parts += _thresholds_text(view)
     return "\n".join([*parts, "", f"next: {_next_command(view)}"])
 
@@ -88,12 +92,6 @@ def _next_command(view: PlatformView) -> str:
     return "weft study run smoke"
 
 
-def _source_numbers(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """Sources in order of first use; what is assumed says so itself and needs no number."""
-    sources = (row["source"] for row in rows if row["class"] != "assumed")
-    return {source: i for i, source in enumerate(dict.fromkeys(sources), start=1)}
-
-
 def _figure_line(row: Mapping[str, Any], numbers: Mapping[str, int]) -> str:
     erratum = f"erratum: {row['erratum']}" if row["erratum"] else ""
     number = numbers.get(row["source"])
@@ -101,11 +99,6 @@ def _figure_line(row: Mapping[str, Any], numbers: Mapping[str, int]) -> str:
     extra = "; ".join(text for text in (row["conditions"], erratum) if text)
     head = f"{row['key']:<32} {row['value']:>12,.10g} {row['unit']:<8}  {row['class']:<10}"
     return f"{head}  {source}" + (f" ({extra})" if extra else "")
-
-
-def _sources_text(numbers: Mapping[str, int]) -> list[str]:
-    lines = [f"[{number}] {plain_source(source)}" for source, number in numbers.items()]
-    return ["", "SOURCES", *lines] if lines else []
 
 
 def _regimes_text(regimes: Sequence[HostRegime]) -> list[str]:
@@ -187,13 +180,6 @@ def _published_line(figure: PublishedFigure) -> str:
     extra = "; ".join(text for text in (figure.conditions, figure.notes, erratum) if text)
     head = f"  {figure.value:>12,.10g} {figure.unit:<12}  {figure.kind:<8}"
     return f"{head}  {name}" + (f" ({extra})" if extra else "") + f" [{figure.id}]"
-
-
-def _facts_text(view: PlatformView) -> list[str]:
-    if not view.facts or not view.list_figures:
-        return []
-    lines = [f"  {fact.what}: {fact.text} ({fact.source})" for fact in view.facts]
-    return ["", "IN WORDS", *lines]
 
 
 def _thresholds_text(view: PlatformView) -> list[str]:

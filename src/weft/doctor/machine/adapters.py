@@ -6,7 +6,7 @@ sysfs.c; of Slingshot, HewlettPackard/shs-cxi-driver.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from weft.core.natural import natural_key
@@ -22,7 +22,7 @@ _EMPTY_GID = "0000:0000:0000:0000:0000:0000:0000:0000"
 
 
 class AdapterKind(StrEnum):
-    """What network an adapter is for."""
+    """The network of an adapter."""
 
     INFINIBAND = "InfiniBand"
     SLINGSHOT = "Slingshot"
@@ -79,7 +79,7 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """`node` is what programs open in /dev, "" where the kernel offers none."""
+    """`node` is the file that programs open in /dev, "" where the kernel offers none."""
 
     name: str
     kind: AdapterKind
@@ -102,19 +102,20 @@ class Adapter:
         return tuple(port for port in self.ports if port.is_active)
 
 
-def adapters(root: Sysroot) -> tuple[Adapter, ...]:
-    """All of them: those of fast networks first, by name."""
+def adapters(root: Sysroot, *, tables: bool = True) -> tuple[Adapter, ...]:
+    """All of them: those of fast networks first, by name. Without `tables` no P_Keys, GIDs and
+    counters, which are most of the files."""
     nodes = {
         root.line(f"{VERBS}/{name}/ibdev"): f"/dev/infiniband/{name}"
         for name in root.names(VERBS)
         if name.startswith("uverbs")
     }
-    found = [_verbs(root, name, nodes.get(name, "")) for name in root.names(INFINIBAND)]
+    found = [_verbs(root, name, nodes.get(name, ""), tables) for name in root.names(INFINIBAND)]
     found += [_cxi(root, name) for name in root.names(CXI) if name.startswith("cxi")]
     return tuple(sorted(found, key=lambda one: (not one.is_fast, one.kind, natural_key(one.name))))
 
 
-def _verbs(root: Sysroot, name: str, node: str) -> Adapter:
+def _verbs(root: Sysroot, name: str, node: str, tables: bool) -> Adapter:
     folder = f"{INFINIBAND}/{name}"
     pci = pci_device(root, f"{folder}/device")
     numbers = sorted(int(port) for port in root.names(f"{folder}/ports") if port.isdecimal())
@@ -128,26 +129,31 @@ def _verbs(root: Sysroot, name: str, node: str) -> Adapter:
         root.line(f"{folder}/fw_ver"),
         root.line(f"{folder}/board_id"),
         pci,
-        tuple(_port(root, f"{folder}/ports/{number}", number) for number in numbers),
+        tuple(_port(root, f"{folder}/ports/{number}", number, tables) for number in numbers),
         node,
         bool(node) and root.exists(node),
         bool(node) and root.may_open(node),
     )
 
 
-def _port(root: Sysroot, folder: str, number: int) -> Port:
+def _port(root: Sysroot, folder: str, number: int, tables: bool) -> Port:
     rate = root.line(f"{folder}/rate")
-    return Port(
+    port = Port(
         number,
         _word(root.line(f"{folder}/state")),
         _word(root.line(f"{folder}/phys_state")),
         rate,
         leading_number(rate),
-        whole_number(root.line(f"{folder}/lid")) or 0,
-        whole_number(root.line(f"{folder}/sm_lid")) or 0,
-        _p_keys(root, f"{folder}/pkeys"),
-        _gids(root, folder),
-        _counters(root, f"{folder}/counters") | _counters(root, f"{folder}/hw_counters"),
+    )
+    if not tables:
+        return port
+    return replace(
+        port,
+        lid=whole_number(root.line(f"{folder}/lid")) or 0,
+        sm_lid=whole_number(root.line(f"{folder}/sm_lid")) or 0,
+        p_keys=_p_keys(root, f"{folder}/pkeys"),
+        gids=_gids(root, folder),
+        counters=_counters(root, f"{folder}/counters") | _counters(root, f"{folder}/hw_counters"),
     )
 
 

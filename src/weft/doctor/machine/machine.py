@@ -18,7 +18,7 @@ _DISPLAY, _ACCELERATOR = 0x03, 0x12
 @dataclass(frozen=True, slots=True)
 class Machine:
     """`driverless` are adapters on PCI that no driver serves; `bridges` PCI bridges whose
-    configuration can be read. `unread` is what is there and could not be read, with the reason."""
+    configuration can be read. `unread` maps paths that could not be read to reasons."""
 
     system: System
     adapters: tuple[Adapter, ...]
@@ -43,10 +43,13 @@ class Machine:
         return record
 
 
-def read_machine(root: Sysroot) -> Machine:
-    """The machine below a root. What cannot be read is empty and listed, never an error."""
+def read_machine(root: Sysroot, *, tables: bool = True) -> Machine:
+    """The machine below a root. A file that cannot be read is empty and listed, never an error.
+
+    Without `tables` the ports come without P_Keys, GIDs and counters, which are most of the files.
+    """
     here = system(root)
-    found = adapters(root)
+    found = adapters(root, tables=tables)
     served = {one.pci.address for one in found if one.pci is not None}
     gpus, bridges, driverless = [], [], []
     for name in root.names(DEVICES):
@@ -67,8 +70,8 @@ def read_machine(root: Sysroot) -> Machine:
 
 
 def _is_of_a_fabric(device: PciDevice) -> bool:
-    """Whether it is nothing without a driver of its fabric: other Ethernet adapters may be for the
-    machine's own traffic."""
+    """Whether it needs the driver of a fabric: other Ethernet adapters may be for the machine's own
+    traffic."""
     if device.vendor == Vendor.MELLANOX:
         return device.class_code == _INFINIBAND
     is_slingshot = device.vendor == Vendor.CRAY and device.device == _CASSINI
@@ -77,7 +80,7 @@ def _is_of_a_fabric(device: PciDevice) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Sets as sorted lists, keys as text: what JSON can hold."""
+    """Values for JSON: sets as sorted lists, keys as text."""
     if isinstance(value, Mapping):
         return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, frozenset):

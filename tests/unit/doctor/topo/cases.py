@@ -34,9 +34,9 @@ BRIDGE = '<pci busid="0000:01:00.0" class="0x060400" link_speed="16 GT/s" link_w
 RIGHT = system(f"{BRIDGE}\n{GPU}\n{NIC}\n</pci>")
 
 
-def _with(old: str, new: str) -> str:
+def _with(old: str, new: str, times: int = -1) -> str:
     assert old in RIGHT
-    return RIGHT.replace(old, new)
+    return RIGHT.replace(old, new, times)
 
 
 A, B = "0001:00:00.0", "0002:00:00.0"
@@ -181,6 +181,27 @@ CASES = (
         "topo-adapter-waits",
         system(nic('<net name="mlx5_0" speed="100000"/>'), GPU),
         system(nic('<net name="mlx5_0" speed="96000"/>'), GPU),
+    ),
+    Wrong("topo-graph-file", '<graphs version="1"><graph id="0"></graph></graphs>'),
+    Wrong(
+        "topo-device-in-bridge",
+        _with(GPU, '<gpu dev="0" sm="80"/>'),
+        _with(GPU, GPU.replace("/>", '><gpu dev="0" sm="80"/></pci>')),
+    ),
+    Wrong("topo-device-in-bridge", _with(NIC, "<nic/>")),
+    Wrong("topo-gpu-as-bridge", _with('"0x030200"', '"0x060400" device="0x2330"')),
+    Wrong("topo-empty-bridge", _with('"0x030200"', '"0x060400"')),
+    Wrong("topo-below-device", _with(GPU, GPU.replace("/>", f">{NIC}</pci>"))),
+    Wrong("topo-slow-bridge", _with("16 GT/s", "5.0 GT/s PCIe", 1), _with("16 GT/s", "32 GT/s", 1)),
+    Wrong("topo-narrow-bridge", _with('link_width="16"', 'link_width="8"', 1)),
+    Wrong(
+        "topo-affinity-form",
+        RIGHT.replace('"ffffffff"', '"0000000,ffffffff"').replace(
+            "</system>", f"{CPU_1}</cpu></system>"
+        ),
+        RIGHT.replace('"ffffffff"', '"00000000,ffffffff"').replace(
+            "</system>", f"{CPU_1}</cpu></system>"
+        ),
     ),
     Wrong(
         "topo-made-up-bridges",
