@@ -86,6 +86,16 @@ pub enum Kind {
     SharpError,
     /// adapters as MVAPICH2 knows them.
     Adapter,
+    /// interface, address: where a process can be reached during start-up.
+    Bootstrap,
+    /// place in the source, code, thread: a call that failed, on its path through NCCL.
+    Failed,
+    /// name: a collective that was called.
+    Collective,
+    /// number of a network device in the topology of a communicator that needs it.
+    NetworkPath,
+    /// rank, host: as nccl-tests lists them.
+    Listed,
 }
 
 #[derive(Debug)]

@@ -78,14 +78,31 @@ pub(crate) fn message(line: &str) -> Option<Message<'_>> {
     let (at, level) = found?;
     Some(Message {
         head: &line[..at],
-        text: line[at + MARK.1 + level.len()..].trim(),
+        text: without_json(line[at + MARK.1 + level.len()..].trim()),
         is_warning: level.starts_with("WARN"),
         tore: n_marks > 1,
     })
 }
 
+/// A message of NCCL 2.2, which has no name before its level: `node-1:21:42 [0] INFO text`.
+pub(crate) fn old_message(line: &str) -> Option<Message<'_>> {
+    let (at, level) =
+        [" INFO ", " WARN "].iter().find_map(|level| Some((line.find(level)?, level)))?;
+    let text = without_json(line[at + level.len()..].trim());
+    Some(Message { head: &line[..at], text, is_warning: *level == " WARN ", tore: false })
+}
+
+/// A message that a container's runtime wrapped: `{"log":"message\n","stream":"stdout"}`.
+fn without_json(text: &str) -> &str {
+    let is_wrapped = text.ends_with('}') && text.contains("\"stream\"");
+    let end = if is_wrapped { text.find("\\n\",") } else { None };
+    end.map_or(text, |end| &text[..end])
+}
+
 /// `Channel 00/0 : 0[0] -> 1[1] via ...`
 pub(crate) static VIA: Needle = needle!(" via ");
+/// `AllReduce: opCount 3 sendbuff ...`
+pub(crate) static OP_COUNT: Needle = needle!(": opCount ");
 /// `NAME set by environment to VALUE`
 pub(crate) static SET_BY_ENVIRONMENT: Needle = needle!(" set by environment to ");
 /// `NAME set to VALUE`

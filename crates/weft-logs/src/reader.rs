@@ -1,8 +1,8 @@
 //! The reader of a whole log, line by line.
 
 use crate::facts::{Facts, Kind, Source, Statement, Understood};
-use crate::library::{libfabric, mpi, mvapich, sharp, ucx};
-use crate::line::{self, Needle, needle};
+use crate::library::{libfabric, message, mpi, mvapich, sharp, ucx};
+use crate::line::{self, Message, Needle, needle};
 use crate::nccl::{channel, communicator, network, plugin, variables, warning};
 use aho_corasick::{AhoCorasick, MatchKind};
 use std::io::{self, BufRead};
@@ -39,10 +39,11 @@ pub fn read(
         let understood = if line::MARK.within(bytes).is_some() {
             marked(&line::plain(bytes), place, facts)
         } else {
-            OTHERS.iter().find_map(|(needle, read)| {
+            let known = OTHERS.iter().find_map(|(needle, read)| {
                 needle.within(bytes)?;
                 read(&line::plain(bytes), &mut Statement::new(place, facts))
-            })
+            });
+            known.or_else(|| message::read(&line::plain(bytes), &mut Statement::new(place, facts)))
         };
         facts.sources[source as usize].n_understood += u64::from(understood.is_some());
     }
@@ -54,7 +55,9 @@ pub fn read(
 
 /// Whether a line has any mark: most lines of a job's log have none.
 static ANY: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    let marks = OTHERS.iter().map(|(needle, _)| needle.text()).chain([line::MARK.text()]);
+    let others = OTHERS.iter().map(|(needle, _)| needle.text());
+    let messages = message::PARTS.iter().map(|part| part.as_bytes());
+    let marks = others.chain(messages).chain([line::MARK.text()]);
     let search = AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(marks);
     search.expect("a few short texts")
 });
@@ -63,7 +66,7 @@ static ANY: LazyLock<AhoCorasick> = LazyLock::new(|| {
 type Other = fn(&str, &mut Statement<'_>) -> Understood;
 
 /// Marks of such lines, each with its reader.
-static OTHERS: [(Needle, Other); 16] = [
+static OTHERS: [(Needle, Other); 19] = [
     (needle!("CCL version"), versions),
     (needle!("HIP version"), versions),
     (needle!("ROCm version"), versions),
@@ -79,19 +82,35 @@ static OTHERS: [(Needle, Other); 16] = [
     (needle!("[LOG_CAT_"), mpi::read),
     (needle!("netmod Capability"), mpi::read),
     (needle!("MVAPICH2-"), mvapich::version),
+    (needle!("Pid "), message::listed),
+    (needle!("] INFO "), without_mark),
+    (needle!("WARN "), without_mark),
     (needle!(" : "), mvapich::read),
 ];
 
 /// A line with a mark of NCCL's.
 fn marked(line: &str, place: Place, facts: &mut Facts) -> Understood {
     let Some(message) = line::message(line) else {
-        return versions(line, &mut Statement::new(place, facts));
+        let mut statement = Statement::new(place, facts);
+        return versions(line, &mut statement).or_else(|| message::read(line, &mut statement));
     };
     facts.sources[place.source as usize].n_torn += u64::from(message.tore);
     let speaker = facts.speakers.number(message.head);
+    said(&message, &mut Statement { facts, speaker, place, from: "" })
+}
+
+/// A line of NCCL 2.2, which names a process and its GPU before its level.
+fn without_mark(line: &str, statement: &mut Statement<'_>) -> Understood {
+    let message = line::old_message(line)?;
+    let speaker = Some(statement.facts.speakers.number(message.head)?);
+    let (facts, place) = (&mut *statement.facts, statement.place);
+    said(&message, &mut Statement { facts, speaker, place, from: "" })
+}
+
+fn said<'a>(message: &Message<'a>, statement: &mut Statement<'a>) -> Understood {
     let from = if message.is_warning { warning::place(message.head) } else { "" };
-    let mut statement = Statement { facts, speaker, place, from };
-    let understood = understand(message.text, &mut statement);
+    statement.from = from;
+    let understood = understand(message.text, statement);
     if message.is_warning {
         return statement.note(Kind::Warning, &["NCCL", from, message.text]);
     }
@@ -100,7 +119,14 @@ fn marked(line: &str, place: Place, facts: &mut Facts) -> Understood {
 
 /// A message: the first reader that knows it takes it.
 fn understand(text: &str, statement: &mut Statement<'_>) -> Understood {
-    let readers = [channel::read, plugin::read, variables::read, network::read, communicator::read];
+    let readers = [
+        channel::read,
+        plugin::read,
+        variables::read,
+        network::read,
+        communicator::read,
+        warning::failed,
+    ];
     readers.iter().find_map(|read| read(text, statement))
 }
 

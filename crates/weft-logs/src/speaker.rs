@@ -61,7 +61,8 @@ impl Speakers {
     /// The number of a process that gives its host and its number, and no GPU.
     pub(crate) fn process(&mut self, host: &str, pid: &str) -> Option<u32> {
         let pid = pid.trim_start_matches('0');
-        let is_process = is_host_name(host) && is_number(pid) && pid.len() <= 10;
+        let is_process =
+            (host.is_empty() || is_host_name(host)) && is_number(pid) && pid.len() <= 10;
         is_process.then(|| self.number_of(Who { host, pid, device: "" })).flatten()
     }
 
@@ -129,8 +130,13 @@ impl<'a> Who<'a> {
     }
 }
 
+/// Marks that launchers, containers and Markdown glue before a host's name.
+const BEFORE_A_HOST: [char; 9] = [':', '>', ']', ')', '|', '`', '"', '\'', '*'];
+
+/// A line that lost its beginning starts with a part of a name, which may be `-21`.
 fn is_host_name(text: &str) -> bool {
-    text.len() <= MAX_HOST_BYTES
+    (1..=MAX_HOST_BYTES).contains(&text.len())
+        && !text.starts_with('-')
         && text.chars().all(|one| one.is_alphanumeric() || matches!(one, '.' | '-' | '_'))
 }
 
@@ -147,8 +153,10 @@ fn is_number(text: &str) -> bool {
 fn host_and_pid(word: &str) -> Option<(&str, &str)> {
     let (tail, thread) = word.rsplit_once(':')?;
     let (tail, pid) = tail.rsplit_once(':')?;
-    let host = tail.rsplit([':', '>', ']', ')']).next()?;
-    let is_host = !host.is_empty() && is_host_name(host);
+    let host = tail.rsplit(BEFORE_A_HOST).next()?;
+    // A name that was taken out of a post: `<node>:21:42`.
+    let host = if host.is_empty() { tail.strip_suffix('>')?.rsplit_once('<')?.1 } else { host };
+    let is_host = is_host_name(host) && !["stdout", "stderr"].contains(&host);
     // A time of day looks the same: 12:34:56.
     let is_time = host.len() <= 2 && is_number(host);
     let is_process = is_number(pid) && pid.len() <= 10 && is_number(thread);
@@ -174,6 +182,13 @@ mod tests {
             "02:36:20 node-1:21:42 [0]",
             "2026-11-21T02:36:20.123Z node-1:21:42 [0] misc/cudawrap.cc:329 (initOnceFunc)",
             "(Worker pid=99) node-1:21:42 [0]",
+            "(RayWorkerWrapper pid=248, ip=10.1.160.68) node-1:21:42 [0]",
+            "> node-1:21:42 [0]",
+            "> > `node-1:21:42 [0]",
+            "worker-0 | node-1:21:42 [0]",
+            "| 2025-05-16T16:39:51.208-07:00 | node-1:21:42 [0]",
+            "[pod/train-0/pytorch] node-1:21:42 [0]",
+            "{\"log\":\"node-1:21:42 [0]",
             "50%|###  | 3/6 [00:01<00:01]\rnode-1:21:42 [0]",
         ] {
             assert_eq!(who(head), Some(("node-1", "21", "0")), "{head}");
@@ -182,9 +197,15 @@ mod tests {
 
     #[test]
     fn a_line_that_names_nothing_is_no_ones() {
-        for head in ["", "02:36:20", "[2026-11-21 02:36:20]", "a:b:c [0]", "[0]"] {
+        for head in ["", "02:36:20", "[2026-11-21 02:36:20]", "a:b:c [0]", "[0]", "-21:7:7 [0]"] {
             assert_eq!(who(head), None, "{head}");
         }
+    }
+
+    #[test]
+    fn a_name_that_was_taken_out_is_a_name() {
+        assert_eq!(who("<cluster_name>:919:1150 [0]"), Some(("cluster_name", "919", "0")));
+        assert_eq!(who("[1,3]<stdout>:21:42 [0]"), None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod fuzz;
 mod libraries;
 mod nccl;
+mod spoken;
 
 use serde_json::Value;
 use std::io;

@@ -1,4 +1,4 @@
-"""What catalogue documents share: figures with sources, and TOML read with errors that point."""
+"""Common parts of catalogue documents: figures with sources; TOML read with errors that point."""
 
 import re
 import tomllib

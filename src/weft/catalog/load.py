@@ -11,7 +11,14 @@ from weft.catalog.libraries.launch_recipe import LaunchRecipe
 from weft.catalog.libraries.variables import VariableList
 from weft.catalog.machine import generic
 from weft.catalog.machine.platform import Platform, PublishedFigure
-from weft.catalog.published_figures import Fact, FactList, FigureList, as_figure, facts_of, figures_of
+from weft.catalog.published_figures import (
+    Fact,
+    FactList,
+    FigureList,
+    as_figure,
+    facts_of,
+    figures_of,
+)
 from weft.catalog.shipped import catalogue_names, catalogue_text
 from weft.catalog.threshold import FieldTests, FieldThreshold, thresholds_of
 from weft.core.errors import InputError, did_you_mean
@@ -63,7 +70,7 @@ def readable_benchmark_names() -> list[str]:
 
 
 def launch_recipe(name_or_path: str) -> LaunchRecipe:
-    """What to launch with on a machine, of the catalogue or of a .toml file. Raises InputError."""
+    """The launch recipe of a machine, of the catalogue or of a .toml file. Raises InputError."""
     return _document(LaunchRecipe, "recipe", name_or_path)
 
 
@@ -109,14 +116,14 @@ def published_figures() -> Mapping[str, tuple[PublishedFigure, ...]]:
 
 @cache
 def facts() -> tuple[Fact, ...]:
-    """What specifications, manuals and papers say, by topic, in the order of their documents."""
+    """Facts of specifications, manuals and papers, by topic, in the order of their documents."""
     documents = (_document(FactList, _FACTS, name) for name in _names(_FACTS))
     return tuple(fact for document in documents for fact in facts_of(document))
 
 
 @cache
 def field_thresholds() -> tuple[FieldThreshold, ...]:
-    """What other people's checks demand, by source and in the order of their documents."""
+    """Thresholds of other people's checks, by source and in the order of their documents."""
     documents = (_document(FieldTests, _THRESHOLDS, name) for name in _names(_THRESHOLDS))
     return tuple(threshold for document in documents for threshold in thresholds_of(document))
 

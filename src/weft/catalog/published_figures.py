@@ -1,4 +1,4 @@
-"""What was published, by source (schemas weft.figures/1 and weft.facts/1).
+"""Published figures and facts, by source (schemas weft.figures/1 and weft.facts/1).
 
 A list of figures is one source's; each figure says which platforms of the catalogue it belongs to
 (none: it speaks of a machine or a model we have no document of). `weft.catalog.load.platform` hangs

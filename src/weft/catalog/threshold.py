@@ -76,7 +76,7 @@ class FieldThreshold:
 
 
 class SystemRow(Document):
-    """What a test demands of one system."""
+    """The demand of a test on one system."""
 
     system: Text
     value: float = Field(allow_inf_nan=False)
@@ -147,4 +147,4 @@ def thresholds_of(document: FieldTests) -> Iterator[FieldThreshold]:
 
 
 _SAME = (FieldTest.model_fields.keys() & FieldThreshold.__slots__) - {"unit"}
-"""What a threshold has from its test as it stands there."""
+"""Fields that a threshold takes from its test unchanged."""

@@ -85,7 +85,9 @@ def test_reasons_for_sockets(tmp_path: Path, before: tuple[str, ...], reason: st
 
 def test_one_node_needs_no_network(tmp_path: Path) -> None:
     (only,) = judged(tmp_path, LoggedJob(n_nodes=1, network="Socket"))
-    assert only.sentence == "8 of 8 ranks are on one node: no network was used"
+    assert only.sentence == (
+        "8 of 8 ranks on one host: no network is needed (channels through P2P/IPC)"
+    )
 
 
 def test_nvlink_between_nodes_needs_no_network(tmp_path: Path) -> None:
@@ -142,7 +144,8 @@ def test_gpudirect_of_each_adapter(tmp_path: Path) -> None:
         "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [RO]; OOB eth0:10.0.0.1<0>",
     )
     log = read(tmp_path, LoggedJob(direct=False, before=before).lines())
-    (only,) = judge(log)
+    only, idle = judge(log)
+    assert idle.sentence == "1 of 2 adapters carried channels: mlx5_0:1; none over mlx5_1:1"
     assert only.evidence[0].startswith("neither nvidia_peermem nor DMA-BUF for mlx5_0 (")
     said = {aspect.name: aspect.text for aspect in aspects(log)}
     assert said["GPUDirect"] == "NET/IB/0 mlx5_0:1 0 of 4 channel ends"
@@ -243,8 +246,10 @@ def test_channels_of_collnet_that_was_given_up_are_none(
 
 def test_ranks_that_never_finish_are_counted(tmp_path: Path) -> None:
     (only,) = judged(tmp_path, LoggedJob(complete=False))
-    assert only.sentence == (
-        "16 of 16 ranks began a communicator whose completion is not in the log"
+    assert only.severity.value == "bad"
+    assert only.sentence.startswith(
+        "16 of 16 ranks began a communicator of 16 ranks on 2 hosts over NET/IB and did not "
+        "complete it"
     )
 
 
@@ -255,26 +260,25 @@ def test_a_second_communicator_that_hangs_is_counted(tmp_path: Path) -> None:
         f"node{node}:1000:2000 [0] NCCL INFO {second.format(node)}" for node, _ in enumerate("ab")
     ]
     (only,) = judged(tmp_path, LoggedJob(), tuple(lines))
-    assert only.sentence == (
-        "2 of 16 ranks began a communicator whose completion is not in the log"
-    )
+    assert only.sentence.startswith("2 of 16 ranks began a communicator")
     done = [line.replace("START", "COMPLETE") for line in lines]
     (only,) = judged(tmp_path, LoggedJob(), (*lines, *done))
     assert only.severity.value == "good"
 
 
 def test_warnings_are_the_librarys_own_words(tmp_path: Path) -> None:
-    line = "node0:1000:2000 [0] net.cc:626 NCCL WARN Error: network X not found."
+    line = "node0:1000:2000 [0] net.cc:626 NCCL WARN The moon is full"
     (only,) = judged(tmp_path, LoggedJob(), (line, line))
-    assert only.sentence == "NCCL of 1 of 16 ranks warned: Error: network X not found."
+    assert only.sentence == "NCCL of 1 of 16 ranks warned: The moon is full"
     assert only.evidence[0].endswith("(from net.cc:626), 2 times")
 
 
 def test_an_excerpt_without_names_is_judged_too(tmp_path: Path) -> None:
     lines = ["NCCL INFO NET/IB : No device found.", "NCCL INFO Using network Socket"]
     (only,) = judge(read(tmp_path, lines))
-    assert only.sentence == (
-        "1 of 1 process used NET/Socket: no InfiniBand or RoCE device was found"
+    assert only.severity.value == "unknown"
+    assert only.sentence.startswith(
+        "1 of 1 process chose NET/Socket because no InfiniBand or RoCE device was found"
     )
 
 
@@ -299,9 +303,9 @@ def test_versions_outside_the_known_say_so(tmp_path: Path) -> None:
 def test_rccl_is_known_from_posted_logs_only(tmp_path: Path) -> None:
     """Its numbers are those of the NCCL that it follows; its lines are not."""
     lines = [*LoggedJob().lines()[1:], "RCCL version : 2.27.7-HEAD:0d2c4fd"]
-    warning = "node0:1000:2000 [0] init.cc:140 NCCL WARN NUMA auto balancing enabled"
+    warning = "node0:1000:2000 [0] init.cc:140 NCCL WARN The moon is full"
     (first, *_) = judge(read(tmp_path, [*lines, warning]))
-    assert first.sentence == "RCCL of 1 of 16 ranks warned: NUMA auto balancing enabled"
+    assert first.sentence == "RCCL of 1 of 16 ranks warned: The moon is full"
     log = read(tmp_path, lines)
     assert [one.sentence for one in judge(log)][1:] == [
         "unverified: RCCL; its lines are known from logs that users posted, not from its "

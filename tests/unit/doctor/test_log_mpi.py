@@ -51,7 +51,8 @@ def test_ucx_over_rdma_is_good(tmp_path: Path) -> None:
 
 
 def test_ucx_over_tcp_on_one_host_is_no_ones_fault(tmp_path: Path) -> None:
-    assert lanes(tmp_path, "self/memory0 tcp/lo", "a").severity.value == "good"
+    """Whether there are other hosts, these lines do not tell."""
+    assert lanes(tmp_path, "self/memory0 tcp/lo", "a").severity.value == "unknown"
 
 
 def test_a_process_without_a_host_is_the_one_of_its_number(tmp_path: Path) -> None:

@@ -17,6 +17,9 @@ pub(crate) fn read(line: &str, statement: &mut Statement<'_>) -> Understood {
     let pid = line.split(':').next().unwrap_or_default();
     let text = line.split_once('>')?.1.trim();
     statement.speaker = statement.facts.speakers.process("", pid);
+    if text.starts_with("fi_getinfo: provider ") && text.contains(" output empty list") {
+        return statement.note(Kind::Warning, &["libfabric", "", text]);
+    }
     match text.strip_prefix("Opened fabric: ") {
         Some(fabric) => statement.note(Kind::Fabric, &[fabric]),
         None => statement.note(Kind::Provider, &[between(text, "Using ", " provider ")?, ""]),

@@ -14,7 +14,7 @@ pub(crate) fn read(line: &str, statement: &mut Statement<'_>) -> Understood {
     let text = text.trim();
     match level {
         "INFO" => information(text, statement),
-        "WARN" | "ERROR" => {
+        "WARN" | "ERROR" | "FATAL" => {
             let beginnings = ["unused env variable", "unused environment variable"];
             match beginnings.iter().find_map(|beginning| text.strip_prefix(beginning)) {
                 Some(names) => unused(names, statement),

@@ -1,11 +1,12 @@
 //! Channels: their transports, algorithms, and patterns.
 //!
-//! SOURCE: formats of NVIDIA/nccl, tags v2.14.3-1 to v2.30.7-1 (transport/net.cc, p2p.cc, shm.cc
-//! and coll_net.cc, enqueue.cc, init.cc); those of 2.18.3 and 2.32.3 are in the libraries'
-//! read-only data.
+//! `Ring 00 : 3 -> 4 [send] via NET/Socket/0` is 2.2 to 2.6, `Channel` from 2.7 on (NVIDIA/nccl
+//! issues 226, 300 and 302). SOURCE: formats of NVIDIA/nccl, tags v2.14.3-1 to v2.30.7-1
+//! (transport/net.cc, p2p.cc, shm.cc and coll_net.cc, enqueue.cc, init.cc); those of 2.18.3 and
+//! 2.32.3 are in the libraries' read-only data.
 
 use crate::facts::{Kind, Statement, Understood};
-use crate::line::{BYTES_TO_ALGORITHM, VIA, number_after};
+use crate::line::{BYTES_TO_ALGORITHM, OP_COUNT, VIA, number_after};
 
 /// SOURCE: NCCL_ALGO_* and NCCL_PROTO_* of nccl_common.h: 2.20 to 2.23 print the numbers.
 const ALGORITHMS: [&str; 7] =
@@ -14,8 +15,12 @@ const PROTOCOLS: [&str; 3] = ["LL", "LL128", "SIMPLE"];
 
 /// A message about channels.
 pub(crate) fn read(text: &str, statement: &mut Statement<'_>) -> Understood {
-    if text.starts_with("Channel ") || text.starts_with("CollNet ") {
+    if ["Channel ", "CollNet ", "Ring "].iter().any(|beginning| text.starts_with(beginning)) {
         return connection(text, statement);
+    }
+    if let Some((collective, _)) = OP_COUNT.split(text) {
+        let is_name = collective.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        return is_name.then(|| statement.note(Kind::Collective, &[collective]))?;
     }
     if let Some(what) = text.strip_prefix("Connected ") {
         let what = what.split(',').next().unwrap_or(what);
@@ -52,7 +57,7 @@ fn connection(text: &str, statement: &mut Statement<'_>) -> Understood {
 
 /// Between GPUs of one node: `P2P/CUMEM/read` is P2P/CUMEM, `SHM/direct/direct` is SHM.
 fn local(transport: &str) -> Option<&str> {
-    if transport.starts_with("SHM") {
+    if transport.starts_with("SHM") || transport.starts_with("direct shared memory") {
         return Some("SHM");
     }
     let how = transport.strip_prefix("P2P/")?;

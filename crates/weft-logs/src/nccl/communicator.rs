@@ -51,7 +51,13 @@ fn initialised(text: &str, statement: &mut Statement<'_>) -> Understood {
     let n_ranks = u32::try_from(number_after(text, " nranks ")?).ok()?;
     let state = match text {
         _ if text.contains("Init START") => "START",
-        _ if text.contains("Init COMPLETE") => "COMPLETE",
+        _ if text.contains("Destroy COMPLETE") => "DESTROY",
+        _ if text.contains("Abort COMPLETE") => "ABORT",
+        _ if text.contains("COMPLETE") => "COMPLETE",
+        // 2.2 to 2.4 begin with the line alone.
+        _ if text.ends_with(|last: char| last.is_ascii_digit()) && !text.contains(" busId ") => {
+            "START"
+        }
         _ => return None,
     };
     let bus_id = word_after(text, " busId ").unwrap_or_default();

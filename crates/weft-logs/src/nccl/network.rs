@@ -8,8 +8,17 @@ use crate::line::{DISABLING_COLLNET, FALLING_BACK, IGNORING, between, number_aft
 
 /// A message about a network.
 pub(crate) fn read(text: &str, statement: &mut Statement<'_>) -> Understood {
-    if let Some(name) = text.strip_prefix("Using network ") {
+    // 2.2 and 2.3 have an internal network.
+    let chosen = ["Using network ", "Using internal Network "];
+    if let Some(name) = chosen.iter().find_map(|beginning| text.strip_prefix(beginning)) {
         return statement.note(Kind::Network, &[name]);
+    }
+    let starts = ["Bootstrap : Using ", "Bootstrap: Using ", "NET : Using interface "];
+    if let Some(device) = starts.iter().find_map(|beginning| text.strip_prefix(beginning)) {
+        return bootstrap(device, statement);
+    }
+    if let Some(index) = path_to_network(text) {
+        return statement.note(Kind::NetworkPath, &[index]);
     }
     if is_collnet_off(text) {
         return statement.note(Kind::CollnetOff, &[text]);
@@ -28,11 +37,34 @@ pub(crate) fn read(text: &str, statement: &mut Statement<'_>) -> Understood {
         return statement.note(Kind::TopologyMissing, &[file, reason]);
     }
     let is_fallback = FALLING_BACK.find(text).is_some() || IGNORING.find(text).is_some();
-    // What is warned of is noted as a warning.
+    // A warning of the library is noted as a warning.
     match is_fallback && statement.from.is_empty() {
         true => statement.note(Kind::Fallback, &[text]),
         false => is_fallback.then_some(()),
     }
+}
+
+/// `eth0:10.0.0.1<0>`, before 2.7 `[0]eth0:10.0.0.1<0> [1]...`.
+fn bootstrap(device: &str, statement: &mut Statement<'_>) -> Understood {
+    let first = device.split_ascii_whitespace().next()?;
+    let first = first.strip_prefix("[0]").unwrap_or(first);
+    let (interface, address) = first.split_once(':')?;
+    let address = address.split_once('<').map_or(address, |(address, _)| address);
+    statement.note(Kind::Bootstrap, &[interface, address])
+}
+
+/// Of `GPU/3020 :GPU/3020 (0/5000/LOC) CPU/0 (1/12/PHB) NET/0 (3/12/PHB)` the network's number.
+/// NCCL takes networks out of the topology of a communicator that stays on one node.
+///
+/// SOURCE: NVIDIA/nccl, graph/topo.cc (ncclTopoPrintPaths) and graph/paths.cc (ncclTopoTrimSystem).
+fn path_to_network(text: &str) -> Option<&str> {
+    if !text.starts_with("GPU/") {
+        return None;
+    }
+    let (_, tail) = text.split_once(" NET/")?;
+    let (index, _) = tail.split_once(" (")?;
+    let is_index = |byte: u8| byte.is_ascii_digit() || byte == b'-';
+    (!index.is_empty() && index.bytes().all(is_index)).then_some(index)
 }
 
 /// Why switches do not reduce: in NCCL's words, or in those of its plug-in for SHARP.
@@ -89,6 +121,9 @@ fn devices_of(transport: &str, devices: &str, statement: &mut Statement<'_>) {
     for (index, device) in numbered.filter(|(index, _)| is_index(index)) {
         if transport == "NET/Socket" {
             let (name, address) = device.split_once(':').unwrap_or((device, ""));
+            if index == "0" && !address.is_empty() {
+                bootstrap(device, statement);
+            }
             let address = if address.is_empty() { "" } else { "TCP" };
             statement.note(Kind::Nic, &[transport, index, name, address, ""]);
             continue;

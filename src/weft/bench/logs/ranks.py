@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from weft.bench.logs.hosts import HostCount, host_count
 from weft.bench.logs.log_facts import LogFact, LogFacts, LogWriter
 from weft.core.natural import natural_key
 
@@ -98,21 +99,14 @@ class JobLog:
         return max((rank.n_ranks or 0 for rank in self.ranks), default=0) or len(self.ranks)
 
     @cached_property
+    def host_count(self) -> HostCount:
+        """Hosts that the widest communicator spans, with the evidence."""
+        return host_count(self)
+
+    @property
     def n_nodes(self) -> int | None:
-        """Nodes that the widest communicator spans, as it says or as hosts of its ranks tell; where
-        there is none, hosts. None where neither tells."""
-        log_facts = [int(fact.words[1]) for fact in self.facts.of("place")]
-        if log_facts:
-            return max(log_facts)
-        members: dict[tuple[str, int], set[int]] = {}
-        for fact in self.facts.of("communicator"):
-            key = fact.words[0], int(fact.words[1])
-            members.setdefault(key, set()).update(self.by(fact))
-        groups = [(n_ranks, ranks) for (_, n_ranks), ranks in members.items()]
-        groups = groups or [(self.n_expected, set(self.everyone))]
-        known = max(len(self.hosts_of(ranks)) for _, ranks in groups)
-        is_whole = all(len(ranks) >= n_ranks for n_ranks, ranks in groups)
-        return known if known > 1 or (known and is_whole) else None
+        """Hosts that the widest communicator spans; None where no line tells."""
+        return self.host_count.n
 
     def hosts_of(self, ranks: Iterable[int]) -> set[str]:
         """Hosts that ranks name."""
@@ -128,8 +122,9 @@ class JobLog:
         """Transport -> the ranks that used it: with a channel over it, or that chose it.
 
         A rank that chose a network has no channel over it where its neighbours are on its node; its
-        messages still cross it at other ranks. On one node, and where NVLink connects the nodes and
-        no channel crosses a network, the choice has no effect.
+        messages still cross it at other ranks. On one host the choice has no effect, nor where
+        NVLink connects the nodes and no channel crosses a network. Where no line tells how many
+        hosts there are, a choice alone is no use.
         """
         used: dict[str, set[int]] = {}
         for fact in self.channels():
@@ -139,12 +134,27 @@ class JobLog:
             if ranks:
                 used.setdefault(fact.words[0], set()).update(ranks)
         has_channels = bool(self.facts.of("channel"))
-        is_inside = self.n_nodes is None or bool(self.nvlink_between_nodes)
-        no_choice = is_inside and has_channels and not used
-        if self.n_nodes != 1 and not no_choice:
-            for name, ranks in self.values("network").items():
+        only_nvlink = bool(self.nvlink_between_nodes) and has_channels and not used
+        crosses = bool(used) or (self.n_nodes or 0) > 1
+        if crosses and self.n_nodes != 1 and not only_nvlink:
+            for name, ranks in self.chosen.items():
                 used.setdefault(f"NET/{name}", set()).update(ranks)
         return {name: frozenset(ranks) for name, ranks in used.items()}
+
+    @cached_property
+    def chosen(self) -> dict[str, frozenset[int]]:
+        """Network -> the ranks that chose it. Before 2.7 NCCL names only what it found: a process
+        without a plug-in and without an InfiniBand device has sockets left.
+
+        SOURCE: NVIDIA/nccl, init.cc of 2.4 (initNet).
+        """
+        named = self.values("network")
+        if named or self.facts.of("plugin_loaded"):
+            return named
+        adapters = self.all_by(fact for fact in self.facts.of("nic") if fact.words[0] == "NET/IB")
+        without = self.everyone if self.facts.of("no_device") and not adapters else frozenset()
+        found = {"IB": adapters, "Socket": without}
+        return {name: ranks for name, ranks in found.items() if ranks}
 
     @cached_property
     def gives_up_collnet(self) -> bool:

@@ -1,4 +1,4 @@
-"""What to launch with on a machine: settings with their reasons, as its operators publish them."""
+"""Launch recipes of a machine: settings with their reasons, as its operators publish them."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""Which algorithm an MPI library takes for a collective (schema weft.algorithms/1).
+"""The algorithm that an MPI library takes for a collective (schema weft.algorithms/1).
 
 A document is what the library's own decision functions say, by number of ranks and message size.
 Sizes are those of the OSU benchmarks: the whole buffer of allreduce, reduce_scatter, broadcast and
@@ -40,7 +40,7 @@ class LibraryAlgorithm(Document):
 
 
 class Choice(Document):
-    """What is taken below a number of ranks (absent: of any number), by size.
+    """The algorithms below a number of ranks (absent: of any number), by size.
 
     Each of `below` is a size in bytes and what is taken for smaller ones; `else_` for all others.
     With `size = "all"` it is the blocks of all ranks together that are compared. Choices are tried
@@ -95,7 +95,7 @@ class MpiAlgorithms(Document):
         return self
 
     def choose(self, benchmark: str, n_ranks: int, size_bytes: int) -> LibraryAlgorithm | None:
-        """What the library takes; None where it is not known of this benchmark."""
+        """The library's choice; None where it is not known of this benchmark."""
         for choice in self.choices:
             if choice.benchmark == benchmark and choice.holds(n_ranks):
                 name = choice.name(n_ranks, size_bytes)

@@ -24,7 +24,7 @@ ByNodes = tuple[Amount, Amount, Amount]
 
 
 class LowLatencyRates(Document):
-    """What protocol LL reaches at most, in GB/s: by GPU on one node, by CPU on more."""
+    """The highest rate of protocol LL, in GB/s: by GPU on one node, by CPU on more."""
 
     one_node: dict[Architecture, Amount]
     two_nodes: dict[Cpu, Amount]

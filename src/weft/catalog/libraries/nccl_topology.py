@@ -1,4 +1,4 @@
-"""What NCCL makes of the words and numbers of a topology file (schema weft.nccl-topology/1)."""
+"""NCCL's reading of the words and numbers of a topology file (schema weft.nccl-topology/1)."""
 
 from functools import cache
 from typing import Annotated, Literal
@@ -67,7 +67,7 @@ class NcclTopology(Document):
     gpus: tuple[GpuModel, ...] = Field(alias="gpu")
 
     def kind(self, class_: str) -> NodeKind | None:
-        """What a PCI class is, None where NCCL knows none that it begins with."""
+        """The kind of a PCI class, None where NCCL knows none that it begins with."""
         return next((kind for start, kind in self.classes if class_.startswith(start)), None)
 
     def speed(self, link_speed: str) -> int | None:

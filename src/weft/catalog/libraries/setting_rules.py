@@ -1,4 +1,4 @@
-"""What a linter of settings looks for: each rule with what really happens, and its source."""
+"""The rules of a linter of settings: each with what really happens, and its source."""
 
 from collections.abc import Mapping
 from functools import cache

@@ -1,4 +1,4 @@
-"""What the variables of a library are called, how it reads them, and since when."""
+"""The variables of a library: names, how it reads them, and since when."""
 
 import re
 from collections.abc import Mapping

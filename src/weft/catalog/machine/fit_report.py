@@ -1,4 +1,6 @@
-"""What a fitted platform says about its fit: tables, rows, errors on rows not seen, range."""
+"""The report of a fitted platform about its fit: tables, rows, errors on rows not seen, range."""
+
+from typing import Literal
 
 from pydantic import Field
 
@@ -59,6 +61,23 @@ class FittedTable(Document):
         )
 
 
+class HealthyBand(Document):
+    """What healthy runs of one benchmark scatter, up to `max_bytes` (None: all larger sizes).
+
+    `rows` are (size in bytes, least, greatest value of the runs). A further healthy run may lie
+    beyond both by `factor`. `library` is "verbs" for perftest, else "mpi".
+    """
+
+    benchmark: Slug
+    metric: Text
+    library: Literal["mpi", "verbs"] = "mpi"
+    max_bytes: int | None = Field(default=None, ge=0)
+    n_runs: int = Field(ge=2)
+    factor: float = Field(ge=1, allow_inf_nan=False)
+    rows: tuple[tuple[int, float, float], ...] = Field(min_length=1)
+    source: Text
+
+
 class Fit(Document):
     """How the host costs of a platform came about, and for which sizes they stand."""
 
@@ -69,6 +88,7 @@ class Fit(Document):
     max_bytes: int = Field(ge=0)
     tables: tuple[FittedTable, ...] = Field(min_length=1)
     assumptions: tuple[Text, ...] = ()
+    bands: tuple[HealthyBand, ...] = ()
 
     def covers(self, size_bytes: int) -> bool:
         """Whether a size lies within the rows of the fit."""

@@ -1,4 +1,4 @@
-"""A platform of nothing but its hardware: link, slot, GPUs and rails, built from path classes.
+"""A platform of its hardware alone: link, slot, GPUs and rails, built from path classes.
 
 Figures that were not given are those of a generic platform of the catalogue, marked assumed there.
 """
@@ -24,8 +24,9 @@ _GPUS_A_NODE = 8
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """What a user says of a machine; "" and None where nothing is said. `link` is a path class or
-    a rate, `pcie` a slot as 3x8, `gpu` a product, `rails` adapters of a node, `mtu` bytes."""
+    """The statements of a user about a machine; "" and None where there is none. `link` is a path
+    class or a rate, `pcie` a slot as 3x8, `gpu` a product, `rails` adapters of a node, `mtu` bytes.
+    """
 
     link: str = ""
     pcie: str = ""

@@ -92,7 +92,7 @@ class HostRegime(Document):
     conditions: str = ""
 
     def overheads_ns(self, size_bytes: int) -> tuple[float, float]:
-        """What a message occupies the processor of the sender and of the receiver, in ns."""
+        """Time for which a message occupies the processors of sender and receiver, in ns."""
         return (
             self.send_overhead_ns + self.send_ns_per_byte * size_bytes,
             self.recv_overhead_ns + self.recv_ns_per_byte * size_bytes,
@@ -131,7 +131,7 @@ class Noise(Document):
 
 
 class PlatformHost(Document):
-    """What a host adds to the fabric's time.
+    """The time that a host adds to the fabric's.
 
     `adapter_latency` is the part of it that does not occupy the host (bus and adapter, one way, on
     each side); overheads in `regimes` do.
@@ -222,7 +222,7 @@ class GpuNode(Document):
 
 
 class Signs(Document):
-    """What in a result file speaks for this platform: words in GPU names, patterns (Python's `re`)
+    """Signs of this platform in a result file: words in GPU names, patterns (Python's `re`)
     of host names and of device names."""
 
     gpus: tuple[Text, ...] = ()
@@ -313,7 +313,7 @@ class Platform(Document):
         return None if row is None else row.algorithm
 
     def choice(self, benchmark: str, size_bytes: int, n_ranks: int) -> LibraryAlgorithm | None:
-        """What the library decides by itself; None where that is not known, or a row knows more."""
+        """The library's own choice; None where that is not known, or a row knows more."""
         row = self._algorithm_row(benchmark, size_bytes)
         unsure = row is None or row.class_ is SourceClass.ASSUMED
         if not self.mpi.choice or not unsure:

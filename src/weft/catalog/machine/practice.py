@@ -1,4 +1,4 @@
-"""What real machines reach of what they could (schema weft.practice/1): ranges with sources."""
+"""Shares of the possible that real machines reach (schema weft.practice/1), with sources."""
 
 from functools import cache
 from typing import Literal

@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     from weft.doctor.log.aspects import Aspect
 
 MOST_EVIDENCE = 6
+EXIT_CODES = {"bad": ExitCode.VERDICT_BAD, "unknown": ExitCode.NO_VERDICT}
+WORDS = {
+    "bad": "BAD",
+    "unknown": "UNKNOWN",
+    "warning": "WARN",
+    "note": "note",
+    "good": "GOOD",
+}
 SOURCE_KEYS = ("name", "n_lines", "n_bytes", "n_understood", "n_torn")
 
 
@@ -43,15 +51,14 @@ def command(
     Files of several ranks or hosts are read as one job; lines of other programs are skipped.
     '-' is standard input, so that `zcat job.log.gz | weft doctor log -` reads a compressed one.
 
-    Exit 1 if a fault is found.
+    Exit 1 if a fault is found, 5 if the log does not suffice for a verdict.
     """
     from weft.bench.logs.log_facts import read_logs
     from weft.bench.logs.ranks import job_log
     from weft.bench.logs.verification import unverified
     from weft.catalog.load import variable_lists
-    from weft.core.finding import verdict_of
     from weft.doctor.log.aspects import aspects
-    from weft.doctor.log.judge import in_order, judge
+    from weft.doctor.log.judge import in_order, judge, log_verdict
     from weft.doctor.log.rank_rows import rank_rows
     from weft.doctor.log.settings import judge_settings
     from weft.doctor.readers.file import job_of
@@ -59,6 +66,7 @@ def command(
     log = job_log(read_logs(files))
     settings = judge_settings(log, job_of(script), variable_lists()) if script is not None else ()
     findings = in_order([*judge(log), *settings])
+    verdict = log_verdict(findings)
     rows = rank_rows(log)
     own = [] if number is None else aspects(log.of_rank(_rank(log, number)))
     emit(
@@ -66,7 +74,7 @@ def command(
         text=lambda: _text(log, findings, rows if shows_ranks else [], number, own),
         record={
             "schema": "weft.doctor-log/1",
-            "verdict": verdict_of(findings).value,
+            "verdict": verdict.value,
             "findings": [finding.to_record() for finding in findings],
             "unverified": unverified(log.facts),
             "aspects": {aspect.name: aspect.values for aspect in aspects(log)},
@@ -78,7 +86,7 @@ def command(
         },
         rows=rows,
     )
-    return int(ExitCode.VERDICT_BAD if verdict_of(findings).value == "bad" else ExitCode.GOOD)
+    return int(EXIT_CODES.get(verdict.value, ExitCode.GOOD))
 
 
 def _rank(log: "JobLog", number: int) -> "LogRank":
@@ -107,8 +115,7 @@ def _text(
 
     lines: list[str] = []
     for finding in findings:
-        word = {"bad": "BAD", "warning": "WARN", "note": "note", "good": "GOOD"}
-        lines.append(f"{word[finding.severity.value]:<4}  {finding.sentence}")
+        lines.append(f"{WORDS[finding.severity.value]:<4}  {finding.sentence}")
         lines += [f"      {one}" for one in finding.evidence[:MOST_EVIDENCE]]
     lines += ["", *_aspect_lines(aspects(log))]
     if number is not None:

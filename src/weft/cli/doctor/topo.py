@@ -55,6 +55,13 @@ LEVELS = ("LOC", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS", "0", "1", "2", "3", "
     metavar="DIR",
     help="For this-machine: read sys and proc below DIR instead.",
 )
+@click.option(
+    "--nccl",
+    "library",
+    flag_value="nccl",
+    help="Read FILE as NCCL does. Default: as the library it was written for.",
+)
+@click.option("--rccl", "library", flag_value="rccl", help="Read FILE as RCCL does.")
 @click.option("--notes", is_flag=True, help="Show notes, too.")
 @format_option_of(("text", "json", "csv", "sarif"))
 def command(
@@ -67,6 +74,7 @@ def command(
     bridges: bool,
     output: Path | None,
     sysroot: Path,
+    library: str | None,
     notes: bool,
     format_: str,
 ) -> int:
@@ -78,10 +86,12 @@ def command(
     catalogue, for this-machine from its /sys, or from the output ('-': standard input) of
     'lspci -Dvvnn' or 'lstopo --of xml'.
 
-    --against compares FILE with such a description. Exit 1 if the file is wrong.
+    --against compares FILE with such a description. A file of RCCL (version 2, AMD's GPUs) is read
+    as RCCL reads it; --nccl and --rccl choose the reader. Exit 1 if the file is wrong.
     """
     from weft.cli.doctor.topo_generation import THIS_MACHINE, described, generate, platform_named
     from weft.cli.doctor.topo_text import print_judgement
+    from weft.doctor.topo.dialect import DIALECTS
     from weft.doctor.topo.machine_comparison import differences_from
     from weft.doctor.topo.xml import topology_file
 
@@ -90,9 +100,10 @@ def command(
     if source is not None:
         if file is not None:
             raise click.UsageError("give one FILE, or --generate FROM")
-        if platform or gdr_level or against or notes or format_ != "text":
+        if platform or gdr_level or against or library or notes or format_ != "text":
             raise click.UsageError(
-                "--platform, --gdr-level, --against, --notes and --format go with FILE"
+                "--platform, --gdr-level, --against, --nccl, --rccl, --notes and --format "
+                "go with FILE"
             )
         return generate(source, bridges=bridges, output=output, sysroot=sysroot)
     named = file or os.environ.get("NCCL_TOPO_FILE")
@@ -103,7 +114,7 @@ def command(
         )
     if bridges or output is not None:
         raise click.UsageError("--bridges and --output go with --generate")
-    topology = topology_file(Path(named or HOST_FILE))
+    topology = topology_file(Path(named or HOST_FILE), DIALECTS[library] if library else None)
     differences = []
     if against is not None:
         platform = platform or platform_named(against)

@@ -12,9 +12,10 @@ from weft.doctor.case import Found
 from weft.doctor.lint import Complaint, as_finding
 from weft.doctor.topo.distance import GDR_DEFAULT, Distances
 from weft.doctor.topo.drawing import tree_lines
+from weft.doctor.topo.elements import elements_of
 from weft.doctor.topo.graph import PathType, Vertex
 from weft.doctor.topo.judge import complaints_of, distances_of, known_of
-from weft.doctor.topo.xml import MOST_ELEMENTS, TopologyFile
+from weft.doctor.topo.xml import TopologyFile
 
 WORDS = {
     PathType.NVL: "NVLink",
@@ -56,6 +57,7 @@ def print_judgement(
         record={
             "schema": "weft.doctor-topo/1",
             "name": topology.name,
+            "library": topology.dialect.library,
             "verdict": verdict_of(complaints).value,
             "is_refused": topology.is_refused,
             "n_elements": topology.n_elements,
@@ -105,15 +107,44 @@ def topology_report(
     def place_of(one: Complaint) -> str:
         return f"{topology.name}:{one.found.at.line}:{one.found.at.column}"
 
-    good = f"NCCL reads it as intended, {topology.n_elements} of {MOST_ELEMENTS} elements"
-    bad = "NCCL refuses it; " if topology.is_refused else ""
-    lines = [head_line(topology.name, complaints, good, bad=bad, warning="NCCL takes it, ")]
+    lines = [_head(topology, complaints)]
     lines += complaint_lines(complaints, place_of, notes=notes, n_more=topology.n_unsaid)
     if topology.system is not None:
         lines += ["", *tree_lines(topology.system, width)]
     if distances is not None:
         lines += _distance_lines(distances, machine, width)
+    elif topology.dialect.library == "RCCL":
+        lines += ["", "RCCL's distances are not computed: it has rings of its own for known models"]
     return "\n".join(lines).replace("\x1b", "\\x1b")
+
+
+def _head(topology: TopologyFile, complaints: Sequence[Complaint]) -> str:
+    library = topology.dialect.library
+    rules = {one.rule.id for one in complaints}
+    if "topo-graph-file" in rules:
+        return head_line(topology.name, complaints, "", bad="a graph file, not a topology; ")
+    is_refused = topology.is_refused or "topo-version" in rules
+    bad = f"{library} refuses it; " if is_refused else ""
+    of = "RCCL's dialect (version 2, xgmi), valid for RCCL" if library == "RCCL" else ""
+    elements = f"{topology.n_elements} of {topology.dialect.most_elements} elements"
+    good = f"{of or f'{library} takes it'}, {elements}; checked: {_checked(topology)}"
+    warning = f"{of or f'{library} takes it'}, "
+    return head_line(topology.name, complaints, good, bad=bad, warning=warning)
+
+
+def _checked(topology: TopologyFile) -> str:
+    """The attributes that the file states, and those that it leaves to /sys."""
+    devices = [one for one in elements_of(topology) if one.name == "pci"]
+    parts = (
+        ("classes", [one for one in devices if one.get("class") is not None]),
+        ("links", [one for one in devices if one.get("link_speed") is not None]),
+        ("CPU masks", [one for one in elements_of(topology) if one.get("affinity") is not None]),
+    )
+    stated = ", ".join(name for name, there in parts if there)
+    absent = ", ".join(name for name, there in parts if not there)
+    lacks = f"; not in the file: {absent}" if absent else ""
+    checked = f"its form{f', {stated}' if stated else ''}{lacks}"
+    return f"{checked}; not the machine (--against)"
 
 
 def _distance_lines(distances: Distances, machine: str | None, width: int | None) -> list[str]:

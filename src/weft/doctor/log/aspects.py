@@ -9,6 +9,8 @@ from weft.bench.logs.ranks import JobLog
 from weft.bench.logs.verification import unverified
 from weft.core.units import format_size
 from weft.core.words import counted
+from weft.doctor.log.account import account
+from weft.doctor.log.adapters import adapter_use
 from weft.doctor.log.mpi import sharp_groups, sharp_trees
 from weft.doctor.log.network import share, some
 
@@ -27,9 +29,12 @@ def aspects(log: JobLog) -> list[Aspect]:
     makers = (
         _versions,
         _ranks,
+        _hosts,
+        _account,
         _plugins,
         _networks,
         _devices,
+        _adapters,
         _gpu_direct,
         _channels,
         _proxies,
@@ -88,6 +93,26 @@ def _ranks(log: JobLog) -> Iterator[Aspect]:
         "hosts": hosts[:1024],
     }
     yield Aspect("ranks", text, values)
+
+
+def _hosts(log: JobLog) -> Iterator[Aspect]:
+    """How many there are, and the lines that say so."""
+    hosts = log.host_count
+    n = "unknown" if hosts.n is None else str(hosts.n)
+    yield Aspect("hosts", f"{n}: {hosts.evidence}", {"n": hosts.n, "evidence": hosts.evidence})
+
+
+def _account(log: JobLog) -> Iterator[Aspect]:
+    text = account(log)
+    if text:
+        yield Aspect("used", text, text)
+
+
+def _adapters(log: JobLog) -> Iterator[Aspect]:
+    use = adapter_use(log)
+    if use is not None:
+        values = {"found": list(use.found), "used": list(use.used), "idle": list(use.idle)}
+        yield Aspect("adapters used", use.sentence, values)
 
 
 def _plugins(log: JobLog) -> Iterator[Aspect]:

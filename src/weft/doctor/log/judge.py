@@ -2,12 +2,17 @@
 
 from collections.abc import Iterable, Iterator
 
-from weft.bench.logs.ranks import COLLNET, GIVEN_UP, JobLog, transports
+from weft.bench.logs.ranks import COLLNET, GIVEN_UP, JobLog
 from weft.bench.logs.verification import unverified
 from weft.core.finding import FAULTS, Finding, FindingKind, Severity, worst_first
 from weft.core.words import counted
-from weft.doctor.log.mpi import choices, is_over_fabric, judge_mpi, sharp_trees
-from weft.doctor.log.network import finding, judge_network, not_judged, share, some
+from weft.doctor.log.account import judge_account
+from weft.doctor.log.adapters import judge_adapters
+from weft.doctor.log.hangs import judge_progress
+from weft.doctor.log.messages import has_fatal, judge_messages, unknown_warnings
+from weft.doctor.log.mpi import judge_mpi
+from weft.doctor.log.network import finding, judge_network, not_judged, share
+from weft.doctor.log.read_values import judge_read_values
 
 MOST_WARNINGS = 8
 
@@ -15,64 +20,40 @@ MOST_WARNINGS = 8
 def judge(log: JobLog) -> list[Finding]:
     """Findings, the worst first; the first sentence is the verdict."""
     found = [
+        *judge_messages(log),
+        *judge_progress(log, is_explained=has_fatal(log)),
+        *judge_read_values(log),
         *judge_network(log),
         *judge_mpi(log),
         *_topology(log),
         *_switches(log),
         *_multicast(log),
         *_refused(log),
-        *_unfinished(log),
         *_versions(log),
         *_warnings(log),
+        *judge_adapters(log),
         *_coverage(log),
-        *_good(log),
     ]
-    return in_order(found)
+    has_fault = any(one.severity in FAULTS for one in found)
+    return in_order([*found, *judge_account(log, has_fault=has_fault)])
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
     """The verdict first: faults, the worst first, or the good where there is no fault; then notes.
-    Equal ones keep the order of the job's start."""
+    Equal ones keep the order of the job's start. With a bad one the verdict is known."""
     found = worst_first(findings)
-    faults = [one for one in found if one.severity in FAULTS]
+    bad = [one for one in found if one.severity is Severity.BAD]
+    open_ones = [one for one in found if one.severity is Severity.UNKNOWN and not bad]
+    warnings = [one for one in found if one.severity is Severity.WARNING]
     good = [one for one in found if one.severity is Severity.GOOD]
     notes = [one for one in found if one.severity is Severity.NOTE]
-    return [*(faults or good), *notes]
+    return [*([*bad, *open_ones, *warnings] or good), *notes]
 
 
-def _good(log: JobLog) -> Iterator[Finding]:
-    """The networks that ranks used, as far as the log names them; other rules find their faults."""
-    sentences, trees = [*_used(log)], sharp_trees(log)
-    if trees:
-        sentences.append(f"SHARP was triggered (unverified): {some(trees)}")
-    for sentence in sentences or [
-        f"{share(log, log.everyone)} report no fault and name no network"
-    ]:
-        yield finding(Severity.GOOD, sentence, kind=FindingKind.HEALTHY)
-
-
-def _used(log: JobLog) -> Iterator[str]:
-    lanes = [fact for fact in log.facts.of("lanes") if is_over_fabric(transports(fact))]
-    chosen = [*choices(log)]
-    if log.networks:
-        used = sorted(log.networks.items())
-        over = some([f"{share(log, ranks)} used {name}" for name, ranks in used])
-        is_direct = any(fact.words[2] for fact in log.channels())
-        yield over + (", every channel with GPUDirect RDMA" if is_direct else "")
-    elif lanes:
-        names = sorted(set().union(*(transports(fact) for fact in lanes)))
-        yield f"{share(log, log.all_by(lanes))} used UCX over {', '.join(names)}"
-    elif log.nvlink_between_nodes:
-        who = share(log, log.nvlink_between_nodes)
-        yield f"{who} used NVLink between nodes: no network was used"
-    elif log.n_nodes == 1 and log.n_hosts > 1:
-        yield f"no communicator of {share(log, log.everyone)} spans nodes: no network was used"
-    elif log.n_nodes == 1:
-        yield f"{share(log, log.everyone)} are on one node: no network was used"
-    elif chosen:
-        ranks = log.all_by(fact for fact, _ in chosen)
-        who = share(log, ranks) if ranks else "the job"
-        yield f"{who} chose {some(list(dict.fromkeys(name for _, name in chosen)))}"
+def log_verdict(findings: Iterable[Finding]) -> Severity:
+    """BAD, or else UNKNOWN where the log does not suffice, or else the worst."""
+    counted_ones = [one for one in findings if one.severity is not Severity.NOTE]
+    return worst_first(counted_ones)[0].severity if counted_ones else Severity.UNKNOWN
 
 
 def _topology(log: JobLog) -> Iterator[Finding]:
@@ -127,22 +108,6 @@ def _refused(log: JobLog) -> Iterator[Finding]:
         )
 
 
-def _unfinished(log: JobLog) -> Iterator[Finding]:
-    """Ranks that began more communicators than they finished."""
-    facts = log.facts.of("communicator")
-    begun = log.times(fact for fact in facts if fact.words[2] == "START")
-    done = log.times(fact for fact in facts if fact.words[2] == "COMPLETE")
-    missing = frozenset(rank for rank, n in begun.items() if n > done[rank])
-    if missing:
-        hosts = sorted({log.ranks[index].host for index in missing})
-        yield finding(
-            Severity.WARNING,
-            f"{share(log, missing)} began a communicator whose completion is not in the log",
-            "on " + ", ".join(hosts[:8]),
-            kind=FindingKind.FAILURE,
-        )
-
-
 def _versions(log: JobLog) -> Iterator[Finding]:
     if len(log.versions) > 1:
         yield finding(
@@ -152,7 +117,7 @@ def _versions(log: JobLog) -> Iterator[Finding]:
 
 
 def _warnings(log: JobLog) -> Iterator[Finding]:
-    warnings = log.facts.of("warning")
+    warnings = unknown_warnings(log)
     for fact in warnings[:MOST_WARNINGS]:
         library, place, text = fact.words
         if library == "NCCL" and log.versions and all("RCCL" in one for one in log.versions):
@@ -174,13 +139,14 @@ def _warnings(log: JobLog) -> Iterator[Finding]:
 def _coverage(log: JobLog) -> Iterator[Finding]:
     """Gaps in these logs."""
     numbered = [rank.number for rank in log.ranks if rank.number is not None]
+    n_here = min(len(log.ranks), log.n_expected)
     if len(set(numbered)) < len(numbered):
         yield not_judged(
             f"{len(numbered):,} processes report {len(set(numbered)):,} rank numbers: "
             "the logs mix several runs; read each run alone"
         )
-    elif numbered and len(numbered) < log.n_expected:
-        yield not_judged(f"the logs cover {len(numbered):,} of {log.n_expected:,} ranks")
+    elif numbered and n_here < log.n_expected:
+        yield not_judged(f"the logs cover {n_here:,} of {log.n_expected:,} ranks")
     for library, why in unverified(log.facts).items():
         yield not_judged(f"unverified: {library}; {why}")
     for source in log.facts.sources:

@@ -22,7 +22,9 @@ def judge_network(log: JobLog) -> Iterator[Finding]:
     """Faults of the networks that ranks used, the slow first."""
     used = log.networks
     sockets = used.get(SOCKET, frozenset())
-    if sockets:
+    if used and log.n_nodes == 1:
+        yield _inside(log)
+    elif sockets:
         yield _sockets(log, sockets)
     yield from _instead(log, sockets)
     yield from _unfit(log, sockets)
@@ -71,10 +73,27 @@ def _sockets(log: JobLog, ranks: frozenset[int]) -> Finding:
     because = reasons[0][0] if reasons else "the log does not say why"
     evidence = [line for _, line in reasons]
     evidence += [log.facts.place(fact) for fact in log.channels((SOCKET,))[:1]]
+    devices = [fact.words[2] for fact in log.facts.of("nic") if fact.words[0] == SOCKET]
+    over = f"; interface {some(list(dict.fromkeys(devices)))}" if devices else ""
+    evidence.append(f"hosts: {log.host_count.evidence}{over}")
     hosts = list(dict.fromkeys(log.ranks[index].host for index in sorted(ranks)))[:16]
     facts = TransportFacts(SOCKET, len(ranks), hosts, [short for short, _ in reasons])
     sentence = f"{share(log, ranks)} used {SOCKET}: {because}"
     return finding(Severity.BAD, sentence, *evidence, facts=facts)
+
+
+def _inside(log: JobLog) -> Finding:
+    """Ranks of one host that send over a network: nothing shorter between their GPUs works."""
+    names = sorted(log.networks)
+    ranks = frozenset().union(*log.networks.values())
+    return finding(
+        Severity.WARNING,
+        f"{share(log, ranks)} of one host send over {', '.join(names)}, which one host does not "
+        "need: P2P and shared memory between their GPUs are off",
+        "do: unset NCCL_P2P_DISABLE and NCCL_SHM_DISABLE; put the ranks of a host into one "
+        "container, or share /dev/shm and the host's name between theirs",
+        log.facts.place(log.channels()[0]),
+    )
 
 
 def why_sockets(log: JobLog, ranks: frozenset[int]) -> Iterator[tuple[str, str]]:
