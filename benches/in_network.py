@@ -16,7 +16,7 @@ from weft.bench.model import Launch, Trial
 from weft.bench.twin.backend import TwinBackend
 from weft.catalog.load import facts, platform
 from weft.catalog.machine.platform import HostRegime, Platform
-from weft.catalog.published import Fact
+from weft.catalog.published_figures import Fact
 from weft.topology.fabric_spec import Document, fabric_spec
 
 FACTS = "fact-sharp-"

@@ -25,8 +25,8 @@ def published_rows() -> list[dict[str, Any]]:
     return rows
 
 
-def expected(row: dict[str, Any]) -> Expectation:
-    """What the model says under the conditions of a row."""
+def expected(row: dict[str, Any], algorithm: str | None = None) -> Expectation:
+    """What the model says under the conditions of a row; by `algorithm` where that is given."""
     conditions = Conditions(
         benchmark=row.get("benchmark", "allreduce"),
         size_bytes=row["size_bytes"],
@@ -34,7 +34,8 @@ def expected(row: dict[str, Any]) -> Expectation:
         tasks_per_node=row["tasks_per_node"],
         memory="gpu",
         library="nccl",
-        algorithm=row.get("algorithm", ""),
+        library_version=row.get("nccl_version", ""),
+        algorithm=row.get("algorithm", "") if algorithm is None else algorithm,
         transport=row.get("transport", ""),
     )
     return predict(platform(row["platform"]), conditions)
@@ -87,18 +88,19 @@ def _conditions(name: str, table: PublishedTable) -> Conditions | None:
 def nccl_lines() -> list[str]:
     """The table of NCCL."""
     lines = [
-        "| platform | GPUs | what | size | published | expected | error | between | by |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| platform | NCCL | GPUs | what | size | published | expected | error | between | by |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in published_rows():
         one = expected(row)
         gpus = f"{row['n_nodes']} x {row['tasks_per_node']}"
         word = ">= " if row["kind"] == "at least" else ""
         error = "" if word else f"{100 * (one.value / row['value'] - 1):+.1f} %"
-        mark = " (fitted)" if row.get("fitted") else " (miss)" if row.get("miss") else ""
+        mark = " (miss)" if row.get("miss") else ""
         size = format_size(row["size_bytes"])
         lines.append(
-            f"| {row['platform']} | {gpus} | {row.get('benchmark', 'allreduce')} | {size}"
+            f"| {row['platform']} | {row.get('nccl_version', '')} | {gpus}"
+            f" | {row.get('benchmark', 'allreduce')} | {size}"
             f" | {word}{row['value']:g} | {one.value:.1f} | {error}{mark}"
             f" | {one.low:.0f} to {one.high:.0f} | {one.algorithm} |"
         )
@@ -109,12 +111,33 @@ def nccl_lines() -> list[str]:
         "",
         "Sources: " + "; ".join(sources) + ".",
         "",
+        *named_lines(),
+        "",
         *(
             f"- miss, {row['platform']} {row['value']:g} GB/s: {row['miss']}."
             for row in misses
             if row["miss"] != "as above"
         ),
     ]
+
+
+def named_lines() -> list[str]:
+    """The rows whose source names an algorithm that their version does not choose by itself."""
+    lines = [
+        "| platform | NCCL | GPUs | published | the source names | expected | error |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in published_rows():
+        name = row.get("named_algorithm")
+        if name is None:
+            continue
+        one = expected(row, name)
+        lines.append(
+            f"| {row['platform']} | {row['nccl_version']} | {row['n_nodes']} x"
+            f" {row['tasks_per_node']} | {row['value']:g} | {one.algorithm} | {one.value:.1f}"
+            f" | {100 * (one.value / row['value'] - 1):+.1f} % |"
+        )
+    return lines
 
 
 def mpi_lines() -> list[str]:

@@ -15,6 +15,7 @@ weft doctor topo                         # of the file that NCCL_TOPO_FILE names
 weft doctor topo topo.xml --platform azure-ndv4 --gdr-level PHB
 weft doctor topo topo.xml --against this-machine         # or a platform, or lspci's text
 weft doctor topo topo.xml --notes --format sarif
+weft doctor topo topo.xml --rccl         # as RCCL reads it; --nccl as NCCL does
 weft doctor topo --generate azure-ndv5 -o topo.xml       # of a platform
 weft doctor topo --generate this-machine                 # of /sys; another's: --sysroot DIR
 weft doctor topo --generate lspci.txt --bridges          # of lspci -Dvvnn, or lstopo --of xml
@@ -25,6 +26,16 @@ accepts some text that is none. `weft doctor topo` follows it: an error of NCCL'
 mistake, with line and column. One run finds all mistakes, elements that NCCL ignores, and defaults
 that it takes silently. Facts are of NCCL 2.30.7; tests compare them with libnccl 2.32.3 itself, on
 damaged files, too.
+
+The first line lists the parts of the file that weft checked: its form, classes, links, CPU masks.
+It cannot know whether the machine has these devices; `--against` compares. Faults of equal devices
+are one finding.
+
+RCCL, NCCL's fork for GPUs of AMD, has a dialect of its own: version 2, `<xgmi>` instead of
+`<nvlink>`, room for 8191 elements (ROCm/rccl, src/graph: xml.h, xml.cc, topo.h). weft reads a file
+as RCCL does where it has version 2 and signs of AMD (`<xgmi>`, `gcn`, vendor 0x1002), any other as
+NCCL does. It computes no distances for RCCL. A graph file (`<graphs>`, NCCL_GRAPH_FILE) is no
+topology.
 
 ## Distances
 

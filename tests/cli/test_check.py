@@ -156,7 +156,7 @@ def test_a_dry_run_measures_nothing(tmp_path: Path, capsys: Capture) -> None:
     assert check(tmp_path / "run", "--nodes", "8", "--dry-run") == 0
     out = capsys.readouterr().out
     assert "all pairs: 28 of 28 pairs of 8 nodes in 8 rounds" in out
-    assert "their cables are not known without a fabric (--fabric)" in out
+    assert "their cables are unknown (--fabric names them)" in out
     assert not (tmp_path / "run").exists()
 
 

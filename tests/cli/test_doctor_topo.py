@@ -23,7 +23,10 @@ def file(tmp_path: Path) -> Path:
 def test_a_plain_file_is_good_and_drawn(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["doctor", "topo", str(file)]) == 0
     said = capsys.readouterr().out.splitlines()
-    assert said[0] == f"GOOD  {file}: NCCL reads it as intended, 5 of 255 elements"
+    assert said[0] == (
+        f"GOOD  {file}: NCCL takes it, 5 of 255 elements; checked: its form, classes, links, "
+        "CPU masks; not the machine (--against)"
+    )
     assert said[2:] == [
         "system",
         "└─ cpu 0  x86_64 AuthenticAMD 23/49  CPUs 0-31",
@@ -78,6 +81,23 @@ def test_json_csv_and_sarif(file: Path, capsys: pytest.CaptureFixture[str]) -> N
     (result, *_) = json.loads(capsys.readouterr().out)["runs"][0]["results"]
     region = result["locations"][0]["physicalLocation"]["region"]
     assert (result["level"], region["startLine"], region["startColumn"]) == ("error", 3, 1)
+
+
+def test_the_reader_is_that_of_the_file_or_as_asked(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text(RIGHT.replace('version="1"', 'version="2"'))
+    assert run(["doctor", "topo", str(file)]) == 1
+    assert "those of RCCL 2 (--rccl)" in capsys.readouterr().out
+    assert run(["doctor", "topo", str(file), "--rccl"]) == 0
+    assert "valid for RCCL" in capsys.readouterr().out
+    file.write_text(file.read_text().replace("<pci ", '<pci vendor="0x1002" ', 1))
+    assert run(["doctor", "topo", str(file)]) == 0
+    assert run(["doctor", "topo", str(file), "--nccl"]) == 1
+    assert "NCCL refuses it" in capsys.readouterr().out
+    file.write_text(RIGHT)
+    assert run(["doctor", "topo", str(file), "--rccl"]) == 1
+    assert "Version 1 is not 2: RCCL gives up" in capsys.readouterr().out
 
 
 def test_the_level_and_the_platform(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

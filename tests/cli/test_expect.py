@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -20,15 +21,72 @@ def text_of(capsys: Capture, *argv: str) -> str:
 
 
 def test_the_first_line_is_the_value_with_its_interval(capsys: Capture) -> None:
-    lines = text_of(capsys, "azure-ndv5", "all_reduce_perf", "--gpus", "32", "--size", "16G")
+    asked = ["azure-ndv5", "all_reduce_perf", "--gpus", "512", "--size", "16G"]
+    lines = text_of(capsys, *asked)
     first, second, third = lines.splitlines()[:3]
-    assert first.startswith("EXPECT   363.")
+    assert first.startswith("EXPECT   362.")
     assert "GB/s bus bandwidth (" in first
-    assert first.endswith("NCCL allreduce of 16 GiB on azure-ndv5, 4 nodes x 8 GPUs")
+    assert first.endswith("NCCL allreduce of 16 GiB on azure-ndv5, 64 nodes x 8 GPUs")
     assert second == "BINDS    8 NVLSTree channels of 45.5 GB/s"
     assert third.startswith("LIMIT    ")
     assert "more is impossible" in third
-    assert lines.splitlines()[-1] == "next: weft judge FILE --platform azure-ndv5"
+    assert lines.splitlines()[-1] == (
+        "next: weft expect azure-ndv5 all_reduce_perf --gpus 512 --size 16G --explain"
+    )
+
+
+def test_the_next_command_runs_as_it_stands(capsys: Capture) -> None:
+    asked = ["azure-ndv5", "allreduce", "--nccl", "2.26.5", "--without-gpudirect"]
+    for _ in range(2):
+        line = text_of(capsys, *asked).splitlines()[-1]
+        words = shlex.split(line.removeprefix("next: weft "))
+        asked = words[1:]
+        assert run(words) == 0
+        capsys.readouterr()
+        if words[0] != "expect":
+            break
+    assert words == ["platform", "show", "azure-ndv5"]
+
+
+def test_a_machine_with_gpus_answers_for_them_first(capsys: Capture) -> None:
+    # Names of ours say nothing of the library; those of a tool do.
+    def heads(*argv: str) -> list[str]:
+        lines = text_of(capsys, *argv).splitlines()
+        return [line.split("): ")[1] for line in lines if line.startswith("EXPECT")]
+
+    assert [head.split(" on ")[0] for head in heads("azure-ndv5", "allreduce")] == [
+        "NCCL allreduce of 1 GiB",
+        "MPI allreduce of 8 B",
+    ]
+    assert [head.split(" on ")[0] for head in heads("azure-ndv5", "latency")] == [
+        "MPI latency of 8 B in GPU memory",
+        "MPI latency of 8 B",
+    ]
+    assert len(heads("azure-ndv5", "allreduce", "--tasks-per-node", "96")) == 1
+    assert len(heads("azure-ndv5", "osu_latency")) == 1
+    assert len(heads("azure-ndv5", "latency", "--memory", "host")) == 1
+    assert len(heads("azure-ndv5", "barrier")) == 1
+    assert len(heads("azure-hbv3", "allreduce")) == 1
+    (nvls,) = heads("azure-ndv5", "allreduce", "--algorithm", "NVLSTree")
+    (rabenseifner,) = heads("azure-ndv5", "allreduce", "--algorithm", "rabenseifner")
+    assert (nvls[:4], rabenseifner[:3]) == ("NCCL", "MPI")
+
+
+@pytest.mark.parametrize("platform_name", ["azure-ndv5", "azure-hbv3"])
+def test_a_platform_alone_lists_its_usual_values(platform_name: str, capsys: Capture) -> None:
+    lines = text_of(capsys, platform_name).splitlines()
+    assert lines[0] == f"EXPECT   the usual values of {platform_name}"
+    rows = lines[3 : lines.index("", 3)]
+    libraries = [row.split()[0] + (" GPU" if "GPU memory" in row else "") for row in rows]
+    has_gpus = platform_name == "azure-ndv5"
+    of_gpus = ["NCCL"] * 2 + ["MPI GPU"] * 3
+    assert libraries == [*(of_gpus if has_gpus else []), *["MPI"] * 4]
+    assert lines[-1] == f"next: weft expect {platform_name} --explain"
+
+
+def test_a_message_rate_has_the_published_limit_of_the_adapter(capsys: Capture) -> None:
+    line = text_of(capsys, "azure-hbv3", "osu_mbw_mr", "--size", "8").splitlines()[2]
+    assert line.startswith("LIMIT    215.1 million/s; more is impossible: message rate of the adap")
 
 
 def test_parts_of_the_time_add_up_to_a_hundred_per_cent(capsys: Capture) -> None:
@@ -126,8 +184,9 @@ def test_a_platform_of_your_own_works_without_a_twin(tmp_path: Path, capsys: Cap
         (["fat-tree", "latency", "--window", "0"], "--window"),
         (["fat-tree", "barrier", "--size", "8"], "--size does not apply to barrier"),
         (["fat-tree", "latency", "--algorithm", "ring"], "--algorithm does not apply to latency"),
-        (["azure-ndv5", "allreduce", "--protocol", "LL"], "--protocol does not apply to allreduce"),
-        (["azure-ndv5", "allreduce", "--nccl", "2.28"], "--nccl does not apply to allreduce"),
+        (["azure-ndv5", "osu_allreduce", "--protocol", "LL"], "--protocol does not apply to allr"),
+        (["azure-ndv5", "osu_allreduce", "--nccl", "2.28"], "--nccl does not apply to allreduce"),
+        (["azure-ndv5", "latency", "--nccl", "2.28"], "--nccl does not apply to latency"),
         (["azure-ndv5", "all_reduce_perf", "--memory", "host"], "--memory host does not apply"),
         (["azure-ndv5", "osu_bw", "--without-gpudirect"], "(mpi, host memory)"),
     ],

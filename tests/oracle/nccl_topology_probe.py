@@ -36,7 +36,7 @@ class Layout:
 
 NODES_AT = 8
 """maxIndex and maxNodes stand before the nodes."""
-LAYOUTS = {"2.32.3": Layout(640, 256)}
+LAYOUTS = {"2.26.5": Layout(128, 256), "2.32.3": Layout(640, 256)}
 
 
 class Library:

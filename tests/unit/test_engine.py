@@ -204,11 +204,11 @@ def test_bad_input_is_refused_at_once_with_its_place(
     step: dict[str, Any], changes: dict[str, Any], said: str
 ) -> None:
     assert engine.simulate(scenario(BARRIER, **changed()))["status"] == "complete"
-    started = time.monotonic()
+    started = time.process_time()
     with pytest.raises(ValueError, match=said) as caught:
         engine.simulate(scenario(step, **changes))
     assert "\n  expected: " in str(caught.value)
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 def trace(*question: Any) -> None:

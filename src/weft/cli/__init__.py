@@ -1,5 +1,6 @@
 """The command line: one folder a verb, each imported only when it runs."""
 
+import io
 import os
 import sys
 
@@ -20,8 +21,8 @@ VERBS: dict[str, str] = {
     "expect": "What should this path or collective deliver, and what limits it?",
     "fabric": "Read, trace, route, audit, draw and export a cluster's own fabric files.",
     "cluster": "From bare hosts to an MPI cluster, or a virtual one on this machine.",
-    "recipe": "What to launch with on this machine, each setting with its reason and source.",
-    "doctor": "What keeps jobs from the fabric: this machine, settings, logs, topology files.",
+    "recipe": "Launch settings for this machine, each with its reason and source.",
+    "doctor": "Why jobs miss the fast network: this machine, settings, logs, topology files.",
     "platform": "Machines of the catalogue and your own, with the source of each figure.",
 }
 """Verb -> one line. `LazyVerbs.module_of` says where it lives, as `command`."""
@@ -54,6 +55,9 @@ def main() -> None:
     if "stdout" in closed:
         _say("weft: standard output is closed")
         sys.exit(int(ExitCode.MISSING))
+    if isinstance(sys.stdout.buffer, io.RawIOBase):
+        # Without a buffer (PYTHONUNBUFFERED) Python loses what a full disk does not take.
+        sys.stdout = open(1, "w", encoding=sys.stdout.encoding, closefd=False)  # noqa: SIM115
     code = run(sys.argv[1:])
     try:
         sys.stdout.flush()
@@ -104,7 +108,7 @@ def _ending(error: BaseException) -> tuple[ExitCode, str]:
 
 
 def _usage(error: click.ClickException) -> str:
-    """What click prints of a wrong command line."""
+    """The message of click about a wrong command line."""
     import io
 
     text = io.StringIO()

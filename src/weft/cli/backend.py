@@ -104,9 +104,8 @@ _OPTIONS = (
         "--extrapolate",
         metavar="SHARE",
         type=click.FloatRange(1e-9, 0.5),
-        help="Twin only: simulate a part of a size or a ring whose times repeat themselves within "
-        "this share (0.01 is a good one), and estimate the error of the remaining times. Default: "
-        "simulate all.",
+        help="Twin only: simulate a part of a size or a ring whose times repeat within this share "
+        "(such as 0.01), and estimate the error of the remaining times. Default: simulate all.",
     ),
     click.option("--seed", type=int, default=1, show_default=True, help="Seed of every draw."),
     LAUNCHER,

@@ -19,7 +19,7 @@ _CAUSES = (
     ("identification has changed", True, "its host key is another one than known_hosts has",
      "ask who runs it for the fingerprint; where it was installed anew: ssh-keygen -R {host}"),
     ("host key verification failed", True,
-     "its host key is not the one in known_hosts, or is not there",
+     "its host key differs from the one in known_hosts, or known_hosts has none",
      "log in once by hand ('ssh {host}'), compare the fingerprint, and accept it"),
     ("permission denied", True, "it does not let this user in with a key",
      "ssh-copy-id {host}, or name the key in ~/.ssh/config"),

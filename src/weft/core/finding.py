@@ -32,6 +32,7 @@ class FindingKind(StrEnum):
     CONTRADICTION = "contradiction"
     EXPLANATION = "explanation"
     NOT_JUDGED = "not-judged"
+    TOO_WIDE = "too-wide-to-tell"
     PATH = "path"
 
 

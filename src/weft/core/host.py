@@ -64,7 +64,7 @@ class Host:
 
 
 def this_host(sysfs: Path | None = None, proc: Path = Path("/proc")) -> Host:
-    """The facts of the host this runs on. What cannot be read is empty, never an error.
+    """The facts of the host this runs on. A fact that cannot be read is empty, never an error.
 
     WEFT_SYSFS names another /sys, as for the kernel.
     """

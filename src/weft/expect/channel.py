@@ -18,6 +18,7 @@ from weft.expect.wire import (
     USUAL_MTU_BYTES,
     Headers,
     header_efficiency,
+    is_physical,
     line_ceiling,
     line_efficiency,
     path_through,
@@ -34,8 +35,8 @@ SLOT = "PCIe slot"
 class Channel:
     """How ranks talk: through the network, or `inside` one node.
 
-    `rate_gb_s` is an adapter's payload rate, one direction, that nothing beats; `n_hcas` adapters
-    of a node are taken to take part, `n_hcas_at_most` could.
+    `rate_gb_s` is an adapter's payload rate, one direction, that nothing beats, None where that is
+    not known; `n_hcas` adapters of a node are taken to take part, `n_hcas_at_most` could.
     """
 
     platform: Platform
@@ -61,16 +62,12 @@ class Channel:
             return _inside_stages(self, size_bytes, senders)
         return _network_stages(self, size_bytes, senders, duplex=duplex)
 
-    @property
-    def floor_ns(self) -> float:
-        """The least time of a message of nothing."""
-        return 0.0 if self.inside else practice("least-latency").value
-
     def least_ns(self, n_bytes: float) -> float:
-        """The least time in which a node takes in, or gives out, that many bytes."""
+        """The least time in which a node takes in, or gives out, that many bytes; 0 where nothing
+        is known of it."""
         if self.rate_gb_s is None or self.inside:
-            return self.floor_ns
-        return self.floor_ns + n_bytes / (self.rate_gb_s * self.n_hcas_at_most)
+            return 0.0
+        return n_bytes / (self.rate_gb_s * self.n_hcas_at_most)
 
 
 def channel_of(
@@ -96,7 +93,7 @@ def channel_of(
     used = n_hcas or min(every, max(1, conditions.tasks_per_node))
     # One queue pair is of one adapter; an MPI library may use them all.
     at_most = n_hcas or (1 if conditions.library == "verbs" else every)
-    rate, name = _ceiling(platform)
+    rate, name = _ceiling(platform, conditions)
     return Channel(platform, conditions, False, rate, name, used, at_most)
 
 
@@ -128,15 +125,28 @@ def _packets(platform: Platform) -> tuple[int, Headers]:
     return platform.packets.mtu.whole, platform.packets.headers
 
 
-def _ceiling(platform: Platform) -> tuple[float, str]:
-    """(GB/s, name) of one adapter, one direction: nothing beats it."""
+def _ceiling(platform: Platform, conditions: Conditions) -> tuple[float | None, str]:
+    """(GB/s, name) of one adapter, one direction: nothing beats it. None where no source states the
+    link: a figure that we assumed, or fitted to rows, is no limit of anything."""
     assert platform.links is not None
-    gbps = platform.links.host.most_gbps
-    line = gbps / 8 * line_ceiling(platform)
-    slot = platform.node.get("hca_pcie")
-    if slot is not None and slot.value < line:
-        return slot.value, f"{SLOT} of {slot.value:g} GB/s"
-    return line, f"link rate {gbps:g} Gb/s less headers"
+    link, slot = platform.links.host, platform.node.get("hca_pcie")
+    if _joined_by_nvlink(platform, conditions):
+        return None, ""
+    known = []
+    if is_physical(link.most or link.rate):
+        rate = link.most_gbps / 8 * line_ceiling(platform)
+        known.append((rate, f"link rate {link.most_gbps:g} Gb/s less headers"))
+    if slot is not None and is_physical(slot):
+        known.append((slot.value, f"{SLOT} of {slot.value:g} GB/s"))
+    return min(known, default=(None, ""), key=lambda one: one[0])
+
+
+def _joined_by_nvlink(platform: Platform, conditions: Conditions) -> bool:
+    """Whether GPUs of several nodes may reach one another without an adapter."""
+    gpus = platform.gpus
+    if gpus is None or gpus.nvlink_domain is None or conditions.memory != "gpu":
+        return False
+    return conditions.transport == "" and gpus.nvlink_domain.value > gpus.per_node.value
 
 
 def _regime(channel: Channel, size_bytes: int) -> HostRegime | None:

@@ -131,11 +131,11 @@ def _linear(platform: Platform, conditions: Conditions) -> list[Term]:
 
 
 def _floor(channel: Channel, conditions: Conditions) -> tuple[float, str]:
-    """Bytes that must pass the adapters of one node under any algorithm, and one latency.
+    """Bytes that must pass the adapters of one node under any algorithm.
 
     Benchmarks print the mean over ranks. Where one root gives or takes everything the others may be
-    done at once, their messages buffered: the mean is at least the root's own time over all ranks,
-    and no latency is certain. Of a broadcast every other node must wait for the bytes.
+    done at once, their messages buffered: the mean is at least the root's own time over all ranks.
+    Of a broadcast every other node must wait for the bytes.
     """
     nodes, per_node, size = conditions.n_nodes, conditions.tasks_per_node, conditions.size_bytes
     if nodes == 1:
@@ -158,12 +158,9 @@ def _floor(channel: Channel, conditions: Conditions) -> tuple[float, str]:
         share = (
             (nodes - 1) / nodes if conditions.benchmark == "broadcast" else 1 / conditions.n_ranks
         )
-        mean_ns = (channel.least_ns(n_bytes) - channel.floor_ns) * share
+        mean_ns = channel.least_ns(n_bytes) * share
         return mean_ns, "mean over ranks of the bytes of the root's node, at its adapters' rate"
-    name = f"{channel.floor_ns:g} ns between nodes (assumed)"
-    if n_bytes:
-        name = f"{name}, plus the bytes of each node at its adapters' rate"
-    return channel.least_ns(n_bytes), name
+    return channel.least_ns(n_bytes), "the bytes of each node at its adapters' rate"
 
 
 def _formula(name: str, conditions: Conditions) -> str:

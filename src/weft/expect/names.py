@@ -20,6 +20,8 @@ PERFTEST = {
 }
 OSU = _predictable(OSU_PROGRAMS)
 IMB = {"pingpong": "latency", "uniband": "message_rate", "bcast": "broadcast"}
+OWN = {name: name for name in PREDICTABLE}
+"""weft's own names, which say nothing of the library."""
 OTHERS = {"bw": "bandwidth", "bibw": "bidirectional", "all_reduce": "allreduce"}
 
 
@@ -29,7 +31,7 @@ def parse_benchmark(word: str) -> tuple[str, Library]:
     libraries: tuple[tuple[dict[str, str], Library], ...] = (
         (NCCL_TESTS, "nccl"),
         (PERFTEST, "verbs"),
-        ({**OSU, **IMB, **OTHERS, **{name: name for name in PREDICTABLE}}, "mpi"),
+        ({**OSU, **IMB, **OTHERS, **OWN}, "mpi"),
     )
     for names, library in libraries:
         if plain in names:

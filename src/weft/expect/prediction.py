@@ -10,6 +10,7 @@ from weft.expect.collectives import collective
 from weft.expect.model import Conditions, Expectation
 from weft.expect.nccl.collectives import nccl
 from weft.expect.pt2pt import BENCHMARKS, pt2pt
+from weft.expect.wire import is_physical
 
 PREDICTABLE: tuple[str, ...] = (*BENCHMARKS, *ALGORITHMS)
 """Benchmarks with a closed form."""
@@ -19,9 +20,21 @@ def predict(platform: Platform, conditions: Conditions) -> Expectation:
     """What the platform should deliver. Raises InputError where no closed form covers it."""
     _refuse_nonsense(platform, conditions)
     if conditions.library == "nccl":
-        return nccl(platform, conditions)
+        return _with_known_adapters(platform, conditions, nccl(platform, conditions))
     form = pt2pt if conditions.benchmark in BENCHMARKS else collective
     return _marked(platform, conditions, form(platform, conditions))
+
+
+def _with_known_adapters(
+    platform: Platform, conditions: Conditions, found: Expectation
+) -> Expectation:
+    """Without a limit where GPUs talk over adapters whose rate or number is only assumed."""
+    if platform.links is None or (conditions.inside_node and not conditions.transport):
+        return found
+    link, hcas = platform.links.host, platform.node.get("hcas")
+    if is_physical(link.most or link.rate) and (hcas is None or is_physical(hcas)):
+        return found
+    return replace(found, limit=None, limit_name="")
 
 
 def _marked(platform: Platform, conditions: Conditions, found: Expectation) -> Expectation:

@@ -10,6 +10,7 @@ from weft.core.errors import InputError
 from weft.expect.channel import ADAPTER, LINK, SLOT, Channel, binding_name, channel_of, tapered
 from weft.expect.closed_forms import ACK_BYTES
 from weft.expect.model import Conditions, Expectation, Term, joined, largest, span, weakest_source
+from weft.expect.wire import PACKET_HEADER_BYTES, USUAL_MTU_BYTES, is_physical
 
 
 def pt2pt(platform: Platform, conditions: Conditions) -> Expectation:
@@ -25,7 +26,7 @@ def _latency(channel: Channel, conditions: Conditions) -> Expectation:
         conditions.size_bytes,
         formula=" + ".join(term.name for term in terms),
         floor_ns=channel.least_ns(conditions.size_bytes),
-        floor_name=f"{channel.floor_ns:g} ns between nodes (assumed), bytes at the adapter's rate",
+        floor_name=f"the bytes at {channel.rate_name}",
     )
 
 
@@ -58,14 +59,17 @@ def times(
 
 
 def _message_rate(channel: Channel, conditions: Conditions) -> Expectation:
-    """Messages a second of all pairs: one pair a task, or a pair of tasks inside a node."""
-    tasks = max(1, conditions.tasks_per_node)
-    pairs = max(1, tasks // 2) if conditions.inside_node else tasks
+    """Messages a second of all pairs: half of the ranks send to the other half, so that half of the
+    nodes send (all of them, and one more, where there is an odd one)."""
+    pairs = max(1, conditions.n_ranks // 2)
+    senders = pairs if conditions.inside_node else max(1, conditions.tasks_per_node)
+    nodes = -(-conditions.n_nodes // 2)
     size = max(1, conditions.size_bytes)
     directions = 2 if conditions.both_directions else 1
     sized = replace(conditions, size_bytes=size)
-    found = _stream(channel, sized, directions=directions, senders=pairs)
-    limit = None if found.limit is None else found.limit / size
+    found = _stream(channel, sized, directions=directions, senders=senders)
+    limit, limit_name = _message_limit(channel, size, directions, found)
+    limit = None if limit is None else nodes * limit
     low, value, high = (
         min(limit or math.inf, rate * pairs / size) for rate in (found.low, found.value, found.high)
     )
@@ -77,8 +81,36 @@ def _message_rate(channel: Channel, conditions: Conditions) -> Expectation:
         value=value,
         high=high,
         limit=limit,
+        limit_name=f"{nodes} nodes, {limit_name}" if nodes > 1 else limit_name,
         formula=f"{pairs} x rate of a pair; {found.formula}",
     )
+
+
+def _message_limit(
+    channel: Channel, size: int, directions: int, stream: Expectation
+) -> tuple[float | None, str]:
+    """(million/s, name) that a node's adapters carry at most: bytes, packets with their headers, or
+    messages where somebody states an adapter's rate of them."""
+    if stream.limit is None or channel.inside or channel.platform.links is None:
+        return None, ""
+    platform, link = channel.platform, channel.platform.links.host
+    known = [(stream.limit / size, stream.limit_name)]
+    n = channel.n_hcas_at_most
+    each = f"{n} x " if n > 1 else ""
+    both = ", both directions" if directions == 2 else ""
+    if is_physical(link.most or link.rate) and _has_known_headers(platform):
+        n_bytes = size + -(-size // USUAL_MTU_BYTES) * PACKET_HEADER_BYTES
+        name = f"{each}link rate {link.most_gbps:g} Gb/s of {n_bytes} B a message with its headers"
+        known.append((n * directions * link.most_gbps / 8 * 1e3 / n_bytes, name + both))
+    if platform.host is not None and is_physical(platform.host.message_gap):
+        rate = 1e3 / platform.host.message_gap.value
+        name = f"{each}message rate of the adapter, {rate:.0f} million/s{both}"
+        known.append((n * directions * rate, name))
+    return min(known)
+
+
+def _has_known_headers(platform: Platform) -> bool:
+    return platform.packets is not None and platform.packets.headers == "infiniband"
 
 
 def _stream(

@@ -10,6 +10,7 @@ published and is taken to be no more.
 from dataclasses import dataclass
 from typing import Literal
 
+from weft.catalog.document import Figure, SourceClass
 from weft.catalog.machine.platform import Cable, Platform
 from weft.core.errors import InputError
 
@@ -100,10 +101,20 @@ def line_efficiency(platform: Platform) -> float:
 
 
 def line_ceiling(platform: Platform) -> float:
-    """Share of the line rate that nothing can beat: all of it where headers are not published."""
+    """Share of the line rate that nothing can beat: all of it where headers are not published, that
+    of the largest packets of InfiniBand where their size is only assumed."""
     packets = platform.packets
-    ethernet = packets is not None and packets.headers == "ethernet"
-    return 1.0 if ethernet else line_efficiency(platform)
+    if packets is not None and packets.headers == "ethernet":
+        return 1.0
+    if packets is None or is_physical(packets.mtu):
+        return line_efficiency(platform)
+    mtu = max(packets.mtu.value, USUAL_MTU_BYTES)
+    return mtu / (mtu + PACKET_HEADER_BYTES)
+
+
+def is_physical(figure: Figure) -> bool:
+    """Whether a figure may limit: somebody states it. An assumed or a fitted one may not."""
+    return figure.class_ in (SourceClass.SOURCED, SourceClass.PUBLISHED)
 
 
 def zero_load_ns(path: Path, size_bytes: int) -> float:

@@ -15,6 +15,7 @@ from weft.judge.log import Log, log_in
 from weft.judge.model import FileJudgement
 from weft.judge.path_class.evidence import PathEvidence, evidence_of, with_run
 from weft.judge.path_class.proof import FoundProof, head_of, proofs_in
+from weft.judge.size_limit import FirstPart, of_a_part, read_within
 from weft.results.model import ResultFile
 from weft.results.result_file import read_results
 
@@ -53,6 +54,7 @@ class _Read:
     log: Log
     proofs: tuple[FoundProof, ...]
     was_named: bool
+    part: FirstPart | None
 
 
 def judge_files(
@@ -64,7 +66,7 @@ def judge_files(
     """
     found: list[_Read] = []
     judged: list[JudgedFile] = []
-    for path, was_named in _files(names):
+    for path, was_named in files_below(names):
         try:
             found.append(_read(path, read, was_named=was_named))
         except InputError as error:
@@ -78,17 +80,18 @@ def judge_files(
         except InputError as error:
             judged.append(JudgedFile(str(one.path), error=error, was_named=one.was_named))
         else:
+            judgement = of_a_part(judgement, one.part)
             judged.append(JudgedFile(str(one.path), judgement, was_named=one.was_named))
     return sorted(judged, key=lambda one: (one.rank, one.path))
 
 
 def _read(path: Path, read: Callable[[Path], ResultFile], *, was_named: bool) -> _Read:
-    results = read(path)
+    results, part = read_within(path, read)
     proofs = proofs_in(head_of(path), results.environment)
-    return _Read(path, results, log_in(path), proofs, was_named)
+    return _Read(path, results, log_in(path), proofs, was_named, part)
 
 
-def _files(names: Iterable[str]) -> Iterator[tuple[Path, bool]]:
+def files_below(names: Iterable[str]) -> Iterator[tuple[Path, bool]]:
     """(path, whether the user named it) of files and of regular files below folders."""
     for name in names:
         path = Path(name)

@@ -1,4 +1,5 @@
-"""Log lines around the tables that show how the library ran: evidence, quoted with its line.
+"""Lines around the tables that show how the library ran: its log, the command line, the kernel.
+Evidence, quoted with its line.
 
 The engine (weft.bench.logs) joins facts of many ranks and keeps no text; results.nccl.log keeps
 conditions of a table and no line. Causes quote lines, so this reader stays.
@@ -19,6 +20,31 @@ MOST_LOOKED_AT = 20_000
 
 _MARKS = (b"NCCL", b"CPU Frequency is not max")
 """A line is looked at only where it holds one of these: finding a word is fast in a long log."""
+EDGE_BYTES = 1_048_576
+"""So much of a file's head and tail is searched for command lines and lines of the kernel: they
+stand before a job's output, or are pasted behind it."""
+_EDGE_MARKS = (
+    b"available PCIe bandwidth",
+    b"mpirun",
+    b"mpiexec",
+    b"orterun",
+    b"srun ",
+    b"mca ",
+    b"OMPI_MCA",
+    b"I_MPI_",
+    b"UCX_",
+    b"FI_PROVIDER",
+    b"hv_netvsc",
+    b"virtio_net",
+    b"vmxnet3",
+    b"docker0",
+    b"RoCE",
+    b"out_of_sequence",
+    b"packet_seq_err",
+    b"roce_adp_retrans",
+    b"discards",
+)
+"""Each line with one of these is telling."""
 _TELLING: Final = re.compile(
     rb"NCCL_[A-Z0-9_]+(?: set by environment to |=)|NET/Socket|GDRDMA|CPU Frequency is not max|"
     rb"NCCL INFO (?:NET/|NCCL_|Using (?:internal )?network|NVLS|GPU Direct|Connected|DMA-BUF)",
@@ -64,20 +90,33 @@ def log_in(path: Path) -> Log:
 def log_of(content: bytes | mmap.mmap) -> Log:
     """The telling lines of a file's bytes. Lines that differ in their numbers only count once."""
     found: dict[str, tuple[int, str]] = {}
-    for mark in _MARKS:
-        for start, line in _lines_with(mark, content):
-            text = line.decode("utf-8", "replace").strip()
-            key = text if _SET.search(text) else _NUMBERS.sub("#", text)
-            if len(found) < MOST_LINES and _TELLING.search(line):
-                found.setdefault(key, (start, text))
+    for start, line in _telling_lines(content):
+        text = line.decode("utf-8", "replace").strip()
+        key = text if _SET.search(text) else _NUMBERS.sub("#", text)
+        if len(found) < MOST_LINES:
+            found.setdefault(key, (start, text))
     lines = tuple(_numbered(content, sorted(found.values())))
     return Log(lines, {name: value for line in lines for name, value in _SET.findall(line.text)})
 
 
-def _lines_with(mark: bytes, content: bytes | mmap.mmap) -> Iterator[tuple[int, bytes]]:
-    at = 0
+def _telling_lines(content: bytes | mmap.mmap) -> Iterator[tuple[int, bytes]]:
+    size = len(content)
+    for mark in _MARKS:
+        for start, line in _lines_with(mark, content, 0, size):
+            if _TELLING.search(line):
+                yield start, line
+    for mark in _EDGE_MARKS:
+        yield from _lines_with(mark, content, 0, min(size, EDGE_BYTES))
+        yield from _lines_with(mark, content, max(EDGE_BYTES, size - EDGE_BYTES), size)
+
+
+def _lines_with(
+    mark: bytes, content: bytes | mmap.mmap, begin: int, stop: int
+) -> Iterator[tuple[int, bytes]]:
+    """(start, bytes) of the lines that hold a mark between two places."""
+    at = begin
     for _ in range(MOST_LOOKED_AT):
-        at = content.find(mark, at)
+        at = content.find(mark, at, stop)
         if at < 0:
             return
         start = max(content.rfind(b"\n", max(0, at - _SHOWN), at) + 1, at - _SHOWN, 0)

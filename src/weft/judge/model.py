@@ -24,14 +24,21 @@ class RowState(StrEnum):
     """What a row is, against its expectation.
 
     LOW is slower than the interval allows, HIGH faster than it but within the limit, IMPOSSIBLE
-    beyond the limit. UNJUDGED: nothing to compare with, and `JudgedRow.note` says why.
+    beyond the limit. TOO_WIDE is inside an interval that holds a faulty machine's value as well.
+    UNJUDGED: nothing to compare with. `JudgedRow.note` gives the reason of the last two.
     """
 
     NORMAL = "normal"
     LOW = "low"
     HIGH = "high"
     IMPOSSIBLE = "impossible"
+    TOO_WIDE = "too wide to tell"
     UNJUDGED = "unjudged"
+
+    @property
+    def is_verdict(self) -> bool:
+        """Whether it says that a row is as it should be, or is not."""
+        return self not in (RowState.TOO_WIDE, RowState.UNJUDGED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +101,8 @@ class LikelyCause:
 
     `misfit` is the mean over them of |ln(measured / what the cause predicts)|: 0.05 is 5 %.
     `confirm` is the test that would prove it, `remedy` what then helps. Causes are ordered by
-    `score`; this file cannot separate those `tied` from the first one.
+    `score`, the misfit with what else counts for and against them, and it is the number to print;
+    this file cannot separate those `tied` from the first one.
     """
 
     name: str

@@ -15,7 +15,9 @@ from weft.judge.expectation.expected_value import (
     convert,
     expected_of,
     is_published,
+    with_twice_the_limit,
 )
+from weft.judge.expectation.same_condition import OwnFleet, compared
 from weft.judge.model import JudgedRow, RowState
 from weft.judge.rules import Rules
 from weft.results.model import Row, Table
@@ -44,6 +46,7 @@ def judge_table(
     rules: Rules,
     *,
     link_class: bool = False,
+    fleet: OwnFleet | None = None,
 ) -> JudgedTable:
     """Every row of a table that has a metric of ours, judged as far as anything carries."""
     setting = setting_of(table, given, platform, link_class=link_class)
@@ -56,7 +59,12 @@ def judge_table(
             continue
         conditions = conditions_of(row, setting.conditions)
         expected = expected_of(row, conditions, platform, ask, rules)
-        judged.append(_against(table, row, conditions, expected, rules, link_class=link_class))
+        found = _against(
+            table, row, conditions, expected, rules, link_class=link_class, twice=setting.twice
+        )
+        judged.append(found)
+    judged = _lone_rows_excused(judged, rules)
+    judged = compared(judged, setting, fleet, rules, platform=platform, ask=ask)
     anomalies = row_anomalies(table, n_ranks_of(table, given), rules)
     rows = [
         row if row is None or index not in anomalies else _odd(row, anomalies[index], judged, index)
@@ -80,6 +88,39 @@ def _odd(
     beyond = row.state in (RowState.LOW, RowState.HIGH)
     state = RowState.UNJUDGED if alone and beyond else row.state
     return replace(row, odd=True, contradictory=not anomaly.of_curve, note=note, state=state)
+
+
+def _lone_rows_excused(judged: Sequence[JudgedRow | None], rules: Rules) -> list[JudgedRow | None]:
+    """A row just beyond its limit whose neighbours are not accuses nothing: a link that carries too
+    much does so at every large size."""
+    return [
+        replace(row, state=RowState.UNJUDGED, note=_lone_note(row))
+        if row is not None and _is_just_beyond(row, rules) and _is_alone(judged, index)
+        else row
+        for index, row in enumerate(judged)
+    ]
+
+
+def _is_just_beyond(row: JudgedRow, rules: Rules) -> bool:
+    return row.state is RowState.IMPOSSIBLE and excess_of(row) <= 1 + rules.lone_row_slack
+
+
+def _is_alone(judged: Sequence[JudgedRow | None], index: int) -> bool:
+    return all(excess_of(row) <= 1 for row in _neighbours(judged, index))
+
+
+def excess_of(row: JudgedRow) -> float:
+    """A row over its limit, as a factor: above one it is beyond it; 0 where it has no limit."""
+    found = row.expectation
+    if found is None or not found.limit or row.value <= 0:
+        return 0.0
+    return found.limit / row.value if found.lower_is_better else row.value / found.limit
+
+
+def _lone_note(row: JudgedRow) -> str:
+    percent = f"{100 * (excess_of(row) - 1):.1f} %"
+    limit = row.expectation.limit_name if row.expectation else ""
+    return f"{percent} beyond the limit ({limit}), and no row next to it is: a timer's error"
 
 
 def _neighbours(judged: Sequence[JudgedRow | None], index: int) -> list[JudgedRow]:
@@ -123,6 +164,7 @@ def _against(
     rules: Rules,
     *,
     link_class: bool,
+    twice: str,
 ) -> JudgedRow | None:
     found = expected.expectation
     if found is None:
@@ -131,11 +173,13 @@ def _against(
     found = _in_exact_metric(table, row, found, conditions, rules)
     if table.benchmark == "pairs" and not found.lower_is_better:
         found = replace(found, low=found.low * rules.pairs_share)
-    value = row.metrics[found.metric]
+    value, link_binds = row.metrics[found.metric], _link_binds(found)
+    if twice:
+        found = with_twice_the_limit(found, twice)
     state = state_of(value, found, rules)
     note = ""
     beyond = state in (RowState.LOW, RowState.HIGH)
-    if beyond and link_class and not _link_binds(found):
+    if beyond and link_class and not link_binds:
         state = RowState.UNJUDGED
         note = "the host limits this size, and a link generation has no host"
     elif beyond and rests_on_assumption(found):

@@ -20,6 +20,7 @@ class Rules:
     digits_to_compare: float
     digits_to_judge: float
     limit_slack: float
+    lone_row_slack: float
     settled_share: float
     unsettled_factor: float
     pairs_share: float
@@ -33,6 +34,10 @@ class Rules:
     misfit_shown: float
     adapters_from_bytes: int
     bound_slack: float
+    same_condition: float
+    same_condition_from: int
+    same_condition_least: int
+    too_wide: float
 
 
 @functools.cache

@@ -5,23 +5,38 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from weft.catalog.load import platform_names
+from weft.catalog.machine.generic import link_names
 from weft.core.errors import InputError
 from weft.core.finding import Finding, FindingKind, Severity
-from weft.core.units import format_significant, format_size
 from weft.expect.nccl.topology import topology
-from weft.judge.expectation.platform_choice import PlatformChoice
+from weft.judge.expectation.conditions import can_be_fitted
+from weft.judge.expectation.platform_choice import LINK_CLASS, PlatformChoice
 from weft.judge.facts import AnomalousRowFacts, LinkRateFacts, SeparateRunsFacts, VerdictFacts
+from weft.judge.headline import (
+    bound_text,
+    count_text,
+    headline,
+    limit_text,
+    off,
+    range_text,
+    row_text,
+    stands_for,
+    telling,
+    value_text,
+)
 from weft.judge.model import JudgedRow, LikelyCause, RowState
-from weft.judge.path_class.statement import PathFacts
+from weft.judge.path_class.evidence import LARGE_BYTES
+from weft.judge.path_class.mixture import mixture_of, unit_conflict_of
+from weft.judge.path_class.statement import LEAST_ROWS, TOO_SHORT, PathFacts
 
-WORDS = {
-    "latency_us": "latency",
-    "bandwidth_mb_s": "bandwidth",
-    "busbw_gb_s": "bus bandwidth",
-    "algbw_gb_s": "algorithm bandwidth",
-    "msg_rate_mps": "message rate",
-    "impact": "congestion impact",
+COUNTED = {
+    FindingKind.BEYOND_LIMIT: "impossible",
+    FindingKind.BELOW_EXPECTED: "low",
+    FindingKind.CONTRADICTION: "contradictory",
+    FindingKind.AS_EXPECTED: "normal",
 }
+"""The word for the rows that a verdict is about."""
 
 
 def findings_of(
@@ -32,13 +47,33 @@ def findings_of(
 ) -> tuple[Finding, ...]:
     """The verdict first, then what else is worth a sentence, worst first. Where no row can be
     judged, the class of the path is the verdict."""
-    verdict = _verdict(rows, place, causes)
+    verdict = _of_few_rows(_verdict(rows, place, causes), rows, place)
     others = [*_separate(rows), *_odd(rows), *_high(rows), *_explained(rows, place)]
+    path_alone = replace(path_class, next_command=None)
+    tables = list({id(row.table): row.table for row in rows}.values())
     if verdict.kind is FindingKind.NOT_JUDGED:
-        return (replace(path_class, next_command=None), *others)
+        return (path_alone, *others)
+    if unit_conflict_of(tables) and verdict.severity is not Severity.BAD:
+        return (path_alone, verdict, *others)
+    if mixture := mixture_of(tables):
+        text = f"the file holds tables of {mixture}: judge each alone"
+        others.insert(0, Finding(FindingKind.EXPLANATION, Severity.WARNING, text))
     if place.platform is None or (place.is_guess and _is_of_gpus(path_class)):
-        others.insert(0, replace(path_class, next_command=None))
+        others.insert(0, path_alone)
     return (verdict, *others)
+
+
+def _of_few_rows(verdict: Finding, rows: Sequence[JudgedRow], place: PlatformChoice) -> Finding:
+    """The verdict; one row is not called good on a guessed machine. perftest prints one row."""
+    measured = {(row.row.line, row.row.size_bytes) for row in rows}
+    is_whole = any(
+        row.table.tool == "perftest" and (row.row.size_bytes or 0) >= LARGE_BYTES for row in rows
+    )
+    is_enough = is_whole or not place.is_guess or len(measured) >= LEAST_ROWS
+    if verdict.severity is not Severity.GOOD or is_enough:
+        return verdict
+    sentence = f"{TOO_SHORT}, one row: {verdict.sentence}"
+    return replace(verdict, severity=Severity.NOTE, sentence=sentence)
 
 
 def _is_of_gpus(path_class: Finding) -> bool:
@@ -53,8 +88,20 @@ def next_command(
     causes: Sequence[LikelyCause],
     path_class: Finding,
 ) -> str:
-    """What to run next."""
-    quoted = shlex.quote(path)
+    """What to run next. Standard input is spent, so that no command can read it again."""
+    if path != "-":
+        return _next_for_file(shlex.quote(path), rows, place, causes, path_class)
+    name = "" if place.platform is None else place.platform.name
+    return f"weft platform show {name}" if name in platform_names() else "weft platform list"
+
+
+def _next_for_file(
+    quoted: str,
+    rows: Sequence[JudgedRow],
+    place: PlatformChoice,
+    causes: Sequence[LikelyCause],
+    path_class: Finding,
+) -> str:
     if place.platform is None and place.candidates:
         return f"weft judge {quoted} --platform {place.candidates[0]}"
     if place.platform is None:
@@ -63,7 +110,17 @@ def next_command(
         return f"weft judge {quoted} --platform {place.platform.name} --nodes 2 --tasks-per-node 1"
     if causes:
         return f"weft judge {quoted} --platform {place.platform.name} --all-rows"
+    if place.is_link_class and (link := _link_fitted_to(rows, place.platform.name)):
+        return f"weft platform fit {quoted} --link {link}"
     return f"weft import {quoted}"
+
+
+def _link_fitted_to(rows: Sequence[JudgedRow], platform: str) -> str:
+    """The link that a fit to the file takes; "" where the platform is no link, or no fit is."""
+    link = platform.removeprefix(LINK_CLASS)
+    is_link = link in link_names() or link.endswith("gbps")
+    tables = {id(row.table): row.table for row in rows}.values()
+    return link if is_link and can_be_fitted(tables) else ""
 
 
 def _verdict(
@@ -74,33 +131,51 @@ def _verdict(
         return Finding(FindingKind.NOT_JUDGED, Severity.NOTE, text)
     impossible = [row for row in rows if row.state is RowState.IMPOSSIBLE]
     low = [row for row in rows if row.state is RowState.LOW]
-    judged = [row for row in rows if row.state is not RowState.UNJUDGED]
+    judged = [row for row in rows if row.state.is_verdict]
     contradicting = [row for row in rows if row.contradictory]
     evidence = [f"{cause.sentence}: predicts {cause.predicts}" for cause in causes[:1]]
     if impossible:
-        worst = _telling(impossible)
-        text = f"IMPOSSIBLE: {_row_text(worst)}; the hardware limit is {_limit_text(worst)}"
+        worst = telling(impossible)
+        text = f"IMPOSSIBLE: {row_text(worst)}; the hardware limit is {limit_text(worst)}"
         return _finding(
             FindingKind.BEYOND_LIMIT, Severity.BAD, text, impossible, rows, evidence=evidence
         )
     if low:
-        worst = _telling(low)
-        text = f"LOW: {_row_text(worst)}, expected {_range_text(worst)}; {_bound_text(worst)}"
+        text = f"LOW: {headline(telling(low), rows)}"
         return _finding(
             FindingKind.BELOW_EXPECTED, Severity.BAD, text, low, rows, evidence=evidence
         )
     if contradicting:
-        text = f"CONTRADICTORY: {_row_text(contradicting[0])}: {contradicting[0].note}"
+        text = f"CONTRADICTORY: {row_text(contradicting[0])}: {contradicting[0].note}"
         kind = FindingKind.CONTRADICTION
         return _finding(kind, Severity.WARNING, text, contradicting, rows)
+    return _verdict_of_no_fault(rows, judged, place)
+
+
+def _verdict_of_no_fault(
+    rows: Sequence[JudgedRow], judged: Sequence[JudgedRow], place: PlatformChoice
+) -> Finding:
+    """The verdict where no row is wrong: normal, too wide to tell, or not judged."""
+    too_wide = [row for row in rows if row.state is RowState.TOO_WIDE]
+    if too_wide and stands_for([*judged, *too_wide]).state is RowState.TOO_WIDE:
+        return _too_wide(stands_for([*judged, *too_wide]), too_wide, rows)
     if not judged:
         why = next((row.note for row in rows if row.note and not row.odd), place.because)
-        text = f"NOT JUDGED: {_row_text(_headline(rows))}; {why}"
+        text = f"NOT JUDGED: {row_text(stands_for(rows))}; {why}"
         return _finding(FindingKind.NOT_JUDGED, Severity.NOTE, text, (), rows)
-    best = _headline(judged)
-    text = f"NORMAL: {_row_text(best)}, expected {_range_text(best)}; {_bound_text(best)}"
+    text = f"NORMAL: {headline(stands_for(judged), rows)}"
     normal = [row for row in judged if row.state is RowState.NORMAL]
     return _finding(FindingKind.AS_EXPECTED, Severity.GOOD, text, normal, rows)
+
+
+def _too_wide(best: JudgedRow, members: Sequence[JudgedRow], rows: Sequence[JudgedRow]) -> Finding:
+    text = (
+        f"TOO WIDE TO TELL: {row_text(best)}: {best.note.removeprefix('too wide to tell: ')}"
+        f" ({len(members)} of {len(rows)} rows; --against your own runs narrows it)"
+    )
+    facts = _finding(FindingKind.TOO_WIDE, Severity.NOTE, text, (), rows).facts
+    evidence = (bound_text(best),)
+    return Finding(FindingKind.TOO_WIDE, Severity.NOTE, text, evidence, None, facts)
 
 
 def _finding(
@@ -112,7 +187,7 @@ def _finding(
     *,
     evidence: Sequence[str] = (),
 ) -> Finding:
-    judged = sum(row.state is not RowState.UNJUDGED for row in rows)
+    judged = sum(row.state.is_verdict for row in rows)
     states = Counter(row.state for row in rows)
     facts = VerdictFacts(
         rows=len(rows),
@@ -120,8 +195,8 @@ def _finding(
         lines=[row.row.line for row in members],
         by_state={state: states[state] for state in RowState},
     )
-    share = f" ({len(members)} of {judged} rows judged)" if members and judged else ""
-    return Finding(kind, severity, text + share, tuple(evidence), None, facts)
+    count = count_text(COUNTED.get(kind, ""), len(members), rows)
+    return Finding(kind, severity, text + count, tuple(evidence), None, facts)
 
 
 def _odd(rows: Sequence[JudgedRow]) -> list[Finding]:
@@ -129,7 +204,7 @@ def _odd(rows: Sequence[JudgedRow]) -> list[Finding]:
         Finding(
             FindingKind.CONTRADICTION if row.contradictory else FindingKind.ANOMALY,
             Severity.WARNING,
-            f"line {row.row.line}: {_row_text(row)}: {row.note}",
+            f"line {row.row.line}: {row_text(row)}: {row.note}",
             facts=AnomalousRowFacts(row.row.line, row.row.size_bytes, row.metric),
         )
         for row in rows
@@ -157,10 +232,10 @@ def _high(rows: Sequence[JudgedRow]) -> list[Finding]:
     high = [row for row in rows if row.state is RowState.HIGH]
     if not high:
         return []
-    best = max(high, key=_off)
+    best = max(high, key=off)
     text = (
         f"{len(high)} rows are better than expected and within the hardware limits:"
-        f" {_row_text(best)}, expected {_range_text(best)}"
+        f" {row_text(best)}, expected {range_text(best)}"
     )
     return [Finding(FindingKind.ABOVE_EXPECTED, Severity.NOTE, text)]
 
@@ -177,7 +252,7 @@ def _explained(rows: Sequence[JudgedRow], place: PlatformChoice) -> list[Finding
         return []
     row, (name, gb_s) = max(found, key=lambda pair: pair[0].value)
     text = (
-        f"{_row_text(row)} is more than {name} ({_value(gb_s)} GB/s), without an error:"
+        f"{row_text(row)} is more than {name} ({value_text(gb_s)} GB/s), without an error:"
         f" {row.expectation.bound if row.expectation else ''}"
     )
     return [Finding(FindingKind.EXPLANATION, Severity.NOTE, text, facts=LinkRateFacts(gb_s))]
@@ -197,53 +272,3 @@ def _rate_exceeded(row: JudgedRow, place: PlatformChoice) -> tuple[str, float] |
     else:
         name, rate = "the rate of a node's adapters", found.net_raw
     return (name, rate) if row.value > rate > 0 else None
-
-
-def _headline(rows: Sequence[JudgedRow]) -> JudgedRow:
-    """The row that stands for a file: the largest size, not odd, the best where there are more."""
-    sound = [row for row in rows if not row.odd] or list(rows)
-    most = max(row.row.size_bytes or 0 for row in sound)
-    return next(row for row in sound if (row.row.size_bytes or 0) == most)
-
-
-def _telling(rows: Sequence[JudgedRow]) -> JudgedRow:
-    """The row of a verdict: of the sound ones the largest size, there the farthest off."""
-    sound = [row for row in rows if not row.odd] or list(rows)
-    return max(sound, key=lambda row: (row.row.size_bytes or 0, _off(row)))
-
-
-def _off(row: JudgedRow) -> float:
-    """How far a row is from what is expected, as a factor of at least one."""
-    if row.expectation is None or row.expectation.value <= 0:
-        return 1.0
-    ratio = row.value / row.expectation.value
-    return max(ratio, 1 / ratio)
-
-
-def _row_text(row: JudgedRow) -> str:
-    size = f" at {format_size(row.row.size_bytes)}" if row.row.size_bytes is not None else ""
-    name = row.table.test or row.table.benchmark or row.table.tool
-    word = WORDS.get(row.metric, row.metric)
-    return f"{name}{size}: {word} {_value(row.value)} {row.unit}".rstrip()
-
-
-def _range_text(row: JudgedRow) -> str:
-    found = row.expectation
-    if found is None:
-        return "nothing"
-    return f"{_value(found.low)} to {_value(found.high)} {found.unit}"
-
-
-def _bound_text(row: JudgedRow) -> str:
-    return f"limited by {row.expectation.bound}" if row.expectation else ""
-
-
-def _limit_text(row: JudgedRow) -> str:
-    found = row.expectation
-    if found is None or found.limit is None:
-        return "its limit"
-    return f"{_value(found.limit)} {found.unit} ({found.limit_name})"
-
-
-def _value(value: float) -> str:
-    return format_significant(value, 4)

@@ -5,7 +5,7 @@ HYDRA = frozenset({"mpiexec.hydra", "mpirun_rsh", "mpiexec.mpich"})
 SLURM = frozenset({"srun", "sbatch", "salloc"})
 APPTAINER = frozenset({"apptainer", "singularity"})
 DOCKER_LIKE = frozenset({"docker", "podman", "podman-hpc", "enroot"})
-"""Containers whose processes see no variable of the shell unless an option hands it on."""
+"""Containers whose processes see only variables of the shell that an option passes on."""
 CONTAINERS = APPTAINER | DOCKER_LIKE | {"shifter", "sarus"}
 RANK_LAUNCHERS = OPEN_MPI | HYDRA | {"srun"}
 """Commands that start ranks."""

@@ -48,7 +48,7 @@ def kernel_sources() -> tuple[Path, ...]:
         raise MissingError(
             "the kernel's C sources are missing",
             where=str(folder),
-            expected="*.c beside the package",
+            expected="*.c in the folder of the package",
             hint="install weft again",
         )
     return tuple(files)

@@ -6,7 +6,7 @@ from pathlib import Path
 from weft.judge.model import FileJudgement
 from weft.report.model import RunPage
 from weft.report.page import write_page
-from weft.report.sections import judged, judged_evidence
+from weft.report.sections import judged_evidence, judged_tables
 
 
 def write_judge_page(judgement: FileJudgement, out: Path) -> Path:
@@ -21,7 +21,7 @@ def judge_page(judgement: FileJudgement) -> RunPage:
     if judgement.next_command and first.next_command is None:
         first = replace(first, next_command=judgement.next_command)
     sections = (
-        judged.figures_section(judged.groups_of(judgement), judgement),
+        judged_tables.figures_section(judged_tables.groups_of(judgement), judgement),
         judged_evidence.causes_section(judgement),
         judged_evidence.generic_section(judgement),
         judged_evidence.field_section(judgement),

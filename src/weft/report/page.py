@@ -13,14 +13,14 @@ from weft.core.finding import severity_rank
 from weft.report.charts.cells import also_measured_of
 from weft.report.html import render
 from weft.report.model import RunPage, Section
-from weft.report.published import published_of
+from weft.report.published_values import published_of
 from weft.report.sections import (
     arms,
     curves,
     earlier_check,
     environment,
     fit,
-    imported,
+    imported_files,
     method,
     pairs,
     side_by_side,
@@ -89,7 +89,7 @@ def _sections(run: StudyRun, judged: Judgement, name: str) -> tuple[Section, ...
         fit.section(judged.fit, name) if judged.fit is not None else None,
         method.left_out(run, judged.excluded),
         method.section(run),
-        imported.section(run) if is_imported(run.meta) else None,
+        imported_files.section(run) if is_imported(run.meta) else None,
         environment.section(run.meta, () if is_imported(run.meta) else run.samples),
     )
     return tuple(section for section in sections if section is not None)

@@ -7,34 +7,20 @@ from statistics import median
 from weft.check.pipeline import has_pairs, judge_run
 from weft.check.verdict.verdict import Verdict
 from weft.check.wording.remedies import remedy_of
-from weft.core.errors import InputError
 from weft.core.finding import Finding, FindingKind, Severity, worst_first
 from weft.core.units import format_significant
-from weft.expect.fit.loggp import OutOfSample, judge_out_of_sample
-from weft.expect.fit.tables import FRESH_ROWS_PER_PARAMETER
 from weft.report.charts.cells import Measured, measured_of
-from weft.stats.summary import Summary, summarise
+from weft.stats.summary import summarise
 from weft.study.comparison.cells import cells_of
 from weft.study.comparison.comparison import Comparison, compare_arms
 from weft.study.comparison.headlines import Headlines
+from weft.study.latency_fit import LatencyFit, latency_fit
 from weft.study.run.backend_record import backend_of
 from weft.study.run.run_findings import caveats, failure_findings, figures_finding, scatter_caveat
 from weft.study.run.store import StudyRun
 
 MAX_HEADLINES = 6
 LIVE = "live"
-MIN_FITTED_ROWS = 8
-"""With fewer rows, half of them cannot show a protocol step."""
-
-
-@dataclass(frozen=True, slots=True)
-class LatencyFit:
-    """Median latency by size (bytes) of a run's first series, and how a model of half the sizes
-    predicts the others; `why_not`: the reason that no model was fitted."""
-
-    medians: Mapping[int, Summary]
-    judged: OutOfSample | None
-    why_not: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +71,7 @@ def _fit_of(measured: Sequence[Measured]) -> LatencyFit | None:
     """The fit of the latency benchmark's first series; None where there are too few sizes."""
     cells = next((one.cells for one in measured if one.benchmark.name == "latency"), ())
     sized = [cell for cell in cells if cell.series == cells[0].series and cell.size_bytes > 0]
-    if len(sized) < MIN_FITTED_ROWS:
-        return None
-    medians = {cell.size_bytes: summarise(cell.values) for cell in sized}
-    table = [(size, found.median) for size, found in medians.items()]
-    try:
-        judged = judge_out_of_sample(table, rows_per_parameter=FRESH_ROWS_PER_PARAMETER)
-    except InputError as error:
-        return LatencyFit(medians, None, error.what)
-    return LatencyFit(medians, judged)
+    return latency_fit({cell.size_bytes: summarise(cell.values) for cell in sized})
 
 
 def _with_remedy(finding: Finding) -> Finding:

@@ -39,8 +39,11 @@ class TablesFound:
     remarks: tuple[str, ...]
 
 
-def tables_of(paths: Sequence[Path], window: int | None = None) -> TablesFound:
-    """Latency and bandwidth tables of these files and runs; repeats of one table become medians.
+def tables_of(
+    paths: Sequence[Path], window: int | None = None, *, several_runs: bool = False
+) -> TablesFound:
+    """Latency and bandwidth tables of these files and runs; repeats of one table become medians, or
+    stay tables of `several_runs`, whose hosts may differ.
 
     `window` says how many messages a window had where a file does not. Raises InputError for files
     that cannot be read, hold no such table, or are of GPU memory, several ranks, or other hosts.
@@ -52,7 +55,7 @@ def tables_of(paths: Sequence[Path], window: int | None = None) -> TablesFound:
         if path.is_dir():
             found += _of_run(path)
             continue
-        tables = list(_of_file(path, hosts, remarks))
+        tables = list(_of_file(path, hosts, remarks, several_runs=several_runs))
         if not tables:
             raise InputError(
                 "no table of latency or bandwidth between two ranks",
@@ -60,14 +63,14 @@ def tables_of(paths: Sequence[Path], window: int | None = None) -> TablesFound:
                 expected="osu_latency, osu_bw, osu_bibw, IMB PingPong, Uniband, Biband or alike",
             )
         found += tables
-    if len(hosts) > 1:
+    if len(hosts) > 1 and not several_runs:
         (first, one), (second, other) = list(hosts.items())[:2]
         raise InputError(
             f"tables of different hosts: {', '.join(sorted(first))} and"
             f" {', '.join(sorted(second))}",
             where=f"{one} and {other}",
             expected="tables of the same two ranks",
-            hint="fit them one by one",
+            hint="fit them one by one, or name the others with --healthy",
         )
     if window is not None:
         found = [replace(table, window=window, window_is_known=True) for table in found]
@@ -96,20 +99,22 @@ def published_tables(platform: Platform) -> TablesFound:
 
 
 def _of_file(
-    path: Path, hosts: dict[frozenset[str], str], remarks: list[str]
+    path: Path, hosts: dict[frozenset[str], str], remarks: list[str], *, several_runs: bool
 ) -> Iterator[MeasuredTable]:
     digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
-    groups: dict[tuple[str, str, str], list[Table]] = defaultdict(list)
-    for table in read_results(path).tables:
+    groups: dict[tuple[str, str, str, int], list[Table]] = defaultdict(list)
+    for number, table in enumerate(read_results(path).tables):
         benchmark = _benchmark_of(table)
         if benchmark is None:
             remarks.append(f"{path}: {table.test} is no latency or bandwidth of two ranks")
             continue
         _require_two_ranks(table, path)
+        if waiting := table.conditions.get("waiting"):
+            remarks.append(f"{path}: {waiting} more ranks waited: these two may share a node")
         if table.hosts:
             hosts.setdefault(frozenset(table.hosts), str(path))
-        groups[benchmark, table.tool, table.test].append(table)
-    for (benchmark, tool, test), same in groups.items():
+        groups[benchmark, table.tool, table.test, number * several_runs].append(table)
+    for (benchmark, tool, test, _), same in groups.items():
         rows = _medians(same, METRICS[benchmark])
         if len(same) > 1:
             remarks.append(f"{path}: medians of {len(same)} tables of {test}")

@@ -1,4 +1,4 @@
-"""What each launch proved about itself, read from the evidence of its samples."""
+"""The proof of each launch about itself, read from the evidence of its samples."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

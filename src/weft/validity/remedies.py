@@ -1,4 +1,4 @@
-"""What to do about a run that proves nothing: remedies.toml in this folder."""
+"""Remedies for a run that proves nothing: remedies.toml in this folder."""
 
 import functools
 from collections.abc import Mapping, Sequence

@@ -154,7 +154,7 @@ def test_after_a_timeout_nothing_survives(tmp_path: Path, tree: str):
     ended = run(python(tmp_path, TREES[tree], tag), Limits(1.0, grace_s=0.3))
     assert ended.ending is Ending.TIMED_OUT
     assert alive(tag) == []
-    assert time.monotonic() - started < 8
+    assert time.monotonic() - started < 60, "it does not wait for the tree's own end"
 
 
 def test_a_launcher_that_dies_does_not_leave_its_ranks_behind(tmp_path: Path):
@@ -282,9 +282,9 @@ def test_a_command_that_closes_its_streams_is_waited_for() -> None:
 
 def test_a_process_that_holds_the_streams_open_is_not_waited_for() -> None:
     started = time.monotonic()
-    end = run(Command(("sh", "-c", "sleep 5 & echo done")), Limits(30, LIMIT))
+    end = run(Command(("sh", "-c", "sleep 20 & echo done")), Limits(30, LIMIT))
     assert (end.ending, end.out) == (Ending.EXITED, b"done\n")
-    assert time.monotonic() - started < 4
+    assert time.monotonic() - started < 15
 
 
 def test_at_a_limit_the_whole_group_ends() -> None:

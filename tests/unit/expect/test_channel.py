@@ -103,3 +103,16 @@ def test_an_unknown_path_may_be_the_shortest_or_the_longest() -> None:
         return term.high_ns / term.low_ns
 
     assert width(n_nodes=16, n_switches=3) < width(n_nodes=16)
+
+
+def test_gpus_that_nvlink_joins_over_nodes_are_limited_by_no_adapter() -> None:
+    assert way("azure-ndv6", memory="gpu").rate_gb_s is None
+    assert way("azure-ndv6", memory="gpu", transport="rdma").rate_gb_s is not None
+    assert way("azure-ndv6").rate_gb_s is not None
+
+
+def test_a_link_that_was_assumed_or_fitted_limits_nothing() -> None:
+    # SOURCE of the class: the document of azure-a9, links.host.rate: assumed.
+    found = way("azure-a9")
+    assert found.rate_gb_s is None
+    assert found.least_ns(MIB) == 0

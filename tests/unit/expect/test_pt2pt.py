@@ -129,6 +129,26 @@ def test_the_published_rate_of_many_pairs_is_expected() -> None:
     assert found.low <= 23477 / MIB <= found.high
 
 
+@pytest.mark.parametrize(
+    ("name", "million", "word"),
+    [
+        # SOURCE: Jose & Shainer, UCF 2022: 215 million messages a second of an HDR adapter.
+        ("azure-hbv3", 1e3 / 4.65, "message rate of the adapter, 215 million/s"),
+        # Eight adapters; the rate of an NDR adapter is assumed, so that its packets limit:
+        # 400 Gb/s / 8 / (8 B + 26 B of headers).
+        ("azure-ndv5", 8 * 50e3 / 34, "8 x link rate 400 Gb/s of 34 B a message"),
+    ],
+)
+def test_messages_are_limited_by_adapter_or_packets(name: str, million: float, word: str) -> None:
+    found = expect(name, "message_rate", 8, tasks_per_node=16)
+    assert found.limit == pytest.approx(million)
+    assert found.limit_name.startswith(word)
+    large = expect(name, "message_rate", 4 * MIB, tasks_per_node=16)
+    assert large.limit is not None
+    assert large.limit < found.limit / 1000
+    assert "less headers" in large.limit_name
+
+
 def test_one_message_a_window_is_bound_by_latency() -> None:
     assert expect("fat-tree", "bandwidth", 8, window=1).bound == "latency of one window"
 

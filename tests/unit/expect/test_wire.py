@@ -3,12 +3,14 @@
 import pytest
 
 from weft.bench.twin.backend import simulate
+from weft.catalog.document import Figure
 from weft.catalog.load import platform
 from weft.core.errors import InputError
 from weft.expect.wire import (
     Path,
     WireHop,
     header_efficiency,
+    is_physical,
     line_ceiling,
     line_efficiency,
     path_through,
@@ -138,3 +140,16 @@ def test_unpublished_headers_do_not_lower_the_limit() -> None:
     assert line_ceiling(slingshot) == 1
     assert line_efficiency(slingshot) < 1
     assert line_ceiling(hdr) == line_efficiency(hdr) == pytest.approx(4096 / 4122)
+
+
+def test_only_what_somebody_states_limits() -> None:
+    edr = platform("generic-edr")
+    assert edr.packets is not None
+    assert line_ceiling(edr) == pytest.approx(4096 / 4122)
+    for class_, mtu in (("assumed", 4096), ("sourced", 1024)):
+        fields = {"value": 1024, "unit": "B", "class": class_, "source": "a test"}
+        figure = Figure.model_validate(fields)
+        packets = edr.packets.model_copy(update={"mtu": figure})
+        small = edr.model_copy(update={"packets": packets})
+        assert line_ceiling(small) == pytest.approx(mtu / (mtu + 26)), class_
+        assert is_physical(figure) is (class_ == "sourced")

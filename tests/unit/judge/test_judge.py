@@ -27,7 +27,7 @@ def test_the_verdict_has_value_range_and_limit() -> None:
     assert verdict.severity is Severity.GOOD
     assert verdict.sentence.startswith("NORMAL: osu_bw at 4 MiB: bandwidth 23982 MB/s, expected ")
     assert "limited by link rate 200 Gb/s" in verdict.sentence
-    assert verdict.sentence.endswith("(1 of 1 rows judged)")
+    assert verdict.sentence.endswith("x header efficiency 0.9615")
 
 
 def test_low_names_the_largest_size_and_the_best_cause() -> None:

@@ -103,9 +103,9 @@ def test_a_string_that_is_cut_off_is_masked_to_the_end_of_its_line() -> None:
     "bad", [b'"A=b\\', b'"env": [', b'"A=b"', b"A=b ", b'\\"', b"token", b"-eyJ", b"["]
 )
 def test_no_content_makes_it_slow(bad: bytes) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     redact_content(b'"env": [' + bad * (1_000_000 // len(bad)))
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 10
 
 
 @given(st.binary(max_size=400))

@@ -18,7 +18,7 @@ from weft.judge.model import (
     RowState,
 )
 from weft.report.judge_page import judge_page, write_judge_page
-from weft.report.sections.judged import groups_of, speed_of, title_of
+from weft.report.sections.judged_tables import groups_of, speed_of, title_of
 from weft.results.model import Row, Table, Unread
 
 NORMAL, LOW, HIGH = RowState.NORMAL, RowState.LOW, RowState.HIGH

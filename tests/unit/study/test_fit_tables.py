@@ -116,6 +116,26 @@ def test_tables_of_other_hosts_are_not_fitted_together(
     files = [write(tmp_path, name, LATENCY, {1: 2.0, 2: 2.0}) for name in ("a.txt", "b.txt")]
     with pytest.raises(InputError, match="tables of different hosts: n1, n2 and n1, n3"):
         tables_of(files)
+    found = tables_of(files, several_runs=True).tables
+    assert [table.source for table in found] == ["a.txt", "b.txt"]
+
+
+def test_of_several_runs_each_repeat_of_a_table_is_one(tmp_path: Path) -> None:
+    path = tmp_path / "two.txt"
+    path.write_text("".join(f"{LATENCY}1     {value:.2f}\n" for value in (2.0, 3.0)))
+    found = tables_of([path], several_runs=True).tables
+    assert [table.rows for table in found] == [((1, 2.0),), ((1, 3.0),)]
+
+
+def test_two_ranks_of_a_larger_run_may_share_a_node(tmp_path: Path) -> None:
+    rule = "#" + "-" * 51 + "\n"
+    waiting = "# ( 94 additional processes waiting in MPI_Barrier)\n"
+    head = f"{rule}# Benchmarking PingPong \n# #processes = 2 \n{waiting}{rule}"
+    rows = "".join(f"{s:13}{1000:13}{s * 1.5:13.2f}{1 / 1.5:13.2f}\n" for s in (1, 2, 4, 8))
+    path = tmp_path / "imb.txt"
+    path.write_text(f"{head}       #bytes #repetitions      t[usec]   Mbytes/sec\n{rows}")
+    (remark,) = tables_of([path]).remarks
+    assert remark.endswith("94 more ranks waited: these two may share a node")
 
 
 def test_tables_of_many_ranks_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

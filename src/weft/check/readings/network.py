@@ -118,7 +118,7 @@ class Network:
         )
 
     def rail_of(self, endpoint: str) -> int:
-        """Which HCA of its node an endpoint uses; 0 where the fabric does not know its host."""
+        """The HCA of its node that an endpoint uses; 0 where the fabric does not know its host."""
         hca = self.hca_of(endpoint)
         return 0 if hca is None else self.hcas_of[host_of(endpoint)].index(hca)
 

@@ -17,7 +17,7 @@ Bools = NDArray[np.bool_]
 
 
 class Metric(StrEnum):
-    """What a reading measures. A bandwidth has a direction; a latency is a round trip halved, and
+    """The metric of a reading. A bandwidth has a direction; a latency is a round trip halved, and
     `bidirectional` counts both directions, so these two have none."""
 
     LATENCY = "latency_us"

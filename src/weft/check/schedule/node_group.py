@@ -27,7 +27,7 @@ class Group:
     places: Bools | None = None
 
     def touched(self, pairs: Round, ranks: ScheduleRanks, paths: FlowPaths | None) -> Bools:
-        """Which pairs have an end inside, or cross a switch of the group."""
+        """The pairs that have an end inside, or cross a switch of the group."""
         touched = self.inside[pairs].any(axis=1)
         if self.places is not None and paths is not None and pairs.size:
             a, b = ranks.hca[pairs[:, 0]], ranks.hca[pairs[:, 1]]

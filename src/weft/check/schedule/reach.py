@@ -1,4 +1,4 @@
-"""Which cables any pair of the ranks can cross, and how much of each they can fill."""
+"""The cables that any pair of the ranks can cross, and how much of each they can fill."""
 
 from dataclasses import dataclass
 

@@ -53,7 +53,7 @@ class Survey:
 
     @cached_property
     def shared(self) -> SharedPaths | None:
-        """What paths carried among which switches choose; None without such."""
+        """The readings of paths among which switches choose; None without such paths."""
         if not len(self.readings) or not self.crossings.adaptive or not self.crossings.stages:
             return None
         others = [s for s in self.explanation.suspects if not self.crossings.shared_paths[s.best]]

@@ -29,7 +29,9 @@ def of_limits(
             f" {survey.limits.smallest_fabric} are needed to know the normal figure"
         )
     if survey.crossings.network is None:
-        found.append("no fabric given (--fabric): weft can name slow nodes only, not cables or switches")
+        found.append(
+            "no fabric given (--fabric): weft can name slow nodes only, not cables or switches"
+        )
     n_never = len(coverage.cables_never_crossed)
     if n_never:
         found.append(

@@ -25,7 +25,7 @@ def accused_node(finding: Finding) -> str | None:
 
 
 def drain_text(findings: Sequence[Finding]) -> str:
-    """A shell script that drains each bad node. What belongs to no node is a comment."""
+    """A shell script that drains each bad node. A suspect without a node is a comment."""
     lines = list(_lines(findings))
     return "\n".join(["# weft check: bad nodes, for Slurm", *(lines or ["# none"])]) + "\n"
 

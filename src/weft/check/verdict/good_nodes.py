@@ -1,4 +1,4 @@
-"""Which nodes a verdict finds no fault with, and how many."""
+"""The nodes that a verdict calls good, and their number."""
 
 import numpy as np
 

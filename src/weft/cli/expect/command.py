@@ -1,21 +1,16 @@
 """`weft expect`: what a path or a collective should deliver, and what limits it."""
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+import shlex
+from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from weft.cli.output import emit, format_option
-from weft.core.errors import InputError
-from weft.core.units import parse_size_range
-
-if TYPE_CHECKING:
-    from weft.catalog.machine.platform import Platform
-    from weft.expect.model import Conditions, Library
 
 
 @click.command("expect")
-@click.argument("words", metavar="[PLATFORM] BENCHMARK", nargs=-1, required=True)
+@click.argument("words", metavar="[PLATFORM] [BENCHMARK]", nargs=-1)
 @click.option("--nodes", "n_nodes", type=click.IntRange(min=1), help="Nodes; 2 if not given.")
 @click.option("--tasks-per-node", type=click.IntRange(min=1), help="Ranks (GPUs) on each node.")
 @click.option("--gpus", type=click.IntRange(min=2), help="GPUs in all: NCCL on full nodes.")
@@ -57,122 +52,65 @@ def command(
     machine, as `weft platform detect` reads it. BENCHMARK is a name of ours or of OSU, nccl-tests
     or perftest: latency, osu_bw, all_reduce_perf, ib_write_bw.
 
+    A machine with GPUs answers for NCCL and GPU memory first where BENCHMARK is a name of ours,
+    for MPI from host memory second. Without BENCHMARK weft lists the usual values of PLATFORM.
+
     One size gives the value with its parts; several give a table.
     """
-    from weft.catalog.load import platform_names
-    from weft.cli.expect.text import curve_text, figures_of, one_text, record_of, row_of
-    from weft.doctor.machine.detection.document import HERE, platform_named
-    from weft.expect.names import parse_benchmark
+    from weft.cli.expect.questions import asked, usual
+    from weft.cli.expect.text import answer_text, figures_of, overview_text, record_of, row_of
+    from weft.doctor.machine.detection.document import platform_named
+    from weft.expect.names import OWN, parse_benchmark
     from weft.expect.prediction import predict
 
-    if len(words) > 2:
-        raise click.UsageError(f"Got unexpected extra argument ({words[2]})")
-    if len(words) == 1 and words[0] in platform_names():
-        raise click.UsageError("Missing argument 'BENCHMARK'.")
-    benchmark_name, library = parse_benchmark(words[-1])
-    document = platform_named(words[0] if len(words) == 2 else HERE)
-    base = _conditions(document, benchmark_name, library, {**given, "size": size})
-    found = [(one, predict(document, one)) for one in _sized(base, size)]
+    where, benchmark = _platform_and_benchmark(words)
+    document = platform_named(where)
+    given["size"] = size
+    if benchmark is None:
+        questions = usual(document, given)
+    else:
+        name, library = parse_benchmark(benchmark)
+        is_own = benchmark.lower().replace("-", "_") in OWN
+        questions = asked(document, name, library, given, own_name=is_own)
+    found = [(one, predict(document, one)) for one in questions]
     figures = figures_of(document, found) if explain else []
+    following = _next(where, benchmark, explain=explain)
+    text = overview_text if benchmark is None else answer_text
     emit(
         format_,
-        text=lambda: (
-            one_text(document, *found[0], figures)
-            if len(found) == 1
-            else curve_text(document, found, figures)
-        ),
+        text=lambda: f"{text(document, found, figures)}\n\nnext: {following}",
         record=record_of(document, found, figures),
         rows=[row_of(document, *pair) for pair in found],
     )
 
 
-def _conditions(
-    document: "Platform", benchmark: str, library: "Library", given: dict[str, Any]
-) -> "Conditions":
-    """The conditions of all options. Raises InputError where they contradict one another."""
-    from weft.expect.model import Conditions
+def _platform_and_benchmark(words: tuple[str, ...]) -> tuple[str, str | None]:
+    """(platform, benchmark) of the arguments; None where only a platform is named."""
+    from weft.catalog.load import platform_names
+    from weft.doctor.machine.detection.document import HERE
 
-    gpus, n_nodes, tasks = given["gpus"], given["n_nodes"], given["tasks_per_node"]
-    library = given["library"] or ("nccl" if gpus and library == "mpi" else library)
-    if (gpus or library == "nccl") and document.gpus is None:
-        raise InputError(
-            f"platform '{document.name}' has no GPUs",
-            expected="a platform with [gpus]; `weft platform list` names them",
-        )
-    if document.gpus is not None and (gpus or library == "nccl"):
-        per_node = document.gpus.per_node.whole
-        if gpus and tasks is None:
-            tasks = gpus // n_nodes if n_nodes else min(gpus, per_node)
-        tasks = tasks or per_node
-        n_nodes = n_nodes or (-(-gpus // tasks) if gpus else 2)
-        if gpus and n_nodes * tasks != gpus:
-            raise InputError(
-                f"{gpus} GPUs on {n_nodes} nodes",
-                expected=f"as many on each; a node has {per_node}",
-            )
-    _refuse_unused(benchmark, library, given)
-    cores = document.node.get("cores")
-    if cores is not None and (tasks or 1) > cores.value:
-        raise InputError(
-            f"{tasks} tasks on a node of platform '{document.name}'",
-            expected=f"at most {cores.whole}, one a core",
-        )
-    return Conditions(
-        benchmark=benchmark,
-        size_bytes=0,
-        n_nodes=n_nodes or 2,
-        tasks_per_node=tasks or 1,
-        memory=given["memory"] or ("gpu" if library == "nccl" else "host"),
-        library=library,
-        library_version=given["nccl_version"],
-        algorithm=given["algorithm"],
-        protocol=given["protocol"],
-        window=given["window"],
-        n_hcas=given["n_hcas"],
-        transport=given["transport"] or "",
-        gpudirect=not given["without_gpudirect"],
-    )
+    if len(words) > 2:
+        raise click.UsageError(f"Got unexpected extra argument ({words[2]})")
+    if not words:
+        return HERE, None
+    if len(words) == 2:
+        return words[0], words[1]
+    (word,) = words
+    if word in platform_names() or word == HERE or word.endswith(".toml"):
+        return word, None
+    return HERE, word
 
 
-def _refuse_unused(benchmark: str, library: "Library", given: dict[str, Any]) -> None:
-    """Refuse options without an effect. Raises InputError."""
-    from weft.expect.algorithms import ALGORITHMS
-
-    nccl = library == "nccl"
-    host = (given["memory"] or ("gpu" if nccl else "host")) == "host"
-    unused = {
-        "--protocol": bool(given["protocol"]) and not nccl,
-        "--nccl": bool(given["nccl_version"]) and not nccl,
-        "--memory host": given["memory"] == "host" and nccl,
-        "--algorithm": bool(given["algorithm"]) and not nccl and benchmark not in ALGORITHMS,
-        "--without-gpudirect": given["without_gpudirect"] and host,
-        "--size": given["size"] is not None and benchmark == "barrier",
-    }
-    for option, is_unused in unused.items():
-        if is_unused:
-            memory = "host" if host else "GPU"
-            raise InputError(
-                f"{option} does not apply to {benchmark} ({library}, {memory} memory)",
-                expected="the command without this option",
-            )
-
-
-USUAL_NCCL_BYTES = 1 << 30
-USUAL_SMALL_BYTES = 8
-
-
-def _sized(base: "Conditions", size: str | None) -> "list[Conditions]":
-    """The conditions of each size; without one, the size by which a benchmark is usually quoted."""
-    from weft.catalog.load import benchmark
-
-    document = benchmark(base.benchmark)
-    if not document.sizes:
-        return [base]
-    if size is not None:
-        return [replace(base, size_bytes=one) for one in parse_size_range(size)]
-    usual = USUAL_SMALL_BYTES
-    if base.library == "nccl":
-        usual = USUAL_NCCL_BYTES
-    elif document.headline.startswith("bandwidth"):
-        usual = max(document.sizes_bytes)
-    return [replace(base, size_bytes=usual)]
+def _next(where: str, benchmark: str | None, *, explain: bool) -> str:
+    """The command as it was typed with its figures listed; then the platform's own page."""
+    if explain:
+        return shlex.join(["weft", "platform", "show", where])
+    context = click.get_current_context()
+    options: list[str] = []
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if isinstance(parameter, click.Option) and source is ParameterSource.COMMANDLINE:
+            value = context.params[parameter.name or ""]
+            options += [parameter.opts[0], *([] if parameter.is_flag else [str(value)])]
+    named = [where] if benchmark is None else [where, benchmark]
+    return shlex.join(["weft", "expect", *named, *options, "--explain"])

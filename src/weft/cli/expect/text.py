@@ -28,9 +28,38 @@ USED = ("links.", "packets.", "switch.", "node.hca", "node.hcas", "gpus.", "host
 """Sections of a platform that expectations use."""
 
 
-def one_text(
-    platform: Platform, conditions: Conditions, found: Expectation, explained: list[dict[str, Any]]
-) -> str:
+def answer_text(platform: Platform, found: Found, explained: list[dict[str, Any]]) -> str:
+    """Each library's answer, the GPUs' own first; the figures last."""
+    groups: dict[tuple[str, str], list[tuple[Conditions, Expectation]]] = {}
+    for conditions, one in found:
+        groups.setdefault((conditions.library, conditions.memory), []).append((conditions, one))
+    texts = [
+        one_text(platform, *group[0]) if len(group) == 1 else curve_text(platform, group)
+        for group in groups.values()
+    ]
+    return "\n".join(["\n\n".join(texts), *_figure_lines(explained)])
+
+
+def overview_text(platform: Platform, found: Found, explained: list[dict[str, Any]]) -> str:
+    """The usual values of a machine, a row each."""
+    cells = [
+        [
+            what(conditions),
+            where(platform, conditions).partition(", ")[2],
+            f"{number(one.value)} {one.unit}",
+            f"{number(one.low)} to {number(one.high)}",
+            number(one.limit) if one.limit is not None else "-",
+            one.bound.split(" - ")[0],
+        ]
+        for conditions, one in found
+    ]
+    headers = ["what", "where", "expected", "between", "limit", "binding limit"]
+    head = f"EXPECT   the usual values of {platform.name}"
+    table = table_text(headers, cells, left=2, last=4)
+    return "\n".join([head, "", table, *_figure_lines(explained)])
+
+
+def one_text(platform: Platform, conditions: Conditions, found: Expectation) -> str:
     """One size: value, bound, limit, parts, formula, sources."""
     lines = [
         f"EXPECT   {number(found.value)} {found.unit}{_metric(found)}"
@@ -45,10 +74,10 @@ def one_text(
     if found.algorithm:
         lines.append(f"BY       {found.algorithm}")
     lines += ["", _parts(found), "", f"formula  {found.formula}", f"sources  {found.source}"]
-    return "\n".join([*lines, *_figure_lines(explained), "", next_line(platform)])
+    return "\n".join(lines)
 
 
-def curve_text(platform: Platform, found: Found, explained: list[dict[str, Any]]) -> str:
+def curve_text(platform: Platform, found: Found) -> str:
     """Several sizes: a row each."""
     first, last = found[0][0], found[-1][0]
     top = found[-1][1]
@@ -84,9 +113,6 @@ def curve_text(platform: Platform, found: Found, explained: list[dict[str, Any]]
             table_text(headers, cells, left=0, last=2),
             "",
             *sources[-1:],
-            *_figure_lines(explained),
-            "",
-            next_line(platform),
         ]
     )
 
@@ -149,11 +175,6 @@ def _parts(found: Expectation) -> str:
         for term in found.terms
     ]
     return table_text(["part of the time", "us", "share", "between", "class"], cells)
-
-
-def next_line(platform: Platform) -> str:
-    """The command that compares a measured file with this platform."""
-    return f"next: weft judge FILE --platform {platform.name}"
 
 
 def figures_of(platform: Platform, found: Found) -> list[dict[str, Any]]:

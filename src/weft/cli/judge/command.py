@@ -42,6 +42,9 @@ Exit 1 where a row is low or impossible, or where TCP was used although it need 
 @click.option("--tasks-per-node", type=click.IntRange(min=1), help="Ranks (GPUs) on each node.")
 @click.option("--memory", type=click.Choice(["host", "gpu"]), help="Where the buffers were.")
 @click.option("--nccl", "nccl_version", metavar="V", help="NCCL's version, as 2.27.")
+@click.option(
+    "--against", multiple=True, metavar="RUN|FILE", help="Results of the own fleet, or a folder."
+)
 @click.option("--all-rows", is_flag=True, help="Every row, not only the noteworthy ones.")
 @click.option("--report", type=FILE, help="Write the judgement as one HTML page too.")
 @format_option
@@ -54,22 +57,15 @@ def command(
     **given: Any,
 ) -> int:
     """Judge the files and print what was found."""
-    from weft.cli.judge.many import file_row, files_text
+    from weft.cli.judge.many import files_text
+    from weft.cli.judge.own_fleet import fleet_files
     from weft.cli.judge.text import judgement_text
 
+    given["against"] = fleet_files(given["against"])
     judged = _judged(files, _with_hardware(given))
     judgements = [one.judgement for one in judged if one.judgement is not None]
     if len(judged) == 1 and not judgements and judged[0].error is not None:
         raise judged[0].error
-    rows = (
-        [file_row(one) for one in judged]
-        if len(judged) > 1 and not all_rows
-        else [
-            {"file": judgement.path, **_flat(row.to_record())}
-            for judgement in judgements
-            for row in judgement.rows
-        ]
-    )
     emit(
         format_,
         text=lambda: (
@@ -77,8 +73,8 @@ def command(
             if len(judged) == 1
             else files_text(judged, all_rows=all_rows)
         ),
-        record=_record(judged),
-        rows=rows,
+        record=_record(judged) if format_ == "json" else {},
+        rows=_rows(judged, all_rows=all_rows) if format_ == "csv" else (),
     )
     if report is not None:
         _write_report(judgements, report)
@@ -114,15 +110,16 @@ def _judged(names: tuple[str, ...], given: Mapping[str, Any]) -> "list[JudgedFil
     from weft.judge.log import log_of
     from weft.judge.path_class.evidence import evidence_of
     from weft.judge.path_class.proof import HEAD_BYTES, proofs_in
-    from weft.results.result_file import read_results_text
+    from weft.judge.size_limit import MOST_BYTES, of_a_part, read_text_within
 
     if "-" not in names:
         return judge_files(names, dict(given))
-    content = sys.stdin.buffer.read()
-    results = read_results_text(content, "-")
+    content = sys.stdin.buffer.read(MOST_BYTES)
+    results, part = read_text_within(content, "-")
     proofs = proofs_in(content[:HEAD_BYTES], results.environment)
     evidence = evidence_of(results.tables, proofs)
     judgement = judge_results(results, **given, log=log_of(content), evidence=evidence)
+    judgement = of_a_part(judgement, part)
     others = [name for name in names if name != "-"]
     return [JudgedFile("-", judgement), *judge_files(others, dict(given))]
 
@@ -136,6 +133,20 @@ def _record(judged: "list[JudgedFile]") -> dict[str, Any]:
             {"path": one.path, "error": one.error.what} for one in judged if one.error is not None
         ],
     }
+
+
+def _rows(judged: "list[JudgedFile]", *, all_rows: bool) -> list[dict[str, Any]]:
+    """A line a file where there are several, else a line a row."""
+    from weft.cli.judge.many import file_row
+
+    if len(judged) > 1 and not all_rows:
+        return [file_row(one) for one in judged]
+    judgements = [one.judgement for one in judged if one.judgement is not None]
+    return [
+        {"file": judgement.path, **_flat(row.to_record())}
+        for judgement in judgements
+        for row in judgement.rows
+    ]
 
 
 def _flat(record: dict[str, Any]) -> dict[str, Any]:

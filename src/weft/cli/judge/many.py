@@ -1,13 +1,14 @@
 """Several judged files: a line each, worst first, and the whole answers where they are few."""
 
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from weft.cli.judge.text import judgement_text
-from weft.core.finding import FindingKind
 from weft.core.words import counted
 from weft.judge.files import JudgedFile
+from weft.judge.path_class.statement import PathFacts
 
 MOST_WHOLE = 6
 """So many files are answered whole; of more, each has its line."""
@@ -18,7 +19,8 @@ def files_text(judged: Sequence[JudgedFile], *, all_rows: bool) -> str:
     shown = [one for one in judged if one.judgement is not None or one.was_named]
     lines = [_counts(judged), "", *(_line(one) for one in shown)]
     if len(shown) > MOST_WHOLE:
-        lines += ["", f"next     weft judge FILE answers one of these {len(shown)} files whole"]
+        first = next((one.path for one in shown if one.judgement is not None), shown[0].path)
+        lines += ["", f"next     weft judge {shlex.quote(first)}"]
         return "\n".join(lines)
     for one in shown:
         if one.judgement is not None:
@@ -33,18 +35,25 @@ def file_row(one: JudgedFile) -> dict[str, Any]:
         return {"file": one.path, "verdict": "unread", "what": error}
     judgement = one.judgement
     verdict = judgement.findings[0]
-    path = next((f for f in judgement.findings if f.kind is FindingKind.PATH), None)
-    facts = path.facts.to_record() if path is not None else {}
-    fits = facts.get("fits", [])
+    facts = (finding.facts for finding in judgement.findings)
+    path = next((one for one in facts if isinstance(one, PathFacts)), None)
     return {
         "file": one.path,
         "verdict": verdict.severity.value,
         "what": verdict.sentence,
         "platform": judgement.platform,
-        "latency_us": facts.get("latency_us"),
-        "plateau_gb_s": facts.get("plateau_gb_s"),
-        "transports": " ".join(facts.get("transports", [])),
-        "fits": " ".join(f"{fit['class']}={fit['share']}" for fit in fits),
+        **_path_columns(path),
+    }
+
+
+def _path_columns(path: PathFacts | None) -> dict[str, Any]:
+    """The values of a statement about a path; empty where a file has none."""
+    fits = path.fits if path else ()
+    return {
+        "latency_us": path.latency_us if path else None,
+        "plateau_gb_s": path.plateau_gb_s if path else None,
+        "transports": " ".join(path.transports if path else ()),
+        "fits": " ".join(f"{fit.path_class.name}={round(fit.share, 4)}" for fit in fits),
     }
 
 

@@ -96,11 +96,11 @@ def _title(row: JudgedRow, test: str) -> str:
 def _cause_lines(causes: Sequence[LikelyCause], heading: str) -> list[str]:
     if not causes:
         return []
-    lines = ["", f"{heading}, best fit first"]
+    lines = ["", f"{heading}, lowest score first (0.05: 5 % off)"]
     for rank, cause in enumerate(causes, start=1):
         lines += [
             f"  {rank}. {cause.name}: {cause.sentence}",
-            f"     predicts {cause.predicts}; off by {100 * cause.misfit:.0f} %",
+            f"     score {cause.score:.2f}: predicts {cause.predicts}",
             f"     to confirm: {cause.confirm}",
             f"     remedy: {cause.remedy}",
         ]
@@ -191,14 +191,16 @@ def _field_lines(judgement: FileJudgement) -> list[str]:
 
 def _coverage_lines(judgement: FileJudgement) -> list[str]:
     rows = judgement.rows
-    judged = sum(row.state is not RowState.UNJUDGED for row in rows)
+    judged = sum(row.state.is_verdict for row in rows)
+    too_wide = sum(row.state is RowState.TOO_WIDE for row in rows)
     platform = judgement.platform or "unknown"
     lines = [
         f"platform {platform}: {judgement.platform_because}",
-        f"covered  {judged} of {len(rows)} rows judged",
+        f"covered  {judged} of {len(rows)} rows judged"
+        + (f", {too_wide} too wide to tell" if too_wide else ""),
     ]
     notes = dict.fromkeys(
-        row.note for row in rows if row.state is RowState.UNJUDGED and row.note and not row.odd
+        row.note for row in rows if not row.state.is_verdict and row.note and not row.odd
     )
     lines += [f"         not judged: {note}" for note in notes]
     lines += [f"caveat   {remark}" for remark in judgement.remarks]

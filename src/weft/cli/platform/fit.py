@@ -1,6 +1,10 @@
 """`weft platform fit`: host costs of a machine from tables that were measured on it."""
 
 import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,50 +17,50 @@ from weft.core.files import write_whole
 from weft.core.units import format_size
 
 if TYPE_CHECKING:
-    from weft.catalog.machine.fit_report import FittedTable
+    from weft.catalog.machine.fit_report import FittedTable, HealthyBand
     from weft.catalog.machine.platform import Platform
     from weft.expect.fit.platform_fit import FittedPlatform
 
 
 @click.command("fit")
 @click.argument("paths", metavar="[FILE]...", nargs=-1, type=ANY_PATH)
-@click.option("--name", help="Name of the fitted platform. [default: BASE-fitted, or fitted]")
+@click.option(
+    "--healthy",
+    multiple=True,
+    metavar="RUN",
+    type=ANY_PATH,
+    help="A further healthy run; then every FILE is one.",
+)
+@click.option("--name", help="Name of the fitted platform. [default: from the files]")
 @click.option("--base", metavar="PLATFORM", help="The machine the tables were measured on.")
-@click.option("--out", "-o", type=ANY_PATH, help="Write the platform there.")
+@click.option("--link", metavar="L", help="Its link, if no --base: edr, 25gbe, '200 Gb/s'.")
+@click.option("--out", "-o", type=ANY_PATH, help="Write the platform there. [default: NAME.toml]")
 @click.option(
     "--window", type=click.IntRange(min=2), help="Messages in a window, if no file states it."
 )
 @format_option
-def command(  # noqa: PLR0917
-    paths: tuple[Path, ...],
-    name: str | None,
-    base: str | None,
-    out: Path | None,
-    window: int | None,
-    format_: str,
-) -> None:
+def command(paths: tuple[Path, ...], *, format_: str, **given: Any) -> None:
     """Fit the host costs of a platform to tables of two ranks.
 
     FILE is the output of osu_latency, osu_bw, osu_bibw, IMB or another tool that is read, or a run
     directory of weft. A latency table is needed; bandwidths say how often messages can follow.
-    Without --base the fabric is one ideal switch, as fast as the tables; without FILE the tables
-    are those published about BASE.
+    With --healthy the medians of all runs are fitted, and `weft judge` takes their scatter as the
+    band. Limits are those of the link: of --base, of --link, or as the rows tell it. Without FILE
+    the tables are those published about BASE.
     """
     from weft.catalog.document import to_toml
-    from weft.catalog.load import platform
-    from weft.expect.fit.platform_fit import fit_platform
-    from weft.study.fit_tables import published_tables, tables_of
 
-    ground = platform(base) if base is not None else None
-    if not paths and ground is None:
+    every = (*paths, *given["healthy"])
+    if given["base"] is not None and given["link"]:
+        raise click.UsageError("--base and --link both give the link: name one of them.")
+    if not every and given["base"] is None:
         raise click.UsageError("Name a FILE to fit to, or --base for its published tables.")
-    found = tables_of(paths, window) if paths or ground is None else published_tables(ground)
-    named = name or (f"{ground.name}-fitted" if ground is not None else "fitted")
-    fitted = fit_platform(found.tables, name=_slug(named), base=ground)
-    if out is not None:
-        write_whole(out, to_toml(fitted.platform), what="platform", hint=None)
-        talk(f"wrote {out}")
-    for remark in found.remarks:
+    name = _slug(given["name"] or _name_of(every, given["base"]))
+    out = given["out"] or _free(Path(f"{name}.toml"))
+    fitted, remarks = _fitted(every, name, given)
+    write_whole(out, to_toml(fitted.platform), what="platform", hint=None)
+    talk(f"wrote {out}")
+    for remark in remarks:
         talk(remark)
     rows = _rows(fitted)
     record = {
@@ -64,7 +68,57 @@ def command(  # noqa: PLR0917
         "platform": fitted.platform.model_dump(mode="json", by_alias=True, exclude_none=True),
         "held_out": rows,
     }
-    emit(format_, text=lambda: _text(fitted, out), record=record, rows=rows)
+    emit(format_, text=lambda: _text(fitted, out, every), record=record, rows=rows)
+
+
+def _fitted(
+    every: tuple[Path, ...], name: str, given: Mapping[str, Any]
+) -> "tuple[FittedPlatform, list[str]]":
+    """The fit, and remarks on its tables and its link. Raises InputError."""
+    from weft.catalog.load import platform
+    from weft.cli.platform.fitted_link import named_link, told_link
+    from weft.expect.fit.healthy_runs import healthy_runs, with_bands
+    from weft.expect.fit.platform_fit import fit_platform
+    from weft.study.fit_tables import published_tables, tables_of
+
+    ground = platform(given["base"]) if given["base"] is not None else None
+    several = bool(given["healthy"])
+    found = (
+        tables_of(every, given["window"], several_runs=several)
+        if every or ground is None
+        else published_tables(ground)
+    )
+    remarks, link = list(found.remarks), None
+    if given["link"]:
+        link = named_link(given["link"])
+    elif ground is None:
+        link, remark = told_link(every)
+        remarks.append(remark)
+    if not several:
+        return fit_platform(found.tables, name=name, base=ground, link=link), remarks
+    runs = healthy_runs(found.tables)
+    fitted = fit_platform([one.table for one in runs], name=name, base=ground, link=link)
+    return replace(fitted, platform=with_bands(fitted.platform, runs)), remarks
+
+
+def _name_of(paths: Sequence[Path], base: str | None) -> str:
+    """BASE-fitted, or the beginning that the names of all files share."""
+    if base is not None:
+        return f"{Path(base).stem.lower()}-fitted"
+    letters = zip(*(path.stem.lower() for path in paths), strict=False)
+    shared = "".join(group[0] for group in takewhile(lambda group: len(set(group)) == 1, letters))
+    word = re.sub(r"[^a-z0-9._-]+", "-", shared).strip("._-")
+    return f"{word}-fitted" if word else "fitted"
+
+
+def _free(out: Path) -> Path:
+    if out.exists():
+        raise InputError(
+            "the file is there already",
+            where=str(out),
+            expected=f"-o {shlex.quote(str(out))}, which overwrites it, or another --name",
+        )
+    return out
 
 
 def _slug(name: str) -> str:
@@ -77,7 +131,7 @@ def _slug(name: str) -> str:
     return name
 
 
-def _text(fitted: "FittedPlatform", out: Path | None) -> str:
+def _text(fitted: "FittedPlatform", out: Path, paths: Sequence[Path]) -> str:
     document, fit = fitted.platform, fitted.platform.fit
     assert fit is not None
     assert document.host is not None
@@ -93,6 +147,7 @@ def _text(fitted: "FittedPlatform", out: Path | None) -> str:
         *_anomaly_lines(fit.tables),
         f"Valid from {format_size(fit.min_bytes)} to {format_size(fit.max_bytes)}; predictions"
         " outside this range are marked.",
+        *_band_lines(fit.bands),
         "",
         "HELD-OUT ROWS (each half of the rows predicts the other half)",
         _held_out_table(fit.tables),
@@ -102,12 +157,29 @@ def _text(fitted: "FittedPlatform", out: Path | None) -> str:
         "",
         *(f"assumed: {text}" for text in fit.assumptions),
     ]
-    target = out if out is not None else "FITTED.toml"
-    step = f"weft expect {target} latency"
-    if document.has_twin:
-        step = f"weft bench latency --twin {target} --nodes 2"
-    lines.append(f"next: {step}" if out is not None else f"next: --out {target}, then {step}")
+    target = shlex.quote(str(out))
+    twin = f"weft bench latency --twin {target} --nodes 2" if document.has_twin else ""
+    if paths and paths[0].is_file():
+        lines += [f"its twin: {twin}"] if twin else []
+        step = f"weft judge {shlex.quote(str(paths[0]))} --platform {target}"
+    else:
+        step = twin or f"weft expect {target} latency"
+    lines.append(f"next: {step}")
     return "\n".join(lines)
+
+
+def _band_lines(bands: "tuple[HealthyBand, ...]") -> list[str]:
+    """How far the runs scatter, and how far a further one may."""
+    lines = []
+    for band in bands:
+        first, last = band.rows[0][0], band.rows[-1][0]
+        apart = max(most / least for _, least, most in band.rows) - 1
+        lines.append(
+            f"band of {band.n_runs} healthy runs: {band.benchmark}, {format_size(first)} to"
+            f" {format_size(last)}, runs up to {apart:.1%} apart; normal within"
+            f" {band.factor - 1:.1%} beyond them"
+        )
+    return lines
 
 
 def _anomaly_lines(tables: "tuple[FittedTable, ...]") -> list[str]:

@@ -54,7 +54,7 @@ def list_text(rows: Iterable[Mapping[str, Any]]) -> str:
     lines = [
         table_text(headers, cells, left=7),
         "",
-        "next: weft platform show NAME [--figures] [--thresholds] [--source TEXT]",
+        f"next: weft platform show {cells[0][0]}",
     ]
     return "\n".join(lines)
 

@@ -15,9 +15,9 @@ ABOVE_LINK = 1.05
 """A table that exceeds the base's link by more than this was measured on another fabric."""
 
 
-def require_same_fabric(base: Platform, tables: tuple[CheckedTable, ...]) -> None:
-    """Raises InputError where a table is faster than the links of the base."""
-    path = path_through(base, 1)
+def require_same_fabric(base: Platform, tables: tuple[CheckedTable, ...], named: str = "") -> None:
+    """Raises InputError where a table is faster than the links of the base, or the link `named`."""
+    path, link = path_through(base, 1), named or f"a link of '{base.name}'"
     for checked in tables:
         table = checked.table
         if table.is_latency:
@@ -27,18 +27,21 @@ def require_same_fabric(base: Platform, tables: tuple[CheckedTable, ...]) -> Non
         each = table.one_way_mb_s(size, value)
         if each > ABOVE_LINK * most:
             raise InputError(
-                f"{each:,.0f} MB/s one way at {size} B is more than a link of '{base.name}' carries"
+                f"{each:,.0f} MB/s one way at {size} B is more than {link} carries"
                 f" ({most:,.0f} MB/s)",
                 where=table.source,
-                expected="tables measured on the fabric of --base",
-                hint="name another --base, or leave it out: then the tables give the link rate",
+                expected=f"tables measured on {'this link' if named else 'the fabric of --base'}",
+                hint=f"name another --{'link' if named else 'base'}, or leave it out: then the"
+                " tables give the link rate",
             )
 
 
-def fabric_of_tables(tables: tuple[CheckedTable, ...]) -> Platform:
-    """One switch between two nodes, no delays, links as fast as the fastest row of any table.
+def fabric_of_tables(tables: tuple[CheckedTable, ...], link: Figure | None = None) -> Platform:
+    """One switch between two nodes, no delays, links of a known rate (Gb/s). Where none is known,
+    they are as fast as the fastest row of any table, and limit nothing.
 
-    What a real fabric adds is then part of the host costs. Raises InputError on an absurd rate.
+    What a real fabric adds is then part of the host costs. Raises InputError on an absurd rate, and
+    where a table is faster than the link.
     """
     shape = platform(SHAPE)
     mtu = path_through(shape, 1).mtu_bytes
@@ -54,14 +57,15 @@ def fabric_of_tables(tables: tuple[CheckedTable, ...]) -> Platform:
             where=", ".join(checked.table.source for checked in tables),
             expected=f"at most {FASTEST_GBPS:,.0f} Gb/s: the units of a table are not what it says",
         )
+    fastest = _figure(float(f"{max(rates):.6g}"), "Gb/s", "the fastest row of the tables")
     cable = Cable(
-        rate=_figure(float(f"{max(rates):.6g}"), "Gb/s", "the fastest row of the tables"),
+        rate=link or fastest,
         delay=_figure(0, "ns", "part of the host costs"),
     )
     none = _figure(0, "ns", "part of the host costs")
     assert shape.host is not None
     assert shape.switch is not None
-    return shape.model_copy(
+    document = shape.model_copy(
         update={
             "notes": ("The fabric is one ideal switch: its delays are part of the host costs.",),
             "node": {"hcas": shape.node["hcas"]},
@@ -73,6 +77,9 @@ def fabric_of_tables(tables: tuple[CheckedTable, ...]) -> Platform:
             "facts": {},
         }
     )
+    if link is not None:
+        require_same_fabric(document, tables, named=f"a link of {link.value:g} Gb/s")
+    return document
 
 
 def _figure(value: float, unit: str, what: str) -> Figure:

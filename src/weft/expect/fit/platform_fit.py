@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
+from weft.catalog.document import Figure
 from weft.catalog.machine.fit_report import Fit, FittedTable, HeldOut, LeftOut
 from weft.catalog.machine.platform import HostRegime, Platform, PublishedTable
 from weft.core.errors import InputError
@@ -92,21 +93,26 @@ class FittedPlatform:
 
 
 def fit_platform(
-    tables: Sequence[MeasuredTable], *, name: str, base: Platform | None = None
+    tables: Sequence[MeasuredTable],
+    *,
+    name: str,
+    base: Platform | None = None,
+    link: Figure | None = None,
 ) -> FittedPlatform:
     """Host costs of a platform from tables measured between two of its nodes.
 
-    `base` gives the fabric and everything else; without it the fabric is one switch as fast as the
-    tables. Raises InputError where the tables cannot be fitted or the fit is worthless.
+    `base` gives the fabric and everything else; without it the fabric is one switch with links of
+    the rate `link` (Gb/s), or as fast as the tables. Raises InputError where the tables cannot be
+    fitted or the fit is worthless.
     """
     good = checked(tables)
     if base is not None:
         require_same_fabric(base, good)
-    whole, protocols = _fitted(good, base or fabric_of_tables(good))
+    whole, protocols = _fitted(good, base or fabric_of_tables(good, link))
     halves = []
     for start in (0, 1):
         seen = tuple(table.half(start) for table in good)
-        halves.append(_fitted(seen, base or fabric_of_tables(seen))[0])
+        halves.append(_fitted(seen, base or fabric_of_tables(seen, link))[0])
     held_out = [
         _predicted(table, 1 - start, halves[start], HALVES[start])
         for table in good

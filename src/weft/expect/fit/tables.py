@@ -108,7 +108,7 @@ def checked(tables: Sequence[MeasuredTable]) -> tuple[CheckedTable, ...]:
                 f"two {first.benchmark} tables",
                 where=f"{first.source} and {second.source}",
                 expected="one table a benchmark, all of the same two ranks",
-                hint="fit them one by one",
+                hint="fit them one by one, or name further runs with --healthy",
             )
     return tuple(_checked_table(table) for table in ordered)
 

@@ -9,6 +9,9 @@ from weft.expect.model import Conditions, Expectation, Term, largest
 from weft.expect.nccl.topology import GpuTopology, topology
 from weft.expect.nccl.tuner import USES
 
+SENDS = ("sendrecv", "alltoall", "alltoallv", "gather", "scatter")
+"""Benchmarks of sends."""
+
 
 def nccl_p2p(platform: Platform, conditions: Conditions) -> Expectation:
     """Bus bandwidth in GB/s of a benchmark of sends. Raises InputError.
@@ -18,7 +21,7 @@ def nccl_p2p(platform: Platform, conditions: Conditions) -> Expectation:
     """
     from weft.expect.nccl.collectives import as_busbw
 
-    known = ["sendrecv", "alltoall", "alltoallv", "gather", "scatter", *USES]
+    known = [*SENDS, *USES]
     if conditions.benchmark not in known:
         raise unknown_name(f"NCCL has no '{conditions.benchmark}'", conditions.benchmark, known)
     found = topology(platform, conditions)

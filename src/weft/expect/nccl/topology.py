@@ -6,7 +6,7 @@ adapters between nodes, and all of NVLink inside one.
 
 from dataclasses import dataclass
 
-from weft.catalog.libraries.nccl import Architecture, Cpu, nccl_hardware
+from weft.catalog.libraries.nccl import Architecture, Cpu, has_alternating_rings, nccl_hardware
 from weft.catalog.machine.platform import GpuNode, Platform
 from weft.catalog.machine.practice import practice
 from weft.core.errors import InputError
@@ -23,6 +23,9 @@ class GpuTopology:
     `net_limit` name them. `net_reduces`: switches of such a network can add up (SHARP).
     `loopback`: GPUs of one node talk through their adapters too. `net_seen_share`: what the
     machine's operators see of an adapter's rate, where that is less for an unknown reason; else 1.
+    `alternating_rings`: rings leave a node by another adapter than they enter by. `closing_hop`:
+    they do not, and without a switch below the processor the last GPU reaches the adapter over
+    NVLink: a hop more than the ring has.
     """
 
     n_gpus: int
@@ -41,11 +44,12 @@ class GpuTopology:
     net_reduces: bool
     switched: bool
     nvls: bool
-    pcie_switch: bool
     ll128: bool
     loopback: bool
     sockets: bool
     net_seen_share: float
+    alternating_rings: bool
+    closing_hop: bool
 
     @property
     def gpus_per_node(self) -> float:
@@ -82,6 +86,7 @@ def topology(platform: Platform, conditions: Conditions) -> GpuTopology:
     one, one_raw, bound = _one_net(platform, gpus, conditions)
     n_nets = _nets_in_use(platform, gpus, conditions)
     pcie = gpus.pcie.value if gpus.pcie is not None else one
+    alternating = n_nets > 1 and has_alternating_rings(conditions.library_version)
     return GpuTopology(
         n_gpus=n_gpus,
         n_nodes=n_nodes,
@@ -99,11 +104,12 @@ def topology(platform: Platform, conditions: Conditions) -> GpuTopology:
         net_reduces=platform.packets is not None and platform.packets.headers == "infiniband",
         switched=gpus.switched,
         nvls=gpus.nvls and not loopback and ppn > 1,
-        pcie_switch=gpus.pcie_switch,
         ll128=n_nodes == 1 or (gpus.ll128 and conditions.transport != "sockets"),
         loopback=loopback,
         sockets=conditions.transport == "sockets",
         net_seen_share=_seen_share(gpus, conditions, one),
+        alternating_rings=alternating,
+        closing_hop=not alternating and not gpus.pcie_switch,
     )
 
 

@@ -1,6 +1,6 @@
 """NCCL's tuner: rate and latency of each algorithm and protocol, and which of them it takes.
 
-SOURCE of the formulas: NVIDIA/nccl, src/graph/tuning.cc, 2.20 and 2.28 to 2.30 (see
+SOURCE of the formulas: NVIDIA/nccl, src/graph/tuning.cc, 2.20 to 2.30 (see
 catalog/nccl/*.toml); of what NVLink SHARP moves, NVIDIA/nccl-tests issue 212: each GPU sends and
 receives S (1 + 1/n) for an allreduce of S over n GPUs.
 """
@@ -147,10 +147,11 @@ def _ring_bus(topology: GpuTopology) -> Rate:
     if topology.n_nodes == 1:
         return Rate(inside, f"{name} of {inside:.4g} GB/s")
     if topology.gpus_per_node > 1:
-        if topology.nvlink and not topology.pcie_switch:
-            # Without a switch below the processor the last GPU reaches its adapter over NVLink:
-            # one hop more than the ring has.
-            share = (topology.gpus_per_node - 1) / topology.gpus_per_node
+        share = (topology.gpus_per_node - 1) / topology.gpus_per_node
+        if topology.nvlink and topology.alternating_rings:
+            # Of the GPUs of a ring all but the last send over NVLink.
+            inside /= share
+        elif topology.nvlink and topology.closing_hop:
             inside, name = inside * share, f"NVLink x {share:.3g} (it also closes the ring)"
         if inside < topology.net:
             return Rate(inside, f"{name}, {inside:.4g} GB/s")

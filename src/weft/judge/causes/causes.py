@@ -2,7 +2,8 @@
 
 score = misfit + assumptions - evidence, all in ln of a ratio (rules.toml). Misfit is the mean over
 the rows of |ln(measured / predicted)|. A cause adds the width of a predicted range, each further
-condition that must coincide, and its contradiction by normal rows of the same series.
+condition that must coincide, and its contradiction by normal rows of the same series. The score
+alone orders causes, and is the number that is printed.
 """
 
 import math
@@ -15,13 +16,15 @@ from weft.catalog.cause import Cause, causes
 from weft.catalog.machine.platform import Platform
 from weft.core.units import format_significant, format_size
 from weft.judge.anomalies.anomalies import Labels, series_of
-from weft.judge.causes.effect import Span, applies, predicted_span
+from weft.judge.causes.effect import Span, applies, best_under, predicted_span
 from weft.judge.expectation.expected_value import Predict
 from weft.judge.log import LogLine
 from weft.judge.model import JudgedRow, LikelyCause, RowState
+from weft.judge.path_class.proof import FoundProof
 from weft.judge.rules import Rules
 
 MOST_SHOWN = 5
+PEAK, AVERAGE = "bandwidth_peak_mb_s", "bandwidth_mb_s"
 SHOWN = 160
 """Characters of a log line that are quoted."""
 
@@ -40,13 +43,30 @@ class CauseFit:
 
 @dataclass(frozen=True, slots=True)
 class CauseCase:
-    """What causes are weighed against: all judged rows, the platform, and what the log says."""
+    """What causes are weighed against: all judged rows, the platform, and what the file says: its
+    log, and the proofs of its path."""
 
     rows: Sequence[JudgedRow]
     platform: Platform
     ask: Predict
     rules: Rules
     log: Sequence[LogLine] = ()
+    proofs: Sequence[FoundProof] = ()
+
+    @property
+    def families(self) -> frozenset[str]:
+        """Families of paths that the file names."""
+        return frozenset(name for one in self.proofs for name in one.proof.families)
+
+    def applies(self, cause: Cause, row: JudgedRow) -> bool:
+        """Whether a cause is thinkable for a row."""
+        return applies(cause, row, self.platform, self.families)
+
+    def span(self, cause: Cause, row: JudgedRow) -> Span | None:
+        """What a row would be under a cause; None where the cause says nothing about it."""
+        if not self.applies(cause, row):
+            return None
+        return predicted_span(cause, row, self.platform, self.ask)
 
 
 def likely_causes(case: CauseCase, state: RowState) -> tuple[LikelyCause, ...]:
@@ -58,16 +78,18 @@ def likely_causes(case: CauseCase, state: RowState) -> tuple[LikelyCause, ...]:
     explains = "impossible" if state is RowState.IMPOSSIBLE else "low"
     fits = [
         fit
-        for cause in causes()
-        if cause.explains == explains
+        for entry in causes()
+        if entry.explains == explains
+        for cause in entry.expanded(case.platform.hcas_per_node)
         if (fit := _fit(cause, wanted, case)) is not None
     ]
-    fits.sort(key=lambda fit: fit.score)
+    fits.sort(key=lambda fit: (fit.score, fit.cause.assumptions))
     shown = [fit for fit in fits if fit.misfit <= rules.misfit_shown or fit.quote]
-    tied = {id(fit) for fit in shown if fit.score <= shown[0].score + rules.tie}
-    # Of causes that the file cannot separate, the one with fewer assumptions goes first.
-    shown.sort(key=lambda fit: (0, fit.cause.assumptions) if id(fit) in tied else (1, 0))
-    return tuple(_likely(fit, tied=id(fit) in tied and len(tied) > 1) for fit in shown[:MOST_SHOWN])
+    tied = [fit for fit in shown if fit.score <= shown[0].score + rules.tie]
+    return tuple(
+        _likely(fit, tied=rank < len(tied) and len(tied) > 1)
+        for rank, fit in enumerate(shown[:MOST_SHOWN])
+    )
 
 
 def _likely(fit: CauseFit, *, tied: bool) -> LikelyCause:
@@ -86,16 +108,11 @@ def _likely(fit: CauseFit, *, tied: bool) -> LikelyCause:
 
 
 def _fit(cause: Cause, wanted: Sequence[JudgedRow], case: CauseCase) -> CauseFit | None:
-    rules, platform, ask = case.rules, case.platform, case.ask
-    quote, against = _quote(cause, wanted, case.log)
-    if against:
+    rules = case.rules
+    quote, against = _quote(cause, wanted, case)
+    if against or (cause.only_with_evidence and not quote):
         return None
-    spans = [
-        (row, span)
-        for row in wanted
-        if applies(cause, row, platform)
-        if (span := predicted_span(cause, row, platform, ask)) is not None
-    ]
+    spans = [(row, span) for row in wanted if (span := case.span(cause, row)) is not None]
     if not spans or _is_refuted(cause, wanted, case):
         return None
     misfits = [_misfit(row.value, span) for row, span in spans]
@@ -112,52 +129,95 @@ def _fit(cause: Cause, wanted: Sequence[JudgedRow], case: CauseCase) -> CauseFit
 
 
 def _is_refuted(cause: Cause, wanted: Sequence[JudgedRow], case: CauseCase) -> bool:
-    """Whether a measured row is better than the cause's own bound allows: small messages faster
-    than sockets, a rate above a slot's or above that of the adapters left."""
-    instead = cause.instead
-    is_bound = cause.cap is not None or (
-        instead is not None
-        and bool(instead.transport == "sockets" or instead.hcas or instead.hcas_share)
-    )
-    if not is_bound or cause.explains != "low":
+    """Whether a measured row is better than the cause's bound allows: small messages faster than
+    sockets, a rate above a slot's, above half a link's, above that of the adapters left. Sockets
+    are refuted by another test of the same file, too: one library took one transport."""
+    if not cause.bounds or cause.explains != "low":
         return False
     series = {_series(row) for row in wanted}
-    rows = (row for row in case.rows if _series(row) in series and not row.odd)
+    tests = {_test(row) for row in wanted}
+    rows = (
+        row
+        for row in case.rows
+        if not row.odd
+        and (_series(row) in series or ("sockets" in cause.bounds and _is_beside(row, tests)))
+    )
     return any(_beats(cause, row, case) for row in rows)
 
 
+def _test(row: JudgedRow) -> tuple[str, str, int, str]:
+    conditions = row.conditions
+    n_nodes = conditions.n_nodes if conditions else 0
+    return row.table.tool, conditions.library if conditions else "", n_nodes, row.table.test
+
+
+def _is_beside(row: JudgedRow, tests: set[tuple[str, str, int, str]]) -> bool:
+    """Whether a row is of another test of the same tool, library and nodes as some."""
+    own = _test(row)
+    return own not in tests and own[:3] in {test[:3] for test in tests}
+
+
 def _beats(cause: Cause, row: JudgedRow, case: CauseCase) -> bool:
-    """Whether a row is better than the best that a cause predicts for it."""
-    if row.expectation is None or not applies(cause, row, case.platform):
-        return False
-    span = predicted_span(cause, row, case.platform, case.ask)
-    if span is None:
+    """Whether a row is better than a bound of a cause leaves it."""
+    found = row.expectation
+    if found is None or not case.applies(cause, row):
         return False
     slack = 1 + case.rules.bound_slack
-    if row.expectation.lower_is_better:
-        return row.value * slack < span[0]
-    return row.value > span[1] * slack
+    for bound in cause.bounds:
+        best = best_under(cause, bound, row, case.platform, case.ask)
+        if best is None:
+            continue
+        if row.value * slack < best if found.lower_is_better else row.value > best * slack:
+            return True
+    return False
 
 
-def _quote(cause: Cause, rows: Sequence[JudgedRow], log: Sequence[LogLine]) -> tuple[str, bool]:
+def _quote(cause: Cause, rows: Sequence[JudgedRow], case: CauseCase) -> tuple[str, bool]:
     """(the line of the file that supports a cause, whether a line refutes it)."""
     quote = ""
     for evidence in cause.evidence:
-        for where, text in _texts(evidence.key, rows, log):
+        for where, text, shown in _texts(evidence.key, rows, case):
             if not re.search(evidence.pattern, text):
                 continue
             if evidence.speaks == "against":
                 return "", True
-            quote = quote or f"{where}: {text.strip()[:SHOWN]}"
+            quote = quote or f"{where}: {shown.strip()[:SHOWN]}"
     return quote, False
 
 
-def _texts(key: str, rows: Sequence[JudgedRow], log: Sequence[LogLine]) -> list[tuple[str, str]]:
-    """(where it stands, text) of what evidence is looked for in."""
+def _texts(key: str, rows: Sequence[JudgedRow], case: CauseCase) -> list[tuple[str, str, str]]:
+    """(where it stands, text that evidence is looked for in, text to quote)."""
     if key == "log":
-        return [(f"line {line.number} says so", line.text) for line in log]
+        return [(f"line {line.number} says so", line.text, line.text) for line in case.log]
+    if key == "path":
+        return [
+            (f"{one.where} says so", " ".join(one.proof.families), one.text) for one in case.proofs
+        ]
+    if key == "peak":
+        return _peaks(rows)
     found = dict.fromkeys(row.table.conditions.get(key) for row in rows)
-    return [("the table says so", f"{key} {text}") for text in found if text]
+    return [("the table says so", f"{key} {text}", f"{key} {text}") for text in found if text]
+
+
+def _peaks(rows: Sequence[JudgedRow]) -> list[tuple[str, str, str]]:
+    """The row whose peak is farthest above its average; nothing where the peak itself is low."""
+    found = []
+    for row in rows:
+        peak, average = (row.row.metrics.get(name, 0.0) for name in (PEAK, AVERAGE))
+        low = row.expectation.low if row.expectation and row.metric == AVERAGE else math.inf
+        if average > 0 and peak >= low:
+            found.append((peak / average, row.row.line, peak, average))
+    if not found:
+        return []
+    times, line, peak, average = max(found)
+    figures = (format_significant(value, 4) for value in (peak, average))
+    return [
+        (
+            f"line {line} says so",
+            f"peak {times:.2f}",
+            "peak {} MB/s, average {} MB/s".format(*figures),
+        )
+    ]
 
 
 def _misfit(value: float, span: Span) -> float:
@@ -176,12 +236,9 @@ def _denied(cause: Cause, wanted: Sequence[JudgedRow], case: CauseCase) -> float
     """How strongly normal rows of the same series speak against a cause that would change them."""
     series = {_series(row) for row in wanted}
     misfits = []
-    platform, ask = case.platform, case.ask
     for row in case.rows:
         if row.state is RowState.NORMAL and _series(row) in series and not row.odd:
-            span = (
-                predicted_span(cause, row, platform, ask) if applies(cause, row, platform) else None
-            )
+            span = case.span(cause, row)
             misfits.append(0.0 if span is None else _misfit(row.value, span))
     return median(misfits) if misfits else 0.0
 

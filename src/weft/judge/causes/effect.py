@@ -1,8 +1,9 @@
 """What a cause of the catalogue would make of a row: the value it predicts, as a span."""
 
+import math
 from dataclasses import replace
 
-from weft.catalog.cause import AlternativeConditions, Cause, Feature, Range
+from weft.catalog.cause import AlternativeConditions, Bound, Cause, Feature, Range
 from weft.catalog.machine.platform import Platform
 from weft.expect.model import Conditions, Expectation
 from weft.judge.expectation.expected_value import Predict, convert, with_room
@@ -15,8 +16,11 @@ CHANGES_NOTHING = 0.05
 """A cause that moves the expected value by less than this share explains nothing."""
 
 
-def applies(cause: Cause, row: JudgedRow, platform: Platform) -> bool:
-    """Whether a cause is thinkable for a row on this platform."""
+def applies(
+    cause: Cause, row: JudgedRow, platform: Platform, families: frozenset[str] = frozenset()
+) -> bool:
+    """Whether a cause is thinkable for a row on this platform. `families` are those of the paths
+    that the file itself names."""
     conditions = row.conditions
     if conditions is None or row.expectation is None:
         return False
@@ -31,7 +35,7 @@ def applies(cause: Cause, row: JudgedRow, platform: Platform) -> bool:
         and (not cause.libraries or conditions.library in cause.libraries)
         and (not cause.benchmarks or conditions.benchmark in cause.benchmarks)
         and cause.memory in ("", conditions.memory)
-        and all(_has(platform, feature) for feature in cause.needs)
+        and all(feature in families or _has(platform, feature) for feature in cause.needs)
     )
 
 
@@ -40,9 +44,17 @@ def predicted_span(cause: Cause, row: JudgedRow, platform: Platform, ask: Predic
     found, conditions = row.expectation, row.conditions
     if found is None or conditions is None:
         return None
+    if cause.instead is not None and cause.instead.lost_hcas:
+        return _with_fewer_hcas(cause.instead.lost_hcas, row, platform, ask)
     if cause.instead is not None:
-        other = _changed(cause.instead, conditions, platform)
-        return _instead(other, row.metric, found, ask)
+        return _instead(_changed(cause.instead, conditions), row.metric, found, ask)
+    return _by_figure(cause, found, conditions, platform)
+
+
+def _by_figure(
+    cause: Cause, found: Expectation, conditions: Conditions, platform: Platform
+) -> Span | None:
+    """What a share, an added time or a cap makes of an expectation."""
     if cause.share is not None:
         return _shared(found, cause.share)
     if cause.adds is not None:
@@ -55,33 +67,90 @@ def predicted_span(cause: Cause, row: JudgedRow, platform: Platform, ask: Predic
     return None
 
 
+def best_under(
+    cause: Cause, bound: Bound, row: JudgedRow, platform: Platform, ask: Predict
+) -> float | None:
+    """The best value that a bound of a cause leaves a row; None where it leaves any."""
+    found, conditions = row.expectation, row.conditions
+    if found is None or conditions is None:
+        return None
+    if bound == "link":
+        if cause.share is None or not found.limit:
+            return None
+        most = cause.share.high
+        return found.limit / most if found.lower_is_better else found.limit * most
+    if bound == "sockets":
+        span = _instead(replace(conditions, transport="sockets"), row.metric, found, ask)
+    else:
+        span = predicted_span(cause, _unbounded(cause, row, found), platform, ask)
+    return None if span is None else span[0 if found.lower_is_better else 1]
+
+
+def _unbounded(cause: Cause, row: JudgedRow, found: Expectation) -> JudgedRow:
+    """The row at the best of what is expected; under a cap as if the machine had no other limit."""
+    best, none = (found.low, 0.0) if found.lower_is_better else (found.high, math.inf)
+    return replace(row, expectation=replace(found, value=best if cause.cap is None else none))
+
+
 def _has(platform: Platform, feature: Feature) -> bool:
     gpus = platform.gpus
     return {
         "several-hcas": platform.hcas_per_node > 1,
-        "four-hcas": platform.hcas_per_node >= 4,
         "gpus": gpus is not None,
         "nvls": gpus is not None and gpus.nvls,
         "nvlink": gpus is not None and gpus.nvlink is not None,
         "amd": gpus is not None and gpus.cpu == "amd",
+        "roce": _is_roce(platform),
     }[feature]
 
 
-def _changed(
-    instead: AlternativeConditions, conditions: Conditions, platform: Platform
-) -> Conditions:
-    n_hcas = instead.hcas or conditions.n_hcas
-    if instead.hcas_share is not None:
-        n_hcas = max(1, round(instead.hcas_share * platform.hcas_per_node))
+def _is_roce(platform: Platform) -> bool:
+    """Ethernet whose adapters are not Slingshot's, which has no GIDs and needs no PFC."""
+    headers = platform.packets.headers if platform.packets else ""
+    return headers == "ethernet" and not any("cxi" in name for name in platform.signs.hcas)
+
+
+def _changed(instead: AlternativeConditions, conditions: Conditions) -> Conditions:
     return replace(
         conditions,
         transport=instead.transport or conditions.transport,
-        n_hcas=n_hcas,
         gpudirect=instead.gpudirect and conditions.gpudirect,
         algorithm=instead.algorithm or conditions.algorithm,
         protocol=instead.protocol or conditions.protocol,
         window=instead.window or conditions.window,
     )
+
+
+def share_left(
+    lost: int, conditions: Conditions, metric: str, platform: Platform, ask: Predict
+) -> Span | None:
+    """(least, greatest) share of the speed that a node keeps without some of its adapters: the
+    closed form's, and that of the adapters left. None where the adapters do not decide."""
+    in_all = conditions.n_hcas or platform.hcas_per_node
+    whole, fewer = ask(conditions), ask(replace(conditions, n_hcas=in_all - lost))
+    if lost >= in_all or isinstance(whole, str) or isinstance(fewer, str):
+        return None
+    pair = convert(whole, metric, conditions), convert(fewer, metric, conditions)
+    if pair[0] is None or pair[1] is None:
+        return None
+    ratio = pair[1].value / pair[0].value
+    share = 1 / ratio if pair[0].lower_is_better else ratio
+    if share > 1 - CHANGES_NOTHING:
+        return None
+    left = (in_all - lost) / in_all
+    return min(share, left), max(share, left)
+
+
+def _with_fewer_hcas(lost: int, row: JudgedRow, platform: Platform, ask: Predict) -> Span | None:
+    found, conditions = row.expectation, row.conditions
+    if found is None or conditions is None:
+        return None
+    span = share_left(lost, conditions, row.metric, platform, ask)
+    if span is None:
+        return None
+    if found.lower_is_better:
+        return found.value / span[1], found.value / span[0]
+    return found.value * span[0], found.value * span[1]
 
 
 def _instead(other: Conditions, metric: str, found: Expectation, ask: Predict) -> Span | None:

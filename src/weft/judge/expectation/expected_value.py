@@ -4,17 +4,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 
-from weft.catalog.machine.platform import Platform, PublishedTable
+from weft.catalog.machine.platform import Platform
 from weft.core.errors import InputError
 from weft.expect.model import Conditions, Expectation, largest
 from weft.expect.prediction import predict
 from weft.judge.anomalies.column_agreement import bus_factor
+from weft.judge.expectation.fitted_band import fitted_band
+from weft.judge.expectation.published_row import PublishedBand, published_band
 from weft.judge.model import METRIC_UNITS
 from weft.judge.rules import Rules
 from weft.results.model import Row
 
-PUBLISHED = "published table"
-"""What the formula of an expectation from a published table begins with."""
+PUBLISHED = "published"
+"""What the formula of an expectation from published values begins with."""
+OWN_FLEET = "own fleet"
+"""What the formula of an expectation from the own fleet begins with."""
 Predict = Callable[[Conditions], Expectation | str]
 """The expectation under conditions, or why there is none."""
 
@@ -46,12 +50,14 @@ def expected_of(
 ) -> ExpectedValue:
     """The expectation of a row. A published table of the machine goes before a closed form."""
     closed = ask(conditions)
-    table = _published(platform, conditions, row)
-    if table is not None:
-        limits = None if isinstance(closed, str) else closed
-        return ExpectedValue(
-            _from_table(table, conditions.size_bytes, limits, rules), published=True
-        )
+    named = frozenset(name for name, value in row.metrics.items() if value > 0)
+    healthy = fitted_band(platform, conditions, named)
+    band = healthy or published_band(platform, conditions, named, rules)
+    if band is not None:
+        limits = None if isinstance(closed, str) else convert(closed, band.metric, conditions)
+        roomy = with_room(limits, rules) if limits else None
+        found = _from_band(band, roomy)
+        return ExpectedValue(_of_healthy_runs(found, healthy) if healthy else found, published=True)
     if isinstance(closed, str):
         return ExpectedValue(None, closed)
     converted = in_metric_of(row, closed, conditions)
@@ -75,9 +81,22 @@ def with_room(found: Expectation, rules: Rules) -> Expectation:
     return replace(found, low=low, high=high)
 
 
+def with_twice_the_limit(found: Expectation, why: str) -> Expectation:
+    """The same where a rate may add two directions or ports: twice the limit, the range as it is.
+    More than one of them carries is then faster than expected, and no error."""
+    if not found.limit or found.lower_is_better:
+        return found
+    return replace(found, limit=2 * found.limit, limit_name=f"{found.limit_name}, {why}")
+
+
 def is_published(found: Expectation | None) -> bool:
     """Whether an expectation is a row of a published table."""
     return found is not None and found.formula.startswith(PUBLISHED)
+
+
+def is_measured(found: Expectation) -> bool:
+    """Whether an expectation is what others measured under the same conditions."""
+    return found.formula.startswith((PUBLISHED, OWN_FLEET))
 
 
 def in_metric_of(row: Row, found: Expectation, conditions: Conditions) -> Expectation | None:
@@ -134,31 +153,35 @@ def _scaled(found: Expectation, scale: float, metric: str) -> Expectation:
     )
 
 
-def _published(platform: Platform, conditions: Conditions, row: Row) -> PublishedTable | None:
-    if conditions.inside_node or conditions.n_ranks != 2 or conditions.memory != "host":
-        return None
-    for table in platform.published:
-        fits = table.benchmark == conditions.benchmark and table.metric in row.metrics
-        if fits and any(size == conditions.size_bytes for size, _ in table.rows):
-            return table
-    return None
-
-
-def _from_table(
-    table: PublishedTable, size_bytes: int, closed: Expectation | None, rules: Rules
-) -> Expectation:
-    value = next(value for size, value in table.rows if size == size_bytes)
-    large = size_bytes >= rules.published_large_from
-    factor = rules.published_large if large else rules.published_small
+def _from_band(band: PublishedBand, closed: Expectation | None) -> Expectation:
+    """What was published decides which row is slow; faster than it is no surprise where the closed
+    form allows it."""
+    low, high = band.least / band.factor, band.most * band.factor
+    if closed is not None and closed.lower_is_better:
+        low = min(low, closed.low)
+    elif closed is not None:
+        high = max(high, closed.high)
     return Expectation(
-        metric=table.metric,
-        value=value,
-        unit=table.unit,
-        low=value / factor,
-        high=value * factor,
+        metric=band.metric,
+        value=band.value,
+        unit=METRIC_UNITS[band.metric],
+        low=low,
+        high=high,
         bound=closed.bound if closed else "what was published for this machine",
-        formula=f"{PUBLISHED} '{table.name}', divided or multiplied by {factor:g} at most",
-        source=f"{table.class_.value}: {table.source}",
-        limit=closed.limit if closed and closed.metric == table.metric else None,
+        formula=f"{PUBLISHED} {band.name} under the same conditions, divided or multiplied by"
+        f" {band.factor:g} at most",
+        source=band.source,
+        limit=closed.limit if closed else None,
         limit_name=closed.limit_name if closed else "",
     )
+
+
+def _of_healthy_runs(found: Expectation, band: PublishedBand) -> Expectation:
+    """The same with the scatter of healthy runs on both sides, never beyond the limit."""
+    low, high = band.least / band.factor, band.most * band.factor
+    if found.limit and found.lower_is_better:
+        low = max(low, min(found.limit, band.least))
+    elif found.limit:
+        high = min(high, max(found.limit, band.most))
+    formula = f"{band.name}, divided or multiplied by {band.factor:g} at most"
+    return replace(found, low=low, high=high, formula=formula)

@@ -31,8 +31,10 @@ class PlatformChoice:
 
     @property
     def is_link_class(self) -> bool:
-        """Whether the platform is a generation of links only."""
-        return self.platform is not None and is_link_class(self.platform.name)
+        """Whether the platform is a generation of links only; a fitted one has a host as well."""
+        if self.platform is None or self.platform.fit is not None:
+            return False
+        return is_link_class(self.platform.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from weft.catalog.tools import NCCL_TOOLS
+from weft.judge.path_class.mixture import mixture_of, unit_conflict_of
 from weft.judge.path_class.proof import FoundProof
 from weft.launch.command_words import RANK_LAUNCHERS
 from weft.results.model import Row, Table
@@ -60,7 +61,8 @@ class PathEvidence:
     collective, which takes at least one message. `rate_mps` is the best message rate (M/s).
     `stall`: (peak, average, line) of a bandwidth row in which the two differ, GB/s.
     `n_other_files` of the same run were read too: the latency may be theirs, and `link_plateau` is
-    the best of all, by which the link is known.
+    the best of all, by which the link is known. `n_rows` counts the directions of one size once.
+    `mixture` names the machines of a file that holds several, `unit_conflict` what contradicts.
     """
 
     latency_us: float | None = None
@@ -82,6 +84,8 @@ class PathEvidence:
     gpus_of_a_node: int = 8
     n_other_files: int = 0
     link_plateau: Plateau | None = None
+    mixture: str = ""
+    unit_conflict: str = ""
 
     @property
     def link_shown(self) -> Plateau | None:
@@ -98,7 +102,7 @@ def evidence_of(tables: Sequence[Table], proofs: Iterable[FoundProof] = ()) -> P
     """The evidence in the tables of one run, all of one library and memory: those of the first."""
     of = [table for table in tables if table.rows and table.benchmark not in NO_HOST_RATE]
     if not of:
-        return PathEvidence(proofs=tuple(proofs))
+        return PathEvidence(proofs=tuple(proofs), unit_conflict=unit_conflict_of(tables))
     first = of[0]
     is_nccl = first.tool in NCCL_TOOLS
     alike = [table for table in of if (table.tool in NCCL_TOOLS) == is_nccl]
@@ -129,7 +133,9 @@ def evidence_of(tables: Sequence[Table], proofs: Iterable[FoundProof] = ()) -> P
         test=first.test,
         proofs=tuple(proofs),
         gpus_of_a_node=GPUS_OF_A_NODE.get(first.tool, 8),
-        n_rows=sum(len(table.rows) for table in alike),
+        n_rows=len({(row.line, row.size_bytes) for table in alike for row in table.rows}),
+        mixture=mixture_of(of),
+        unit_conflict=unit_conflict_of(of),
     )
 
 
@@ -147,7 +153,8 @@ def with_run(own: PathEvidence, run: PathEvidence, n_other_files: int) -> PathEv
 
 
 def _nodes(table: Table) -> int | None:
-    known = table.n_nodes or (len(set(table.hosts)) or None)
+    # One host name alone may be that of rank 0.
+    known = table.n_nodes or (len(set(table.hosts)) if len(table.hosts) > 1 else None)
     if known is None and table.tool in NCCL_TOOLS and _is_one_process(table):
         return 1
     return known

@@ -18,6 +18,8 @@ SOURCE: packets of 1024 bytes over Ethernet reach 0.926 of the rate (RoCE), of 1
 (TCP); a link that lost a lane or half its rate reaches 0.75 or 0.5."""
 LEAST_OF_A_NODE = 0.8
 """NCCL uses the adapters of a node together to this share at least."""
+SLOW_TRANSPORTS = ("memory", "sockets")
+"""Those that a rank drives which waits for a CPU: meant where a latency fits no family."""
 SLOW_RDMA_US = 5.0
 """Families of RDMA slower than this are meant only where a latency, or a name, speaks for them."""
 
@@ -70,7 +72,7 @@ def fit_of(evidence: PathEvidence) -> PathFit:
     families = _families_left(evidence)
     transports = tuple(dict.fromkeys(family.transport for family in families))
     plateau = evidence.link_shown
-    if plateau is None or plateau.rises:
+    if plateau is None or plateau.rises or is_of_one_host(evidence):
         return PathFit(transports, families)
     counts = (1,) if plateau.n_pairs == 1 else (1, *ADAPTERS)
     links = _fitting(families, plateau.gb_s, counts)
@@ -93,11 +95,33 @@ def _families_left(evidence: PathEvidence) -> tuple[PathFamily, ...]:
     if evidence.library == "verbs":
         families = tuple(family for family in families if family.transport == "rdma")
     named = _named_families(evidence)
+    if is_of_one_host(evidence):
+        return _families_of_one_host(evidence, named)
     if named:
         return tuple(family for family in families if family.name in named) or families
-    return tuple(
+    if evidence.n_nodes is not None and (evidence.n_ranks or 2) <= evidence.n_nodes:
+        families = tuple(family for family in families if family.transport != "memory")
+    left = tuple(
         family for family in families if not family.named_only and _latency_allows(family, evidence)
     )
+    return left or tuple(family for family in families if family.transport in SLOW_TRANSPORTS)
+
+
+def is_of_one_host(evidence: PathEvidence) -> bool:
+    """Whether all ranks of MPI ran on one host: no link between hosts was measured."""
+    return evidence.n_nodes == 1 and evidence.library != "verbs" and evidence.memory == "host"
+
+
+def _families_of_one_host(evidence: PathEvidence, named: set[str]) -> tuple[PathFamily, ...]:
+    """Shared memory or kernel sockets. A slow message may be either: shared memory of ranks that
+    wait for a CPU took 108 us."""
+    (memory,) = path_classes().of_transport("memory")
+    (sockets,) = path_classes().of_transport("sockets")
+    if sockets.name in named:
+        return (sockets,)
+    bounds, latency_us = memory.latency_us, evidence.latency_us
+    is_fast = bounds is not None and latency_us is not None and latency_us <= bounds.high
+    return (memory,) if is_fast else (memory, sockets)
 
 
 def _named_families(evidence: PathEvidence) -> set[str]:
@@ -119,6 +143,13 @@ def _latency_allows(family: PathFamily, evidence: PathEvidence) -> bool:
     if evidence.step_us is not None:
         return bounds.low <= evidence.step_us
     return family.transport != "rdma" or bounds.low < SLOW_RDMA_US
+
+
+def is_slower_than_all(evidence: PathEvidence) -> bool:
+    """Whether a small message takes longer than over any healthy path."""
+    families = path_classes().of_transport("memory", "rdma", "sockets")
+    slowest = max(family.latency_us.high for family in families if family.latency_us)
+    return evidence.latency_us is not None and evidence.latency_us > slowest
 
 
 def _fit_of_gpus(evidence: PathEvidence) -> PathFit:

@@ -13,6 +13,8 @@ from weft.judge.path_class.fit import (
     FILLED,
     ClassFit,
     PathFit,
+    is_of_one_host,
+    is_slower_than_all,
     next_faster,
     rounded_percent,
 )
@@ -22,6 +24,13 @@ from weft.judge.path_class.titles import alternatives, gbps, titles
 UNKNOWN_PATH = "the rows leave open which kind of path this was"
 LEAST_ROWS = 2
 """Fewer rows are no curve: nothing is called good. perftest prints one row by default."""
+ROWS_OF_A_CURVE = 4
+"""With fewer rows, a rate of small messages only is that of a file that was cut off."""
+TOO_SHORT = "too short to tell"
+WORDS_IN_ONE_HOST = {"memory": "shared memory", "sockets": "kernel sockets"}
+WAITING = "any path is as slow as this where its ranks wait for a CPU"
+ONE_ROW_TESTS = ("osu_barrier", "Barrier", "barrier")
+"""A barrier has one row: it moves no bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +71,7 @@ class Said:
 
 def statement_of(path: str, evidence: PathEvidence, fit: PathFit) -> Finding:
     """The path of a run as a finding: its verdict word, sentence, evidence and next command."""
-    said = _said(evidence, fit)
+    said = _bounded(_said(evidence, fit), evidence, fit)
     proofs = [f"{found.where}: {found.proof.says}" for found in evidence.proofs]
     facts = PathFacts(
         evidence.latency_us,
@@ -77,25 +86,84 @@ def statement_of(path: str, evidence: PathEvidence, fit: PathFit) -> Finding:
     )
 
 
+def _bounded(said: Said, evidence: PathEvidence, fit: PathFit) -> Said:
+    """What is said, less sure where the file is too short or holds several machines."""
+    severity, sentence, notes = said.severity, said.sentence, said.notes
+    is_good = severity is Severity.GOOD
+    if _is_too_short(evidence, fit) and severity in (Severity.GOOD, Severity.NOTE):
+        severity, sentence = Severity.NOTE, f"{TOO_SHORT}: {sentence}"
+    if evidence.mixture:
+        severity = Severity.NOTE if is_good else severity
+        notes = (f"the file holds tables of {evidence.mixture}: judge each alone", *notes)
+    return Said(severity, sentence, notes)
+
+
+def _is_too_short(evidence: PathEvidence, fit: PathFit) -> bool:
+    """Whether a file was most likely cut off before a row that shows the path."""
+    if evidence.n_rows >= ROWS_OF_A_CURVE or evidence.step_test in ONE_ROW_TESTS:
+        return False
+    plateau = evidence.plateau
+    return len(fit.transports) > 1 if plateau is None else plateau.rises
+
+
 def _other_files(evidence: PathEvidence) -> tuple[str, ...]:
     n = evidence.n_other_files
     return (f"judged with {counted(n, 'other file')} of the same run",) if n else ()
 
 
 def _said(evidence: PathEvidence, fit: PathFit) -> Said:
-    if evidence.stall is not None:
-        return _stalled(evidence.stall)
+    warned = _warned(evidence)
+    if warned is not None:
+        return warned
     if evidence.memory == "gpu":
         return Said(Severity.NOTE, *said_of_gpus(evidence, fit))
     if evidence.n_rows == 0:
         return Said(Severity.NOTE, "the file has no bandwidth, latency or rate above zero")
     transports = set(fit.transports)
-    if transports == {"memory"}:
-        sentence = f"{_latency(evidence)}: inside one host (shared memory); no fabric was measured"
-        return Said(Severity.NOTE, sentence)
+    if transports == {"memory"} or is_of_one_host(evidence):
+        return _inside_one_host(evidence, fit)
     if transports == {"sockets"} or _asks_for_sockets(evidence):
         return _sockets(evidence, fit)
     return _other_interface(evidence, fit) or _network(evidence, fit)
+
+
+def _warned(evidence: PathEvidence) -> Said | None:
+    """A contradiction, a stall or a time that says nothing of a link."""
+    if evidence.unit_conflict:
+        sentence = f"the units of the file contradict each other: {evidence.unit_conflict}"
+        note = "one of the two columns is mislabelled: no class of a path is named from them"
+        return Said(Severity.WARNING, sentence, (note,))
+    if evidence.stall is not None:
+        return _stalled(evidence.stall)
+    if is_slower_than_all(evidence) and not _asks_for_sockets(evidence):
+        return _slow(evidence)
+    return None
+
+
+def _slow(evidence: PathEvidence) -> Said:
+    """A latency beyond every class: nothing is said of the link."""
+    sentence = (
+        f"{_latency(evidence)}: slower than any healthy path, so no class of a link is named;"
+        " ranks wait for a CPU, or packets are lost"
+    )
+    note = "run it again on idle hosts with a core for each rank, then read the drop counters"
+    return Said(Severity.WARNING, sentence, (note,))
+
+
+def _inside_one_host(evidence: PathEvidence, fit: PathFit) -> Said:
+    """All ranks on one host, by its name, by --nodes 1 or by the latency: no class is named."""
+    asked = next((found for found in evidence.proofs if found.proof.asks), None)
+    plateau, transports = evidence.plateau, set(fit.transports)
+    is_known = is_of_one_host(evidence) and plateau is not None and not plateau.rises
+    rate = f"{gbps(plateau.gb_s)} Gb/s" if plateau is not None and is_known else ""
+    time = _latency(evidence) or _step(evidence)
+    head = ", ".join(text for text in (rate, time) if text) or "no latency and no plateau"
+    if asked is not None and "sockets" in transports:
+        sentence = f"{head}: inside one host, over kernel sockets ({asked.proof.says})"
+        return Said(Severity.BAD, sentence, ("shared memory was not used; no fabric was measured",))
+    how = " or ".join(WORDS_IN_ONE_HOST[transport] for transport in fit.transports)
+    sentence = f"{head}: inside one host ({how}); no fabric was measured"
+    return Said(Severity.NOTE, sentence, (WAITING,) if "sockets" in transports else ())
 
 
 def _stalled(stall: tuple[float, float, int]) -> Said:
@@ -125,7 +193,7 @@ def _sockets(evidence: PathEvidence, fit: PathFit) -> Said:
     head = head or "the rows show no latency and no plateau"
     if asked is None:
         note = "if these hosts have RDMA, this run did not use it"
-        return Said(Severity.NOTE, f"{head}: kernel sockets (TCP)", (note,))
+        return Said(Severity.NOTE, f"{head}: kernel sockets (TCP)", (note, WAITING))
     sentence = f"{head}: kernel sockets ({asked.proof.says})"
     return Said(Severity.BAD, sentence, ("RDMA, where the hosts have it, was not used",))
 

@@ -28,8 +28,8 @@ from weft.topology.subnet.subnet import Subnet, SubnetCable
 from weft.topology.subnet.tiers import Tiers
 
 HOW_TO_READ = (
-    "A circle is a switch, with the number of its hosts; a line stands for the cables between two "
-    "switches, as wide as their rates together, with their number where there is more than one."
+    "A circle is a switch, with the number of its hosts. A line stands for the cables between two "
+    "switches. It is as wide as their rates together, and has their number if there are several."
 )
 HOW_TO_READ_LOAD = HOW_TO_READ + (
     " The darker a line, the more its fullest direction carries for its fair share."

@@ -150,9 +150,9 @@ def _how_to_read(matrix: Matrix, load: Load | None) -> str:
     if load is None:
         return f"{lines} {cells}; empty: none."
     return (
-        f"{lines} {cells}; its colour is the fuller direction of its fullest cable under "
-        f"{load.title}: 1 is what each cable of this level and direction would carry if they "
-        "shared evenly (at least what one pair sends)."
+        f"{lines} {cells}. Its colour is the fuller direction of its fullest cable under "
+        f"{load.title}. 1 is an even share of this level and direction, and at least what one "
+        "pair sends."
     )
 
 

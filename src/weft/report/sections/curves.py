@@ -8,7 +8,7 @@ from weft.core.units import format_significant, format_size
 from weft.report.charts import vega as charts
 from weft.report.charts.cells import ChartCell, ChartMetric, Measured
 from weft.report.model import ReportFigure, ReportTable, Section, cut_table
-from weft.report.published import Published
+from weft.report.published_values import Published
 from weft.stats.summary import INTERVAL_FROM, Summary, summarise
 
 JOIN_UP_TO = 4

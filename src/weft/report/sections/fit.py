@@ -10,8 +10,8 @@ from weft.core.words import counted
 from weft.expect.fit.loggp import OutOfSample
 from weft.report.charts import vega as charts
 from weft.report.model import ReportFigure, ReportTable, Section, cut_table
-from weft.report.verdict import LatencyFit
 from weft.stats.summary import Summary
+from weft.study.latency_fit import LatencyFit
 
 POINTS_PER_OCTAVE = 8
 

@@ -12,11 +12,11 @@ def causes_section(judgement: FileJudgement) -> Section | None:
     if not judgement.causes:
         return None
     text = ("prediction", "test that confirms it", "remedy", "source")
-    columns = ("cause", "#off by (%)", "#rows", *text)
+    columns = ("cause", "#score", "#rows", *text)
     rows = [
         (
             cause.sentence,
-            f"{100 * cause.misfit:.0f}",
+            f"{cause.score:.2f}",
             str(cause.n_rows),
             cause.predicts,
             cause.confirm,
@@ -26,8 +26,9 @@ def causes_section(judgement: FileJudgement) -> Section | None:
         for cause in judgement.causes
     ]
     paragraph = (
-        "Causes from the catalogue, best fit first. Off by: the mean distance of the rows from "
-        "what the cause predicts. A fit is not a proof; the test is."
+        "Causes from the catalogue, lowest score first. Score: the mean distance of the rows from "
+        "what the cause predicts (0.05 is 5 %), with what else speaks for and against it. A fit is "
+        "not a proof; the test is."
     )
     return Section(
         "Possible causes", (paragraph,), tables=(cut_table("Causes that fit", columns, rows),)
@@ -68,9 +69,7 @@ def coverage_section(judgement: FileJudgement) -> Section:
     """Rows of each test by state, and the reasons of rows that were not judged."""
     tables = [_counts(judgement)]
     reasons = Counter(
-        row.note or "no expectation covers it"
-        for row in judgement.rows
-        if row.state is RowState.UNJUDGED
+        row.note or "no expectation covers it" for row in judgement.rows if not row.state.is_verdict
     )
     if reasons:
         cells = [(reason, str(n)) for reason, n in reasons.most_common()]

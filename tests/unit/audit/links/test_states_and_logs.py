@@ -176,7 +176,7 @@ def test_a_node_without_cables_is_named() -> None:
     subnet = Planted()
     subnet.cut("n005 hca0", 1)
     (host,) = ruling("isolated", subnet).findings
-    assert host.severity is Severity.WARNING
+    assert host.severity is Severity.BAD
     assert host.sentence == "1 adapter without any cable: n005 hca0"
 
 

@@ -3,21 +3,36 @@
 import pytest
 
 from weft.catalog.document import parse_document
-from weft.catalog.libraries.nccl import ALGORITHMS, NcclConstants, nccl_constants, nccl_hardware
+from weft.catalog.libraries.nccl import (
+    ALGORITHMS,
+    NcclConstants,
+    has_alternating_rings,
+    nccl_constants,
+    nccl_hardware,
+)
 from weft.core.errors import InputError
 
 
 def test_a_version_takes_the_constants_of_its_range() -> None:
     assert nccl_constants("2.26.5").nvls_rule == "half_of_network"
+    assert nccl_constants("2.22.3").version == "2.18"
+    assert nccl_constants("2.23.4") == nccl_constants("2.27.7")
     assert nccl_constants("2.28.3").nvls_rule == "per_channel_cap"
     assert nccl_constants("2.30.7+cuda13.0") == nccl_constants("") == nccl_constants("v2.28")
 
 
-@pytest.mark.parametrize("version", ["2.18.1", "2.28.3"])
+@pytest.mark.parametrize("version", ["2.18.1", "2.26.5", "2.28.3"])
 def test_every_algorithm_has_latencies_and_a_source(version: str) -> None:
     constants = nccl_constants(version)
     assert set(constants.base_latency_us) == set(ALGORITHMS)
     assert "NVIDIA/nccl" in constants.source
+
+
+@pytest.mark.parametrize(
+    ("version", "has"), [("2.19.3", False), ("2.20.3", True), ("2.26.5", True), ("", True)]
+)
+def test_rings_alternate_adapters_from_2_20(version: str, has: bool) -> None:
+    assert has_alternating_rings(version) is has
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,7 @@ def test_without_a_fabric_random_matchings_fit_the_budget():
     plan = plan_check(field, cost_of(field, max_seconds_per_size=0.1), budget_s=5.0)
     assert plan.schedule.words == "7 random matchings"
     assert plan.time_text.startswith("at most")
-    assert plan.coverage.cables_text == "their cables are not known without a fabric (--fabric)"
+    assert plan.coverage.cables_text == "their cables are unknown (--fabric names them)"
 
 
 @pytest.mark.parametrize(("switch", "first"), [(100, "all pairs"), (400, "every cable")])

@@ -81,4 +81,4 @@ def test_a_dead_cable_that_nothing_filled_is_counted_once(make_tree, make_fabric
 
 def test_without_a_fabric_nothing_is_said_of_cables(make_tree, make_fabric):
     verdict = judge_check(make_fabric(make_tree(4, 4, 4)).all_pairs(), None)
-    assert verdict.coverage.cables_text == "cables not known without --fabric"
+    assert verdict.coverage.cables_text == "cables unknown (--fabric names them)"

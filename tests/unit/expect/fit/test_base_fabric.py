@@ -2,9 +2,12 @@
 
 import pytest
 
+from weft.catalog.document import Figure
 from weft.core.errors import InputError
 from weft.expect.fit.base_fabric import fabric_of_tables
 from weft.expect.fit.tables import MeasuredTable, checked
+from weft.expect.model import Conditions
+from weft.expect.pt2pt import pt2pt
 from weft.expect.wire import header_efficiency, path_through
 
 SIZES = [2**k for k in range(21)]
@@ -44,3 +47,22 @@ def test_only_the_wire_takes_time() -> None:
 def test_a_rate_no_cable_has_is_refused() -> None:
     with pytest.raises(InputError, match=r"a payload rate of [\d,]+ Gb/s"):
         fabric_of_tables(checked([latency(1000), bandwidth("bandwidth", 1e9)]))
+
+
+def test_a_known_link_limits_and_the_fastest_row_does_not() -> None:
+    tables = checked([latency(1000), bandwidth("bandwidth", 12000)])
+    rate = Figure.model_validate(
+        {"value": 100, "unit": "Gb/s", "class": "sourced", "source": "--link edr"}
+    )
+    pair = Conditions("bandwidth", 1 << 22)
+    assert pt2pt(fabric_of_tables(tables), pair).limit is None
+    assert pt2pt(fabric_of_tables(tables, rate), pair).limit == pytest.approx(12421, rel=1e-3)
+
+
+def test_a_table_faster_than_its_link_is_refused() -> None:
+    tables = checked([latency(1000), bandwidth("bandwidth", 12000)])
+    rate = Figure.model_validate(
+        {"value": 40, "unit": "Gb/s", "class": "sourced", "source": "--link fdr10"}
+    )
+    with pytest.raises(InputError, match=r"more than a link of 40 Gb/s carries"):
+        fabric_of_tables(tables, rate)

@@ -43,7 +43,7 @@ def fitted(table: Table, log: bytes = b"", state: RowState = RowState.LOW) -> li
 
 
 def test_one_adapter_of_eight_is_named_where_the_rate_is_one_adapters() -> None:
-    assert fitted(allreduce(45.0, 4))[0].name == "one-hca"
+    assert fitted(allreduce(45.0, 4))[0].name == "adapters-lost-7-of-8"
 
 
 def test_half_of_the_rate_is_a_set_of_causes_that_cannot_be_distinguished() -> None:

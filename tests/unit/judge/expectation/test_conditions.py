@@ -4,7 +4,13 @@ import pytest
 
 from weft.catalog.load import platform
 from weft.expect.model import Conditions
-from weft.judge.expectation.conditions import Given, conditions_of, n_ranks_of, setting_of
+from weft.judge.expectation.conditions import (
+    Given,
+    can_be_fitted,
+    conditions_of,
+    n_ranks_of,
+    setting_of,
+)
 from weft.results.model import Row, Table
 
 
@@ -44,6 +50,7 @@ def test_a_collective_needs_nodes_and_ranks() -> None:
         ({"n_ranks": 32}, {"n_nodes": 2}, 2, 16),
         ({"n_ranks": 32}, {"tasks_per_node": 4}, 8, 4),
         ({}, {"n_nodes": 3, "tasks_per_node": 2}, 3, 2),
+        ({"n_ranks": 8}, {"n_nodes": 2, "tasks_per_node": 64}, 2, 4),
     ],
 )
 def test_nodes_and_ranks_come_from_the_file_and_from_you(
@@ -129,3 +136,63 @@ def test_ranks_are_counted_from_nodes_and_tasks_where_the_file_does_not_say() ->
 def test_windows_are_those_of_the_tool(tool: str, benchmark: str, window: int) -> None:
     made = table(tool, benchmark, n_ranks=2, n_nodes=2)
     assert setting(made).window == window
+
+
+@pytest.mark.parametrize(
+    ("n_ranks", "waiting", "given", "layout"),
+    [
+        # SOURCE: Intel MPI Benchmarks: "( 94 additional processes waiting in MPI_Barrier)".
+        (2, 94, {"n_nodes": 2}, (1, 2)),
+        (48, 48, {"tasks_per_node": 48}, (1, 48)),
+        (96, 0, {"n_nodes": 2}, (2, 48)),
+        (96, 96, {"n_nodes": 4}, (2, 48)),
+        (2, 6, {"n_nodes": 2, "tasks_per_node": 1}, (2, 1)),
+    ],
+)
+def test_ranks_of_a_sub_table_fill_one_node_after_the_other(
+    n_ranks: int, waiting: int, given: dict[str, int], layout: tuple[int, int]
+) -> None:
+    conditions = {"waiting": str(waiting)} if waiting else {}
+    made = table("imb", "message_rate", n_ranks=n_ranks, conditions=conditions)
+    found = setting(made, **given)
+    assert (found.n_nodes, found.tasks_per_node) == layout
+
+
+def test_a_sub_table_on_unknown_nodes_has_no_conditions() -> None:
+    made = table("imb", "latency", n_ranks=2, conditions={"waiting": "94"})
+    assert setting_of(made, Given()).lacks_layout
+    groups = table("imb", "message_rate", n_ranks=2, conditions={"groups": "48"})
+    assert setting_of(groups, Given()).lacks_layout
+    later = table("imb", "message_rate", n_ranks=2)
+    assert setting_of(later, Given(ranks_of_run=96)).lacks_layout
+    assert not setting_of(later, Given(ranks_of_run=2)).lacks_layout
+
+
+@pytest.mark.parametrize(
+    ("facts", "why"),
+    [
+        ({"test_could_be": "osu_bibw"}, "both directions, as the file has no title"),
+        ({"test_could_be": "Uniband, Biband"}, "both directions, as the file has no title"),
+        ({"dual_port": "ON"}, "two ports"),
+        ({"dual_port": "OFF", "directions": "1"}, ""),
+        ({"test_could_be": "PingPing"}, ""),
+    ],
+)
+def test_a_rate_may_add_two_directions_or_two_ports(facts: dict[str, str], why: str) -> None:
+    made = table("osu", "bandwidth", n_ranks=2, conditions=facts)
+    assert setting_of(made, Given()).twice == why
+
+
+def test_a_stream_in_both_directions_is_bidirectional() -> None:
+    made = table("netpipe", "bandwidth", n_ranks=2, conditions={"directions": "2"})
+    assert setting(made).benchmark == "bidirectional"
+
+
+def test_a_fit_takes_latencies_of_two_ranks_in_host_memory() -> None:
+    rows = tuple(Row(i, 2**i, {"latency_us": 1.0}) for i in range(8))
+    latency = Table("osu", "osu_latency", "latency", rows, 1)
+    assert can_be_fitted([latency])
+    assert not can_be_fitted([table()]), "one row is no table"
+    assert not can_be_fitted([latency, table(benchmark="bandwidth", n_ranks=8)])
+    assert not can_be_fitted([Table("osu", "osu_latency", "latency", rows, 1, memory="gpu")])
+    assert not can_be_fitted([table(benchmark="bandwidth")])

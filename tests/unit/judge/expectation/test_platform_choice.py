@@ -2,6 +2,7 @@
 
 import pytest
 
+from weft.catalog.load import platform
 from weft.core.errors import InputError
 from weft.judge.expectation.platform_choice import is_link_class, link_classes, place_of
 from weft.results.model import ResultFile, Row, Table
@@ -80,3 +81,9 @@ def test_generations_of_links_are_listed_slowest_first() -> None:
     assert len(rates) >= 4
     assert is_link_class("generic-ndr")
     assert not is_link_class("azure-hc")
+
+
+def test_a_fit_on_a_generation_of_links_is_a_machine() -> None:
+    fitted = platform("generic-hdr").model_copy(update={"fit": platform("azure-a9").fit})
+    assert fitted.fit is not None
+    assert not place_of(file(), fitted).is_link_class

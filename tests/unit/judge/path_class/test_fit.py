@@ -1,8 +1,10 @@
 """Which path classes rows leave: by latency, by rate, by what the file itself says."""
 
+from typing import Any
+
 import pytest
 
-from weft.catalog.paths.path_class import path_classes
+from weft.catalog.paths.path_class import PathClass, PathFamily, path_classes
 from weft.judge.path_class.evidence import evidence_of
 from weft.judge.path_class.fit import fit_of
 from weft.judge.path_class.proof import proofs_in
@@ -60,7 +62,8 @@ RDMA = [
 
 
 @pytest.mark.parametrize(("family", "one"), RDMA, ids=[one.name for _, one in RDMA])
-def test_a_filled_link_is_among_the_classes_that_fit(family, one) -> None:  # type: ignore[no-untyped-def]
+def test_a_filled_link_is_among_the_classes_that_fit(family: PathFamily, one: PathClass) -> None:
+    assert family.latency_us is not None
     us = family.latency_us.low * 1.3
     evidence = evidence_of([latency((8, us)), stream(0.95 * one.gb_s * 1e3)])
     fits = {fit.path_class.name: fit.share for fit in fit_of(evidence).links}
@@ -120,9 +123,9 @@ def test_peak_far_above_the_average_is_a_stall_and_no_rate() -> None:
 
 
 def test_gpus_are_joined_by_links_inside_a_node_and_by_adapters_between() -> None:
-    def allreduce(busbw: float, **facts: object) -> Table:
+    def allreduce(busbw: float, **facts: Any) -> Table:
         rows = tuple(Row(i, 1 << 30, {"busbw_gb_s": busbw}) for i in (1, 2))
-        return Table("nccl-tests", "all_reduce_perf", "allreduce", rows, 1, memory="gpu", **facts)  # type: ignore[arg-type]
+        return Table("nccl-tests", "all_reduce_perf", "allreduce", rows, 1, memory="gpu", **facts)
 
     one = allreduce(47.5, n_ranks=2, n_nodes=1)
     assert "2 links of NVLink2 at 95 %" in sentence(one)

@@ -80,7 +80,7 @@ def test_a_leaf_without_any_up_link_is_reported() -> None:
         )
     )
     assert title == "no up-links at all: leaf3"
-    assert odd == [("leaf3", "the level above", "no cable at all", "no up-link")]
+    assert odd == [("leaf3", "the level above", "none of 4 cables", "no up-link")]
 
 
 def test_the_free_port_of_a_director_is_on_the_board_that_the_row_goes_to() -> None:

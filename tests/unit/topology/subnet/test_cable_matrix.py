@@ -99,8 +99,8 @@ def test_a_leaf_with_half_the_up_links_of_the_others_everywhere_is_of_another_ki
 def test_two_leaves_and_two_spines_are_too_few_to_know_better() -> None:
     cables = [c for c in tree_cables(leaves=2, per_spine=1) if c[:2] != ("leaf0", 2)]
     matrix = only_matrix(described(tree_switches(2), cables))
-    # Three of the four cells have one cable: three quarters.
-    assert odd_cells(matrix) == [("leaf0", "spine0", CableState.MISSING, 0, 1)]
+    # Three of the four cells have one cable, but of two leaves either may be the wrong one.
+    assert odd_cells(matrix) == []
     single = [c for c in tree_cables(leaves=2, spines=1, per_spine=2) if c[:2] != ("leaf0", 2)]
     assert only_matrix(described(tree_switches(2, 1), single)).unexpected == ()
 

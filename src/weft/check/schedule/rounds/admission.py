@@ -1,4 +1,4 @@
-"""What may be sent at the same time without loading anything above its rate."""
+"""Messages that may be sent at the same time without loading anything above its rate."""
 
 import numpy as np
 

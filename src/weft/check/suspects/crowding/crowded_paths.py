@@ -186,8 +186,8 @@ class SharedPaths:
         return self._medians(full)
 
     def _filled_alone(self, rows: Bools) -> Delivered | None:
-        """What paths deliver where they are filled by themselves; of moments in which something
-        that is slow was among it, nothing."""
+        """How slow paths are that are filled by themselves, without moments that a slow
+        component shares."""
         where, stage = self.by_itself
         group = self._crossings.readings.moment[where] * len(self._crossings.stages) + stage
         spoiled = np.isin(group, self._groups_with_suspects())
@@ -213,7 +213,7 @@ class SharedPaths:
         return np.unique(moment * len(self._crossings.stages) + crossed.col)
 
     def _medians(self, full: Bools) -> Delivered | None:
-        """What paths deliver in full rounds."""
+        """How slow paths are in full rounds."""
         paths, columns = self._shared
         chosen = csc_matrix(diags(full.astype(np.float64)) @ columns)
         chosen.eliminate_zeros()

@@ -211,8 +211,8 @@ class _Search:
         return bool(enough and np.unique(self._moment[first]).size >= self._limits.meeting_moments)
 
     def _touched(self, mine: list[int]) -> set[int]:
-        """What rows may have met, and what waited behind it: messages of the same moment that
-        share a cable with those share its buffers."""
+        """Rows that these may have met, and rows that waited behind those: messages of the same
+        moment that share a cable share its buffers."""
         met = {*mine, *(j for i in mine for j in self._met[i])}
         places = {(self._moment[i], port) for i in met for port in self._inner[i]}
         return {
@@ -222,7 +222,7 @@ class _Search:
         }
 
     def _parallel(self, cable: int) -> set[int]:
-        """What crosses any cable between the two switches of one: their tables are filled anew."""
+        """Ports of cables between the same two switches: their tables are filled anew."""
         ends = _ends(self._crossings, cable)
         return {
             place

@@ -13,7 +13,7 @@ from weft.core.errors import MissingError
 from weft.expect.fit.platform_fit import fit_platform
 from weft.expect.fit.tables import MeasuredTable
 from weft.report.page import write_report
-from weft.report.published import published_of
+from weft.report.published_values import published_of
 from weft.study.run.store import read_run
 
 Measure = Callable[..., Path]

@@ -8,7 +8,7 @@ from typing import Any
 from weft.core.units import format_significant, format_size
 from weft.expect.model import Expectation
 from weft.judge.model import FileJudgement, JudgedRow, RowState
-from weft.report.charts import judged as charts
+from weft.report.charts import judged_points as charts
 from weft.report.charts.cells import ChartMetric
 from weft.report.model import ReportFigure, ReportTable, Section, cut_table
 from weft.report.sections.judged_thresholds import (
@@ -113,7 +113,7 @@ def title_of(group: RowGroup) -> str:
     if n_outliers:
         out = "stands out of its" if n_outliers == 1 else "stand out of their"
         return f"{head}: {n_outliers} of {n} rows {out} own table"
-    judged = [row for row in group.rows if row.state is not RowState.UNJUDGED]
+    judged = [row for row in group.rows if row.state.is_verdict]
     if not judged:
         return f"{head}: {n} row{'' if n == 1 else 's'}, nothing to compare with"
     unjudged = f" ({n - len(judged)} not judged)" if len(judged) < n else ""
@@ -201,7 +201,7 @@ def _distinct_names(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _state_word(row: JudgedRow) -> str:
-    return charts.UNJUDGED if row.state is RowState.UNJUDGED else row.state.value
+    return row.state.value if row.state.is_verdict else charts.UNJUDGED
 
 
 def _expected(expectation: Expectation | None, value: float) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import pytest
 from weft.catalog.document import parse_document
 from weft.catalog.load import facts, platform, platform_names, published_figures
 from weft.catalog.machine.platform import PublishedFigure
-from weft.catalog.published import FactList, FigureList, as_figure, facts_of, figures_of
+from weft.catalog.published_figures import FactList, FigureList, as_figure, facts_of, figures_of
 from weft.core.errors import InputError
 
 # How many figures each source has, and facts each topic: a later edit cannot lose one silently.
