@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,11 @@ VERBS = [["judge", FILE], ["platform", "list"], ["expect", "generic-edr", "laten
 
 
 def ended(argv: list[str], **streams: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*WEFT, *argv], text=True, timeout=60, check=False, **streams)  # type: ignore[call-overload,no-any-return]
+    run_weft: Any = subprocess.run
+    ended: subprocess.CompletedProcess[str] = run_weft(
+        [*WEFT, *argv], text=True, timeout=60, check=False, **streams
+    )
+    return ended
 
 
 @pytest.mark.parametrize("argv", VERBS, ids=["judge", "platform", "expect", "weft"])
