@@ -1,4 +1,4 @@
-//! What a caller can get wrong about a scenario.
+//! Mistakes of a caller in a scenario.
 
 use thiserror::Error;
 use weft_fabric::FabricError;
@@ -19,9 +19,9 @@ pub enum SimError {
     Document {
         /// Where in the document.
         place: String,
-        /// What is wrong there.
+        /// The problem there.
         what: String,
-        /// What would be right.
+        /// The expected value.
         expected: String,
     },
 }

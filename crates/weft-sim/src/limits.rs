@@ -2,7 +2,7 @@
 
 use crate::error::SimError;
 
-/// What there are too many of where events could not name them.
+/// The word for things of which there are more than events can number.
 pub(crate) const PACKETS: &str = "packets in flight";
 /// Most packets that are injected between two looks: an event serves few ports.
 pub(crate) const MOST_PACKETS_A_LOOK: u64 = 4 * EVENTS_A_LOOK;

@@ -29,7 +29,7 @@ const MAX_SHIFT: u32 = 3;
 /// Entries of a table; more than any HCA has.
 const MAX_ENTRIES: usize = 1 << 14;
 
-/// What is slowed down at a time.
+/// The unit that is slowed down at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Slowed {
@@ -92,8 +92,8 @@ settings! {
     pub struct AnnexA10Document {
         /// 0: no marks; 1 to 15: marks from (16 - threshold) / 16 of `full_bytes` on.
         pub threshold: u8 = 8,
-        /// What waits for an output on a lane, in all input buffers of its switch together, when it
-        /// counts as full; four times `switch.buffer_bytes` without it.
+        /// Bytes that wait for an output on a lane, in all input buffers of its switch together,
+        /// when it counts as full; four times `switch.buffer_bytes` without it.
         pub full_bytes: Option<u64> = None,
         /// Eligible packets that are let pass between two marks.
         pub marking_rate: u16 = 0,
@@ -101,7 +101,7 @@ settings! {
         pub packet_size: u8 = 8,
         /// Whose ports mark although they wait for credit.
         pub victim_mask: VictimMask = VictimMask::Hosts,
-        /// What a notification slows down.
+        /// The unit that a notification slows down.
         pub slows: Slowed = Slowed::QueuePair,
         /// Entries of the table that a notification goes up.
         pub increase: u16 = 7,

@@ -55,9 +55,9 @@ settings! {
         pub increase_bytes: u64 = 10_000_000,
         /// Rises towards the rate before the cut, until others follow.
         pub fast_rounds: u32 = 3,
-        /// What a rise adds then.
+        /// The rate that a rise adds then.
         pub additive_bits_per_s: Option<u64> = None,
-        /// What it adds when both time and bytes have brought so many.
+        /// The rate that it adds when both time and bytes have brought so many.
         pub hyper_bits_per_s: Option<u64> = None,
         /// The least rate.
         pub least_bits_per_s: Option<u64> = None,

@@ -56,7 +56,7 @@ settings! {
 /// How a host's link is shared among those who send to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Endpoint {
-    /// What may wait before the host, in blocks.
+    /// Blocks that may wait before the host.
     queue_blocks: u32,
     /// A source forgets its share so long after its last notification.
     hold_ps: u64,
@@ -93,7 +93,7 @@ pub(crate) struct EdgePort {
     n_sharing: u32,
 }
 
-/// What that port knows of a queue pair.
+/// The state of a queue pair at that port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     /// The count in which it has come last, how often, and whether also in the one before that.

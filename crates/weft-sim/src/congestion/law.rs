@@ -1,4 +1,4 @@
-//! What every law of congestion control is: its settings, read, and how it spaces packets.
+//! The interface of a law of congestion control: its settings, read, and how it spaces packets.
 
 use super::defaults::{Sent, Usual};
 use super::marking::Marking;
@@ -9,7 +9,7 @@ use crate::limits::N_LEVELS;
 pub(crate) trait CongestionLaw: Sized {
     /// Its settings, as written.
     type Document;
-    /// What it knows of a queue pair.
+    /// Its state of a queue pair.
     type State;
 
     /// Congestion control by this law, its settings checked.
@@ -55,7 +55,7 @@ impl Idle {
     }
 }
 
-/// What of its scenario a law depends on.
+/// The part of its scenario that a law depends on.
 pub(crate) struct Surroundings<'a> {
     /// Where the law is written.
     pub(crate) place: &'a str,

@@ -1,4 +1,4 @@
-//! What a switch marks.
+//! The packets that a switch marks.
 
 use serde::Deserialize;
 use weft_traffic::mixed;
@@ -38,13 +38,13 @@ pub(crate) struct Marking {
 /// A packet that is about to leave, and the port it leaves by.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leaving {
-    /// What waits behind it for the same lane of the port.
+    /// Blocks that wait behind it for the same lane of the port.
     pub(crate) behind_blocks: u32,
     pub(crate) blocks: u32,
     /// The port has waited for credit since it sent its last packet.
     pub(crate) starved: bool,
     pub(crate) to_host: bool,
-    /// What a draw is made of: the seed's and the port's, and the packet's number there.
+    /// The parts of a draw: the seed's and the port's, and the packet's number there.
     pub(crate) draws: (u64, u64),
 }
 

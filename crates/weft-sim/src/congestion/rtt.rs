@@ -21,7 +21,7 @@ const PROBE_INTERVAL_NS: u64 = 4_000;
 const LEAST_BITS_PER_S: u64 = 160_000_000;
 /// While an answer is late, a packet waits for at most so many wanted round trips.
 const LONGEST: f64 = 4.0;
-/// Who has not sent for so many wanted round trips begins anew.
+/// A sender that was silent for so many wanted round trips begins anew.
 const FORGETS: f64 = 16.0;
 
 /// Largest of the largest windows, in round trips.
@@ -43,7 +43,7 @@ settings! {
         pub most_decrease: f64 = 0.8,
         /// The largest window, in round trips with the target's queueing.
         pub most: f64 = 6.0,
-        /// What each answer adds to a window.
+        /// The bytes that each answer adds to a window.
         pub additive_bytes: u64 = 32,
         /// The least rate.
         pub least_bits_per_s: Option<u64> = None,
@@ -68,7 +68,7 @@ pub(crate) struct Rtt {
 pub(crate) struct Window {
     /// In ps of its link's time.
     span_ps: f64,
-    /// What the last probe took.
+    /// The time that the last probe took.
     rtt_ps: u64,
     /// When the probe in flight left, and whether one is in flight.
     pub(crate) sent_ps: u64,

@@ -1,4 +1,4 @@
-//! What is broken, as written.
+//! Faults, as written.
 
 use serde::Deserialize;
 
@@ -9,7 +9,7 @@ use serde::Deserialize;
 pub struct FaultDocument {
     /// Either end of a cable: `rate_factor`, `lanes`, `down`, `corrected` or `lost`.
     pub link: Option<String>,
-    /// What is left of its rate, in both directions.
+    /// The remaining part of its rate, in both directions.
     pub rate_factor: Option<f64>,
     /// Lanes that are left, of how many: `[1, 4]`.
     pub lanes: Option<[u32; 2]>,

@@ -1,4 +1,4 @@
-//! What hosts cost, as written.
+//! Costs of hosts, as written.
 
 use crate::settings::settings;
 use serde::Deserialize;
@@ -60,7 +60,7 @@ pub struct NoiseDocument {
     pub mean_ns: f64,
 }
 
-/// What hosts cost.
+/// Costs of hosts.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostDocument {
@@ -77,7 +77,7 @@ pub struct HostDocument {
     /// Interruptions.
     #[serde(default)]
     pub noise: NoiseDocument,
-    /// Who finds the receive that a message is for, and what that costs.
+    /// The part that finds the receive of a message, and the cost.
     #[serde(default)]
     pub matching: MatchingDocument,
 }
@@ -99,7 +99,7 @@ settings! {
     /// Tag matching.
     #[derive(Copy)]
     pub struct MatchingDocument {
-        /// Who does it.
+        /// The part that does it.
         pub by: Matching = Matching::Software,
         /// Processor time for each entry of a queue that is looked at before the right one.
         pub ns_per_entry: f64 = 0.0,

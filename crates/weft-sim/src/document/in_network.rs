@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// What aggregation nodes, the reducing parts of switches, can do.
+/// Abilities of aggregation nodes, the reducing parts of switches.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InNetworkDocument {
@@ -29,7 +29,7 @@ pub struct InNetworkDocument {
     pub result: ResultBy,
     /// Streaming trees for large buffers; without it there are none.
     pub sat: Option<SatDocument>,
-    /// What the aggregation manager gives away.
+    /// The resources that the aggregation manager gives away.
     #[serde(default)]
     pub quota: QuotaDocument,
     /// NvSwitches that reduce and copy inside nodes; without it they only forward.
@@ -62,7 +62,7 @@ pub struct SatDocument {
     /// Packets of a member whose results have not come, at most.
     #[serde(default = "sat_outstanding")]
     pub outstanding: u32,
-    /// What a tree that streams has for itself.
+    /// The resources that a streaming tree has for itself.
     #[serde(default)]
     pub lock: SatLock,
 }
@@ -77,7 +77,7 @@ fn sat_outstanding() -> u32 {
     256
 }
 
-/// What a tree that streams has for itself.
+/// The resources that a streaming tree has for itself.
 ///
 /// SOURCE: NVIDIA SHARP documentation 3.13.0: one active tree a Quantum switch, one a port of a
 /// Quantum-2.
@@ -91,7 +91,7 @@ pub enum SatLock {
     Port,
 }
 
-/// What the aggregation manager gives away; without a key, as much as is asked for.
+/// The resources that the aggregation manager gives away; without a key, as much as is asked for.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct QuotaDocument {

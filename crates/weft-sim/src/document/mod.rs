@@ -49,7 +49,7 @@ pub const SCENARIO_SCHEMA: &str = "weft.scenario/1";
 pub struct ScenarioDocument {
     /// `weft.scenario/1`.
     pub schema: String,
-    /// What all randomness comes from.
+    /// The source of all randomness.
     #[serde(default = "seed_one")]
     pub seed: u64,
     /// How closely packets are followed.
@@ -75,25 +75,25 @@ pub struct ScenarioDocument {
     pub transport: TransportDocument,
     /// The law by which senders slow down; none without it.
     pub congestion_control: Option<CongestionDocument>,
-    /// What hosts cost.
+    /// Costs of hosts.
     pub host: HostDocument,
     /// The inside of a node; without it, an HCA is all there is of one.
     pub node: Option<NodeGraphDocument>,
     /// Where ranks run.
     pub placement: Option<PlacementDocument>,
-    /// What is done, one step after the other.
+    /// The work, one step after the other.
     pub work: Option<Vec<StepDocument>>,
     /// Jobs that share the fabric, instead of `placement` and `work`.
     pub tenants: Option<Vec<TenantDocument>>,
-    /// What switches that take part in collectives can do.
+    /// Abilities of switches that take part in collectives.
     pub in_network: Option<InNetworkDocument>,
     /// Partitions; without any, every node is a member of the default one.
     #[serde(default)]
     pub partitions: Vec<PartitionDocument>,
-    /// What is broken.
+    /// The faults.
     #[serde(default)]
     pub faults: Vec<FaultDocument>,
-    /// What to record in addition to rows and counters.
+    /// Records in addition to rows and counters.
     #[serde(default)]
     pub probes: ProbesDocument,
     /// Skip what repeats itself; without it, all is simulated.

@@ -20,7 +20,7 @@ settings! {
     pub struct Packets {
         /// Largest payload.
         pub mtu_bytes: u32 = 4096,
-        /// What is added to it.
+        /// The bytes added to it.
         pub headers: Headers = Headers::Infiniband,
         /// Whether packets cross a router and carry a GRH of 40 bytes.
         pub routed: bool = false,

@@ -14,7 +14,7 @@ settings! {
     }
 }
 
-/// What a tenant is in an experiment about neighbours.
+/// The part of a tenant in an experiment about neighbours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TenantRole {
@@ -34,7 +34,7 @@ pub const DEFAULT_PARTITION: u16 = 0x7fff;
 pub struct TenantDocument {
     /// Its name in the outcome.
     pub name: String,
-    /// What it is in the experiment.
+    /// Its part in the experiment.
     #[serde(default)]
     pub role: TenantRole,
     /// When its first step begins.
@@ -51,7 +51,7 @@ pub struct TenantDocument {
     /// Where its ranks run. Tenants may share nodes.
     #[serde(default)]
     pub placement: PlacementDocument,
-    /// What it does.
+    /// Its work.
     pub work: Vec<StepDocument>,
 }
 

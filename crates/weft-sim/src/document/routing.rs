@@ -14,11 +14,11 @@ pub struct Routing {
     pub allow_credit_loops: bool,
     /// Adaptive routing; without it the tables alone decide.
     pub adaptive: Option<AdaptiveDocument>,
-    /// What happens when a cable dies during a run.
+    /// The reaction to a cable that dies during a run.
     pub link_death: LinkDeathDocument,
 }
 
-/// What chooses its port anew.
+/// The unit that chooses its port anew.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Granularity {
@@ -45,7 +45,7 @@ pub enum NonMinimal {
 settings! {
     /// Adaptive routing among the ports of a group.
     pub struct AdaptiveDocument {
-        /// What chooses its port anew.
+        /// The unit that chooses its port anew.
         pub granularity: Granularity = Granularity::Packet,
         /// A pause that ends a flowlet.
         pub flowlet_gap_ns: f64 = 500.0,
@@ -62,7 +62,7 @@ settings! {
     }
 }
 
-/// Who reacts to a cable that dies during a run.
+/// The part that reacts to a cable that dies during a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reaction {
@@ -75,10 +75,10 @@ pub enum Reaction {
 }
 
 settings! {
-    /// What happens when a cable dies during a run.
+    /// The reaction to a cable that dies during a run.
     #[derive(Copy)]
     pub struct LinkDeathDocument {
-        /// Who reacts.
+        /// The part that reacts.
         pub reaction: Reaction = Reaction::SubnetManager,
         /// How long the subnet manager takes.
         pub delay_ns: f64 = 1e9,

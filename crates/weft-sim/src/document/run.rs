@@ -17,7 +17,7 @@ settings! {
 }
 
 settings! {
-    /// What to record in addition to rows and counters.
+    /// Records in addition to rows and counters.
     #[derive(Copy)]
     pub struct ProbesDocument {
         /// Ports whose counters are reported: the busiest so many; all of a smaller fabric.

@@ -15,19 +15,19 @@ pub enum TransportKind {
 }
 
 settings! {
-    /// What dynamically connected transport costs.
+    /// Costs of dynamically connected transport.
     #[derive(Copy)]
     // Both assumed: the first a tuning of libraries, the second about a small message's latency.
     pub struct DctDocument {
         /// Initiators of a rank, on each virtual lane.
         pub initiators: u32 = 8,
-        /// What an initiator takes to turn to another target.
+        /// Time that an initiator takes to turn to another target.
         pub reconnect_ns: f64 = 1000.0,
     }
 }
 
 settings! {
-    /// What the reliable connection (RC) between two ranks costs.
+    /// Costs of the reliable connection (RC) between two ranks.
     #[derive(Copy)]
     pub struct TransportDocument {
         /// How ranks are connected.

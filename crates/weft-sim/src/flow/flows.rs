@@ -46,7 +46,7 @@ pub(crate) struct Transit {
     /// No other flow is on its links and no message follows it, so nothing happens when it is over:
     /// it is taken off its links when another flow comes, or when its message has come.
     pub(crate) lone: bool,
-    /// What is left of it at `since_ps`, in bits, and its rate from then on.
+    /// Its remaining bits at `since_ps`, and its rate from then on.
     pub(crate) left_bits: f64,
     pub(crate) since_ps: u64,
     pub(crate) rate: f64,

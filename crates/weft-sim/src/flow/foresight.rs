@@ -1,4 +1,4 @@
-//! What two processors agree on, foreseen.
+//! Agreements of two processors, foreseen.
 //!
 //! A rendezvous asks, is answered and begins; each step is an event and a look of a processor.
 //! Where processors cost nothing and both ranks wait until all they have begun is done, nothing can

@@ -56,7 +56,7 @@ pub(crate) fn time_of(bytes: u64, rate: f64) -> f64 {
 /// on top. What is in `ends_ps` is lost.
 pub(crate) fn serialisation_ps(hops: &[Hop], cut: PacketCut, ends_ps: &mut Vec<f64>) -> f64 {
     let ser = |hop: &Hop, bytes: u32| time_of(bytes.into(), hop.rate.0 as f64);
-    // What the step from link `at` to the next adds for a packet of so many bytes.
+    // Time that the step from link `at` to the next adds for a packet of so many bytes.
     let step = |at: usize, bytes: u32| {
         let here = if hops[at].stored { 0.0 } else { ser(&hops[at], bytes) };
         ser(&hops[at + 1], bytes) - here

@@ -45,7 +45,7 @@ pub(crate) struct Flow {
     lone: bool,
     /// Bits a second; as released, nothing.
     pub(crate) rate: f64,
-    /// What it was before it was released.
+    /// Its rate before it was released.
     before: f64,
     bottleneck: u32,
     /// The batch that released it last, and the filling that froze it last.
@@ -56,13 +56,13 @@ pub(crate) struct Flow {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SharedLink {
     pub(crate) capacity: f64,
-    /// What flows that are not released take of it.
+    /// The rate that flows take of it that are not released.
     used: f64,
     /// Flows, and which of their uses it is.
     pub(crate) crossing: Vec<(u32, u32)>,
     /// The batch that touched it last; the other fields are of that batch.
     touched: u64,
-    /// What is left of it while it is filled, and for how many flows of what weight.
+    /// Its remaining rate while it is filled, and for how many flows of what weight.
     room: f64,
     weight: f64,
     n_open: u32,
@@ -103,7 +103,7 @@ impl SharedLink {
         SharedLink { capacity, level: f64::INFINITY, ..SharedLink::default() }
     }
 
-    /// What rounding down leaves of a full link.
+    /// The remainder that rounding down leaves of a full link.
     fn slack(&self) -> f64 {
         self.capacity * ALIKE + self.crossing.len() as f64 * QUANTUM
     }

@@ -20,7 +20,7 @@ pub(crate) struct Trip {
     /// The endpoint it goes to, where nodes have an inside.
     pub(crate) dst_vertex: u32,
     pub(crate) lane: u8,
-    /// What its packets have in common, where a hash chooses.
+    /// The value that its packets have in common, where a hash chooses.
     pub(crate) flow: u64,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Trip {
 pub(crate) struct Single {
     pub(crate) bytes: u64,
     pub(crate) latency_ps: u64,
-    /// Whoever follows it comes so much later.
+    /// A follower comes so much later.
     pub(crate) behind_ps: u64,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Path {
     pub(crate) answer: Single,
     /// The last message that was looked at.
     pub(crate) memo: Memo,
-    /// What was counted and its ports do not have yet.
+    /// Counts that its ports do not have yet.
     pub(crate) bytes: u64,
     pub(crate) n_packets: u64,
     /// The rate of a flow that has it to itself.

@@ -30,7 +30,7 @@ impl Hosts<'_, Flows, false> {
         (cut.wire_bytes(), cut.n_packets)
     }
 
-    /// What a message of that size is on a path; the path remembers the last.
+    /// A message of that size on a path; the path remembers the last.
     fn memo(&mut self, path: usize, size_bytes: u64) -> Memo {
         if self.mode.paths[path].memo_of(size_bytes).is_none() {
             let cut = self.cut_of(size_bytes);

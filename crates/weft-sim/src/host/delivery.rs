@@ -1,4 +1,4 @@
-//! What comes to an endpoint: data, which is acknowledged; acknowledgements, which complete sends;
+//! Arrivals at an endpoint: data, which is acknowledged; acknowledgements, which complete sends;
 //! and where packets are numbered, what is missing and is repeated.
 
 use crate::host::hosts::{Hosts, Report};

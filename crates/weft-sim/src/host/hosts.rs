@@ -1,4 +1,4 @@
-//! What hosts do: ranks run their exchanges, pay LogGP costs, and agree on large messages.
+//! The work of hosts: ranks run their exchanges, pay LogGP costs, and agree on large messages.
 
 use crate::document::{Matching, Protocol};
 use crate::host::matching::Found;

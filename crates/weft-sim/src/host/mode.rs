@@ -1,4 +1,4 @@
-//! What a run adds to hosts that exchange packets: messages as flows, or collectives of switches.
+//! The mode of a run beyond packets of hosts: messages as flows, or collectives of switches.
 //!
 //! A mode is a type: a run that lacks one of these holds nothing of it, in data or in code.
 
@@ -109,7 +109,7 @@ pub(crate) trait Mode<const PLAIN: bool>: Sized {
         0
     }
 
-    /// Who carried out the offloaded steps; taken out once, at the end of a run.
+    /// The parts that carried out the offloaded steps; taken out once, at the end of a run.
     fn take_offloads(&mut self) -> OffloadColumns {
         OffloadColumns::default()
     }

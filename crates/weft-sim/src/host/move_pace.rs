@@ -14,7 +14,7 @@ struct SkippedMoves {
     at: u64,
     /// By so many.
     skipped: u64,
-    /// What they would have taken.
+    /// The time that they would have taken.
     ps: u64,
     /// By how much the windows differ, as a share.
     spread: f64,
@@ -114,7 +114,7 @@ impl MovePace {
         self.n_moves - self.cut.map_or(0, |cut| cut.skipped)
     }
 
-    /// What was skipped, and how far that may be wrong, as a share of all.
+    /// The skipped part, and its possible error, as a share of all.
     pub(crate) fn skipped(&self) -> (u64, f64) {
         let of_all = |cut: SkippedMoves| {
             MOVES_TO_COME * cut.spread * cut.skipped as f64 / self.n_moves as f64

@@ -36,7 +36,7 @@ pub(crate) struct Rank {
     pub(crate) index: u64,
     /// How far it is with that exchange.
     pub(crate) progress: Progress,
-    /// What it waits for before that exchange.
+    /// The condition that it waits for before that exchange.
     pub(crate) waiting: Wait,
     /// It waits for the other ranks of its tenant to come as far.
     pub(crate) together: bool,

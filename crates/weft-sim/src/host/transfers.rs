@@ -35,7 +35,7 @@ struct Pending {
     n_stripes: u16,
 }
 
-/// What hosts have to remember of insides.
+/// The memory of hosts about their insides.
 #[derive(Debug, Default)]
 pub(crate) struct Transfers {
     transfers: Pool<Option<Transfer>>,

@@ -93,7 +93,7 @@ impl Hosts<'_, Switches, false> {
         let (model, junction) = (self.network.in_network().model, self.junction(packet.dst));
         let (reduction_ps, interval_ps) = match (junction.work, model.nvls) {
             (Work::Slices, Some(nvls)) => (nvls.reduction_ps, 0),
-            // What streams is reduced at the pace of the links.
+            // Streams are reduced at the pace of the links.
             _ if packet.has(STREAM) => (model.reduction_ps, 0),
             _ => (model.reduction_ps, model.interval_ps),
         };

@@ -1,4 +1,4 @@
-//! What trees have for themselves while they stream.
+//! Resources that trees have for themselves while they stream.
 
 use crate::document::SatLock;
 use crate::limits::NIL;
@@ -38,7 +38,7 @@ impl Claims {
     }
 }
 
-/// What is locked of a junction: its switch, or its ports.
+/// The locked part of a junction: its switch, or its ports.
 fn parts(plan: &InNetwork, lock: SatLock, number: u32) -> Vec<u32> {
     let junction = plan.forest.junctions[number as usize];
     if junction.work != Work::Reduces {

@@ -60,7 +60,7 @@ pub(crate) struct Members {
     pub(crate) added: Vec<u16>,
     pub(crate) window: usize,
     pub(crate) claims: Claims,
-    /// Who carried out what.
+    /// The part that carried out each step.
     pub(crate) offloads: OffloadColumns,
 }
 
@@ -80,7 +80,7 @@ impl Members {
         &self.parts[member as usize]
     }
 
-    /// What has been added to the segment that begins at the piece of this number.
+    /// Additions to the segment that begins at the piece of this number.
     pub(crate) fn added(&mut self, member: u32, number: u16) -> &mut u16 {
         &mut self.added[member as usize * self.window + usize::from(number)]
     }

@@ -11,7 +11,7 @@ pub(crate) struct Switches {
     pub(crate) junctions: Junctions,
 }
 
-/// What aggregation nodes hold.
+/// The contents of aggregation nodes.
 #[derive(Debug, Default)]
 pub(crate) struct Junctions {
     /// By junction and operation under way: children that have come.

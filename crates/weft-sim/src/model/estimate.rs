@@ -92,7 +92,7 @@ impl ValidScenario {
         hops * n_iterations * f64::from(tenant.n_ranks) / f64::from(n_seen)
     }
 
-    /// What a rank sends in one iteration.
+    /// Hops of the packets that a rank sends in one iteration.
     fn hops_of_rank(&self, tenant: &Tenant, phase: &Phase, rank: u32) -> f64 {
         let place = |rank: u32| self.ranks[(tenant.first_rank + rank) as usize];
         let moves = (0..MOVES).map_while(|index| phase.exchange(rank, index));

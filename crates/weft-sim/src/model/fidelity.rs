@@ -1,4 +1,4 @@
-//! What the flow level cannot do is refused; what it cannot show is noted.
+//! The flow level refuses work beyond its reach, and notes effects that it cannot show.
 
 use crate::document::{Fidelity, NonMinimal, Queueing, ScenarioDocument, TransportKind};
 use crate::error::SimError;
@@ -46,7 +46,7 @@ fn check(scenario: &ScenarioDocument) -> Result<(), SimError> {
     Ok(())
 }
 
-/// What happens to cables during the run.
+/// Refuse faults that change cables during the run.
 fn check_faults(faults: &Planted) -> Result<(), SimError> {
     let Some(Trouble { kind, fault, .. }) = faults.troubles.first() else { return Ok(()) };
     let what = match kind {
@@ -64,12 +64,12 @@ pub(crate) struct Ruling {
     pub(crate) asked: Fidelity,
     /// Why only packets will do, where `auto` is to choose.
     pub(crate) packets: Option<String>,
-    /// What results of flows cannot show.
+    /// Effects that results of flows cannot show.
     pub(crate) notes: Vec<String>,
 }
 
 impl Ruling {
-    /// What is asked for, where it can be.
+    /// The fidelity asked for, where the work allows it.
     pub(crate) fn new(scenario: &ScenarioDocument) -> Result<Ruling, SimError> {
         let (asked, notes) = (scenario.fidelity, notes(scenario));
         let mut ruling = Ruling { asked, packets: None, notes };
@@ -82,7 +82,7 @@ impl Ruling {
         self.heed(check_faults(faults))
     }
 
-    /// What flows cannot do refuses them, and is a reason not to choose them.
+    /// Work beyond the reach of flows: refused if asked for, and a reason for packets.
     fn heed(&mut self, checked: Result<(), SimError>) -> Result<(), SimError> {
         match (self.asked, checked) {
             (Fidelity::Packet, _) => Ok(()),
@@ -97,7 +97,7 @@ impl Ruling {
     }
 }
 
-/// What results cannot show that are of flows, in sentences for a reader of the outcome.
+/// Effects that results of flows cannot show, in sentences for a reader of the outcome.
 fn notes(scenario: &ScenarioDocument) -> Vec<String> {
     let mut notes = vec![
         "flow level: messages share links max-min fairly from one instant to the next; no buffer \

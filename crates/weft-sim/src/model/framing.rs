@@ -1,4 +1,4 @@
-//! What headers add to payloads, and what packets are for.
+//! The bytes that headers add to payloads, and the purposes of packets.
 
 use crate::document::{Headers, Packets};
 
@@ -22,7 +22,7 @@ const GRH_BYTES: u32 = 40;
 /// Datagram extended transport header, on packets that belong to no connection.
 const DETH_BYTES: u32 = 8;
 
-/// What headers add to payloads.
+/// The bytes that headers add to payloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Framing {
     header_bytes: u32,
@@ -77,7 +77,7 @@ impl Framing {
     }
 }
 
-/// What a packet is for.
+/// The purpose of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum PacketKind {

@@ -37,7 +37,7 @@ pub(crate) struct Cost {
 impl Cost {
     const NONE: Cost = Cost { fixed_ps: 0, ps_per_byte: 0.0 };
 
-    /// What a message of that size costs.
+    /// The costs of a message of that size.
     #[inline]
     pub(crate) fn ps(self, size_bytes: u64) -> u64 {
         if self.ps_per_byte == 0.0 {
@@ -47,7 +47,7 @@ impl Cost {
     }
 }
 
-/// What every host costs.
+/// The costs of every host.
 #[derive(Clone, Debug)]
 pub(crate) struct HostModel {
     regimes: Vec<Regime>,

@@ -20,7 +20,7 @@ pub(crate) struct Lanes {
     pub(crate) of_level: [u8; N_LEVELS],
     pub(crate) high: Vec<LaneWeight>,
     pub(crate) low: Vec<LaneWeight>,
-    /// What the high table may send, in bytes, before the low one has a turn.
+    /// Bytes that the high table may send before the low one has a turn.
     pub(crate) high_limit_bytes: i64,
 }
 

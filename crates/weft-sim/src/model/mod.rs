@@ -1,4 +1,4 @@
-//! What is valid: a scenario's parameters, laws, lanes, steering and faults, checked once.
+//! A valid scenario: its parameters, laws, lanes, steering and faults, checked once.
 //!
 //! Nothing here knows the engine.
 

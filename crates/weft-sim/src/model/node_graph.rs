@@ -33,7 +33,7 @@ pub(crate) fn read(
             (link.bits_per_s.0.min(MAX_BITS_PER_S), link.delay_ps.0.min(MAX_DELAY_PS));
         let bits = u128::from(rate) * 2 * u128::from(delay);
         let flying = bits.div_ceil(8 * u128::from(PS_PER_S)).min(u128::from(MAX_BUFFER_BYTES));
-        // What flies takes whole credits.
+        // Data in flight take whole credits.
         let n_packets = (flying as u64).div_ceil(wire_bytes) + SPARE_PACKETS;
         let enough = n_packets.saturating_mul(packet_bytes);
         let bytes = *link.buffer_bytes.get_or_insert(enough.min(MAX_BUFFER_BYTES));

@@ -1,4 +1,4 @@
-//! What to record in addition to rows and counters.
+//! Records in addition to rows and counters.
 
 use crate::document::ProbesDocument;
 use crate::error::SimError;
@@ -7,7 +7,7 @@ use crate::limits::ps;
 /// Most messages that are written down.
 const MAX_FLOWS: u32 = 1 << 24;
 
-/// What to record in addition to rows and counters.
+/// Records in addition to rows and counters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Probes {
     pub(crate) top_ports: u32,

@@ -1,10 +1,10 @@
-//! What of a scenario every packet asks for, and the plain case.
+//! The rules of a scenario that every packet asks for, and the plain case.
 
 use crate::document::{Fidelity, Forwarding, NonMinimal, Queueing};
 use crate::model::scenario::ValidScenario;
 use crate::model::steering::Choice;
 
-/// What of a scenario every packet asks for.
+/// The rules of a scenario that every packet asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rules {
     pub(crate) elide: bool,

@@ -31,7 +31,7 @@ pub struct ValidScenario {
     pub(crate) probes: Probes,
     pub(crate) ranks: Vec<RankPlace>,
     pub(crate) tenants: Vec<Tenant>,
-    /// What switches carry out, where they are asked to.
+    /// The collectives that switches carry out, where they are asked to.
     pub(crate) in_network: Option<InNetwork>,
     pub(crate) mtu_bytes: u32,
     pub(crate) headers: Headers,
@@ -43,7 +43,7 @@ pub struct ValidScenario {
     /// Its fidelity, once `auto` has chosen.
     pub(crate) chosen: Chosen,
     pub(crate) seed: u64,
-    /// What is skipped; nothing without it.
+    /// The work to skip; none without it.
     pub(crate) steady: Option<SteadyRule>,
     pub(crate) elide: bool,
     pub(crate) max_events: u64,

@@ -1,4 +1,4 @@
-//! Who decides where packets go, and among what: `routing` of a scenario, checked.
+//! The parts that choose the paths of packets, and their choices: `routing` of a scenario, checked.
 
 use crate::document::{AdaptiveDocument, Granularity, NonMinimal, Routing};
 use crate::error::SimError;
@@ -15,7 +15,7 @@ const MAX_GRADE_BYTES: u64 = 1 << 30;
 /// Largest preference for the shortest path.
 const MAX_BIAS_BYTES: u64 = 1 << 40;
 
-/// Who decides.
+/// The rule by which switches choose a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
     /// The tables.
@@ -26,7 +26,7 @@ pub(crate) enum Choice {
     Least,
 }
 
-/// Who decides where packets go, and how.
+/// The part that decides where packets go, and its rule.
 #[derive(Clone, Debug)]
 pub(crate) struct Steering {
     pub(crate) choice: Choice,
@@ -48,7 +48,7 @@ pub(crate) struct Steering {
     pub(crate) groups: Vec<u16>,
 }
 
-/// What a scenario uses of its fabric.
+/// The part of its fabric that a scenario uses.
 #[derive(Clone, Copy)]
 pub(crate) struct Used<'a> {
     pub(crate) hcas: &'a [HcaId],
@@ -90,7 +90,7 @@ pub(crate) fn complete(fabric: &Fabric, routes: &mut Routes) {
     }
 }
 
-/// What packets may do by these tables; candidates are for the caller to add.
+/// The plan of a check of these tables; candidates are for the caller to add.
 pub(crate) fn plan_of<'a>(routing: &Routing, routes: &'a Routes) -> check::Plan<'a> {
     let raised = routing.engine == Some(Engine::Dragonfly);
     check::Plan { routes, candidates: None, detours: wants_detours(routing), raised }
@@ -122,7 +122,7 @@ fn require_groups(fabric: &Fabric, engine: Option<Engine>) -> Result<(), SimErro
 }
 
 impl Steering {
-    /// What decides, once the routes between the HCAs in use are checked.
+    /// The steering of a scenario, once the routes between the HCAs in use are checked.
     pub(crate) fn new(
         fabric: &Fabric,
         routing: &Routing,

@@ -16,7 +16,7 @@ const MAX_RETRIES: u8 = 7;
 /// context of mlx5 (four bits of exponent).
 const MAX_ACK_EVERY: u32 = 1 << 15;
 
-/// What may happen to packets between their ends.
+/// Losses and detours that packets may meet between their ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Perils {
     /// Some may be lost.
@@ -33,7 +33,7 @@ pub(crate) struct Dct {
     pub(crate) reconnect_ps: u64,
 }
 
-/// What connections do.
+/// The behaviour of connections.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transport {
     pub(crate) acknowledge: bool,

@@ -127,7 +127,7 @@ fn congestion(
     })
 }
 
-/// What computes tables anew when a cable dies; nothing does where they were written.
+/// The engine that computes tables anew when a cable dies; none where tables were written.
 fn engine_in_force(written: &FabricDocument, engine: Option<Engine>) -> Option<Engine> {
     engine.or(written.lfts.is_none().then_some(Engine::Minhop))
 }

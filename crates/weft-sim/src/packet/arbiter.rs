@@ -1,4 +1,4 @@
-//! Which virtual lane of a port sends next.
+//! The choice of the virtual lane of a port that sends next.
 //!
 //! SOURCE: InfiniBand Architecture Specification volume 1, section 7.6.9 (VL arbitration): two
 //! tables of (lane, weight), each served round robin by weight; the high one first, until it has

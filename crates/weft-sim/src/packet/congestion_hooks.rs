@@ -1,4 +1,4 @@
-//! What congestion control does to packets: switches mark them, receivers notify senders, senders
+//! Congestion control on the path: switches mark packets, receivers notify senders, senders
 //! space them.
 
 use crate::congestion::defaults::Sent;
@@ -94,7 +94,7 @@ pub(crate) fn number_pace(
     message.pace = congestion.paces.add(key, pace);
 }
 
-/// What a probe of a message's queue pair takes there and back in an idle network that is routed
+/// Time of a probe of a message's queue pair there and back in an idle network that is routed
 /// by its tables; no bound where the path leads through the insides of nodes.
 fn idle(
     scenario: &ValidScenario,
@@ -112,7 +112,7 @@ fn idle(
     Idle { base_ps: there.base_ps + back.base_ps, packets_ps: there.packets_ps + back.packets_ps }
 }
 
-/// What a probe takes from a port to the HCA `dst`, cut-through, and a whole packet on each link of
+/// Time of a probe from a port to the HCA `dst`, cut-through, and of a whole packet on each link of
 /// its path.
 fn idle_path(
     scenario: &ValidScenario,

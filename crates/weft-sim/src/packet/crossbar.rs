@@ -1,4 +1,4 @@
-//! What lies between input buffers and egress ports: the speed at which a buffer is read, and the
+//! The stage between input buffers and egress ports: the speed at which a buffer is read, and the
 //! share of it that one output may hold.
 
 use crate::limits::{NIL, THOUSANDTHS};

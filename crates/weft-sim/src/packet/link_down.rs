@@ -1,6 +1,6 @@
 //! A cable goes down, and comes up again.
 //!
-//! What is on the wire is lost, but for a packet whose head the other end has seen: that one goes
+//! Packets on the wire are lost, but for one whose head the other end has seen: that one goes
 //! on. What waits for the dead port in a switch goes elsewhere or is discarded; what waits in an
 //! HCA waits on. Credits stay exact throughout: whoever drops a packet gives its credit back.
 

@@ -65,7 +65,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     }
 }
 
-/// What a user reads of a broken connection from one rank to another.
+/// The message about a broken connection from one rank to another.
 pub(crate) fn describe_broken(scenario: &ValidScenario, (src, dst): (u32, u32)) -> String {
     let node = |rank: u32| {
         let node = scenario.ranks[rank as usize].node;

@@ -50,7 +50,7 @@ fn some_of(names: impl Iterator<Item = String>) -> String {
     named.join(", ")
 }
 
-/// What each rank of a tenant that has not finished waits for.
+/// The condition that each rank of an unfinished tenant waits for.
 fn waiting_ranks<M: Mode<PLAIN>, const PLAIN: bool>(
     hosts: &Hosts<'_, M, PLAIN>,
     job: &Job<'_>,
@@ -121,7 +121,7 @@ fn inputs_waiting_for<const PLAIN: bool>(
     let first = (forwards && last != NIL).then(|| buffers.packets[last].ring());
     let after = move |id: &u32| (*id != last).then(|| buffers.packets[*id].ring());
     let packets = std::iter::successors(first, after).map(|id| &buffers.packets[id]);
-    // What a switch has made itself holds no buffer.
+    // A packet that a switch has made itself holds no buffer.
     let packets = packets.filter(|packet| !packet.has(BORN));
     packets.map(move |packet| (o - u32::from(port.local) + packet.input(), packet.input_lane()))
 }

@@ -1,4 +1,4 @@
-//! Which fidelity `auto` chooses, and how far flows are off packets.
+//! The fidelity that `auto` chooses, and how far flows are off packets.
 
 use crate::document::Fidelity;
 use crate::model::fidelity::Chosen;

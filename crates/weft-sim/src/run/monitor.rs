@@ -1,4 +1,4 @@
-//! What a run reports to others while it goes on.
+//! The report of a run to others while it goes on.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

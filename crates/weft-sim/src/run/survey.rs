@@ -49,7 +49,7 @@ pub(crate) struct Survey {
     most_moves: u64,
 }
 
-/// What a survey has found.
+/// The results of a survey.
 #[derive(Clone, Debug)]
 pub(crate) struct SurveyResult {
     /// Durations of the rows of an iteration, then from one barrier to the next.
@@ -190,7 +190,7 @@ impl Survey {
         if error > self.rule.tolerance {
             return None;
         }
-        // What bends from one size to the next may do so at each doubling that is not looked at.
+        // A curve that bends from one size to the next may bend at each doubling left out.
         let doublings = (self.n_units as f64 / c.units as f64).log2();
         // A line through b and c = 2 b, far beyond them, is as wrong as twice c's error and b's.
         let of_moves = 2.0 * c.error + b.error;

@@ -10,7 +10,7 @@ pub(crate) const WEIGHT_BYTES: i64 = 64;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TableTurn {
     pub(crate) entry: usize,
-    /// What the entry may still send, in bytes; at 0 or below the next has its turn.
+    /// Bytes that the entry may still send; at 0 or below the next has its turn.
     pub(crate) left_bytes: i64,
 }
 
@@ -19,7 +19,7 @@ pub(crate) struct TableTurn {
 pub(crate) struct Arbiter {
     pub(crate) high: TableTurn,
     pub(crate) low: TableTurn,
-    /// What the high table may still send before the low one.
+    /// Bytes that the high table may still send before the low one.
     pub(crate) limit_bytes: i64,
 }
 

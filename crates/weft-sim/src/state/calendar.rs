@@ -7,7 +7,7 @@ use crate::limits::MAX_NUMBER;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What an event is; the order of the variants is the order at one instant.
+/// The kind of an event; the order of the variants is the order at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -21,7 +21,7 @@ pub(crate) enum Kind {
     Cold,
 }
 
-/// What happens too rarely to have a kind of its own; the order of the variants is the order at one
+/// Events too rare for a kind of their own; the order of the variants is the order at one
 /// instant, after all other kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Cold {
@@ -136,7 +136,7 @@ impl Event {
         self.key as u32 & (MAX_NUMBER - 1)
     }
 
-    /// What a cold event is.
+    /// The kind of a cold event.
     pub(crate) fn what(self) -> Cold {
         Cold::of(self.key)
     }
@@ -165,7 +165,7 @@ pub(crate) struct Calendar {
     current: Vec<u64>,
     next: usize,
     slot: u64,
-    /// What lies beyond the wheel.
+    /// Events beyond the wheel.
     overflow: BinaryHeap<Reverse<Event>>,
 }
 

@@ -6,9 +6,9 @@ use crate::state::pool::Pool;
 /// A packet that is being copied.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Copied {
-    /// What it holds of the input buffer it came into.
+    /// The part that it holds of the input buffer it came into.
     pub(crate) held: Held,
-    /// What its copies carry in the place of their number here.
+    /// The value that its copies carry in the place of their number here.
     pub(crate) message: u32,
     /// Copies that have not left.
     pub(crate) n_left: u32,

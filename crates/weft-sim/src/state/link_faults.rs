@@ -1,4 +1,4 @@
-//! What cables suffer during a run, one direction each.
+//! Faults of cables during a run, one direction each.
 
 use crate::limits::NIL;
 use crate::model::faults::planted::Trouble;
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 /// Keeps the draws of cables apart from those of ranks.
 const STREAM_OF_CABLES: u64 = 1 << 40;
 
-/// What a cable did, in one direction.
+/// Events of a cable, in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Errors {
     /// Packets with an error that was corrected.
@@ -79,7 +79,7 @@ impl Ailing {
         self.on_wire.push_back(OnWire { packet, lost });
     }
 
-    /// What is on the wire does not arrive.
+    /// Packets on the wire do not arrive.
     pub(crate) fn lose_the_wire(&mut self) {
         for wire in &mut self.on_wire {
             wire.lost = true;
@@ -130,7 +130,7 @@ impl Troubles {
         self.ailing.iter().map(|ailing| ailing.busy_until_ps)
     }
 
-    /// What the cable at a port did, in the direction it sends.
+    /// Events of the cable at a port, in the direction it sends.
     pub(crate) fn errors(&self, port: u32) -> Errors {
         let number = self.numbers.get(port as usize).copied().unwrap_or(NIL);
         self.ailing.get(number as usize).map_or(Errors::default(), |ailing| ailing.errors)

@@ -92,7 +92,7 @@ impl Links {
         }
     }
 
-    /// What a port sends by.
+    /// The properties by which a port sends.
     #[inline(always)]
     pub(crate) fn link_of(&self, port: u32) -> &Link {
         &self.kinds[self.ports[port as usize].link as usize]
@@ -156,7 +156,7 @@ impl Links {
         busy.chain(self.troubles.busy_until_ps()).max().unwrap_or(0)
     }
 
-    /// What a port has done.
+    /// The counters of a port.
     pub(crate) fn counters(&self, port: u32) -> Counters {
         let (waiting, port) = (self.waiting[port as usize], &self.ports[port as usize]);
         let Port { xmit_bytes, xmit_packets, .. } = *port;

@@ -144,7 +144,7 @@ pub(crate) struct PacketPool {
     /// The first of the free ones, chained by `next`.
     free: u32,
     in_flight: usize,
-    /// What few packets carry (a sequence number), by packet; empty until one does.
+    /// Sequence numbers, which few packets carry, by packet; empty until one does.
     arguments: Vec<u32>,
 }
 

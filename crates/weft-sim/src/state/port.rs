@@ -13,16 +13,16 @@ pub(crate) const INSIDE: u16 = 1 << 15;
 pub(crate) const BLOCKED: u16 = 1 << 2;
 /// Its transmissions take the slow branch: its cable is in trouble, or a probe counts.
 pub(crate) const WATCHED: u16 = 1 << 3;
-/// What comes in may have been lost on the wire.
+/// An arriving packet may have been lost on the wire.
 pub(crate) const FRAIL: u16 = 1 << 4;
 /// Its cable is down.
 pub(crate) const DOWN: u16 = 1 << 5;
 
-/// What comes in comes straight from an HCA: no switch has chosen its path yet.
+/// An arriving packet comes straight from an HCA: no switch has chosen its path yet.
 pub(crate) const FROM_HCA: u16 = 1 << 6;
 
-/// What a packet that comes in asks of a port: apart from its egress, which others use, so that
-/// four ports share a cache line.
+/// The part of a port that an arriving packet reads: apart from its egress, which others use, so
+/// that four ports share a cache line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Input {
     /// The port at the other end, which fills the buffer.
@@ -49,7 +49,7 @@ impl Input {
     }
 }
 
-/// What a port has done, under InfiniBand's names for it.
+/// Counters of a port, under InfiniBand's names.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) xmit_bytes: u64,
@@ -65,14 +65,14 @@ pub(crate) struct Waiting {
     pub(crate) total_ps: u64,
 }
 
-/// What cables of one kind have in common.
+/// Properties that cables of one kind have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Link {
     pub(crate) rate: BitsPerSecond,
     /// Picoseconds a bit where that is a whole number, else 0.
     ps_per_bit: u64,
     pub(crate) delay_ps: u64,
-    /// What the switch at its end takes to route.
+    /// Time that the switch at its end takes to route.
     pub(crate) route_ps: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What switches that choose among ports remember.
+//! The memory of switches that choose among ports.
 
 use crate::model::steering::Choice;
 use crate::state::flowlet::Flowlets;
@@ -7,7 +7,7 @@ use weft_traffic::mixed as mix;
 /// No detour.
 pub(crate) const DIRECT: u16 = u16::MAX;
 
-/// What switches that choose remember.
+/// The memory of switches that choose.
 #[derive(Debug, Default)]
 pub(crate) struct Steers {
     /// By switch: the place in a group to look at first.

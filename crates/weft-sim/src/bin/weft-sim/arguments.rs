@@ -14,7 +14,7 @@ Exit codes: 0 done, 2 the input is wrong, 3 the outcome cannot be written, 4 a s
 a deadlock, a stall, a failure or at its limit, 130 interrupted: what was simulated is written.
 ";
 
-/// What to run and how.
+/// The scenarios to run, and how.
 #[derive(Debug, Default)]
 pub(crate) struct Arguments {
     pub(crate) scenarios: Vec<String>,
@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     pub(crate) quiet: bool,
 }
 
-/// What the command line asks for.
+/// The request of the command line.
 #[derive(Debug)]
 pub(crate) enum Asked {
     Run(Arguments),

@@ -61,7 +61,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(judge(arguments, &outcomes, stop.load(Ordering::Relaxed)))
 }
 
-/// What to run: checked before anything runs.
+/// The scenarios to run: checked before anything runs.
 enum Runs<'a> {
     One(Box<ValidScenario>),
     /// Read again when their turn comes: together they might not fit into memory.
@@ -140,7 +140,7 @@ impl Drop for PendingFile {
 
 impl PendingFile {
     fn next_to(path: &str) -> Result<PendingFile, Failure> {
-        // What is there and no file (a folder, a device) is not to be replaced by one.
+        // A folder or a device of that name is not to be replaced by a file.
         if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
             let what = format!("{path}: it is no file\n  expected: a file to write");
             return Err(Failure(what, CANNOT_WRITE));

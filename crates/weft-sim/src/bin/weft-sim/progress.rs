@@ -15,7 +15,7 @@ pub(crate) struct ProgressLine<'a> {
 }
 
 impl ProgressLine<'_> {
-    /// What `work` returns, reporting how far it is meanwhile.
+    /// The result of `work`, with reports of its progress meanwhile.
     pub(crate) fn shown<T>(&self, work: impl FnOnce() -> T) -> T {
         if self.quiet || !std::io::stderr().is_terminal() {
             return work();

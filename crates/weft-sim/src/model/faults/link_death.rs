@@ -1,4 +1,4 @@
-//! Who reacts when a cable goes down during the run, and the tables that follow.
+//! The part that reacts when a cable goes down during the run, and the tables that follow.
 
 use crate::document::{LinkDeathDocument, Reaction};
 use crate::error::SimError;
@@ -9,12 +9,12 @@ use std::sync::Arc;
 use weft_fabric::document::Engine;
 use weft_fabric::{Candidates, Fabric, Tables, engines};
 
-/// Who reacts to a cable that dies during the run, and after how long.
+/// The part that reacts to a cable that dies during the run, and after how long.
 #[derive(Clone, Debug)]
 pub(crate) struct LinkDeath {
     pub(crate) reaction: Reaction,
     pub(crate) delay_ps: u64,
-    /// What the subnet manager computes tables with.
+    /// The engine by which the subnet manager computes tables.
     pub(crate) engine: Option<Engine>,
     /// Where the switch reacts itself: the ports it may take instead.
     pub(crate) instead: Option<Arc<Candidates>>,

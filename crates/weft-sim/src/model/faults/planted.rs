@@ -14,7 +14,7 @@ pub(crate) struct Planted {
     pub(crate) noise: Vec<Option<Noise>>,
     /// Entries of tables that are wrong.
     pub(super) wrong_routes: Vec<WrongRoute>,
-    /// What cables suffer during the run, in the order of the document.
+    /// Faults of cables during the run, in the order of the document.
     pub(crate) troubles: Vec<Trouble>,
 }
 
@@ -26,10 +26,10 @@ pub(super) struct WrongRoute {
     pub(super) number: u32,
 }
 
-/// What a cable suffers, in both directions.
+/// A fault of a cable, in both directions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum LinkFault {
-    /// What is left of its rate.
+    /// The remaining part of its rate.
     Rate(f64),
     /// Nothing passes.
     Down,
@@ -44,7 +44,7 @@ pub(crate) enum LinkFault {
     Lost(u64),
 }
 
-/// What a cable suffers during the run.
+/// A fault of a cable during the run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Trouble {
     /// Both ends of the cable.
@@ -78,7 +78,7 @@ impl Planted {
         self.troubles.iter().any(loses)
     }
 
-    /// What is dead from the start stays so: no other fault changes it.
+    /// A cable that is dead from the start stays so: no other fault changes it.
     pub(super) fn require_live(&self, fabric: &Fabric) -> Result<(), SimError> {
         let dead = |trouble: &&Trouble| !fabric.ports[trouble.ends[0].index()].up;
         self.troubles.iter().find(dead).map_or(Ok(()), |trouble| {

@@ -46,7 +46,7 @@ pub(crate) fn check(
         else {
             return Ok(());
         };
-        // What cannot be reached any more keeps its old route.
+        // A destination out of reach keeps its old route.
         tables.routes.complete_from(routes);
         let chooses = steering.candidates.is_some() || link_death.instead.is_some();
         let candidates = Some(&tables.candidates).filter(|_| chooses);

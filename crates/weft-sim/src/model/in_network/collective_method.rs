@@ -1,8 +1,8 @@
-//! Who carries out a collective that was asked of switches.
+//! Whether switches or hosts carry out a collective that was asked of switches.
 
 use serde::Serialize;
 
-/// Who carried out a step.
+/// Whether switches or hosts carried out a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CollectiveMethod {

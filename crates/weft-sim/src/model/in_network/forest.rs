@@ -2,7 +2,7 @@
 //!
 //! A tree spans the leaders of a tenant's nodes. A packet that goes up is consumed by the
 //! aggregation node of the next switch, which counts it; when all children have come, one goes on.
-//! What the root has goes down, a copy to each child.
+//! The root's result goes down, a copy to each child.
 //!
 //! SOURCE: Graham et al., "Scalable Hierarchical Aggregation Protocol (SHArP)" (COMHPC 2016).
 
@@ -16,7 +16,7 @@ use weft_traffic::{Between, Offload, OffloadKind};
 /// Of what packets of a tree carry: the number of their operation among those under way.
 pub(crate) const NUMBER: u32 = 0xffff;
 
-/// What a switch does in a tree.
+/// The part of a switch in a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
     /// It reduces what goes up, and copies what comes down.
@@ -48,7 +48,7 @@ pub(crate) struct Branch {
     pub(crate) to: u32,
 }
 
-/// What a member of a tree is there for.
+/// The part of a member in a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     /// Its node, or itself.

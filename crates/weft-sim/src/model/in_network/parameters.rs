@@ -1,4 +1,4 @@
-//! What aggregation nodes can do, in picoseconds and bytes.
+//! Abilities of aggregation nodes, in picoseconds and bytes.
 
 use crate::document::{
     InNetworkDocument, NvlsDocument, QuotaDocument, ResultBy, SatDocument, SatLock,
@@ -49,14 +49,14 @@ pub(crate) struct Sat {
     pub(crate) lock: SatLock,
 }
 
-/// What NvSwitches can do.
+/// Abilities of NvSwitches.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Nvls {
     pub(crate) reduction_ps: u64,
     cut: Cut,
 }
 
-/// What aggregation nodes can do.
+/// Abilities of aggregation nodes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Model {
     pub(crate) reduction_ps: u64,

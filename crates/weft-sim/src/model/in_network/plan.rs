@@ -1,4 +1,4 @@
-//! Which tenants' collectives switches carry out, by which trees: decided before the run.
+//! The tenants' collectives that switches carry out, and their trees: decided before the run.
 
 use crate::document::{Fidelity, InNetworkDocument, Queueing};
 use crate::error::SimError;
@@ -15,7 +15,7 @@ use weft_traffic::{Algorithm, StepDocument};
 /// Most datagrams of a broadcast: each is a message of its sender.
 const MAX_DATAGRAMS: u64 = 1 << 20;
 
-/// What the steps of a tenant ask for.
+/// The demands of a tenant's steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Wanted {
     /// A tree of the leaders of its nodes.
@@ -87,7 +87,7 @@ fn place_of(asked: &ValidScenario, tenant: usize, step: usize) -> String {
     format!("{before}work[{step}]")
 }
 
-/// What an offloaded step needs.
+/// Refuse an offloaded step whose needs the switches do not meet.
 fn require_means(
     place: impl Fn() -> String,
     step: &StepDocument,
@@ -168,7 +168,7 @@ fn require_nodes(
     }
 }
 
-/// What trees go together with.
+/// Refuse settings that trees of switches do not support.
 fn require_support(asked: &ValidScenario, model: &Model) -> Result<(), SimError> {
     let refuse =
         |place: &str, what: &str, expected: &str| Err(SimError::document(place, what, expected));

@@ -5,14 +5,14 @@ use crate::model::in_network::forest::{Branch, Forest, Junction, Member, Part, P
 use std::collections::{BTreeMap, VecDeque};
 use weft_fabric::{Fabric, PortId, SwitchId, VertexId};
 
-/// Who takes part: a rank and the port of its HCA.
+/// A member: a rank and the port of its HCA.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leaf {
     pub(crate) rank: u32,
     pub(crate) port: PortId,
 }
 
-/// What trees made so far put on switches and ports.
+/// The load of the trees made so far on switches and ports.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Loads {
     /// Trees by switch, and those that have their root there.

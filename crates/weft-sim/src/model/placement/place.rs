@@ -27,7 +27,7 @@ pub(crate) struct RankPlace {
 pub(crate) struct Tenant {
     /// Its name in the outcome.
     pub name: String,
-    /// What it is in the experiment.
+    /// Its part in the experiment.
     pub role: TenantRole,
     /// When its first step begins.
     pub start_ps: u64,
@@ -39,7 +39,7 @@ pub(crate) struct Tenant {
     pub first_rank: u32,
     /// How many ranks it has.
     pub n_ranks: u32,
-    /// What it does.
+    /// Its work.
     pub work: Vec<StepDocument>,
 }
 

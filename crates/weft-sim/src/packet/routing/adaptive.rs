@@ -26,7 +26,7 @@ const ANSWERS: u64 = 1 << 63;
 /// A packet's detour is not decided yet.
 const UNDECIDED: u16 = u16::MAX - 1;
 
-/// What answers to an HCA have in common.
+/// The hash value that answers to an HCA have in common.
 pub(crate) fn flow_of_answers(dst: u32) -> u64 {
     mix(ANSWERS | u64::from(dst))
 }
@@ -86,7 +86,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         let mut number = None;
         if chooses && let Some(candidates) = &routing.candidates {
             let group = candidates.group(switch, dst);
-            // What a dead cable cuts off has no candidates, only its old table.
+            // A destination behind a dead cable has no candidates, only its old table.
             if !group.is_empty() {
                 let by_flow = steering.choice == Choice::Hash || steering.flowlet_gap_ps.is_some();
                 let numbered = scenario.transport.numbered;
@@ -156,7 +156,7 @@ pub(crate) fn static_route(links: &Links, routing: &RoutesInForce, q: u32, dst: 
     q - u32::from(input.local) + routing.written(links.switch_of(input), HcaId(dst))
 }
 
-/// What the packets of a queue pair have in common, of others those of a destination. A `numbered`
+/// The value that packets of a queue pair share, of others those of a destination. A `numbered`
 /// packet carries its connection instead of its message.
 fn flow_of(endpoints: &Endpoints, packet: &Packet, numbered: bool) -> u64 {
     if packet.kind() != PacketKind::Data {

@@ -57,7 +57,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// What its ranks do now; none before its start and after its end.
+    /// The present step of its ranks; none before its start and after its end.
     pub(crate) fn stage(&self) -> Option<&Stage> {
         self.stage.as_ref()
     }
@@ -244,8 +244,8 @@ impl<'a> Job<'a> {
         self.pass_start_ps = now_ps;
     }
 
-    /// What part of its work is done, from 0 to 1; by the iterations of its steps, each worth the
-    /// same, and the moves of one rank within an iteration.
+    /// The part of its work that is done, from 0 to 1; by the iterations of its steps, each worth
+    /// the same, and the moves of one rank within an iteration.
     pub(crate) fn share_done<M: Mode<PLAIN>, const PLAIN: bool>(
         &self,
         hosts: &Hosts<'_, M, PLAIN>,

@@ -37,7 +37,7 @@ pub(crate) struct Buffers<const PLAIN: bool> {
     pub(crate) speedup: u64,
     /// The buffer that has just been read, and the egress whose turn it is there.
     pub(crate) reading: (u32, u32),
-    /// What an output may hold of an input buffer.
+    /// The part of an input buffer that an output may hold.
     pub(crate) share_blocks: u32,
     /// By packet, where shares are counted: the output that holds its blocks.
     pub(crate) counted: Vec<u16>,

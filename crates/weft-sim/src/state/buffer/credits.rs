@@ -16,7 +16,7 @@ pub(crate) struct LanePool {
     /// Apart from the lanes: an adaptive switch looks at those of many ports, and four are in a
     /// cache line.
     accounts: Vec<Account>,
-    /// What has no place in its lane.
+    /// Credits without a place in their lane.
     beyond: RefundPool,
     /// Refunds of lanes that count shares name an output, so none has its place in the lane.
     pub(crate) shares: Shares,
@@ -203,7 +203,7 @@ impl LanePool {
         blocks: u32,
         output: u16,
     ) {
-        // What is due is taken in here, so there are no more of them than in a round trip.
+        // Credits that are due are taken in here: there are never more than in a round trip.
         self.settle(index, now_ps);
         let (lane, Account { due_ps, beyond, .. }) = (&mut self.lanes[index], self.accounts[index]);
         let n = usize::from(lane.n_refunds);

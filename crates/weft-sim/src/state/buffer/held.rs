@@ -1,8 +1,8 @@
-//! What a packet holds of an input buffer.
+//! The part of an input buffer that a packet holds.
 
 use crate::state::packet::Packet;
 
-/// What a packet holds of an input buffer until its tail has left.
+/// The part of an input buffer that a packet holds until its tail has left.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Held {
     /// The port that the buffer belongs to.
@@ -14,7 +14,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// What a packet holds that has come in at `port` and joined no queue.
+    /// The part held by a packet that has come in at `port` and joined no queue.
     #[inline(always)]
     pub(crate) fn by(packet: &Packet, port: u32, output: u16) -> Held {
         Held { port, lane: packet.lane(), blocks: packet.blocks(), output }

@@ -95,7 +95,7 @@ impl Lane {
     }
 }
 
-/// What a lane owes and is owed.
+/// The credits that a lane owes and is owed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Account {
     /// When the first refund is due; never if there is none.

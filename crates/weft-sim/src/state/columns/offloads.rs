@@ -1,4 +1,4 @@
-//! Who carried out what was asked of switches.
+//! The parts that carried out the collectives asked of switches.
 
 use crate::model::in_network::collective_method::CollectiveMethod;
 use serde::Serialize;
@@ -13,7 +13,7 @@ pub struct OffloadColumns {
     pub tenant: Vec<u32>,
     /// Number of the step in its work.
     pub step: Vec<u32>,
-    /// Who carried it out.
+    /// The part that carried it out.
     pub by: Vec<CollectiveMethod>,
     /// Why not the switches; empty where they did.
     pub reason: Vec<String>,

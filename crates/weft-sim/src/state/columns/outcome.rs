@@ -1,4 +1,4 @@
-//! What a simulation gives back: columns, and how it ended.
+//! The outcome of a simulation: columns, and how it ended.
 
 use crate::document::{Fidelity, TenantRole};
 use crate::model::placement::place::Tenant;
@@ -90,7 +90,7 @@ impl RowColumns {
 pub struct TenantColumns {
     /// Its name; empty where the scenario names none.
     pub tenant_name: Vec<String>,
-    /// What it is in the experiment.
+    /// Its part in the experiment.
     pub role: Vec<TenantRole>,
     /// When its first step was due.
     pub start_ps: Vec<u64>,
@@ -152,7 +152,7 @@ fn percent(share: f64) -> String {
 }
 
 impl SteadyColumns {
-    /// What was extrapolated and what was not, in sentences for a reader of the outcome.
+    /// The extrapolated and the simulated parts, in sentences for a reader of the outcome.
     pub(crate) fn notes(&self) -> Vec<String> {
         let n = self.whole_because.len();
         let is_cut = |row: &usize| self.whole_because[*row].is_empty();
@@ -200,8 +200,8 @@ pub struct Outcome {
     pub message: String,
     /// How closely packets were followed.
     pub fidelity: Fidelity,
-    /// What these results cannot show, and why they are of that fidelity; nothing where all was
-    /// asked for and every packet was followed.
+    /// Effects that these results cannot show, and the reason for their fidelity; empty where all
+    /// was asked for and every packet was followed.
     pub notes: Vec<String>,
     /// Measured times.
     pub rows: RowColumns,
@@ -213,11 +213,11 @@ pub struct Outcome {
     pub ports_left_out: u64,
     /// The first messages.
     pub flows: FlowColumns,
-    /// What was skipped, phase by phase; counters, hops and events are of what was simulated.
+    /// The skipped part, phase by phase; counters, hops and events are of the simulated part.
     pub steady: SteadyColumns,
     /// Load of links over time.
     pub load: LoadColumns,
-    /// Who carried out what was asked of switches.
+    /// The parts that carried out the collectives asked of switches.
     pub offloads: OffloadColumns,
     /// When all work was done, or when the simulation ended without.
     pub end_ps: u64,

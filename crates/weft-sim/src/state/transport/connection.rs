@@ -38,7 +38,7 @@ impl Flight {
     }
 }
 
-/// What a packet is to its receiver.
+/// The verdict of a receiver on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// It is taken, and may have been overtaken by another.

@@ -1,4 +1,4 @@
-//! What endpoints have to send, and what their connections remember.
+//! The messages that endpoints have to send, and the memory of their connections.
 
 use crate::limits::NIL;
 use crate::model::scenario::ValidScenario;

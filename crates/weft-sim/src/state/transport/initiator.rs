@@ -35,7 +35,7 @@ pub(crate) fn named(initiator: u32) -> u32 {
 /// One connection at a time.
 #[derive(Clone, Debug)]
 struct Initiator {
-    /// Who its last message given to it is for; NIL before the first.
+    /// The destination of the last message given to it; NIL before the first.
     last: u32,
     /// Whom it is connected to; NIL before its first message, whose target it finds connected.
     target: u32,

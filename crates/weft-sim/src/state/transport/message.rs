@@ -15,7 +15,7 @@ pub(crate) struct Segment {
     pub(crate) down: bool,
 }
 
-/// What a message is for.
+/// The purpose of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Role {
     /// User data, sent at once.
@@ -77,7 +77,7 @@ pub(crate) struct Message {
     pub(crate) n_late: u32,
     /// The endpoint it goes to, where nodes have an inside.
     pub(crate) dst_vertex: u32,
-    /// Which leg and stripe of its pair's messages it is: each is a queue pair of its own.
+    /// Its leg and stripe among its pair's messages: each is a queue pair of its own.
     pub(crate) part: u16,
     /// The endpoint's port it is injected at.
     pub(crate) port: u32,
@@ -86,7 +86,7 @@ pub(crate) struct Message {
     pub(crate) lane: u8,
     /// Its queue pair among those that congestion control spaces.
     pub(crate) pace: u32,
-    /// What distinguishes its queue pair from others of its rank: where it goes, or its initiator.
+    /// The key of its queue pair among others of its rank: where it goes, or its initiator.
     pub(crate) queue: u32,
     /// The next message of its queue pair.
     pub(crate) next: u32,

@@ -21,7 +21,7 @@ pub(crate) struct Pace<'a> {
     pub(crate) lane: u8,
     /// The endpoints it is between, where nodes have an inside.
     pub(crate) ends: [u32; 2],
-    /// What the port facing its receiver knows of it.
+    /// The knowledge of the port facing its receiver.
     pub(crate) seen: Seen,
 }
 

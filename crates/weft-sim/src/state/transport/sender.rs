@@ -27,7 +27,7 @@ pub(crate) struct Sender {
 
 const IDLE: Sender = Sender { tail: NIL, control: [NIL; 2], begin_ps: 0, pause_ps: 0 };
 
-/// What becomes of a queue pair's turns when a packet of a message has been sent.
+/// The change of a queue pair's turns when a packet of a message has been sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
     /// It has its next one last.
@@ -38,7 +38,7 @@ pub(crate) enum Turn {
     Ends,
 }
 
-/// What a lane of an endpoint can send now.
+/// The next packet that a lane of an endpoint can send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// Nothing.
@@ -137,7 +137,7 @@ impl Senders {
         }
     }
 
-    /// What to send next. Changes nothing: it may be asked more than once.
+    /// The next packet to send. Changes nothing: it may be asked more than once.
     #[inline]
     pub(crate) fn next(&self, lane: u32, now_ps: u64, messages: &Pool<Message>) -> Next {
         let lane = &self.lanes[lane as usize];

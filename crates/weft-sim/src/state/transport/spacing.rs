@@ -1,4 +1,4 @@
-//! What congestion control remembers of queue pairs, switches and hosts' ports.
+//! The memory of congestion control about queue pairs, switches and hosts' ports.
 
 use crate::congestion::Law;
 use crate::congestion::endpoint::EdgePort;
@@ -7,7 +7,7 @@ use crate::congestion::marking::Marker;
 use crate::model::scenario::ValidScenario;
 use crate::state::transport::pace::Paces;
 
-/// What a port has marked, and the marks and notifications that have come to it, in packets.
+/// Packets that a port has marked, and the marks and notifications that have come to it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PortCongestion {
     pub(crate) marked: u64,
