@@ -168,7 +168,11 @@ fn hosts_of_one_name_are_reported() {
     let nodes =
         [(1, Kind::Switch, "leaf"), (16, Kind::Ca, "localhost"), (32, Kind::Ca, "localhost")];
     let reported = slurm(&drawn(&nodes, &[(16, 1, 1, 1), (32, 1, 1, 2)])).changed;
-    let what = "2 adapters are called 'localhost', which Slurm takes for one host: name them first";
+    let what = "2 adapters have the description 'localhost', which names no host: named by GUID";
+    assert_eq!(reported, [what]);
+    let nodes = [(1, Kind::Switch, "leaf"), (16, Kind::Ca, "n1"), (32, Kind::Ca, "n1")];
+    let reported = slurm(&drawn(&nodes, &[(16, 1, 1, 1), (32, 1, 1, 2)])).changed;
+    let what = "2 adapters are called 'n1', which Slurm takes for one host: name them first";
     assert_eq!(reported, [what]);
 }
 
@@ -276,12 +280,11 @@ fn adapters_are_put_into_their_hosts() {
         .map(|node| (&node.name[..], node.hcas.iter().map(|hca| &hca[..]).collect()))
         .collect();
     let odd = "MT4123 ConnectX6   Mellanox Technologies";
-    let (first, second) = (format!("{odd}/hca"), format!("{odd}#2/hca"));
     assert_eq!(
         names,
         [
-            (odd, vec![&first[..]]),
-            (&format!("{odd}#2")[..], vec![&second[..]]),
+            ("0x0000000000000003", vec!["0x0000000000000003/hca"]),
+            ("0x0000000000000004", vec!["0x0000000000000004/hca"]),
             ("h1", vec!["h1/mlx5_0/1", "h1/mlx5_0/2", "h1/mlx5_1"]),
             ("h3", vec!["h3/mlx5_0"]),
         ]
@@ -289,8 +292,8 @@ fn adapters_are_put_into_their_hosts() {
     assert_eq!(
         drawn.changed,
         [
+            format!("2 adapters have the description '{odd}', which names no host: named by GUID"),
             "1 aggregation engines of switches are left out".to_owned(),
-            format!("2 hosts are called '{odd}': numbered"),
             "1 adapters without a cable are left out".to_owned(),
             "a second 's' is called 's#2'".to_owned(),
             "hosts are in 2 parts without a cable between them".to_owned(),

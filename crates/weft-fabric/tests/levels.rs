@@ -1,4 +1,4 @@
-//! Which switches are leaves: those with hosts of their own, whatever else is cabled to a spine.
+//! Which switches are leaves: links tell it, whatever hosts are cabled to a spine.
 
 use weft_fabric::paths::Net;
 use weft_fabric::subnet::records::{CableRecord, Gathered, Kind, NodeRecord, Who};
@@ -60,10 +60,51 @@ fn the_adapter_inside_a_spine_makes_it_no_leaf() {
 }
 
 #[test]
-fn one_host_at_a_spine_above_full_leaves_is_a_guest() {
-    assert_eq!(levels(tree(11, "the manager's host")), TREE);
-    // A tenth of what a leaf has is no guest.
-    assert_eq!(levels(tree(10, "a host")), [Some(1); 3]);
+fn a_host_at_a_spine_above_leaves_makes_it_no_leaf() {
+    for hosts in [1, 2, 10, 11] {
+        assert_eq!(levels(tree(hosts, "the manager's host")), TREE);
+    }
+}
+
+/// Two pods of two leaves and two spines each, below two cores; `hosts` at every leaf, and one
+/// service node at a core and at a spine.
+fn pods(hosts: u64) -> Gathered {
+    let switches = (1..=10).map(|guid| node(guid, Kind::Switch, "a switch"));
+    let mut gathered = Gathered { nodes: switches.collect(), ..Gathered::default() };
+    let mut used = [0u8; 11];
+    let mut join = |a: u64, b: u64| {
+        let ends = [a, b].map(|guid| {
+            let port = used.get_mut(guid as usize).map_or(1, |port| {
+                *port += 1;
+                *port
+            });
+            (Who::Node(guid), port)
+        });
+        gathered.cables.push(CableRecord { place: PLACE, ends, rate: None });
+    };
+    for (leaf, spine) in [(1, 5), (1, 6), (2, 5), (2, 6), (3, 7), (3, 8), (4, 7), (4, 8)] {
+        join(leaf, spine);
+    }
+    for (spine, core) in [(5, 9), (6, 10), (7, 9), (8, 10)] {
+        join(spine, core);
+    }
+    let of_leaves = (1..=4).flat_map(|leaf| (1..=hosts).map(move |host| (leaf, 100 * leaf + host)));
+    let service = [(9, 901), (6, 601)];
+    let all: Vec<(u64, u64)> = of_leaves.chain(service).collect();
+    for (switch, host) in &all {
+        join(*switch, *host);
+    }
+    gathered.nodes.extend(all.iter().map(|(_, host)| node(*host, Kind::Ca, "host")));
+    gathered
+}
+
+#[test]
+fn service_nodes_at_a_core_and_at_a_spine_make_no_leaves() {
+    let subnet = Subnet::of(pods(4));
+    let levels = subnet.levels();
+    let found: Vec<Option<u32>> = levels[..10].to_vec();
+    let want = [1, 1, 1, 1, 2, 2, 2, 2, 3, 3];
+    assert_eq!(found, want.map(Some));
 }
 
 #[test]
@@ -83,4 +124,17 @@ fn a_leaf_whose_hosts_are_all_down_is_a_leaf_and_a_core_is_none() {
         }
     }
     assert_eq!(levels(core), [Some(1), Some(3), Some(2)]);
+}
+
+#[test]
+fn a_factory_description_is_no_host() {
+    use weft_fabric::subnet::host::is_factory_description;
+    for name in
+        ["MT25408 ConnectX Mellanox Technologies", "MT4115 ConnectX-4", "", "localhost mlx5_0"]
+    {
+        assert!(is_factory_description(name), "{name}");
+    }
+    for name in ["n001 mlx5_0", "n001", "MT01 HCA-1", "c101-001 HCA-1", "n001/hca0"] {
+        assert!(!is_factory_description(name), "{name}");
+    }
 }

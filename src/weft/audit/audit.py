@@ -12,18 +12,29 @@ from weft.core.finding import Finding, Severity, worst_first
 from weft.core.words import counted
 from weft.topology.subnet.subnet import Subnet
 
+CABLE_RULES = {"gone", "missing-up-links", "missing-cables"}
+"""Rules that see a cable between switches that is not there."""
+
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """Findings by severity, then in the order of the rules; and what each rule could judge."""
+    """Findings by severity, then in the order of the rules; and what each rule could judge.
+    `has_links`: switches are joined, so that cables between them can be missing."""
 
     findings: tuple[Finding, ...]
     rulings: tuple[tuple[Rule, Ruling], ...]
+    has_links: bool = False
 
     @property
     def is_bad(self) -> bool:
         """Whether anything is wrong."""
         return any(finding.severity is Severity.BAD for finding in self.findings)
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether no fault is found, and no rule could have seen a missing cable."""
+        judged = {rule.name for rule, ruling in self.rulings if ruling.judged}
+        return self.has_links and not self.is_bad and not judged & CABLE_RULES
 
     @property
     def verdict(self) -> str:
@@ -38,6 +49,9 @@ class Audit:
         by = f"{n_ran} of {len(self.rulings)} rules could judge"
         if n[Severity.BAD]:
             return f"{', '.join([counted(n[Severity.BAD], 'fault'), *others])}; {by}"
+        if self.is_unknown:
+            found = ", ".join(["no fault found", *others])
+            return f"no rule could judge whether a cable is missing (--before); {found}; {by}"
         if n_ran * 4 < len(self.rulings):
             by = f"only {by}"
         return f"no fault found{', ' if others else ''}{', '.join(others)}; {by}"
@@ -48,6 +62,7 @@ class Audit:
             "schema": "weft.fabric_audit/1",
             "verdict": self.verdict,
             "is_bad": self.is_bad,
+            "is_unknown": self.is_unknown,
             "findings": [finding.to_record() for finding in self.findings],
             "rules": [
                 {
@@ -71,7 +86,8 @@ def audit(case: AuditCase) -> Audit:
         for rule, ruling in rulings
         for finding in ruling.findings
     ]
-    return Audit(worst_first(findings), tuple(rulings))
+    has_links = any(case.wiring.between.values())
+    return Audit(worst_first(findings), tuple(rulings), has_links)
 
 
 def require_something(subnet: Subnet) -> None:

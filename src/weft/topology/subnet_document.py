@@ -7,7 +7,7 @@ from weft.topology.fabric_spec import Document, picoseconds, twin_parts
 from weft.topology.subnet.subnet import Subnet
 
 DEFAULT_GBPS = 100.0
-"""The rate of a cable that no file tells, where no platform tells it either."""
+"""The rate of a cable whose rate neither the files nor the platform have."""
 
 
 def own_fabric(

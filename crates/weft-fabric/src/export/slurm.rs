@@ -5,7 +5,9 @@
 
 use super::Export;
 use crate::node_set::fold;
-use crate::subnet::host::{host_and_device, is_aggregation_node};
+use crate::subnet::host::{
+    factory_sentences, is_aggregation_node, is_factory_description, named_host,
+};
 use crate::subnet::{Kind, Subnet};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
@@ -32,6 +34,8 @@ struct Line {
     is_step: bool,
     /// 'The fabric', which no switch is.
     is_top: bool,
+    /// Hosts of a switch above leaves: Slurm's line has hosts or switches.
+    is_guests: bool,
 }
 
 struct SlurmTree<'a> {
@@ -44,7 +48,8 @@ impl SlurmTree<'_> {
     fn of(subnet: &Subnet) -> SlurmTree<'_> {
         let levels = subnet.levels();
         let mut tree = SlurmTree { subnet, lines: Vec::new(), changed: Vec::new() };
-        let mut hosts = tree.hosts_of_leaves(&levels);
+        let mut hosts = tree.hosts_of_switches(&levels);
+        let guests = tree.add_guests(&levels, &mut hosts);
         let mut line_of: HashMap<u32, usize> = HashMap::new();
         let highest = levels.iter().flatten().copied().max().unwrap_or(0);
         for level in 1..=highest {
@@ -69,6 +74,7 @@ impl SlurmTree<'_> {
                     line.hosts.extend(hosts.remove(&switch).unwrap_or_default());
                     if level > 1 {
                         line.below.extend(tree.lines_below(level, switch, &line_of));
+                        line.below.extend(guests.get(&switch));
                     }
                 }
                 for switch in &line.switches {
@@ -80,8 +86,31 @@ impl SlurmTree<'_> {
         tree
     }
 
-    /// By leaf switch the hosts on it.
-    fn hosts_of_leaves(&mut self, levels: &[Option<u32>]) -> HashMap<u32, BTreeSet<String>> {
+    /// A line for the hosts of each switch above leaves, by switch; those on a leaf are there.
+    fn add_guests(
+        &mut self,
+        levels: &[Option<u32>],
+        hosts: &mut HashMap<u32, BTreeSet<String>>,
+    ) -> BTreeMap<u32, usize> {
+        let is_leaf = |switch: &u32| levels[*switch as usize] == Some(1);
+        let leaves = hosts.iter().filter(|(switch, _)| is_leaf(switch));
+        let mut placed: BTreeSet<String> = leaves.flat_map(|(_, names)| names.clone()).collect();
+        let above: BTreeSet<u32> = hosts.keys().copied().filter(|it| !is_leaf(it)).collect();
+        let mut guests = BTreeMap::new();
+        for switch in above {
+            let mut own = hosts.remove(&switch).unwrap_or_default();
+            own.retain(|name| placed.insert(name.clone()));
+            if !own.is_empty() {
+                guests.insert(switch, self.lines.len());
+                let (level, switches, is_guests) = (1, vec![switch], true);
+                self.lines.push(Line { level, switches, hosts: own, is_guests, ..Line::default() });
+            }
+        }
+        guests
+    }
+
+    /// By switch the hosts on it.
+    fn hosts_of_switches(&mut self, levels: &[Option<u32>]) -> HashMap<u32, BTreeSet<String>> {
         let mut hosts: HashMap<u32, BTreeSet<String>> = HashMap::new();
         let mut without = 0;
         let mut alike: BTreeMap<&str, u32> = BTreeMap::new();
@@ -89,20 +118,23 @@ impl SlurmTree<'_> {
             if is_aggregation_node(&node.description) {
                 continue;
             }
-            let (host, _) = host_and_device(&node.description);
-            *alike.entry(&node.description).or_default() += 1;
-            let name = plain(host);
+            let (host, _) = named_host(node);
+            if !is_factory_description(&node.description) {
+                *alike.entry(&node.description).or_default() += 1;
+            }
+            let name = plain(&host);
             if name != host {
                 self.changed.push(format!("host '{host}' is written as '{name}'"));
             }
             let peers = node.ports.iter().filter_map(|port| port.peer);
-            let leaves = peers.filter(|peer| levels[peer.node as usize] == Some(1));
-            let leaves: BTreeSet<u32> = leaves.map(|peer| peer.node).collect();
-            without += u32::from(leaves.is_empty());
-            for leaf in leaves {
-                hosts.entry(leaf).or_default().insert(name.clone());
+            let there = peers.filter(|peer| levels[peer.node as usize].is_some_and(|it| it > 0));
+            let there: BTreeSet<u32> = there.map(|peer| peer.node).collect();
+            without += u32::from(there.is_empty());
+            for switch in there {
+                hosts.entry(switch).or_default().insert(name.clone());
             }
         }
+        self.changed.extend(factory_sentences(&self.subnet.nodes));
         for (name, n_adapters) in alike.into_iter().filter(|(_, n)| *n > 1) {
             let what = format!("{n_adapters} adapters are called '{name}', which Slurm takes for");
             self.changed.push(format!("{what} one host: name them first"));
@@ -148,8 +180,7 @@ impl SlurmTree<'_> {
             let n = below.len();
             let what = format!("{n} switches (or groups of them) are joined to one another");
             self.changed.push(format!("{what}: the line 'fabric' stands for that"));
-            let (switches, hosts) = (Vec::new(), BTreeSet::new());
-            self.lines.push(Line { level, switches, hosts, below, is_step: false, is_top: true });
+            self.lines.push(Line { level, below, is_top: true, ..Line::default() });
         }
     }
 
@@ -174,6 +205,9 @@ impl SlurmTree<'_> {
         let mut names = Vec::new();
         for line in &self.lines {
             let wanted = match &line.switches[..] {
+                [only] if line.is_guests => {
+                    format!("{}-hosts", short(&self.subnet.nodes[*only as usize].description))
+                }
                 [only] => short(&self.subnet.nodes[*only as usize].description),
                 _ if line.is_top => "fabric".to_owned(),
                 _ => format!("level{}", line.level),

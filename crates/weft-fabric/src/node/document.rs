@@ -32,7 +32,7 @@ impl InnerKind {
 pub struct InnerVertexDocument {
     /// Its name within the node; `hca0`, `hca1` ... are the node's HCAs by rail.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: InnerKind,
 }
 

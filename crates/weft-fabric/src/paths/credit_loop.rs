@@ -124,7 +124,7 @@ impl Waits {
             if used[at] == 0 {
                 continue;
             }
-            // What leaves here waits at the next switch for that one's egress.
+            // A packet that leaves here waits at the next switch for that one's egress.
             let Some(further) = tree.next(next).map(|_| tree.port[next as usize]) else {
                 continue;
             };

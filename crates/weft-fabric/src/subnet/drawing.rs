@@ -1,6 +1,6 @@
 //! A subnet as a fabric document, which the simulator takes.
 
-use super::host::{host_and_device, is_aggregation_node};
+use super::host::{factory_sentences, is_aggregation_node, named_host};
 use super::{End, Kind, Subnet};
 use crate::document::{FABRIC_SCHEMA, FabricDocument, LinkDocument, NodeDocument, SwitchDocument};
 use crate::error::FabricError;
@@ -85,7 +85,7 @@ impl<'a> Drawing<'a> {
 
     /// Hosts in the order of their names, each with its adapters in the order of theirs.
     fn add_hosts(&mut self) {
-        let mut hosts: BTreeMap<&str, BTreeMap<&str, Vec<u32>>> = BTreeMap::new();
+        let mut hosts: BTreeMap<String, BTreeMap<&str, Vec<u32>>> = BTreeMap::new();
         let (mut engines, mut routers) = (0, 0);
         for (index, node) in (0..).zip(&self.subnet.nodes) {
             match node.kind {
@@ -93,12 +93,13 @@ impl<'a> Drawing<'a> {
                 Kind::Router => routers += 1,
                 Kind::Ca if is_aggregation_node(&node.description) => engines += 1,
                 Kind::Ca => {
-                    let (host, device) = host_and_device(&node.description);
+                    let (host, device) = named_host(node);
                     let devices = hosts.entry(host).or_default();
                     devices.entry(device.unwrap_or_default()).or_default().push(index);
                 }
             }
         }
+        self.changed.extend(factory_sentences(&self.subnet.nodes));
         self.report(routers, "routers are left out");
         self.report(engines, "aggregation engines of switches are left out");
         let mut without = 0;
@@ -112,7 +113,7 @@ impl<'a> Drawing<'a> {
                 let of_turn =
                     devices.iter().filter_map(|(name, all)| Some((*name, *all.get(turn)?)));
                 let adapters: Vec<(&str, u32)> = of_turn.collect();
-                without += self.add_host(host, &adapters);
+                without += self.add_host(&host, &adapters);
             }
         }
         self.report(without, "adapters without a cable are left out");

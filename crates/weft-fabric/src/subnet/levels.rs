@@ -1,4 +1,4 @@
-//! Levels of switches: cables to the nearest host.
+//! Levels of switches: cables to the nearest leaf.
 
 use super::host::is_aggregation_node;
 use super::{Kind, Subnet};

@@ -11,6 +11,7 @@ pub mod link;
 mod numbering;
 mod parts;
 pub mod records;
+mod sides;
 
 pub use drawing::{Drawn, Unsaid};
 pub use lfts::Lfts;
@@ -56,7 +57,7 @@ pub struct SubnetPort {
 /// A switch, channel adapter or router.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SubnetNode {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Its node GUID; of a node that was only ever named by a port's, that.
     pub guid: u64,

@@ -1,5 +1,7 @@
 """Nodes that some file speaks of and that no cable joins to the others."""
 
+import re
+
 from weft.audit.cabling.device_label import listing
 from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import NodeFacts
@@ -14,12 +16,15 @@ def isolated_nodes(case: AuditCase) -> Ruling:
     cabled = {end.node for cable in case.subnet.cables for end in cable.ends}
     alone = [node for node in case.subnet.nodes if node.index not in cabled]
     switches = [node.index for node in alone if node.is_switch]
-    others = [node.index for node in alone if not node.is_switch]
+    service = re.compile(case.thresholds.names.service)
+    others = [
+        node.index for node in alone if not node.is_switch and not service.search(node.description)
+    ]
     found: list[Finding] = []
     if switches:
         found.append(_finding(case, switches, "switch", "switches", Severity.BAD))
     if others:
-        found.append(_finding(case, others, "adapter", "adapters", Severity.WARNING))
+        found.append(_finding(case, others, "adapter", "adapters", Severity.BAD))
     return Ruling(judged=counted(len(case.subnet.nodes), "node"), findings=tuple(found))
 
 

@@ -25,8 +25,7 @@ class RailAdapter:
 def wrong_rails(case: AuditCase) -> Ruling:
     """The number of an adapter against the number that fills its leaf. Majority decides."""
     adapters = adapters_of(case)
-    per_node = Counter(adapter.node for adapter in adapters)
-    several = [adapter for adapter in adapters if per_node[adapter.node] > 1]
+    several = _of_compute_nodes(adapters)
     if not several:
         return not_judged("no host with several adapters whose descriptions number them")
     rails = _rails(case, several)
@@ -48,11 +47,22 @@ def wrong_rails(case: AuditCase) -> Ruling:
     return Ruling(judged=counted(len(several), "adapter"), findings=tuple(found))
 
 
+def _of_compute_nodes(adapters: Sequence[RailAdapter]) -> list[RailAdapter]:
+    """Those of nodes with the number of adapters that most adapters belong to, or more than half of
+    it: login and service nodes have fewer, and no rails."""
+    per_node = Counter(adapter.node for adapter in adapters)
+    usual = most_common(per_node[adapter.node] for adapter in adapters)
+    least = max(2, usual[0] // 2 + 1) if usual is not None else 2
+    return [adapter for adapter in adapters if per_node[adapter.node] >= least]
+
+
 def adapters_of(case: AuditCase) -> list[RailAdapter]:
-    """Adapters of hosts whose descriptions number them."""
+    """Adapters of hosts at leaves whose descriptions number them."""
     pattern = re.compile(_pattern(case))
     found = []
     for leaf, sides in case.wiring.hosts.items():
+        if case.wiring.level(leaf) != 1:
+            continue
         for side in sides:
             match = pattern.match(case.subnet.nodes[side.there.node].description)
             if match is not None:

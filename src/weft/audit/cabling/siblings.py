@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from weft.audit.cabling.wiring import CableSide, most_common
 from weft.audit.case import AuditCase
 from weft.core.natural import SortKey, natural_key
+from weft.topology.subnet.siblings import usual_of_group
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,18 +21,35 @@ class Pattern:
 
 
 def up_patterns(case: AuditCase) -> list[Pattern]:
-    """The pattern of every group of siblings that has one."""
+    """The pattern of every group of siblings that has one: of two, the wrong one is unknown."""
     wiring = case.wiring
     found = []
     for group in wiring.siblings:
-        usual = most_common(len(wiring.ups[switch]) for switch in group)
-        if usual is None or usual[0] == 0 or usual[1] < case.thresholds.sibling_share.value:
+        share, least = case.thresholds.sibling_share.value, case.thresholds.smallest_group.value
+        spreads = [Counter(side.there.node for side in wiring.ups[switch]) for switch in group]
+        usual = usual_of_group(spreads, share, int(least))
+        if usual is None:
             continue
         members = sorted(group, key=lambda it: natural_key(case.subnet.nodes[it].description))
-        whole = [switch for switch in members if len(wiring.ups[switch]) == usual[0]]
-        lacking = [switch for switch in members if len(wiring.ups[switch]) < usual[0]]
-        found.append(Pattern(usual[0], tuple(members), tuple(whole), tuple(lacking)))
+        whole = [switch for switch in members if len(wiring.ups[switch]) == usual]
+        if not whole:
+            continue
+        lacking = [switch for switch in members if len(wiring.ups[switch]) < usual]
+        found.append(Pattern(usual, tuple(members), tuple(whole), tuple(lacking)))
     return found
+
+
+def without_pattern(case: AuditCase) -> list[int]:
+    """Switches of which no siblings tell how many cables up there should be; where some have more
+    than is usual, those with the usual number may be the ones that lack some."""
+    n_ups = {switch: len(ups) for switch, ups in case.wiring.ups.items()}
+    judged: set[int] = set()
+    for pattern in up_patterns(case):
+        has_more = any(n_ups[switch] > pattern.usual for switch in pattern.members)
+        judged |= set(pattern.members) - set(pattern.whole if has_more else ())
+    with_ups = {level for switch, level in case.wiring.levels.items() if n_ups[switch]}
+    below = [it for it in case.wiring.switches if case.wiring.levels[it] in with_ups]
+    return [switch for switch in below if switch not in judged]
 
 
 def spread(case: AuditCase, switch: int) -> Counter[str]:
@@ -67,7 +85,14 @@ def missing_cables(case: AuditCase, pattern: Pattern, switch: int) -> list[Missi
     free = set(case.wiring.free_ports[switch])
     share = case.thresholds.sibling_share.value * len(near)
     ports = sorted(port for port, n in uses.items() if n >= share and port in free)
-    found = [_with_far_end(case, near, switch, port) for port in ports[:wanted]]
+    # A switch without any cable up may be of another plane.
+    level = case.wiring.level(switch)
+    planes = [group for group in case.wiring.siblings if case.wiring.level(group[0]) == level]
+    is_lost = not case.wiring.ups[switch] and len(planes) > 1
+    found = [
+        MissingCable(switch, port) if is_lost else _with_far_end(case, near, switch, port)
+        for port in ports[:wanted]
+    ]
     lost = [MissingCable(switch, None) for _ in range(wanted - len(found))]
     return [*found, *lost]
 
@@ -107,10 +132,14 @@ def _in_sequence(
     def name(it: int) -> SortKey:
         return natural_key(case.subnet.nodes[it].description)
 
-    members = sorted({*sides, switch}, key=name)
+    # INVARIANT: all siblings are in the order, also those whose cable is missing here.
+    own = next((group for group in case.wiring.siblings if switch in group), [switch])
+    members = sorted({*own, *sides, switch}, key=name)
     at = members.index(switch)
     for first, second in ((at - 1, at + 1), (at - 2, at - 1), (at + 2, at + 1)):
         if not (0 <= first < len(members) and 0 <= second < len(members)):
+            continue
+        if members[first] not in sides or members[second] not in sides:
             continue
         a, b = sides[members[first]].there, sides[members[second]].there
         step, remainder = divmod(b.port - a.port, second - first)

@@ -32,7 +32,7 @@ def taper(case: AuditCase, switch: int) -> float | None:
 def taper_sentence(case: AuditCase, switch: int, siblings: Iterable[int]) -> Iterable[str]:
     """The taper of a switch with missing cables, as evidence."""
     own, usual = taper(case, switch), _usual(case, siblings)
-    if own is not None and usual is not None:
+    if own is not None and usual is not None and f"{own:.2f}" != f"{usual:.2f}":
         yield f"taper {own:.2f}:1 instead of {usual:.2f}:1"
 
 
@@ -54,6 +54,7 @@ def _above_the_usual(case: AuditCase, switches: Sequence[int]) -> list[Finding]:
         for switch, value in tapers.items()
         if value is not None
         and value > most
+        and f"{value:.2f}" != f"{usual[0]:.2f}"
         # A slow up-link has a finding of its own.
         and n_up is not None
         and gbps(case.wiring.ups[switch]) >= n_up[0]

@@ -12,6 +12,7 @@ from weft.audit.cabling.siblings import (
     nearest,
     spread,
     up_patterns,
+    without_pattern,
 )
 from weft.audit.cabling.taper import taper_sentence
 from weft.audit.cabling.wiring import most_common
@@ -19,7 +20,10 @@ from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import AuditCable, CableFacts, SwitchFacts, UnknownEnd
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
+from weft.topology.subnet.siblings import may_be_another
 
+MOST_UNKNOWN = 16
+"""Names of switches that the rule cannot judge."""
 FIX = "plug in or replace the cable; if both ends are plugged, look for a disabled port"
 
 
@@ -33,20 +37,41 @@ def missing_uplinks(case: AuditCase) -> Ruling:
     found: list[Finding] = []
     for pattern in patterns:
         meant = [switch for switch in pattern.lacking if _is_meant(case, pattern, switch)]
-        lacking = [switch for switch in pattern.lacking if switch not in meant]
+        doubtful = [
+            it for it in pattern.lacking if it not in meant and _is_doubtful(case, pattern, it)
+        ]
+        lacking = [it for it in pattern.lacking if it not in meant and it not in doubtful]
         found += _missing(case, pattern, lacking)
-        found += _fewer_by_design(case, pattern, meant)
+        found += _fewer_by_design(case, pattern, meant, "evenly spread, so perhaps intended")
+        few = "with less below than they have, so perhaps another kind of switch (--before tells)"
+        found += _fewer_by_design(case, pattern, doubtful, few)
         found += _unevenly_spread(case, pattern)
     n = sum(len(pattern.members) for pattern in patterns)
-    return Ruling(judged=counted(n, "switch", "switches"), findings=tuple(found))
+    unknown = [case.labels.name(switch) for switch in without_pattern(case)]
+    more = (
+        f"; unknown of {listing(unknown, MOST_UNKNOWN)}: too few like it, or unlike"
+        if unknown
+        else ""
+    )
+    return Ruling(judged=counted(n, "switch", "switches") + more, findings=tuple(found))
 
 
 def _is_meant(case: AuditCase, pattern: Pattern, switch: int) -> bool:
-    """At most half of the usual cables, as many to each place that siblings reach: built so."""
+    """At most half of the usual cables, as many to each place that siblings reach, or that one of
+    them does; of a switch without hosts, to any: built so."""
     counts = spread(case, switch)
-    places = {unit for other in nearest(case, pattern, switch) for unit in spread(case, other)}
+    each = [set(spread(case, other)) for other in nearest(case, pattern, switch)]
     is_half = 0 < counts.total() * 2 <= pattern.usual
-    return is_half and is_even(counts) and set(counts) == places
+    is_bare = not case.wiring.downs[switch]
+    is_place = is_bare or set(counts) in (set().union(*each), *each)
+    return is_half and is_even(counts) and is_place
+
+
+def _is_doubtful(case: AuditCase, pattern: Pattern, switch: int) -> bool:
+    wiring = case.wiring
+    most = max(len(wiring.hosts.get(member, ())) for member in pattern.members)
+    n_up, n_below = len(wiring.ups[switch]), len(wiring.hosts.get(switch, ()))
+    return wiring.level(switch) == 1 and may_be_another(n_up, pattern.usual, n_below, most)
 
 
 def _missing(case: AuditCase, pattern: Pattern, lacking: Sequence[int]) -> list[Finding]:
@@ -157,7 +182,9 @@ def _ends(case: AuditCase, cable: MissingCable) -> AuditCable:
     return AuditCable(own, case.labels.audit_port(cable.node, cable.port))
 
 
-def _fewer_by_design(case: AuditCase, pattern: Pattern, switches: Sequence[int]) -> list[Finding]:
+def _fewer_by_design(
+    case: AuditCase, pattern: Pattern, switches: Sequence[int], why: str
+) -> list[Finding]:
     if not switches:
         return []
     names = [case.labels.name(switch) for switch in switches]
@@ -167,7 +194,7 @@ def _fewer_by_design(case: AuditCase, pattern: Pattern, switches: Sequence[int])
             FindingKind.ANOMALY,
             Severity.NOTE,
             f"{listing(names)}: {' or '.join(map(str, few))} up-links where "
-            f"{len(pattern.whole)} others have {pattern.usual}; evenly spread, so perhaps intended",
+            f"{len(pattern.whole)} others have {pattern.usual}; {why}",
             facts=SwitchFacts(switches=tuple(map(case.labels.audit_port, switches))),
         )
     ]

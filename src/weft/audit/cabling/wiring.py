@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeVar
 from weft.audit.cabling.device_label import Labels
 from weft.audit.thresholds import AuditThresholds
 from weft.topology.subnet.labels import labels_of
+from weft.topology.subnet.siblings import sibling_groups
 from weft.topology.subnet.subnet import CableEnd, Subnet, SubnetCable
 
 Value = TypeVar("Value", bound=Hashable)
@@ -103,13 +104,10 @@ class Wiring:
 
     @cached_property
     def siblings(self) -> list[list[int]]:
-        """Switches of one level and one make, groups of one left out."""
-        groups: dict[tuple[int, int], list[int]] = defaultdict(list)
-        for switch in self.switches:
-            device = self._subnet.nodes[switch].device or 0
-            if self.levels[switch] != NO_LEVEL:
-                groups[self.levels[switch], device].append(switch)
-        return [group for _, group in sorted(groups.items()) if len(group) > 1]
+        """Switches of one part of the fabric (a plane), one level and one make, groups of one left
+        out."""
+        levels = {switch: level for switch, level in self.levels.items() if level != NO_LEVEL}
+        return sibling_groups(self._subnet, levels)
 
     @cached_property
     def units(self) -> dict[int, str]:

@@ -58,7 +58,7 @@ def command(
     The more files, the more rules can judge: cables (ibnetdiscover, iblinkinfo), forwarding tables
     (opensm-lfts.dump), opensm.log, counters (perfquery, ibqueryerrors), ibdiagnet2.db_csv.
 
-    Exit 1 if a fault is found.
+    Exit 1 if a fault is found, 5 if none is and no rule could see a missing cable.
     """
     from weft.audit.audit import audit
     from weft.audit.case import AuditCase
@@ -77,6 +77,8 @@ def command(
         record=found.to_record(),
         rows=[row for finding in found.findings for row in _rows(finding)],
     )
+    if found.is_unknown:
+        return int(ExitCode.NO_VERDICT)
     return int(ExitCode.VERDICT_BAD if found.is_bad else ExitCode.GOOD)
 
 
@@ -104,7 +106,8 @@ def open_earlier(subnet: Subnet, before: Sequence[str]) -> tuple[Subnet | None, 
 
 def audit_text(audit: "Audit", files: Sequence[str], *, show_all: bool = False) -> str:
     """Verdict, findings with evidence and remedy, judged and unjudged rules, next command."""
-    lines = [f"{'BAD' if audit.is_bad else 'GOOD'}  {audit.verdict}"]
+    head = "BAD" if audit.is_bad else "UNKNOWN" if audit.is_unknown else "GOOD"
+    lines = [f"{head}  {audit.verdict}"]
     for finding in audit.findings:
         lines += ["", *_finding_lines(finding, show_all=show_all)]
     lines += ["", *_coverage_lines(audit), f"next     {_next_command(audit, files)}"]

@@ -24,8 +24,8 @@ from weft.topology.subnet.subnet import Subnet
 def command(*, platform_name: str, nodes: int, whole: bool, output: Path | None) -> None:
     """Write the fabric of a catalogue PLATFORM at any number of nodes as a fabric document.
 
-    Cabled as the machine is known to be: rails, directors with their boards, up-links. What is a
-    guess is printed on standard error and stands in the document. Every verb of `weft fabric` reads
+    Cabled as the machine is known to be: rails, directors with their boards, up-links. Guesses
+    are printed on standard error and stand in the document. Every verb of `weft fabric` reads
     it; 'weft fabric export' passes it on.
     """
     from weft.catalog.load import platform

@@ -40,9 +40,9 @@ def command(
 ) -> None:
     """Compare what routing engines do with the fabric of FILES.
 
-    Tables that were read are compared with those that OpenSM's engines would compute: lengths of
-    paths, load of the cables when all send to all and in shifts, effective bisection bandwidth
-    (Hoefler et al. 2008) with its interval, valleys, credit loops. CSV is one row a cable.
+    weft compares tables that it read with those that OpenSM's engines would compute. It prints
+    lengths of paths, load of the cables when all send to all and in shifts, valleys, credit loops,
+    and effective bisection bandwidth (Hoefler, 2008) with its interval. CSV is one row a cable.
     """
     from weft.topology.subnet.routing_report import routing_report
 

@@ -56,9 +56,9 @@ def command(
     """Show the fabric of FILES: nodes, switches, cables, rates and taper; a picture of it.
 
     The picture is a matrix of the cables between two levels: a row a leaf switch, a column a
-    switch above it (or a director), as `--report` draws it with every name, or small on the
-    terminal. A switch should have the cables that most of its siblings have. A load follows the
-    forwarding tables that were read, or those of `--engine`.
+    switch above it (or a director). `--report` draws it with every name, the terminal small. A
+    switch should have the cables that most of its siblings have. A load follows the forwarding
+    tables that were read, or those of `--engine`.
     """
     subnet = open_subnet(files)
     load = _load(subnet, traffic, engine)
@@ -141,7 +141,7 @@ def show_text(
         lines.append(f"read  {source['name']}: {format_}, {source['n_lines']} lines")
     lines += [f"assumed  {guess}" for guess in subnet.description["assumed"]]
     if problems:
-        lines += ["", f"Not understood or not fitting together: {len(problems)}"]
+        lines += ["", f"Unknown or contradictory statements: {len(problems)}"]
         lines += [f"  {problem}" for problem in problems[:MOST_PROBLEMS]]
         if len(problems) > MOST_PROBLEMS:
             lines.append(f"  ... and {len(problems) - MOST_PROBLEMS} more: --format json")

@@ -64,6 +64,8 @@ def severity_of(matrices: Sequence[Matrix]) -> Severity:
     """The verdict on the cables: BAD if some are missing or down, WARNING if some are slower or
     more than those of their siblings, NOTE for a fabric without levels."""
     states = {cell.state for matrix in matrices for cell in matrix.cells}
+    if any(matrix.rows_lacking for matrix in matrices):
+        return Severity.BAD
     if states & {CableState.MISSING, CableState.DOWN, CableState.FEWER}:
         return Severity.BAD
     if states & {CableState.SLOWER, CableState.MORE}:
@@ -79,9 +81,11 @@ def kind_of(matrix: Matrix) -> str:
 
 
 def n_should_be(matrix: Matrix) -> int:
-    """Cables where every cell is as its siblings."""
+    """Cables where every cell and every row is as its siblings."""
     cells = matrix.cells_once
-    return sum(len(cell.cables) if cell.n_expected is None else cell.n_expected for cell in cells)
+    return sum(n for _, n in matrix.rows_lacking) + sum(
+        len(cell.cables) if cell.n_expected is None else cell.n_expected for cell in cells
+    )
 
 
 def title_of(matrix: Matrix) -> str:
@@ -91,11 +95,12 @@ def title_of(matrix: Matrix) -> str:
         return f"Director boards at the upper ends of {n_all:,} {kind}"
     parts = []
     lacking = [cell for cell in matrix.cells_once if cell.n_missing]
-    if n_missing := sum(cell.n_missing for cell in lacking):
+    n_missing = sum(cell.n_missing for cell in lacking) + sum(n for _, n in matrix.rows_lacking)
+    if n_missing:
         word = "is" if n_missing == 1 else "are"
-        parts.append(
-            f"{n_missing:,} of {n_all:,} {kind} {word} missing: {_places(matrix, lacking)}"
-        )
+        names = [matrix.rows[row].name for row, _ in matrix.rows_lacking]
+        where = _named([*_cell_places(matrix, lacking), *names])
+        parts.append(f"{n_missing:,} of {n_all:,} {kind} {word} missing: {where}")
     for state, words in ((CableState.DOWN, "down"), (CableState.SLOWER, "slower than the others")):
         if cells := [cell for cell in matrix.cells_once if _n_in(cell, state)]:
             n = sum(_n_in(cell, state) for cell in cells)
@@ -125,11 +130,23 @@ def cable_anomalies(subnet: Subnet, tiers: Tiers, matrix: Matrix) -> tuple[Cable
     """Rows without a cable up, then cells with anomalies and their ports, worst first."""
     ports = _SiblingPorts(subnet, tiers, matrix)
     unlinked = [
-        CableAnomaly(CableState.MISSING, line.name, "the level above", 0, None, "no up-link")
+        CableAnomaly(
+            CableState.MISSING,
+            line.name,
+            "the level above",
+            0,
+            sum(tiers.usual_ups.get(switch, 0) for switch in line.switches) or None,
+            "no up-link",
+        )
         for line in unlinked_rows(matrix)
+    ]
+    lacking = [
+        _of_row(matrix.rows[row].name, sum(len(c.cables) for c in matrix.cells if c.row == row), n)
+        for row, n in matrix.rows_lacking
     ]
     return (
         *unlinked,
+        *lacking,
         *(
             CableAnomaly(
                 state=cell.state,
@@ -141,6 +158,13 @@ def cable_anomalies(subnet: Subnet, tiers: Tiers, matrix: Matrix) -> tuple[Cable
             )
             for cell in matrix.unexpected
         ),
+    )
+
+
+def _of_row(name: str, n_there: int, n_missing: int) -> CableAnomaly:
+    look_at = f"{n_missing} fewer than its siblings, which differ in the places"
+    return CableAnomaly(
+        CableState.FEWER, name, "the level above", n_there, n_there + n_missing, look_at
     )
 
 
@@ -229,7 +253,11 @@ def _n_in(cell: Cell, state: CableState) -> int:
 
 
 def _places(matrix: Matrix, cells: Sequence[Cell]) -> str:
-    return _named([f"{matrix.rows[c.row].name} to {matrix.columns[c.column].name}" for c in cells])
+    return _named(_cell_places(matrix, cells))
+
+
+def _cell_places(matrix: Matrix, cells: Sequence[Cell]) -> list[str]:
+    return [f"{matrix.rows[c.row].name} to {matrix.columns[c.column].name}" for c in cells]
 
 
 def _named(names: Sequence[str]) -> str:

@@ -1,20 +1,20 @@
 """The cables between two levels as a matrix: lower switches by upper ones, or by directors."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
 from weft.core.natural import natural_key
+from weft.topology.subnet.siblings import COLUMN_SHARE, SIBLING_SHARE, SMALLEST_GROUP
 from weft.topology.subnet.subnet import SubnetCable
 from weft.topology.subnet.tiers import Tiers
 
 Number = TypeVar("Number", int, float | None)
 
-MAJORITY = 0.75
+MAJORITY = COLUMN_SHARE
 """The share of siblings from which on what they have is what one expects."""
-FEWEST_SIBLINGS = 3
 
 
 class CableState(StrEnum):
@@ -59,7 +59,9 @@ class Cell:
 class Matrix:
     """`level`: of the rows; columns are one level higher. Rows and columns stand block by block:
     what no cable joins is another block (the pods of a tree, the insides of directors).
-    `by_board`: the columns are boards of directors, and the matrix by director says more."""
+    `by_board`: the columns are boards of directors, and the matrix by director says more.
+    `rows_lacking`: rows with fewer cables than their siblings, to no column that these tell; and
+    how many."""
 
     level: int
     by_director: bool
@@ -67,6 +69,7 @@ class Matrix:
     rows: tuple[MatrixLine, ...]
     columns: tuple[MatrixLine, ...]
     cells: tuple[Cell, ...]
+    rows_lacking: tuple[tuple[int, int], ...] = ()
 
     @property
     def cells_once(self) -> tuple[Cell, ...]:
@@ -158,14 +161,30 @@ def _matrix(
     # Boards stand by their director, whichever leaves they serve.
     blocks = {} if by_board else _blocks(met)
     rows, columns = _lines(lower, blocks, "row"), _lines(upper, blocks, "column")
+    cells = tuple(_cells(rows, columns, met, tiers.usual_ups))
     return Matrix(
         level=level,
         by_director=bool(directors),
         by_board=by_board,
         rows=rows,
         columns=columns,
-        cells=tuple(_cells(rows, columns, met)),
+        cells=cells,
+        rows_lacking=tuple(_rows_lacking(rows, cells, tiers.usual_ups)),
     )
+
+
+def _rows_lacking(
+    rows: Sequence[MatrixLine], cells: Sequence[Cell], usual_ups: Mapping[int, int]
+) -> Iterator[tuple[int, int]]:
+    for at, row in enumerate(rows):
+        own = [cell for cell in cells if cell.row == at]
+        n_there, n_told = (sum(len(c.cables) for c in own), sum(c.n_missing for c in own))
+        is_meant = any(cell.cables for cell in own) and all(
+            cell.n_expected == len(cell.cables) for cell in own
+        )
+        n = (_usual_of(row, usual_ups) or 0) - n_there - n_told
+        if own and n > 0 and not is_meant:
+            yield at, n
 
 
 Key = tuple[str, str]
@@ -208,6 +227,7 @@ def _cells(
     rows: Sequence[MatrixLine],
     columns: Sequence[MatrixLine],
     met: Mapping[tuple[str, str], list[SubnetCable]],
+    usual_ups: Mapping[int, int] | None = None,
 ) -> list[Cell]:
     usual_gbps = _usual([cable.gbps for cables in met.values() for cable in cables])
     cells = []
@@ -218,7 +238,8 @@ def _cells(
             [len(met.get((row.name, column.name), ())) for _, column in part_columns]
             for _, row in part_rows
         ]
-        expected = _Expected(counts)
+        usual = [_usual_of(row, usual_ups) for _, row in part_rows]
+        expected = _Expected(counts, usual if usual_ups is not None else None)
         for (i, (at_row, row)), n_of_row in zip(enumerate(part_rows), counts, strict=True):
             cables = [met.get((row.name, column.name), []) for _, column in part_columns]
             own = [cable.gbps for found in cables for cable in found]
@@ -231,22 +252,91 @@ def _cells(
     return cells
 
 
+def _usual_of(row: MatrixLine, usual_ups: Mapping[int, int] | None) -> int | None:
+    """The cables up that a row should have; None where its siblings do not tell."""
+    numbers = [(usual_ups or {}).get(switch) for switch in row.switches]
+    known = [number for number in numbers if number is not None]
+    return sum(known) if len(known) == len(numbers) else None
+
+
 class _Expected:
     """The number that the siblings of a cell in its block have: the whole row where it is alike in
-    itself (switches of another kind), the whole column, the whole block."""
+    itself (switches of another kind), the whole column, the whole block.
 
-    def __init__(self, counts: Sequence[Sequence[int]]) -> None:
+    A row with as many cables as its siblings (`usual`) lacks none; of a row that has fewer, cells
+    should have what the whole rows of the block mostly have. So the audit judges, too.
+    """
+
+    def __init__(
+        self, counts: Sequence[Sequence[int]], usual: Sequence[int | None] | None = None
+    ) -> None:
+        self._counts = counts
+        self._usual = usual
+        totals = [sum(row) for row in counts]
+        self._n_missing = [
+            max(0, (number or 0) - total)
+            for number, total in zip(usual or [None] * len(totals), totals, strict=True)
+        ]
+        self._whole = [
+            row
+            for row, number, total in zip(
+                counts, usual or [None] * len(totals), totals, strict=True
+            )
+            if number == total
+        ]
         self._rows = [_majority(row) for row in counts]
         self._columns = [_majority(column) for column in zip(*counts, strict=True)]
         self._block = _majority([n for row in counts for n in row])
 
     def of(self, row: int, column: int) -> int | None:
-        return self._rows[row] or self._columns[column] or self._block or None
+        """The cables that a cell should have; None where its siblings do not tell."""
+        alike = self._rows[row] or self._columns[column] or self._block or None
+        if self._usual is None:
+            return alike
+        if self._is_meant(row):
+            return self._counts[row][column] or None
+        if self._n_missing[row]:
+            return self._near(row, column) or alike
+        # With as many cables as its siblings, one that lacks here is at another switch.
+        is_here = alike is None or alike <= self._counts[row][column]
+        return alike if is_here or self._has_more(row) else None
+
+    def _near(self, row: int, column: int) -> int | None:
+        """The cables to a column that whole rows mostly have, of those with cables to the same."""
+        own = {at for at, n in enumerate(self._counts[row]) if n}
+        near = [
+            other
+            for other in self._whole
+            if sum(other[at] > 0 for at in own) * 2 >= max(1, len(own))
+        ]
+        if len(near) < SMALLEST_GROUP - 1:
+            return None
+        return _at_least([other[column] for other in near], SIBLING_SHARE)
+
+    def _is_meant(self, row: int) -> bool:
+        """At most half of the usual cables, as many everywhere or where a whole row has some: built
+        so."""
+        counts, usual = self._counts[row], (self._usual or [])[row] or 0
+        places = [n > 0 for n in counts]
+        each = [[n > 0 for n in other] for other in self._whole]
+        is_place = bool(each) and (all(places) or places in each)
+        is_even = len({n for n in counts if n}) == 1
+        return is_even and is_place and sum(counts) * 2 <= usual
+
+    def _has_more(self, row: int) -> bool:
+        """Whether a cell of the row has more cables than its column."""
+        pairs = zip(self._counts[row], self._columns, strict=True)
+        return any(usual is not None and count > usual for count, usual in pairs)
+
+
+def _at_least(values: Sequence[int], share: float) -> int | None:
+    value, n = Counter(values).most_common(1)[0]
+    return value if n >= share * len(values) else None
 
 
 def _majority(values: Sequence[Number]) -> Number | None:
     """The value of most of at least three."""
-    if len(values) < FEWEST_SIBLINGS:
+    if len(values) < SMALLEST_GROUP:
         return None
     value, n = Counter(values).most_common(1)[0]
     return value if n >= MAJORITY * len(values) else None

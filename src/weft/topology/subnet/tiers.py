@@ -2,10 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from weft.core.natural import natural_key
 from weft.topology.subnet.labels import Label, labels_of
+from weft.topology.subnet.siblings import usual_up_links
 from weft.topology.subnet.subnet import Subnet, SubnetCable
 
 SIDEWAYS_SHARE = 0.1
@@ -16,7 +17,8 @@ SIDEWAYS_SHARE = 0.1
 class Tiers:
     """`switches`: by level from 1, in the order of their names; `between`: cables from a level to
     the next, the lower end first; `sideways`: all other cables between switches; `hosts`: adapters
-    by the switch they are on, with the switch's port."""
+    by the switch they are on, with the switch's port; `usual_ups`: by switch the up-links that are
+    usual among its siblings, as far as they tell."""
 
     labels: Mapping[int, Label]
     switches: Mapping[int, tuple[int, ...]]
@@ -24,6 +26,7 @@ class Tiers:
     between: Mapping[int, tuple[SubnetCable, ...]]
     sideways: tuple[SubnetCable, ...]
     hosts: Mapping[int, tuple[tuple[int, int], ...]]
+    usual_ups: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def n_between(self) -> int:
@@ -60,6 +63,7 @@ def tiers_of(subnet: Subnet) -> Tiers:
         between={number: tuple(cables) for number, cables in sorted(between.items())},
         sideways=tuple(sideways),
         hosts={switch: tuple(sorted(found)) for switch, found in hosts.items()},
+        usual_ups=usual_up_links(subnet, {node: at for node, at in level.items() if at}),
     )
 
 

@@ -135,7 +135,7 @@ impl<'g> Discovery<'g> {
             self.node(place, &entry);
         } else if self.id(place, line).is_none() {
             self.here = None;
-            // What '-g' prints between the entries.
+            // Lines that '-g' prints between the entries.
             let grouping = ["Chassis ", "Non-Chassis Nodes", "Hostname: "];
             let is_known = first == Some(b'#')
                 || is_a_step(line)

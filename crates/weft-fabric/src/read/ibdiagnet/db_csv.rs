@@ -130,7 +130,7 @@ impl File<'_> {
 
     fn row(&mut self, place: Place, line: &str, is_ended: bool) {
         let Some(section) = &mut self.section else {
-            // Who made the file and when.
+            // The tool that made the file, and when.
             if !line.starts_with(['#', '-']) {
                 self.gathered.unread(place, line, "a section: START_NODES");
             }

@@ -1,0 +1,113 @@
+"""Siblings: switches of one part, level and make, and the number of up-links that is usual there.
+
+`weft fabric show` and `weft fabric audit` both judge by this.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from weft.topology.subnet.labels import labels_of
+from weft.topology.subnet.subnet import Subnet
+from weft.topology.subnet.traffic import AGGREGATION_NODE
+
+SIBLING_SHARE = 0.6
+"""A number is usual when this share of the siblings has it."""
+COLUMN_SHARE = 0.75
+"""A number of cables to one upper switch is usual when this share of the siblings has it."""
+SMALLEST_GROUP = 3
+"""Of two siblings, the wrong one cannot be known."""
+
+
+def sibling_groups(subnet: Subnet, level: Mapping[int, int]) -> list[list[int]]:
+    """Switches of one part of the fabric (a plane), one level and one make, groups of one left out;
+    `level` has the switches with a level. One that no cable joins is of the largest part."""
+    parts = _parts(subnet)
+    sizes = Counter(parts.values())
+    largest = max(sizes, key=lambda part: (sizes[part], -part), default=0)
+    groups: dict[tuple[int, int, int], list[int]] = defaultdict(list)
+    for switch in sorted(level):
+        device = subnet.nodes[switch].device or 0
+        part = parts[switch] if sizes[parts[switch]] > 1 else largest
+        groups[part, level[switch], device].append(switch)
+    return [group for _, group in sorted(groups.items()) if len(group) > 1]
+
+
+def usual_number(
+    numbers: Iterable[int], share: float = SIBLING_SHARE, least: int = SMALLEST_GROUP
+) -> int | None:
+    """The up-links that siblings have; None where they have no pattern, or have none."""
+    counts = Counter(numbers)
+    if counts.total() < least:
+        return None
+    value = max(counts, key=lambda it: (counts[it], repr(it)))
+    return value if value and counts[value] >= share * counts.total() else None
+
+
+def usual_of_group(
+    spreads: Sequence[Mapping[int, int]], share: float = SIBLING_SHARE, least: int = SMALLEST_GROUP
+) -> int | None:
+    """The up-links that siblings have, each of which has so many to each upper switch; None where
+    they do not tell. Where many lack one, the upper switches tell: most have equally many there."""
+    usual = usual_number((sum(spread.values()) for spread in spreads), share, least)
+    if usual is not None or len(spreads) < least:
+        return usual
+    total = 0
+    for above in sorted({switch for spread in spreads for switch in spread}):
+        counts = Counter(spread.get(above, 0) for spread in spreads)
+        value, n = counts.most_common(1)[0]
+        if n < COLUMN_SHARE * len(spreads):
+            return None
+        total += value
+    return total or None
+
+
+def usual_up_links(subnet: Subnet, level: Mapping[int, int]) -> Mapping[int, int]:
+    """By switch the number of up-links that is usual among its siblings; without an entry where
+    they do not tell, as of one that may be another kind of switch."""
+    below: Counter[int] = Counter()
+    spreads: dict[int, Counter[int]] = defaultdict(Counter)
+    for cable in subnet.cables:
+        for here, there in (cable.ends, cable.ends[::-1]):
+            if here.node in level and level.get(there.node, 0) > level[here.node]:
+                spreads[here.node][there.node] += 1
+            elif level.get(here.node) == 1 and there.node not in level:
+                is_host = AGGREGATION_NODE not in subnet.nodes[there.node].description
+                below[here.node] += is_host
+    found: dict[int, int] = {}
+    for group in sibling_groups(subnet, level):
+        usual = usual_of_group([spreads[switch] for switch in group])
+        if usual is not None:
+            most = max(below[switch] for switch in group)
+            n_ups = {switch: sum(spreads[switch].values()) for switch in group}
+            told = (it for it in group if not may_be_another(n_ups[it], usual, below[it], most))
+            found |= dict.fromkeys(told, usual)
+    return found
+
+
+def may_be_another(n_up: int, usual: int, n_below: int, most_below: int) -> bool:
+    """Whether a switch with half of the up-links or fewer, and fewer things below than its siblings
+    have, may be another kind of switch: a core that lost its cables has few hosts, too."""
+    return 0 < n_up * 2 <= usual and most_below > 0 and n_below * 4 <= most_below * 3
+
+
+def _parts(subnet: Subnet) -> Mapping[int, int]:
+    """By switch the first switch that cables or a director's chassis join it to."""
+    near: dict[int, set[int]] = {node.index: set() for node in subnet.nodes if node.is_switch}
+    for cable in subnet.cables:
+        a, b = (end.node for end in cable.ends)
+        if a in near and b in near:
+            near[a].add(b)
+            near[b].add(a)
+    boards: dict[str, int] = {}
+    for node, label in labels_of(subnet).items():
+        first_board = boards.setdefault(label.system or f" {node}", node)
+        near[node].add(first_board)
+        near[first_board].add(node)
+    parts: dict[int, int] = {}
+    for first in near:
+        todo = [] if first in parts else [first]
+        while todo:
+            switch = todo.pop()
+            if parts.setdefault(switch, first) == first:
+                todo += sorted(near[switch] - parts.keys())
+    return parts
