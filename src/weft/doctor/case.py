@@ -23,13 +23,15 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One thing that a rule found: the words of its sentence, where, and how it is mended."""
+    """One thing that a rule found: the words of its sentence, where, and how it is mended. `also`
+    are the lines of others that are equal to it."""
 
     rule: str
     words: Mapping[str, str]
     at: TextPlace
     setting: JobSetting | None = None
     edits: tuple[Edit, ...] = ()
+    also: tuple[int, ...] = ()
 
 
 def mistake(

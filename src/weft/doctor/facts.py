@@ -62,3 +62,15 @@ class ChannelFacts(FindingFacts):
 
     n_channels: int
     n_through_host: int
+
+
+@dataclass(frozen=True, slots=True)
+class MessageFacts(FindingFacts):
+    """A message of the catalogue in a log: its name there, how often it stands, and the remedy."""
+
+    message: str
+    effect: str
+    n_times: int
+    hosts: list[str]
+    cause: str
+    remedy: str

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from weft.catalog.libraries.setting_rules import SettingRule, setting_rules
 from weft.core.finding import Finding, FindingKind, Severity, severity_rank
+from weft.core.words import counted
 from weft.doctor.case import DoctorCase, Edit, Found, Rule
 from weft.doctor.facts import SettingFacts
 from weft.doctor.job import Job
@@ -33,6 +34,9 @@ FAMILIES: tuple[Rule, ...] = (
     masks.rules,
 )
 
+MOST_LINES = 4
+"""Lines of equal faults that a sentence names."""
+
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
@@ -44,7 +48,11 @@ class Complaint:
     @property
     def happens(self) -> str:
         """The effect, in one sentence."""
-        return _capital(self._filled(self.rule.happens)) + "."
+        also = self.found.also
+        lines = [str(line) for line in also[:MOST_LINES]]
+        more = [f"{len(also) - MOST_LINES} more"] if len(also) > MOST_LINES else []
+        there = f" (the same in {counted(len(also), 'other line')}: {', '.join(lines + more)})"
+        return _capital(self._filled(self.rule.happens)) + (there if also else "") + "."
 
     @property
     def fix(self) -> str:

@@ -8,17 +8,19 @@ from weft.doctor.case import Found, mistake
 from weft.doctor.job import NOWHERE
 from weft.doctor.numbers import strtoll
 from weft.doctor.topo.affinity import cpu_list, mask_of, misread_form
+from weft.doctor.topo.dialect import RCCL_DIALECT
 from weft.doctor.topo.element import Element
+from weft.doctor.topo.elements import MADE_UP, bus_id, device, elements_of, kind_of, number
+from weft.doctor.topo.places import check_places
 from weft.doctor.topo.xml import MOST_ATTRIBUTES, TopologyFile
 
 BUS_ID = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
-MADE_UP = "ffff:ff:"
-"""The beginning of bus ids of made-up bridges."""
 
 _NEEDED = {
     "cpu": {"numaid": "NCCL gives up"},
     "pci": {"busid": "it stands for no device, and NCCL gives up where it is used"},
     "nvlink": {"target": "NCCL gives up", "count": "NCCL gives up"},
+    "xgmi": {"target": "NCCL gives up", "count": "NCCL gives up"},
     "c2c": {"bw": "NCCL gives up", "count": "NCCL gives up"},
     "pcilink": {"target": "NCCL gives up"},
 }
@@ -27,6 +29,7 @@ _NUMBERS = {
     "pci": ("link_width",),
     "gpu": ("dev", "sm", "rank", "gdr"),
     "nvlink": ("count",),
+    "xgmi": ("count",),
     "c2c": ("bw", "count"),
     "net": ("dev", "speed", "port", "gdr", "maxconn", "coll"),
 }
@@ -37,42 +40,7 @@ _ADDED = {
     "net": ("keep",),
 }
 """Attributes that NCCL adds to elements that it uses, where they lack them."""
-NCCL_ELEMENTS = 256
 _FLAWLESS_WIDTH = 16
-
-
-def number(text: str | None) -> int:
-    """A number as NCCL reads it: 0 where none begins."""
-    return (strtoll(text)[0] or 0) if text is not None else 0
-
-
-def kind_of(pci: Element) -> str:
-    """The kind that a <pci> is for NCCL: GPU, NIC, PCI, NVS or CPU."""
-    if next(pci.inside("gpu"), None) is not None:
-        return "GPU"
-    if next(pci.inside("nic"), None) is not None:
-        return "NIC"
-    return nccl_topology().kind(pci.get("class") or "") or "PCI"
-
-
-def bus_id(element: Element) -> str:
-    """The bus id of a <pci>, of an element inside of one that of the <pci>; "" without one."""
-    pci = element.within("pci")
-    return (pci.get("busid") or "") if pci is not None else ""
-
-
-def device(element: Element) -> str:
-    """A device in words: 'GPU 0001:00:00.0'."""
-    pci = element.within("pci")
-    if pci is None:
-        return f"<{element.name}>"
-    words = {"GPU": "GPU", "NIC": "adapter", "PCI": "bridge", "NVS": "NVSwitch", "CPU": "processor"}
-    return f"{words[kind_of(pci)]} {pci.get('busid') or 'without a busid'}"
-
-
-def elements_of(file: TopologyFile) -> list[Element]:
-    """All elements of the system that NCCL uses, in the order of the file."""
-    return list(file.system.walk()) if file.system is not None else []
 
 
 def check(file: TopologyFile) -> Iterator[Found]:
@@ -85,25 +53,35 @@ def check(file: TopologyFile) -> Iterator[Found]:
         yield from _slots(element)
         yield from _numbers(element)
         if element.name in _CHECKS:
-            yield from _CHECKS[element.name](element)
+            of_element = _CHECKS[element.name](element)
+            yield from (one for one in of_element if not _is_of_amd(one, file))
     yield from _twice(elements, "pci", "busid", "topo-bus-id-twice")
     yield from _twice(elements, "cpu", "numaid", "topo-cpu-twice")
     yield from _overlaps([one for one in elements if one.name == "cpu"])
     yield from _one_way(elements)
+    yield from check_places(elements)
     yield from _kinds_of_file(elements)
+
+
+def _is_of_amd(found: Found, file: TopologyFile) -> bool:
+    """RCCL knows the class of AMD's accelerators besides. SOURCE: ROCm/rccl, src/graph/topo.cc:
+    kvDictPciClass."""
+    is_amd = found.rule == "topo-class" and found.words["value"].startswith("0x120000")
+    return is_amd and file.dialect is RCCL_DIALECT
 
 
 def _system(file: TopologyFile) -> Iterator[Found]:
     system = file.system
     if system is None:
-        if not file.is_refused:
+        if not file.is_refused and not file.is_graph:
             yield mistake("topo-no-system", NOWHERE)
         return
+    right = str(file.dialect.version)
     for one in file.systems:
         version = one.get("version")
-        if version is None or number(version) != 1:
-            says = "it has no version" if version is None else f"version {version} is not 1"
-            yield mistake("topo-version", one.place("version"), says=says)
+        if version is None or number(version) != file.dialect.version:
+            says = "it has no version" if version is None else f"version {version} is not {right}"
+            yield mistake("topo-version", one.place("version"), says=says, right=right)
     for other in file.systems[1:]:
         yield mistake("topo-second-system", other.at)
     if not file.is_refused and not any(one.name == "pci" for one in system.walk()):
@@ -115,7 +93,7 @@ def _room(file: TopologyFile, elements: list[Element]) -> Iterator[Found]:
     adapters = [one for one in elements if one.name == "pci" and kind_of(one) == "NIC"]
     n_bare = sum(next(one.inside("nic"), None) is None for one in adapters)
     n_all = len(elements) + 2 * n_bare + 2
-    if n_bare and not file.is_refused and n_all > NCCL_ELEMENTS:
+    if n_bare and not file.is_refused and n_all > file.dialect.most_elements + 1:
         yield mistake("topo-no-room", elements[0].at, n=str(len(elements)), all=str(n_all))
 
 
@@ -218,7 +196,7 @@ def _gpu(gpu: Element) -> Iterator[Found]:
     tables = nccl_topology()
     name, sm = device(gpu), gpu.get("sm")
     yield from _gdr(gpu)
-    links = list(gpu.inside("nvlink"))
+    links = list(gpu.inside("nvlink", "xgmi"))
     for link in links:
         if link.get("target") == bus_id(gpu):
             yield mistake("topo-nvlink-self", link.at, device=name)
@@ -227,6 +205,7 @@ def _gpu(gpu: Element) -> Iterator[Found]:
     if model is not None and sm is not None and number(sm) != model.sm:
         words = {"device": name, "model": model.model, "right": str(model.sm), "value": sm}
         yield mistake("topo-sm", gpu.place("sm"), **words)
+    links = list(gpu.inside("nvlink"))
     n = sum(number(link.get("count")) for link in links)
     right = _usual_nvlinks(tables, device_id, number(sm))
     if links and right is not None and n != right:
@@ -296,7 +275,7 @@ def _one_way(elements: list[Element]) -> Iterator[Found]:
     counts = {
         (source, link.get("target") or ""): number(link.get("count"))
         for source, gpu in gpus.items()
-        for link in gpu.inside("nvlink")
+        for link in gpu.inside("nvlink", "xgmi")
     }
     for (source, target), n in counts.items():
         back = counts.get((target, source), 0)

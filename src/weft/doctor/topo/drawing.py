@@ -2,10 +2,10 @@
 
 from weft.catalog.libraries.nccl_topology import nccl_topology
 from weft.doctor.topo.affinity import cpu_list, mask_of
-from weft.doctor.topo.check import MADE_UP, device, kind_of, number
 from weft.doctor.topo.element import Element
+from weft.doctor.topo.elements import MADE_UP, device, kind_of, number
 
-_SHOWN = ("cpu", "pci", "gpu", "nic", "net", "gin", "rma", "nvlink", "c2c", "pcilink")
+_SHOWN = ("cpu", "pci", "gpu", "nic", "net", "gin", "rma", "nvlink", "xgmi", "c2c", "pcilink")
 _LEAST_WIDTH = 20
 
 
@@ -40,7 +40,7 @@ def _words(element: Element) -> str:
     if element.name == "system":
         name = element.get("name")
         return f"system {name}" if name else "system"
-    if element.name in ("nvlink", "pcilink"):
+    if element.name in ("nvlink", "xgmi", "pcilink"):
         count = element.get("count")
         links = f"{count} x " if count is not None else ""
         return f"{links}{element.name} to {element.get('target')}"

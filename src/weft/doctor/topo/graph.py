@@ -10,8 +10,8 @@ from enum import IntEnum
 from weft.catalog.libraries.nccl_topology import nccl_topology
 from weft.doctor.job import NOWHERE, TextPlace
 from weft.doctor.topo.affinity import mask_of
-from weft.doctor.topo.check import bus_id, kind_of, number
 from weft.doctor.topo.element import Element
+from weft.doctor.topo.elements import bus_id, kind_of, number
 from weft.doctor.topo.xml import TopologyFile
 
 _INTEL, _ZHAOXIN = "GenuineIntel", ("CentaurHauls", "  Shanghai  ")

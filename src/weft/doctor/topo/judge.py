@@ -1,6 +1,7 @@
 """All that is found in a topology file, as complaints with their rules."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from weft.catalog.libraries.nccl_topology import nccl_topology
 from weft.catalog.libraries.setting_rules import topology_rules
@@ -10,10 +11,21 @@ from weft.core.words import counted
 from weft.doctor.case import Found, mistake
 from weft.doctor.lint import Complaint
 from weft.doctor.topo.check import check
+from weft.doctor.topo.dialect import NCCL_DIALECT, rule_for
 from weft.doctor.topo.distance import GDR_DEFAULT, Distances
 from weft.doctor.topo.graph import Known, PathType, Vertex, graph_of
 from weft.doctor.topo.xml import TopologyFile
 
+MOST_NAMES = 4
+"""Bus ids of equal devices that a sentence names."""
+_PLURALS = {
+    "GPU": "GPUs",
+    "adapter": "adapters",
+    "bridge": "bridges",
+    "device": "devices",
+    "NVSwitch": "NVSwitches",
+    "processor": "processors",
+}
 MOST_PROCESSORS = 64
 """With distances: each is joined to each."""
 
@@ -23,11 +35,37 @@ def complaints_of(
 ) -> list[Complaint]:
     """All faults of a file and of the distances in it, and its differences from a machine; in the
     order of the file."""
-    rules = topology_rules()
+    rules = {name: rule_for(rule, file.dialect) for name, rule in topology_rules().items()}
     of_paths = _near(distances) if distances is not None else ()
-    found = [*file.found, *check(file), *of_paths, *differences]
+    found = _merged([*file.found, *check(file), *of_paths, *differences])
     complaints = [Complaint(rules[one.rule], one) for one in found]
     return sorted(complaints, key=lambda one: (one.found.at.start, severity_rank(one)))
+
+
+def _merged(found: Iterable[Found]) -> list[Found]:
+    """Faults of equal devices as one, which names all of them; equal faults without a device as
+    one, with the lines of the others."""
+    groups: dict[tuple[object, ...], list[Found]] = {}
+    for one in found:
+        kind = one.words.get("device", "").split(" ")[0]
+        alike = sorted((key, value) for key, value in one.words.items() if key != "device")
+        groups.setdefault((one.rule, kind, *alike), []).append(one)
+    return [_one_of(same) for same in groups.values()]
+
+
+def _one_of(same: list[Found]) -> Found:
+    first = min(same, key=lambda one: one.at.start)
+    others = tuple(sorted({one.at.line for one in same} - {first.at.line}))
+    names = list(dict.fromkeys(one.words.get("device", "") for one in same))
+    kind, _, _ = names[0].partition(" ")
+    if len(names) == 1:
+        return replace(first, also=others)
+    buses = [name.partition(" ")[2] or name for name in names]
+    more = f" and {len(buses) - MOST_NAMES + 1} more" if len(buses) > MOST_NAMES else ""
+    shown = buses[: MOST_NAMES - 1] if more else buses
+    words = {**first.words, "device": f"{len(buses)} {_PLURALS.get(kind, kind)} "}
+    words["device"] += f"({', '.join(shown)}{more})"
+    return replace(first, words=words)
 
 
 def known_of(platform: Platform | None) -> Known:
@@ -45,8 +83,9 @@ def known_of(platform: Platform | None) -> Known:
 def distances_of(
     file: TopologyFile, known: Known, gdr_level: PathType = GDR_DEFAULT
 ) -> Distances | None:
-    """The paths between the devices of a file, None where it has no GPU or too many processors."""
-    if file.system is None:
+    """The paths between the devices of a file as NCCL computes them; None for other libraries, and
+    where it has no GPU or too many processors."""
+    if file.system is None or file.dialect is not NCCL_DIALECT:
         return None
     graph = graph_of(file.system, known)
     if not graph.gpus or len(graph.cpus) > MOST_PROCESSORS:
@@ -81,7 +120,7 @@ def _far(distances: Distances) -> Iterator[Found]:
             path_type = distances.path(gpu, nets[0]).type
             far.setdefault((path_type, nets[0].name), []).append(gpu)
     for (path_type, net), gpus in far.items():
-        words = {"way": path_type.name, "level": distances.gdr_level.name}
+        words = {"distance": path_type.name, "level": distances.gdr_level.name}
         names = " ".join(["GPU", *(gpu.name for gpu in gpus)])
         yield mistake("topo-gpu-far", gpus[0].at, **words, gpus=names, net=net)
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from weft.catalog.libraries.nccl_topology import nccl_topology
 from weft.doctor.case import Found, mistake
 from weft.doctor.topo.affinity import cpu_list, mask_of
-from weft.doctor.topo.check import device, elements_of, kind_of, number
 from weft.doctor.topo.distance import Distances
 from weft.doctor.topo.element import Element
+from weft.doctor.topo.elements import device, elements_of, kind_of, number
 from weft.doctor.topo.graph import Known, PathType, graph_of
 from weft.doctor.topo.node import Node, TopologyDevice, topology_text
 from weft.doctor.topo.xml import TopologyFile, read_topology

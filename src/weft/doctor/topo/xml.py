@@ -13,15 +13,16 @@ from weft.core.errors import InputError
 from weft.core.text_file import read_text_file, read_text_input
 from weft.doctor.case import Found
 from weft.doctor.job import NOWHERE, SourceLines, TextPlace
-from weft.doctor.topo.element import CHILDREN, Attribute, Element
+from weft.doctor.topo.dialect import NCCL_DIALECT, TopologyDialect, dialect_of
+from weft.doctor.topo.element import Attribute, Element
 
 EXPECTED = "a topology file"
 MOST_BYTES = 1 << 20
 """Of a file that is read at all; files of whole machines have 100 KB."""
 MOST_FOUND = 200
 """Complaints of one file; more are only counted."""
-MOST_ELEMENTS = 255
-"""NCCL has room for 256, and looks whether there is more before it reads the next tag."""
+GRAPH_ELEMENTS = ("graphs", "graph")
+"""Of NCCL_GRAPH_FILE. SOURCE: NVIDIA/nccl v2.30.7, src/graph/xml.cc: ncclTopoXmlGraphLoadGraphs."""
 MOST_ATTRIBUTES = 16
 MOST_CHARACTERS = 253
 """Of a name or value, in bytes: 255 with the character behind it and the end mark."""
@@ -36,14 +37,17 @@ _OTHER_BLANKS = ("\t", "\n", "\r", "\v", "\f")
 @dataclass(slots=True)
 class TopologyFile:
     """The elements that NCCL would keep of a file, and faults of its text. `is_refused`: NCCL gives
-    up somewhere in it; `n_elements` were kept before that and after. `n_unsaid` more was found."""
+    up somewhere in it; `n_elements` were kept before that and after. `n_unsaid` more was found.
+    `is_graph`: it describes rings and trees (NCCL_GRAPH_FILE), not the machine."""
 
     name: str
+    dialect: TopologyDialect = NCCL_DIALECT
     systems: list[Element] = field(default_factory=list)
     found: list[Found] = field(default_factory=list)
     is_refused: bool = False
     n_elements: int = 0
     n_unsaid: int = 0
+    is_graph: bool = False
 
     @property
     def system(self) -> Element | None:
@@ -51,9 +55,9 @@ class TopologyFile:
         return self.systems[0] if self.systems else None
 
 
-def read_topology(name: str, text: str) -> TopologyFile:
-    """The file of a text; never fails."""
-    reader = _Reader(name, text)
+def read_topology(name: str, text: str, dialect: TopologyDialect | None = None) -> TopologyFile:
+    """The file of a text in the dialect of a library, or in that it was written in; never fails."""
+    reader = _Reader(name, text, dialect or dialect_of(text))
     try:
         reader.read()
     except _RefusalError:
@@ -61,12 +65,12 @@ def read_topology(name: str, text: str) -> TopologyFile:
     return reader.file
 
 
-def topology_file(path: Path) -> TopologyFile:
+def topology_file(path: Path, dialect: TopologyDialect | None = None) -> TopologyFile:
     """The file at a path; '-' is standard input. Raises InputError where it cannot be read, is no
     text or is too large."""
     if str(path) == "-":
         text = read_text_input(expected=EXPECTED, most_bytes=MOST_BYTES, as_it_is=True)
-        return read_topology("standard input", text)
+        return read_topology("standard input", text, dialect)
     if not path.exists():
         raise InputError(
             "no such file",
@@ -75,7 +79,7 @@ def topology_file(path: Path) -> TopologyFile:
             hint="NCCL says so at NCCL_DEBUG=INFO alone, and goes on without it",
         )
     text = read_text_file(path, expected=EXPECTED, most_bytes=MOST_BYTES, as_it_is=True)
-    return read_topology(str(path), text)
+    return read_topology(str(path), text, dialect)
 
 
 class _RefusalError(Exception):
@@ -83,9 +87,9 @@ class _RefusalError(Exception):
 
 
 class _Reader:
-    def __init__(self, name: str, text: str) -> None:
+    def __init__(self, name: str, text: str, dialect: TopologyDialect) -> None:
         self.text = text
-        self.file = TopologyFile(name)
+        self.file = TopologyFile(name, dialect)
         self.pos = 0
         self.lines = SourceLines(text)
         self.seen: set[str] = set()
@@ -99,9 +103,10 @@ class _Reader:
         """All elements, until the end or where NCCL gives up."""
         self._skip_byte_order_mark()
         while True:
-            if self.file.n_elements > MOST_ELEMENTS:
+            if self.file.n_elements > self.file.dialect.most_elements:
                 at = self.lines.place(self.pos, self.pos)
-                self._refuse("topo-too-many-elements", at, n=str(MOST_ELEMENTS))
+                most = str(self.file.dialect.most_elements)
+                self._refuse("topo-too-many-elements", at, n=most)
             kind, element = self._tag()
             if element is None:
                 break
@@ -138,10 +143,9 @@ class _Reader:
 
     def _open(self, element: Element, *, is_open: bool) -> None:
         outer = element.parent = self.opened[-1] if self.opened else None
-        if element.name not in CHILDREN.get(outer.name if outer is not None else "", ()):
-            inside = f"<{outer.name}>" if outer is not None else "the file"
-            name = element.name.replace("\t", "\\t")
-            self._note("topo-ignored-element", element.at, element=name, inside=inside)
+        children = self.file.dialect.children
+        if element.name not in children.get(outer.name if outer is not None else "", ()):
+            self._ignore(element, outer)
             self.ignored = (element.name, element.at)
             self.n_ignored_open += is_open
             return
@@ -149,6 +153,15 @@ class _Reader:
         self.file.n_elements += 1
         if is_open:
             self.opened.append(element)
+
+    def _ignore(self, element: Element, outer: Element | None) -> None:
+        if element.name in GRAPH_ELEMENTS and outer is None and not self.file.systems:
+            self.file.is_graph = True
+            self._note_once("topo-graph-file", element.at)
+            return
+        inside = f"<{outer.name}>" if outer is not None else "the file"
+        name = element.name.replace("\t", "\\t")
+        self._note("topo-ignored-element", element.at, element=name, inside=inside)
 
     # --- tags
 

@@ -1,7 +1,7 @@
 """Output of `lstopo --of xml`, of hwloc 1 and 2, with its PCI devices and NUMA nodes.
 
-The engine reads the same files for `weft fabric` (crates/weft-fabric, read/hwloc.rs): counts and
-device names of a host, without the PCI tree, CPU sets and processor that a topology file needs.
+The engine reads the same files for `weft fabric` (crates/weft-fabric, read/host/hwloc.rs): counts
+and device names of a host, without the PCI tree, CPU sets and processor that a topology file needs.
 
 SOURCE: hwloc 2.9, hwloc2.dtd. Rates of links are of now and in GB/s there, which does not separate
 lanes from speed: NCCL asks /sys for them.
