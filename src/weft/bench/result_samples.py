@@ -1,7 +1,8 @@
 """From result files to launches and samples: a table is a launch, a row a sample.
 
-Tables of one test at one scale are repeats of one trial. What tells two tests of one arm apart
-(tool, memory, redop...) goes into the trial's benchmark name behind a dot: `allreduce.in-place`.
+Tables of one test at one scale are repeats of one trial. The difference between two tests of one
+arm (tool, memory, redop...) goes into the trial's benchmark name behind a dot:
+`allreduce.in-place`.
 """
 
 import re

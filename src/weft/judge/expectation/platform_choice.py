@@ -57,7 +57,8 @@ def place_of(
         return _given(platform)
     if hardware is not None and hardware.is_given:
         return PlatformChoice(generic_platform(hardware, load.platform), hardware.options)
-    known = [name for name in load.platform_names() if not is_link_class(name)]
+    names_something = any(table.hosts or table.devices for table in results.tables)
+    known = [name for name in load.platform_names() if names_something and not is_link_class(name)]
     matches = [match for name in known if (match := _match(load.platform(name), results))]
     if not matches:
         return PlatformChoice(None, "the file names no machine of the catalogue")

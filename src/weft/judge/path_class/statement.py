@@ -19,7 +19,7 @@ from weft.judge.path_class.fit import (
     rounded_percent,
 )
 from weft.judge.path_class.gpu_statement import said_of_gpus
-from weft.judge.path_class.titles import alternatives, gbps, titles
+from weft.judge.path_class.titles import alternatives, either, gbps, titles
 
 UNKNOWN_PATH = "the rows leave open which kind of path this was"
 LEAST_ROWS = 2
@@ -28,6 +28,7 @@ ROWS_OF_A_CURVE = 4
 """With fewer rows, a rate of small messages only is that of a file that was cut off."""
 TOO_SHORT = "too short to tell"
 WORDS_IN_ONE_HOST = {"memory": "shared memory", "sockets": "kernel sockets"}
+LOOP = "a loop through the adapter"
 WAITING = "any path is as slow as this where its ranks wait for a CPU"
 ONE_ROW_TESTS = ("osu_barrier", "Barrier", "barrier")
 """A barrier has one row: it moves no bytes."""
@@ -161,7 +162,8 @@ def _inside_one_host(evidence: PathEvidence, fit: PathFit) -> Said:
     if asked is not None and "sockets" in transports:
         sentence = f"{head}: inside one host, over kernel sockets ({asked.proof.says})"
         return Said(Severity.BAD, sentence, ("shared memory was not used; no fabric was measured",))
-    how = " or ".join(WORDS_IN_ONE_HOST[transport] for transport in fit.transports)
+    words = [WORDS_IN_ONE_HOST[transport] for transport in fit.transports]
+    how = either([*words, LOOP] if "sockets" in transports else words)
     sentence = f"{head}: inside one host ({how}); no fabric was measured"
     return Said(Severity.NOTE, sentence, (WAITING,) if "sockets" in transports else ())
 

@@ -33,12 +33,15 @@ def said(evidence: PathEvidence) -> str:
     return f"{finding.severity.value.upper()} {finding.sentence}"
 
 
+IN_ONE_HOST = "inside one host (shared memory, kernel sockets or a loop through the adapter)"
+
+
 @pytest.mark.parametrize(
     ("us", "transports", "words"),
     [
         (0.4, {"memory"}, "inside one host (shared memory)"),
-        (3.0, {"memory", "sockets"}, "inside one host (shared memory or kernel sockets)"),
-        (108.0, {"memory", "sockets"}, "inside one host (shared memory or kernel sockets)"),
+        (3.0, {"memory", "sockets"}, IN_ONE_HOST),
+        (108.0, {"memory", "sockets"}, IN_ONE_HOST),
     ],
 )
 def test_ranks_of_one_host_measure_no_link(us: float, transports: set[str], words: str) -> None:
