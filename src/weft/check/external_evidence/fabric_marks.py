@@ -151,7 +151,9 @@ class PortNames:
             return [f"{name}[{port}]"]
         host = host_of(name)
         device = name[len(host) :].strip(" /") or "hca"
-        adapters = [f"{host}/{device}", f"{name}/hca", name, name.replace(" ", "/")]
+        # Where the description is the factory's, the document names the node by its GUID.
+        by_guid = f"0x{self._subnet.nodes[node].guid:016x}/hca"
+        adapters = [f"{host}/{device}", f"{name}/hca", name, name.replace(" ", "/"), by_guid]
         if self._n_cabled[node] > 1:
             adapters = [f"{adapter}/{port}" for adapter in adapters]
         return [f"{adapter}[1]" for adapter in dict.fromkeys(adapters)]
