@@ -29,7 +29,7 @@ class PathClass(Document):
     """One rate of a family: data bits a second of one link in one direction, after line code.
 
     `counts` is how many links two ends commonly have. `adapters`: network adapters have such a
-    slot.
+    slot. `uncommon`: named only where no other class fits.
     """
 
     name: Slug
@@ -37,6 +37,7 @@ class PathClass(Document):
     gbps: float = Field(gt=0, allow_inf_nan=False)
     counts: tuple[int, ...] = (1,)
     adapters: bool = True
+    uncommon: bool = False
     source: Text
 
     @property

@@ -77,7 +77,7 @@ def fit_of(evidence: PathEvidence) -> PathFit:
     counts = (1,) if plateau.n_pairs == 1 else (1, *ADAPTERS)
     links = _fitting(families, plateau.gb_s, counts)
     ones = tuple(fit for fit in links if fit.count == 1)
-    links = ones or links
+    links = ones or links or _fitting(families, plateau.gb_s, (1,), uncommon=True)
     buses = path_classes().of_transport("bus") if "rdma" in transports else ()
     slots = _fitting(buses, plateau.gb_s, (1,))
     behind = tuple(fit for fit in slots if fit.path_class.adapters)
@@ -215,21 +215,29 @@ def _networks(evidence: PathEvidence) -> tuple[PathFamily, ...]:
 
 
 def _fitting(
-    families: Iterable[PathFamily], gb_s: float, counts: Sequence[int] | None
+    families: Iterable[PathFamily],
+    gb_s: float,
+    counts: Sequence[int] | None,
+    *,
+    uncommon: bool = False,
 ) -> tuple[ClassFit, ...]:
     """Classes whose reachable share holds the rate, best share first. `counts`: links together;
-    None: as many as the class has."""
+    None: as many as the class has. `uncommon`: those that are named only where no other fits."""
     found = [
         ClassFit(family, one, count, gb_s / (count * one.gb_s))
-        for family, one in _all_classes(families)
+        for family, one in _all_classes(families, uncommon=uncommon)
         for count in counts or one.counts
         if _fits(family, gb_s / (count * one.gb_s))
     ]
     return tuple(sorted(found, key=lambda fit: -fit.share))
 
 
-def _all_classes(families: Iterable[PathFamily]) -> list[tuple[PathFamily, PathClass]]:
-    return [(family, one) for family in families for one in family.classes]
+def _all_classes(
+    families: Iterable[PathFamily], *, uncommon: bool = False
+) -> list[tuple[PathFamily, PathClass]]:
+    return [
+        (family, one) for family in families for one in family.classes if one.uncommon == uncommon
+    ]
 
 
 def _fits(family: PathFamily, share: float) -> bool:

@@ -244,6 +244,8 @@ def _open_questions(evidence: PathEvidence, fit: PathFit) -> tuple[str, ...]:
         found.append("no row shows the latency: judge the latency file of the same run with it")
     elif "sockets" in fit.transports:
         found.append("RDMA and kernel sockets look alike here")
+    if all(one.path_class.uncommon for one in fit.links):
+        found.append("such a width is uncommon: a cable that lost lanes looks like this")
     if all(one.family.transport == "sockets" for one in fit.links):
         found.append("kernel sockets over a faster link would look alike: one stream binds a CPU")
     if plateau is not None and plateau.is_weak and not of_perftest:

@@ -57,7 +57,7 @@ RDMA = [
     (family, one)
     for family in path_classes().of_transport("rdma")
     for one in family.classes
-    if not family.named_only
+    if not family.named_only and not one.uncommon
 ]
 
 
@@ -138,3 +138,11 @@ def test_gpus_are_joined_by_links_inside_a_node_and_by_adapters_between() -> Non
     assert "800 Gb/s a node at 97 %" in sentence(two)
     card = allreduce(7.2, n_ranks=2, n_nodes=1)
     assert "no NVLink: fits PCIe" in sentence(card)
+
+
+def test_a_link_on_one_lane_is_named_only_where_no_other_class_fits_and_never_good() -> None:
+    said = sentence(latency((8, 3.0)), stream(970.0))
+    assert "SDR InfiniBand" in said
+    assert "1x" not in said
+    said = sentence(latency((8, 3.0)), stream(480.0))
+    assert said.startswith("NOTE 96 % of 4 Gb/s, 3.0 us at 8 B: RDMA over DDR 1x InfiniBand")
