@@ -271,9 +271,17 @@ def _hint(stderr: str) -> str:
     for sign, hint in _HINTS.items():
         if sign in stderr:
             return hint
+    if _SRUN_FOUND_NOTHING in stderr and "weft-kernel" not in stderr:
+        return _NO_KERNEL
     return "see raw/*.err in the run directory for the launcher's whole output"
 
 
+_SRUN_FOUND_NOTHING = "Exited with exit code 2"
+"""slurmstepd ends a task that it cannot start with errno, here ENOENT; its own line may be lost."""
+_NO_KERNEL = (
+    "every node must find the kernel: in <prefix>/var/weft/kernels, or in "
+    "$XDG_CACHE_HOME/weft/kernels"
+)
 _HINTS = {
     "unable to find network interfaces": (
         "Open MPI's launcher needs a network interface that is up, if only lo; "
@@ -292,8 +300,7 @@ _HINTS = {
     # MPICH 5.0.2 puts up to 1077 bytes on a line of PMI-1, of which Slurm 22.05 reads 1024.
     "value not properly terminated in client request": "this MPICH and this Slurm's pmi2 do not "
     "always understand each other: another MPI (--mpi site), or --launcher mpiexec",
-    "error: execve()": "every node must find the kernel: in <prefix>/var/weft/kernels, or in "
-    "$XDG_CACHE_HOME/weft/kernels",
+    "error: execve()": _NO_KERNEL,
     "error while loading shared libraries": "the MPI's libraries must be found on every node",
 }
 

@@ -170,6 +170,7 @@ def test_a_crash_no_one_explains_names_the_hosts(files: Files):
         ("Permission denied (publickey)", "ssh to every host must work without a question"),
         ("ui_cmd_cb (pmiserv_pmci.c:51): Launch proxy failed.", "check the names given to --hosts"),
         ("slurmstepd-n2: error: execve(): /k: No such file", "every node must find the kernel"),
+        ("srun: error: n2: task 1: Exited with exit code 2", "every node must find the kernel"),
         ("error: mpi/pmi2: value not properly terminated in client request", "another MPI"),
         ("anything else", "see raw/*.err in the run directory"),
     ],
