@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from weft.catalog.paths.gpu_product import GpuProduct, product_of
 from weft.catalog.paths.path_class import PathClass, PathFamily, Transport, path_classes
 from weft.judge.path_class.evidence import PathEvidence
+from weft.judge.path_class.proof import FoundProof
 
 ROUNDING = 0.01
 """Printed digits and timers: a share this much above the reachable one is that one."""
@@ -124,10 +125,27 @@ def _families_of_one_host(evidence: PathEvidence, named: set[str]) -> tuple[Path
     return (memory,) if is_fast else (memory, sockets)
 
 
+def proofs_that_hold(evidence: PathEvidence) -> tuple[FoundProof, ...]:
+    """All proofs but requests that the rows refute: a library may ignore a setting that is not its
+    own, and then messages are faster than what was asked for."""
+    times = [time for time in (evidence.latency_us, evidence.step_us) if time is not None]
+    lows = {
+        family.name: family.latency_us.low
+        for family in path_classes().families
+        if family.latency_us is not None
+    }
+    return tuple(
+        found
+        for found in evidence.proofs
+        if not found.proof.asks
+        or all(time >= min(lows[name] for name in found.proof.families) for time in times)
+    )
+
+
 def _named_families(evidence: PathEvidence) -> set[str]:
     """Families that every proof leaves; empty where there is no proof, or proofs contradict."""
     named: set[str] | None = None
-    for found in evidence.proofs:
+    for found in proofs_that_hold(evidence):
         of = set(found.proof.families)
         named = of if named is None else named & of
     return named or set()

@@ -8,8 +8,8 @@ from weft.judge.path_class.fit import PathFit, is_between_nodes, next_faster, ro
 from weft.judge.path_class.titles import by_rate, either, gbps, titles
 
 MOST_GROUPS = 3
-HOPPER_GB_S = 450.0
-"""NVLink of one H100 in one direction. SOURCE: NVIDIA Hopper whitepaper, 18 links x 25 GB/s."""
+REDUCING_LINK = "nvlink4"
+"""The first generation of NVLink whose switches reduce."""
 
 
 def said_of_gpus(evidence: PathEvidence, fit: PathFit) -> tuple[str, tuple[str, ...]]:
@@ -96,10 +96,12 @@ def _inside(evidence: PathEvidence, plateau: Plateau, fit: PathFit) -> str:
         _, link = path_classes().class_of(product.link)
         share = plateau.gb_s / (product.links * link.gb_s)
         return f"{rounded_percent(share)} % of its {product.links} links"
-    if product is None and plateau.gb_s > HOPPER_GB_S:
+    _, link = path_classes().class_of(REDUCING_LINK)
+    most = max(link.counts) * link.gb_s
+    if product is None and plateau.gb_s > most:
         return (
-            f"above one direction of 18 links of NVLink4 ({HOPPER_GB_S:.0f} GB/s):"
-            " the NVSwitches reduce (NVLS), or a newer NVLink"
+            f"above one direction of {max(link.counts)} links of NVLink{link.title}"
+            f" ({most:.0f} GB/s): the NVSwitches reduce (NVLS), or a newer NVLink"
         )
     above = next_faster(fit.families, plateau.gb_s)
     share_text = f"; {rounded_percent(above.share)} % of {titles([above])}" if above else ""

@@ -16,9 +16,11 @@ from weft.judge.path_class.fit import (
     is_of_one_host,
     is_slower_than_all,
     next_faster,
+    proofs_that_hold,
     rounded_percent,
 )
 from weft.judge.path_class.gpu_statement import said_of_gpus
+from weft.judge.path_class.proof import FoundProof
 from weft.judge.path_class.titles import alternatives, either, gbps, titles
 
 UNKNOWN_PATH = "the rows leave open which kind of path this was"
@@ -123,7 +125,7 @@ def _said(evidence: PathEvidence, fit: PathFit) -> Said:
     transports = set(fit.transports)
     if transports == {"memory"} or is_of_one_host(evidence):
         return _inside_one_host(evidence, fit)
-    if transports == {"sockets"} or _asks_for_sockets(evidence):
+    if transports == {"sockets"} or _request(evidence) is not None:
         return _sockets(evidence, fit)
     return _other_interface(evidence, fit) or _network(evidence, fit)
 
@@ -136,7 +138,7 @@ def _warned(evidence: PathEvidence) -> Said | None:
         return Said(Severity.WARNING, sentence, (note,))
     if evidence.stall is not None:
         return _stalled(evidence.stall)
-    if is_slower_than_all(evidence) and not _asks_for_sockets(evidence):
+    if is_slower_than_all(evidence) and not _request(evidence) is not None:
         return _slow(evidence)
     return None
 
@@ -153,7 +155,7 @@ def _slow(evidence: PathEvidence) -> Said:
 
 def _inside_one_host(evidence: PathEvidence, fit: PathFit) -> Said:
     """All ranks on one host, by its name, by --nodes 1 or by the latency: no class is named."""
-    asked = next((found for found in evidence.proofs if found.proof.asks), None)
+    asked = _request(evidence)
     plateau, transports = evidence.plateau, set(fit.transports)
     is_known = is_of_one_host(evidence) and plateau is not None and not plateau.rises
     rate = f"{gbps(plateau.gb_s)} Gb/s" if plateau is not None and is_known else ""
@@ -179,12 +181,14 @@ def _stalled(stall: tuple[float, float, int]) -> Said:
     return Said(Severity.WARNING, sentence, (note,))
 
 
-def _asks_for_sockets(evidence: PathEvidence) -> bool:
-    return any(found.proof.asks and "tcp" in found.proof.families for found in evidence.proofs)
+def _request(evidence: PathEvidence) -> FoundProof | None:
+    """The line of the file that asks for TCP, where no row is too fast for it."""
+    asked = (found for found in proofs_that_hold(evidence) if found.proof.asks)
+    return next((found for found in asked if "tcp" in found.proof.families), None)
 
 
 def _sockets(evidence: PathEvidence, fit: PathFit) -> Said:
-    asked = next((found for found in evidence.proofs if found.proof.asks), None)
+    asked = _request(evidence)
     rate = ""
     if fit.links:
         best = fit.links[0]
@@ -228,7 +232,9 @@ def _link(lead: str, over: str, evidence: PathEvidence, plateau: Plateau, fit: P
     sentence = f"{lead}: {medium} {titles(fit.links)}"
     questions = _open_questions(evidence, fit)
     if plateau.gb_s < FILLED * fit.links[0].gb_s and not plateau.is_weak:
-        note = "the link does not limit: look at the MPI's provider, its protocol and the CPU"
+        note = (
+            "a healthy link carries more: see the MPI's provider, protocol, CPU, link errors"
+        )
         return Said(Severity.NOTE, f"{sentence}, below the usual 90 %", (note, *questions))
     if questions:
         return Said(Severity.NOTE, sentence, questions)

@@ -146,3 +146,10 @@ def test_a_link_on_one_lane_is_named_only_where_no_other_class_fits_and_never_go
     assert "1x" not in said
     said = sentence(latency((8, 3.0)), stream(480.0))
     assert said.startswith("NOTE 96 % of 4 Gb/s, 3.0 us at 8 B: RDMA over DDR 1x InfiniBand")
+
+
+def test_a_request_for_tcp_that_the_rows_refute_accuses_no_one() -> None:
+    head = b"$ mpirun --mca btl tcp,self -np 2 ./osu_latency\n"
+    said = sentence(latency((0, 2.4), (8, 2.4)), head=head)
+    assert said.startswith("NOTE 2.4 us at 0 B: RDMA")
+    assert "kernel sockets" not in said
