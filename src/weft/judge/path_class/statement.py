@@ -232,9 +232,7 @@ def _link(lead: str, over: str, evidence: PathEvidence, plateau: Plateau, fit: P
     sentence = f"{lead}: {medium} {titles(fit.links)}"
     questions = _open_questions(evidence, fit)
     if plateau.gb_s < FILLED * fit.links[0].gb_s and not plateau.is_weak:
-        note = (
-            "a healthy link carries more: see the MPI's provider, protocol, CPU, link errors"
-        )
+        note = "a healthy link carries more: see the MPI's provider, protocol, CPU, link errors"
         return Said(Severity.NOTE, f"{sentence}, below the usual 90 %", (note, *questions))
     if questions:
         return Said(Severity.NOTE, sentence, questions)
