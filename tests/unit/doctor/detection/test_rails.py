@@ -24,7 +24,7 @@ from weft.doctor.machine.detection.rails import class_of_rate, infiniband_link
         ("40 Gb/sec (4X FDR10)", "fdr10", 40),
         ("20 Gb/sec (4X DDR)", "ddr", 16),
         ("10 Gb/sec (4X)", "sdr", 8),
-        ("50 Gb/sec (1X HDR)", "50 Gb/s", 50),
+        ("50 Gb/sec (1X HDR)", "hdr-1x", 50),
     ],
 )
 def test_a_rate_of_infiniband_is_a_link_of_data(rate: str, name: str, gbps: float) -> None:
