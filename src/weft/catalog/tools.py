@@ -11,6 +11,14 @@ TOOLS = {
     "mpi4py": "mpi4py.bench",
     "hpcc": "HPCC",
     "netpipe": "NetPIPE",
+    "fabtests": "fabtests",
+    "ucx-perftest": "ucx_perftest",
+    "qperf": "qperf",
+    "verbs-pingpong": "ibv_rc_pingpong",
+    "iperf": "iperf",
+    "netperf": "netperf",
+    "sockperf": "sockperf",
+    "markdown": "tables in Markdown",
 }
 """Tool -> its own name. `weft.results.registry` has the readers."""
 NCCL_TOOLS = ("nccl-tests", "rccl-tests")
@@ -43,6 +51,6 @@ OSU_PROGRAMS = {
 
 
 def tool_list() -> str:
-    """The tools in a sentence: 'OSU, IMB, ... HPCC or NetPIPE'."""
+    """The tools in a sentence: 'OSU, IMB, ... sockperf or tables in Markdown'."""
     *names, last = TOOLS.values()
     return f"{', '.join(names)} or {last}"

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 RESULTS_SCHEMA = "weft.results/1"
+INTERFACE = "interface"
+"""Condition: "sockets" or "verbs", where the tool measures nothing else."""
 MAX_UNREAD_KEPT = 100
 """So many lines that were not understood are kept with their text; the others are counted."""
 

@@ -36,6 +36,8 @@ _STARTS = (
     "Start testing with",
     "Sending output to",
     "Doing an integrity check",
+    "Using no perturbations",
+    "Using a perturbation value of",
     *_REMARKS,
 )
 _KNOWN = (

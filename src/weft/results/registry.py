@@ -12,6 +12,7 @@ from weft.results.clusterkit import json_report as clusterkit_json
 from weft.results.clusterkit import report as clusterkit
 from weft.results.imb import tables as imb
 from weft.results.lines.cursor import Cursor
+from weft.results.markdown import tables as markdown
 from weft.results.model import JsonResult, Table
 from weft.results.nccl import json_report as nccl_json
 from weft.results.nccl import records as rccl_records
@@ -19,6 +20,8 @@ from weft.results.nccl import tables as nccl_tests
 from weft.results.osu import tables as osu
 from weft.results.perftest import json_report as perftest_json
 from weft.results.perftest import tables as perftest
+from weft.results.sockets import iperf, iperf_json, netperf, sockperf
+from weft.results.transports import fabtests, qperf, ucx_perftest, verbs_pingpong
 
 
 class LineReader(Protocol):
@@ -52,10 +55,19 @@ LINE_READERS: dict[str, LineReader] = {
     "clusterkit": clusterkit,
     "hpcc": hpcc,
     "netpipe": netpipe,
+    "fabtests": fabtests,
+    "ucx-perftest": ucx_perftest,
+    "qperf": qperf,
+    "verbs-pingpong": verbs_pingpong,
+    "iperf": iperf,
+    "netperf": netperf,
+    "sockperf": sockperf,
+    "markdown": markdown,
 }
 JSON_READERS: dict[str, JsonReader] = {
     "nccl-tests": nccl_json,
     "rccl-tests": rccl_records,
     "perftest": perftest_json,
     "clusterkit": clusterkit_json,
+    "iperf": iperf_json,
 }

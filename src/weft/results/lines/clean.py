@@ -23,6 +23,7 @@ Buffer = bytes | mmap.mmap
 """Bytes of a file, in memory or mapped."""
 
 _CHUNK_BYTES = 1 << 20
+_WINDOW_BYTES = 1 << 26
 _MAX_LINE_BYTES = 1 << 18
 """A longer line is no row of any table; it is passed on cut, so that a reader refuses it."""
 
@@ -60,8 +61,9 @@ _MAX_PREFIXES = 4
 
 _LABEL = re.compile(
     r"(?P<rank> {0,8}\[?\d{1,7}(?:\]|:) ?)"
-    r"|(?P<word>(?:\[[\w.,:@/-]{1,300}\]|[A-Za-z][\w.@/-]{0,252}:) ?"
+    r"|(?P<word>(?:\[[\w.,:@/-]{1,300}(?: \d{1,7})?\]|[A-Za-z][\w.@/-]{0,252}:) ?"
     r"|[A-Za-z][\w.@/-]{0,252} {1,64}\| ?|(?:> ?){1,8})"
+    r"|(?P<comment># {1,4}(?=[#\d]))"
 )
 """What a launcher may have put before a line, or what the line may itself begin with: it is taken
 for a prefix only once a table was seen to begin behind it."""
@@ -215,7 +217,7 @@ class Cleaner:
             first = text[0]
         if "]<std" in text:
             text = self._behind_command(text)
-        if ":" in text or "]" in text or "|" in text or ">" in text:
+        if first == "#" or ":" in text or "]" in text or "|" in text or ">" in text:
             text = self._without_label(text)
             if not text or text.isspace():
                 return None
@@ -272,10 +274,34 @@ def _with_line_feeds(content: Buffer) -> Buffer:
     return content
 
 
+def found_at(content: Buffer, mark: bytes, start: int) -> int:
+    """As `find`, in windows: a mapped file is not kept in memory for it."""
+    while start < len(content):
+        stop = start + _WINDOW_BYTES
+        at = content.find(mark, start, stop + len(mark) - 1)
+        if at >= 0:
+            return at
+        start = stop
+        _give_back(content, start)
+    return -1
+
+
+def _give_back(content: Buffer, end: int) -> None:
+    """Free the memory of a mapped file up to a byte: the file still has it."""
+    if isinstance(content, mmap.mmap):
+        pages = min(end, len(content)) // mmap.PAGESIZE * mmap.PAGESIZE
+        if pages:
+            content.madvise(mmap.MADV_DONTNEED, 0, pages)
+
+
 def _blocks(content: Buffer) -> Iterator[bytes]:
     """Pieces of about a chunk, each ending at a line end or at the end of the content."""
     start, total = 0, len(content)
+    given_back = 0
     while start < total:
+        if start - given_back >= _WINDOW_BYTES:
+            _give_back(content, start)
+            given_back = start
         end = min(start + _CHUNK_BYTES, total)
         if end < total:
             at = content.rfind(b"\n", start, end)

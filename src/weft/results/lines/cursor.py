@@ -8,6 +8,8 @@ from weft.results.model import MAX_UNREAD_KEPT, Unread
 
 SHOWN_CHARACTERS = 160
 """So much of a line that was not understood is kept."""
+MOST_TAKEN = 200_000
+"""So many lines of tables of one file are read, at 1.4 to 2.6 kB each. SOURCE: benchmarks.md."""
 
 
 class Line(NamedTuple):
@@ -32,6 +34,10 @@ class Source(Protocol):
         ...
 
 
+class TooManyLines(Exception):  # noqa: N818 - the file is too long, not wrong
+    """A file has more lines of tables than fit in memory."""
+
+
 def _opens_never(_: str) -> bool:
     return False
 
@@ -41,7 +47,8 @@ class Cursor:
 
     A reader is called with the cursor at a line that its `opens` recognised. It takes lines while
     they belong to it, refuses those inside its ground that it does not understand, and returns when
-    `peek` is None: the file is over, or the next line opens another table.
+    `peek` is None: the file is over, or the next line opens another table. `title` is the last line
+    that opened a table without rows: a title above one that another reader takes.
     """
 
     def __init__(
@@ -57,9 +64,11 @@ class Cursor:
         self._source = source
         self._next: Line | None = next(self._lines, None)
         self._entered = False
+        self.title = ""
         self.unread: list[Unread] = []
         self.n_unread = 0
         self.n_taken = 0
+        self.n_of_tables = 0
 
     @property
     def at_end(self) -> bool:
@@ -91,8 +100,12 @@ class Cursor:
         return self._next
 
     def take(self) -> Line:
-        """The next line, whatever it is. Only after `peek` or `at_end` found one."""
+        """The next line, whatever it is. Only after `peek` or `at_end` found one. Raises
+        TooManyLines."""
         self.heed_all()
+        self.n_of_tables += 1
+        if self.n_of_tables > MOST_TAKEN:
+            raise TooManyLines
         return self.pass_over()
 
     def pass_over(self, *, alike: bool = False) -> Line:

@@ -7,6 +7,7 @@ from weft.results.lines.columns import Column, row_of
 from weft.results.lines.cursor import Cursor, Line
 from weft.results.lines.number import as_amount, as_count
 from weft.results.model import Row, Table
+from weft.results.osu import headless
 from weft.results.osu.columns import RUN_MARK, columns_of, windows_of
 from weft.results.osu.titles import Title, title_of
 from weft.results.osu.untitled import title_of_columns
@@ -63,11 +64,16 @@ def opens(line: str) -> bool:
         return title_of(line) is not None
     if head[:1] == "#" and (_PAIRS.search(line, 0, _LONGEST_PAIRS) or _ONE_SIDED.match(head)):
         return True
-    return head.startswith(_MARKS) and bool(columns_of(line))
+    if head.startswith(_MARKS):
+        return bool(columns_of(line))
+    return headless.opens(line)
 
 
 def read(cursor: Cursor) -> list[Table]:
     """The tables under one title: one, or one for each data type or header that follows."""
+    above = cursor.look()
+    if above is not None and headless.opens(above.text):
+        return headless.read(cursor)
     first = cursor.take()
     title = title_of(first.text)
     draft = _Draft(_UNTITLED, first.number, "", {}, is_titled=False)

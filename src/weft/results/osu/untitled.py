@@ -13,7 +13,7 @@ from weft.results.osu.titles import Title, title_of
 TEST_FROM, COULD_BE = "test_from", "test_could_be"
 """Conditions: why a table is taken for a test, and the other tests that print such columns."""
 _PROGRAM = re.compile(r"(?<![\w-])osu_(\w{1,40})(?!\S*/)")
-_WORDS = {"bw": "bandwidth", "bibw": "bidirectional bandwidth"}
+_WORDS = {"bw": "bandwidth", "bibw": "bidirectional bandwidth", "latency": "latency"}
 
 _COLLECTIVE = "a collective"
 _OVERLAPPED = frozenset({"overall_us", "compute_us", "pure_comm_us", "overlap_percent"})
@@ -49,16 +49,32 @@ def with_programs(tables: Iterable[Table], launches: Sequence[Line]) -> list[Tab
 
 def _with_program(table: Table, launches: Sequence[Line]) -> Table:
     above = [line.text for line in launches if line.number < table.first_line]
-    program = _PROGRAM.search(above[-1]) if table.tool == "osu" and above else None
-    if program is None:
-        return table
-    name = program[1]
-    title = title_of(f"# OSU MPI {_WORDS.get(name, name)} Test")
-    if title is None or title.test != f"osu_{name}" or not title.benchmark:
+    title = title_of_program(program_of(above[-1])) if table.tool == "osu" and above else None
+    if title is None:
         return table
     kept = {k: v for k, v in table.conditions.items() if k not in (COULD_BE, "directions")}
     conditions = {**title.conditions, **kept, TEST_FROM: "the launch line; the title is missing"}
     return replace(table, test=title.test, benchmark=title.benchmark, conditions=conditions)
+
+
+def program_of(text: str) -> str:
+    """The program that a launch line starts, without `osu_`; "" where it names none."""
+    program = _PROGRAM.search(text)
+    return program[1] if program else ""
+
+
+def title_of_program(name: str) -> Title | None:
+    """The title that a program prints, where weft knows what it measures."""
+    if not name:
+        return None
+    words = name
+    for suffix, word in _WORDS.items():
+        if name == suffix or name.endswith(f"_{suffix}"):
+            words = f"{name.removesuffix(suffix).rstrip('_')} {word}"
+            break
+    title = title_of(f"# OSU MPI {words} Test")
+    is_known = title is not None and title.test == f"osu_{name}" and title.benchmark
+    return title if is_known else None
 
 
 def _of_bandwidth(named: Mapping[str, str]) -> Title:

@@ -117,7 +117,7 @@ def _take(cursor: Cursor, line: Line, text: str, block: _Block) -> bool:
     elif text.startswith("---"):
         block.is_closed = bool(block.rows)
         cursor.take()
-    elif text.startswith("#, ") or block.context.read(text, _title(text), _program(text)):
+    elif text.startswith(("#, ", "```")) or block.context.read(text, _title(text), _program(text)):
         cursor.take()
     elif block.is_closed or not (block.columns or block.context.has_begun):
         return False

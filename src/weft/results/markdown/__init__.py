@@ -1,0 +1,1 @@
+"""The reader of tables that somebody wrote in Markdown."""

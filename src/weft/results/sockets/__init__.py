@@ -1,0 +1,1 @@
+"""Readers of tools that measure kernel sockets."""

@@ -1,0 +1,1 @@
+"""Readers of tools below MPI that measure one transport: libfabric, UCX, verbs."""
