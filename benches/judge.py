@@ -2,8 +2,8 @@
 
     judge.py [--runs N] [--megabytes M]
 
-Each run is a new process: one small file, a folder of 400 files, and one file of M megabytes of
-tables (200 MB hold 2.8 million rows).
+Each run is a new process: one small file, a folder of 400 files, one file of M megabytes of tables
+(200 MB hold 2.8 million rows), and one five times as long that is a single table of osu_latency.
 """
 
 import argparse
@@ -14,9 +14,10 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
-from read_results import rows_only, write
+from read_results import nccl_table, osu_table, write
 
 FIELD = Path(__file__).parents[1] / "tests" / "fixtures" / "field"
 SMALL = FIELD / "c01-flux-hpcx-hdr.txt"
@@ -43,11 +44,31 @@ def cases(scratch: Path, megabytes: int) -> list[tuple[str, Path]]:
         shutil.copy(sample, folder / f"{number // len(samples)}-{sample.name}")
     long = scratch / "tables.txt"
     write(long, rows_only(random.Random(1)), megabytes * 10**6)  # noqa: S311
+    endless = scratch / "table.txt"
+    write(endless, one_table(random.Random(2)), 5 * megabytes * 10**6)  # noqa: S311
     return [
         ("one small file", SMALL),
         (f"a folder of {N_FILES} files", folder),
-        (f"{megabytes} MB of tables (the first 50,000 lines of rows are judged)", long),
+        (f"{megabytes} MB of tables", long),
+        (f"{5 * megabytes} MB of one table", endless),
     ]
+
+
+def rows_only(rng: random.Random) -> Iterator[str]:
+    """One table after another."""
+    while True:
+        yield from nccl_table(rng)
+        yield from osu_table(rng)
+
+
+def one_table(rng: random.Random) -> Iterator[str]:
+    """Sweeps of osu_latency without end, under one title."""
+    yield "# OSU MPI Latency Test v5.9"
+    yield "# Size          Latency (us)"
+    while True:
+        for power in range(23):
+            time_us = (1 + 2**power / 12_000) * rng.uniform(0.95, 1.05)
+            yield f"{2**power:<10d}{time_us:18.2f}"
 
 
 def main() -> None:

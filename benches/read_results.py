@@ -97,13 +97,6 @@ def log(rng: random.Random) -> Iterator[str]:
                 yield prefix + line
 
 
-def rows_only(rng: random.Random) -> Iterator[str]:
-    """One table after another."""
-    while True:
-        yield from nccl_table(rng)
-        yield from osu_table(rng)
-
-
 def training_log(rng: random.Random) -> Iterator[str]:
     """Mostly unknown lines, with a table now and then."""
     while True:
@@ -114,7 +107,6 @@ def training_log(rng: random.Random) -> Iterator[str]:
 CASES: tuple[tuple[str, Callable[[random.Random], Iterator[str]]], ...] = (
     ("log: NCCL's lines with tables in between", log),
     ("log: unknown lines with tables in between", training_log),
-    ("tables only", rows_only),
 )
 
 

@@ -1,4 +1,4 @@
-"""Small text files that somebody names: read whole, or refused with what they are instead."""
+"""Files that somebody names: read whole, or refused with what they are instead."""
 
 import errno
 import os
@@ -22,21 +22,29 @@ def read_text_file(path: Path, *, expected: str, most_bytes: int, as_it_is: bool
     a writer; for what cannot be read, is larger than `most_bytes`, or is no text in UTF-8.
 
     `as_it_is`: a byte order mark stays, and bytes that are not UTF-8 become U+FFFD."""
+    content = read_file_bytes(path, expected=expected, most_bytes=most_bytes)
+    text = _decoded(content, as_it_is)
+    if text is None:
+        raise InputError("cannot be read: it is not text", where=str(path), expected=expected)
+    return text
+
+
+def read_file_bytes(path: Path, *, expected: str, most_bytes: int) -> bytes:
+    """The bytes of a regular file. Raises InputError as `read_text_file`, text or not."""
     try:
         why, content = _read(path, most_bytes + 1)
     except (OSError, ValueError) as error:
         why, content = _why_not_opened(path, error), b""
     if not why and len(content) > most_bytes:
         why = f"it is larger than {format_size(most_bytes)}"
-    text = None if why else _decoded(content, as_it_is)
-    if text is None:
+    if why:
         raise InputError(
-            f"cannot be read: {why or 'it is not text'}",
+            f"cannot be read: {why}",
             where=str(path),
             expected=expected,
             hint="write what comes out of it into a file first" if why == "it is a pipe" else None,
         )
-    return text
+    return content
 
 
 def read_text_input(*, expected: str, most_bytes: int, as_it_is: bool = False) -> str:

@@ -2,22 +2,20 @@
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from weft.catalog.tools import NCCL_TOOLS
 from weft.core.errors import InputError
 from weft.core.finding import WORST_FIRST
 from weft.judge.judge import judge_results
-from weft.judge.log import Log, log_in
 from weft.judge.model import FileJudgement
 from weft.judge.path_class.evidence import PathEvidence, evidence_of, with_run
-from weft.judge.path_class.proof import FoundProof, head_of, proofs_in
-from weft.judge.size_limit import FirstPart, of_a_part, read_within
+from weft.judge.path_class.proof import FoundProof, proofs_in
+from weft.judge.size_limit import ReadFile, of_a_part, read_file, read_stream
 from weft.results.model import ResultFile
-from weft.results.result_file import read_results
 
 MOST_FILES = 100_000
 """So many files of a folder are looked at."""
@@ -50,45 +48,50 @@ class JudgedFile:
 @dataclass(frozen=True, slots=True)
 class _Read:
     path: Path
-    results: ResultFile
-    log: Log
+    file: ReadFile
     proofs: tuple[FoundProof, ...]
     was_named: bool
-    part: FirstPart | None
+
+    @property
+    def results(self) -> ResultFile:
+        """The tables of the file."""
+        return self.file.results
 
 
 def judge_files(
-    names: Iterable[str], given: dict[str, Any], read: Callable[[Path], ResultFile] = read_results
+    names: Iterable[str], given: dict[str, Any], stream: BinaryIO | None = None
 ) -> list[JudgedFile]:
-    """Every named file and every file below a named folder, judged, worst first.
+    """Every named file and every file below a named folder, judged, worst first; "-" is a stream.
 
     A file that cannot be read, or holds no table, stops no other one.
     """
+    names = list(names)
+    stream = stream if "-" in names else None
     found: list[_Read] = []
     judged: list[JudgedFile] = []
     for path, was_named in files_below(names):
         try:
-            found.append(_read(path, read, was_named=was_named))
+            found.append(_read(path, stream, was_named=was_named))
         except InputError as error:
             judged.append(JudgedFile(str(path), error=error, was_named=was_named))
     evidence = _evidence_by_run(found)
     for one in found:
         try:
             judgement = judge_results(
-                one.results, **given, log=one.log, evidence=evidence[str(one.path)]
+                one.results, **given, log=one.file.log, evidence=evidence[str(one.path)]
             )
         except InputError as error:
             judged.append(JudgedFile(str(one.path), error=error, was_named=one.was_named))
         else:
-            judgement = of_a_part(judgement, one.part)
+            judgement = of_a_part(judgement, one.file.part)
             judged.append(JudgedFile(str(one.path), judgement, was_named=one.was_named))
     return sorted(judged, key=lambda one: (one.rank, one.path))
 
 
-def _read(path: Path, read: Callable[[Path], ResultFile], *, was_named: bool) -> _Read:
-    results, part = read_within(path, read)
-    proofs = proofs_in(head_of(path), results.environment)
-    return _Read(path, results, log_in(path), proofs, was_named, part)
+def _read(path: Path, stream: BinaryIO | None, *, was_named: bool) -> _Read:
+    is_stream = stream is not None and was_named and str(path) == "-"
+    file = read_stream(stream, "-") if stream is not None and is_stream else read_file(path)
+    return _Read(path, file, proofs_in(file.head, file.results.environment), was_named)
 
 
 def files_below(names: Iterable[str]) -> Iterator[tuple[Path, bool]]:

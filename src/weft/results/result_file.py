@@ -12,9 +12,10 @@ from pathlib import Path
 
 from weft.core.collection import collection_paused
 from weft.core.errors import InputError
+from weft.core.units import format_size
 from weft.launch.redact import redact_environment
 from weft.results.lines.clean import Buffer, Cleaner, plain
-from weft.results.lines.cursor import SHOWN_CHARACTERS, Cursor, Line
+from weft.results.lines.cursor import MOST_TAKEN, SHOWN_CHARACTERS, Cursor, Line, TooManyLines
 from weft.results.lines.json_documents import documents_in
 from weft.results.lines.launch_scale import with_launches
 from weft.results.lines.noise import is_noise
@@ -26,11 +27,14 @@ from weft.results.nccl.log import with_log
 from weft.results.osu.untitled import with_programs
 from weft.results.registry import JSON_READERS, LINE_READERS
 
-_SNIFFED_BYTES = 8192
-_GZIP = b"\x1f\x8b"
-_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
+SNIFFED_BYTES = 8192
+WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _MANY_BYTES = 1 << 20
-_MAX_UNPACKED_BYTES = 1 << 30
+MOST_UNPACKED_BYTES = 1 << 28
+"""A packed file is unpacked in memory, at twice its bytes: 0.5 GB."""
+MOST_BYTES_TO_CONVERT = 1 << 26
+"""Text in UTF-16, or without line feeds, is converted in memory, at up to six times its bytes."""
+PACKED_MARK = b"\x1f\x8b"
 _LONGEST_TITLE = 2000
 _MAX_MEMBERS = 1000
 _MAX_DOCUMENT_LINES = 200_000
@@ -60,8 +64,8 @@ def read_results(path: Path) -> ResultFile:
             if file.seek(0, 2) == 0:
                 raise InputError("the file is empty", where=str(path), expected=_expected())
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-                if content[:2] == _GZIP:
-                    data, remarks = _unpacked(content, str(path))
+                if content[:2] == PACKED_MARK:
+                    data, remarks = unpacked(content, str(path))
                     results = read_results_text(data, str(path))
                     return replace(results, remarks=results.remarks + remarks)
                 return _read(content, str(path))
@@ -136,10 +140,14 @@ class _Found:
 
 
 def _read(raw: Buffer, path: str) -> ResultFile:
-    _refuse_binary(raw, path)
+    refuse_binary(raw[:SNIFFED_BYTES], path)
+    _refuse_long_line(raw, path)
     # The rows form no cycles: looking for some takes longer than making them.
     with collection_paused() if len(raw) > _MANY_BYTES else nullcontext():
-        found = _found_in(plain(raw))
+        try:
+            found = _found_in(plain(raw))
+        except TooManyLines as error:
+            raise _too_many_lines(path) from error
     if not found.tables:
         raise _no_table(found, path)
     unread = (found.unread + found.outside)[:MAX_UNREAD_KEPT]
@@ -184,7 +192,9 @@ def _read_lines(content: Buffer, found: _Found) -> None:
             continue
         n_taken = cursor.n_taken
         cursor.enter()
-        found.tables.extend(LINE_READERS[tool].read(cursor))
+        tables = LINE_READERS[tool].read(cursor)
+        cursor.title = "" if tables else line.text
+        found.tables.extend(tables)
         if cursor.n_taken == n_taken:
             cursor.refuse(_NOT_TAKEN)
         cursor.heed_all()
@@ -231,20 +241,26 @@ def _begins_a_table_or_document(text: str) -> bool:
     return text.startswith("{") or begins_a_table(text)
 
 
+def renumbered(results: ResultFile, numbers: Sequence[int]) -> ResultFile:
+    """What was read of some lines of a file, with the numbers that these lines have in it."""
+    tables = tuple(_renumbered(table, numbers) for table in results.tables)
+    unread = tuple(one._replace(line=_number(one.line, numbers)) for one in results.unread)
+    return replace(results, tables=tables, unread=unread)
+
+
 def _renumbered(table: Table, numbers: Sequence[int]) -> Table:
     """The table with line numbers of the file instead of its document."""
-    last = len(numbers) - 1
-
-    def number(line: int) -> int:
-        return numbers[min(max(line - 1, 0), last)]
-
-    rows = tuple(replace(row, line=number(row.line)) for row in table.rows)
-    return replace(table, rows=rows, first_line=number(table.first_line))
+    rows = tuple(replace(row, line=_number(row.line, numbers)) for row in table.rows)
+    return replace(table, rows=rows, first_line=_number(table.first_line, numbers))
 
 
-def _refuse_binary(content: Buffer, path: str) -> None:
-    head = content[:_SNIFFED_BYTES]
-    if b"\0" in head and not head.startswith(_WIDE_MARKS):
+def _number(line: int, numbers: Sequence[int]) -> int:
+    return numbers[min(max(line, 1), len(numbers)) - 1]
+
+
+def refuse_binary(head: bytes, path: str) -> None:
+    """Raise InputError where the first bytes of a file are not text."""
+    if b"\0" in head and not head.startswith(WIDE_MARKS):
         raise InputError(
             f"this is a binary file (a zero byte at {head.index(0)})",
             where=path,
@@ -253,12 +269,41 @@ def _refuse_binary(content: Buffer, path: str) -> None:
         )
 
 
-def _unpacked(content: Buffer, path: str) -> tuple[bytes, tuple[str, ...]]:
+def _refuse_long_line(content: Buffer, path: str) -> None:
+    if len(content) <= MOST_BYTES_TO_CONVERT:
+        return
+    most = format_size(MOST_BYTES_TO_CONVERT)
+    if content[:2] in WIDE_MARKS:
+        raise InputError(
+            f"text in UTF-16 of more than {most}",
+            where=path,
+            expected="text in UTF-8",
+            hint="iconv -f UTF-16 -t UTF-8 FILE",
+        )
+    if content.find(b"\n", 0, MOST_BYTES_TO_CONVERT) < 0:
+        raise InputError(
+            f"no line ends in the first {most}",
+            where=path,
+            expected="lines that a benchmark printed",
+            hint="where lines end in carriage returns: tr '\\r' '\\n'",
+        )
+
+
+def _too_many_lines(path: str) -> InputError:
+    return InputError(
+        f"more than {MOST_TAKEN:,} lines of tables",
+        where=path,
+        expected=f"at most {MOST_TAKEN:,}",
+        hint="split it at its headings; weft judge also reads a longer file of rows",
+    )
+
+
+def unpacked(content: Buffer, path: str) -> tuple[bytes, tuple[str, ...]]:
     """The content of all members of a gzip file, and remarks on it. Raises InputError where
     it is damaged or unreasonably large."""
-    packed, room = content[:], _MAX_UNPACKED_BYTES
+    packed, room = content[:], MOST_UNPACKED_BYTES
     parts: list[bytes] = []
-    while packed.startswith(_GZIP) and len(parts) < _MAX_MEMBERS:
+    while packed.startswith(PACKED_MARK) and len(parts) < _MAX_MEMBERS:
         unpacker = zlib.decompressobj(wbits=31)
         try:
             parts.append(unpacker.decompress(packed, max(room, 1)))
@@ -267,9 +312,9 @@ def _unpacked(content: Buffer, path: str) -> tuple[bytes, tuple[str, ...]]:
         room -= len(parts[-1])
         if unpacker.unconsumed_tail or room < 0:
             raise InputError(
-                "the gzip file unpacks to more than 1 GiB",
+                f"the gzip file unpacks to more than {format_size(MOST_UNPACKED_BYTES)}",
                 where=path,
-                hint="unpack it and cut out the part with the tables",
+                hint="unpack it (gunzip): weft judge reads plain files up to 1 GiB",
             )
         if not unpacker.eof:
             return b"".join(parts), ("the gzip file is cut short: what stood behind is missing",)

@@ -149,3 +149,14 @@ def test_an_integrity_check_is_no_measurement() -> None:
     results = read_results_text((text + good).encode(), "x")
     assert len(results.tables[0].rows) == 1
     assert results.n_unread == 0
+
+
+def test_hosts_are_read_without_perturbations() -> None:
+    """What NetPIPE 3.7.2 prints for `-p 0`, both ranks on one host."""
+    table = read_text(
+        "Using no perturbations\n\n0: n1\nUsing no perturbations\n\n1: n1\n"
+        "Now starting the main loop\n"
+        "  0:       1 bytes 157384 times -->      0.58 Mbps in      13.10 usec\n"
+    )
+    assert table.hosts == ("n1",)
+    assert table.n_nodes == 1

@@ -49,13 +49,13 @@ def test_a_packed_file_that_was_cut_gives_what_it_has(tmp_path: Path) -> None:
     assert read_results(path).tables
 
 
-def test_a_packed_file_of_more_than_a_gibibyte_is_refused(
+def test_a_packed_file_that_unpacks_to_too_much_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("weft.results.result_file._MAX_UNPACKED_BYTES", 1000)
+    monkeypatch.setattr("weft.results.result_file.MOST_UNPACKED_BYTES", 1024)
     path = tmp_path / "log.gz"
     path.write_bytes(gzip.compress(b"0" * 100_000))
-    with pytest.raises(InputError, match="unpacks to more than 1 GiB"):
+    with pytest.raises(InputError, match="unpacks to more than 1 KiB"):
         read_results(path)
 
 
