@@ -13,7 +13,7 @@ with (FIELD / "labels.csv").open(encoding="utf-8") as labels:
 
 
 def first_lines(name: str, capsys: pytest.CaptureFixture[str]) -> str:
-    assert run(["judge", str(FIELD / name)]) in (0, 1)
+    assert run(["judge", str(FIELD / name)]) in (0, 1, 5)
     return "\n".join(capsys.readouterr().out.splitlines()[:3])
 
 

@@ -54,7 +54,7 @@ FILES: list[tuple[str, dict[str, Any]]] = [
 ]
 FACTORS = (1 / 2, 1 / 4, 1 / 8, 8.0)
 MAIN = ("latency_us", "bandwidth_mb_s", "msg_rate_mps", "algbw_gb_s", "busbw_gb_s")
-N_CASES = 1000
+N_CASES = 2000
 LEAST_NOTICED = 0.95
 
 
@@ -131,8 +131,9 @@ def mutated(one: Known, at: tuple[int, int], rng: random.Random) -> tuple[Result
 
 
 @pytest.mark.slow
-def test_nineteen_of_twenty_mutations_are_noticed(files: list[Known]) -> None:
-    rng = random.Random(2026)
+@pytest.mark.parametrize("seed", [2026, 7])
+def test_nineteen_of_twenty_mutations_are_noticed(files: list[Known], seed: int) -> None:
+    rng = random.Random(seed)
     places = [(one, at) for one in files for at in one.sound]
     tried: Counter[str] = Counter()
     noticed: Counter[str] = Counter()
@@ -146,3 +147,4 @@ def test_nineteen_of_twenty_mutations_are_noticed(files: list[Known]) -> None:
     rates = ", ".join(f"{tool} {noticed[tool]}/{n}" for tool, n in sorted(tried.items()))
     print(f"noticed: {noticed.total()} of {tried.total()} ({rates})")
     assert noticed.total() >= LEAST_NOTICED * N_CASES, rates
+    assert noticed["osu"] >= LEAST_NOTICED * tried["osu"], rates

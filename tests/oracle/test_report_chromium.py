@@ -126,7 +126,7 @@ def test_every_chart_of_a_judged_file_is_drawn(name: str, tmp_path: Path) -> Non
     file, platform = JUDGED[name]
     out = tmp_path / "judged.html"
     argv = ["judge", str(FIXTURES / file), "--report", str(out)]
-    assert run([*argv, *(["--platform", platform] if platform else [])]) in (0, 1)
+    assert run([*argv, *(["--platform", platform] if platform else [])]) in (0, 1, 5)
     assert_quiet_and_drawn(out, tmp_path / "profile", at_least=1)
 
 

@@ -1,10 +1,12 @@
 """A judged result file: rows with their expectation, causes that fit, field thresholds apart."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from weft.core.finding import Finding, Severity
+from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.units import format_size
 from weft.expect.model import Conditions, Expectation
 from weft.results.model import Row, Table, Unread
 
@@ -62,6 +64,15 @@ class JudgedRow:
     def noticed(self) -> bool:
         """Whether the row is reported as wrong."""
         return self.odd or self.state in (RowState.LOW, RowState.HIGH, RowState.IMPOSSIBLE)
+
+    @property
+    def shows_half(self) -> bool:
+        """Whether half of the expected speed would have been low: `weft check` asks as much."""
+        found = self.expectation
+        if found is None or not self.state.is_verdict or found.value <= 0:
+            return False
+        slowest = found.high / 2 if found.lower_is_better else found.low * 2
+        return slowest <= found.value if found.lower_is_better else slowest >= found.value
 
     @property
     def unit(self) -> str:
@@ -170,6 +181,22 @@ class FileJudgement:
         bad_row = any(row.state in (RowState.LOW, RowState.IMPOSSIBLE) for row in self.rows)
         return bad_row or any(one.severity is Severity.BAD for one in self.findings[:1])
 
+    @property
+    def severity(self) -> Severity:
+        """That of the verdict; BAD also for a bad row behind it. A first finding that is a note
+        tells the path, and no more."""
+        first = Severity.BAD if self.is_bad else self.findings[0].severity
+        return Severity.UNKNOWN if first is Severity.NOTE else first
+
+    @property
+    def would_show(self) -> tuple[str, ...]:
+        """The faults that a good verdict rules out."""
+        if self.severity is not Severity.GOOD:
+            return ()
+        if self.findings[0].kind is FindingKind.PATH:
+            return ("a rate below 90 % of every class of link that is named",)
+        return _limits_of(self.rows)
+
     def to_record(self) -> dict[str, Any]:
         """The judgement as plain JSON values (schema weft.judgement/1)."""
         return {
@@ -178,6 +205,8 @@ class FileJudgement:
             "platform": self.platform,
             "platform_because": self.platform_because,
             "bad": self.is_bad,
+            "verdict": self.severity.value,
+            "would_show": list(self.would_show),
             "findings": [finding.to_record() for finding in self.findings],
             "causes": [asdict(cause) for cause in self.causes],
             "field": [asdict(verdict) for verdict in self.field],
@@ -188,3 +217,25 @@ class FileJudgement:
             "next_command": self.next_command,
             "rows": [row.to_record() for row in self.rows],
         }
+
+
+def _limits_of(rows: Sequence[JudgedRow]) -> tuple[str, ...]:
+    """By metric, the value of its largest judged size that would have been low."""
+    largest: dict[str, JudgedRow] = {}
+    for row in rows:
+        best = largest.get(row.metric)
+        size = row.row.size_bytes or 0
+        is_larger = best is None or size > (best.row.size_bytes or 0)
+        if row.state.is_verdict and row.expectation is not None and is_larger:
+            largest[row.metric] = row
+    return tuple(_limit_of(row) for row in largest.values())
+
+
+def _limit_of(row: JudgedRow) -> str:
+    found = row.expectation
+    assert found is not None
+    slower = (
+        f"more than {found.high:.4g}" if found.lower_is_better else f"less than {found.low:.4g}"
+    )
+    size = row.row.size_bytes
+    return f"{slower} {row.unit}" + (f" at {format_size(size)}" if size is not None else "")

@@ -15,8 +15,10 @@ from weft.judge.expectation.expected_value import (
     convert,
     expected_of,
     is_published,
+    with_least_share,
     with_twice_the_limit,
 )
+from weft.judge.expectation.link_generations import least_share_of
 from weft.judge.expectation.same_condition import OwnFleet, compared
 from weft.judge.model import JudgedRow, RowState
 from weft.judge.rules import Rules
@@ -24,6 +26,7 @@ from weft.results.model import Row, Table
 
 METRICS = ("busbw_gb_s", "bandwidth_mb_s", "latency_us", "msg_rate_mps", "algbw_gb_s", "impact")
 """Which column of a row is looked at where nothing is expected, in this order."""
+LINK_NOT_NAMED = "the link was not named: a slower one gives lower rates as well (--link)"
 LINK_BINDS = 0.5
 """On a link class only sizes at which the link alone would allow no more than twice the expected
 rate are judged: below, the host decides, and a link class has none."""
@@ -60,7 +63,15 @@ def judge_table(
         conditions = conditions_of(row, setting.conditions)
         expected = expected_of(row, conditions, platform, ask, rules)
         found = _against(
-            table, row, conditions, expected, rules, link_class=link_class, twice=setting.twice
+            table,
+            row,
+            conditions,
+            expected,
+            rules,
+            link_class=link_class,
+            link_is_known=not link_class or _link_is_known(platform),
+            least_share=least_share_of(platform) if link_class else None,
+            twice=setting.twice,
         )
         judged.append(found)
     judged = _lone_rows_excused(judged, rules)
@@ -71,6 +82,12 @@ def judge_table(
         for index, row in enumerate(judged)
     ]
     return JudgedTable(table, tuple(row for row in rows if row is not None), setting.remarks)
+
+
+def _link_is_known(platform: Platform) -> bool:
+    """Whether the rate of the adapters' link is more than an assumption."""
+    links = platform.links
+    return links is None or links.host.rate.class_ is not SourceClass.ASSUMED
 
 
 def _odd(
@@ -164,6 +181,8 @@ def _against(
     rules: Rules,
     *,
     link_class: bool,
+    link_is_known: bool,
+    least_share: float | None,
     twice: str,
 ) -> JudgedRow | None:
     found = expected.expectation
@@ -174,6 +193,8 @@ def _against(
     if table.benchmark == "pairs" and not found.lower_is_better:
         found = replace(found, low=found.low * rules.pairs_share)
     value, link_binds = row.metrics[found.metric], _link_binds(found)
+    if least_share is not None:
+        found = with_least_share(found, least_share)
     if twice:
         found = with_twice_the_limit(found, twice)
     state = state_of(value, found, rules)
@@ -185,6 +206,8 @@ def _against(
     elif beyond and rests_on_assumption(found):
         state = RowState.UNJUDGED
         note = f"outside the range, but the range is an assumption ({found.bound})"
+    if not link_is_known and not conditions.inside_node and state is not RowState.IMPOSSIBLE:
+        state, note = RowState.UNJUDGED, LINK_NOT_NAMED
     return JudgedRow(table, row, found.metric, value, state, conditions, found, note=note)
 
 

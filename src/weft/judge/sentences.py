@@ -64,7 +64,11 @@ def findings_of(
 
 
 def _of_few_rows(verdict: Finding, rows: Sequence[JudgedRow], place: PlatformChoice) -> Finding:
-    """The verdict; one row is not called good on a guessed machine. perftest prints one row."""
+    """The verdict; one row is not called good on a guessed machine, and none is where half of the
+    expected speed would not show. perftest prints one row."""
+    if verdict.severity is Severity.GOOD and not any(row.shows_half for row in rows):
+        sentence = f"TOO WIDE TO TELL, half of the speed looks like this: {verdict.sentence}"
+        return replace(verdict, severity=Severity.NOTE, sentence=sentence)
     measured = {(row.row.line, row.row.size_bytes) for row in rows}
     is_whole = any(
         row.table.tool == "perftest" and (row.row.size_bytes or 0) >= LARGE_BYTES for row in rows

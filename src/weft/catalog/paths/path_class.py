@@ -47,18 +47,21 @@ class PathClass(Document):
 
 
 class PathFamily(Document):
-    """Classes of one transport. `latency_us` is the one-way time of the smallest messages.
+    """Classes of one transport. `latency_us` is the one-way time of the smallest messages,
+    `pair_rate_mps` how many of them one pair of ranks in host memory sends in a stream (10^6/s).
 
     `named_only`: meant only where the file names it. `own_interface` is what its libraries use
-    where verbs reach it, too, but slowly.
+    where verbs reach it, too, but slowly. `takes_several_pairs`: one pair does not fill it.
     """
 
     name: Slug
     title: Text
     transport: Transport
     latency_us: Range | None = None
+    pair_rate_mps: Range | None = None
     share: Share
     named_only: bool = False
+    takes_several_pairs: bool = False
     own_interface: str = ""
     classes: tuple[PathClass, ...] = ()
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.catalog.tools import tool_list
-from weft.cli.options import FILE
+from weft.cli.fail_on import exit_code_of, fail_on_option
+from weft.cli.options import FILE, NODE_COUNT
 from weft.cli.output import emit, format_option, talk
 from weft.core.errors import ExitCode, InputError
+from weft.core.finding import Severity, worst_first
 
 if TYPE_CHECKING:
     from weft.judge.files import JudgedFile
@@ -38,7 +40,7 @@ Exit 1 where a row is low or impossible, or where TCP was used although it need 
 @click.option("--gpu", default="", metavar="G", help="The GPU: h100-sxm, a100-pcie.")
 @click.option("--rails", type=click.IntRange(1, 64), help="Adapters of a node.")
 @click.option("--mtu", type=click.IntRange(256, 65536), help="Bytes of a packet's payload.")
-@click.option("--nodes", "n_nodes", type=click.IntRange(min=1), help="Nodes that took part.")
+@click.option("--nodes", "n_nodes", type=NODE_COUNT, help="Nodes that took part.")
 @click.option("--tasks-per-node", type=click.IntRange(min=1), help="Ranks (GPUs) on each node.")
 @click.option("--memory", type=click.Choice(["host", "gpu"]), help="Where the buffers were.")
 @click.option("--nccl", "nccl_version", metavar="V", help="NCCL's version, as 2.27.")
@@ -47,6 +49,7 @@ Exit 1 where a row is low or impossible, or where TCP was used although it need 
 )
 @click.option("--all-rows", is_flag=True, help="Every row, not only the noteworthy ones.")
 @click.option("--report", type=FILE, help="Write the judgement as one HTML page too.")
+@fail_on_option
 @format_option
 def command(
     files: tuple[str, ...],
@@ -78,10 +81,11 @@ def command(
     )
     if report is not None:
         _write_report(judgements, report)
-    if any(judgement.is_bad for judgement in judgements):
-        return int(ExitCode.VERDICT_BAD)
+    worst = worst_first(judgements)[0].severity if judgements else Severity.GOOD
     unread = any(one.error is not None and one.was_named for one in judged)
-    return int(ExitCode.INPUT if unread or not judgements else ExitCode.GOOD)
+    if worst is not Severity.BAD and (unread or not judgements):
+        return int(ExitCode.INPUT)
+    return exit_code_of(worst)
 
 
 def _with_hardware(given: dict[str, Any]) -> dict[str, Any]:
@@ -105,23 +109,13 @@ def _with_hardware(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _judged(names: tuple[str, ...], given: Mapping[str, Any]) -> "list[JudgedFile]":
-    from weft.judge.files import JudgedFile, judge_files
-    from weft.judge.judge import judge_results
-    from weft.judge.log import log_of
-    from weft.judge.path_class.evidence import evidence_of
-    from weft.judge.path_class.proof import HEAD_BYTES, proofs_in
-    from weft.judge.size_limit import MOST_BYTES, of_a_part, read_text_within
+    from weft.judge.files import judge_files
 
     if "-" not in names:
         return judge_files(names, dict(given))
-    content = sys.stdin.buffer.read(MOST_BYTES)
-    results, part = read_text_within(content, "-")
-    proofs = proofs_in(content[:HEAD_BYTES], results.environment)
-    evidence = evidence_of(results.tables, proofs)
-    judgement = judge_results(results, **given, log=log_of(content), evidence=evidence)
-    judgement = of_a_part(judgement, part)
-    others = [name for name in names if name != "-"]
-    return [JudgedFile("-", judgement), *judge_files(others, dict(given))]
+    if sys.stdin is None:  # what Python makes of a closed one
+        raise InputError("closed", where="standard input", expected="the output of a benchmark")
+    return judge_files(names, dict(given), sys.stdin.buffer)
 
 
 def _record(judged: "list[JudgedFile]") -> dict[str, Any]:

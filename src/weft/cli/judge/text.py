@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from weft.cli.judge.picture import picture
-from weft.cli.output import finding_lines, table_text
-from weft.core.finding import FindingKind
+from weft.cli.output import finding_lines, table_text, would_show_lines
+from weft.core.finding import FindingKind, Severity, cannot_tell
 from weft.core.units import format_significant, format_size
 from weft.core.words import counted
 from weft.expect.model import Expectation
@@ -17,6 +17,8 @@ BARE_HEADERS = ["size", "measured", "unit"]
 """Columns of a table for which nothing is expected."""
 MOST_TESTS = 24
 """So many tests of one row each are printed whole."""
+MOST_TABLES = 24
+"""So many tables of a file are printed, those with a row that stands out first."""
 SHORT_TABLE = 12
 """Tables of so many rows are printed whole."""
 
@@ -26,14 +28,31 @@ def judgement_text(judgement: FileJudgement, *, all_rows: bool) -> str:
     lines: list[str] = []
     for finding in judgement.findings:
         lines += finding_lines(finding)
+        if finding is judgement.findings[0]:
+            lines += would_show_lines(judgement.would_show)
+            lines += _open_lines(judgement)
     impossible = judgement.findings[0].kind is FindingKind.BEYOND_LIMIT
     heading = "USUAL EXPLANATIONS" if impossible else "LIKELY CAUSES"
     lines += _cause_lines(judgement.causes, heading)
-    for together in _side_by_side(tables_of(judgement.rows)):
+    groups = _side_by_side(tables_of(judgement.rows))
+    shown = groups if all_rows else _telling_groups(groups)
+    for together in shown:
         lines += ["", *_tables_lines(together, all_rows=all_rows)]
+    if len(shown) < len(groups):
+        lines += ["", f"({len(groups) - len(shown)} more tables: --all-rows)"]
     lines += _field_lines(judgement)
     lines += ["", *_coverage_lines(judgement), f"next     {judgement.next_command}"]
     return "\n".join(lines)
+
+
+def _open_lines(judgement: FileJudgement) -> list[str]:
+    """Without a verdict: the question that stays open, and the command that would answer it."""
+    if judgement.severity is not Severity.UNKNOWN:
+        return []
+    telling = judgement.next_command or "a longer run"
+    if judgement.platform:
+        telling = "rows of larger messages, or --against results of your own machine"
+    return [f"UNKNOWN  {cannot_tell('whether a fault makes it slow', telling)}"]
 
 
 def tables_of(rows: Sequence[JudgedRow]) -> list[list[JudgedRow]]:
@@ -55,6 +74,13 @@ def _side_by_side(tables: Sequence[list[JudgedRow]]) -> list[list[list[JudgedRow
         else:
             groups.append([rows])
     return groups
+
+
+def _telling_groups(groups: Sequence[list[list[JudgedRow]]]) -> list[list[list[JudgedRow]]]:
+    """At most `MOST_TABLES`, in their order: first those with a row that stands out."""
+    stands_out = [any(row.noticed for rows in group for row in rows) for group in groups]
+    first = sorted(range(len(groups)), key=lambda i: (not stands_out[i], i))[:MOST_TABLES]
+    return [groups[i] for i in sorted(first)]
 
 
 def _ran(rows: Sequence[JudgedRow]) -> tuple[str, str, int | None, int | None]:

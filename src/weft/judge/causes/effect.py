@@ -158,7 +158,7 @@ def _instead(other: Conditions, metric: str, found: Expectation, ask: Predict) -
     if isinstance(changed, str):
         return None
     converted = convert(changed, metric, other)
-    if converted is None or abs(converted.value / found.value - 1) < CHANGES_NOTHING:
+    if converted is None or abs(converted.value - found.value) < CHANGES_NOTHING * found.value:
         return None
     wide = with_room(converted, rules())
     return wide.low, wide.high

@@ -4,11 +4,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import cast
 
+from weft.catalog.machine.generic import PREFIX
 from weft.catalog.machine.platform import Platform
+from weft.catalog.paths.path_class import path_classes
 from weft.catalog.tools import NCCL_TOOLS
 from weft.expect.fit.tables import MIN_ROWS
 from weft.expect.model import Conditions, Library, Memory, Transport
-from weft.results.model import Row, Table
+from weft.results.model import INTERFACE, Row, Table
 
 NO_LAYOUT = "the file does not say on how many nodes and ranks: --nodes N --tasks-per-node T"
 PAIR_BENCHMARKS = ("latency", "bandwidth", "bidirectional")
@@ -80,7 +82,7 @@ def setting_of(
         library_version=given.nccl_version or table.conditions.get("nccl_version", ""),
         algorithm=_forced(table, given, "algorithm", "NCCL_ALGO"),
         protocol=_forced(table, given, "protocol", "NCCL_PROTO"),
-        transport=_transport(table, given),
+        transport=_transport(table, given, platform),
         window=_whole(table.conditions.get("window")) or _default_window(table),
         both_directions=table.conditions.get("directions") == "2",
     )
@@ -230,7 +232,8 @@ def _memory(table: Table, given: Given) -> Memory:
 def _library(table: Table) -> Library:
     if table.tool in NCCL_TOOLS:
         return "nccl"
-    return "verbs" if table.tool == "perftest" else "mpi"
+    is_verbs = table.tool == "perftest" or table.conditions.get(INTERFACE) == "verbs"
+    return "verbs" if is_verbs else "mpi"
 
 
 def _forced(table: Table, given: Given, condition: str, variable: str) -> str:
@@ -241,8 +244,13 @@ def _forced(table: Table, given: Given, condition: str, variable: str) -> str:
     return word if word.isalnum() else ""
 
 
-def _transport(table: Table, given: Given) -> Transport:
-    """Ranks of a node whose peer-to-peer and shared memory are off talk through their adapters."""
+def _transport(table: Table, given: Given, platform: Platform | None) -> Transport:
+    """Sockets over a link of RDMA; a class of TCP has them in its figures. Ranks of a node whose
+    peer-to-peer and shared memory are off talk through their adapters."""
+    if table.conditions.get(INTERFACE) == "sockets":
+        name = platform.name.removeprefix(PREFIX) if platform is not None else ""
+        of_tcp = {one.name for f in path_classes().of_transport("sockets") for one in f.classes}
+        return "" if name in of_tcp else "sockets"
     off = [given.variables.get(name) == "1" for name in ("NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE")]
     return "network" if table.tool in NCCL_TOOLS and all(off) else ""
 

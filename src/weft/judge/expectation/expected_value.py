@@ -89,6 +89,16 @@ def with_twice_the_limit(found: Expectation, why: str) -> Expectation:
     return replace(found, limit=2 * found.limit, limit_name=f"{found.limit_name}, {why}")
 
 
+def with_least_share(found: Expectation, share: float) -> Expectation:
+    """The same, slow only below a share of its limit: a link generation says neither which packets
+    nor which slot its adapters had."""
+    if not found.limit:
+        return found
+    if found.lower_is_better:
+        return replace(found, high=max(found.high, found.limit / share))
+    return replace(found, low=min(found.low, found.limit * share))
+
+
 def is_published(found: Expectation | None) -> bool:
     """Whether an expectation is a row of a published table."""
     return found is not None and found.formula.startswith(PUBLISHED)
@@ -161,6 +171,7 @@ def _from_band(band: PublishedBand, closed: Expectation | None) -> Expectation:
         low = min(low, closed.low)
     elif closed is not None:
         high = max(high, closed.high)
+    low, high = _inside_the_limit(low, high, band, closed)
     return Expectation(
         metric=band.metric,
         value=band.value,
@@ -176,12 +187,20 @@ def _from_band(band: PublishedBand, closed: Expectation | None) -> Expectation:
     )
 
 
+def _inside_the_limit(
+    low: float, high: float, band: PublishedBand, found: Expectation | None
+) -> tuple[float, float]:
+    """A range that ends at the limit of the hardware, or where a measured value lies beyond it."""
+    if found is None or not found.limit:
+        return low, high
+    if found.lower_is_better:
+        return max(low, min(found.limit, band.least)), high
+    return low, min(high, max(found.limit, band.most))
+
+
 def _of_healthy_runs(found: Expectation, band: PublishedBand) -> Expectation:
     """The same with the scatter of healthy runs on both sides, never beyond the limit."""
     low, high = band.least / band.factor, band.most * band.factor
-    if found.limit and found.lower_is_better:
-        low = max(low, min(found.limit, band.least))
-    elif found.limit:
-        high = min(high, max(found.limit, band.most))
+    low, high = _inside_the_limit(low, high, band, found)
     formula = f"{band.name}, divided or multiplied by {band.factor:g} at most"
     return replace(found, low=low, high=high, formula=formula)

@@ -1,10 +1,13 @@
-"""How many adapters of each generation of links the largest row of a table takes."""
+"""Link generations: how many adapters of each a row takes, and what share of one a test reaches."""
 
 from collections.abc import Sequence
 
+from weft.catalog.machine.generic import PREFIX
 from weft.catalog.machine.platform import Platform
+from weft.catalog.paths.path_class import path_classes
 from weft.judge.expectation.adapter_count import through_adapters
 from weft.judge.expectation.conditions import Given, conditions_of, setting_of
+from weft.judge.path_class.fit import FILLED
 from weft.judge.rules import Rules
 from weft.results.model import Row, Table
 
@@ -22,6 +25,16 @@ def adapters_taken(
             of_row = conditions_of(largest, conditions)
             lines += through_adapters(table, largest, of_row, links, rules)
     return tuple(dict.fromkeys(lines))
+
+
+def least_share_of(platform: Platform) -> float:
+    """The share of a link's rate that its tests reach at least: what fills it, or less where the
+    catalogue says that one pair of ranks does not."""
+    name = platform.name.removeprefix(PREFIX)
+    for family in path_classes().of_transport("rdma", "sockets"):
+        if family.takes_several_pairs and any(one.name == name for one in family.classes):
+            return family.share.low
+    return FILLED
 
 
 def _largest(table: Table) -> Row | None:

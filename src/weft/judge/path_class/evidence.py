@@ -8,7 +8,7 @@ from weft.catalog.tools import NCCL_TOOLS
 from weft.judge.path_class.mixture import mixture_of, unit_conflict_of
 from weft.judge.path_class.proof import FoundProof
 from weft.launch.command_words import RANK_LAUNCHERS
-from weft.results.model import Row, Table
+from weft.results.model import INTERFACE, Row, Table
 
 SMALL_BYTES = 256
 """Messages up to this size count as small: their time is latency, whatever the rate of the link."""
@@ -31,6 +31,8 @@ ONE_DIRECTION_OF_TWO = ("bidirectional", "sendrecv", "exchange")
 """Benchmarks whose rate adds what goes out and what comes in."""
 GPUS_OF_A_NODE = {"nccl-tests": 8, "rccl-tests": 16}
 """More GPUs than this are commonly two nodes or more: an MI250X counts as two."""
+MPI_STREAMS = ("osu", "imb")
+"""Tools whose streams send each message by itself: others may join small ones."""
 NO_HOST_RATE = ("startup", "fan_in", "fan_out", "")
 
 
@@ -40,7 +42,7 @@ class Plateau:
 
     `is_weak`: from single messages, or from both directions at once, which often reach less than a
     stream in one direction does. `n_pairs`: so many pairs shared the path. `rises`: the last row
-    still gains.
+    still gains. `last_share`: what is left of the rate at the last size.
     """
 
     gb_s: float
@@ -51,28 +53,36 @@ class Plateau:
     n_pairs: int = 1
     rises: bool = False
     is_flat: bool = False
+    last_share: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class PathEvidence:
     """What the rows of one run say. None where no row says it.
 
-    `latency_us` is the least one-way time of a small message, `step_us` the least time of a small
-    collective, which takes at least one message. `rate_mps` is the best message rate (M/s).
+    `latency_us` is the least one-way time of a small message, `message_us` that of the smallest
+    message, whatever its size, `step_us` the least time of a small
+    collective, which takes at least one message. `rate_mps` is the best message rate (M/s),
+    `pair_rate_mps` that of one pair's small messages, in whatever column it stands.
     `stall`: (peak, average, line) of a bandwidth row in which the two differ, GB/s.
     `n_other_files` of the same run were read too: the latency may be theirs, and `link_plateau` is
     the best of all, by which the link is known. `n_rows` counts the directions of one size once.
     `mixture` names the machines of a file that holds several, `unit_conflict` what contradicts.
+    `library` is "mpi", "nccl", "verbs" or "sockets"; `tool` that of the first table.
     """
 
     latency_us: float | None = None
     latency_bytes: int = 0
+    message_us: float | None = None
+    message_bytes: int = 0
     step_us: float | None = None
     step_test: str = ""
     plateau: Plateau | None = None
     rate_mps: float | None = None
     rate_bytes: int = 0
+    pair_rate_mps: float | None = None
     stall: tuple[float, float, int] | None = None
+    tool: str = ""
     library: str = "mpi"
     memory: str = "host"
     n_ranks: int | None = None
@@ -102,15 +112,20 @@ def evidence_of(tables: Sequence[Table], proofs: Iterable[FoundProof] = ()) -> P
     """The evidence in the tables of one run, all of one library and memory: those of the first."""
     of = [table for table in tables if table.rows and table.benchmark not in NO_HOST_RATE]
     if not of:
-        return PathEvidence(proofs=tuple(proofs), unit_conflict=unit_conflict_of(tables))
+        library = _library(tables[0]) if tables else "mpi"
+        conflict = unit_conflict_of(tables)
+        return PathEvidence(library=library, proofs=tuple(proofs), unit_conflict=conflict)
     first = of[0]
     is_nccl = first.tool in NCCL_TOOLS
     alike = [table for table in of if (table.tool in NCCL_TOOLS) == is_nccl]
+    if not is_nccl:
+        alike = [table for table in alike if (table.memory or "host") == (first.memory or "host")]
     if is_nccl:
         # Tables of several scales: the largest says most of the fabric.
         most = max(table.n_ranks or 0 for table in alike)
         alike = [table for table in alike if (table.n_ranks or 0) == most]
-    latency = min(_latencies(alike), default=None)
+    latency = min(_latencies(alike, SMALL_BYTES), default=None)
+    message = min(_latencies(alike, LARGE_BYTES), key=lambda pair: pair[::-1], default=None)
     step = min(_steps(alike), default=None)
     plateau = _best_plateau(alike)
     rate = max(_rates(alike), default=None)
@@ -119,13 +134,17 @@ def evidence_of(tables: Sequence[Table], proofs: Iterable[FoundProof] = ()) -> P
     return PathEvidence(
         latency_us=latency[0] if latency else None,
         latency_bytes=latency[1] if latency else 0,
+        message_us=message[0] if message else None,
+        message_bytes=message[1] if message else 0,
         step_us=step[0] if step else None,
         step_test=step[1] if step else "",
         plateau=plateau,
         rate_mps=rate[0] if rate else None,
         rate_bytes=rate[1] if rate else 0,
+        pair_rate_mps=max(_pair_rates(alike), default=None),
         stall=max(_stalls(alike), default=None),
-        library="nccl" if is_nccl else "verbs" if first.tool == "perftest" else "mpi",
+        tool=first.tool,
+        library=_library(first),
         memory="gpu" if any(table.memory == "gpu" for table in alike) else "host",
         n_ranks=max(ranks, default=None),
         n_nodes=next(iter(nodes)) if len(nodes) == 1 else None,
@@ -137,6 +156,12 @@ def evidence_of(tables: Sequence[Table], proofs: Iterable[FoundProof] = ()) -> P
         mixture=mixture_of(of),
         unit_conflict=unit_conflict_of(of),
     )
+
+
+def _library(table: Table) -> str:
+    if table.tool in NCCL_TOOLS:
+        return "nccl"
+    return "verbs" if table.tool == "perftest" else table.conditions.get(INTERFACE, "mpi")
 
 
 def with_run(own: PathEvidence, run: PathEvidence, n_other_files: int) -> PathEvidence:
@@ -166,15 +191,21 @@ def _is_one_process(table: Table) -> bool:
     return bool(launch) and not any(word in launch for word in RANK_LAUNCHERS)
 
 
-def _latencies(tables: Sequence[Table]) -> Iterable[tuple[float, int]]:
-    """(us, bytes) of small messages between two ranks."""
+def _latencies(tables: Sequence[Table], most_bytes: int) -> Iterable[tuple[float, int]]:
+    """(us, bytes) of messages up to a size between two ranks."""
     for table in tables:
         if table.benchmark != "latency" or table.tool in NCCL_TOOLS:
             continue
         for row in table.rows:
+            size = row.size_bytes or 0
             value = row.metrics.get("latency_us", 0.0)
-            if (row.size_bytes or 0) <= SMALL_BYTES and value > 0:
-                yield value, row.size_bytes or 0
+            if not value and (rate := row.metrics.get("bandwidth_mb_s", 0.0)) > 0:
+                # The rate of a ping-pong is size over time.
+                value = size / rate
+            # A message of no bytes touches no GPU's memory.
+            moves = size > 0 or table.memory != "gpu"
+            if size <= most_bytes and value > 0 and moves:
+                yield value, size
 
 
 def _steps(tables: Sequence[Table]) -> Iterable[tuple[float, str]]:
@@ -196,6 +227,18 @@ def _rates(tables: Sequence[Table]) -> Iterable[tuple[float, int]]:
             value = row.metrics.get("msg_rate_mps", 0.0)
             if value > 0:
                 yield value, row.size_bytes or 0
+
+
+def _pair_rates(tables: Sequence[Table]) -> Iterable[float]:
+    """Million small messages a second of one pair that streams them in one direction."""
+    for table in tables:
+        if table.benchmark not in ("bandwidth", "message_rate") or table.tool not in MPI_STREAMS:
+            continue
+        both = 2 if table.conditions.get("directions") == "2" else 1
+        for row in table.rows:
+            if row.size_bytes and row.size_bytes <= SMALL_BYTES:
+                rate = row.metrics.get("bandwidth_mb_s", 0.0) / row.size_bytes
+                yield rate / both / (_pairs(table) if table.benchmark == "message_rate" else 1)
 
 
 def _stalls(tables: Sequence[Table]) -> Iterable[tuple[float, float, int]]:
@@ -259,9 +302,16 @@ def _plateau(
         test=table.test,
         is_weak=is_weak,
         n_pairs=n_pairs,
-        rises=_still_rises(rows, metric),
+        rises=not _is_of_sockets(table) and _still_rises(rows, metric),
         is_flat=_is_flat(large, metric),
+        last_share=large[-1].metrics[metric] / best.metrics[metric],
     )
+
+
+def _is_of_sockets(table: Table) -> bool:
+    """Whether the rows are streams of sockets: the kernel joins their messages, so that a block's
+    size says little of the rate."""
+    return table.conditions.get(INTERFACE) == "sockets" and len(table.rows) <= 2
 
 
 def _still_rises(rows: Sequence[Row], metric: str) -> bool:

@@ -13,6 +13,8 @@ ROUNDING = 0.01
 """Printed digits and timers: a share this much above the reachable one is that one."""
 ADAPTERS = (2, 4, 8, 16)
 """How many adapters of a node commonly work together."""
+TWO_LINKS = (2,)
+"""SOURCE: Open MPI FAQ, tuning TCP: messages are striped over all networks between two hosts."""
 FILLED = 0.9
 """From this share of its rate on, a link is filled.
 SOURCE: packets of 1024 bytes over Ethernet reach 0.926 of the rate (RoCE), of 1500 bytes 0.941
@@ -21,6 +23,8 @@ LEAST_OF_A_NODE = 0.8
 """NCCL uses the adapters of a node together to this share at least."""
 SLOW_TRANSPORTS = ("memory", "sockets")
 """Those that a rank drives which waits for a CPU: meant where a latency fits no family."""
+ONLY_TRANSPORT = {"verbs": "rdma", "sockets": "sockets"}
+"""Library -> the only transport that it measures."""
 SLOW_RDMA_US = 5.0
 """Families of RDMA slower than this are meant only where a latency, or a name, speaks for them."""
 
@@ -77,8 +81,9 @@ def fit_of(evidence: PathEvidence) -> PathFit:
         return PathFit(transports, families)
     counts = (1,) if plateau.n_pairs == 1 else (1, *ADAPTERS)
     links = _fitting(families, plateau.gb_s, counts)
-    ones = tuple(fit for fit in links if fit.count == 1)
-    links = ones or links or _fitting(families, plateau.gb_s, (1,), uncommon=True)
+    alone = {1, plateau.n_pairs} if _may_be_apart(evidence, plateau.n_pairs) else {1}
+    ones = tuple(fit for fit in links if fit.count in alone)
+    links = ones or links or _rare(families, plateau.gb_s, evidence)
     buses = path_classes().of_transport("bus") if "rdma" in transports else ()
     slots = _fitting(buses, plateau.gb_s, (1,))
     behind = tuple(fit for fit in slots if fit.path_class.adapters)
@@ -90,11 +95,28 @@ def fit_of(evidence: PathEvidence) -> PathFit:
     return PathFit(transports, families, links, behind, halves)
 
 
+def _may_be_apart(evidence: PathEvidence, n_pairs: int) -> bool:
+    """Whether each pair may have hosts, and so links, of its own."""
+    return evidence.n_nodes is None or evidence.n_nodes >= 2 * n_pairs
+
+
+def _rare(
+    families: Sequence[PathFamily], gb_s: float, evidence: PathEvidence
+) -> tuple[ClassFit, ...]:
+    """Where no common link fits: an uncommon width; or two links of TCP of just that rate, where
+    the latency, or the width, speaks for so slow a path."""
+    rare = _fitting(families, gb_s, (1,), uncommon=True)
+    sockets = [family for family in families if family.transport == "sockets"]
+    two = [fit for fit in _fitting(sockets, gb_s, TWO_LINKS) if fit.share >= FILLED]
+    return (*two, *rare) if rare or evidence.latency_us is not None else ()
+
+
 def _families_left(evidence: PathEvidence) -> tuple[PathFamily, ...]:
     """Families that the latency, the library and the proofs allow."""
     families = path_classes().of_transport("memory", "rdma", "sockets")
-    if evidence.library == "verbs":
-        families = tuple(family for family in families if family.transport == "rdma")
+    only = ONLY_TRANSPORT.get(evidence.library)
+    if only is not None:
+        families = tuple(family for family in families if family.transport == only)
     named = _named_families(evidence)
     if is_of_one_host(evidence):
         return _families_of_one_host(evidence, named)
@@ -103,7 +125,7 @@ def _families_left(evidence: PathEvidence) -> tuple[PathFamily, ...]:
     if evidence.n_nodes is not None and (evidence.n_ranks or 2) <= evidence.n_nodes:
         families = tuple(family for family in families if family.transport != "memory")
     left = tuple(
-        family for family in families if not family.named_only and _latency_allows(family, evidence)
+        family for family in families if not family.named_only and _rows_allow(family, evidence)
     )
     return left or tuple(family for family in families if family.transport in SLOW_TRANSPORTS)
 
@@ -118,7 +140,7 @@ def _families_of_one_host(evidence: PathEvidence, named: set[str]) -> tuple[Path
     wait for a CPU took 108 us."""
     (memory,) = path_classes().of_transport("memory")
     (sockets,) = path_classes().of_transport("sockets")
-    if sockets.name in named:
+    if sockets.name in named or evidence.library == "sockets":
         return (sockets,)
     bounds, latency_us = memory.latency_us, evidence.latency_us
     is_fast = bounds is not None and latency_us is not None and latency_us <= bounds.high
@@ -127,19 +149,26 @@ def _families_of_one_host(evidence: PathEvidence, named: set[str]) -> tuple[Path
 
 def proofs_that_hold(evidence: PathEvidence) -> tuple[FoundProof, ...]:
     """All proofs but requests that the rows refute: a library may ignore a setting that is not its
-    own, and then messages are faster than what was asked for."""
-    times = [time for time in (evidence.latency_us, evidence.step_us) if time is not None]
-    lows = {
-        family.name: family.latency_us.low
-        for family in path_classes().families
-        if family.latency_us is not None
-    }
+    own, and then messages are faster, or shared memory slower, than what was asked for."""
     return tuple(
         found
         for found in evidence.proofs
-        if not found.proof.asks
-        or all(time >= min(lows[name] for name in found.proof.families) for time in times)
+        if not (found.proof.asks and _is_refuted(found, evidence))
     )
+
+
+def _is_refuted(asked: FoundProof, evidence: PathEvidence) -> bool:
+    times = [time for time in (evidence.latency_us, evidence.step_us) if time is not None]
+    ranges = {family.name: family.latency_us for family in path_classes().families}
+    bounds = [one for name in asked.proof.families if (one := ranges[name]) is not None]
+    (memory,) = path_classes().of_transport("memory")
+    is_slow = (
+        memory.name in asked.proof.families
+        and memory.latency_us is not None
+        and evidence.latency_us is not None
+        and evidence.latency_us > memory.latency_us.high
+    )
+    return is_slow or any(time < min(one.low for one in bounds) for time in times)
 
 
 def _named_families(evidence: PathEvidence) -> set[str]:
@@ -151,8 +180,20 @@ def _named_families(evidence: PathEvidence) -> set[str]:
     return named or set()
 
 
-def _latency_allows(family: PathFamily, evidence: PathEvidence) -> bool:
-    bounds = family.latency_us
+def adapters_apart(evidence: PathEvidence) -> tuple[FoundProof, FoundProof] | None:
+    """Two lines that name adapters of different families: the file is of several machines."""
+    named = [found for found in proofs_that_hold(evidence) if not found.proof.asks]
+    for at, one in enumerate(named):
+        for other in named[at + 1 :]:
+            if set(one.proof.families).isdisjoint(other.proof.families):
+                return one, other
+    return None
+
+
+def _rows_allow(family: PathFamily, evidence: PathEvidence) -> bool:
+    bounds, rate = family.latency_us, family.pair_rate_mps
+    if rate is not None and (evidence.pair_rate_mps or 0.0) > rate.high:
+        return False
     if bounds is None:
         return True
     if evidence.latency_us is not None:

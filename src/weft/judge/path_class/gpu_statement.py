@@ -2,12 +2,21 @@
 
 from weft.catalog.paths.gpu_product import GpuProduct, product_of
 from weft.catalog.paths.path_class import path_classes
-from weft.core.units import format_significant
+from weft.core.units import format_significant, format_size
 from weft.judge.path_class.evidence import PathEvidence, Plateau
-from weft.judge.path_class.fit import PathFit, is_between_nodes, next_faster, rounded_percent
+from weft.judge.path_class.fit import (
+    PathFit,
+    is_between_nodes,
+    next_faster,
+    proofs_that_hold,
+    rounded_percent,
+)
 from weft.judge.path_class.titles import by_rate, either, gbps, titles
 
 MOST_GROUPS = 3
+LARGE_OF_NCCL = 1 << 28
+"""From this size on, a rate between nodes that still rises is most of its plateau.
+SOURCE: 16 H100 on two nodes (NVIDIA/nccl-tests issue): 213 GB/s at 256 MiB, 339 at 8 GiB."""
 REDUCING_LINK = "nvlink4"
 """The first generation of NVLink whose switches reduce."""
 
@@ -16,14 +25,19 @@ def said_of_gpus(evidence: PathEvidence, fit: PathFit) -> tuple[str, tuple[str, 
     """(sentence, notes) about a run on GPUs."""
     plateau = evidence.plateau
     if plateau is None:
-        return f"{_gpus(evidence)}: no row shows a rate", ()
+        time = ""
+        if evidence.latency_us is not None:
+            us = format_significant(evidence.latency_us, 3)
+            time = f"{us} us at {format_size(evidence.latency_bytes)}, "
+        return f"{time}{_gpus(evidence)} {_place(evidence)}: no row shows a rate", ()
     rate = f"{format_significant(plateau.gb_s, 3)} GB/s ({gbps(plateau.gb_s)} Gb/s)"
     lead = f"{rate}, {_gpus(evidence)} {_place(evidence)}"
-    rising = "; the rate still rises at the last size" if plateau.rises else ""
+    if plateau.rises and (plateau.size_bytes < LARGE_OF_NCCL or not is_between_nodes(evidence)):
+        rising = "the rate still rises at the last size, so no class of a link is named"
+        return f"{lead}: {rising}", _ask(evidence) if is_between_nodes(evidence) else ()
     if is_between_nodes(evidence):
-        return f"{lead}: {_adapters(plateau, fit)}{rising}", (*_sets(fit), *_ask(evidence))
-    if plateau.rises:
-        return f"{lead}{rising}", ()
+        so_far = "; the rate still rises at the last size" if plateau.rises else ""
+        return f"{lead}: {_adapters(plateau, fit)}{so_far}", (*_sets(fit), *_ask(evidence))
     return f"{lead}: {_inside(evidence, plateau, fit)}", _too_slow(plateau, fit)
 
 
@@ -49,7 +63,7 @@ def _place(evidence: PathEvidence) -> str:
     if evidence.n_nodes is not None:
         return f"on {evidence.n_nodes} nodes"
     if is_between_nodes(evidence):
-        return f"on two nodes or more (a node has commonly {evidence.gpus_of_a_node})"
+        return f"on two nodes or more, where a node has {evidence.gpus_of_a_node} as is common"
     return "(of one node or more: the file names no host)"
 
 
@@ -103,6 +117,9 @@ def _inside(evidence: PathEvidence, plateau: Plateau, fit: PathFit) -> str:
             f"above one direction of {max(link.counts)} links of NVLink{link.title}"
             f" ({most:.0f} GB/s): the NVSwitches reduce (NVLS), or a newer NVLink"
         )
+    asked = [one for one in proofs_that_hold(evidence) if one.proof.families == ("tcp",)]
+    if asked:
+        return f"through kernel sockets ({asked[0].proof.says}): no link between GPUs is named"
     above = next_faster(fit.families, plateau.gb_s)
     share_text = f"; {rounded_percent(above.share)} % of {titles([above])}" if above else ""
     return f"no common number of links fits{share_text}"

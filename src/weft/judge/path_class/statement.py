@@ -1,10 +1,8 @@
 """The first line about a path: how much of which link was reached, how fast, over what."""
 
-import shlex
 from dataclasses import dataclass
 from typing import Any
 
-from weft.catalog.paths.gpu_product import product_of
 from weft.core.finding import Finding, FindingFacts, FindingKind, Severity
 from weft.core.units import format_significant, format_size
 from weft.core.words import counted
@@ -13,6 +11,7 @@ from weft.judge.path_class.fit import (
     FILLED,
     ClassFit,
     PathFit,
+    adapters_apart,
     is_of_one_host,
     is_slower_than_all,
     next_faster,
@@ -20,18 +19,30 @@ from weft.judge.path_class.fit import (
     rounded_percent,
 )
 from weft.judge.path_class.gpu_statement import said_of_gpus
+from weft.judge.path_class.next_step import next_step
 from weft.judge.path_class.proof import FoundProof
+from weft.judge.path_class.remarks import (
+    LOOP,
+    NOTHING,
+    OFFERED,
+    OTHER_TEST,
+    SEVERAL_PAIRS,
+    SLOW_COPIES,
+    SLOW_RANKS,
+    UNKNOWN_PATH,
+    WAITING,
+    WORDS_IN_ONE_HOST,
+    blind,
+)
 from weft.judge.path_class.titles import alternatives, either, gbps, titles
 
-UNKNOWN_PATH = "the rows leave open which kind of path this was"
 LEAST_ROWS = 2
 """Fewer rows are no curve: nothing is called good. perftest prints one row by default."""
 ROWS_OF_A_CURVE = 4
 """With fewer rows, a rate of small messages only is that of a file that was cut off."""
 TOO_SHORT = "too short to tell"
-WORDS_IN_ONE_HOST = {"memory": "shared memory", "sockets": "kernel sockets"}
-LOOP = "a loop through the adapter"
-WAITING = "any path is as slow as this where its ranks wait for a CPU"
+ONE_ROW_TOOLS = ("iperf", "netperf", "qperf", "sockperf", "ucx-perftest", "verbs-pingpong")
+"""Tools that print one row a run: that row is not the rest of a longer table."""
 ONE_ROW_TESTS = ("osu_barrier", "Barrier", "barrier")
 """A barrier has one row: it moves no bytes."""
 
@@ -83,7 +94,7 @@ def statement_of(path: str, evidence: PathEvidence, fit: PathFit) -> Finding:
         fit.links,
     )
     evidence_lines = (*said.notes, *_other_files(evidence), *proofs)
-    next_command = _next(path, evidence, fit)
+    next_command = next_step(path, evidence, fit)
     return Finding(
         FindingKind.PATH, said.severity, said.sentence, evidence_lines, next_command, facts
     )
@@ -95,15 +106,20 @@ def _bounded(said: Said, evidence: PathEvidence, fit: PathFit) -> Said:
     is_good = severity is Severity.GOOD
     if _is_too_short(evidence, fit) and severity in (Severity.GOOD, Severity.NOTE):
         severity, sentence = Severity.NOTE, f"{TOO_SHORT}: {sentence}"
-    if evidence.mixture:
+    mixture, apart = evidence.mixture, adapters_apart(evidence)
+    if not mixture and apart is not None:
+        mixture = f"several machines ({apart[0].where}, {apart[1].where})"
+    if mixture:
         severity = Severity.NOTE if is_good else severity
-        notes = (f"the file holds tables of {evidence.mixture}: judge each alone", *notes)
+        notes = (f"the file holds tables of {mixture}: judge each alone", *notes)
     return Said(severity, sentence, notes)
 
 
 def _is_too_short(evidence: PathEvidence, fit: PathFit) -> bool:
     """Whether a file was most likely cut off before a row that shows the path."""
     if evidence.n_rows >= ROWS_OF_A_CURVE or evidence.step_test in ONE_ROW_TESTS:
+        return False
+    if evidence.tool in ONE_ROW_TOOLS or (not evidence.n_rows and evidence.library == "sockets"):
         return False
     plateau = evidence.plateau
     return len(fit.transports) > 1 if plateau is None else plateau.rises
@@ -121,7 +137,7 @@ def _said(evidence: PathEvidence, fit: PathFit) -> Said:
     if evidence.memory == "gpu":
         return Said(Severity.NOTE, *said_of_gpus(evidence, fit))
     if evidence.n_rows == 0:
-        return Said(Severity.NOTE, "the file has no bandwidth, latency or rate above zero")
+        return Said(Severity.NOTE, OFFERED if evidence.library == "sockets" else NOTHING)
     transports = set(fit.transports)
     if transports == {"memory"} or is_of_one_host(evidence):
         return _inside_one_host(evidence, fit)
@@ -147,7 +163,7 @@ def _slow(evidence: PathEvidence) -> Said:
     """A latency beyond every class: nothing is said of the link."""
     sentence = (
         f"{_latency(evidence)}: slower than any healthy path, so no class of a link is named;"
-        " ranks wait for a CPU, or packets are lost"
+        f" {SLOW_COPIES if evidence.memory == 'gpu' else SLOW_RANKS}"
     )
     note = "run it again on idle hosts with a core for each rank, then read the drop counters"
     return Said(Severity.WARNING, sentence, (note,))
@@ -157,7 +173,8 @@ def _inside_one_host(evidence: PathEvidence, fit: PathFit) -> Said:
     """All ranks on one host, by its name, by --nodes 1 or by the latency: no class is named."""
     asked = _request(evidence)
     plateau, transports = evidence.plateau, set(fit.transports)
-    is_known = is_of_one_host(evidence) and plateau is not None and not plateau.rises
+    by_name = is_of_one_host(evidence) or bool(proofs_that_hold(evidence))
+    is_known = by_name and plateau is not None and not plateau.rises
     rate = f"{gbps(plateau.gb_s)} Gb/s" if plateau is not None and is_known else ""
     time = _latency(evidence) or _step(evidence)
     head = ", ".join(text for text in (rate, time) if text) or "no latency and no plateau"
@@ -165,7 +182,7 @@ def _inside_one_host(evidence: PathEvidence, fit: PathFit) -> Said:
         sentence = f"{head}: inside one host, over kernel sockets ({asked.proof.says})"
         return Said(Severity.BAD, sentence, ("shared memory was not used; no fabric was measured",))
     words = [WORDS_IN_ONE_HOST[transport] for transport in fit.transports]
-    how = either([*words, LOOP] if "sockets" in transports else words)
+    how = either([*words, LOOP] if transports >= {"memory", "sockets"} else words)
     sentence = f"{head}: inside one host ({how}); no fabric was measured"
     return Said(Severity.NOTE, sentence, (WAITING,) if "sockets" in transports else ())
 
@@ -198,7 +215,8 @@ def _sockets(evidence: PathEvidence, fit: PathFit) -> Said:
     head = ", ".join(text for text in (rate, _latency(evidence)) if text)
     head = head or "the rows show no latency and no plateau"
     if asked is None:
-        note = "if these hosts have RDMA, this run did not use it"
+        by_tool = evidence.library == "sockets"
+        note = OTHER_TEST if by_tool else "if these hosts have RDMA, this run did not use it"
         return Said(Severity.NOTE, f"{head}: kernel sockets (TCP)", (note, WAITING))
     sentence = f"{head}: kernel sockets ({asked.proof.says})"
     return Said(Severity.BAD, sentence, ("RDMA, where the hosts have it, was not used",))
@@ -207,12 +225,17 @@ def _sockets(evidence: PathEvidence, fit: PathFit) -> Said:
 def _network(evidence: PathEvidence, fit: PathFit) -> Said:
     over, plateau = _over(fit), evidence.plateau
     time = _step(evidence) or _latency(evidence)
+    if plateau is None and not time and evidence.message_us is not None:
+        message = f"{_us(evidence.message_us)} us at {format_size(evidence.message_bytes)}"
+        more = "no row shows a small message's latency or a large one's rate"
+        return Said(Severity.NOTE, f"{message}: {over}; {more}")
     if plateau is None and not time:
         return Said(Severity.NOTE, "no row shows a small message's latency or a large one's rate")
     if plateau is None:
         link = f" over {titles(fit.links)}" if fit.links and fit.is_one_rate else ""
         return Said(Severity.NOTE, f"{time}: {over}{link}{_missing(evidence)}")
-    rates = _rates(evidence, plateau, fit)
+    is_open = _is_open(evidence, evidence.link_shown or plateau, fit)
+    rates = _rates(evidence, plateau, fit, is_open=is_open)
     lead = ", ".join(text for text in (rates, time) if text)
     if plateau.rises:
         several = _several(plateau, fit)
@@ -225,18 +248,20 @@ def _network(evidence: PathEvidence, fit: PathFit) -> Said:
 def _link(lead: str, over: str, evidence: PathEvidence, plateau: Plateau, fit: PathFit) -> Said:
     """A rate that fits a link: filled, not filled, or one of several."""
     shown = evidence.link_shown or plateau
-    if not fit.is_one_rate or (shown.is_weak and fit.behind):
+    if not fit.is_one_rate or _is_open(evidence, shown, fit) or (shown.is_weak and fit.behind):
         sentence = f"{lead}: {over}; {alternatives(fit, weak=shown.is_weak)}"
         return Said(Severity.NOTE, sentence, _open_questions(evidence, fit))
     medium = f"{over} over" if "sockets" not in fit.transports else "a link like"
     sentence = f"{lead}: {medium} {titles(fit.links)}"
     questions = _open_questions(evidence, fit)
+    if all(one.family.takes_several_pairs for one in fit.links) and plateau.n_pairs == 1:
+        return Said(Severity.NOTE, sentence, (SEVERAL_PAIRS, *questions))
     if plateau.gb_s < FILLED * fit.links[0].gb_s and not plateau.is_weak:
         note = "a healthy link carries more: see the MPI's provider, protocol, CPU, link errors"
         return Said(Severity.NOTE, f"{sentence}, below the usual 90 %", (note, *questions))
     if questions:
         return Said(Severity.NOTE, sentence, questions)
-    return Said(Severity.GOOD, sentence, (_blind(fit),))
+    return Said(Severity.GOOD, sentence, (blind(fit),))
 
 
 def _open_questions(evidence: PathEvidence, fit: PathFit) -> tuple[str, ...]:
@@ -256,6 +281,9 @@ def _open_questions(evidence: PathEvidence, fit: PathFit) -> tuple[str, ...]:
         found.append("single messages, or both directions at once, reach less than a stream")
     elif "memory" in fit.transports and (shown is None or not shown.is_flat):
         found.append("two ranks of one host would look alike: the file names no hosts")
+    if shown is not None and shown.last_share < FILLED and not of_perftest:
+        left = rounded_percent(shown.last_share)
+        found.append(f"the last size has {left} % of that rate left: no plateau of one link")
     if evidence.n_rows < LEAST_ROWS and not of_perftest:
         found.append("one row is no curve")
     return tuple(found)
@@ -311,9 +339,15 @@ def _step(evidence: PathEvidence) -> str:
     return f"{_us(evidence.step_us)} us for the smallest {evidence.step_test}"
 
 
-def _rates(evidence: PathEvidence, plateau: Plateau, fit: PathFit) -> str:
+def _is_open(evidence: PathEvidence, shown: Plateau, fit: PathFit) -> bool:
+    """Whether the rate may be of no link: one row, or a rate that falls, of several transports."""
+    is_plateau = evidence.n_rows >= LEAST_ROWS and shown.last_share >= FILLED
+    return not is_plateau and len(fit.transports) > 1 and evidence.latency_us is None
+
+
+def _rates(evidence: PathEvidence, plateau: Plateau, fit: PathFit, *, is_open: bool) -> str:
     """'97 % of 100 Gb/s' where one rate fits, else the rate; of many pairs their messages too."""
-    if fit.links and fit.is_one_rate:
+    if fit.links and fit.is_one_rate and not is_open:
         link = fit.links[0].gb_s
         rate = f"{rounded_percent(plateau.gb_s / link)} % of {gbps(link)} Gb/s"
     else:
@@ -348,21 +382,6 @@ def _unfitting(plateau: Plateau, fit: PathFit) -> str:
     if above is None:
         return "no single link is so fast: several adapters together, or inside one host"
     return f"{rounded_percent(above.share)} % of the next faster link, {titles([above])}"
-
-
-def _blind(fit: PathFit) -> str:
-    rate = gbps(fit.links[0].gb_s)
-    return f"a faster link that trained at {rate} Gb/s would look alike: name yours with --link"
-
-
-def _next(path: str, evidence: PathEvidence, fit: PathFit) -> str:
-    quoted = shlex.quote(path)
-    if evidence.memory == "gpu":
-        product = product_of(evidence.devices)
-        gpu = product.name if product else "a100-sxm4"
-        return f"weft judge {quoted} --gpu {gpu}"
-    named = [one for one in fit.links if one.family.transport in ("rdma", "sockets")]
-    return f"weft judge {quoted} --link {named[0].path_class.name if named else 'edr'}"
 
 
 def _us(value: float) -> str:

@@ -88,3 +88,26 @@ def test_a_range_made_wider_ends_at_the_limit(limit: float) -> None:
     assert slow.high > time.high
     assert time.limit is not None
     assert slow.low >= min(time.low, 0.98 * time.limit)
+
+
+def test_the_range_of_published_values_ends_at_the_limit() -> None:
+    """A value published near a link's rate leaves no room beyond the link."""
+    ends = [
+        (found.expectation.high, found.expectation.limit)
+        for name in ("azure-hbv2", "azure-ndv4", "azure-a9", "alps-gh200")
+        for size in (1 << 20, 1 << 22)
+        for test in ("bandwidth", "bidirectional")
+        if (
+            found := expected_of(
+                Row(1, size, {"bandwidth_mb_s": 1.0}),
+                Conditions(test, size),
+                platform(name),
+                predictor(platform(name)),
+                rules(),
+            )
+        ).expectation
+        is not None
+        and found.published
+    ]
+    assert ends
+    assert all(not limit or high <= limit * (1 + rules().limit_slack) for high, limit in ends)
