@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from weft.catalog.libraries.launch_recipe import LaunchRecipe
 from weft.catalog.load import launch_recipe, launch_recipe_names, variable_lists
 from weft.doctor.case import DoctorCase
+from weft.doctor.coverage import coverage_of
 from weft.doctor.edits import fixed
 from weft.doctor.job import HOLE, Job, JobKind, TextPlace
 from weft.doctor.lint import Complaint, as_finding, lint
@@ -51,6 +52,45 @@ NCCL_DEBUG = "WARN" # why
 [annotations.com.hooks]
 cxi.enabled = "true"
 """
+DOCKERFILE = """FROM i AS x
+ARG NCCL_VERSION=2
+ENV {0}="{1}" \\
+ # why
+
+    UCX_TLS=rc
+ENV NCCL_DEBUG WARN
+RUN --mount=type=cache,target=/c echo "NCCL_IB_TC=106" >> /etc/nccl.conf && export NCCL_ALGO=Ring
+COPY <<E /f
+export NCCL_NET_GDR_LEVEL=PHB
+E
+CMD ["mpirun", "-x", "NCCL_IB_HCA=mlx5", "./a"]
+"""
+CHART = """apiVersion: kubeflow.org/v2beta1
+kind: MPIJob
+metadata:
+  name: {{{{ include "x" . }}}}
+spec:
+  Worker: {{replicas: 2}}
+  data:
+    nccl.conf: |
+      {0}={1}
+    a.sh: |-
+      cat > f <<E
+      export NCCL_DEBUG=INFO
+      E
+      if a; then export {0}='{1}'; else export NCCL_IB_DISABLE=1; fi
+      mpirun -x NCCL_DEBUG {{{{ .Values.x }}}} ./a
+  args: ['mpirun -x {0} -x
+    NCCL_IB_HCA=mlx5 ./a']
+  environment: ["NCCL_DEBUG=INFO"]
+"""
+BRANCHES = (
+    "f() { export NCCL_DEBUG=$1; }\nif a; then f; elif b; then export NCCL_ALGO=Ring; fi\nsrun a",
+    "case $1 in a) export NCCL_NET=IB;; *) export NCCL_NET=Socket;; esac\n[ $a ] && export B=1",
+    "export NCCL_IB_TIMEOUT=${NCCL_IB_TIMEOUT:-22} A=${B:=c}\nNCCL_DEBUG = INFO\n. ./env.sh",
+    "ssh h 'export NCCL_DEBUG=INFO; mpirun a'\necho 'NCCL_DEBUG=WARN' >> nccl.conf\n(export C=1)",
+    "export NCCL_DEBUG = INFO\r\nbash run.sh -e NCCL_IB_HCA=mlx5 \\\r\n  -e UCX_TLS=rc\r\n",
+)
 SAMPLED = 64
 """Of so many inputs one is linted twice and written as SARIF and JSON."""
 _LISTS = variable_lists()
@@ -73,8 +113,11 @@ def setting_pieces() -> dict[JobKind, tuple[str, ...]]:
         pieces[JobKind.LIVE].append("\n".join(rows))
         pairs = [(one.name, one.value.replace("$", "")) for one in prescription.settings]
         pieces[JobKind.EDF] += [EDF.format(*pair) for pair in pairs[:3]]
-        pieces[JobKind.KUBERNETES] += [MANIFEST.format(*pair) for pair in pairs[:3]]
-    pieces[JobKind.SCRIPT] += LAUNCHES
+        for document in (MANIFEST, CHART):
+            pieces[JobKind.KUBERNETES] += [document.format(*pair) for pair in pairs[:2]]
+        pieces[JobKind.DOCKERFILE] += [DOCKERFILE.format(*pair) for pair in pairs[:3]]
+    pieces[JobKind.SCRIPT] += [*LAUNCHES, *BRANCHES]
+    pieces[JobKind.OTHER] = ["import os\nos.environ['NCCL_DEBUG'] = 'INFO'\n"]
     return {kind: tuple(found) for kind, found in pieces.items()}
 
 
@@ -85,7 +128,10 @@ def setting_outcome(kind: JobKind, data: bytes, i: int) -> tuple[bool, str]:
     job = _job(kind, text)
     case = DoctorCase(job, _LISTS, _machine(data), "2.26.5")
     complaints = lint(case)
+    coverage = coverage_of(case)
     reason = next(_wrong(job, complaints), "")
+    if not coverage.gaps and not coverage.would_show:
+        reason = reason or "a GOOD without evidence"
     if not reason and kind is not JobKind.LIVE:
         better, _ = fixed(job.text, complaints)
         if better != job.text:
@@ -95,7 +141,7 @@ def setting_outcome(kind: JobKind, data: bytes, i: int) -> tuple[bool, str]:
         json.dumps([as_finding(one, "input").to_record() for one in complaints], allow_nan=False)
         if lint(DoctorCase(_job(kind, text), _LISTS, case.recipe, "2.26.5")) != complaints:
             reason = "a second reading differs"
-    return bool(job.settings), reason
+    return bool(job.all_settings) or kind is JobKind.OTHER, reason
 
 
 def _machine(data: bytes) -> LaunchRecipe | None:
@@ -113,9 +159,11 @@ def _job(kind: JobKind, text: str) -> Job:
 
 def _wrong(job: Job, complaints: list[Complaint]) -> Iterator[str]:
     """Places outside of the text, sentences with holes in them."""
-    places = [one.at for one in job.settings]
-    places += [one.value_at for one in job.settings if one.value_at is not None]
-    places += [one.at for one in job.launches]
+    jobs = (job, *job.parts)
+    places = [one.at for one in job.all_settings]
+    places += [one.value_at for one in job.all_settings if one.value_at is not None]
+    places += [one.at for part in jobs for one in part.launches]
+    places += [place for part in jobs for place in part.local]
     for complaint in complaints:
         found = complaint.found
         places += [found.at, *(edit.at for edit in found.edits)]

@@ -25,12 +25,33 @@ weft doctor env --explain NCCL_IB_TIMEOUT    # one variable: values, defaults by
 `weft doctor env` reads without running:
 
 * a command line or a job script (bash's grammar), an `nccl.conf`;
+* a Dockerfile: `ENV`, files that `RUN` writes, `CMD` and `ENTRYPOINT`;
 * an EDF of the container engine at CSCS (`.toml`);
-* Kubernetes manifests and Helm values (`.yaml`);
+* Kubernetes manifests, ConfigMaps, Helm charts and compose files (`.yaml`), with the scripts in
+  them;
 * a modulefile in Tcl.
 
-Both branches of a condition count, the body of a loop once. weft judges no value that only the
-running job knows. It reads commands in single quotes behind `bash -c`, but does not correct them.
+The content tells a sourced shell file from an `nccl.conf`. weft reads a script once for each
+branch, so a variable has the value of its own branch; the body of a loop counts once. Of
+`${NAME:-VALUE}` the default is the value. weft judges no value that only the running job knows.
+It reads commands in quotes behind `bash -c` and `ssh`, but does not correct them.
+
+The first lines are the verdict:
+
+| line | means |
+|---|---|
+| `GOOD` | no rule found a fault; `would show:` lists the faults that would have shown, \
+`not seen:` the parts that weft could not read |
+| `UNKNOWN  cannot tell: ...; what would tell: ...` | the file sets nothing that weft reads, gives \
+a name a value in a form that weft does not read, takes all values from the running job, or starts \
+an image that may lack its network's plug-in |
+| `WARN`, `BAD` | rules of these severities found faults |
+
+A rule's severity is that of its usual consequence. Settings that harm only traffic between nodes
+(`infiniband-off`, `sockets-demanded`, `no-way-out`) are `bad` on several nodes, `warning` if the
+file tells no number or the setting stands in a branch, and `note` on one node.
+`debug-switch-left-on` is `bad` with a platform, or for `NCCL_P2P_DISABLE` on several nodes, else
+`warning`. Levels of logs are notes.
 
 | option | means |
 |---|---|
@@ -40,17 +61,18 @@ running job knows. It reads commands in single quotes behind `bash -c`, but does
 | `--fix` | prints the corrected file, with every correction of `bad` and `warning` that needs no \
 decision |
 | `--format sarif` | SARIF 2.1.0, with the corrections |
-| `--format json` | `schema` `weft.doctor-env/1`: `platform, nccl, verdict, files [{name, kind, \
-n_settings, findings}]`; a finding has `severity, sentence, evidence` and `facts {rule, title, \
+| `--format json` | `schema` `weft.doctor-env/1`: `platform, nccl, verdict, would_show, files \
+[{name, kind, n_settings, verdict, would_show, not_seen, unknown [{unknown, would_tell}], \
+findings}]`; a finding has `severity, sentence, evidence` and `facts {rule, title, \
 file, line, column, name, value, happens, fix, source, can_be_fixed}`. Of `--explain` it is \
 `weft.variable/1` |
 
-The exit code is 1 if a rule of severity `bad` found a fault.
+The exit code is 1 if a fault is `bad`, 5 if a file gives no verdict (`UNKNOWN`).
 
 Not checked, because no file has it:
 
 * the content of an image (its own topology file, variables, plug-ins), and of volumes in
-  Kubernetes;
+  Kubernetes; variables that an image may override are notes;
 * the version of a plug-in, on which the name in `NCCL_NET` depends;
 * whether a fabric routes a service level adaptively, if no recipe names one;
 * ports that a firewall closes (28028 of RAS);

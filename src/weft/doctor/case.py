@@ -6,6 +6,7 @@ from functools import cached_property
 
 from weft.catalog.libraries.launch_recipe import LaunchRecipe
 from weft.catalog.libraries.variables import Variable, VariableList, version_key
+from weft.core.finding import Severity
 from weft.doctor.job import Job, JobSetting, SettingOrigin, TextPlace
 from weft.doctor.numbers import strtoll
 
@@ -24,7 +25,7 @@ class Edit:
 @dataclass(frozen=True, slots=True)
 class Found:
     """One thing that a rule found: the words of its sentence, where, and how it is mended. `also`
-    are the lines of others that are equal to it."""
+    are the lines of others that are equal to it. `severity` replaces the rule's own."""
 
     rule: str
     words: Mapping[str, str]
@@ -32,15 +33,22 @@ class Found:
     setting: JobSetting | None = None
     edits: tuple[Edit, ...] = ()
     also: tuple[int, ...] = ()
+    severity: Severity | None = None
 
 
 def mistake(
-    rule: str, on: JobSetting | TextPlace, edits: tuple[Edit, ...] = (), /, **words: str
+    rule: str,
+    on: JobSetting | TextPlace,
+    edits: tuple[Edit, ...] = (),
+    severity: Severity | None = None,
+    /,
+    **words: str,
 ) -> Found:
     """A fault at a place, or in a setting, whose `name` and `value` are words then."""
     if isinstance(on, TextPlace):
-        return Found(rule, words, on, None, edits)
-    return Found(rule, {"name": on.name, "value": on.known or "", **words}, on.at, on, edits)
+        return Found(rule, words, on, None, edits, severity=severity)
+    words = {"name": on.name, "value": on.known or "", **words}
+    return Found(rule, words, on.at, on, edits, severity=severity)
 
 
 @dataclass(frozen=True)
@@ -129,6 +137,13 @@ class DoctorCase:
     def nodes(self) -> int | None:
         """Nodes of the job, as asked or as the file says."""
         return self.n_nodes if self.n_nodes is not None else self.job.n_nodes
+
+    def across_nodes(self, setting: JobSetting) -> Severity:
+        """How a setting counts that harms only traffic between nodes: BAD on several nodes, WARNING
+        where the file names no number or the setting stands in a branch, NOTE on one node."""
+        if self.nodes == 1:
+            return Severity.NOTE
+        return Severity.WARNING if self.nodes is None or setting.is_optional else Severity.BAD
 
     @property
     def fabric(self) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
+from weft.core.finding import Severity
 from weft.doctor.case import Edit
 from weft.doctor.lint import Complaint
 
@@ -37,7 +38,7 @@ def fixed(text: str, complaints: Iterable[Complaint]) -> tuple[str, int]:
     mended = 0
     for complaint in complaints:
         edits = complaint.found.edits
-        if not edits or complaint.rule.severity == "note":
+        if not edits or complaint.severity is Severity.NOTE:
             continue
         if all(one in taken or _is_free(one, taken) for one in edits):
             taken += [one for one in edits if one not in taken]

@@ -18,6 +18,8 @@ class SettingOrigin(StrEnum):
     EXPORT = "exported"
     ASSIGNED = "assigned"
     """In a shell, but not exported: programs do not see it."""
+    WRITTEN = "written to a file"
+    """By the script: a heredoc, or echo into a file."""
     BEFORE = "before a command"
     LAUNCHER = "launcher's option"
     MCA = "--mca"
@@ -34,6 +36,9 @@ class JobKind(StrEnum):
     EDF = "EDF"
     KUBERNETES = "Kubernetes"
     MODULEFILE = "modulefile"
+    DOCKERFILE = "Dockerfile"
+    OTHER = "program or text"
+    """Of no language that weft reads settings in."""
     LIVE = "environment"
 
 
@@ -62,7 +67,9 @@ class JobSetting:
 
     `value` has HOLEs where parts are not known; None passes on the value of the environment. `at`
     is the whole of it, `value_at` its value as written, with quotes. `launch` is the index of the
-    launch whose command line holds it, None where it holds for all that follow.
+    launch whose command line holds it, None where it holds for all that follow. `is_optional`: it
+    stands in a branch, or is a default that the user may replace. `order` counts settings and
+    launches as the shell meets them.
     """
 
     name: str
@@ -71,6 +78,8 @@ class JobSetting:
     at: TextPlace
     value_at: TextPlace | None = None
     launch: int | None = None
+    is_optional: bool = False
+    order: int = 0
 
     @property
     def known(self) -> str | None:
@@ -120,6 +129,7 @@ class JobLaunch:
     container: Container | None = None
     program: tuple[Word, ...] = ()
     inside: int | None = None
+    order: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +147,30 @@ class Job:
     unread: tuple[TextPlace, ...] = ()
     unset: frozenset[str] = frozenset()
     """Names that a script takes back somewhere."""
+    local: tuple[TextPlace, ...] = ()
+    """Assignments that the script itself uses by name, and output of `echo`: no settings."""
+    broken: tuple[JobSetting, ...] = ()
+    """`NAME = VALUE`, which a shell takes for a command."""
+    layer: tuple[JobSetting, ...] = ()
+    """`RUN export NAME=VALUE` of a Dockerfile, which ends with its layer."""
+    sourced: tuple[str, ...] = ()
+    """Other files that a script reads."""
+    node_counts: tuple[int, ...] = ()
+    """Nodes that programs are asked for: torchrun --nnodes 2."""
+    parts: tuple["Job", ...] = ()
+    """The same text with the other branches taken, and scripts within it, each a job of its own."""
 
     @property
     def n_nodes(self) -> int | None:
-        """Nodes that the job or its first launch asks for, where a number says it."""
-        return next(self.numbers("nodes"), None)
+        """Nodes that the job or its first launch asks for, where a number says it; else the most
+        that a program is asked for."""
+        return next(self.numbers("nodes"), max(self.node_counts, default=None))
+
+    @property
+    def all_settings(self) -> tuple[JobSetting, ...]:
+        """The settings of all parts, each place, name and value once."""
+        every = [*self.settings, *(one for part in self.parts for one in part.settings)]
+        return tuple({(one.at, one.name, one.value): one for one in every}.values())
 
     def numbers(self, name: str) -> Iterator[int]:
         """The numbers that an option has, of the scheduler first, then of launches."""

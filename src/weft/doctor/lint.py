@@ -1,6 +1,6 @@
 """The linter: every rule over one job, with complaints in the order of the text."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from weft.catalog.libraries.setting_rules import SettingRule, setting_rules
@@ -17,6 +17,7 @@ from weft.doctor.rules import (
     launches,
     masks,
     names,
+    plugins,
     transports,
     values,
 )
@@ -32,6 +33,7 @@ FAMILIES: tuple[Rule, ...] = (
     launches.rules,
     forwarding.rules,
     masks.rules,
+    plugins.rules,
 )
 
 MOST_LINES = 4
@@ -66,8 +68,13 @@ class Complaint:
 
     @property
     def severity(self) -> Severity:
-        """The severity of its rule."""
-        return Severity(self.rule.severity)
+        """That of the case, or else of its rule."""
+        return self.found.severity or Severity(self.rule.severity)
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether it makes the verdict bad."""
+        return self.severity is Severity.BAD
 
     def _filled(self, sentence: str) -> str:
         return sentence.format_map(_Words(self.found.words))
@@ -88,24 +95,31 @@ OPINIONS = {
 
 
 def lint(case: DoctorCase) -> list[Complaint]:
-    """Complaints about a job: by place, each rule once for a place and a name.
+    """Complaints about a job and its parts: by place, each rule once for a place and a name.
 
     Where something is bad, opinions about the same setting are left out.
     """
-    rules = setting_rules()
     complaints: dict[tuple[str, int, str], Complaint] = {}
+    for job in (case.job, *case.job.parts):
+        for key, complaint in _of_part(replace(case, job=job)):
+            known = complaints.setdefault(key, complaint)
+            if severity_rank(complaint) < severity_rank(known):
+                complaints[key] = complaint
+    return sorted(
+        complaints.values(), key=lambda one: (one.found.at.start, severity_rank(one), one.rule.id)
+    )
+
+
+def _of_part(case: DoctorCase) -> Iterator[tuple[tuple[str, int, str], Complaint]]:
+    rules = setting_rules()
     everything = [found for family in FAMILIES for found in family(case)]
-    bad = {one.at.start for one in everything if rules[one.rule].severity == "bad"}
+    bad = {one.at.start for one in everything if Complaint(rules[one.rule], one).is_bad}
     for found in everything:
         if found.rule in OPINIONS and (found.at.start in bad or _is_of_the_recipe(case, found)):
             continue
         name = found.setting.name if found.setting is not None else ""
-        key = (found.rule, found.at.start, name)
         whole = replace(found, edits=_as_written(case.job, found.edits))
-        complaints.setdefault(key, Complaint(rules[found.rule], whole))
-    return sorted(
-        complaints.values(), key=lambda one: (one.found.at.start, severity_rank(one), one.rule.id)
-    )
+        yield (found.rule, found.at.start, name), Complaint(rules[found.rule], whole)
 
 
 def _as_written(job: Job, edits: Sequence[Edit]) -> tuple[Edit, ...]:

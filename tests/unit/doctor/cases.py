@@ -283,6 +283,12 @@ CASES = (
     ),
     Wrong("not-needed-any-more", "export CXI_FORK_SAFE=1"),
     Wrong(
+        "plugin-not-brought",
+        HEAD + "export FI_CXI_RX_MATCH_MODE=hybrid\nsrun --container-image=nvcr.io#nvidia/x:1 ./a",
+        HEAD + "export FI_CXI_RX_MATCH_MODE=hybrid\nsrun --container-image=nvcr.io#nvidia/x:1"
+        " --container-mounts=/opt/nccl-ofi:/opt/nccl-ofi ./a",
+    ),
+    Wrong(
         "image-wins",
         HEAD + "srun --container-image=i ./a",
         HEAD + "srun --container-image=i --container-env=NCCL_DEBUG ./a",

@@ -18,6 +18,36 @@ spec:
 
 LAUNCH_CASES = (
     Wrong(
+        "infiniband-not-used",
+        "export NCCL_IB_DISABLE=1 FI_PROVIDER=efa",
+        "export NCCL_IB_DISABLE=0 FI_PROVIDER=efa",
+    ),
+    Wrong(
+        "provider-of-sockets",
+        "export FI_PROVIDER=tcp FI_CXI_RX_MATCH_MODE=hybrid\nsrun -N 2 ./a",
+        "export FI_PROVIDER=cxi FI_CXI_RX_MATCH_MODE=hybrid\nsrun -N 2 ./a",
+    ),
+    Wrong(
+        "conf-of-a-shell",
+        '#!/bin/bash\nexport NCCL_IB_HCA="mlx5"\n',
+        "NCCL_IB_HCA=mlx5\n",
+        name="nccl.conf",
+    ),
+    Wrong(
+        "overridden",
+        "export NCCL_IB_TC=1\nexport NCCL_IB_TC=106\nsrun ./a",
+        "export NCCL_IB_TC=1\nsrun ./a\nexport NCCL_IB_TC=106\nsrun ./a",
+    ),
+    Wrong("sockets-demanded", "export NCCL_NET=Socket\nsrun -N 2 ./a", "export NCCL_NET=IB"),
+    Wrong("spaces-around-equals", "NCCL_IB_HCA = mlx5_0", "NCCL_IB_HCA=mlx5_0"),
+    Wrong("spaces-around-equals", "export NCCL_IB_HCA = mlx5_0", "[ $NCCL_IB_HCA = mlx5_0 ]"),
+    Wrong(
+        "ends-with-layer",
+        "FROM x\nRUN export NCCL_DEBUG=WARN && make\n",
+        "FROM x\nENV NCCL_DEBUG=WARN\n",
+        name="Dockerfile",
+    ),
+    Wrong(
         "conflict",
         "export NCCL_TUNER_PLUGIN=ofi NCCL_ALGO=ring,tree",
         "export NCCL_TUNER_PLUGIN=ofi",

@@ -6,6 +6,7 @@ from tests.unit.doctor.planted import PLANTERS, planted
 from tests.unit.doctor.script import FORMS, VERSIONS, Planted, clean_script
 
 from weft.catalog.load import launch_recipe, launch_recipe_names, variable_lists
+from weft.core.finding import Severity
 from weft.doctor.case import DoctorCase
 from weft.doctor.lint import lint
 from weft.doctor.readers.file import read_job
@@ -18,15 +19,21 @@ PLANTED = list(planted(N, SEED))
 def found_in(one: Planted) -> list[tuple[str, int]]:
     """What is found beside the recipe's own errata."""
     script, name = one.script, one.script.recipe.name
-    found = complaints_of(script.text, name, script.version, script.nodes)
+    found = complaints_of(script.text, name, script.version, script.nodes, one.rule)
     return [(rule, line) for rule, line in found if (name, rule) not in NOTED]
 
 
-def complaints_of(text: str, name: str, version: str, nodes: int) -> list[tuple[str, int]]:
-    """(rule, line) of all that is more than a note."""
+def complaints_of(
+    text: str, name: str, version: str, nodes: int, planted_rule: str = ""
+) -> list[tuple[str, int]]:
+    """(rule, line) of all that is more than a note, and of notes of the planted rule."""
     job = read_job("job.sh", text)
     case = DoctorCase(job, variable_lists(), launch_recipe(name), version, n_nodes=nodes)
-    return [(one.rule.id, one.found.at.line) for one in lint(case) if one.rule.severity != "note"]
+    return [
+        (one.rule.id, one.found.at.line)
+        for one in lint(case)
+        if one.severity is not Severity.NOTE or one.rule.id == planted_rule
+    ]
 
 
 @pytest.mark.parametrize(

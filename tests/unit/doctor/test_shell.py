@@ -41,11 +41,12 @@ def test_what_is_not_known_is_a_hole() -> None:
     assert values == {
         "A": f"{HOLE}/x",
         "B": HOLE,
-        "C": HOLE,
+        "C": "1",
         "E": HOLE,
         "G": f"a{HOLE} b",
     }
     assert only(text, "A").known is None
+    assert [one.name for one in read(text).settings if one.is_optional] == ["C"]
 
 
 def test_variables_of_the_script_are_put_in() -> None:
@@ -166,7 +167,7 @@ def test_both_branches_and_loops_and_functions() -> None:
         "f() { export D=4; }\nwhile true; do export E=5; done\n"
         "case x in y) export F=6;; esac\n(export G=7)\n"
     )
-    values = {one.name: one.value for one in read(text).settings}
+    values = {one.name: one.value for one in read(text).all_settings}
     assert values == {"A": "1", "B": "2", "C": HOLE, "D": "4", "E": "5", "F": "6", "G": "7"}
 
 
@@ -312,3 +313,12 @@ def test_containers_of_names_that_only_the_job_knows() -> None:
     assert [word.text for word in launch.container.mounts] == [HOLE, HOLE, f"{HOLE}/c:/c"]
     assert launch.container.passes == ("A",)
     assert [word.text for word in launch.program] == ["./p"]
+
+
+def test_assignments_on_one_line_end_with_it() -> None:
+    """The grammar takes `A=1 B=2` and the next line for one command."""
+    text = "A=1 B=2\nexport C=3 D=$A\n\nE=1 F=2 \\\n  ./run\n"
+    job = read(text)
+    assert {one.name: one.value for one in job.settings if one.name in "CD"} == {"C": "3", "D": "1"}
+    assert only(text, "C").at.line == 2
+    assert [one.name for one in job.settings if one.launch is not None] == ["E", "F"]

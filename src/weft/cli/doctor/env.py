@@ -4,12 +4,13 @@ from pathlib import Path
 
 import click
 
-from weft.cli.options import ANY_PATH
+from weft.cli.fail_on import fail_on_option
+from weft.cli.options import ANY_PATH, NODE_COUNT
 from weft.cli.output import format_option_of
 from weft.core.errors import ExitCode, InputError
 from weft.doctor.job import JobKind
 
-KINDS = {kind.value.lower(): kind for kind in JobKind if kind is not JobKind.LIVE}
+KINDS = {kind.value.lower(): kind for kind in JobKind if kind not in (JobKind.LIVE, JobKind.OTHER)}
 
 
 @click.command("env")
@@ -30,7 +31,7 @@ KINDS = {kind.value.lower(): kind for kind in JobKind if kind is not JobKind.LIV
     metavar="FILE",
     help="A topology file, for CPU masks: each must be near its GPU. Default: the platform's.",
 )
-@click.option("--nodes", type=click.IntRange(1), help="Nodes of the job, if the file does not say.")
+@click.option("--nodes", type=NODE_COUNT, help="Nodes of the job, if the file does not say.")
 @click.option(
     "--kind",
     type=click.Choice(list(KINDS)),
@@ -41,6 +42,7 @@ KINDS = {kind.value.lower(): kind for kind in JobKind if kind is not JobKind.LIV
 )
 @click.option("--fix", "prints_fix", is_flag=True, help="Print the corrected file instead.")
 @click.option("--notes", is_flag=True, help="Show notes, too.")
+@fail_on_option
 @click.option("--explain", "name", metavar="NAME", help="Explain one variable instead.")
 @format_option_of(("text", "json", "csv", "sarif"))
 def command(
@@ -61,9 +63,9 @@ def command(
     """Check the variables that FILES set; without FILES, those of this environment.
 
     A file is a command line, a job script, an nccl.conf, an EDF (.toml), Kubernetes manifests
-    (.yaml) or a modulefile in Tcl; '-' is standard input. Nothing in it is run.
+    (.yaml), a Dockerfile or a modulefile in Tcl; '-' is standard input. Nothing in it is run.
 
-    Exit 1 if a setting is wrong.
+    Exit 1 if a setting is wrong, 5 if a file sets nothing that weft can read.
     """
     if name is not None:
         from weft.cli.doctor.env_variable import explain

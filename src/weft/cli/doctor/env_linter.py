@@ -9,18 +9,19 @@ import click
 
 from weft.catalog.libraries.launch_recipe import LaunchRecipe
 from weft.catalog.load import launch_recipe, platform, platform_names, variable_lists
-from weft.cli.doctor.complaints import complaint_lines, head_line, print_complaints
+from weft.cli.doctor.complaints import print_complaints
+from weft.cli.doctor.env_report import EnvReport
+from weft.cli.fail_on import exit_code_of
 from weft.cli.output import printable, talk
-from weft.core.errors import ExitCode, InputError
-from weft.core.finding import verdict_of
+from weft.core.errors import InputError
+from weft.core.finding import WORST_FIRST, Severity
 from weft.core.host import names_of_class
 from weft.core.text_file import read_text_file
-from weft.core.words import counted
 from weft.doctor.case import DoctorCase
 from weft.doctor.edits import mended
 from weft.doctor.job import Job, JobKind
 from weft.doctor.libnccl import read_libnccl
-from weft.doctor.lint import Complaint, as_finding, lint
+from weft.doctor.lint import Complaint, lint
 from weft.doctor.readers.conf import read_conf, read_environment
 from weft.doctor.readers.file import MOST_BYTES, job_of, read_job
 from weft.doctor.topo.graph import cpus_of_gpus
@@ -64,55 +65,47 @@ class Linter:
             self.version = self.version or library.version
             self.judged = f"{libnccl} (NCCL {library.version})"
 
+    def case_of(self, job: Job) -> DoctorCase:
+        """A job with what the options tell of its machine."""
+        is_live = job.kind is JobKind.LIVE
+        return DoctorCase(
+            job,
+            self.lists,
+            self.recipe,
+            self.version,
+            self.names,
+            self.nodes,
+            exists=self.exists,
+            elsewhere=_settings_of_nccl_conf() if is_live else {},
+            interfaces=names_of_class("net") if is_live else (),
+            adapters=names_of_class("infiniband") if is_live else (),
+            gpu_cpus=self.gpu_cpus,
+        )
+
     def lint(self, job: Job) -> list[Complaint]:
         """The complaints about a job."""
-        is_live = job.kind is JobKind.LIVE
-        return lint(
-            DoctorCase(
-                job,
-                self.lists,
-                self.recipe,
-                self.version,
-                self.names,
-                self.nodes,
-                exists=self.exists,
-                elsewhere=_settings_of_nccl_conf() if is_live else {},
-                interfaces=names_of_class("net") if is_live else (),
-                adapters=names_of_class("infiniband") if is_live else (),
-                gpu_cpus=self.gpu_cpus,
-            )
-        )
+        return lint(self.case_of(job))
 
     def show(self, jobs: Sequence[Job], format_: str, *, notes: bool) -> int:
         """Print the complaints about jobs; the exit code."""
-        reports = [(job, self.lint(job)) for job in jobs]
+        reports = [EnvReport.of(self.case_of(job)) for job in jobs]
         machine = self.recipe.title if self.recipe is not None else "unknown (--platform)"
+        verdict = min((one.verdict for one in reports), key=WORST_FIRST.index)
 
         def text() -> str:
-            lines = [line for one in reports for line in (*_report(*one, notes=notes), "")]
+            lines = [line for one in reports for line in (*one.lines(notes=notes), "")]
             return "\n".join([*lines, f"judged   for {self.judged}; machine {machine}"])
 
-        return print_complaints(
-            format_,
-            [(job.name, complaints) for job, complaints in reports],
-            COLUMNS,
-            text=text,
-            record={
-                "schema": "weft.doctor-env/1",
-                "platform": self.recipe.name if self.recipe is not None else None,
-                "nccl": self.version or None,
-                "verdict": verdict_of([one for _, found in reports for one in found]).value,
-                "files": [
-                    {
-                        "name": job.name,
-                        "kind": job.kind.value,
-                        "n_settings": len(job.settings),
-                        "findings": [as_finding(one, job.name).to_record() for one in complaints],
-                    }
-                    for job, complaints in reports
-                ],
-            },
-        )
+        record = {
+            "schema": "weft.doctor-env/1",
+            "platform": self.recipe.name if self.recipe is not None else None,
+            "nccl": self.version or None,
+            "verdict": verdict.value,
+            "would_show": [one for report in reports for one in report.coverage.would_show],
+            "files": [one.to_record() for one in reports],
+        }
+        pairs = [(one.job.name, one.complaints) for one in reports]
+        return print_complaints(format_, pairs, COLUMNS, text=text, record=record, verdict=verdict)
 
     def print_fix(self, jobs: Sequence[Job]) -> int:
         """Print the corrected file; the exit code. Raises InputError where it is not one file."""
@@ -124,10 +117,10 @@ class Linter:
         text, number, remaining = mended(
             job.text, lambda text: self.lint(read_job(job.name, text, job.kind))
         )
-        left = sum(one.rule.severity == "bad" for one in remaining)
+        left = sum(one.is_bad for one in remaining)
         click.echo(printable(text) if sys.stdout.isatty() else text, nl=False)
         talk(f"{number} mended, {left} left that only you can decide: weft doctor env {job.name}")
-        return int(ExitCode.VERDICT_BAD if left else ExitCode.GOOD)
+        return exit_code_of(Severity.BAD if left else Severity.GOOD)
 
 
 def _cpus_of_gpus(topology: Path | None, recipe: LaunchRecipe | None) -> tuple[int, ...]:
@@ -153,14 +146,3 @@ def _settings_of_nccl_conf() -> dict[str, tuple[str, str]]:
         for setting in read_conf(str(path), text).settings:
             values.setdefault(setting.name, (setting.value or "", str(path)))
     return values
-
-
-def _report(job: Job, complaints: Sequence[Complaint], *, notes: bool) -> list[str]:
-    known = sum(1 for setting in job.settings if setting.name.isupper())
-    head = head_line(job.name, complaints, f"no mistake in {counted(known, 'variable')}")
-
-    def place_of(one: Complaint) -> str:
-        place = f"{job.name}:{one.found.at.line}" if job.text else job.name
-        return f"{place}  {one.found.setting.name if one.found.setting is not None else ''}"
-
-    return [head, *complaint_lines(complaints, place_of, notes=notes)]

@@ -2,15 +2,14 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 
 from weft.doctor.job import Job, JobKind, JobSetting, SettingOrigin, SourceLines
 
 _LINE = re.compile(r"(?P<name>[^=#\n]*)=(?P<value>[^\n]*)")
 
 
-def read_conf(name: str, text: str) -> Job:
-    """The settings of an nccl.conf.
+def read_conf(name: str, text: str, *, whole: str | None = None) -> Job:
+    """The settings of an nccl.conf; `whole` is the document with it in it, as long as `text`.
 
     NCCL cuts a line at its first '=' and takes both sides as they stand: spaces and `export` become
     part of the name, quotes part of the value. Lines that begin with '#' are comments.
@@ -18,17 +17,19 @@ def read_conf(name: str, text: str) -> Job:
     """
     settings = []
     unread = []
-    for line, at in SourceLines(text).each():
+    whole = text if whole is None else whole
+    lines = SourceLines(whole)
+    for line, place in SourceLines(text).each():
+        at = lines.place(place.start, place.end)
         found = _LINE.fullmatch(line)
         if line.startswith("#") or not line.strip():
             continue
         if found is None:
             unread.append(at)
             continue
-        start = at.start + found.start("value")
-        value_at = replace(at, start=start, column=at.column + found.start("value"))
+        value_at = lines.place(at.start + found.start("value"), at.end)
         settings.append(JobSetting(found["name"], found["value"], SettingOrigin.CONF, at, value_at))
-    return Job(name, text, JobKind.CONF, tuple(settings), unread=tuple(unread))
+    return Job(name, whole, JobKind.CONF, tuple(settings), unread=tuple(unread))
 
 
 def read_environment(environment: Mapping[str, str]) -> Job:

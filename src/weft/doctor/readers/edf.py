@@ -7,6 +7,7 @@ from typing import Any
 
 from weft.core.errors import InputError
 from weft.doctor.job import (
+    HOLE,
     NOWHERE,
     Container,
     Job,
@@ -37,7 +38,12 @@ def read_edf(name: str, text: str) -> Job:
     listed = mounts if isinstance(mounts, list) else []
     words = tuple(Word(mount, NOWHERE) for mount in listed if isinstance(mount, str))
     container = Container(image if isinstance(image, str) else "", words)
-    launch = JobLaunch("edf", NOWHERE, _annotations(table), container=container)
+    options = _annotations(table)
+    if "base_environment" in table:
+        # What another EDF sets is not known here.
+        options["base_environment"] = Word(HOLE, NOWHERE)
+        container = Container(container.image, (*words, Word(HOLE, NOWHERE)))
+    launch = JobLaunch("edf", NOWHERE, options, container=container)
     return Job(name, text, JobKind.EDF, tuple(settings), (launch,))
 
 

@@ -6,9 +6,11 @@ from weft.core.errors import InputError
 from weft.core.text_file import read_text_file, read_text_input
 from weft.doctor.job import HOLE, Job, JobKind
 from weft.doctor.readers.conf import read_conf
-from weft.doctor.readers.edf import is_edf, read_edf
-from weft.doctor.readers.modulefile import MAGIC, read_modulefile
+from weft.doctor.readers.dockerfile import read_dockerfile
+from weft.doctor.readers.edf import read_edf
+from weft.doctor.readers.modulefile import read_modulefile
 from weft.doctor.readers.shell import read_script
+from weft.doctor.readers.text_kind import kind_of
 
 MOST_BYTES = 16 << 20
 """A script is smaller; whatever is larger is none."""
@@ -25,7 +27,7 @@ def read_job(name: str, text: str, kind: JobKind | None = None) -> Job:
     if HOLE in text:
         raise InputError("it is not text", where=name, expected=EXPECTED)
     job = _READERS[kind or kind_of(name, text)](name, text)
-    n_settings, n_launches = len(job.settings), len(job.launches)
+    n_settings, n_launches = len(job.all_settings), len(job.launches)
     if max(n_settings, n_launches) > MOST_SETTINGS:
         raise InputError(
             f"it sets {n_settings:,} variables and launches {n_launches:,} programs",
@@ -42,29 +44,19 @@ def _read_manifests(name: str, text: str) -> Job:
     return read_manifests(name, text)
 
 
+def _read_nothing(name: str, text: str) -> Job:
+    return Job(name, text, JobKind.OTHER)
+
+
 _READERS = {
     JobKind.SCRIPT: read_script,
     JobKind.CONF: read_conf,
     JobKind.EDF: read_edf,
     JobKind.KUBERNETES: _read_manifests,
     JobKind.MODULEFILE: read_modulefile,
+    JobKind.DOCKERFILE: read_dockerfile,
+    JobKind.OTHER: _read_nothing,
 }
-
-
-def kind_of(name: str, text: str) -> JobKind:
-    """The kind of a file."""
-    if text.startswith(MAGIC):
-        return JobKind.MODULEFILE
-    suffix = Path(name).suffix.lower()
-    if suffix == ".toml" or (suffix == ".edf" and is_edf(text)):
-        return JobKind.EDF
-    if suffix in (".yaml", ".yml"):
-        return JobKind.KUBERNETES
-    if Path(name).name.lstrip(".") == "nccl.conf" or suffix == ".conf":
-        return JobKind.CONF
-    if text.startswith("apiVersion:") or "\napiVersion:" in text[:4096]:
-        return JobKind.KUBERNETES
-    return JobKind.SCRIPT
 
 
 def job_of(path: Path, kind: JobKind | None = None) -> Job:

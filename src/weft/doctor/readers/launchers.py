@@ -45,6 +45,9 @@ def read_launch(
     found = _Found()
     left = _options(name, list(words[1:]), found)
     keeps_all = name not in CONTAINERS - APPTAINER - {"shifter"}
+    if name in CONTAINERS - {"shifter"} and "command" not in found.options:
+        # docker build, docker ps: no program of an image starts.
+        return JobLaunch(name, at, found.options), []
     launch = JobLaunch(
         name,
         at,
@@ -133,7 +136,8 @@ def _export(found: _Found, word: Word, _values: list[Word], _: str) -> None:
     """Slurm's --export=ALL,NAME,NAME=VALUE or NONE."""
     parts = word.text.split(",")
     found.options["export"] = word
-    found.hands_on_all = "ALL" in parts
+    # SOURCE: SchedMD/slurm, src/common/env.c env_merge_filter: ALL in capitals or small letters.
+    found.hands_on_all = "ALL" in (part.upper() for part in parts)
     # A word with quotes or variables in it is longer, or shorter, than its text.
     is_plain = word.at.exact and len(word.text) == word.at.end - word.at.start
     start = word.at.start
@@ -141,7 +145,7 @@ def _export(found: _Found, word: Word, _values: list[Word], _: str) -> None:
         name, equals, value = part.partition("=")
         place = replace(word.at, start=start, end=start + len(part)) if is_plain else word.at
         start += len(part) + 1
-        if part not in ("ALL", "NONE", "NIL", ""):
+        if part.upper() not in ("ALL", "NONE", "NIL", ""):
             found.passes.append(name)
             given = value if equals else None
             found.settings.append(JobSetting(name, given, SettingOrigin.LAUNCHER, place))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 VARIABLE = "variable_name"
+DEFAULTS = (":-", "-", ":=", "=")
 _ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
 _QUOTED_ESCAPE = re.compile(r"\\(\n|[\"\\$`])")
 
@@ -33,6 +34,9 @@ class Words:
         self._place = place
         self.known: dict[str, str] = {}
         self.arrays: dict[str, list[str]] = {}
+        self.used_default = False
+        """Whether the value that was read last is a default that the user may replace."""
+        self._takes_defaults = False
 
     def of(self, *nodes: "Node") -> list[Word]:
         """The words that nodes which touch become; none where all is an unquoted empty variable."""
@@ -63,10 +67,14 @@ class Words:
         return pieces
 
     def value(self, node: "Node | None") -> str:
-        """The text of an assigned value: never split."""
+        """The text of an assigned value: never split. Of `${NAME:-VALUE}` with a name that is not
+        known, it is the default."""
+        self.used_default = False
         if node is None:
             return ""
+        self._takes_defaults = True
         texts = [piece.text for piece in self._pieces(node, quoted=False)]
+        self._takes_defaults = False
         behind = self._text[node.end_byte : node.end_byte + 1].decode("utf-8", "replace")
         if texts and texts[-1] == "$" and NAME.match(behind):
             texts[-1] = HOLE
@@ -87,7 +95,7 @@ class Words:
             return Word(text, at)
         start = node.start_byte + quote + shift.end()
         # A quote that was opened before the name is closed behind the value.
-        return Word(text, at, self._place(start, last.end_byte - quote, True))
+        return Word(text, at, self._place(start, max(start, last.end_byte - quote), True))
 
     def _of_array(self, node: "Node") -> list[str] | None:
         inner = node
@@ -118,8 +126,22 @@ class Words:
             yield self._expanded(self.source(node)[1:], quoted=quoted)
         elif kind == "expansion" and [one.type for one in node.children[1:-1]] == [VARIABLE]:
             yield self._expanded(self.source(node.children[1]), quoted=quoted)
+        elif kind == "expansion" and (default := self._default(node)):
+            yield from default
         else:
             yield Piece(self.source(node) if not node.is_named else HOLE)
+
+    def _default(self, node: "Node") -> list[Piece]:
+        """The value of `${NAME:-VALUE}`; empty for other expansions."""
+        children = node.children
+        is_default = len(children) > 4 and children[1].type == VARIABLE
+        if not is_default or not self._takes_defaults or children[2].type not in DEFAULTS:
+            return []
+        value = self.known.get(self.source(children[1]))
+        if value is not None:
+            return [Piece(value)]
+        self.used_default = True
+        return [piece for child in children[3:-1] for piece in self._pieces(child, quoted=True)]
 
     def _of_string(self, node: "Node") -> Iterator[Piece]:
         # The parser leaves white space between expansions out of its children.
@@ -140,6 +162,17 @@ class Words:
     def _expanded(self, name: str, *, quoted: bool) -> Piece:
         value = self.known.get(name)
         return Piece(HOLE) if value is None else Piece(value, splits=not quoted)
+
+
+def touching(nodes: Sequence["Node"]) -> list[list["Node"]]:
+    """Nodes that touch: parts of one word."""
+    runs: list[list[Node]] = []
+    for node in nodes:
+        if runs and runs[-1][-1].end_byte == node.start_byte and "redirect" not in node.type:
+            runs[-1].append(node)
+        else:
+            runs.append([node])
+    return runs
 
 
 def _unescaped(found: re.Match[str]) -> str:

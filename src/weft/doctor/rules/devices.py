@@ -123,10 +123,10 @@ def _interfaces(case: DoctorCase, setting: JobSetting) -> Iterator[Found]:
     interface = case.recipe.interface if case.recipe is not None else ""
     yield from _absent(setting, case.interfaces, case.interfaces, "/sys/class/net")
     for part in names.parts:
-        if part in NOWHERE and (case.nodes is None or case.nodes > 1):
+        if part in NOWHERE and case.nodes != 1:
             hint = f", {interface}" if interface else ""
-            edits = edit(setting, interface or None)
-            yield mistake("no-way-out", setting, edits, part=part, interface=hint)
+            edits, severity = edit(setting, interface or None), case.across_nodes(setting)
+            yield mistake("no-way-out", setting, edits, severity, part=part, interface=hint)
     if interface and not interface.startswith("ib") and text.startswith("ib"):
         words = {"platform": case.machine(), "interface": interface}
         yield mistake("ipoib-meeting", setting, edit(setting, interface), **words)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from weft.core.finding import Severity
 from weft.doctor.case import DoctorCase, Found, mistake
 from weft.doctor.job import JobSetting
 from weft.doctor.numbers import whole
@@ -12,6 +13,8 @@ OLD_NAME = {"since": "before 1.13", "others": "later ones take it as another nam
 NEW_NAME = {"since": "from 1.13 on", "others": "NCCL does not find older ones by it, and ends"}
 """SOURCE: aws/aws-ofi-nccl 2daf7d3: nvidia_plugin_name_fixup."""
 PROVIDERS = {"slingshot": ("cxi", "lnx"), "efa": ("efa",)}
+OF_SOCKETS = ("tcp", "sockets", "udp", "net")
+OF_FABRICS = ("FI_CXI_", "FI_EFA_", "CXI_")
 CQ_SIZE = 131072
 RENDEZVOUS = ("FI_CXI_RDZV_THRESHOLD", "FI_CXI_RDZV_GET_MIN", "FI_CXI_OFLOW_BUF_SIZE")
 
@@ -79,6 +82,8 @@ def _form(case: DoctorCase, plugin: JobSetting) -> Iterator[Found]:
 def _provider(case: DoctorCase) -> Iterator[Found]:
     allowed = PROVIDERS.get(case.fabric)
     setting = case.in_force("FI_PROVIDER")
+    if allowed is None and setting is not None and setting.known:
+        yield from _sockets(case, setting)
     if allowed is None or setting is None or not setting.known:
         return
     listed = setting.known.removeprefix("^").split(",")
@@ -89,6 +94,16 @@ def _provider(case: DoctorCase) -> Iterator[Found]:
     effect = "sockets" if "tcp" in takes or "sockets" in takes else "no device"
     words = {"platform": case.machine(), "wanted": allowed[0], "effect": effect}
     yield mistake("wrong-provider", setting, edit(setting, allowed[0]), **words)
+
+
+def _sockets(case: DoctorCase, setting: JobSetting) -> Iterator[Found]:
+    """A provider of sockets, beside settings of another one where there are some."""
+    provider = (setting.known or "").partition(";")[0]
+    if provider not in OF_SOCKETS or case.nodes == 1:
+        return
+    signs = [one.name for one in case.job.settings if one.name.startswith(OF_FABRICS)]
+    severity = case.across_nodes(setting) if signs else Severity.WARNING
+    yield mistake("provider-of-sockets", setting, (), severity)
 
 
 def _cxi(case: DoctorCase) -> Iterator[Found]:

@@ -3,8 +3,10 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from weft.core.finding import Severity
 from weft.doctor.case import DoctorCase, Edit, Found
 from weft.doctor.job import HOLE, JobKind, JobLaunch, JobSetting, SettingOrigin
+from weft.doctor.rules.names import is_of_a_log
 from weft.launch.command_words import APPTAINER, DOCKER_LIKE, OPEN_MPI
 
 FABRIC_PREFIXES = ("NCCL_", "UCX_", "SHARP_", "HCOLL_", "FI_", "CXI_", "OFI_NCCL_", "TORCH_NCCL_")
@@ -31,7 +33,8 @@ def exported(case: DoctorCase, index: int) -> list[JobSetting]:
     found: dict[str, JobSetting] = {}
     for setting in case.job.settings:
         if setting.launch is None:
-            mine = setting.at < launch.at and setting.origin is SettingOrigin.EXPORT
+            exports = (SettingOrigin.EXPORT, SettingOrigin.DOCUMENT)
+            mine = setting.order < launch.order and setting.origin in exports
         elif setting.launch == index:
             mine = setting.origin in (SettingOrigin.BEFORE, SettingOrigin.DOCUMENT)
         else:
@@ -55,6 +58,7 @@ class _Gap:
 def _gap(case: DoctorCase, launch: JobLaunch) -> _Gap | None:
     name, options = launch.launcher, launch.options
     several = any(one in options for one in OTHER_HOSTS) or case.job.kind is JobKind.KUBERNETES
+    several = several or (name in _OPEN_MPI and not case.job.options and (case.nodes or 1) > 1)
     if name in _OPEN_MPI and several:
         return _Gap(
             " to other hosts: Open MPI takes only OMPI_ and what -x names",
@@ -67,7 +71,7 @@ def _gap(case: DoctorCase, launch: JobLaunch) -> _Gap | None:
         return None if launch.hands_on_all else _Gap(left, source, fix="take -genvall")
     if name in ("srun", "sbatch"):
         return _gap_of_slurm(case, launch)
-    if name in DOCKER_LIKE and "env-host" not in options:
+    if name in DOCKER_LIKE and launch.container and "env-host" not in options:
         source = {"enroot": "NVIDIA/enroot 8ea147d, doc/cmd/start.md: --env"}.get(
             name, "docker run(1): --env"
         )
@@ -97,7 +101,7 @@ def _gap_of_slurm(case: DoctorCase, launch: JobLaunch) -> _Gap | None:
             "Slurm, srun(1): --export",
             fix="begin the list with ALL",
         )
-    if asked is None or not inherited or freed or "ALL" in asked.text.split(","):
+    if asked is None or not inherited or freed or "ALL" in asked.text.upper().split(","):
         return None
     return _Gap(
         f": the job's --export={asked.text} holds for srun, too",
@@ -128,7 +132,22 @@ def _left_behind(case: DoctorCase, index: int, launch: JobLaunch) -> Iterator[Fo
         "fix": gap.fix or f"add{added}",
     }
     edits = _behind_launcher(case, launch, added) if added else ()
-    yield Found("not-forwarded", words, launch.at, left[0], edits)
+    severity = _severity(case, launch, left)
+    yield Found("not-forwarded", words, launch.at, left[0], edits, severity=severity)
+
+
+def _severity(case: DoctorCase, launch: JobLaunch, left: Sequence[JobSetting]) -> Severity | None:
+    """WARNING where only levels of a log are lost, where all stand in a branch, the container began
+    before, or a scheduler may start Open MPI's daemons with the environment; None for that of the
+    rule. SOURCE: open-mpi/ompi, orte/mca/odls: ranks get their daemon's environment, which srun
+    hands on."""
+    if all(is_of_a_log(one.name) for one in left):
+        return Severity.WARNING
+    command = launch.options.get("command")
+    began_before = launch.launcher in DOCKER_LIKE and command is not None and command.text == "exec"
+    is_scheduled = launch.launcher in _OPEN_MPI and bool(case.job.options)
+    is_open = began_before or is_scheduled or all(one.is_optional for one in left)
+    return Severity.WARNING if is_open else None
 
 
 def _hands_on_more(launch: JobLaunch) -> bool:
@@ -178,7 +197,7 @@ def _image_wins(case: DoctorCase, index: int, launch: JobLaunch) -> Iterator[Fou
         return
     names = [one.name for one in left]
     words = {"name": listed(names), "names": ",".join(names), **_number(names)}
-    if pyxis:
+    if pyxis and _gap(case, launch) is None:
         edits = _add_to_list(case, launch, ",".join(names))
         yield Found("image-wins", words, launch.at, left[0], edits)
     elif launch.launcher in ("sarus", *APPTAINER) and _gap(case, launch) is None:

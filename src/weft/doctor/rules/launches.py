@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from weft.core.finding import Severity
 from weft.doctor.case import DoctorCase, Found, mistake
 from weft.doctor.job import HOLE, JobKind, JobSetting, SettingOrigin, number_of
 from weft.doctor.rules.values import TYPOGRAPHIC, edit
@@ -39,8 +40,8 @@ def _topology(case: DoctorCase) -> Iterator[Found]:
             continue
         better = edit(setting, wanted)
         if not path.startswith("/"):
-            fix = "write it from /"
-            yield mistake("topology-missing", setting, reason=NOT_ABSOLUTE, fix=fix)
+            fix, warning = "write it from /", Severity.WARNING
+            yield mistake("topology-missing", setting, (), warning, reason=NOT_ABSOLUTE, fix=fix)
         elif wanted and path != wanted and path.lower() == wanted.lower():
             words = {"reason": f"differs in its capitals from {wanted}", "fix": f"write {wanted}"}
             yield mistake("topology-missing", setting, better, **words)
@@ -50,7 +51,7 @@ def _topology(case: DoctorCase) -> Iterator[Found]:
         elif case.exists is not None and not case.exists(path):
             fix = "name a file that every node has"
             yield mistake("topology-missing", setting, reason="is not there", fix=fix)
-        yield from _mounted(case, setting, path)
+        yield from _mounted(case, setting, path, wanted)
         yield from _graph(case, path)
 
 
@@ -72,7 +73,7 @@ def _is_of_another(path: str, wanted: str) -> bool:
     return _AZURE.fullmatch(name) is not None and name != wanted.rpartition("/")[2]
 
 
-def _mounted(case: DoctorCase, setting: JobSetting, path: str) -> Iterator[Found]:
+def _mounted(case: DoctorCase, setting: JobSetting, path: str, wanted: str) -> Iterator[Found]:
     for index, launch in enumerate(case.job.launches):
         container = launch.container
         if container is None or setting.launch not in (None, index) or not container.image:
@@ -84,7 +85,10 @@ def _mounted(case: DoctorCase, setting: JobSetting, path: str) -> Iterator[Found
         better = {"srun": f"--container-mounts={path}", "edf": f'mounts = ["{path}:{path}"]'}.get(
             launch.launcher, f"-v {path}:{path}:ro"
         )
-        yield mistake("topology-not-mounted", setting, better=better)
+        # Another path may be a file of the image.
+        is_of_the_host = path == wanted or _AZURE.fullmatch(path.rpartition("/")[2]) is not None
+        severity = None if is_of_the_host else Severity.WARNING
+        yield mistake("topology-not-mounted", setting, (), severity, better=better)
 
 
 def _covers(mount: str, path: str) -> bool:

@@ -5,11 +5,20 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from weft.catalog.libraries.variables import Variable, VariableList, version_key
+from weft.core.finding import Severity
 from weft.core.words import nearest
 from weft.doctor.case import NCCL, DoctorCase, Edit, Found, mistake
-from weft.doctor.job import JobKind, JobSetting, SettingOrigin
+from weft.doctor.job import HOLE, NOWHERE, JobKind, JobSetting, SettingOrigin
+from weft.doctor.readers.text_kind import is_nccl_conf
 
-PRIVATE = ("NCCL_FASTRAK_", "NCCL_GPUDIRECTTCPX_", "NCCL_TESTS_", "NCCL_UCX_", "NCCL_IBEXT_")
+PRIVATE = (
+    "NCCL_FASTRAK_",
+    "NCCL_GPUDIRECTTCPX_",
+    "NCCL_TESTS_",
+    "NCCL_UCX_",
+    "NCCL_IBEXT_",
+    "NCCL_SHIMNET_",
+)
 """Prefixes of plug-ins and test programs whose names no list has."""
 MOST_LETTERS = 2
 """So many letters may differ between a name and the one that was meant."""
@@ -25,6 +34,7 @@ def rules(case: DoctorCase) -> Iterator[Found]:
     yield from _not_exported(case)
     yield from _malformed(case)
     yield from _twice(case)
+    yield from _overridden(case)
     yield from _hidden(case)
     yield from _conflicts(case)
 
@@ -34,7 +44,7 @@ def _names(case: DoctorCase) -> Iterator[Found]:
         if case.job.kind is JobKind.CONF and not re.fullmatch(r"\w+", setting.name):
             continue
         library = case.library(setting.name)
-        if library is None or _is_private(setting.name):
+        if library is None or is_private(setting.name):
             continue
         variable, known = case.variable(setting.name), None
         if case.names is not None and setting.name.startswith("NCCL_"):
@@ -49,8 +59,14 @@ def _names(case: DoctorCase) -> Iterator[Found]:
             yield from _known(case, setting, library, variable)
 
 
-def _is_private(name: str) -> bool:
+def is_private(name: str) -> bool:
+    """Whether a name is that of a plug-in without a list, of a build system or of a test."""
     return name.startswith(PRIVATE) or CODE.match(name) is not None
+
+
+def is_of_a_log(name: str) -> bool:
+    """Whether a variable only says how much is logged."""
+    return name.startswith("NCCL_DEBUG") or "_LOG_" in name
 
 
 def _unknown(
@@ -67,7 +83,7 @@ def _unknown(
         rule = "unknown-name-warned" if library.says_when_unknown else "unknown-name"
         edits = rename(case, setting, near)
         yield mistake(rule, setting, edits, library=library.title, near=near)
-    elif of_nccl:
+    elif of_nccl and setting.origin is not SettingOrigin.ASSIGNED:
         # Libraries take names that weft's list may lack: only NCCL's is whole.
         yield mistake("unfamiliar-name", setting, library=library.title)
 
@@ -137,12 +153,25 @@ def _not_exported(case: DoctorCase) -> Iterator[Found]:
         name = setting.name
         if setting.origin is not SettingOrigin.ASSIGNED or case.library(name) is None:
             continue
-        if case.variable(name) is not None and not _is_private(name) and name not in handed_on:
+        if case.variable(name) is not None and not is_private(name) and name not in handed_on:
             at = replace(setting.at, end=setting.at.start)
-            yield mistake("not-exported", setting, (Edit(at, "export "),) if at.exact else ())
+            edits = (Edit(at, "export "),) if at.exact else ()
+            # A level of a log that is lost slows no job.
+            severity = Severity.WARNING if is_of_a_log(name) else None
+            yield mistake("not-exported", setting, edits, severity)
 
 
 def _malformed(case: DoctorCase) -> Iterator[Found]:
+    if case.job.kind is JobKind.SCRIPT and is_nccl_conf(case.job.name):
+        yield mistake("conf-of-a-shell", NOWHERE)
+    for broken in case.job.broken:
+        if case.library(broken.name) is not None:
+            value = (broken.value or "").replace(HOLE, "...")
+            better = f"export {broken.name}={value}"
+            yield mistake("spaces-around-equals", broken, value=value, better=better)
+    for setting in case.job.layer:
+        if case.variable(setting.name) is not None:
+            yield mistake("ends-with-layer", setting, value=(setting.known or "..."))
     if case.job.kind is not JobKind.CONF:
         return
     for setting in case.job.settings:
@@ -166,6 +195,23 @@ def _twice(case: DoctorCase) -> Iterator[Found]:
         if before.known != setting.known and before.origin is setting.origin:
             words = {"first": before.known or "empty", "second": setting.known or "empty"}
             yield mistake("twice", setting, **words)
+
+
+def _overridden(case: DoctorCase) -> Iterator[Found]:
+    """A value that a script replaces before any launch could see it."""
+    launches = [one.order for one in case.job.launches]
+    last: dict[str, JobSetting] = {}
+    for setting in case.job.settings:
+        if setting.origin is not SettingOrigin.EXPORT or case.variable(setting.name) is None:
+            continue
+        before = last.get(setting.name)
+        last[setting.name] = setting
+        if before is None or setting.is_optional or None in (before.known, setting.known):
+            continue
+        is_seen = any(before.order < one < setting.order for one in launches)
+        if before.known != setting.known and not is_seen:
+            words = {"first": before.known or "empty", "second": setting.known or "empty"}
+            yield mistake("overridden", before, **words, line=str(setting.at.line))
 
 
 def _hidden(case: DoctorCase) -> Iterator[Found]:

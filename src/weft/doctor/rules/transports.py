@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 from weft.catalog.libraries.nccl_topology import nccl_topology
 from weft.catalog.load import platform, platform_names
+from weft.core.finding import Severity
 from weft.doctor.case import DoctorCase, Found, mistake
+from weft.doctor.job import JobSetting
 from weft.doctor.numbers import strtoll
 from weft.doctor.rules.values import edit
 
@@ -12,6 +14,8 @@ LOST = {
     "NCCL_P2P_DISABLE": "NVLink and direct PCIe between GPUs",
     "NCCL_SHM_DISABLE": "shared memory between GPUs of a host",
 }
+OTHER_NETWORKS = ("NCCL_FASTRAK_", "NCCL_GPUDIRECTTCPX_", "FI_CXI_", "FI_EFA_", "OFI_NCCL_")
+"""Prefixes of the settings of plug-ins."""
 NEARER = ("NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN")
 """Than PHB."""
 CHUNKS = ("NCCL_P2P_NET_CHUNKSIZE", "NCCL_P2P_NVL_CHUNKSIZE", "NCCL_P2P_PCI_CHUNKSIZE")
@@ -57,11 +61,7 @@ def _numbers(case: DoctorCase) -> Iterator[Found]:
 
 
 def _off(case: DoctorCase) -> Iterator[Found]:
-    several = case.nodes is None or case.nodes > 1
-    setting = case.in_force("NCCL_IB_DISABLE")
-    by_adapters = case.fabric in ("infiniband", "roce")
-    if setting and case.is_on("NCCL_IB_DISABLE") and by_adapters and several:
-        yield mistake("infiniband-off", setting)
+    yield from _sockets(case)
     if _is_loopback(case) and not (case.nodes or 1) > 1:
         return
     for name, lost in LOST.items():
@@ -71,7 +71,39 @@ def _off(case: DoctorCase) -> Iterator[Found]:
             for one in case.recipe.settings
         )
         if setting is not None and case.number(name) == 1 and not wanted:
-            yield mistake("debug-switch-left-on", setting, lost=lost)
+            # GPUs without NVLink may need it: only a cluster's nodes, or a platform, tell. GB200's
+            # own recipe goes without shared memory, so of that only a platform tells.
+            is_cluster = (case.nodes or 1) > 1 and name == "NCCL_P2P_DISABLE"
+            is_sure = case.recipe is not None or is_cluster
+            severity = None if is_sure and not setting.is_optional else Severity.WARNING
+            yield mistake("debug-switch-left-on", setting, (), severity, lost=lost)
+
+
+def _sockets(case: DoctorCase) -> Iterator[Found]:
+    """Settings that force NCCL to TCP, where no other network is chosen."""
+    net = case.in_force("NCCL_NET")
+    if net is not None and (net.known or "").lower() == "socket":
+        severity = None if case.fabric else case.across_nodes(net)
+        if case.nodes != 1:
+            yield mistake("sockets-demanded", net, (), severity)
+        return
+    setting = case.in_force("NCCL_IB_DISABLE")
+    if setting is None or not case.is_on("NCCL_IB_DISABLE"):
+        return
+    if _has_another_network(case, net) or case.fabric not in ("infiniband", "roce", ""):
+        yield mistake("infiniband-not-used", setting)
+    elif not (case.fabric and case.nodes == 1):
+        yield mistake("infiniband-off", setting, (), case.across_nodes(setting))
+
+
+def _has_another_network(case: DoctorCase, net: JobSetting | None) -> bool:
+    """Whether NCCL reaches other nodes by a plug-in, for which the switch means nothing."""
+    plugin = case.in_force("NCCL_NET_PLUGIN")
+    provider = case.value("FI_PROVIDER") or ""
+    named = any(one.name.startswith(OTHER_NETWORKS) for one in case.job.settings)
+    has_plugin = plugin is not None and (plugin.known or "").lower() != "none"
+    is_net = net is not None and (net.known or "").lower() not in ("", "ib")
+    return named or has_plugin or is_net or provider in ("efa", "cxi", "gni", "opx", "psm2")
 
 
 def _is_loopback(case: DoctorCase) -> bool:

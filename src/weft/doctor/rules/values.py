@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 
 from weft.catalog.libraries.nccl_topology import nccl_topology
 from weft.catalog.libraries.variables import BOOLEAN_WORDS, ValueSyntax, Variable, version_key
+from weft.core.finding import Severity
 from weft.doctor.case import NCCL, DoctorCase, Edit, Found, mistake
 from weft.doctor.job import JobSetting, SettingOrigin
 from weft.doctor.numbers import meant, strtoll
@@ -67,7 +68,9 @@ def _text(case: DoctorCase, setting: JobSetting) -> Iterator[Found]:
     if not value:
         reads = variable.reads if (variable := case.variable(setting.name)) else ValueSyntax.TEXT
         effect = EMPTY.get(reads, "it is as if it were not set, or the empty word is taken")
-        yield mistake("empty-value", setting, value="", effect=effect)
+        is_harmless = reads is not ValueSyntax.PATH or setting.is_optional
+        severity = Severity.WARNING if is_harmless else None
+        yield mistake("empty-value", setting, (), severity, value="", effect=effect)
     elif quote is not None:
         edits = edit(setting, value.strip(TYPOGRAPHIC))
         yield mistake("typographic-quotes", setting, edits, value=value, quote=quote)
@@ -153,7 +156,11 @@ def _choice(_case: DoctorCase, setting: JobSetting, variable: Variable) -> Itera
     near = next((one for one in variable.choices if one.lower() == text.lower()), None)
     if text not in variable.choices and not (variable.any_case and near):
         choices = ", ".join(variable.choices)
-        yield mistake("unknown-word", setting, edit(setting, near), choices=choices)
+        # A log that says too little slows no job.
+        # NCCL takes its default instead of a word that it does not know.
+        severity = Severity.WARNING if setting.name.startswith("NCCL_") else None
+        severity = Severity.NOTE if "_LOG_LEVEL" in setting.name else severity
+        yield mistake("unknown-word", setting, edit(setting, near), severity, choices=choices)
 
 
 def _debug(case: DoctorCase, setting: JobSetting, variable: Variable) -> Iterator[Found]:

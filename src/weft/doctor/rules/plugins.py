@@ -1,0 +1,110 @@
+"""Plug-ins that a container needs for its fabric: whether the launch brings one in."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from weft.core.finding import Severity
+from weft.doctor.case import DoctorCase, Found, mistake
+from weft.doctor.job import HOLE, JobLaunch, JobSetting
+from weft.launch.command_words import DOCKER_LIKE
+
+OFI_NAMES = ("aws libfabric", "libfabric", "ofi")
+SIGNS = ("FI_CXI_", "FI_EFA_", "OFI_NCCL_", "CXI_")
+"""Prefixes of settings that only a job over libfabric has."""
+PROVIDERS = ("cxi", "efa")
+BROUGHT = re.compile(r"ofi|libfabric|nccl[-_]?(?:net|plugin)|/opt/(?:amazon|cray)|libcxi", re.I)
+"""In a mount, a hook, a module or a path: the plug-in or its libraries."""
+IMAGE_WITH = re.compile(r"efa|ofi|aws|cxi|slingshot|libfabric|dlami|gib", re.I)
+STOCK = re.compile(
+    r"(?:docker://)?(?:(?:docker\.io|nvcr\.io)[/#])?(?:nvidia|pytorch|library)/", re.I
+)
+"""Images of vendors, which know no adapter of a site. SOURCE: NVIDIA's images carry the plug-in of
+HPC-X as libnccl-net.so, which uses InfiniBand only."""
+FILES = (".sif", ".sqsh", ".simg", ".img")
+BINDS = ("SINGULARITY_BIND", "SINGULARITY_BINDPATH", "APPTAINER_BIND", "APPTAINER_BINDPATH")
+DEMANDS = ("NCCL_NET", "NCCL_NET_PLUGIN")
+"""With these a job without its plug-in ends, or says so."""
+OF_INFINIBAND = ("NCCL_IB_", "NCCL_IBEXT_", "UCX_NET_DEVICES", "SHARP_", "NCCL_COLLNET_")
+
+
+def rules(case: DoctorCase) -> Iterator[Found]:
+    """All of this family."""
+    sign = _sign(case)
+    if sign is None:
+        return
+    for launch in case.job.launches:
+        if _starts_image(launch) and not _may_be_brought(case, launch):
+            image = launch.container.image if launch.container is not None else ""
+            is_sure = STOCK.match(image) is not None and _is_cxi(case)
+            severity = None if is_sure else Severity.WARNING
+            words = {"image": image, "sign": sign.name}
+            yield mistake("plugin-not-brought", launch.at, (), severity, **words)
+
+
+def plugin_gap(case: DoctorCase) -> tuple[str, str] | None:
+    """(what is not known, what would tell) of containers that may lack their network's plug-in."""
+    jobs = (case.job, *case.job.parts)
+    settings = case.job.all_settings
+    is_told = case.recipe is not None and case.recipe.fabric not in ("slingshot", "efa")
+    if is_told or case.nodes == 1 or not any(one.name.startswith("NCCL_") for one in settings):
+        return None
+    if any(one.name.startswith(OF_INFINIBAND) or one.name in DEMANDS for one in settings):
+        return None
+    for job in jobs:
+        part = replace(case, job=job)
+        for launch in job.launches:
+            is_open = _sign(part) is None or _may_be_brought(part, launch)
+            if _starts_image(launch) and is_open and not _is_brought(part, launch):
+                image = launch.container.image if launch.container is not None else ""
+                shown = image if image and HOLE not in image else "the image"
+                would_tell = "`weft doctor log` of a run with NCCL_DEBUG=INFO, or --platform"
+                return f"whether {shown} holds the plug-in of the nodes' network", would_tell
+    return None
+
+
+def _sign(case: DoctorCase) -> JobSetting | None:
+    """The first setting that shows a job over libfabric."""
+    for setting in case.job.settings:
+        value = (setting.known or "").lower()
+        is_named = setting.name == "NCCL_NET" and value in OFI_NAMES
+        is_provider = setting.name == "FI_PROVIDER" and value in PROVIDERS
+        if setting.name.startswith(SIGNS) or is_named or is_provider:
+            return setting
+    return None
+
+
+def _is_cxi(case: DoctorCase) -> bool:
+    names = any(one.name.startswith(("FI_CXI_", "CXI_")) for one in case.job.settings)
+    return names or case.value("FI_PROVIDER") == "cxi" or case.fabric == "slingshot"
+
+
+def _starts_image(launch: JobLaunch) -> bool:
+    """Whether a launch starts programs of an image."""
+    command = launch.options.get("command")
+    is_other = command is not None and command.text == "exec" and launch.launcher in DOCKER_LIKE
+    return (
+        launch.container is not None
+        and not is_other
+        and launch.launcher not in ("sarus", "shifter")
+    )
+
+
+def _may_be_brought(case: DoctorCase, launch: JobLaunch) -> bool:
+    """Whether the plug-in may be there, as far as the file tells: also an image of the user's own
+    on disk, or one that only the running job knows."""
+    image = launch.container.image if launch.container is not None else ""
+    mounts = launch.container.mounts if launch.container is not None else ()
+    is_unknown = not image or any(HOLE in one for one in (image, *(word.text for word in mounts)))
+    return is_unknown or image.endswith(FILES) or _is_brought(case, launch)
+
+
+def _is_brought(case: DoctorCase, launch: JobLaunch) -> bool:
+    """Whether a mount, an option, a path or the image's own name brings the plug-in in."""
+    image = launch.container.image if launch.container is not None else ""
+    mounts = launch.container.mounts if launch.container is not None else ()
+    words = [word.text for word in mounts]
+    words += [f"{name} {one.text}" for name, one in launch.options.items() if one.text != "false"]
+    paths = ("LD_LIBRARY_PATH", "LD_PRELOAD", "NCCL_NET_PLUGIN", *BINDS)
+    words += [one.value or "" for one in case.settings(*paths)]
+    return IMAGE_WITH.search(image) is not None or any(BROUGHT.search(word) for word in words)
