@@ -1,6 +1,7 @@
 """Types of options, options of several verbs, and options that a command receives as one value."""
 
 import functools
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,31 @@ from weft.topology.engine import ENGINES
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
+
+class ShareType(click.ParamType[float]):
+    """'5%' or '0.05' between two shares, as a number."""
+
+    name = "share"
+
+    def __init__(self, least: float, most: float) -> None:
+        self.least = least
+        self.most = most
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The share of a text."""
+        text = str(value).strip()
+        try:
+            share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            share = math.nan
+        if not self.least <= share <= self.most:
+            ends = f"{100 * self.least:g}% to {100 * self.most:g}%"
+            self.fail(f"'{text}' is no share from {ends}, such as 5% or 0.05", param, ctx)
+        return share
+
+
 ANY_PATH = click.Path(path_type=Path)
 FILE = click.Path(dir_okay=False, path_type=Path)
 EXISTING_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -21,10 +47,18 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 ENGINE = click.Choice(ENGINES)
 """Routing engines that weft computes as OpenSM does."""
 
+NODE_COUNT = click.IntRange(1, 1_000_000)
+"""The engine's own limit."""
+GPU_COUNT = click.IntRange(2, 1_000_000_000)
+
 RUN = click.argument("run_dir", metavar="RUN", type=FOLDER)
 REPEATS = click.option(
     "--repeats", type=click.IntRange(1, 10_000), help="Instead of the study's own."
 )
+NODE_SETS = click.option(
+    "--node-sets", type=click.IntRange(1, 10_000), help="How many sets of nodes to draw."
+)
+JOB_NODES = click.option("--job-nodes", type=NODE_COUNT, help="How many of the nodes run the job.")
 RESUME = click.option("--resume", is_flag=True, help="Go on with the run in --dir.")
 HOSTFILE = click.option("--hostfile", type=EXISTING_FILE, help="A file with one host a line.")
 SSH_CONFIG = click.option(

@@ -136,6 +136,11 @@ def finding_lines(finding: Finding) -> list[str]:
     return [head, *(f"  - {line}" for line in finding.evidence)]
 
 
+def would_show_lines(would_show: Sequence[str]) -> list[str]:
+    """The line of a good answer that names the faults which would have shown."""
+    return [f"would show: {'; '.join(would_show)}"] if would_show else []
+
+
 def write_or_print(out: Path | None, text: str, *, what: str) -> None:
     """Write a text into a file, whole or not at all; without one, print it as it is."""
     if out is None:

@@ -84,6 +84,8 @@ class Finding:
 WORST_FIRST = tuple(Severity)
 FAULTS = frozenset({Severity.BAD, Severity.WARNING})
 """Severities that ask for something to be done."""
+VERDICTS = FAULTS | {Severity.UNKNOWN}
+"""Severities that a verdict takes from one finding; notes change none."""
 
 
 class HasSeverity(Protocol):
@@ -99,7 +101,7 @@ Item = TypeVar("Item", bound=HasSeverity)
 
 
 def severity_rank(judged: HasSeverity) -> int:
-    """A sort key: 0 for BAD, 3 for GOOD."""
+    """A sort key: 0 for BAD, 4 for GOOD."""
     return WORST_FIRST.index(judged.severity)
 
 
@@ -110,5 +112,11 @@ def worst_first(judged: Iterable[Item]) -> tuple[Item, ...]:
 
 def verdict_of(judged: Iterable[HasSeverity]) -> Severity:
     """The worst severity; GOOD where there is nothing, or only notes."""
-    faults = (one.severity for one in judged if one.severity in FAULTS)
-    return min(faults, key=WORST_FIRST.index, default=Severity.GOOD)
+    verdicts = (one.severity for one in judged if one.severity in VERDICTS)
+    return min(verdicts, key=WORST_FIRST.index, default=Severity.GOOD)
+
+
+def cannot_tell(unknown: str, would_tell: str) -> str:
+    """The sentence of a finding without a verdict. A good answer has `would_show` instead: the
+    faults that would have shown, in its text as a line and in its record as a list."""
+    return f"cannot tell: {unknown}; what would tell: {would_tell}"
