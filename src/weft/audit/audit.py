@@ -8,12 +8,16 @@ from weft.audit.case import AuditCase, Ruling
 from weft.audit.facts import facts_of
 from weft.audit.rules import RULES, Rule
 from weft.core.errors import InputError
-from weft.core.finding import Finding, Severity, worst_first
+from weft.core.finding import Finding, Severity, verdict_of, worst_first
 from weft.core.words import counted
 from weft.topology.subnet.subnet import Subnet
 
 CABLE_RULES = {"gone", "missing-up-links", "missing-cables"}
 """Rules that see a cable between switches that is not there."""
+MOST_NAMED = 3
+"""So many switches without a sibling are named in the verdict."""
+FORMAL_RULES = {"isolated", "duplicate-guids", "duplicate-lids", "files"}
+"""Rules about names and form: alone they show nothing of cables, links, errors or routes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +36,37 @@ class Audit:
 
     @property
     def is_unknown(self) -> bool:
-        """Whether no fault is found, and no rule could have seen a missing cable."""
-        judged = {rule.name for rule, ruling in self.rulings if ruling.judged}
-        return self.has_links and not self.is_bad and not judged & CABLE_RULES
+        """Whether no fault is found, and a missing cable would not show, or no rule judged more
+        than names."""
+        if self.is_bad:
+            return False
+        sees_no_cable = self.has_links and not self._judged & CABLE_RULES
+        return self._shows_names_only or sees_no_cable or bool(self._unlike)
+
+    @property
+    def _unlike(self) -> tuple[str, ...]:
+        """Switches of which neither siblings nor an earlier file tell how many cables they had."""
+        if "gone" in self._judged:
+            return ()
+        return tuple(name for _, ruling in self.rulings for name in ruling.unknown)
+
+    @property
+    def _judged(self) -> set[str]:
+        return {rule.name for rule, ruling in self.rulings if ruling.judged}
+
+    @property
+    def _shows_names_only(self) -> bool:
+        return self._judged <= FORMAL_RULES
+
+    @property
+    def severity(self) -> Severity:
+        """BAD, UNKNOWN, or the worst of the findings."""
+        return Severity.UNKNOWN if self.is_unknown else verdict_of(self.findings)
+
+    @property
+    def would_show(self) -> tuple[str, ...]:
+        """The faults that the rules which could judge look for."""
+        return tuple(rule.looks_for for rule, ruling in self.rulings if ruling.judged)
 
     @property
     def verdict(self) -> str:
@@ -51,7 +83,17 @@ class Audit:
             return f"{', '.join([counted(n[Severity.BAD], 'fault'), *others])}; {by}"
         if self.is_unknown:
             found = ", ".join(["no fault found", *others])
-            return f"no rule could judge whether a cable is missing (--before); {found}; {by}"
+            if self._shows_names_only:
+                asked = "files have no links, states, counters or tables"
+                return f"cannot tell: {asked}; {found}; {by}; what would tell: ibnetdiscover"
+            asked = "whether a cable is missing"
+            if self._unlike:
+                more = len(self._unlike) - MOST_NAMED
+                named = ", ".join(self._unlike[:MOST_NAMED]) + (
+                    f" and {more} more" if more > 0 else ""
+                )
+                asked += f" at {named}, which no sibling is like"
+            return f"cannot tell: {asked}; {found}; {by}; what would tell: --before FILE"
         if n_ran * 4 < len(self.rulings):
             by = f"only {by}"
         return f"no fault found{', ' if others else ''}{', '.join(others)}; {by}"
@@ -63,6 +105,8 @@ class Audit:
             "verdict": self.verdict,
             "is_bad": self.is_bad,
             "is_unknown": self.is_unknown,
+            "severity": self.severity.value,
+            "would_show": list(self.would_show),
             "findings": [finding.to_record() for finding in self.findings],
             "rules": [
                 {

@@ -95,11 +95,13 @@ def _add(readings: list[Mapping[str, Any]], reading: Mapping[str, Any]) -> None:
 @dataclass(frozen=True, slots=True)
 class Ruling:
     """The findings of a rule. `judged` names the things it judged; it is empty where the rule could
-    judge none, and `missing` then names the input that lacks."""
+    judge none, and `missing` then names the input that lacks. `unknown` names
+    things among them that it could not judge."""
 
     judged: str = ""
     missing: str = ""
     findings: tuple[Finding, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
 def not_judged(missing: str) -> Ruling:

@@ -35,11 +35,13 @@ def missing_uplinks(case: AuditCase) -> Ruling:
     if not patterns:
         return not_judged("no level of switches whose up-links follow a pattern")
     found: list[Finding] = []
+    another: list[int] = []
     for pattern in patterns:
         meant = [switch for switch in pattern.lacking if _is_meant(case, pattern, switch)]
         doubtful = [
             it for it in pattern.lacking if it not in meant and _is_doubtful(case, pattern, it)
         ]
+        another += [*meant, *doubtful]
         lacking = [it for it in pattern.lacking if it not in meant and it not in doubtful]
         found += _missing(case, pattern, lacking)
         found += _fewer_by_design(case, pattern, meant, "evenly spread, so perhaps intended")
@@ -53,7 +55,9 @@ def missing_uplinks(case: AuditCase) -> Ruling:
         if unknown
         else ""
     )
-    return Ruling(judged=counted(n, "switch", "switches") + more, findings=tuple(found))
+    open_ones = tuple(dict.fromkeys([*unknown, *map(case.labels.name, another)]))
+    judged = counted(n, "switch", "switches") + more
+    return Ruling(judged=judged, findings=tuple(found), unknown=open_ones)
 
 
 def _is_meant(case: AuditCase, pattern: Pattern, switch: int) -> bool:

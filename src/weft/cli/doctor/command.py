@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from weft.cli.fail_on import fail_on_option
 from weft.cli.lazy import LazyVerbs
 from weft.cli.options import ANY_PATH
 from weft.cli.output import format_option
@@ -27,16 +28,19 @@ _TYPED = click.core.ParameterSource.COMMANDLINE
     metavar="DIR",
     help="Read sys, proc and dev of DIR instead; links do not lead out of it.",
 )
+@fail_on_option
 @format_option
 @click.pass_context
 def command(ctx: click.Context, sysroot: Path, format_: str) -> int | None:
     """Find settings, links and permissions that keep jobs from the fabric.
 
-    Without a verb: this machine's path to its fabric in ten lines, with each fault and its fix. It
-    needs no rights and opens no device. Exit 1 if something keeps jobs from the fabric.
+    Without a verb: this machine's path to its fabric in a few lines, with each fault and its fix.
+    It needs no rights and opens no device. Exit 1 if something keeps jobs from the fabric, 5 if a
+    file is missing that could show a fault.
     """
     if ctx.invoked_subcommand is not None:
-        given = [name for name in ctx.params if ctx.get_parameter_source(name) is _TYPED]
+        names = (*ctx.params, "fail_on")
+        given = [name for name in names if ctx.get_parameter_source(name) is _TYPED]
         if given:
             ctx.fail(
                 f"options of the machine before '{ctx.invoked_subcommand}': put them behind it"

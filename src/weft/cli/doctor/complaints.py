@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from weft import __version__
+from weft.cli.fail_on import exit_code_of
 from weft.cli.output import emit
-from weft.core.errors import ExitCode
 from weft.core.finding import Severity, verdict_of
 from weft.core.words import counted
 from weft.doctor.lint import Complaint, as_finding
@@ -25,9 +25,10 @@ def print_complaints(
     *,
     text: Callable[[], str],
     record: Mapping[str, Any],
+    verdict: Severity,
 ) -> int:
     """Print all complaints, as one SARIF document or as the text, the record or these columns, and
-    return the exit code."""
+    return the exit code of the verdict."""
     if format_ == "sarif":
         click.echo(json.dumps(sarif(reports, __version__), indent=2))
     else:
@@ -37,8 +38,7 @@ def print_complaints(
                 values = {"severity": finding.severity.value, **finding.facts.to_record()}
                 rows.append({column: values[column] for column in columns})
         emit(format_, text=text, record=record, rows=rows)
-    worst = verdict_of([one for _, complaints in reports for one in complaints])
-    return int(ExitCode.VERDICT_BAD if worst is Severity.BAD else ExitCode.GOOD)
+    return exit_code_of(verdict)
 
 
 def complaint_lines(
@@ -50,8 +50,8 @@ def complaint_lines(
 ) -> list[str]:
     """Each complaint with its place, effect, fix and source; notes only if wanted. `n_more` of the
     kind were counted only."""
-    shown = [one for one in complaints if notes or one.rule.severity != "note"]
-    hidden = len(complaints) - len(shown)
+    shown = [one for one in complaints if notes or one.severity is not Severity.NOTE]
+    hidden = [one.rule.id for one in complaints if one not in shown]
     lines = []
     for one in shown:
         title = f"{one.rule.title} [{one.rule.id}]"
@@ -65,7 +65,8 @@ def complaint_lines(
     if n_more:
         lines += ["", f"and {n_more} more of the kind"]
     if hidden:
-        lines += ["", f"{counted(hidden, 'note')} not shown: --notes"]
+        named = ", ".join(dict.fromkeys(hidden))
+        lines += ["", f"{counted(len(hidden), 'note')} not shown ({named}): --notes"]
     return lines
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from weft.cli.fail_on import exit_code_of, fail_on_option
 from weft.cli.output import emit, format_option
-from weft.core.errors import ExitCode
 
 if TYPE_CHECKING:
     from weft.bench.logs.ranks import JobLog, LogRank
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from weft.doctor.log.aspects import Aspect
 
 MOST_EVIDENCE = 6
-EXIT_CODES = {"bad": ExitCode.VERDICT_BAD, "unknown": ExitCode.NO_VERDICT}
 WORDS = {
     "bad": "BAD",
     "unknown": "UNKNOWN",
@@ -37,6 +36,7 @@ SOURCE_KEYS = ("name", "n_lines", "n_bytes", "n_understood", "n_torn")
 )
 @click.option("--ranks", "shows_ranks", is_flag=True, help="A line for each rank, too.")
 @click.option("--rank", "number", type=int, help="Everything this rank logged, too.")
+@fail_on_option
 @format_option
 def command(
     files: tuple[str, ...],
@@ -57,6 +57,8 @@ def command(
     from weft.bench.logs.ranks import job_log
     from weft.bench.logs.verification import unverified
     from weft.catalog.load import variable_lists
+    from weft.core.finding import Severity
+    from weft.doctor.log.account import would_show
     from weft.doctor.log.aspects import aspects
     from weft.doctor.log.judge import in_order, judge, log_verdict
     from weft.doctor.log.rank_rows import rank_rows
@@ -67,14 +69,16 @@ def command(
     settings = judge_settings(log, job_of(script), variable_lists()) if script is not None else ()
     findings = in_order([*judge(log), *settings])
     verdict = log_verdict(findings)
+    shown = would_show(log) if verdict is Severity.GOOD else ()
     rows = rank_rows(log)
     own = [] if number is None else aspects(log.of_rank(_rank(log, number)))
     emit(
         format_,
-        text=lambda: _text(log, findings, rows if shows_ranks else [], number, own),
+        text=lambda: _text(log, findings, rows if shows_ranks else [], number, own, shown=shown),
         record={
             "schema": "weft.doctor-log/1",
             "verdict": verdict.value,
+            "would_show": list(shown),
             "findings": [finding.to_record() for finding in findings],
             "unverified": unverified(log.facts),
             "aspects": {aspect.name: aspect.values for aspect in aspects(log)},
@@ -86,7 +90,7 @@ def command(
         },
         rows=rows,
     )
-    return int(EXIT_CODES.get(verdict.value, ExitCode.GOOD))
+    return exit_code_of(verdict)
 
 
 def _rank(log: "JobLog", number: int) -> "LogRank":
@@ -109,14 +113,18 @@ def _text(
     rows: list[dict[str, Any]],
     number: int | None,
     own: "Sequence[Aspect]",
+    *,
+    shown: Sequence[str],
 ) -> str:
-    from weft.cli.output import table_text
+    from weft.cli.output import table_text, would_show_lines
     from weft.doctor.log.aspects import aspects
 
     lines: list[str] = []
     for finding in findings:
         lines.append(f"{WORDS[finding.severity.value]:<4}  {finding.sentence}")
         lines += [f"      {one}" for one in finding.evidence[:MOST_EVIDENCE]]
+        if finding is findings[0]:
+            lines += would_show_lines(shown)
     lines += ["", *_aspect_lines(aspects(log))]
     if number is not None:
         lines += ["", f"rank {number}", "", *_aspect_lines(own)]

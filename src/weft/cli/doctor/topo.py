@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from weft.cli.fail_on import fail_on_option
 from weft.cli.options import ANY_PATH
 from weft.cli.output import format_option_of
 
@@ -63,6 +64,7 @@ LEVELS = ("LOC", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS", "0", "1", "2", "3", "
 )
 @click.option("--rccl", "library", flag_value="rccl", help="Read FILE as RCCL does.")
 @click.option("--notes", is_flag=True, help="Show notes, too.")
+@fail_on_option
 @format_option_of(("text", "json", "csv", "sarif"))
 def command(
     file: str | None,
@@ -87,7 +89,8 @@ def command(
     'lspci -Dvvnn' or 'lstopo --of xml'.
 
     --against compares FILE with such a description. A file of RCCL (version 2, AMD's GPUs) is read
-    as RCCL reads it; --nccl and --rccl choose the reader. Exit 1 if the file is wrong.
+    as RCCL reads it; --nccl and --rccl choose the reader. Exit 1 if the file is wrong, 5 if it
+    states no class or link of a device.
     """
     from weft.cli.doctor.topo_generation import THIS_MACHINE, described, generate, platform_named
     from weft.cli.doctor.topo_text import print_judgement
@@ -119,4 +122,12 @@ def command(
     if against is not None:
         platform = platform or platform_named(against)
         differences = [*differences_from(topology, described(against, sysroot), against)]
-    return print_judgement(topology, differences, platform, gdr_level, notes=notes, format_=format_)
+    return print_judgement(
+        topology,
+        differences,
+        platform,
+        gdr_level,
+        is_compared=against is not None,
+        notes=notes,
+        format_=format_,
+    )

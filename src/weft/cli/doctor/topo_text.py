@@ -1,13 +1,15 @@
 """The output of `weft doctor topo` for a file: its faults, its tree and its distances."""
 
+import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from weft.catalog.libraries.nccl_topology import nccl_topology
 from weft.catalog.load import platform
 from weft.cli.doctor.complaints import complaint_lines, head_line, print_complaints
-from weft.cli.output import table_text, terminal_width
-from weft.core.finding import verdict_of
+from weft.cli.output import table_text, terminal_width, would_show_lines
+from weft.core.finding import Severity, cannot_tell, verdict_of
+from weft.core.words import counted
 from weft.doctor.case import Found
 from weft.doctor.lint import Complaint, as_finding
 from weft.doctor.topo.distance import GDR_DEFAULT, Distances
@@ -40,6 +42,7 @@ def print_judgement(
     machine: str | None,
     gdr_level: str | None,
     *,
+    is_compared: bool,
     notes: bool,
     format_: str,
 ) -> int:
@@ -47,24 +50,32 @@ def print_judgement(
     Returns the exit code; raises InputError for an unknown platform."""
     known = known_of(platform(machine) if machine is not None else None)
     distances = distances_of(topology, known, _level(gdr_level))
+    differences = list(differences)
     complaints = complaints_of(topology, distances, differences)
+    gaps = () if is_compared else unstated(topology)
+    verdict = topology_verdict(complaints, gaps)
     width = terminal_width()
     return print_complaints(
         format_,
         [(topology.name, complaints)],
         COLUMNS,
-        text=lambda: topology_report(topology, complaints, distances, machine, width, notes=notes),
+        text=lambda: topology_report(
+            topology, complaints, distances, machine, width, gaps=gaps, notes=notes
+        ),
         record={
             "schema": "weft.doctor-topo/1",
             "name": topology.name,
             "library": topology.dialect.library,
-            "verdict": verdict_of(complaints).value,
+            "verdict": verdict.value,
+            "would_show": list(_would_show(topology)),
+            "unknown": list(gaps),
             "is_refused": topology.is_refused,
             "n_elements": topology.n_elements,
             "n_unsaid": topology.n_unsaid,
             "findings": [as_finding(one, topology.name).to_record() for one in complaints],
             "distances": _distances(distances) if distances is not None else None,
         },
+        verdict=verdict,
     )
 
 
@@ -100,6 +111,7 @@ def topology_report(
     machine: str | None,
     width: int | None,
     *,
+    gaps: Sequence[str] = (),
     notes: bool,
 ) -> str:
     """The whole text, in which no name of a file can colour the terminal."""
@@ -107,7 +119,7 @@ def topology_report(
     def place_of(one: Complaint) -> str:
         return f"{topology.name}:{one.found.at.line}:{one.found.at.column}"
 
-    lines = [_head(topology, complaints)]
+    lines = _head_lines(topology, complaints, gaps)
     lines += complaint_lines(complaints, place_of, notes=notes, n_more=topology.n_unsaid)
     if topology.system is not None:
         lines += ["", *tree_lines(topology.system, width)]
@@ -116,6 +128,46 @@ def topology_report(
     elif topology.dialect.library == "RCCL":
         lines += ["", "RCCL's distances are not computed: it has rings of its own for known models"]
     return "\n".join(lines).replace("\x1b", "\\x1b")
+
+
+def topology_verdict(complaints: Sequence[Complaint], gaps: Sequence[str]) -> Severity:
+    """BAD with a fault; else UNKNOWN where the file leaves devices undescribed."""
+    worst = verdict_of(complaints)
+    return Severity.UNKNOWN if gaps and worst is not Severity.BAD else worst
+
+
+def unstated(topology: TopologyFile) -> tuple[str, ...]:
+    """Devices of which the file states no class or no link: the library asks /sys for them."""
+    devices = [one for one in elements_of(topology) if one.name == "pci"]
+    found = []
+    for name, words in (("class", "class"), ("link_speed", "link")):
+        n_without = sum(one.get(name) is None for one in devices)
+        if n_without or not devices:
+            found.append(f"the {words} of {n_without} of {counted(len(devices), 'device')}")
+    return tuple(found)
+
+
+def _would_show(topology: TopologyFile) -> tuple[str, ...]:
+    n = sum(one.name == "pci" for one in elements_of(topology))
+    return (
+        f"an element that the library refuses or ignores among {topology.n_elements}",
+        f"a slow link, a wrong class or a bridge without speed among {counted(n, 'device')}",
+    )
+
+
+def _head_lines(
+    topology: TopologyFile, complaints: Sequence[Complaint], gaps: Sequence[str]
+) -> list[str]:
+    head = _head(topology, complaints)
+    verdict = topology_verdict(complaints, gaps)
+    if verdict is Severity.UNKNOWN:
+        asked = f"{' and '.join(gaps)} in {topology.name}"
+        telling = f"weft doctor topo {shlex.quote(topology.name)} --against this-machine"
+        return [
+            f"UNKNOWN  {cannot_tell(asked, telling)}",
+            f"apart from that: {head.partition('  ')[2].strip()}",
+        ]
+    return [head, *(would_show_lines(_would_show(topology)) if verdict is Severity.GOOD else [])]
 
 
 def _head(topology: TopologyFile, complaints: Sequence[Complaint]) -> str:

@@ -8,16 +8,25 @@ import click
 
 from weft.audit.facts import AuditPort, UnknownEnd
 from weft.cli.fabric.files import open_subnet
+from weft.cli.fail_on import exit_code_of, fail_on_option
 from weft.cli.output import emit, format_option
-from weft.core.errors import ExitCode
-from weft.core.finding import Finding
+from weft.core.finding import Finding, Severity
 from weft.topology.subnet.subnet import Subnet
 
 if TYPE_CHECKING:
     from weft.audit.audit import Audit
 
+HEADS = {
+    Severity.BAD: "BAD",
+    Severity.UNKNOWN: "UNKNOWN",
+    Severity.WARNING: "WARN",
+    Severity.GOOD: "GOOD",
+}
 MOST_EVIDENCE = 8
 """So many lines of a finding are printed; the others are in the JSON."""
+
+MOST_SHOWN = 3
+"""So many faults that would show are printed; the names of all rules follow at 'judged'."""
 
 MOST_FILES = 4
 """So many files are named in the command that comes next."""
@@ -43,6 +52,7 @@ WITHOUT_NODES = ("opensm-lfts.dump", "opensm.fdbs", "opensm-sl2vl.dump", "opensm
 )
 @click.option("--platform", metavar="P", help="The machine: a name of the catalogue, or a .toml.")
 @click.option("--all", "show_all", is_flag=True, help="All evidence, not the first lines only.")
+@fail_on_option
 @format_option
 def command(
     files: tuple[str, ...],
@@ -77,9 +87,7 @@ def command(
         record=found.to_record(),
         rows=[row for finding in found.findings for row in _rows(finding)],
     )
-    if found.is_unknown:
-        return int(ExitCode.NO_VERDICT)
-    return int(ExitCode.VERDICT_BAD if found.is_bad else ExitCode.GOOD)
+    return exit_code_of(found.severity)
 
 
 def open_earlier(subnet: Subnet, before: Sequence[str]) -> tuple[Subnet | None, bool]:
@@ -106,12 +114,19 @@ def open_earlier(subnet: Subnet, before: Sequence[str]) -> tuple[Subnet | None, 
 
 def audit_text(audit: "Audit", files: Sequence[str], *, show_all: bool = False) -> str:
     """Verdict, findings with evidence and remedy, judged and unjudged rules, next command."""
-    head = "BAD" if audit.is_bad else "UNKNOWN" if audit.is_unknown else "GOOD"
-    lines = [f"{head}  {audit.verdict}"]
+    lines = [f"{HEADS[audit.severity]}  {audit.verdict}"]
+    if not audit.is_bad:
+        lines.append(f"would show: {_some(audit.would_show)}")
     for finding in audit.findings:
         lines += ["", *_finding_lines(finding, show_all=show_all)]
     lines += ["", *_coverage_lines(audit), f"next     {_next_command(audit, files)}"]
     return "\n".join(lines)
+
+
+def _some(faults: Sequence[str]) -> str:
+    more = len(faults) - MOST_SHOWN
+    shown = list(faults[:MOST_SHOWN])
+    return "; ".join([*shown, f"and {more} more, below at 'judged'"] if more > 0 else shown)
 
 
 def _finding_lines(finding: Finding, *, show_all: bool) -> list[str]:

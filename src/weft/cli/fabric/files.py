@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.cli.output import talk
 from weft.core.errors import InputError
+from weft.core.units import refuse_unusable
 from weft.topology.fabric import Fabric
 from weft.topology.subnet.subnet import Subnet
 from weft.topology.subnet.summary import reading_problems
@@ -97,7 +98,9 @@ def _own_document(path: str) -> dict[str, Any] | None:
         return None
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
-    ours = isinstance(document, dict) and ("generate" in document or "schema" in document)
-    return document if ours else None
+    if not isinstance(document, dict) or not {"generate", "schema"} & set(document):
+        return None
+    refuse_unusable(document, path)
+    return document

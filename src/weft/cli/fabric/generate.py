@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from weft.cli.options import OUTPUT
+from weft.cli.options import NODE_COUNT, OUTPUT
 from weft.cli.output import talk, write_or_print
 from weft.topology.fabric import Fabric
 from weft.topology.subnet.subnet import Subnet
@@ -13,7 +13,7 @@ from weft.topology.subnet.subnet import Subnet
 
 @click.command("generate")
 @click.argument("platform_name", metavar="PLATFORM")
-@click.option("--nodes", required=True, type=click.IntRange(1, 1_000_000), help="Compute nodes.")
+@click.option("--nodes", required=True, type=NODE_COUNT, help="Compute nodes.")
 @click.option(
     "--whole",
     is_flag=True,

@@ -8,9 +8,11 @@ import click
 
 from weft.cli.fabric.files import open_subnet
 from weft.cli.fabric.picture import picture
+from weft.cli.fail_on import exit_code_of, fail_on_option
 from weft.cli.options import ENGINE, FILE
 from weft.cli.output import emit, format_option, table_text, talk, terminal_width
-from weft.core.errors import ExitCode, InputError
+from weft.core.errors import InputError
+from weft.core.finding import Severity
 from weft.topology.subnet.anomalies import all_cable_anomalies
 from weft.topology.subnet.file_facts import file_fact_lines
 from weft.topology.subnet.labels import labels_of
@@ -44,6 +46,7 @@ ALSO_READ = ("sm_logs", "tree", "insides", "devices", "kept")
     type=ENGINE,
     help="Draw the load under the tables that this engine of OpenSM would compute.",
 )
+@fail_on_option
 @format_option
 def command(
     *,
@@ -52,7 +55,7 @@ def command(
     traffic: str | None,
     engine: str | None,
     format_: str,
-) -> None:
+) -> int:
     """Show the fabric of FILES: nodes, switches, cables, rates and taper; a picture of it.
 
     The picture is a matrix of the cables between two levels: a row a leaf switch, a column a
@@ -86,8 +89,7 @@ def command(
         page = fabric_page(subnet, name=name, headline=first, problems=problems, load=load)
         write_fabric_page(page, report)
         talk(f"written: {report}")
-    if problems:
-        raise SystemExit(int(ExitCode.VERDICT_BAD))
+    return exit_code_of(Severity.BAD if problems else Severity.GOOD)
 
 
 def _load(subnet: Subnet, traffic: str | None, engine: str | None) -> Load | None:

@@ -5,9 +5,10 @@ from typing import Any
 import click
 
 from weft.cli.fabric.files import open_subnet, say_problems
+from weft.cli.fail_on import exit_code_of, fail_on_option
 from weft.cli.options import ENGINE
 from weft.cli.output import emit, format_option
-from weft.core.errors import ExitCode
+from weft.core.finding import Severity
 from weft.core.words import counted
 from weft.topology.subnet.paths import Route, routes_between
 from weft.topology.subnet.place_names import Places
@@ -29,10 +30,11 @@ from weft.topology.subnet.subnet import Subnet
     help="Every cable that adaptive routing may take: by the groups that were read, else all ports "
     "with the fewest hops.",
 )
+@fail_on_option
 @format_option
 def command(
     *, src: str, dst: str, files: tuple[str, ...], engine: str | None, adaptive: bool, format_: str
-) -> None:
+) -> int:
     """The path of packets from A to B, and back.
 
     A and B are hosts, node descriptions, GUIDs (0x...) or LIDs. Between hosts of several adapters,
@@ -52,8 +54,8 @@ def command(
         record={"routes": [route_record(subnet, route) for route in routes]},
         rows=[row for route in routes for row in hop_rows(subnet, route)],
     )
-    if any(route.error for route in routes):
-        raise SystemExit(int(ExitCode.VERDICT_BAD))
+    is_broken = any(route.error for route in routes)
+    return exit_code_of(Severity.BAD if is_broken else Severity.GOOD)
 
 
 def route_text(subnet: Subnet, route: Route, adaptive: bool = False) -> str:

@@ -57,6 +57,15 @@ def judge_account(log: JobLog, *, has_fault: bool) -> Iterator[Finding]:
     )
 
 
+def would_show(log: JobLog) -> tuple[str, ...]:
+    """The faults that the lines of a log without a gap rule out."""
+    n_lines = sum(source.n_lines for source in log.facts.sources)
+    ends = f"a message that ends jobs, in {n_lines:,} lines"
+    if not any(log.facts.of(kind) for kind in OF_NCCL):
+        return (ends,)
+    return (f"TCP between nodes and a rank that did not come up, in {log.n_expected:,} ranks", ends)
+
+
 def gaps(log: JobLog) -> list[str]:
     """Lines without which a fault would not have shown."""
     if not any(log.facts.of(kind) for kind in OF_NCCL):

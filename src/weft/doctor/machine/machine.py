@@ -18,7 +18,8 @@ _DISPLAY, _ACCELERATOR = 0x03, 0x12
 @dataclass(frozen=True, slots=True)
 class Machine:
     """`driverless` are adapters on PCI that no driver serves; `bridges` PCI bridges whose
-    configuration can be read. `unread` maps paths that could not be read to reasons."""
+    configuration can be read. `unread` maps paths that could not be read to reasons.
+    `n_pci_devices` are all devices whose class was read."""
 
     system: System
     adapters: tuple[Adapter, ...]
@@ -26,6 +27,7 @@ class Machine:
     bridges: tuple[PciDevice, ...]
     driverless: tuple[PciDevice, ...]
     unread: Mapping[str, str]
+    n_pci_devices: int
 
     @property
     def fast(self) -> tuple[Adapter, ...]:
@@ -52,9 +54,11 @@ def read_machine(root: Sysroot, *, tables: bool = True) -> Machine:
     found = adapters(root, tables=tables)
     served = {one.pci.address for one in found if one.pci is not None}
     gpus, bridges, driverless = [], [], []
+    n_devices = 0
     for name in root.names(DEVICES):
         path = f"{DEVICES}/{name}"
         class_code = whole_number(root.text(f"{path}/class")) or 0
+        n_devices += class_code > 0
         if class_code >> 16 not in (0x02, _DISPLAY, 0x06, _ACCELERATOR):
             continue
         device = pci_device(root, path)
@@ -66,7 +70,15 @@ def read_machine(root: Sysroot, *, tables: bool = True) -> Machine:
             bridges.append(device)
         elif device.address not in served and _is_of_a_fabric(device):
             driverless.append(device)
-    return Machine(here, found, tuple(gpus), tuple(bridges), tuple(driverless), dict(root.unread))
+    return Machine(
+        here,
+        found,
+        tuple(gpus),
+        tuple(bridges),
+        tuple(driverless),
+        dict(root.unread),
+        n_devices,
+    )
 
 
 def _is_of_a_fabric(device: PciDevice) -> bool:

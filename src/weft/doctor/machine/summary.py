@@ -1,13 +1,14 @@
-"""A machine in ten lines: the verdict, then a fact a line, with its faults and their fixes."""
+"""A machine in a few lines: the verdict, then a fact a line, with its faults and their fixes."""
 
 from collections.abc import Sequence
 
-from weft.core.finding import Severity, verdict_of
+from weft.core.finding import Severity, cannot_tell, verdict_of
 from weft.core.nodeset import fold
 from weft.core.units import format_size_roughly
 from weft.core.words import counted
 from weft.doctor.machine.adapters import Adapter, AdapterKind, PKey, Port
 from weft.doctor.machine.checks import LINK_ERRORS, Problem, grouped, has_dma_buf, rails
+from weft.doctor.machine.coverage import coverage_of
 from weft.doctor.machine.machine import Machine
 from weft.doctor.machine.system import SHM
 
@@ -17,8 +18,14 @@ MOST_CHARACTERS = 1000
 _WORDS = {Severity.BAD: "BAD", Severity.WARNING: "WARN", Severity.GOOD: "GOOD"}
 
 
-def ten_lines(machine: Machine, found: Sequence[Problem]) -> list[str]:
-    """At most ten lines. Notes are left to the record."""
+def machine_verdict(machine: Machine, found: Sequence[Problem]) -> Severity:
+    """BAD with a fault; else UNKNOWN where a file is missing that could show one."""
+    worst = verdict_of(found)
+    return worst if worst is Severity.BAD or not coverage_of(machine).gaps else Severity.UNKNOWN
+
+
+def machine_lines(machine: Machine, found: Sequence[Problem]) -> list[str]:
+    """At most ten lines, and one that says what would have shown. Notes are left to the record."""
     facts = {
         "machine": _machine(machine),
         "adapters": _adapters(machine),
@@ -30,6 +37,8 @@ def ten_lines(machine: Machine, found: Sequence[Problem]) -> list[str]:
         "memory": _memory(machine),
     }
     lines = [_verdict(machine, found)]
+    if machine_verdict(machine, found) in (Severity.GOOD, Severity.WARNING):
+        lines.append(f"would show: {'; '.join(coverage_of(machine).would_show)}")
     for label, fact in facts.items():
         wrong = [one for one in found if one.about == label and one.severity is not Severity.NOTE]
         lines.append("; ".join([f"{label:<9} {fact}", *_problems(wrong)]))
@@ -48,12 +57,16 @@ def _problems(wrong: Sequence[Problem]) -> list[str]:
 
 
 def _verdict(machine: Machine, found: Sequence[Problem]) -> str:
-    worst = verdict_of(found)
+    worst = machine_verdict(machine, found)
     number = sum(one.severity is worst for one in found)
     if worst is Severity.BAD:
         first = next(one for one in found if one.severity is worst)
         what = "thing keeps" if number == 1 else "things keep"
         return f"BAD   {number} {what} jobs from the fabric: {first.rule.title}"
+    if worst is Severity.UNKNOWN:
+        gaps = coverage_of(machine).gaps
+        asked = "; ".join(gap for gap, _ in gaps)
+        return f"UNKNOWN  {cannot_tell(asked, ', '.join(files for _, files in gaps))}"
     if worst is Severity.WARNING:
         return f"WARN  {_ready(machine)}; {counted(number, 'thing')} to look at"
     if not machine.adapters:
