@@ -33,6 +33,65 @@ def test_collectives_use_every_node_and_pt2pt_two(tmp_path: Path) -> None:
         assert {len(launch.trial.nodes) for launch in read_run(where).launches} == {n_nodes}
 
 
+FABRIC = Path(__file__).parents[2] / "docs" / "samples" / "unplugged-cable.out"
+
+
+@pytest.mark.parametrize(
+    ("more", "n_nodes", "n_sets", "said"),
+    [
+        ([], 16, 1, ""),
+        (["--fabric", str(FABRIC)], 16, 1, ""),
+        (["--fabric", str(FABRIC), "--nodes", "6"], 6, 1, "the job runs on 6 of the twin's 16"),
+        (["--nodes", "12"], 12, 1, ""),
+        (["--nodes", "12", "--job-nodes", "5"], 5, 1, "the job runs on 5 of the twin's 12 nodes"),
+        (["--job-nodes", "4", "--node-sets", "3"], 4, 3, "--job-nodes sets how many"),
+    ],
+)
+def test_a_collective_uses_the_whole_twin_unless_the_job_is_smaller(
+    more: list[str],
+    n_nodes: int,
+    n_sets: int,
+    said: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    argv = ["bench", "alltoall", "--sizes", "8", "--twin", "azure-hbv3", "--repeats", "1", *more]
+    assert run([*argv, "--dir", str(tmp_path / "run")]) == 0
+    nodes = {launch.trial.nodes for launch in read_run(tmp_path / "run").launches}
+    assert {len(one) for one in nodes} == {n_nodes}
+    assert len(nodes) == n_sets
+    captured = capsys.readouterr()
+    for stream in (captured.err, captured.out.lower()):
+        assert said.lower() in stream
+        assert said or "the twin's" not in stream
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--job-nodes", "40"], "use fewer with --job-nodes"),
+        (["--node-sets", "2"], "draw fewer with --node-sets, or from more nodes"),
+        (["--job-nodes", "0"], "--job-nodes"),
+    ],
+)
+def test_a_job_beyond_the_twin_is_refused(
+    more: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    argv = ["bench", "alltoall", "--sizes", "8", "--twin", "azure-hbv3", *more]
+    assert run([*argv, "--dir", str(tmp_path / "run")]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_equal_launches_of_a_twin_have_no_interval(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    argv = ["bench", "latency", "--sizes", "8", "--twin", "azure-hbv3", "--repeats", "8"]
+    assert run([*argv, "--dir", str(tmp_path / "run")]) == 0
+    printed = capsys.readouterr().out
+    assert "95 % interval of p50" not in printed
+    assert "An interval needs 6 node sets on a twin larger than the job (--node-sets 6)" in printed
+
+
 def test_options_reach_the_trial(tmp_path: Path) -> None:
     where = tmp_path / "run"
     argv = ["bench", "bandwidth", "--sizes", "8", "--window", "16", "--iterations", "7"]

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,7 +29,7 @@ sizes = "8,64K"
 FACTOR = """
 [[factors]]
 name = "routing"
-settings = [{ name = "static" }, { name = "adaptive" }]
+settings = [{ name = "static" }, { name = "adaptive", evidence = { transport = "mock" } }]
 """
 
 
@@ -43,6 +44,7 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> Ma
         opened = (backend, ("n001", "n002"))
         monkeypatch.setattr("weft.cli.measure.open_backend", lambda _: opened)
         where = str(tmp_path / name)
+        monkeypatch.setattr("sys.argv", ["weft", "study", "run", str(study), "--dir", where])
         assert run(["study", "run", str(study), "--dir", where]) in (0, 4)
         capsys.readouterr()
         return where
@@ -74,7 +76,7 @@ def test_the_table_fits_a_terminal_and_says_once_what_all_rows_share(
 
 
 def test_of_three_arms_each_row_says_which(make: Make, capsys: Capture) -> None:
-    third = FACTOR.replace('"adaptive" }', '"adaptive" }, { name = "hashed" }')
+    third = FACTOR.replace("}]", '}, { name = "hashed" }]')
     assert run(["compare", make("run", factor=third)]) == 0
     lines = capsys.readouterr().out.splitlines()
     (head,) = (line for line in lines if line.startswith("benchmark "))
@@ -112,16 +114,51 @@ def test_two_runs_are_compared_and_said_not_to_be_interleaved(make: Make, capsys
     second = make("second", factor="", seed=2)
     assert run(["compare", first, second]) == 0
     printed = capsys.readouterr().out
-    assert "no difference between first and second at both sizes" in printed
+    assert "GOOD  alltoall with second equals first within 5 % at both sizes: " in printed
     assert "caveat   The two runs were not interleaved" in printed
     assert printed.splitlines()[-1] == f"next     weft report {first} {second}"
 
 
 def test_too_few_repeats_are_said_not_judged(make: Make, capsys: Capture) -> None:
-    assert run(["compare", make("run", repeats=4, effects={"routing=adaptive": 9})]) == 0
-    printed = capsys.readouterr().out
-    assert printed.startswith("WARNING  alltoall: not enough data")
-    assert "4 paired launches, 6 needed" in printed
+    assert run(["compare", make("run", repeats=4, effects={"routing=adaptive": 9})]) == 5
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith("UNKNOWN  cannot tell: alltoall with routing=adaptive against")
+    assert re.search("worst ratio 9.* 4 launches; what would tell: at least 6 launches[.]$", first)
+
+
+def test_good_says_what_would_have_shown(make: Make, capsys: Capture) -> None:
+    where = make("run", noise=0.002)
+    assert run(["compare", where, "--margin", "3%"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("GOOD  alltoall with routing=adaptive equals routing=static within")
+    shown = "3 % slower or more in alltoall (2 cells); missed in at most 5 % of comparisons"
+    assert lines[1] == f"would show: {shown}"
+    assert run(["compare", where, "--margin", "0.03", "--format", "json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["would_show"], record["margin"]) == ([shown], 0.03)
+
+
+def test_undecided_is_no_verdict_with_the_ratio_and_the_command(
+    make: Make, capsys: Capture
+) -> None:
+    where = make("run", noise=0.3)
+    assert run(["compare", where]) == 5
+    lines = capsys.readouterr().out.splitlines()
+    said = (
+        r"UNKNOWN  cannot tell: .*ratio \S+ \(\S+ to \S+\).*, not decided; what would tell: about"
+    )
+    assert re.match(said, lines[0])
+    assert not [line for line in lines if line.startswith("would show")]
+    study = where + ".toml"
+    assert re.fullmatch(rf"next     weft study run {study} --repeats \d+", lines[-1])
+
+
+def test_every_finding_is_one_line(make: Make, capsys: Capture) -> None:
+    where = make("run", effects={"routing=adaptive": 1.3})
+    assert run(["compare", where]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == ""
+    assert re.search(r"worst ratio 1\.3\S+ \(.*\) at \d+ \w+, best 1\.\d+ \(", lines[0])
 
 
 def test_an_arm_that_only_fails_is_the_verdict(make: Make, capsys: Capture) -> None:
@@ -137,6 +174,11 @@ def test_an_arm_that_only_fails_is_the_verdict(make: Make, capsys: Capture) -> N
         (["no-such-run"], "not a run directory"),
         (["--baseline", "routing=hashed"], "no arm 'routing=hashed'"),
         (["--tolerance", "7"], "--tolerance"),
+        (["--margin", "nan"], "'nan' is no share from"),
+        (["--margin", "5"], "'5' is no share from"),
+        (["--margin", "5 percent"], "such as 5% or 0.05"),
+        (["--margin", "0"], "--margin"),
+        (["--margin", "0.5%"], "a margin of 0.5 % is below the tolerance of 1 %"),
     ],
 )
 def test_wrong_input_is_said(make: Make, capsys: Capture, more: list[str], said: str) -> None:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,7 @@ def test_report_and_compare_take_what_was_imported(folder: Path, capsys: Capture
         assert run(["import", *files, "-o", name]) == 0
     capsys.readouterr()
     assert run(["compare", "r1", "r2"]) == 1
-    assert capsys.readouterr().out.startswith("BAD  bandwidth is up to 2.00x slower (at 1 B)")
+    assert capsys.readouterr().out.startswith("BAD  bandwidth is up to 2.00x slower with r2")
     assert run(["report", "r1", "r2", "-o", "page.html"]) == 0
     page = (folder / "page.html").read_text()
     assert "Imported: these figures were read from files" in page
@@ -54,8 +55,9 @@ def test_the_place_of_arm_says_whose_file_it_is(folder: Path, capsys: Capture) -
     told = json.loads(capsys.readouterr().out)
     assert told["arms"] == ["routing=static", "routing=adaptive"]
     assert (told["n_files"], told["n_launches"], told["n_samples"]) == (4, 4, 12)
-    assert run(["compare", "r"]) == 0
-    assert "2 paired launches, 6 needed" in capsys.readouterr().out
+    assert run(["compare", "r"]) == 5
+    printed = capsys.readouterr().out
+    assert "ratio 1.191, 2 launches; what would tell: at least 6 launches" in printed
 
 
 def test_rows_come_as_csv(folder: Path, capsys: Capture) -> None:
@@ -75,7 +77,7 @@ def test_rows_come_as_csv(folder: Path, capsys: Capture) -> None:
         (["--arm", "x=y"], "no file after --arm x=y"),
         (["--arm", "nonsense", "a.log"], "'nonsense' is not an arm"),
         (["a.log", "--name", "A B"], "'A B' cannot name a run"),
-        (["missing.log"], "missing.log: cannot be read (No such file or directory)"),
+        (["missing.log"], "missing.log: cannot be read: No such file or directory"),
         (["a.log", "--nodes", "1", "--tasks-per-node", "0"], "0 is not in the range x>=1"),
         ([], "Missing argument 'FILE...'"),
         (["a.log", "--platform", "nowhere"], "no platform 'nowhere' in the catalogue"),
@@ -88,6 +90,41 @@ def test_bad_input_is_named_and_nothing_is_written(
     assert run(["import", *argv]) == 2
     assert message in capsys.readouterr().err
     assert [path.name for path in folder.iterdir()] == ["a.log"]
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("pipe", "cannot be read: it is a pipe"),
+        ("/dev/zero", "cannot be read: it is a device"),
+        ("folder", "cannot be read: it is a directory"),
+        ("loop", "cannot be read: Too many levels of symbolic links"),
+        ("sparse", "cannot be read: it is larger than 256 MiB"),
+    ],
+)
+def test_what_is_no_regular_file_or_too_large_is_refused_at_once(
+    folder: Path, capsys: Capture, name: str, why: str
+) -> None:
+    os.mkfifo("pipe")
+    Path("folder").mkdir()
+    Path("loop").symlink_to("loop")
+    with open("sparse", "wb") as sparse:
+        sparse.truncate(10 * 10**9)
+    assert run(["import", name, "-o", "r"]) == 2
+    assert why in capsys.readouterr().err
+    assert not Path("r").exists()
+
+
+def test_more_rows_than_a_run_keeps_are_refused(
+    folder: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("weft.study.import_run.MOST_IMPORTED_ROWS", 5)
+    assert run(["import", write(folder, "a.log"), write(folder, "b.log", 0.9), "-o", "r"]) == 2
+    said = capsys.readouterr().err
+    assert "b.log: with this file the import has more than 5 rows" in said
+    assert "weft judge b.log" in said
+    assert not Path("r").exists()
 
 
 def test_a_file_without_a_table_says_what_was_looked_for(folder: Path, capsys: Capture) -> None:

@@ -74,7 +74,7 @@ def test_a_plan_on_scattered_nodes_fits_a_terminal(capsys: Capture) -> None:
     hosts = ",".join(f"n{i:03d}" for i in range(1, 1000, 7))
     assert run(["study", "plan", "adaptive-routing", "--hosts", hosts, "--format", "text"]) == 0
     printed = capsys.readouterr().out
-    assert "20 trials, 2 arms, 2 repeats" in printed
+    assert "40 trials, 2 arms, 1 repeat" in printed
     assert max(map(len, printed.splitlines())) <= 100
     assert " ... " in printed
 
@@ -285,3 +285,47 @@ evidence = {{ carried_out_by = "operations" }}
     assert "reduced_by=switches needs carried_out_by='operations', found 'hosts'" in out
     lines = "".join(path.read_text() for path in (into / "samples").iterdir())
     assert "8192 bytes are more than in_network.max_bytes (4096)" in lines
+
+
+ARMS = """
+[[factors]]
+name = "routing"
+settings = [{ name = "static" }, { name = "adaptive", options = { adaptive_routing = "on" } }]
+"""
+
+
+def test_a_study_ends_with_the_verdict_of_every_benchmark(tmp_path: Path, capsys: Capture) -> None:
+    study = tmp_path / "arms.toml"
+    text = STUDY.replace('name = "latency"', 'name = "alltoall"') + ARMS
+    study.write_text(text)
+    argv = ["study", "run", str(study), "--twin", "fat-tree", "--nodes", "32", "--repeats", "1"]
+    argv += ["--job-nodes", "8", "--node-sets", "7", "--dir", str(tmp_path / "run")]
+    assert run([*argv, "--format", "json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    named = {one["facts"].get("benchmark") for one in record["findings"]}
+    assert {"alltoall", "barrier"} <= named
+    argv[-1] = str(tmp_path / "again")
+    assert run(argv) == 0
+    printed = capsys.readouterr().out
+    verdict = printed.split("\n\n")[0].splitlines()
+    findings = [line for line in verdict if "ratio" in line]
+    assert {word for line in findings for word in ("alltoall", "barrier") if word in line} == {
+        "alltoall",
+        "barrier",
+    }
+    assert [line for line in verdict if line.startswith("would show: ")] == [
+        f"would show: {one}" for one in record["would_show"]
+    ]
+
+
+def test_a_plan_says_that_the_job_is_smaller_than_the_twin(mine: str, capsys: Capture) -> None:
+    argv = ["study", "plan", mine, "--twin", "fat-tree", "--nodes", "16"]
+    assert run(argv) == 0
+    size = "the job runs on 2 of the twin's 16 nodes; --job-nodes sets how many"
+    assert size in capsys.readouterr().out.splitlines()
+    assert run([*argv, "--job-nodes", "16"]) == 0
+    assert "of the twin's" not in capsys.readouterr().out
+    assert run([*argv, "--job-nodes", "4", "--node-sets", "5", "--format", "json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert len({tuple(one["nodes"]) for one in record["launches"]}) == 5
+    assert record["remarks"] == [size.replace("on 2", "on 4")]

@@ -1,6 +1,8 @@
 """From a study document to a finished run and its table, for `study run` and `bench`."""
 
+import dataclasses
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +10,7 @@ from weft.bench.model import Backend
 from weft.cli.backend import BackendChoice, open_backend
 from weft.cli.options import fresh_run_dir
 from weft.cli.output import emit, finding_lines, talk
+from weft.cli.reach import refuse_unreachable
 from weft.core.errors import ExitCode, InputError
 from weft.study.run.metadata import refuse_other_run, run_meta
 from weft.study.run.store import RunStore, read_meta, read_run
@@ -20,8 +23,7 @@ if TYPE_CHECKING:
 
 
 def measure_study(
-    document: "Study",
-    text: str,
+    study_on: Callable[[Sequence[str]], tuple["Study", str]],
     choice: BackendChoice,
     format_: str,
     *,
@@ -29,15 +31,17 @@ def measure_study(
     resume: bool,
     dry_run: bool,
 ) -> int:
-    """Plan, run and print; the exit code. `text` is the document as the run records it; the run
-    goes into `run_dir`, or a fresh directory under runs/.
+    """Plan, run and print; the exit code. `study_on` gives the study on the nodes that there are,
+    and its text as the run records it; the run goes into `run_dir`, or a fresh directory under
+    runs/.
 
     Raises InputError, MissingError, and KeyboardInterrupt after saying how to go on.
     """
     if resume and run_dir is None:
         raise InputError("--resume needs the run to go on with", expected="--dir RUN with it")
     backend, nodes = open_backend(choice)
-    made = plan_for(document, nodes, choice)
+    document, text = study_on(nodes)
+    made = plan_for(document, nodes, choice, backend)
     for remark in made.remarks:
         talk(remark)
     if dry_run:
@@ -46,6 +50,7 @@ def measure_study(
         print_dry_run(backend, made.launches, format_)
         backend.close()
         return int(ExitCode.GOOD)
+    refuse_unreachable(choice, nodes)
     where = run_dir or fresh_run_dir(document.name)
 
     meta = run_meta(
@@ -61,12 +66,21 @@ def measure_study(
     return int(ExitCode.BENCHMARK if outcome.failures else ExitCode.GOOD)
 
 
-def plan_for(document: "Study", nodes: tuple[str, ...], choice: BackendChoice) -> "StudyPlan":
-    """The plan of a study on these nodes; on one host all ranks fold onto it."""
+def plan_for(
+    document: "Study", nodes: tuple[str, ...], choice: BackendChoice, backend: Backend
+) -> "StudyPlan":
+    """The plan of a study on these nodes; on one host all ranks fold onto it. A remark says that a
+    job is smaller than its twin."""
     from weft.study.plan.plan import make_plan
 
     one_host = choice.twin is None and not choice.mock and len(nodes) == 1
-    return make_plan(document, nodes, fold_onto_one_node=one_host)
+    made = make_plan(document, nodes, fold_onto_one_node=one_host)
+    n_twin = len((backend.fabric_document or {}).get("nodes", ()))
+    if choice.twin is None or all(n == n_twin for n in document.nodes):
+        return made
+    jobs = " or ".join(str(n) for n in document.nodes)
+    size = f"the job runs on {jobs} of the twin's {n_twin} nodes; --job-nodes sets how many"
+    return dataclasses.replace(made, remarks=(*made.remarks, size))
 
 
 def _execute(
@@ -87,8 +101,10 @@ def _execute(
 
 
 def _print_result(where: Path, outcome: "RunOutcome", format_: str) -> None:
+    from weft.cli.compare.text import verdict_lines
     from weft.report.verdict import judge
     from weft.study.comparison.cells import arm_name
+    from weft.study.comparison.larger_run import larger_command
     from weft.study.comparison.table import table_of
 
     run_read = read_run(where)
@@ -99,6 +115,7 @@ def _print_result(where: Path, outcome: "RunOutcome", format_: str) -> None:
     record = {
         "run": str(where),
         "findings": [finding.to_record() for finding in judgement.findings],
+        "would_show": list(judgement.arms.would_show) if judgement.arms is not None else [],
         "caveats": list(judgement.caveats),
         "n_launches": outcome.n_launches,
         "n_before": outcome.n_before,
@@ -111,10 +128,16 @@ def _print_result(where: Path, outcome: "RunOutcome", format_: str) -> None:
     }
 
     def text() -> str:
-        """The worst finding with its evidence and the caveats, then the figures."""
+        """The findings (of a run without arms the worst one) and caveats, then the figures."""
+        arms = judgement.arms
+        if arms is None:
+            verdict = finding_lines(judgement.findings[0])
+        else:
+            verdict = verdict_lines(judgement.findings, arms.would_show)
         caveats = (f"  ! {caveat}" for caveat in judgement.caveats)
-        verdict = "\n".join([*finding_lines(judgement.findings[0]), *caveats])
-        return f"{verdict}\n\n{_figures_text(where, outcome, table, n_arms)}"
+        larger = larger_command(run_read, judgement.findings)
+        figures = _figures_text(where, outcome, table, n_arms, larger)
+        return "\n".join([*verdict, *caveats, "", figures])
 
     emit(format_, text=text, record=record, rows=rows)
     if outcome.stopped:
@@ -133,10 +156,13 @@ def _lost_text(outcome: "RunOutcome") -> str:
     )
 
 
-def _figures_text(where: Path, outcome: "RunOutcome", table: "RunTable", n_arms: int) -> str:
+def _figures_text(
+    where: Path, outcome: "RunOutcome", table: "RunTable", n_arms: int, larger: str | None
+) -> str:
     from weft.cli.run_table import next_lines, run_table_text
 
     over = outcome.n_before + outcome.n_done
     failed = f", {len(outcome.failures)} failed" if outcome.failures else ""
     complete = f"{over} of {outcome.n_launches} launches complete{failed}"
-    return "\n".join([run_table_text(table), complete, *next_lines(where, n_arms)])
+    decides = [f"what would decide:  {larger}"] if larger else []
+    return "\n".join([run_table_text(table), complete, *decides, *next_lines(where, n_arms)])

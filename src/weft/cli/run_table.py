@@ -6,6 +6,7 @@ from pathlib import Path
 from weft.cli.output import table_text
 from weft.core.units import format_significant
 from weft.stats.summary import INTERVAL_FROM
+from weft.study.comparison.replication import Unit
 from weft.study.comparison.table import RunTable, TableRow
 
 UNITS = {
@@ -16,11 +17,11 @@ UNITS = {
     "busbw_gb_s": "GB/s of bus bandwidth",
     "algbw_gb_s": "GB/s",
 }
-_COLUMNS = ("size (B)", "p50", "min", "max", "launches")
+_COLUMNS = ("size (B)", "p50", "min", "max")
 _INTERVAL = "95 % interval of p50"
 
 
-def run_table_text(table: RunTable, how_to_repeat: str = f"--repeats {INTERVAL_FROM}") -> str:
+def run_table_text(table: RunTable, how_to_repeat: str | None = None) -> str:
     """One block a benchmark, scale and arm; then the samples that were left out."""
     groups: dict[tuple[object, ...], list[TableRow]] = {}
     for row in table.rows:
@@ -28,8 +29,12 @@ def run_table_text(table: RunTable, how_to_repeat: str = f"--repeats {INTERVAL_F
         key = (cell.benchmark, cell.n_nodes, cell.tasks_per_node, row.arm, row.metric)
         groups.setdefault(key, []).append(row)
     blocks = [_block(rows) for rows in groups.values()]
-    if any(row.summary.low is None for row in table.rows):
-        blocks.append(f"An interval needs {INTERVAL_FROM} launches ({how_to_repeat}).")
+    few = next((row.unit for row in table.rows if row.summary.low is None), None)
+    if few is not None:
+        how = how_to_repeat or f"{few.option} {INTERVAL_FROM}"
+        where = " on a twin larger than the job" if few is Unit.NODE_SET else ""
+        why = "; launches on the same nodes count once" if few is Unit.NODE_SET else ""
+        blocks.append(f"An interval needs {INTERVAL_FROM} {few.value}{where} ({how}){why}.")
     blocks.extend(f"left out: {n} samples, {reason}" for reason, n in table.excluded.items())
     return "\n\n".join(blocks) + "\n"
 
@@ -54,7 +59,8 @@ def _block(rows: list[TableRow]) -> str:
     if remarks:
         head += f"  ({remarks})"
     intervals = any(row.summary.low is not None for row in rows)
-    columns = (*_COLUMNS, _INTERVAL) if intervals else _COLUMNS
+    units = "/".join(dict.fromkeys(one.unit.value for one in rows))
+    columns = (*_COLUMNS, units, _INTERVAL) if intervals else (*_COLUMNS, units)
     cells = [_figures(row)[: len(columns)] for row in rows]
     return f"{head}\n{table_text(columns, cells, left=0)}"
 

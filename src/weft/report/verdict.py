@@ -55,7 +55,9 @@ def judge(run: StudyRun, verdict: Verdict | None = None) -> Judgement:
     places = [
         (f"{m.benchmark.name}{m.at(cell)}", cell.values) for m in measured for cell in m.cells
     ]
-    weakened = (*notes, *caveats(run, cells.excluded, of_pairs), *scatter_caveat(places))
+    # Launches of a twin differ by their nodes: nothing else uses it.
+    scattered = () if backend_of(run).is_twin else scatter_caveat(places)
+    weakened = (*notes, *caveats(run, cells.excluded, of_pairs), *scattered)
     return Judgement(
         findings=worst_first(finding for finding in found if not _is_caveat(finding)),
         caveats=tuple(dict.fromkeys(weakened)),

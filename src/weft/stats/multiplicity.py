@@ -21,19 +21,56 @@ def sign_flip_max_t(log_ratios: ArrayLike, *, seed: int = 1) -> Floats:
     SOURCE: Westfall & Young, Resampling-Based Multiple Testing, 1993, section 2.5 (single-step
     maxT). Raises ValueError unless the array has two dimensions.
     """
-    matrix = np.asarray(log_ratios, dtype=np.float64)
-    if matrix.ndim != 2:
-        raise ValueError("expected rows of pairs and columns of cells")
+    matrix = _matrix(log_ratios)
     n_rows, n_columns = matrix.shape
     if n_rows == 0 or n_columns == 0:
         return np.ones(n_columns)
-    observed = _abs_t(np.ones((1, n_rows)), matrix)[0]
+    observed = np.abs(_t(np.ones((1, n_rows)), matrix)[0])
     reached = np.zeros(n_columns)
     flips = _flips(n_rows, seed)
     for start in range(0, len(flips), _CHUNK):
-        largest = _abs_t(flips[start : start + _CHUNK], matrix).max(axis=1)
+        largest = np.abs(_t(flips[start : start + _CHUNK], matrix)).max(axis=1)
         reached += (largest[:, None] >= observed * (1 - ROUNDING)).sum(axis=0)
     return np.asarray(np.minimum(1.0, reached / len(flips)), dtype=np.float64)
+
+
+def sign_flip_equivalence(log_ratios: ArrayLike, log_margin: float, *, seed: int = 1) -> Floats:
+    """Adjusted p-values, one a column, of "the effect is as large as the margin, or larger".
+
+    Two one-sided tests a column: its mean against +log_margin from below, and against -log_margin
+    from above; the larger p of both counts. SOURCE: Schuirmann, A Comparison of the Two One-Sided
+    Tests Procedure and the Power Approach, J. Pharmacokin. Biopharm. 15, 1987. Rows flip whole
+    around the margins; the reference is the largest t over both tests of all columns. A column
+    with fewer than two values has p 1. Raises ValueError as `sign_flip_max_t` does, and unless the
+    margin is above 0.
+    """
+    matrix = _matrix(log_ratios)
+    if not log_margin > 0:
+        raise ValueError("expected a margin above 0")
+    n_rows, n_columns = matrix.shape
+    if n_rows == 0 or n_columns == 0:
+        return np.ones(n_columns)
+    # Above 0 where the column lies inside: the distance to the upper margin, then to the lower.
+    inside = np.hstack([log_margin - matrix, log_margin + matrix])
+    observed = _t(np.ones((1, n_rows)), inside)[0]
+    usable = np.tile(np.isfinite(matrix).sum(axis=0) >= 2, 2)
+    least = np.where(usable, observed - np.abs(observed) * ROUNDING, -np.inf)
+    reached = np.zeros(2 * n_columns)
+    flips = _flips(n_rows, seed)
+    for start in range(0, len(flips), _CHUNK):
+        t = _t(flips[start : start + _CHUNK], inside)
+        # A pattern and its negative, whose t is -t.
+        for largest in (t.max(axis=1), (-t).max(axis=1)):
+            reached += (largest[:, None] >= least).sum(axis=0)
+    p_values = np.minimum(1.0, reached / (2 * len(flips)))
+    return np.asarray(np.maximum(p_values[:n_columns], p_values[n_columns:]), dtype=np.float64)
+
+
+def _matrix(log_ratios: ArrayLike) -> Floats:
+    matrix = np.asarray(log_ratios, dtype=np.float64)
+    if matrix.ndim != 2:
+        raise ValueError("expected rows of pairs and columns of cells")
+    return matrix
 
 
 def _flips(n_rows: int, seed: int) -> Floats:
@@ -49,8 +86,8 @@ def _flips(n_rows: int, seed: int) -> Floats:
     return signs
 
 
-def _abs_t(signs: Floats, matrix: Floats) -> Floats:
-    """|t| of each column (second axis) under each sign pattern (first axis); 0 where undefined."""
+def _t(signs: Floats, matrix: Floats) -> Floats:
+    """t of each column (second axis) under each sign pattern (first axis); 0 where undefined."""
     present = np.isfinite(matrix)
     values = np.where(present, matrix, 0.0)
     n = present.sum(axis=0)
@@ -60,5 +97,5 @@ def _abs_t(signs: Floats, matrix: Floats) -> Floats:
     # Rounding must not make a column without spread look infinitely certain in one pattern only.
     floor = np.where(usable, squares * 1e-12, 1.0)
     variance = np.maximum(squares - n * mean**2, floor) / np.maximum(n - 1, 1)
-    t = np.abs(mean) * np.sqrt(n / variance)
+    t = mean * np.sqrt(n / variance)
     return np.asarray(np.where(usable, t, 0.0), dtype=np.float64)

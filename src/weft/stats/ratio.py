@@ -22,9 +22,10 @@ RESAMPLES = 999
 
 @dataclass(frozen=True, slots=True)
 class NotEnoughData:
-    """Fewer pairs than an interval needs."""
+    """Fewer pairs than an interval needs: the estimate of second / first alone; NaN of no pair."""
 
     n: int
+    ratio: float
 
     @property
     def text(self) -> str:
@@ -57,9 +58,10 @@ def paired_ratio(first: ArrayLike, second: ArrayLike, *, seed: int = 1) -> Ratio
     positive and finite, or when the two differ in length.
     """
     logs = log_ratios(first, second)
-    if logs.size < PAIRS_FROM:
-        return NotEnoughData(int(logs.size))
     walsh = walsh_averages(logs)
+    if logs.size < PAIRS_FROM:
+        estimate = float(np.exp(np.median(walsh))) if logs.size else float("nan")
+        return NotEnoughData(int(logs.size), estimate)
     if logs.size <= EXACT_UP_TO:
         low, high = _ends(walsh, signed_rank.critical_rank(logs.size))
     elif logs.size <= BOOTSTRAP_UP_TO:

@@ -43,6 +43,18 @@ def p_value(differences: Floats) -> float:
     return float(min(1.0, 2 * below[smaller]))
 
 
+def p_below(values: Floats, limit: float, n_lost: int = 0) -> float:
+    """One-sided exact p of "the centre is at `limit` or above", where `n_lost` values are missing
+    and each is taken to lie above the limit by more than any other does."""
+    distances = limit - values
+    moved = np.append(distances[distances != 0], np.full(n_lost, -np.inf))
+    if moved.size == 0:
+        return 1.0
+    ranks = np.rint(2 * stats.rankdata(np.abs(moved))).astype(int)
+    below = _sum_distribution(tuple(int(rank) for rank in ranks))
+    return float(below[int(ranks[moved < 0].sum())])
+
+
 def critical_rank(n: int) -> int:
     """The largest k with P(W <= k - 1) <= (1 - CONFIDENCE) / 2; 0 when no k has it.
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shlex
 import shutil
 import tempfile
 from collections import defaultdict
@@ -20,6 +21,8 @@ from weft.catalog.document import Slug, to_toml
 from weft.catalog.load import platform
 from weft.core.clock import Clock, system_clock
 from weft.core.errors import InputError, MissingError, did_you_mean
+from weft.core.text_file import read_file_bytes
+from weft.core.units import format_size
 from weft.launch.redact_text import redact_content
 from weft.results.model import ResultFile
 from weft.results.result_file import read_results_text
@@ -27,6 +30,11 @@ from weft.study.imported_file import ImportedFile
 from weft.study.plan.model import BenchmarkUse, Factor, FactorSetting, Study
 from weft.study.run.metadata import commit_of, recorded_environment
 from weft.study.run.store import RunStore
+
+MOST_IMPORTED_BYTES = 1 << 28
+"""The files of an import together: they are in memory twice, as read and as masked."""
+MOST_IMPORTED_ROWS = 100_000
+"""The rows of an import together, at 0.25 ms and 5 kB each. SOURCE: benchmarks.md."""
 
 _SLUG: TypeAdapter[str] = TypeAdapter(Slug)
 
@@ -141,9 +149,11 @@ def _read_arms(
 def _read_all(arms: Sequence[ArmFiles]) -> list[_ReadFile]:
     files: list[_ReadFile] = []
     seen: dict[str, Path] = {}
+    room, rows_left = MOST_IMPORTED_BYTES, MOST_IMPORTED_ROWS
     for arm in arms:
         for path in arm.paths:
-            content = _content(path)
+            content = _content(path, room)
+            room -= len(content)
             digest = hashlib.sha256(content).hexdigest()
             if digest in seen:
                 raise InputError(
@@ -155,21 +165,36 @@ def _read_all(arms: Sequence[ArmFiles]) -> list[_ReadFile]:
             masked, n_masked = redact_content(content)
             name = f"{len(files):03d}-{path.name}"
             results = read_results_text(masked, str(path))
+            rows_left -= sum(len(table.rows) for table in results.tables)
+            if rows_left < 0:
+                raise _too_many_rows(path)
             files.append(_ReadFile(path, arm.arm, name, masked, n_masked, digest, results))
     return files
 
 
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        is_folder = path.is_dir()
+def _too_many_rows(path: Path) -> InputError:
+    return InputError(
+        f"with this file the import has more than {MOST_IMPORTED_ROWS:,} rows",
+        where=str(path),
+        expected="fewer repeats: a run keeps every row",
+        hint=f"weft judge {shlex.quote(str(path))} reads a file of any number of rows",
+    )
+
+
+def _content(path: Path, most_bytes: int) -> bytes:
+    if path.is_dir():
         raise InputError(
-            f"cannot be read ({error.strerror})",
+            "cannot be read: it is a directory",
             where=str(path),
             expected="a result file of a benchmark tool",
-            hint=f"weft import {path}/*" if is_folder else None,
-        ) from error
+            hint=f"weft import {shlex.quote(str(path))}/*",
+        )
+    return read_file_bytes(
+        path,
+        expected="result files of a benchmark tool, together at most "
+        + format_size(MOST_IMPORTED_BYTES),
+        most_bytes=most_bytes,
+    )
 
 
 def _study(found: Imported, arms: Sequence[ArmFiles], name: str) -> Study:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from weft.stats.signed_rank import critical_rank, cumulative, p_value
+from weft.stats.signed_rank import critical_rank, cumulative, p_below, p_value
 
 
 @pytest.mark.parametrize("n", range(1, 11))
@@ -42,3 +42,20 @@ def test_no_difference_at_all_is_p_one() -> None:
 def test_critical_ranks_are_those_of_the_printed_tables(n: int, rank: int) -> None:
     # SOURCE: Wilcoxon & Wilcox 1964, two-sided 5 %: T = -, 0, 5, 13, 89 for these n; k is T + 1.
     assert critical_rank(n) == rank
+
+
+@pytest.mark.parametrize("n", [6, 9, 15])
+@pytest.mark.parametrize("limit", [-0.5, 0.0, 0.8])
+def test_p_below_agrees_with_scipys_one_sided_test(n: int, limit: float) -> None:
+    values = np.random.default_rng(n).normal(0, 1, n)
+    expected = stats.wilcoxon(values - limit, method="exact", alternative="less").pvalue
+    assert p_below(values, limit) == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_lost_value_counts_as_the_farthest_above() -> None:
+    values = np.random.default_rng(3).normal(0, 1, 10)
+    for n_lost in (1, 2, 5):
+        worst = np.append(values, np.full(n_lost, 1e6) + np.arange(n_lost))
+        assert p_below(values, 2.0, n_lost) == pytest.approx(p_below(worst, 2.0), rel=0.35)
+        assert p_below(values, 2.0, n_lost) > p_below(values, 2.0, n_lost - 1)
+    assert p_below(np.zeros(0), 1.0) == 1.0

@@ -38,7 +38,7 @@ sizes = "8,64K"
 FACTOR = """
 [[factors]]
 name = "routing"
-settings = [{ name = "static" }, { name = "adaptive" }]
+settings = [{ name = "static" }, { name = "adaptive", evidence = { transport = "mock" } }]
 """
 
 StudyText = Callable[..., str]

@@ -80,6 +80,7 @@ def record_of(
         "size_bytes": options.size_bytes,
         "seconds": options.seconds,
         "least_share": least_share(options.memory),
+        "would_show": [f"a path below {100 * least_share(options.memory):g} % of its port's rate"],
         "rails": len(rates),
         "rates_gbps": sum(known) if len(known) == len(rates) else None,
         "sums": [

@@ -1,7 +1,8 @@
 """`weft bench`: how fast is this path or this collective?"""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import tomli_w
@@ -10,10 +11,13 @@ from weft.bench.twin.congestion_control import LAWS
 from weft.cli.backend import BackendChoice, backend_options, require_twin
 from weft.cli.lazy import CommandWithVerbs
 from weft.cli.measure import measure_study
-from weft.cli.options import RESUME, run_dir_option
+from weft.cli.options import JOB_NODES, NODE_SETS, RESUME, run_dir_option
 from weft.cli.output import format_option
 from weft.core.errors import InputError
 from weft.core.units import parse_size_range
+
+if TYPE_CHECKING:
+    from weft.study.plan.model import Study
 
 
 class Bench(CommandWithVerbs):
@@ -28,6 +32,8 @@ class Bench(CommandWithVerbs):
 @click.option("--sizes", default="", help="'8', '8,64K' or '1:4M'. Default: the benchmark's own.")
 @click.option("--tasks-per-node", type=click.IntRange(1), help="Ranks a node. Default: 1.")
 @click.option("--repeats", type=click.IntRange(1, 10_000), default=3, show_default=True)
+@NODE_SETS
+@JOB_NODES
 @click.option("--iterations", type=click.IntRange(1), help="Instead of OSU's by size.")
 @click.option(
     "--time-limit",
@@ -68,6 +74,8 @@ def command(
     sizes: str,
     tasks_per_node: int | None,
     repeats: int,
+    node_sets: int | None,
+    job_nodes: int | None,
     run_dir: Path | None,
     resume: bool,
     dry_run: bool,
@@ -81,8 +89,9 @@ def command(
     barrier, allreduce, reduce, reduce_scatter, broadcast, allgather, alltoall, alltoallv, gather,
     scatter; or between all: fan_in, fan_out, random_ring_latency, random_ring_bandwidth,
     natural_ring_bandwidth. Point-to-point benchmarks use two nodes, the others all of --hosts (or
-    of the twin's --nodes); on one host all ranks share it. Iterations, windows and figures are
-    defined as OSU's, those of rings as HPCC's and GPCNeT's.
+    of the twin's --nodes or --fabric), unless --job-nodes says how many; on one host all ranks
+    share it. Iterations, windows and figures are defined as OSU's, those of rings as HPCC's and
+    GPCNeT's.
 
     `weft bench rdma-pairs A B` measures RDMA on all rails between two hosts, by perftest.
     """
@@ -101,13 +110,21 @@ def command(
     require_twin(choice, {option: given[key] for option, key in twin_only.items()})
     options = {name: value for name, value in given.items() if value not in (None, False)}
     uses = [_use(name, sizes, options) for name in benchmarks]
-    text = _study_text(uses, _n_nodes(benchmarks, choice), tasks_per_node or 1, repeats, choice)
-    from weft.study.plan.document import parse_study
 
-    document = parse_study(text, "weft bench")
-    return measure_study(
-        document, text, choice, format_, run_dir=run_dir, resume=resume, dry_run=dry_run
-    )
+    def study_on(nodes: Sequence[str]) -> "tuple[Study, str]":
+        from weft.study.plan.document import parse_study
+
+        plan = {
+            "seed": choice.seed,
+            "repeats": repeats,
+            "nodes": [job_nodes or _n_nodes(benchmarks, nodes)],
+            "node_sets": node_sets or 1,
+            "tasks_per_node": [tasks_per_node or 1],
+        }
+        text = _study_text(uses, plan)
+        return parse_study(text, "weft bench"), text
+
+    return measure_study(study_on, choice, format_, run_dir=run_dir, resume=resume, dry_run=dry_run)
 
 
 def _use(name: str, sizes: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -123,26 +140,16 @@ def _use(name: str, sizes: str, options: dict[str, Any]) -> dict[str, Any]:
     return {"name": name, "sizes": wanted, "options": options}
 
 
-def _n_nodes(benchmarks: tuple[str, ...], choice: BackendChoice) -> int:
+def _n_nodes(benchmarks: tuple[str, ...], nodes: Sequence[str]) -> int:
     """Two for point-to-point; every node there is when a collective is among them."""
     from weft.catalog.load import benchmark
 
     if all(benchmark(name).kind == "pt2pt" for name in benchmarks):
         return 2
-    if choice.twin is not None or choice.mock:
-        return choice.nodes or 2
-    from weft.cli.backend import live_nodes
-
-    return max(2, len(live_nodes(choice)))
+    return max(2, len(nodes))
 
 
-def _study_text(
-    uses: list[dict[str, Any]],
-    n_nodes: int,
-    tasks_per_node: int,
-    repeats: int,
-    choice: BackendChoice,
-) -> str:
+def _study_text(uses: list[dict[str, Any]], plan: dict[str, Any]) -> str:
     """The study document this call stands for, so that the run records it like any other."""
     names = ", ".join(use["name"] for use in uses)
     return tomli_w.dumps(
@@ -151,10 +158,7 @@ def _study_text(
             "name": "bench",
             "title": f"bench: {names}",
             "question": f"How fast is {names} here?",
-            "seed": choice.seed,
-            "repeats": repeats,
-            "nodes": [n_nodes],
-            "tasks_per_node": [tasks_per_node],
+            **plan,
             "benchmarks": uses,
         }
     )

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.cli.backend import ssh_of
+from weft.cli.fail_on import exit_code_of, fail_on_option
 from weft.cli.options import SSH_CONFIG, fresh_run_dir, refuse_together, run_dir_option
-from weft.cli.output import emit, format_option, table_text, talk
+from weft.cli.output import emit, format_option, table_text, talk, would_show_lines
+from weft.cli.reach import unreachable
+from weft.cluster.reach import try_hosts
 from weft.cluster.record import read_cluster
 from weft.cluster.remote import Ssh, check_host, each
 from weft.core.errors import ExitCode, InputError, unknown_name
+from weft.core.finding import Severity
 from weft.core.units import format_size, parse_size
 from weft.core.words import counted
 
@@ -59,6 +63,7 @@ SHORTEST_S = 5
 )
 @run_dir_option("Where perftest's output is kept.  [default: runs/rdma-pairs-<time>]")
 @click.option("--sysfs", default="/sys", envvar="WEFT_SYSFS", hidden=True)
+@fail_on_option
 @format_option
 def command(
     *,
@@ -95,6 +100,9 @@ def command(
     options = PerftestOptions(memory, parse_size(size), seconds, port)
     if not options.size_bytes:
         raise InputError(f"--size '{size}'", expected="at least one byte")
+    reach = try_hosts(ssh, (a, b))
+    if reach.failures:
+        raise unreachable(reach, (a, b))
     devices = each((a, b), lambda host: ask_devices(ssh, host, sysfs, perftest))
     pairs = pair_rails(devices[a], devices[b], _names(rails))
     gpus = {}
@@ -146,13 +154,17 @@ def _exit_code(record: dict[str, Any]) -> int:
     states = {row["state"] for row in record["rows"]}
     if "failed" in states:
         return int(ExitCode.BENCHMARK)
-    return int(ExitCode.VERDICT_BAD if states & {"low", "impossible", "down"} else ExitCode.GOOD)
+    if states & {"low", "impossible", "down"}:
+        return exit_code_of(Severity.BAD)
+    return exit_code_of(Severity.UNKNOWN if "no rate" in states else Severity.GOOD)
 
 
 def rdma_text(record: Mapping[str, Any]) -> str:
     """The whole text of a record."""
     rows: Sequence[Mapping[str, Any]] = record["rows"]
-    lines = [_verdict(record, rows), "", _table(record, rows), ""]
+    first = _verdict(record, rows)
+    shown = would_show_lines(record["would_show"]) if first.startswith("GOOD") else []
+    lines = [first, *shown, "", _table(record, rows), ""]
     for state, what, remedy, paths in _causes(rows):
         lines += [f"{state.upper():<7} {paths}: {what}", f"        to mend: {remedy}"]
     lines.append(f"perftest's own output: {record['run']}")

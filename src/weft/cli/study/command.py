@@ -1,6 +1,7 @@
 """`weft study`: list, show, plan, run and submit studies."""
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -8,7 +9,14 @@ import click
 from weft.bench.model import Launch
 from weft.cli.backend import BackendChoice, backend_options, open_backend
 from weft.cli.measure import measure_study, plan_for
-from weft.cli.options import REPEATS, RESUME, run_dir_option
+from weft.cli.options import (
+    JOB_NODES,
+    NODE_SETS,
+    REPEATS,
+    RESUME,
+    options_as,
+    run_dir_option,
+)
 from weft.cli.output import emit, format_option, table_text
 from weft.cli.study.block import block
 from weft.cli.study.status import status
@@ -24,6 +32,18 @@ if TYPE_CHECKING:
 
 _ORDER_SHOWN = 12
 _NODES_SHOWN = 32
+
+
+@dataclass(frozen=True, slots=True)
+class StudyChanges:
+    """The values of a study that the command line replaces."""
+
+    repeats: int | None
+    node_sets: int | None
+    job_nodes: int | None
+
+
+CHANGES = options_as("changes", StudyChanges, (REPEATS, NODE_SETS, JOB_NODES))
 
 
 @click.group(name="study")
@@ -85,18 +105,18 @@ def show(study: str, format_: str) -> None:
 
 @command.command()
 @click.argument("study", metavar="STUDY")
-@REPEATS
+@CHANGES
 @backend_options
 @format_option
 @click.pass_context
 def plan(
-    ctx: click.Context, study: str, repeats: int | None, choice: BackendChoice, format_: str
+    ctx: click.Context, study: str, changes: StudyChanges, choice: BackendChoice, format_: str
 ) -> None:
     """Show the launches of a study on these nodes, in their order. Runs nothing."""
-    document, _ = _study(ctx, study, repeats, choice)
+    document, _ = _study(ctx, study, changes, choice)
     backend, nodes = open_backend(choice)
     backend.close()
-    made = plan_for(document, nodes, choice)
+    made = plan_for(document, nodes, choice, backend)
     rows = [launch_to_record(launch) for launch in made.launches]
     emit(
         format_,
@@ -123,7 +143,7 @@ def _word(value: object) -> object:
 @click.argument("study", metavar="STUDY")
 @run_dir_option("The run directory. Default: runs/STUDY-DATE-TIME.")
 @RESUME
-@REPEATS
+@CHANGES
 @click.option("--dry-run", is_flag=True, help="Print what each trial would launch; run nothing.")
 @backend_options
 @format_option
@@ -133,7 +153,7 @@ def run(
     /,
     *,
     study: str,
-    repeats: int | None,
+    changes: StudyChanges,
     choice: BackendChoice,
     format_: str,
     **where: Any,
@@ -143,12 +163,12 @@ def run(
     Every completed launch is kept: after an interrupt or a kill, --resume goes on. Exit 4 where a
     launch failed or hung.
     """
-    document, text = _study(ctx, study, repeats, choice)
-    return measure_study(document, text, choice, format_, **where)
+    document, text = _study(ctx, study, changes, choice)
+    return measure_study(lambda _: (document, text), choice, format_, **where)
 
 
 def _study(
-    ctx: click.Context, name: str, repeats: int | None, choice: BackendChoice
+    ctx: click.Context, name: str, changes: StudyChanges, choice: BackendChoice
 ) -> "tuple[Study, str]":
     """The study with the values of the command line; the seed only where one was typed."""
     from click.core import ParameterSource
@@ -156,7 +176,9 @@ def _study(
     from weft.study.plan.document import load_study
 
     typed = ctx.get_parameter_source("seed") is ParameterSource.COMMANDLINE
-    return load_study(name, {"repeats": repeats, "seed": choice.seed if typed else None})
+    nodes = None if changes.job_nodes is None else (changes.job_nodes,)
+    changed = {"repeats": changes.repeats, "node_sets": changes.node_sets, "nodes": nodes}
+    return load_study(name, {**changed, "seed": choice.seed if typed else None})
 
 
 def _plan_text(document: "Study", made: "StudyPlan") -> str:
@@ -165,7 +187,7 @@ def _plan_text(document: "Study", made: "StudyPlan") -> str:
     lines = [
         f"{document.title}",
         f"{len(made.launches)} launches: {len(made.trials)} trials, "
-        f"{counted(n_arms, 'arm')}, {made.repeats} repeats",
+        f"{counted(n_arms, 'arm')}, {counted(made.repeats, 'repeat')}",
         f"at the very most {format_duration(longest)} (every launch at its time-out)",
         *made.remarks,
     ]

@@ -12,6 +12,7 @@ import click
 from weft.bench.model import Launch
 from weft.cli.backend import LAUNCHER, rail_names
 from weft.cli.options import (
+    NODE_COUNT,
     REPEATS,
     fresh_run_dir,
     options_as,
@@ -73,7 +74,7 @@ _OPTIONS = (
 @click.option("--resume", is_flag=True, help="Submit missing blocks; STUDY is the run directory.")
 @REPEATS
 @click.option("--blocks", type=click.IntRange(1, 10_000), help="Instead of the study's node_sets.")
-@click.option("--nodes-per", type=click.IntRange(min=1), help="Instead of the study's node counts.")
+@click.option("--nodes-per", type=NODE_COUNT, help="Instead of the study's node counts.")
 @click.option("--seed", type=int, help="Instead of the study's own.")
 @click.option("--dry-run", is_flag=True, help="Print the scripts; submit nothing.")
 @options_as("options", SubmitOptions, _OPTIONS)

@@ -3,11 +3,9 @@
 import dataclasses
 from collections import defaultdict
 from dataclasses import dataclass
-from math import isfinite
 
 from weft.bench.result_scale import is_imported
 from weft.catalog.benchmark import Benchmark
-from weft.core.errors import InputError
 from weft.core.units import format_size
 from weft.study.comparison.cells import (
     ONE_ARM,
@@ -15,8 +13,10 @@ from weft.study.comparison.cells import (
     Value,
     caveats_of,
     cells_of,
+    require_positive,
 )
 from weft.study.comparison.headlines import Headlines
+from weft.study.comparison.replication import Unit, are_simulated, units_of_values
 from weft.study.run.store import StudyRun
 
 _UNITS = (
@@ -63,7 +63,8 @@ class ChartMetric:
 
 @dataclass(frozen=True, slots=True)
 class ChartCell:
-    """One (series, size): `values` holds one figure a launch; `flags` are caveats of any of them.
+    """One (series, size): `values` holds one figure a unit of replication; `flags` are caveats of
+    any launch.
 
     `series` names the difference between the curves of a benchmark: arm, nodes and ranks.
     """
@@ -72,6 +73,7 @@ class ChartCell:
     size_bytes: int
     values: tuple[float, ...]
     flags: tuple[str, ...] = ()
+    unit: Unit = Unit.LAUNCH
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,25 +111,19 @@ def measured_of(run: StudyRun, cells: Cells) -> tuple[Measured, ...]:
 
 def _measured(run: StudyRun, cells: Cells, headline: Headlines) -> tuple[Measured, ...]:
     by_benchmark: dict[str, list[Value]] = defaultdict(list)
+    require_positive(cells, str(run.directory))
     for value in cells.values:
-        if not isfinite(value.value) or value.value <= 0:
-            raise InputError(
-                f"{value.metric} is {value.value} in repeat {value.repeat} of {value.cell.text}",
-                where=str(run.directory),
-                expected="a positive number",
-                hint="samples/ was changed after the run, or by another program",
-            )
         by_benchmark[value.cell.benchmark].append(value)
     by_pair = {sample.benchmark for sample in run.samples if sample.pair is not None}
     in_order = sorted({launch.trial.id: launch.trial.benchmark for launch in run.launches}.items())
     return tuple(
-        _one_measured(headline(name), by_benchmark[name])
+        _one_measured(headline(name), by_benchmark[name], simulated=are_simulated([run]))
         for name in dict.fromkeys(benchmark for _, benchmark in in_order)
         if name not in by_pair and by_benchmark[name]
     )
 
 
-def _one_measured(known: Benchmark, values: list[Value]) -> Measured:
+def _one_measured(known: Benchmark, values: list[Value], *, simulated: bool) -> Measured:
     several_scales = len({value.cell.scale for value in values}) > 1
     groups: dict[tuple[str, int], list[Value]] = defaultdict(list)
     for value in sorted(values, key=_by_series_and_size):
@@ -135,12 +131,13 @@ def _one_measured(known: Benchmark, values: list[Value]) -> Measured:
         if several_scales or not parts:
             parts.append(value.cell.scale)
         groups[", ".join(parts), value.cell.size_bytes].append(value)
-    cells = tuple(
-        ChartCell(series, size, tuple(one.value for one in group), tuple(sorted(caveats_of(group))))
-        for (series, size), group in groups.items()
-    )
+    cells = []
+    for (series, size), group in groups.items():
+        units, unit = units_of_values(group, simulated=simulated)
+        figures, flags = tuple(one.value for one in units), tuple(sorted(caveats_of(group)))
+        cells.append(ChartCell(series, size, figures, flags, unit))
     metric = ChartMetric(values[0].metric, lower_is_better=known.better == "lower")
-    return Measured(known, metric, cells)
+    return Measured(known, metric, tuple(cells))
 
 
 def _by_series_and_size(value: Value) -> tuple[int, int, str, int]:

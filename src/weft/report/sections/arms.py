@@ -10,9 +10,10 @@ from weft.report.charts.cells import ChartMetric
 from weft.report.model import ReportFigure, ReportTable, Section, cut_table
 from weft.stats.ratio import PAIRS_FROM, Ratio
 from weft.study.comparison.comparison import Comparison
+from weft.study.comparison.effects import EffectFacts, percent
 from weft.study.comparison.headlines import Headlines
+from weft.study.comparison.replication import Unit
 from weft.study.comparison.rows import ComparisonRow
-from weft.study.comparison.verdicts import EffectFacts
 
 
 def section(comparison: Comparison, prefix: str, known: Headlines) -> Section:
@@ -33,14 +34,16 @@ def section(comparison: Comparison, prefix: str, known: Headlines) -> Section:
 
 def _paragraphs(comparison: Comparison) -> tuple[str, ...]:
     text = (
-        "Launches of two arms are paired by node set and repeat. Ratio: Hodges-Lehmann over pairs "
-        "(from "
-        f"{PAIRS_FROM} pairs up), with a 95 % interval for these node sets; p-values are adjusted "
-        "over all sizes and arms."
+        "Launches of two arms are paired by node set and repeat. Ratio: Hodges-Lehmann over pairs, "
+        f"from {PAIRS_FROM} pairs up with a 95 % interval for these node sets; p-values are "
+        "adjusted over all sizes and arms. Arms are equal where two one-sided tests at 5 % rule "
+        f"out a difference of {percent(comparison.margin)}."
     )
+    if any(row.unit is Unit.NODE_SET for row in comparison.rows):
+        text += " A twin repeats itself: its launches on one node set count once, by their median."
     if not comparison.interleaved:
         text += " The arms were not interleaved: any drift counts as an effect."
-    return (text,)
+    return (text, *(f"Would show: {one}." for one in comparison.would_show))
 
 
 def _figure(
@@ -105,8 +108,8 @@ def _table(benchmark: Benchmark, rows: Sequence[ComparisonRow]) -> ReportTable:
 
 
 def _cells(row: ComparisonRow, *, has_sizes: bool) -> tuple[str, ...]:
-    figures = ("-", "-", "-", "-")
     effect = row.effect
+    figures = (f"{effect.ratio:.3f}", "-", "-", "-")
     if isinstance(effect, Ratio):
         ends = (f"{effect.ratio:.3f}", f"{effect.low:.3f}", f"{effect.high:.3f}")
         figures = (*ends, f"{row.p_adjusted:.2g}")

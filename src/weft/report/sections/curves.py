@@ -10,6 +10,7 @@ from weft.report.charts.cells import ChartCell, ChartMetric, Measured
 from weft.report.model import ReportFigure, ReportTable, Section, cut_table
 from weft.report.published_values import Published
 from weft.stats.summary import INTERVAL_FROM, Summary, summarise
+from weft.study.comparison.replication import Unit
 
 JOIN_UP_TO = 4
 """Sizes further apart than this factor are not joined: a protocol step may hide between them."""
@@ -17,7 +18,7 @@ JOIN_UP_TO = 4
 
 @dataclass(frozen=True, slots=True)
 class CurveEntry:
-    """A cell with the summary of its launches."""
+    """A cell with the summary of its units of replication."""
 
     cell: ChartCell
     summary: Summary
@@ -46,7 +47,7 @@ def _figure(measured: Measured, prefix: str, published: Published | None) -> Rep
     drawable = sized if is_curve else entries
     names = list(dict.fromkeys(entry.cell.series for entry in drawable))
     drawn = [entry for entry in drawable if entry.cell.series in names[:most]]
-    notes = [meaning([entry.summary for entry in drawn])]
+    notes = [meaning([entry.summary for entry in drawn], _unit_of(drawn))]
     if is_curve:
         notes.append(f"Sizes more than {JOIN_UP_TO}x apart are not joined.")
         if len(sized) < len(entries):
@@ -118,23 +119,27 @@ def _row(entry: CurveEntry) -> dict[str, Any]:
     }
 
 
-def meaning(summaries: Sequence[Summary]) -> str:
+def _unit_of(entries: Sequence[CurveEntry]) -> Unit:
+    return entries[0].cell.unit if entries else Unit.LAUNCH
+
+
+def meaning(summaries: Sequence[Summary], unit: Unit = Unit.LAUNCH) -> str:
     """The meaning of these intervals' ends, in words."""
     fewest, most = min(m.n for m in summaries), max(m.n for m in summaries)
     if most == 1:
-        return "One launch: no interval."
-    launches = f"{most} launches" if fewest == most else f"{fewest} to {most} launches"
+        return f"One {unit.one}: no interval."
+    launches = f"{most} {unit.value}" if fewest == most else f"{fewest} to {most} {unit.value}"
     exact = "95 % intervals of the median (order statistics)"
     if all(m.low is not None for m in summaries):
         return f"Median of {launches}; bars are {exact}."
     if not any(m.low is not None for m in summaries):
         return (
-            f"Median of {launches}; bars go from the smallest to the largest launch "
+            f"Median of {launches}; bars go from the smallest to the largest {unit.one} "
             f"(an interval needs {INTERVAL_FROM})."
         )
     return (
-        f"Median of {launches}; bars are {exact} from {INTERVAL_FROM} launches up, "
-        "else the smallest and largest launch."
+        f"Median of {launches}; bars are {exact} from {INTERVAL_FROM} {unit.value} up, "
+        f"else the smallest and largest {unit.one}."
     )
 
 
@@ -172,7 +177,7 @@ def _table(
     says_series, says_flags = len(series) > 1, any(entry.cell.flags for entry in entries)
     columns = [
         *(["series"] if says_series else []),
-        *("#size", f"#median{unit}", f"#low{unit}", f"#high{unit}", "#launches"),
+        *("#size", f"#median{unit}", f"#low{unit}", f"#high{unit}", f"#{_unit_of(entries).value}"),
         *([f"#{word}{unit}", f"#median / {word}"] if published else []),
         *(["flags"] if says_flags else []),
     ]

@@ -77,7 +77,7 @@ def _statistics(launches: Sequence[Launch]) -> str:
     if any(launch.trial.arm for launch in launches):
         text += (
             " Arms are compared launch by launch in pairs: Hodges-Lehmann ratio, interval by "
-            "inverting the signed-rank test."
+            "inverting the signed-rank test. On a twin the node sets are compared in pairs."
         )
     return text
 

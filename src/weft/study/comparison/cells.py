@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from statistics import median
 
 from weft.bench.model import Launch, Sample, State
@@ -146,6 +147,18 @@ def cells_of(run: StudyRun, headline: HeadlineOf) -> Cells:
         at_end=tuple(value for value in values if value.repeat >= n_repeats),
         excluded=excluded,
     )
+
+
+def require_positive(cells: Cells, where: str) -> None:
+    """Raise InputError on a figure that no backend writes: one that is not positive and finite."""
+    for value in (*cells.values, *cells.at_end):
+        if not isfinite(value.value) or value.value <= 0:
+            raise InputError(
+                f"{value.metric} is {value.value} in repeat {value.repeat} of {value.cell.text}",
+                where=where,
+                expected="a positive number",
+                hint="samples/ was changed after the run, or by another program",
+            )
 
 
 def _with_figure(

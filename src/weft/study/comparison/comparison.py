@@ -3,8 +3,9 @@
 import dataclasses
 from dataclasses import dataclass
 
-from weft.core.errors import InputError, unknown_name
-from weft.core.finding import Finding, Severity
+from weft.bench.result_scale import is_imported
+from weft.core.errors import ExitCode, InputError, unknown_name
+from weft.core.finding import Finding, FindingKind, Severity, cannot_tell
 from weft.study.comparison.cells import (
     ONE_ARM,
     Cells,
@@ -12,36 +13,59 @@ from weft.study.comparison.cells import (
     arm_name,
     cells_of,
     n_repeats_of,
+    require_positive,
+    study_of,
 )
+from weft.study.comparison.effects import effect_findings, percent, would_show
 from weft.study.comparison.headlines import Headlines
-from weft.study.comparison.rows import TOLERANCE, ComparisonRow, ComparisonRules, rows_of
-from weft.study.comparison.verdicts import findings_of_arms, findings_of_runs
+from weft.study.comparison.missing_cells import expected_cells, missing_findings
+from weft.study.comparison.replication import are_simulated
+from weft.study.comparison.rows import MARGIN, TOLERANCE, ComparisonRow, ComparisonRules, rows_of
+from weft.study.comparison.treatment import unproved_factors
+from weft.study.comparison.verdicts import (
+    findings_of_arms,
+    findings_of_runs,
+    noise_free_findings,
+)
 from weft.study.run.store import StudyRun
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`findings` are worst first; `arms` are (first, second) pairs in the order compared."""
+    """`findings` are worst first; `arms` are (first, second) pairs in the order compared;
+    `would_show` are the slowdowns that its good findings rule out."""
 
     arms: tuple[tuple[str, str], ...]
     rows: tuple[ComparisonRow, ...]
     findings: tuple[Finding, ...]
+    would_show: tuple[str, ...]
+    margin: float
     interleaved: bool
 
     @property
-    def exit_code(self) -> int:
-        """1 where a finding is bad (a regression, a cell that only the second arm fails)."""
-        return int(any(finding.severity is Severity.BAD for finding in self.findings))
+    def exit_code(self) -> ExitCode:
+        """Bad where a finding is (a regression, a cell that only the second arm fails); no verdict
+        where a cell is not decided: a slowdown may hide there."""
+        severities = {finding.severity for finding in self.findings}
+        if Severity.BAD in severities:
+            return ExitCode.VERDICT_BAD
+        return ExitCode.NO_VERDICT if Severity.UNKNOWN in severities else ExitCode.GOOD
 
 
 def compare_arms(
-    run: StudyRun, *, baseline: str | None = None, tolerance: float = TOLERANCE
+    run: StudyRun,
+    *,
+    baseline: str | None = None,
+    tolerance: float = TOLERANCE,
+    margin: float = MARGIN,
 ) -> Comparison:
-    """Every arm of a run against the baseline (the first arm of the study unless named).
+    """Every arm of a run against the baseline (the first arm of the study unless named). Arms are
+    equal if they differ by less than `margin`.
 
     Raises InputError where the run has one arm only, or no arm of that name.
     """
-    rules = ComparisonRules(Headlines([run]), tolerance)
+    _refuse_margin(margin, tolerance)
+    rules = ComparisonRules(Headlines([run]), tolerance, margin, simulated=are_simulated([run]))
     in_study_order = sorted(run.launches, key=lambda launch: launch.trial.id)
     arms = list(dict.fromkeys(arm_name(launch.trial.arm) for launch in in_study_order))
     if len(arms) < 2:
@@ -55,39 +79,69 @@ def compare_arms(
     if first not in arms:
         raise unknown_name(f"no arm '{first}' in this run", first, arms)
     cells = cells_of(run, rules.headline)
+    require_positive(cells, str(run.directory))
     others = [arm for arm in arms if arm != first]
     rules = dataclasses.replace(rules, n_comparisons=len(others))
     by_arm = {arm: [value for value in cells.values if value.arm == arm] for arm in arms}
-    rows = [row for arm in others for row in rows_of(by_arm[first], by_arm[arm], rules)]
+    unproved = _unproved_by_arm(run, first)
+    rows = [
+        row
+        for arm in others
+        for row in rows_of(
+            by_arm[first],
+            by_arm[arm],
+            dataclasses.replace(rules, unproved=unproved[arm], planned=expected_cells(run, (arm,))),
+        )
+    ]
+    effects = effect_findings(rows, margin)
+    for arm in others:
+        effects += missing_findings(rows, expected_cells(run, (first, arm)), first, arm)
+    effects += noise_free_findings(rows)
     return Comparison(
         arms=tuple((first, arm) for arm in others),
         rows=tuple(rows),
-        findings=findings_of_arms(run, cells, rows, first),
+        findings=findings_of_arms(run, cells, effects or [_nothing()], first),
+        would_show=would_show(rows, margin),
+        margin=margin,
         interleaved=_is_interleaved(run),
     )
 
 
-def compare_runs(first: StudyRun, second: StudyRun, *, tolerance: float = TOLERANCE) -> Comparison:
+def compare_runs(
+    first: StudyRun, second: StudyRun, *, tolerance: float = TOLERANCE, margin: float = MARGIN
+) -> Comparison:
     """The second run against the first: cells they share, launches paired by node set and repeat.
+    Cells that only the first has are findings.
 
     Raises InputError where they share no cell.
     """
+    _refuse_margin(margin, tolerance)
     headline = Headlines([first, second])
     names = (first.directory.name or "first", second.directory.name or "second")
     if names[0] == names[1]:
         names = (str(first.directory), str(second.directory))
     sides = [cells_of(run, headline) for run in (first, second)]
+    for run, side in zip((first, second), sides, strict=True):
+        require_positive(side, str(run.directory))
     arms = [arm for arm in _arms_of(sides[0]) if arm in _arms_of(sides[1])]
     if not arms and all(len(_arms_of(side)) == 1 for side in sides):
         arms = [""]
-    rules = ComparisonRules(headline, tolerance, len(arms))
+    simulated = are_simulated([first, second])
+    rules = ComparisonRules(headline, tolerance, margin, len(arms), simulated=simulated)
     rows: list[ComparisonRow] = []
     for arm in arms:
         a, b = (
             [_named(value, name, arm) for value in side.values if arm in ("", value.arm)]
             for side, name in zip(sides, names, strict=True)
         )
-        rows.extend(rows_of(a, b, rules))
+        planned = expected_cells(second, None if arm == "" else (arm,))
+        rows.extend(rows_of(a, b, dataclasses.replace(rules, planned=planned)))
+    effects = effect_findings(rows, margin)
+    for arm in [""] if arms == [""] else _arms_of(sides[0]):
+        labels = [_label(name, arm) for name in names]
+        wanted = expected_cells(first, None if arm == "" else (arm,))
+        effects += missing_findings(rows, wanted, *labels)
+    effects += noise_free_findings(rows)
     failed = (first.failures, second.failures)
     if not rows and not any(failed):
         raise InputError(
@@ -98,9 +152,23 @@ def compare_runs(first: StudyRun, second: StudyRun, *, tolerance: float = TOLERA
     return Comparison(
         arms=(names,),
         rows=tuple(rows),
-        findings=findings_of_runs((first, second), sides, rows, names),
+        findings=findings_of_runs((first, second), sides, effects or [_nothing()], names),
+        would_show=would_show(rows, margin),
+        margin=margin,
         interleaved=False,
     )
+
+
+def _unproved_by_arm(run: StudyRun, first: str) -> dict[str, tuple[str, ...]]:
+    """By arm, the factors in which it differs from the first, and which nothing proves. Files were
+    named by their arm: there is no setting to prove."""
+    settings = {arm_name(launch.trial.arm): launch.trial.arm for launch in run.launches}
+    study = None if is_imported(run.meta) else study_of(run)
+    names = unproved_factors(study, simulated=are_simulated([run]))
+    return {
+        arm: tuple(name for name in names if values.get(name) != settings[first].get(name))
+        for arm, values in settings.items()
+    }
 
 
 def _is_interleaved(run: StudyRun) -> bool:
@@ -118,5 +186,25 @@ def _arms_of(cells: Cells) -> list[str]:
 
 
 def _named(value: Value, run_name: str, arm: str) -> Value:
-    label = run_name if arm in ("", ONE_ARM) else f"{run_name}:{arm}"
-    return dataclasses.replace(value, arm=label)
+    return dataclasses.replace(value, arm=_label(run_name, arm))
+
+
+def _label(run_name: str, arm: str) -> str:
+    return run_name if arm in ("", ONE_ARM) else f"{run_name}:{arm}"
+
+
+def _refuse_margin(margin: float, tolerance: float) -> None:
+    if margin < tolerance:
+        raise InputError(
+            f"a margin of {percent(margin)} is below the tolerance of {percent(tolerance)}",
+            expected="a margin as large as the tolerance, or larger",
+            hint=f"--margin {percent(tolerance).replace(' ', '')}, or a smaller --tolerance",
+        )
+
+
+def _nothing() -> Finding:
+    return Finding(
+        FindingKind.NOT_ENOUGH_DATA,
+        Severity.UNKNOWN,
+        cannot_tell("no launch counts on both sides", "launches that complete."),
+    )

@@ -1,30 +1,47 @@
 """Rows: each cell under two arms, launch against launch, with intervals and adjusted p-values."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
+from math import log1p
 from typing import Any
 
 import numpy as np
 
-from weft.stats.multiplicity import sign_flip_max_t
+from weft.stats.multiplicity import sign_flip_equivalence, sign_flip_max_t
 from weft.stats.nodesets import CannotBeKnown, SetsRatio, ratio_for_sets_like_these
 from weft.stats.ratio import NotEnoughData, Ratio, paired_ratio
+from weft.stats.signed_rank import p_below
 from weft.stats.summary import Floats
 from weft.study.comparison.cells import HeadlineOf, StudyCell, Value, mostly_bimodal
+from weft.study.comparison.replication import Pair, Unit, units_of_pairs
 
 SIGNIFICANT = 0.05
 TOLERANCE = 0.01
-"""A smaller relative difference counts as none, at any certainty."""
+"""A smaller relative difference is no finding, at any certainty."""
+MARGIN = 0.05
+"""The default margin of equivalence, as a relative difference."""
+
+
+PlannedUnits = Mapping[StudyCell, Collection[tuple[int, int]]]
+"""By cell its launches, each as (node set, repeat)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRules:
-    """How rows are judged: `n_comparisons` is how many pairs of arms share the verdict."""
+    """How rows are judged: `n_comparisons` is how many pairs of arms share the verdict, `simulated`
+    whether twins were measured. Arms are equal if the ratio lies within 1 + margin or its inverse.
+    `unproved` are factors without evidence: a setting that was not in force looks equal. `planned`
+    are the launches of the second arm: one that is lost may have been the slowest.
+    """
 
     headline: HeadlineOf
     tolerance: float = TOLERANCE
+    margin: float = MARGIN
     n_comparisons: int = 1
+    simulated: bool = False
+    unproved: tuple[str, ...] = ()
+    planned: PlannedUnits = field(default_factory=dict)
 
 
 class RowOutcome(StrEnum):
@@ -32,15 +49,23 @@ class RowOutcome(StrEnum):
 
     FASTER = "faster"
     SLOWER = "slower"
-    SAME = "no difference shown"
+    EQUIVALENT = "equal"
+    UNDECIDED = "not decided"
     TOO_FEW = "not enough data"
+    LOST = "launches lost"
+    UNPROVED = "not proved"
     NO_VERDICT = "supports no verdict"
+
+
+GOOD = (RowOutcome.FASTER, RowOutcome.EQUIVALENT)
+"""Outcomes that rule a slowdown out."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRow:
-    """One cell under two arms. `effect` and `sets` hold second / first of `metric`; `p_adjusted` is
-    over all cells and arms compared. `median_first` and `median_second` are over paired launches.
+    """One cell under two arms. `effect` and `sets` hold second / first of `metric`. `p_adjusted` of
+    "no difference" and `p_equivalent` of "a difference of the margin or more" are over all cells
+    and arms compared. Pairs, effect and medians are of the units of replication (`unit`).
     """
 
     cell: StudyCell
@@ -53,8 +78,18 @@ class ComparisonRow:
     effect: Ratio | NotEnoughData
     sets: SetsRatio | CannotBeKnown
     p_adjusted: float
+    p_equivalent: float
     outcome: RowOutcome
+    unit: Unit
+    lower_is_better: bool
     remarks: tuple[str, ...] = ()
+    unproved: tuple[str, ...] = ()
+    n_lost: int = 0
+
+    @property
+    def slowdown(self) -> float:
+        """How many times slower the second arm is; under 1 where it is faster."""
+        return self.effect.ratio if self.lower_is_better else 1 / self.effect.ratio
 
     def to_record(self) -> dict[str, Any]:
         """The row as plain JSON values, for --format json and csv."""
@@ -69,13 +104,15 @@ class ComparisonRow:
             "first": self.first,
             "second": self.second,
             "n_pairs": self.n_pairs,
+            "unit": self.unit.value,
             "median_first": self.median_first,
             "median_second": self.median_second,
-            "ratio": known.ratio if known else None,
+            "ratio": self.effect.ratio,
             "ratio_low": known.low if known else None,
             "ratio_high": known.high if known else None,
             "p": known.p if known else None,
             "p_adjusted": self.p_adjusted if known else None,
+            "p_equivalent": self.p_equivalent if known else None,
             "sets_ratio_low": sets.low if sets else None,
             "sets_ratio_high": sets.high if sets else None,
             "outcome": self.outcome.value,
@@ -87,12 +124,27 @@ def rows_of(
     first: Sequence[Value], second: Sequence[Value], rules: ComparisonRules
 ) -> list[ComparisonRow]:
     """One row a cell that both arms have, in the order of cells."""
-    pairs = _paired(first, second)
-    adjusted = _adjusted(pairs, rules)
-    return [_row(cell, pairs[cell], adjusted[cell], rules) for cell in sorted(pairs)]
+    units = {
+        cell: units_of_pairs(pairs, simulated=rules.simulated)
+        for cell, pairs in _paired(first, second).items()
+    }
+    pairs = {cell: found for cell, (found, _) in units.items()}
+    counted = {(value.cell, value.pairs_with) for value in second}
+    certainties = _certainties(pairs, rules)
+    return [
+        _row(
+            cell,
+            pairs[cell],
+            units[cell][1],
+            certainties[cell],
+            rules,
+            lost=[one for one in rules.planned.get(cell, ()) if (cell, one) not in counted],
+        )
+        for cell in sorted(pairs)
+    ]
 
 
-_Pairs = dict[StudyCell, list[tuple[Value, Value]]]
+_Pairs = dict[StudyCell, list[Pair]]
 
 
 def _paired(first: Sequence[Value], second: Sequence[Value]) -> _Pairs:
@@ -105,7 +157,15 @@ def _paired(first: Sequence[Value], second: Sequence[Value]) -> _Pairs:
     return pairs
 
 
-def _adjusted(pairs: _Pairs, rules: ComparisonRules) -> Mapping[StudyCell, float]:
+@dataclass(frozen=True, slots=True)
+class _Certainty:
+    """Adjusted p-values of a cell: of "no difference", and of "the margin or more"."""
+
+    difference: float
+    equivalence: float
+
+
+def _certainties(pairs: _Pairs, rules: ComparisonRules) -> Mapping[StudyCell, _Certainty]:
     """Over cells by sign flips of whole launches, over arms by Bonferroni: arms share the baseline,
     so their flips cannot be drawn together."""
     cells = sorted(pairs)
@@ -115,18 +175,19 @@ def _adjusted(pairs: _Pairs, rules: ComparisonRules) -> Mapping[StudyCell, float
     for column, cell in enumerate(cells):
         for a, b in pairs[cell]:
             logs[row_of[a.pairs_with], column] = np.log(b.value) - np.log(a.value)
-    p_values = sign_flip_max_t(logs)
-    return {
-        cell: min(1.0, float(p) * rules.n_comparisons)
-        for cell, p in zip(cells, p_values, strict=True)
-    }
+    p_values = np.stack([sign_flip_max_t(logs), sign_flip_equivalence(logs, log1p(rules.margin))])
+    adjusted = np.minimum(1.0, p_values * rules.n_comparisons)
+    return {cell: _Certainty(*map(float, adjusted[:, i])) for i, cell in enumerate(cells)}
 
 
 def _row(
     cell: StudyCell,
-    pairs: list[tuple[Value, Value]],
-    p_adjusted: float,
+    pairs: list[Pair],
+    unit: Unit,
+    certainty: _Certainty,
     rules: ComparisonRules,
+    *,
+    lost: list[tuple[int, int]],
 ) -> ComparisonRow:
     a = [first.value for first, _ in pairs]
     b = [second.value for _, second in pairs]
@@ -135,9 +196,17 @@ def _row(
     metric, known = pairs[0][0].metric, rules.headline(cell.benchmark)
     is_headline = metric == known.headline
     lower = known.better == "lower" if is_headline else metric.startswith("latency")
-    outcome = _outcome(effect, p_adjusted, lower, rules.tolerance)
-    if flags and outcome in (RowOutcome.FASTER, RowOutcome.SLOWER, RowOutcome.SAME):
+    outcome = _outcome(effect, certainty, lower, rules.tolerance)
+    if flags and outcome is not RowOutcome.TOO_FEW:
         outcome = RowOutcome.NO_VERDICT
+    n_lost = len(lost)
+    if unit is Unit.NODE_SET:
+        n_lost = len({node_set for node_set, _ in lost} - {one.node_set for one, _ in pairs})
+    slower = np.log(np.array(b) / a) if lower else np.log(np.array(a) / b)
+    if n_lost and outcome in GOOD and p_below(slower, log1p(rules.margin), n_lost) >= SIGNIFICANT:
+        outcome = RowOutcome.LOST
+    if rules.unproved and outcome is RowOutcome.EQUIVALENT:
+        outcome = RowOutcome.UNPROVED
     return ComparisonRow(
         cell=cell,
         metric=metric,
@@ -148,13 +217,18 @@ def _row(
         median_second=float(np.median(b)),
         effect=effect,
         sets=ratio_for_sets_like_these(a, b, [first.nodes for first, _ in pairs]),
-        p_adjusted=p_adjusted,
+        p_adjusted=certainty.difference,
+        p_equivalent=certainty.equivalence,
         outcome=outcome,
+        unit=unit,
+        lower_is_better=lower,
         remarks=(*flags, *_bimodality(pairs)),
+        unproved=rules.unproved,
+        n_lost=n_lost,
     )
 
 
-def _bimodality(pairs: list[tuple[Value, Value]]) -> tuple[str, ...]:
+def _bimodality(pairs: list[Pair]) -> tuple[str, ...]:
     for side, name in enumerate(("first", "second")):
         if mostly_bimodal([pair[side] for pair in pairs]):
             return (f"bimodal in the {name} arm",)
@@ -162,10 +236,11 @@ def _bimodality(pairs: list[tuple[Value, Value]]) -> tuple[str, ...]:
 
 
 def _outcome(
-    effect: Ratio | NotEnoughData, p_adjusted: float, lower_is_better: bool, tolerance: float
+    effect: Ratio | NotEnoughData, certainty: _Certainty, lower_is_better: bool, tolerance: float
 ) -> RowOutcome:
     if isinstance(effect, NotEnoughData):
         return RowOutcome.TOO_FEW
-    if p_adjusted >= SIGNIFICANT or not effect.differs or abs(effect.ratio - 1) < tolerance:
-        return RowOutcome.SAME
-    return RowOutcome.FASTER if (effect.ratio < 1) == lower_is_better else RowOutcome.SLOWER
+    certain = certainty.difference < SIGNIFICANT and effect.differs
+    if certain and abs(effect.ratio - 1) >= tolerance:
+        return RowOutcome.FASTER if (effect.ratio < 1) == lower_is_better else RowOutcome.SLOWER
+    return RowOutcome.EQUIVALENT if certainty.equivalence < SIGNIFICANT else RowOutcome.UNDECIDED

@@ -7,17 +7,20 @@ from typing import Any
 from weft.stats.summary import Summary, summarise
 from weft.study.comparison.cells import StudyCell, Value, arm_name, caveats_of, cells_of
 from weft.study.comparison.headlines import Headlines
+from weft.study.comparison.replication import Unit, are_simulated, units_of_values
 from weft.study.run.store import StudyRun
 
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """The headline metric of a cell under an arm, summarised over launches."""
+    """The headline metric of a cell under an arm, summarised over units of replication."""
 
     arm: str
     cell: StudyCell
     metric: str
     summary: Summary
+    n_launches: int
+    unit: Unit
     remarks: tuple[str, ...] = ()
 
     def to_record(self) -> dict[str, Any]:
@@ -29,7 +32,9 @@ class TableRow:
             "tasks_per_node": self.cell.tasks_per_node,
             "size_bytes": self.cell.size_bytes,
             "metric": self.metric,
-            "n_launches": self.summary.n,
+            "n_launches": self.n_launches,
+            "n_units": self.summary.n,
+            "unit": self.unit.value,
             "median": self.summary.median,
             "min": self.summary.minimum,
             "max": self.summary.maximum,
@@ -57,14 +62,18 @@ def table_of(run: StudyRun) -> RunTable:
     groups: dict[tuple[str, StudyCell, str], list[Value]] = {}
     for value in cells.values:
         groups.setdefault((value.arm, value.cell, value.metric), []).append(value)
-    rows = [
-        TableRow(
-            arm, cell, metric, summarise([value.value for value in values]), caveats_of(values)
-        )
-        for (arm, cell, metric), values in groups.items()
-    ]
+    simulated = are_simulated([run])
+    rows = [_row(*key, values, simulated=simulated) for key, values in groups.items()]
     rows.sort(key=lambda row: (place[row.cell.benchmark], row.cell, arm_place[row.arm]))
     return RunTable(tuple(rows), cells.excluded)
+
+
+def _row(
+    arm: str, cell: StudyCell, metric: str, values: list[Value], *, simulated: bool
+) -> TableRow:
+    units, unit = units_of_values(values, simulated=simulated)
+    summary = summarise([value.value for value in units])
+    return TableRow(arm, cell, metric, summary, len(values), unit, caveats_of(values))
 
 
 def _places(names: Iterable[str]) -> dict[str, int]:

@@ -6,7 +6,7 @@ from typing import Any
 from weft.bench.logs.echoes import is_comparable, is_value, says_what_it_reads, why_unread
 from weft.bench.model import Sample
 from weft.catalog.load import variable_lists
-from weft.study.plan.model import FactorSetting, Study
+from weft.study.plan.model import Factor, FactorSetting, Study
 
 
 def untreated_because(sample: Sample, arm: Mapping[str, str], study: Study | None) -> str | None:
@@ -55,15 +55,21 @@ def _contradiction(setting: FactorSetting, log: Mapping[str, Any]) -> str | None
     return None
 
 
-def without_evidence(study: Study | None) -> list[str]:
-    """Factors whose settings name no evidence."""
+def unproved_factors(study: Study | None, *, simulated: bool) -> list[str]:
+    """Factors whose settings name no evidence. A twin follows the options that differ."""
     if study is None:
         return []
     return [
         factor.name
         for factor in study.factors
         if not any(setting.evidence for setting in factor.settings)
+        and not (simulated and _options_differ(factor))
     ]
+
+
+def _options_differ(factor: Factor) -> bool:
+    first, *others = (setting.options for setting in factor.settings)
+    return all(options != first for options in others)
 
 
 def _settings(study: Study | None, arm: Mapping[str, str]) -> list[tuple[str, FactorSetting]]:

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator
 
 from weft.catalog.document import Document, Slug
+from weft.core.nodeset import MOST_NODES
 
 
 class BenchmarkUse(Document):
@@ -53,7 +54,7 @@ class Study(Document):
     question: str
     seed: int = 1
     repeats: int = Field(default=12, ge=1, le=10_000)
-    nodes: tuple[Annotated[int, Field(ge=1)], ...] = (2,)
+    nodes: tuple[Annotated[int, Field(ge=1, le=MOST_NODES)], ...] = (2,)
     node_sets: int = Field(default=1, ge=1)
     tasks_per_node: tuple[Annotated[int, Field(ge=1)], ...] = (1,)
     benchmarks: tuple[BenchmarkUse, ...] = Field(min_length=1)

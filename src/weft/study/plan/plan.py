@@ -114,14 +114,14 @@ def choose_node_sets(
         raise InputError(
             f"the study needs {n_nodes} nodes, {len(nodes)} available",
             expected=f"at least {n_nodes} nodes",
-            hint="name more with --nodes or --hosts, or lower `nodes` in the study",
+            hint="name more with --nodes or --hosts, or use fewer with --job-nodes",
         )
     n_possible = math.comb(len(nodes), n_nodes)
     if n_sets > n_possible:
         raise InputError(
             f"the study needs {n_sets} different sets of {n_nodes} of {len(nodes)} nodes",
             expected=f"at most {n_possible} set{'' if n_possible == 1 else 's'}",
-            hint="name more nodes, or lower `node_sets` in the study",
+            hint="draw fewer with --node-sets, or from more nodes (--nodes, --hosts, --job-nodes)",
         )
     rng = random.Random(f"{seed}/{n_nodes}")  # noqa: S311 - reproducible, not secret
     sets: dict[tuple[int, ...], None] = {}

@@ -20,6 +20,7 @@ from weft.bench.model import Launch, Sample, State
 from weft.core.errors import InputError, MissingError
 from weft.core.files import write_whole
 from weft.core.jsonl import LineWriter, read_lines
+from weft.core.units import refuse_unusable
 from weft.study.run.launch_record import launch_from_record, launch_to_record
 from weft.study.submission.attempts import read_attempts
 
@@ -245,8 +246,9 @@ def read_meta(run_dir: Path) -> dict[str, Any]:
             where=str(run_dir),
             expected="a directory with run.toml, as `weft study run` or `weft bench` writes",
         ) from error
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         raise InputError(f"cannot be read ({error})", where=str(path)) from error
+    refuse_unusable(meta, str(path))
     if meta.get("schema") != RUN_SCHEMA:
         raise InputError(
             f"schema {meta.get('schema')!r}", where=str(path), expected=f"schema {RUN_SCHEMA}"
@@ -264,7 +266,6 @@ def read_run(run_dir: Path) -> StudyRun:
     last = len(order)
     keys = sorted(read.samples, key=lambda key: (order.get(key, last), key))
     failures = sorted(read.failures.values(), key=lambda f: order.get((f.trial, f.repeat), last))
-    fabric = run_dir / "fabric.json"
     return StudyRun(
         directory=run_dir,
         meta=meta,
@@ -272,9 +273,21 @@ def read_run(run_dir: Path) -> StudyRun:
         samples=tuple(sample for key in keys for sample in read.samples[key]),
         failures=tuple(failures),
         done=frozenset(read.samples),
-        fabric_document=json.loads(fabric.read_text()) if fabric.exists() else None,
+        fabric_document=_fabric_of(run_dir),
         remarks=tuple(read.remarks),
     )
+
+
+def _fabric_of(run_dir: Path) -> dict[str, Any] | None:
+    path = run_dir / "fabric.json"
+    if not path.exists():
+        return None
+    try:
+        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"cannot be read ({error})", where=str(path)) from error
+    refuse_unusable(document, str(path))
+    return document
 
 
 def _with_blocks(run_dir: Path, launches: tuple[Launch, ...], read: "_Read") -> tuple[Launch, ...]:

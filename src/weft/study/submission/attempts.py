@@ -65,7 +65,7 @@ def read_attempt(path: Path) -> Attempt:
     try:
         record = json.loads(path.read_text())
         return Attempt(**(record | {"nodes": tuple(map(str, record["nodes"]))}))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise InputError(
             f"not a block record ({error})",
             where=str(path),

@@ -41,7 +41,7 @@ def read_jobs(run_dir: Path) -> tuple[SubmittedJob, ...]:
             record = json.loads(path.read_text())
             lists = {"blocks": tuple(map(int, record["blocks"])), "nodes": tuple(record["nodes"])}
             jobs.append(SubmittedJob(**(record | lists)))
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, RecursionError, KeyError, TypeError) as error:
             raise InputError(f"not a job record ({error})", where=str(path)) from error
     return tuple(sorted(jobs, key=lambda job: (job.submitted_unix_s, int(job.job))))
 

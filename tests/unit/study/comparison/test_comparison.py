@@ -1,3 +1,4 @@
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -38,9 +39,9 @@ def test_a_slower_arm_is_a_regression_with_its_size_and_exit_1(
         assert ratio == pytest.approx(1.25, rel=0.02)
     worst = found.findings[0]
     assert worst.kind is FindingKind.REGRESSION
-    assert "slower (at" in worst.sentence
+    assert "slower with" in worst.sentence
     assert "with routing=adaptive than with routing=static at both sizes" in worst.sentence
-    assert "over 12 pairs" in worst.evidence[0]
+    assert "over 12 launches" in worst.evidence[0]
 
 
 @pytest.mark.parametrize("benchmark", ["bandwidth", "message_rate", "latency", "pairs"])
@@ -55,19 +56,30 @@ def test_faster_is_a_speed_up_whichever_way_the_metric_counts(
     assert all(f.severity is Severity.GOOD for f in _kinds(found, FindingKind.SPEED_UP))
 
 
-def test_equal_arms_show_no_difference(run_study: RunStudy, two_arms: str) -> None:
-    found = compare_arms(run_study(factors=two_arms))
+def test_equal_arms_are_equal_within_the_margin_stated(run_study: RunStudy, two_arms: str) -> None:
+    run = run_study(factors=two_arms)
+    found = compare_arms(run)
     assert found.exit_code == 0
-    assert {row.outcome for row in found.rows} == {RowOutcome.SAME}
+    assert {row.outcome for row in found.rows} == {RowOutcome.EQUIVALENT}
     (finding, _) = _kinds(found, FindingKind.NO_DIFFERENCE)
     assert finding.severity is Severity.GOOD
-    assert "in either direction remains possible" in finding.sentence
+    assert "equals routing=static within 5 %" in finding.sentence
+    assert "5 % slower or more" in found.would_show[0]
 
 
-def test_no_interval_is_said_to_exclude_everything(run_study: RunStudy, two_arms: str) -> None:
-    found = compare_arms(run_study(factors=two_arms, backend=MockBackend(noise=1e-4)))
-    (finding, _) = _kinds(found, FindingKind.NO_DIFFERENCE)
-    assert finding.sentence.endswith("; under 1% in either direction remains possible.")
+def test_without_evidence_a_setting_that_was_not_in_force_looks_equal(
+    run_study: RunStudy, two_arms: str
+) -> None:
+    bare = two_arms.replace(', evidence = { transport = "mock" }', "")
+    found = compare_arms(run_study(factors=bare))
+    assert found.exit_code == 5
+    assert found.would_show == ()
+    assert {row.outcome for row in found.rows} == {RowOutcome.UNPROVED}
+    assert found.findings[0].sentence.endswith(
+        "equal if routing was in force; what would tell: evidence of routing in the study."
+    )
+    moved = MockBackend(effects={"routing=adaptive": 0.8})
+    assert compare_arms(run_study("moved", moved, factors=bare)).exit_code == 0
 
 
 def test_equal_arms_are_accused_in_at_most_one_run_in_twenty(
@@ -77,23 +89,21 @@ def test_equal_arms_are_accused_in_at_most_one_run_in_twenty(
     for seed in range(n_runs):
         backend = MockBackend(seed=seed, noise=0.1, iterations=3)
         found = compare_arms(run_study(f"s{seed}", backend, factors=two_arms, repeats=7))
-        accused += any(row.outcome is not RowOutcome.SAME for row in found.rows)
+        moved = (RowOutcome.FASTER, RowOutcome.SLOWER)
+        accused += any(row.outcome in moved for row in found.rows)
     assert accused <= 7  # 5 % of 60 is 3; more than 7 happens once in a hundred times
 
 
-def test_no_difference_amid_noise_is_no_good_news(run_study: RunStudy, two_arms: str) -> None:
+def test_no_difference_amid_noise_is_not_decided(run_study: RunStudy, two_arms: str) -> None:
     found = compare_arms(run_study(factors=two_arms, backend=MockBackend(noise=0.3)))
-    assert {row.outcome for row in found.rows} == {RowOutcome.SAME}
-    widest = max(
-        max(row.effect.high, 1 / row.effect.low) - 1
-        for row in found.rows
-        if isinstance(row.effect, Ratio) and row.cell.benchmark == "latency"
-    )
-    (finding,) = (
-        f for f in _kinds(found, FindingKind.NO_DIFFERENCE) if f.facts.benchmark == "latency"
-    )
-    assert finding.severity is Severity.NOTE
-    assert f"{widest:.0%} in either direction remains possible" in finding.sentence
+    assert found.exit_code == 5
+    assert found.would_show == ()
+    assert {row.outcome for row in found.rows} == {RowOutcome.UNDECIDED}
+    for finding in _kinds(found, FindingKind.TOO_WIDE):
+        assert finding.severity is Severity.UNKNOWN
+        assert finding.sentence.startswith("cannot tell: ")
+        assert re.search(r"ratio 0\.\d+|ratio 1\.\d+", finding.sentence)
+        assert finding.facts.n_units_needed > 12
 
 
 def test_a_simulation_without_noise_is_said_to_repeat_itself(
@@ -112,7 +122,7 @@ def test_a_certain_but_tiny_difference_is_none_until_asked_for(
     run = run_study(
         factors=two_arms, backend=MockBackend(effects={"routing=adaptive": 1.005}, noise=1e-4)
     )
-    assert {row.outcome for row in compare_arms(run).rows} == {RowOutcome.SAME}
+    assert {row.outcome for row in compare_arms(run).rows} == {RowOutcome.EQUIVALENT}
     strict = compare_arms(run, tolerance=0.001)
     assert {row.outcome for row in strict.rows} == {RowOutcome.SLOWER}
 
@@ -122,11 +132,13 @@ def test_five_repeats_are_not_enough_whatever_the_effect(
 ) -> None:
     backend = MockBackend(effects={"routing=adaptive": 5.0})
     found = compare_arms(run_study(factors=two_arms, backend=backend, repeats=5))
-    assert found.exit_code == 0
+    assert found.exit_code == 5
     assert {row.outcome for row in found.rows} == {RowOutcome.TOO_FEW}
     (finding, *_) = _kinds(found, FindingKind.NOT_ENOUGH_DATA)
-    assert "5 paired launches, 6 needed" in finding.sentence
-    assert found.rows[0].to_record()["ratio"] is None
+    assert "5 launches; what would tell: at least 6 launches" in finding.sentence
+    record = found.rows[0].to_record()
+    assert record["ratio"] == pytest.approx(5, rel=0.05)
+    assert (record["ratio_low"], record["p_adjusted"]) == (None, None)
 
 
 def test_an_arm_that_fails_where_the_baseline_works_is_bad(
@@ -147,8 +159,9 @@ def test_a_benchmark_that_fails_everywhere_is_no_regression(
     run_study: RunStudy, two_arms: str
 ) -> None:
     found = compare_arms(run_study(factors=two_arms, backend=MockBackend(failing=["allreduce"])))
-    assert found.exit_code == 0
+    assert found.exit_code == 5
     assert [f.severity for f in _kinds(found, FindingKind.FAILURE)] == [Severity.WARNING] * 2
+    assert "no launch counts on both sides" in found.findings[0].sentence
 
 
 def test_one_failed_launch_costs_its_pair_only(run_study: RunStudy, two_arms: str) -> None:
@@ -190,14 +203,15 @@ settings = [
         run_study(factors=factors, backend=MockBackend(effects={"transport=rdma": 9}))
     )
     assert found.rows == ()
-    assert found.exit_code == 0
-    assert "Nothing to compare" in found.findings[0].sentence
+    assert found.exit_code == 5
+    assert "no launch counts on both sides" in found.findings[0].sentence
     (finding,) = _kinds(found, FindingKind.MIS_SETTING)
     assert "transport=rdma needs transport='rc_mlx5', found 'mock'" in finding.sentence
 
 
 def test_a_factor_that_names_no_evidence_is_said(run_study: RunStudy, two_arms: str) -> None:
-    found = compare_arms(run_study(factors=two_arms))
+    bare = two_arms.replace(', evidence = { transport = "mock" }', "")
+    found = compare_arms(run_study(factors=bare))
     assert any("no evidence that routing was in force" in f.sentence for f in found.findings)
 
 
@@ -212,7 +226,7 @@ def test_samples_with_a_caveat_are_shown_but_support_no_verdict(
     marked = tuple(replace(sample, flags=flags, state=state) for sample in run.samples)
     found = compare_arms(replace(run, samples=marked))
     assert {row.outcome for row in found.rows} == {RowOutcome.NO_VERDICT}
-    assert found.exit_code == 0
+    assert found.exit_code == 5
     assert (flag or "not_on_fabric") in found.findings[0].sentence
 
 
@@ -258,7 +272,7 @@ def test_three_arms_are_each_compared_with_the_first(run_study: RunStudy, two_ar
     found = compare_arms(run_study(factors=three, backend=backend))
     outcomes = {row.second: row.outcome for row in found.rows}
     assert outcomes == {
-        "routing=adaptive": RowOutcome.SAME,
+        "routing=adaptive": RowOutcome.EQUIVALENT,
         "routing=hashed": RowOutcome.SLOWER,
     }
 
@@ -288,7 +302,7 @@ def test_runs_with_the_same_arms_are_compared_arm_by_arm(
     second = run_study("b", MockBackend(seed=2, effects={"routing=adaptive": 2}), factors=two_arms)
     outcomes = {row.second: row.outcome for row in compare_runs(first, second).rows}
     assert outcomes == {
-        "b:routing=static": RowOutcome.SAME,
+        "b:routing=static": RowOutcome.EQUIVALENT,
         "b:routing=adaptive": RowOutcome.SLOWER,
     }
 
@@ -312,6 +326,19 @@ def test_a_sample_without_its_headline_is_refused(
     bare = tuple(replace(sample, metrics={"x": 1.0}) for sample in run.samples)
     with pytest.raises(InputError, match="no metric 'latency_us_p50'"):
         compare_arms(replace(run, samples=bare))
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_figure_that_is_no_time_is_refused(
+    run_study: RunStudy, two_arms: str, value: float
+) -> None:
+    run = run_study(factors=two_arms)
+    first = replace(run.samples[0], metrics={"latency_us_p50": value})
+    changed = replace(run, samples=(first, *run.samples[1:]))
+    with pytest.raises(InputError, match="expected: a positive number"):
+        compare_arms(changed)
+    with pytest.raises(InputError, match="expected: a positive number"):
+        compare_runs(changed, run)
 
 
 class _Slower(MockBackend):

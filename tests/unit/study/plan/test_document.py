@@ -21,7 +21,10 @@ from weft.study.plan.plan import make_plan
         (('name = "x"', 'name = "../x"'), ["'name'", "pattern"]),
         (('name = "x"', "name = "), ["not TOML", "line 3"]),
         (('"adaptive"', '"static"'), ["'factors[0].settings'", "'static' appears twice"]),
-        ((', { name = "adaptive" }', ""), ["'factors[0].settings'", "at least 2 items"]),
+        (
+            (', { name = "adaptive", evidence = { transport = "mock" } }', ""),
+            ["'factors[0].settings'", "at least 2 items"],
+        ),
     ],
 )
 def test_a_mistake_is_named_where_it_stands(
