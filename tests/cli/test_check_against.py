@@ -71,7 +71,7 @@ def test_a_check_too_small_to_judge_is_nothing_to_hold_against(
     tmp_path: Path, capsys: Capture
 ) -> None:
     small = tmp_path / "small"
-    assert run(["check", "--mock", "--nodes", "2", "--dir", str(small)]) == 0
+    assert run(["check", "--mock", "--nodes", "2", "--dir", str(small)]) == 5
     assert twin(tmp_path / "run", "--against", str(small)) == 2
     assert "nothing can be compared with this run: 1 pair of 2 nodes" in capsys.readouterr().err
 

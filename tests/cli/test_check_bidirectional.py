@@ -69,7 +69,7 @@ class TestTwin:
 def test_real_processes_send_in_both_directions_at_once(tmp_path: Path, capsys: Capture) -> None:
     argv = ("--tasks-per-node", "5", "--bidirectional", "--large", "64K")
     answer = check(tmp_path / "run", capsys, *argv)
-    assert answer["exit_code"] in (0, 1)
+    assert answer["exit_code"] in (1, 5), "five ranks are few"
     found = [row for row in answer["readings"] if row["metric"] == "bidirectional_mb_s"]
     survey = [row for row in found if row["trial"] == found[0]["trial"]]
     ends = {frozenset((row["from"], row["to"])) for row in survey}

@@ -85,7 +85,7 @@ def test_real_ranks_of_hosts_that_hold_fewer_meet_one_after_the_other(
     hostfile, where = tmp_path / "hosts", tmp_path / "run"
     hostfile.write_text(f"{two_hosts[0]} slots=1\n{two_hosts[1]} slots=2\n")
     argv = ["check", "--hostfile", str(hostfile), "--tasks-per-node", "2", "--dir", str(where)]
-    assert run([*argv, "--large", "64K", "--no-report", "--format", "json"]) == 0
+    assert run([*argv, "--large", "64K", "--no-report", "--format", "json"]) == 5
     rows = json.loads(capsys.readouterr().out)["readings"]
     met = {(row["round"], *sorted((row["from"], row["to"]))) for row in rows}
     alpha, beta = two_hosts

@@ -1,5 +1,6 @@
 """`weft check` of few nodes, end to end on twins: what they do not tell is told of nobody."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -52,10 +53,12 @@ def test_of_three_nodes_one_slow_rail_is_reported(tmp_path: Path, capsys: Captur
 
 
 @pytest.mark.parametrize("n", [2, 3])
-def test_few_healthy_nodes_are_good(n: int, tmp_path: Path, capsys: Capture) -> None:
+def test_few_healthy_nodes_are_not_called_good(n: int, tmp_path: Path, capsys: Capture) -> None:
+    """Their platform guesses latency, so two slow ones would look the same."""
     answer = checked(tmp_path, capsys, "--twin", "azure-ndv4", "--nodes", str(n))
-    assert answer["exit_code"] == 0
-    assert {f["severity"] for f in answer["findings"]} <= {"good", "note"}
+    assert answer["exit_code"] == 5
+    assert {f["severity"] for f in answer["findings"]} == {"unknown"}
+    assert answer["would_show"] == []
 
 
 def test_a_suspect_whose_good_nodes_are_all_far_is_distinguished_from_the_distance(
@@ -110,3 +113,37 @@ def test_of_two_nodes_the_slow_rail_is_reported_and_all_that_it_may_be(
     assert lines[0].startswith("BAD      Pair n001:3 - n002:11 is slower than expected: bandwidth ")
     assert lines[1].startswith("WARNING  1 of 5   1 rail and 2 HCAs and 2 cables   40 % of others ")
     assert "planted: n002/hca3[1] rate=0.4; named: tie" in lines
+
+
+FAULTS = [
+    *(f"n{node:03d} slow={factor}" for node in range(1, 6) for factor in (1.05, 1.3, 2, 10)),
+    *(f"leaf-0{leaf}[{port}] rate={share}" for leaf in (1, 2) for port in range(1, 7)
+      for share in (0.95, 0.5, 0.1)),
+    *(f"leaf-0{leaf}[{port}] down" for leaf in (1, 2) for port in range(4, 7)),
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_no_fault_of_few_nodes_is_called_good_and_no_other_node_is_accused(
+    n: int, tmp_path: Path, capsys: Capture
+) -> None:
+    twin = ("--twin", "fat-tree", "--nodes", str(n))
+    nodes = [f"n{node:03d}" for node in range(1, n + 1)]
+    plants = [[fault] for fault in FAULTS]
+    plants += [[f"{node} slow=3" for node in nodes], [f"{node} slow=3" for node in nodes[:2]]]
+    for number, faults in enumerate(plants):
+        words = [word for fault in faults for word in ("--plant", fault)]
+        argv = ["check", *twin, *words, "--dir", str(tmp_path / str(number)), "--no-report"]
+        code = run([*argv, "--format", "json"])
+        text = capsys.readouterr().out
+        if code in (2, 4):
+            # The fabric of so few nodes lacks the place, or no path is left.
+            continue
+        assert code in (1, 5), faults
+        answer = json.loads(text)
+        bad = [f for f in answer["findings"] if f["severity"] == "bad"]
+        slow = {fault.split()[0] for fault in faults}
+        if slow <= set(nodes):
+            suspects = [f["facts"]["suspects"] for f in bad if "suspects" in f["facts"]]
+            assert all({one["node"] for one in of} & slow for of in suspects), (faults, bad)

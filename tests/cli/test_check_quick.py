@@ -154,6 +154,7 @@ def test_the_limit_of_a_quick_check_reaches_its_launches(
             raise BenchmarkError("that is all")
 
     monkeypatch.setattr("weft.cli.check.measurement.FollowUpBackend", Recording)
+    monkeypatch.setattr("weft.cli.check.command.refuse_unreachable", lambda *_, **__: None)
     argv = ["check", "--hosts", "one.invalid,two.invalid", "--dir", str(tmp_path / "run"), *more]
     assert run(argv) == 4
     assert given == [within_s]
@@ -166,7 +167,7 @@ def test_a_handful_of_nodes_meets_in_every_pair(
 ) -> None:
     where = tmp_path / "run"
     argv = ["check", "--quick", "--twin", "fat-tree", "--nodes", str(nodes), "--dir", str(where)]
-    assert run(argv) == 0
+    assert run(argv) == (5 if nodes <= 5 else 0)
     n_pairs = nodes * (nodes - 1) // 2
     assert f"pairs {n_pairs} of {n_pairs} measured" in capsys.readouterr().out
     assert [launch.trial.timeout_s for launch in read_run(where).launches] == [9.0, 5.0, 5.0]

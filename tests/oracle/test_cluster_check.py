@@ -71,7 +71,7 @@ def limit(cluster: Virtual, number: int, mbit: float) -> None:
 def check(cluster: Virtual, folder: Path) -> dict[str, Any]:
     where = ("--cluster", cluster.name, "--dir", str(folder), "--no-report")
     code, answer = cluster.weft("check", *where, "--large", "256K")
-    assert code in (0, 1), answer
+    assert code in (0, 1, 5), answer
     assert answer["coverage"]["nodes"] == N_HOSTS, answer["coverage"]
     found: dict[str, Any] = answer
     return found

@@ -65,11 +65,11 @@ def test_a_quick_check_of_local_ranks_has_a_verdict_in_half_a_minute(
 ) -> None:
     ended = check(tmp_path / "run", "--quick", "--tasks-per-node", str(n_ranks))
     assert ended.seconds < PROLOG_S
-    assert ended.code in (0, 1), ended.err
+    assert ended.code in (0, 1, 5), ended.err
     n_pairs = n_ranks * (n_ranks - 1) // 2
     assert f"pairs {n_pairs} of {n_pairs} measured" in ended.out
     # Other work on this machine may have been in the way for a while: then that is the verdict.
-    assert re.match(r"(OK|BAD|WARNING) |NOTE  .* normal when measured again", ended.out)
+    assert re.match(r"(OK|BAD|WARNING|UNKNOWN) |NOTE  .* normal when measured again", ended.out)
 
 
 def test_a_quick_check_with_a_rank_that_hangs_gives_up_in_half_a_minute(tmp_path: Path) -> None:
@@ -82,19 +82,20 @@ def test_a_quick_check_with_a_rank_that_hangs_gives_up_in_half_a_minute(tmp_path
 def test_what_a_check_took_stands_next_to_what_it_planned(tmp_path: Path) -> None:
     """Between what the kernel says of itself and the clock of whoever waits."""
     ended = check(tmp_path / "run", "--tasks-per-node", "4", "--no-report")
-    assert ended.code in (0, 1), ended.err
+    assert ended.code in (0, 1, 5), ended.err
     planned = re.search(r"^time +(.*) of fabric time", ended.err, re.MULTILINE)
     beside = re.search(
         rf"^6 pairs measured in {TIME}, with start-up \(planned: (.*) of fabric time\)$",
         ended.err,
         re.MULTILINE,
     )
-    last = re.search(rf"fabric time (.*), took {TIME}$", ended.out, re.MULTILINE)
+    last = re.search(rf"took {TIME}$", ended.out, re.MULTILINE)
     assert planned is not None
     assert beside is not None, ended.err
     assert last is not None, ended.out
-    assert beside[3] == last[1] == planned[1]
-    survey_s, all_s = seconds((beside[1], beside[2])), seconds((last[2], last[3]))
+    assert beside[3] == planned[1]
+    assert "fabric time" not in ended.out, "no rate is known"
+    survey_s, all_s = seconds((beside[1], beside[2])), seconds((last[1], last[2]))
     assert kernel_s(tmp_path / "run") <= survey_s + 0.05
     assert survey_s <= all_s <= ended.seconds + 0.05
 

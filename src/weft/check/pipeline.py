@@ -8,6 +8,7 @@ from weft.check.verdict.lost_hosts import with_lost
 from weft.check.verdict.rerun_command import Again, with_own_options
 from weft.check.verdict.verdict import Verdict, judge_check
 from weft.core.errors import InputError
+from weft.core.words import counted
 from weft.study.run.metadata import AGAIN
 from weft.study.run.store import StudyRun, read_run
 from weft.topology.fabric import Fabric
@@ -45,8 +46,12 @@ def judge_earlier(run_dir: Path) -> Verdict:
         )
     verdict = judge_run(run)
     if verdict.refused or not verdict.survey.normed.norms:
+        coverage = verdict.coverage
+        pairs = counted(coverage.n_pairs, "pair")
+        why = f"{pairs} of {counted(coverage.n_nodes, coverage.noun)} give too few readings"
         raise InputError(
-            f"nothing can be compared with this run: {verdict.findings[0].sentence}",
+            "nothing can be compared with this run:"
+            f" {verdict.findings[0].sentence if verdict.refused else why}",
             where=str(run_dir),
             expected="--against a check that came to a verdict",
         )

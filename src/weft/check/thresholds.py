@@ -38,7 +38,8 @@ class CheckThresholds:
     most_episodes: int
     most_intermittent: int
     chance_of_a_pair: float
-    least_shown: float
+    useful_slowness: float
+    few_nodes: int
     uneven_share: float
     peer_sigma: float
     crowded_margin: float

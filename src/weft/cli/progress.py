@@ -107,11 +107,14 @@ class CheckSteps(Progress):
 
     def measured(self, launch: Launch, samples: Sequence[Sample]) -> None:
         """Say how many pairs were measured."""
-        pairs = counted(len({(s.pair.a, s.pair.b) for s in samples if s.pair is not None}), "pair")
+        ends = {frozenset((s.pair.a, s.pair.b)) for s in samples if s.pair is not None}
+        pairs = counted(len(ends), "pair")
         if launch.trial.id == SURVEY:
-            self._say(f"{pairs} measured{self._took}")
-        elif launch.trial.id == ALONE and samples:
-            self._say(f"{pairs} measured again, to test what looks slow")
+            planned = f" (planned: {self._planned} of fabric time)" if self._planned else ""
+            self._say(f"{pairs} measured{self._took}{planned}")
+        elif samples:
+            how = "" if launch.trial.id == ALONE else " together with others"
+            self._say(f"{pairs} measured again{how}{self._took}, to test what looks slow")
 
     def failed(self, launch: Launch, failure: Failure) -> None:
         """Name the launch; its error follows."""
@@ -119,11 +122,10 @@ class CheckSteps(Progress):
 
     @property
     def _took(self) -> str:
-        """The time of the launch, and the planned time, which leaves out starting processes."""
+        """The time of the launch; the planned time leaves out starting processes."""
         if self._planned is None:
             return ""
-        took = format_duration(system_clock() - self._began)
-        return f" in {took}, with start-up (planned: {self._planned} of fabric time)"
+        return f" in {format_duration(system_clock() - self._began)}, with start-up"
 
     def _say(self, line: str) -> None:
         if self._ticking is not None:

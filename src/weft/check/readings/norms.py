@@ -109,6 +109,16 @@ def of_one_node(crossings: Crossings) -> Mapping[HopClass, str]:
     return found
 
 
+def medians(crossings: Crossings) -> tuple[Norm, ...]:
+    """The median of the readings of each hop class in place of a norm, however few they are."""
+    classes, place = hop_classes(crossings)
+    found = []
+    for number, hop_class in enumerate(classes):
+        values = crossings.readings.value[place == number]
+        found.append(Norm(hop_class, values.size, values.size, float(np.median(values)), 0.0))
+    return tuple(found)
+
+
 def load_percent(crossings: Crossings) -> Ints:
     """By reading: the load of the fullest stage of its path in percent, 100 where none is more than
     full. A doubling of the load has `load_steps` classes."""
@@ -137,7 +147,8 @@ def normed(
         if judged is None:
             continue
         number[i] = len(norms)
-        norms.append(_norm(hop_class, logs[judged], int((place == i).sum()), limits))
+        fast = _fast(crossings, hop_class, logs, judged, limits)
+        norms.append(_norm(hop_class, fast, int((place == i).sum()), limits))
     norm = number[place] if classes else place
     median = np.array([n.log_expected for n in norms] or [0.0])
     sigma = np.array([n.sigma for n in norms] or [1.0])
@@ -169,16 +180,56 @@ def _pool(crossings: Crossings, i: int, sound: Bools, limits: CheckThresholds) -
     return pooled if pooled.sum() >= limits.smallest_class else None
 
 
-def _norm(hop_class: HopClass, slow: Floats, n: int, limits: CheckThresholds) -> Norm:
-    guard = limits.guard(hop_class.metric, with_fabric=hop_class.n_links >= 0)
-    fast = np.sort(slow)
-    if hop_class.n_links >= 0:
-        # Without a fabric near and far pairs share a class: two populations are then no fault.
-        fast = faster_population(fast, guard, limits)
+def _norm(hop_class: HopClass, fast: Floats, n: int, limits: CheckThresholds) -> Norm:
     median = float(np.median(fast))
     sign = 1.0 if hop_class.metric is Metric.LATENCY else -1.0
     sigma = max(robust_sigma(fast), limits.scale_floor)
     return Norm(hop_class, n, int(fast.size), float(np.exp(sign * median)), sigma)
+
+
+def _fast(
+    crossings: Crossings, hop_class: HopClass, logs: Floats, rows: Bools, limits: CheckThresholds
+) -> Floats:
+    """The values of a class that give its norm: the faster of two populations. Without a fabric
+    near and far pairs share a class, so only populations that nodes explain are two."""
+    guard = limits.guard(hop_class.metric, with_fabric=hop_class.n_links >= 0)
+    if hop_class.n_links >= 0:
+        return faster_population(np.sort(logs[rows]), guard, limits)
+    readings, host = crossings.readings, crossings.host_number
+    ends = readings.a[rows], readings.b[rows]
+    if len(crossings.hosts) > 1:
+        ends = host[ends[0]], host[ends[1]]
+    return among_fast_nodes(logs[rows], ends, guard, limits)
+
+
+def among_fast_nodes(
+    slow: Floats, ends: tuple[Ints, Ints], guard: float, limits: CheckThresholds
+) -> Floats:
+    """The values of pairs of fast nodes, where each pair with another node is slower by more than
+    the fast pairs, and the slow ones, differ among themselves; else all values.
+
+    `slow` are logarithms of slowness, `ends` the two nodes of each. A pair counts by its fastest
+    value, because a disturbance slows. Two leaves that share a slow path are no such populations:
+    their fast pairs are of two groups of nodes.
+    """
+    pairs, of = np.unique(np.sort(np.stack(ends), axis=0), axis=1, return_inverse=True)
+    of = of.reshape(-1)
+    best = np.full(pairs.shape[1], np.inf)
+    np.minimum.at(best, of, slow)
+    order = np.argsort(best, kind="stable")
+    ranked = best[order]
+    first = max(int(np.ceil(best.size * (1 - limits.largest_slow_share))), 2)
+    gaps = np.diff(ranked)[first - 1 :]
+    if not gaps.size:
+        return slow
+    cut = first + int(np.argmax(gaps))
+    spread = max(float(ranked[cut - 1] - ranked[0]), float(ranked[-1] - ranked[cut]))
+    if ranked[cut] - ranked[cut - 1] <= max(guard, spread):
+        return slow
+    fast = np.zeros(best.size, np.bool_)
+    fast[order[:cut]] = True
+    among = np.isin(pairs, pairs[:, fast]).all(axis=0)
+    return slow[fast[of]] if np.array_equal(among, fast) else slow
 
 
 def faster_population(slow: Floats, guard: float, limits: CheckThresholds) -> Floats:

@@ -127,8 +127,17 @@ class Cost:
 
     @property
     def is_bound(self) -> bool:
-        """Whether seconds are the most it can take, because no rate is known."""
+        """Whether the kernel's time limit gives the seconds, because no rate is known."""
         return self.paths is None
+
+    @property
+    def least_rate_mb_s(self) -> float | None:
+        """The bandwidth below which a pair breaks the kernel's time limit, because its fewest
+        iterations take longer; None where a rate is known."""
+        if not self.is_bound:
+            return None
+        limit_s = self.effort.max_seconds or figures().max_seconds_per_size
+        return _LEAST_ITERATIONS * self.effort.large_bytes / limit_s / 1e6
 
     def seconds(self, rounds: Sequence[Round]) -> float:
         """On the fabric: without starting processes, with warm-up, barriers and results."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from weft.check.external_evidence.expectation import Expectations
 from weft.check.readings.components import Thing
-from weft.check.readings.readings import METRICS, Ints
+from weft.check.readings.readings import Ints
 from weft.check.suspects.accusation import Accusation, Standing
 from weft.check.suspects.survey import Survey
 from weft.check.verdict.coverage import Covered
@@ -66,30 +66,6 @@ def without_expectation(expectations: Expectations | None) -> tuple[str, ...]:
         "no platform given (--platform): pairs are only compared with one another, so a fabric"
         " that is slow everywhere looks healthy",
     )
-
-
-def of_scatter(survey: Survey) -> tuple[str, ...]:
-    """A sentence for each metric in which only a node slower than `least_shown` would be named.
-
-    n readings of normal noise sigma give evidence n (d / sigma)^2 / 2 for a slowness d that is
-    there in all of them; named is what reaches `named_evidence`.
-    """
-    readings, limits = survey.readings, survey.limits
-    found = []
-    for metric in METRICS:
-        rows = survey.judged & survey.in_rounds & (readings.metric == metric.code)
-        if not rows.any():
-            continue
-        of_one = 2 * int(rows.sum()) / len(readings.endpoints)
-        sigma = float(np.median(survey.normed.sigma[rows]))
-        least = sigma * np.sqrt(2 * (limits.named_evidence + limits.evidence_a_metric) / of_one)
-        if least > limits.least_shown:
-            found.append(
-                f"{metric.word} scatters by a factor of {np.exp(sigma):.2g}: a component less than"
-                f" {np.exp(least):.2g} times slower than its kind does not show; measure when the"
-                " hosts are quiet"
-            )
-    return tuple(found)
 
 
 def of_unattributed(survey: Survey, accusations: Sequence[Accusation]) -> tuple[str, ...]:

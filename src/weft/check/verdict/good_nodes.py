@@ -43,8 +43,9 @@ def _names(facts: object, *, of_ranks: bool) -> set[str]:
 
 
 def some_are_good(verdict: Verdict) -> bool:
-    """Whether readings are judged, and no bad finding is about all nodes or all pairs."""
-    judged = bool(verdict.survey.normed.norms) and not verdict.refused
+    """Whether a fault of the others would have shown, and no bad finding is about all nodes or all
+    pairs."""
+    judged = verdict.sensitivity.is_enough and not verdict.refused
     return judged and n_good(verdict) > 0 and not _all_pairs_are_bad(verdict)
 
 

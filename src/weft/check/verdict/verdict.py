@@ -14,7 +14,7 @@ from weft.check.external_evidence.expectation import Expectations, expectations_
 from weft.check.external_evidence.fabric_marks import NO_MARKS, Marks
 from weft.check.external_evidence.few_nodes import compared_with_platform
 from weft.check.external_evidence.platform_choice import ExpectedPlatform
-from weft.check.facts import AccusationFacts, NamedPair, PairFacts
+from weft.check.facts import AccusationFacts, NamedPair, PairFacts, SuspectComponent
 from weft.check.readings.components import Thing
 from weft.check.readings.norms import Norm
 from weft.check.readings.readings import METRICS, Metric
@@ -27,6 +27,7 @@ from weft.check.verdict import caveats, intermittent
 from weft.check.verdict.coverage import Covered, covered
 from weft.check.verdict.missing_inputs import inputs as all_inputs
 from weft.check.verdict.missing_inputs import inputs_of, with_findings
+from weft.check.verdict.sensitivity import UNJUDGED, Sensitivity, sensitivity_of
 from weft.check.verdict.slow_pairs import (
     UnexplainedPairs,
     pair_findings,
@@ -57,13 +58,17 @@ class Verdict:
     refused: bool = False
     expectations: Expectations | None = None
     inputs: tuple[str, ...] = ()
+    sensitivity: Sensitivity = UNJUDGED
 
     @property
     def exit_code(self) -> ExitCode:
-        """1 when a finding is bad; 4 where a run supports no verdict."""
+        """1 when a finding is bad; 4 where a run proves nothing; 5 where its readings could not
+        show a fault."""
         if self.refused:
             return ExitCode.BENCHMARK
-        return ExitCode.VERDICT_BAD if _any_bad(self.findings) else ExitCode.GOOD
+        if _any_bad(self.findings):
+            return ExitCode.VERDICT_BAD
+        return ExitCode.GOOD if self.sensitivity.is_enough else ExitCode.NO_VERDICT
 
     @property
     def endpoints(self) -> tuple[str, ...]:
@@ -79,6 +84,7 @@ class Verdict:
             "platform": None if self.expectations is None else self.expectations.platform.name,
             "norms": [norm_record(n, self.expectations) for n in self.survey.normed.norms],
             "coverage": self.coverage.to_record(),
+            "would_show": list(self.sensitivity.would_show),
             "caveats": list(self.caveats),
             "inputs": [{"for": name, **all_inputs()[name].model_dump()} for name in self.inputs],
         }
@@ -113,9 +119,9 @@ def judge_check(
     expectations = None if machine is None else expectations_of(survey, machine)
     expected = [] if expectations is None else compared_with_platform(survey, expectations)
     if not survey.normed.norms:
-        few = sentences.not_enough(coverage, limits.smallest_class, expectations)
         lacking = inputs_of(survey, (), coverage, marks=marks, machine=machine)
-        found = (*sentences.corrupted(samples), *expected, few, *valid.findings)
+        found = [*sentences.corrupted(samples), *expected, *valid.findings]
+        found, sensitivity = _with_sensitivity(survey, found, coverage, expectations)
         return Verdict(
             worst_first(found),
             coverage,
@@ -123,6 +129,7 @@ def judge_check(
             survey,
             expectations=expectations,
             inputs=with_findings(lacking, found),
+            sensitivity=sensitivity,
         )
     with_files = joined(survey, settled(survey, accuse_all(survey)), marks)
     accusations = tuple(one.accusation for one in with_files)
@@ -137,9 +144,8 @@ def judge_check(
     ]
     if not _any_bad(one for one in findings if one.kind is not FindingKind.SUSPECT_PAIR):
         findings = _with_intermittent(survey, findings, coverage)
-    if not _any_bad(findings):
-        findings.append(sentences.healthy(survey, coverage, expectations))
-    unseen = (*caveats.of_scatter(survey), *caveats.of_unattributed(survey, accusations))
+    findings, sensitivity = _with_sensitivity(survey, findings, coverage, expectations)
+    unseen = caveats.of_unattributed(survey, accusations)
     limits_of_run = caveats.of_limits(survey, coverage, expectations)
     lacking = inputs_of(survey, accusations, coverage, marks=marks, machine=machine)
     return Verdict(
@@ -150,7 +156,31 @@ def judge_check(
         accusations,
         expectations=expectations,
         inputs=with_findings(lacking, findings),
+        sensitivity=sensitivity,
     )
+
+
+def _with_sensitivity(
+    survey: Survey,
+    findings: Sequence[Finding],
+    coverage: Covered,
+    expectations: Expectations | None,
+) -> tuple[list[Finding], Sensitivity]:
+    """The findings, and what the readings would have shown; beside a bad finding, the readings that
+    it leaves. Without one a finding is added: good where a fault would have shown, else unknown."""
+    if _any_bad(findings):
+        bad = {pair for one in findings if one.severity is Severity.BAD for pair in _pairs_of(one)}
+        rows = range(len(survey.readings))
+        of_pairs = np.array([survey.readings.unordered(row) in bad for row in rows], np.bool_)
+        apart = survey.explained | of_pairs
+        return list(findings), sensitivity_of(survey, coverage, expectations, apart=apart)
+    sensitivity = sensitivity_of(survey, coverage, expectations)
+    verdict = (
+        sentences.healthy(survey, coverage, expectations)
+        if sensitivity.is_enough
+        else sentences.cannot_tell(survey, sensitivity, expectations)
+    )
+    return [*findings, verdict], sensitivity
 
 
 def _spoiled(survey: Survey, limits: CheckThresholds) -> tuple[over_time.Episode, ...]:
@@ -189,16 +219,19 @@ def _with_intermittent(
     """The findings with intermittent components, which replace the pairs that they explain and the
     notes that they were normal when measured again. A confirmed component replaces confirmed slow
     pairs only if it explains all of them."""
-    found = intermittent.findings(survey, enough_nodes=caveats.enough_nodes(survey, coverage))
+    # Among few nodes, pairs that are slow at random look like an unsteady node.
+    many = coverage.n_nodes > survey.limits.few_nodes
+    enough_nodes = many and caveats.enough_nodes(survey, coverage)
+    found = intermittent.findings(survey, enough_nodes=enough_nodes)
     sure = [one for one in found if one.severity is Severity.BAD]
     named = {components_of(one) for one in found} - {()}
-    surely_slow = [_slow_pairs_of(one) for one in findings if one.severity is Severity.BAD]
+    surely_slow = [_pairs_of(one) for one in findings if one.severity is Severity.BAD]
     if not all(intermittent.explained(survey, sure, pairs) for pairs in surely_slow):
         return list(findings)
 
     def is_explained(one: Finding) -> bool:
         if one.kind is FindingKind.SUSPECT_PAIR:
-            return intermittent.explained(survey, found, _slow_pairs_of(one))
+            return intermittent.explained(survey, found, _pairs_of(one))
         return one.severity is Severity.NOTE and components_of(one) in named
 
     kept = [one for one in findings if not is_explained(one)]
@@ -206,7 +239,7 @@ def _with_intermittent(
     return [*kept, *(_with_pairs(survey, one, unexplained) for one in found)]
 
 
-def _slow_pairs_of(finding: Finding) -> tuple[NamedPair, ...]:
+def _pairs_of(finding: Finding) -> tuple[NamedPair, ...]:
     return finding.facts.pairs if isinstance(finding.facts, PairFacts) else ()
 
 
@@ -253,11 +286,12 @@ def _findings(
     if len(accused) >= survey.limits.most_suspects:
         return [sentences.too_many(survey, sure=enough_nodes)]
     owners = survey.owners
+    every = [one.accusation for one in accused]
     unexplained = unexplained_pairs(survey)
     found, named = list[Finding](), list[Accusation]()
     for one in accused:
         accusation = one.accusation
-        sure = enough_nodes and (one.by_counters or _sure(accusation, survey.limits))
+        sure = enough_nodes and (one.by_counters or _sure(accusation, survey, coverage, every))
         if one.damage is None:
             finding = sentences.accused(accusation, sure=sure, owners=owners, clean=one.clean)
         else:
@@ -271,11 +305,36 @@ def _findings(
     return found
 
 
-def _sure(accusation: Accusation, limits: CheckThresholds) -> bool:
+def _sure(
+    accusation: Accusation, survey: Survey, coverage: Covered, accused: Iterable[Accusation]
+) -> bool:
     """Whether an accusation may be called a fault: strong enough, and not seen only once."""
+    limits = survey.limits
+    if coverage.n_nodes <= limits.few_nodes and not _stands_out(accusation, survey, accused):
+        return False
     if accusation.standing is Standing.UNTESTED:
         return accusation.evidence >= limits.named_evidence + limits.confirmed_evidence
     return accusation.evidence >= limits.named_evidence
+
+
+def _stands_out(accusation: Accusation, survey: Survey, accused: Iterable[Accusation]) -> bool:
+    """Whether, among few nodes, all readings over a component of a node are slow and the others are
+    not, but for the share that disturbances explain. Slow nodes look like a slow cable between
+    switches, and pairs that are slow at random like one node."""
+    suspects = [SuspectComponent.of(c, survey.owners) for c in accusation.components]
+    between_hosts = len(survey.crossings.hosts) > 1
+    if between_hosts and all(suspect.node is None for suspect in suspects):
+        return False
+    worst = accusation.worst
+    effect = abs(float(np.log(worst.measured / worst.norm.expected)))
+    of = survey.judged & (survey.readings.metric == worst.metric.code)
+    slow = survey.normed.slower > effect / 2
+    mine, every = np.zeros_like(of), np.zeros_like(of)
+    mine[survey.rows_of([accusation.candidate])] = True
+    every[survey.rows_of(one.candidate for one in accused)] = True
+    over, others = slow[of & mine], slow[of & ~every]
+    least = 1 - survey.limits.contradicted_share
+    return bool(over.mean() >= least and (not others.size or (~others).mean() >= least))
 
 
 def norm_record(norm: Norm, expectations: Expectations | None = None) -> dict[str, Any]:

@@ -10,10 +10,12 @@ from weft.check.external_evidence.expectation import Expectations
 from weft.check.external_evidence.lossy_cables import Damage
 from weft.check.facts import AccusationFacts, DisturbedReadings, PairFacts
 from weft.check.readings.components import Component, Part
+from weft.check.readings.norms import Norm, medians
 from weft.check.readings.readings import Metric
 from weft.check.suspects.accusation import Accusation, Standing
 from weft.check.suspects.survey import Survey
 from weft.check.verdict.coverage import Covered
+from weft.check.verdict.sensitivity import Sensitivity
 from weft.check.wording.figures import (
     against,
     capital,
@@ -207,47 +209,62 @@ def unexplained_pairs(
 
 def healthy(survey: Survey, covered: Covered, expectations: Expectations | None = None) -> Finding:
     """Nothing is slow."""
-    norms = sorted(survey.normed.norms, key=lambda n: (n.hop_class.metric, n.hop_class.n_links))
-    evidence = [
-        f"{n.hop_class.metric.word}, {n.hop_class.words}: {format_significant(n.expected)}"
-        f" {n.hop_class.metric.unit} (scatter {100 * n.sigma:.1f} %, {counted(n.n, 'reading')})"
-        for n in norms
-    ]
-    if expectations is not None:
-        evidence = [
-            line + expectations.after(norm) for line, norm in zip(evidence, norms, strict=True)
-        ]
-    disturbed = int(survey.unexplained.size)
-    if disturbed:
-        share = 100 * disturbed / max(1, int(survey.judged.sum()))
-        evidence.append(
-            f"{counted(disturbed, 'reading')} ({share:.1f} %) slow once, without a common"
-            " component: disturbances"
-        )
     return Finding(
         FindingKind.HEALTHY,
         Severity.GOOD,
         f"No component of {covered.n_nodes} {covered.endpoints} is slower than its kind.",
-        evidence=tuple(evidence),
-        facts=DisturbedReadings(disturbed),
+        evidence=_measured(survey, expectations),
+        facts=DisturbedReadings(int(survey.unexplained.size)),
     )
 
 
-def not_enough(covered: Covered, least: int, expectations: Expectations | None = None) -> Finding:
-    """No hop class has enough readings: each is listed with its expectation."""
-    small = () if expectations is None else expectations.small
-    instead = f" Compared with platform {expectations.platform.name}." if expectations else ""
+def cannot_tell(
+    survey: Survey, sensitivity: Sensitivity, expectations: Expectations | None = None
+) -> Finding:
+    """No fault shows, and the readings could not have shown one."""
+    why, tell = sensitivity.cannot_tell, " or ".join(sensitivity.would_tell)
     return Finding(
         FindingKind.NOT_ENOUGH_DATA,
-        Severity.NOTE,
-        f"{counted(covered.n_pairs, 'pair')} of {counted(covered.n_nodes, covered.noun)} cannot be"
-        f" compared: a comparison needs {least} readings of one kind.{instead}",
-        evidence=tuple(
-            f"{one.norm.hop_class.metric.word}, {one.norm.hop_class.words}:"
-            f" {format_significant(one.norm.expected)} {one.norm.hop_class.metric.unit}"
-            f" ({counted(one.norm.n, 'reading')}); {one.words} expected"
-            for one in small
+        Severity.UNKNOWN,
+        f"cannot tell: {why[0]}; what would tell: {tell}",
+        evidence=(*why[1:], *_measured(survey, expectations)),
+        facts=DisturbedReadings(int(survey.unexplained.size)),
+    )
+
+
+def _measured(survey: Survey, expectations: Expectations | None) -> tuple[str, ...]:
+    """The figures of each hop class, and the number of readings that were slow once."""
+    norms = sorted(survey.normed.norms, key=lambda n: (n.hop_class.metric, n.hop_class.n_links))
+    small = () if expectations is None else expectations.small
+    lines = [
+        *(
+            _figures(norm, f"scatter {100 * norm.sigma:.1f} %, ") + _after(norm, expectations)
+            for norm in norms
         ),
+        *(_figures(one.norm, "") + _after(one.norm, expectations) for one in small),
+    ]
+    if not lines:
+        lines = [_figures(norm, "") for norm in medians(survey.crossings)]
+    disturbed = int(survey.unexplained.size)
+    if disturbed:
+        share = 100 * disturbed / max(1, int(survey.judged.sum()))
+        lines.append(
+            f"{counted(disturbed, 'reading')} ({share:.1f} %) slow once, without a common"
+            " component: disturbances"
+        )
+    return tuple(lines)
+
+
+def _after(norm: Norm, expectations: Expectations | None) -> str:
+    """The expectation of a norm as a clause; "" where it has none."""
+    return "" if expectations is None else expectations.after(norm)
+
+
+def _figures(norm: Norm, scatter: str) -> str:
+    of = norm.hop_class
+    return (
+        f"{of.metric.word}, {of.words}: {format_significant(norm.expected)} {of.metric.unit}"
+        f" ({scatter}{counted(norm.n, 'reading')})"
     )
 
 

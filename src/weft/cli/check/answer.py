@@ -30,7 +30,7 @@ class CheckAnswer:
     """`seconds`: from the first launch to the verdict. `planted`: faults of a twin, and whether the
     verdict, which does not know them, names them. `check_again`: the command of the same
     check. `against`: the changes since an earlier run, None without one. `fabric_time`: of the
-    survey as planned, "" where unknown. `page`: the report, None where none was written."""
+    survey as planned, "" where no rate is known. `page`: the report, None without one."""
 
     verdict: Verdict
     directory: Path

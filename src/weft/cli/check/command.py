@@ -20,8 +20,10 @@ from weft.cli.check.evidence import PlannedCheck, with_evidence
 from weft.cli.check.measurement import Keeping, again_with_hosts
 from weft.cli.check.plan import PlanChoice, plan_options, say_plan, set_up
 from weft.cli.check.remaining_hosts import lost_before, measure_remaining, without
+from weft.cli.fail_on import fail_on_option, verdict_exit_code
 from weft.cli.options import FILE, FOLDER, fresh_run_dir, run_dir_option
 from weft.cli.output import FORMATS, format_option_of, talk
+from weft.cli.reach import refuse_unreachable
 from weft.core.clock import system_clock
 from weft.core.errors import ExitCode, InputError
 
@@ -74,6 +76,7 @@ from weft.core.errors import ExitCode, InputError
     help="Write report.html into the run directory. Default: yes, but not with --quick.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the plan and measure nothing.")
+@fail_on_option
 @format_option_of((*FORMATS, "junit"))
 def command(
     *,
@@ -97,8 +100,9 @@ def command(
     """Is this fabric healthy, and if not, which node, link or switch?
 
     Measures pairs of nodes, finds the component that explains the slow ones, and measures it again
-    with other partners, alone and under load. Exit 1 when a component is slow, 4 when the run
-    supports no verdict: its messages missed the fast network, or ranks shared CPUs.
+    with other partners, alone and under load. Exit 1 when a component is slow, 5 when a slow one
+    would not have shown (few nodes, scatter), 4 when the run proves nothing: its messages missed
+    the fast network, or ranks shared CPUs.
     """
     resumed = _resumed(run_dir, resume)
     if resumed is not None and against is None:
@@ -114,6 +118,7 @@ def command(
     if dry_run:
         say_plan(check.setup, format_)
         return int(ExitCode.GOOD)
+    refuse_unreachable(choice, check.setup.nodes, keeps_lost=True)
     talk(check.setup.plan.text)
     started = system_clock()
     directory = run_dir or fresh_run_dir("check")
@@ -136,13 +141,13 @@ def command(
         planted=planted_in(setup.backend, verdict),
         check_again=again.against(directory),
         against=changed,
-        fabric_time=setup.plan.time_text,
+        fabric_time="" if setup.plan.cost.is_bound else setup.plan.time_text,
         page=write_check_page(measured, judged) if wants_report else None,
     )
     print_answer(answer, format_, matrix=matrix)
     if drain_file is not None:
         write_drain(answer, drain_file)
-    return int(verdict.exit_code)
+    return verdict_exit_code(verdict.exit_code, verdict.findings)
 
 
 def _resumed(run_dir: Path | None, resume: bool) -> Path | None:

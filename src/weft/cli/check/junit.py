@@ -27,6 +27,9 @@ def junit_text(answer: "CheckAnswer") -> str:
     bad = [one for one in verdict.findings if one.severity is Severity.BAD]
     if verdict.refused:
         bad = [one for one in bad if lost_node(one) is not None]
+    without = "the run proves nothing" if verdict.refused else None
+    if any(one.severity is Severity.UNKNOWN for one in verdict.findings):
+        without = "the run could not show a fault"
     suite = ElementTree.Element("testsuite", name=SUITE)
     kind = verdict.coverage.endpoints.removesuffix("s")
     for name in sorted(verdict.endpoints, key=natural_key):
@@ -34,10 +37,13 @@ def junit_text(answer: "CheckAnswer") -> str:
         for finding in bad:
             if _endpoint(finding) == name:
                 _add(case, "failure", finding)
-        if verdict.refused and case.find("failure") is None:
-            ElementTree.SubElement(case, "skipped", message="the run proves nothing")
+        if without is not None and case.find("failure") is None:
+            ElementTree.SubElement(case, "skipped", message=without)
     if verdict.refused:
         _add(_case(suite, "run", "validity"), "error", verdict.findings[0])
+    for finding in verdict.findings:
+        if finding.severity is Severity.UNKNOWN:
+            _add(_case(suite, "run", "sensitivity"), "error", finding)
     for finding in bad:
         if _endpoint(finding) not in verdict.endpoints:
             _add(_case(suite, _kind(finding), _name(finding)), "failure", finding)

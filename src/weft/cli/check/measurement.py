@@ -32,6 +32,7 @@ NOT_AGAIN: Mapping[str, str] = {
     "--dry-run": "it measured nothing",
     "--matrix": "it changes the output",
     "--drain": "it changes the output",
+    "--fail-on": "it changes the exit code",
     "--report": "it changes the output",
     "--format": "it changes the output",
     "--mock": "it is for tests",

@@ -24,7 +24,7 @@ MATRIX_MAX_NODES = 32
 GAP = "   "
 """Between columns of a verdict."""
 OK = "OK"
-_COLOURS = {"BAD": "red", "WARNING": "yellow", OK: "green"}
+_COLOURS = {"BAD": "red", "UNKNOWN": "yellow", "WARNING": "yellow", OK: "green"}
 
 
 def verdict_text(answer: "CheckAnswer", *, matrix: bool, width: int | None = None) -> str:
@@ -37,6 +37,7 @@ def verdict_text(answer: "CheckAnswer", *, matrix: bool, width: int | None = Non
     lines = _finding_lines(answer, label_width, width)
     if some_are_good(verdict):
         lines += packed(_labelled(OK, label_width), ok_columns(answer), width)
+        lines += [f"would show: {line}" for line in verdict.sensitivity.would_show]
         lines += [f"  - {line}" for one in good for line in one.evidence]
     else:
         lines += packed(" " * label_width, ok_columns(answer)[1:], width)

@@ -32,13 +32,34 @@ def everything(make_slow: Any, tree: Any, factor: float, metric: str) -> Any:
 
 @pytest.mark.parametrize("n", [2, 3])
 @pytest.mark.parametrize("seed", range(10))
-def test_healthy_nodes_are_as_expected(make_tree, make_fabric, n, seed):
+def test_healthy_nodes_are_as_expected_and_no_verdict(make_tree, make_fabric, n, seed):
+    """The platform's latency is a guess: a slow one would lie in its interval."""
     verdict = judged(make_fabric(make_tree(1, n, 1), seed=seed))
-    (note,) = verdict.findings
-    assert note.severity is Severity.NOTE
-    assert "Compared with platform fat-tree." in note.sentence
-    assert sum("expected" in line for line in note.evidence) == 2, "latency and bandwidth"
-    assert verdict.exit_code is ExitCode.GOOD
+    (unknown,) = verdict.findings
+    assert unknown.severity is Severity.UNKNOWN
+    assert any("platform fat-tree shows only a latency" in line for line in unknown.evidence)
+    assert sum("expected on fat-tree" in line for line in unknown.evidence) == 2
+    assert verdict.exit_code is ExitCode.NO_VERDICT
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+@pytest.mark.parametrize("factor", [1.5, 2.0])
+def test_few_nodes_are_good_where_the_platform_knows_each_figure(
+    make_tree, make_slow, make_fabric, n, factor
+):
+    """Bandwidth alone, which a platform knows within a fifth: all slow, or one, is no good."""
+
+    def of(*slow):
+        tree = make_tree(1, n, 1)
+        samples = make_fabric(tree, list(slow)).all_pairs()
+        return judge_check([s for s in samples if s.size_bytes > 8], tree, machine=HDR)
+
+    good = of()
+    assert good.exit_code is ExitCode.GOOD
+    assert good.sensitivity.would_show[0].startswith("a node, or all nodes, below 0.")
+    everyone = [make_slow(1 / factor, node=f"n{i:03d}") for i in range(1, n + 1)]
+    assert of(everyone[0]).exit_code is not ExitCode.GOOD
+    assert of(*everyone).exit_code is not ExitCode.GOOD
 
 
 @pytest.mark.parametrize("n", [2, 3])

@@ -253,7 +253,7 @@ class TestRefusals:
         sample = Sample("t", 1, "pairs", 8, {"latency_us": 1.0}, 10, 0.0, pair=Pair("a", "b", 0, 1))
         verdict = judge_check([sample], None)
         assert verdict.findings[0].kind is FindingKind.NOT_ENOUGH_DATA
-        assert verdict.exit_code is ExitCode.GOOD
+        assert verdict.exit_code is ExitCode.NO_VERDICT
 
     def test_no_samples_at_all_are_not_healthy(self):
         assert judge_check([], None).findings[0].kind is FindingKind.NOT_ENOUGH_DATA

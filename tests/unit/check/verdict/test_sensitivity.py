@@ -1,0 +1,156 @@
+"""What a check would have shown: a good verdict only where a slow node could not hide."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from weft.bench.model import Pair, Sample
+from weft.check.schedule.rounds.matchings import reflections
+from weft.check.trials import SURVEY
+from weft.check.verdict.verdict import Verdict, judge_check
+from weft.core.errors import ExitCode
+from weft.core.finding import Severity
+
+LATENCY_US, BANDWIDTH_MB_S = 2.0, 10_000.0
+
+
+def samples_of(n: int, slow: Mapping[int, float], noise: float, seed: int = 1) -> list[Sample]:
+    """Every pair of n nodes, measured once; a pair is as slow as its slower node."""
+    draws = Random(seed)
+    found = []
+    for number, pairs in enumerate(reflections(n)):
+        for a, b in pairs.tolist():
+            factor = max(slow.get(a, 1.0), slow.get(b, 1.0))
+            at = Pair(f"n{a:02d}", f"n{b:02d}", number, len(pairs))
+
+            def drawn(value: float) -> float:
+                return value * draws.lognormvariate(0, noise)
+
+            latency = {"latency_us": drawn(LATENCY_US * factor)}
+            each = {
+                name: drawn(BANDWIDTH_MB_S / factor)
+                for name in ("bandwidth_ab_mb_s", "bandwidth_ba_mb_s")
+            }
+            found.append(Sample(SURVEY, 1, "pairs", 8, latency, 20, 0.0, pair=at))
+            found.append(Sample(SURVEY, 1, "pairs", 1 << 20, each, 20, 0.0, pair=at))
+    return found
+
+
+def judged(n: int, slow: Mapping[int, float] | None = None, noise: float = 0.02) -> Verdict:
+    return judge_check(samples_of(n, slow or {}, noise), None)
+
+
+def accused(verdict: Verdict) -> set[str]:
+    """The nodes that bad findings name."""
+    return {
+        end
+        for finding in verdict.findings
+        if finding.severity is Severity.BAD
+        for suspect in getattr(finding.facts, "suspects", ())
+        for end in suspect.component.ends
+    }
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_few_nodes_without_a_platform_are_never_good(n: int) -> None:
+    """All of them may be slow, or two: no figure of theirs would differ."""
+    verdict = judged(n)
+    first = verdict.findings[0]
+    assert (first.severity, verdict.exit_code) == (Severity.UNKNOWN, ExitCode.NO_VERDICT)
+    assert first.sentence.startswith("cannot tell: ")
+    assert "what would tell: 6 nodes or more or --platform NAME" in first.sentence
+    assert verdict.to_record()["would_show"] == []
+
+
+def test_of_two_nodes_the_path_may_be_slow_too() -> None:
+    sentence = judged(2, {1: 10.0}).findings[0].sentence
+    assert "one of the two nodes may be slow, or the path: a third node tells" in sentence
+
+
+@pytest.mark.parametrize("n", [6, 16])
+def test_enough_quiet_nodes_are_good_and_say_what_would_have_shown(n: int) -> None:
+    verdict = judged(n)
+    assert verdict.exit_code is ExitCode.GOOD
+    by_bandwidth = [line for line in verdict.sensitivity.would_show if "bandwidth" in line]
+    assert len(by_bandwidth) == 1
+    share = float(re.findall(r"below (\S+) of", by_bandwidth[0])[0])
+    # n - 1 readings a direction: (n - 1) (d / 0.02)^2 / 2 = 22 gives d.
+    slowness = 0.02 * math.sqrt(2 * 22 / (n - 1))
+    assert -math.log(share) == pytest.approx(max(slowness, 0.03), rel=0.5)
+
+
+@pytest.mark.parametrize("n", [6, 8, 16])
+@pytest.mark.parametrize("noise", [0.01, 0.05, 0.1])
+def test_a_good_verdict_keeps_its_statement(n: int, noise: float) -> None:
+    """Where a slow node is called good, the verdict says itself that less would not show."""
+    for factor in (1.05, 1.2, 1.35, 1.5, 1.7, 2.0, 3.0):
+        verdict = judged(n, {2: factor}, noise)
+        if {one.severity for one in verdict.findings} <= {Severity.GOOD, Severity.NOTE}:
+            lines = [line for line in verdict.sensitivity.would_show if "bandwidth" in line]
+            (share,) = (float(re.findall(r"below (\S+) of", line)[0]) for line in lines)
+            assert 1 / factor > share, (factor, verdict.findings)
+
+
+def test_a_run_that_scatters_is_no_good_verdict() -> None:
+    verdict = judged(16, noise=1.0)
+    assert verdict.exit_code is ExitCode.NO_VERDICT
+    (first,) = (f for f in verdict.findings if f.severity is Severity.UNKNOWN)
+    # 15 readings a node: 15 (d / 1)^2 / 2 = 22 gives d = 1.71, 5.5 times.
+    assert re.search(r"scatters: a node up to [3-9]\.?\d* times slower", first.sentence)
+    assert "what would tell: another check when the hosts are quiet" in first.sentence
+
+
+@pytest.mark.parametrize("n", [4, 5, 6])
+@pytest.mark.parametrize("factor", [2.0, 5.0, 10.0])
+def test_one_slow_node_of_few_is_the_only_one_accused(n: int, factor: float) -> None:
+    """Of four nodes it slows half of the pairs, so that their median lies between."""
+    for slow in (0, n - 1):
+        for noise in (0.02, 0.25):
+            verdict = judged(n, {slow: factor}, noise)
+            assert verdict.exit_code is not ExitCode.GOOD
+            assert accused(verdict) <= {f"n{slow:02d}"}, verdict.findings
+            if noise < 0.1:
+                named = [one for one in verdict.findings if f"n{slow:02d}" in one.sentence]
+                assert named, verdict.findings
+
+
+@pytest.mark.parametrize("n", [4, 5, 6])
+def test_two_or_all_slow_nodes_of_few_are_no_good_verdict(n: int) -> None:
+    for factor in (2.0, 10.0):
+        for other in range(1, n):
+            verdict = judged(n, {0: factor, other: factor})
+            assert verdict.exit_code is not ExitCode.GOOD
+            assert accused(verdict) <= {"n00", f"n{other:02d}"}
+    assert n > 5 or judged(n, dict.fromkeys(range(n), 10.0)).exit_code is ExitCode.NO_VERDICT
+
+
+def test_three_slow_nodes_of_six_leave_fast_pairs_that_forbid_a_good_verdict() -> None:
+    verdict = judged(6, dict.fromkeys(range(3), 10.0))
+    assert verdict.exit_code is not ExitCode.GOOD
+    assert accused(verdict) <= {"n00", "n01", "n02"}
+
+
+def test_slow_paths_between_two_leaves_accuse_no_node() -> None:
+    """Four nodes under two leaves: pairs under one leaf are fast, the four others slow."""
+    samples = []
+    for sample in samples_of(4, {}, 0.01):
+        assert sample.pair is not None
+        near = {sample.pair.a, sample.pair.b} in ({"n00", "n01"}, {"n02", "n03"})
+        slower = {name: value / 3 for name, value in sample.metrics.items()}
+        is_slow = not near and sample.size_bytes > 8
+        samples.append(replace(sample, metrics=slower) if is_slow else sample)
+    verdict = judge_check(samples, None)
+    assert accused(verdict) == set()
+    assert verdict.exit_code is ExitCode.NO_VERDICT
+
+
+def test_healthy_nodes_are_never_accused() -> None:
+    for n in (3, 4, 6):
+        for seed in range(3):
+            for noise in (0.02, 0.2, 0.5):
+                verdict = judge_check(samples_of(n, {}, noise, seed), None)
+                assert accused(verdict) == set(), (n, seed, noise, verdict.findings)
