@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from weft.catalog.load import launch_recipe_names
+from weft.catalog.load import recipe_machines
 from weft.cli import run
 
 
 def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["recipe"]) == 0
     said = capsys.readouterr().out
-    assert all(name in said for name in launch_recipe_names())
+    assert all(name in said for name in recipe_machines())
     assert run(["recipe", "--format", "json"]) == 0
     rows = json.loads(capsys.readouterr().out)["recipes"]
-    assert [row["name"] for row in rows] == launch_recipe_names()
+    assert [row["name"] for row in rows] == recipe_machines()
 
 
 def test_a_command_with_its_reasons(capsys: pytest.CaptureFixture[str]) -> None:

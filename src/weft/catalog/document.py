@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from weft.core.errors import InputError, did_you_mean
+from weft.core.units import refuse_unusable
 
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
 Text = Annotated[str, Field(min_length=1)]
@@ -29,7 +30,9 @@ RegularExpression = Annotated[Text, AfterValidator(_is_a_pattern)]
 class Document(BaseModel):
     """A frozen document: an unknown key is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=False
+    )
 
 
 class SourceClass(StrEnum):
@@ -112,10 +115,16 @@ def parse_document(model: type[Model], text: str, where: str, kind: str) -> Mode
         raise InputError(
             f"not TOML ({error})", where=where, expected=f"a {kind} in TOML"
         ) from error
+    refuse_unusable(table, where)
     try:
         return model.model_validate(table)
     except ValidationError as error:
         raise _first_problem(model, error, where, kind) from error
+    except InputError as error:
+        # Of a validator that asked another reader of weft, which does not know the file.
+        raise InputError(
+            error.what, where=error.where or where, expected=error.expected, hint=error.hint
+        ) from error
 
 
 def to_toml(document: Document) -> str:

@@ -11,6 +11,7 @@ from weft.catalog.libraries.launch_recipe import LaunchRecipe
 from weft.catalog.libraries.variables import VariableList
 from weft.catalog.machine import generic
 from weft.catalog.machine.platform import Platform, PublishedFigure
+from weft.catalog.machine.platform_recipe import platform_recipe
 from weft.catalog.published_figures import (
     Fact,
     FactList,
@@ -21,7 +22,7 @@ from weft.catalog.published_figures import (
 )
 from weft.catalog.shipped import catalogue_names, catalogue_text
 from weft.catalog.threshold import FieldTests, FieldThreshold, thresholds_of
-from weft.core.errors import InputError, did_you_mean
+from weft.core.errors import InputError, did_you_mean, unknown_name
 
 THIS_MACHINE = "this-machine"
 
@@ -70,13 +71,25 @@ def readable_benchmark_names() -> list[str]:
 
 
 def launch_recipe(name_or_path: str) -> LaunchRecipe:
-    """The launch recipe of a machine, of the catalogue or of a .toml file. Raises InputError."""
-    return _document(LaunchRecipe, "recipe", name_or_path)
+    """The launch recipe of a machine, of the catalogue or of a .toml file; of a platform without
+    one the advice for its links. Raises InputError."""
+    if _is_path(name_or_path) or name_or_path in _names("recipe"):
+        return _document(LaunchRecipe, "recipe", name_or_path)
+    if name_or_path in platform_names() or name_or_path.startswith(generic.PREFIX):
+        return platform_recipe(platform(name_or_path), launch_recipe)
+    known = recipe_machines()
+    raise unknown_name(f"no recipe '{name_or_path}' in the catalogue", name_or_path, known)
 
 
 def launch_recipe_names() -> list[str]:
-    """Machines with a recipe, sorted."""
+    """Machines whose recipe is a document of the catalogue, sorted."""
     return _names("recipe")
+
+
+def recipe_machines() -> list[str]:
+    """Every machine that `launch_recipe` knows, sorted: all platforms but this machine, whose links
+    tell its recipe."""
+    return [name for name in platform_names() if name != THIS_MACHINE]
 
 
 @cache

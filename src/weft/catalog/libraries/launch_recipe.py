@@ -15,6 +15,10 @@ ModuleName = Annotated[str, Field(pattern=r"^[\w][\w./+:-]*$")]
 Mask = Annotated[str, Field(pattern=r"^(0x)?[0-9a-fA-F]+$")]
 
 
+ADVICE = "weft: "
+"""The begin of the source of what weft advises itself."""
+
+
 class RecipeSetting(Document):
     """One variable of a recipe, why it is set, and who says so.
 
@@ -70,8 +74,15 @@ class LaunchRecipe(Document):
     network: str = Field(default="", pattern=r"^[\w=,.:+-]*$")
     """Slurm's --network that a setting needs."""
     notes: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    """Facts that a launch needs and that no source told."""
     settings: tuple[RecipeSetting, ...] = Field(alias="setting", default=())
     errata: tuple[Erratum, ...] = Field(alias="erratum", default=())
+
+    @property
+    def is_advice(self) -> bool:
+        """Whether it is advice for a kind of link, and no recipe of a machine's operators."""
+        return self.source.startswith(ADVICE)
 
     @model_validator(mode="after")
     def _each_setting_once(self) -> "LaunchRecipe":

@@ -283,6 +283,8 @@ class Platform(Document):
         absent = [part for part in parts if getattr(self, part) is None]
         if self.fabric is not None and absent:
             raise ValueError(f"a platform with a fabric needs {', '.join(absent)} too")
+        if self.fabric is not None and self.hcas_per_node < 1:
+            raise ValueError("a platform with a fabric needs node.hcas of 1 or more")
         return self
 
     @model_validator(mode="after")

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from weft.cli.fail_on import exit_code_of, fail_on_option
 from weft.cli.options import ANY_PATH, SSH_CONFIG
 from weft.cli.output import emit, talk, text_or_json
 from weft.core.errors import ExitCode, InputError
 from weft.core.files import write_whole
+from weft.core.finding import Severity
 
 if TYPE_CHECKING:
     from weft.catalog.machine.platform import Platform
@@ -53,6 +55,7 @@ class Detection:
     show_default=True,
     help="A directory that holds the machine's sys and proc; of each host with --hosts.",
 )
+@fail_on_option
 @text_or_json
 def command(
     hosts: str | None, ssh_config: Path | None, out: Path | None, sysroot: Path, format_: str
@@ -79,9 +82,9 @@ def command(
         text=lambda: detection_text(found),
         record=_record(found, figure_rows(found.platform)),
     )
-    if found.differences:
-        return int(ExitCode.VERDICT_BAD)
-    return int(ExitCode.INPUT if found.unreached else ExitCode.GOOD)
+    if found.unreached and not found.differences:
+        return int(ExitCode.INPUT)
+    return exit_code_of(Severity.BAD if found.differences else Severity.GOOD)
 
 
 def _of_this(out: Path | None, sysroot: Path) -> Detection:
@@ -107,7 +110,10 @@ def _of_this(out: Path | None, sysroot: Path) -> Detection:
 
 def _of_hosts(hosts: str, ssh_config: Path | None, out: Path | None, sysroot: Path) -> Detection:
     """Raises InputError where no host answers."""
+    from weft.cli.reach import unreachable
+    from weft.cluster.reach import Reach
     from weft.cluster.remote import Ssh
+    from weft.cluster.ssh_failure import SshFailure
     from weft.core.nodeset import expand
     from weft.doctor.machine.detection.differences import majority_of
     from weft.doctor.machine.detection.document import ROOT, platform_of
@@ -118,13 +124,8 @@ def _of_hosts(hosts: str, ssh_config: Path | None, out: Path | None, sysroot: Pa
     found = {host: one.hardware for host, one in asked.items() if one.hardware is not None}
     unreached = {h: (one.cause, one.remedy) for h, one in asked.items() if one.hardware is None}
     if not found:
-        host, (cause, remedy) = next(iter(unreached.items()))
-        raise InputError(
-            f"none of the hosts tells its hardware: {cause}",
-            where=host,
-            expected=f"hosts that 'ssh {host}' logs in to without a question",
-            hint=remedy or None,
-        )
+        failures = {host: SshFailure(*why) for host, why in unreached.items()}
+        raise unreachable(Reach(failures), tuple(asked))
     chosen, differences = majority_of(found)
     tree = asked[chosen].tree
     assert tree is not None

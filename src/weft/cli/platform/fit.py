@@ -12,12 +12,13 @@ import click
 
 from weft.cli.options import ANY_PATH
 from weft.cli.output import emit, format_option, table_text, talk
+from weft.cli.platform.text import band_lines
 from weft.core.errors import InputError
 from weft.core.files import write_whole
 from weft.core.units import format_size
 
 if TYPE_CHECKING:
-    from weft.catalog.machine.fit_report import FittedTable, HealthyBand
+    from weft.catalog.machine.fit_report import FittedTable
     from weft.catalog.machine.platform import Platform
     from weft.expect.fit.platform_fit import FittedPlatform
 
@@ -147,7 +148,7 @@ def _text(fitted: "FittedPlatform", out: Path, paths: Sequence[Path]) -> str:
         *_anomaly_lines(fit.tables),
         f"Valid from {format_size(fit.min_bytes)} to {format_size(fit.max_bytes)}; predictions"
         " outside this range are marked.",
-        *_band_lines(fit.bands),
+        *band_lines(fit.bands),
         "",
         "HELD-OUT ROWS (each half of the rows predicts the other half)",
         _held_out_table(fit.tables),
@@ -166,20 +167,6 @@ def _text(fitted: "FittedPlatform", out: Path, paths: Sequence[Path]) -> str:
         step = twin or f"weft expect {target} latency"
     lines.append(f"next: {step}")
     return "\n".join(lines)
-
-
-def _band_lines(bands: "tuple[HealthyBand, ...]") -> list[str]:
-    """How far the runs scatter, and how far a further one may."""
-    lines = []
-    for band in bands:
-        first, last = band.rows[0][0], band.rows[-1][0]
-        apart = max(most / least for _, least, most in band.rows) - 1
-        lines.append(
-            f"band of {band.n_runs} healthy runs: {band.benchmark}, {format_size(first)} to"
-            f" {format_size(last)}, runs up to {apart:.1%} apart; normal within"
-            f" {band.factor - 1:.1%} beyond them"
-        )
-    return lines
 
 
 def _anomaly_lines(tables: "tuple[FittedTable, ...]") -> list[str]:

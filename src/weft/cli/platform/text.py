@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from weft.catalog.machine.fit_report import HealthyBand
 from weft.catalog.machine.platform import (
     HOST_COSTS,
     HostRegime,
@@ -123,6 +124,20 @@ def _regimes_text(regimes: Sequence[HostRegime]) -> list[str]:
     return ["", "HOST COSTS BY MESSAGE SIZE", table_text(headers, cells, left=3), *sources]
 
 
+def band_lines(bands: Sequence[HealthyBand]) -> list[str]:
+    """How far the runs scatter, and how far a further one may."""
+    lines = []
+    for band in bands:
+        first, last = band.rows[0][0], band.rows[-1][0]
+        apart = max(most / least for _, least, most in band.rows) - 1
+        lines.append(
+            f"band of {band.n_runs} healthy runs: {band.benchmark}, {format_size(first)} to"
+            f" {format_size(last)}, runs up to {apart:.1%} apart; normal within"
+            f" {band.factor - 1:.1%} beyond them"
+        )
+    return lines
+
+
 def _fit_text(document: Platform) -> list[str]:
     if document.fit is None:
         return []
@@ -137,6 +152,7 @@ def _fit_text(document: Platform) -> list[str]:
     return [
         f"  fit: {found.n_parameters} parameters, {found.n_rows} rows, good for {span}",
         *worst,
+        *(f"  {line}" for line in band_lines(found.bands)),
         *(f"  assumed in the fit: {assumption}" for assumption in found.assumptions),
     ]
 

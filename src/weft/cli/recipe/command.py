@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from weft.cli.options import ANY_PATH
+from weft.cli.options import ANY_PATH, NODE_COUNT
 from weft.cli.output import emit, format_option, table_text, talk
 from weft.core.errors import ExitCode, InputError
 
@@ -18,7 +18,7 @@ FORMS = ("mpirun", "srun", "sbatch", "modulefile")
 
 @click.command("recipe")
 @click.argument("platform", required=False)
-@click.option("--nodes", type=click.IntRange(1), help="Nodes of the run; else NODES of the shell.")
+@click.option("--nodes", type=NODE_COUNT, help="Nodes of the run; else NODES of the shell.")
 @click.option(
     "--tasks-per-node", type=click.IntRange(1), help="Ranks a node; else one a GPU, or one a core."
 )
@@ -64,16 +64,22 @@ def command(platform: str | None, script: Path | None, format_: str, **options: 
 
 
 def _list(format_: str) -> None:
-    from weft.catalog.load import launch_recipe, launch_recipe_names
+    from weft.catalog.load import launch_recipe, recipe_machines
 
-    recipes = [launch_recipe(name) for name in launch_recipe_names()]
+    recipes = [launch_recipe(name) for name in recipe_machines()]
     rows = [
-        {"name": one.name, "machine": one.title, "fabric": one.fabric, "date": one.date}
+        {
+            "name": one.name,
+            "machine": one.title,
+            "fabric": one.fabric,
+            "date": one.date,
+            "advice": "for its links" if one.is_advice else "its operators'",
+        }
         for one in recipes
     ]
     cells = [[str(cell) for cell in row.values()] for row in rows]
     record = {"schema": "weft.recipes/1", "recipes": rows}
-    emit(format_, text=lambda: table_text(list(rows[0]), cells, left=4), record=record, rows=rows)
+    emit(format_, text=lambda: table_text(list(rows[0]), cells, left=5), record=record, rows=rows)
 
 
 def _say_own_recipe(format_: str) -> None:
@@ -89,12 +95,15 @@ def _say_own_recipe(format_: str) -> None:
 
 
 def _prescription(platform: str, options: dict[str, Any]) -> "Prescription":
-    from weft.catalog.load import launch_recipe, variable_lists
+    from weft.catalog.load import THIS_MACHINE, launch_recipe, variable_lists
     from weft.doctor.machine.detection.document import HERE
     from weft.doctor.machine.detection.recipe import recipe_here
     from weft.launch.prescription import Run, prescribe
 
-    recipe = recipe_here() if platform == HERE else launch_recipe(platform)
+    here = platform in (HERE, THIS_MACHINE)
+    recipe = recipe_here() if here else launch_recipe(platform)
+    if recipe.unknown:
+        talk(f"not known of {recipe.name}: {', '.join(recipe.unknown)}; add what you know")
     if options["mounts"] and not options["image"]:
         raise InputError("--mount goes with --image", hint="name the image")
     run = Run(
@@ -152,6 +161,7 @@ def _record(prescription: "Prescription", text: str) -> dict[str, Any]:
         "left_out": [{"name": one.setting.name, "why": one.why} for one in prescription.left],
         "errata": [one.model_dump() for one in recipe.errata],
         "notes": list(recipe.notes),
+        "unknown": list(recipe.unknown),
     }
 
 
