@@ -2,14 +2,19 @@
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from weft.core.errors import InputError
+from weft.core.units import refuse_unusable
 
 Record = Mapping[str, Any]
+
+# A walk through every record would double the time to read a run; few lines have one of these.
+_MAYBE_UNUSABLE = re.compile(rb"NaN|Infinity|\d{19}|\d[eE]\+?\d{3}|[\[{]{64}")
 
 
 class LineWriter:
@@ -61,7 +66,7 @@ def _parse_each(path: Path, body: bytes) -> Iterator[dict[str, Any]]:
             continue
         try:
             record = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(
                 f"not a JSON record ({error})",
                 where=f"{path}:{number}",
@@ -71,4 +76,6 @@ def _parse_each(path: Path, body: bytes) -> Iterator[dict[str, Any]]:
             raise InputError(
                 "not a JSON object", where=f"{path}:{number}", expected="one JSON object a line"
             )
+        if _MAYBE_UNUSABLE.search(line):
+            refuse_unusable(record, f"{path}:{number}")
         yield record

@@ -1,12 +1,13 @@
-"""Sizes, times and rates as people write them, and how exact computed ones are.
+"""Sizes, times and rates as people write them, how exact computed ones are, and numbers of
+documents that no part of weft can compute with.
 
 GB = 1e9 bytes, KiB = 2^10 bytes.
 """
 
 import math
 import re
-from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 from weft.core.errors import InputError
 
@@ -15,6 +16,14 @@ ROUNDING = 1e-9
 digits, and sums here lose fewer than seven. Relative, or absolute for counts and logarithms."""
 SUMMED = 1e-6
 """The same for shares summed over a schedule, and for figures printed with six digits or more."""
+
+MOST_BYTES = 2**53
+"""Sizes go through 64-bit floats, which hold whole numbers exactly up to here."""
+
+LARGEST_WHOLE = 2**63 - 1
+"""TOML's own limit of whole numbers, and that of numpy's columns and the engine."""
+DEEPEST = 64
+"""Levels of nesting. The deepest document of the catalogue has 6."""
 
 _SIZE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*$")
 _SIZE_FACTORS = {
@@ -34,6 +43,44 @@ _SIZE_FACTORS = {
 _DURATION_FACTORS = {"": 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
+def refuse_unusable(document: Any, where: str) -> None:
+    """Raises InputError that names the key of the first number that is not finite or has more than
+    64 bits, or of what is nested too deep."""
+    left: list[tuple[str, int, Any]] = [("", 0, document)]
+    while left:
+        path, depth, value = left.pop()
+        expected = _expected(value, depth)
+        if expected:
+            at = f"key '{path[:200]}'" if path else "the document"
+            raise InputError(
+                f"{at} is wrong", where=where, expected=f"{expected}, not {_as(value)}"
+            )
+        if isinstance(value, Mapping):
+            inner = [(f"{path}.{key}".lstrip("."), depth + 1, one) for key, one in value.items()]
+            left.extend(reversed(inner))
+        elif isinstance(value, list):
+            items = [(f"{path}[{i}]", depth + 1, one) for i, one in enumerate(value)]
+            left.extend(reversed(items))
+
+
+def _expected(value: Any, depth: int) -> str:
+    """What was expected instead; "" of what can be used."""
+    if depth > DEEPEST:
+        return f"at most {DEEPEST} levels of nesting"
+    if isinstance(value, float) and not math.isfinite(value):
+        return "a finite number"
+    if isinstance(value, int) and abs(value) > LARGEST_WHOLE:
+        return "a whole number of at most 64 bits"
+    return ""
+
+
+def _as(value: Any) -> str:
+    if isinstance(value, float):
+        return str(value)
+    # Python refuses to print numbers of thousands of digits.
+    return f"one of {value.bit_length()} bits" if isinstance(value, int) else "more"
+
+
 def parse_size(text: str) -> int:
     """Bytes of '8', '4K', '4KiB', '1MiB', '1MB'. Raises InputError on anything else."""
     match = _SIZE.match(text)
@@ -43,6 +90,10 @@ def parse_size(text: str) -> int:
             f"'{text}' is not a size", expected="a number with B, K, KiB, M, MiB, G, kB, MB or GB"
         )
     n_bytes = float(match.group(1)) * factor
+    if n_bytes > MOST_BYTES:
+        raise InputError(
+            f"'{text[:40]}' is too large a size", expected=f"at most {MOST_BYTES:,} bytes"
+        )
     if n_bytes != int(n_bytes):
         raise InputError(f"'{text}' is not a whole number of bytes", expected="a whole number")
     return int(n_bytes)
@@ -106,9 +157,10 @@ def parse_duration(text: str) -> float:
     match = _SIZE.match(text)
     factor = _DURATION_FACTORS.get(match.group(2).lower()) if match else None
     seconds = float(match.group(1)) * factor if match and factor is not None else 0.0
-    if seconds <= 0:
+    if not 0 < seconds < math.inf:
         raise InputError(
-            f"'{text}' is not a time", expected="a number above 0 with ms, s, min or h, such as 60s"
+            f"'{text[:40]}' is not a time",
+            expected="a number above 0 with ms, s, min or h, such as 60s",
         )
     return seconds
 

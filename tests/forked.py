@@ -1,0 +1,99 @@
+"""Calls of weft in a child of this process: its exit code, output, time and memory."""
+
+import contextlib
+import errno
+import io
+import os
+import resource
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from weft.cli import run
+
+LIMIT_BYTES = 8 << 30
+"""Of address space, so that a fault of weft's takes no other test with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """How a call ended; `code` is negative for a signal."""
+
+    code: int
+    out: str
+    err: str
+    seconds: float
+    most_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Full:
+    """An output, 'stdout' or 'stderr', that takes so many bytes, then fails with an errno."""
+
+    stream: str
+    after: int
+    errno: int = errno.ENOSPC
+
+
+class _LimitedFile(io.FileIO):
+    """A file that is full after some bytes."""
+
+    def __init__(self, path: Path, full: Full) -> None:
+        super().__init__(path, "w")
+        self.left = full.after
+        self.errno = full.errno
+
+    def write(self, content: Any) -> int:
+        if not self.left and content:
+            raise OSError(self.errno, os.strerror(self.errno))
+        written = super().write(memoryview(content)[: self.left])
+        self.left -= written
+        return written
+
+
+def call(argv: Sequence[str], *, limit_s: int = 20, full: Full | None = None) -> Call:
+    """One call of `weft`. A fork costs a hundredth of a new interpreter."""
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        out, err = Path(folder, "out"), Path(folder, "err")
+        child = os.fork()
+        if child == 0:
+            _child(argv, {"stdout": out, "stderr": err}, limit_s, full)
+        _, status, usage = os.wait4(child, 0)
+        return Call(
+            os.waitstatus_to_exitcode(status),
+            out.read_text("utf-8", "replace"),
+            err.read_text("utf-8", "replace"),
+            time.monotonic() - begun,
+            usage.ru_maxrss << 10,
+        )
+
+
+def _child(argv: Sequence[str], paths: Mapping[str, Path], limit_s: int, full: Full | None) -> None:
+    code = 99
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (LIMIT_BYTES, LIMIT_BYTES))
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(limit_s)
+        streams = {name: _stream(name, path, full) for name, path in paths.items()}
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
+        sys.stdout, sys.stderr = streams["stdout"], streams["stderr"]
+        code = run(list(argv))
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+        with contextlib.suppress(OSError):
+            streams["stderr"].flush()
+    finally:
+        # No handler of pytest's runs in the child.
+        os._exit(code)
+
+
+def _stream(name: str, path: Path, full: Full | None) -> TextIO:
+    limited = full is not None and full.stream == name
+    raw = _LimitedFile(path, full) if full is not None and limited else io.FileIO(path, "w")
+    return io.TextIOWrapper(io.BufferedWriter(raw), encoding="utf-8")
