@@ -13,7 +13,7 @@ echo "== 1/3  this machine, over real MPI processes: weft study run smoke"
 echo
 echo "== 2/3  a simulated fabric with a fault planted at a place unknown to weft check"
 # Exit 1 is the right answer here: a component is named.
-"$weft" check --twin fat-tree --nodes 16 --plant random --dir "$dir/twin" || [ $? -eq 1 ]
+"$weft" check --twin fat-tree --nodes 16 --plant random:1 --dir "$dir/twin" || [ $? -eq 1 ]
 
 echo
 echo "== 3/3  one self-contained page about both: weft report"

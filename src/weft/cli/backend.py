@@ -12,7 +12,7 @@ import click
 from weft.bench.model import Backend
 from weft.bench.twin.fault import GRAMMAR
 from weft.cli.fabric.files import fabric_of_files
-from weft.cli.options import HOSTFILE, options_as, refuse_together
+from weft.cli.options import HOSTFILE, NODE_COUNT, options_as, refuse_together
 from weft.cluster.head import Head
 from weft.cluster.record import (
     ClusterRecord,
@@ -71,7 +71,7 @@ _OPTIONS = (
     click.option(
         "--twin", metavar="PLATFORM", help="Measure a simulated fabric, not this machine."
     ),
-    click.option("--nodes", type=click.IntRange(min=1), help="How many nodes the twin has."),
+    click.option("--nodes", type=NODE_COUNT, help="How many nodes the twin has."),
     click.option(
         "--fabric",
         multiple=True,
@@ -92,7 +92,8 @@ _OPTIONS = (
         "--plant",
         multiple=True,
         metavar="FAULT",
-        help=f"Twin only: a fault, once each: {GRAMMAR}; or 'random'.",
+        help=f"Twin only: a fault, once each: {GRAMMAR}; or 'random', drawn anew each time; or "
+        "'random:SEED', the same again.",
     ),
     click.option(
         "--fidelity",
@@ -162,8 +163,8 @@ def require_twin(choice: BackendChoice, options: Mapping[str, object]) -> None:
 
 def _open_twin(choice: BackendChoice) -> tuple[Backend, tuple[str, ...]]:
     from weft.bench.twin.backend import TwinBackend
-    from weft.bench.twin.fault import parse_fault, random_fault
     from weft.catalog.load import platform
+    from weft.cli.faults import faults_of
     from weft.topology.subnet_document import first_nodes
 
     model = platform(str(choice.twin))
@@ -181,11 +182,7 @@ def _open_twin(choice: BackendChoice) -> tuple[Backend, tuple[str, ...]]:
     whole = twin()
     if not choice.plant:
         return whole, chosen or whole.nodes
-    faults = tuple(
-        random_fault(whole.fabric_document, choice.seed) if text == "random" else parse_fault(text)
-        for text in choice.plant
-    )
-    faulty = twin(faults=faults)
+    faulty = twin(faults=faults_of(choice.plant, whole.fabric_document))
     return faulty, chosen or faulty.nodes
 
 

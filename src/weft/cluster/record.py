@@ -107,7 +107,7 @@ def read_cluster(name: str) -> ClusterRecord:
             expected=", ".join(known) or "one that 'weft cluster up' made",
             hint=did_you_mean(name, known),
         ) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(
             f"the record of cluster '{name}' cannot be read: {error}",
             where=str(folder / FILE),

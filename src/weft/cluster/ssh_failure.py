@@ -14,6 +14,14 @@ class SshFailure:
     remedy: str = ""
     alive: bool = False
 
+    @property
+    def is_unknown_name(self) -> bool:
+        """Whether nothing resolves its name."""
+        return self.cause == _UNKNOWN_NAME
+
+
+_UNKNOWN_NAME = "its name is not known here"
+
 
 _CAUSES = (
     ("identification has changed", True, "its host key is another one than known_hosts has",
@@ -31,7 +39,7 @@ _CAUSES = (
      "look at the user's login shell there"),
     ("virtual cluster is not running", False, "the virtual cluster is not running",
      "'weft cluster up --local N' starts it again"),
-    ("could not resolve", False, "its name is not known here",
+    ("could not resolve", False, _UNKNOWN_NAME,
      "spell it as DNS or ~/.ssh/config do"),
     ("connection refused", False, "nothing listens on its ssh port",
      "start sshd there, or name the port in ~/.ssh/config"),

@@ -3,6 +3,7 @@
 import click
 
 from weft.cli.backend import ssh_of
+from weft.cli.fail_on import exit_code_of, fail_on_option
 from weft.cli.output import emit, table_text, text_or_json
 from weft.cluster.bringup.model import Cluster
 from weft.cluster.bringup.run import bring_up
@@ -11,11 +12,13 @@ from weft.cluster.folder import cluster_folder, cluster_names
 from weft.cluster.local.start import leftovers, namespace_root_of
 from weft.cluster.record import FILE, read_cluster
 from weft.core.errors import ExitCode, InputError
+from weft.core.finding import Severity
 from weft.core.nodeset import fold
 
 
 @click.command("status")
 @click.argument("name", required=False)
+@fail_on_option
 @text_or_json
 def command(name: str | None, format_: str) -> int:
     """All clusters; or all stages of the cluster NAME, checked again without a change."""
@@ -60,4 +63,4 @@ def _one(name: str, format_: str) -> int:
     )
     print_up(cluster, went, format_)
     whole = len(went.good_hosts()) == len(cluster.hosts) and not went.would_mend()
-    return int(ExitCode.GOOD if whole else ExitCode.VERDICT_BAD)
+    return exit_code_of(Severity.GOOD if whole else Severity.BAD)

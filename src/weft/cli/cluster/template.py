@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from weft.cli.options import ANY_PATH, FOLDER
+from weft.cli.options import ANY_PATH, FOLDER, NODE_COUNT
 from weft.cli.output import emit, text_or_json
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 @click.command("template")
 @click.argument("cloud", type=click.Choice(["azure"]))
 @click.option("--sku", required=True, help="The size of the nodes: Standard_HB120rs_v3.")
-@click.option("--nodes", required=True, type=click.IntRange(min=1), help="The number of nodes.")
+@click.option("--nodes", required=True, type=NODE_COUNT, help="The number of nodes.")
 @click.option("--name", default="weft", show_default=True, help="The name of the cluster.")
 @click.option("--dir", "folder", type=FOLDER, help="Where the files go.  [default: azure-NAME]")
 @click.option(

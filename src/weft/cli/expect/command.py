@@ -6,14 +6,15 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from weft.cli.options import GPU_COUNT, NODE_COUNT
 from weft.cli.output import emit, format_option
 
 
 @click.command("expect")
 @click.argument("words", metavar="[PLATFORM] [BENCHMARK]", nargs=-1)
-@click.option("--nodes", "n_nodes", type=click.IntRange(min=1), help="Nodes; 2 if not given.")
+@click.option("--nodes", "n_nodes", type=NODE_COUNT, help="Nodes; 2 if not given.")
 @click.option("--tasks-per-node", type=click.IntRange(min=1), help="Ranks (GPUs) on each node.")
-@click.option("--gpus", type=click.IntRange(min=2), help="GPUs in all: NCCL on full nodes.")
+@click.option("--gpus", type=GPU_COUNT, help="GPUs in all: NCCL on full nodes.")
 @click.option("--size", metavar="SIZES", help="As '8', '64K,1M' or '8:4M'.")
 @click.option("--memory", type=click.Choice(["host", "gpu"]), help="Where the buffers lie.")
 @click.option("--library", type=click.Choice(["mpi", "verbs", "nccl"]), help="Library that sends.")

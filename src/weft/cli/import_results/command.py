@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from weft.catalog.tools import tool_list
-from weft.cli.options import FOLDER, fresh_run_dir
+from weft.cli.options import FOLDER, NODE_COUNT, fresh_run_dir
 from weft.cli.output import emit, format_option, table_text
 from weft.core.errors import InputError
 from weft.study.run.store import read_run
@@ -57,7 +57,7 @@ arm is compared with the i-th of another.
     "-o", "--output", type=FOLDER, help="The run directory to make. Default: runs/NAME-DATE-TIME."
 )
 @click.option("--name", default="imported", show_default=True, help="Name of the run.")
-@click.option("--nodes", type=click.IntRange(1), help="Nodes, where the files do not say.")
+@click.option("--nodes", type=NODE_COUNT, help="Nodes, where the files do not say.")
 @click.option("--tasks-per-node", type=click.IntRange(1), help="Ranks on each, likewise.")
 @click.option("--platform", metavar="P", default="", help="The platform they were measured on.")
 @click.option("--dry-run", is_flag=True, help="Say what would be stored; write nothing.")
