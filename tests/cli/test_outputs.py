@@ -1,12 +1,16 @@
 """Outputs that are full or closed, and faults of weft's own: one line and the right code."""
 
+import errno
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.calls import CALLS, argv_of, commands, make_folder
+from tests.forked import Full, call
 
 import weft.cli.welcome
 from weft.cli import run
@@ -14,6 +18,10 @@ from weft.cli import run
 FILE = str(Path(__file__).parent.parent / "fixtures" / "field" / "c01-flux-hpcx-hdr.txt")
 WEFT = [str(Path(sys.executable).with_name("weft"))]
 VERBS = [["judge", FILE], ["platform", "list"], ["expect", "generic-edr", "latency"], []]
+
+
+SECONDS_LONG = {"report"}
+"""Its charts take 3 s a call."""
 
 
 def ended(argv: list[str], **streams: object) -> subprocess.CompletedProcess[str]:
@@ -33,6 +41,54 @@ def test_a_full_output_is_one_line_and_3(argv: list[str]) -> None:
     assert "Traceback" not in end.stderr
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("outputs")
+    make_folder(made)
+    return made
+
+
+def test_every_verb_of_the_tree_has_a_call_here() -> None:
+    assert {name for name, _ in commands()} == set(CALLS)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_every_verb_with_an_output_that_is_full_or_closed_at_any_byte(
+    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Full is 3 and one line, a reader that has gone is 0 and no line, wherever it happens."""
+    monkeypatch.chdir(tmp_path)
+    whole = call(_fresh(name, folder))
+    assert whole.code not in (70, 99), whole.err
+    n_bytes = len(whole.out.encode())
+    places = {0, n_bytes - 1} if name in SECONDS_LONG else {0, 1, n_bytes // 2, n_bytes - 1}
+    for after in sorted(places & set(range(n_bytes))):
+        full = call(_fresh(name, folder), full=Full("stdout", after))
+        assert full.code == 3, (after, full.err)
+        last = "cannot read or write, most likely the output: No space left on device"
+        assert full.err.splitlines()[-1] == f"weft: {last}"
+        gone = call(_fresh(name, folder), full=Full("stdout", after, errno.EPIPE))
+        assert gone.code == 0, (after, gone.err)
+        assert "Traceback" not in full.err + gone.err
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_every_verb_with_a_standard_error_that_is_full(
+    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    whole = call(_fresh(name, folder))
+    end = call(_fresh(name, folder), full=Full("stderr", 0))
+    assert end.code in (whole.code, 3)
+    assert "Traceback" not in end.out
+
+
+def _fresh(name: str, folder: Path) -> list[str]:
+    for path in folder.glob("NEW*"):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    return argv_of(name, folder)
+
+
 @pytest.mark.parametrize("closed", [1, 2])
 def test_a_closed_output_is_no_traceback(closed: int) -> None:
     end = subprocess.run(
@@ -43,7 +99,7 @@ def test_a_closed_output_is_no_traceback(closed: int) -> None:
         check=False,
         preexec_fn=lambda: os.close(closed),
     )
-    assert end.returncode == (3 if closed == 1 else 0)
+    assert end.returncode == (3 if closed == 1 else call(["judge", FILE]).code)
     assert "Traceback" not in end.stdout + end.stderr
 
 

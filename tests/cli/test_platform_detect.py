@@ -218,7 +218,7 @@ def test_a_host_that_does_not_answer_is_named(hosts: Path, capsys: Capture) -> N
     assert "WARNING  n2 is not read: its name is not known here" in said
     assert "WARNING  n3 is not read: it shows neither /sys nor /proc" in said
     assert on_hosts("n[7-8]") == 2
-    assert "none of the hosts tells its hardware" in capsys.readouterr().err
+    assert "2 of 2 hosts cannot be reached" in capsys.readouterr().err
 
 
 def test_the_next_line_repeats_the_detection(hosts: Path, capsys: Capture) -> None:

@@ -170,6 +170,8 @@ def test_healthy_runs_give_the_band_by_which_another_run_is_judged(
     healthy_options = [f"--healthy={name}" for names in others for name in names]
     assert run(["platform", "fit", *first, *healthy_options, "--link", "hdr"]) == 0
     assert "band of 3 healthy runs: latency" in capsys.readouterr().out
+    assert run(["platform", "show", "run-fitted.toml"]) == 0
+    assert "band of 3 healthy runs: latency" in capsys.readouterr().out
     latency, bandwidth = healthy(folder, 4)
     for file in (latency, bandwidth):
         assert run(["judge", file, "--platform", "run-fitted.toml"]) == 0

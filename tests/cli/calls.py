@@ -1,0 +1,92 @@
+"""One harmless call of every verb, taken from the tree of commands so that a new one is missed."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from tests.forked import call
+
+from weft.cli import weft
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULT = str(ROOT / "tests/fixtures/field/c01-flux-hpcx-hdr.txt")
+FABRIC = str(ROOT / "docs/samples/unplugged-cable.out")
+TWIN = ("--twin", "fat-tree", "--nodes", "4")
+
+CALLS: dict[str, tuple[str, ...]] = {
+    "check": (*TWIN, "--dry-run"),
+    "bench": ("latency", *TWIN, "--dry-run"),
+    "bench rdma-pairs": ("a.invalid", "b.invalid"),
+    "study block": ("RUN",),
+    "study list": (),
+    "study plan": ("smoke", *TWIN),
+    "study run": ("smoke", *TWIN, "--dry-run"),
+    "study show": ("smoke",),
+    "study status": ("RUN",),
+    "study submit": ("smoke", "--dir", "NEW", "--dry-run"),
+    "compare": ("RUN", "RUN"),
+    "report": ("RUN", "-o", "NEW.html"),
+    "judge": (RESULT,),
+    "import": (RESULT, "-o", "NEW"),
+    "expect": ("generic-hdr", "allreduce"),
+    "fabric show": (FABRIC,),
+    "fabric trace": ("node0000", "node0001", FABRIC),
+    "fabric audit": (FABRIC,),
+    "fabric route": (FABRIC,),
+    "fabric export": (FABRIC, "--to", "slurm"),
+    "fabric generate": ("fat-tree", "--nodes", "4"),
+    "cluster up": ("--local", "2", "--dry-run"),
+    "cluster status": (),
+    "cluster template": (
+        "azure",
+        "--sku",
+        "HB176rs_v4",
+        "--nodes",
+        "2",
+        "--dir",
+        "NEW",
+        "--ssh-key",
+        "KEY.pub",
+    ),
+    "cluster down": ("no-such-cluster",),
+    "recipe": ("azure-ndv5",),
+    "doctor log": (RESULT,),
+    "doctor env": (RESULT,),
+    "doctor topo": (RESULT,),
+    "platform detect": (),
+    "platform fit": (RESULT, "-o", "NEW.toml"),
+    "platform list": (),
+    "platform show": ("generic-hdr",),
+}
+"""The words behind each verb. RUN is a finished run, KEY.pub a key of ssh, NEW a path where
+nothing is yet."""
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    """Every verb of the command line with the words that call it."""
+    yield from _below("", weft)
+
+
+def _below(path: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+    if isinstance(command, click.Group):
+        for name in command.list_commands(click.Context(command)):
+            inner = command.get_command(click.Context(command), name)
+            assert inner is not None
+            yield from _below(f"{path} {name}".strip(), inner)
+        return
+    yield path, command
+    for name in getattr(command, "verbs", ()):
+        yield f"{path} {name}", command.verb(name)  # type: ignore[attr-defined]
+
+
+def argv_of(name: str, folder: Path) -> list[str]:
+    """The call of a verb, its run and its new paths in a folder."""
+    paths = {word: str(folder / word) for word in ("RUN", "KEY.pub", "NEW", "NEW.html", "NEW.toml")}
+    return [*name.split(), *(paths.get(word, word) for word in CALLS[name])]
+
+
+def make_folder(folder: Path) -> None:
+    """Put a finished run and a key into a folder."""
+    made = call(["bench", "latency", *TWIN, "--repeats", "2", "--dir", str(folder / "RUN")])
+    assert made.code == 0, made.err
+    (folder / "KEY.pub").write_text("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA== a@b\n")
