@@ -19,7 +19,7 @@ each_draw = pytest.mark.parametrize(
         pytest.param(
             range(N_FAST, N_FAST + N_SLOW),
             id="many",
-            marks=[pytest.mark.slow, pytest.mark.timeout(1200)],
+            marks=[pytest.mark.slow, pytest.mark.timeout(3000)],
         ),
     ],
 )
