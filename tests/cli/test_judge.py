@@ -226,3 +226,12 @@ def test_without_the_link_no_rate_is_normal_or_low(options: list[str], capsys: C
     run(["judge", str(content), *options])
     out = capsys.readouterr().out
     assert not out.startswith(("GOOD  NORMAL", "BAD  LOW"))
+
+
+def test_a_file_better_than_its_platform_gets_no_verdict(capsys: Capture) -> None:
+    """Half of the true speed could be normal by the figures of a slower machine."""
+    file = Path(__file__).parents[1] / "fixtures" / "field" / "c01-flux-hpcx-hdr.txt"
+    assert run(["judge", str(file), "--platform", "aws-p5"]) == 5
+    first, second = capsys.readouterr().out.splitlines()[:2]
+    assert first.startswith("NOTE  BETTER THAN EXPECTED: ")
+    assert second.startswith("UNKNOWN  cannot tell: ")

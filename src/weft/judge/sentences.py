@@ -35,6 +35,7 @@ COUNTED = {
     FindingKind.BELOW_EXPECTED: "low",
     FindingKind.CONTRADICTION: "contradictory",
     FindingKind.AS_EXPECTED: "normal",
+    FindingKind.ABOVE_EXPECTED: "better than expected",
 }
 """The word for the rows that a verdict is about."""
 
@@ -159,7 +160,7 @@ def _verdict(
 def _verdict_of_no_fault(
     rows: Sequence[JudgedRow], judged: Sequence[JudgedRow], place: PlatformChoice
 ) -> Finding:
-    """The verdict where no row is wrong: normal, too wide to tell, or not judged."""
+    """The verdict where no row is wrong: normal, better, too wide to tell, or not judged."""
     too_wide = [row for row in rows if row.state is RowState.TOO_WIDE]
     if too_wide and stands_for([*judged, *too_wide]).state is RowState.TOO_WIDE:
         return _too_wide(stands_for([*judged, *too_wide]), too_wide, rows)
@@ -167,7 +168,13 @@ def _verdict_of_no_fault(
         why = next((row.note for row in rows if row.note and not row.odd), place.because)
         text = f"NOT JUDGED: {row_text(stands_for(rows))}; {why}"
         return _finding(FindingKind.NOT_JUDGED, Severity.NOTE, text, (), rows)
-    text = f"NORMAL: {headline(stands_for(judged), rows)}"
+    best = stands_for(judged)
+    if best.state is RowState.HIGH:
+        # The machine is faster than its figures: half of its own speed might be normal by them.
+        text = f"BETTER THAN EXPECTED: {headline(best, rows)}"
+        high = [row for row in judged if row.state is RowState.HIGH]
+        return _finding(FindingKind.ABOVE_EXPECTED, Severity.NOTE, text, high, rows)
+    text = f"NORMAL: {headline(best, rows)}"
     normal = [row for row in judged if row.state is RowState.NORMAL]
     return _finding(FindingKind.AS_EXPECTED, Severity.GOOD, text, normal, rows)
 

@@ -52,6 +52,8 @@ def _open_lines(judgement: FileJudgement) -> list[str]:
     telling = judgement.next_command or "a longer run"
     if judgement.platform:
         telling = "rows of larger messages, or --against results of your own machine"
+    if judgement.findings[0].kind is FindingKind.ABOVE_EXPECTED:
+        telling = "another --platform, or --against results of your own machine"
     return [f"UNKNOWN  {cannot_tell('whether a fault makes it slow', telling)}"]
 
 
