@@ -7,7 +7,7 @@ from weft.results.lines.columns import Column, row_of
 from weft.results.lines.cursor import Cursor, Line
 from weft.results.lines.number import as_amount, as_count
 from weft.results.model import Row, Table
-from weft.results.osu import headless
+from weft.results.osu import bare_rows
 from weft.results.osu.columns import RUN_MARK, columns_of, windows_of
 from weft.results.osu.titles import Title, title_of
 from weft.results.osu.untitled import title_of_columns
@@ -66,14 +66,14 @@ def opens(line: str) -> bool:
         return True
     if head.startswith(_MARKS):
         return bool(columns_of(line))
-    return headless.opens(line)
+    return bare_rows.opens(line)
 
 
 def read(cursor: Cursor) -> list[Table]:
     """The tables under one title: one, or one for each data type or header that follows."""
     above = cursor.look()
-    if above is not None and headless.opens(above.text):
-        return headless.read(cursor)
+    if above is not None and bare_rows.opens(above.text):
+        return bare_rows.read(cursor)
     first = cursor.take()
     title = title_of(first.text)
     draft = _Draft(_UNTITLED, first.number, "", {}, is_titled=False)

@@ -12,7 +12,7 @@ LAUNCH = "mpirun -np 2 --map-by node ./osu_bw\n"
 
 
 def test_the_launch_line_says_what_the_columns_are() -> None:
-    (table,) = read_results(SAMPLE / "headless-put-bw.txt").tables
+    (table,) = read_results(SAMPLE / "bare-rows-put-bw.txt").tables
     assert (table.test, table.benchmark, len(table.rows)) == ("osu_put_bw", "bandwidth", 7)
     assert table.rows[0].metrics == {"bandwidth_mb_s": 10277.49}
     assert table.conditions["test_from"] == "the launch line; title and header are missing"
