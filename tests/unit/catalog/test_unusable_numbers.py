@@ -4,6 +4,7 @@ import copy
 import importlib
 import pkgutil
 import random
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,7 +36,9 @@ def models() -> dict[str, type[Document]]:
         model = left.pop()
         left += model.__subclasses__()
         schema = model.model_fields.get("schema_")
-        if schema is not None:
+        # A model that a function makes lives only as long as no collector runs.
+        is_lasting = getattr(sys.modules[model.__module__], model.__name__, None) is model
+        if schema is not None and is_lasting:
             found.update(dict.fromkeys(get_args(schema.annotation), model))
     return found
 
