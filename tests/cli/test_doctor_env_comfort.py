@@ -220,3 +220,37 @@ def test_each_branch_has_its_turn_also_within_another() -> None:
     found = [(one.rule.id, one.found.at.line) for one in report("job.sh", text).complaints]
     wrong = "suffix-on-number"
     assert [(wrong, 3), (wrong, 4), ("unknown-name", 5), (wrong, 8)] == found
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--container-mounts=/scratch/profiles:/profiles",
+        "--container-workdir=/home/sofia",
+        "--job-name=nccl-ofi",
+    ],
+)
+def test_a_word_with_ofi_in_it_brings_no_plugin(words: str, tmp_path: Path) -> None:
+    script = tmp_path / "job.sh"
+    script.write_text(
+        "#!/bin/bash\n#SBATCH -N 4\nexport FI_CXI_RX_MATCH_MODE=hybrid\n"
+        f"srun --container-image=nvcr.io#nvidia/pytorch:24.01-py3 {words} ./a\n"
+    )
+    assert run(["doctor", "env", str(script)]) == 1
+
+
+@pytest.mark.parametrize("before", ["n = 8 // 2; ", "print(' # '); ", ""])
+def test_a_sign_of_a_comment_in_a_text_hides_no_setting(before: str, tmp_path: Path) -> None:
+    """A value that a program sets is not read, so that nothing is called good."""
+    script = tmp_path / "job.sh"
+    script.write_text(
+        "#!/bin/bash\nexport NCCL_DEBUG=WARN\n"
+        f"""python -c "{before}import os; os.environ['NCCL_IB_DISABLE']='1'"\n"""
+    )
+    assert run(["doctor", "env", str(script)]) == 5
+
+
+def test_a_text_too_long_to_search_is_not_called_good(tmp_path: Path) -> None:
+    script = tmp_path / "job.sh"
+    script.write_text("#!/bin/bash\n" + "# a comment\n" * 100_000 + "export NCCL_DEBUG=WARN\n")
+    assert run(["doctor", "env", str(script)]) == 5

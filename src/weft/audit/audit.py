@@ -8,7 +8,7 @@ from weft.audit.case import AuditCase, Ruling
 from weft.audit.facts import facts_of
 from weft.audit.rules import RULES, Rule
 from weft.core.errors import InputError
-from weft.core.finding import Finding, Severity, verdict_of, worst_first
+from weft.core.finding import Finding, Severity, cannot_tell, verdict_of, worst_first
 from weft.core.words import counted
 from weft.topology.subnet.subnet import Subnet
 
@@ -84,8 +84,8 @@ class Audit:
         if self.is_unknown:
             found = ", ".join(["no fault found", *others])
             if self._shows_names_only:
-                asked = "files have no links, states, counters or tables"
-                return f"cannot tell: {asked}; {found}; {by}; what would tell: ibnetdiscover"
+                asked = "whether anything is wrong: no links, states, counters or tables"
+                return cannot_tell(f"{asked}; {found}; {by}", "ibnetdiscover")
             asked = "whether a cable is missing"
             if self._unlike:
                 more = len(self._unlike) - MOST_NAMED
@@ -93,7 +93,7 @@ class Audit:
                     f" and {more} more" if more > 0 else ""
                 )
                 asked += f" at {named}, which no sibling is like"
-            return f"cannot tell: {asked}; {found}; {by}; what would tell: --before FILE"
+            return cannot_tell(f"{asked}; {found}; {by}", "--before FILE")
         if n_ran * 4 < len(self.rulings):
             by = f"only {by}"
         return f"no fault found{', ' if others else ''}{', '.join(others)}; {by}"

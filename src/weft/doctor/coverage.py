@@ -107,6 +107,11 @@ def _not_seen(job: Job, n_unknown: int) -> Iterator[str]:
 
 def _gaps(case: DoctorCase, names: set[str], known: set[str]) -> Iterator[Gap]:
     job = case.job
+    if len(job.text) > MOST_CHARACTERS:
+        yield Gap(
+            f"{job.name} has {len(job.text):,} characters, of which programs may set variables",
+            "a shorter file, or `weft doctor env` inside the job",
+        )
     unread = unread_names(case)
     if unread:
         lines = ", ".join(str(one) for one in sorted({line for _, line in unread})[:MOST_NAMED])
@@ -184,7 +189,9 @@ class _Inside:
 
 
 def _is_comment(before: str) -> bool:
-    return re.search(r"(?:^|\s)(?:#|//)", before) is not None
+    """A `#` behind a quote may stand inside a text."""
+    begins = re.match(r"\s*(?:#|//)", before) is not None
+    return begins or re.search(r"\s#[^\"']*$", before) is not None
 
 
 def _prints_itself(text: str, found: re.Match[str]) -> bool:

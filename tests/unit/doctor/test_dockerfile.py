@@ -69,3 +69,11 @@ def test_the_command_is_a_launch() -> None:
 def test_a_text_larger_than_any_dockerfile_is_refused() -> None:
     with pytest.raises(InputError, match="Dockerfile"):
         read_dockerfile("Dockerfile", "ENV A=1\n" * (MOST_CHARACTERS // 8 + 1))
+
+
+def test_a_launch_while_building_is_no_launch_of_the_image() -> None:
+    run = "RUN mpirun --host a,b -x NCCL_PROTO=LL ./selftest"
+    text = f"FROM x\n{run}\nCMD mpirun -x NCCL_ALGO=Ring ./a\n"
+    found = read_dockerfile("Dockerfile", text)
+    assert [(one.name, one.launch) for one in found.settings] == [("NCCL_ALGO", 0)]
+    assert [one.launcher for one in found.launches] == ["mpirun"]

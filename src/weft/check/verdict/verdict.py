@@ -178,7 +178,7 @@ def _with_sensitivity(
     verdict = (
         sentences.healthy(survey, coverage, expectations)
         if sensitivity.is_enough
-        else sentences.cannot_tell(survey, sensitivity, expectations)
+        else sentences.no_verdict(survey, sensitivity, expectations)
     )
     return [*findings, verdict], sensitivity
 

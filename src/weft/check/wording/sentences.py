@@ -25,7 +25,7 @@ from weft.check.wording.figures import (
     own_node,
     who,
 )
-from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.finding import Finding, FindingKind, Severity, cannot_tell
 from weft.core.units import format_significant
 from weft.core.words import counted
 
@@ -218,7 +218,7 @@ def healthy(survey: Survey, covered: Covered, expectations: Expectations | None 
     )
 
 
-def cannot_tell(
+def no_verdict(
     survey: Survey, sensitivity: Sensitivity, expectations: Expectations | None = None
 ) -> Finding:
     """No fault shows, and the readings could not have shown one."""
@@ -226,7 +226,7 @@ def cannot_tell(
     return Finding(
         FindingKind.NOT_ENOUGH_DATA,
         Severity.UNKNOWN,
-        f"cannot tell: {why[0]}; what would tell: {tell}",
+        cannot_tell(why[0], tell),
         evidence=(*why[1:], *_measured(survey, expectations)),
         facts=DisturbedReadings(int(survey.unexplained.size)),
     )

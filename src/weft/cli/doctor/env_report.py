@@ -5,7 +5,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from weft.cli.doctor.complaints import complaint_lines, head_line
-from weft.core.finding import Severity, verdict_of
+from weft.cli.output import would_show_lines
+from weft.core.finding import Severity, cannot_tell, verdict_of
 from weft.core.words import counted
 from weft.doctor.case import DoctorCase
 from weft.doctor.coverage import Coverage, coverage_of
@@ -50,16 +51,13 @@ class EnvReport:
         return [*self._head(), *complaint_lines(self.complaints, self._place_of, notes=notes)]
 
     def _head(self) -> list[str]:
-        gaps = [
-            f"cannot tell: {gap.unknown}; what would tell: {gap.would_tell}"
-            for gap in self.coverage.gaps
-        ]
+        gaps = [cannot_tell(gap.unknown, gap.would_tell) for gap in self.coverage.gaps]
         if self.verdict is Severity.UNKNOWN:
             return [f"UNKNOWN  {gap}" for gap in gaps]
         good = f"no mistake in {counted(self.coverage.n_variables, 'variable')}"
         head = [head_line(self.job.name, self.complaints, good)]
         if self.verdict is Severity.GOOD:
-            head.append(f"would show: {'; '.join(self.coverage.would_show)}")
+            head += would_show_lines(self.coverage.would_show)
             seen = "; ".join(self.coverage.not_seen)
             head += [f"not seen: {seen}"] if seen else []
         return head

@@ -34,23 +34,47 @@ def read_dockerfile(name: str, text: str) -> Job:
     job = read_script(name, shell, JobKind.DOCKERFILE, whole=text, exports_all=True)
     lines = SourceLines(text)
     own = tuple(_old_settings(lines, old))
-    jobs = [_of_image(one, spans) for one in (job, *job.parts)]
-    return replace(jobs[0], settings=(*jobs[0].settings, *own), parts=tuple(jobs[1:]))
+    image = _of_image(_without_builds(job, spans), spans)
+    parts = tuple(_of_image(one, spans) for one in job.parts)
+    return replace(image, settings=(*image.settings, *own), parts=parts)
 
 
 Span = tuple[str, int, int]
 """An instruction and where it begins and ends."""
 
 
+def _keyword_at(spans: list[Span], place: TextPlace) -> str:
+    index = bisect_right([start for _, start, _ in spans], place.start) - 1
+    return spans[index][0] if index >= 0 else ""
+
+
+def _without_builds(job: Job, spans: list[Span]) -> Job:
+    """Without the launches of RUN: a launch while building starts no job."""
+    kept = [i for i, one in enumerate(job.launches) if _keyword_at(spans, one.at) != "RUN"]
+    number = {old: new for new, old in enumerate(kept)}
+    stays = [one for one in job.settings if one.launch is None or one.launch in number]
+    gone = [one.at for one in job.settings if one not in stays]
+
+    def renumbered(index: int | None) -> int | None:
+        return None if index is None else number.get(index)
+
+    return replace(
+        job,
+        settings=tuple(replace(one, launch=renumbered(one.launch)) for one in stays),
+        launches=tuple(
+            replace(job.launches[old], inside=renumbered(job.launches[old].inside)) for old in kept
+        ),
+        local=(*job.local, *gone),
+    )
+
+
 def _of_image(job: Job, spans: list[Span]) -> Job:
     """Without what ends with a layer (RUN) and what counts only while building (ARG)."""
-    starts = [start for _, start, _ in spans]
     kept: list[JobSetting] = []
     local: list[TextPlace] = [*job.local]
     layer: list[JobSetting] = [*job.layer]
     for setting in job.settings:
-        index = bisect_right(starts, setting.at.start) - 1
-        keyword = spans[index][0] if index >= 0 else ""
+        keyword = _keyword_at(spans, setting.at)
         if keyword == "RUN" and setting.origin is SettingOrigin.EXPORT:
             layer.append(setting)
             local.append(setting.at)
@@ -58,7 +82,6 @@ def _of_image(job: Job, spans: list[Span]) -> Job:
             local.append(setting.at)
         else:
             kept.append(setting)
-    # A launch while building (RUN) starts no job.
     return replace(job, settings=tuple(kept), local=tuple(local), layer=tuple(layer))
 
 

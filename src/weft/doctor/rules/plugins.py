@@ -13,9 +13,13 @@ OFI_NAMES = ("aws libfabric", "libfabric", "ofi")
 SIGNS = ("FI_CXI_", "FI_EFA_", "OFI_NCCL_", "CXI_")
 """Prefixes of settings that only a job over libfabric has."""
 PROVIDERS = ("cxi", "efa")
-BROUGHT = re.compile(r"ofi|libfabric|nccl[-_]?(?:net|plugin)|/opt/(?:amazon|cray)|libcxi", re.I)
+BROUGHT = re.compile(
+    r"(?<![a-z])ofi(?![a-z])|libfabric|nccl[-_]?(?:net|plugin)|/opt/(?:amazon|cray)|libcxi", re.I
+)
 """In a mount, a hook, a module or a path: the plug-in or its libraries."""
-IMAGE_WITH = re.compile(r"efa|ofi|aws|cxi|slingshot|libfabric|dlami|gib", re.I)
+IMAGE_WITH = re.compile(
+    r"(?<![a-z])(?:efa|ofi|aws|cxi|gib)(?![a-z])|amazonaws|slingshot|libfabric|dlami", re.I
+)
 STOCK = re.compile(
     r"(?:docker://)?(?:(?:docker\.io|nvcr\.io)[/#])?(?:nvidia|pytorch|library)/", re.I
 )
@@ -23,6 +27,8 @@ STOCK = re.compile(
 HPC-X as libnccl-net.so, which uses InfiniBand only."""
 FILES = (".sif", ".sqsh", ".simg", ".img")
 BINDS = ("SINGULARITY_BIND", "SINGULARITY_BINDPATH", "APPTAINER_BIND", "APPTAINER_BINDPATH")
+NAMES_OF_JOBS = ("job-name", "comment", "account", "partition", "output", "error")
+"""Options that bring nothing into a container."""
 DEMANDS = ("NCCL_NET", "NCCL_NET_PLUGIN")
 """With these a job without its plug-in ends, or says so."""
 OF_INFINIBAND = ("NCCL_IB_", "NCCL_IBEXT_", "UCX_NET_DEVICES", "SHARP_", "NCCL_COLLNET_")
@@ -104,7 +110,11 @@ def _is_brought(case: DoctorCase, launch: JobLaunch) -> bool:
     image = launch.container.image if launch.container is not None else ""
     mounts = launch.container.mounts if launch.container is not None else ()
     words = [word.text for word in mounts]
-    words += [f"{name} {one.text}" for name, one in launch.options.items() if one.text != "false"]
+    words += [
+        f"{name} {one.text}"
+        for name, one in launch.options.items()
+        if one.text != "false" and name not in NAMES_OF_JOBS
+    ]
     paths = ("LD_LIBRARY_PATH", "LD_PRELOAD", "NCCL_NET_PLUGIN", *BINDS)
     words += [one.value or "" for one in case.settings(*paths)]
     return IMAGE_WITH.search(image) is not None or any(BROUGHT.search(word) for word in words)

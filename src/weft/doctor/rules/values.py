@@ -156,9 +156,9 @@ def _choice(_case: DoctorCase, setting: JobSetting, variable: Variable) -> Itera
     near = next((one for one in variable.choices if one.lower() == text.lower()), None)
     if text not in variable.choices and not (variable.any_case and near):
         choices = ", ".join(variable.choices)
-        # A log that says too little slows no job.
         # NCCL takes its default instead of a word that it does not know.
         severity = Severity.WARNING if setting.name.startswith("NCCL_") else None
+        # A log that says too little slows no job.
         severity = Severity.NOTE if "_LOG_LEVEL" in setting.name else severity
         yield mistake("unknown-word", setting, edit(setting, near), severity, choices=choices)
 
