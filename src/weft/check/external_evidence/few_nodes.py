@@ -1,4 +1,4 @@
-"""Two or three nodes, too few to know the normal figure: pairs are compared with the platform."""
+"""Two or three nodes: pairs are compared with the platform. Of four and five: `sensitivity`."""
 
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace

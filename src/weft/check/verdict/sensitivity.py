@@ -30,6 +30,8 @@ class Sensitivity:
         return not self.cannot_tell
 
 
+PLATFORM = "--platform NAME"
+"""The expected figures of a machine, where its own nodes do not tell them."""
 UNJUDGED = Sensitivity((), ("no reading was judged",))
 
 
@@ -78,15 +80,19 @@ def sensitivity_of(
         if (of := rows & (survey.readings.metric == metric.code)).any()
     ]
     blind = [one for one in found if one.is_blind(limits, few=few)]
+    uneven: list[str] = []
     if few and (blind or not found):
         below = _below_platform(survey, rows, expectations)
         why = (_too_few(coverage, blind), *below, *_wide(blind, expectations))
     else:
-        uneven = (line for one in found for line in _uneven(survey, one.metric))
+        open_ = [one for one in found if (one.absolute > limits.useful_slowness).any()]
+        uneven = [line for one in open_ for line in _uneven(survey, one.metric)]
         why = (*(one.scatter for one in blind), *uneven)
         why = why if found else ("no reading is left to compare",)
     if why:
-        return Sensitivity((), why, _would_tell(limits.few_nodes, coverage, expectations, few=few))
+        tell = _would_tell(limits.few_nodes, coverage, expectations, few=few)
+        by_platform = not few and bool(uneven)
+        return Sensitivity((), why, (PLATFORM,) if by_platform else tell)
     shown = [line for one in found for line in _lines(one, limits.useful_slowness, few=few)]
     return Sensitivity((*shown, *_cables(survey, coverage)))
 
@@ -137,14 +143,17 @@ def _room(survey: Survey, rows: Ints, expectations: Expectations | None) -> Floa
 
 
 def _uneven(survey: Survey, metric: Metric) -> Iterator[str]:
-    """Pairs far faster than the median, which is then the figure of slow ones. Near and far pairs
-    may differ as much in latency."""
+    """Pairs faster than the median by more than near pairs are: the median may be that of slow
+    ones."""
     of = survey.judged & (survey.readings.metric == metric.code)
-    fast = of & (survey.normed.slower < -survey.limits.useful_slowness)
-    if metric is Metric.LATENCY or not fast.any():
+    guard = survey.limits.guard(metric, with_fabric=False)
+    fast = of & (survey.normed.slower < -guard)
+    if not fast.any():
         return
     pairs = counted(int(np.unique(survey.readings.pair[fast]).size), "pair")
-    yield f"{pairs} delivered more than twice the median {metric.word}: the others may be slow"
+    factor = format_significant(float(np.exp(guard)))
+    what = f"times as fast as the median {metric.word}"
+    yield f"{pairs} more than {factor} {what}: the others may be slow"
 
 
 def _too_few(coverage: Covered, blind: Sequence[_Shown]) -> str:
@@ -190,8 +199,8 @@ def _would_tell(
 ) -> tuple[str, ...]:
     if not few:
         return ("another check when the hosts are quiet, or with more rounds (--schedule full)",)
-    more = f"{most + 1} {coverage.endpoints} or more"
-    return (more,) if expectations is not None else (more, "--platform NAME")
+    more = f"at least {most + 1} {coverage.endpoints}"
+    return (more,) if expectations is not None else (more, PLATFORM)
 
 
 def _lines(shown: _Shown, useful: float, *, few: bool) -> Iterator[str]:
@@ -199,7 +208,7 @@ def _lines(shown: _Shown, useful: float, *, few: bool) -> Iterator[str]:
     platform. Of few nodes each pair is compared with the platform."""
     relative, absolute = float(shown.relative.max()), float(shown.absolute.max())
     if np.isfinite(relative) and not few:
-        yield f"a node {_bound(shown.metric, relative)} of the others"
+        yield f"a node {_bound(shown.metric, relative)} of the others, if most are sound"
     if absolute <= useful:
         who = "a node, or all nodes," if few else "all nodes together"
         yield f"{who} {_bound(shown.metric, absolute)} measured now"

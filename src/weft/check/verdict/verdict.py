@@ -176,7 +176,12 @@ def _with_sensitivity(
         return list(findings), sensitivity_of(survey, coverage, expectations, apart=apart)
     sensitivity = sensitivity_of(survey, coverage, expectations)
     verdict = (
-        sentences.healthy(survey, coverage, expectations)
+        sentences.healthy(
+            survey,
+            coverage,
+            expectations,
+            sure=not any(one.severity is Severity.WARNING for one in findings),
+        )
         if sensitivity.is_enough
         else sentences.no_verdict(survey, sensitivity, expectations)
     )

@@ -207,12 +207,15 @@ def unexplained_pairs(
     )
 
 
-def healthy(survey: Survey, covered: Covered, expectations: Expectations | None = None) -> Finding:
-    """Nothing is slow."""
+def healthy(
+    survey: Survey, covered: Covered, expectations: Expectations | None = None, *, sure: bool = True
+) -> Finding:
+    """Nothing is slow; not `sure` beside a warning."""
+    slower = "slower" if sure else "certainly slower"
     return Finding(
         FindingKind.HEALTHY,
         Severity.GOOD,
-        f"No component of {covered.n_nodes} {covered.endpoints} is slower than its kind.",
+        f"No component of {covered.n_nodes} {covered.endpoints} is {slower} than its kind.",
         evidence=_measured(survey, expectations),
         facts=DisturbedReadings(int(survey.unexplained.size)),
     )

@@ -62,7 +62,7 @@ def test_few_nodes_without_a_platform_are_never_good(n: int) -> None:
     first = verdict.findings[0]
     assert (first.severity, verdict.exit_code) == (Severity.UNKNOWN, ExitCode.NO_VERDICT)
     assert first.sentence.startswith("cannot tell: ")
-    assert "what would tell: 6 nodes or more or --platform NAME" in first.sentence
+    assert "what would tell: at least 6 nodes or --platform NAME" in first.sentence
     assert verdict.to_record()["would_show"] == []
 
 
@@ -154,3 +154,27 @@ def test_healthy_nodes_are_never_accused() -> None:
             for noise in (0.02, 0.2, 0.5):
                 verdict = judge_check(samples_of(n, {}, noise, seed), None)
                 assert accused(verdict) == set(), (n, seed, noise, verdict.findings)
+
+
+@pytest.mark.parametrize("factor", [1.5, 1.9, 2.0, 3.0, 10.0])
+@pytest.mark.parametrize(("n", "n_slow"), [(6, 3), (6, 4), (8, 4), (8, 5), (16, 8), (16, 11)])
+@pytest.mark.parametrize("metrics", ["bandwidth", "both"])
+def test_many_slow_nodes_are_never_good(n: int, n_slow: int, factor: float, metrics: str) -> None:
+    """The median is that of slow pairs, and some pairs are faster than it."""
+    slow = dict.fromkeys(range(n_slow), factor)
+    samples = [
+        one
+        for one, sound in zip(samples_of(n, slow, 0.02), samples_of(n, {}, 0.02), strict=True)
+        for one in [sound if metrics == "bandwidth" and sound.size_bytes == 8 else one]
+    ]
+    assert judge_check(samples, None).exit_code is not ExitCode.GOOD
+
+
+@pytest.mark.parametrize(("n", "n_slow"), [(6, 3), (8, 4), (16, 8)])
+def test_many_nodes_of_slow_latency_are_never_good(n: int, n_slow: int) -> None:
+    slow = dict.fromkeys(range(n_slow), 10.0)
+    samples = [
+        one if one.size_bytes == 8 else sound
+        for one, sound in zip(samples_of(n, slow, 0.02), samples_of(n, {}, 0.02), strict=True)
+    ]
+    assert judge_check(samples, None).exit_code is not ExitCode.GOOD
