@@ -91,7 +91,7 @@ def sensitivity_of(
         why = why if found else ("no reading is left to compare",)
     if why:
         tell = _would_tell(limits.few_nodes, coverage, expectations, few=few)
-        by_platform = not few and bool(uneven)
+        by_platform = not few and bool(uneven) and not blind
         return Sensitivity((), why, (PLATFORM,) if by_platform else tell)
     shown = [line for one in found for line in _lines(one, limits.useful_slowness, few=few)]
     return Sensitivity((*shown, *_cables(survey, coverage)))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from weft.cli.output import finding_lines, table_text, would_show_lines
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.units import format_significant
+from weft.core.words import counted
 
 if TYPE_CHECKING:
     from weft.study.comparison.comparison import Comparison
@@ -54,7 +55,7 @@ def _coverage(rows: "Sequence[ComparisonRow]") -> str:
     n_pairs = str(pairs[0]) if len(pairs) == 1 else f"{pairs[0]} to {pairs[-1]}"
     units = list(dict.fromkeys(row.unit for row in rows))
     word = units[0].one if pairs == [1] else "/".join(unit.value for unit in units)
-    return f"{len(rows)} cell{'' if len(rows) == 1 else 's'}, {n_pairs} paired {word} each"
+    return f"{counted(len(rows), 'cell')}, {n_pairs} paired {word} each"
 
 
 def _table(rows: "Sequence[ComparisonRow]") -> str:

@@ -11,13 +11,15 @@ from weft.study.run.store import StudyRun
 
 _MEASURES = (("study", "run"), ("bench",))
 _ONE_WORD = "--resume"
+_PLACES = ("--dir", "--report", "--output", "-o")
+"""Options of files that the run has written already."""
 
 
 def larger_command(run: StudyRun, findings: Iterable[Finding]) -> str | None:
     """The words of the run's own command with the units that its findings need; None where all is
     decided, where no command can do it, or where the run remembers no command."""
     needs = {
-        facts.unit: max(facts.n_units_needed, 0)
+        facts.unit: facts.n_units_needed
         for facts in sorted(_effects(findings), key=lambda facts: facts.n_units_needed)
         if facts.n_units_needed
     }
@@ -28,7 +30,9 @@ def larger_command(run: StudyRun, findings: Iterable[Finding]) -> str | None:
         return None
     for unit, n in needs.items():
         words = [*without_option(words, unit.option), unit.option, str(n)]
-    return shlex.join(["weft", *without_option(words, "--dir")])
+    for option in _PLACES:
+        words = without_option(words, option)
+    return shlex.join(["weft", *words])
 
 
 def without_option(words: Sequence[str], option: str) -> list[str]:
