@@ -10,7 +10,7 @@ N_SLOW = 1000
 NOT_GOOD = (1, 2, 3, 5)
 """Exit codes of an input with a fault: named, refused, or no verdict."""
 NOT_BAD = (0, 5)
-"""Exit codes of a healthy input."""
+"""Exit codes of a healthy input that may show too little for a verdict."""
 
 each_draw = pytest.mark.parametrize(
     "seeds",

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.comfort.draws import NOT_BAD, NOT_GOOD, each_draw
+from tests.comfort.draws import NOT_GOOD, each_draw
 from tests.unit.doctor.machine_trees import Tree
 
 from weft.cli import run
@@ -78,5 +78,5 @@ def test_a_healthy_machine_is_never_bad(seeds: range, tmp_path: Path) -> None:
             if path.is_file() and not path.is_symlink() and draw.random() < 0.1:
                 path.write_bytes(path.read_bytes() + draw.choice([b"\n", b" \n", b"\0"]))
         tree.write(f"sys/class/infiniband/{draw.choice(['x', '.hidden'])}/unknown", "?")
-        assert run(["doctor", "--sysroot", str(root)]) in NOT_BAD, seed
+        assert run(["doctor", "--sysroot", str(root)]) == 0, seed
         shutil.rmtree(root)
