@@ -235,3 +235,27 @@ def test_a_file_better_than_its_platform_gets_no_verdict(capsys: Capture) -> Non
     first, second = capsys.readouterr().out.splitlines()[:2]
     assert first.startswith("NOTE  BETTER THAN EXPECTED: ")
     assert second.startswith("UNKNOWN  cannot tell: ")
+
+
+def _bandwidths(name: str, mb_s: float) -> str:
+    rows = "".join(f"{size:<12}{mb_s:>12.2f}\n" for size in (2**16, 2**18, 2**20, 2**22))
+    return f"# {name}\n# Size      Bandwidth (MB/s)\n{rows}\n"
+
+
+@pytest.mark.parametrize("rates", [(6050.0, 12100.0), (12100.0, 6050.0)])
+def test_a_table_at_half_of_the_rate_of_another_is_not_good(
+    rates: tuple[float, float], tmp_path: Path, capsys: Capture
+) -> None:
+    file = tmp_path / "two.txt"
+    latency = "".join(f"{2**i:<12}{1.2 + 0.1 * i:>12.2f}\n" for i in range(8))
+    text = "".join(_bandwidths("OSU MPI Bandwidth Test v5.6.2", rate) for rate in rates)
+    file.write_text(text + f"# OSU MPI Latency Test v5.6.2\n# Size      Latency (us)\n{latency}")
+    assert run(["judge", str(file)]) == 5
+    assert "% of that rate" in capsys.readouterr().out
+
+
+def test_rates_of_a_disk_in_markdown_are_no_network(tmp_path: Path) -> None:
+    file = tmp_path / "disk.md"
+    rows = "".join(f"| {2**i} MiB | 3000 | 2000 |\n" for i in range(6))
+    file.write_text(f"| Size | Read MB/s | Write MB/s |\n|---|---|---|\n{rows}")
+    assert run(["judge", str(file), "--link", "edr", "--nodes", "2"]) in (2, 5)

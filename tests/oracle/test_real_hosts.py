@@ -160,7 +160,7 @@ def test_a_host_with_another_key_is_refused_and_named(real: Real) -> None:
     assert "ssh-keygen -R node2" in reach["remedy"]
     (real.folder / "known").write_text(f"{lines[0]}\n")
     code, said = real.up("node[1-2]", config)
-    assert said["hosts"]["node2"]["reach"]["note"].endswith("or is not there")
+    assert said["hosts"]["node2"]["reach"]["note"].endswith("or known_hosts has none")
 
 
 def test_logins_that_a_busy_sshd_turns_away_are_tried_again(real: Real) -> None:

@@ -254,7 +254,10 @@ def _best_plateau(tables: Sequence[Table]) -> Plateau | None:
     """The plateau of streams; where no table streams, that of single messages."""
     streams = [found for table in tables if (found := _stream(table)) is not None]
     if streams:
-        return max(streams, key=lambda found: (not found.rises, not found.is_weak, found.gb_s))
+        best = max(streams, key=lambda found: (not found.rises, not found.is_weak, found.gb_s))
+        alike = [one for one in streams if (one.test, one.n_pairs) == (best.test, best.n_pairs)]
+        least = min(one.last_share * one.gb_s for one in alike)
+        return replace(best, last_share=min(best.last_share, least / best.gb_s))
     single = [found for table in tables if (found := _ping_pong(table)) is not None]
     return max(single, key=lambda found: found.gb_s, default=None)
 
@@ -304,7 +307,10 @@ def _plateau(
         n_pairs=n_pairs,
         rises=not _is_of_sockets(table) and _still_rises(rows, metric),
         is_flat=_is_flat(large, metric),
-        last_share=large[-1].metrics[metric] / best.metrics[metric],
+        last_share=min(
+            row.metrics[metric] for row in large if row.size_bytes == large[-1].size_bytes
+        )
+        / best.metrics[metric],
     )
 
 

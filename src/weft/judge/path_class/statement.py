@@ -154,7 +154,7 @@ def _warned(evidence: PathEvidence) -> Said | None:
         return Said(Severity.WARNING, sentence, (note,))
     if evidence.stall is not None:
         return _stalled(evidence.stall)
-    if is_slower_than_all(evidence) and not _request(evidence) is not None:
+    if is_slower_than_all(evidence) and _request(evidence) is None:
         return _slow(evidence)
     return None
 
@@ -281,9 +281,9 @@ def _open_questions(evidence: PathEvidence, fit: PathFit) -> tuple[str, ...]:
         found.append("single messages, or both directions at once, reach less than a stream")
     elif "memory" in fit.transports and (shown is None or not shown.is_flat):
         found.append("two ranks of one host would look alike: the file names no hosts")
-    if shown is not None and shown.last_share < FILLED and not of_perftest:
+    if shown is not None and shown.last_share < FILLED:
         left = rounded_percent(shown.last_share)
-        found.append(f"the last size has {left} % of that rate left: no plateau of one link")
+        found.append(f"a row of the last size has {left} % of that rate: no plateau of one link")
     if evidence.n_rows < LEAST_ROWS and not of_perftest:
         found.append("one row is no curve")
     return tuple(found)

@@ -118,7 +118,11 @@ def _test(title: str, column: MarkdownColumn) -> tuple[str, str, str, dict[str, 
         test = test_of(name) if is_known(name) else None
         if test is not None:
             return "imb", name, test.benchmark, dict(test.conditions)
-    if column.metric == "bandwidth_mb_s":
+    # A size and MB/s alone may be of a disk.
+    is_of_network = re.search(
+        r"\bb(?:and)?w|bandwidth|\bbi[- d]|bibw", f"{title} {column.name}".lower()
+    )
+    if column.metric == "bandwidth_mb_s" and is_of_network:
         both = bool(re.search(r"\bbi[- d]|bibw|both", column.name.lower()))
         conditions = {"directions": "2" if both else "1", "test_could_be": "both directions"}
         return "markdown", "", "bidirectional" if both else "bandwidth", conditions

@@ -42,7 +42,7 @@ def read(cursor: Cursor) -> list[Table]:
         row = row_of(columns, line.text.split(), line.number) if is_row else None
         if row is None and rows:
             break
-        if row is not None and rows and row.size_bytes != 2 * (rows[-1].size_bytes or 0):
+        if row is not None and rows and row.size_bytes != max(1, 2 * (rows[-1].size_bytes or 0)):
             break
         if row is None:
             between.append(cursor.take())

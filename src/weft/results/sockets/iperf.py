@@ -82,7 +82,8 @@ def read(cursor: Cursor) -> list[Table]:
     run = _Run(0 if first is None else first.number)
     while (line := cursor.look()) is not None:
         text = line.text.strip()
-        if run.rates and (run.is_done or text.startswith(_STARTS[0])) and not _ROW.match(text):
+        begins = text.startswith(_STARTS[0]) or (text.startswith(_STARTS[1]) and run.connects)
+        if run.rates and (run.is_done or begins) and not _ROW.match(text):
             break
         if _take(run, line, text):
             cursor.take()

@@ -33,6 +33,7 @@ class _Run:
     size_bytes: int = 0
     is_udp: bool = True
     is_one_host: bool = False
+    is_round_trip: bool = False
     kind: str = ""
     metrics: dict[str, float] = field(default_factory=dict)
 
@@ -64,6 +65,7 @@ def _take(run: _Run, number: int, text: str) -> None:
         run.size_bytes = counted(size[1]) or run.size_bytes
     run.is_udp &= "--tcp" not in text and "# TCP" not in text
     run.is_one_host |= "IP = 127." in text
+    run.is_round_trip |= "Round trip" in text
     found = _metrics(text)
     if found and not text.startswith("sockperf: --->"):
         run.line = run.line or number
@@ -81,7 +83,7 @@ def _metrics(text: str) -> dict[str, float]:
         if value is None:
             return {}
         if pattern is _TIME:
-            return {"latency_us": value / (2 if match["what"] == "Round trip" else 1)}
+            return {"latency_us": value}
         if pattern is _RATE:
             return {"bandwidth_mb_s": value * 2**20 / 1e6}
         if pattern is _MESSAGES:
@@ -94,6 +96,11 @@ def _metrics(text: str) -> dict[str, float]:
 
 def _table(run: _Run) -> Table:
     is_latency = run.kind == "latency"
+    halves = 2 if run.is_round_trip else 1
+    metrics = {
+        name: value / halves if name.startswith("latency_us") else value
+        for name, value in run.metrics.items()
+    }
     conditions = {INTERFACE: "sockets", "transport": "UDP" if run.is_udp else "TCP"}
     if is_latency:
         conditions["latency_is"] = "half the round trip"
@@ -107,7 +114,7 @@ def _table(run: _Run) -> Table:
         tool="sockperf",
         test="sockperf",
         benchmark=benchmark,
-        rows=(Row(run.line, run.size_bytes or DEFAULT_BYTES, run.metrics),),
+        rows=(Row(run.line, run.size_bytes or DEFAULT_BYTES, metrics),),
         first_line=run.first_line,
         memory="host",
         n_ranks=2,

@@ -49,7 +49,7 @@ def test_a_rate_that_falls_again_is_of_no_named_link() -> None:
     rates = ((1 << 16, 4_986.0), (1 << 18, 6_644.0), (1 << 20, 4_004.0), (1 << 22, 3_763.0))
     sentence, notes = said(table("bandwidth", "bandwidth_mb_s", (8, 3.2), *rates))
     assert "the rows leave open which kind of path this was" in sentence
-    assert "the last size has 57 % of that rate left" in notes
+    assert "a row of the last size has 57 % of that rate" in notes
 
 
 def test_two_links_of_gigabit_ethernet() -> None:

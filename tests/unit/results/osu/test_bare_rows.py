@@ -43,3 +43,12 @@ def test_a_program_is_the_test_of_its_title(name: str) -> None:
     title = title_of_program(name)
     assert title is not None
     assert title.test == f"osu_{name}"
+
+
+def test_sizes_may_begin_at_zero() -> None:
+    sizes = [0, 1, 2, 4, 8, 16]
+    rows = "".join(f"{size} {1 + 0.01 * i:.2f}\n" for i, size in enumerate(sizes))
+    (table,) = read_results_text(
+        f"{LAUNCH}{rows}".replace("osu_bw", "osu_latency").encode(), "x"
+    ).tables
+    assert [row.size_bytes for row in table.rows] == sizes

@@ -93,3 +93,15 @@ def test_both_ways_at_once_are_not_added() -> None:
 def test_a_line_that_the_file_cuts_is_no_rate() -> None:
     whole = "[  5]   0.00-10.0  sec  1.1 GBytes  940 Mbits/sec   receiver\n"
     assert rates(whole + "[  5]   0.00-20.0  sec  2.2 GBytes  9") == pytest.approx([117.5])
+
+
+def test_two_clients_of_iperf2_one_after_the_other_are_two_tables() -> None:
+    text = "".join(
+        f"Client connecting to {host}, TCP port 5001\n"
+        f"[  1] local 10.0.0.1 port 4000 connected with {host} port 5001\n"
+        f"[  1]  0.0-10.0 sec  11.0 GBytes  {rate} Gbits/sec\n"
+        for host, rate in (("10.0.0.2", "9.41"), ("10.0.0.3", "0.94"))
+    )
+    first, second = read_results_text(text.encode(), "x").tables
+    assert first.rows[0].metrics["bandwidth_mb_s"] == pytest.approx(9410 / 8)
+    assert second.rows[0].metrics["bandwidth_mb_s"] == pytest.approx(940 / 8)
