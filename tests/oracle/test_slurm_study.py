@@ -116,7 +116,7 @@ def test_blocks_run_one_after_the_other_and_are_one_run(slurm: SlurmCluster) -> 
     assert all("/srun --mpi=pmix --nodes=" in recipe for recipe in recipes)
 
     said = slurm.weft("compare", str(run), "--format", "json")
-    assert said.code in (0, 1), said
+    assert said.code in (0, 1, 5), said
     rows = json.loads(said.out)["rows"]
     assert {row["n_pairs"] for row in rows} == {4}
     assert slurm.weft("report", str(run)).code == 0
