@@ -7,7 +7,7 @@
 //! no bandwidth.
 //!
 //! Events that change nothing are left out, as of packets, and `"elide": false` is the oracle: see
-//! [`Transit::lone`] and `foresight.rs`.
+//! [`Transit::exclusive`] and `foresight.rs`.
 
 use crate::flow::latency::rounded_up;
 use crate::flow::max_min::FairShares;
@@ -45,7 +45,7 @@ pub(crate) struct Transit {
     pub(crate) message: u32,
     /// No other flow is on its links and no message follows it, so nothing happens when it is over:
     /// it is taken off its links when another flow comes, or when its message has come.
-    pub(crate) lone: bool,
+    pub(crate) exclusive: bool,
     /// Its remaining bits at `since_ps`, and its rate from then on.
     pub(crate) left_bits: f64,
     pub(crate) since_ps: u64,

@@ -42,7 +42,7 @@ impl Use {
 pub(crate) struct Flow {
     pub(crate) uses: Vec<Use>,
     /// It has its links to itself, and is on no list of theirs.
-    lone: bool,
+    exclusive: bool,
     /// Bits a second; as released, nothing.
     pub(crate) rate: f64,
     /// Its rate before it was released.
@@ -132,7 +132,7 @@ impl FairShares {
             return None;
         }
         let id = self.add(uses, floored(rate));
-        self.flows[id as usize].lone = true;
+        self.flows[id as usize].exclusive = true;
         uses.iter().for_each(|each| self.holder[each.link as usize] = id);
         Some(id)
     }
@@ -140,7 +140,7 @@ impl FairShares {
     /// The links of a flow that has them to itself are for others, too.
     pub(crate) fn admit_others(&mut self, id: u32) {
         let flow = &mut self.flows[id as usize];
-        flow.lone = false;
+        flow.exclusive = false;
         let mut least = f64::INFINITY;
         for (index, each) in (0..).zip(&mut flow.uses) {
             let link = &mut self.links[each.link as usize];
@@ -161,7 +161,7 @@ impl FairShares {
         let flow = &mut self.flows[id as usize];
         flow.uses.iter().for_each(|each| self.holder[each.link as usize] = NONE);
         flow.uses.clear();
-        flow.lone = false;
+        flow.exclusive = false;
         self.free.push(id);
     }
 
@@ -293,7 +293,7 @@ impl FairShares {
     fn release(&mut self, id: u32) {
         let flow = &mut self.flows[id as usize];
         // One that has ended since crosses nothing; its number may be that of another by now.
-        if flow.released == self.batch || flow.uses.is_empty() || flow.lone {
+        if flow.released == self.batch || flow.uses.is_empty() || flow.exclusive {
             return;
         }
         flow.released = self.batch;

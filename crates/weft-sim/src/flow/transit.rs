@@ -53,13 +53,13 @@ impl Hosts<'_, Flows, false> {
             message.role != Role::Agreed || self.network.scenario.transport.acknowledge;
         let followed = message.next != NIL;
         let fluid = &mut self.mode;
-        let lone = if fluid.elide && acknowledged && !followed {
+        let exclusive = if fluid.elide && acknowledged && !followed {
             let path = &fluid.paths[path];
             fluid.shares.begin_alone(&path.uses, path.alone)
         } else {
             None
         };
-        let (flow, meets) = match lone {
+        let (flow, meets) = match exclusive {
             Some(flow) => (flow, false),
             None => self.begin_among_others(path),
         };
@@ -68,7 +68,7 @@ impl Hosts<'_, Flows, false> {
         let left_bits = wire_bytes as f64 * 8.0;
         let transit = Transit {
             message: id,
-            lone: lone.is_some(),
+            exclusive: exclusive.is_some(),
             left_bits,
             since_ps: now_ps,
             rate,
@@ -88,7 +88,7 @@ impl Hosts<'_, Flows, false> {
         message.begun = true;
         message.set_transit(flow);
         message.set_come_ps(NEVER);
-        if transit.lone {
+        if transit.exclusive {
             return self.come_at(id, transit.end_ps + transit.tail_ps);
         }
         self.look_when_over(flow);
@@ -114,10 +114,10 @@ impl Hosts<'_, Flows, false> {
     /// Something happens when a flow is over, if it is not yet.
     fn not_alone(&mut self, flow: u32) {
         let transit = &mut self.mode.transits[flow as usize];
-        if transit.lone && transit.end_ps <= self.network.clock.now_ps {
+        if transit.exclusive && transit.end_ps <= self.network.clock.now_ps {
             return self.drain(flow);
         }
-        if std::mem::take(&mut transit.lone) {
+        if std::mem::take(&mut transit.exclusive) {
             self.mode.shares.admit_others(flow);
             self.look_when_over(flow);
         }
@@ -177,17 +177,17 @@ impl Hosts<'_, Flows, false> {
         self.drain(flow);
     }
 
-    /// Whether the flow of a message is over, if it ever was one; a lone one that comes is.
+    /// Whether the flow of a message is over, if it ever was one; an exclusive one that comes is.
     pub(crate) fn is_over(&mut self, id: u32) -> bool {
         let flow = self.network.endpoints.messages[id].transit();
         if flow == NIL {
             return true;
         }
-        let lone = self.mode.transits[flow as usize].lone;
-        if lone {
+        let exclusive = self.mode.transits[flow as usize].exclusive;
+        if exclusive {
             self.drain(flow);
         }
-        lone
+        exclusive
     }
 
     /// A flow is over: its links are free, and the next message of its queue pair may leave.
@@ -195,7 +195,7 @@ impl Hosts<'_, Flows, false> {
         let transit = &mut self.mode.transits[flow as usize];
         let (id, come_ps) = (transit.message, transit.end_ps + transit.tail_ps);
         (transit.end_ps, transit.due_ps) = (NEVER, NEVER);
-        if std::mem::take(&mut transit.lone) {
+        if std::mem::take(&mut transit.exclusive) {
             self.mode.shares.end_alone(flow);
         } else {
             self.mode.shares.end(flow);

@@ -7,7 +7,7 @@ use crate::limits::{MAX_NUMBER, NEVER, PACKETS};
 use crate::model::framing::PacketKind;
 use crate::packet::congestion_hooks::{news_for, notified};
 use crate::packet::network::Network;
-use crate::state::buffer::held::Held;
+use crate::state::buffer::occupancy::Held;
 use crate::state::packet::{BECN, Packet};
 use crate::state::transport::connection::Verdict;
 use crate::state::transport::initiator::{COMPLETES, WHOLE, named, rank_of};

@@ -10,7 +10,7 @@ use crate::limits::NIL;
 use crate::model::framing::PacketKind;
 use crate::model::in_network::forest::{Branch, Junction, NUMBER, Work};
 use crate::packet::network::Network;
-use crate::state::buffer::held::Held;
+use crate::state::buffer::occupancy::Held;
 use crate::state::calendar::{Cold, Kind};
 use crate::state::copies::Copied;
 use crate::state::packet::{BORN, COPY, Packet, ROUTED, STREAM};

@@ -2,7 +2,7 @@
 
 use crate::document::{Fidelity, NonMinimal, Queueing, ScenarioDocument, TransportKind};
 use crate::error::SimError;
-use crate::model::faults::planted::{LinkFault, Planted, Trouble};
+use crate::model::faults::run_faults::{LinkFault, Planted, Trouble};
 
 const EXPECTED: &str = "fidelity 'packet', or a scenario without this key";
 

@@ -3,7 +3,7 @@
 use crate::document::NodeGraphDocument;
 use crate::error::SimError;
 use crate::limits::{BLOCK_BYTES, blocks_of};
-use crate::model::faults::planted::{LinkFault, Planted};
+use crate::model::faults::run_faults::{LinkFault, Planted};
 use crate::model::framing::Framing;
 use crate::model::placement::place::RankPlace;
 use weft_fabric::document::FabricDocument;

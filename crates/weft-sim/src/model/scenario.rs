@@ -4,7 +4,7 @@ use crate::congestion::Law;
 use crate::congestion::law::Congestion;
 use crate::document::{Headers, SwitchModel};
 use crate::model::faults::link_death::LinkDeath;
-use crate::model::faults::planted::Planted;
+use crate::model::faults::run_faults::Planted;
 use crate::model::fidelity::Chosen;
 use crate::model::framing::Framing;
 use crate::model::host::HostModel;

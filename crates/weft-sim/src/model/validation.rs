@@ -9,8 +9,8 @@ use crate::document::{
 use crate::error::SimError;
 use crate::limits::{BLOCK_BYTES, MAX_MTU_BYTES, MAX_NUMBER, MIN_BITS_PER_S, blocks_of, ps};
 use crate::model::faults::link_death::LinkDeath;
-use crate::model::faults::planted::Planted;
 use crate::model::faults::recovery_tables;
+use crate::model::faults::run_faults::Planted;
 use crate::model::fidelity::{Chosen, Ruling};
 use crate::model::framing::Framing;
 use crate::model::host::HostModel;

@@ -7,7 +7,7 @@ use crate::packet::network::Network;
 use crate::packet::transmission::transmit;
 use crate::state::arbiter::Served;
 use crate::state::buffer::buffers::Buffers;
-use crate::state::buffer::held::Held;
+use crate::state::buffer::occupancy::Held;
 use crate::state::clock::Clock;
 use crate::state::links::Links;
 use crate::state::packet::{BORN, COPY};

@@ -5,7 +5,7 @@ use crate::packet::link_errors::runs_dry;
 use crate::packet::network::Network;
 use crate::packet::transmission::transmit;
 use crate::state::buffer::buffers::Buffers;
-use crate::state::buffer::held::Held;
+use crate::state::buffer::occupancy::Held;
 use crate::state::calendar::Kind;
 use crate::state::clock::Clock;
 use crate::state::links::Links;

@@ -10,7 +10,7 @@ use crate::model::steering::Steering;
 use crate::packet::link_errors::sweep_number;
 use crate::packet::network::Network;
 use crate::state::buffer::buffers::Buffers;
-use crate::state::buffer::held::Held;
+use crate::state::buffer::occupancy::Held;
 use crate::state::clock::Clock;
 use crate::state::links::Links;
 use crate::state::port::{DOWN, ENDPOINT, INSIDE};

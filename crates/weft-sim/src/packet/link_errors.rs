@@ -4,13 +4,13 @@
 //! a slow path; no other port pays for it. What happens to a packet on the wire is known
 //! when it is sent, or when its cable goes down, and comes true when it would have been seen.
 
-use crate::model::faults::planted::{LinkFault, Trouble};
+use crate::model::faults::run_faults::{LinkFault, Trouble};
 use crate::model::faults::span::Span;
 use crate::model::scenario::ValidScenario;
 use crate::packet::link_down::sweep;
 use crate::packet::network::Network;
 use crate::state::buffer::buffers::Buffers;
-use crate::state::buffer::held::Held;
+use crate::state::buffer::occupancy::Held;
 use crate::state::clock::Clock;
 use crate::state::links::Links;
 use crate::state::packet::{Packet, PacketPool, ROUTED};

@@ -1,6 +1,6 @@
 //! Packets that leave a switch by several ports: their buffer is free when the last copy has left.
 
-use crate::state::buffer::held::Held;
+use crate::state::buffer::occupancy::Held;
 use crate::state::pool::Pool;
 
 /// A packet that is being copied.

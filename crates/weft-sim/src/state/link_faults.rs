@@ -1,7 +1,7 @@
 //! Faults of cables during a run, one direction each.
 
 use crate::limits::NIL;
-use crate::model::faults::planted::Trouble;
+use crate::model::faults::run_faults::Trouble;
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 use std::collections::VecDeque;

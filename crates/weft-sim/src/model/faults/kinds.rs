@@ -5,7 +5,7 @@
 use crate::document::{CorrectedDocument, FaultDocument, NoiseDocument};
 use crate::error::SimError;
 use crate::limits::ps;
-use crate::model::faults::planted::{LinkFault, Planted, Trouble, WrongRoute};
+use crate::model::faults::run_faults::{LinkFault, Planted, Trouble, WrongRoute};
 use crate::model::faults::span::Span;
 use crate::model::host::Noise;
 use crate::model::placement::place::node_named;

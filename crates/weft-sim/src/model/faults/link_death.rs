@@ -3,7 +3,7 @@
 use crate::document::{LinkDeathDocument, Reaction};
 use crate::error::SimError;
 use crate::limits::ps;
-use crate::model::faults::planted::{LinkFault, Planted};
+use crate::model::faults::run_faults::{LinkFault, Planted};
 use crate::model::steering::Steering;
 use std::sync::Arc;
 use weft_fabric::document::Engine;

@@ -2,6 +2,6 @@
 
 mod kinds;
 pub(crate) mod link_death;
-pub(crate) mod planted;
 pub(crate) mod recovery_tables;
+pub(crate) mod run_faults;
 pub(crate) mod span;

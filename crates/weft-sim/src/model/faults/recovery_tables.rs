@@ -4,7 +4,7 @@
 use crate::document::Routing;
 use crate::error::SimError;
 use crate::model::faults::link_death::LinkDeath;
-use crate::model::faults::planted::{LinkFault, Planted, Trouble};
+use crate::model::faults::run_faults::{LinkFault, Planted, Trouble};
 use crate::model::steering::{Steering, Used, plan_of};
 use std::collections::BTreeSet;
 use weft_fabric::check::{self, Plan};

@@ -3,9 +3,9 @@
 pub(crate) mod buffers;
 pub(crate) mod credit_returns;
 pub(crate) mod credits;
-pub(crate) mod held;
 pub(crate) mod input_queue;
 pub(crate) mod lane;
+pub(crate) mod occupancy;
 pub(crate) mod queues;
 pub(crate) mod refunds;
 pub(crate) mod shares;

@@ -1,7 +1,7 @@
 //! Credits come back: a lane that lacks some is woken when enough are there.
 
 use crate::state::buffer::buffers::Buffers;
-use crate::state::buffer::held::Held;
+use crate::state::buffer::occupancy::Held;
 use crate::state::calendar::Kind;
 use crate::state::clock::Clock;
 use crate::state::links::Links;
