@@ -6,7 +6,7 @@ Two gates for each law with the engine's own settings. Harmless: a random permut
 routing (W1r) keeps its efficiency. Useful: next to a lasting incast (W4, bystanders from 3 ms on)
 the slowest bystander takes at most twice its ideal time, and the incast drains almost as fast;
 for every destination (`--every` n-th), and for senders, target and pairs drawn from seeds. Then an
-incast's bystanders under either routing, lanes as another means, and what `congestion_varied.py`
+incast's bystanders under either routing, lanes as another means, and what `congestion_sweeps.py`
 varies. The settings were chosen on other placements and seeds than these: `chosen_on` in this
 file's history, up to commit 1b9c781b.
 """
@@ -247,7 +247,7 @@ def tenants_suffered(outcome: Any) -> tuple[float, float]:
 
 def main() -> None:
     """Print the tables, or put them into the page."""
-    from benches.congestion_varied import constants, links, sweeps, widths
+    from benches.congestion_sweeps import constants, links, sweeps, widths
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--every", type=int, default=1, help="every n-th destination")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from benches.congestion import LAWS, PAGE, gates
-from benches.congestion_varied import TITLES, against, measure
+from benches.congestion_sweeps import TITLES, against, measure
 
 from benches import routing
 from weft._engine import simulate

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from weft.catalog.document import Document, Figure, RegularExpression, SourceClass, Text
-from weft.catalog.shipped import shipped_document
+from weft.catalog.toml_file import shipped_document
 
 
 class CounterRule(Document):

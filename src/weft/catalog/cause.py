@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from weft.catalog.document import Document, Slug, SourceClass, Text, require_once
-from weft.catalog.shipped import shipped_document
+from weft.catalog.toml_file import shipped_document
 
 Feature = Literal["several-hcas", "gpus", "nvls", "nvlink", "amd", "roce"]
 """What a platform must have for a cause to be thinkable. "roce": RDMA over Ethernet."""

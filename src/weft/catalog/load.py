@@ -20,8 +20,8 @@ from weft.catalog.published_figures import (
     facts_of,
     figures_of,
 )
-from weft.catalog.shipped import catalogue_names, catalogue_text
 from weft.catalog.threshold import FieldTests, FieldThreshold, thresholds_of
+from weft.catalog.toml_file import catalogue_names, catalogue_text
 from weft.core.errors import InputError, did_you_mean, unknown_name
 
 THIS_MACHINE = "this-machine"

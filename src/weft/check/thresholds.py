@@ -3,7 +3,7 @@
 import functools
 from dataclasses import dataclass
 
-from weft.catalog.shipped import shipped_figures
+from weft.catalog.toml_file import shipped_figures
 from weft.check.readings.readings import Metric
 
 

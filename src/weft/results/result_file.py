@@ -24,7 +24,7 @@ from weft.results.lines.secrets import masked
 from weft.results.lines.unit_conflict import with_unit_conflicts
 from weft.results.model import MAX_UNREAD_KEPT, ResultFile, Table, Unread
 from weft.results.nccl.log import with_log
-from weft.results.osu.untitled import with_programs
+from weft.results.osu.column_titles import with_programs
 from weft.results.registry import JSON_READERS, LINE_READERS
 
 SNIFFED_BYTES = 8192

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from weft.catalog.document import Document, Text
-from weft.catalog.shipped import shipped_document
+from weft.catalog.toml_file import shipped_document
 
 
 class TransportRemedy(Document):

@@ -9,7 +9,7 @@ from typing import Any
 
 from weft.bench.rdma.measure import Reading
 from weft.bench.rdma.plan import Memory, PerftestOptions
-from weft.catalog.shipped import shipped_figures
+from weft.catalog.toml_file import shipped_figures
 
 SCHEMA = "weft.rdma-pairs/1"
 

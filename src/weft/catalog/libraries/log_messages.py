@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from weft.catalog.document import Document, RegularExpression, Slug, Text, require_once
-from weft.catalog.shipped import catalogue_document, catalogue_names
+from weft.catalog.toml_file import catalogue_document, catalogue_names
 
 FOLDER = "log_messages"
 READ_AS_NCCL = {"RCCL", "aws-ofi-nccl"}

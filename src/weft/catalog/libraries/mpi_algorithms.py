@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from weft.catalog.document import Document, Slug, SourceClass, Text
-from weft.catalog.shipped import catalogue_document, catalogue_names
+from weft.catalog.toml_file import catalogue_document, catalogue_names
 from weft.core.errors import unknown_name
 
 Positive = Annotated[int, Field(ge=1)]

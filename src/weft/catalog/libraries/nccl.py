@@ -6,7 +6,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field, model_validator
 
 from weft.catalog.document import Document, Text
-from weft.catalog.shipped import catalogue_document, catalogue_names
+from weft.catalog.toml_file import catalogue_document, catalogue_names
 from weft.core.errors import InputError
 
 Architecture = Literal["volta", "ampere", "hopper", "blackwell", "cdna2", "cdna3"]

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from weft.catalog.document import Document, Text
-from weft.catalog.shipped import catalogue_document
+from weft.catalog.toml_file import catalogue_document
 
 Positive = Annotated[float, Field(gt=0)]
 NodeKind = Literal["PCI", "NVS", "CPU", "GPU", "NIC"]

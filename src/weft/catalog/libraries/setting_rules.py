@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from weft.catalog.document import Document, Slug, Text
-from weft.catalog.shipped import catalogue_document
+from weft.catalog.toml_file import catalogue_document
 
 
 class SettingRule(Document):

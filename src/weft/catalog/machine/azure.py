@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from weft.catalog.document import Document, Nodes, Slug, Text
-from weft.catalog.shipped import shipped_document
+from weft.catalog.toml_file import shipped_document
 from weft.core.errors import InputError, did_you_mean
 
 PREFIX = "Standard_"

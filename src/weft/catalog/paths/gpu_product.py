@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from weft.catalog.document import Document, RegularExpression, Slug, Text, require_once
-from weft.catalog.shipped import shipped_document
+from weft.catalog.toml_file import shipped_document
 
 PciId = Annotated[str, Field(pattern=r"^[0-9a-f]{4}:[0-9a-f]{4}$")]
 

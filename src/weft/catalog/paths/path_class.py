@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from weft.catalog.cause import Range
 from weft.catalog.document import Document, RegularExpression, Slug, SourceClass, Text, require_once
-from weft.catalog.shipped import shipped_document
+from weft.catalog.toml_file import shipped_document
 
 Transport = Literal["memory", "rdma", "sockets", "bus", "gpu-link"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from weft.bench.phase import phases_of
-from weft.catalog.shipped import shipped_figures
+from weft.catalog.toml_file import shipped_figures
 from weft.check.schedule.paths import FlowPaths
 from weft.check.schedule.ranks import ScheduleRanks
 from weft.check.schedule.rounds.matchings import Round

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from weft.catalog.document import Document, Text
-from weft.catalog.shipped import shipped_document
+from weft.catalog.toml_file import shipped_document
 from weft.check.external_evidence.fabric_marks import Marks
 from weft.check.external_evidence.platform_choice import ExpectedPlatform
 from weft.check.suspects.accusation import Accusation, Standing

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from weft.catalog.document import Document, Text
-from weft.catalog.shipped import shipped_document
+from weft.catalog.toml_file import shipped_document
 from weft.check.facts import AccusationFacts
 from weft.check.suspects.accusation import Standing
 from weft.check.verdict.lost_hosts import LostHostFacts

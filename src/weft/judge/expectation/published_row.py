@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from weft.catalog.document import Document, Slug, Text
 from weft.catalog.machine.platform import Platform, PublishedTable
-from weft.catalog.shipped import shipped_document
+from weft.catalog.toml_file import shipped_document
 from weft.expect.model import Conditions, Library, Memory
 from weft.judge.rules import Rules
 

@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass, field
 from statistics import median
 
+from weft.results.imb.column_titles import named_by_columns
 from weft.results.imb.names import Test, column_of, is_known, test_of
-from weft.results.imb.untitled import named_by_columns
 from weft.results.lines.columns import Column, row_of
 from weft.results.lines.cursor import Cursor, Line
 from weft.results.model import Row, Table

@@ -7,7 +7,7 @@ from weft.results.lines.columns import Column, row_of
 from weft.results.lines.cursor import Cursor, Line
 from weft.results.lines.launch_scale import is_launch
 from weft.results.model import Row, Table
-from weft.results.osu.untitled import program_of, title_of_program
+from weft.results.osu.column_titles import program_of, title_of_program
 
 TEST_FROM = "the launch line; title and header are missing"
 _ROW = re.compile(r"(\d{1,10}) +\d{1,9}\.\d{2,6}$")

@@ -8,9 +8,9 @@ from weft.results.lines.cursor import Cursor, Line
 from weft.results.lines.number import as_amount, as_count
 from weft.results.model import Row, Table
 from weft.results.osu import bare_rows
+from weft.results.osu.column_titles import title_of_columns
 from weft.results.osu.columns import RUN_MARK, columns_of, windows_of
 from weft.results.osu.titles import Title, title_of
-from weft.results.osu.untitled import title_of_columns
 
 _PAIRS = re.compile(r"\[ ?pairs: ?(\d{1,9}) ?\]")
 _WINDOW = re.compile(r"\[ ?window size: ?(\w{1,20}) ?\]")

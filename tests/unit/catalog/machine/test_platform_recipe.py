@@ -4,7 +4,7 @@ import pytest
 
 from weft.catalog import load
 from weft.catalog.libraries.launch_recipe import LaunchRecipe
-from weft.catalog.shipped import catalogue_names
+from weft.catalog.toml_file import catalogue_names
 from weft.cli import run
 from weft.core.errors import InputError
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.results.osu.untitled import title_of_program
+from weft.results.osu.column_titles import title_of_program
 from weft.results.result_file import read_results, read_results_text
 
 SAMPLE = Path(__file__).resolve().parents[3] / "fixtures" / "results" / "osu"

@@ -7,7 +7,7 @@ from importlib import resources
 import pytest
 
 from weft.bench.rdma.verdict import thresholds as rdma_thresholds
-from weft.catalog.shipped import figures_of, shipped_figures
+from weft.catalog.toml_file import figures_of, shipped_figures
 from weft.check.schedule.cost import figures as check_cost
 from weft.check.thresholds import thresholds as check_thresholds
 from weft.core.errors import InputError
