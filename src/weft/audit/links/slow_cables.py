@@ -14,8 +14,8 @@ from weft.topology.subnet.subnet import CableEnd, SubnetCable
 Role = tuple[str, ...]
 
 FIX = (
-    "reseat the cable at both ends and read the rate again; replace the cable if it stays; "
-    "if both ports are set to the lower rate, set them free (ibportstate PORT speed, width)"
+    "reseat the cable at both ends and read the rate again. Replace the cable if the rate stays "
+    "low. If both ports are set to the lower rate, set them free (ibportstate PORT speed, width)"
 )
 
 

@@ -10,8 +10,8 @@ from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
 
 FIX = (
-    "mend what the manager's errors name, or choose an engine for what the fabric is "
-    "(updn for a tree that is not regular); add no_fallback to routing_engine so that it says so"
+    "mend the parts that the manager's errors name, or choose an engine that suits the fabric "
+    "(updn for an irregular tree). With no_fallback in routing_engine, the manager reports it"
 )
 
 

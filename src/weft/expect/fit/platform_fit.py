@@ -29,9 +29,9 @@ from weft.expect.fit.tables import (
 from weft.expect.wire import path_through
 
 METHOD = (
-    "piecewise lines on relative error (LogGP), protocol changes by BIC shared between the tables;"
-    " the fabric's time through one switch taken off; windows give the gap, and the part of a"
-    " latency that keeps a processor busy; the remaining part occupies no processor"
+    "piecewise lines on relative error (LogGP); the tables share protocol changes, found by BIC."
+    " weft subtracts the fabric's time through one switch. Windows give the gap, and the part of a"
+    " latency that keeps a processor busy. The remaining part occupies no processor"
 )
 HALVES = ("rows 1, 3, 5 ...", "rows 2, 4, 6 ...")
 BINDING = (LATENCY, BANDWIDTH)
