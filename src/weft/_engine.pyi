@@ -173,6 +173,29 @@ def build_subnet(spec_json: str) -> Subnet:
 def route_subnet(subnet: Subnet, engine: str, roots: list[int] = ...) -> Subnet:
     """The same subnet with the tables of OpenSM's `engine`; `roots` are node GUIDs, if given."""
 
+class HwlocDevice(TypedDict):
+    """A PCI bridge or device: its address, its class and ids, the bridge above it, and the NUMA
+    nodes that are near. Texts are the file's."""
+
+    bus: str
+    ids: str
+    above: str | None
+    numa_nodes: list[int]
+
+class HwlocHost(TypedDict):
+    """What lstopo found: bridges and devices, CPUs by NUMA node, and the first value of each fact
+    such as `CPUVendor`."""
+
+    devices: list[HwlocDevice]
+    cpus: dict[int, list[int]]
+    facts: dict[str, str]
+
+CONGESTION_LAWS: list[tuple[str, str]]
+"""The laws of congestion control: the name of each in a scenario, and a sentence about it."""
+
+def read_hwloc(text: str) -> HwlocHost:
+    """The PCI tree in a text of `lstopo --of xml`. Raises ValueError(line, what)."""
+
 def read_logs(logs: list[tuple[str, bytes | None]]) -> str:
     """What logs of communication libraries say, as JSON: docs/reference/doctor_log.md.
 

@@ -2,6 +2,7 @@
 
 use crate::common::samples;
 use serde_json::{Value, json};
+use weft_fabric::read::pci_tree;
 
 fn inside(name: &str) -> Value {
     let subnet = samples::subnet(&[name]);
@@ -64,6 +65,50 @@ fn numa_nodes_above_32_are_in_the_word_before() {
     let gathered = samples::gathered(&[("host.xml", text.as_bytes())]);
     assert_eq!(gathered.insides[0]["devices"][0]["numa_nodes"], json!([31, 32, 33]));
     assert_eq!(gathered.insides[0]["devices"][0]["kind"], "9");
+}
+
+fn numa_nodes(set: &str) -> Value {
+    let text = format!(
+        "<topology><object type=\"Machine\" nodeset=\"{set}\">\
+         <object type=\"OSDev\" name=\"a\" osdev_type=\"9\"/></object></topology>"
+    );
+    let gathered = samples::gathered(&[("host.xml", text.as_bytes())]);
+    gathered.insides[0]["devices"][0]["numa_nodes"].clone()
+}
+
+/// hwloc's bitmaps leave out words of 0, and have no end where all bits are set.
+#[test]
+fn a_set_has_the_members_that_hwloc_writes() {
+    assert_eq!(numa_nodes("0x00000001,,0x00000003"), json!([0, 1, 64]));
+    assert_eq!(numa_nodes("0xf...f"), json!([]));
+    assert_eq!(numa_nodes("0xf...f,0x00000001"), json!([]));
+    assert_eq!(numa_nodes(""), json!([]));
+    assert_eq!(numa_nodes(&format!("0x1{}", ",".repeat(31))), json!([992]));
+    assert_eq!(numa_nodes(&format!("0x1{}", ",".repeat(32))), json!([]));
+}
+
+#[test]
+fn the_pci_tree_has_each_device_with_the_bridge_above() {
+    for file in ["hwloc/two_packages.v2.xml", "hwloc/two_packages.v1.xml"] {
+        let bytes = samples::all().into_iter().find(|(name, _)| name == file).expect("a sample").1;
+        let tree = pci_tree(std::str::from_utf8(&bytes).expect("UTF-8")).expect("a tree");
+        assert_eq!(tree.cpus.keys().copied().collect::<Vec<_>>(), [0, 1, 2, 3], "{file}");
+        assert_eq!(tree.cpus[&3], [6, 7]);
+        let hca = tree.devices.last().expect("a device");
+        assert_eq!((&hca.bus[..], hca.above.as_deref()), ("0001:04:00.0", Some("0001:01:00.0")));
+        assert_eq!(hca.numa_nodes, [2, 3]);
+        assert!(hca.ids.starts_with("0207 [15b3:"), "{}", hca.ids);
+        assert!(tree.facts.contains_key("Backend"), "{:?}", tree.facts);
+    }
+}
+
+/// Each device repeats what stands above it: so many could fill the memory.
+#[test]
+fn more_devices_than_a_host_has_are_refused() {
+    let devices = "<object type=\"OSDev\"/>\n".repeat(8193);
+    let text = format!("<topology><object type=\"Machine\">\n{devices}</object></topology>");
+    assert_eq!(reported(&text), (8194, "more than 8192 devices".to_owned()));
+    assert!(pci_tree(&text.replace("OSDev", "PCIDev")).is_err());
 }
 
 #[test]

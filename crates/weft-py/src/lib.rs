@@ -2,6 +2,7 @@
 
 mod description;
 mod fabric;
+mod hwloc;
 mod interrupt;
 mod logs;
 mod subnet;
@@ -195,5 +196,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(subnet::read_subnet, module)?)?;
     module.add_function(wrap_pyfunction!(subnet::build_subnet, module)?)?;
     module.add_function(wrap_pyfunction!(subnet::route_subnet, module)?)?;
-    module.add_function(wrap_pyfunction!(logs::read_logs, module)?)
+    module.add_function(wrap_pyfunction!(logs::read_logs, module)?)?;
+    module.add_function(wrap_pyfunction!(hwloc::read_hwloc, module)?)?;
+    module.add("CONGESTION_LAWS", weft_sim::CONGESTION_LAWS)
 }

@@ -21,6 +21,7 @@ mod run;
 mod settings;
 mod state;
 
+pub use congestion::CONGESTION_LAWS;
 pub use document::{Fidelity, ScenarioDocument};
 pub use error::SimError;
 pub use limits::MAX_RANKS;

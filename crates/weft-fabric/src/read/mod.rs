@@ -16,6 +16,7 @@ mod opensm;
 mod slurm_topology;
 
 pub use format::{Format, MAX_HOST_BYTES, MAX_TABLE_BYTES, MAX_TEXT_BYTES, Reader};
+pub use host::hwloc::{PciDevice, PciTree, pci_tree};
 pub use lines::{Lines, MAX_LINE_BYTES};
 
 use crate::subnet::records::{Gathered, Place, Source};

@@ -25,7 +25,7 @@ use serde::Deserialize;
 
 /// Makes of one list of laws how a scenario names and reads them, and how the engine calls them.
 macro_rules! laws {
-    ($($(#[$doc:meta])+ $name:ident: $law:ident($document:ident),)+) => {
+    ($(#[doc = $doc:literal] $name:ident: $law:ident($document:ident),)+) => {
         /// The law by which senders slow down; one of these.
         ///
         /// Where a time or a rate may be left out, it is that of a link of 200 Gb/s, scaled to the
@@ -33,8 +33,11 @@ macro_rules! laws {
         #[derive(Clone, Debug, Deserialize)]
         #[serde(try_from = "LawsDocument")]
         pub enum CongestionDocument {
-            $($(#[$doc])+ $law($document),)+
+            $(#[doc = $doc] $law($document),)+
         }
+
+        /// The laws: the name of each in a scenario, and a sentence about it.
+        pub const CONGESTION_LAWS: &[(&str, &str)] = &[$((stringify!($name), $doc)),+];
 
         /// All laws that are written.
         #[derive(Deserialize)]
@@ -126,7 +129,7 @@ macro_rules! laws {
 }
 
 laws! {
-    /// InfiniBand's own: marks at the root of congestion, and a table of delays.
+    /// InfiniBand's own, with marks at the root of congestion and a table of delays.
     annex_a10: AnnexA10(AnnexA10Document),
     /// Rates that notifications cut.
     dcqcn: Dcqcn(DcqcnDocument),

@@ -4,16 +4,14 @@ from collections.abc import Mapping
 
 from weft.bench.model import Trial
 from weft.core.errors import InputError, did_you_mean
+from weft.topology.engine import engine_module
 
 OFF = "off"
 
 LAWS: Mapping[str, str] = {
-    "annex_a10": "InfiniBand's own",
-    "dcqcn": "rates that notifications cut",
-    "rtt": "windows by round-trip time",
-    "endpoint": "back-pressure from the last hop",
+    law: sentence.strip() for law, sentence in engine_module().CONGESTION_LAWS
 }
-"""One line for each law of the engine, which has its own settings (docs/reference/scenario.md)."""
+"""The engine's laws and a line about each. Their settings: docs/reference/scenario.md."""
 
 
 def congestion_control(trial: Trial) -> str:

@@ -61,7 +61,7 @@ class Bench(CommandWithVerbs):
 @click.option(
     "--congestion-control",
     type=click.Choice(list(LAWS)),
-    help=f"Twin only: {'; '.join(f'{law}: {text}' for law, text in LAWS.items())}. Default: none.",
+    help=f"Twin only. {' '.join(f'{law}: {text}' for law, text in LAWS.items())} Default: none.",
 )
 @run_dir_option("Where the run is kept. Default: runs/bench-<time>.")
 @RESUME
