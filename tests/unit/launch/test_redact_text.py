@@ -104,8 +104,8 @@ def test_a_string_that_is_cut_off_is_masked_to_the_end_of_its_line() -> None:
 )
 def test_no_content_makes_it_slow(bad: bytes) -> None:
     began = time.process_time()
-    redact_content(b'"env": [' + bad * (1_000_000 // len(bad)))
-    assert time.process_time() - began < 10
+    redact_content(b'"env": [' + bad * (250_000 // len(bad)))
+    assert time.process_time() - began < 2.5
 
 
 @given(st.binary(max_size=400))

@@ -255,25 +255,28 @@ def test_several_runs_share_one_page_and_one_library(
     assert len(page.source.encode()) < 2_000_000
 
 
+@pytest.mark.parametrize("n_drawn", [64, pytest.param(128, marks=pytest.mark.slow)])
 def test_a_large_fabric_stays_readable_and_small(
+    n_drawn: int,
     tmp_path: Path,
     measure: Measure,
     page_of: Callable[..., Page],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    nodes = tuple(f"n{i:03d}" for i in range(1, 131))
+    n_nodes = n_drawn + 2
+    nodes = tuple(f"n{i:03d}" for i in range(1, n_nodes + 1))
     study = (
         'schema = "weft.study/1"\nname = "big"\ntitle = "Big"\nquestion = "?"\nrepeats = 1\n'
-        'nodes = [130]\n[[benchmarks]]\nname = "pairs"\nsizes = "8,1M"\n'
+        f'nodes = [{n_nodes}]\n[[benchmarks]]\nname = "pairs"\nsizes = "8,1M"\n'
     )
-    backend = MockBackend(slow_nodes={"n120": 2.0}, iterations=1)
-    monkeypatch.setattr("weft.report.sections.pairs.MAX_NODES", 128)
+    backend = MockBackend(slow_nodes={"n060": 2.0}, iterations=1)
+    monkeypatch.setattr("weft.report.sections.pairs.MAX_NODES", n_drawn)
     page = page_of(measure(tmp_path / "run", study, backend=backend, nodes=nodes))
     assert len(page.source.encode()) < MAX_PAGE_BYTES
     assert "more rows are left out here" in page.text
-    assert "Drawn: the 128 nodes of 130" in page.text
+    assert f"Drawn: the {n_drawn} nodes of {n_nodes}" in page.text
     first = page.tables["Readings of bandwidth, slowest first"][1]
-    assert "n120" in first[:2]
+    assert "n060" in first[:2]
 
 
 def test_an_unfinished_run_is_refused_with_what_is_missing(

@@ -74,21 +74,34 @@ def few_texts(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-@settings(
-    max_examples=400,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(st.integers(0, 2**40), st.sampled_from([200, 1000, 1 << 20]))
-def test_passing_over_alike_lines_changes_nothing(
-    few_texts: pytest.MonkeyPatch, seed: int, block_bytes: int
-) -> None:
+SEEDS_AND_BLOCKS = (st.integers(0, 2**40), st.sampled_from([200, 1000, 1 << 20]))
+FIXTURE_IS_FINE = [HealthCheck.function_scoped_fixture]
+
+
+def check_mixture(few_texts: pytest.MonkeyPatch, seed: int, block_bytes: int) -> None:
     data = mixture(Random(seed))
     few_texts.setattr(clean, "_CHUNK_BYTES", block_bytes)
     few_texts.setattr(clean, "_MAX_ALIKE", 4096)
     together = result_of(data)
     few_texts.setattr(clean, "_MAX_ALIKE", 0)
     assert together == result_of(data)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=FIXTURE_IS_FINE)
+@given(*SEEDS_AND_BLOCKS)
+def test_passing_over_alike_lines_changes_nothing(
+    few_texts: pytest.MonkeyPatch, seed: int, block_bytes: int
+) -> None:
+    check_mixture(few_texts, seed, block_bytes)
+
+
+@pytest.mark.slow
+@settings(max_examples=1000, deadline=None, suppress_health_check=FIXTURE_IS_FINE)
+@given(*SEEDS_AND_BLOCKS)
+def test_passing_over_alike_lines_never_changes_anything(
+    few_texts: pytest.MonkeyPatch, seed: int, block_bytes: int
+) -> None:
+    check_mixture(few_texts, seed, block_bytes)
 
 
 def test_alike_lines_are_counted_and_not_looked_at(few_texts: pytest.MonkeyPatch) -> None:
