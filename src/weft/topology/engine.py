@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 from weft.core.errors import InputError, MissingError
 
 if TYPE_CHECKING:
-    from weft._engine import BisectionShares, ChannelCircle, PathSurvey, PortLoads, ShiftLoads
+    from weft._engine import (
+        BisectionShares,
+        ChannelCircle,
+        HwlocDevice,
+        HwlocHost,
+        PathSurvey,
+        PortLoads,
+        ShiftLoads,
+    )
     from weft._engine import Subnet as SubnetHandle
 
 __all__ = [
@@ -16,6 +24,8 @@ __all__ = [
     "ENGINES",
     "BisectionShares",
     "ChannelCircle",
+    "HwlocDevice",
+    "HwlocHost",
     "PathSurvey",
     "PortLoads",
     "ShiftLoads",

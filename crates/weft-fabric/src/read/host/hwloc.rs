@@ -229,8 +229,8 @@ fn nearest_numa_nodes(object: &Node<'_, '_>) -> Option<Vec<u32>> {
 }
 
 /// '0x00000001,,0x00000003' as numbers, 0, 1 and 64 here: words of 32 bits, the highest first, and
-/// nothing where all bits are 0. A set without an end (0xf...f), with too many words, or with a word
-/// that is no number, has no members.
+/// nothing where all bits are 0. A set without an end (0xf...f), with too many words, or with a
+/// word that is no number, has no members.
 fn members(set: &str, max_words: usize) -> Vec<u32> {
     let mut found = Vec::new();
     for (at, word) in set.split(',').rev().enumerate() {

@@ -14,7 +14,7 @@ from weft.doctor.topo.source.facts import PciFact, bus_id_of, node_of
 from weft.topology.engine import engine_module
 
 if TYPE_CHECKING:
-    from weft._engine import HwlocDevice, HwlocHost
+    from weft.topology.engine import HwlocDevice, HwlocHost
 
 EXPECTED = "the output of 'lstopo --of xml'"
 _IDS = re.compile(
