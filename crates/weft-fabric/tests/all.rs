@@ -16,6 +16,7 @@ mod hwloc;
 mod ibdiagnet;
 mod ibnetdiscover;
 mod lanes;
+mod leaf_table;
 mod levels;
 mod node_graph;
 mod node_set;

@@ -1,5 +1,6 @@
 //! Fabric documents: what generators build, and what is refused with its place.
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 use weft_fabric::document::{Engine, LinkDocument};
 use weft_fabric::units::{BitsPerSecond, Picoseconds};
@@ -207,4 +208,32 @@ fn a_burst_is_rounded_once_however_it_is_cut() {
     // 8e18 / 54.545e9 = 146,667,888.8990... ps
     assert_eq!(whole, Picoseconds(146_667_889));
     assert_eq!(BitsPerSecond(200_000_000_000).scaled(0.87), BitsPerSecond(174_000_000_000));
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    #[serde(rename = "delay_ps")]
+    _delay_ps: u64,
+    #[serde(rename = "model")]
+    _model: String,
+    #[serde(rename = "name")]
+    _name: String,
+}
+
+/// The word that a refusal asks for.
+fn hint(text: &str) -> Option<String> {
+    let error =
+        weft_fabric::json::from_text::<Settings>("settings", "", text).expect_err("wrong settings");
+    let text = error.to_string();
+    let (_, hint) = text.split_once("hint: did you mean '")?;
+    hint.split_once('\'').map(|(word, _)| word.to_owned())
+}
+
+#[test]
+fn the_nearest_expected_word_is_meant_if_it_is_near() {
+    assert_eq!(hint(r#"{"dealy_ps": 1}"#).as_deref(), Some("delay_ps"));
+    assert_eq!(hint(r#"{"modes": 1}"#).as_deref(), Some("model"));
+    assert_eq!(hint(r#"{"colour": 1}"#), None);
+    assert_eq!(hint(r#"{"model": {}}"#), None);
 }

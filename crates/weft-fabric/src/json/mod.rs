@@ -164,17 +164,3 @@ impl<'de> Visitor<'de> for Unique {
         Ok(map.into())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::meant;
-
-    #[test]
-    fn the_nearest_expected_word_is_meant_if_it_is_near() {
-        let expected = "one of `delay_ps`, `model`, `name`";
-        assert_eq!(meant("unknown field `dealy_ps`", expected), Some("delay_ps"));
-        assert_eq!(meant("unknown field `modes`", expected), Some("model"));
-        assert_eq!(meant("unknown field `colour`", expected), None);
-        assert_eq!(meant("invalid type: map", expected), None);
-    }
-}
