@@ -26,7 +26,7 @@ def test_sixteen_gibibytes_on_1024_gpus_say_how_far_they_may_be_off(
     said = capsys.readouterr().out
     assert f"! {EXTRAPOLATED}" in said
     assert "with an estimated error of up to 0." in said
-    assert "counters, hops and events are of what was simulated" in said
+    assert "Counters, hops and events are of the simulated part" in said
 
 
 def test_json_and_a_study_say_it_too(tmp_path: Path, capsys: Capture) -> None:

@@ -9,8 +9,8 @@ use crate::run::simulate::simulate_once;
 use crate::state::columns::outcome::{Outcome, Status};
 use std::sync::atomic::AtomicBool;
 
-/// A trial by packets has about so many packet hops at most, or so many where no message is of
-/// more than one packet any more; and so many events.
+/// A trial by packets has at most about so many packet hops, or the least number where every
+/// message is one packet already, and so many events.
 const TRIAL_HOPS: f64 = 1e7;
 const LEAST_TRIAL_HOPS: f64 = 3e7;
 const TRIAL_EVENTS: u64 = 1 << 27;
@@ -110,8 +110,8 @@ fn error_of(packets: &Outcome, flows: &Outcome, n_halvings: u32) -> String {
     let [end, row] = differences(packets, flows).map(|part| (1000.0 * part).round() / 10.0 + 0.0);
     format!(
         "fidelity auto: estimated error of flows {end:+.1} % in all, {row:+.1} % where it is \
-         largest: against packets {sizes}, one iteration each; congestion that takes longer than \
-         that to build up is not in it"
+         largest, against packets {sizes}, one iteration each. It leaves out congestion that \
+         takes longer than that to build up"
     )
 }
 

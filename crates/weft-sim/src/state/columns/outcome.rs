@@ -166,8 +166,8 @@ impl SteadyColumns {
             let (share, error) = (most(&self.share), most(&self.error));
             notes.push(format!(
                 "steady state: {n_cut} of {n} phases are extrapolated, from up to {share} of their \
-                 bytes, with an estimated error of up to {error}; counters, hops and events are of \
-                 what was simulated"
+                 bytes, with an estimated error of up to {error}. Counters, hops and events are of \
+                 the simulated part"
             ));
         }
         let mut reasons: Vec<&str> = self.whole_because.iter().map(String::as_str).collect();
