@@ -1,8 +1,8 @@
 """What NCCL's own log (NCCL_DEBUG=INFO) says of a run that no table of nccl-tests says.
 
 The log can be a hundred times larger than the tables, so it is searched by the block, as bytes,
-while the tables are read. The engine's reader (weft.bench.logs) reads whole logs of jobs, in a
-layer above this one.
+while the tables are read. It gives conditions: the network that NCCL chose. The engine's facts
+(weft.bench.logs, a layer above) are of whole logs: the network that each channel crossed.
 """
 
 import re
