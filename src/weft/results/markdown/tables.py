@@ -20,8 +20,8 @@ from weft.results.markdown.cells import (
     value_of,
 )
 from weft.results.model import Row, Table
-from weft.results.osu.titles import title_of
 from weft.results.osu.column_titles import program_of, title_of_program
+from weft.results.osu.titles import title_of
 
 _IMB_NAME = re.compile(r"\b(PingPong|PingPing|Sendrecv|SendRecv|Exchange|Uniband|Biband)\b")
 _LONGEST = 1000
