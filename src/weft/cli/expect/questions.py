@@ -33,17 +33,17 @@ def asked(
 ) -> list[Conditions]:
     """The conditions of a benchmark, one or more sizes each. `own_name`: it is weft's name, which
     says nothing of the library. Raises InputError where options contradict one another."""
-    ways = [(library, given)]
+    questions = [(library, given)]
     if own_name and document.gpus is not None and not (given["library"] or given["memory"]):
-        ways = _ways(document, benchmark, given)
+        questions = _by_library(document, benchmark, given)
     return [
         one
-        for library, own in ways
+        for library, own in questions
         for one in _sized(_conditions(document, benchmark, library, own), own["size"])
     ]
 
 
-def _ways(
+def _by_library(
     document: Platform, benchmark: str, given: dict[str, Any]
 ) -> list[tuple[Library, dict[str, Any]]]:
     """(library, options) of a benchmark that NCCL, MPI from GPU memory or from host memory runs."""
