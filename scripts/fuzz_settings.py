@@ -91,6 +91,30 @@ BRANCHES = (
     "ssh h 'export NCCL_DEBUG=INFO; mpirun a'\necho 'NCCL_DEBUG=WARN' >> nccl.conf\n(export C=1)",
     "export NCCL_DEBUG = INFO\r\nbash run.sh -e NCCL_IB_HCA=mlx5 \\\r\n  -e UCX_TLS=rc\r\n",
 )
+MARKDOWN = """# Run `{0}` so
+```bash
+export {0}={1} NCCL_DEBUG=INFO
+mpirun -np 16 -x {0} ./a
+```
+  ~~~console
+  $ export UCX_TLS=rc \\
+      NCCL_ALGO=Ring
+  NCCL_DEBUG=INFO
+  ~~~
+```yaml
+env:
+- {{name: {0}, value: "{1}"}}
+```
+```dockerfile
+ENV {0}="{1}"
+```
+"""
+LMOD = """help([[x]])
+local root = "/opt" -- why
+--[[ setenv("NCCL_NET", "IB") ]]
+setenv("{0}", "{1}")
+pushenv('NCCL_DEBUG', root .. "x") if a then setenv("NCCL_IB_TC", 106) end
+"""
 SAMPLED = 64
 """Of so many inputs one is linted twice and written as SARIF and JSON."""
 _LISTS = variable_lists()
@@ -116,6 +140,8 @@ def setting_pieces() -> dict[JobKind, tuple[str, ...]]:
         for document in (MANIFEST, CHART):
             pieces[JobKind.KUBERNETES] += [document.format(*pair) for pair in pairs[:2]]
         pieces[JobKind.DOCKERFILE] += [DOCKERFILE.format(*pair) for pair in pairs[:3]]
+        pieces[JobKind.MARKDOWN] += [MARKDOWN.format(*pair) for pair in pairs[:2]]
+        pieces[JobKind.MODULEFILE] += [LMOD.format(*pair) for pair in pairs[:2]]
     pieces[JobKind.SCRIPT] += [*LAUNCHES, *BRANCHES]
     pieces[JobKind.OTHER] = ["import os\nos.environ['NCCL_DEBUG'] = 'INFO'\n"]
     return {kind: tuple(found) for kind, found in pieces.items()}

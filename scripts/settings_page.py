@@ -29,9 +29,12 @@ weft doctor env --explain NCCL_IB_TIMEOUT    # one variable: values, defaults by
 * an EDF of the container engine at CSCS (`.toml`);
 * Kubernetes manifests, ConfigMaps, Helm charts and compose files (`.yaml`), with the scripts in
   them;
-* a modulefile in Tcl.
+* a modulefile in Tcl or in Lua (Lmod);
+* Markdown: fenced blocks of sh, bash, console, dockerfile and yaml, each a job of its own. TCP in
+  them is a warning: a text shows examples.
 
-The content tells a sourced shell file from an `nccl.conf`. weft reads a script once for each
+The content tells a sourced shell file from an `nccl.conf`. `APPTAINERENV_NAME` and
+`SINGULARITYENV_NAME` set NAME in the container. weft reads a script once for each
 branch, so a variable has the value of its own branch; the body of a loop counts once. Of
 `${NAME:-VALUE}` the default is the value. weft judges no value that only the running job knows.
 It reads commands in quotes behind `bash -c` and `ssh`, but does not correct them.

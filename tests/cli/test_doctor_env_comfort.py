@@ -196,7 +196,8 @@ def test_good_says_what_would_have_shown(tmp_path: Path, capsys: Capture) -> Non
     assert lines[0].startswith("GOOD")
     assert lines[1].startswith("would show: ")
     assert "in 4 variables" in lines[1]
-    assert lines[2] == "not seen: files that it sources (./more.sh)"
+    modules = "variables of 2 modules (cuda/12.4, openmpi)"
+    assert lines[2] == f"not seen: files that it sources (./more.sh); {modules}"
     assert run(["doctor", "env", str(path), "--format", "json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["would_show"] == record["files"][0]["would_show"]

@@ -2,12 +2,13 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from weft.core.words import counted
 from weft.doctor.case import DoctorCase
-from weft.doctor.job import Job, JobKind, JobSetting, SettingOrigin, SourceLines, TextPlace
+from weft.doctor.job import HOLE, Job, JobKind, JobSetting, SettingOrigin, SourceLines, TextPlace
+from weft.doctor.rules.masks import given_masks
 from weft.doctor.rules.names import is_private
 from weft.doctor.rules.plugins import plugin_gap
 from weft.launch.command_words import LAUNCHERS
@@ -17,7 +18,8 @@ LOOKED_FOR = {
     JobKind.CONF: "lines NAME=VALUE",
     JobKind.EDF: "[env]",
     JobKind.KUBERNETES: "env, ConfigMap data, scripts in command, args and data",
-    JobKind.MODULEFILE: "setenv and pushenv",
+    JobKind.MODULEFILE: "setenv and pushenv, in Tcl or Lua",
+    JobKind.MARKDOWN: "fenced blocks of sh, bash, console, dockerfile and yaml",
     JobKind.DOCKERFILE: "ENV, files that RUN writes, CMD and ENTRYPOINT",
     JobKind.OTHER: "a script, a manifest, a Dockerfile, an EDF, an nccl.conf or a modulefile",
     JobKind.LIVE: "all names of the catalogue",
@@ -98,11 +100,23 @@ def _not_seen(job: Job, n_unknown: int) -> Iterator[str]:
         yield f"{counted(n_unknown, 'value')} known only when the job runs"
     files = list(dict.fromkeys(job.sourced))
     if files:
-        more = f" and {len(files) - MOST_NAMED} more" if len(files) > MOST_NAMED else ""
-        yield f"files that it sources ({', '.join(files[:MOST_NAMED])}{more})"
+        yield f"files that it sources ({_shortened(files)})"
+    modules = list(dict.fromkeys(one.text for one in job.modules if HOLE not in one.text))
+    if modules:
+        yield f"variables of {counted(len(modules), 'module')} ({_shortened(modules)})"
+    yield from dict.fromkeys(job.unseen)
+    listed = [one.options["env-file"].text for one in job.launches if "env-file" in one.options]
+    if listed:
+        shown = ", ".join(dict.fromkeys(one.replace(HOLE, "...") for one in listed))
+        yield f"the variables that --env-file names ({shown})"
     images = {one.container.image for one in job.launches if one.container is not None}
     if images or job.kind is JobKind.DOCKERFILE:
         yield "the content of the image"
+
+
+def _shortened(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
 
 
 def _gaps(case: DoctorCase, names: set[str], known: set[str]) -> Iterator[Gap]:
@@ -136,7 +150,7 @@ def _gaps(case: DoctorCase, names: set[str], known: set[str]) -> Iterator[Gap]:
 
 
 def _has_masks(job: Job) -> bool:
-    return any("cpu-bind" in one.options for one in job.launches)
+    return any(given_masks(one) is not None for one in job.launches)
 
 
 def unread_names(case: DoctorCase) -> list[tuple[str, int]]:
@@ -149,6 +163,8 @@ def unread_names(case: DoctorCase) -> list[tuple[str, int]]:
     parts = (job, *job.parts)
     covered = [one.at for one in settings]
     covered += [one.at for part in parts for one in (*part.broken, *part.layer)]
+    containers = [one.container for part in parts for one in part.launches]
+    covered += [word.at for one in containers if one is not None for word in one.not_names]
     is_read = _Inside([*covered, *(at for part in parts for at in part.local)])
     elsewhere = {
         one.name

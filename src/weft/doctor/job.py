@@ -12,6 +12,11 @@ HOLE = "\0"
 """Stands in a value for a part that is not known before the job runs."""
 
 
+CONTAINER_PREFIXES = ("APPTAINERENV_", "SINGULARITYENV_")
+"""In front of a name, they put it into a container, also into a clean environment. SOURCE:
+Apptainer user guide, Environment and Metadata."""
+
+
 class SettingOrigin(StrEnum):
     """The path of a variable's value to the program."""
 
@@ -25,6 +30,7 @@ class SettingOrigin(StrEnum):
     MCA = "--mca"
     CONF = "configuration file"
     DOCUMENT = "document"
+    PREFIXED = "put into the container by its name's prefix"
     LIVE = "environment"
 
 
@@ -37,6 +43,7 @@ class JobKind(StrEnum):
     KUBERNETES = "Kubernetes"
     MODULEFILE = "modulefile"
     DOCKERFILE = "Dockerfile"
+    MARKDOWN = "Markdown"
     OTHER = "program or text"
     """Of no language that weft reads settings in."""
     LIVE = "environment"
@@ -110,6 +117,8 @@ class Container:
     mounts: tuple[Word, ...] = ()
     passes: tuple[str, ...] | None = None
     passes_at: TextPlace | None = None
+    not_names: tuple[Word, ...] = ()
+    """NAME=VALUE where Pyxis takes names only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +164,8 @@ class Job:
     """`RUN export NAME=VALUE` of a Dockerfile, which ends with its layer."""
     sourced: tuple[str, ...] = ()
     """Other files that a script reads."""
+    unseen: tuple[str, ...] = ()
+    """Commands whose variables only the running job knows, in words."""
     node_counts: tuple[int, ...] = ()
     """Nodes that programs are asked for: torchrun --nnodes 2."""
     parts: tuple["Job", ...] = ()

@@ -4,8 +4,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from weft.core.documents.text_file import open_file
 from weft.core.errors import InputError
 
+MOST_BYTES = 1 << 30
 NAME = re.compile(rb"(?<!_)(NCCL_[A-Z0-9][A-Z0-9_]*)\x00")
 VERSION = re.compile(rb"NCCL version (\d+\.\d+\.\d+)")
 
@@ -31,11 +33,9 @@ def read_libnccl(path: Path) -> Libnccl:
         return InputError(what, where=str(path), expected="a libnccl.so")
 
     try:
-        with path.open("rb") as file:
+        with open_file(path, expected="a libnccl.so", most_bytes=MOST_BYTES) as file:
             section = ELFFile(file).get_section_by_name(".rodata")
             data = section.data() if section is not None else b""
-    except OSError as error:
-        raise refusal(f"cannot read it ({error.strerror or error})") from error
     except (ELFError, ValueError, KeyError, AssertionError, AttributeError) as error:
         raise refusal(f"no shared library ({error})") from error
     names = frozenset(found[1].decode() for found in NAME.finditer(data))

@@ -8,6 +8,7 @@ from weft.catalog.libraries.setting_rules import SettingRule
 from weft.core.finding import Severity
 from weft.doctor.job import TextPlace
 from weft.doctor.lint import Complaint
+from weft.launch.secret_text import holds_secret
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {Severity.BAD: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
@@ -53,10 +54,16 @@ def _result(file: str, complaint: Complaint, index: Mapping[str, int]) -> dict[s
         {"deletedRegion": _characters(edit.at), "insertedContent": {"text": edit.text}}
         for edit in complaint.found.edits
     ]
-    if replacements:
+    # A fix with a mask in it would spoil the job.
+    if replacements and not any(_holds_secret(edit.text) for edit in complaint.found.edits):
         change = {"artifactLocation": artifact, "replacements": replacements}
         result["fixes"] = [{"description": {"text": complaint.fix}, "artifactChanges": [change]}]
     return result
+
+
+def _holds_secret(quoted: str) -> bool:
+    """Of a word as a shell quotes it."""
+    return holds_secret(quoted) or holds_secret(quoted.replace("'\"'\"'", "'"))
 
 
 def _characters(at: TextPlace) -> dict[str, int]:

@@ -294,6 +294,11 @@ CASES = (
         HEAD + "srun --container-image=i --container-env=NCCL_DEBUG ./a",
     ),
     Wrong(
+        "value-for-a-name",
+        "srun --container-image=i --container-env=UCX_TLS,NCCL_IB_TC=106 ./a",
+        HEAD + "srun --container-image=i --container-env=UCX_TLS --container-env=NCCL_DEBUG ./a",
+    ),
+    Wrong(
         "topology-not-mounted",
         TOPO + "srun --container-image=i --container-env=NCCL_TOPO_FILE ./a",
         TOPO + "srun --container-image=i --container-mounts=/opt:/opt ./a",

@@ -13,6 +13,7 @@ from weft.core.finding import Severity, verdict_of
 from weft.core.words import counted
 from weft.doctor.lint import Complaint, as_finding
 from weft.doctor.sarif import sarif
+from weft.launch.secret_text import mask_text, mask_values
 
 Reports = Sequence[tuple[str, Sequence[Complaint]]]
 """By name of a file, its complaints."""
@@ -30,14 +31,15 @@ def print_complaints(
     """Print all complaints, as one SARIF document or as the text, the record or these columns, and
     return the exit code of the verdict."""
     if format_ == "sarif":
-        click.echo(json.dumps(sarif(reports, __version__), indent=2))
+        click.echo(json.dumps(mask_values(sarif(reports, __version__)), indent=2))
     else:
         rows = []
         for file, complaints in reports:
             for finding in (as_finding(one, file) for one in complaints):
                 values = {"severity": finding.severity.value, **finding.facts.to_record()}
                 rows.append({column: values[column] for column in columns})
-        emit(format_, text=text, record=record, rows=rows)
+        shown = mask_values({"record": record, "rows": rows})
+        emit(format_, text=lambda: mask_text(text())[0], **shown)
     return exit_code_of(verdict)
 
 

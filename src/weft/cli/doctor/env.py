@@ -63,7 +63,7 @@ def command(
     """Check the variables that FILES set; without FILES, those of this environment.
 
     A file is a command line, a job script, an nccl.conf, an EDF (.toml), Kubernetes manifests
-    (.yaml), a Dockerfile or a modulefile in Tcl; '-' is standard input. Nothing in it is run.
+    (.yaml), a Dockerfile, a modulefile or Markdown; '-' is standard input. Nothing in it is run.
 
     Exit 1 if a setting is wrong, 5 if a file sets nothing that weft can read.
     """

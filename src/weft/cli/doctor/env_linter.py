@@ -13,10 +13,11 @@ from weft.cli.doctor.complaints import print_complaints
 from weft.cli.doctor.env_report import EnvReport
 from weft.cli.fail_on import exit_code_of
 from weft.cli.output import printable, talk
+from weft.core.documents.text_file import read_text_file
 from weft.core.errors import InputError
 from weft.core.finding import WORST_FIRST, Severity
 from weft.core.host import names_of_class
-from weft.core.text_file import read_text_file
+from weft.core.shell_line import quoted
 from weft.doctor.case import DoctorCase
 from weft.doctor.edits import mended
 from weft.doctor.job import Job, JobKind
@@ -119,7 +120,8 @@ class Linter:
         )
         left = sum(one.is_bad for one in remaining)
         click.echo(printable(text) if sys.stdout.isatty() else text, nl=False)
-        talk(f"{number} mended, {left} left that only you can decide: weft doctor env {job.name}")
+        again = f"weft doctor env {quoted(Path(job.name))}"
+        talk(f"{number} mended, {left} left that only you can decide: {again}")
         return exit_code_of(Severity.BAD if left else Severity.GOOD)
 
 

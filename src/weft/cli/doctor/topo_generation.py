@@ -5,6 +5,7 @@ from pathlib import Path
 from weft.catalog.load import platform
 from weft.cli.output import talk, write_or_print
 from weft.core.errors import ExitCode
+from weft.core.shell_line import quoted
 from weft.core.words import counted
 from weft.doctor.machine.sysroot import Sysroot
 from weft.doctor.topo.node import Node, node_of_platform, topology_text, with_bridges
@@ -26,7 +27,7 @@ def generate(source: str, *, bridges: bool, output: Path | None, sysroot: Path) 
     talk(f"{devices} on {counted(len(node.numas), 'NUMA node')} of {source}")
     if bridges:
         talk("bridges pair GPUs and adapters in the order of bus ids, which only a bench can prove")
-    talk(f"next: weft doctor topo {output if output is not None else 'FILE'}")
+    talk(f"next: weft doctor topo {quoted(output) if output is not None else 'FILE'}")
     return int(ExitCode.GOOD)
 
 

@@ -1,6 +1,5 @@
 """The output of `weft doctor topo` for a file: its faults, its tree and its distances."""
 
-import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -9,6 +8,7 @@ from weft.catalog.load import platform
 from weft.cli.doctor.complaints import complaint_lines, head_line, print_complaints
 from weft.cli.output import table_text, terminal_width, would_show_lines
 from weft.core.finding import Severity, cannot_tell, verdict_of
+from weft.core.shell_line import quoted
 from weft.core.words import counted
 from weft.doctor.case import Found
 from weft.doctor.lint import Complaint, as_finding
@@ -162,7 +162,7 @@ def _head_lines(
     verdict = topology_verdict(complaints, gaps)
     if verdict is Severity.UNKNOWN:
         asked = f"{' and '.join(gaps)} in {topology.name}"
-        telling = f"weft doctor topo {shlex.quote(topology.name)} --against this-machine"
+        telling = f"weft doctor topo {quoted(topology.name)} --against this-machine"
         return [
             f"UNKNOWN  {cannot_tell(asked, telling)}",
             f"apart from that: {head.partition('  ')[2].strip()}",

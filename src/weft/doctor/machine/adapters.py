@@ -56,6 +56,10 @@ class Gid:
     interface: str
 
 
+UNKNOWN = "unknown"
+"""The state of a port whose file is missing or empty."""
+
+
 @dataclass(frozen=True, slots=True)
 class Port:
     """`state` is ACTIVE, INIT, DOWN, ...; `rate` as the kernel writes it."""
@@ -75,6 +79,12 @@ class Port:
     def is_active(self) -> bool:
         """Whether it carries data now."""
         return self.state in ("ACTIVE", "UP")
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a file tells that it carries data, or that it does not."""
+        is_down = self.physical_state not in ("", UNKNOWN, "LinkUp")
+        return self.state.lower() != UNKNOWN or is_down
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +169,7 @@ def _port(root: Sysroot, folder: str, number: int, tables: bool) -> Port:
 
 def _word(text: str) -> str:
     """`ACTIVE` of `4: ACTIVE`."""
-    return text.partition(":")[2].strip() or text or "unknown"
+    return text.partition(":")[2].strip() or text or UNKNOWN
 
 
 def _indices(root: Sysroot, folder: str) -> list[int]:
@@ -198,7 +208,7 @@ def _cxi(root: Sysroot, name: str) -> Adapter:
     speed = whole_number(root.line(f"{interface}/speed")) if interface else None
     rate_gbps = speed / 1e3 if speed is not None and speed > 0 else 0
     shown = f"{rate_gbps:g} Gb/s" if rate_gbps else ""
-    port = Port(1, state.upper() or "unknown", "", shown, rate_gbps)
+    port = Port(1, state.upper() or UNKNOWN, "", shown, rate_gbps)
     node = f"/dev/{name}"
     pci, opens = pci_device(root, f"{folder}/device"), root.may_open(node)
     kind = AdapterKind.SLINGSHOT

@@ -126,12 +126,12 @@ def _ports(machine: Machine) -> _Found:
     down = grouped(
         (_state(port), f"{one.name}:{port.number}")
         for one, port in pairs
-        if not port.is_active and not _waits(port)
+        if port.is_known and not port.is_active and not _waits(port)
     )
     if is_active:
         for state, names in sorted(down.items()):
             yield "port-down", _listed(names) | {"state": state}
-    elif down and not waiting:
+    elif down and not waiting and all(port.is_known for _, port in pairs):
         words = {"number": counted(len(pairs), "port"), "states": ", ".join(sorted(down))}
         yield "no-active-port", words
     yield from _slower(pairs)

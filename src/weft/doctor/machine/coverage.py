@@ -25,7 +25,7 @@ def coverage_of(machine: Machine) -> MachineCoverage:
 
 
 def _would_show(machine: Machine) -> Iterator[str]:
-    n_ports = sum(bool(port.state) for one in rails(machine) for port in one.ports)
+    n_ports = sum(port.is_known for one in rails(machine) for port in one.ports)
     if machine.n_pci_devices:
         yield f"an adapter without a driver among {counted(machine.n_pci_devices, 'PCI device')}"
     if n_ports:
@@ -42,10 +42,7 @@ def _gaps(machine: Machine) -> Iterator[tuple[str, str]]:
     if not machine.n_pci_devices:
         asked = "whether an adapter is here without a driver"
         yield asked, "/sys/bus/pci/devices of the host"
-    closed = [one.name for one in rails(machine) if not all(port.state for port in one.ports)]
-    closed += [one.name for one in rails(machine) if not one.ports]
-    if closed:
-        yield f"whether ports of {fold(closed)} are active", "/sys/class/*/*/ports/*/state"
+    yield from link_gaps(machine)
     keyless = [
         one.name
         for one in rails(machine)
@@ -53,6 +50,25 @@ def _gaps(machine: Machine) -> Iterator[tuple[str, str]]:
     ]
     if keyless:
         yield f"the P_Keys of {fold(keyless)}", "/sys/class/infiniband/*/ports/*/pkeys"
+    verbs = any(one.kind is not AdapterKind.SLINGSHOT for one in rails(machine))
+    if verbs and not machine.system.knows_limits:
+        yield "the limit of locked memory", "/proc/self/limits"
+
+
+def link_gaps(machine: Machine) -> Iterator[tuple[str, str]]:
+    """Ports, their rates and PCIe links that no file tells."""
+    rateless = [
+        one.name
+        for one in rails(machine)
+        if one.kind in (AdapterKind.INFINIBAND, AdapterKind.ETHERNET)
+        and not all(port.rate_gbps for port in one.active)
+    ]
+    if rateless:
+        yield f"the rate of {fold(rateless)}", "/sys/class/infiniband/*/ports/*/rate"
+    closed = [one.name for one in rails(machine) if not all(port.is_known for port in one.ports)]
+    closed += [one.name for one in rails(machine) if not one.ports]
+    if closed:
+        yield f"whether ports of {fold(closed)} are active", "/sys/class/*/*/ports/*/state"
     unlinked = [
         one.name
         for one in rails(machine)
@@ -62,6 +78,3 @@ def _gaps(machine: Machine) -> Iterator[tuple[str, str]]:
     ]
     if unlinked:
         yield f"the PCIe link of {fold(unlinked)}", "current_link_speed of the device"
-    verbs = any(one.kind is not AdapterKind.SLINGSHOT for one in rails(machine))
-    if verbs and not machine.system.knows_limits:
-        yield "the limit of locked memory", "/proc/self/limits"

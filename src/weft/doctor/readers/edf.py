@@ -1,11 +1,10 @@
 """Environment definition files of the container engine at CSCS: TOML with image, mounts, [env]."""
 
 import re
-import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from weft.core.errors import InputError
+from weft.core.documents.document_text import toml_table
 from weft.doctor.job import (
     HOLE,
     NOWHERE,
@@ -23,11 +22,7 @@ from weft.doctor.job import (
 
 def read_edf(name: str, text: str) -> Job:
     """The container and the variables of an EDF. Raises InputError where it is no TOML."""
-    try:
-        table = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        # A number of thousands of digits is a ValueError of Python's own.
-        raise InputError(f"not TOML ({error})", where=name, expected="an EDF in TOML") from error
+    table = toml_table(text, name, "an EDF in TOML")
     lines = SourceLines(text)
     env, mounts, image = table.get("env"), table.get("mounts"), table.get("image")
     settings = []

@@ -1,14 +1,17 @@
 """Any of the files: which kind it is, and its job."""
 
+from dataclasses import replace
 from pathlib import Path
 
+from weft.core.documents.text_file import read_text_file, read_text_input
 from weft.core.errors import InputError
-from weft.core.text_file import read_text_file, read_text_input
-from weft.doctor.job import HOLE, Job, JobKind
+from weft.doctor.job import CONTAINER_PREFIXES, HOLE, Job, JobKind, JobSetting, SettingOrigin
 from weft.doctor.readers.conf import read_conf
 from weft.doctor.readers.dockerfile import read_dockerfile
 from weft.doctor.readers.edf import read_edf
-from weft.doctor.readers.modulefile import read_modulefile
+from weft.doctor.readers.markdown import read_markdown
+from weft.doctor.readers.modulefiles.lmod import is_lmod, read_lmod
+from weft.doctor.readers.modulefiles.tcl import MAGIC, read_modulefile
 from weft.doctor.readers.shell import read_script
 from weft.doctor.readers.text_kind import kind_of
 
@@ -26,7 +29,7 @@ def read_job(name: str, text: str, kind: JobKind | None = None) -> Job:
     """
     if HOLE in text:
         raise InputError("it is not text", where=name, expected=EXPECTED)
-    job = _READERS[kind or kind_of(name, text)](name, text)
+    job = with_prefixed(_READERS[kind or kind_of(name, text)](name, text))
     n_settings, n_launches = len(job.all_settings), len(job.launches)
     if max(n_settings, n_launches) > MOST_SETTINGS:
         raise InputError(
@@ -37,11 +40,28 @@ def read_job(name: str, text: str, kind: JobKind | None = None) -> Job:
     return job
 
 
+def with_prefixed(job: Job) -> Job:
+    """With NAME=VALUE for each APPTAINERENV_NAME=VALUE that programs see."""
+    settings: list[JobSetting] = []
+    for one in job.settings:
+        settings.append(one)
+        prefix = next((own for own in CONTAINER_PREFIXES if one.name.startswith(own)), None)
+        if prefix is not None and one.origin is not SettingOrigin.ASSIGNED:
+            name = one.name.removeprefix(prefix)
+            settings.append(replace(one, name=name, origin=SettingOrigin.PREFIXED))
+    return replace(job, settings=tuple(settings), parts=tuple(map(with_prefixed, job.parts)))
+
+
 def _read_manifests(name: str, text: str) -> Job:
     # Imported here: most files are no YAML.
     from weft.doctor.readers.kubernetes import read_manifests
 
     return read_manifests(name, text)
+
+
+def _read_module(name: str, text: str) -> Job:
+    is_lua = is_lmod(text) and not text.startswith(MAGIC)
+    return read_lmod(name, text) if is_lua else read_modulefile(name, text)
 
 
 def _read_nothing(name: str, text: str) -> Job:
@@ -53,8 +73,9 @@ _READERS = {
     JobKind.CONF: read_conf,
     JobKind.EDF: read_edf,
     JobKind.KUBERNETES: _read_manifests,
-    JobKind.MODULEFILE: read_modulefile,
+    JobKind.MODULEFILE: _read_module,
     JobKind.DOCKERFILE: read_dockerfile,
+    JobKind.MARKDOWN: read_markdown,
     JobKind.OTHER: _read_nothing,
 }
 

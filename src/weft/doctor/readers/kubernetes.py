@@ -35,7 +35,10 @@ from weft.launch.command_words import LAUNCHERS
 
 MOST_DEPTH = 100
 """Deeper than any manifest."""
-LISTS = {"env", "envs", "extraenv", "extraenvs", "envvars", "extraenvvars", "environment"}
+LISTS = {
+    *("env", "envs", "envvars", "env_vars", "environment", "environment_variables"),
+    *("extraenv", "extraenvs", "extraenvvars"),
+}
 """Keys under which manifests and charts list variables, in small letters."""
 WORKERS = {"worker", "workers"}
 NODE_COUNTS = {"num_nodes", "numnodes", "nnodes", "parallelism", "completions"}
@@ -176,7 +179,7 @@ class _Manifests:
             self.node_counts += [number] if number else []
 
     def _take_lists(self, entries: _Entries, lists: list[yaml.Node]) -> None:
-        image = entries.get("image") if lists else None
+        image = entries.get("image") if lists or self._starts_ranks(entries) else None
         launch = len(self.launches) if image is not None else None
         if image is not None:
             container = Container(_text(image) or "")
@@ -186,12 +189,19 @@ class _Manifests:
         if launch is not None:
             self._take_command(entries, launch)
 
+    def _command(self, entries: _Entries) -> list[Word]:
+        return [*self._words(entries.get("command")), *self._words(entries.get("args"))]
+
+    def _starts_ranks(self, entries: _Entries) -> bool:
+        words = self._command(entries)
+        return bool(words) and words[0].text.rpartition("/")[2] in LAUNCHERS
+
     def _take_command(self, entries: _Entries, outer: int) -> None:
         """A launcher that a container begins with: `command: [mpirun, -np, "16", ...]`, of which
         `args` has the remaining words. Commands in a shell's text are not read."""
-        words = [*self._words(entries.get("command")), *self._words(entries.get("args"))]
-        name = words[0].text.rpartition("/")[2] if words else ""
-        if name in LAUNCHERS:
+        if self._starts_ranks(entries):
+            words = self._command(entries)
+            name = words[0].text.rpartition("/")[2]
             launch, own = read_launch(name, words, words[0].at)
             index = len(self.launches)
             self.launches.append(replace(launch, inside=outer))

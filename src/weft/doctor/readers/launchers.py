@@ -1,6 +1,7 @@
 """Command lines of launchers: variables that they set and hand on, and the program."""
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from weft.doctor.job import HOLE, Container, JobLaunch, JobSetting, SettingOrigin, TextPlace, Word
@@ -21,6 +22,8 @@ _WITHOUT_VALUE = {
 }  # fmt: skip
 """Options that take no value. Of others the next word is one, unless it begins with a dash."""
 
+_NEXT_PAIR = re.compile(r",(?=[A-Za-z_]\w*=)")
+
 
 @dataclass
 class _Found:
@@ -30,6 +33,8 @@ class _Found:
     settings: list[JobSetting] = field(default_factory=list)
     passes: list[str] = field(default_factory=list)
     mounts: list[Word] = field(default_factory=list)
+    container_names: list[str] = field(default_factory=list)
+    not_names: list[Word] = field(default_factory=list)
     hands_on_all: bool = True
 
 
@@ -64,7 +69,7 @@ def read_launch(
 def _options(name: str, left: list[Word], found: _Found) -> list[Word]:
     """Read the options in front of `left`; the words behind them."""
     is_container = name in CONTAINERS
-    special = _OF_CONTAINERS if is_container else _OF_SLURM if name in SLURM else _OF_MPI
+    special = _takers_of(name)
     while left:
         word = left[0]
         if is_container and word.text in COMMANDS and "command" not in found.options:
@@ -74,8 +79,7 @@ def _options(name: str, left: list[Word], found: _Found) -> list[Word]:
             break
         del left[0]
         option, equals, value = word.text.lstrip("-").partition("=")
-        # Of Apptainer, -e is --cleanenv.
-        taken = special.get(option) if name not in APPTAINER or option != "e" else None
+        taken = special.get(option)
         if taken is not None:
             values = [replace(word, text=value, at=word.value_at or word.at)] if equals else left
             if values:
@@ -134,21 +138,46 @@ def _env_list(found: _Found, word: Word, _values: list[Word], _: str) -> None:
 
 def _export(found: _Found, word: Word, _values: list[Word], _: str) -> None:
     """Slurm's --export=ALL,NAME,NAME=VALUE or NONE."""
-    parts = word.text.split(",")
     found.options["export"] = word
+    parts = list(_parts(word))
     # SOURCE: SchedMD/slurm, src/common/env.c env_merge_filter: ALL in capitals or small letters.
-    found.hands_on_all = "ALL" in (part.upper() for part in parts)
+    found.hands_on_all = "ALL" in (part.text.upper() for part in parts)
+    for part in parts:
+        name, equals, value = part.text.partition("=")
+        if part.text.upper() not in ("ALL", "NONE", "NIL", ""):
+            found.passes.append(name)
+            given = value if equals else None
+            found.settings.append(JobSetting(name, given, SettingOrigin.LAUNCHER, part.at))
+
+
+def _parts(word: Word) -> Iterator[Word]:
+    """The parts of a list A,B,C, each at its own place where the text is as it was written."""
     # A word with quotes or variables in it is longer, or shorter, than its text.
     is_plain = word.at.exact and len(word.text) == word.at.end - word.at.start
     start = word.at.start
-    for part in parts:
-        name, equals, value = part.partition("=")
-        place = replace(word.at, start=start, end=start + len(part)) if is_plain else word.at
-        start += len(part) + 1
-        if part.upper() not in ("ALL", "NONE", "NIL", ""):
-            found.passes.append(name)
-            given = value if equals else None
-            found.settings.append(JobSetting(name, given, SettingOrigin.LAUNCHER, place))
+    for part in word.text.split(","):
+        end = start + len(part)
+        yield Word(part, replace(word.at, start=start, end=end) if is_plain else word.at)
+        start = end + 1
+
+
+def _container_names(found: _Found, word: Word, _values: list[Word], option: str) -> None:
+    """Pyxis' --container-env=NAME,NAME, as often as wanted. NAME=VALUE is no name.
+    SOURCE: NVIDIA/pyxis 0619349, args.c spank_option_container_env: each part is kept as a name."""
+    found.options[option] = word
+    for part in _parts(word):
+        if "=" in part.text and HOLE not in part.text.partition("=")[0]:
+            found.not_names.append(part)
+        elif part.text:
+            found.container_names.append(part.text)
+
+
+def _apptainer_list(found: _Found, word: Word, values: list[Word], option: str) -> None:
+    """Apptainer's --env NAME=VALUE,NAME=VALUE; a comma inside a value stays."""
+    for text in _NEXT_PAIR.split(word.text):
+        is_whole = text == word.text
+        part = Word(text, replace(word.at, exact=False), None)
+        _pass_or_set(found, word if is_whole else part, values, option)
 
 
 def _mounts(found: _Found, word: Word, _values: list[Word], _: str) -> None:
@@ -163,11 +192,25 @@ _OF_MPI: Mapping[str, _Taker] = {
     **dict.fromkeys(("genv", "env"), _env_pair),
     **dict.fromkeys(("genvlist", "envlist"), _env_list),
 }
-_OF_SLURM: Mapping[str, _Taker] = {"export": _export, "container-mounts": _mounts}
-_OF_CONTAINERS: Mapping[str, _Taker] = {
-    **dict.fromkeys(("e", "env"), _pass_or_set),
-    **dict.fromkeys(("v", "volume", "mount", "B", "bind"), _mounts),
+_OF_SLURM: Mapping[str, _Taker] = {
+    "export": _export,
+    "container-mounts": _mounts,
+    "container-env": _container_names,
 }
+_MOUNTS: Mapping[str, _Taker] = dict.fromkeys(("v", "volume", "mount", "B", "bind"), _mounts)
+_OF_CONTAINERS: Mapping[str, _Taker] = {**dict.fromkeys(("e", "env"), _pass_or_set), **_MOUNTS}
+# Its -e is --cleanenv.
+_OF_APPTAINER: Mapping[str, _Taker] = {"env": _apptainer_list, **_MOUNTS}
+
+
+def _takers_of(launcher: str) -> Mapping[str, _Taker]:
+    if launcher in APPTAINER:
+        return _OF_APPTAINER
+    if launcher in CONTAINERS:
+        return _OF_CONTAINERS
+    return _OF_SLURM if launcher in SLURM else _OF_MPI
+
+
 HANDS_ON_NOTHING = {"genvnone", "envnone"}
 COMMANDS = ("run", "exec", "shell", "start")
 """Of containers."""
@@ -185,11 +228,11 @@ def _container(name: str, found: _Found, left: Sequence[Word]) -> Container | No
         return Container(text, tuple(found.mounts), tuple(found.passes))
     if not options.keys() & {"container-image", "environment", "container-name"}:
         return None
-    passes, at = None, None
-    if "container-env" in options:
-        passed = options["container-env"]
-        passes, at = tuple(part for part in passed.text.split(",") if part), passed.at
-    return Container(_text_of(options, "container-image"), tuple(found.mounts), passes, at)
+    image, mounts = _text_of(options, "container-image"), tuple(found.mounts)
+    if "container-env" not in options:
+        return Container(image, mounts)
+    names, at = tuple(found.container_names), options["container-env"].at
+    return Container(image, mounts, names, at, tuple(found.not_names))
 
 
 def _text_of(options: Mapping[str, Word], name: str) -> str:

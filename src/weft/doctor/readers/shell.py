@@ -94,6 +94,7 @@ def _job(source: "ShellSource", walk: "_Walk", kind: JobKind, options: dict[str,
         local=(*walk.printed, *(one.at for one, own in pairs if own)),
         broken=tuple(commands.broken),
         sourced=tuple(commands.sourced),
+        unseen=tuple(commands.unseen),
         node_counts=tuple(commands.node_counts),
     )
 
@@ -229,6 +230,9 @@ class _Walk:
                     if ASSIGNMENT.match(word.text):
                         self.commands.words.used_default = False
                         self.commands.set(name, value, word.at, word.value_at, exported=True)
+                    elif HOLE in word.text:
+                        line = word.at.line
+                        self.commands.unseen.append(f"the variables that line {line} exports")
 
     def _unset(self, node: "Node") -> None:
         for child in node.named_children:

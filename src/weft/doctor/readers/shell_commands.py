@@ -50,6 +50,7 @@ class Commands:
         self.sourced: list[str] = []
         self.node_counts: list[int] = []
         self.broken: list[JobSetting] = []
+        self.unseen: list[str] = []
         self.is_optional = False
         """Within a branch that may not be taken."""
         self.is_written = False
@@ -138,8 +139,8 @@ class Commands:
                 self._exports_all = "+o" not in texts
             elif "+a" in texts:
                 self._exports_all = False
-        elif name in SOURCES:
-            self.sourced += [word.text for word in left[1:2] if HOLE not in word.text]
+        elif name in SOURCES or (name == "eval" and any(HOLE in word.text for word in left[1:])):
+            self._elsewhere(name, left[1:], at)
         elif name in ("read", "mapfile", "readarray"):
             for word in left[1:]:
                 self.words.known.pop(word.text, None)
@@ -149,6 +150,15 @@ class Commands:
         else:
             return False
         return True
+
+    def _elsewhere(self, name: str, words: Sequence[Word], at: TextPlace) -> None:
+        """Commands that are not in this text."""
+        if name == "eval":
+            self.unseen.append(f"the commands that eval runs (line {at.line})")
+        elif words and HOLE not in words[0].text:
+            self.sourced.append(words[0].text)
+        elif words:
+            self.unseen.append(f"the file that line {at.line} sources")
 
     def _handed_on(self, words: Sequence[Word]) -> None:
         """`-e NAME=VALUE` of a wrapper (`bash run_cluster.sh image -e NAME=VALUE`)."""

@@ -1,19 +1,23 @@
 """The kind of a file, by its name and its content."""
 
 import re
-import tomllib
 from pathlib import Path
 
+from weft.core.documents.document_text import toml_table
+from weft.core.errors import InputError
 from weft.doctor.job import JobKind
 from weft.doctor.readers.edf import is_edf
-from weft.doctor.readers.modulefile import MAGIC
+from weft.doctor.readers.modulefiles.lmod import is_lmod
+from weft.doctor.readers.modulefiles.tcl import MAGIC
 
 PROGRAMS = {
     *(".py", ".ipynb", ".c", ".cc", ".cpp", ".cu", ".h", ".rs", ".go", ".java", ".js", ".ts"),
-    *(".json", ".md", ".rst", ".html", ".xml", ".ini", ".service", ".tf", ".rb", ".pl", ".lua"),
+    *(".json", ".rst", ".html", ".xml", ".ini", ".service", ".tf", ".rb", ".pl", ".lua"),
 }
 _OF_SUFFIX = {
     **dict.fromkeys(PROGRAMS, JobKind.OTHER),
+    ".md": JobKind.MARKDOWN,
+    ".markdown": JobKind.MARKDOWN,
     ".toml": JobKind.EDF,
     ".dockerfile": JobKind.DOCKERFILE,
     ".yaml": JobKind.KUBERNETES,
@@ -42,6 +46,8 @@ def kind_of(name: str, text: str) -> JobKind:
     is_nccl = is_nccl_conf(name)
     if base.startswith(("dockerfile", "containerfile")):
         return JobKind.DOCKERFILE
+    if suffix == ".lua" and is_lmod(text):
+        return JobKind.MODULEFILE
     if is_nccl or suffix == ".conf":
         return _kind_of_conf(is_nccl, text)
     return _OF_SUFFIX.get(suffix) or _kind_of_content(text)
@@ -57,8 +63,8 @@ def is_edf_text(text: str) -> bool:
     if not is_edf(text):
         return False
     try:
-        tomllib.loads(text)
-    except (ValueError, RecursionError):
+        toml_table(text, "EDF", "TOML")
+    except InputError:
         return False
     return True
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from weft.core.finding import Severity
 from weft.doctor.case import DoctorCase, Found, mistake
 from weft.doctor.job import JobSetting
 from weft.doctor.numbers import whole
@@ -73,8 +74,11 @@ def _leaves_none(case: DoctorCase, setting: JobSetting) -> Found | None:
     has_ring = ("ring" in names) != for_all[-1].startswith("^")
     if has_ring or "broadcast" in named or not case.since(FOR_COLLECTIVES):
         return None
-    better, effect = f"NCCL_ALGO=ring;allreduce:{listed.lower()}", "a job that calls them fails"
-    return mistake("algorithms-leave-none", setting, effect=effect, better=better)
+    better = f"NCCL_ALGO=ring;allreduce:{listed.lower()}"
+    effect = f"since {FOR_COLLECTIVES} a job that calls them fails"
+    # A script that names no version may run with one that takes ring by itself.
+    severity = None if case.nccl else Severity.WARNING
+    return mistake("algorithms-leave-none", setting, (), severity, effect=effect, better=better)
 
 
 def _collnet(case: DoctorCase) -> Iterator[Found]:

@@ -4,8 +4,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from weft.core.finding import Severity
-from weft.doctor.case import DoctorCase, Edit, Found
-from weft.doctor.job import HOLE, JobKind, JobLaunch, JobSetting, SettingOrigin
+from weft.doctor.case import DoctorCase, Edit, Found, mistake
+from weft.doctor.job import (
+    CONTAINER_PREFIXES,
+    HOLE,
+    JobKind,
+    JobLaunch,
+    JobSetting,
+    SettingOrigin,
+)
 from weft.doctor.rules.names import is_of_a_log
 from weft.launch.command_words import APPTAINER, DOCKER_LIKE, OPEN_MPI
 
@@ -13,8 +20,6 @@ FABRIC_PREFIXES = ("NCCL_", "UCX_", "SHARP_", "HCOLL_", "FI_", "CXI_", "OFI_NCCL
 _OPEN_MPI = OPEN_MPI - {"mpiexec"}
 """`mpiexec` may be any MPI's."""
 OTHER_HOSTS = ("hostfile", "host", "H")
-INTO = ("APPTAINERENV_", "SINGULARITYENV_")
-"""In front of a name, they put it into a clean environment, too."""
 CLEAN = ("cleanenv", "e", "containall", "C", "compat")
 """Options of Apptainer that leave the host's environment outside."""
 
@@ -24,6 +29,7 @@ def rules(case: DoctorCase) -> Iterator[Found]:
     for index, launch in enumerate(case.job.launches):
         yield from _left_behind(case, index, launch)
         yield from _image_wins(case, index, launch)
+        yield from _values_for_names(case, launch)
 
 
 def exported(case: DoctorCase, index: int) -> list[JobSetting]:
@@ -39,6 +45,7 @@ def exported(case: DoctorCase, index: int) -> list[JobSetting]:
             mine = setting.origin in (SettingOrigin.BEFORE, SettingOrigin.DOCUMENT)
         else:
             mine = setting.launch == launch.inside and setting.value is not None
+            mine = mine and setting.origin is not SettingOrigin.PREFIXED
         if mine and setting.name.startswith(FABRIC_PREFIXES):
             found[setting.name] = setting
     return list(found.values())
@@ -118,7 +125,11 @@ def _left_behind(case: DoctorCase, index: int, launch: JobLaunch) -> Iterator[Fo
     left = [one for one in exported(case, index) if one.name not in launch.passes]
     if launch.launcher in APPTAINER:
         handed = {one.name for one in case.job.settings}
-        left = [one for one in left if not any(f"{own}{one.name}" in handed for own in INTO)]
+        left = [
+            one
+            for one in left
+            if not any(f"{own}{one.name}" in handed for own in CONTAINER_PREFIXES)
+        ]
     if not left:
         return
     names = [one.name for one in left]
@@ -206,6 +217,18 @@ def _image_wins(case: DoctorCase, index: int, launch: JobLaunch) -> Iterator[Fou
         source = "Sarus user guide: Environment" if of_sarus else "Apptainer user guide"
         words |= {"launcher": launch.launcher, "fix": fix, "source": source}
         yield Found("image-may-win", words, launch.at, left[0])
+
+
+def _values_for_names(case: DoctorCase, launch: JobLaunch) -> Iterator[Found]:
+    """`--container-env=NAME=VALUE`, of which Pyxis takes the whole for a name."""
+    for word in launch.container.not_names if launch.container is not None else ():
+        name, _, value = word.text.partition("=")
+        if case.library(name) is None:
+            continue
+        severity = Severity.NOTE if is_of_a_log(name) else None
+        setting = JobSetting(name, value, SettingOrigin.LAUNCHER, word.at)
+        shown = value.replace(HOLE, "...")
+        yield mistake("value-for-a-name", setting, (), severity, value=shown)
 
 
 def _add_to_list(case: DoctorCase, launch: JobLaunch, names: str) -> tuple[Edit, ...]:

@@ -15,6 +15,7 @@ KINDS = {
 """SOURCE: Slurm, srun(1): masks are hexadecimal, a map's processors decimal unless they begin with
 0x; both may be repeated with *COUNT."""
 _REPEATED = re.compile(r"(.*?)\*([0-9]{1,4})")
+ELLIPSES = ("...", "\u2026")
 MOST_RANKS = 4096
 MOST_BITS = 4096
 
@@ -22,11 +23,10 @@ MOST_BITS = 4096
 def rules(case: DoctorCase) -> Iterator[Found]:
     """All of this family."""
     for launch in case.job.launches:
-        word = launch.options.get("cpu-bind")
-        kind = next((one for one in KINDS if word is not None and f"{one}:" in word.text), None)
-        if word is None or kind is None or HOLE in word.text:
+        given = given_masks(launch)
+        if given is None:
             continue
-        texts = _repeated(word.text.partition(f"{kind}:")[2].split(","))
+        kind, texts = given
         bad = next((text for text in texts if not KINDS[kind].fullmatch(text)), None)
         if bad is None:
             masks = [_mask(kind, text) for text in texts]
@@ -34,7 +34,19 @@ def rules(case: DoctorCase) -> Iterator[Found]:
             yield from wrong or _near(case, launch, masks)
             continue
         what = "hexadecimal mask" if kind == "mask_cpu" else "number of a processor"
-        yield mistake("masks", word.at, what=f"`{bad}` is no {what}", fix="write one")
+        at = launch.options["cpu-bind"].at
+        yield mistake("masks", at, what=f"`{bad}` is no {what}", fix="write one")
+
+
+def given_masks(launch: JobLaunch) -> tuple[str, list[str]] | None:
+    """(kind, masks as written) of a launch; None without any, and where only the running job knows
+    them or the writer left some out (`fff,fff000,...`)."""
+    word = launch.options.get("cpu-bind")
+    kind = next((one for one in KINDS if word is not None and f"{one}:" in word.text), None)
+    if word is None or kind is None or HOLE in word.text:
+        return None
+    texts = _repeated(word.text.partition(f"{kind}:")[2].split(","))
+    return None if any(text.strip() in ELLIPSES for text in texts) else (kind, texts)
 
 
 def _repeated(texts: Sequence[str]) -> list[str]:

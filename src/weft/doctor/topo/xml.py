@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
+from weft.core.documents.text_file import read_text_file, read_text_input
 from weft.core.errors import InputError
-from weft.core.text_file import read_text_file, read_text_input
 from weft.doctor.case import Found
 from weft.doctor.job import NOWHERE, SourceLines, TextPlace
 from weft.doctor.topo.dialect import NCCL_DIALECT, TopologyDialect, dialect_of

@@ -12,7 +12,7 @@ from weft.doctor.machine.detection.collection import SCRIPT, CollectedTree, read
 from weft.doctor.machine.detection.commands import SavedCommands
 from weft.doctor.machine.detection.host import read_host
 from weft.doctor.machine.detection.model import HostHardware
-from weft.doctor.machine.detection.warnings import hardware_warnings
+from weft.doctor.machine.detection.warnings import hardware_health
 from weft.doctor.machine.sysroot import Sysroot
 
 
@@ -60,9 +60,9 @@ def test_a_host_reads_the_same_from_afar(build: object, tmp_path: Path) -> None:
 def test_warnings_are_the_same_from_afar(tmp_path: Path) -> None:
     tree = full(tmp_path)
     far = collected(tree)
-    warnings = hardware_warnings(far, read(far))
-    assert warnings == hardware_warnings(Sysroot(tree.root), host_of(tree))
-    assert len(warnings) == 2
+    health = hardware_health(far, read(far))
+    assert health == hardware_health(Sysroot(tree.root), host_of(tree))
+    assert len(health.warnings) == 2
 
 
 def test_a_list_that_is_cut_short_is_refused() -> None:

@@ -6,7 +6,7 @@ from tests.unit.doctor.detection.machines import host_of
 from tests.unit.doctor.machine_trees import Tree
 
 from weft.doctor.machine.detection.model import GpuFacts
-from weft.doctor.machine.detection.warnings import hardware_warnings
+from weft.doctor.machine.detection.warnings import hardware_health
 from weft.doctor.machine.sysroot import Sysroot
 
 
@@ -92,5 +92,5 @@ def test_a_missing_nvlink_is_a_warning(tmp_path: Path) -> None:
     host = host_of(tree)
     assert host.gpus is not None
     assert host.gpus.nvlinks == 17
-    warnings = hardware_warnings(Sysroot(tree.root), host)
+    warnings = hardware_health(Sysroot(tree.root), host).warnings
     assert any("17 active NVLinks, H100 SXM has 18" in one for one in warnings)

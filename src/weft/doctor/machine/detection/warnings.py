@@ -1,9 +1,11 @@
 """What of the hardware is less than it could be: rules of `weft doctor` on ports and slots."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from weft.core.finding import Severity
 from weft.doctor.machine.checks import problems
+from weft.doctor.machine.coverage import link_gaps
 from weft.doctor.machine.detection.model import SOCKETS, HostHardware, RailFacts
 from weft.doctor.machine.machine import read_machine
 from weft.doctor.machine.sysroot import Sysroot
@@ -15,11 +17,30 @@ RULES = (
 """Those on hardware that a platform describes."""
 
 
-def hardware_warnings(root: Sysroot, host: HostHardware) -> list[str]:
-    """A sentence each, with what to do."""
-    found = [one for one in problems(read_machine(root, tables=False)) if one.rule.id in RULES]
+@dataclass(frozen=True, slots=True)
+class HardwareHealth:
+    """`warnings` are a sentence each, with what to do; `would_show` faults that would have shown;
+    a gap is (the open question, the file that would answer it), which leaves no good verdict."""
+
+    warnings: tuple[str, ...]
+    would_show: tuple[str, ...]
+    gaps: tuple[tuple[str, str], ...]
+
+
+def hardware_health(root: Sysroot, host: HostHardware) -> HardwareHealth:
+    """What of the hardware is less than it could be, and what no file tells."""
+    machine = read_machine(root, tables=False)
+    found = [one for one in problems(machine) if one.rule.id in RULES]
     shown = [f"{one.happens}; fix: {one.fix}" for one in found if one.severity is not Severity.NOTE]
-    return [*shown, *_of_sockets(host), *_of_nvlinks(host)]
+    warnings = (*shown, *_of_sockets(host), *_of_nvlinks(host))
+    return HardwareHealth(warnings, tuple(_would_show(host)), tuple(link_gaps(machine)))
+
+
+def _would_show(host: HostHardware) -> Iterator[str]:
+    if host.rails:
+        yield "a port that is down or slower than others of its kind"
+    if any(rail.slot.is_known for rail in host.rails):
+        yield "a PCIe link slower than its port"
 
 
 def _of_sockets(host: HostHardware) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from weft.core.text_file import read_text_file, read_text_input
+from weft.core.documents.text_file import read_text_file, read_text_input
 from weft.doctor.topo.node import Node
 from weft.doctor.topo.source.hwloc import node_of_hwloc
 from weft.doctor.topo.source.lspci import node_of_lspci

@@ -1,0 +1,1 @@
+"""Readers of modulefiles, one a language."""
