@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from weft.core.files import make_folder, write_part
+
 FOLDER = "hostfiles"
 
 
@@ -24,10 +26,10 @@ def hostfiles(n_cores: Mapping[str, int]) -> dict[str, str]:
 
 
 def write_hostfiles(folder: Path, n_cores: Mapping[str, int]) -> None:
-    """Into a folder of the cluster's own."""
-    (folder / FOLDER).mkdir(parents=True, exist_ok=True, mode=0o700)
+    """Into a folder of the cluster's own. Raises StorageError."""
+    make_folder(folder / FOLDER, what="folder of the host files", mode=0o700)
     for name, text in hostfiles(n_cores).items():
-        (folder / FOLDER / name).write_text(text)
+        write_part(folder / FOLDER / name, text, what="host file")
 
 
 def written_hostfiles(folder: Path) -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import Any
 from weft.cluster.folder import cluster_folder, cluster_names
 from weft.core.errors import InputError, did_you_mean
 from weft.core.files import write_whole
+from weft.core.shell_line import quoted
 from weft.launch.mpi import Mpi
 
 FILE = "cluster.json"
@@ -148,7 +149,8 @@ def ready_cluster(name: str) -> ClusterRecord:
         raise InputError(
             f"no host of cluster '{name}' is good",
             expected="one at least on which every stage went well",
-            hint=f"'weft cluster status {name}' names the fault; then 'weft cluster up' again",
+            hint=f"'weft cluster status {quoted(name)}' names the fault; then 'weft cluster up' "
+            "again",
         )
     return record
 

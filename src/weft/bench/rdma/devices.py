@@ -25,10 +25,10 @@ for one in ib_write_bw numactl; do
     say tool "$one" "$(command -v "$one" 2>/dev/null)"
 done
 for port in "$root"/class/infiniband/*/ports/*; do
-    [ -r "$port/state" ] || continue
+    [ -d "$port" ] || continue
     device=${port%/ports/*}
     say port "${device##*/}:${port##*/}" "$(cat "$port/link_layer" 2>/dev/null)" \
-        "$(cat "$port/state")" "$(cat "$port/rate" 2>/dev/null)" \
+        "$(cat "$port/state" 2>/dev/null)" "$(cat "$port/rate" 2>/dev/null)" \
         "$(cat "$device/device/numa_node" 2>/dev/null)" \
         "$(cd "$device/device" 2>/dev/null && pwd -P)"
 done
@@ -61,8 +61,8 @@ class Rail:
 
     @property
     def active(self) -> bool:
-        """Whether it can carry data now."""
-        return self.state == "ACTIVE"
+        """Whether it can carry data now, or does not say: then a measurement tells."""
+        return self.state in ("ACTIVE", "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,7 +170,7 @@ def _reading(
         return Reading(
             path, None, cause_of(path, text) or RdmaCause(late, "look at the raw output")
         )
-    gbps = _gbps(client.out, options.size_bytes)
+    gbps = read_rate(client.out, options.size_bytes)
     if code == 0 and gbps is not None:
         return Reading(path, gbps)
     # Where the client only lost its partner, the server reports the cause.
@@ -179,7 +179,7 @@ def _reading(
     return Reading(path, None, found or RdmaCause(ended, "look at the raw output"))
 
 
-def _gbps(out: Path, size_bytes: int) -> float | None:
+def read_rate(out: Path, size_bytes: int) -> float | None:
     """Gb/s of the row of this size in perftest's output."""
     content = out.read_bytes()
     try:

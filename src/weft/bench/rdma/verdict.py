@@ -1,7 +1,6 @@
 """Whether rails carry their ports' rates, in states and as plain values."""
 
 import functools
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,6 +9,7 @@ from typing import Any
 from weft.bench.rdma.measure import Reading
 from weft.bench.rdma.plan import Memory, PerftestOptions
 from weft.catalog.toml_file import shipped_figures
+from weft.core.shell_line import shell_line
 
 SCHEMA = "weft.rdma-pairs/1"
 
@@ -58,6 +58,17 @@ def state_of(reading: Reading, memory: Memory) -> RailState:
     return RailState.GOOD if reading.gbps >= least_share(memory) * rate else RailState.LOW
 
 
+def uneven(readings: Sequence[Reading]) -> list[str]:
+    """Rails of a lower rate than their partner or than other rails: each carries what its port has,
+    and its port may have less than it could."""
+    rails = {one.path.pair.name: one.path.pair for one in readings}
+    ends = {(rail.name, rail.rate_gbps) for pair in rails.values() for rail in (pair.a, pair.b)}
+    rates = sorted({rate for _, rate in ends if rate is not None})
+    slow = sorted(name for name, rate in ends if rate is not None and rate < rates[-1])
+    listed = ", ".join(dict.fromkeys(slow))
+    return [f"{listed}: a port slower than the {rates[-1]:g} Gb/s of others"] if slow else []
+
+
 def sums_gbps(readings: Sequence[Reading]) -> dict[tuple[str, str], float]:
     """By (source, target) the sum over all rails."""
     found: dict[tuple[str, str], float] = {}
@@ -81,6 +92,7 @@ def record_of(
         "seconds": options.seconds,
         "least_share": least_share(options.memory),
         "would_show": [f"a path below {100 * least_share(options.memory):g} % of its port's rate"],
+        "warnings": uneven(readings),
         "rails": len(rates),
         "rates_gbps": sum(known) if len(known) == len(rates) else None,
         "sums": [
@@ -111,6 +123,6 @@ def _row(reading: Reading, options: PerftestOptions) -> dict[str, Any]:
         "to_gpu": gpus.get("target"),
         "cause": "" if reading.cause is None else reading.cause.what,
         "remedy": "" if reading.cause is None else reading.cause.remedy,
-        "client": shlex.join(path.client(options)),
-        "server": shlex.join(path.server(options)),
+        "client": shell_line(path.client(options)),
+        "server": shell_line(path.server(options)),
     }

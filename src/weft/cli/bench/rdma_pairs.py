@@ -16,6 +16,7 @@ from weft.cluster.reach import try_hosts
 from weft.cluster.record import read_cluster
 from weft.cluster.remote import Ssh, check_host, each
 from weft.core.errors import ExitCode, InputError, unknown_name
+from weft.core.files import make_folder, write_part
 from weft.core.finding import Severity
 from weft.core.units import format_size, parse_size
 from weft.core.words import counted
@@ -115,9 +116,9 @@ def command(
     readings = measure(ssh, directions, options, where, talk)
     record = record_of((a, b), readings, options)
     record["run"] = str(where)
-    (where / RECORD).write_text(json.dumps(record, indent=2) + "\n")
+    write_part(where / RECORD, json.dumps(record, indent=2) + "\n", what="record of the rails")
     emit(format_, text=lambda: rdma_text(record), record=record, rows=record["rows"])
-    return _exit_code(record)
+    return exit_code(record)
 
 
 def _ssh(a: str, b: str, cluster: str | None, ssh_config: Path | None) -> Ssh:
@@ -139,24 +140,21 @@ def _names(rails: str | None) -> tuple[str, ...]:
 
 
 def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        used = next(folder.glob("*"), None)
-    except OSError as error:
-        raise InputError(
-            f"cannot be made: {error.strerror}", where=str(folder), expected="--dir FOLDER"
-        ) from error
-    if used is not None:
+    make_folder(folder, what="output of perftest")
+    if next(folder.glob("*"), None) is not None:
         raise InputError("it is not empty", where=str(folder), expected="--dir of a new folder")
 
 
-def _exit_code(record: dict[str, Any]) -> int:
+def exit_code(record: dict[str, Any]) -> int:
+    """Of the states of all paths, the worst first."""
     states = {row["state"] for row in record["rows"]}
     if "failed" in states:
         return int(ExitCode.BENCHMARK)
     if states & {"low", "impossible", "down"}:
         return exit_code_of(Severity.BAD)
-    return exit_code_of(Severity.UNKNOWN if "no rate" in states else Severity.GOOD)
+    if "no rate" in states:
+        return exit_code_of(Severity.UNKNOWN)
+    return exit_code_of(Severity.WARNING if record["warnings"] else Severity.GOOD)
 
 
 def rdma_text(record: Mapping[str, Any]) -> str:
@@ -164,7 +162,8 @@ def rdma_text(record: Mapping[str, Any]) -> str:
     rows: Sequence[Mapping[str, Any]] = record["rows"]
     first = _verdict(record, rows)
     shown = would_show_lines(record["would_show"]) if first.startswith("GOOD") else []
-    lines = [first, *shown, "", _table(record, rows), ""]
+    warnings = [f"WARNING  {one}" for one in record["warnings"]]
+    lines = [first, *shown, *warnings, "", _table(record, rows), ""]
     for state, what, remedy, paths in _causes(rows):
         lines += [f"{state.upper():<7} {paths}: {what}", f"        to mend: {remedy}"]
     lines.append(f"perftest's own output: {record['run']}")
@@ -176,6 +175,8 @@ def _verdict(record: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> st
     head = next((word for state, word in _HEADS if state in states), "GOOD")
     if head == "GOOD" and "no rate" in states:
         head = "UNKNOWN"
+    elif head == "GOOD" and record["warnings"]:
+        head = "WARN"
     a, b = record["hosts"]
     good = f"{states.count('good')} of {counted(len(rows), 'path')} carry at least"
     share = f"{100 * record['least_share']:g} % of their port's rate"

@@ -9,6 +9,7 @@ from weft.cluster.folder import cluster_folder, cluster_names
 from weft.cluster.local.start import has_layout, leftovers, stop
 from weft.cluster.record import FILE, read_cluster
 from weft.core.errors import ExitCode, InputError
+from weft.core.shell_line import quoted
 
 
 @click.command("down")
@@ -41,7 +42,8 @@ def command(name: str | None, all_: bool, forget: bool, format_: str) -> int:
         for host, why in left.items()
     ]
     if kept:
-        lines.append(f"to drop the record all the same: weft cluster down {name} --forget")
+        drop = f"weft cluster down {quoted(str(name))} --forget"
+        lines.append(f"to drop the record all the same: {drop}")
     record = {"schema": "weft.cluster-down/1", "ended": ended, "hosts": left}
     emit(format_, text=lambda: "\n".join(lines) or "no cluster is up", record=record)
     is_left = kept or set(leftovers()) & set(names)

@@ -11,6 +11,7 @@ from weft.cluster.local.start import has_layout
 from weft.cluster.record import FILE
 from weft.core.errors import InputError
 from weft.core.nodeset import expand
+from weft.core.shell_line import quoted
 from weft.launch.hostfile import read_hostfile
 
 _RATE = re.compile(r"([^=]+)=([1-9]\d{0,8}(?:[kmg]bit|bit))")
@@ -28,7 +29,7 @@ def named_hosts(hosts: str | None, hostfile: Path | None, folder: Path) -> tuple
         raise InputError(
             f"'{folder.name}' is a virtual cluster",
             expected="another --name for real hosts",
-            hint=f"'weft cluster down {folder.name}' ends it",
+            hint=f"'weft cluster down {quoted(folder.name)}' ends it",
         )
     found = expand(hosts) if hosts is not None else tuple(read_hostfile(hostfile or Path()))
     for host in found:
@@ -62,7 +63,7 @@ def virtual_hosts(
         raise InputError(
             f"'{folder.name}' is a cluster of real hosts",
             expected="another --name for virtual ones",
-            hint=f"'weft cluster down {folder.name}' removes its files from them",
+            hint=f"'weft cluster down {quoted(folder.name)}' removes its files from them",
         )
     asked = hosts_of(n, rates)
     names = tuple(host.name for host in asked)
@@ -75,6 +76,6 @@ def virtual_hosts(
         raise InputError(
             f"a virtual cluster '{folder.name}' of {len(layout.hosts)} other hosts is running",
             expected="the same hosts, rates and homes, or another --name",
-            hint=f"'weft cluster down {folder.name}' ends it",
+            hint=f"'weft cluster down {quoted(folder.name)}' ends it",
         )
     return names, True

@@ -6,7 +6,7 @@ from weft.cli.backend import ssh_of
 from weft.cli.fail_on import exit_code_of, fail_on_option
 from weft.cli.output import emit, table_text, text_or_json
 from weft.cluster.bringup.model import Cluster
-from weft.cluster.bringup.run import bring_up
+from weft.cluster.bringup.run import BringupResult, bring_up
 from weft.cluster.bringup.stages import stages
 from weft.cluster.folder import cluster_folder, cluster_names
 from weft.cluster.local.start import leftovers, namespace_root_of
@@ -62,5 +62,11 @@ def _one(name: str, format_: str) -> int:
         lambda *_: None,
     )
     print_up(cluster, went, format_)
-    whole = len(went.good_hosts()) == len(cluster.hosts) and not went.would_mend()
-    return exit_code_of(Severity.GOOD if whole else Severity.BAD)
+    return exit_code_of(verdict_of(went))
+
+
+def verdict_of(went: BringupResult) -> Severity:
+    """BAD where a stage failed or would be mended, UNKNOWN where a host reports too little."""
+    if len(went.good_hosts()) < len(went.outcomes) or went.would_mend():
+        return Severity.BAD
+    return Severity.UNKNOWN if went.is_unknown() else Severity.GOOD

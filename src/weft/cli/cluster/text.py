@@ -8,6 +8,7 @@ from weft.cluster.bringup.model import Cluster, Outcome, StageState
 from weft.cluster.bringup.run import BringupResult
 from weft.cluster.hostfiles import written_hostfiles
 from weft.core.nodeset import fold
+from weft.core.shell_line import quoted
 from weft.core.words import counted
 
 _SHORT = {
@@ -15,9 +16,12 @@ _SHORT = {
     StageState.MENDED: "mended",
     StageState.WOULD: "would",
     StageState.DOUBTFUL: "doubt",
+    StageState.UNKNOWN: "unknown",
     StageState.FAILED: "FAILED",
     StageState.NOT_TRIED: "-",
 }
+
+_NAMED = (StageState.FAILED, StageState.DOUBTFUL, StageState.UNKNOWN)
 
 
 def stage_line(stage: str, outcomes: Mapping[str, Outcome]) -> str:
@@ -29,7 +33,7 @@ def stage_line(stage: str, outcomes: Mapping[str, Outcome]) -> str:
     for state in StageState:
         hosts = by_state.get(state, [])
         if hosts and state is not StageState.NOT_TRIED:
-            named = f": {fold(hosts)}" if state in (StageState.FAILED, StageState.DOUBTFUL) else ""
+            named = f": {fold(hosts)}" if state in _NAMED else ""
             parts.append(f"{len(hosts)} {_SHORT[state]}{named}")
     return f"{stage:<10} {', '.join(parts)}"
 
@@ -40,6 +44,8 @@ def up_text(cluster: Cluster, went: BringupResult) -> str:
     head = "UP  " if len(good) == n else "PART" if good else "DOWN"
     if went.would_mend():
         head = "WOULD bring up"
+    elif head == "UP  " and went.is_unknown():
+        head = "UNKNOWN"
     lines = [f"{head} {len(good)} of {counted(n, 'host')} of cluster '{cluster.name}'"]
     # Hosts on which all went alike stand in one row.
     alike: dict[tuple[str, ...], list[str]] = {}
@@ -56,7 +62,7 @@ def up_text(cluster: Cluster, went: BringupResult) -> str:
         files = written_hostfiles(cluster.folder)
         lines += [f"{name:<18} {path}" for name, path in files.items()]
     if good and cluster.mend:
-        lines.append(f"next: weft bench latency --cluster {cluster.name}")
+        lines.append(f"next: weft bench latency --cluster {quoted(cluster.name)}")
     return "\n".join(lines)
 
 
@@ -64,7 +70,7 @@ def _unfinished(went: BringupResult) -> list[tuple[tuple[str, Outcome], str]]:
     found: dict[tuple[str, Outcome], list[str]] = {}
     for host, of in went.outcomes.items():
         for stage, outcome in of.items():
-            if outcome.state in (StageState.FAILED, StageState.DOUBTFUL, StageState.WOULD):
+            if outcome.state in (*_NAMED, StageState.WOULD):
                 found.setdefault((stage, outcome), []).append(host)
     return [(key, fold(hosts)) for key, hosts in found.items()]
 

@@ -17,6 +17,7 @@ from weft.cluster.hostfiles import write_hostfiles
 from weft.cluster.record import FILE, ClusterRecord, former_hosts, remember
 from weft.cluster.remote import Ssh
 from weft.core.errors import ExitCode, InputError
+from weft.core.files import make_folder
 
 
 @click.command("up")
@@ -130,7 +131,7 @@ def _keep(
         remember(cluster.name, cluster.hosts)
         return
     config = cluster.ssh.config
-    cluster.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_folder(cluster.folder, what="folder of the cluster", mode=0o700)
     n_cpus = {host: cluster.facts[host].n_cpus for host in good}
     ClusterRecord(
         name=cluster.name,

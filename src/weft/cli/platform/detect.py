@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,29 +13,46 @@ from weft.cli.output import emit, talk, text_or_json
 from weft.core.errors import ExitCode, InputError
 from weft.core.files import write_whole
 from weft.core.finding import Severity
+from weft.core.shell_line import quoted
 
 if TYPE_CHECKING:
     from weft.catalog.machine.platform import Platform
     from weft.doctor.machine.detection.differences import HostDifference
     from weft.doctor.machine.detection.model import HostHardware
+    from weft.doctor.machine.detection.warnings import HardwareHealth
 
 SCHEMA = "weft.platform-detection/1"
 
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """What was detected. `n_hosts` is 0 for this machine; `unreached` maps a host to its cause and
-    remedy; `command` repeats the detection."""
+    """What was detected. `n_hosts` is 0 for this machine, else `health` is that of `host`;
+    `unreached` maps a host to its cause and remedy; `command` repeats the detection."""
 
     hardware: "HostHardware"
     platform: "Platform"
-    warnings: tuple[str, ...]
+    health: "HardwareHealth"
     command: str
     out: Path | None = None
     host: str = ""
     n_hosts: int = 0
     differences: "tuple[HostDifference, ...]" = ()
     unreached: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Those of the machine, which with several hosts is named."""
+        head = f"{self.host}: " if self.host else ""
+        return tuple(f"{head}{one}" for one in self.health.warnings)
+
+    @property
+    def verdict(self) -> Severity:
+        """BAD where hosts differ; UNKNOWN where no file tells a port or a link."""
+        if self.differences:
+            return Severity.BAD
+        if self.health.gaps:
+            return Severity.UNKNOWN
+        return Severity.WARNING if self.warnings or self.unreached else Severity.GOOD
 
     @property
     def is_here(self) -> bool:
@@ -66,7 +82,8 @@ def command(
     those of the nearest generic platform, marked assumed.
 
     With --hosts weft reads each host over ssh, takes what most hosts have, and names the hosts that
-    differ. Exit 1 where hosts differ, 2 where a host did not answer.
+    differ. Exit 1 where hosts differ, 2 where a host did not answer, 5 where no file tells whether
+    a port is active or how fast its PCIe link is.
     """
     from weft.catalog.document import to_toml
     from weft.cli.platform.detect_text import detection_text, figure_rows
@@ -84,14 +101,16 @@ def command(
     )
     if found.unreached and not found.differences:
         return int(ExitCode.INPUT)
-    return exit_code_of(Severity.BAD if found.differences else Severity.GOOD)
+    # A warning is no verdict on hardware that was detected as it is.
+    is_open = found.verdict in (Severity.BAD, Severity.UNKNOWN)
+    return exit_code_of(found.verdict if is_open else Severity.GOOD)
 
 
 def _of_this(out: Path | None, sysroot: Path) -> Detection:
     from weft.doctor.machine.detection.commands import LiveCommands, SavedCommands
     from weft.doctor.machine.detection.document import ROOT, platform_of
     from weft.doctor.machine.detection.host import read_host
-    from weft.doctor.machine.detection.warnings import hardware_warnings
+    from weft.doctor.machine.detection.warnings import hardware_health
     from weft.doctor.machine.sysroot import Sysroot
 
     root = Sysroot(sysroot)
@@ -103,9 +122,9 @@ def _of_this(out: Path | None, sysroot: Path) -> Detection:
             where=str(sysroot),
             expected="a directory that holds the machine's sys and proc",
         )
-    command = "weft platform detect" + ("" if is_live else f" --sysroot {quote(str(sysroot))}")
-    warnings = tuple(hardware_warnings(root, hardware))
-    return Detection(hardware, platform_of(hardware), warnings, command, out)
+    command = "weft platform detect" + ("" if is_live else f" --sysroot {quoted(sysroot)}")
+    health = hardware_health(root, hardware)
+    return Detection(hardware, platform_of(hardware), health, command, out)
 
 
 def _of_hosts(hosts: str, ssh_config: Path | None, out: Path | None, sysroot: Path) -> Detection:
@@ -118,7 +137,7 @@ def _of_hosts(hosts: str, ssh_config: Path | None, out: Path | None, sysroot: Pa
     from weft.doctor.machine.detection.differences import majority_of
     from weft.doctor.machine.detection.document import ROOT, platform_of
     from weft.doctor.machine.detection.remote import ask_hosts
-    from weft.doctor.machine.detection.warnings import hardware_warnings
+    from weft.doctor.machine.detection.warnings import hardware_health
 
     asked = ask_hosts(Ssh(ssh_config), expand(hosts), str(sysroot))
     found = {host: one.hardware for host, one in asked.items() if one.hardware is not None}
@@ -129,13 +148,13 @@ def _of_hosts(hosts: str, ssh_config: Path | None, out: Path | None, sysroot: Pa
     chosen, differences = majority_of(found)
     tree = asked[chosen].tree
     assert tree is not None
-    options = f" --ssh-config {quote(str(ssh_config))}" if ssh_config is not None else ""
-    options += f" --sysroot {quote(str(sysroot))}" if sysroot != ROOT else ""
+    options = f" --ssh-config {quoted(ssh_config)}" if ssh_config is not None else ""
+    options += f" --sysroot {quoted(sysroot)}" if sysroot != ROOT else ""
     return Detection(
         hardware=found[chosen],
         platform=_common(platform_of(found[chosen]), chosen, hosts),
-        warnings=tuple(f"{chosen}: {one}" for one in hardware_warnings(tree, found[chosen])),
-        command=f"weft platform detect --hosts {quote(hosts)}{options}",
+        health=hardware_health(tree, found[chosen]),
+        command=f"weft platform detect --hosts {quoted(hosts)}{options}",
         out=out,
         host=chosen,
         n_hosts=len(asked),
@@ -157,6 +176,12 @@ def _record(found: Detection, rows: list[dict[str, Any]]) -> dict[str, Any]:
         "schema": SCHEMA,
         "platform": found.platform.model_dump(mode="json", by_alias=True, exclude_none=True),
         "figures": rows,
+        "verdict": found.verdict.value,
+        "would_show": list(found.health.would_show),
+        "unknown": [
+            {"unknown": unknown, "would_tell": would_tell}
+            for unknown, would_tell in found.health.gaps
+        ],
         "warnings": list(found.warnings),
         "hosts": found.n_hosts,
         "differences": [

@@ -1,14 +1,15 @@
 """What `weft platform detect` prints: the machine in one line, its figures, what to look at."""
 
 from collections.abc import Iterator, Mapping
-from shlex import quote
 from typing import Any
 
 from weft.catalog.machine.platform import Platform, figures
-from weft.cli.output import table_text
+from weft.cli.output import table_text, would_show_lines
 from weft.cli.platform.detect import Detection
 from weft.cli.platform.text import plain_source
+from weft.core.finding import Severity, cannot_tell
 from weft.core.nodeset import fold
+from weft.core.shell_line import quoted
 from weft.core.words import counted
 from weft.doctor.machine.detection.document import HERE, title_of
 
@@ -45,7 +46,7 @@ def detection_text(found: Detection) -> str:
     cells += _rail_cells(rows)
     n_assumed = sum(row["class"] in ("assumed", "unverified") for row in rows if row not in shown)
     lines = [
-        _verdict(found),
+        *_head(found),
         *(f"WARNING  {one}" for one in _warnings(found)),
         "",
         table_text(["figure", "value", "read from"], cells, left=1, last=1),
@@ -53,9 +54,7 @@ def detection_text(found: Detection) -> str:
     ]
     if n_assumed:
         base = (
-            f"; weft platform show {quote(str(found.out))} lists them"
-            if found.out is not None
-            else ""
+            f"; weft platform show {quoted(found.out)} lists them" if found.out is not None else ""
         )
         lines.append(f"{counted(n_assumed, 'more figure')} assumed{base}")
     lines += [f"note: {note}" for note in found.platform.notes[1:]]
@@ -63,6 +62,15 @@ def detection_text(found: Detection) -> str:
     lines += [f"not read: {path} ({why})" for path, why in unread[:3]]
     lines += [f"not read: {len(unread) - 3} more; --format json names them"] * (len(unread) > 3)
     return "\n".join([*lines, f"next: {_next(found)}"])
+
+
+def _head(found: Detection) -> list[str]:
+    """The verdict, and what it rests on."""
+    first = _verdict(found)
+    if found.verdict is Severity.UNKNOWN:
+        gaps = [f"UNKNOWN  {cannot_tell(*gap)}" for gap in found.health.gaps]
+        return [*gaps, first.partition("  ")[2]]
+    return [first, *(would_show_lines(found.health.would_show) if first.startswith("GOOD") else ())]
 
 
 def _verdict(found: Detection) -> str:
@@ -132,7 +140,7 @@ def _next(found: Detection) -> str:
     if not found.hardware.rails:
         return "weft study run smoke"
     if found.out is not None:
-        return f"weft judge FILE --platform {quote(str(found.out))}"
+        return f"weft judge FILE --platform {quoted(found.out)}"
     if found.is_here and found.hardware.has_platform:
         return f"weft judge FILE --platform {HERE}"
     return f"{found.command} --out {_TARGET} && weft judge FILE --platform {_TARGET}"

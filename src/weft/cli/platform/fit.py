@@ -1,7 +1,6 @@
 """`weft platform fit`: host costs of a machine from tables that were measured on it."""
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -15,6 +14,7 @@ from weft.cli.output import emit, format_option, table_text, talk
 from weft.cli.platform.text import band_lines
 from weft.core.errors import InputError
 from weft.core.files import write_whole
+from weft.core.shell_line import quoted
 from weft.core.units import format_size
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _free(out: Path) -> Path:
         raise InputError(
             "the file is there already",
             where=str(out),
-            expected=f"-o {shlex.quote(str(out))}, which overwrites it, or another --name",
+            expected=f"-o {quoted(out)}, which overwrites it, or another --name",
         )
     return out
 
@@ -158,11 +158,11 @@ def _text(fitted: "FittedPlatform", out: Path, paths: Sequence[Path]) -> str:
         "",
         *(f"assumed: {text}" for text in fit.assumptions),
     ]
-    target = shlex.quote(str(out))
+    target = quoted(out)
     twin = f"weft bench latency --twin {target} --nodes 2" if document.has_twin else ""
     if paths and paths[0].is_file():
         lines += [f"its twin: {twin}"] if twin else []
-        step = f"weft judge {shlex.quote(str(paths[0]))} --platform {target}"
+        step = f"weft judge {quoted(paths[0])} --platform {target}"
     else:
         step = twin or f"weft expect {target} latency"
     lines.append(f"next: {step}")

@@ -16,6 +16,7 @@ from weft.catalog.machine.platform import (
 from weft.catalog.published_figures import Fact
 from weft.catalog.threshold import FieldThreshold
 from weft.cli.output import table_text
+from weft.core.shell_line import quoted
 from weft.core.units import format_size
 
 
@@ -55,7 +56,7 @@ def list_text(rows: Iterable[Mapping[str, Any]]) -> str:
     lines = [
         table_text(headers, cells, left=7),
         "",
-        f"next: weft platform show {cells[0][0]}",
+        f"next: weft platform show {quoted(cells[0][0])}",
     ]
     return "\n".join(lines)
 
@@ -83,7 +84,7 @@ def show_text(view: PlatformView) -> str:
 
 
 def _next_command(view: PlatformView) -> str:
-    name = view.document.name
+    name = quoted(view.document.name)
     if view.figures and not view.list_figures:
         return f"weft platform show {name} --figures"
     if view.document.has_twin:

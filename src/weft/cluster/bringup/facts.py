@@ -55,7 +55,7 @@ class Facts:
     `addresses` are (interface, address) pairs, `ports` (device, 'InfiniBand 4: ACTIVE') of fast
     devices, `links` the type of each interface (ARPHRD_* of if_arp.h), None where it is down.
     `server` and `ssh_port` are where its sshd was reached. Hosts of one `boot` are one machine
-    (containers).
+    (containers). `memlock_kib` is None for no limit, unless the host does not report it.
     """
 
     system: str
@@ -78,6 +78,7 @@ class Facts:
     ports: tuple[tuple[str, str], ...]
     links: dict[str, int | None]
     boot: str = ""
+    reports_memlock: bool = True
 
     @property
     def interface(self) -> str | None:
@@ -131,6 +132,7 @@ def read_facts(text: str, asked_s: float) -> Facts:
         ports=tuple(ports),
         links=links,
         boot=result.get("boot", ""),
+        reports_memlock=re.fullmatch(r"unlimited|\d{1,15}", result.get("memlock", "")) is not None,
     )
 
 

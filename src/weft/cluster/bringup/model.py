@@ -12,13 +12,14 @@ from weft.cluster.remote import Ssh, SshResult
 
 class StageState(StrEnum):
     """How a stage went on a host. MENDED: it was not right and now is; WOULD: with --dry-run, what
-    would be mended; DOUBTFUL: the cluster works without it, less well; NOT_TRIED: an earlier stage
-    failed there."""
+    would be mended; DOUBTFUL: the cluster works without it, less well; UNKNOWN: the host reports
+    too little to tell; NOT_TRIED: an earlier stage failed there."""
 
     RIGHT = "right"
     MENDED = "mended"
     WOULD = "would mend"
     DOUBTFUL = "doubtful"
+    UNKNOWN = "unknown"
     FAILED = "failed"
     NOT_TRIED = "not tried"
 
@@ -42,9 +43,9 @@ class Outcome:
 
 
 RIGHT = Outcome(StageState.RIGHT)
-right, mended, would, doubtful, failed = (
+right, mended, would, doubtful, unknown, failed = (
     partial(Outcome, StageState[name])
-    for name in ("RIGHT", "MENDED", "WOULD", "DOUBTFUL", "FAILED")
+    for name in ("RIGHT", "MENDED", "WOULD", "DOUBTFUL", "UNKNOWN", "FAILED")
 )
 """An outcome of its note, and its remedy where there is one."""
 

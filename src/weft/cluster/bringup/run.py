@@ -24,9 +24,14 @@ class BringupResult:
 
     def would_mend(self) -> bool:
         """Whether something is left to do after a dry run."""
-        return any(
-            o.state is StageState.WOULD for of in self.outcomes.values() for o in of.values()
-        )
+        return self._has(StageState.WOULD)
+
+    def is_unknown(self) -> bool:
+        """Whether a host reports too little for a stage."""
+        return self._has(StageState.UNKNOWN)
+
+    def _has(self, state: StageState) -> bool:
+        return any(o.state is state for of in self.outcomes.values() for o in of.values())
 
 
 def bring_up(cluster: Cluster, stages: Sequence[Stage], report: Observer) -> BringupResult:

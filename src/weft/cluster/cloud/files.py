@@ -1,6 +1,5 @@
 """The files of a plan: the template for Azure, and the files for ssh and `weft cluster up`."""
 
-import shlex
 from pathlib import Path
 
 from weft.cluster.cloud.arm import template
@@ -8,6 +7,8 @@ from weft.cluster.cloud.cloud_init import cloud_init
 from weft.cluster.cloud.plan import FIRST_PORT, Plan
 from weft.cluster.remote import config_path
 from weft.core.errors import InputError
+from weft.core.files import make_folder, write_part
+from weft.core.shell_line import quoted, shell_line
 
 TEMPLATE = "template.json"
 NODE_CLOUD_INIT = "cloud-init.yaml"
@@ -29,7 +30,8 @@ def files_of(plan: Plan, folder: Path) -> dict[str, str]:
 
 
 def write_files(files: dict[str, str], folder: Path) -> None:
-    """Write them. Raises InputError where another file has the name: nothing is written then."""
+    """Write them. Raises InputError where another file has the name: nothing is written then;
+    StorageError on a disk that refuses."""
     try:
         for name, content in files.items():
             path = folder / name
@@ -40,13 +42,13 @@ def write_files(files: dict[str, str], folder: Path) -> None:
                     expected="an empty folder, or one with the same files",
                     hint="another --dir, or remove what is there",
                 )
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, content in files.items():
-            (folder / name).write_text(content)
     except OSError as error:
         raise InputError(
-            f"cannot be written: {error.strerror or error}", where=str(folder), expected="a folder"
+            f"cannot be read: {error.strerror or error}", where=str(folder), expected="a folder"
         ) from error
+    make_folder(folder, what="folder of the files")
+    for name, content in files.items():
+        write_part(folder / name, content, what=f"file {name}")
 
 
 def ssh_config(plan: Plan, folder: Path) -> str:
@@ -85,14 +87,14 @@ def commands(plan: Plan, folder: Path) -> tuple[str, ...]:
         deploy += ["--parameters", "sshSource=YOUR-ADDRESS/32"]
     up = ["weft", "cluster", "up", "--name", plan.name]
     up += ["--hostfile", str(folder / HOSTS), "--ssh-config", str(folder / SSH_CONFIG)]
-    return shlex.join(deploy), shlex.join(up)
+    return shell_line(deploy), shell_line(up)
 
 
 def real_hosts(plan: Plan, folder: Path) -> str:
     """The command that replaces the expected host names by those that Azure gave."""
     ask = ["az", "vmss", "list-instances", "--resource-group", GROUP, "--name", plan.name]
     ask += ["--query", "[].osProfile.computerName", "--output", "tsv"]
-    return f"{shlex.join(ask)} > {shlex.quote(str(folder / HOSTS))}"
+    return f"{shell_line(ask)} > {quoted(str(folder / HOSTS))}"
 
 
 def _identity(key_file: Path) -> Path:

@@ -12,8 +12,8 @@ from typing import Literal
 
 from weft.catalog.machine.azure import Size, azure, azure_size
 from weft.cluster.folder import is_name
+from weft.core.documents.text_file import read_text_file
 from weft.core.errors import InputError
-from weft.core.text_file import read_text_file
 
 Reach = Literal["jump", "ports"]
 

@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 
+from weft.core.files import write_part
+
 LAYOUT_FILE = "layout.json"
 MARKER = "WEFT_CLUSTER"
 """The environment variable by which a virtual cluster's processes are found again: its folder."""
@@ -51,8 +53,9 @@ class Layout:
         return self.uid == 0
 
     def write(self) -> None:
-        """Into the cluster's folder."""
-        (Path(self.folder) / LAYOUT_FILE).write_text(json.dumps(asdict(self), indent=1) + "\n")
+        """Into the cluster's folder. Raises StorageError."""
+        text = json.dumps(asdict(self), indent=1) + "\n"
+        write_part(Path(self.folder) / LAYOUT_FILE, text, what="layout of the cluster")
 
 
 def read_layout(folder: Path) -> Layout:

@@ -27,6 +27,7 @@ from weft.cluster.local.layout import (
 from weft.cluster.local.namespace_commands import ENVIRONMENT
 from weft.cluster.remote import config_path
 from weft.core.errors import InputError, MissingError
+from weft.core.files import make_folder, output_file, write_part
 from weft.core.process import CommandError, run_command, spawn
 
 ROOT_FILE = "namespace_root.json"
@@ -55,25 +56,26 @@ def start(folder: Path, n: int, rates: Mapping[str, str], *, shared_home: bool) 
     layout = _layout(folder, n, rates, shared_home=shared_home)
     _check_tools()
     config = _ssh_config(layout)
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if not (folder / KEY).exists():
+    make_folder(folder, what="folder of the cluster", mode=0o700)
+    if not all(path.exists() for path in _key_pair(folder)):
         _make_key(folder, layout.name)
     for cache in layout.caches:
         with contextlib.suppress(OSError):
             Path(cache).mkdir(parents=True, exist_ok=True)
-    (folder / "hosts").write_text(_hosts_text(layout.hosts))
+    write_part(folder / "hosts", _hosts_text(layout.hosts), what="list of the hosts")
     layout.write()
     process = _start_root(layout)
     try:
         keys = _keys(process, folder)
+        root = {"pid": process.pid, "started": _started(process.pid) or 0}
+        known = "".join(f"{host.name},{host.address} {keys[host.name]}\n" for host in layout.hosts)
+        write_part(folder / KNOWN_HOSTS, known, what="list of the hosts' keys")
+        write_part(folder / SSH_CONFIG, config, what="file for ssh")
+        # Last: by this file the cluster counts as running.
+        write_part(folder / ROOT_FILE, json.dumps(root), what="record of the hosts' first process")
     except BaseException:
         _kill(process.pid)
         raise
-    root = {"pid": process.pid, "started": _started(process.pid) or 0}
-    (folder / ROOT_FILE).write_text(json.dumps(root))
-    known = "".join(f"{host.name},{host.address} {keys[host.name]}\n" for host in layout.hosts)
-    (folder / KNOWN_HOSTS).write_text(known)
-    (folder / SSH_CONFIG).write_text(config)
     return layout
 
 
@@ -155,7 +157,14 @@ def _check_tools() -> None:
             )
 
 
+def _key_pair(folder: Path) -> tuple[Path, Path]:
+    """The private key, and the public one, which ssh-keygen writes last."""
+    return folder / KEY, folder / f"{KEY}.pub"
+
+
 def _make_key(folder: Path, name: str) -> None:
+    for half in _key_pair(folder):
+        half.unlink(missing_ok=True)
     tool = shutil.which("ssh-keygen", path=ENVIRONMENT["PATH"]) or "ssh-keygen"
     argv = [tool, "-q", "-t", "ed25519", "-N", "", "-C", f"virtual cluster {name}", "-f", KEY]
     try:
@@ -181,7 +190,7 @@ def _start_root(layout: Layout) -> subprocess.Popen[bytes]:
     own = () if layout.is_root else ("--user", "--map-root-user")
     spaces = ("--net", "--uts", "--mount", "--ipc", "--pid", "--fork", "--mount-proc")
     folder = Path(layout.folder)
-    with (folder / "namespace_root.log").open("wb") as log:
+    with output_file(folder / "namespace_root.log") as log:
         return spawn(
             [
                 *("unshare", *own, *spaces, "--kill-child=KILL"),
