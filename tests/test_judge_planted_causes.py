@@ -17,8 +17,8 @@ import pytest
 from weft.catalog import load
 from weft.catalog.cause import Cause, causes
 from weft.catalog.machine.platform import Platform
-from weft.judge.causes.effect import Span, applies, best_under, predicted_span
-from weft.judge.expectation.expected_value import Predict, predictor
+from weft.judge.causes.effect import applies, predicted_span
+from weft.judge.expectation.expected_value import predictor
 from weft.judge.judge import judge_results
 from weft.judge.model import FileJudgement, JudgedRow
 from weft.results.model import ResultFile, Row, Table
@@ -33,6 +33,11 @@ NOISE = (0.03, 0.005)
 8 MiB in fixtures/results/perftest/gpudirect-16-pairs.txt have 0.0045."""
 HEALTHY = 0.2
 """So many draws have no fault."""
+MOST_UNSEEN, MOST_WITHOUT = 0.46, 1.71
+"""For one case that counts, so many draws whose fault moves no judged row out of its range, and
+without such a test or such a cause on their platform. SOURCE: 1,000 cases of each of the seeds 101
+to 106 had 0.342 to 0.423 (mean 0.380, deviation 0.026) and 1.465 to 1.640 (1.520, 0.065): the mean
+and four deviations of 2,000 cases."""
 VISIBLE = 1.15
 """A fault shows where it moves a row this far out of the expected range."""
 SMALL = tuple(1 << i for i in range(3, 9))
@@ -137,23 +142,8 @@ def spans(case: Case) -> list[tuple[float, float]]:
         span = None
         if case.cause is not None and applies(case.cause, row, case.platform):
             span = predicted_span(case.cause, row, case.platform, ask)
-            span = with_sockets(case.cause, row, case.platform, ask, span)
         found.append(span or usual)
     return found
-
-
-def with_sockets(
-    cause: Cause, row: JudgedRow, platform: Platform, ask: Predict, span: Span | None
-) -> Span | None:
-    """A cause whose traffic takes the kernel's sockets is as slow as they are at every size."""
-    if "sockets" not in cause.bounds or row.expectation is None or cause.instead is not None:
-        return span
-    best = best_under(cause, "sockets", row, platform, ask)
-    if best is None:
-        return span
-    low, high = span or (best, best)
-    pick = max if row.expectation.lower_is_better else min
-    return pick(low, best), pick(high, best)
 
 
 def is_visible(case: Case, judgement: FileJudgement) -> bool:
@@ -229,14 +219,15 @@ def test_nineteen_of_twenty_drawn_causes_are_named(seed: int) -> None:
     tried: Counter[tuple[str, str]] = Counter()
     named: Counter[tuple[str, str]] = Counter()
     first: Counter[tuple[str, str]] = Counter()
+    n_unseen = n_without = 0
     while tried.total() < N_CASES:
         case = drawn(rng)
-        judgement = judgement_of(case, rng) if case is not None else None
-        if (
-            case is None
-            or judgement is None
-            or not (case.cause is None or is_visible(case, judgement))
-        ):
+        if case is None:
+            n_without += 1
+            continue
+        judgement = judgement_of(case, rng)
+        if case.cause is not None and not is_visible(case, judgement):
+            n_unseen += 1
             continue
         key = (case.kind.tool, case.cause.name if case.cause else "healthy")
         tried[key] += 1
@@ -248,6 +239,7 @@ def test_nineteen_of_twenty_drawn_causes_are_named(seed: int) -> None:
             of_name = [key for key in tried if key[part] == name]
             n, hits, leads = (sum(c[key] for key in of_name) for c in (tried, named, first))
             print(f"{name}: {hits} of {n} named ({100 * hits / n:.1f} %), {leads} among the first")
+    print(f"left out: {n_unseen} unseen, {n_without} without such a test or cause")
     print(f"all: {named.total()} of {N_CASES} named, {first.total()} among the first")
     healthy = [key for key in tried if key[1] == "healthy"]
     # Noise of 3 % puts one healthy draw of a thousand beyond a narrow range.
@@ -255,3 +247,5 @@ def test_nineteen_of_twenty_drawn_causes_are_named(seed: int) -> None:
     assert left_alone >= LEFT_ALONE * sum(tried[key] for key in healthy)
     assert named.total() >= LEAST_RIGHT * N_CASES
     assert first.total() >= LEAST_FIRST * N_CASES
+    assert n_unseen <= MOST_UNSEEN * N_CASES
+    assert n_without <= MOST_WITHOUT * N_CASES

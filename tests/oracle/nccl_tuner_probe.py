@@ -2,7 +2,8 @@
 
 Run as a program: nccl_tuner_probe.py LIBRARY VERSION FILE BYTES NODES...; the last line of standard
 output is MARK and a JSON object: {"ring": [channels, GB/s of each], "choices": {nodes: [algorithm,
-protocol, us]}}. A communicator is only what the tuner reads of one: the rest is zero.
+protocol, us]}, "nvlstree": us on the last number of nodes}. A communicator is only what the tuner
+reads of one: the rest is zero.
 """
 
 import ctypes
@@ -129,13 +130,14 @@ class Tuner:
             model, ctypes.c_void_p, ctypes.c_int, ctypes.c_int, ctypes.c_void_p
         )(at, HOPPER, HOPPER, ctypes.addressof(graphs))  # fmt: skip
         times = (
-            (algorithm, protocol, self._time_us(i, k, n_bytes))
+            (algorithm, protocol, self.time_us(i, k, n_bytes))
             for i, algorithm in enumerate(ALGORITHMS)
             for k, protocol in enumerate(PROTOCOLS)
         )
         return min((one for one in times if one[2] > 0), key=lambda one: one[2])
 
-    def _time_us(self, algorithm: int, protocol: int, n_bytes: int) -> float:
+    def time_us(self, algorithm: int, protocol: int, n_bytes: int) -> float:
+        """The library's estimate in us; not above 0 where it does not take an algorithm."""
         time_us = ctypes.c_float()
         ask = self.library.function(
             "_Z19ncclTopoGetAlgoTimeP8ncclCommiiimiPf", ctypes.c_void_p, *[ctypes.c_int] * 3,
@@ -150,7 +152,10 @@ def main() -> None:
     path, version, file, n_bytes, *nodes = sys.argv[1:]
     tuner = Tuner(path, version, file)
     choices = {n: tuner.choice(int(n), int(n_bytes)) for n in nodes}
+    at = ALGORITHMS.index("nvlstree"), PROTOCOLS.index("simple")
     found = {"ring": tuner.ring_found(), "choices": choices}
+    # After a choice, the communicator has the estimates of the last number of nodes.
+    found["nvlstree"] = tuner.time_us(*at, int(n_bytes))
     os.write(1, f"\n{MARK}{json.dumps(found)}\n".encode())
 
 

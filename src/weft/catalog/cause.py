@@ -99,6 +99,11 @@ class Cause(Document):
     remedy: Text
     source: Text
 
+    @property
+    def takes_sockets(self) -> bool:
+        """Whether its traffic takes the kernel's sockets, besides its own effect."""
+        return "sockets" in self.bounds and self.instead is None
+
     @model_validator(mode="after")
     def _one_effect_at_most(self) -> "Cause":
         effects = (self.instead, self.cap, self.share, self.adds)

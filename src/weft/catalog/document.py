@@ -1,7 +1,6 @@
 """Common parts of catalogue documents: figures with sources; TOML read with errors that point."""
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable
 from enum import StrEnum
@@ -9,8 +8,9 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from weft.core.documents.document_text import toml_table
 from weft.core.errors import InputError, did_you_mean
-from weft.core.units import refuse_unusable
+from weft.core.units import LARGEST_FIGURE, refuse_unusable
 
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
 Text = Annotated[str, Field(min_length=1)]
@@ -31,7 +31,12 @@ class Document(BaseModel):
     """A frozen document: an unknown key is an error."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=False
+        frozen=True,
+        extra="forbid",
+        populate_by_name=True,
+        allow_inf_nan=False,
+        # A verb reads few of the models that it imports: the others need no validator.
+        defer_build=True,
     )
 
 
@@ -108,14 +113,8 @@ Model = TypeVar("Model", bound=Document)
 
 def parse_document(model: type[Model], text: str, where: str, kind: str) -> Model:
     """The document of a TOML text. Raises InputError naming the file, the key and the remedy."""
-    try:
-        table = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        # A number of thousands of digits is a ValueError of Python's own.
-        raise InputError(
-            f"not TOML ({error})", where=where, expected=f"a {kind} in TOML"
-        ) from error
-    refuse_unusable(table, where)
+    table = toml_table(text, where, f"a {kind} in TOML")
+    refuse_unusable(table, where, most=LARGEST_FIGURE)
     try:
         return model.model_validate(table)
     except ValidationError as error:

@@ -22,6 +22,8 @@ from weft.catalog.published_figures import (
 )
 from weft.catalog.threshold import FieldTests, FieldThreshold, thresholds_of
 from weft.catalog.toml_file import catalogue_names, catalogue_text
+from weft.core.documents.document_text import MOST_DOCUMENT_BYTES
+from weft.core.documents.text_file import read_text_file
 from weft.core.errors import InputError, did_you_mean, unknown_name
 
 THIS_MACHINE = "this-machine"
@@ -38,7 +40,7 @@ def platform(name_or_path: str) -> Platform:
         built = generic.generic_of_name(name_or_path, platform)
         if built is not None:
             return built
-    document = _document(Platform, "platform", name_or_path)
+    document = platform_document(name_or_path)
     if not _is_path(name_or_path):
         own = published_figures().get(document.name, ())
         document = document.model_copy(update={"figures": (*document.figures, *own)})
@@ -47,6 +49,12 @@ def platform(name_or_path: str) -> Platform:
 
         return with_facts_of_this_host(document)
     return document
+
+
+def platform_document(name_or_path: str) -> Platform:
+    """A platform as its own document has it, without the figures that lists of sources add. Raises
+    InputError."""
+    return _document(Platform, "platform", name_or_path)
 
 
 def platform_names() -> list[str]:
@@ -189,12 +197,5 @@ def _text(kind: str, name_or_path: str) -> tuple[str, str]:
 
 
 def _file_text(kind: str, path: Path) -> tuple[str, str]:
-    try:
-        return path.read_text("utf-8"), str(path)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(
-            f"cannot read the {kind} ({reason})", where=str(path), expected="a readable .toml file"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise InputError("not UTF-8 text", where=str(path), expected=f"a {kind} in TOML") from error
+    expected = f"a {kind} in TOML, in UTF-8"
+    return read_text_file(path, expected=expected, most_bytes=MOST_DOCUMENT_BYTES), str(path)

@@ -96,6 +96,8 @@ def count_text(word: str, n: int, rows: Sequence[JudgedRow]) -> str:
     wide = sum(row.state is RowState.TOO_WIDE for row in rows)
     if not n or len(rows) == 1:
         return ""
+    # A row may contradict itself without being judged.
+    judged = judged if n <= judged else len(rows)
     noun = "judged row" if judged < len(rows) else "row"
     share = f"all {judged}" if n == judged > 1 else f"{n} of {judged}"
     apart = f"; {counted(wide, 'row')} too wide to tell" if wide else ""

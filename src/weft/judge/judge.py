@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from weft.catalog.machine.generic import Hardware
 from weft.catalog.machine.platform import Platform
+from weft.catalog.tools import NCCL_TOOLS
 from weft.core.errors import InputError
 from weft.judge.anomalies.table_agreement import across_tables
 from weft.judge.causes.causes import CauseCase, likely_causes
@@ -124,6 +125,9 @@ def _most_ranks(tables: Sequence[Table]) -> dict[str, int]:
 
 
 def _generic(tables: Sequence[Table], given: Given, place: PlatformChoice) -> tuple[str, ...]:
+    """Adapters that NCCL's tables take; only they have a line, so others load no link class."""
+    if not any(table.tool in NCCL_TOOLS for table in tables):
+        return ()
     if place.platform is None:
         return adapters_taken(tables, given, link_classes(), rules())
     if place.is_link_class:

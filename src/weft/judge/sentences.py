@@ -1,14 +1,15 @@
 """The sentences of the judge: the verdict with its value, its range and its bound, then others."""
 
-import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from weft.catalog.load import platform_names
 from weft.catalog.machine.generic import link_names
 from weft.core.errors import InputError
 from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.shell_line import quoted
 from weft.expect.nccl.topology import topology
 from weft.judge.expectation.conditions import can_be_fitted
 from weft.judge.expectation.platform_choice import LINK_CLASS, PlatformChoice
@@ -95,29 +96,29 @@ def next_command(
 ) -> str:
     """What to run next. Standard input is spent, so that no command can read it again."""
     if path != "-":
-        return _next_for_file(shlex.quote(path), rows, place, causes, path_class)
+        return _next_for_file(quoted(Path(path)), rows, place, causes, path_class)
     name = "" if place.platform is None else place.platform.name
     return f"weft platform show {name}" if name in platform_names() else "weft platform list"
 
 
 def _next_for_file(
-    quoted: str,
+    file: str,
     rows: Sequence[JudgedRow],
     place: PlatformChoice,
     causes: Sequence[LikelyCause],
     path_class: Finding,
 ) -> str:
     if place.platform is None and place.candidates:
-        return f"weft judge {quoted} --platform {place.candidates[0]}"
+        return f"weft judge {file} --platform {place.candidates[0]}"
     if place.platform is None:
         return path_class.next_command or ""
     if any(row.lacks_layout for row in rows):
-        return f"weft judge {quoted} --platform {place.platform.name} --nodes 2 --tasks-per-node 1"
+        return f"weft judge {file} --platform {place.platform.name} --nodes 2 --tasks-per-node 1"
     if causes:
-        return f"weft judge {quoted} --platform {place.platform.name} --all-rows"
+        return f"weft judge {file} --platform {place.platform.name} --all-rows"
     if place.is_link_class and (link := _link_fitted_to(rows, place.platform.name)):
-        return f"weft platform fit {quoted} --link {link}"
-    return f"weft import {quoted}"
+        return f"weft platform fit {file} --link {link}"
+    return f"weft import {file}"
 
 
 def _link_fitted_to(rows: Sequence[JudgedRow], platform: str) -> str:

@@ -15,6 +15,7 @@ from weft.judge.model import FileJudgement
 from weft.judge.path_class.proof import HEAD_BYTES, head_of
 from weft.results.model import ResultFile
 from weft.results.result_file import (
+    MOST_RESULT_BYTES,
     PACKED_MARK,
     SNIFFED_BYTES,
     WIDE_MARKS,
@@ -28,8 +29,6 @@ from weft.results.result_file import (
 if TYPE_CHECKING:
     from weft.results.excerpt.excerpt import Excerpt
 
-MOST_BYTES = 1 << 30
-"""A larger file is not opened: it is a disk image or a trace, and no output of a benchmark."""
 MOST_ROWS = 50_000
 """So many lines of rows of one file are judged: 7 s, and 300 MB. SOURCE: benches/judge.py."""
 SHORT_BYTES = 1024
@@ -66,7 +65,7 @@ def read_file(path: Path) -> ReadFile:
     Raises InputError, as `read_results` does, and where the file is huge.
     """
     n_bytes = _size_of(path)
-    if n_bytes > MOST_BYTES:
+    if n_bytes > MOST_RESULT_BYTES:
         raise _too_large(str(path), f"{n_bytes / 1e9:.1f} GB")
     log = _PiecesLog()
     try:
@@ -106,8 +105,8 @@ def read_stream(stream: BinaryIO, name: str) -> ReadFile:
             if n_bytes == 0:
                 refuse_binary(block[:SNIFFED_BYTES], name)
             n_bytes += len(block)
-            if n_bytes > MOST_BYTES:
-                raise _too_large(name, f"more than {MOST_BYTES / 1e9:.1f} GB")
+            if n_bytes > MOST_RESULT_BYTES:
+                raise _too_large(name, f"more than {MOST_RESULT_BYTES / 1e9:.1f} GB")
             spool.write(block)
         file = cast("BinaryIO", spool)
         if n_bytes > _IN_MEMORY_BYTES:
@@ -205,7 +204,7 @@ def _too_large(where: str, size: str) -> InputError:
     return InputError(
         f"the file has {size}",
         where=where,
-        expected=f"at most {MOST_BYTES / 1e9:.1f} GB",
+        expected=f"at most {MOST_RESULT_BYTES / 1e9:.1f} GB",
         hint="cut the rows out of it, or split it (split -C 500M)",
     )
 

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 RESULTS_SCHEMA = "weft.results/1"
 INTERFACE = "interface"
 """Condition: "sockets" or "verbs", where the tool measures nothing else."""
+ROWS, ONE_A_RUN = "rows", "one a run"
+"""Condition and its value: a run of the tool prints one row, so one row is no cut table."""
 MAX_UNREAD_KEPT = 100
 """So many lines that were not understood are kept with their text; the others are counted."""
 

@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from weft.core.collection import collection_paused
+from weft.core.documents.text_file import open_file
 from weft.core.errors import InputError
 from weft.core.units import format_size
 from weft.launch.redact import redact_environment
@@ -30,6 +31,9 @@ from weft.results.registry import JSON_READERS, LINE_READERS
 SNIFFED_BYTES = 8192
 WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _MANY_BYTES = 1 << 20
+EXPECTED_FILE = "a file with the output of a benchmark"
+MOST_RESULT_BYTES = 1 << 30
+"""A larger file is not read: it is a disk image or a trace, and no output of a benchmark."""
 MOST_UNPACKED_BYTES = 1 << 28
 """A packed file is unpacked in memory, at twice its bytes: 0.5 GB."""
 MOST_BYTES_TO_CONVERT = 1 << 26
@@ -52,30 +56,15 @@ def read_results(path: Path) -> ResultFile:
 
     Raises InputError for a file that cannot be read, is binary, or holds no table of a known tool.
     """
-    try:
-        if path.exists() and not path.is_file() and not path.is_dir():
-            raise InputError(
-                "not a regular file but a pipe or a device",
-                where=str(path),
-                expected="a file with the output of a benchmark",
-                hint="write what comes out of it into a file first, or use weft judge -",
-            )
-        with path.open("rb") as file:
-            if file.seek(0, 2) == 0:
-                raise InputError("the file is empty", where=str(path), expected=_expected())
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-                if content[:2] == PACKED_MARK:
-                    data, remarks = unpacked(content, str(path))
-                    results = read_results_text(data, str(path))
-                    return replace(results, remarks=results.remarks + remarks)
-                return _read(content, str(path))
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(
-            f"cannot read the file: {reason}",
-            where=str(path),
-            expected="a file with the output of a benchmark",
-        ) from error
+    with open_file(path, expected=EXPECTED_FILE, most_bytes=MOST_RESULT_BYTES) as file:
+        if file.seek(0, 2) == 0:
+            raise InputError("the file is empty", where=str(path), expected=_expected())
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            if content[:2] == PACKED_MARK:
+                data, remarks = unpacked(content, str(path))
+                results = read_results_text(data, str(path))
+                return replace(results, remarks=results.remarks + remarks)
+            return _read(content, str(path))
 
 
 def read_results_text(data: bytes, path: str) -> ResultFile:

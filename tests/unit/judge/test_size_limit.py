@@ -221,7 +221,7 @@ def test_packed_and_piped_files_are_cut_as_well(tmp_path: Path) -> None:
 
 
 def test_a_stream_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(size_limit, "MOST_BYTES", 1 << 22)
+    monkeypatch.setattr(size_limit, "MOST_RESULT_BYTES", 1 << 22)
 
     class Endless(io.RawIOBase):
         def read(self, n: int = -1) -> bytes:

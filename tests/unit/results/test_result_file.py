@@ -60,9 +60,9 @@ def test_a_packed_file_that_unpacks_to_too_much_is_refused(
 
 
 def test_a_missing_file_and_a_directory(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot read the file: No such file"):
+    with pytest.raises(InputError, match="cannot be read: No such file"):
         read_results(tmp_path / "nothing")
-    with pytest.raises(InputError, match="cannot read the file: Is a directory"):
+    with pytest.raises(InputError, match="cannot be read: it is a directory"):
         read_results(tmp_path)
 
 
@@ -189,5 +189,5 @@ def test_a_packed_file_that_was_cut_or_goes_on_otherwise_says_so(tmp_path: Path)
 def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)
-    with pytest.raises(InputError, match="not a regular file but a pipe or a device"):
+    with pytest.raises(InputError, match="cannot be read: it is a pipe"):
         read_results(path)

@@ -1,11 +1,12 @@
 """Several judged files: a line each, worst first, and the whole answers where they are few."""
 
-import shlex
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from weft.cli.judge.text import judgement_text
+from weft.core.shell_line import quoted
 from weft.core.words import counted
 from weft.judge.files import JudgedFile
 from weft.judge.path_class.statement import PathFacts
@@ -20,7 +21,7 @@ def files_text(judged: Sequence[JudgedFile], *, all_rows: bool) -> str:
     lines = [_counts(judged), "", *(_line(one) for one in shown)]
     if len(shown) > MOST_WHOLE:
         first = next((one.path for one in shown if one.judgement is not None), shown[0].path)
-        lines += ["", f"next     weft judge {shlex.quote(first)}"]
+        lines += ["", f"next     weft judge {quoted(Path(first))}"]
         return "\n".join(lines)
     for one in shown:
         if one.judgement is not None:

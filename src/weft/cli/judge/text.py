@@ -54,7 +54,7 @@ def _open_lines(judgement: FileJudgement) -> list[str]:
         telling = "rows of larger messages, or --against results of your own machine"
     if judgement.findings[0].kind is FindingKind.ABOVE_EXPECTED:
         telling = "another --platform, or --against results of your own machine"
-    return [f"UNKNOWN  {cannot_tell('whether a fault makes it slow', telling)}"]
+    return [f"UNKNOWN  {cannot_tell('whether this path is healthy', telling)}"]
 
 
 def tables_of(rows: Sequence[JudgedRow]) -> list[list[JudgedRow]]:

@@ -16,7 +16,7 @@ from weft.catalog.cause import Cause, causes
 from weft.catalog.machine.platform import Platform
 from weft.core.units import format_significant, format_size
 from weft.judge.anomalies.anomalies import Labels, series_of
-from weft.judge.causes.effect import Span, applies, best_under, predicted_span
+from weft.judge.causes.effect import Span, applies, best_under, predicted_span, with_one_rate
 from weft.judge.expectation.expected_value import Predict
 from weft.judge.log import LogLine
 from weft.judge.model import JudgedRow, LikelyCause, RowState
@@ -112,7 +112,8 @@ def _fit(cause: Cause, wanted: Sequence[JudgedRow], case: CauseCase) -> CauseFit
     quote, against = _quote(cause, wanted, case)
     if against or (cause.only_with_evidence and not quote):
         return None
-    spans = [(row, span) for row in wanted if (span := case.span(cause, row)) is not None]
+    of_one_rate = with_one_rate(cause, [row for row in wanted if not row.odd], case.platform)
+    spans = [(row, span) for row in wanted if (span := case.span(of_one_rate, row)) is not None]
     if not spans or _is_refuted(cause, wanted, case):
         return None
     misfits = [_misfit(row.value, span) for row, span in spans]

@@ -1,6 +1,7 @@
 """What a cause of the catalogue would make of a row: the value it predicts, as a span."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 from weft.catalog.cause import AlternativeConditions, Bound, Cause, Feature, Range
@@ -48,7 +49,19 @@ def predicted_span(cause: Cause, row: JudgedRow, platform: Platform, ask: Predic
         return _with_fewer_hcas(cause.instead.lost_hcas, row, platform, ask)
     if cause.instead is not None:
         return _instead(_changed(cause.instead, conditions), row.metric, found, ask)
-    return _by_figure(cause, found, conditions, platform)
+    span = _by_figure(cause, found, conditions, platform)
+    return _over_sockets(span, row.metric, found, conditions, ask) if cause.takes_sockets else span
+
+
+def _over_sockets(
+    span: Span | None, metric: str, found: Expectation, conditions: Conditions, ask: Predict
+) -> Span | None:
+    """A span of traffic that takes the kernel's sockets, which are as slow as usual besides."""
+    sockets = _instead(replace(conditions, transport="sockets"), metric, found, ask)
+    if span is None or sockets is None:
+        return span or sockets
+    slower = max if found.lower_is_better else min
+    return slower(span[0], sockets[0]), slower(span[1], sockets[1])
 
 
 def _by_figure(
@@ -60,11 +73,42 @@ def _by_figure(
     if cause.adds is not None:
         return _added(found, cause.adds, conditions)
     if cause.cap is not None:
-        n_hcas = 1
-        if conditions.library == "nccl" and cause.cap_of == "hca":
-            n_hcas = conditions.n_hcas or platform.hcas_per_node
+        n_hcas = _n_capped(cause, conditions, platform)
         return _capped(found, cause.cap, conditions, platform, n_hcas=n_hcas)
     return None
+
+
+def with_one_rate(cause: Cause, rows: Sequence[JudgedRow], platform: Platform) -> Cause:
+    """A cause whose cap is no slower than the best row: a link has one rate for all rows."""
+    if cause.cap is None:
+        return cause
+    best = max((_least_cap(cause, row, platform) for row in rows), default=0.0)
+    low = min(cause.cap.high, max(cause.cap.low, best))
+    return cause.model_copy(update={"cap": cause.cap.model_copy(update={"low": low})})
+
+
+def _least_cap(cause: Cause, row: JudgedRow, platform: Platform) -> float:
+    """GB/s of one adapter (or node) that a row takes at least; 0 where it tells none."""
+    conditions, size = row.conditions, row.row.size_bytes or 0
+    if conditions is None or row.value <= 0:
+        return 0.0
+    if row.metric == "busbw_gb_s":
+        twice = conditions.n_nodes == 2 and conditions.benchmark == "allreduce"
+        of_all = row.value / (2 if twice else 1)
+        return of_all / _n_capped(cause, conditions, platform)
+    if row.metric == "bandwidth_mb_s":
+        return row.value / 1e3 / (2 if conditions.benchmark == "bidirectional" else 1)
+    if row.metric == "msg_rate_mps":
+        return row.value * size / 1e3
+    is_pair = conditions.benchmark == "latency" and conditions.library != "nccl"
+    return size / (row.value * 1e3) if is_pair and row.metric == "latency_us" else 0.0
+
+
+def _n_capped(cause: Cause, conditions: Conditions, platform: Platform) -> int:
+    """How many adapters of a node a cap holds for."""
+    if conditions.library != "nccl" or cause.cap_of != "hca":
+        return 1
+    return conditions.n_hcas or platform.hcas_per_node
 
 
 def best_under(

@@ -59,7 +59,8 @@ def place_of(
         return PlatformChoice(generic_platform(hardware, load.platform), hardware.options)
     names_something = any(table.hosts or table.devices for table in results.tables)
     known = [name for name in load.platform_names() if names_something and not is_link_class(name)]
-    matches = [match for name in known if (match := _match(load.platform(name), results))]
+    documents = (load.platform_document(name) for name in known)
+    matches = [match for document in documents if (match := _match(document, results))]
     if not matches:
         return PlatformChoice(None, "the file names no machine of the catalogue")
     most = max(len(match.kinds) for match in matches)
@@ -83,8 +84,9 @@ def _given(platform: str | Platform) -> PlatformChoice:
 
 
 def link_classes() -> list[Platform]:
-    """The generations of links the catalogue has, slowest first."""
-    found = [load.platform(name) for name in load.platform_names() if is_link_class(name)]
+    """The generations of links the catalogue has, slowest first, without published figures."""
+    names = (name for name in load.platform_names() if is_link_class(name))
+    found = [load.platform_document(name) for name in names]
     return sorted(found, key=lambda p: p.links.host.rate.value if p.links else 0.0)
 
 

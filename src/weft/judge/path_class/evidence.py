@@ -8,7 +8,7 @@ from weft.catalog.tools import NCCL_TOOLS
 from weft.judge.path_class.mixture import mixture_of, unit_conflict_of
 from weft.judge.path_class.proof import FoundProof
 from weft.launch.command_words import RANK_LAUNCHERS
-from weft.results.model import INTERFACE, Row, Table
+from weft.results.model import INTERFACE, ONE_A_RUN, ROWS, Row, Table
 
 SMALL_BYTES = 256
 """Messages up to this size count as small: their time is latency, whatever the rate of the link."""
@@ -42,7 +42,8 @@ class Plateau:
 
     `is_weak`: from single messages, or from both directions at once, which often reach less than a
     stream in one direction does. `n_pairs`: so many pairs shared the path. `rises`: the last row
-    still gains. `last_share`: what is left of the rate at the last size.
+    still gains. `last_share`: what is left of the rate at the last size. `single_share`: what the
+    largest messages reach one at a time, where another table has them.
     """
 
     gb_s: float
@@ -54,6 +55,7 @@ class Plateau:
     rises: bool = False
     is_flat: bool = False
     last_share: float = 1.0
+    single_share: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,9 @@ class PathEvidence:
     `n_other_files` of the same run were read too: the latency may be theirs, and `link_plateau` is
     the best of all, by which the link is known. `n_rows` counts the directions of one size once.
     `mixture` names the machines of a file that holds several, `unit_conflict` what contradicts.
-    `library` is "mpi", "nccl", "verbs" or "sockets"; `tool` that of the first table.
+    `library` is "mpi", "nccl", "verbs" or "sockets"; `tool` that of the first table, and
+    `prints_one_row` whether it prints no more in a run. `protocol`: of the sockets, as the file
+    says: "TCP", "UDP", "TCP and UDP", or "".
     """
 
     latency_us: float | None = None
@@ -83,6 +87,8 @@ class PathEvidence:
     pair_rate_mps: float | None = None
     stall: tuple[float, float, int] | None = None
     tool: str = ""
+    prints_one_row: bool = False
+    protocol: str = ""
     library: str = "mpi"
     memory: str = "host"
     n_ranks: int | None = None
@@ -114,7 +120,12 @@ def evidence_of(tables: Sequence[Table], proofs: Iterable[FoundProof] = ()) -> P
     if not of:
         library = _library(tables[0]) if tables else "mpi"
         conflict = unit_conflict_of(tables)
-        return PathEvidence(library=library, proofs=tuple(proofs), unit_conflict=conflict)
+        return PathEvidence(
+            library=library,
+            protocol=_protocol(tables),
+            proofs=tuple(proofs),
+            unit_conflict=conflict,
+        )
     first = of[0]
     is_nccl = first.tool in NCCL_TOOLS
     alike = [table for table in of if (table.tool in NCCL_TOOLS) == is_nccl]
@@ -144,6 +155,8 @@ def evidence_of(tables: Sequence[Table], proofs: Iterable[FoundProof] = ()) -> P
         pair_rate_mps=max(_pair_rates(alike), default=None),
         stall=max(_stalls(alike), default=None),
         tool=first.tool,
+        prints_one_row=first.conditions.get(ROWS) == ONE_A_RUN,
+        protocol=_protocol(alike),
         library=_library(first),
         memory="gpu" if any(table.memory == "gpu" for table in alike) else "host",
         n_ranks=max(ranks, default=None),
@@ -162,6 +175,11 @@ def _library(table: Table) -> str:
     if table.tool in NCCL_TOOLS:
         return "nccl"
     return "verbs" if table.tool == "perftest" else table.conditions.get(INTERFACE, "mpi")
+
+
+def _protocol(tables: Sequence[Table]) -> str:
+    of = [one.conditions for one in tables if one.conditions.get(INTERFACE) == "sockets"]
+    return " and ".join(sorted({one.get("transport", "") for one in of} - {""}))
 
 
 def with_run(own: PathEvidence, run: PathEvidence, n_other_files: int) -> PathEvidence:
@@ -252,14 +270,19 @@ def _stalls(tables: Sequence[Table]) -> Iterable[tuple[float, float, int]]:
 
 def _best_plateau(tables: Sequence[Table]) -> Plateau | None:
     """The plateau of streams; where no table streams, that of single messages."""
+    alone = [found for table in tables if (found := _ping_pong(table)) is not None]
+    single = max(alone, key=lambda found: found.gb_s, default=None)
     streams = [found for table in tables if (found := _stream(table)) is not None]
     if streams:
         best = max(streams, key=lambda found: (not found.rises, not found.is_weak, found.gb_s))
         alike = [one for one in streams if (one.test, one.n_pairs) == (best.test, best.n_pairs)]
         least = min(one.last_share * one.gb_s for one in alike)
-        return replace(best, last_share=min(best.last_share, least / best.gb_s))
-    single = [found for table in tables if (found := _ping_pong(table)) is not None]
-    return max(single, key=lambda found: found.gb_s, default=None)
+        return replace(
+            best,
+            last_share=min(best.last_share, least / best.gb_s),
+            single_share=1.0 if single is None or best.n_pairs > 1 else single.gb_s / best.gb_s,
+        )
+    return single
 
 
 def _stream(table: Table) -> Plateau | None:

@@ -1,8 +1,9 @@
 """The command that tells more of a path than its rows do."""
 
-import shlex
+from pathlib import Path
 
 from weft.catalog.paths.gpu_product import product_of
+from weft.core.shell_line import quoted
 from weft.judge.path_class.evidence import PathEvidence
 from weft.judge.path_class.fit import ClassFit, PathFit, is_of_one_host, next_faster
 
@@ -11,7 +12,7 @@ WIRES = ("rdma", "sockets")
 
 def next_step(path: str, evidence: PathEvidence, fit: PathFit) -> str:
     """`weft judge` again with the GPU, the hosts or the link that the rows leave open."""
-    judge = f"weft judge {shlex.quote(path)}"
+    judge = f"weft judge {quoted(Path(path))}"
     if evidence.memory == "gpu":
         product = product_of(evidence.devices)
         return f"{judge} --gpu {product.name if product else 'a100-sxm4'}"

@@ -20,12 +20,10 @@ from weft.judge.path_class.fit import (
 )
 from weft.judge.path_class.gpu_statement import said_of_gpus
 from weft.judge.path_class.next_step import next_step
-from weft.judge.path_class.proof import FoundProof
 from weft.judge.path_class.remarks import (
+    ALONE,
     LOOP,
     NOTHING,
-    OFFERED,
-    OTHER_TEST,
     SEVERAL_PAIRS,
     SLOW_COPIES,
     SLOW_RANKS,
@@ -34,15 +32,22 @@ from weft.judge.path_class.remarks import (
     WORDS_IN_ONE_HOST,
     blind,
 )
+from weft.judge.path_class.socket_statement import (
+    said_of_sockets,
+    said_without_rows,
+    sockets_request,
+)
+from weft.judge.path_class.times import latency_text, message_text, step_text
 from weft.judge.path_class.titles import alternatives, either, gbps, titles
 
 LEAST_ROWS = 2
 """Fewer rows are no curve: nothing is called good. perftest prints one row by default."""
+HALF = 0.5
+"""Of a stream's rate. SOURCE: arithmetic: a message of 1 MiB takes 84 us at 100 Gb/s, and 10 us of
+start leave 0.89 of the rate."""
 ROWS_OF_A_CURVE = 4
 """With fewer rows, a rate of small messages only is that of a file that was cut off."""
 TOO_SHORT = "too short to tell"
-ONE_ROW_TOOLS = ("iperf", "netperf", "qperf", "sockperf", "ucx-perftest", "verbs-pingpong")
-"""Tools that print one row a run: that row is not the rest of a longer table."""
 ONE_ROW_TESTS = ("osu_barrier", "Barrier", "barrier")
 """A barrier has one row: it moves no bytes."""
 
@@ -119,7 +124,7 @@ def _is_too_short(evidence: PathEvidence, fit: PathFit) -> bool:
     """Whether a file was most likely cut off before a row that shows the path."""
     if evidence.n_rows >= ROWS_OF_A_CURVE or evidence.step_test in ONE_ROW_TESTS:
         return False
-    if evidence.tool in ONE_ROW_TOOLS or (not evidence.n_rows and evidence.library == "sockets"):
+    if evidence.prints_one_row or (not evidence.n_rows and evidence.library == "sockets"):
         return False
     plateau = evidence.plateau
     return len(fit.transports) > 1 if plateau is None else plateau.rises
@@ -137,12 +142,13 @@ def _said(evidence: PathEvidence, fit: PathFit) -> Said:
     if evidence.memory == "gpu":
         return Said(Severity.NOTE, *said_of_gpus(evidence, fit))
     if evidence.n_rows == 0:
-        return Said(Severity.NOTE, OFFERED if evidence.library == "sockets" else NOTHING)
+        of_sockets = evidence.library == "sockets"
+        return Said(Severity.NOTE, said_without_rows(evidence) if of_sockets else NOTHING)
     transports = set(fit.transports)
     if transports == {"memory"} or is_of_one_host(evidence):
         return _inside_one_host(evidence, fit)
-    if transports == {"sockets"} or _request(evidence) is not None:
-        return _sockets(evidence, fit)
+    if transports == {"sockets"} or sockets_request(evidence) is not None:
+        return Said(*said_of_sockets(evidence, fit))
     return _other_interface(evidence, fit) or _network(evidence, fit)
 
 
@@ -154,7 +160,7 @@ def _warned(evidence: PathEvidence) -> Said | None:
         return Said(Severity.WARNING, sentence, (note,))
     if evidence.stall is not None:
         return _stalled(evidence.stall)
-    if is_slower_than_all(evidence) and _request(evidence) is None:
+    if is_slower_than_all(evidence) and sockets_request(evidence) is None:
         return _slow(evidence)
     return None
 
@@ -162,7 +168,7 @@ def _warned(evidence: PathEvidence) -> Said | None:
 def _slow(evidence: PathEvidence) -> Said:
     """A latency beyond every class: nothing is said of the link."""
     sentence = (
-        f"{_latency(evidence)}: slower than any healthy path, so no class of a link is named;"
+        f"{latency_text(evidence)}: slower than any healthy path, so no class of a link is named;"
         f" {SLOW_COPIES if evidence.memory == 'gpu' else SLOW_RANKS}"
     )
     note = "run it again on idle hosts with a core for each rank, then read the drop counters"
@@ -171,12 +177,12 @@ def _slow(evidence: PathEvidence) -> Said:
 
 def _inside_one_host(evidence: PathEvidence, fit: PathFit) -> Said:
     """All ranks on one host, by its name, by --nodes 1 or by the latency: no class is named."""
-    asked = _request(evidence)
+    asked = sockets_request(evidence)
     plateau, transports = evidence.plateau, set(fit.transports)
     by_name = is_of_one_host(evidence) or bool(proofs_that_hold(evidence))
     is_known = by_name and plateau is not None and not plateau.rises
     rate = f"{gbps(plateau.gb_s)} Gb/s" if plateau is not None and is_known else ""
-    time = _latency(evidence) or _step(evidence)
+    time = latency_text(evidence) or step_text(evidence)
     head = ", ".join(text for text in (rate, time) if text) or "no latency and no plateau"
     if asked is not None and "sockets" in transports:
         sentence = f"{head}: inside one host, over kernel sockets ({asked.proof.says})"
@@ -198,35 +204,11 @@ def _stalled(stall: tuple[float, float, int]) -> Said:
     return Said(Severity.WARNING, sentence, (note,))
 
 
-def _request(evidence: PathEvidence) -> FoundProof | None:
-    """The line of the file that asks for TCP, where no row is too fast for it."""
-    asked = (found for found in proofs_that_hold(evidence) if found.proof.asks)
-    return next((found for found in asked if "tcp" in found.proof.families), None)
-
-
-def _sockets(evidence: PathEvidence, fit: PathFit) -> Said:
-    asked = _request(evidence)
-    rate = ""
-    if fit.links:
-        best = fit.links[0]
-        rate = f"{rounded_percent(best.share)} % of {best.path_class.title}"
-    elif evidence.plateau is not None and not evidence.plateau.rises:
-        rate = f"{gbps(evidence.plateau.gb_s)} Gb/s"
-    head = ", ".join(text for text in (rate, _latency(evidence)) if text)
-    head = head or "the rows show no latency and no plateau"
-    if asked is None:
-        by_tool = evidence.library == "sockets"
-        note = OTHER_TEST if by_tool else "if these hosts have RDMA, this run did not use it"
-        return Said(Severity.NOTE, f"{head}: kernel sockets (TCP)", (note, WAITING))
-    sentence = f"{head}: kernel sockets ({asked.proof.says})"
-    return Said(Severity.BAD, sentence, ("RDMA, where the hosts have it, was not used",))
-
-
 def _network(evidence: PathEvidence, fit: PathFit) -> Said:
     over, plateau = _over(fit), evidence.plateau
-    time = _step(evidence) or _latency(evidence)
+    time = step_text(evidence) or latency_text(evidence)
     if plateau is None and not time and evidence.message_us is not None:
-        message = f"{_us(evidence.message_us)} us at {format_size(evidence.message_bytes)}"
+        message = message_text(evidence)
         more = "no row shows a small message's latency or a large one's rate"
         return Said(Severity.NOTE, f"{message}: {over}; {more}")
     if plateau is None and not time:
@@ -267,7 +249,7 @@ def _link(lead: str, over: str, evidence: PathEvidence, plateau: Plateau, fit: P
 def _open_questions(evidence: PathEvidence, fit: PathFit) -> tuple[str, ...]:
     """What the rows do not tell, so that nothing is called good."""
     plateau, shown = evidence.plateau, evidence.link_shown
-    of_perftest = evidence.library == "verbs"
+    of_perftest = evidence.tool == "perftest"
     found = []
     if evidence.latency_us is None and not of_perftest:
         found.append("no row shows the latency: judge the latency file of the same run with it")
@@ -284,6 +266,8 @@ def _open_questions(evidence: PathEvidence, fit: PathFit) -> tuple[str, ...]:
     if shown is not None and shown.last_share < FILLED:
         left = rounded_percent(shown.last_share)
         found.append(f"a row of the last size has {left} % of that rate: no plateau of one link")
+    if shown is not None and shown.single_share < HALF:
+        found.append(f"{rounded_percent(shown.single_share)} % of it {ALONE}")
     if evidence.n_rows < LEAST_ROWS and not of_perftest:
         found.append("one row is no curve")
     return tuple(found)
@@ -325,18 +309,6 @@ def _missing(evidence: PathEvidence) -> str:
     if evidence.step_us is not None and evidence.n_nodes is None:
         return "; the usual time depends on nodes and ranks (--nodes N --tasks-per-node T)"
     return "; no row shows the rate of large messages"
-
-
-def _latency(evidence: PathEvidence) -> str:
-    if evidence.latency_us is None:
-        return ""
-    return f"{_us(evidence.latency_us)} us at {format_size(evidence.latency_bytes)}"
-
-
-def _step(evidence: PathEvidence) -> str:
-    if evidence.step_us is None:
-        return ""
-    return f"{_us(evidence.step_us)} us for the smallest {evidence.step_test}"
 
 
 def _is_open(evidence: PathEvidence, shown: Plateau, fit: PathFit) -> bool:
@@ -382,7 +354,3 @@ def _unfitting(plateau: Plateau, fit: PathFit) -> str:
     if above is None:
         return "no single link is so fast: several adapters together, or inside one host"
     return f"{rounded_percent(above.share)} % of the next faster link, {titles([above])}"
-
-
-def _us(value: float) -> str:
-    return format_significant(value, 2 if value < 100 else 3)

@@ -10,7 +10,7 @@ from statistics import fmean
 
 from weft.results.lines.cursor import Cursor, Line
 from weft.results.lines.number import measured
-from weft.results.model import INTERFACE, Row, Table
+from weft.results.model import INTERFACE, ONE_A_RUN, ROWS, Row, Table
 
 BLOCK_BYTES = 131072
 """What one send call takes. SOURCE: iperf(1) and iperf3(1): --length is 128 KB for TCP."""
@@ -39,6 +39,8 @@ _KNOWN = re.compile(
     r"|Reverse mode|Sending \d|snd_tcp_congestion|rcv_tcp_congestion|Binding to"
     r"|Write buffer size|\[ ?ID\]|Server listening|Summary Results|Test Id"
 )
+_SIGNS = {"UDP": ("UDP", "Jitter", "Datagrams"), "TCP": ("TCP", "Retr", "Cwnd")}
+"""Words of lines that are no results."""
 _LOOPBACK = ("127.", "::1", "localhost")
 
 
@@ -61,11 +63,16 @@ class _Run:
 
     first_line: int
     rates: list[_Rate] = field(default_factory=list)
-    is_udp: bool = False
+    protocols: set[str] = field(default_factory=set)
     on_one_host: bool = False
     listens: bool = False
     connects: bool = False
     is_done: bool = False
+
+    @property
+    def protocol(self) -> str:
+        """ "UDP" where a line of UDP is there, else "TCP" where one of TCP is; else ""."""
+        return next((name for name in ("UDP", "TCP") if name in self.protocols), "")
 
 
 def opens(line: str) -> bool:
@@ -104,7 +111,11 @@ def _take(run: _Run, line: Line, text: str) -> bool:
         side = next((side for side in ("receiver", "sender") if side in row["tail"]), "")
         at = (row["id"], row["role"] or "", float(row["begin"]), seconds, bits, side)
         run.rates.append(_Rate(line.number, *at))
-        run.is_udp |= " ms " in row["tail"] and "%)" in row["tail"]
+        if " ms " in row["tail"] and "%)" in row["tail"]:
+            run.protocols.add("UDP")
+        elif side:
+            # iperf3 prints what was lost of datagrams on the line of each side.
+            run.protocols.add("TCP")
         return True
     if stream := _STREAM.match(text):
         here, there = stream["here"], stream["there"]
@@ -115,30 +126,31 @@ def _take(run: _Run, line: Line, text: str) -> bool:
     if text.startswith(_STARTS):
         run.listens |= text.startswith(_STARTS[2])
         run.connects |= not text.startswith(_STARTS[2])
-        run.is_udp |= "UDP" in text
-        return True
-    run.is_udp |= "Jitter" in text or "Datagrams" in text
-    return _KNOWN.match(text) is not None
+    run.protocols |= {name for name, words in _SIGNS.items() if any(w in text for w in words)}
+    return text.startswith(_STARTS) or _KNOWN.match(text) is not None
 
 
 def _tables(run: _Run) -> list[Table]:
+    is_udp = run.protocol == "UDP"
     found = {role: _result(run, role) for role in dict.fromkeys(r.role for r in run.rates)}
     rows = [
-        Row(rate.line, None if run.is_udp else BLOCK_BYTES, {"bandwidth_mb_s": rate.mbit_s / 8})
+        Row(rate.line, None if is_udp else BLOCK_BYTES, {"bandwidth_mb_s": rate.mbit_s / 8})
         for rate in found.values()
         if rate is not None
     ]
     if not rows:
         return []
-    return [iperf_table(rows, run.first_line, is_udp=run.is_udp, on_one_host=run.on_one_host)]
+    return [iperf_table(rows, run.first_line, protocol=run.protocol, on_one_host=run.on_one_host)]
 
 
 def iperf_table(
-    rows: list[Row], first_line: int, *, is_udp: bool, on_one_host: bool, version: str = ""
+    rows: list[Row], first_line: int, *, protocol: str, on_one_host: bool, version: str = ""
 ) -> Table:
-    """A table of iperf: a row for each direction."""
+    """A table of iperf: a row for each direction. `protocol`: "TCP", "UDP", or "": unknown."""
+    conditions = {INTERFACE: "sockets", ROWS: ONE_A_RUN, "directions": "1"}
+    conditions |= {"transport": protocol} if protocol else {}
     # A rate of UDP is what the user offered: it says nothing of the path.
-    conditions = {INTERFACE: "sockets", "transport": "UDP" if is_udp else "TCP", "directions": "1"}
+    is_udp = protocol == "UDP"
     return Table(
         tool="iperf",
         test="iperf UDP" if is_udp else "iperf",

@@ -20,7 +20,8 @@ def read_json(text: str) -> JsonResult | None:
         return None
     end, start = document["end"], _mapping(document.get("start"))
     test = _mapping(start.get("test_start"))
-    is_udp = text_of(test.get("protocol")).upper() == "UDP" or "sum" in end
+    protocol = text_of(test.get("protocol")).upper() or ("UDP" if "sum" in end else "")
+    is_udp = protocol == "UDP"
     size = count(test.get("blksize")) or BLOCK_BYTES
     rows = []
     for direction in _DIRECTIONS:
@@ -34,7 +35,7 @@ def read_json(text: str) -> JsonResult | None:
     table = iperf_table(
         rows,
         1,
-        is_udp=is_udp,
+        protocol=protocol,
         on_one_host=_is_one_host(start),
         version=text_of(start.get("version")).removeprefix("iperf "),
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from weft.results.lines.cursor import Cursor
 from weft.results.lines.number import counted, measured
-from weft.results.model import INTERFACE, Row, Table
+from weft.results.model import INTERFACE, ONE_A_RUN, ROWS, Row, Table
 
 _TITLE = re.compile(
     r"(?:MIGRATED )?(?P<protocol>TCP|UDP) (?P<kind>STREAM|MAERTS|SENDFILE|REQUEST/RESPONSE"
@@ -30,6 +30,8 @@ _WORDS = re.compile(
     r"(?:Recv|Socket|Size|bytes|Local|Send|Enable|Alignment|Utilization|tcpi_|enable_"
     r"|Interim result|to |AF_INET)"
 )
+_TO_LOOPBACK = re.compile(r"(?:\bto |^)(?:127\.\d|::1\b|localhost\b)")
+"""In a title, which a mail may have wrapped."""
 _MOST_NUMBERS = 12
 _LEAST_NUMBERS = 5
 
@@ -39,9 +41,10 @@ class _Run:
     """One test while its lines are read."""
 
     first_line: int
-    protocol: str = "TCP"
+    protocol: str = ""
     kind: str = "STREAM"
     unit: str = ""
+    is_one_host: bool = False
     rows: list[Row] = field(default_factory=list)
 
 
@@ -59,11 +62,12 @@ def read(cursor: Cursor) -> list[Table]:
     run = _Run(first.number)
     if title := _TITLE.match(first.text.lstrip()):
         run.protocol, run.kind = title["protocol"], title["kind"]
+    run.is_one_host = _TO_LOOPBACK.search(first.text) is not None
     while (line := cursor.look()) is not None:
         text = line.text.strip()
         tokens = text.split()
         if line.ended and _are_numbers(tokens):
-            if run.rows and (len(tokens) > 2 and run.protocol == "TCP"):
+            if run.rows and (len(tokens) > 2 and run.protocol != "UDP"):
                 break
             # A second line has the sizes, or the count, of the other end.
             row = None if run.rows else _row(run, line.number, tokens)
@@ -74,6 +78,9 @@ def read(cursor: Cursor) -> list[Table]:
             cursor.take()
         elif run.rows or (cursor.peek() is None and not text.startswith(_HEADER)):
             break
+        elif _TO_LOOPBACK.search(text) and not run.unit:
+            run.is_one_host = True
+            cursor.take()
         elif _WORDS.match(text):
             run.unit = next((unit for unit in _UNITS if unit in text.replace(" ", "")), run.unit)
             cursor.take()
@@ -89,7 +96,7 @@ def _are_numbers(tokens: list[str]) -> bool:
 
 
 def _row(run: _Run, number: int, tokens: list[str]) -> Row | None:
-    if run.kind in _STREAM and run.protocol == "TCP":
+    if run.kind in _STREAM and run.protocol != "UDP":
         if len(tokens) < 5 or run.unit not in _UNITS:
             return None
         size, rate = counted(tokens[2]), measured(tokens[4])
@@ -108,20 +115,22 @@ def _row(run: _Run, number: int, tokens: list[str]) -> Row | None:
 
 
 def _table(run: _Run) -> Table:
-    is_stream = run.kind in _STREAM and run.protocol == "TCP"
+    is_stream = run.kind in _STREAM and run.protocol != "UDP"
     is_latency = run.kind == "REQUEST/RESPONSE"
-    conditions = {INTERFACE: "sockets", "transport": run.protocol}
+    conditions = {INTERFACE: "sockets", ROWS: ONE_A_RUN}
+    conditions |= {"transport": run.protocol} if run.protocol else {}
     if is_latency:
         conditions["latency_is"] = "half the exchange"
     if is_stream:
         conditions["directions"] = "1"
     return Table(
         tool="netperf",
-        test=f"netperf {run.protocol} {run.kind.lower()}",
+        test=" ".join(("netperf", run.protocol, run.kind.lower())).replace("  ", " "),
         benchmark="bandwidth" if is_stream else "latency" if is_latency else "",
         rows=tuple(run.rows),
         first_line=run.first_line,
         memory="host",
         n_ranks=2,
+        n_nodes=1 if run.is_one_host else None,
         conditions=conditions,
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from weft.results.lines.cursor import Cursor
 from weft.results.lines.number import counted, measured
-from weft.results.model import INTERFACE, Row, Table
+from weft.results.model import INTERFACE, ONE_A_RUN, ROWS, Row, Table
 
 DEFAULT_BYTES = 14
 _TIME = re.compile(r"Summary: (?P<what>Latency|Round trip) is (?P<us>[\d.]{1,18}) usec")
@@ -31,7 +31,7 @@ class _Run:
     first_line: int
     line: int = 0
     size_bytes: int = 0
-    is_udp: bool = True
+    protocol: str = ""
     is_one_host: bool = False
     is_round_trip: bool = False
     kind: str = ""
@@ -40,8 +40,8 @@ class _Run:
 
 def opens(line: str) -> bool:
     """Whether a line of sockperf, or a command that starts it, stands here."""
-    if line.startswith("sockperf"):
-        return line[8:9] in ":["
+    if line.startswith(("sockperf:", "sockperf[")):
+        return True
     return "sockperf" in line[:300] and _PROGRAM.search(line[:300]) is not None
 
 
@@ -53,7 +53,8 @@ def read(cursor: Cursor) -> list[Table]:
         text = line.text
         if run.metrics and (_PROGRAM.search(text[:300]) or "version #" in text):
             break
-        if not (opens(text) or text.startswith("[ ")):
+        is_fence = not run.line and text.startswith("```")
+        if not (is_fence or opens(text) or text.startswith("[ ")):
             break
         _take(run, line.number, text[:300])
         cursor.take()
@@ -63,7 +64,7 @@ def read(cursor: Cursor) -> list[Table]:
 def _take(run: _Run, number: int, text: str) -> None:
     if size := _SIZE.search(text):
         run.size_bytes = counted(size[1]) or run.size_bytes
-    run.is_udp &= "--tcp" not in text and "# TCP" not in text
+    run.protocol = _protocol(text) or run.protocol
     run.is_one_host |= "IP = 127." in text
     run.is_round_trip |= "Round trip" in text
     found = _metrics(text)
@@ -72,6 +73,14 @@ def _take(run: _Run, number: int, text: str) -> None:
     if "Summary: " in text:
         run.kind = "latency" if "latency_us" in found else run.kind or "bandwidth"
     run.metrics |= found
+
+
+def _protocol(text: str) -> str:
+    """What a line says: an address with its protocol, or a command line, whose default is UDP."""
+    if "--tcp" in text or "# TCP" in text:
+        return "TCP"
+    from_file = " -f " in text or "--file" in text
+    return "UDP" if "# UDP" in text or (_PROGRAM.search(text) and not from_file) else ""
 
 
 def _metrics(text: str) -> dict[str, float]:
@@ -101,7 +110,8 @@ def _table(run: _Run) -> Table:
         name: value / halves if name.startswith("latency_us") else value
         for name, value in run.metrics.items()
     }
-    conditions = {INTERFACE: "sockets", "transport": "UDP" if run.is_udp else "TCP"}
+    conditions = {INTERFACE: "sockets", ROWS: ONE_A_RUN}
+    conditions |= {"transport": run.protocol} if run.protocol else {}
     if is_latency:
         conditions["latency_is"] = "half the round trip"
     else:
@@ -109,7 +119,7 @@ def _table(run: _Run) -> Table:
     if not run.size_bytes:
         conditions["size"] = f"{DEFAULT_BYTES} bytes, the documented default"
     # What a sender of UDP counts may be lost behind it.
-    benchmark = "latency" if is_latency else "" if run.is_udp else "bandwidth"
+    benchmark = "latency" if is_latency else "bandwidth" if run.protocol == "TCP" else ""
     return Table(
         tool="sockperf",
         test="sockperf",

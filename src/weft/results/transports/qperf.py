@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from weft.results.lines.cursor import Cursor
 from weft.results.lines.number import counted, measured
-from weft.results.model import INTERFACE, Row, Table
+from weft.results.model import INTERFACE, ONE_A_RUN, ROWS, Row, Table
 
 _HEADING = re.compile(
     r"\s{0,8}(?P<test>(?P<family>tcp|udp|sctp|sdp|rds|rc|uc|ud|xrc)_(?:bi_|rdma_read_|rdma_write_"
@@ -88,7 +88,7 @@ def _table(tests: list[_Test]) -> Table:
     test = tests[0]
     both = "_bi_" in test.name
     conditions = {INTERFACE: "sockets" if test.family in _SOCKETS else "verbs"}
-    conditions["transport"] = test.family.upper()
+    conditions |= {ROWS: ONE_A_RUN, "transport": test.family.upper()}
     if test.what == "bw":
         conditions["directions"] = "2" if both else "1"
     if test.family in ("sdp", "rds"):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from weft.results.lines.cursor import Cursor, Line
 from weft.results.lines.number import counted, measured
-from weft.results.model import Row, Table
+from weft.results.model import ONE_A_RUN, ROWS, Row, Table
 
 _PROGRAM = re.compile(r"(?:^|[\s/`])ucx_perftest(?= |$)")
 _TEST = re.compile(r"\s-t ?([a-z_]{2,40})")
@@ -26,6 +26,8 @@ _ROW = re.compile(
 )
 """Old versions have no stages: their last line counts."""
 _RULE = re.compile(r"\+-[-+]{10,200}$")
+_MOST_SLACK = 1e-3
+"""A size that rate x time gives to this share still tells a large message from a small one."""
 _STARTS = ("Waiting for connection", "Accepted connection")
 
 
@@ -110,6 +112,7 @@ def _table(run: _Run) -> Table | None:
     if is_latency:
         metrics["latency_us"] = overall or average
     conditions = {"latency_is": "half the round trip"} if is_latency else {"directions": "1"}
+    conditions[ROWS] = ONE_A_RUN
     size = run.size_bytes if run.size_bytes is not None else _size_of(row["numbers"].split())
     return Table(
         tool="ucx-perftest",
@@ -134,4 +137,9 @@ def _size_of(tokens: list[str]) -> int | None:
     for candidate in (power, 2 * power):
         if abs(size - candidate) <= slack:
             return candidate
-    return round(size) if slack < 0.5 else None
+    if slack > _MOST_SLACK * size:
+        return None
+    # The roundest size that the printed digits allow.
+    steps = (10**k for k in range(len(str(round(size))), -1, -1))
+    rounded = (round(size / step) * step for step in steps)
+    return next((one for one in rounded if abs(size - one) <= max(slack, 0.5)), None)

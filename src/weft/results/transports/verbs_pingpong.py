@@ -8,7 +8,7 @@ import re
 
 from weft.results.lines.cursor import Cursor
 from weft.results.lines.number import counted, measured
-from weft.results.model import INTERFACE, Row, Table
+from weft.results.model import INTERFACE, ONE_A_RUN, ROWS, Row, Table
 
 _PROGRAM = re.compile(r"(?:^|[\s/`])(ibv_(?:rc|srq|uc|ud|xsrq)_pingpong)\b")
 _BYTES = re.compile(r"\s{0,8}(\d{1,15}) bytes in ([\d.]{1,12}) seconds = ([\d.]{1,18}) Mbit/sec")
@@ -58,6 +58,10 @@ def read(cursor: Cursor) -> list[Table]:
             first_line=first.number,
             memory="host",
             n_ranks=2,
-            conditions={INTERFACE: "verbs", "latency_is": "half the round trip"},
+            conditions={
+                INTERFACE: "verbs",
+                ROWS: ONE_A_RUN,
+                "latency_is": "half the round trip",
+            },
         )
     ]

@@ -8,7 +8,7 @@ from weft.catalog.cause import Cause, Range, causes
 from weft.catalog.document import SourceClass
 from weft.catalog.load import platform
 from weft.expect.model import Conditions, Expectation
-from weft.judge.causes.effect import applies, predicted_span
+from weft.judge.causes.effect import applies, predicted_span, with_one_rate
 from weft.judge.expectation.expected_value import predictor
 from weft.judge.model import JudgedRow, RowState
 from weft.results.model import Row, Table
@@ -109,3 +109,28 @@ def test_a_row_without_expectation_has_no_cause() -> None:
     bare = replace(row(), expectation=None)
     assert not applies(cause("pcie-gen3-x8"), bare, NDV4)
     assert predicted_span(cause("pcie-gen3-x8"), bare, NDV4, predictor(NDV4)) is None
+
+
+def test_management_ethernet_is_no_faster_than_sockets_at_any_size() -> None:
+    """Its small messages take the kernel, its large ones the port besides."""
+    ask, port = predictor(HBV2), cause("management-ethernet")
+    for n_bytes in (8, 2**22):
+        conditions = Conditions("latency", n_bytes, library="mpi")
+        found = ask(conditions)
+        assert not isinstance(found, str)
+        at = row(found, conditions)
+        sockets = predicted_span(cause("sockets"), at, HBV2, ask)
+        span = predicted_span(port, at, HBV2, ask)
+        assert span is not None
+        assert sockets is not None
+        assert span[0] >= sockets[0]
+        assert span[1] >= sockets[1]
+
+
+def test_a_port_is_as_fast_as_its_best_row() -> None:
+    """A row of 2 GB/s excludes the 1 GbE of the cause's range for all rows."""
+    fast = replace(row(conditions=replace(PAIR, library="mpi")), value=2000.0)
+    port = with_one_rate(cause("management-ethernet"), [fast], HBV2)
+    assert port.cap is not None
+    assert (port.cap.low, port.cap.high) == (2.0, 3.0)
+    assert with_one_rate(cause("sockets"), [fast], HBV2) == cause("sockets")

@@ -9,7 +9,7 @@ from weft.judge.path_class.fit import fit_of
 from weft.judge.path_class.proof import proofs_in
 from weft.judge.path_class.statement import statement_of
 from weft.results.model import INTERFACE, Row, Table
-from weft.results.result_file import read_results
+from weft.results.result_file import read_results, read_results_text
 
 SAMPLES = Path(__file__).resolve().parents[3] / "fixtures" / "results"
 
@@ -81,9 +81,52 @@ def test_gpu_memory_is_touched_by_messages_that_have_bytes() -> None:
     assert said(slow)[0].startswith("WARNING 1443 us at 1 B: slower than any healthy path")
 
 
+UDP_LATENCY = """\
+MIGRATED UDP REQUEST/RESPONSE TEST from 0.0.0.0 () port 0 AF_INET to n2 () port 0 AF_INET
+Local /Remote
+Socket Size   Request  Resp.   Elapsed  Trans.
+Send   Recv   Size     Size    Time     Rate
+bytes  Bytes  bytes    bytes   secs.    per sec
+
+212992 212992 1        1       10.00    {rate}
+"""
+
+
+def said_of_text(text: str) -> tuple[str, str]:
+    return said(*read_results_text(text.encode(), "f").tables, head=text.encode())
+
+
+def test_udp_is_called_udp() -> None:
+    sentence, _ = said_of_text(UDP_LATENCY.format(rate="31250.00"))
+    assert sentence == "NOTE 16 us at 1 B: kernel sockets (UDP)"
+    asked = b"fi_rdm_pingpong -p udp 10.0.0.2\n"
+    sentence, _ = said(table("latency", "latency_us", (1, 16.0)), head=asked)
+    assert sentence.endswith("kernel sockets (the command line in the file asks for UDP)")
+
+
+def test_no_protocol_is_named_that_the_file_does_not_name() -> None:
+    ping_pong = "sockperf: Test ended\nsockperf: Summary: Latency is 16.0 usec\n"
+    sentence, notes = said_of_text(ping_pong)
+    assert sentence == "NOTE 16 us at 14 B: kernel sockets"
+    assert "does not say whether over TCP or UDP" in notes
+    rate = "sockperf: Test ended\nsockperf: Summary: BandWidth is 688.0 MBps (5504 Mbps)\n"
+    assert "does not say whether over TCP or UDP" in said_of_text(rate)[0]
+    of_mpi, _ = said(table("latency", "latency_us", (1, 80.0), (4, 81.0), (8, 82.0), (16, 82.5)))
+    assert of_mpi == "NOTE 80 us at 1 B: kernel sockets"
+
+
+def test_sockets_faster_than_the_kernel_are_a_library() -> None:
+    """sockperf is also the benchmark of VMA, which passes the kernel by."""
+    sentence, _ = said_of_text("sockperf ping-pong -i n2\nsockperf: Summary: Latency is 1.3 usec\n")
+    assert sentence.startswith("NOTE 1.3 us at 14 B: sockets (UDP); faster than the kernel's")
+    assert "kernel sockets" not in sentence
+
+
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
+        ("sockperf/full-rtt-3.8.txt", "NOTE 946 us at 350 B: kernel sockets (TCP)"),
+        ("qperf/sockets-0.4.11.txt", "NOTE 15.9 Gb/s, 9.5 us at 1 B: kernel sockets (TCP and UDP)"),
         ("iperf/iperf3-3.12-loopback.txt", "NOTE 8.6 Gb/s: inside one host (kernel sockets)"),
         ("iperf/iperf3-3.12-udp.txt", "NOTE a rate of UDP is what the sender offered"),
         ("iperf/iperf3-1gbe.txt", "NOTE 94 % of 1 GbE: kernel sockets (TCP)"),
@@ -103,3 +146,15 @@ def test_gpu_memory_is_touched_by_messages_that_have_bytes() -> None:
 )
 def test_what_strangers_paste(name: str, sentence: str) -> None:
     assert said_of(name).startswith(sentence)
+
+
+def test_large_messages_far_below_the_stream_are_of_another_path() -> None:
+    """A stream over EDR beside messages of 25 GbE: tables of two machines in one file."""
+    stream = table("bandwidth", "bandwidth_mb_s", *RATES)
+    small = ((1, 1.4), (8, 1.5))
+    alike = table("latency", "latency_us", *small, (1 << 20, 95.0), (1 << 22, 355.0))
+    other = table("latency", "latency_us", *small, (1 << 20, 348.0), (1 << 22, 1385.0))
+    assert said(alike, stream)[0].startswith("GOOD 97 % of 100 Gb/s")
+    sentence, notes = said(other, stream)
+    assert sentence.startswith("NOTE")
+    assert "25 % of it by one large message at a time: tables of two paths" in notes

@@ -51,6 +51,32 @@ def test_a_rate_of_udp_is_of_no_benchmark() -> None:
 
 
 @pytest.mark.parametrize(
+    ("lines", "protocol"),
+    [
+        (
+            "Client connecting to n2, UDP port 5001\n[  3]  0.0-10.0 sec  1.2 MBytes  1 Mbits/sec",
+            "UDP",
+        ),
+        (
+            "Client connecting to n2, TCP port 5001\n[  3]  0.0-10.0 sec  1.2 MBytes  1 Mbits/sec",
+            "TCP",
+        ),
+        (
+            "[ ID] Interval Transfer Bitrate Retr Cwnd\n[  5] 0.0-1.0 sec  1 MBytes  8 Mbits/sec",
+            "TCP",
+        ),
+        ("[  5]   0.00-10.00  sec  1.1 GBytes  940 Mbits/sec   receiver", "TCP"),
+        ("[  4] 0.00-10.00  sec  1.2 MBytes  1.02 Mbits/sec  0.034 ms  0/156 (0%)", "UDP"),
+        ("[  3]  0.0-10.0 sec  1.2 MBytes  1 Mbits/sec", None),
+    ],
+)
+def test_the_protocol_is_that_of_the_lines_or_unknown(lines: str, protocol: str | None) -> None:
+    (table,) = read_results_text(f"{lines}\n".encode(), "x").tables
+    assert table.conditions.get("transport") == protocol
+    assert (table.benchmark == "") == (protocol == "UDP")
+
+
+@pytest.mark.parametrize(
     "row",
     [
         "[ 15] 0.00-10.00sec  9.45 GBytes  8114 Mbits/sec   0      sender",

@@ -48,3 +48,20 @@ def test_a_row_without_a_unit_is_refused() -> None:
     lines = STREAM.format(unit="furlongs").replace("TCP STREAM", "MIGRATED TCP STREAM")
     with pytest.raises(Exception, match="no result of this test"):
         read_text(lines)
+
+
+def test_a_stream_whose_title_was_cut_is_of_no_named_protocol() -> None:
+    lines = STREAM.format(unit="10^6bits/sec")
+    (titled,) = read_text(lines)
+    (cut,) = read_text(lines.partition("\n")[2])
+    assert titled.conditions["transport"] == "TCP"
+    assert "transport" not in cut.conditions
+    assert cut.rows[0].metrics == titled.rows[0].metrics
+
+
+@pytest.mark.parametrize("to", ["127.0.0.1 (127.0.0)", "::1 (::1)", "\n::1 (::1)", "localhost ()"])
+def test_a_test_to_the_loopback_is_of_one_host(to: str) -> None:
+    (table,) = read_text(STREAM.format(unit="10^6bits/sec").replace("to n2 (10.0.0.2)", f"to {to}"))
+    assert table.n_nodes == 1
+    (between,) = read_text(STREAM.format(unit="10^6bits/sec"))
+    assert between.n_nodes is None

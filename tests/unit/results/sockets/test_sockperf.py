@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from weft.results.model import Table
-from weft.results.result_file import read_results
+from weft.results.result_file import read_results, read_results_text
 
 SAMPLES = Path(__file__).resolve().parents[3] / "fixtures" / "results" / "sockperf"
 
@@ -38,3 +38,35 @@ def test_its_megabytes_are_binary() -> None:
     assert row.size_bytes == 14000
     rate = row.metrics["msg_rate_mps"] * row.size_bytes
     assert row.metrics["bandwidth_mb_s"] == pytest.approx(rate, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("line", "protocol"),
+    [
+        ("[ 0] IP = 10.0.0.4       PORT = 11111 # UDP", "UDP"),
+        ("[ 0] IP = 10.0.0.4       PORT = 11111 # TCP", "TCP"),
+        ("$ sockperf pp -i 10.0.0.4 -t 10", "UDP"),
+        ("$ sockperf pp -i 10.0.0.4 --tcp", "TCP"),
+        ("$ sockperf pp -f feed.txt", None),
+        ("sockperf: Test ended", None),
+    ],
+)
+@pytest.mark.parametrize(
+    "summary", ["Summary: Latency is 11.7 usec", "Summary: BandWidth is 688.0 MBps (5504 Mbps)"]
+)
+def test_the_protocol_is_that_of_the_lines_or_unknown(
+    line: str, protocol: str | None, summary: str
+) -> None:
+    """The documented default is UDP, where a command line leaves it. A rate counts over TCP only:
+    what a sender of UDP counts may be lost behind it."""
+    text = f"sockperf: == version #3.7 ==\n{line}\nsockperf: {summary}\n"
+    (table,) = read_results_text(text.encode(), "x").tables
+    assert table.conditions.get("transport") == protocol
+    assert (table.benchmark == "") == ("BandWidth" in summary and protocol != "TCP")
+
+
+def test_a_fence_of_markdown_parts_no_command_from_its_output() -> None:
+    command = "command: `sudo sockperf pp -i n2 -t 30 --msg-size=1472`\n```\n"
+    output = "sockperf: == version #3.10 ==\nsockperf: Summary: Latency is 21.323 usec\n```\n"
+    (table,) = read_results_text((command + output).encode(), "x").tables
+    assert table.rows[0].size_bytes == 1472
