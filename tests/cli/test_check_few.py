@@ -98,10 +98,10 @@ def test_a_distance_that_one_node_alone_has_is_reported_with_the_node(
     """Latency depends on the distance, so that nothing but the platform tells it of n001."""
     twin = ("--twin", "fat-tree", "--nodes", "16", "--schedule", "bisect:n001|n[005-008]")
     found = checked(tmp_path, capsys, *twin, "--plant", "n001 slow=30")["findings"]
-    (distance,) = (f for f in found if f["kind"] == "below-expected")
-    assert distance["severity"] == "warning"
-    said = "n001 is in all of these pairs: look at this node before their distance"
-    assert distance["evidence"][0] == said
+    (far,) = (f for f in found if f["kind"] == "suspect-pair")
+    assert far["severity"] == "warning"
+    assert "slower than expected: latency" in far["sentence"]
+    assert far["evidence"][1].startswith("n001 is in all slow pairs, and pairs without it are as")
 
 
 def test_of_two_nodes_the_slow_rail_is_reported_and_all_that_it_may_be(
@@ -113,6 +113,39 @@ def test_of_two_nodes_the_slow_rail_is_reported_and_all_that_it_may_be(
     assert lines[0].startswith("BAD      Pair n001:3 - n002:11 is slower than expected: bandwidth ")
     assert lines[1].startswith("WARNING  1 of 5   1 rail and 2 HCAs and 2 cables   40 % of others ")
     assert "planted: n002/hca3[1] rate=0.4; named: tie" in lines
+
+
+def ring(n: int) -> dict[str, Any]:
+    """Switches in a ring, a node at each."""
+    rate = {"bits_per_s": 200_000_000_000, "delay_ps": 50_000}
+    to_nodes = [(f"n{i:03d}/hca0[1]", f"sw-{i:02d}[1]") for i in range(1, n + 1)]
+    around = [(f"sw-{i:02d}[11]", f"sw-{i % n + 1:02d}[12]") for i in range(1, n + 1)]
+    return {
+        "schema": "weft.fabric/1",
+        "name": "ring",
+        "nodes": [{"name": f"n{i:03d}", "hcas": [f"n{i:03d}/hca0"]} for i in range(1, n + 1)],
+        "switches": [{"name": f"sw-{i:02d}", "ports": 16, "level": 1} for i in range(1, n + 1)],
+        "links": [{"a": a, "b": b, **rate} for a, b in (*to_nodes, *around)],
+        "routing": {"engine": "updn"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("n", "slow"), [(6, ("n001", "n002")), (7, ("n001", "n002")), (7, ("n006", "n007"))]
+)
+def test_two_slow_nodes_of_a_ring_are_named_with_the_switch_that_fits_as_well(
+    n: int, slow: tuple[str, str], tmp_path: Path, capsys: Capture
+) -> None:
+    """A switch and the cable of a ring cross nearly all that two neighbours send."""
+    file = tmp_path / "ring.json"
+    file.write_text(json.dumps(ring(n)))
+    words = [word for node in slow for word in ("--plant", f"{node} slow=3")]
+    answer = checked(tmp_path, capsys, "--twin", "fat-tree", "--fabric", str(file), *words)
+    assert answer["exit_code"] == 1
+    bad = [f["facts"].get("suspects", []) for f in answer["findings"] if f["severity"] == "bad"]
+    named = [{one["node"] for one in suspects} for suspects in bad if suspects]
+    assert named
+    assert all(nodes & {*slow} for nodes in named)
 
 
 FAULTS = [

@@ -12,7 +12,8 @@ from weft.bench.live.failure import HangError
 from weft.check.trials import ALONE, SURVEY, TOGETHER
 from weft.cli import run
 from weft.core.errors import BenchmarkError
-from weft.study.run.store import EARLIER, read_run
+from weft.study.run.run_folder import EARLIER
+from weft.study.run.store import read_run
 
 Capture = pytest.CaptureFixture[str]
 

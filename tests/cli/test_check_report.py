@@ -1,6 +1,8 @@
 """The page that `weft check` writes at its end."""
 
+import html
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -50,13 +52,48 @@ def test_the_report_is_the_one_that_the_verb_report_writes(
 def test_a_report_that_cannot_be_written_takes_no_verdict_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    def full(out: Path, text: str, *, what: str) -> None:
+    def full(out: Path, text: str, *, what: str, hint: str) -> None:
         raise MissingError("the report cannot be written (No space left)", where=str(out))
 
-    monkeypatch.setattr("weft.report.page.write_whole", full)
+    monkeypatch.setattr("weft.report.page.write_part", full)
     slow_node(monkeypatch)
     where = tmp_path / "run"
     assert check(where, "--format", "json") == 1
     captured = capsys.readouterr()
     assert json.loads(captured.out)["report"] is None
     assert f"'weft report {where} -o FILE' writes it elsewhere" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("nodes", "label", "code"), [("8", "OK", 0), ("4", "UNKNOWN", 5)], ids=["good", "few"]
+)
+def test_the_page_begins_as_the_terminal_does(
+    tmp_path: Path, capsys: Capture, nodes: str, label: str, code: int
+) -> None:
+    where = tmp_path / "run"
+    assert check(where, "--nodes", nodes) == code
+    lines = capsys.readouterr().out.splitlines()
+    words = lines[0].split()
+    assert words[0] == label
+    page = html.unescape((where / "report.html").read_text())
+    first = re.search(r'<span class="severity">(\w+)</span> (.*?)</p>', page)
+    assert first is not None
+    assert first[1] == label
+    told = first[2].replace(",", "").split()
+    assert told == [word.replace(",", "") for word in words[1 : 1 + len(told)]]
+    shown = [line for line in lines if line.startswith("would ")]
+    assert bool(shown) == (code == 0)
+    assert all(f"<li>{line}</li>" in page for line in shown)
+
+
+def test_beside_a_fault_the_page_shows_what_would_have_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    slow_node(monkeypatch)
+    where = tmp_path / "run"
+    assert check(where) == 1
+    out = capsys.readouterr().out
+    page = html.unescape((where / "report.html").read_text())
+    assert "7 of 8 nodes" in out
+    assert "7 of 8 nodes" in page
+    assert all(f"<li>{line}</li>" in page for line in out.splitlines() if "would show" in line)

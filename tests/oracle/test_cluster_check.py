@@ -56,15 +56,25 @@ def shaped(name: str, capsys: Capture) -> Virtual:
 
 def limit(cluster: Virtual, number: int, mbit: float) -> None:
     """Shape what a host sends, and what is sent to it: at both ends of its cable."""
-    shape = ("root", "tbf", "rate", f"{mbit:.3f}mbit", "burst", "128kb", "latency", "20ms")
+    shape = ("tbf", "rate", f"{mbit:.3f}mbit", "burst", "128kb", "latency", "20ms")
+    at_both_ends(cluster, number, "replace", *shape)
+
+
+def unlimited(cluster: Virtual, number: int) -> None:
+    """Take the limit away again."""
+    at_both_ends(cluster, number, "del")
+
+
+def at_both_ends(cluster: Virtual, number: int, verb: str, *discipline: str) -> None:
+    """Change the queue of both ends of a host's cable."""
     root = namespace_root_of(cluster.folder)
     assert root is not None
     own = () if os.geteuid() == 0 else ("--user", "--preserve-credentials")
     within = ("nsenter", "--target", str(root), *own, "--net")
-    outer = (*within, "tc", "qdisc", "replace", "dev", f"port{number}", *shape)
+    outer = (*within, "tc", "qdisc", verb, "dev", f"port{number}", "root", *discipline)
     subprocess.run(outer, check=True, env=ENVIRONMENT, timeout=20)
-    inner = ("env", f"PATH={ENVIRONMENT['PATH']}", "tc", "qdisc", "replace", "dev", "eth0")
-    said = cluster.on(f"node{number}", *inner, *shape)
+    inner = ("env", f"PATH={ENVIRONMENT['PATH']}", "tc", "qdisc", verb, "dev", "eth0", "root")
+    said = cluster.on(f"node{number}", *inner, *discipline)
     assert said.ok, said
 
 

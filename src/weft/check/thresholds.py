@@ -18,7 +18,6 @@ class CheckThresholds:
     latency_guard: float
     scale_floor: float
     smallest_class: int
-    smallest_fabric: int
     largest_slow_share: float
     populations_sigma: float
     disturbed_share: float

@@ -1,6 +1,7 @@
 """Statements of a fabric's own files about cables and adapters: link state and counters, by
 thing."""
 
+import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,6 +25,9 @@ from weft.audit.facts import (
 from weft.audit.rules import RULES, Rule
 from weft.catalog.document import Document
 from weft.check.readings.components import Thing, vertex_of
+from weft.core.documents.document_text import MOST_JSON_BYTES
+from weft.core.documents.text_file import read_file_bytes
+from weft.core.files import write_part
 from weft.core.finding import FAULTS, Finding, Severity
 from weft.topology.subnet.place_names import host_of
 from weft.topology.subnet.subnet import Subnet, SubnetCable
@@ -322,13 +326,18 @@ def keep(marks: Marks, run_dir: Path) -> None:
         counted=counted,
         n_strange=marks.n_strange,
     )
-    (run_dir / MARKS_FILE).write_text(file.model_dump_json(indent=1, by_alias=True) + "\n", "utf-8")
+    text = file.model_dump_json(indent=1, by_alias=True) + "\n"
+    write_part(run_dir / MARKS_FILE, text, what="record of the fabric's files")
 
 
 def of_run(run_dir: Path) -> Marks:
     """The statements kept in a run directory; none where there are none, or of another version."""
+    path = run_dir / MARKS_FILE
+    if not os.path.lexists(path):
+        return NO_MARKS
+    content = read_file_bytes(path, expected="statements of a check", most_bytes=MOST_JSON_BYTES)
     try:
-        file = _MarksFile.model_validate_json((run_dir / MARKS_FILE).read_bytes())
-    except (ValueError, OSError):
+        file = _MarksFile.model_validate_json(content)
+    except ValueError:
         return NO_MARKS
     return Marks(file.marks, frozenset(file.counted), file.n_strange)

@@ -1,4 +1,4 @@
-"""Two or three nodes: pairs are compared with the platform. Of four and five: `sensitivity`."""
+"""Few nodes: each pair is compared with the platform."""
 
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from weft.check.external_evidence.class_expectation import beyond_expectation
 from weft.check.external_evidence.expectation import Expectations, ExpectedNorm
 from weft.check.facts import NamedPair, PairFacts
 from weft.check.readings.norms import hop_classes
-from weft.check.readings.readings import Ints, host_of
+from weft.check.readings.readings import Ints, Metric, host_of
 from weft.check.suspects.survey import Survey
 from weft.check.wording.figures import list_pairs
 from weft.core.finding import Finding, FindingKind, Severity
@@ -29,11 +29,15 @@ class SlowPair:
     sure: bool
 
 
-def compared_with_platform(survey: Survey, expectations: Expectations) -> list[Finding]:
+def compared_with_platform(
+    survey: Survey,
+    expectations: Expectations,
+    explained: Set[tuple[Metric, NamedPair]] = frozenset(),
+) -> list[Finding]:
     """Findings about whole classes that are slower than expected or impossibly fast. With too few
     nodes to compare with one another, also about pairs, if only some are slow: those that are slow
-    for sure, and others that may be."""
-    if len(survey.crossings.hosts) >= survey.limits.smallest_fabric:
+    for sure, and others that may be. `explained`: pairs that a bad component slows, by metric."""
+    if len(survey.crossings.hosts) > survey.limits.few_nodes:
         return beyond_expectation(survey, expectations)
     slow = list(_slow_pairs(survey, expectations))
     measured = _by_pair(survey, np.arange(len(survey.readings)))
@@ -45,10 +49,13 @@ def compared_with_platform(survey: Survey, expectations: Expectations) -> list[F
         if one.state is not RowState.LOW
     }
     of_classes = beyond_expectation(survey, replace(expectations, of=others))
-    sure = [one for one in slow if one.sure]
+    left = [one for one in slow if (one.of.norm.hop_class.metric, one.pair) not in explained]
+    sure = [one for one in left if one.sure]
     surely = {one.pair for one in sure}
-    perhaps = [one for one in slow if one.pair not in surely]
+    perhaps = [one for one in left if one.pair not in surely]
     of_pairs = [_finding(expectations, such) for such in (sure, perhaps) if such]
+    if not of_pairs:
+        return of_classes
     fine = {p for p, rows in measured.items() if _as_expected(survey, expectations, rows)}
     hint = tuple(_in_common({one.pair for one in slow}, measured, fine))
     return [

@@ -13,6 +13,7 @@ from weft.catalog.load import platform
 from weft.catalog.machine.platform import Platform
 from weft.check.readings.readings import host_of
 from weft.core.errors import InputError
+from weft.core.files import write_part
 from weft.core.nodeset import short_name
 from weft.doctor.machine.detection.document import detected_platform, platform_named
 from weft.judge.expectation.platform_choice import place_of
@@ -53,7 +54,7 @@ def detected(nodes: Sequence[str]) -> ExpectedPlatform | None:
 
 def keep(machine: ExpectedPlatform, run_dir: Path, file: str = MACHINE_FILE) -> None:
     """Write the platform into a run directory."""
-    (run_dir / file).write_text(to_toml(machine.platform), "utf-8")
+    write_part(run_dir / file, to_toml(machine.platform), what="platform of the check")
 
 
 def of_run(run_dir: Path, samples: Sequence[Sample]) -> ExpectedPlatform | None:

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.bench.model import Sample, State
+from weft.core.errors import InputError
+from weft.results.lines.number import LARGEST_MEASURED
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -49,6 +51,7 @@ class Metric(StrEnum):
 METRICS = tuple(Metric)
 _CODES = {metric: code for code, metric in enumerate(METRICS)}
 
+_MOST_DIGITS = 18
 _DIRECTED = (("bandwidth_ab_mb_s", False), ("bandwidth_ba_mb_s", True))
 
 
@@ -106,7 +109,8 @@ class Readings:
 
 
 def readings_of(samples: Iterable[Sample]) -> Readings:
-    """Every reading of the samples that may support a verdict, in the samples' order."""
+    """Every reading of the samples that may support a verdict, in the samples' order. Raises
+    InputError for one that no backend writes: of 0 or less, or beyond all tools."""
     endpoints: dict[str, int] = {}
     trials: dict[tuple[str, int], int] = {}
     rows: list[tuple[int, int, int, float, int, int, int, int, bool]] = []
@@ -132,6 +136,13 @@ def readings_of(samples: Iterable[Sample]) -> Readings:
             if value is not None:
                 ends = (a, b) if metric is Metric.BANDWIDTH else ahead
                 rows.append((metric.code, *ends, value, *common, False))
+    wrong = next((row[3] for row in rows if not row[3] * LARGEST_MEASURED >= 1), None)
+    if wrong is not None:
+        raise InputError(
+            f"a reading of {wrong:g} between two nodes",
+            expected="a positive number",
+            hint="samples/ was changed after the run, or by another program",
+        )
     columns = list(zip(*rows, strict=True)) if rows else [()] * 9
     kinds: list[Any] = [np.int64, np.int64, np.int64, np.float64, *[np.int64] * 4, np.bool_]
     arrays = (np.array(column, kind) for column, kind in zip(columns, kinds, strict=True))
@@ -154,5 +165,8 @@ def is_rank(endpoint: str) -> bool:
 
 
 def rank_in(endpoint: str) -> int:
-    """3 of 'n001:3'."""
-    return int(endpoint.partition(":")[2])
+    """3 of 'n001:3'. Raises InputError where no number follows."""
+    number = endpoint.partition(":")[2]
+    if not number.isdecimal() or len(number) > _MOST_DIGITS:
+        raise InputError(f"'{endpoint[:80]}' names no rank", expected="a node, or node:rank")
+    return int(number)

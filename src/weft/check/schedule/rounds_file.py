@@ -8,10 +8,10 @@ import numpy as np
 
 from weft.check.schedule.ranks import ScheduleRanks
 from weft.check.schedule.rounds.matchings import Round, in_order
+from weft.core.documents.text_file import read_text_file
 from weft.core.errors import InputError
-from weft.core.text_file import read_text_file
 
-_MOST_BYTES = 256 * 2**20
+MOST_ROUNDS_BYTES = 256 * 2**20
 _NUMBER = re.compile(r"[0-9]{1,18}")
 
 Ends = tuple[int, ...]
@@ -43,7 +43,7 @@ _Round = Iterable[tuple[int, tuple[str, str]]]
 
 def _lines(path: Path) -> list[tuple[int, list[str]]]:
     """Line numbers and words, without comments."""
-    text = read_text_file(path, expected="a text file of rounds", most_bytes=_MOST_BYTES)
+    text = read_text_file(path, expected="a text file of rounds", most_bytes=MOST_ROUNDS_BYTES)
     split = ((i, line.split("#", 1)[0].split()) for i, line in enumerate(text.splitlines(), 1))
     return [(number, words) for number, words in split if words]
 

@@ -200,6 +200,26 @@ def _drift_at(place: Ints, slower: Floats, free: Bools, limits: CheckThresholds)
     return np.asarray(slope * (place - float(np.median(rounds))), np.float64)
 
 
+def spoiled(survey: Survey, limits: CheckThresholds) -> tuple[Episode, ...]:
+    """Stretches in which all pairs were slow, without those whose rounds each filled a single path
+    in both directions: these belong to that path."""
+    found = episodes(survey, limits)
+    if survey.shared is None or not found:
+        return found
+    readings, rows = survey.readings, survey.shared.by_itself[0]
+    single_paths = set(
+        zip(readings.trial[rows].tolist(), readings.round[rows].tolist(), strict=True)
+    )
+    return tuple(
+        one
+        for one in found
+        if one.metric is not Metric.BIDIRECTIONAL
+        or not single_paths.issuperset(
+            (readings.trials.index(one.trial), number) for number in range(one.first, one.last + 1)
+        )
+    )
+
+
 def findings(survey: Survey, spoiled: Sequence[Episode]) -> list[Finding]:
     """The findings about time: stretches left out, and drift of the remaining rounds."""
     stretches: list[list[Episode]] = []

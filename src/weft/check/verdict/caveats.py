@@ -15,7 +15,7 @@ from weft.core.words import counted
 
 def enough_nodes(survey: Survey, coverage: Covered) -> bool:
     """Whether the nodes are enough to know the normal figure."""
-    return coverage.n_nodes >= survey.limits.smallest_fabric
+    return coverage.n_nodes > survey.limits.few_nodes
 
 
 def of_limits(
@@ -26,7 +26,7 @@ def of_limits(
     if not enough_nodes(survey, coverage):
         found.append(
             f"{counted(coverage.n_nodes, coverage.noun)} cannot be compared with certainty:"
-            f" {survey.limits.smallest_fabric} are needed to know the normal figure"
+            f" {survey.limits.few_nodes + 1} are needed to know the normal figure"
         )
     if survey.crossings.network is None:
         found.append(

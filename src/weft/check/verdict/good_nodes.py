@@ -10,6 +10,9 @@ from weft.check.verdict.lost_hosts import LostHostFacts, n_unmeasured
 from weft.check.verdict.verdict import Verdict
 from weft.core.finding import Finding, Severity
 
+OK = "OK"
+"""The label of the good nodes of a check."""
+
 
 def n_nodes(verdict: Verdict) -> int:
     """How many nodes there were to measure: the measured ones, and those lost before."""
@@ -40,6 +43,14 @@ def _names(facts: object, *, of_ranks: bool) -> set[str]:
             owners = (one.component.ends[0] if of_ranks else one.node for one in suspects)
             return {owner for owner in owners if owner is not None}
     return set()
+
+
+def good_columns(verdict: Verdict) -> tuple[str, str]:
+    """How many nodes are good, and the pairs and cables measured."""
+    coverage = verdict.coverage
+    good = f"{n_good(verdict):,} of {n_nodes(verdict):,} {coverage.endpoints}"
+    pairs = f"pairs {coverage.n_pairs:,} of {coverage.n_pairs_possible:,} measured"
+    return good, f"{pairs}, {coverage.cables_text}"
 
 
 def some_are_good(verdict: Verdict) -> bool:

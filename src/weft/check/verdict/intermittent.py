@@ -136,9 +136,28 @@ def _unsteady(survey: Survey, one: Intermittent, *, enough_nodes: bool) -> Findi
     accusation = accuse(survey, suspect, Standing.CONFIRMED)
     slow_again = any(_is_most(*again[seen.metric]) for seen in shown)
     sure = enough_nodes and evidence >= survey.limits.named_evidence and slow_again
+    sure = sure and not _may_be_a_path(survey, one, {seen.metric.code for seen in counted_in})
     n_again, n = (sum(of) for of in zip(*(again[seen.metric] for seen in counted_in), strict=True))
     alone = f"{n_again} of {counted(n, 'reading')} alone are slow too"
     return unsteady(accusation, alone if n else "not measured again", sure, survey.owners)
+
+
+def _may_be_a_path(survey: Survey, one: Intermittent, metrics: set[int]) -> bool:
+    """Whether, with unknown cables, some flows of a node are slow each time and the others never:
+    a path does that, and an unsteady node slows each of its flows now and then."""
+    if survey.crossings.network is not None:
+        return False
+    readings, rows = survey.readings, one.rows
+    rows = rows[np.isin(readings.metric[rows], list(metrics)) & survey.judged[rows]]
+    _, flow = np.unique(
+        np.stack([readings.metric[rows], readings.a[rows], readings.b[rows]]),
+        axis=1,
+        return_inverse=True,
+    )
+    n = np.bincount(flow.reshape(-1))
+    n_slow = np.bincount(flow.reshape(-1), weights=survey.beyond_noise[rows])
+    always, never = n_slow == n, n_slow == 0
+    return bool(always[n > 1].any() and never.any() and (always | never)[n > 1].all())
 
 
 def _is_refuted(seen: Seen, n_slow: int, n: int) -> bool:

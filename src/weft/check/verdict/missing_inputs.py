@@ -98,7 +98,7 @@ def _about_the_run(
         yield "fabric"
     if between_hosts and machine is None:
         yield "platform"
-    if coverage.n_nodes < survey.limits.smallest_fabric:
+    if coverage.n_nodes <= survey.limits.few_nodes:
         yield "few_nodes"
     if coverage.cables_never_crossed:
         yield "never_crossed"

@@ -1,6 +1,5 @@
 """The command that measures the same again: the options of a check, as they were given."""
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from weft.check.verdict.drain_list import accused_node
 from weft.check.wording.headline import fault_of, things_of
 from weft.core.finding import Finding
 from weft.core.nodeset import fold
+from weft.core.shell_line import shell_line
 from weft.validity.facts import OffFabricFacts
 
 if TYPE_CHECKING:
@@ -80,4 +80,4 @@ def _with_options(finding: Finding, again: Again) -> Finding:
     if not isinstance(missed, OffFabricFacts) or not missed.rails or not missed.hosts:
         return finding
     rerun = again.of_hosts(missed.hosts).over(missed.rails)
-    return replace(finding, next_command=shlex.join(rerun.argv))
+    return replace(finding, next_command=shell_line(rerun.argv))

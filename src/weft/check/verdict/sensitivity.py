@@ -1,12 +1,15 @@
 """The slowness that a check would have shown. A verdict is good only where this is useful."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import binom
 
+from weft.check.external_evidence.class_expectation import FULL
 from weft.check.external_evidence.expectation import Expectations
-from weft.check.readings.norms import hop_classes
+from weft.check.readings.norms import Norm, hop_classes, medians
 from weft.check.readings.readings import METRICS, Bools, Floats, Ints, Metric
 from weft.check.suspects.survey import Survey
 from weft.check.thresholds import CheckThresholds
@@ -17,12 +20,20 @@ from weft.core.words import counted
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """`would_show`: the faults that the readings would have shown. `cannot_tell`: why they support
-    no good verdict, empty where they do; `would_tell`: the inputs that would."""
+    """`would_show`: the faults that the readings would have shown; `would_not_show`: those that all
+    of them would have hidden. `cannot_tell`: why they support no good verdict, empty where they do;
+    `would_tell`: the inputs that would."""
 
     would_show: tuple[str, ...] = ()
     cannot_tell: tuple[str, ...] = ()
     would_tell: tuple[str, ...] = ()
+    would_not_show: tuple[str, ...] = ()
+
+    @property
+    def lines(self) -> list[str]:
+        """What would have shown, and what would not, a line each."""
+        shown = [f"would show: {line}" for line in self.would_show]
+        return [*shown, *(f"would not show: {line}" for line in self.would_not_show)]
 
     @property
     def is_enough(self) -> bool:
@@ -32,6 +43,8 @@ class Sensitivity:
 
 PLATFORM = "--platform NAME"
 """The expected figures of a machine, where its own nodes do not tell them."""
+FABRIC = "--fabric with the output of ibnetdiscover and dump_lfts"
+"""The cables, where slow paths share none that the readings name."""
 UNJUDGED = Sensitivity((), ("no reading was judged",))
 
 
@@ -80,21 +93,30 @@ def sensitivity_of(
         if (of := rows & (survey.readings.metric == metric.code)).any()
     ]
     blind = [one for one in found if one.is_blind(limits, few=few)]
-    uneven: list[str] = []
+    uneven, unexplained = list[str](), list[str]()
     if few and (blind or not found):
         below = _below_platform(survey, rows, expectations)
         why = (_too_few(coverage, blind), *below, *_wide(blind, expectations))
     else:
         open_ = [one for one in found if (one.absolute > limits.useful_slowness).any()]
         uneven = [line for one in open_ for line in _uneven(survey, one.metric)]
-        why = (*(one.scatter for one in blind), *uneven)
+        uneven += [line for one in open_ for line in _slower_far(survey, one.metric)]
+        unexplained = [line for one in found for line in _unexplained(survey, rows, one.metric)]
+        why = (*(one.scatter for one in blind), *unexplained, *uneven)
         why = why if found else ("no reading is left to compare",)
     if why:
-        tell = _would_tell(limits.few_nodes, coverage, expectations, few=few)
-        by_platform = not few and bool(uneven) and not blind
-        return Sensitivity((), why, (PLATFORM,) if by_platform else tell)
+        tell = _would_tell(survey, coverage, expectations, few=few)
+        if uneven and len(uneven) == len(why):
+            tell = (PLATFORM,)
+        elif unexplained and survey.crossings.network is None:
+            tell = (FABRIC, *tell)
+        return Sensitivity((), why, tell)
     shown = [line for one in found for line in _lines(one, limits.useful_slowness, few=few)]
-    return Sensitivity((*shown, *_cables(survey, coverage)))
+    is_relative = all((one.absolute > limits.useful_slowness).any() for one in found)
+    return Sensitivity(
+        (*shown, *_cables(survey, coverage)),
+        would_not_show=tuple(_alike(coverage)) if is_relative else (),
+    )
 
 
 def _shown(
@@ -156,6 +178,51 @@ def _uneven(survey: Survey, metric: Metric) -> Iterator[str]:
     yield f"{pairs} more than {factor} {what}: the others may be slow"
 
 
+def _slower_far(survey: Survey, metric: Metric) -> Iterator[str]:
+    """Longer paths of lower bandwidth than near ones have, whose links are as fast and not shared:
+    all of them may cross one slow cable."""
+    alike: dict[tuple[float, int], list[Norm]] = defaultdict(list)
+    for norm in medians(survey.crossings):
+        kind = norm.hop_class
+        known = kind.metric is metric and kind.n_links > 0 and kind.load <= FULL
+        if known and metric is not Metric.LATENCY and not kind.same_host:
+            alike[kind.bits_per_s, kind.size_bytes].append(norm)
+    guard = survey.limits.guard(metric, with_fabric=False)
+    for norms in alike.values():
+        near = min(norms, key=lambda one: one.hop_class.n_links)
+        far = min(norms, key=lambda one: one.expected)
+        if np.log(near.expected / far.expected) > guard:
+            figures = [format_significant(one.expected) for one in (far, near)]
+            where = f"{metric.word} {far.hop_class.words} is {figures[0]} {metric.unit}"
+            yield f"{where}, {near.hop_class.words} {figures[1]}: the longer paths may be slow"
+
+
+def _unexplained(survey: Survey, rows: Bools, metric: Metric) -> Iterator[str]:
+    """Flows that are slow by more than near ones differ, that no component explains, and that were
+    not normal when measured again: more of them than disturbances make by chance."""
+    limits, readings = survey.limits, survey.readings
+    of = survey.judged & (readings.metric == metric.code)
+    guard = limits.guard(metric, with_fabric=survey.crossings.network is not None)
+    slow = of & ~survey.explained & survey.beyond_noise & (survey.normed.slower > guard)
+    flow = readings.a * len(readings.endpoints) + readings.b
+    again = of & ~survey.in_rounds
+    flows = np.unique(flow[of & rows])
+    n_again, n_slow_again = (
+        (flow[which][:, None] == flows[None, :]).sum(axis=0) for which in (again, again & slow)
+    )
+    stays = np.isin(flows, flow[slow & rows]) & (2 * n_slow_again >= n_again)
+    n, n_slow = int(flows.size), int(stays.sum())
+    by_chance = float(binom.sf(n_slow - 1, n, limits.disturbed_share)) if n_slow else 1.0
+    if by_chance < limits.chance_of_a_pair and n_slow > limits.contradicted_share * n:
+        share = f"{n_slow:,} of {n:,} {metric.word} paths"
+        yield f"{share} are slow, and no component explains them for certain"
+
+
+def _alike(coverage: Covered) -> Iterator[str]:
+    n, ends = coverage.n_nodes, coverage.endpoints
+    yield f"{n - 1:,} or all of the {n:,} {ends} slow: {PLATFORM} shows them"
+
+
 def _too_few(coverage: Covered, blind: Sequence[_Shown]) -> str:
     if coverage.n_nodes == 2:
         noun = coverage.noun
@@ -195,11 +262,12 @@ def _below_platform(
 
 
 def _would_tell(
-    most: int, coverage: Covered, expectations: Expectations | None, *, few: bool
+    survey: Survey, coverage: Covered, expectations: Expectations | None, *, few: bool
 ) -> tuple[str, ...]:
     if not few:
-        return ("another check when the hosts are quiet, or with more rounds (--schedule full)",)
-    more = f"at least {most + 1} {coverage.endpoints}"
+        quiet = "another check when the hosts are quiet, or with more rounds (--schedule full)"
+        return (quiet,)
+    more = f"at least {survey.limits.few_nodes + 1} {coverage.endpoints}"
     return (more,) if expectations is not None else (more, PLATFORM)
 
 

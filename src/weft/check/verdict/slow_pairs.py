@@ -34,17 +34,28 @@ def pair_findings(
     enough_nodes: bool,
 ) -> list[Finding]:
     """A finding about the pairs that are certainly slow; else one about those that may be. With too
-    few nodes no pair is certain, because the normal figure is unknown. Pairs of a component that is
-    accused already (`named`) are evidence of its finding (`slow_too`)."""
+    few nodes a pair is certain only if most pairs of its ends are normal. Pairs of a component that
+    is accused already (`named`) are evidence of its finding (`slow_too`)."""
     things = frozenset[Thing]().union(*(one.things for one in named))
     if sure := _of(survey, unexplained.sure, things, mine=False):
         again = "still slow when measured again alone"
-        if not enough_nodes:
+        confirmed = enough_nodes or _are_the_exception(survey, sure)
+        if not confirmed:
             again += "; too few nodes to know which pairs are normal"
-        return [_finding(survey, sure, again, confirmed=enough_nodes)]
+        return [_finding(survey, sure, again, confirmed=confirmed)]
     if perhaps := _of(survey, unexplained.perhaps, things, mine=False):
         return [_finding(survey, perhaps, unexplained.doubt, confirmed=False)]
     return []
+
+
+def _are_the_exception(survey: Survey, rows: Sequence[int]) -> bool:
+    """Whether most pairs of each end are normal."""
+    pair = survey.readings.unordered
+    slow = {pair(row) for row in np.flatnonzero(survey.slow).tolist()}
+    every = {pair(row) for row in np.flatnonzero(survey.judged).tolist()}
+    ends = {end for row in rows for end in pair(row)}
+    shares = ([p in slow for p in every if end in p] for end in ends)
+    return all(2 * sum(of) < len(of) for of in shares)
 
 
 def slow_too(

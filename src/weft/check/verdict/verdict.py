@@ -1,7 +1,7 @@
 """From the samples of a check to a verdict: findings worst first, coverage, caveats."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from weft.check.external_evidence.corroboration import JoinedAccusation, joined,
 from weft.check.external_evidence.expectation import Expectations, expectations_of
 from weft.check.external_evidence.fabric_marks import NO_MARKS, Marks
 from weft.check.external_evidence.few_nodes import compared_with_platform
+from weft.check.external_evidence.link_rate import compared_with_links, no_link_rate
 from weft.check.external_evidence.platform_choice import ExpectedPlatform
 from weft.check.facts import AccusationFacts, NamedPair, PairFacts, SuspectComponent
 from weft.check.readings.components import Thing
@@ -21,6 +22,7 @@ from weft.check.readings.readings import METRICS, Metric
 from weft.check.suspects import drift as over_time
 from weft.check.suspects.accusation import Accusation, Standing, accuse_all
 from weft.check.suspects.review import settled
+from weft.check.suspects.rival_nodes import effect_of, stands_out, with_rivals
 from weft.check.suspects.survey import Survey, survey_of
 from weft.check.thresholds import CheckThresholds, thresholds
 from weft.check.verdict import caveats, intermittent
@@ -85,6 +87,7 @@ class Verdict:
             "norms": [norm_record(n, self.expectations) for n in self.survey.normed.norms],
             "coverage": self.coverage.to_record(),
             "would_show": list(self.sensitivity.would_show),
+            "would_not_show": list(self.sensitivity.would_not_show),
             "caveats": list(self.caveats),
             "inputs": [{"for": name, **all_inputs()[name].model_dump()} for name in self.inputs],
         }
@@ -111,15 +114,15 @@ def judge_check(
     if valid.refusal is not None:
         return _refused(samples, wiring, limits, valid, adaptive=adaptive)
     survey = survey_of(samples, wiring, limits, adaptive=adaptive)
-    spoiled = _spoiled(survey, limits)
+    spoiled = over_time.spoiled(survey, limits)
     if spoiled:
         kept = over_time.without(samples, spoiled)
         survey = survey_of(kept, wiring, limits, adaptive=adaptive)
     coverage = covered(survey)
     expectations = None if machine is None else expectations_of(survey, machine)
-    expected = [] if expectations is None else compared_with_platform(survey, expectations)
     if not survey.normed.norms:
         lacking = inputs_of(survey, (), coverage, marks=marks, machine=machine)
+        expected = _against_limits(survey, samples, expectations)
         found = [*sentences.corrupted(samples), *expected, *valid.findings]
         found, sensitivity = _with_sensitivity(survey, found, coverage, expectations)
         return Verdict(
@@ -131,22 +134,25 @@ def judge_check(
             inputs=with_findings(lacking, found),
             sensitivity=sensitivity,
         )
-    with_files = joined(survey, settled(survey, accuse_all(survey)), marks)
+    with_files = joined(survey, with_rivals(survey, settled(survey, accuse_all(survey))), marks)
     accusations = tuple(one.accusation for one in with_files)
     coverage = replace(coverage, out_of_use=_out_of_use(accusations))
+    of_suspects = _findings(survey, with_files, coverage, expectations)
     findings = [
         *sentences.corrupted(samples),
         *valid.findings,
-        *_findings(survey, with_files, coverage, expectations),
+        *of_suspects,
         *unshown(survey, accusations, marks),
-        *expected,
+        *_against_limits(survey, samples, expectations, _slowed_by(of_suspects)),
         *over_time.findings(survey, spoiled),
     ]
     if not _any_bad(one for one in findings if one.kind is not FindingKind.SUSPECT_PAIR):
         findings = _with_intermittent(survey, findings, coverage)
     findings, sensitivity = _with_sensitivity(survey, findings, coverage, expectations)
     unseen = caveats.of_unattributed(survey, accusations)
-    limits_of_run = caveats.of_limits(survey, coverage, expectations)
+    limits_of_run = [*caveats.of_limits(survey, coverage, expectations)]
+    if expectations is None:
+        limits_of_run += no_link_rate(samples)
     lacking = inputs_of(survey, accusations, coverage, marks=marks, machine=machine)
     return Verdict(
         worst_first(findings),
@@ -188,26 +194,6 @@ def _with_sensitivity(
     return [*findings, verdict], sensitivity
 
 
-def _spoiled(survey: Survey, limits: CheckThresholds) -> tuple[over_time.Episode, ...]:
-    """Stretches in which all pairs were slow, without those whose rounds each filled a single path
-    in both directions: these belong to that path."""
-    found = over_time.episodes(survey, limits)
-    if survey.shared is None or not found:
-        return found
-    readings, rows = survey.readings, survey.shared.by_itself[0]
-    single_paths = set(
-        zip(readings.trial[rows].tolist(), readings.round[rows].tolist(), strict=True)
-    )
-    return tuple(
-        one
-        for one in found
-        if one.metric is not Metric.BIDIRECTIONAL
-        or not single_paths.issuperset(
-            (readings.trials.index(one.trial), number) for number in range(one.first, one.last + 1)
-        )
-    )
-
-
 def _out_of_use(accusations: Iterable[Accusation]) -> frozenset[Thing]:
     """Cables that carry nothing; the first one of those that no reading separates."""
     dead = (one for one in accusations if one.standing is Standing.OUT_OF_USE)
@@ -225,8 +211,7 @@ def _with_intermittent(
     notes that they were normal when measured again. A confirmed component replaces confirmed slow
     pairs only if it explains all of them."""
     # Among few nodes, pairs that are slow at random look like an unsteady node.
-    many = coverage.n_nodes > survey.limits.few_nodes
-    enough_nodes = many and caveats.enough_nodes(survey, coverage)
+    enough_nodes = caveats.enough_nodes(survey, coverage)
     found = intermittent.findings(survey, enough_nodes=enough_nodes)
     sure = [one for one in found if one.severity is Severity.BAD]
     named = {components_of(one) for one in found} - {()}
@@ -242,6 +227,25 @@ def _with_intermittent(
     kept = [one for one in findings if not is_explained(one)]
     unexplained = unexplained_pairs(survey)
     return [*kept, *(_with_pairs(survey, one, unexplained) for one in found)]
+
+
+def _against_limits(
+    survey: Survey,
+    samples: Sequence[Sample],
+    expectations: Expectations | None,
+    explained: Set[tuple[Metric, NamedPair]] = frozenset(),
+) -> list[Finding]:
+    """Findings against the platform; where none is known, against the rates of the links."""
+    if expectations is None:
+        return compared_with_links(survey, samples)
+    return compared_with_platform(survey, expectations, explained)
+
+
+def _slowed_by(found: Iterable[Finding]) -> set[tuple[Metric, NamedPair]]:
+    """The slow pairs of bad components, by metric."""
+    facts = [one.facts for one in found if one.severity is Severity.BAD]
+    accused = [one for one in facts if isinstance(one, AccusationFacts)]
+    return {(metric, pair) for one in accused for metric in one.metrics for pair in one.pairs}
 
 
 def _pairs_of(finding: Finding) -> tuple[NamedPair, ...]:
@@ -296,7 +300,8 @@ def _findings(
     found, named = list[Finding](), list[Accusation]()
     for one in accused:
         accusation = one.accusation
-        sure = enough_nodes and (one.by_counters or _sure(accusation, survey, coverage, every))
+        sure = _sure(accusation, survey, coverage, every)
+        sure = sure or (one.by_counters and enough_nodes)
         if one.damage is None:
             finding = sentences.accused(accusation, sure=sure, owners=owners, clean=one.clean)
         else:
@@ -315,31 +320,19 @@ def _sure(
 ) -> bool:
     """Whether an accusation may be called a fault: strong enough, and not seen only once."""
     limits = survey.limits
-    if coverage.n_nodes <= limits.few_nodes and not _stands_out(accusation, survey, accused):
-        return False
+    # A slightly slower cable between switches that are not known slows a part of the flows.
+    guard = limits.guard(accusation.worst.metric, with_fabric=False)
+    may_be_a_path = survey.crossings.network is None and effect_of(accusation) < guard
+    if may_be_a_path or not caveats.enough_nodes(survey, coverage):
+        suspects = [SuspectComponent.of(c, survey.owners) for c in accusation.components]
+        between_hosts = len(survey.crossings.hosts) > 1
+        if between_hosts and all(suspect.node is None for suspect in suspects):
+            return False
+        if not stands_out(accusation, survey, accused):
+            return False
     if accusation.standing is Standing.UNTESTED:
         return accusation.evidence >= limits.named_evidence + limits.confirmed_evidence
     return accusation.evidence >= limits.named_evidence
-
-
-def _stands_out(accusation: Accusation, survey: Survey, accused: Iterable[Accusation]) -> bool:
-    """Whether, among few nodes, all readings over a component of a node are slow and the others are
-    not, but for the share that disturbances explain. Slow nodes look like a slow cable between
-    switches, and pairs that are slow at random like one node."""
-    suspects = [SuspectComponent.of(c, survey.owners) for c in accusation.components]
-    between_hosts = len(survey.crossings.hosts) > 1
-    if between_hosts and all(suspect.node is None for suspect in suspects):
-        return False
-    worst = accusation.worst
-    effect = abs(float(np.log(worst.measured / worst.norm.expected)))
-    of = survey.judged & (survey.readings.metric == worst.metric.code)
-    slow = survey.normed.slower > effect / 2
-    mine, every = np.zeros_like(of), np.zeros_like(of)
-    mine[survey.rows_of([accusation.candidate])] = True
-    every[survey.rows_of(one.candidate for one in accused)] = True
-    over, others = slow[of & mine], slow[of & ~every]
-    least = 1 - survey.limits.contradicted_share
-    return bool(over.mean() >= least and (not others.size or (~others).mean() >= least))
 
 
 def norm_record(norm: Norm, expectations: Expectations | None = None) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """The answer of a check: verdict, cost and next command, in every format."""
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +14,13 @@ from weft.check.verdict.rerun_command import rerun_scope
 from weft.check.verdict.verdict import Verdict, rows_of
 from weft.check.wording.remedies import Remedy, remedy_of
 from weft.cli.output import emit, talk, terminal_width
-from weft.core.errors import MissingError
+from weft.core.errors import MissingError, StorageError
 from weft.core.files import write_whole
+from weft.core.shell_line import quoted, shell_line
+from weft.launch.secret_text import mask_forms
 from weft.report.page import page_of, write_page
 from weft.study.run.metadata import AGAINST
+from weft.study.run.run_folder import RUN_FILE, SAMPLES
 from weft.study.run.store import StudyRun, read_meta
 
 SCHEMA = "weft.check/1"
@@ -50,7 +52,7 @@ class CheckAnswer:
     @property
     def report(self) -> str:
         """The command that draws the run."""
-        return f"weft report {shlex.quote(str(self.directory))}"
+        return f"weft report {quoted(self.directory)}"
 
     @property
     def next_command(self) -> str:
@@ -60,7 +62,7 @@ class CheckAnswer:
             some_are_lost = any(lost_node(finding) for finding in self.verdict.findings)
             whole = ONLY in self.check_again or some_are_lost
             only = None if whole else rerun_scope(self.verdict)
-            return shlex.join([*self.check_again, *([] if only is None else [ONLY, only])])
+            return shell_line([*self.check_again, *([] if only is None else [ONLY, only])])
         found = (one.next_command for one in self.verdict.findings)
         return next((command for command in found if command is not None), self.report)
 
@@ -103,7 +105,7 @@ def print_answer(answer: CheckAnswer, format_: str, *, matrix: bool) -> None:
     from weft.cli.check.text import verdict_text
 
     if format_ == "junit":
-        click.echo(junit_text(answer), nl=False)
+        click.echo(mask_forms(junit_text(answer)), nl=False)
         return
     rows = rows_of(answer.verdict.survey) if format_ in ("json", "csv") else []
     emit(
@@ -123,15 +125,29 @@ def earlier_run_of(run_dir: Path) -> Path | None:
 
 def write_check_page(run: StudyRun, verdict: Verdict) -> Path | None:
     """Write the report of a check into its run directory. None where that cannot be written: a
-    message names the place, and the verdict stands without the report."""
+    message names the place, and the verdict stands without the report. Raises StorageError where
+    the run itself is gone."""
+    _refuse_gone(run.directory)
+    page = run.directory / "report.html"
+    written: Path | None = page
     try:
-        page = run.directory / "report.html"
         write_page(page, [page_of(run, "run1", verdict)])
-        return page
     except MissingError as error:
-        elsewhere = f"weft report {shlex.quote(str(run.directory))} -o FILE"
+        written = None
+        elsewhere = f"weft report {quoted(run.directory)} -o FILE"
         talk(f"{error.where}: {error.what}; '{elsewhere}' writes it elsewhere")
-        return None
+    _refuse_gone(run.directory)
+    return written
+
+
+def _refuse_gone(run_dir: Path) -> None:
+    is_there = (run_dir / RUN_FILE).is_file() and any((run_dir / SAMPLES).glob("*.jsonl"))
+    if not is_there:
+        raise StorageError(
+            "the run is not there any more",
+            where=str(run_dir),
+            expected="a directory that only weft changes during a run",
+        )
 
 
 def write_drain(answer: CheckAnswer, path: Path) -> None:

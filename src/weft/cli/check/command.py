@@ -21,6 +21,7 @@ from weft.cli.check.measurement import Keeping, again_with_hosts
 from weft.cli.check.plan import PlanChoice, plan_options, say_plan, set_up
 from weft.cli.check.remaining_hosts import lost_before, measure_remaining, without
 from weft.cli.fail_on import fail_on_option, verdict_exit_code
+from weft.cli.measure import kept_run
 from weft.cli.options import FILE, FOLDER, fresh_run_dir, run_dir_option
 from weft.cli.output import FORMATS, format_option_of, talk
 from weft.cli.reach import refuse_unreachable
@@ -124,16 +125,17 @@ def command(
     directory = run_dir or fresh_run_dir("check")
     within_s = wanted.within_s if check.setup.backend.name == "live" else math.inf
     keeping = Keeping(directory, resume, against, choice.seed, within_s)
-    check, measured = measure_remaining(planned, choice, check, keeping, lost)
+    with kept_run(directory):
+        check, measured = measure_remaining(planned, choice, check, keeping, lost)
+        check.keep_evidence(directory)
     setup = check.setup
-    check.keep_evidence(directory)
     again = again_with_hosts(setup, measured.lost)
     judged = judge_run(measured, setup.fabric)
-    verdict, changed = judged, None
-    if before is not None:
-        verdict, changed = compare(judged, before, str(against))
+    verdict, changed = (judged, None) if before is None else compare(judged, before, str(against))
     seconds = system_clock() - started
     wants_report = not wanted.quick if wants_report is None else wants_report
+    with kept_run(directory):
+        page = write_check_page(measured, judged) if wants_report else None
     answer = CheckAnswer(
         verdict=verdict,
         directory=directory,
@@ -142,12 +144,17 @@ def command(
         check_again=again.against(directory),
         against=changed,
         fabric_time="" if setup.plan.cost.is_bound else setup.plan.time_text,
-        page=write_check_page(measured, judged) if wants_report else None,
+        page=page,
     )
     print_answer(answer, format_, matrix=matrix)
-    if drain_file is not None:
-        write_drain(answer, drain_file)
+    _keep_drain(answer, drain_file)
     return verdict_exit_code(verdict.exit_code, verdict.findings)
+
+
+def _keep_drain(answer: CheckAnswer, drain_file: Path | None) -> None:
+    if drain_file is not None:
+        with kept_run(answer.directory):
+            write_drain(answer, drain_file)
 
 
 def _resumed(run_dir: Path | None, resume: bool) -> Path | None:

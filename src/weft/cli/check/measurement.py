@@ -16,7 +16,6 @@ from weft.check.launches import FollowUpBackend
 from weft.check.trials import SURVEY
 from weft.check.verdict.rerun_command import Again
 from weft.cli.check.plan import Setup
-from weft.cli.output import talk
 from weft.core.errors import BenchmarkError
 from weft.core.words import counted
 from weft.study.run.loop import RunOutcome, execute
@@ -76,20 +75,18 @@ def measure(setup: Setup, keeping: Keeping, lost: tuple[LostHost, ...] = ()) -> 
         within_s=keeping.within_s,
     )
     store = RunStore.open(directory) if keeping.resume else _new_store(setup, keeping, lost)
-    if keeping.against is not None:
-        store.remember({AGAINST: str(keeping.against.resolve())})
-    with store, shown_check_progress(setup.announced_time) as progress:
-        try:
+    with store:
+        if keeping.against is not None:
+            store.remember({AGAINST: str(keeping.against.resolve())})
+        with shown_check_progress(setup.announced_time) as progress:
             outcome = execute(setup.launches, backend, store, progress=progress)
-        except KeyboardInterrupt:
-            talk(f"go on with the same command, --dir {directory} and --resume")
-            raise
         gone = _lost_after_survey(setup, outcome)
         if gone:
             store.remember({LOST: [one.to_record() for one in (*lost, *gone)]})
+        run = store.read_back(outcome.n_over)
     if outcome.failures and not gone:
         raise _unfinished(outcome, directory, lost)
-    return read_run(directory)
+    return run
 
 
 def again_with_hosts(setup: Setup, lost: Sequence[LostHost]) -> Again:

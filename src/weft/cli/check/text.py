@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from weft.check.verdict.earlier_check import summary
-from weft.check.verdict.good_nodes import n_good, n_nodes, some_are_good
+from weft.check.verdict.good_nodes import OK, good_columns, some_are_good
 from weft.check.verdict.missing_inputs import inputs
 from weft.check.verdict.pair_shares import bandwidth_shares
 from weft.check.verdict.verdict import Verdict
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 MATRIX_MAX_NODES = 32
 GAP = "   "
 """Between columns of a verdict."""
-OK = "OK"
 _COLOURS = {"BAD": "red", "UNKNOWN": "yellow", "WARNING": "yellow", OK: "green"}
 
 
@@ -37,7 +36,7 @@ def verdict_text(answer: "CheckAnswer", *, matrix: bool, width: int | None = Non
     lines = _finding_lines(answer, label_width, width)
     if some_are_good(verdict):
         lines += packed(_labelled(OK, label_width), ok_columns(answer), width)
-        lines += [f"would show: {line}" for line in verdict.sensitivity.would_show]
+        lines += verdict.sensitivity.lines
         lines += [f"  - {line}" for one in good for line in one.evidence]
     else:
         lines += packed(" " * label_width, ok_columns(answer)[1:], width)
@@ -55,13 +54,10 @@ def verdict_text(answer: "CheckAnswer", *, matrix: bool, width: int | None = Non
 
 def ok_columns(answer: "CheckAnswer") -> tuple[str, str, str]:
     """How many nodes are good, the pairs and cables measured, and the time."""
-    verdict, coverage = answer.verdict, answer.verdict.coverage
-    good = f"{n_good(verdict):,} of {n_nodes(verdict):,} {coverage.endpoints}"
-    pairs = f"pairs {coverage.n_pairs:,} of {coverage.n_pairs_possible:,} measured, "
     took = f"took {format_duration(answer.seconds)}"
     if answer.fabric_time:
         took = f"fabric time {answer.fabric_time}, {took}"
-    return good, pairs + coverage.cables_text, took
+    return *good_columns(answer.verdict), took
 
 
 def packed(label: str, columns: Sequence[str], width: int | None) -> list[str]:

@@ -75,7 +75,7 @@ def test_a_node_that_is_slow_by_another_amount_each_time_is_named(make_tree, see
         alone = [s for s in surveyed(tree, unsteady(seed + 99), seed + 99, ALONE) if has_n007(s)]
         samples += [replace(s, pair=replace(s.pair, n_concurrent=1)) for s in alone]
     verdict = judge_check(samples, tree)
-    said = verdict.findings[0]
+    (said,) = (f for f in verdict.findings if f.kind is FindingKind.SUSPECT_NODE)
     assert said.severity == severity
     ends = {end for suspect in said.facts.suspects for end in suspect.component.ends}
     assert ends == N007
@@ -168,10 +168,10 @@ def test_of_too_few_nodes_none_is_named_unsteady_for_sure(make_tree):
     samples = surveyed(tree, unsteady(seed), seed)
     alone = [s for s in surveyed(tree, unsteady(100), 100, ALONE) if has_n007(s)]
     samples += [replace(s, pair=replace(s.pair, n_concurrent=1)) for s in alone]
-    for smallest, severity in ((16, Severity.BAD), (17, Severity.WARNING)):
-        verdict = judge_check(samples, tree, limits=replace(thresholds(), smallest_fabric=smallest))
-        assert verdict.findings[0].severity is severity
-        assert "unsteady" in verdict.findings[0].sentence
+    for few, severity in ((15, Severity.BAD), (16, Severity.WARNING)):
+        verdict = judge_check(samples, tree, limits=replace(thresholds(), few_nodes=few))
+        (said,) = (one for one in verdict.findings if "unsteady" in one.sentence)
+        assert said.severity is severity
 
 
 def again_alone(tree, is_slow, seed: int) -> list[Sample]:

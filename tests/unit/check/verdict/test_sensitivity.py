@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -146,6 +147,48 @@ def test_slow_paths_between_two_leaves_accuse_no_node() -> None:
     verdict = judge_check(samples, None)
     assert accused(verdict) == set()
     assert verdict.exit_code is ExitCode.NO_VERDICT
+
+
+@pytest.mark.parametrize("n", [6, 8])
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.8])
+def test_slow_paths_that_no_node_explains_are_no_good_verdict(n: int, share: float) -> None:
+    """A third of the pairs are slow, and each node has slow and normal ones."""
+    samples = []
+    for sample in samples_of(n, {}, 0.01):
+        assert sample.pair is not None
+        a, b = (int(end[1:]) for end in (sample.pair.a, sample.pair.b))
+        factor = share if (a + b) % 3 == 0 and sample.size_bytes > 8 else 1.0
+        metrics = {name: value * factor for name, value in sample.metrics.items()}
+        samples.append(replace(sample, metrics=metrics))
+    verdict = judge_check(samples, None)
+    assert verdict.exit_code is not ExitCode.GOOD
+    assert accused(verdict) == set()
+
+
+def test_nodes_that_were_compared_with_one_another_only_say_what_hides() -> None:
+    """All of them slow, or all but one, leave no fast pair: such a run looks the same."""
+    sound, slow = judged(6), judged(6, dict.fromkeys(range(1, 6), 10.0))
+    assert sound.exit_code is slow.exit_code is ExitCode.GOOD
+    for verdict in (sound, slow):
+        (line,) = verdict.to_record()["would_not_show"]
+        assert line == "5 or all of the 6 nodes slow: --platform NAME shows them"
+    assert judged(6, dict.fromkeys(range(2, 6), 10.0)).exit_code is not ExitCode.GOOD
+
+
+def test_far_pairs_that_share_a_cable_are_compared_with_near_ones(
+    make_tree: Any, make_fabric: Any, make_slow: Any
+) -> None:
+    """One spine: every far pair crosses it, so that none of them looks slow beside another."""
+    tree = make_tree(2, 3, 1)
+    ports = frozenset(port for port in ("leaf-01[4]", "spine-01[1]"))
+    good, bad = (
+        judge_check(make_fabric(tree, slow, noise=0.01).all_pairs(), tree)
+        for slow in ([], [make_slow(0.5, ports=ports, metrics=("bandwidth",))])
+    )
+    assert good.exit_code is ExitCode.GOOD
+    assert bad.exit_code is ExitCode.NO_VERDICT
+    lines = bad.sensitivity.cannot_tell
+    assert any(line.endswith(": the longer paths may be slow") for line in lines)
 
 
 def test_healthy_nodes_are_never_accused() -> None:

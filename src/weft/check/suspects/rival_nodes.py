@@ -1,0 +1,165 @@
+"""Slow nodes look like a slow cable or switch between them, above all in a small fabric: whether a
+node stands out, and the nodes that explain an accused path as well."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from weft.check.readings.components import Component, Part
+from weft.check.readings.norms import hop_classes
+from weft.check.readings.readings import Bools, Floats, Ints, Metric, union
+from weft.check.suspects.accusation import Accusation, Standing
+from weft.check.suspects.survey import Survey
+
+Hosts = tuple[int, ...]
+"""Hosts by number."""
+_PATH = (Part.CABLE, Part.DIRECTION, Part.SWITCH)
+_SLOW_THEMSELVES = (Standing.CONFIRMED, Standing.UNTESTED)
+
+
+def stands_out(accusation: Accusation, survey: Survey, accused: Iterable[Accusation]) -> bool:
+    """Whether all flows over an accused part of a node are slow and the others are not, but for the
+    share that disturbances explain; and whether the others are as many pairs of nodes. Of three
+    nodes a slow one slows two pairs, and one fast pair alone would tell the normal figure."""
+    of = survey.judged & (survey.readings.metric == accusation.worst.metric.code)
+    mine, every = np.zeros_like(of), np.zeros_like(of)
+    mine[survey.rows_of([accusation.candidate])] = True
+    every[survey.rows_of(one.candidate for one in accused)] = True
+    pair = _pair_of_nodes(survey)
+    pairs = np.unique(pair[of & mine])
+    if np.setdiff1d(pair[of & ~mine], pairs).size < pairs.size:
+        return False
+    half = effect_of(accusation) / 2
+    over = _by_flow(survey, of & mine, survey.normed.slower) > half
+    others = _by_flow(survey, of & ~every, survey.normed.slower) > half
+    least = 1 - survey.limits.contradicted_share
+    return bool(over.mean() >= least and (not others.size or (~others).mean() >= least))
+
+
+def with_rivals(survey: Survey, made: Sequence[Accusation]) -> tuple[Accusation, ...]:
+    """The accusations. That of a path names also one or two nodes that explain its readings as
+    well: at least one of all these is slow."""
+    if survey.crossings.adaptive:
+        return tuple(made)
+    return tuple(
+        replace(one, components=(*one.components, *_rivals(survey, one, made)))
+        if one.standing in _SLOW_THEMSELVES and survey.crossings.is_path(one.candidate)
+        else one
+        for one in made
+    )
+
+
+def _rivals(
+    survey: Survey, accused: Accusation, made: Sequence[Accusation]
+) -> tuple[Component, ...]:
+    others = [one for one in made if one is not accused and one.standing in _SLOW_THEMSELVES]
+    elsewhere = survey.rows_of(one.candidate for one in others)
+    own = np.setdiff1d(accused.rows, elsewhere)
+    rows = own if own.size else accused.rows
+    ends = _ends(survey)
+    pairs = sorted({(int(ends[0][row]), int(ends[1][row])) for row in rows.tolist()})
+    open_ = np.union1d(_unexplained(survey, accused, made), _of_nodes(others))
+    fitting = [
+        nodes
+        for nodes in _covers(pairs)
+        if (len(nodes) == 1 or _touch(survey, nodes, open_))
+        and _fit(survey, accused, nodes, elsewhere)
+    ]
+    fewest = min(map(len, fitting), default=0)
+    nodes = sorted({node for nodes in fitting if len(nodes) == fewest for node in nodes})
+    found = (Component(Part.NODE, (survey.crossings.hosts[node],)) for node in nodes)
+    return tuple(one for one in found if one.thing not in accused.things)
+
+
+def _unexplained(survey: Survey, accused: Accusation, made: Iterable[Accusation]) -> Ints:
+    """Slow readings of the metric that cross nothing accused. Two faults are less likely than one,
+    unless they explain these, too."""
+    of = survey.slow & survey.in_rounds & (survey.readings.metric == accused.worst.metric.code)
+    return np.setdiff1d(np.flatnonzero(of), survey.rows_of(one.candidate for one in made))
+
+
+def _of_nodes(accused: Iterable[Accusation]) -> Ints:
+    """The slow readings of accusations that may be of a node: two nodes in place of a path and this
+    are as likely."""
+    return union(one.rows for one in accused if any(c.part not in _PATH for c in one.components))
+
+
+def _touch(survey: Survey, nodes: Hosts, rows: Ints) -> bool:
+    ends = _ends(survey)
+    return bool(np.isin(ends[0][rows], nodes).any() or np.isin(ends[1][rows], nodes).any())
+
+
+def _covers(pairs: Sequence[tuple[int, int]]) -> Iterator[Hosts]:
+    """Every node, and every two, of which each pair has one."""
+    for first in pairs[0] if pairs else ():
+        left = [pair for pair in pairs if first not in pair]
+        if not left:
+            yield (first,)
+        for second in left[0] if left else ():
+            if all(second in pair for pair in left):
+                yield first, second
+
+
+def _fit(survey: Survey, accused: Accusation, nodes: Hosts, elsewhere: Ints) -> bool:
+    """Whether the flows of each of these nodes are slow, against the fastest of their hop class
+    that have no end there and cross nothing accused."""
+    ends = _ends(survey)
+    of = survey.in_rounds & (survey.readings.metric == accused.worst.metric.code)
+    touched = np.isin(ends[0], nodes) | np.isin(ends[1], nodes)
+    touched[survey.rows_of([accused.candidate])] = touched[elsewhere] = True
+    slower = _slower_than_fastest(survey, of & ~touched, accused.worst.metric)
+    least = 1 - survey.limits.contradicted_share
+    for node in nodes:
+        mine = of & ((ends[0] == node) | (ends[1] == node)) & np.isfinite(slower)
+        if mine.any():
+            slow = _by_flow(survey, mine, slower) > effect_of(accused) / 2
+            if slow.mean() < least:
+                return False
+    return True
+
+
+def _slower_than_fastest(survey: Survey, sound: Bools, metric: Metric) -> Floats:
+    """By reading: how much slower than the fastest sound one (natural logarithm); of latency, of
+    its hop class, and NaN where that has no sound one. Bandwidth hardly depends on the distance."""
+    is_latency = metric is Metric.LATENCY
+    classes, place = hop_classes(survey.crossings)
+    place = place if is_latency else np.zeros_like(place)
+    slowness = np.log(survey.readings.value) * (1 if is_latency else -1)
+    fastest = np.full(len(classes), np.inf)
+    np.minimum.at(fastest, place[sound], slowness[sound])
+    found: Floats = slowness - fastest[place]
+    return np.where(np.isfinite(found), found, np.nan)
+
+
+def effect_of(accusation: Accusation) -> float:
+    """The slowness of the metric that is slowed most, as a natural logarithm."""
+    worst = accusation.worst
+    return abs(float(np.log(worst.measured / worst.norm.expected)))
+
+
+def _by_flow(survey: Survey, rows: Bools, slower: Floats) -> Floats:
+    """The median slowness of each flow, one end to the other, among rows."""
+    readings = survey.readings
+    key = (readings.a * len(readings.endpoints) + readings.b)[rows]
+    _, flow = np.unique(key, return_inverse=True)
+    order = np.lexsort((slower[rows], flow))
+    counts = np.bincount(flow)
+    first = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    medians: Floats = slower[rows][order[(first + counts // 2).astype(np.int64)]]
+    return medians
+
+
+def _ends(survey: Survey) -> tuple[Ints, Ints]:
+    """By reading: the hosts of its two ends."""
+    host = survey.crossings.host_number
+    return host[survey.readings.a], host[survey.readings.b]
+
+
+def _pair_of_nodes(survey: Survey) -> Ints:
+    """By reading: its pair of hosts; of ranks, where one host holds them all."""
+    crossings, readings = survey.crossings, survey.readings
+    ends = _ends(survey) if len(crossings.hosts) > 1 else (readings.a, readings.b)
+    n = len(readings.endpoints)
+    found: Ints = np.minimum(*ends) * n + np.maximum(*ends)
+    return found
