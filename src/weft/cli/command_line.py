@@ -1,33 +1,56 @@
 """The command as it was typed, with other values of some options: lines that can be pasted."""
 
-import shlex
 from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePath
 from typing import Any
 
 import click
+
+from weft.core.shell_line import shell_line
 
 _NOT_TWICE = frozenset({"--dir", "--resume", "--report", "--drain", "--output"})
 """Options of places that a command has written to already."""
 
 
+def resume_command(context: click.Context, run_dir: Path) -> str:
+    """The words of a call, to go on with the run in this directory."""
+    named = {"--dir": (str(run_dir),), "--resume": None}
+    return f"{_typed(context, named, frozenset())} --resume"
+
+
+def repeat_command(context: click.Context, run_dir: Path | None) -> str:
+    """The words of a call, to begin the run again in this directory; None: in a fresh one."""
+    named = {"--dir": None if run_dir is None else (str(run_dir),), "--resume": None}
+    return _typed(context, named, frozenset())
+
+
 def typed_command(context: click.Context, values: Mapping[str, Sequence[str] | None]) -> str:
     """The words of a call with these `values` of options, None for none; without the places that it
     wrote to."""
+    return _typed(context, values, _NOT_TWICE)
+
+
+def _typed(
+    context: click.Context,
+    values: Mapping[str, Sequence[str] | None],
+    left_out: frozenset[str],
+) -> str:
     typed = click.core.ParameterSource.COMMANDLINE
-    words = context.command_path.split()
+    words: list[str | PurePath] = [*context.command_path.split()]
     left = dict(values)
     for parameter in context.command.params:
         option, name = parameter.opts[0], str(parameter.name)
         if option in left:
             words += [word for one in left.pop(option) or () for word in (option, one)]
-        elif context.get_parameter_source(name) == typed and option not in _NOT_TWICE:
+        elif context.get_parameter_source(name) == typed and option not in left_out:
             words += _words(parameter, context.params[name])
-    return shlex.join(words)
+    return shell_line(words)
 
 
-def _words(parameter: click.Parameter, value: Any) -> list[str]:
+def _words(parameter: click.Parameter, value: Any) -> list[str | PurePath]:
     several = parameter.multiple or parameter.nargs != 1
-    values = [str(one) for one in (value if several else (value,))]
+    given = value if several else (value,)
+    values = [one if isinstance(one, PurePath) else str(one) for one in given]
     if not isinstance(parameter, click.Option):
         return values
     if parameter.is_flag:

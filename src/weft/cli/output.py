@@ -15,12 +15,15 @@ import click
 
 from weft.core.files import write_whole
 from weft.core.finding import Finding
+from weft.core.shell_line import UNSHOWN
+from weft.launch.secret_text import mask_forms, mask_text
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 FORMATS = ("text", "json", "csv")
 _COLUMN_GAP = re.compile(r"\S {2,}\S")
-_STEERING = re.compile(r"\x1b(?!\[[0-9;]*m)|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]")
+_OWN_COLOURS = re.compile(r"(\x1b\[(?:0|1|3[1-3])m|[\t\n])")
+"""Red, green, yellow, bold and the end of them, as verdicts have them; tabs and ends of lines."""
 _LABEL_WIDTH = 9
 """Verdict lines begin with a word and two spaces or more; behind that, gaps are columns."""
 
@@ -55,19 +58,32 @@ def emit(
 ) -> None:
     """Print one result: its text, its whole record as JSON, or its rows as CSV."""
     if format_ == "json":
-        click.echo(json.dumps(record, indent=2, allow_nan=False))
+        click.echo(mask_forms(json.dumps(record, indent=2, allow_nan=False)))
     elif format_ == "csv":
-        click.echo(csv_text(rows), nl=False)
+        click.echo(mask_forms(printable(csv_text(rows))), nl=False)
     else:
-        click.echo(fold_prose(printable(text()).rstrip("\n"), terminal_width()))
+        shown = mask_forms(printable(text()).rstrip("\n"))
+        click.echo(fold_prose(shown, terminal_width()))
 
 
 def printable(text: str) -> str:
     """The text with what would steer a terminal as escapes: names in files may hold anything.
 
-    Colours stay, and so do tabs and ends of lines.
+    The colours of verdicts stay, and so do tabs and ends of lines.
     """
-    return _STEERING.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
+    if UNSHOWN.search(text) is None:
+        return text
+    parts = _OWN_COLOURS.split(text)
+    parts[::2] = (UNSHOWN.sub(_escape, part) for part in parts[::2])
+    return "".join(parts)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found.group())
+    if 0xDC80 <= code <= 0xDCFF:
+        # A byte of a file name that is not UTF-8.
+        code -= 0xDC00
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
 def terminal_width(stream: TextIO | None = None) -> int | None:
@@ -144,11 +160,12 @@ def would_show_lines(would_show: Sequence[str]) -> list[str]:
 def write_or_print(out: Path | None, text: str, *, what: str) -> None:
     """Write a text into a file, whole or not at all; without one, print it as it is."""
     if out is None:
-        click.echo(text, nl=False)
+        click.echo(printable(text) if sys.stdout.isatty() else text, nl=False)
     else:
         write_whole(out, text, what=what)
 
 
 def talk(message: str) -> None:
-    """Print a message apart from the data: on standard error."""
-    click.echo(fold_prose(printable(message), terminal_width(sys.stderr)), err=True)
+    """Print a message apart from the data: on standard error, without secrets."""
+    shown, _ = mask_text(printable(message))
+    click.echo(fold_prose(shown, terminal_width(sys.stderr)), err=True)

@@ -4,15 +4,15 @@ import re
 from collections import Counter
 from pathlib import Path
 
+from weft.core.documents.text_file import read_text_file
 from weft.core.errors import InputError
-from weft.core.text_file import read_text_file
 
 # SOURCE: Open MPI 5.0 documentation, "Scheduling processes across hosts": NAME slots=N; a host that
 # stands there again adds its slots. MPICH's Hydra and Intel MPI: NAME:N.
 _SLOTS = re.compile(r"slots=(.*)", re.IGNORECASE)
 _NUMBER = re.compile(r"0*[1-9][0-9]{0,8}")
 _EXPECTED = "a text file with one host name a line"
-_MOST_BYTES = 64 << 20
+MOST_HOSTFILE_BYTES = 64 << 20
 _SHOWN = 80
 
 
@@ -23,7 +23,7 @@ def read_hostfile(path: Path) -> dict[str, int | None]:
     '#' begins a comment, other words are passed over. Raises InputError for what is no text file,
     without a host, on a name that cannot be printed, or on slots that are no number.
     """
-    text = read_text_file(path, expected=_EXPECTED, most_bytes=_MOST_BYTES)
+    text = read_text_file(path, expected=_EXPECTED, most_bytes=MOST_HOSTFILE_BYTES)
     slots: Counter[str] = Counter()
     given = set()
     for number, line in enumerate(text.splitlines(), start=1):

@@ -1,10 +1,10 @@
 """A prescription as what a person pastes: a command, a batch script, a modulefile."""
 
 import re
-import shlex
 
 from weft.catalog.tools import NCCL_PROGRAMS, OSU_PROGRAMS
 from weft.core.errors import InputError, did_you_mean
+from weft.core.shell_line import quoted
 from weft.launch.prescription import Prescription, handed_on
 from weft.launch.tcl import tcl_word
 
@@ -52,9 +52,9 @@ def as_mpirun(prescription: Prescription, command: list[str]) -> str:
             lines.append(f"-x {setting.name}")
         elif setting.via == "mca" or setting.name.startswith(MCA):
             name = setting.name.removeprefix(MCA)
-            lines.append(f"--mca {name} {shlex.quote(setting.value)}")
+            lines.append(f"--mca {name} {quoted(setting.value)}")
         else:
-            lines.append(f"-x {setting.name}={shlex.quote(setting.value)}")
+            lines.append(f"-x {setting.name}={quoted(setting.value)}")
     return " \\\n  ".join([*lines, " ".join(command)])
 
 
@@ -64,7 +64,7 @@ def _as_mpiexec(
     hosts = ' -f "$HOSTFILE"' if several else ""
     lines = [
         f"mpiexec{hosts} -ppn {prescription.run.tasks} -n {ranks}",
-        *(f"-genv {setting.name} {shlex.quote(setting.value)}" for setting in prescription.own),
+        *(f"-genv {setting.name} {quoted(setting.value)}" for setting in prescription.own),
     ]
     return " \\\n  ".join([*lines, " ".join(command)])
 
@@ -72,7 +72,7 @@ def _as_mpiexec(
 def as_exports(prescription: Prescription) -> str:
     """Lines of a shell that export every variable."""
     return "\n".join(
-        f"export {setting.name}={shlex.quote(setting.value)}" for setting in prescription.own
+        f"export {setting.name}={quoted(setting.value)}" for setting in prescription.own
     )
 
 
@@ -135,6 +135,6 @@ def as_modulefile(prescription: Prescription) -> str:
 
 def _with_variables(text: str) -> str:
     """A word for a shell, which puts in the variables that it names, and does nothing else."""
-    words = [(shlex.quote(one) if one else "") for one in VARIABLE.split(text)]
+    words = [(quoted(one) if one else "") for one in VARIABLE.split(text)]
     names = [f'"{one}"' for one in VARIABLE.findall(text)]
     return "".join(word + name for word, name in zip(words, [*names, ""], strict=True)) or "''"

@@ -1,11 +1,11 @@
 """The exact command of a launch, in a form a person can paste."""
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from weft.core.errors import InputError
+from weft.core.shell_line import quoted, shell_line
 from weft.launch.launchers import LAUNCHERS
 from weft.launch.mpi import Mpi
 from weft.launch.spec import LaunchSpec
@@ -23,13 +23,13 @@ class Recipe:
     @property
     def text(self) -> str:
         """Shell lines that repeat the launch: the files it needs, then the command."""
-        lines = [f"cd {shlex.quote(str(self.cwd))}"]
+        lines = [f"cd {quoted(self.cwd)}"]
         for path, content in self.files.items():
-            words = " ".join(shlex.quote(line) for line in content.splitlines())
-            lines.append(f"printf '%s\\n' {words} > {shlex.quote(str(path))}")
+            words = " ".join(quoted(line) for line in content.splitlines())
+            lines.append(f"printf '%s\\n' {words} > {quoted(path)}")
         settings = [f"{name}={value}" for name, value in self.env.items()]
         prefix = ("env", *settings) if settings else ()
-        lines.append(shlex.join((*prefix, *self.argv)))
+        lines.append(shell_line((*prefix, *self.argv)))
         return "\n".join(lines) + "\n"
 
 

@@ -15,6 +15,8 @@ from weft.launch.redact import MASK, redact_environment
         ("FI_CXI_DEFAULT_CQ_SIZE", "131072"),
         ("LD_LIBRARY_PATH", "/usr/lib/x86_64-linux-gnu/openmpi/lib64/release2"),
         ("OMP_NUM_THREADS", "4"),
+        ("NCCL_COMMIT", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b"),
+        ("CUDA_VISIBLE_DEVICES", "GPU-8f6a2d1c-1b2c-4d5e-8f90-a1b2c3d4e5f6"),
     ],
 )
 def test_settings_that_make_two_runs_differ_are_kept_whole(name: str, value: str):
@@ -37,7 +39,11 @@ def test_settings_that_make_two_runs_differ_are_kept_whole(name: str, value: str
         ("FI_NOTE", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc"),
         ("WEFT_URL", "https://store/x?sv=2020&sig=abcdef"),
         ("WEFT_ID", "ghp_abcdefghijklmnop1234"),
-        ("MPI_ID", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b"),
+        ("MPI_ID", "9f86D081884c7D659aXfeaa0C55ad015Qa3bf4f1"),
+        ("SLURM_COMMENT", "password=hunter2"),
+        ("I_MPI_HYDRA_HOST", "x --password hunter2"),
+        ("HYDRA_ENV_PW", "hunter2"),
+        ("HYDRA_ENV_PW", "12345678"),
     ],
 )
 def test_a_secret_is_masked_by_name_or_by_look(name: str, value: str):

@@ -48,7 +48,7 @@ def test_an_environment_as_an_object_is_masked_alike() -> None:
             "-x UCX_TLS=rc -x DB_PASSWORD=pw ./osu_bw",
             f"-x UCX_TLS=rc -x DB_PASSWORD={MASK} ./osu_bw",
         ),
-        ("WEFT_URL=http://a:b@host/", f"WEFT_URL={MASK}"),
+        ("WEFT_URL=http://a:b@host/", f"WEFT_URL=http://a:{MASK}@host/"),
     ],
 )
 def test_an_assigned_secret_is_masked_wherever_it_stands(line: str, expected: str) -> None:

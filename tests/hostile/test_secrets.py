@@ -1,0 +1,200 @@
+"""No secret in a run directory, a report, a log or an output, whatever verb it passes through."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from tests.forked import call
+from tests.hostile.planted import Planted, harmless, keys, planted
+
+from weft.launch.redact import redact_environment
+from weft.launch.redact_text import redact_content, redact_output
+from weft.launch.secret_text import MASK, mask_text, mask_words
+
+PLANTED = planted()
+TWIN = ("--twin", "fat-tree", "--nodes", "4")
+TABLE = "# OSU MPI Latency Test v7.4\n# Size          Latency (us)\n8   1.62\n16  1.64\n32  1.70\n"
+
+
+def leaks(text: str, secrets: Sequence[Planted] = PLANTED) -> list[str]:
+    """Secrets that a text shows."""
+    return [one.value for one in secrets if one.secret in text]
+
+
+def left_in(folder: Path, *outputs: str) -> list[str]:
+    """Secrets in the files of a folder and in these outputs."""
+    files = [path.read_bytes().decode("latin-1") for path in folder.rglob("*") if path.is_file()]
+    assert files or outputs
+    return leaks("\n".join((*files, *outputs)), [*PLANTED, *keys()])
+
+
+def environment() -> Mapping[str, str]:
+    """Each secret in a variable that weft keeps whole, under an innocent name."""
+    found = {f"SLURM_X{n}": one.value for n, one in enumerate(PLANTED)}
+    return found | {f"I_MPI_N{n}": one.value for n, one in enumerate(keys())}
+
+
+@pytest.fixture
+def _planted(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in environment().items():
+        monkeypatch.setenv(name, value)
+
+
+def test_there_are_two_hundred_secrets_and_a_hundred_harmless_values() -> None:
+    assert len(PLANTED) >= 200
+    assert len({one.secret for one in PLANTED}) == len(PLANTED)
+    assert len(set(harmless())) >= 100
+
+
+@pytest.mark.parametrize("one", PLANTED, ids=range(len(PLANTED)))
+def test_a_secret_is_masked_in_a_value_and_in_a_line(one: Planted) -> None:
+    assert one.secret not in redact_environment({"SLURM_X": one.value})["SLURM_X"]
+    for line in (one.value, f"[n1] 12:00 {one.value}\n{TABLE}", f"SLURM_X={one.value}\n"):
+        assert one.secret not in mask_text(line)[0]
+        assert one.secret not in redact_content(line.encode())[0].decode()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_other_draws_are_masked_too(seed: int) -> None:
+    """Of words without any mark, one in twenty passes: those are left out."""
+    found = [one for one in planted(seed) if one.value != one.secret]
+    assert not [one.value for one in found if one.secret in mask_text(one.value)[0]]
+
+
+@pytest.mark.parametrize("value", harmless())
+def test_evidence_is_not_masked(value: str) -> None:
+    for name in ("SLURM_X", "NCCL_COMMIT", "CUDA_VISIBLE_DEVICES"):
+        assert redact_environment({name: value}) == {name: value}
+    line = f"[n1] 12:00 {value} and more\n"
+    assert mask_text(line) == (line, 0)
+    assert redact_content(line.encode()) == (line.encode(), 0)
+
+
+def test_a_key_is_masked_over_its_lines_and_lines_keep_their_numbers() -> None:
+    text = f"before\n{keys()[0].value}\n{TABLE}"
+    shown, _ = mask_text(text)
+    assert not leaks(shown, keys())
+    assert shown.count("\n") == text.count("\n")
+    assert shown.endswith(TABLE)
+
+
+def test_the_words_of_a_command_are_masked_also_behind_an_option() -> None:
+    words = ["study", "run", "x", "--password", "hunter2", "--nodes", "4", "--token=hunter2"]
+    shown = mask_words(words)
+    assert shown == [*words[:4], MASK, "--nodes", "4", f"--token={MASK}"]
+
+
+def test_the_output_of_a_process_keeps_its_records(tmp_path: Path) -> None:
+    out = tmp_path / "x.err"
+    out.write_text('{"a": "password=x"}\nDB_PASSWORD=hunter2\n{"b": 1}\n')
+    redact_output(out)
+    assert out.read_text() == f'{{"a": "password=x"}}\nDB_PASSWORD={MASK}\n{{"b": 1}}\n'
+    redact_output(tmp_path / "none")
+
+
+@pytest.mark.usefixtures("_planted")
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ("check", *TWIN),
+        ("bench", "latency", *TWIN, "--repeats", "2"),
+        ("study", "run", "smoke", *TWIN),
+    ],
+    ids=["check", "bench", "study"],
+)
+def test_a_run_on_a_twin_keeps_none(verb: tuple[str, ...], tmp_path: Path) -> None:
+    run_dir = tmp_path / "run"
+    outputs = []
+    for argv in (
+        [*verb, "--dir", str(run_dir), "--format", "json"],
+        ["report", str(run_dir)],
+        ["compare", str(run_dir), str(run_dir)],
+    ):
+        end = call(argv, limit_s=60)
+        assert end.code in (0, 1, 5), end.err
+        outputs += [end.out, end.err]
+    assert not left_in(tmp_path, *outputs)
+    assert "SLURM_X0" in (run_dir / "run.toml").read_text()
+
+
+def test_a_log_that_holds_them_is_judged_imported_and_reported_without(tmp_path: Path) -> None:
+    log, kept = tmp_path / "in" / "log.txt", tmp_path / "kept"
+    log.parent.mkdir()
+    kept.mkdir()
+    lines = [f"SLURM_X={one.value}" for one in PLANTED] + [keys()[0].value]
+    log.write_text("mpirun -np 2 ./osu_latency\n" + TABLE + "\n".join(lines) + "\n")
+    outputs = []
+    for argv in (
+        ["judge", str(log), "--format", "json"],
+        ["judge", str(log), "--report", str(kept / "judge.html")],
+        ["import", str(log), "-o", str(kept / "run")],
+        ["report", str(kept / "run")],
+        ["judge", str(log), "--platform", PLANTED[0].value],
+        ["import", str(log), "-o", str(kept / "run")],
+        ["doctor", "log", str(log)],
+        ["doctor", "log", str(log), "--format", "json"],
+    ):
+        end = call(argv, limit_s=60)
+        assert end.code in (0, 1, 2, 5), end.err
+        outputs += [end.out, end.err]
+    assert not left_in(kept, *outputs)
+
+
+@pytest.mark.parametrize("one", PLANTED[::40], ids=range(len(PLANTED[::40])))
+def test_an_error_text_quotes_none(one: Planted, tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    log.write_text(f"x {one.value} y\n")
+    for argv in (
+        ["judge", str(log)],
+        ["import", str(log), "-o", str(tmp_path / "run")],
+        ["expect", one.value, "latency"],
+        ["check", "--twin", one.value, "--nodes", "4"],
+        ["bench", one.value],
+    ):
+        end = call(argv)
+        assert end.code in (2, 3, 5), (argv, end)
+        assert one.secret not in end.out + end.err
+
+
+@pytest.mark.parametrize("name", ["job.sh", "job.yaml"])
+def test_doctor_env_shows_none(name: str, tmp_path: Path) -> None:
+    job = tmp_path / name
+    kept = [one.value for one in PLANTED if '"' not in one.value]
+    lines = [f'export NCCL_X{n}="{value}"' for n, value in enumerate(kept)]
+    job.write_text("#!/bin/sh\n" + "\n".join(lines) + "\nmpirun -np 2 ./a\n")
+    for more in ((), ("--format", "json"), ("--format", "sarif"), ("--format", "csv")):
+        end = call(["doctor", "env", str(job), *more], limit_s=60)
+        assert end.code in (0, 1, 2, 5), end.err
+        assert not leaks(end.out + end.err)
+
+
+def test_a_study_that_sets_one_is_refused_and_does_not_quote_it(tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text(
+        'schema = "weft.study/1"\nname = "x"\ntitle = "x"\nquestion = "x"\n'
+        '[[benchmarks]]\nname = "latency"\n[[factors]]\nname = "f"\n'
+        '[[factors.settings]]\nname = "a"\n'
+        '[[factors.settings]]\nname = "b"\nenv = { NCCL_TOKEN = "hunter2hunter2" }\n'
+    )
+    end = call(["study", "run", str(study), *TWIN, "--dir", str(tmp_path / "run")])
+    assert end.code == 2
+    assert "factors[0].settings[1].env" in end.err
+    assert "NCCL_TOKEN" in end.err
+    assert "hunter2" not in end.err
+
+
+def test_a_fault_of_weft_writes_none_into_its_details(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import weft.cli.welcome
+
+    def broken() -> None:
+        raise ValueError("password=hunter2hunter2")
+
+    monkeypatch.setattr(weft.cli.welcome, "welcome", broken)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    end = call([])
+    details = [path.read_text() for path in tmp_path.iterdir()]
+    assert end.code == 70
+    assert len(details) == 1
+    assert "hunter2" not in details[0] + end.err
