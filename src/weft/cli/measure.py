@@ -1,19 +1,25 @@
 """From a study document to a finished run and its table, for `study run` and `bench`."""
 
+import contextlib
 import dataclasses
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from weft.bench.model import Backend
 from weft.cli.backend import BackendChoice, open_backend
+from weft.cli.command_line import repeat_command, resume_command
 from weft.cli.options import fresh_run_dir
 from weft.cli.output import emit, finding_lines, talk
 from weft.cli.reach import refuse_unreachable
-from weft.core.errors import ExitCode, InputError
+from weft.core.errors import ExitCode, InputError, StorageError, WeftError
+from weft.core.files import storage_error
+from weft.core.words import counted
 from weft.study.run.metadata import refuse_other_run, run_meta
-from weft.study.run.store import RunStore, read_meta, read_run
+from weft.study.run.store import RunStore, StudyRun, read_meta, read_run
 
 if TYPE_CHECKING:
     from weft.study.comparison.table import RunTable
@@ -35,7 +41,7 @@ def measure_study(
     and its text as the run records it; the run goes into `run_dir`, or a fresh directory under
     runs/.
 
-    Raises InputError, MissingError, and KeyboardInterrupt after saying how to go on.
+    Raises InputError, MissingError, StorageError and KeyboardInterrupt with how to go on.
     """
     if resume and run_dir is None:
         raise InputError("--resume needs the run to go on with", expected="--dir RUN with it")
@@ -61,8 +67,9 @@ def measure_study(
         argv=sys.argv[1:],
         remarks=made.remarks,
     )
-    outcome = _execute(made, backend, meta, where, resume=resume)
-    _print_result(where, outcome, format_)
+    with kept_run(where):
+        outcome, run = _execute(made, backend, meta, where, resume=resume)
+    _print_result(run, outcome, format_)
     return int(ExitCode.BENCHMARK if outcome.failures else ExitCode.GOOD)
 
 
@@ -85,29 +92,71 @@ def plan_for(
 
 def _execute(
     made: "StudyPlan", backend: Backend, meta: dict[str, Any], where: Path, *, resume: bool
-) -> "RunOutcome":
+) -> tuple["RunOutcome", StudyRun]:
     from weft.cli.progress import shown_progress
     from weft.study.run.loop import execute
 
     if resume:
         refuse_other_run(read_meta(where), meta, str(where))
     store = RunStore.open(where) if resume else RunStore.create(where, meta)
+    with store:
+        with shown_progress() as progress:
+            outcome = execute(made.launches, backend, store, progress=progress)
+        return outcome, store.read_back(outcome.n_over)
+
+
+@contextlib.contextmanager
+def kept_run(run_dir: Path) -> Iterator[None]:
+    """Around all that is written into a run directory. An interrupt and a disk that refuses end it
+    with the command that goes on; the latter also with the number of launches that are kept."""
     try:
-        with store, shown_progress() as progress:
-            return execute(made.launches, backend, store, progress=progress)
+        yield
     except KeyboardInterrupt:
-        talk(f"interrupted; go on with the same command and --dir {where} --resume")
+        kept, command = _kept_and_next(run_dir)
+        talk(f"kept: {kept}\nnext: {command}")
         raise
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        place = run_dir if error.filename is None else Path(error.filename)
+        raise _with_next(storage_error("the run", place, error), run_dir) from error
+    except StorageError as error:
+        raise _with_next(error, run_dir) from error
 
 
-def _print_result(where: Path, outcome: "RunOutcome", format_: str) -> None:
+def _with_next(error: StorageError, run_dir: Path) -> StorageError:
+    error.kept, error.next_command = _kept_and_next(error.moved_to or run_dir)
+    return error
+
+
+def _kept_and_next(run_dir: Path) -> tuple[str, str]:
+    """The launches that are over in a run directory, and the command that measures the others."""
+    context = click.get_current_context()
+    try:
+        run = read_run(run_dir)
+    except (WeftError, OSError):
+        return "no launch", repeat_command(context, run_dir if _is_free(run_dir) else None)
+    n_all = counted(len(run.launches), "launch", "launches")
+    kept = f"{run.n_over} of {n_all} in {run_dir}" if run.launches else "no launch"
+    return kept, resume_command(context, run_dir)
+
+
+def _is_free(run_dir: Path) -> bool:
+    """Whether a new run may begin there."""
+    try:
+        return not run_dir.exists() or not any(run_dir.iterdir())
+    except OSError:
+        return False
+
+
+def _print_result(run_read: StudyRun, outcome: "RunOutcome", format_: str) -> None:
     from weft.cli.compare.text import verdict_lines
     from weft.report.verdict import judge
     from weft.study.comparison.cells import arm_name
     from weft.study.comparison.larger_run import larger_command
     from weft.study.comparison.table import table_of
 
-    run_read = read_run(where)
+    where = run_read.directory
     table = table_of(run_read)
     judgement = judge(run_read)
     n_arms = len({arm_name(launch.trial.arm) for launch in run_read.launches})

@@ -8,10 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from weft.core.errors import InputError
+from weft.core.documents.text_file import read_file_bytes
+from weft.core.errors import InputError, StorageError
+from weft.core.files import storage_error
 from weft.core.units import refuse_unusable
 
 Record = Mapping[str, Any]
+
+MOST_BYTES = 1 << 30
+"""Of one file of records: a million launches have half of it."""
 
 # A walk through every record would double the time to read a run; few lines have one of these.
 _MAYBE_UNUSABLE = re.compile(rb"NaN|Infinity|\d{19}|\d[eE]\+?\d{3}|[\[{]{64}")
@@ -25,22 +30,62 @@ class LineWriter:
     """
 
     def __init__(self, path: Path) -> None:
+        """Raises OSError; FileExistsError where another writer claimed the path."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
         self._fd = os.open(path, flags, 0o644)
         self.path = path
+        self._n_bytes = 0
 
     def append(self, record: Record) -> None:
-        """Write one record. Raises OSError (a full disk, say)."""
+        """Write one record. Raises StorageError on a disk that refuses, and where the path leads
+        to this file no more: it, or a directory above it, was removed, moved or replaced."""
         line = json.dumps(record, separators=(",", ":"), allow_nan=False) + "\n"
         payload = line.encode()
-        written = os.write(self._fd, payload)
-        while written < len(payload):
-            written += os.write(self._fd, payload[written:])
+        try:
+            self._refuse_lost()
+            written = os.write(self._fd, payload)
+            while written < len(payload):
+                written += os.write(self._fd, payload[written:])
+        except OSError as error:
+            raise storage_error("a record", self.path, error) from error
+        self._n_bytes += len(payload)
 
     def close(self) -> None:
-        """Flush to disk and close."""
-        os.fsync(self._fd)
-        os.close(self._fd)
+        """Flush to disk and close. Raises StorageError as `append`, and where the file does not
+        hold all that was appended."""
+        try:
+            os.fsync(self._fd)
+            n_bytes = os.fstat(self._fd).st_size
+            self._refuse_lost()
+        except OSError as error:
+            raise storage_error("the last records", self.path, error) from error
+        finally:
+            # NFS may refuse what it accepted before only now.
+            self._let_go()
+        if n_bytes < self._n_bytes:
+            raise StorageError(
+                f"{n_bytes:,} bytes are left of {self._n_bytes:,} written ones",
+                where=str(self.path),
+                expected="a file that this process alone writes",
+            )
+
+    def _let_go(self) -> None:
+        try:
+            os.close(self._fd)
+        except OSError as error:
+            raise storage_error("the last records", self.path, error) from error
+
+    def _refuse_lost(self) -> None:
+        try:
+            is_there = os.path.samestat(os.stat(self.path), os.fstat(self._fd))
+        except (FileNotFoundError, NotADirectoryError):
+            is_there = False
+        if not is_there:
+            raise StorageError(
+                "this file was removed, moved or replaced while it was written",
+                where=str(self.path),
+                expected="a directory that only weft changes during a run",
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +98,7 @@ class Lines:
 
 def read_lines(path: Path) -> Lines:
     """All whole records of a file. Raises InputError on a broken line that is not the last."""
-    with path.open("rb") as file:
-        content = file.read()
+    content = read_file_bytes(path, expected="one JSON object a line", most_bytes=MOST_BYTES)
     body, newline, tail = content.rpartition(b"\n")
     records = tuple(_parse_each(path, body)) if newline else ()
     return Lines(records, truncated_tail=bool(tail))

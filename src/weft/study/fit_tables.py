@@ -10,7 +10,9 @@ from statistics import median
 from weft.bench.twin.scenario import window_of
 from weft.catalog.load import benchmark as benchmark_named
 from weft.catalog.machine.platform import Platform
+from weft.core.documents.text_file import open_file, read_file_bytes
 from weft.core.errors import InputError
+from weft.core.jsonl import MOST_BYTES
 from weft.expect.fit.tables import (
     BANDWIDTH,
     BENCHMARKS,
@@ -20,7 +22,7 @@ from weft.expect.fit.tables import (
     MeasuredTable,
 )
 from weft.results.model import Table
-from weft.results.result_file import read_results
+from weft.results.result_file import EXPECTED_FILE, MOST_RESULT_BYTES, read_results
 from weft.study.comparison.cells import Value, cells_of
 from weft.study.comparison.headlines import Headlines
 from weft.study.run.store import StudyRun, read_run
@@ -101,9 +103,11 @@ def published_tables(platform: Platform) -> TablesFound:
 def _of_file(
     path: Path, hosts: dict[frozenset[str], str], remarks: list[str], *, several_runs: bool
 ) -> Iterator[MeasuredTable]:
-    digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+    results = read_results(path)
+    with open_file(path, expected=EXPECTED_FILE, most_bytes=MOST_RESULT_BYTES) as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
     groups: dict[tuple[str, str, str, int], list[Table]] = defaultdict(list)
-    for number, table in enumerate(read_results(path).tables):
+    for number, table in enumerate(results.tables):
         benchmark = _benchmark_of(table)
         if benchmark is None:
             remarks.append(f"{path}: {table.test} is no latency or bandwidth of two ranks")
@@ -230,5 +234,5 @@ def _digest(run: StudyRun) -> str:
     digest = hashlib.sha256()
     blocks = run.directory.glob("blocks/*/samples/*.jsonl")
     for path in (*sorted((run.directory / "samples").glob("*.jsonl")), *sorted(blocks)):
-        digest.update(path.read_bytes())
+        digest.update(read_file_bytes(path, expected="samples", most_bytes=MOST_BYTES))
     return digest.hexdigest()

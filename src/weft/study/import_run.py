@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import shlex
 import shutil
 import tempfile
 from collections import defaultdict
@@ -20,10 +19,13 @@ from weft.bench.result_scale import BACKEND_NAME, StatedScale, test_name
 from weft.catalog.document import Slug, to_toml
 from weft.catalog.load import platform
 from weft.core.clock import Clock, system_clock
-from weft.core.errors import InputError, MissingError, did_you_mean
-from weft.core.text_file import read_file_bytes
+from weft.core.documents.text_file import read_file_bytes
+from weft.core.errors import InputError, StorageError, did_you_mean
+from weft.core.files import storage_error, write_part
+from weft.core.shell_line import quoted
 from weft.core.units import format_size
 from weft.launch.redact_text import redact_content
+from weft.launch.secret_text import mask_words
 from weft.results.model import ResultFile
 from weft.results.result_file import read_results_text
 from weft.study.imported_file import ImportedFile
@@ -108,7 +110,7 @@ def import_files(
     """Store the files of these arms as one run in `run_dir`.
 
     Raises InputError for a file that cannot be read or holds nothing to store, for one given twice,
-    where scales contradict each other, or where `run_dir` is taken; MissingError on a disk that
+    where scales contradict each other, or where `run_dir` is taken; StorageError on a disk that
     refuses. A failed or killed import leaves no run directory.
     """
     found, files = _read_arms(arms, run_dir, options)
@@ -177,7 +179,7 @@ def _too_many_rows(path: Path) -> InputError:
         f"with this file the import has more than {MOST_IMPORTED_ROWS:,} rows",
         where=str(path),
         expected="fewer repeats: a run keeps every row",
-        hint=f"weft judge {shlex.quote(str(path))} reads a file of any number of rows",
+        hint=f"weft judge {quoted(path)} reads a file of any number of rows",
     )
 
 
@@ -187,7 +189,7 @@ def _content(path: Path, most_bytes: int) -> bytes:
             "cannot be read: it is a directory",
             where=str(path),
             expected="a result file of a benchmark tool",
-            hint=f"weft import {shlex.quote(str(path))}/*",
+            hint=f"weft import {quoted(path)}/*",
         )
     return read_file_bytes(
         path,
@@ -269,7 +271,7 @@ def _meta(
     return {
         "weft_version": __version__,
         "commit": commit_of(Path(__file__).parent),
-        "argv": list(options.argv),
+        "argv": mask_words(options.argv),
         "nodes": list(nodes),
         "remarks": list(remarks),
         "study_sha256": hashlib.sha256(text.encode()).hexdigest(),
@@ -324,13 +326,17 @@ def _write(
                 for sample in one.samples:
                     store.append(sample)
                 store.done(one.launch, n_samples=len(one.samples), seconds=0.0)
+            store.read_back(len(found.launches))
         for file in files:
-            (partial / "raw" / file.raw_name).write_bytes(file.content)
+            write_part(partial / "raw" / file.raw_name, file.content, what="result file")
         (partial / "recipes").rmdir()
         partial.chmod(0o777 & ~_umask())
         partial.rename(run_dir)
     except OSError as error:
         raise _disk(run_dir, error) from error
+    except StorageError as error:
+        error.kept = "none of the import: the files to import are as they were"
+        raise
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
@@ -341,13 +347,8 @@ def _umask() -> int:
     return mask
 
 
-def _disk(run_dir: Path, error: OSError) -> MissingError:
-    return MissingError(
-        f"the run cannot be written ({error.strerror})",
-        where=str(run_dir),
-        expected="a directory with free space that you may write to",
-        hint="name another with -o DIR",
-    )
+def _disk(run_dir: Path, error: OSError) -> StorageError:
+    return storage_error("the run", run_dir, error, hint="name another with -o DIR")
 
 
 def _refuse_unlike_arms(arms: Sequence[ArmFiles]) -> None:

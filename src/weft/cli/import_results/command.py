@@ -10,7 +10,7 @@ from weft.catalog.tools import tool_list
 from weft.cli.options import FOLDER, NODE_COUNT, fresh_run_dir
 from weft.cli.output import emit, format_option, table_text
 from weft.core.errors import InputError
-from weft.study.run.store import read_run
+from weft.study.run.store import read_back
 
 if TYPE_CHECKING:
     from weft.bench.result_samples import Imported
@@ -161,7 +161,7 @@ def _print(outcome: "ImportOutcome", format_: str) -> None:
     from weft.study.comparison.cells import arm_name
     from weft.study.comparison.table import table_of
 
-    run = read_run(outcome.run_dir)
+    run = read_back(outcome.run_dir, outcome.n_launches)
     table = table_of(run)
     arms = list(dict.fromkeys(arm_name(launch.trial.arm) for launch in run.launches))
     rows = [row.to_record() for row in table.rows]

@@ -1,6 +1,7 @@
 """`weft study block`: the command that a job of `weft study submit` runs."""
 
 import os
+import shlex
 import signal
 import sys
 import time
@@ -14,7 +15,7 @@ import click
 from weft.bench.model import Launch
 from weft.cli.options import RUN
 from weft.cluster.slurm.allocation import job_id, job_nodes
-from weft.core.errors import ExitCode, InputError, WeftError
+from weft.core.errors import ExitCode, InputError, StorageError, WeftError
 from weft.study.run.metadata import refuse_other_run, run_meta
 from weft.study.run.store import RunStore, read_meta, read_plan
 from weft.study.submission.attempts import Attempt, attempt_folder
@@ -53,6 +54,8 @@ def block(run_dir: Path, number: int | None) -> int:
         error = outcome.stopped or (None if outcome.complete else "not every launch is over")
     except BaseException as failed:
         error = _in_words(failed)
+        if isinstance(failed, StorageError):
+            failed.next_command = shlex.join(["weft", "study", "submit", str(run_dir), "--resume"])
         raise
     finally:
         replace(attempt, ended_unix_s=time.time(), error=error).write(folder)

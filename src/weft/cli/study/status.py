@@ -1,6 +1,5 @@
 """`weft study status`: where the blocks of a submitted study are."""
 
-import shlex
 from collections import Counter
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from weft.cli.options import RUN
 from weft.cli.output import emit, format_option, table_text
 from weft.core.errors import ExitCode
 from weft.core.nodeset import fold
+from weft.core.shell_line import quoted
 from weft.study.submission.block_states import BlockStatus, read_status
 
 _ERRORS_SHOWN = 8
@@ -94,7 +94,7 @@ def _troubles(blocks: tuple[BlockStatus, ...]) -> list[str]:
 
 
 def _next(run_dir: Path, blocks: tuple[BlockStatus, ...]) -> list[str]:
-    where = shlex.quote(str(run_dir))
+    where = quoted(run_dir)
     over = ("done", "unknown")
     again = [block for block in blocks if not block.is_going and block.state not in over]
     if again:

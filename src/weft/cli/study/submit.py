@@ -1,6 +1,5 @@
 """`weft study submit`: a study as jobs of Slurm, a block each."""
 
-import shlex
 import shutil
 import sys
 from dataclasses import asdict, replace
@@ -22,6 +21,8 @@ from weft.cli.options import (
 from weft.cli.output import emit, talk, text_or_json
 from weft.cluster.slurm.sbatch import Batch, array_text, check_folder, find_sbatch
 from weft.core.errors import ExitCode, InputError, MissingError, WeftError
+from weft.core.files import make_folder
+from weft.core.shell_line import quoted
 from weft.study.run.metadata import run_meta
 from weft.study.run.store import RunStore
 from weft.study.submission.block_states import SLURM_FOLDER, SubmittedJob, read_status
@@ -143,7 +144,7 @@ def _submit_new(
     except WeftError:
         # No job was submitted: the directory is free for the next try.
         shutil.rmtree(where / SLURM_FOLDER, ignore_errors=True)
-        store.abandon()
+        store.folder.abandon()
         raise
     return _print_jobs(where, jobs, refused, format_)
 
@@ -212,7 +213,7 @@ def _create(
         study_text=text, seed=document.seed, backend=backend, nodes=(), argv=sys.argv[1:]
     )
     store = RunStore.create(where, {**meta, "submit": options.to_meta()})
-    (where / SLURM_FOLDER).mkdir(exist_ok=True)
+    make_folder(where / SLURM_FOLDER, what="folder of the scripts")
     store.set_plan(launches)
     return store
 
@@ -231,7 +232,7 @@ def _print_jobs(
     format_: str,
 ) -> int:
     lines = [f"job {job.job}: blocks {array_text(job.blocks)}" for job in jobs]
-    follow = f"follow:  weft study status {shlex.quote(str(where))}"
+    follow = f"follow:  weft study status {quoted(where)}"
     if refused is not None:
         talk(f"{refused.describe()}\n  the jobs before it are submitted: mend it, then --resume")
     emit(

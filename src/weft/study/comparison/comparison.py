@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from weft.bench.result_scale import is_imported
 from weft.core.errors import ExitCode, InputError, unknown_name
 from weft.core.finding import Finding, FindingKind, Severity, cannot_tell
+from weft.core.shell_line import quoted
 from weft.study.comparison.cells import (
     ONE_ARM,
     Cells,
@@ -73,7 +74,7 @@ def compare_arms(
             "this run has one arm only: a comparison needs two",
             where=str(run.directory),
             expected="a study with a factor, or a second run",
-            hint=f"weft compare {run.directory} OTHER_RUN",
+            hint=f"weft compare {quoted(run.directory)} OTHER_RUN",
         )
     first = baseline or arms[0]
     if first not in arms:

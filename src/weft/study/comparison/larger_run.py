@@ -1,9 +1,9 @@
 """The command that measures a study again with as many launches or node sets as would decide."""
 
-import shlex
 from collections.abc import Iterable, Sequence
 
 from weft.core.finding import Finding
+from weft.core.shell_line import shell_line
 from weft.study.comparison.effects import MOST_UNITS, EffectFacts
 from weft.study.comparison.replication import Unit
 from weft.study.run.backend_record import backend_of
@@ -32,7 +32,7 @@ def larger_command(run: StudyRun, findings: Iterable[Finding]) -> str | None:
         words = [*without_option(words, unit.option), unit.option, str(n)]
     for option in _PLACES:
         words = without_option(words, option)
-    return shlex.join(["weft", *words])
+    return shell_line(["weft", *words])
 
 
 def without_option(words: Sequence[str], option: str) -> list[str]:

@@ -6,6 +6,7 @@ from pydantic import Field, field_validator
 
 from weft.catalog.document import Document, Slug
 from weft.core.nodeset import MOST_NODES
+from weft.launch.redact import is_secret
 
 
 class BenchmarkUse(Document):
@@ -28,6 +29,17 @@ class FactorSetting(Document):
     env: dict[str, str] = Field(default_factory=dict)
     options: dict[str, Any] = Field(default_factory=dict)
     evidence: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("env")
+    @classmethod
+    def _no_secrets(cls, env: dict[str, str]) -> dict[str, str]:
+        for name, value in env.items():
+            if is_secret(name, value):
+                raise ValueError(
+                    f"no secret, as {name} seems to hold: a run keeps its study, so set it in the "
+                    "environment of weft instead"
+                )
+        return env
 
 
 class Factor(Document):

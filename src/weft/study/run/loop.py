@@ -45,9 +45,14 @@ class RunOutcome:
         return {host: sum(host in one.lost for one in self.failures) for host in hosts}
 
     @property
+    def n_over(self) -> int:
+        """The launches that are over, before this call or in it."""
+        return self.n_before + self.n_done + len(self.failures)
+
+    @property
     def complete(self) -> bool:
         """Whether every launch of the plan is over."""
-        return self.n_before + self.n_done + len(self.failures) == self.n_launches
+        return self.n_over == self.n_launches
 
 
 def execute(
@@ -62,8 +67,8 @@ def execute(
 
     A launch that fails or hangs is recorded as the result of its cell and the run continues, until
     three launches in a row fail unexpectedly. Raises InputError if the store holds another plan,
-    MissingError if the machine lacks something; these and an interrupt leave a run that can be
-    resumed.
+    MissingError if the machine lacks something, StorageError if the disk refuses or the directory
+    is lost; these and an interrupt leave a run that can be resumed.
     """
     store.set_plan(launches)
     todo = [launch for launch in launches if launch.key not in store.finished]
@@ -96,9 +101,10 @@ def execute(
 def _prepare(backend: Backend, launches: Sequence[Launch], store: RunStore) -> None:
     trials = {launch.trial.id: launch.trial for launch in launches}
     try:
+        store.folder.refuse_lost()
         backend.prepare(tuple(trials.values()), store.run_dir)
     except WeftError:
-        store.abandon()
+        store.folder.abandon()
         raise
     if backend.fabric_document is not None:
         store.set_fabric(backend.fabric_document)
@@ -109,11 +115,14 @@ def _run_one(
 ) -> list[Sample] | Failure:
     started = clock()
     samples: list[Sample] = []
+    store.folder.refuse_lost()
     try:
         for sample in backend.measure(launch):
             store.append(sample, started_unix_s=started)
             samples.append(sample)
     except BenchmarkError as error:
+        # A launch whose output found no room has no result that counts: it runs again.
+        store.folder.refuse_full()
         state = State.HUNG if isinstance(error, HangError) else State.FAILED
         return store.failed(launch, state, error.describe(), error.lost)
     store.done(launch, n_samples=len(samples), seconds=clock() - started)

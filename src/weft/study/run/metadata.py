@@ -13,7 +13,8 @@ from weft.core.clock import Clock, system_clock
 from weft.core.errors import InputError
 from weft.core.host import this_host
 from weft.core.process import CommandError, run_command
-from weft.launch.redact import KEPT_WHOLE, MASK, redact_environment
+from weft.launch.redact import KEPT_WHOLE, redact_environment
+from weft.launch.secret_text import MASK, mask_text, mask_words
 
 AGAINST = "against"
 """The key of the earlier check that a check is compared with."""
@@ -41,11 +42,11 @@ def run_meta(
         "commit": commit_of(Path(__file__).parent),
         "started_unix_s": round(clock(), 3),
         "seed": seed,
-        "argv": list(argv),
+        "argv": mask_words(argv),
         "nodes": list(nodes),
-        "remarks": list(remarks),
+        "remarks": [mask_text(remark)[0] for remark in remarks],
         "study_sha256": hashlib.sha256(study_text.encode()).hexdigest(),
-        "study": study_text,
+        "study": mask_text(study_text)[0],
         "backend": {"name": backend.name, "facts": dict(backend.facts())},
         "host": this_host().to_record(),
         "environment": recorded_environment(os.environ if environ is None else environ),

@@ -7,6 +7,7 @@ from weft.bench.model import State
 from weft.bench.result_scale import is_imported
 from weft.bench.twin.fidelity import EXTRAPOLATED_FLAG, FLOW_FLAG, fidelity_clauses
 from weft.core.finding import Finding, FindingFacts, FindingKind, Severity
+from weft.core.shell_line import quoted
 from weft.study.run.backend_record import backend_of
 from weft.study.run.store import StudyRun
 
@@ -169,5 +170,5 @@ def _next_after(run: StudyRun) -> str:
     """A file can be judged against its machine; a run needs another."""
     files = backend_of(run).facts.get("files", ()) if is_imported(run.meta) else ()
     if files:
-        return f"weft judge {run.directory}/raw/{files[0].get('raw')}"
-    return f"weft compare {run.directory} OTHER_RUN"
+        return f"weft judge {quoted(run.directory / 'raw' / str(files[0].get('raw')))}"
+    return f"weft compare {quoted(run.directory)} OTHER_RUN"

@@ -6,9 +6,7 @@ docs/reference/run_directory.md is the format; this file is its only writer and 
 import contextlib
 import json
 import os
-import socket
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,22 +15,22 @@ import tomli_w
 
 from weft.bench.live.lost_hosts import LostHost, lost_hosts_of_record
 from weft.bench.model import Launch, Sample, State
-from weft.core.errors import InputError, MissingError
-from weft.core.files import write_whole
-from weft.core.jsonl import LineWriter, read_lines
-from weft.core.units import refuse_unusable
+from weft.core.documents.document_text import read_json_file, read_toml_file
+from weft.core.documents.text_file import read_file_bytes
+from weft.core.errors import InputError, StorageError
+from weft.core.files import write_part
+from weft.core.jsonl import MOST_BYTES, LineWriter, read_lines
+from weft.launch.secret_text import mask_forms, mask_text
 from weft.study.run.launch_record import launch_from_record, launch_to_record
+from weft.study.run.run_folder import EARLIER, FILES, FOLDERS, SAMPLES, RunFolder, disk_errors
+from weft.study.run.run_record import refuse_misshapen
 from weft.study.submission.attempts import read_attempts
 
 RUN_SCHEMA = "weft.run/1"
+_PLAN = "the launches of a run, one JSON object a line"
 SAMPLES_SCHEMA = "weft.samples/1"
-_FILES = (
-    "run.toml", "plan.jsonl", "platform.toml", "machine.toml", "detected.toml", "marks.json",
-    "fabric.json",
-)  # fmt: skip
-_FOLDERS = ("samples", "recipes", "raw")
-LOST, EARLIER = "lost", "earlier"
-"""The key of hosts that a check lost; the folder of the runs it discarded, numbered."""
+LOST = "lost"
+"""The key of hosts that a check lost."""
 
 Key = tuple[str, int]
 
@@ -68,6 +66,11 @@ class StudyRun:
         return sum(launch.key not in over for launch in self.launches)
 
     @property
+    def n_over(self) -> int:
+        """Launches of the plan that completed or failed."""
+        return len(self.launches) - self.n_unfinished
+
+    @property
     def complete(self) -> bool:
         """Whether every launch of the plan is over."""
         return not self.n_unfinished
@@ -86,39 +89,26 @@ class StudyRun:
 
 class RunStore:
     """The one writer of a process in a run directory. `finished` are the launches over before,
-    `worked` the trials that completed one."""
+    `worked` the trials that completed one. A disk that refuses, or a directory that is lost,
+    raises StorageError."""
 
     def __init__(
         self,
-        run_dir: Path,
+        folder: RunFolder,
         finished: frozenset[Key] = frozenset(),
         worked: frozenset[str] = frozenset(),
     ) -> None:
-        self.run_dir = run_dir
+        self.folder = folder
+        self.run_dir = folder.path
         self.finished = finished
         self.worked = worked
         self._writer: LineWriter | None = None
-        self._created: tuple[str, ...] = ()
 
     @staticmethod
     def create(run_dir: Path, meta: Mapping[str, Any]) -> "RunStore":
         """Claim a new run directory and write run.toml. Raises InputError where one exists."""
-        with _disk_errors(run_dir):
-            existed = run_dir.is_dir()
-            run_dir.mkdir(parents=True, exist_ok=True)
-            if any(path.name != EARLIER for path in run_dir.iterdir()):
-                raise _not_empty(run_dir)
-            text = tomli_w.dumps({"schema": RUN_SCHEMA, **_without_none(meta)})
-            try:
-                with (run_dir / "run.toml").open("x", encoding="utf-8") as file:
-                    file.write(text)
-            except FileExistsError as error:
-                raise _not_empty(run_dir) from error
-            for name in _FOLDERS:
-                (run_dir / name).mkdir(exist_ok=True)
-        store = RunStore(run_dir)
-        store._created = (*_FILES, *_FOLDERS) if existed else (*_FILES, *_FOLDERS, ".")
-        return store
+        text = mask_forms(tomli_w.dumps({"schema": RUN_SCHEMA, **_without_none(meta)}))
+        return RunStore(RunFolder.claim(run_dir, text))
 
     @staticmethod
     def set_aside(run_dir: Path) -> Path | None:
@@ -128,9 +118,9 @@ class RunStore:
             return None
         number = 1 + sum(1 for _ in (run_dir / EARLIER).glob("[0-9]*"))
         folder = run_dir / EARLIER / str(number)
-        with _disk_errors(folder):
+        with disk_errors(folder):
             folder.mkdir(parents=True)
-            for name in (*_FOLDERS, *reversed(_FILES)):
+            for name in (*FOLDERS, *reversed(FILES)):
                 with contextlib.suppress(FileNotFoundError):
                     (run_dir / name).rename(folder / name)
         return folder
@@ -139,38 +129,26 @@ class RunStore:
     def open(run_dir: Path) -> "RunStore":
         """A run directory to resume. Raises InputError if there is no run."""
         read_meta(run_dir)
-        for name in _FOLDERS:
-            (run_dir / name).mkdir(exist_ok=True)
+        folder = RunFolder.open(run_dir)
         read = _read_samples(run_dir)
-        return RunStore(run_dir, read.over, frozenset(trial for trial, _ in read.samples))
+        return RunStore(folder, read.over, frozenset(trial for trial, _ in read.samples))
 
     def remember(self, more: Mapping[str, Any]) -> None:
         """Add facts to run.toml that a run learns while it runs."""
-        path = self.run_dir / "run.toml"
+        self.folder.refuse_lost()
         meta = {**read_meta(self.run_dir), **more}
-        write_whole(path, tomli_w.dumps(meta), what="record of the run", hint=None)
-
-    def abandon(self) -> None:
-        """Remove the files of `create` if the run could not be prepared, so that the next
-        try finds the directory free. If it holds other files, all of it stays."""
-        if any(any((self.run_dir / name).iterdir()) for name in _FOLDERS if self._created):
-            return
-        with contextlib.suppress(OSError):
-            for name in self._created:
-                path = self.run_dir / name
-                if name in _FILES:
-                    path.unlink(missing_ok=True)
-                else:
-                    path.rmdir()
+        text = mask_forms(tomli_w.dumps(meta))
+        write_part(self.run_dir / "run.toml", text, what="record of the run")
 
     def set_plan(self, launches: Sequence[Launch]) -> None:
         """Write plan.jsonl, or check that it is this plan. Raises InputError when it is not."""
+        self.folder.refuse_lost()
         path = self.run_dir / "plan.jsonl"
         records = map(launch_to_record, launches)
         text = "".join(json.dumps(one, separators=(",", ":")) + "\n" for one in records)
         if not path.exists():
-            write_whole(path, text, what="plan of the run", hint=None)
-        elif path.read_text() != text:
+            write_part(path, text, what="plan of the run")
+        elif read_file_bytes(path, expected=_PLAN, most_bytes=MOST_BYTES) != text.encode():
             raise InputError(
                 "this run was planned differently",
                 where=str(path),
@@ -180,10 +158,11 @@ class RunStore:
 
     def set_fabric(self, document: Mapping[str, Any]) -> None:
         """Write fabric.json once."""
+        self.folder.refuse_lost()
         path = self.run_dir / "fabric.json"
         if not path.exists():
             text = json.dumps(document, separators=(",", ":")) + "\n"
-            write_whole(path, text, what="fabric of the run", hint=None)
+            write_part(path, text, what="fabric of the run")
 
     def append(self, sample: Sample, *, started_unix_s: float = 0.0) -> None:
         """Keep one sample. It counts only once `done` follows."""
@@ -198,17 +177,25 @@ class RunStore:
         self, launch: Launch, state: State, message: str, lost: tuple[str, ...] = ()
     ) -> Failure:
         """The launch is over, and its failure is the cell's result."""
+        message, _ = mask_text(message)
         failure = Failure(launch.trial.id, launch.repeat, state, message, lost)
         record = {"record": "failed", "trial": failure.trial, "repeat": failure.repeat}
         hosts = {"lost": list(lost)} if lost else {}
         self._append({**record, "state": state.value, "message": message, **hosts})
         return failure
 
+    def read_back(self, n_over: int) -> StudyRun:
+        """`read_back`, after the last record."""
+        self._close_writer()
+        self.folder.refuse_lost()
+        return read_back(self.run_dir, n_over)
+
     def close(self) -> None:
         """Flush this writer's file to disk. Safe to call twice."""
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+        try:
+            self._close_writer()
+        finally:
+            self.folder.close()
 
     def __enter__(self) -> "RunStore":
         return self
@@ -216,43 +203,57 @@ class RunStore:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _close_writer(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()
+
     def _append(self, record: Mapping[str, Any], started_unix_s: float = 0.0) -> None:
-        with _disk_errors(self.run_dir / "samples"):
-            if self._writer is None:
-                self._writer = _claim_writer(self.run_dir / "samples")
-                opened = {"record": "open", "schema": SAMPLES_SCHEMA}
-                name = self._writer.path.stem
-                self._writer.append({**opened, "writer": name, "started_unix_s": started_unix_s})
-            self._writer.append(record)
+        if self._writer is None:
+            self._writer = self.folder.claim_samples()
+            opened = {"record": "open", "schema": SAMPLES_SCHEMA}
+            name = self._writer.path.stem
+            self._writer.append({**opened, "writer": name, "started_unix_s": started_unix_s})
+        self._writer.append(record)
 
 
-def _claim_writer(directory: Path) -> LineWriter:
-    """A file with one writer: exclusive create decides, on any file system, among any hosts."""
-    host = socket.gethostname().split(".")[0] or "host"
-    for counter in range(10_000):
-        with contextlib.suppress(FileExistsError):
-            return LineWriter(directory / f"{host}-{os.getpid()}-{counter}.jsonl")
-    raise MissingError("no free writer name", where=str(directory), expected="a fresh file name")
+def read_back(run_dir: Path, n_over: int) -> StudyRun:
+    """The run as the disk holds it, of at least `n_over` ended launches. Raises StorageError where
+    it holds fewer, so that no run ends well without its samples."""
+    try:
+        run = read_run(run_dir)
+    except (InputError, OSError) as error:
+        raise _not_read_back(run_dir, str(error)) from error
+    n_missing = n_over - run.n_over
+    if n_missing > 0:
+        raise _not_read_back(run_dir, f"{n_missing} of {n_over} ended launches are not in it")
+    return run
+
+
+def _not_read_back(run_dir: Path, why: str) -> StorageError:
+    return StorageError(
+        f"the run cannot be read back: {why}",
+        where=str(run_dir),
+        expected="the samples that were written; only weft changes a run directory",
+    )
 
 
 def read_meta(run_dir: Path) -> dict[str, Any]:
     """run.toml as a dict. Raises InputError where there is none or it is of another schema."""
     path = run_dir / "run.toml"
-    try:
-        meta = tomllib.loads(path.read_text())
-    except (FileNotFoundError, NotADirectoryError) as error:
+    if not os.path.lexists(path):
         raise InputError(
             "not a run directory",
             where=str(run_dir),
             expected="a directory with run.toml, as `weft study run` or `weft bench` writes",
-        ) from error
-    except (ValueError, OSError, RecursionError) as error:
-        raise InputError(f"cannot be read ({error})", where=str(path)) from error
-    refuse_unusable(meta, str(path))
+        )
+    expected = f"the record of a run, schema {RUN_SCHEMA}"
+    meta = read_toml_file(path, expected)
     if meta.get("schema") != RUN_SCHEMA:
         raise InputError(
             f"schema {meta.get('schema')!r}", where=str(path), expected=f"schema {RUN_SCHEMA}"
         )
+    refuse_misshapen(meta, str(path), expected)
     return meta
 
 
@@ -280,13 +281,12 @@ def read_run(run_dir: Path) -> StudyRun:
 
 def _fabric_of(run_dir: Path) -> dict[str, Any] | None:
     path = run_dir / "fabric.json"
-    if not path.exists():
+    if not os.path.lexists(path):
         return None
-    try:
-        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"cannot be read ({error})", where=str(path)) from error
-    refuse_unusable(document, str(path))
+    expected = "the fabric of a run, a JSON object"
+    document = read_json_file(path, expected)
+    if not isinstance(document, dict):
+        raise InputError("not a JSON object", where=str(path), expected=expected)
     return document
 
 
@@ -324,7 +324,7 @@ def _read_samples(run_dir: Path) -> _Read:
     """INVARIANT: a launch counts once, from the first file (by name) in which it is over; samples
     without a `done` after them in the same file belong to a launch in flight at a kill."""
     read = _Read({}, {}, [])
-    for path in sorted((run_dir / "samples").glob("*.jsonl")):
+    for path in sorted((run_dir / SAMPLES).glob("*.jsonl")):
         lines = read_lines(path)
         if lines.truncated_tail:
             read.remarks.append(f"{path.name}: a half-written last line is ignored")
@@ -353,6 +353,8 @@ def _take(
                 read.failures[key] = Failure(*key, state, str(record["message"]), lost)
             elif len(samples) == int(record["n_samples"]):
                 read.samples[key] = samples
+    except InputError as error:
+        raise InputError(error.what, where=where, expected=error.expected) from error
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(
             f"not a '{kind}' record ({type(error).__name__}: {error})",
@@ -364,18 +366,14 @@ def _take(
 def read_plan(run_dir: Path) -> tuple[Launch, ...]:
     """The launches of a run in order; none where there is no plan yet. Raises InputError."""
     path = run_dir / "plan.jsonl"
-    if not path.exists():
+    if not os.path.lexists(path):
         return ()
-    return tuple(launch_from_record(record, str(path)) for record in read_lines(path).records)
-
-
-def _not_empty(run_dir: Path) -> InputError:
-    return InputError(
-        "this directory is not empty",
-        where=str(run_dir),
-        expected="a new or empty directory",
-        hint="continue an interrupted run with --resume, or choose another --dir",
-    )
+    lines = read_lines(path)
+    if lines.truncated_tail:
+        raise InputError(
+            "the last line is cut off", where=str(path), expected="a plan written by weft, whole"
+        )
+    return tuple(launch_from_record(record, str(path)) for record in lines.records)
 
 
 def _without_none(value: Any) -> Any:
@@ -384,17 +382,3 @@ def _without_none(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_without_none(item) for item in value if item is not None]
     return value
-
-
-@contextlib.contextmanager
-def _disk_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except FileExistsError as error:
-        raise InputError("exists and is not a directory", where=str(path)) from error
-    except OSError as error:
-        raise MissingError(
-            f"cannot be written ({error.strerror})",
-            where=str(path),
-            expected="a directory with free space that you may write to",
-        ) from error

@@ -5,6 +5,7 @@ import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from weft.core.documents.document_text import read_json_file
 from weft.core.errors import InputError
 from weft.core.files import write_whole
 
@@ -62,12 +63,11 @@ def read_attempts(run_dir: Path) -> dict[int, list[tuple[Path, Attempt]]]:
 
 def read_attempt(path: Path) -> Attempt:
     """An attempt's record. Raises InputError."""
+    expected = "a file that a job of 'weft study submit' wrote"
+    record = read_json_file(path, expected)
     try:
-        record = json.loads(path.read_text())
         return Attempt(**(record | {"nodes": tuple(map(str, record["nodes"]))}))
-    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise InputError(
-            f"not a block record ({error})",
-            where=str(path),
-            expected="a file that a job of 'weft study submit' wrote",
+            f"not a block record ({error})", where=str(path), expected=expected
         ) from error

@@ -8,8 +8,10 @@ from typing import Any
 
 from weft.bench.model import Launch
 from weft.cluster.slurm.queue import Queue, QueuedTask, TaskPhase, ask_queue
+from weft.core.documents.document_text import read_json_file
 from weft.core.errors import InputError
 from weft.core.files import write_whole
+from weft.core.natural import natural_key
 from weft.study.run.store import Failure, StudyRun, read_meta, read_run
 from weft.study.submission.attempts import Attempt, read_attempts
 
@@ -37,13 +39,14 @@ def read_jobs(run_dir: Path) -> tuple[SubmittedJob, ...]:
     """All submitted arrays of a run, oldest first. Raises InputError."""
     jobs = []
     for path in (run_dir / SLURM_FOLDER).glob("job-*.json"):
+        record = read_json_file(path, "a file that 'weft study submit' wrote")
         try:
-            record = json.loads(path.read_text())
             lists = {"blocks": tuple(map(int, record["blocks"])), "nodes": tuple(record["nodes"])}
-            jobs.append(SubmittedJob(**(record | lists)))
-        except (OSError, ValueError, RecursionError, KeyError, TypeError) as error:
+            numbers = {"submitted_unix_s": float(record["submitted_unix_s"])}
+            jobs.append(SubmittedJob(**(record | lists | numbers | {"job": str(record["job"])})))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(f"not a job record ({error})", where=str(path)) from error
-    return tuple(sorted(jobs, key=lambda job: (job.submitted_unix_s, int(job.job))))
+    return tuple(sorted(jobs, key=lambda job: (job.submitted_unix_s, natural_key(job.job))))
 
 
 @dataclass(frozen=True, slots=True)

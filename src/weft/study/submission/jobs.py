@@ -12,6 +12,7 @@ from weft.bench.model import Launch
 from weft.cluster.slurm.leaf_spread import spread, usable_leaves
 from weft.cluster.slurm.sbatch import Batch, submit
 from weft.core.errors import InputError, MissingError
+from weft.core.files import storage_error, write_new
 from weft.study.submission.block_states import SLURM_FOLDER, SubmittedJob
 
 
@@ -125,8 +126,8 @@ def submit_all(
         taken = [places.popleft() for _ in range(min(at_once, len(batch.tasks)))]
         after = tuple(dict.fromkeys(job for taken_jobs in taken for job in taken_jobs))
         whole = replace(batch, after=after)
-        script = _new_script(run_dir.absolute() / SLURM_FOLDER, whole.script)
         try:
+            script = _new_script(run_dir.absolute() / SLURM_FOLDER, whole.script)
             job = submit(script, run_dir, whole.directives)
         except (InputError, MissingError) as refused:
             # One that did not answer may have taken it.
@@ -155,9 +156,10 @@ def _new_script(folder: Path, text: str) -> Path:
     while True:
         path = folder / f"{number:03d}.sh"
         try:
-            with path.open("x", encoding="utf-8") as file:
-                file.write(text)
+            write_new(path, text)
         except FileExistsError:
             number += 1
             continue
+        except OSError as error:
+            raise storage_error("the script of a job", path, error) from error
         return path

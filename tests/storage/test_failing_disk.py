@@ -1,0 +1,186 @@
+"""Each change of a run directory fails once, in each way: the run ends with 3 and the command that
+completes it, or it is complete."""
+
+import importlib
+import os
+import shlex
+import shutil
+from base64 import b64encode
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import pytest
+from tests.forked import Call, call
+from tests.storage.injector import FAULTS, THEIRS, Disk
+
+from weft.bench.model import Sample
+from weft.study.run.store import read_run
+
+for module in (
+    *("bench.command", "check.command", "check.text", "compare.text", "import_results.command"),
+    *("progress", "run_table", "study.command"),
+):
+    # Once in the parent, not again in each of hundreds of children.
+    importlib.import_module(f"weft.cli.{module}")
+importlib.import_module("weft.report.page")
+
+RESULT = Path(__file__).resolve().parents[1] / "fixtures/field/c01-flux-hpcx-hdr.txt"
+TWIN = ("--twin", "fat-tree", "--nodes")
+STUDY = """schema = "weft.study/1"
+name = "two"
+title = "Two"
+question = "?"
+seed = 3
+repeats = 2
+nodes = [2]
+benchmarks = [{ name = "latency", sizes = "8,1024" }]
+"""
+VERBS: dict[str, tuple[str, ...]] = {
+    "study": ("study", "run", "two.toml", *TWIN, "4", "--dir"),
+    "check": ("check", *TWIN, "4", "--plant", "random:7", "--report", "--dir"),
+    "import": ("import", str(RESULT), "-o"),
+}
+IMPOSSIBLE = {("import", "replaced")}
+"""The directory that an import grows in has a random name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Undisturbed:
+    """A run that nothing disturbs: its exit code, the number of its changes, its samples."""
+
+    run_dir: Path
+    code: int
+    n_changes: int
+    samples: tuple[Sample, ...]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Undisturbed]:
+    folder = tmp_path_factory.mktemp("undisturbed")
+    (folder / "two.toml").write_text(STUDY)
+    found = {}
+    for verb, words in VERBS.items():
+        disk = Disk(folder / verb, log=folder / f"{verb}.changes")
+        with pytest.MonkeyPatch.context() as patched:
+            patched.chdir(folder)
+            made = call([*words, str(folder / verb / "RUN")], before=disk.install)
+        assert made.code in (0, 1, 5), made.err
+        n_changes = int((folder / f"{verb}.changes").read_text())
+        run_dir = folder / verb / "RUN"
+        found[verb] = Undisturbed(run_dir, made.code, n_changes, read_run(run_dir).samples)
+    return found
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "two.toml").write_text(STUDY)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_change_fails(undisturbed: dict[str, Undisturbed], folder: Path, fault: str) -> None:
+    """One of each run, in the first half for half of the faults, in the second for the others."""
+    place = FAULTS.index(fault)
+    for verb, whole in undisturbed.items():
+        if (verb, fault) in IMPOSSIBLE:
+            continue
+        n = 1 + (whole.n_changes * (2 * (place * 7 % 10) + 1)) // 20
+        fail(verb, fault, n, whole, folder)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(
+    ("verb", "fault"), [one for one in product(VERBS, FAULTS) if one not in IMPOSSIBLE]
+)
+def test_every_change_fails(
+    undisturbed: dict[str, Undisturbed], folder: Path, verb: str, fault: str
+) -> None:
+    for n in range(1, undisturbed[verb].n_changes + 1):
+        fail(verb, fault, n, undisturbed[verb], folder)
+
+
+def test_the_next_command_names_the_fault_that_was_drawn(folder: Path) -> None:
+    argv = ["bench", "latency", "--sizes", "8", *TWIN, "4", "--plant", "random", "--dir"]
+    disk = Disk(folder, "full", 20)
+    ended = call([*argv, str(folder / "RUN")], before=disk.install)
+    assert ended.code == 3, ended.err
+    words = following(argv, ended, folder / "RUN")
+    assert words[words.index("--plant") + 1].startswith("random:")
+    again = call(words)
+    assert again.code == 0, again.err
+    assert read_run(folder / "RUN").complete
+
+
+def test_each_file_of_a_template_is_whole(folder: Path) -> None:
+    name = b"ssh-ed25519"
+    blob = len(name).to_bytes(4) + name + (32).to_bytes(4) + bytes(range(32))
+    (folder / "KEY.pub").write_text(f"{name.decode()} {b64encode(blob).decode()} a@b\n")
+    template = ("cluster", "template", "azure", "--sku", "HB176rs_v4", "--nodes", "2")
+    refuse_each_change((*template, "--ssh-key", "KEY.pub", "--dir", "NEW"), folder)
+
+
+@pytest.mark.slow
+def test_a_report_is_whole(undisturbed: dict[str, Undisturbed], folder: Path) -> None:
+    refuse_each_change(("report", str(undisturbed["study"].run_dir), "-o", "NEW/page.html"), folder)
+
+
+def refuse_each_change(argv: tuple[str, ...], folder: Path) -> None:
+    """The files that a verb writes into the folder NEW are whole or missing after each failure, and
+    all there after the same command again."""
+    where = folder / "NEW"
+    disk = Disk(where, log=folder / "changes")
+    assert call(argv, before=disk.install).code == 0
+    wanted = {path.name: path.read_bytes() for path in where.iterdir()}
+    for n in range(1, int((folder / "changes").read_text()) + 1):
+        shutil.rmtree(where)
+        ended = call(argv, before=Disk(where, "full", n).install)
+        assert ended.code == 3, (n, ended.err)
+        left = {path.name: path.read_bytes() for path in where.glob("*")}
+        assert left.items() <= wanted.items()
+        words = following(list(argv), ended, where)
+        assert words == list(argv)
+        assert call(words).code == 0
+        assert {path.name: path.read_bytes() for path in where.iterdir()} == wanted
+
+
+def fail(verb: str, fault: str, n: int, whole: Undisturbed, folder: Path) -> None:
+    """Let the n-th change fail; then type the command that weft prints, or after a kill the same
+    one, and compare."""
+    where = folder / f"{fault.replace(' ', '-')}-{n}" / "RUN"
+    where.parent.mkdir()
+    argv = [*VERBS[verb], str(where)]
+    ended = call(argv, before=Disk(where.parent, fault, n).install)
+    context = f"{fault} at change {n} of {whole.n_changes} of {verb}: {ended.code}\n{ended.err}"
+    assert "Traceback" not in ended.err, context
+    # Change 2 lies between the look into the empty directory and the first file.
+    if (where / THEIRS).exists() and n > 2:
+        assert os.listdir(where) == [THEIRS], context
+    if ended.code != whole.code:
+        assert ended.code in ((3,) if fault != "killed" else (9,)), context
+        words = following(argv, ended, where)
+        context += f"\n$ weft {shlex.join(words)}"
+        again = call(words)
+        context += f"\n{again.code}\n{again.err}"
+        assert again.code == whole.code, context
+        where = Path(words[max(map(words.index, {"--dir", "-o"} & set(words)), default=-2) + 1])
+        if not (where / "run.toml").exists():
+            (where,) = Path("runs").iterdir()
+            where = where.rename(folder / f"{where.name}-{fault}-{n}")
+    run = read_run(where)
+    assert run.complete, context
+    assert run.samples == whole.samples, context
+    if fault in ("full", "quota", "broken", "denied"):
+        assert not list(where.parent.rglob(".*")), context
+
+
+def following(argv: list[str], ended: Call, where: Path) -> list[str]:
+    """The command to go on with."""
+    lines = ended.err.splitlines()
+    if ended.code == 9:
+        return [*argv, "--resume"] if (where / "run.toml").exists() else argv
+    assert len([line for line in lines if line.startswith("weft: ")]) == 1, ended.err
+    (line,) = [line for line in lines if line.startswith("  next: ")]
+    return shlex.split(line.removeprefix("  next: "))[1:]
