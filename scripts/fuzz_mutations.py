@@ -4,10 +4,15 @@ import copy
 import json
 import random
 import re
+import tomllib
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import tomli_w
+
 Lines = list[str]
+Damage = Callable[[random.Random, str, Sequence[Lines]], bytes]
+"""The bytes of a sample with damage; it may take lines of other samples."""
 
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _TOKENS = (
@@ -242,7 +247,14 @@ def mutated_text(rng: random.Random, sample: Lines, others: Sequence[Lines]) -> 
 
 _VALUES: tuple[Any, ...] = (
     None, True, False, 0, -1, 1e308, -0.0, float("nan"), float("inf"), 10**30, "", "nan", "-1",
-    "12.5", "x" * 300, [], {}, [[]], [0], {"Links": [[0, 1.0]]}, "١٢", [1, 2, 3], {"size": -8},
+    "12.5", [4096, 0], 2**31, 2**63 - 1, 5e-324, 1e300, "x" * 300, [], {}, [[]], [0],
+    {"Links": [[0, 1.0]]}, "١٢", [1, 2, 3], {"size": -8},
+)  # fmt: skip
+
+
+_BLOWN_UP: tuple[float, ...] = (
+    0, 1, -1, 0.5, 1e-9, 5e-324, 1e9, 1e18, 1e300, 1e308, float("inf"), float("nan"), 255, 4096,
+    65536, 2**31, 2**32, 2**53, 2**63 - 1, 2**63, 10**30, 10**400,
 )  # fmt: skip
 
 
@@ -266,6 +278,12 @@ def _damage_structure(rng: random.Random, document: Any) -> Any:
     value = copy.deepcopy(rng.choice(_VALUES))
     if not places:
         return value
+    numbers = [(of, key) for of, key in places if type(of[key]) in (int, float)]
+    if numbers and rng.random() < 0.4:
+        # What is well formed comes farther than what is not.
+        container, key = rng.choice(numbers)
+        container[key] = rng.choice(_BLOWN_UP)
+        return document
     container, key = rng.choice(places)
     kind = rng.randrange(6)
     if kind <= 1:
@@ -291,7 +309,7 @@ def mutated_json(rng: random.Random, sample: str, others: Sequence[Lines]) -> by
             for _i in range(rng.choice((1, 1, 2, 3))):
                 document = _damage_structure(rng, document)
             text = json.dumps(document, indent=rng.choice((None, 1, 2)))
-        except (ValueError, KeyError, IndexError):
+        except (ValueError, KeyError, IndexError, RecursionError):
             text = sample
     if rng.random() < 0.02:
         depth = rng.choice((50, 2000))
@@ -299,3 +317,32 @@ def mutated_json(rng: random.Random, sample: str, others: Sequence[Lines]) -> by
     if rng.random() < 0.3:
         return mutated_text(rng, text.split("\n"), others)
     return text.encode("utf-8", "surrogatepass")
+
+
+def mutated_sample(rng: random.Random, sample: str, others: Sequence[Lines]) -> bytes:
+    """A text with damage to its lines."""
+    return mutated_text(rng, sample.split("\n"), others)
+
+
+def mutated_toml(rng: random.Random, sample: str, others: Sequence[Lines]) -> bytes:
+    """The document with damage to its structure, to its text, or to both."""
+    text = sample
+    if rng.random() < 0.8:
+        try:
+            document = tomllib.loads(sample)
+            for _i in range(rng.choice((1, 1, 2, 3))):
+                document = _damage_structure(rng, document)
+            text = tomli_w.dumps(document)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            text = sample
+    return mutated_text(rng, text.split("\n"), others) if rng.random() < 0.3 else text.encode()
+
+
+def mutated_json_lines(rng: random.Random, sample: str, others: Sequence[Lines]) -> bytes:
+    """Documents of a line each, some with damage."""
+    lines = sample.encode().split(b"\n")
+    for _i in range(rng.choice((1, 1, 2, 5))):
+        at = rng.randrange(len(lines))
+        damaged = mutated_json(rng, lines[at].decode("utf-8", "replace"), others)
+        lines[at] = damaged.replace(b"\n", b" ") if rng.random() < 0.9 else damaged
+    return b"\n".join(lines)

@@ -9,7 +9,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -56,14 +56,22 @@ class _LimitedFile(io.FileIO):
         return written
 
 
-def call(argv: Sequence[str], *, limit_s: int = 20, full: Full | None = None) -> Call:
-    """One call of `weft`. A fork costs a hundredth of a new interpreter."""
+def call(
+    argv: Sequence[str],
+    *,
+    limit_s: int = 20,
+    limit_bytes: int = LIMIT_BYTES,
+    full: Full | None = None,
+    before: Callable[[], object] = lambda: None,
+) -> Call:
+    """One call of `weft`, after `before` in its process. A fork costs a hundredth of a new
+    interpreter."""
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         out, err = Path(folder, "out"), Path(folder, "err")
         child = os.fork()
         if child == 0:
-            _child(argv, {"stdout": out, "stderr": err}, limit_s, full)
+            _child(argv, {"stdout": out, "stderr": err}, (limit_s, limit_bytes), full, before)
         _, status, usage = os.wait4(child, 0)
         return Call(
             os.waitstatus_to_exitcode(status),
@@ -74,15 +82,24 @@ def call(argv: Sequence[str], *, limit_s: int = 20, full: Full | None = None) ->
         )
 
 
-def _child(argv: Sequence[str], paths: Mapping[str, Path], limit_s: int, full: Full | None) -> None:
+def _child(
+    argv: Sequence[str],
+    paths: Mapping[str, Path],
+    limits: tuple[int, int],
+    full: Full | None,
+    before: Callable[[], object],
+) -> None:
     code = 99
+    limit_s, limit_bytes = limits
     try:
-        resource.setrlimit(resource.RLIMIT_AS, (LIMIT_BYTES, LIMIT_BYTES))
+        resource.setrlimit(resource.RLIMIT_AS, (limit_bytes, limit_bytes))
+        resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s))
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(limit_s)
         streams = {name: _stream(name, path, full) for name, path in paths.items()}
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
         sys.stdout, sys.stderr = streams["stdout"], streams["stderr"]
+        before()
         code = run(list(argv))
         with contextlib.suppress(OSError):
             sys.stdout.flush()

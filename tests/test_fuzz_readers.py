@@ -4,6 +4,8 @@
 """
 
 import importlib.util
+import os
+import signal
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -16,6 +18,7 @@ from weft.results.registry import JSON_READERS, LINE_READERS
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 N_INPUTS = 1500
+N_OF_DOCUMENTS = 60
 SEED = 20
 
 
@@ -35,6 +38,9 @@ def load_fuzzer() -> ModuleType:
 
 fuzzer = load_fuzzer()
 EVERYTHING = fuzzer.readers()
+DOCUMENTS = [reader for reader in EVERYTHING if reader.damage is not None]
+READERS = [reader for reader in EVERYTHING if reader.damage is None]
+OTHERS = [piece.split("\n") for other in EVERYTHING for piece in other.pieces]
 
 
 def test_every_reader_has_a_sample_that_it_recognises() -> None:
@@ -46,10 +52,9 @@ def test_every_reader_has_a_sample_that_it_recognises() -> None:
     assert {kind.value for kind in JobKind} <= lines
 
 
-@pytest.mark.parametrize("reader", EVERYTHING, ids=lambda reader: reader.name)
+@pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
 def test_damaged_samples_neither_raise_nor_hang_nor_lie(reader: Any) -> None:
-    others = [piece.split("\n") for other in EVERYTHING for piece in other.pieces]
-    tally = fuzzer.run_range((reader, others, SEED, 0, N_INPUTS))
+    tally = fuzzer.run_range((reader, OTHERS, SEED, 0, N_INPUTS))
     assert tally.failures == []
     assert tally.n_inputs == N_INPUTS
     # One damaged character makes a whole document of TOML or YAML something else.
@@ -57,9 +62,29 @@ def test_damaged_samples_neither_raise_nor_hang_nor_lie(reader: Any) -> None:
     assert tally.n_with_rows > N_INPUTS / share, "the damage leaves nothing for the reader to read"
 
 
+@pytest.mark.parametrize("reader", DOCUMENTS, ids=lambda reader: reader.name)
+def test_damaged_documents_end_in_an_error_of_their_own(reader: Any) -> None:
+    """Under 1 GB of memory and 20 s of CPU time."""
+    tally = fuzzer.run_confined((reader, OTHERS, SEED, 0, N_OF_DOCUMENTS))
+    assert tally.failures == []
+    assert tally.n_inputs == N_OF_DOCUMENTS
+
+
+def test_an_input_that_kills_its_reader_is_named() -> None:
+    def outcome(_data: bytes, i: int) -> tuple[bool, str]:
+        if i == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return (True, "") if i != 3 else (bool(bytearray(2 << 30)), "")
+
+    reader = fuzzer.Reader("mortal", "", False, ("a",), outcome)
+    tally = fuzzer.run_confined((reader, OTHERS, SEED, 0, 5))
+    assert [i for i, _ in tally.failures] == [1, 3]
+    assert tally.n_inputs == 5
+
+
 def test_an_input_depends_on_its_number_alone() -> None:
     """So that a failure can be repeated."""
-    others = [piece.split("\n") for other in EVERYTHING for piece in other.pieces]
+    others = OTHERS
     reader = EVERYTHING[0]
     first = fuzzer.input_of(reader, others, SEED, 7)
     fuzzer.input_of(reader, others, SEED, 8)

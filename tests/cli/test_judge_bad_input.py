@@ -142,7 +142,8 @@ def test_files_that_are_named_and_cannot_be_read_stop_no_other(
     assert code == 2
     assert lines[0].startswith("FILES  1 result file")
     assert [line.split()[0] for line in lines[2:8]].count("UNREAD") == 5
-    assert any("not a regular file" in line for line in lines)
+    assert any("it is a pipe" in line for line in lines)
+    assert any("it is a device" in line for line in lines)
     assert any("the file has 10.7 GB" in line for line in lines)
 
 

@@ -112,9 +112,9 @@ def test_a_fault_of_our_own_is_70_and_names_the_file_with_its_details(
     monkeypatch.setattr(weft.cli.welcome, "welcome", broken)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert run([]) == 70
-    first, second = capsys.readouterr().err.splitlines()
-    assert first == "weft: a fault of weft's own: ValueError: first line"
-    details = Path(second.rpartition(" ")[2])
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("weft: a fault of weft's own: ValueError: first line; please report ")
+    details = Path(line.rpartition(" ")[2])
     assert "in broken" in details.read_text(encoding="utf-8")
 
 

@@ -106,7 +106,7 @@ def test_json_is_the_platform_and_csv_the_rows_not_seen(folder: Path, capsys: Ca
     ("argv", "message"),
     [
         ([], "Name a FILE to fit to, or --base for its published tables."),
-        (["absent.txt"], "cannot read the file"),
+        (["absent.txt"], "cannot be read: No such file"),
         ([ALPS[1]], "no latency table between two ranks"),
         ([*A9, A9[0]], "two latency tables"),
         ([*ALPS, "--base", "azure-a9"], "more than a link of 'azure-a9' carries"),

@@ -9,6 +9,8 @@ from typing import Any, Protocol
 from weft.bench.twin.fault import Fault
 from weft.cluster.ssh_failure import SshFailure
 from weft.core.errors import InputError
+from weft.core.units import MOST_BYTES
+from weft.results.lines.number import LARGEST_MEASURED
 
 SAMPLE_SCHEMA = "weft.sample/1"
 
@@ -149,24 +151,42 @@ class Sample:
             times = record.get("times_ns")
             return Sample(
                 trial=str(record["trial"]),
-                repeat=int(record["repeat"]),
+                repeat=_whole(record["repeat"]),
                 benchmark=str(record["benchmark"]),
-                size_bytes=int(record["size_bytes"]),
-                metrics={str(k): float(v) for k, v in record["metrics"].items()},
-                iterations=int(record["iterations"]),
-                started_unix_s=float(record["started_unix_s"]),
+                size_bytes=_whole(record["size_bytes"]),
+                metrics={str(k): _measured(v) for k, v in record["metrics"].items()},
+                iterations=_whole(record["iterations"]),
+                started_unix_s=_measured(record["started_unix_s"]),
                 state=State(record["state"]),
-                flags=tuple(record.get("flags", ())),
-                pair=Pair(str(pair[0]), str(pair[1]), int(pair[2]), int(pair[3])) if pair else None,
-                times_ns=tuple(int(t) for t in times) if times is not None else None,
+                flags=tuple(map(str, record.get("flags", ()))),
+                pair=_pair(pair) if pair else None,
+                times_ns=tuple(map(_whole, times)) if times is not None else None,
                 note=record.get("note"),
-                evidence=record.get("evidence", {}),
+                evidence=dict(record.get("evidence", {})),
             )
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
             raise InputError(
                 f"not a sample record ({type(error).__name__}: {error})",
                 expected=f"schema {SAMPLE_SCHEMA}",
             ) from error
+
+
+def _whole(value: Any) -> int:
+    number = int(value)
+    if abs(number) > MOST_BYTES:
+        raise ValueError(f"a number above {MOST_BYTES}")
+    return number
+
+
+def _measured(value: Any) -> float:
+    number = float(value)
+    if not abs(number) <= LARGEST_MEASURED:
+        raise ValueError(f"a figure above {LARGEST_MEASURED:g}")
+    return number
+
+
+def _pair(ends: Sequence[Any]) -> Pair:
+    return Pair(str(ends[0]), str(ends[1]), _whole(ends[2]), _whole(ends[3]))
 
 
 class Backend(Protocol):

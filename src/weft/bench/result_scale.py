@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from weft.core.errors import InputError
+from weft.core.nodeset import MOST_NODES
 from weft.results.model import Table
 
 BACKEND_NAME = "imported"
@@ -40,8 +41,20 @@ def scale_of(table: Table, kind: str, asked: StatedScale, path: str) -> Scale:
     """The scale of a table; `kind` is that of its benchmark ("pt2pt", "collective", "pairs").
 
     Raises ContradictionError where table and user disagree, InputError where neither states the
-    number of ranks of a collective.
+    number of ranks of a collective, or for more nodes than any machine has.
     """
+    scale = _scale_of(table, kind, asked, path)
+    if scale.n_nodes > MOST_NODES:
+        raise InputError(
+            f"{test_name(table)} ran on {scale.n_nodes:,} nodes",
+            where=f"{path}:{table.first_line}",
+            expected=f"at most {MOST_NODES:,} nodes",
+            hint="--tasks-per-node T says how many ranks share a node",
+        )
+    return scale
+
+
+def _scale_of(table: Table, kind: str, asked: StatedScale, path: str) -> Scale:
     where = f"{path}:{table.first_line}"
     n_hosts = len(set(table.hosts)) or None
     n_nodes = _agreed(test_name(table), "nodes", table.n_nodes or n_hosts, asked.n_nodes, where)

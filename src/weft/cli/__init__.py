@@ -2,13 +2,16 @@
 
 import io
 import os
+import signal
 import sys
 
 import click
 
 from weft import __version__
+from weft.cli.fault import fault_line, fault_of_a_thread, watch_threads
 from weft.cli.lazy import LazyVerbs
-from weft.core.errors import ExitCode, WeftError
+from weft.core.errors import ExitCode, StorageError, WeftError
+from weft.core.shell_line import shell_line
 
 VERBS: dict[str, str] = {
     "check": "Is this fabric healthy, and if not, which node, link or switch?",
@@ -28,6 +31,14 @@ VERBS: dict[str, str] = {
 """Verb -> one line. `LazyVerbs.module_of` says where it lives, as `command`."""
 
 
+def _print_limits(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
+    if is_asked:
+        from weft.cli.limits.limits import limits_text
+
+        click.echo(limits_text())
+        ctx.exit()
+
+
 @click.group(
     cls=LazyVerbs,
     verbs=VERBS,
@@ -35,6 +46,14 @@ VERBS: dict[str, str] = {
     context_settings={"max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="weft")
+@click.option(
+    "--limits",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_limits,
+    help="Show the limits of all files, documents and numbers, and exit.",
+)
 @click.pass_context
 def weft(ctx: click.Context) -> None:
     """Judge results, measure a fabric, predict it on a twin, name what is wrong.
@@ -58,7 +77,13 @@ def main() -> None:
     if isinstance(sys.stdout.buffer, io.RawIOBase):
         # Without a buffer (PYTHONUNBUFFERED) Python loses what a full disk does not take.
         sys.stdout = open(1, "w", encoding=sys.stdout.encoding, closefd=False)  # noqa: SIM115
+    watch_threads()
     code = run(sys.argv[1:])
+    # A second Ctrl-C while the first one ends the program would be a traceback.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if (error := fault_of_a_thread()) is not None:
+        _say(fault_line(error))
+        code = int(ExitCode.OUR_FAULT)
     try:
         sys.stdout.flush()
     except OSError:
@@ -78,12 +103,20 @@ def run(argv: list[str]) -> int:
         # Click leaves with 1 when the reader has gone (`weft ... | head`), after putting a silent
         # stream in place of stdout; here that is success.
         reader_has_gone = sys.stdout is not stdout
-        return int(ExitCode.GOOD) if reader_has_gone else int(leaving.code or 0)
-    except (Exception, KeyboardInterrupt) as error:
+        return int(ExitCode.GOOD) if reader_has_gone else _code_of(leaving)
+    except BaseException as error:
+        # A panic of the engine is no Exception.
+        if isinstance(error, StorageError) and error.next_command is None:
+            # A verb that keeps nothing on the way begins again.
+            error.next_command = shell_line(["weft", *argv])
         code, lines = _ending(error)
         _say(lines)
         return int(code)
     return int(result) if isinstance(result, int) else int(ExitCode.GOOD)
+
+
+def _code_of(leaving: SystemExit) -> int:
+    return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
 
 
 def _ending(error: BaseException) -> tuple[ExitCode, str]:
@@ -96,15 +129,20 @@ def _ending(error: BaseException) -> tuple[ExitCode, str]:
         return ExitCode.INTERRUPTED, "weft: interrupted"
     if isinstance(error, BrokenPipeError):
         return ExitCode.GOOD, ""
-    if isinstance(error, OSError):
-        where = f" {error.filename}" if error.filename else ", most likely the output"
-        return ExitCode.MISSING, f"weft: cannot read or write{where}: {error.strerror or error}"
-    first = (str(error).splitlines() or [""])[0][:200]
-    return (
-        ExitCode.OUR_FAULT,
-        f"weft: a fault of weft's own: {type(error).__name__}: {first}\n"
-        f"  please report it with the command; details: {_details(error)}",
-    )
+    if isinstance(error, MemoryError | OSError):
+        return ExitCode.MISSING, _lack(error)
+    return ExitCode.OUR_FAULT, fault_line(error)
+
+
+def _lack(error: MemoryError | OSError) -> str:
+    """The machine's lack behind an error."""
+    if isinstance(error, MemoryError):
+        return (
+            "weft: this machine's memory is too small for the question\n"
+            "  expected: fewer nodes, ranks or rows; 'weft --limits' lists what weft takes at most"
+        )
+    where = f" {error.filename}" if error.filename else ", most likely the output"
+    return f"weft: cannot read or write{where}: {error.strerror or error}"
 
 
 def _usage(error: click.ClickException) -> str:
@@ -125,18 +163,3 @@ def _say(lines: str) -> None:
     if lines:
         with suppress(OSError, ValueError):
             talk(lines)
-
-
-def _details(error: BaseException) -> str:
-    """The path of a new file with the whole traceback."""
-    import tempfile
-    import traceback
-
-    try:
-        with tempfile.NamedTemporaryFile(
-            "w", prefix="weft-fault-", suffix=".txt", delete=False, encoding="utf-8"
-        ) as file:
-            file.write("".join(traceback.format_exception(error)))
-    except OSError:
-        return "".join(traceback.format_exception(error))
-    return file.name

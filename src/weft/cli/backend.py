@@ -27,6 +27,7 @@ from weft.cluster.slurm.allocation import as_slurm_orders, is_beyond_srun, place
 from weft.core.errors import InputError, MissingError
 from weft.core.host import Host, rdma_devices
 from weft.core.nodeset import expand
+from weft.core.shell_line import quoted
 from weft.launch.hostfile import read_hostfile
 from weft.launch.slurm import is_better_alone, through_srun
 
@@ -244,10 +245,11 @@ def _open_cluster(choice: BackendChoice, nodes: tuple[str, ...]) -> Backend:
     expected = "the launcher that the cluster was brought up with"
     refuse_together("--cluster", {"--launcher": choice.launcher}, expected)
     if choice.mpi is not None:
+        other = f"--name {quoted(str(choice.cluster))} --mpi {quoted(choice.mpi)}"
         raise InputError(
             "--mpi and --cluster contradict each other",
             expected="the MPI that the cluster was brought up with",
-            hint=f"'weft cluster up ... --name {choice.cluster} --mpi {choice.mpi}' changes it",
+            hint=f"'weft cluster up ... {other}' changes it",
         )
     record = ready_cluster(str(choice.cluster))
     agreed = record.agreed

@@ -40,7 +40,11 @@ def faults_of(
     drawn = [text for text, asked in zip(seeded, texts, strict=True) if asked == RANDOM]
     if drawn:
         seeds = " and ".join(text.partition(":")[2] for text in drawn)
-        command = "" if context is None else typed_command(context, {"--plant": seeded})
+        command = ""
+        if context is not None:
+            # As if the seeds had been typed: every later command names the same faults.
+            context.params["plant"] = tuple(seeded)
+            command = typed_command(context, {})
         again = f"; the same again: {command}" if command else ""
         talk(f"planted  {counted(len(drawn), 'random fault')}, seed {seeds}{again}")
     return faults

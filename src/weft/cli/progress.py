@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from weft.bench.model import Launch, Sample
 from weft.check.trials import ALONE, SURVEY
+from weft.cli.output import printable, talk
 from weft.core.clock import system_clock
 from weft.core.units import format_duration
 from weft.core.words import counted
@@ -23,11 +24,11 @@ class FailuresOnly(Progress):
     def started(self, n_launches: int, n_before: int) -> None:
         """Say what is left of a run that goes on."""
         if n_before:
-            print(f"{n_before} of {n_launches} launches were over before", file=sys.stderr)
+            talk(f"{n_before} of {n_launches} launches were over before")
 
     def failed(self, launch: Launch, failure: Failure) -> None:
         """One line; the run directory has the whole message."""
-        print(f"{launch.name} {failure.state}: {_first_line(failure)}", file=sys.stderr)
+        talk(f"{launch.name} {failure.state}: {_first_line(failure)}")
 
 
 class Bar(Progress):
@@ -60,7 +61,7 @@ class Bar(Progress):
 
 
 def _first_line(failure: Failure) -> str:
-    return failure.message.splitlines()[0] if failure.message else "no message"
+    return printable(failure.message.splitlines()[0]) if failure.message else "no message"
 
 
 @contextlib.contextmanager
@@ -131,7 +132,7 @@ class CheckSteps(Progress):
         if self._ticking is not None:
             self._ticking.console.print(line, markup=False, highlight=False)
         else:
-            print(line, file=sys.stderr)
+            talk(line)
 
 
 @contextlib.contextmanager

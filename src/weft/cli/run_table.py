@@ -4,6 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 from weft.cli.output import table_text
+from weft.core.shell_line import quoted
 from weft.core.units import format_significant
 from weft.stats.summary import INTERVAL_FROM
 from weft.study.comparison.replication import Unit
@@ -41,8 +42,8 @@ def run_table_text(table: RunTable, how_to_repeat: str | None = None) -> str:
 
 def next_lines(run_dir: Path, n_arms: int) -> list[str]:
     """The commands that work on a stored run."""
-    compared = [f"which arm is faster:  weft compare {run_dir}"] if n_arms > 1 else []
-    return [*compared, f"next:  weft report {run_dir}"]
+    compared = [f"which arm is faster:  weft compare {quoted(run_dir)}"] if n_arms > 1 else []
+    return [*compared, f"next:  weft report {quoted(run_dir)}"]
 
 
 def _block(rows: list[TableRow]) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from enum import IntEnum
+from pathlib import Path
 
 from weft.core.words import nearest
 
@@ -59,6 +60,27 @@ class MissingError(WeftError):
     """This machine lacks something (exit 3)."""
 
     exit_code = ExitCode.MISSING
+
+
+class StorageError(MissingError):
+    """A disk refuses a write, or a directory that is written into is gone (exit 3).
+
+    `kept`: what was written before; `next_command` goes on from there; `moved_to`: where the
+    directory is now, if that is known.
+    """
+
+    kept: str | None = None
+    next_command: str | None = None
+    moved_to: Path | None = None
+
+    def describe(self) -> str:
+        """As of every error, then what is kept and the command that goes on."""
+        lines = [super().describe()]
+        if self.kept is not None:
+            lines.append(f"  kept: {self.kept}")
+        if self.next_command is not None:
+            lines.append(f"  next: {self.next_command}")
+        return "\n".join(lines)
 
 
 class BenchmarkError(WeftError):

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, Self
 
 from weft.core.errors import MissingError
+from weft.core.files import output_file, storage_error
 from weft.core.parallel import INTERRUPTED
 from weft.core.process_tree import KILL_WAIT_S, MARKER, ProcessState, ProcessTree
 
@@ -341,7 +342,7 @@ def _start(command: Command) -> tuple[subprocess.Popen[bytes], str]:
     has_input = command.stdin is None or command.stdin
     with contextlib.ExitStack() as files:
         streams = [
-            subprocess.PIPE if path is None else files.enter_context(path.open("wb"))
+            subprocess.PIPE if path is None else files.enter_context(output_file(path))
             for path in (command.out, command.err)
         ]
         try:
@@ -355,6 +356,9 @@ def _start(command: Command) -> tuple[subprocess.Popen[bytes], str]:
                 before_exec=before,
             )
         except OSError as error:
+            if command.cwd is not None and not Path(command.cwd).is_dir():
+                what = f"the output of '{command.argv[0]}'"
+                raise storage_error(what, Path(command.cwd), error) from error
             raise MissingError(
                 f"'{command.argv[0]}' cannot be started ({error.strerror})",
                 expected="an executable file",

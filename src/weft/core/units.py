@@ -22,6 +22,9 @@ MOST_BYTES = 2**53
 
 LARGEST_WHOLE = 2**63 - 1
 """TOML's own limit of whole numbers, and that of numpy's columns and the engine."""
+LARGEST_FIGURE = 1e18
+"""Of the figures of platforms and studies; the least is its inverse, or 0. Products of a dozen stay
+in a float's range. The largest number here, the end of the engine's clock, is 9.2e18 ps."""
 DEEPEST = 64
 """Levels of nesting. The deepest document of the catalogue has 6."""
 
@@ -43,13 +46,14 @@ _SIZE_FACTORS = {
 _DURATION_FACTORS = {"": 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
-def refuse_unusable(document: Any, where: str) -> None:
+def refuse_unusable(document: Any, where: str, *, most: float = math.inf) -> None:
     """Raises InputError that names the key of the first number that is not finite or has more than
-    64 bits, or of what is nested too deep."""
+    64 bits, or of what is nested too deep; of a fraction above `most`, or below its inverse, too.
+    """
     left: list[tuple[str, int, Any]] = [("", 0, document)]
     while left:
         path, depth, value = left.pop()
-        expected = _expected(value, depth)
+        expected = _expected(value, depth, most)
         if expected:
             at = f"key '{path[:200]}'" if path else "the document"
             raise InputError(
@@ -63,12 +67,14 @@ def refuse_unusable(document: Any, where: str) -> None:
             left.extend(reversed(items))
 
 
-def _expected(value: Any, depth: int) -> str:
+def _expected(value: Any, depth: int, most: float) -> str:
     """What was expected instead; "" of what can be used."""
     if depth > DEEPEST:
         return f"at most {DEEPEST} levels of nesting"
     if isinstance(value, float) and not math.isfinite(value):
         return "a finite number"
+    if isinstance(value, float) and value and not 1 / most <= abs(value) <= most:
+        return f"0, or a number from {1 / most:g} to {most:g}"
     if isinstance(value, int) and abs(value) > LARGEST_WHOLE:
         return "a whole number of at most 64 bits"
     return ""

@@ -6,7 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from weft.core.finding import Finding
+from weft.core.finding import Finding, Severity
 
 Spec = Mapping[str, Any]
 """A Vega-Lite specification as plain JSON values."""
@@ -99,7 +99,8 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class RunPage:
-    """One run on the page: its verdict first, then its sections."""
+    """One run on the page: its verdict first, then its sections. `good_label`: that of its good
+    findings, the word of the verb that judged it."""
 
     id: str
     title: str
@@ -107,6 +108,12 @@ class RunPage:
     findings: tuple[Finding, ...]
     caveats: tuple[str, ...]
     sections: tuple[Section, ...]
+    good_label: str = Severity.GOOD.value.upper()
+
+    def label(self, finding: Finding) -> str:
+        """The label of a finding."""
+        is_good = finding.severity is Severity.GOOD
+        return self.good_label if is_good else finding.severity.value.upper()
 
 
 def cut_table(

@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from weft.bench.result_scale import is_imported
+from weft.check.verdict.good_nodes import OK
 from weft.check.verdict.verdict import Verdict
 from weft.core.errors import InputError
-from weft.core.files import write_whole
+from weft.core.files import write_part, write_whole
 from weft.core.finding import severity_rank
 from weft.report.charts.cells import also_measured_of
 from weft.report.html import render
@@ -29,6 +30,7 @@ from weft.report.sections import (
 from weft.report.verdict import Judgement, judge
 from weft.study.comparison.headlines import Headlines
 from weft.study.run.backend_record import backend_of
+from weft.study.run.run_folder import RUN_FILE
 from weft.study.run.store import StudyRun, read_run
 
 _YEAR_10000 = 253_402_300_800
@@ -63,6 +65,7 @@ def page_of(run: StudyRun, name: str, verdict: Verdict | None = None) -> RunPage
         findings=judged.findings,
         caveats=judged.caveats,
         sections=_sections(run, judged, name),
+        **({} if judged.pairs is None else {"good_label": OK}),
     )
 
 
@@ -73,9 +76,14 @@ def write_page(
     *,
     verb: str = "report",
 ) -> None:
-    """Render and write, whole or not at all. Raises MissingError on a disk that refuses."""
+    """Render and write, whole or not at all. In a run directory a link at the name is replaced;
+    elsewhere it is the user's, and followed. Raises StorageError on a disk that refuses."""
     title = pages[0].title if len(pages) == 1 else f"{len(pages)} runs"
-    write_whole(out, render(f"weft {verb}: {title}", pages, side_by_side), what="report")
+    page = render(f"weft {verb}: {title}", pages, side_by_side)
+    if (out.parent / RUN_FILE).is_file():
+        write_part(out, page, what="report", hint="name another with -o FILE")
+    else:
+        write_whole(out, page, what="report")
 
 
 def _sections(run: StudyRun, judged: Judgement, name: str) -> tuple[Section, ...]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from weft.check.pipeline import has_pairs, judge_run
+from weft.check.verdict.good_nodes import good_columns, some_are_good
 from weft.check.verdict.verdict import Verdict
 from weft.check.wording.remedies import remedy_of
 from weft.core.finding import Finding, FindingKind, Severity, worst_first
@@ -47,7 +48,7 @@ def judge(run: StudyRun, verdict: Verdict | None = None) -> Judgement:
     # A comparison says which arm failed; without one the failures are a finding of their own.
     found = arms.findings if arms is not None else failure_findings(run)
     if pairs is not None:
-        found += tuple(_with_remedy(finding) for finding in pairs.findings)
+        found += tuple(_with_remedy(finding) for finding in _of_pairs(pairs))
     elif arms is None:
         found += (figures_finding(run, [_headline_of(one) for one in measured[:MAX_HEADLINES]]),)
     notes = [finding.sentence for finding in found if _is_caveat(finding)]
@@ -74,6 +75,21 @@ def _fit_of(measured: Sequence[Measured]) -> LatencyFit | None:
     cells = next((one.cells for one in measured if one.benchmark.name == "latency"), ())
     sized = [cell for cell in cells if cell.series == cells[0].series and cell.size_bytes > 0]
     return latency_fit({cell.size_bytes: summarise(cell.values) for cell in sized})
+
+
+def _of_pairs(verdict: Verdict) -> tuple[Finding, ...]:
+    """The findings of a check; the good one says what `weft check` prints of the good nodes."""
+    if not some_are_good(verdict):
+        return verdict.findings
+    others = [one for one in verdict.findings if one.severity is not Severity.GOOD]
+    lines = [line for one in verdict.findings if one not in others for line in one.evidence]
+    good = Finding(
+        FindingKind.HEALTHY,
+        Severity.GOOD,
+        ", ".join(good_columns(verdict)),
+        evidence=(*verdict.sensitivity.lines, *lines),
+    )
+    return (*others, good)
 
 
 def _with_remedy(finding: Finding) -> Finding:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from weft.bench.model import Sample, State
 from weft.core.errors import InputError
@@ -30,6 +30,15 @@ class FastDevice(_Record):
     hosts: int = 0
     states: tuple[str, ...] = ()
     bytes: int = 0
+
+
+class EthernetLinks(_Record):
+    """Hosts, the first few by name, whose messages crossed a device of this rate."""
+
+    device: str
+    gbps: float = Field(gt=0)
+    n_hosts: int
+    hosts: tuple[str, ...] = ()
 
 
 class Named(_Record):
@@ -136,6 +145,7 @@ class _Evidence(_Record):
     device_errors: Mapping[str, int] = {}
     carried_bytes: CarriedBytes | None = None
     fast_devices: tuple[FastDevice, ...] = ()
+    ethernet: tuple[EthernetLinks, ...] = ()
     off_fabric: OffFabric | None = None
     named: Named | None = None
     crowded_cpus: Crowded | None = None

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from weft.bench.model import State
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.nodeset import fold
+from weft.core.shell_line import shell_line
 from weft.core.words import counted
 from weft.validity.facts import (
     HostFacts,
@@ -224,7 +225,9 @@ def _up(proof: Proof) -> list[FastDevice]:
 def _again(rails: Sequence[str], nodes: Sequence[str]) -> str | None:
     """A check of these nodes over the fast devices; its own options are not known here."""
     return (
-        f"weft check --hosts {fold(nodes)} --rails {','.join(rails)}" if nodes and rails else None
+        shell_line(("weft", "check", "--hosts", fold(nodes), "--rails", ",".join(rails)))
+        if nodes and rails
+        else None
     )
 
 

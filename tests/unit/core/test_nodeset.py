@@ -18,7 +18,22 @@ def test_names_fold_back() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["node[1-", "node[3-1]", "", " ", "n[nan-inf]", "n[1-10/0]", "n[0-1e18]", "[[[[", "n*", "a,,b"],
+    [
+        "node[1-",
+        "node[3-1]",
+        "",
+        " ",
+        "n[nan-inf]",
+        "n[1-10/0]",
+        "n[0-1e18]",
+        "[[[[",
+        "n*",
+        "a,,b",
+        "a[1-2] b[1-3]",
+        "n1 n2",
+        "n1\nn2",
+        "@nowhere:x",
+    ],
 )
 def test_a_wrong_node_set_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="nod"):
@@ -36,6 +51,7 @@ def test_a_wrong_node_set_is_refused(text: str) -> None:
         "n[-99999999-3]",
         "[1-1000000000]",
         "rack[1-1000]node[1-1000]",
+        "n[1-64] n[1-64] n[1-64] n[1-64]",
         "n[1-2]" * 30,
         "n[1-200000],m[1-200000]",
         "n[" + "1-100000," * 10 + "1]",

@@ -1,12 +1,11 @@
 """Valleys: routes that come down to a switch and go up again."""
 
-import shlex
-
 from weft.audit.cabling.device_label import listing
 from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import ValleyFacts
 from weft.audit.routing.forwarding_tables import lacks_tables
 from weft.core.finding import FindingKind, Severity
+from weft.core.shell_line import quoted
 from weft.core.words import counted
 
 
@@ -29,6 +28,7 @@ def valleys(case: AuditCase) -> Ruling:
         for valley in found
     ]
     a, b = (case.labels.name(end["node"]) for end in found[0]["example"])
+    dashes = "-- " if a.startswith("-") or b.startswith("-") else ""
     one = finding(
         FindingKind.MIS_SETTING,
         Severity.WARNING,
@@ -39,7 +39,7 @@ def valleys(case: AuditCase) -> Ruling:
             "they take cables that hosts below need, and can close credit loops",
         ),
         fix="route with an engine that only goes up, then down: opensm -R updn (or ftree)",
-        next_command=f"weft fabric trace {shlex.quote(a)} {shlex.quote(b)} FILES",
+        next_command=f"weft fabric trace {dashes}{quoted(a)} {quoted(b)} FILES",
         facts=ValleyFacts(
             n_paths=survey["n_valley_paths"],
             switches=tuple(case.labels.audit_port(valley["at"]) for valley in found),

@@ -21,11 +21,14 @@ from weft.cluster.slurm.neighbours import neighbour_questions
 from weft.cluster.slurm.scheduler import ANSWER_TIMEOUT_S
 from weft.cluster.ssh_failure import SshFailure
 from weft.core.errors import BenchmarkError, InputError
+from weft.core.files import write_part
 from weft.core.host import rail_exists
 from weft.core.process import Ending, Limits, run
 from weft.launch.kernel import build_kernel
 from weft.launch.mpi import Mpi
 from weft.launch.recipe import Recipe, make_recipe
+from weft.launch.redact_text import redact_output
+from weft.launch.secret_text import mask_text
 from weft.launch.spec import LaunchSpec
 
 KERNEL_PLACEHOLDER = Path("weft-kernel")
@@ -89,7 +92,7 @@ class LiveBackend:
         self._kernel = self._kernel or build_kernel(self.mpi)
         self._run_dir = run_dir.absolute()
         for folder in ("raw", "recipes"):
-            (self._run_dir / folder).mkdir(parents=True, exist_ok=True)
+            (self._run_dir / folder).mkdir(exist_ok=True)
         self._first_launch(trials)
 
     def measure(self, launch: Launch) -> Iterator[Sample]:
@@ -191,15 +194,20 @@ class LiveBackend:
             raise not_started(launch, missing)
         recipe = self._recipe(launch)
         self._write_files(launch, recipe)
-        (self._run_dir / "recipes" / f"{launch.name}.txt").write_text(self._site.text(recipe))
+        path = self._run_dir / "recipes" / f"{launch.name}.txt"
+        write_part(path, mask_text(self._site.text(recipe))[0], what="recipe")
         out, err = self._raw(launch)
         probes: dict[str, HostProbe] = {}
-        ended = run(
-            self._site.command(recipe, out, err),
-            Limits(launch.trial.timeout_s, silent_s=SILENT_S),
-            lambda: probes.update(self._probe(launch, read_kernel_output(out))),
-            lambda: self._hosts_are_lost(launch, out, probes),
-        )
+        try:
+            ended = run(
+                self._site.command(recipe, out, err),
+                Limits(launch.trial.timeout_s, silent_s=SILENT_S),
+                lambda: probes.update(self._probe(launch, read_kernel_output(out))),
+                lambda: self._hosts_are_lost(launch, out, probes),
+            )
+        finally:
+            for path in (out, err):
+                redact_output(path)
         loud = ended.ending is Ending.OUTPUT_LIMIT
         output = KernelOutput() if loud else read_kernel_output(out)
         failure = failure_of(launch, ended, output, out, err, probes=probes)

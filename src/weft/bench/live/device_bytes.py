@@ -69,7 +69,8 @@ def missed_the_fabric(devices: Sequence[DeviceCounter]) -> bool:
 
 
 def carried_evidence(devices: Sequence[DeviceCounter]) -> dict[str, Any]:
-    """`carried_bytes` on the fabric and elsewhere, `fast_devices`, and the hosts `off_fabric`.
+    """`carried_bytes` on the fabric and elsewhere, `fast_devices`, the hosts `off_fabric`, and the
+    `ethernet` links that carried the bytes where no device is fast.
 
     `fast_devices` has an entry a name: link layer, hosts, states and bytes. `off_fabric` names the
     hosts whose bytes went elsewhere, or that lack the fast devices that other hosts have.
@@ -82,7 +83,29 @@ def carried_evidence(devices: Sequence[DeviceCounter]) -> dict[str, Any]:
         },
         "fast_devices": [_fast_device(name, fast) for name in sorted({d.name for d in fast})],
         "off_fabric": _off_fabric(devices) if fast else {},
+        "ethernet": [] if fast else ethernet_links(devices),
     }
+
+
+def ethernet_links(devices: Iterable[DeviceCounter]) -> list[dict[str, Any]]:
+    """Hosts by the interface that carried their bytes, and by its rate; none of a host whose bytes
+    crossed a virtual interface alone, or one that tells no rate: a veth states 10 Gb/s whatever it
+    carries. A bond counts the bytes of its links a second time."""
+    by_host: dict[str, list[DeviceCounter]] = defaultdict(list)
+    for device in other_devices(devices):
+        by_host[device.host].append(device)
+    found: dict[tuple[str, float], list[str]] = defaultdict(list)
+    for host, own in by_host.items():
+        carried = device_bytes(own)
+        rates = {d.name: d.link_rate_gbps or 0.0 for d in own if not d.virtual}
+        real = [name for name in carried if rates.get(name)]
+        name = max(real, key=lambda one: carried[one], default="")
+        if name and 2 * carried[name] >= max(carried.values()) >= QUIET_BYTES:
+            found[name, rates[name]].append(host)
+    return [
+        {"device": name, "gbps": gbps, "n_hosts": len(hosts), "hosts": sorted(hosts)[:MOST_NAMED]}
+        for (name, gbps), hosts in sorted(found.items())
+    ]
 
 
 def _fast_device(name: str, fast: Iterable[DeviceCounter]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from weft.cluster.head import Head
 from weft.cluster.remote import Ssh
 from weft.core.errors import BenchmarkError
+from weft.core.files import write_part
 from weft.core.host import Host, this_host
 from weft.core.nodeset import short_name
 from weft.core.process import Command
@@ -60,9 +61,9 @@ class LocalSite:
         return run_dir
 
     def write_files(self, files: Mapping[Path, str]) -> None:
-        """Write files there. Raises BenchmarkError."""
+        """Write files there. Raises BenchmarkError, StorageError."""
         for path, content in files.items():
-            path.write_text(content)
+            write_part(path, content, what="file of a launch")
 
     def remove_files(self, run_dir: Path) -> None:
         """Remove the files that no run keeps: here all are part of the run."""

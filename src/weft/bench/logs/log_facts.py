@@ -1,13 +1,12 @@
 """Logs as the engine reads them: facts, each once, with all of its writers."""
 
 import json
-import os
-import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from weft.core.documents.text_file import refuse_endless
 from weft.core.errors import InputError
 from weft.topology.engine import engine_module
 
@@ -85,7 +84,7 @@ class LogFacts:
 def read_logs(names: Sequence[str]) -> LogFacts:
     """The facts of logs ('-' is standard input). Raises InputError for other files."""
     for name in names:
-        _refuse_what_is_no_file(name)
+        refuse_endless(name, expected=EXPECTED)
     try:
         log_facts = log_facts_of(names)
     except OSError as error:
@@ -108,20 +107,6 @@ def log_facts_of(names: Sequence[str]) -> LogFacts:
 def log_facts_of_bytes(name: str, content: bytes) -> LogFacts:
     """The facts of a file's content. Raises as `log_facts_of`."""
     return _log_facts(json.loads(engine_module().read_logs([(name, content)])))
-
-
-def _refuse_what_is_no_file(name: str) -> None:
-    """Directories and devices; a pipe is read, so that logs may be unpacked by another program."""
-    if name == "-":
-        return
-    try:
-        mode = os.stat(name).st_mode
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot be read: {reason}", where=name, expected=EXPECTED) from error
-    what = "a directory" if stat.S_ISDIR(mode) else "a device"
-    if stat.S_ISDIR(mode) or stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
-        raise InputError(f"cannot be read: it is {what}", where=name, expected=EXPECTED)
 
 
 def _log_facts(document: dict[str, Any]) -> LogFacts:

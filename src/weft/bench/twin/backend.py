@@ -38,6 +38,7 @@ from weft.catalog.machine.fit_report import Fit
 from weft.catalog.machine.platform import Platform
 from weft.cluster.ssh_failure import SshFailure
 from weft.core.errors import BenchmarkError, InputError
+from weft.core.files import HeldFolder, write_part
 from weft.topology.engine import as_input_error, engine_module
 from weft.topology.fabric import Fabric
 from weft.topology.fabric_spec import Document, fabric_spec
@@ -80,6 +81,7 @@ class TwinBackend:
         self.seed = seed
         self._fabric_spec = fabric if fabric is not None else fabric_spec(platform, n_nodes)
         self._run_dir: Path | None = None
+        self._folder: HeldFolder | None = None
         self.fabric_document: Document = build_fabric(self._fabric_spec)
         self.nodes: tuple[str, ...] = tuple(node["name"] for node in self.fabric_document["nodes"])
         # Of a real fabric the ports have LIDs of their own, which its document does not tell.
@@ -91,16 +93,16 @@ class TwinBackend:
         """Keep the platform in `run_dir`; refuse trials this twin cannot run (InputError)."""
         for trial in trials:
             self._check(trial)
-        self._run_dir = run_dir
+        self._run_dir, self._folder = run_dir, HeldFolder(run_dir)
         (run_dir / "recipes").mkdir(exist_ok=True)
-        (run_dir / PLATFORM_FILE).write_text(to_toml(self.platform), "utf-8")
+        write_part(run_dir / PLATFORM_FILE, to_toml(self.platform), what="platform of the run")
 
     def measure(self, launch: Launch) -> Iterator[Sample]:
         """The samples of one launch. Raises InputError, or BenchmarkError on a deadlock."""
         document = self.scenario(launch)
         if self._run_dir is not None:
             recipe = self._run_dir / "recipes" / f"{launch.name}.json"
-            recipe.write_text(recipe_text(document), "utf-8")
+            write_part(recipe, recipe_text(document), what="recipe")
         measured = benchmark(launch.trial.benchmark)
         try:
             outcome = self._outcome(launch, measured, document)
@@ -176,8 +178,13 @@ class TwinBackend:
     def close(self) -> None:
         """Write what ports counted while pairs were measured, for whoever reads counters."""
         text = "" if self._counters is None else self._counters.text
-        if text and self._run_dir is not None:
-            (self._run_dir / COUNTERS_FILE).write_text(text, "utf-8")
+        folder, self._folder = self._folder, None
+        if folder is not None and text:
+            # A run that has lost its directory ends here, too.
+            folder.refuse_lost()
+            write_part(folder.path / COUNTERS_FILE, text, what="record of port counters")
+        if folder is not None:
+            folder.close()
 
     def _check(self, trial: Trial) -> None:
         measured = benchmark(trial.benchmark)

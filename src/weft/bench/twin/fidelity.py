@@ -1,6 +1,6 @@
 """How a twin came to its samples, in their evidence: closely, in part, and by which means."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -38,7 +38,8 @@ def fidelity_clauses(samples: Iterable[Sample]) -> tuple[str, ...]:
     for sample in samples:
         flows |= FLOW_FLAG in sample.flags
         found = sample.evidence.get("notes", ()) if "fidelity" in sample.evidence else ()
-        notes |= dict.fromkeys(note for note in found if not note.startswith(_OF_FLOWS))
+        stated_notes = map(str, found) if isinstance(found, Sequence) else ()
+        notes |= dict.fromkeys(note for note in stated_notes if not note.startswith(_OF_FLOWS))
     more = len(notes) - MAX_CLAUSES
     stated = [*([FLOWS] if flows else []), *list(notes)[:MAX_CLAUSES]]
     return (*stated, *([f"{more} more such notes are in the samples"] if more > 0 else []))

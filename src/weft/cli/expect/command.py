@@ -1,6 +1,5 @@
 """`weft expect`: what a path or a collective should deliver, and what limits it."""
 
-import shlex
 from typing import Any
 
 import click
@@ -8,6 +7,7 @@ from click.core import ParameterSource
 
 from weft.cli.options import GPU_COUNT, NODE_COUNT
 from weft.cli.output import emit, format_option
+from weft.core.shell_line import shell_line
 
 
 @click.command("expect")
@@ -105,7 +105,7 @@ def _platform_and_benchmark(words: tuple[str, ...]) -> tuple[str, str | None]:
 def _next(where: str, benchmark: str | None, *, explain: bool) -> str:
     """The command as it was typed with its figures listed; then the platform's own page."""
     if explain:
-        return shlex.join(["weft", "platform", "show", where])
+        return shell_line(["weft", "platform", "show", where])
     context = click.get_current_context()
     options: list[str] = []
     for parameter in context.command.params:
@@ -114,4 +114,4 @@ def _next(where: str, benchmark: str | None, *, explain: bool) -> str:
             value = context.params[parameter.name or ""]
             options += [parameter.opts[0], *([] if parameter.is_flag else [str(value)])]
     named = [where] if benchmark is None else [where, benchmark]
-    return shlex.join(["weft", "expect", *named, *options, "--explain"])
+    return shell_line(["weft", "expect", *named, *options, "--explain"])

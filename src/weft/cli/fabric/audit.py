@@ -1,7 +1,7 @@
 """`weft fabric audit FILE...`: the faults of this fabric, their places and remedies."""
 
-import shlex
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +11,7 @@ from weft.cli.fabric.files import open_subnet
 from weft.cli.fail_on import exit_code_of, fail_on_option
 from weft.cli.output import emit, format_option
 from weft.core.finding import Finding, Severity
+from weft.core.shell_line import shell_line
 from weft.topology.subnet.subnet import Subnet
 
 if TYPE_CHECKING:
@@ -162,13 +163,17 @@ def _coverage_lines(audit: "Audit") -> list[str]:
 
 def _next_command(audit: "Audit", files: Sequence[str]) -> str:
     """A finding's own; after a repair, the same again; else what would let more rules judge."""
-    names = shlex.join(files) if len(files) <= MOST_FILES else "FILES"
-    before = shlex.join(word for name in files for word in ("--before", name))
+    names = shell_line(map(Path, files)) if len(files) <= MOST_FILES else "FILES"
+    before = shell_line(word for name in files for word in ("--before", Path(name)))
     before = before if len(files) <= MOST_FILES else "--before EACH-OLD-FILE"
     telling = audit.findings[:1] if audit.is_bad else audit.findings
     command = next((finding.next_command for finding in telling if finding.next_command), None)
     if command is not None:
-        return command.replace("--before FILES", before).replace(" FILES", f" {names}")
+        # Only at the end: the name of a node may hold the word, too.
+        for word, given in (("--before FILES", before), ("FILES", names)):
+            if command.endswith(f" {word}"):
+                return command.removesuffix(word) + given
+        return command
     if audit.is_bad:
         return f"after the repair: weft fabric audit NEW-FILES {before}"
     unjudged = {rule.name for rule, ruling in audit.rulings if not ruling.judged}

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weft.cli.output import talk
+from weft.core.documents.document_text import MOST_JSON_BYTES
 from weft.core.errors import InputError
 from weft.core.units import refuse_unusable
 from weft.topology.fabric import Fabric
@@ -94,7 +95,7 @@ def fabric_of_files(files: Sequence[str], platform: "Platform | None" = None) ->
 def _own_document(path: str) -> dict[str, Any] | None:
     """A JSON object of weft's own schema, which may hold what no InfiniBand tool could print. A
     pipe is left to the readers: it can be read once."""
-    if not Path(path).is_file():
+    if not Path(path).is_file() or Path(path).stat().st_size > MOST_JSON_BYTES:
         return None
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))

@@ -27,7 +27,7 @@ def command(runs: tuple[Path, ...], output: Path | None, partial: bool) -> None:
 
     out = output or runs[0] / "report.html"
     pages = write_report(runs, out, partial=partial)
-    click.echo(str(out))
+    click.echo(printable(str(out)))
     for page in pages:
         verdict = page.findings[0].sentence
         text = printable(f"{page.title}: {verdict}" if len(pages) > 1 else verdict)

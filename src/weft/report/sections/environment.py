@@ -1,16 +1,20 @@
 """The environment of a run: run.toml as recorded, redacted when it was written."""
 
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from weft.bench.model import Sample
 from weft.core.nodeset import fold
+from weft.core.shell_line import shell_line
+from weft.launch.secret_text import mask_text, mask_words
 from weft.report.model import FactTable, Section
 
 _STUDY = "study"
-_LISTS: Mapping[str, Callable[[list[str]], str]] = {"argv": shlex.join, "nodes": fold}
+_LISTS: Mapping[str, Callable[[list[str]], str]] = {
+    "argv": lambda words: shell_line(mask_words(words)),
+    "nodes": fold,
+}
 """Lists with a shorter spelling than commas."""
 
 
@@ -23,7 +27,8 @@ def section(meta: Mapping[str, Any], samples: Sequence[Sample]) -> Section:
             if rows:
                 tables.append(FactTable(name.replace("_", " "), rows))
         elif name == _STUDY or (isinstance(value, str) and "\n" in value):
-            verbatim.append((f"{name.replace('_', ' ')}, verbatim", str(value)))
+            shown, _ = mask_text(str(value))
+            verbatim.append((f"{name.replace('_', ' ')}, verbatim", shown))
         elif value not in ("", [], None):
             plain.append((name, _LISTS[name](value) if name in _LISTS else _text(value)))
     first = (FactTable("transport", carriers(samples)), FactTable("This run", tuple(plain)))
@@ -62,4 +67,4 @@ def _text(value: Any) -> str:
         return " ".join(f"{name} {_text(item)}" for name, item in value.items())
     if isinstance(value, list | tuple):
         return ", ".join(_text(item) for item in value)
-    return str(value)
+    return mask_text(str(value))[0]

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from weft.core.documents.text_file import refuse_endless
 from weft.core.errors import InputError
 from weft.topology.engine import engine_module, refusals
 
@@ -262,6 +263,7 @@ def _require_readable(path: str) -> None:
         raise InputError(
             f"'{path}' is a directory", expected="files", hint=f"name them: {path.rstrip('/')}/*"
         )
+    refuse_endless(path, expected="files that a tool wrote, or <(zcat FILE)")
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from weft.core.documents.text_file import read_text_file
 from weft.core.errors import InputError
 from weft.core.natural import natural_key
 from weft.core.units import format_size, parse_size
@@ -16,7 +17,7 @@ from weft.topology.subnet.subnet import Subnet
 
 ALL_TO_ALL = "all-to-all"
 SIZE_BYTES = 1 << 20
-MOST_CHARACTERS = 1 << 26
+MOST_PAIRS_BYTES = 1 << 26
 """A file of pairs is no larger: a million pairs of long names."""
 EXPECTED = "all-to-all, shift:K, pairs:FILE, or a collective as allreduce[:ALGORITHM[:SIZE]]"
 AGGREGATION_NODE = "Aggregation Node"
@@ -87,17 +88,9 @@ def _shift(subnet: Subnet, text: str) -> Traffic:
 
 
 def _pairs(subnet: Subnet, name: str) -> Traffic:
-    try:
-        with Path(name).open(encoding="utf-8", errors="replace") as file:
-            text = file.read(MOST_CHARACTERS + 1)
-    except OSError as error:
-        raise InputError(
-            f"cannot be read ({error.strerror})", where=name, expected="lines of two names"
-        ) from error
-    if len(text) > MOST_CHARACTERS:
-        raise InputError(
-            f"more than {MOST_CHARACTERS} characters", where=name, expected="lines of two names"
-        )
+    text = read_text_file(
+        Path(name), expected="lines of two names", most_bytes=MOST_PAIRS_BYTES, as_it_is=True
+    )
     places = Places(subnet)
     numbers = {(endport.node, endport.port): at for at, endport in enumerate(subnet.endports)}
     pairs = []

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from weft.core.documents.text_file import read_text_file
 from weft.core.errors import InputError
-from weft.core.text_file import read_text_file
 
 
 def refused(path: Path, most_bytes: int = 100) -> InputError:

@@ -1,0 +1,1 @@
+"""Files and documents that a user names: read whole, or refused."""
