@@ -29,11 +29,15 @@ class DrawnFabric:
     ups: dict[str, list[Cable]] = field(default_factory=dict)
 
     def is_stump(self, switch: str) -> bool:
-        """Whether it has no hosts, and lost half of its up-links or more: its level is unknown."""
+        """Whether its level is unknown: it has no hosts, and lost half of its up-links or more; or
+        it is a core with hosts, as a leaf is, and lost half of its cables to spines or more."""
         peers = [peer for peer, _, _ in self.net.cables[switch].values()]
-        n_lost = len(self.cut & set(self.ups[switch]))
         has_host = any(self.net.nodes[peer][0] == "Ca" for peer in peers)
-        return not has_host and n_lost * 2 >= len(self.ups[switch])
+        ups, every = self.ups[switch], (cable for own in self.ups.values() for cable in own)
+        below = {cable for cable in every if cable not in ups and switch in dict(cable)}
+        own = below if has_host and not ups else set(ups)
+        is_core_or_bare = not has_host or not ups
+        return is_core_or_bare and len(self.cut & own) * 2 >= len(own)
 
     def can_be_known(self, cable: Cable) -> bool:
         """Whether three in five of the siblings below it, and two of them, lost none."""

@@ -12,7 +12,8 @@ from weft.audit.facts import AuditPort
 from weft.audit.thresholds import thresholds
 from weft.cli import run
 from weft.core.finding import Severity
-from weft.topology.subnet.anomalies import all_cable_anomalies
+from weft.topology.subnet.anomalies import all_cable_anomalies, title_of
+from weft.topology.subnet.cable_matrix import all_matrices_of
 from weft.topology.subnet.siblings import SIBLING_SHARE, SMALLEST_GROUP
 from weft.topology.subnet.subnet import Subnet
 from weft.topology.subnet.tiers import tiers_of
@@ -77,6 +78,9 @@ def judge_drawn(fabric: DrawnFabric, now: Subnet, before: Subnet) -> int:
     odd = all_cable_anomalies(now, tiers_of(now))
     lacking = sum(max(0, (one.n_expected or 0) - one.n_cables) for one in odd)
     assert lacking == len(named)
+    for title in map(title_of, all_matrices_of(tiers_of(now))):
+        told = {cable for cable in unnamed if not any(map(fabric.is_stump, dict(cable)))}
+        assert not title.startswith("All ") or not told & cables_of(fabric, title), title
     both = audit(AuditCase(now, before))
     gone = {
         cable
@@ -86,6 +90,13 @@ def judge_drawn(fabric: DrawnFabric, now: Subnet, before: Subnet) -> int:
     }
     assert gone == fabric.cut
     return len(named)
+
+
+def cables_of(fabric: DrawnFabric, title: str) -> set[Cable]:
+    """The cables up from the level that a title is about."""
+    level = int(title.split(" from level ")[1][0]) if " from level " in title else 1
+    below = (switch for switch, at in fabric.levels.items() if at == level)
+    return {cable for switch in below for cable in fabric.ups[switch]}
 
 
 def ends_of(finding: object) -> list[Cable]:
@@ -101,7 +112,7 @@ def named_cables(fabric: DrawnFabric, found: Audit) -> set[Cable]:
     for finding in found.findings:
         if finding.facts.rule != "missing-up-links" or finding.severity is not Severity.BAD:
             continue
-        for cable in finding.facts.cables:
+        for cable in finding.facts.cables or ():
             own = (cable.a.node, cable.a.port)
             assert own in by_socket, finding.sentence
             named.add(by_socket[own])

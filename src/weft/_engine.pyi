@@ -145,9 +145,9 @@ class Subnet:
 
     def trace(
         self, node: int, port: int, lid: int, adaptive: bool = False
-    ) -> tuple[list[tuple[tuple[int, int], tuple[int, int]]], str | None]:
+    ) -> tuple[list[tuple[tuple[int, int], tuple[int, int]]], str | None, bool]:
         """The cables (egress, ingress) from a port to a LID; none and an error if it does not
-        arrive.
+        arrive; and whether a table that was not read leaves that unknown.
 
         `adaptive`: every cable that adaptive routing may take.
         """

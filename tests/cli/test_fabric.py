@@ -255,3 +255,47 @@ def test_a_misspelt_verb_is_answered_with_the_nearest(capsys: pytest.CaptureFixt
     code, out, err = weft(capsys, "trcae")
     assert (code, out) == (2, "")
     assert "no verb 'trcae'; did you mean 'trace'?" in err
+
+
+CABLES = SAMPLES / "small" / "ibnetdiscover.out"
+TABLES = SAMPLES / "opensm" / "opensm-lfts.dump"
+
+
+def test_a_table_that_was_not_read_leaves_a_path_unknown(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    first, *others = TABLES.read_text().split("Unicast lids ")[1:]
+    assert "leaf000" in first.splitlines()[0]
+    tables = tmp_path / "lfts.dump"
+    tables.write_text("".join(f"Unicast lids {block}" for block in others))
+    ends = ("c101-001 HCA-1", "c104-001 HCA-1")
+    code, out, _ = weft(capsys, "trace", *ends, str(CABLES), str(tables))
+    assert code == 5
+    assert out.startswith("UNKNOWN  cannot tell: whether a path leads from c101-001 HCA-1 (LID 1)")
+    assert "no forwarding table of 'MF0;leaf000:MQM8700/U1' was read" in out
+
+
+def test_a_path_that_ends_beside_lines_that_were_not_understood_is_unknown(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    cables = tmp_path / "net.out"
+    cut = (SAMPLES / "fault" / "nd_after_unlink.out").read_text()
+    ends = ("c101-001 HCA-1", "c104-001 HCA-1")
+    torn = '[5]\t"S-506b4b03'
+    for text, want in ((cut, 1), (f"{cut}\n{torn}\n", 5)):
+        cables.write_text(text)
+        code, out, _ = weft(capsys, "trace", *ends, str(cables), str(TABLES))
+        assert code == want
+        assert "goes out by port 5, where no cable is" in out
+
+
+def test_one_adapter_is_traced_to_every_adapter_of_the_other_host(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "ndv4.json"
+    weft(capsys, "generate", "azure-ndv4", "--nodes", "3", "--whole", "-o", str(path))
+    _, out, _ = weft(capsys, "trace", "n001", "n003", str(path))
+    one = out.split(" (LID")[1].split(" to ")[1]
+    for ends in ((one, "n001"), ("n001", one)):
+        _, out, _ = weft(capsys, "trace", *ends, str(path))
+        assert len(out.strip().split("\n\n")) == 16

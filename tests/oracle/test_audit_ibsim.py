@@ -77,7 +77,7 @@ def test_updn_that_finds_no_roots_leaves_hosts_unreached(tmp_path: Path) -> None
         subnet = Subnet.read([str(sim.dumps / name) for name in DUMPS])
         lost = subnet.survey()["unreachable"][0]["lid"]
         for sender in subnet.endports[::7]:
-            _, error = subnet.trace(sender.node, sender.port, lost)
+            _, error, _ = subnet.trace(sender.node, sender.port, lost)
             theirs = sim.run("ibtracert", str(sender.lid), str(lost))
             assert (error is not None) != ("To ca" in theirs)
             arrivals.add("To ca" in theirs)

@@ -89,7 +89,7 @@ def cables_of_net(net: Net) -> Cables:
 def check_path(sim: Ibsim, subnet: Subnet, src: int, dst: int) -> None:
     """Our path between two end ports is ibtracert's."""
     a, b = subnet.endports[src], subnet.endports[dst]
-    hops, _ = subnet.trace(a.node, a.port, b.lid)
+    hops, _, _ = subnet.trace(a.node, a.port, b.lid)
     ours = [
         tuple(value for node, port in hop for value in (subnet.nodes[node].guid, port))
         for hop in hops

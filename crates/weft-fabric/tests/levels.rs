@@ -108,6 +108,29 @@ fn service_nodes_at_a_core_and_at_a_spine_make_no_leaves() {
 }
 
 #[test]
+fn a_spine_that_lost_all_its_leaves_stays_a_spine() {
+    let mut gathered = pods(4);
+    // Spine 5 keeps its up-link alone, at a port of 40. No host is at its core: that would look
+    // like a leaf.
+    let node_of = |who: Who| match who {
+        Who::Node(guid) => guid,
+        _ => 0,
+    };
+    gathered.cables.retain(|cable| {
+        let [a, b] = cable.ends.map(|(who, _)| node_of(who));
+        !(a < 5 && b == 5) && b != 901
+    });
+    for cable in &mut gathered.cables {
+        if node_of(cable.ends[0].0) == 5 {
+            cable.ends[0].1 = 40;
+        }
+    }
+    let levels = Subnet::of(gathered).levels();
+    let want = [1, 1, 1, 1, 2, 2, 2, 2, 3, 3];
+    assert_eq!(levels[..10], want.map(Some));
+}
+
+#[test]
 fn a_leaf_whose_hosts_are_all_down_is_a_leaf_and_a_core_is_none() {
     let mut gathered = tree(2, "host");
     gathered.cables.retain(|cable| cable.ends[1].0 != Who::Node(99));

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use weft_fabric::paths::Net;
+use weft_fabric::subnet::host::factory_sentences;
 use weft_fabric::subnet::{End, Lfts, Subnet, SubnetNode};
 
 /// The description of a subnet with forwarding tables.
@@ -19,6 +20,7 @@ pub(crate) fn describe(subnet: &Subnet, lfts: &Lfts) -> Value {
         "nodes": nodes,
         "cables": cables(subnet),
         "assumed": subnet.assumed,
+        "renamed": factory_sentences(&subnet.nodes),
         "endports": endports,
         "port_guids": port_guids(subnet),
         "n_tables": tables,

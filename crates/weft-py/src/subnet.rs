@@ -134,7 +134,7 @@ impl Subnet {
         port: u8,
         lid: u16,
         adaptive: bool,
-    ) -> PyResult<(Vec<Cable>, Option<String>)> {
+    ) -> PyResult<(Vec<Cable>, Option<String>, bool)> {
         if self.subnet.nodes.get(node as usize).is_none() {
             let what = format!("there is no node {node}");
             return Err(refuse(FabricError::document("node", what, "a node's number")));
@@ -143,9 +143,13 @@ impl Subnet {
         let place = |end: End| (end.node, end.port);
         Ok(match hops {
             Ok(hops) => {
-                (hops.iter().map(|hop| (place(hop.egress), place(hop.ingress))).collect(), None)
+                let cables = hops.iter().map(|hop| (place(hop.egress), place(hop.ingress)));
+                (cables.collect(), None, false)
             }
-            Err(error) => (Vec::new(), Some(error.to_string())),
+            Err(error) => {
+                let is_unknown = matches!(error, paths::PathError::NoTable { .. });
+                (Vec::new(), Some(error.to_string()), is_unknown)
+            }
         })
     }
 

@@ -1,6 +1,7 @@
 """All rules over one case, and what they say together."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from weft.topology.subnet.subnet import Subnet
 
 CABLE_RULES = {"gone", "missing-up-links", "missing-cables"}
 """Rules that see a cable between switches that is not there."""
+BEFORE = "weft fabric audit FILES --before FILE"
 MOST_NAMED = 3
 """So many switches without a sibling are named in the verdict."""
 FORMAL_RULES = {"isolated", "duplicate-guids", "duplicate-lids", "files"}
@@ -23,11 +25,13 @@ FORMAL_RULES = {"isolated", "duplicate-guids", "duplicate-lids", "files"}
 @dataclass(frozen=True, slots=True)
 class Audit:
     """Findings by severity, then in the order of the rules; and what each rule could judge.
-    `has_links`: switches are joined, so that cables between them can be missing."""
+    `has_links`: there are several switches, so that cables between them can be missing. `renamed`:
+    sentences about adapters whose description names no host."""
 
     findings: tuple[Finding, ...]
     rulings: tuple[tuple[Rule, Ruling], ...]
     has_links: bool = False
+    renamed: tuple[str, ...] = ()
 
     @property
     def is_bad(self) -> bool:
@@ -86,17 +90,20 @@ class Audit:
             if self._shows_names_only:
                 asked = "whether anything is wrong: no links, states, counters or tables"
                 return cannot_tell(f"{asked}; {found}; {by}", "ibnetdiscover")
-            asked = "whether a cable is missing"
-            if self._unlike:
-                more = len(self._unlike) - MOST_NAMED
-                named = ", ".join(self._unlike[:MOST_NAMED]) + (
-                    f" and {more} more" if more > 0 else ""
-                )
-                asked += f" at {named}, which no sibling is like"
-            return cannot_tell(f"{asked}; {found}; {by}", "--before FILE")
+            return cannot_tell(f"{self.cable_question}; {found}; {by}", "--before FILE")
         if n_ran * 4 < len(self.rulings):
             by = f"only {by}"
         return f"no fault found{', ' if others else ''}{', '.join(others)}; {by}"
+
+    @property
+    def cable_question(self) -> str:
+        """'whether a cable is missing at core03, which no sibling is like'."""
+        asked = "whether a cable is missing"
+        if not self._unlike:
+            return f"{asked}: no pattern of siblings shows it"
+        more = len(self._unlike) - MOST_NAMED
+        named = ", ".join(self._unlike[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+        return f"{asked} at {named}, which no sibling is like"
 
     def to_record(self) -> dict[str, Any]:
         """The audit as plain JSON values."""
@@ -118,20 +125,41 @@ class Audit:
                 }
                 for rule, ruling in self.rulings
             ],
+            "renamed": list(self.renamed),
         }
 
 
 def audit(case: AuditCase) -> Audit:
     """Judge a case by every rule. Raises InputError where its files say nothing at all."""
     require_something(case.subnet)
-    rulings = [(rule, rule.judge(case)) for rule in RULES]
+    return _judged_by(RULES, case)
+
+
+def cable_verdict(subnet: Subnet) -> tuple[Severity, str]:
+    """What the rules about missing cables alone say of a subnet, in one sentence. GOOD with an
+    empty one where there is no cable between switches to miss."""
+    case = AuditCase(subnet)
+    found = _judged_by([rule for rule in RULES if rule.name in CABLE_RULES], case)
+    if any(case.wiring.between.values()):
+        asked = cannot_tell(found.cable_question, BEFORE)
+        return found.severity, asked if found.is_unknown else found.verdict
+    n_alone = len(case.wiring.switches)
+    if n_alone < 2:
+        return Severity.GOOD, ""
+    asked = f"whether a cable is missing: no file has a cable between its {n_alone} switches"
+    return Severity.UNKNOWN, cannot_tell(asked, "ibnetdiscover")
+
+
+def _judged_by(rules: Sequence[Rule], case: AuditCase) -> Audit:
+    rulings = [(rule, rule.judge(case)) for rule in rules]
     findings = [
         replace(finding, facts=replace(facts_of(finding), rule=rule.name))
         for rule, ruling in rulings
         for finding in ruling.findings
     ]
-    has_links = any(case.wiring.between.values())
-    return Audit(worst_first(findings), tuple(rulings), has_links)
+    has_links = bool(case.subnet.cables) and len(case.wiring.switches) > 1
+    renamed = tuple(case.subnet.description.get("renamed", ()))
+    return Audit(worst_first(findings), tuple(rulings), has_links, renamed)
 
 
 def require_something(subnet: Subnet) -> None:

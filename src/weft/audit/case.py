@@ -7,12 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from weft.audit.cabling.device_label import Labels
-from weft.audit.cabling.wiring import Wiring
+from weft.audit.cabling.wiring import NO_LEVEL, Wiring
 from weft.audit.facts import AuditFacts
 from weft.audit.thresholds import AuditThresholds, thresholds
 from weft.catalog.machine.platform import Platform
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.topology.subnet.subnet import Subnet
+from weft.topology.subnet.up_links import UpLinks, up_links_of
 
 if TYPE_CHECKING:
     from weft.topology.engine import PathSurvey
@@ -58,6 +59,12 @@ class AuditCase:
     def wiring(self) -> Wiring:
         """Cables by switch and level."""
         return Wiring(self.subnet, self.labels, self.thresholds)
+
+    @cached_property
+    def up_links(self) -> UpLinks:
+        """Cables up against those of siblings."""
+        levels = self.wiring.levels
+        return up_links_of(self.subnet, {s: at for s, at in levels.items() if at != NO_LEVEL})
 
     @cached_property
     def survey(self) -> "PathSurvey":

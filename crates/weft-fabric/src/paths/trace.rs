@@ -39,6 +39,15 @@ pub enum PathError {
         /// Its table's entry: 'no port', 'port 7, where no cable is'.
         port: String,
     },
+    /// A switch of which no table was read: nothing shows whether the path arrives.
+    #[error(
+        "no forwarding table of '{at}' was read: whether the path arrives is unknown\n  expected: \
+         the table of every switch\n  hint: dump_fts prints them all"
+    )]
+    NoTable {
+        /// The switch.
+        at: String,
+    },
     /// The tables lead in a circle.
     #[error("'{at}': LID {lid} comes back to this switch\n  expected: tables without circles")]
     Circle {
@@ -59,6 +68,9 @@ pub fn trace(subnet: &Subnet, lfts: &Lfts, src: End, lid: u16) -> Result<Vec<Hop
         let is_first = path.is_empty();
         let node = &subnet.nodes[at.node as usize];
         let name = || node.description.clone();
+        if node.is_switch() && lfts.row(at.node as usize).is_none() {
+            return Err(PathError::NoTable { at: name() });
+        }
         let egress = match lfts.port(at.node as usize, lid) {
             Some(port) if node.is_switch() => End { node: at.node, port },
             // Adapters forward nothing: a path begins or ends there.

@@ -130,14 +130,12 @@ impl Subnet {
     }
 
     fn up_links(&self, switch: usize) -> Vec<usize> {
-        let mut there: Vec<usize> = self.switches_at(switch).collect();
-        there.sort_unstable();
-        there
+        self.links_to(switch, |_| true)
     }
 }
 
 /// Whether one sorted list is in another, and has half of it or more: cables are missing.
-fn is_most_of(part: &[usize], whole: &[usize]) -> bool {
+pub(super) fn is_most_of(part: &[usize], whole: &[usize]) -> bool {
     let mut remaining = whole.iter();
     part.len() * 2 >= whole.len() && part.iter().all(|it| remaining.any(|there| there == it))
 }

@@ -1,7 +1,9 @@
 //! Levels of switches: cables to the nearest leaf.
 
 use super::host::is_aggregation_node;
+use super::leaves::is_most_of;
 use super::{Kind, Subnet};
+use std::collections::BTreeSet;
 
 impl Subnet {
     /// By node: 0 for hosts' channel adapters, 1 for leaves, and one more for every cable from
@@ -28,6 +30,45 @@ impl Subnet {
             frontier = next;
             level += 1;
         }
+        for (switch, level) in self.without_any_below(&levels) {
+            levels[switch] = Some(level);
+        }
         levels
+    }
+
+    /// Switches that lost all cables to lower switches, and the level that they had: all that is
+    /// left are the up-links of a switch two levels lower, and half of the ports or more are empty.
+    /// An empty leaf is known in the same way.
+    fn without_any_below(&self, levels: &[Option<u32>]) -> Vec<(usize, u32)> {
+        let has_only = |switch: usize, level: u32| {
+            self.switches_at(switch).all(|next| levels[next] == Some(level))
+        };
+        let mut found = Vec::new();
+        for switch in 0..self.nodes.len() {
+            let Some(level) = levels[switch].filter(|level| *level > 3) else { continue };
+            let ports = &self.nodes[switch].ports;
+            let n_used = ports.iter().filter(|port| port.peer.is_some()).count();
+            if n_used * 2 > ports.len() || !has_only(switch, level - 1) {
+                continue;
+            }
+            let own = self.links_to(switch, |_| true);
+            let near: BTreeSet<usize> =
+                own.iter().flat_map(|above| self.switches_at(*above)).collect();
+            let is_like = |other: &usize| {
+                let theirs = self.links_to(*other, |next| levels[next] == Some(level - 1));
+                levels[*other] == Some(level - 2) && is_most_of(&own, &theirs)
+            };
+            if near.iter().any(is_like) {
+                found.push((switch, level - 2));
+            }
+        }
+        found
+    }
+
+    /// The switches at the ports of one, sorted, once a cable, as far as they are of a kind.
+    pub(super) fn links_to(&self, switch: usize, is_it: impl Fn(usize) -> bool) -> Vec<usize> {
+        let mut there: Vec<usize> = self.switches_at(switch).filter(|next| is_it(*next)).collect();
+        there.sort_unstable();
+        there
     }
 }

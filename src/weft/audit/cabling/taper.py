@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 
-from weft.audit.cabling.siblings import up_patterns
 from weft.audit.cabling.wiring import CableSide, gbps, most_common
 from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import SwitchFacts
@@ -13,7 +12,7 @@ from weft.core.words import counted
 def uneven_taper(case: AuditCase) -> Ruling:
     """Gb/s down for one up against the siblings'. Missing and slow up-links have findings of their
     own, so this one is about switches whose up-links are whole: too much hangs below."""
-    patterns = up_patterns(case)
+    patterns = case.up_links.patterns
     if not patterns:
         return not_judged("no level of switches whose up-links follow a pattern")
     found: list[Finding] = []

@@ -6,13 +6,8 @@ from collections.abc import Sequence
 from weft.audit.cabling.device_label import listing
 from weft.audit.cabling.siblings import (
     MissingCable,
-    Pattern,
-    is_even,
     missing_cables,
-    nearest,
     spread,
-    up_patterns,
-    without_pattern,
 )
 from weft.audit.cabling.taper import taper_sentence
 from weft.audit.cabling.wiring import most_common
@@ -20,10 +15,12 @@ from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import AuditCable, CableFacts, SwitchFacts, UnknownEnd
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
-from weft.topology.subnet.siblings import may_be_another
+from weft.topology.subnet.up_links import Pattern
 
 MOST_UNKNOWN = 16
 """Names of switches that the rule cannot judge."""
+EVEN = "evenly spread, so perhaps intended"
+SMALL = "with less below than they have, so perhaps another kind of switch (--before tells)"
 FIX = "plug in or replace the cable; if both ends are plugged, look for a disabled port"
 
 
@@ -31,51 +28,27 @@ def missing_uplinks(case: AuditCase) -> Ruling:
     """Each switch against the pattern of its siblings: cables up in all, and to each upper unit."""
     if not case.subnet.cables:
         return not_judged("no cables: ibnetdiscover, iblinkinfo, opensm-subnet.lst, db_csv")
-    patterns = up_patterns(case)
-    if not patterns:
+    links = case.up_links
+    if not links.patterns:
         return not_judged("no level of switches whose up-links follow a pattern")
     found: list[Finding] = []
-    another: list[int] = []
-    for pattern in patterns:
-        meant = [switch for switch in pattern.lacking if _is_meant(case, pattern, switch)]
-        doubtful = [
-            it for it in pattern.lacking if it not in meant and _is_doubtful(case, pattern, it)
-        ]
-        another += [*meant, *doubtful]
-        lacking = [it for it in pattern.lacking if it not in meant and it not in doubtful]
-        found += _missing(case, pattern, lacking)
-        found += _fewer_by_design(case, pattern, meant, "evenly spread, so perhaps intended")
-        few = "with less below than they have, so perhaps another kind of switch (--before tells)"
-        found += _fewer_by_design(case, pattern, doubtful, few)
+    for pattern in links.patterns:
+        found += _missing(case, pattern, pattern.lacking)
+        found += [_without_any(case, switch) for switch in pattern.stray]
+        found += _fewer_by_design(case, pattern, pattern.even, EVEN)
+        found += _fewer_by_design(case, pattern, pattern.small, SMALL)
         found += _unevenly_spread(case, pattern)
-    n = sum(len(pattern.members) for pattern in patterns)
-    unknown = [case.labels.name(switch) for switch in without_pattern(case)]
+    n = sum(len(pattern.members) for pattern in links.patterns)
+    stray = [switch for pattern in links.patterns for switch in pattern.stray]
+    unknown = list(map(case.labels.name, [*links.without_siblings, *stray]))
     more = (
         f"; unknown of {listing(unknown, MOST_UNKNOWN)}: too few like it, or unlike"
         if unknown
         else ""
     )
-    open_ones = tuple(dict.fromkeys([*unknown, *map(case.labels.name, another)]))
+    names = tuple(map(case.labels.name, links.unknown))
     judged = counted(n, "switch", "switches") + more
-    return Ruling(judged=judged, findings=tuple(found), unknown=open_ones)
-
-
-def _is_meant(case: AuditCase, pattern: Pattern, switch: int) -> bool:
-    """At most half of the usual cables, as many to each place that siblings reach, or that one of
-    them does; of a switch without hosts, to any: built so."""
-    counts = spread(case, switch)
-    each = [set(spread(case, other)) for other in nearest(case, pattern, switch)]
-    is_half = 0 < counts.total() * 2 <= pattern.usual
-    is_bare = not case.wiring.downs[switch]
-    is_place = is_bare or set(counts) in (set().union(*each), *each)
-    return is_half and is_even(counts) and is_place
-
-
-def _is_doubtful(case: AuditCase, pattern: Pattern, switch: int) -> bool:
-    wiring = case.wiring
-    most = max(len(wiring.hosts.get(member, ())) for member in pattern.members)
-    n_up, n_below = len(wiring.ups[switch]), len(wiring.hosts.get(switch, ()))
-    return wiring.level(switch) == 1 and may_be_another(n_up, pattern.usual, n_below, most)
+    return Ruling(judged=judged, findings=tuple(found), unknown=names)
 
 
 def _missing(case: AuditCase, pattern: Pattern, lacking: Sequence[int]) -> list[Finding]:
@@ -145,6 +118,27 @@ def _of_unit(
         facts=CableFacts(
             cables=tuple(_ends(case, cable) for cable in missing), expected=pattern.usual
         ),
+    )
+
+
+def _without_any(case: AuditCase, switch: int) -> Finding:
+    """One that no cable joins to others, where planes differ in the number of cables up."""
+    labels = case.labels
+    level = case.wiring.level(switch)
+    numbers = sorted(
+        {it.usual for it in case.up_links.patterns if case.wiring.level(it.members[0]) == level}
+    )
+    return finding(
+        FindingKind.SUSPECT_SWITCH,
+        Severity.BAD,
+        f"{labels.name(switch)} has no up-link; switches of its level have "
+        f"{' or '.join(map(str, numbers))}",
+        evidence=(
+            f"{labels.name(switch)} ({labels.guid(switch)})",
+            "parts of this fabric differ, and no cable tells the part of this switch",
+        ),
+        fix=FIX,
+        facts=SwitchFacts(switches=(labels.audit_port(switch),)),
     )
 
 

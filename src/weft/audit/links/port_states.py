@@ -1,7 +1,7 @@
 """Ports that are up without being in service, and ports that try in vain to come up."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from weft.audit.cabling.device_label import listing
@@ -113,28 +113,45 @@ def _dead_adapters(case: AuditCase, uncabled: Sequence[tuple[Any, Any]]) -> list
 
 
 def _hosts_own_view(devices: Sequence[Any]) -> list[Finding]:
-    """Devices as tools on their host see them. A port that is down may have no cable: a note."""
-    up = {id(it) for it in devices if it["state"].lower().startswith(IN_SERVICE)}
-    down = {id(it) for it in devices if it["state"].lower().startswith(OUT_OF_SERVICE)}
-    found = []
-    for severity, some, what in (
-        (Severity.BAD, [it for it in devices if id(it) not in up | down], "not in service"),
-        (Severity.NOTE, [it for it in devices if id(it) in down], "down"),
-    ):
-        if some:
-            names = [f"{it['device']} port {it['port']}" for it in some]
-            found.append(
-                finding(
-                    FindingKind.SUSPECT_NODE,
-                    severity,
-                    f"{listing(names)} {'is' if len(some) == 1 else 'are'} {what}",
-                    evidence=tuple(
-                        f"{name}: {it['state']}, {it['physical_state'] or 'no physical state'}"
-                        for name, it in zip(names, some, strict=True)
-                    ),
-                    fix="look at its cable and at the subnet manager's log for its GUID"
-                    if severity is Severity.BAD
-                    else "nothing to do if it has no cable",
-                )
-            )
-    return found
+    """Devices as tools on their host see them. A card without a link is dead; a port that is down
+    beside one that is up may have no cable: a note."""
+    up = [it for it in devices if it["state"].lower().startswith(IN_SERVICE)]
+    down = [it for it in devices if it["state"].lower().startswith(OUT_OF_SERVICE)]
+    others = [it for it in devices if it not in up and it not in down]
+    linked = {_card(it) for it in [*up, *others]}
+    hosts = {source for source, _ in linked}
+    dead = [it for it in down if it["source"] not in hosts or _is_dead(it, linked)]
+    free = [it for it in down if it not in dead]
+    look = "look at its cable and at the subnet manager's log for its GUID"
+    parts = (
+        (Severity.BAD, others, "not in service", look),
+        (Severity.BAD, dead, "down, and no port of the card is up", look),
+        (Severity.NOTE, free, "down", "nothing to do if it has no cable"),
+    )
+    return [_of_devices(*part) for part in parts if part[1]]
+
+
+def _card(device: Any) -> tuple[int, str | None]:
+    """The file, and the card: each port of it may be a device of its own."""
+    return device["source"], device["facts"].get("System image GUID")
+
+
+def _is_dead(device: Any, linked: Collection[tuple[int, str | None]]) -> bool:
+    """Whether it is of a card for InfiniBand that has no link. Where a tool tells no card, a port
+    without a link may be the second one of a card that has one."""
+    card = _card(device)
+    return card[1] is not None and device["link_layer"] == "InfiniBand" and card not in linked
+
+
+def _of_devices(severity: Severity, devices: Sequence[Any], what: str, fix: str) -> Finding:
+    names = [f"{it['device']} port {it['port']}" for it in devices]
+    return finding(
+        FindingKind.SUSPECT_NODE,
+        severity,
+        f"{listing(names)} {'is' if len(devices) == 1 else 'are'} {what}",
+        evidence=tuple(
+            f"{name}: {it['state']}, {it['physical_state'] or 'no physical state'}"
+            for name, it in zip(names, devices, strict=True)
+        ),
+        fix=fix,
+    )

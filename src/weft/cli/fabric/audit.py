@@ -156,6 +156,7 @@ def _coverage_lines(audit: "Audit") -> list[str]:
         if not ruling.judged:
             missing.setdefault(ruling.missing, []).append(rule.name)
     return [
+        *(f"names    {sentence}" for sentence in audit.renamed),
         f"judged   {', '.join(ran)}",
         *(f"not      {', '.join(rules)}: {lack}" for lack, rules in missing.items()),
     ]

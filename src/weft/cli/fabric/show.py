@@ -62,22 +62,30 @@ def command(
     switch above it (or a director). `--report` draws it with every name, the terminal small. A
     switch should have the cables that most of its siblings have. A load follows the forwarding
     tables that were read, or those of `--engine`.
+
+    Exit 1 if a cable is missing, or a line was not understood; 5 if no sibling shows a missing one.
     """
+    from weft.audit.audit import cable_verdict
+
     subnet = open_subnet(files)
     load = _load(subnet, traffic, engine)
     summary = summarise(subnet)
+    verdict = cable_verdict(subnet)
     problems = reading_problems(subnet.description)
     emit(
         format_,
-        text=lambda: show_text(subnet, summary, problems, load),
+        text=lambda: show_text(subnet, summary, problems, verdict, load),
         record={
             **summary.to_record(),
             **{kind: subnet.description[kind] for kind in ALSO_READ},
             "sources": subnet.description["sources"],
             "assumed": subnet.description["assumed"],
+            "renamed": subnet.description["renamed"],
             "odd": [one.to_record() for one in all_cable_anomalies(subnet, tiers_of(subnet))],
             "load": None if load is None else _load_record(subnet, load),
             "problems": problems,
+            "severity": (Severity.BAD if problems else verdict[0]).value,
+            "verdict": verdict[1],
         },
         rows=[_cable_row(subnet, index, load) for index in range(len(subnet.cables))],
     )
@@ -89,7 +97,7 @@ def command(
         page = fabric_page(subnet, name=name, headline=first, problems=problems, load=load)
         write_fabric_page(page, report)
         talk(f"written: {report}")
-    return exit_code_of(Severity.BAD if problems else Severity.GOOD)
+    return exit_code_of(Severity.BAD if problems else verdict[0])
 
 
 def _load(subnet: Subnet, traffic: str | None, engine: str | None) -> Load | None:
@@ -126,10 +134,17 @@ def _load_record(subnet: Subnet, load: Load) -> dict[str, object]:
 
 
 def show_text(
-    subnet: Subnet, summary: SubnetSummary, problems: list[str], load: Load | None = None
+    subnet: Subnet,
+    summary: SubnetSummary,
+    problems: list[str],
+    verdict: tuple[Severity, str] = (Severity.GOOD, ""),
+    load: Load | None = None,
 ) -> str:
-    """The summary first, then the levels, the picture, the files, the lines without a reader."""
-    lines = [headline(summary), ""]
+    """The summary first, then the levels, the picture, the files, the lines without a reader. A
+    question that the files leave open is the first line."""
+    severity, asked = verdict
+    lines = [f"UNKNOWN  {asked}"] if severity is Severity.UNKNOWN else []
+    lines += [headline(summary), ""]
     if summary.levels:
         lines += [_level_table(summary.levels), ""]
     if drawn := picture(subnet, terminal_width()):
@@ -142,6 +157,7 @@ def show_text(
         format_ = source["format"] or "no format that weft reads"
         lines.append(f"read  {source['name']}: {format_}, {source['n_lines']} lines")
     lines += [f"assumed  {guess}" for guess in subnet.description["assumed"]]
+    lines += [f"names  {sentence}" for sentence in subnet.description["renamed"]]
     if problems:
         lines += ["", f"Unknown or contradictory statements: {len(problems)}"]
         lines += [f"  {problem}" for problem in problems[:MOST_PROBLEMS]]

@@ -1,5 +1,6 @@
 """`weft fabric trace A B FILE...`: which cables packets cross."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -8,7 +9,7 @@ from weft.cli.fabric.files import open_subnet, say_problems
 from weft.cli.fail_on import exit_code_of, fail_on_option
 from weft.cli.options import ENGINE
 from weft.cli.output import emit, format_option
-from weft.core.finding import Severity
+from weft.core.finding import Severity, cannot_tell
 from weft.core.words import counted
 from weft.topology.subnet.paths import Route, routes_between
 from weft.topology.subnet.place_names import Places
@@ -39,30 +40,44 @@ def command(
 
     A and B are hosts, node descriptions, GUIDs (0x...) or LIDs. Between hosts of several adapters,
     each rail is traced.
+
+    Exit 1 if a path ends too soon, 5 if tables or lines that were not read leave that unknown.
     """
     subnet = open_subnet(files)
     say_problems(subnet)
     places = Places(subnet)
     ends = places.find(src), places.find(dst)
     routed = subnet.route(engine) if engine else subnet
-    there = routes_between(routed, *ends, adaptive=adaptive)
-    back = routes_between(routed, *ends[::-1], adaptive=adaptive)
-    routes = [route for pair in zip(there, back, strict=False) for route in pair]
+    routes = routes_between(routed, *ends, adaptive=adaptive)
     emit(
         format_,
         text=lambda: "\n\n".join(route_text(subnet, route, adaptive) for route in routes),
         record={"routes": [route_record(subnet, route) for route in routes]},
         rows=[row for route in routes for row in hop_rows(subnet, route)],
     )
-    is_broken = any(route.error for route in routes)
-    return exit_code_of(Severity.BAD if is_broken else Severity.GOOD)
+    return exit_code_of(worst_of(routes))
+
+
+def worst_of(routes: Sequence[Route]) -> Severity:
+    """BAD where a path ends too soon, UNKNOWN where the files do not show whether one does."""
+    if any(route.error and not route.is_unknown for route in routes):
+        return Severity.BAD
+    is_unknown = any(route.is_unknown for route in routes)
+    return Severity.UNKNOWN if is_unknown else Severity.GOOD
 
 
 def route_text(subnet: Subnet, route: Route, adaptive: bool = False) -> str:
     """A sentence about the path, then a line a cable."""
-    ends = f"{_place(subnet, route.src)} to {_place(subnet, route.dst)}"
+    dst = _place(subnet, route.dst)
+    ends = f"{_place(subnet, route.src)} to {dst}"
+    error = (route.error or "").replace("\n", "\n  ")
+    if route.is_unknown:
+        asked = f"whether a path leads from {_place(subnet, route.src)} to {dst}"
+        return (
+            f"UNKNOWN  {cannot_tell(asked, 'whole files of dump_fts, ibnetdiscover')}.\n  {error}"
+        )
     if route.error:
-        return f"{ends}: no path.\n  " + route.error.replace("\n", "\n  ")
+        return f"{ends}: no path.\n  {error}"
     rate = route.slowest_gbps(subnet)
     slowest = f", {rate:g} Gb/s at the slowest" if rate else ""
     count = counted(len(route.hops), "cable")

@@ -86,7 +86,10 @@ def fabric_page(
         drawings=tuple(drawings),
         tables=(_level_table(tiers),),
         problems=(*problems, *left_out),
-        caveats=tuple(f"assumed: {guess}" for guess in subnet.description.get("assumed", ())),
+        caveats=(
+            *(f"assumed: {guess}" for guess in subnet.description.get("assumed", ())),
+            *subnet.description.get("renamed", ()),
+        ),
         values=page_values(subnet, tiers, drawn, load),
     )
 

@@ -61,13 +61,16 @@ def all_cable_anomalies(subnet: Subnet, tiers: Tiers) -> tuple[CableAnomaly, ...
 
 
 def severity_of(matrices: Sequence[Matrix]) -> Severity:
-    """The verdict on the cables: BAD if some are missing or down, WARNING if some are slower or
-    more than those of their siblings, NOTE for a fabric without levels."""
+    """The verdict on the cables: BAD if some are missing or down, UNKNOWN where siblings do not
+    tell, WARNING if some are slower or more than those of their siblings, NOTE for a fabric without
+    levels."""
     states = {cell.state for matrix in matrices for cell in matrix.cells}
     if any(matrix.rows_lacking for matrix in matrices):
         return Severity.BAD
     if states & {CableState.MISSING, CableState.DOWN, CableState.FEWER}:
         return Severity.BAD
+    if any(matrix.rows_unknown for matrix in matrices if matrix.says_more):
+        return Severity.UNKNOWN
     if states & {CableState.SLOWER, CableState.MORE}:
         return Severity.WARNING
     return Severity.GOOD if any(matrix.level for matrix in matrices) else Severity.NOTE
@@ -111,13 +114,20 @@ def title_of(matrix: Matrix) -> str:
         parts.append(f"more than at the siblings: {_places(matrix, cells)}")
     if unlinked := unlinked_rows(matrix):
         parts.append(f"no {kind} at all: {_named([line.name for line in unlinked])}")
-    if parts:
-        return "; ".join(parts)
-    if matrix.level == 0:
+    if matrix.level == 0 and not parts:
         return f"{len(matrix.rows):,} switches with {n_all:,} cables between them, without levels"
-    if not matrix.has_pattern:
+    if not parts and (not matrix.has_pattern or len(matrix.rows_unknown) == len(matrix.rows)):
         return f"{n_all:,} {kind}, without a pattern that shows missing ones"
-    return f"All {n_all:,} {kind} match their siblings"
+    if matrix.rows_unknown:
+        of_whom = _named([matrix.rows[row].name for row in matrix.rows_unknown])
+        parts = [*(parts or [_match(matrix)]), f"whether some are missing is unknown of {of_whom}"]
+    return "; ".join(parts) or f"All {n_all:,} {kind} match their siblings"
+
+
+def _match(matrix: Matrix) -> str:
+    """'16 of 18 up-links match their siblings': those of rows that siblings tell."""
+    n = sum(len(cell.cables) for cell in matrix.cells if cell.row not in matrix.rows_unknown)
+    return f"{n:,} of {n_should_be(matrix):,} {kind_of(matrix)} match their siblings"
 
 
 def unlinked_rows(matrix: Matrix) -> tuple[MatrixLine, ...]:
@@ -135,7 +145,7 @@ def cable_anomalies(subnet: Subnet, tiers: Tiers, matrix: Matrix) -> tuple[Cable
             line.name,
             "the level above",
             0,
-            sum(tiers.usual_ups.get(switch, 0) for switch in line.switches) or None,
+            sum(tiers.up_links.usual.get(switch, 0) for switch in line.switches) or None,
             "no up-link",
         )
         for line in unlinked_rows(matrix)

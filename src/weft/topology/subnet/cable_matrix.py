@@ -61,7 +61,7 @@ class Matrix:
     what no cable joins is another block (the pods of a tree, the insides of directors).
     `by_board`: the columns are boards of directors, and the matrix by director says more.
     `rows_lacking`: rows with fewer cables than their siblings, to no column that these tell; and
-    how many."""
+    how many. `rows_unknown`: rows of which no siblings tell whether they lack some."""
 
     level: int
     by_director: bool
@@ -70,6 +70,7 @@ class Matrix:
     columns: tuple[MatrixLine, ...]
     cells: tuple[Cell, ...]
     rows_lacking: tuple[tuple[int, int], ...] = ()
+    rows_unknown: tuple[int, ...] = ()
 
     @property
     def cells_once(self) -> tuple[Cell, ...]:
@@ -161,7 +162,8 @@ def _matrix(
     # Boards stand by their director, whichever leaves they serve.
     blocks = {} if by_board else _blocks(met)
     rows, columns = _lines(lower, blocks, "row"), _lines(upper, blocks, "column")
-    cells = tuple(_cells(rows, columns, met, tiers.usual_ups))
+    cells = tuple(_cells(rows, columns, met, tiers.up_links.usual))
+    unknown = set(tiers.up_links.unknown)
     return Matrix(
         level=level,
         by_director=bool(directors),
@@ -169,21 +171,19 @@ def _matrix(
         rows=rows,
         columns=columns,
         cells=cells,
-        rows_lacking=tuple(_rows_lacking(rows, cells, tiers.usual_ups)),
+        rows_lacking=tuple(_rows_lacking(rows, cells, tiers.up_links.n_lacking)),
+        rows_unknown=tuple(at for at, row in enumerate(rows) if unknown & set(row.switches)),
     )
 
 
 def _rows_lacking(
-    rows: Sequence[MatrixLine], cells: Sequence[Cell], usual_ups: Mapping[int, int]
+    rows: Sequence[MatrixLine], cells: Sequence[Cell], n_lacking: Mapping[int, int]
 ) -> Iterator[tuple[int, int]]:
     for at, row in enumerate(rows):
         own = [cell for cell in cells if cell.row == at]
-        n_there, n_told = (sum(len(c.cables) for c in own), sum(c.n_missing for c in own))
-        is_meant = any(cell.cables for cell in own) and all(
-            cell.n_expected == len(cell.cables) for cell in own
-        )
-        n = (_usual_of(row, usual_ups) or 0) - n_there - n_told
-        if own and n > 0 and not is_meant:
+        n_told = sum(cell.n_missing for cell in own)
+        n = sum(n_lacking.get(switch, 0) for switch in row.switches) - n_told
+        if own and n > 0:
             yield at, n
 
 
@@ -293,8 +293,6 @@ class _Expected:
         alike = self._rows[row] or self._columns[column] or self._block or None
         if self._usual is None:
             return alike
-        if self._is_meant(row):
-            return self._counts[row][column] or None
         if self._n_missing[row]:
             return self._near(row, column) or alike
         # With as many cables as its siblings, one that lacks here is at another switch.
@@ -312,16 +310,6 @@ class _Expected:
         if len(near) < SMALLEST_GROUP - 1:
             return None
         return _at_least([other[column] for other in near], SIBLING_SHARE)
-
-    def _is_meant(self, row: int) -> bool:
-        """At most half of the usual cables, as many everywhere or where a whole row has some: built
-        so."""
-        counts, usual = self._counts[row], (self._usual or [])[row] or 0
-        places = [n > 0 for n in counts]
-        each = [[n > 0 for n in other] for other in self._whole]
-        is_place = bool(each) and (all(places) or places in each)
-        is_even = len({n for n in counts if n}) == 1
-        return is_even and is_place and sum(counts) * 2 <= usual
 
     def _has_more(self, row: int) -> bool:
         """Whether a cell of the row has more cables than its column."""

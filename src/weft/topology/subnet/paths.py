@@ -18,12 +18,15 @@ class RouteHop:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The path from a place to a place. `error`: where a path ends that does not arrive."""
+    """The path from a place to a place. `error`: where a path ends that does not arrive, or, if
+    `is_unknown`, where it ends for want of a table, or perhaps of a line that was not understood.
+    """
 
     src: Place
     dst: Place
     hops: tuple[RouteHop, ...]
     error: str | None = None
+    is_unknown: bool = False
 
     def slowest_gbps(self, subnet: Subnet) -> float | None:
         """The data rate of the slowest cable, None where rates are not known."""
@@ -35,7 +38,8 @@ class Route:
 def routes_between(
     subnet: Subnet, sources: tuple[Place, ...], destinations: tuple[Place, ...], *, adaptive: bool
 ) -> tuple[Route, ...]:
-    """Paths from the ports of one name to those of another: rail by rail where both have several.
+    """Paths from the ports of one name to those of another and back: rail by rail where both have
+    equally many, else between the first port and all others.
 
     Raises InputError without forwarding tables.
     """
@@ -47,11 +51,15 @@ def routes_between(
         )
     if len(sources) == len(destinations):
         pairs = list(zip(sources, destinations, strict=True))
-    else:
+    elif len(sources) < len(destinations):
         pairs = [(sources[0], place) for place in destinations]
-    return tuple(_route(subnet, a, b, adaptive=adaptive) for a, b in pairs)
+    else:
+        pairs = [(place, destinations[0]) for place in sources]
+    both = (ends for a, b in pairs for ends in ((a, b), (b, a)))
+    return tuple(_route(subnet, a, b, adaptive=adaptive) for a, b in both)
 
 
 def _route(subnet: Subnet, src: Place, dst: Place, *, adaptive: bool) -> Route:
-    hops, error = subnet.trace(src.node, src.port, dst.lid, adaptive=adaptive)
-    return Route(src, dst, tuple(RouteHop(*hop) for hop in hops), error)
+    hops, error, is_unknown = subnet.trace(src.node, src.port, dst.lid, adaptive=adaptive)
+    is_torn = error is not None and bool(subnet.description["unread"])
+    return Route(src, dst, tuple(RouteHop(*hop) for hop in hops), error, is_unknown or is_torn)

@@ -1,14 +1,13 @@
-"""Siblings: switches of one part, level and make, and the number of up-links that is usual there.
-
-`weft fabric show` and `weft fabric audit` both judge by this.
-"""
+"""Siblings: switches of one part, level and make; and their usual number of up-links."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from weft.topology.subnet.labels import labels_of
 from weft.topology.subnet.subnet import Subnet
-from weft.topology.subnet.traffic import AGGREGATION_NODE
+
+Place = TypeVar("Place", bound=Hashable)
 
 SIBLING_SHARE = 0.6
 """A number is usual when this share of the siblings has it."""
@@ -44,50 +43,23 @@ def usual_number(
 
 
 def usual_of_group(
-    spreads: Sequence[Mapping[int, int]], share: float = SIBLING_SHARE, least: int = SMALLEST_GROUP
+    spreads: Sequence[Mapping[Place, int]],
+    share: float = SIBLING_SHARE,
+    least: int = SMALLEST_GROUP,
 ) -> int | None:
-    """The up-links that siblings have, each of which has so many to each upper switch; None where
+    """The up-links that siblings have, each of which has so many to each place above; None where
     they do not tell. Where many lack one, the upper switches tell: most have equally many there."""
     usual = usual_number((sum(spread.values()) for spread in spreads), share, least)
     if usual is not None or len(spreads) < least:
         return usual
     total = 0
-    for above in sorted({switch for spread in spreads for switch in spread}):
+    for above in sorted({place for spread in spreads for place in spread}, key=str):
         counts = Counter(spread.get(above, 0) for spread in spreads)
         value, n = counts.most_common(1)[0]
         if n < COLUMN_SHARE * len(spreads):
             return None
         total += value
     return total or None
-
-
-def usual_up_links(subnet: Subnet, level: Mapping[int, int]) -> Mapping[int, int]:
-    """By switch the number of up-links that is usual among its siblings; without an entry where
-    they do not tell, as of one that may be another kind of switch."""
-    below: Counter[int] = Counter()
-    spreads: dict[int, Counter[int]] = defaultdict(Counter)
-    for cable in subnet.cables:
-        for here, there in (cable.ends, cable.ends[::-1]):
-            if here.node in level and level.get(there.node, 0) > level[here.node]:
-                spreads[here.node][there.node] += 1
-            elif level.get(here.node) == 1 and there.node not in level:
-                is_host = AGGREGATION_NODE not in subnet.nodes[there.node].description
-                below[here.node] += is_host
-    found: dict[int, int] = {}
-    for group in sibling_groups(subnet, level):
-        usual = usual_of_group([spreads[switch] for switch in group])
-        if usual is not None:
-            most = max(below[switch] for switch in group)
-            n_ups = {switch: sum(spreads[switch].values()) for switch in group}
-            told = (it for it in group if not may_be_another(n_ups[it], usual, below[it], most))
-            found |= dict.fromkeys(told, usual)
-    return found
-
-
-def may_be_another(n_up: int, usual: int, n_below: int, most_below: int) -> bool:
-    """Whether a switch with half of the up-links or fewer, and fewer things below than its siblings
-    have, may be another kind of switch: a core that lost its cables has few hosts, too."""
-    return 0 < n_up * 2 <= usual and most_below > 0 and n_below * 4 <= most_below * 3
 
 
 def _parts(subnet: Subnet) -> Mapping[int, int]:

@@ -211,9 +211,10 @@ class Subnet:
 
     def trace(
         self, node: int, port: int, lid: int, *, adaptive: bool = False
-    ) -> tuple[list[tuple[PortKey, PortKey]], str | None]:
+    ) -> tuple[list[tuple[PortKey, PortKey]], str | None, bool]:
         """The cables (egress, ingress) from a port to a LID; none and the reason if it does not
-        arrive. `adaptive`: every cable that adaptive routing may take. Raises InputError."""
+        arrive; and whether that is unknown, for lack of a table. `adaptive`: every cable that
+        adaptive routing may take. Raises InputError."""
         with refusals():
             return self._handle.trace(node, port, lid, adaptive)
 

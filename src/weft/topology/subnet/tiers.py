@@ -2,12 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from weft.core.natural import natural_key
 from weft.topology.subnet.labels import Label, labels_of
-from weft.topology.subnet.siblings import usual_up_links
 from weft.topology.subnet.subnet import Subnet, SubnetCable
+from weft.topology.subnet.up_links import UpLinks, up_links_of
 
 SIDEWAYS_SHARE = 0.1
 """Above this share of cables that do not go one level up, levels explain nothing."""
@@ -17,8 +17,7 @@ SIDEWAYS_SHARE = 0.1
 class Tiers:
     """`switches`: by level from 1, in the order of their names; `between`: cables from a level to
     the next, the lower end first; `sideways`: all other cables between switches; `hosts`: adapters
-    by the switch they are on, with the switch's port; `usual_ups`: by switch the up-links that are
-    usual among its siblings, as far as they tell."""
+    by the switch they are on, with the switch's port; `up_links`: against those of siblings."""
 
     labels: Mapping[int, Label]
     switches: Mapping[int, tuple[int, ...]]
@@ -26,7 +25,7 @@ class Tiers:
     between: Mapping[int, tuple[SubnetCable, ...]]
     sideways: tuple[SubnetCable, ...]
     hosts: Mapping[int, tuple[tuple[int, int], ...]]
-    usual_ups: Mapping[int, int] = field(default_factory=dict)
+    up_links: UpLinks
 
     @property
     def n_between(self) -> int:
@@ -63,7 +62,7 @@ def tiers_of(subnet: Subnet) -> Tiers:
         between={number: tuple(cables) for number, cables in sorted(between.items())},
         sideways=tuple(sideways),
         hosts={switch: tuple(sorted(found)) for switch, found in hosts.items()},
-        usual_ups=usual_up_links(subnet, {node: at for node, at in level.items() if at}),
+        up_links=up_links_of(subnet, {node: at for node, at in level.items() if at}),
     )
 
 

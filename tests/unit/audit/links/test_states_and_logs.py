@@ -3,7 +3,7 @@
 import pytest
 from tests.unit.audit.planted import Planted, ruling
 
-from weft.core.finding import Severity
+from weft.core.finding import Finding, Severity
 
 
 @pytest.mark.parametrize("state", ["init", "armed"])
@@ -180,15 +180,38 @@ def test_a_node_without_cables_is_named() -> None:
     assert host.sentence == "1 adapter without any cable: n005 hca0"
 
 
-def test_a_device_that_its_host_sees_uninitialised() -> None:
+def seen_by_hosts(states: list[str], cards: list[str] | None = None) -> tuple[Finding, ...]:
+    """Findings about the devices of one host, in these states, on these cards."""
     subnet = Planted()
     subnet.record["devices"] = [
-        {"device": f"mlx5_{number}", "port": 1, "state": state, "physical_state": physical}
-        for number, (state, physical) in enumerate(
-            [("Active", "LinkUp"), ("Initializing", "LinkUp"), ("Down", "Polling")]
-        )
+        {
+            "source": 0,
+            "device": f"mlx5_{number}",
+            "port": 1,
+            "state": state,
+            "physical_state": None,
+            "link_layer": "InfiniBand",
+            "facts": {"System image GUID": cards[number]} if cards else {},
+        }
+        for number, state in enumerate(states)
     ]
-    bad, note = ruling("stuck-ports", subnet).findings
+    return ruling("stuck-ports", subnet).findings
+
+
+def test_a_card_without_any_link_is_dead_and_a_second_port_is_none() -> None:
+    (dead,) = seen_by_hosts(["Active", "Down"], ["0xa", "0xb"])
+    assert dead.severity is Severity.BAD
+    assert dead.sentence == "mlx5_1 port 1 is down, and no port of the card is up"
+    (second,) = seen_by_hosts(["Active", "Down"], ["0xa", "0xa"])
+    assert second.severity is Severity.NOTE
+    (unknown,) = seen_by_hosts(["Active", "Down"])
+    assert unknown.severity is Severity.NOTE
+    (none_up,) = seen_by_hosts(["Down", "Down"])
+    assert none_up.severity is Severity.BAD
+
+
+def test_a_device_that_its_host_sees_uninitialised() -> None:
+    bad, note = seen_by_hosts(["Active", "Initializing", "Down"])
     assert (bad.severity, note.severity) == (Severity.BAD, Severity.NOTE)
     assert bad.sentence == "mlx5_1 port 1 is not in service"
     assert note.sentence == "mlx5_2 port 1 is down"

@@ -3,7 +3,7 @@
 from tests.unit.topology.described import described
 from tests.unit.topology.subnet.test_cable_matrix import directors, tree_cables, tree_switches
 
-from weft.topology.subnet.siblings import sibling_groups, usual_of_group, usual_up_links
+from weft.topology.subnet.siblings import sibling_groups, usual_of_group
 from weft.topology.subnet.subnet import Subnet
 
 
@@ -33,16 +33,3 @@ def test_planes_have_siblings_of_their_own_and_boards_of_a_director_are_one_part
     assert len(sibling_groups(subnet, level(subnet))) == 4
     boards = described(*directors())
     assert len(sibling_groups(boards, level(boards))) == 2
-
-
-def test_a_switch_without_hosts_and_with_half_of_the_up_links_is_not_judged() -> None:
-    cables = [
-        cable
-        for cable in tree_cables()
-        if cable[0] != "leaf0" or (cable[2].startswith("spine") and cable[1] % 2)
-    ]
-    subnet = described(tree_switches(), cables)
-    usual = usual_up_links(subnet, level(subnet))
-    (leaf,) = [node.index for node in subnet.nodes if node.description == "leaf0"]
-    assert leaf not in usual
-    assert set(usual.values()) == {4}
