@@ -260,3 +260,26 @@ fn a_reader_that_goes_away_is_success() {
     let output = child.wait_with_output().expect("it ends");
     assert_eq!((output.status.code(), text_of(&output.stderr)), (Some(0), String::new()));
 }
+
+#[test]
+fn what_is_no_file_or_has_no_end_is_refused_at_once() {
+    let folder = Scratch::new("special", b"");
+    let pipe = format!("{}.pipe", folder.path());
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs").success());
+    let sparse = Scratch::new("sparse", b"");
+    let file = std::fs::File::options().write(true).open(sparse.path()).expect("it is there");
+    file.set_len(10 << 30).expect("a file with a hole");
+    let cases = [
+        (pipe.as_str(), "it is a pipe"),
+        ("/dev/zero", "it is a device"),
+        ("/", "it is a directory"),
+        (sparse.path(), "it is larger than 256 MiB"),
+    ];
+    for (path, what) in cases {
+        let output = weft_sim(&[path]);
+        assert_eq!(output.status.code(), Some(2), "{path}");
+        let said = text_of(&output.stderr);
+        assert_eq!(said, format!("weft-sim: {path}: {what}\n  expected: a scenario document\n"));
+    }
+    std::fs::remove_file(&pipe).expect("the pipe of this test");
+}

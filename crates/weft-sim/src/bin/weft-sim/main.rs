@@ -5,11 +5,12 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod input;
 mod progress;
 
 use arguments::{Arguments, Asked};
 use progress::ProgressLine;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,7 +46,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let stop = stop_on_signals()?;
     let mut texts = Vec::with_capacity(arguments.scenarios.len());
     for path in &arguments.scenarios {
-        let text = read_text(path).map_err(|what| {
+        let text = input::read_scenario(path).map_err(|what| {
             Failure(format!("{path}: {what}\n  expected: a scenario document"), WRONG_INPUT)
         })?;
         texts.push(text);
@@ -105,19 +106,6 @@ fn stop_on_signals() -> Result<Arc<AtomicBool>, Failure> {
             .map_err(|error| Failure(format!("signal {signal}: {error}"), CANNOT_WRITE))?;
     }
     Ok(stop)
-}
-
-fn read_text(path: &str) -> Result<String, String> {
-    let mut bytes = Vec::new();
-    let read = match path {
-        "-" => std::io::stdin().lock().read_to_end(&mut bytes).map(|_| ()),
-        path => std::fs::read(path).map(|read| bytes = read),
-    };
-    read.map_err(|error| error.to_string())?;
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        format!("byte {at} begins no UTF-8 character")
-    })
 }
 
 /// Where outcomes go: standard output, or a file that appears only when it is whole.
