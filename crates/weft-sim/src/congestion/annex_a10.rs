@@ -263,8 +263,8 @@ fn read_entry(place: &str, entry: &str) -> Result<u64, SimError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{AnnexA10, AnnexA10Document, CongestionLaw, Idle, Notice, Sent, TableDocument};
-    use super::{eighths_of, read_entry};
+    use super::{AnnexA10, AnnexA10Document, CongestionLaw, DoublingDocument, Idle, Notice, Sent};
+    use super::{TableDocument, eighths_of, read_entry, read_table};
     use crate::congestion::defaults::tests::HERE;
 
     fn law(increase: u16, timer_ns: f64, ccti_min: u16) -> AnnexA10 {
@@ -288,6 +288,14 @@ mod tests {
     fn a_doubling_of_the_interval_is_a_delay_of_one_packet() {
         assert_eq!([0.0, 1.0, 2.0, 3.0].map(eighths_of), [0, 8, 24, 56]);
         assert_eq!(eighths_of(20.0), 16383 * 8, "a multiplier has 14 bits");
+    }
+
+    #[test]
+    fn a_table_by_doubling_begins_without_delay_and_has_as_many_entries_as_asked() {
+        let shape = DoublingDocument { doubling: 2.0, entries: 7 };
+        let table = read_table("here", &TableDocument::Doubling(shape)).expect("a table");
+        // 2^(i / 2) - 1 packets, in eighths of one.
+        assert_eq!(table, [0, 3, 8, 15, 24, 37, 56]);
     }
 
     #[test]
