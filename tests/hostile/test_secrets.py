@@ -1,5 +1,7 @@
 """No secret in a run directory, a report, a log or an output, whatever verb it passes through."""
 
+import random
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -52,6 +54,14 @@ def test_a_secret_is_masked_in_a_value_and_in_a_line(one: Planted) -> None:
     for line in (one.value, f"[n1] 12:00 {one.value}\n{TABLE}", f"SLURM_X={one.value}\n"):
         assert one.secret not in mask_text(line)[0]
         assert one.secret not in redact_content(line.encode())[0].decode()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_secrets_are_masked_in_any_order(seed: int) -> None:
+    lines = [f"SLURM_X={one.value}" for one in PLANTED]
+    random.Random(seed).shuffle(lines)
+    assert not leaks(mask_text("\n".join(lines))[0])
+    assert not leaks(redact_content("\n".join(lines).encode())[0].decode())
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -115,6 +125,26 @@ def test_a_run_on_a_twin_keeps_none(verb: tuple[str, ...], tmp_path: Path) -> No
         outputs += [end.out, end.err]
     assert not left_in(tmp_path, *outputs)
     assert "SLURM_X0" in (run_dir / "run.toml").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_planted")
+def test_a_live_run_under_a_launcher_that_prints_its_environment_keeps_none(
+    tmp_path: Path,
+) -> None:
+    mpi = tmp_path / "mpi"
+    mpi.mkdir()
+    for name, loud in (("mpicc", ""), ("mpiexec", "env >&2\n")):
+        real = Path(sys.executable).with_name(name)
+        (mpi / name).write_text(f'#!/bin/sh\n{loud}exec {real} "$@"\n')
+        (mpi / name).chmod(0o755)
+    where = tmp_path / "kept"
+    argv = ["bench", "latency", "--hosts", "localhost", "--repeats", "1", "--dir", str(where)]
+    end = call([*argv, "--mpi", str(mpi / "mpicc")], limit_s=120)
+    assert end.code == 0, end.err
+    [raw] = (where / "raw").glob("*.err")
+    assert raw.read_text().count(MASK) > 200
+    assert not left_in(where, end.out, end.err)
 
 
 def test_a_log_that_holds_them_is_judged_imported_and_reported_without(tmp_path: Path) -> None:

@@ -59,9 +59,10 @@ class Disk:
         path = arguments[_TARGET.get(event, 0)]
         if isinstance(path, int):
             return False
-        is_relative_to_fd = event == "os.mkdir" and arguments[-1] != -1
+        # A name alone is below the descriptor of the directory, which Python does not announce.
+        is_name = os.sep not in os.fsdecode(path)
         whole = os.path.abspath(os.fsdecode(path)) + "/"
-        return is_relative_to_fd or whole.startswith(f"{self.folder}/")
+        return is_name or whole.startswith(f"{self.folder}/")
 
     def _is_below(self, fd: int) -> bool:
         return os.readlink(f"/proc/self/fd/{fd}").startswith(f"{self.folder}/")

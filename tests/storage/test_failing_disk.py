@@ -155,8 +155,7 @@ def fail(verb: str, fault: str, n: int, whole: Undisturbed, folder: Path) -> Non
     ended = call(argv, before=Disk(where.parent, fault, n).install)
     context = f"{fault} at change {n} of {whole.n_changes} of {verb}: {ended.code}\n{ended.err}"
     assert "Traceback" not in ended.err, context
-    # Change 2 lies between the look into the empty directory and the first file.
-    if (where / THEIRS).exists() and n > 2:
+    if (where / THEIRS).exists():
         assert os.listdir(where) == [THEIRS], context
     if ended.code != whole.code:
         assert ended.code in ((3,) if fault != "killed" else (9,)), context

@@ -23,6 +23,7 @@ TWIN = ("--twin", "fat-tree", "--nodes", "4")
 SMOKE = ("study", "run", "smoke", *TWIN, "--repeats", "2", "--dir")
 WEFT = (sys.executable, "-m", "weft.cli")
 LIMIT_S = 120
+SBIN = os.environ["PATH"] + ":/usr/sbin:/sbin"
 
 
 def command_after(err: str) -> list[str]:
@@ -168,3 +169,37 @@ def on_a_disk(argv: tuple[str, ...], n_bytes: int, folder: Path) -> Path:
     if ran.returncode == 77 or not (kept / "code").exists():
         pytest.skip("this sandbox mounts no tmpfs in a namespace of a user")
     return kept
+
+
+CLUSTER = """
+mount -t tmpfs -o size=$1k weft "$2" || exit 77
+export XDG_STATE_HOME="$2/state"
+$WEFT cluster up --local 2 --name filled 2> "$2.err"; echo $? > "$2.code"
+mount -o remount,size=20m "$2"
+sh -c "$NEXT" 2> "$2.err-again"; echo $? > "$2.code-again"
+$WEFT cluster down filled
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kilobytes", [4, 8, 16, 24, 32, 40])
+def test_a_cluster_comes_up_once_its_disk_has_room(tmp_path: Path, kilobytes: int) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("virtual hosts below another mount namespace need root")
+    need("unshare", "ip", "sshd", package="util-linux iproute2 openssh-server", path=SBIN)
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    line = f"eval $WEFT $(sed -n 's/^  next: weft //p' {disk}.err)"
+    ran = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", CLUSTER, "sh", str(kilobytes), str(disk)],
+        env={**os.environ, "WEFT": shlex.join(WEFT), "NEXT": line},
+        stdout=subprocess.DEVNULL,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    if ran.returncode == 77:
+        pytest.skip("this sandbox mounts no tmpfs")
+    err = Path(f"{disk}.err").read_text()
+    assert int(Path(f"{disk}.code").read_text()) == 3, err
+    assert "Traceback" not in err
+    assert int(Path(f"{disk}.code-again").read_text()) == 0, Path(f"{disk}.err-again").read_text()

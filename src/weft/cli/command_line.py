@@ -14,13 +14,13 @@ _NOT_TWICE = frozenset({"--dir", "--resume", "--report", "--drain", "--output"})
 
 def resume_command(context: click.Context, run_dir: Path) -> str:
     """The words of a call, to go on with the run in this directory."""
-    named = {"--dir": (str(run_dir),), "--resume": None}
-    return f"{_typed(context, named, frozenset())} --resume"
+    words = _typed(context, {"--dir": None, "--resume": None}, frozenset())
+    return f"{words} {shell_line(['--dir', run_dir, '--resume'])}"
 
 
 def repeat_command(context: click.Context, run_dir: Path | None) -> str:
     """The words of a call, to begin the run again in this directory; None: in a fresh one."""
-    named = {"--dir": None if run_dir is None else (str(run_dir),), "--resume": None}
+    named = {"--dir": None if run_dir is None else (run_dir,), "--resume": None}
     return _typed(context, named, frozenset())
 
 
@@ -32,7 +32,7 @@ def typed_command(context: click.Context, values: Mapping[str, Sequence[str] | N
 
 def _typed(
     context: click.Context,
-    values: Mapping[str, Sequence[str] | None],
+    values: Mapping[str, Sequence[str | PurePath] | None],
     left_out: frozenset[str],
 ) -> str:
     typed = click.core.ParameterSource.COMMANDLINE

@@ -12,6 +12,7 @@ from weft.core.errors import StorageError
 
 _NO_HARD_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS)
 """SOURCE: link(2): what file systems without hard links answer."""
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _PROBE_BYTES = 4096
 """A block of most file systems: a disk that is full to the last byte refuses it."""
 
@@ -47,7 +48,7 @@ def write_whole(
         if out.exists() and not out.is_file():
             out.write_bytes(payload)
         else:
-            _placed(Path(os.path.realpath(out)), payload, Path.replace)
+            _placed(Path(os.path.realpath(out)), payload, _replaced)
     except OSError as error:
         raise storage_error(f"the {what}", out, error, hint=hint) from error
 
@@ -57,7 +58,7 @@ def write_part(out: Path, content: str | bytes, *, what: str, hint: str | None =
     one that was removed does not come back with this file alone. A link or a pipe at that name is
     replaced, not followed. Raises StorageError."""
     try:
-        _placed(out, _bytes_of(content), Path.replace)
+        _placed(out, _bytes_of(content), _replaced)
     except OSError as error:
         raise storage_error(f"the {what}", out, error, hint=hint) from error
 
@@ -96,39 +97,47 @@ def is_partial(path: Path, of: str) -> bool:
     return path.name.startswith(f".{of}.")
 
 
-def _placed(out: Path, payload: bytes, place: Callable[[Path, Path], object]) -> None:
+_Place = Callable[[Path, Path, int | None], object]
+"""Puts a whole file (the first path) at its name, both below the directory of a descriptor."""
+
+
+def _placed(out: Path, payload: bytes, place: _Place, directory: int | None = None) -> None:
     """INVARIANT: the bytes are on the disk before the name leads to them, so that after a loss of
     power the file is the old one or the new one."""
     partial = out.with_name(f".{out.name}.{platform.node()}-{os.getpid()}")
     # A link that somebody put there is not followed.
-    _dropped(partial)
+    _dropped(partial, directory)
     try:
-        with partial.open("xb") as file:
+        with os.fdopen(os.open(partial, _NEW, 0o666, dir_fd=directory), "wb") as file:
             file.write(payload)
             file.flush()
             os.fsync(file.fileno())
-        place(partial, out)
+        place(partial, out, directory)
     except BaseException:
-        _dropped(partial)
+        _dropped(partial, directory)
         raise
 
 
-def _linked(partial: Path, out: Path) -> None:
+def _replaced(partial: Path, out: Path, directory: int | None) -> None:
+    os.replace(partial, out, src_dir_fd=directory, dst_dir_fd=directory)
+
+
+def _linked(partial: Path, out: Path, directory: int | None) -> None:
     try:
-        os.link(partial, out)
+        os.link(partial, out, src_dir_fd=directory, dst_dir_fd=directory)
     except OSError as error:
         if error.errno not in _NO_HARD_LINKS:
             raise
         # The name is claimed first; a kill before the second call leaves an empty file.
-        os.close(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
-        partial.replace(out)
+        os.close(os.open(out, _NEW, 0o644, dir_fd=directory))
+        _replaced(partial, out, directory)
     else:
-        _dropped(partial)
+        _dropped(partial, directory)
 
 
-def _dropped(partial: Path) -> None:
+def _dropped(partial: Path, directory: int | None) -> None:
     with contextlib.suppress(OSError):
-        partial.unlink()
+        os.unlink(partial, dir_fd=directory)
 
 
 class HeldFolder:
@@ -170,6 +179,17 @@ class HeldFolder:
                 probe.unlink(missing_ok=True)
         except OSError as error:
             raise storage_error("a file", self.path, error) from error
+
+    def write_part(self, name: str, content: str | bytes, *, what: str) -> None:
+        """`write_part` of a file in this directory, wherever it is. Raises StorageError."""
+        try:
+            _placed(Path(name), _bytes_of(content), _replaced, self._fd)
+        except OSError as error:
+            raise storage_error(f"the {what}", self.path / name, error) from error
+
+    def write_new(self, name: str, text: str) -> None:
+        """`write_new` of a file in this directory. Raises FileExistsError, OSError."""
+        _placed(Path(name), _bytes_of(text), _linked, self._fd)
 
     def make_folders(self, names: Iterable[str]) -> None:
         """Make directories in it where they are missing, and in no directory that has taken its

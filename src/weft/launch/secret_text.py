@@ -98,7 +98,7 @@ def mask_values(value: Any) -> Any:
 def _without(text: str, spans: Iterator[tuple[int, int]]) -> tuple[str, int]:
     parts: list[str] = []
     at = n_masked = 0
-    for start, end in spans:
+    for start, end in sorted(spans):
         found = text[start:end]
         if start < at or not found.strip() or MASK in found or found + "]" == MASK:
             continue

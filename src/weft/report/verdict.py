@@ -82,7 +82,8 @@ def _of_pairs(verdict: Verdict) -> tuple[Finding, ...]:
     if not some_are_good(verdict):
         return verdict.findings
     others = [one for one in verdict.findings if one.severity is not Severity.GOOD]
-    lines = [line for one in verdict.findings if one not in others for line in one.evidence]
+    judged = [one for one in verdict.findings if one not in others]
+    lines = [line for one in judged for line in (one.sentence, *one.evidence)]
     good = Finding(
         FindingKind.HEALTHY,
         Severity.GOOD,

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.core.errors import InputError
+from weft.core.errors import InputError, StorageError
 from weft.core.jsonl import LineWriter, read_lines
 
 
@@ -56,3 +56,22 @@ def test_a_value_json_cannot_hold_is_refused_before_anything_is_written(tmp_path
         writer.append({"x": float("nan")})
     writer.close()
     assert os.path.getsize(tmp_path / "a.jsonl") == 0
+
+
+@pytest.mark.parametrize("ends", ["append", "close"])
+def test_a_file_that_is_gone_takes_no_record(tmp_path: Path, ends: str) -> None:
+    writer = LineWriter(tmp_path / "a.jsonl")
+    writer.append({"x": 1})
+    os.rename(tmp_path / "a.jsonl", tmp_path / "b.jsonl")
+    (tmp_path / "a.jsonl").write_text("theirs\n")
+    with pytest.raises(StorageError, match="removed, moved or replaced"):
+        writer.append({"y": 2}) if ends == "append" else writer.close()
+    assert (tmp_path / "a.jsonl").read_text() == "theirs\n"
+
+
+def test_a_file_that_was_cut_is_noticed_at_the_end(tmp_path: Path) -> None:
+    writer = LineWriter(tmp_path / "a.jsonl")
+    writer.append({"x": 1})
+    os.truncate(tmp_path / "a.jsonl", 3)
+    with pytest.raises(StorageError, match="3 bytes are left of 8 written ones"):
+        writer.close()

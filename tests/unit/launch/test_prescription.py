@@ -1,6 +1,5 @@
 """Recipes as commands: what each kind of run is given, and that a linter has nothing to say."""
 
-import shlex
 import subprocess
 from itertools import product
 from pathlib import Path
@@ -301,5 +300,11 @@ def test_hostile_values_never_reach_a_shell(value: str) -> None:
     )
     assert said.stdout == value
     command = prescribed_text.as_mpirun(prescribe(own, Run(nodes=2)), ["true"])
-    words = shlex.split(command.replace("\\\n", " "))
-    assert f"NCCL_NET={value}" in words
+    # A function in the place of mpirun prints its words, as the shell made them.
+    said = subprocess.run(
+        ["bash", "-c", f"mpirun() {{ printf '%s\\0' \"$@\"; }}; HOSTFILE=h\n{command}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert f"NCCL_NET={value}" in said.stdout.split("\0")

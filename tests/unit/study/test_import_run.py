@@ -172,7 +172,7 @@ def test_an_import_that_breaks_off_leaves_no_run(
 
     target = {
         "samples": "weft.study.import_run.RunStore.append",
-        "raw": "pathlib.Path.write_bytes",
+        "raw": "weft.study.import_run.write_part",
         "rename": "pathlib.Path.rename",
     }[at]
     with monkeypatch.context() as patched:

@@ -63,7 +63,7 @@ def test_a_run_past_the_fabric_says_what_carried_it_and_what_should_have():
 def test_the_next_command_names_hosts_and_devices_that_are_up():
     fast = [infiniband("mlx5_0:1", "DOWN", n_bytes=0), infiniband("mlx5_1:1", n_bytes=0)]
     refusal = refused(fast_devices=fast)
-    assert refusal.next_command == "weft check --hosts n[1-2] --rails mlx5_1:1"
+    assert refusal.next_command == "weft check --hosts 'n[1-2]' --rails mlx5_1:1"
     assert (refusal.facts.hosts, refusal.facts.rails) == (("n1", "n2"), ("mlx5_1:1",))
     down = [infiniband("mlx5_0:1", "DOWN", n_bytes=0)]
     assert refused(fast_devices=down).next_command is None

@@ -94,8 +94,8 @@ class TwinBackend:
         for trial in trials:
             self._check(trial)
         self._run_dir, self._folder = run_dir, HeldFolder(run_dir)
-        (run_dir / "recipes").mkdir(exist_ok=True)
-        write_part(run_dir / PLATFORM_FILE, to_toml(self.platform), what="platform of the run")
+        self._folder.make_folders(["recipes"])
+        self._folder.write_part(PLATFORM_FILE, to_toml(self.platform), what="platform of the run")
 
     def measure(self, launch: Launch) -> Iterator[Sample]:
         """The samples of one launch. Raises InputError, or BenchmarkError on a deadlock."""
@@ -182,7 +182,7 @@ class TwinBackend:
         if folder is not None and text:
             # A run that has lost its directory ends here, too.
             folder.refuse_lost()
-            write_part(folder.path / COUNTERS_FILE, text, what="record of port counters")
+            folder.write_part(COUNTERS_FILE, text, what="record of port counters")
         if folder is not None:
             folder.close()
 

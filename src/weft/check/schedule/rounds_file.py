@@ -13,6 +13,8 @@ from weft.core.errors import InputError
 
 MOST_ROUNDS_BYTES = 256 * 2**20
 _NUMBER = re.compile(r"[0-9]{1,18}")
+_LONGEST_WORD = 1024
+"""Letters of two host names (SOURCE: POSIX, _POSIX_HOST_NAME_MAX 255), each with its rank."""
 
 Ends = tuple[int, ...]
 """The ranks that a word means: one, or one a rail of a node."""
@@ -73,6 +75,9 @@ def _ours(path: Path, lines: _Lines, known: dict[str, Ends]) -> Iterable[_Round]
 
 def _halves(path: Path, line: int, word: str, known: dict[str, Ends]) -> tuple[str, str]:
     """'n1', 'n2' of 'n1-n2', whatever dashes the names have. Raises InputError."""
+    # A word of dashes alone would cost the square of its length.
+    if len(word) > _LONGEST_WORD:
+        raise _wrong(path, line, f"'{word[:80]}...' is no pair")
     cuts = [i for i, letter in enumerate(word) if letter == "-"]
     halves = [(word[:i], word[i + 1 :]) for i in cuts]
     good = [(a, b) for a, b in halves if a in known and b in known]

@@ -145,7 +145,7 @@ def _unsteady(survey: Survey, one: Intermittent, *, enough_nodes: bool) -> Findi
 def _may_be_a_path(survey: Survey, one: Intermittent, metrics: set[int]) -> bool:
     """Whether, with unknown cables, some flows of a node are slow each time and the others never:
     a path does that, and an unsteady node slows each of its flows now and then."""
-    if survey.crossings.network is not None:
+    if survey.crossings.network is not None or len(survey.crossings.hosts) == 1:
         return False
     readings, rows = survey.readings, one.rows
     rows = rows[np.isin(readings.metric[rows], list(metrics)) & survey.judged[rows]]

@@ -100,7 +100,7 @@ def sensitivity_of(
     else:
         open_ = [one for one in found if (one.absolute > limits.useful_slowness).any()]
         uneven = [line for one in open_ for line in _uneven(survey, one.metric)]
-        uneven += [line for one in open_ for line in _slower_far(survey, one.metric)]
+        uneven += [line for one in open_ for line in _slower_far(survey, one.metric, expectations)]
         unexplained = [line for one in found for line in _unexplained(survey, rows, one.metric)]
         why = (*(one.scatter for one in blind), *unexplained, *uneven)
         why = why if found else ("no reading is left to compare",)
@@ -178,9 +178,9 @@ def _uneven(survey: Survey, metric: Metric) -> Iterator[str]:
     yield f"{pairs} more than {factor} {what}: the others may be slow"
 
 
-def _slower_far(survey: Survey, metric: Metric) -> Iterator[str]:
-    """Longer paths of lower bandwidth than near ones have, whose links are as fast and not shared:
-    all of them may cross one slow cable."""
+def _slower_far(survey: Survey, metric: Metric, expectations: Expectations | None) -> Iterator[str]:
+    """Longer paths of lower bandwidth than near ones have, whose links are as fast and not shared,
+    without an expectation: all of them may cross one slow cable."""
     alike: dict[tuple[float, int], list[Norm]] = defaultdict(list)
     for norm in medians(survey.crossings):
         kind = norm.hop_class
@@ -191,7 +191,8 @@ def _slower_far(survey: Survey, metric: Metric) -> Iterator[str]:
     for norms in alike.values():
         near = min(norms, key=lambda one: one.hop_class.n_links)
         far = min(norms, key=lambda one: one.expected)
-        if np.log(near.expected / far.expected) > guard:
+        known = expectations is not None and far.hop_class in expectations.of
+        if not known and np.log(near.expected / far.expected) > guard:
             figures = [format_significant(one.expected) for one in (far, near)]
             where = f"{metric.word} {far.hop_class.words} is {figures[0]} {metric.unit}"
             yield f"{where}, {near.hop_class.words} {figures[1]}: the longer paths may be slow"

@@ -322,7 +322,8 @@ def _sure(
     limits = survey.limits
     # A slightly slower cable between switches that are not known slows a part of the flows.
     guard = limits.guard(accusation.worst.metric, with_fabric=False)
-    may_be_a_path = survey.crossings.network is None and effect_of(accusation) < guard
+    unknown = survey.crossings.network is None and len(survey.crossings.hosts) > 1
+    may_be_a_path = unknown and effect_of(accusation) < guard
     if may_be_a_path or not caveats.enough_nodes(survey, coverage):
         suspects = [SuspectComponent.of(c, survey.owners) for c in accusation.components]
         between_hosts = len(survey.crossings.hosts) > 1

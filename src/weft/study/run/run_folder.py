@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from weft.core.errors import InputError, MissingError, StorageError
-from weft.core.files import HeldFolder, is_partial, storage_error, write_new
+from weft.core.files import HeldFolder, is_partial, storage_error
 from weft.core.jsonl import LineWriter
 
 RUN_FILE = "run.toml"
@@ -41,7 +41,7 @@ class RunFolder(HeldFolder):
             if any(not _may_stay(one) for one in path.iterdir()):
                 raise _not_empty(path)
             try:
-                write_new(path / RUN_FILE, text)
+                folder.write_new(RUN_FILE, text)
             except FileExistsError as error:
                 raise _not_empty(path) from error
         try:

@@ -18,7 +18,6 @@ from weft.bench.model import Launch, Sample, State
 from weft.core.documents.document_text import read_json_file, read_toml_file
 from weft.core.documents.text_file import read_file_bytes
 from weft.core.errors import InputError, StorageError
-from weft.core.files import write_part
 from weft.core.jsonl import MOST_BYTES, LineWriter, read_lines
 from weft.launch.secret_text import mask_forms, mask_text
 from weft.study.run.launch_record import launch_from_record, launch_to_record
@@ -138,7 +137,7 @@ class RunStore:
         self.folder.refuse_lost()
         meta = {**read_meta(self.run_dir), **more}
         text = mask_forms(tomli_w.dumps(meta))
-        write_part(self.run_dir / "run.toml", text, what="record of the run")
+        self.folder.write_part("run.toml", text, what="record of the run")
 
     def set_plan(self, launches: Sequence[Launch]) -> None:
         """Write plan.jsonl, or check that it is this plan. Raises InputError when it is not."""
@@ -147,7 +146,7 @@ class RunStore:
         records = map(launch_to_record, launches)
         text = "".join(json.dumps(one, separators=(",", ":")) + "\n" for one in records)
         if not path.exists():
-            write_part(path, text, what="plan of the run")
+            self.folder.write_part(path.name, text, what="plan of the run")
         elif read_file_bytes(path, expected=_PLAN, most_bytes=MOST_BYTES) != text.encode():
             raise InputError(
                 "this run was planned differently",
@@ -162,7 +161,7 @@ class RunStore:
         path = self.run_dir / "fabric.json"
         if not path.exists():
             text = json.dumps(document, separators=(",", ":")) + "\n"
-            write_part(path, text, what="fabric of the run")
+            self.folder.write_part(path.name, text, what="fabric of the run")
 
     def append(self, sample: Sample, *, started_unix_s: float = 0.0) -> None:
         """Keep one sample. It counts only once `done` follows."""

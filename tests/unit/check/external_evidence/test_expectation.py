@@ -7,7 +7,7 @@ from tests.unit.check.schedule.fields import field_of
 
 from weft.bench.model import Pair, Sample
 from weft.bench.twin.backend import TwinBackend
-from weft.catalog.load import benchmark, platform, platform_names
+from weft.catalog.load import benchmark, platform, platform_document, platform_names
 from weft.check.external_evidence import platform_choice as machines
 from weft.check.external_evidence.class_expectation import ClassFacts
 from weft.check.external_evidence.expectation import expectations_of
@@ -289,7 +289,11 @@ def test_a_machine_is_recognised_by_its_hosts_where_they_leave_one(monkeypatch):
     sample = Sample("t1", 1, "pairs", 8, {}, 1, 0.0, pair=pair, evidence=evidence)
     # Two sites of the catalogue name their hosts so.
     assert machines.recognised([sample]) is None
-    only = SimpleNamespace(platform_names=lambda: ("perlmutter",), platform=platform)
+    only = SimpleNamespace(
+        platform_names=lambda: ("perlmutter",),
+        platform=platform,
+        platform_document=platform_document,
+    )
     monkeypatch.setattr("weft.judge.expectation.platform_choice.load", only)
     found = machines.recognised([sample])
     assert found is not None

@@ -135,11 +135,12 @@ def test_a_job_that_slurm_starts_again_writes_elsewhere(run_dir: Path) -> None:
     assert [first.name, attempt_folder(run_dir, 3, "7_3").name] == ["003-7_3", "003-7_3-2"]
 
 
-def test_a_broken_record_is_named(run_dir: Path) -> None:
+@pytest.mark.parametrize(("text", "said"), [("{", "not JSON"), ("[]", "not a block record")])
+def test_a_broken_record_is_named(run_dir: Path, text: str, said: str) -> None:
     folder = attempt_folder(run_dir, 0, "7_0")
     folder.parent.mkdir()
-    folder.with_name("000-7_0.json").write_text("{")
-    with pytest.raises(InputError, match="not a block record") as caught:
+    folder.with_name("000-7_0.json").write_text(text)
+    with pytest.raises(InputError, match=said) as caught:
         read_run(run_dir)
     assert str(caught.value.where).endswith("000-7_0.json")
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.mock_backend import MockBackend
 
 from weft.bench.model import Launch, Sample, State, Trial
-from weft.core.errors import InputError, MissingError
+from weft.core.errors import InputError, MissingError, StorageError
 from weft.study.run.loop import execute
 from weft.study.run.store import RunStore, read_meta, read_run
 
@@ -204,7 +204,7 @@ def test_another_plan_is_not_resumed(tmp_path: Path) -> None:
         (None, "not a run directory"),
         ("schema = 'weft.run/7'", "schema 'weft.run/7'"),
         ("seed = 1", "schema None"),
-        ("= 3", "cannot be read"),
+        ("= 3", "not TOML"),
     ],
 )
 def test_what_is_no_run_directory_is_said(tmp_path: Path, content: str | None, said: str) -> None:
@@ -268,3 +268,49 @@ def test_what_a_run_learns_later_stands_next_to_what_it_knew(tmp_path: Path) -> 
     with RunStore.create(tmp_path / "run", {"seed": 7}) as store:
         store.remember({"against": "earlier"})
     assert read_meta(tmp_path / "run") == {"schema": "weft.run/1", "seed": 7, "against": "earlier"}
+
+
+def test_a_plan_whose_last_line_is_cut_is_no_shorter_plan(tmp_path: Path) -> None:
+    _run(tmp_path / "run")
+    plan = tmp_path / "run" / "plan.jsonl"
+    plan.write_bytes(plan.read_bytes()[:-9])
+    with pytest.raises(InputError, match="the last line is cut off"):
+        read_run(tmp_path / "run")
+
+
+def test_samples_that_vanish_after_the_last_record_are_missed(tmp_path: Path) -> None:
+    with RunStore.create(tmp_path / "run", {}) as store:
+        outcome = execute(LAUNCHES, MockBackend(), store)
+        for path in _sample_files(tmp_path / "run"):
+            path.unlink()
+        with pytest.raises(StorageError, match="removed, moved or replaced"):
+            store.read_back(outcome.n_over)
+
+
+def test_earlier_samples_that_vanish_are_missed(tmp_path: Path) -> None:
+    _run(tmp_path / "run")
+    with RunStore.open(tmp_path / "run") as store:
+        outcome = execute(LAUNCHES, MockBackend(), store)
+        for path in _sample_files(tmp_path / "run"):
+            path.unlink()
+        with pytest.raises(StorageError, match="6 of 6 ended launches are not in it"):
+            store.read_back(outcome.n_over)
+
+
+def test_a_launch_that_fails_on_a_full_disk_has_no_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with RunStore.create(tmp_path / "run", {}) as store, monkeypatch.context() as patched:
+        execute(LAUNCHES[:1], MockBackend(), store)
+        (tmp_path / "run" / "plan.jsonl").unlink()
+        store.set_plan(LAUNCHES)
+        patched.setattr("os.fsync", full)
+        with pytest.raises(StorageError, match="No space left"):
+            execute(LAUNCHES, MockBackend(failing=["t001-barrier.r00"]), store)
+        patched.undo()
+    assert read_run(tmp_path / "run").failures == ()
+    _resume(tmp_path / "run")
+    assert read_run(tmp_path / "run").complete
