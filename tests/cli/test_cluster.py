@@ -38,7 +38,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["up", "a\x1bb"], "no host name"),
         (["up", "$(touch)"], "no host name"),
         (["up", "--", "-oProxyCommand=x"], "no host name"),
-        (["up", "a\nb"], "no host name"),
+        (["up", "a\nb"], "a name holds a blank"),
         (["down"], "which cluster?"),
         (["down", "nope"], "no cluster 'nope'"),
         (["status", "nope"], "no cluster 'nope'"),

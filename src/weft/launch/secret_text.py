@@ -131,6 +131,8 @@ def _spans_of_names(text: str) -> Iterator[tuple[int, int]]:
         if not may_name_secret(name):
             continue
         before = text[found.start() - 1] if found.start() else ""
+        if before == "/" and sep == ":":
+            continue  # The file of a message: /etc/passwd: no such file.
         whole = _TO_QUOTE.get(before) if sep == "=" and not found["close"] else None
         span = _value_at(text, found.end(), whole)
         if span is None or (not is_pair and text.startswith("-", span[0])):

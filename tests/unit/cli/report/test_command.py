@@ -12,7 +12,7 @@ from weft.core.errors import ExitCode
 def a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     directory = tmp_path / "checked"
     run(["check", "--mock", "--nodes", "8", "--no-report", "--dir", str(directory)])
-    capsys.readouterr()
+    (tmp_path / "checked.txt").write_text(capsys.readouterr().out)
     return directory
 
 
@@ -22,8 +22,12 @@ def test_the_page_goes_into_the_run_and_the_verdict_to_stdout(
     assert run(["report", str(a_run)]) == ExitCode.GOOD
     path, verdict = capsys.readouterr().out.splitlines()
     assert path == str(a_run / "report.html")
-    assert verdict == "No component of 8 nodes is slower than its kind."
-    assert verdict in (a_run / "report.html").read_text()
+    assert verdict.startswith("8 of 8 nodes, ")
+    terminal = (a_run.parent / "checked.txt").read_text().splitlines()[0]
+    assert all(part in terminal for part in verdict.split(", ", 1))
+    page = (a_run / "report.html").read_text()
+    assert verdict in page
+    assert "No component of 8 nodes is slower than its kind." in page
 
 
 def test_the_page_goes_where_it_is_reported(
