@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.forked import Call, call
-from tests.storage.injector import FAULTS, THEIRS, Disk
+from tests.storage.injector import ELSEWHERE, FAULTS, THEIRS, Disk
 
 from weft.bench.model import Sample
 from weft.study.run.store import read_run
@@ -161,6 +161,9 @@ def fail(verb: str, fault: str, n: int, whole: Undisturbed, folder: Path) -> Non
         assert ended.code in ((3,) if fault != "killed" else (9,)), context
         words = following(argv, ended, where)
         context += f"\n$ weft {shlex.join(words)}"
+        moved = where.with_name(ELSEWHERE)
+        if verb == "study" and (moved / "run.toml").exists():
+            assert words[-3:] == ["--dir", str(moved), "--resume"], context
         again = call(words)
         context += f"\n{again.code}\n{again.err}"
         assert again.code == whole.code, context

@@ -193,14 +193,23 @@ class RunStore:
         """Flush this writer's file to disk. Safe to call twice."""
         try:
             self._close_writer()
+        except StorageError:
+            self.folder.refuse_lost()
+            raise
         finally:
             self.folder.close()
 
     def __enter__(self) -> "RunStore":
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, _: object, error: object, __: object) -> None:
+        """Of a write that failed because the directory is lost, that is the error: it names the
+        directory's new place."""
+        try:
+            if isinstance(error, StorageError | OSError):
+                self.folder.refuse_lost()
+        finally:
+            self.close()
 
     def _close_writer(self) -> None:
         writer, self._writer = self._writer, None
