@@ -38,7 +38,8 @@ DOCUMENT_LIMIT_S = 20.0
 """A document of a few lines may ask for a large fabric or plan."""
 HANG_S = 60.0
 MEMORY_LIMIT_BYTES = 1 << 30
-"""A reader that needs more for a few kilobytes fails instead of taking the machine with it."""
+"""What a reader may add to the process it runs in; one that needs more for a few kilobytes fails
+instead of taking the machine with it."""
 _CHUNK = 2000
 
 
@@ -220,9 +221,17 @@ def run_confined(job: Job) -> Tally:
 
 
 def _in_child(job: Job, at: Progress, sender: Any) -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT_BYTES, MEMORY_LIMIT_BYTES))
+    # The child is forked: libraries of a test's process alone may map over a gigabyte, and then the
+    # stack of a deep document could not grow.
+    n_bytes = _mapped_bytes() + MEMORY_LIMIT_BYTES
+    resource.setrlimit(resource.RLIMIT_AS, (n_bytes, n_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     sender.send(run_range(job, at))
+
+
+def _mapped_bytes() -> int:
+    n_pages = int(Path("/proc/self/statm").read_text().split()[0])
+    return n_pages * resource.getpagesize()
 
 
 def campaign(reader: Reader, others: list[list[str]], n: int, seed: int, jobs: int) -> Tally:

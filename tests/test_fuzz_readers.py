@@ -4,6 +4,7 @@
 """
 
 import importlib.util
+import mmap
 import os
 import signal
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from weft.core.documents.document_text import json_value
 from weft.doctor.job import JobKind
 from weft.results.registry import JSON_READERS, LINE_READERS
 
@@ -64,7 +66,7 @@ def test_damaged_samples_neither_raise_nor_hang_nor_lie(reader: Any) -> None:
 
 @pytest.mark.parametrize("reader", DOCUMENTS, ids=lambda reader: reader.name)
 def test_damaged_documents_end_in_an_error_of_their_own(reader: Any) -> None:
-    """Under 1 GB of memory and 20 s of CPU time."""
+    """Under 1 GB of memory more and 20 s of CPU time."""
     tally = fuzzer.run_confined((reader, OTHERS, SEED, 0, N_OF_DOCUMENTS))
     assert tally.failures == []
     assert tally.n_inputs == N_OF_DOCUMENTS
@@ -80,6 +82,19 @@ def test_an_input_that_kills_its_reader_is_named() -> None:
     tally = fuzzer.run_confined((reader, OTHERS, SEED, 0, 5))
     assert [i for i, _ in tally.failures] == [1, 3]
     assert tally.n_inputs == 5
+
+
+def test_a_large_process_leaves_its_readers_their_memory() -> None:
+    """Deep lists need a stack that grows."""
+    deep = b'{"a": ' + b"[" * 2000
+
+    def outcome(data: bytes, _i: int) -> tuple[bool, str]:
+        json_value(data, "deep", "a document")
+        return True, ""
+
+    reader = fuzzer.Reader("deep", "", False, ("a",), outcome, lambda *_: deep)
+    with mmap.mmap(-1, 2 * fuzzer.MEMORY_LIMIT_BYTES):
+        assert fuzzer.run_confined((reader, OTHERS, SEED, 0, 2)).failures == []
 
 
 def test_an_input_depends_on_its_number_alone() -> None:
