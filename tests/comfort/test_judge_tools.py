@@ -15,6 +15,7 @@ HALF_BYTES = 4096
 RATES_GBPS = {
     "azure-hc": 100,
     "azure-hb": 100,
+    "azure-hbv2": 200,
     "azure-hbv3": 200,
     "generic-edr": 100,
     "generic-hdr": 200,
@@ -113,18 +114,14 @@ def test_low_rows_with_some_lines_missing_are_never_good(
 
 @each_draw
 def test_low_collectives_with_some_lines_missing_are_never_good(
-    seeds: range, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    seeds: range, tmp_path: Path
 ) -> None:
-    """With lines of ranks missing the columns contradict each other, which is a warning."""
     for seed in seeds:
         draw = random.Random(seed)
         platform = draw.choice(list(BUS_GBS))
         peak = BUS_GBS[platform] * draw.uniform(0.05, 0.3)
         lines = kept(nccl_tests(peak, draw.choice([16, 32]), draw), draw)
-        code = judge(tmp_path / f"{seed}.out", lines, platform, draw)
-        out = capsys.readouterr().out
-        is_warned = out.startswith("WARNING  CONTRADICTORY: ")
-        assert code in NOT_GOOD or is_warned, (seed, platform, out[:300])
+        assert judge(tmp_path / f"{seed}.out", lines, platform, draw) in NOT_GOOD, (seed, platform)
 
 
 @each_draw

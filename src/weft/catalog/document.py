@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from weft.core.documents.document_text import toml_table
 from weft.core.errors import InputError, did_you_mean
-from weft.core.units import LARGEST_FIGURE, refuse_unusable
+from weft.core.units import LARGEST_FIGURE
 
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
 Text = Annotated[str, Field(min_length=1)]
@@ -113,8 +113,7 @@ Model = TypeVar("Model", bound=Document)
 
 def parse_document(model: type[Model], text: str, where: str, kind: str) -> Model:
     """The document of a TOML text. Raises InputError naming the file, the key and the remedy."""
-    table = toml_table(text, where, f"a {kind} in TOML")
-    refuse_unusable(table, where, most=LARGEST_FIGURE)
+    table = toml_table(text, where, f"a {kind} in TOML", most=LARGEST_FIGURE)
     try:
         return model.model_validate(table)
     except ValidationError as error:

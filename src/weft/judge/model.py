@@ -75,6 +75,18 @@ class JudgedRow:
         return slowest <= found.value if found.lower_is_better else slowest >= found.value
 
     @property
+    def shows_half_the_link(self) -> bool:
+        """Whether half of the link's rate, which adds the link's time once more, would have been
+        low. True where the test prints no bandwidth or crosses no link: it is not about one."""
+        found = self.expectation
+        inside = self.conditions is not None and self.conditions.inside_node
+        if found is None or not found.limit or inside or "bandwidth_mb_s" not in self.row.metrics:
+            return True
+        if found.lower_is_better:
+            return found.value + found.limit > found.high
+        return 1 / found.value + 1 / found.limit > 1 / found.low
+
+    @property
     def unit(self) -> str:
         """The unit of the value, whether or not anything is expected."""
         return METRIC_UNITS.get(self.metric, "")

@@ -22,11 +22,13 @@ from weft.judge.expectation.link_generations import least_share_of
 from weft.judge.expectation.same_condition import OwnFleet, compared
 from weft.judge.model import JudgedRow, RowState
 from weft.judge.rules import Rules
+from weft.results.lines.unit_conflict import UNIT_CONFLICT
 from weft.results.model import Row, Table
 
 METRICS = ("busbw_gb_s", "bandwidth_mb_s", "latency_us", "msg_rate_mps", "algbw_gb_s", "impact")
 """Which column of a row is looked at where nothing is expected, in this order."""
 LINK_NOT_NAMED = "the link was not named: a slower one gives lower rates as well (--link)"
+UNITS_DISPUTED = "the units of the file contradict each other: which column is right is unknown"
 LINK_BINDS = 0.5
 """On a link class only sizes at which the link alone would allow no more than twice the expected
 rate are judged: below, the host decides, and a link class has none."""
@@ -53,10 +55,11 @@ def judge_table(
 ) -> JudgedTable:
     """Every row of a table that has a metric of ours, judged as far as anything carries."""
     setting = setting_of(table, given, platform, link_class=link_class)
+    disputed = UNITS_DISPUTED if UNIT_CONFLICT in table.conditions else ""
     judged: list[JudgedRow | None] = []
     for row in table.rows:
-        if setting.conditions is None or platform is None or ask is None:
-            why = setting.why_not or "no platform to judge against (--platform)"
+        if disputed or setting.conditions is None or platform is None or ask is None:
+            why = disputed or setting.why_not or "no platform to judge against (--platform)"
             unjudged = _unjudged(table, row, rules, why)
             judged.append(unjudged and replace(unjudged, lacks_layout=setting.lacks_layout))
             continue

@@ -55,7 +55,7 @@ def findings_of(
     tables = list({id(row.table): row.table for row in rows}.values())
     if verdict.kind is FindingKind.NOT_JUDGED:
         return (path_alone, *others)
-    if unit_conflict_of(tables) and verdict.severity is not Severity.BAD:
+    if unit_conflict_of(tables):
         return (path_alone, verdict, *others)
     if mixture := mixture_of(tables):
         text = f"the file holds tables of {mixture}: judge each alone"
@@ -67,19 +67,28 @@ def findings_of(
 
 def _of_few_rows(verdict: Finding, rows: Sequence[JudgedRow], place: PlatformChoice) -> Finding:
     """The verdict; one row is not called good on a guessed machine, and none is where half of the
-    expected speed would not show. perftest prints one row."""
-    if verdict.severity is Severity.GOOD and not any(row.shows_half for row in rows):
-        sentence = f"TOO WIDE TO TELL, half of the speed looks like this: {verdict.sentence}"
+    expected speed would not show at its largest size: the link decides there, the host at small
+    ones. perftest prints one row."""
+    if verdict.severity is not Severity.GOOD:
+        return verdict
+    if hidden := _half_hidden(stands_for([row for row in rows if row.state.is_verdict])):
+        sentence = f"TOO WIDE TO TELL, half of {hidden} looks like this: {verdict.sentence}"
         return replace(verdict, severity=Severity.NOTE, sentence=sentence)
     measured = {(row.row.line, row.row.size_bytes) for row in rows}
     is_whole = any(
         row.table.tool == "perftest" and (row.row.size_bytes or 0) >= LARGE_BYTES for row in rows
     )
-    is_enough = is_whole or not place.is_guess or len(measured) >= LEAST_ROWS
-    if verdict.severity is not Severity.GOOD or is_enough:
+    if is_whole or not place.is_guess or len(measured) >= LEAST_ROWS:
         return verdict
     sentence = f"{TOO_SHORT}, one row: {verdict.sentence}"
     return replace(verdict, severity=Severity.NOTE, sentence=sentence)
+
+
+def _half_hidden(row: JudgedRow) -> str:
+    """The speed of which half would look the same in this row; "" where half would be low."""
+    if not row.shows_half:
+        return "the speed"
+    return "" if row.shows_half_the_link else "the link's rate"
 
 
 def _is_of_gpus(path_class: Finding) -> bool:
@@ -153,9 +162,19 @@ def _verdict(
         )
     if contradicting:
         text = f"CONTRADICTORY: {row_text(contradicting[0])}: {contradicting[0].note}"
-        kind = FindingKind.CONTRADICTION
-        return _finding(kind, Severity.WARNING, text, contradicting, rows)
+        severity = Severity.WARNING if _others_are_good(rows, place) else Severity.NOTE
+        return _finding(FindingKind.CONTRADICTION, severity, text, contradicting, rows)
     return _verdict_of_no_fault(rows, judged, place)
+
+
+def _others_are_good(rows: Sequence[JudgedRow], place: PlatformChoice) -> bool:
+    """Whether the rows without a contradiction would be called good alone."""
+    sound = [row for row in rows if not row.contradictory]
+    judged = [row for row in sound if row.state.is_verdict]
+    if not judged:
+        return False
+    verdict = _of_few_rows(_verdict_of_no_fault(sound, judged, place), sound, place)
+    return verdict.severity is Severity.GOOD
 
 
 def _verdict_of_no_fault(

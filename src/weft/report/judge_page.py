@@ -11,7 +11,7 @@ from weft.report.sections import judged_evidence, judged_tables
 
 def write_judge_page(judgement: FileJudgement, out: Path) -> Path:
     """Write the page and return its path. Raises MissingError on a disk that refuses."""
-    write_page(out, [judge_page(judgement)], verb="judge")
+    write_page(out, [judge_page(judgement)], verb="judge", option="--report FILE")
     return out
 
 

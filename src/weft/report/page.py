@@ -1,6 +1,5 @@
 """`weft report`: finished run directories in, one HTML file out."""
 
-import tomllib
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 from weft.bench.result_scale import is_imported
 from weft.check.verdict.good_nodes import OK
 from weft.check.verdict.verdict import Verdict
+from weft.core.documents.document_text import toml_table
 from weft.core.errors import InputError
 from weft.core.files import write_part, write_whole
 from weft.core.finding import severity_rank
@@ -75,15 +75,17 @@ def write_page(
     side_by_side: Section | None = None,
     *,
     verb: str = "report",
+    option: str = "-o FILE",
 ) -> None:
-    """Render and write, whole or not at all. In a run directory a link at the name is replaced;
-    elsewhere it is the user's, and followed. Raises StorageError on a disk that refuses."""
+    """Render and write, whole or not at all; `option` names another file. In a run directory a link
+    at the name is replaced; elsewhere it is the user's, and followed. Raises StorageError on a disk
+    that refuses."""
     title = pages[0].title if len(pages) == 1 else f"{len(pages)} runs"
     page = render(f"weft {verb}: {title}", pages, side_by_side)
     if (out.parent / RUN_FILE).is_file():
-        write_part(out, page, what="report", hint="name another with -o FILE")
+        write_part(out, page, what="report", hint=f"name another with {option}")
     else:
-        write_whole(out, page, what="report")
+        write_whole(out, page, what="report", hint=f"name another with {option}")
 
 
 def _sections(run: StudyRun, judged: Judgement, name: str) -> tuple[Section, ...]:
@@ -119,8 +121,8 @@ def _refuse_unfinished(run: StudyRun, partial: bool) -> None:
 def _title(run: StudyRun) -> str:
     """The study's title; the directory's name where the study has none or cannot be read."""
     try:
-        study = tomllib.loads(str(run.meta.get("study", "")))
-    except (ValueError, RecursionError):
+        study = toml_table(str(run.meta.get("study", "")), RUN_FILE, "a study")
+    except InputError:
         study = {}
     return str(study.get("title") or run.directory.name)
 

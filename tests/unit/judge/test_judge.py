@@ -132,3 +132,55 @@ def test_rows_without_a_figure_of_ours_are_no_verdict() -> None:
     judgement = judge_results(results)
     assert judgement.rows == ()
     assert "no row shows a small message's latency" in judgement.findings[0].sentence
+
+
+def ping_pong(*rows: tuple[int, float]) -> ResultFile:
+    rule = "#" + "-" * 51
+    lines = [rule, "# Benchmarking PingPong", "# #processes = 2", rule,
+             "       #bytes #repetitions      t[usec]   Mbytes/sec",
+             *(f"{size:>13} 640 {us:>11.2f} {size / us:>11.2f}" for size, us in rows)]  # fmt: skip
+    return read_results_text("\n".join([*lines, ""]).encode(), "imb.txt")
+
+
+@pytest.mark.parametrize(
+    ("rows", "hidden"),
+    [
+        # A link of 12 % of its rate; of the rows that show half, none is large.
+        ([(1, 1.34), (256, 1.41), (8192, 4.0), (65536, 22.63)], "the speed"),
+        ([(8, 1.30), (16, 1.31), (32, 1.32), (64, 1.33), (128, 1.34)], "the link's rate"),
+    ],
+)
+def test_a_largest_row_that_hides_half_is_not_good(
+    rows: list[tuple[int, float]], hidden: str
+) -> None:
+    verdict = judge_results(ping_pong(*rows), platform="azure-hbv2").findings[0]
+    assert verdict.severity is Severity.NOTE
+    assert verdict.sentence.startswith(f"TOO WIDE TO TELL, half of {hidden} looks like this: ")
+
+
+def test_a_latency_test_is_good_without_large_rows() -> None:
+    text = "# OSU MPI Latency Test v5.9\n# Size  Latency (us)\n8 1.30\n16 1.31\n32 1.32\n64 1.33\n"
+    verdict = judge_results(
+        read_results_text(text.encode(), "lat.txt"), platform="azure-hbv3"
+    ).findings[0]
+    assert verdict.severity is Severity.GOOD
+
+
+def writes(*rows: tuple[int, float, float]) -> ResultFile:
+    found = [
+        Row(i, size, {"bandwidth_mb_s": mb_s, "msg_rate_mps": factor * mb_s / size})
+        for i, (size, mb_s, factor) in enumerate(rows, start=1)
+    ]
+    return ResultFile("f", (Table("perftest", "ib_write_bw", "bandwidth", tuple(found), 1),))
+
+
+@pytest.mark.parametrize(
+    ("largest", "severity"), [(1.0, Severity.WARNING), (1.3, Severity.UNKNOWN)]
+)
+def test_a_contradiction_is_a_warning_only_beside_good_rows(
+    largest: float, severity: Severity
+) -> None:
+    rows = [(1 << 20, 24_500.0, 1.3), (2 << 20, 24_500.0, 1.3), (8 << 20, 24_511.25, largest)]
+    judgement = judge_results(writes(*rows), platform="azure-hbv3")
+    assert judgement.findings[0].kind is FindingKind.CONTRADICTION
+    assert judgement.severity is severity

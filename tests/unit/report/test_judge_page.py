@@ -297,5 +297,6 @@ def test_a_file_without_a_platform_and_without_rows_still_has_a_page(tmp_path: P
 
 def test_a_page_that_cannot_be_written_says_where(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(MissingError, match="the report cannot be written"):
+    with pytest.raises(MissingError, match="the report cannot be written") as caught:
         write_judge_page(judgement(), tmp_path / "file" / "j.html")
+    assert caught.value.hint == "name another with --report FILE"

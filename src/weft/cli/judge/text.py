@@ -52,7 +52,9 @@ def _open_lines(judgement: FileJudgement) -> list[str]:
     telling = judgement.next_command or "a longer run"
     if judgement.platform:
         telling = "rows of larger messages, or --against results of your own machine"
-    if judgement.findings[0].kind is FindingKind.ABOVE_EXPECTED:
+    if any(row.contradictory for row in judgement.rows):
+        telling = "the whole output of the tool, as it was printed, or the same test again"
+    elif judgement.findings[0].kind is FindingKind.ABOVE_EXPECTED:
         telling = "another --platform, or --against results of your own machine"
     return [f"UNKNOWN  {cannot_tell('whether this path is healthy', telling)}"]
 

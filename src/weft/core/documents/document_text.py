@@ -1,6 +1,7 @@
 """TOML and JSON as plain values: read whole, or refused with where they are wrong."""
 
 import json
+import math
 import re
 import tomllib
 from pathlib import Path
@@ -20,7 +21,7 @@ _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
 _TOO_DEEP = re.compile(rf"(?<![\w-])(?:{_PART}[ \t]*+\.[ \t]*+){{{DEEPEST + 1}}}")
 
 
-def toml_table(text: str, where: str, expected: str) -> dict[str, Any]:
+def toml_table(text: str, where: str, expected: str, *, most: float = math.inf) -> dict[str, Any]:
     """The table of a TOML text. Raises InputError also for what `refuse_unusable` refuses."""
     if deep := _TOO_DEEP.search(text):
         line = text.count("\n", 0, deep.start()) + 1
@@ -32,7 +33,7 @@ def toml_table(text: str, where: str, expected: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         # A number of thousands of digits is a ValueError of Python's own.
         raise InputError(f"not TOML ({error})", where=where, expected=expected) from error
-    refuse_unusable(table, where)
+    refuse_unusable(table, where, most=most)
     return table
 
 

@@ -157,7 +157,7 @@ def _warned(evidence: PathEvidence) -> Said | None:
     if evidence.unit_conflict:
         sentence = f"the units of the file contradict each other: {evidence.unit_conflict}"
         note = "one of the two columns is mislabelled: no class of a path is named from them"
-        return Said(Severity.WARNING, sentence, (note,))
+        return Said(Severity.NOTE, sentence, (note,))
     if evidence.stall is not None:
         return _stalled(evidence.stall)
     if is_slower_than_all(evidence) and sockets_request(evidence) is None:

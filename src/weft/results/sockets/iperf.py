@@ -173,6 +173,8 @@ def is_one_host(here: str, there: str) -> bool:
 def _result(run: _Run, role: str) -> _Rate | None:
     """The rate of one direction: of all streams together, over the longest time."""
     rates = [rate for rate in run.rates if rate.role == role]
+    # A server of iperf3 prints zero for the sender: it has sent nothing.
+    rates = [rate for rate in rates if rate.mbit_s or rate.side != "sender"] or rates
     sides = {rate.side for rate in rates}
     side = next(side for side in ("receiver", "sender", "") if side in sides)
     rates = [rate for rate in rates if rate.side == side]

@@ -21,6 +21,7 @@ _SIZE = re.compile(r"(?:\s-m |--msg-size[ =]|msg-size=)(\d{1,9})\b")
 _PROGRAM = re.compile(
     r"(?:^|[\s/`_])sockperf\s{1,4}(?:ping-pong|under-load|throughput|playback|pp|tp|ul)\b"
 )
+_ADDRESS = re.compile(r"\[ {0,3}\d{1,4}\] IP = \S{1,80} {1,20}PORT = {1,8}\d{1,5} #")
 _PERCENTILES = {"50": "p50", "90": "p90", "99": "p99", "99.9": "p999"}
 
 
@@ -40,7 +41,7 @@ class _Run:
 
 def opens(line: str) -> bool:
     """Whether a line of sockperf, or a command that starts it, stands here."""
-    if line.startswith(("sockperf:", "sockperf[")):
+    if line.startswith(("sockperf:", "sockperf[")) or _ADDRESS.match(line):
         return True
     return "sockperf" in line[:300] and _PROGRAM.search(line[:300]) is not None
 
@@ -49,6 +50,8 @@ def read(cursor: Cursor) -> list[Table]:
     """The table of one run: one row."""
     first = cursor.look()
     run = _Run(0 if first is None else first.number)
+    if _PROGRAM.search(cursor.title):  # the command, with other lines between it and its output
+        _take(run, 0, cursor.title[:300])
     while (line := cursor.look()) is not None:
         text = line.text
         if run.metrics and (_PROGRAM.search(text[:300]) or "version #" in text):

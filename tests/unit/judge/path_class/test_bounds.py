@@ -75,11 +75,11 @@ def test_a_latency_beyond_every_class_names_no_link() -> None:
     assert "several adapters" not in said(evidence)
 
 
-def test_units_that_contradict_are_a_warning_and_name_no_class() -> None:
+def test_units_that_contradict_are_a_note_and_name_no_class() -> None:
     table = replace(stream(12_100), conditions={UNIT_CONFLICT: "rate by a factor of 8"})
     text = said(evidence_of([latency((8, 3.0)), table]))
     assert text == (
-        "WARNING the units of the file contradict each other: line 1: rate by a factor of 8"
+        "NOTE the units of the file contradict each other: line 1: rate by a factor of 8"
     )
 
 

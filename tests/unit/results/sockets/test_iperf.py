@@ -131,3 +131,13 @@ def test_two_clients_of_iperf2_one_after_the_other_are_two_tables() -> None:
     first, second = read_results_text(text.encode(), "x").tables
     assert first.rows[0].metrics["bandwidth_mb_s"] == pytest.approx(9410 / 8)
     assert second.rows[0].metrics["bandwidth_mb_s"] == pytest.approx(940 / 8)
+
+
+def test_the_zero_of_a_servers_sender_is_no_summary() -> None:
+    lines = ["Server listening on 5101 port", "[ ID] Interval           Transfer     Bandwidth",
+             "[  5]   0.00-1.00   sec   375 MBytes  3.14 Gbits/sec",
+             "[  5]   1.00-2.00   sec   392 MBytes  3.30 Gbits/sec",
+             "[  5]   0.00-2.04  sec  0.00 Bytes  0.00 bits/sec                  sender",
+             ""]  # fmt: skip
+    (rate,) = rates("\n".join(lines))
+    assert rate == pytest.approx(3.22 * MB_S_OF_GBIT)

@@ -70,3 +70,29 @@ def test_a_fence_of_markdown_parts_no_command_from_its_output() -> None:
     output = "sockperf: == version #3.10 ==\nsockperf: Summary: Latency is 21.323 usec\n```\n"
     (table,) = read_results_text((command + output).encode(), "x").tables
     assert table.rows[0].size_bytes == 1472
+
+
+def test_the_command_may_stand_lines_above_its_output() -> None:
+    text = "\n".join(
+        [
+            "$ sockperf ping-pong -i 10.0.0.4 --tcp -m 64 -t 10",
+            "the client starts now",
+            "sockperf: == version #3.8 ==",
+            "sockperf: Summary: Latency is 21.880 usec",
+            "$ make clean",
+            "sockperf: == version #3.8 ==",
+            "sockperf: Summary: Latency is 30.000 usec",
+        ]
+    )
+    first, second = read_results_text(text.encode(), "s.out").tables
+    assert (first.rows[0].size_bytes, first.conditions["transport"]) == (64, "TCP")
+    assert second.rows[0].size_bytes == 14, "the command was that of the first run"
+    assert "transport" not in second.conditions
+
+
+def test_a_paste_may_begin_at_the_address() -> None:
+    lines = ["[ 0] IP = 11.4.3.32       PORT =  8302 # TCP", "sockperf: Starting test...",
+             "sockperf: Summary: Latency is **121.880 usec**"]  # fmt: skip
+    (table,) = read_results_text("\n".join(lines).encode(), "s.out").tables
+    assert table.conditions["transport"] == "TCP"
+    assert table.rows[0].metrics["latency_us"] == 121.88
