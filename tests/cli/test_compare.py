@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -117,6 +118,26 @@ def test_two_runs_are_compared_and_said_not_to_be_interleaved(make: Make, capsys
     assert "GOOD  alltoall with second equals first within 5 % at both sizes: " in printed
     assert "caveat   The two runs were not interleaved" in printed
     assert printed.splitlines()[-1] == f"next     weft report {first} {second}"
+
+
+def test_a_run_and_itself_or_its_copy_have_no_verdict(
+    make: Make, capsys: Capture, tmp_path: Path
+) -> None:
+    """Equal figures are no evidence where the same launches stand on both sides."""
+    first = make("first", factor="")
+    copy = shutil.copytree(first, tmp_path / "copy")
+    (tmp_path / "link").symlink_to(first)
+    for second, said in (
+        (first, "is compared with itself"),
+        (str(tmp_path / "link"), "first and link hold the same launches"),
+        (str(copy), "first and copy hold the same launches"),
+    ):
+        assert run(["compare", first, second]) == 5
+        out = capsys.readouterr().out
+        assert out.startswith("UNKNOWN  cannot tell: whether anything changed: ")
+        assert said in out.splitlines()[0]
+        assert "equal" not in out
+        assert "would show" not in out
 
 
 def test_too_few_repeats_are_said_not_judged(make: Make, capsys: Capture) -> None:

@@ -21,7 +21,14 @@ from weft.study.comparison.effects import effect_findings, percent, would_show
 from weft.study.comparison.headlines import Headlines
 from weft.study.comparison.missing_cells import expected_cells, missing_findings
 from weft.study.comparison.replication import are_simulated
-from weft.study.comparison.rows import MARGIN, TOLERANCE, ComparisonRow, ComparisonRules, rows_of
+from weft.study.comparison.rows import (
+    MARGIN,
+    TOLERANCE,
+    ComparisonRow,
+    ComparisonRules,
+    RowOutcome,
+    rows_of,
+)
 from weft.study.comparison.treatment import unproved_factors
 from weft.study.comparison.verdicts import (
     findings_of_arms,
@@ -112,7 +119,7 @@ def compare_runs(
     first: StudyRun, second: StudyRun, *, tolerance: float = TOLERANCE, margin: float = MARGIN
 ) -> Comparison:
     """The second run against the first: cells they share, launches paired by node set and repeat.
-    Cells that only the first has are findings.
+    Cells that only the first has are findings. A run and itself, or its copy, have no verdict.
 
     Raises InputError where they share no cell.
     """
@@ -150,6 +157,9 @@ def compare_runs(
             where=f"{first.directory} and {second.directory}",
             expected="two runs of the same study, or with benchmarks in common",
         )
+    if _is_one_run(first, second):
+        rows = [dataclasses.replace(row, outcome=RowOutcome.NO_VERDICT) for row in rows]
+        effects = [_one_run(names)]
     return Comparison(
         arms=(names,),
         rows=tuple(rows),
@@ -158,6 +168,20 @@ def compare_runs(
         margin=margin,
         interleaved=False,
     )
+
+
+def _is_one_run(first: StudyRun, second: StudyRun) -> bool:
+    """Whether both are one run directory, or one is a copy of the other."""
+    is_copy = first.meta == second.meta and first.samples == second.samples
+    return is_copy or first.directory.resolve() == second.directory.resolve()
+
+
+def _one_run(names: tuple[str, str]) -> Finding:
+    both = " and ".join(dict.fromkeys(names))
+    asked = f"whether anything changed: {both} hold the same launches"
+    if names[0] == names[1]:
+        asked = f"whether anything changed: {both} is compared with itself"
+    return Finding(FindingKind.NOT_JUDGED, Severity.UNKNOWN, cannot_tell(asked, "a second run."))
 
 
 def _unproved_by_arm(run: StudyRun, first: str) -> dict[str, tuple[str, ...]]:
