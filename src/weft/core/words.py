@@ -1,6 +1,6 @@
 """Numbers of things as a person would say them, and the name that a misspelt one is nearest to."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 SHARED_PERCENT = 60
 """So much of two names is the same letters in the same order where one may be meant for another."""
@@ -14,6 +14,12 @@ def counted(n: int, noun: str, plural: str = "") -> str:
 def times(n: int) -> str:
     """'once', 'twice', '3 times'."""
     return {1: "once", 2: "twice"}.get(n, f"{n:,} times")
+
+
+def first_few(names: Collection[str], n_all: int) -> str:
+    """'n1, n2 and 3 more': the names that are known of `n_all` things."""
+    left = n_all - len(names)
+    return ", ".join(names) + (f" and {left:,} more" if left > 0 else "")
 
 
 def nearest(word: str, known: Iterable[str], *, most_letters: int | None = None) -> str | None:

@@ -6,7 +6,7 @@ from weft.bench.model import State
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.nodeset import fold
 from weft.core.shell_line import shell_line
-from weft.core.words import counted
+from weft.core.words import counted, first_few
 from weft.validity.facts import (
     HostFacts,
     OffFabricFacts,
@@ -53,7 +53,7 @@ def off_named_hosts(proofs: Sequence[Proof]) -> Finding | None:
         FindingKind.MIS_SETTING,
         Severity.WARNING,
         f"{counted(named.n_missed, 'host')} did not mostly use {wanted}, which was named:"
-        f" {', '.join(named.missed)}.",
+        f" {first_few(named.missed, named.n_missed)}.",
         evidence=(f"{named.other} carried more there, of this run or of external traffic",),
         facts=HostFacts("off-named-hosts", named.missed),
     )
@@ -74,7 +74,8 @@ def _not_on_named(proof: Proof, named: Named, nodes: Sequence[str]) -> Finding:
     if named.sent_bytes:
         lines[0] += f"; the ranks sent at least {size_text(named.sent_bytes)}"
     if named.missed:
-        lines.append(f"past it went the bytes of {', '.join(named.missed)}")
+        missed = first_few(named.missed, named.n_missed)
+        lines.append(f"past it went the bytes of {missed}")
     lines += _library_lines(proof)
     lines.append(
         f"to mend: let the MPI keep to {wanted}, or name the device it uses ({named.other})"
@@ -96,15 +97,14 @@ def off_fabric_hosts(proofs: Sequence[Proof]) -> Finding | None:
     worst, proof = max(found, key=lambda one: one[0].n_hosts)
     devices = proof.evidence.fast_devices
     lines = [_host_line(host, devices) for host in worst.hosts]
-    if worst.n_hosts > len(worst.hosts):
-        lines.append(f"and {counted(worst.n_hosts - len(worst.hosts), 'host')} more")
+    hosts = tuple(host.host for host in worst.hosts)
     return Finding(
         FindingKind.MIS_SETTING,
         Severity.WARNING,
         f"{counted(worst.n_hosts, 'host')} of {proof.evidence.hosts} did not use the fast network:"
-        f" {', '.join(host.host for host in worst.hosts)}.",
+        f" {first_few(hosts, worst.n_hosts)}.",
         evidence=(*lines, _to_mend(proof)),
-        facts=HostFacts("off-fabric-hosts", tuple(host.host for host in worst.hosts)),
+        facts=HostFacts("off-fabric-hosts", hosts),
     )
 
 

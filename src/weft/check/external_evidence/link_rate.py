@@ -15,7 +15,7 @@ from weft.check.suspects.survey import Survey
 from weft.check.wording.figures import list_pairs
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.units import format_significant
-from weft.core.words import counted
+from weft.core.words import counted, first_few
 from weft.validity.proof import EthernetLinks, Proof, proofs_of
 
 _MB_S_OF_GBPS = 125.0
@@ -43,7 +43,7 @@ def no_link_rate(samples: Iterable[Sample]) -> Iterator[str]:
         busiest = max(carried, key=lambda name: carried[name])
         yield (
             f"no link rate to compare with: {busiest} carried the messages, and it is virtual or"
-            " tells no rate"
+            " reports no rate"
         )
 
 
@@ -60,12 +60,11 @@ def _different(links: Sequence[EthernetLinks]) -> Iterator[Finding]:
     if len({one.gbps for one in links}) < 2:
         return
     slowest, fastest = (f(links, key=lambda one: one.gbps) for f in (min, max))
-    more = slowest.n_hosts - len(slowest.hosts)
-    hosts = ", ".join(slowest.hosts) + (f" and {more:,} more" if more else "")
     yield Finding(
         FindingKind.MIS_SETTING,
         Severity.WARNING,
-        f"{slowest.gbps:g} Gb/s is the rate of {slowest.device} on {hosts}; on"
+        f"{slowest.gbps:g} Gb/s is the rate of {slowest.device} on"
+        f" {first_few(slowest.hosts, slowest.n_hosts)}; on"
         f" {counted(fastest.n_hosts, 'other host')} it is {fastest.gbps:g} Gb/s.",
         evidence=(f"read from /sys/class/net/{slowest.device}/speed of each host",),
         next_command=f"ethtool {slowest.device}",
@@ -88,12 +87,13 @@ def _below_half(survey: Survey, slowest: EthernetLinks) -> Iterator[Finding]:
     if not slow:
         return
     worst = min(fastest[pair] for pair in slow)
-    who = "Every pair delivers" if len(slow) == len(fastest) else f"{counted(len(slow), 'pair')}:"
+    some = counted(len(slow), "pair delivers", "pairs deliver")
+    who = "Every pair delivers" if len(slow) == len(fastest) else some
     yield Finding(
         FindingKind.BELOW_EXPECTED,
         Severity.WARNING,
-        f"{who} less than half of the link rate: bandwidth {format_significant(worst)} MB/s or"
-        f" more, {slowest.device} runs at {slowest.gbps:g} Gb/s ({rate:g} MB/s).",
+        f"{who} less than half of the link rate: {format_significant(worst)} MB/s the slowest,"
+        f" {slowest.device} runs at {slowest.gbps:g} Gb/s ({rate:g} MB/s).",
         evidence=(list_pairs(slow), _DOUBT),
         facts=PairFacts(tuple(slow)),
     )
