@@ -46,8 +46,9 @@ The first lines are the verdict:
 | `GOOD` | no rule found a fault; `would show:` lists the faults that would have shown, \
 `not seen:` the parts that weft could not read |
 | `UNKNOWN  cannot tell: ...; what would tell: ...` | the file sets nothing that weft reads, gives \
-a name a value in a form that weft does not read, takes all values from the running job, or starts \
-an image that may lack its network's plug-in |
+a name a value in a form that weft does not read, takes all values, or that of a switch of a \
+transport (`NCCL_NET`, `NCCL_IB_DISABLE`), from the running job, or starts an image \
+that may lack its network's plug-in |
 | `WARN`, `BAD` | rules of these severities found faults |
 
 A rule's severity is that of its usual consequence. Settings that harm only traffic between nodes

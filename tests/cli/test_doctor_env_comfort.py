@@ -24,6 +24,7 @@ from weft.cli.doctor.env_linter import Linter
 from weft.cli.doctor.env_report import EnvReport
 from weft.core.finding import Severity
 from weft.doctor.readers.file import read_job
+from weft.doctor.rules.transports import SWITCHES
 
 N_ODD = 1000
 N_PLACES = 20
@@ -110,6 +111,16 @@ def test_tcp_harms_no_job_of_one_node(line: str, rule: str) -> None:
     one = report("job.sh", f"#SBATCH --nodes=1\n{line}\npython train.py\n")
     assert {each.severity for each in one.complaints if each.rule.id == rule} <= {Severity.NOTE}
     assert one.verdict is Severity.GOOD
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+@pytest.mark.parametrize("given", ["export {}=$(cat site)", "export {}=$SITE", "mpirun -x {} ./a"])
+def test_a_switch_whose_value_only_the_job_knows_is_never_good(name: str, given: str) -> None:
+    head = "#SBATCH --nodes=2\nexport NCCL_DEBUG=WARN\n"
+    one = report("job.sh", f"{head}{given.format(name)}\nsrun ./a\n")
+    assert one.verdict is Severity.UNKNOWN, one.lines(notes=False)
+    assert name in one.coverage.gaps[0].unknown
+    assert report("job.sh", f"{head}srun ./a\n").verdict is Severity.GOOD
 
 
 @pytest.mark.parametrize(("line", "rule"), TCP.items())

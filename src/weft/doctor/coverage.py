@@ -11,6 +11,7 @@ from weft.doctor.job import HOLE, Job, JobKind, JobSetting, SettingOrigin, Sourc
 from weft.doctor.rules.masks import given_masks
 from weft.doctor.rules.names import is_private
 from weft.doctor.rules.plugins import plugin_gap
+from weft.doctor.rules.transports import SWITCHES
 from weft.launch.command_words import LAUNCHERS
 
 LOOKED_FOR = {
@@ -142,6 +143,12 @@ def _gaps(case: DoctorCase, names: set[str], known: set[str]) -> Iterator[Gap]:
         yield Gap(
             f"{job.name} takes the values of {counted(len(names), 'variable')} from the running"
             " job",
+            "run `weft doctor env` inside the job",
+        )
+    elif hidden := [name for name in SWITCHES if name in names - known]:
+        yield Gap(
+            f"the value of {', '.join(hidden)}, which {job.name} takes from the running job: it "
+            "may switch a transport off",
             "run `weft doctor env` inside the job",
         )
     missing = plugin_gap(case) if names else None

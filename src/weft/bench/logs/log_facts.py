@@ -91,7 +91,7 @@ def read_logs(names: Sequence[str]) -> LogFacts:
         raise InputError(f"cannot be read: {error}", expected=EXPECTED) from error
     if not log_facts.facts:
         raise InputError(
-            "no NCCL, RCCL, UCX, libfabric, MPI or SHARP log lines found",
+            "weft understood no line of NCCL, RCCL, UCX, libfabric, an MPI or SHARP",
             where=", ".join(names),
             expected=EXPECTED,
             hint="NCCL is silent unless NCCL_DEBUG is set to INFO",

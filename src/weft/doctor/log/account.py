@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from weft.bench.logs.ranks import SOCKET, JobLog, transports
 from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.words import counted
 from weft.doctor.log.mpi import choices, is_over_fabric, sharp_trees
 from weft.doctor.log.network import finding, share, some, why_sockets
 
@@ -63,12 +64,15 @@ def would_show(log: JobLog) -> tuple[str, ...]:
     ends = f"a message that ends jobs, in {n_lines:,} lines"
     if not any(log.facts.of(kind) for kind in OF_NCCL):
         return (ends,)
-    return (f"TCP between nodes and a rank that did not come up, in {log.n_expected:,} ranks", ends)
+    between = "" if log.n_nodes == 1 else "TCP between nodes and "
+    ranks = counted(log.n_expected, "rank")
+    return (f"{between}a rank that did not come up, in {ranks}", ends)
 
 
 def gaps(log: JobLog) -> list[str]:
     """Lines without which a fault would not have shown."""
-    if not any(log.facts.of(kind) for kind in OF_NCCL):
+    warned = any(fact.words[0] == "NCCL" for fact in log.facts.of("warning"))
+    if not (warned or any(log.facts.of(kind) for kind in OF_NCCL)):
         return []
     found = []
     done = log.values("communicator", 2).get("COMPLETE", frozenset())

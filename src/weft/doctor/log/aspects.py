@@ -149,14 +149,16 @@ def _networks(log: JobLog) -> Iterator[Aspect]:
 
 def _devices(log: JobLog) -> Iterator[Aspect]:
     devices = log.facts.of("nic")
-    if not devices:
-        return
     names = [
         f"[{fact.words[1]}]{fact.words[2]} {fact.words[3]}".rstrip()
         + (" SHARP" if fact.words[4] else "")
         for fact in devices
         if fact.words[0] != "NET/Socket"
     ] or [f"[{fact.words[1]}]{fact.words[2]} TCP" for fact in devices]
+    without = dict.fromkeys(fact.words[0] for fact in log.facts.of("no_device"))
+    names += [f"{transport} found no device" for transport in without]
+    if not names:
+        return
     rows = _rows_of(log, devices, "transport", "index", "name", "layer", "sharp")
     for row in rows:
         row |= {"index": int(row["index"]), "sharp": bool(row["sharp"])}

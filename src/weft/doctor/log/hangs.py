@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from weft.bench.logs.log_facts import LogFact
 from weft.bench.logs.ranks import JobLog
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
@@ -29,21 +30,33 @@ def judge_progress(log: JobLog, *, is_explained: bool) -> Iterator[Finding]:
 
 def _failed_calls(log: JobLog, *, is_explained: bool) -> Iterator[Finding]:
     """A failed call without a message of the catalogue; with one it says nothing new."""
-    failed = log.facts.of("failed")
+    failed = _failed_in_use(log)
     if not failed or is_explained:
         return
-    outermost = [fact for fact in failed if fact.words[0].startswith(OUTERMOST)]
+    outermost = [fact for fact in failed if _source(fact).startswith(OUTERMOST)]
     first = failed[0]
     result = RESULTS.get(first.words[1], f"result {first.words[1]}")
     yield finding(
         Severity.BAD if outermost else Severity.WARNING,
-        f"a call of NCCL failed with {result} in {first.words[0]} - "
+        f"a call of NCCL failed with {result} in {_source(first)} - "
         f"{share(log, log.all_by(failed))}",
         "do: read the NCCL WARN line above it; NCCL_DEBUG=INFO with "
         "NCCL_DEBUG_SUBSYS=INIT,NET shows more",
         log.facts.place(first),
         kind=FindingKind.FAILURE,
     )
+
+
+def _failed_in_use(log: JobLog) -> list[LogFact]:
+    """Failed calls without those of a network that did not start: NCCL takes the next network."""
+    networks = [fact.words[0].lower() for fact in log.facts.of("plugin_failed")]
+    off = tuple(f"transport/net_{name}" for name in networks)
+    return [fact for fact in log.facts.of("failed") if not _source(fact).startswith(off)]
+
+
+def _source(fact: LogFact) -> str:
+    """Where in NCCL a call failed: RCCL names the whole path of its file."""
+    return fact.words[0].rsplit("/src/", 1)[-1]
 
 
 def unfinished(log: JobLog) -> frozenset[int]:

@@ -65,7 +65,9 @@ def judge_messages(log: JobLog) -> Iterator[Finding]:
         who = f" - {share(log, by)}" if by else ""
         where = f" on {', '.join(hosts[:4])}" if hosts else ""
         lines = [f"cause: {message.cause}", f"do: {message.remedy}"]
-        text = f"{log.facts.place(first)}{place}, {counted(n, 'time')}: {first.words[2]}"
+        is_one = len({fact.words[2] for fact in known.facts}) == 1
+        times = counted(n, "time") if is_one else f"the first of {n:,}"
+        text = f"{log.facts.place(first)}{place}, {times}: {first.words[2]}"
         if message.severity == "harmless":
             lines = lines[:1]
         yield finding(

@@ -58,6 +58,17 @@ class Gid:
 
 UNKNOWN = "unknown"
 """The state of a port whose file is missing or empty."""
+STATES = {
+    *("NOP", "DOWN", "INIT", "ARMED", "ACTIVE", "ACTIVE_DEFER"),
+    *("UP", "NOTPRESENT", "LOWERLAYERDOWN", "TESTING", "DORMANT"),
+}
+"""SOURCE: torvalds/linux, drivers/infiniband/core/sysfs.c state_show; for Slingshot, operstate of
+Documentation/ABI/testing/sysfs-class-net. Another word tells nothing."""
+UNLINKED = {
+    *("Sleep", "Polling", "Disabled", "PortConfigurationTraining", "LinkErrorRecovery"),
+    "Phy Test",
+}
+"""SOURCE: torvalds/linux, drivers/infiniband/core/sysfs.c phys_state_to_str."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +94,7 @@ class Port:
     @property
     def is_known(self) -> bool:
         """Whether a file tells that it carries data, or that it does not."""
-        is_down = self.physical_state not in ("", UNKNOWN, "LinkUp")
-        return self.state.lower() != UNKNOWN or is_down
+        return self.state in STATES or self.physical_state in UNLINKED
 
 
 @dataclass(frozen=True, slots=True)

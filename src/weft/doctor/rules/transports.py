@@ -14,6 +14,8 @@ LOST = {
     "NCCL_P2P_DISABLE": "NVLink and direct PCIe between GPUs",
     "NCCL_SHM_DISABLE": "shared memory between GPUs of a host",
 }
+SWITCHES = ("NCCL_NET", "NCCL_IB_DISABLE", *LOST, "NCCL_NET_GDR_LEVEL")
+"""One value of each takes a transport away."""
 OTHER_NETWORKS = ("NCCL_FASTRAK_", "NCCL_GPUDIRECTTCPX_", "FI_CXI_", "FI_EFA_", "OFI_NCCL_")
 """Prefixes of the settings of plug-ins."""
 NEARER = ("NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN")
