@@ -96,3 +96,11 @@ def test_a_long_text_takes_no_longer_than_its_length(text: str) -> None:
     begun = time.monotonic()
     most_names(text)
     assert time.monotonic() - begun < 1
+
+
+def test_a_long_name_with_a_foreign_sign_folds_at_once() -> None:
+    """A hostfile may hold lines of an environment."""
+    names = [letters * 40 + "=1" for letters in ("a", "FI_CXI", "\u00fc")]
+    start = time.process_time()
+    assert fold(names) == ",".join(names)
+    assert time.process_time() - start < 0.5
