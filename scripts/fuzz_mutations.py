@@ -1,11 +1,14 @@
-"""Damage done to samples of benchmark output, as launchers, editors, disks and people do it."""
+"""Readers, and the damage that launchers, editors, disks and people do to their files."""
 
 import copy
+import gzip
 import json
 import random
 import re
 import tomllib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import tomli_w
@@ -13,6 +16,25 @@ import tomli_w
 Lines = list[str]
 Damage = Callable[[random.Random, str, Sequence[Lines]], bytes]
 """The bytes of a sample with damage; it may take lines of other samples."""
+TIME_LIMIT_S = 1.0
+"""CPU time an input of a few kilobytes may take; a reader whose cost is not linear exceeds it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A reader with its samples and their damage.
+
+    `outcome` reads input number i: whether it found anything, and the fault of that. `tool` is that
+    of its rows or the kind of its job, where it has one.
+    """
+
+    name: str
+    pieces: tuple[str, ...]
+    damage: Damage
+    outcome: Callable[[bytes, int], tuple[bool, str]]
+    tool: str = ""
+    limit_s: float = TIME_LIMIT_S
+
 
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _TOKENS = (
@@ -302,21 +324,49 @@ def _damage_structure(rng: random.Random, document: Any) -> Any:
 
 def mutated_json(rng: random.Random, sample: str, others: Sequence[Lines]) -> bytes:
     """The document with damage to its structure, to its text, or to both."""
-    text = sample
-    if rng.random() < 0.8:
-        try:
-            document = json.loads(sample)
-            for _i in range(rng.choice((1, 1, 2, 3))):
-                document = _damage_structure(rng, document)
-            text = json.dumps(document, indent=rng.choice((None, 1, 2)))
-        except (ValueError, KeyError, IndexError, RecursionError):
-            text = sample
+    text = _damaged_document(
+        rng, sample, json.loads, lambda it: json.dumps(it, indent=rng.choice((None, 1, 2)))
+    )
     if rng.random() < 0.02:
         depth = rng.choice((50, 2000))
         text = '{"Links": ' + "[" * depth + text + "]" * depth + "}"
+    return _sometimes_mutated(rng, text, others)
+
+
+def mutated_toml(rng: random.Random, sample: str, others: Sequence[Lines]) -> bytes:
+    """The document with damage to its structure, to its text, or to both."""
+    text = _damaged_document(rng, sample, _toml_document, tomli_w.dumps)
+    return _sometimes_mutated(rng, text, others)
+
+
+def _damaged_document(
+    rng: random.Random, text: str, loads: Callable[[str], Any], dumps: Callable[[Any], str]
+) -> str:
+    """The text with damage to the structure, seldom none; the text itself where a form has no
+    words for the damage."""
+    if rng.random() >= 0.8:
+        return text
+    try:
+        document = loads(text)
+        for _i in range(rng.choice((1, 1, 2, 3))):
+            document = _damage_structure(rng, document)
+        return dumps(document)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return text
+
+
+def _sometimes_mutated(rng: random.Random, text: str, others: Sequence[Lines]) -> bytes:
     if rng.random() < 0.3:
-        return mutated_text(rng, text.split("\n"), others)
+        return mutated_sample(rng, text, others)
     return text.encode("utf-8", "surrogatepass")
+
+
+def _toml_document(text: str) -> Any:
+    return copy.deepcopy(_parsed_toml(text))
+
+
+_parsed_toml = cache(tomllib.loads)
+"""Parsing takes longer than all damage, and samples are few."""
 
 
 def mutated_sample(rng: random.Random, sample: str, others: Sequence[Lines]) -> bytes:
@@ -324,18 +374,10 @@ def mutated_sample(rng: random.Random, sample: str, others: Sequence[Lines]) -> 
     return mutated_text(rng, sample.split("\n"), others)
 
 
-def mutated_toml(rng: random.Random, sample: str, others: Sequence[Lines]) -> bytes:
-    """The document with damage to its structure, to its text, or to both."""
-    text = sample
-    if rng.random() < 0.8:
-        try:
-            document = tomllib.loads(sample)
-            for _i in range(rng.choice((1, 1, 2, 3))):
-                document = _damage_structure(rng, document)
-            text = tomli_w.dumps(document)
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            text = sample
-    return mutated_text(rng, text.split("\n"), others) if rng.random() < 0.3 else text.encode()
+def mutated_gzip(rng: random.Random, sample: str, others: Sequence[Lines]) -> bytes:
+    """A packed text with damage inside, or to the bytes of the archive."""
+    packed = gzip.compress(mutated_sample(rng, sample, others), mtime=0)
+    return _bytes_damaged(rng, packed) if rng.random() < 0.7 else packed
 
 
 def mutated_json_lines(rng: random.Random, sample: str, others: Sequence[Lines]) -> bytes:

@@ -8,56 +8,36 @@ of CPU time and memory. Hypothesis tests the laws of readers: tests/unit/results
 
 import argparse
 import multiprocessing
+import os
 import random
 import resource
 import signal
 import sys
+import tempfile
 import time
 import traceback
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import fuzz_mutations
-import fuzz_topology
-from fuzz_documents import document_kinds
-from fuzz_results import result_outcome, result_pieces
-from fuzz_settings import setting_outcome, setting_pieces
+from fuzz_documents import DOCUMENT_LIMIT_S, document_readers
+from fuzz_mutations import Reader
+from fuzz_results import result_readers
+from fuzz_settings import setting_readers
+from fuzz_topology import topology_readers
 
 from weft.core.errors import InputError
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "target" / "fuzz"
-TIME_LIMIT_S = 1.0
-"""CPU time an input of a few kilobytes may take; a reader whose cost is not linear exceeds it."""
-DOCUMENT_LIMIT_S = 20.0
-"""A document of a few lines may ask for a large fabric or plan."""
 HANG_S = 60.0
 MEMORY_LIMIT_BYTES = 1 << 30
 """What a reader may add to the process it runs in; one that needs more for a few kilobytes fails
 instead of taking the machine with it."""
-_CHUNK = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """A reader with its input: pieces that it recognises, whole or as text of a JSON document.
-
-    `outcome` reads input number i: whether it found anything, and the fault of that. `damage` is
-    that of its form, where it is neither lines nor JSON.
-    """
-
-    name: str
-    tool: str
-    is_json: bool
-    pieces: tuple[str, ...]
-    outcome: Callable[[bytes, int], tuple[bool, str]]
-    damage: fuzz_mutations.Damage | None = None
-    limit_s: float = TIME_LIMIT_S
+_CHUNK = 10_000
+"""Inputs a child; each imports for itself what its verbs need."""
 
 
 @dataclass(slots=True)
@@ -82,52 +62,19 @@ class Tally:
 
 
 def readers() -> list[Reader]:
-    """Of result files those that have a sample under tests/fixtures/results, by name; the others
-    behind them."""
-    topology, description = fuzz_topology.topology_outcome, fuzz_topology.description_outcome
-    return [
-        *result_readers(),
-        Reader("topology file", "", False, fuzz_topology.topology_pieces(), topology),
-        Reader("lspci, lstopo", "", False, fuzz_topology.description_pieces(), description),
-        *(
-            Reader(f"settings: {kind}", kind.value, False, pieces, partial(setting_outcome, kind))
-            for kind, pieces in setting_pieces().items()
-        ),
-        *document_readers(),
-    ]
+    """All readers."""
+    return [*text_readers(), *document_readers()]
 
 
-def document_readers() -> list[Reader]:
-    """Readers of a user's own documents and of runs, by the verbs that take them."""
-    return [
-        Reader(kind.name, "", False, kind.pieces, kind.outcome, kind.damage, DOCUMENT_LIMIT_S)
-        for kind in document_kinds()
-    ]
-
-
-def result_readers() -> list[Reader]:
-    """Readers of result files that have a sample, by name."""
-    return [
-        Reader(
-            tool + (" (JSON)" if is_json else ""),
-            tool,
-            is_json,
-            tuple(found),
-            partial(result_outcome, tool),
-        )
-        for (tool, is_json), found in sorted(result_pieces().items())
-    ]
+def text_readers() -> list[Reader]:
+    """Of result files by tool, of topology files, and of settings by kind of job."""
+    return [*result_readers(), *topology_readers(), *setting_readers()]
 
 
 def input_of(reader: Reader, others: list[list[str]], seed: int, i: int) -> bytes:
     """Input number i of a reader."""
     rng = random.Random(f"{seed}:{reader.name}:{i}")  # noqa: S311 no secret depends on it
-    piece = rng.choice(reader.pieces)
-    if reader.damage is not None:
-        return reader.damage(rng, piece, others)
-    if reader.is_json:
-        return fuzz_mutations.mutated_json(rng, piece, others)
-    return fuzz_mutations.mutated_text(rng, piece.split("\n"), others)
+    return reader.damage(rng, rng.choice(reader.pieces), others)
 
 
 class Hang(BaseException):
@@ -196,31 +143,38 @@ class Progress:
 
 
 def run_confined(job: Job) -> Tally:
-    """As `run_range`, in children under limits of memory and CPU time. The input that kills one is
-    a failure, and the next child goes on behind it."""
+    """As `run_range`, in children under limits of memory and CPU time, each in a folder of its own.
+    The input that kills one is a failure, and the next child goes on behind it."""
     reader, others, seed, first, last = job
     total = Tally()
     while first < last:
-        at = Progress()
-        receiver, sender = multiprocessing.Pipe(duplex=False)
-        arguments = ((reader, others, seed, first, last), at, sender)
-        child = multiprocessing.Process(target=_in_child, args=arguments)
-        child.start()
-        sender.close()
-        try:
-            total.add(receiver.recv())
-            first = last
-        except EOFError:
-            killer = max(first, at.input.value)
-            total.n_inputs += killer + 1 - first
-            child.join()
-            total.failures.append((killer, f"killed: exit code {child.exitcode}"))
-            first = killer + 1
-        child.join()
+        done = _of_a_child((reader, others, seed, first, last))
+        total.add(done)
+        first += done.n_inputs
     return total
 
 
-def _in_child(job: Job, at: Progress, sender: Any) -> None:
+def _of_a_child(job: Job) -> Tally:
+    """The tally up to the input that kills the child, or of all."""
+    at, first = Progress(), job[3]
+    receiver, sender = multiprocessing.Pipe(duplex=False)
+    with tempfile.TemporaryDirectory(prefix="weft-fuzz-") as folder:
+        child = multiprocessing.Process(target=_in_child, args=(job, at, folder, sender))
+        child.start()
+        sender.close()
+        try:
+            tally: Tally = receiver.recv()
+            child.join()
+        except EOFError:
+            child.join()
+            killer = max(first, at.input.value)
+            reason = f"killed: exit code {child.exitcode}"
+            tally = Tally(killer + 1 - first, failures=[(killer, reason)])
+    return tally
+
+
+def _in_child(job: Job, at: Progress, folder: str, sender: Any) -> None:
+    os.chdir(folder)
     # The child is forked: libraries of a test's process alone may map over a gigabyte, and then the
     # stack of a deep document could not grow.
     n_bytes = _mapped_bytes() + MEMORY_LIMIT_BYTES
@@ -255,7 +209,7 @@ def _progress(reader: Reader, total: Tally, n: int, started: float) -> None:
     text = f"{reader.name}: {total.n_inputs:,} of {n:,}, {rate:,.0f}/s, {left_min:.1f} min"
     if sys.stderr.isatty():
         print(f"\r{text}", end="   ", file=sys.stderr, flush=True)
-    elif total.n_inputs % (50 * _CHUNK) == 0:
+    elif total.n_inputs % (10 * _CHUNK) == 0:
         print(text, file=sys.stderr, flush=True)
 
 
@@ -296,7 +250,8 @@ def main() -> int:
     if not chosen:
         print(f"no such reader; there are {[r.name for r in everything]}", file=sys.stderr)
         return 2
-    others = [piece.split("\n") for other in everything for piece in other.pieces]
+    # Runs have times in them, and an input must stay the same.
+    others = [piece.split("\n") for other in text_readers() for piece in other.pieces]
     if arguments.only is not None:
         data = input_of(chosen[0], others, arguments.seed, arguments.only)
         _save(chosen[0], data, str(arguments.only))
@@ -319,11 +274,11 @@ def main() -> int:
 
 def _estimate(chosen: list[Reader], others: list[list[str]], arguments: argparse.Namespace) -> None:
     """Say on stderr how long this will take, from twenty inputs each."""
-    started = time.monotonic()
-    n = 20
+    n, each_s = 20, 0.0
     for reader in chosen:
-        run_confined((reader, others, arguments.seed, 0, n))
-    each_s = (time.monotonic() - started) / n
+        tally = run_confined((reader, others, arguments.seed, 0, n))
+        # The slowest one imports all that the others need.
+        each_s += (tally.cpu_s - tally.slowest_s) / (n - 1)
     total_min = each_s * arguments.inputs / arguments.jobs / 60
     print(f"{len(chosen)} readers, about {total_min:.0f} min", file=sys.stderr, flush=True)
 

@@ -3,7 +3,10 @@
 import json
 import math
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+
+from fuzz_mutations import Reader, mutated_json, mutated_sample
 
 from weft.core.errors import InputError
 from weft.results.model import ResultFile
@@ -14,6 +17,20 @@ _PIECE_LINES = 11
 _PIECE_BYTES = 1000
 _SAMPLED = 64
 """Of so many inputs one is read twice and written as JSON."""
+
+
+def result_readers() -> list[Reader]:
+    """Readers of result files that have a sample, by name."""
+    return [
+        Reader(
+            tool + (" (JSON)" if is_json else ""),
+            tuple(found),
+            mutated_json if is_json else mutated_sample,
+            partial(result_outcome, tool),
+            tool,
+        )
+        for (tool, is_json), found in sorted(result_pieces().items())
+    ]
 
 
 def result_pieces() -> dict[tuple[str, bool], dict[str, None]]:

@@ -4,6 +4,9 @@ and environments. They do everything that the linter does with the text."""
 import json
 import random
 from collections.abc import Iterator
+from functools import partial
+
+from fuzz_mutations import Reader, mutated_sample
 
 from weft.catalog.libraries.launch_recipe import LaunchRecipe
 from weft.catalog.load import launch_recipe, launch_recipe_names, variable_lists
@@ -119,6 +122,20 @@ SAMPLED = 64
 """Of so many inputs one is linted twice and written as SARIF and JSON."""
 _LISTS = variable_lists()
 _RECIPES = [launch_recipe(name) for name in launch_recipe_names()]
+
+
+def setting_readers() -> list[Reader]:
+    """A reader for each kind of file."""
+    return [
+        Reader(
+            f"settings: {kind}",
+            pieces,
+            mutated_sample,
+            partial(setting_outcome, kind),
+            kind.value,
+        )
+        for kind, pieces in setting_pieces().items()
+    ]
 
 
 def setting_pieces() -> dict[JobKind, tuple[str, ...]]:

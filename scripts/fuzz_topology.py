@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from fuzz_mutations import Reader, mutated_sample
 from fuzz_settings import is_inside
 
 from weft.catalog.load import platform
@@ -19,6 +20,14 @@ SAMPLES = Path(__file__).resolve().parent.parent / "tests" / "fixtures"
 _SAMPLED = 64
 _PLATFORMS = ("azure-ndv2", "azure-ndv4", "azure-ndv5")
 _NVLINK = Known(nvlink_gb_s=240, net_gb_s=25, sm=80)
+
+
+def topology_readers() -> list[Reader]:
+    """Of topology files, and of descriptions of a machine."""
+    return [
+        Reader("topology file", topology_pieces(), mutated_sample, topology_outcome),
+        Reader("lspci, lstopo", description_pieces(), mutated_sample, description_outcome),
+    ]
 
 
 def topology_pieces() -> tuple[str, ...]:

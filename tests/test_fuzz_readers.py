@@ -39,19 +39,17 @@ def load_fuzzer() -> ModuleType:
 
 
 fuzzer = load_fuzzer()
-EVERYTHING = fuzzer.readers()
-DOCUMENTS = [reader for reader in EVERYTHING if reader.damage is not None]
-READERS = [reader for reader in EVERYTHING if reader.damage is None]
-OTHERS = [piece.split("\n") for other in EVERYTHING for piece in other.pieces]
+READERS = fuzzer.text_readers()
+DOCUMENTS = fuzzer.document_readers()
+OTHERS = [piece.split("\n") for other in READERS for piece in other.pieces]
 
 
 def test_every_reader_has_a_sample_that_it_recognises() -> None:
     """A reader nobody feeds survives anything."""
-    lines = {reader.tool for reader in EVERYTHING if not reader.is_json}
-    documents = {reader.tool for reader in EVERYTHING if reader.is_json}
-    assert set(LINE_READERS) <= lines
-    assert set(JSON_READERS) <= documents
-    assert {kind.value for kind in JobKind} <= lines
+    names = {reader.name for reader in READERS}
+    assert set(LINE_READERS) <= names
+    assert {f"{tool} (JSON)" for tool in JSON_READERS} <= names
+    assert {f"settings: {kind}" for kind in JobKind} <= names
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
@@ -78,7 +76,7 @@ def test_an_input_that_kills_its_reader_is_named() -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return (True, "") if i != 3 else (bool(bytearray(2 << 30)), "")
 
-    reader = fuzzer.Reader("mortal", "", False, ("a",), outcome)
+    reader = fuzzer.Reader("mortal", ("a",), lambda *_: b"a", outcome)
     tally = fuzzer.run_confined((reader, OTHERS, SEED, 0, 5))
     assert [i for i, _ in tally.failures] == [1, 3]
     assert tally.n_inputs == 5
@@ -92,7 +90,7 @@ def test_a_large_process_leaves_its_readers_their_memory() -> None:
         json_value(data, "deep", "a document")
         return True, ""
 
-    reader = fuzzer.Reader("deep", "", False, ("a",), outcome, lambda *_: deep)
+    reader = fuzzer.Reader("deep", ("a",), lambda *_: deep, outcome)
     with mmap.mmap(-1, 2 * fuzzer.MEMORY_LIMIT_BYTES):
         assert fuzzer.run_confined((reader, OTHERS, SEED, 0, 2)).failures == []
 
@@ -100,7 +98,7 @@ def test_a_large_process_leaves_its_readers_their_memory() -> None:
 def test_an_input_depends_on_its_number_alone() -> None:
     """So that a failure can be repeated."""
     others = OTHERS
-    reader = EVERYTHING[0]
+    reader = READERS[0]
     first = fuzzer.input_of(reader, others, SEED, 7)
     fuzzer.input_of(reader, others, SEED, 8)
     assert fuzzer.input_of(reader, others, SEED, 7) == first

@@ -1,12 +1,16 @@
 """A cluster as it was brought up, kept in its folder for those who measure on it."""
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter, ValidationError
 
 from weft.cluster.folder import cluster_folder, cluster_names
+from weft.core.documents.document_text import read_json_file
 from weft.core.errors import InputError, did_you_mean
 from weft.core.files import write_whole
 from weft.core.shell_line import quoted
@@ -15,6 +19,13 @@ from weft.launch.mpi import Mpi
 FILE = "cluster.json"
 SCHEMA = "weft.cluster/1"
 _LISTS = ("hosts", "all_hosts", "former_hosts")
+_SETTLED = (
+    *("home", "user", "interface", "rails", "remote_shell", "kernel"),
+    *("mpi", "mpicc", "launcher", "launcher_kind", "version", "library"),
+)
+"""Values that a measurement takes from `agreed`."""
+_MOST_CPUS = 8192
+"""SOURCE: Linux, arch/x86/Kconfig, NR_CPUS_RANGE_END."""
 _MADE_AGAIN = "'weft cluster up' writes it again, 'weft cluster down --forget' drops it"
 
 
@@ -32,7 +43,7 @@ class ClusterRecord:
     all_hosts: tuple[str, ...]
     ssh_config: str | None
     agreed: dict[str, str]
-    n_cpus: int
+    n_cpus: Annotated[int, Field(ge=1, le=_MOST_CPUS)]
     machines: dict[str, str]
     virtual: bool
     asked: dict[str, str | None]
@@ -99,19 +110,20 @@ def tcp_rails(agreed: Mapping[str, str]) -> tuple[str, ...]:
 def read_cluster(name: str) -> ClusterRecord:
     """The cluster of this name. Raises InputError where there is none."""
     folder = cluster_folder(name)
-    try:
-        result = json.loads((folder / FILE).read_text())
-    except FileNotFoundError:
+    path = folder / FILE
+    if not os.path.lexists(path):
         known = [one for one in cluster_names() if (cluster_folder(one) / FILE).exists()]
         raise InputError(
             f"no cluster '{name}'",
             expected=", ".join(known) or "one that 'weft cluster up' made",
             hint=did_you_mean(name, known),
-        ) from None
-    except (OSError, ValueError, RecursionError) as error:
+        )
+    try:
+        result = read_json_file(path, SCHEMA)
+    except InputError as error:
         raise InputError(
-            f"the record of cluster '{name}' cannot be read: {error}",
-            where=str(folder / FILE),
+            f"the record of cluster '{name}': {error.what}",
+            where=error.where,
             expected=SCHEMA,
             hint=_MADE_AGAIN,
         ) from error
@@ -152,7 +164,17 @@ def ready_cluster(name: str) -> ClusterRecord:
             hint=f"'weft cluster status {quoted(name)}' names the fault; then 'weft cluster up' "
             "again",
         )
+    if lacking := [key for key in _SETTLED if key not in record.agreed]:
+        raise InputError(
+            f"the record of cluster '{name}' lacks {', '.join(lacking)}",
+            where=str(cluster_folder(name) / FILE),
+            expected="all values that 'weft cluster up' settles",
+            hint=_MADE_AGAIN,
+        )
     return record
+
+
+_RECORDS = TypeAdapter(ClusterRecord)
 
 
 def _record(result: Any, folder: Path) -> ClusterRecord:
@@ -160,10 +182,14 @@ def _record(result: Any, folder: Path) -> ClusterRecord:
         if result.pop("schema") != SCHEMA:
             raise KeyError("schema")
         lists = {key: tuple(map(str, result.get(key, ()))) for key in _LISTS}
-        return ClusterRecord(**(result | lists))
-    except (AttributeError, KeyError, TypeError) as error:
+        return _RECORDS.validate_python(asdict(ClusterRecord(**(result | lists))))
+    except (AttributeError, KeyError, TypeError, ValidationError) as error:
+        why = str(error)
+        if isinstance(error, ValidationError):
+            problem = error.errors()[0]
+            why = f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
         raise InputError(
-            f"no record of a cluster ({error})",
+            f"no record of a cluster ({why})",
             where=str(folder / FILE),
             expected=f"{SCHEMA}, as 'weft cluster up' writes it",
             hint=_MADE_AGAIN,

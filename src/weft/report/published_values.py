@@ -34,8 +34,8 @@ class Published:
 
     @property
     def by_size(self) -> Mapping[int, float]:
-        """The value of each size."""
-        return dict(self.table.rows)
+        """The value of each size; a printed 0.00 is below its last digit and no ratio's base."""
+        return {size: value for size, value in self.table.rows if value > 0}
 
     def belongs_to(self, benchmark: str, metric: ChartMetric) -> bool:
         """Whether it is of the measured benchmark and metric (a mean is compared with a median)."""
@@ -46,7 +46,7 @@ class Published:
         """How far the measured values are from it, at the median and at worst."""
         errors = {
             size: measured[size] / value - 1
-            for size, value in self.table.rows
+            for size, value in self.by_size.items()
             if size in measured and size not in self._left_out
         }
         if not errors:

@@ -8,12 +8,12 @@ import pytest
 
 from weft.bench.twin.backend import PLATFORM_FILE, TwinBackend
 from weft.catalog.load import platform
-from weft.catalog.machine.platform import Platform
+from weft.catalog.machine.platform import Platform, PublishedTable
 from weft.core.errors import MissingError
 from weft.expect.fit.platform_fit import fit_platform
 from weft.expect.fit.tables import MeasuredTable
 from weft.report.page import write_report
-from weft.report.published_values import published_of
+from weft.report.published_values import Published, published_of
 from weft.study.run.store import read_run
 
 Measure = Callable[..., Path]
@@ -105,3 +105,13 @@ def test_twin_and_measured_run_stand_on_one_page_with_what_was_published(
     assert page.count("<article") == 2
     assert page.count("published: Kaneshiro") >= 2
     assert "Simulated: a twin of" in page
+
+
+def test_a_printed_zero_is_no_base_of_a_ratio() -> None:
+    table = platform("azure-a9").published[0]
+    table = PublishedTable.model_validate(
+        table.model_dump(by_alias=True) | {"rows": ((8, 0.0), (4096, 2.0))}
+    )
+    published = Published(table, None)
+    assert published.by_size == {4096: 2.0}
+    assert "100.0%" not in published.finding({8: 1.0, 4096: 2.0})

@@ -65,7 +65,7 @@ def _figure(measured: Measured, prefix: str, published: Published | None) -> Rep
         notes += published.notes
         drawn += [
             CurveEntry(ChartCell(published.series, size, (value,)), summarise((value,)))
-            for size, value in published.table.rows
+            for size, value in published.by_size.items()
             if size > 0 or not is_curve
         ]
     return ReportFigure(
