@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from tests.forked import Call, call
+from tests.process_calls import Call, call
 
 import weft.cli
 

@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.forked import Call
 from tests.limits.confined_calls import calls_in
 from tests.limits.places import TWIN
+from tests.process_calls import Call
 
 from weft.cli.limits.limits import ENGINE_ROWS, LIMITS, limits_text
 from weft.core.documents.document_text import MOST_DOCUMENT_BYTES

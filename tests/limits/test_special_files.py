@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.forked import Call
 from tests.limits.confined_calls import calls_in
 from tests.limits.places import PLACES, command_at, title_of
+from tests.process_calls import Call
 
 SPECIAL = ("pipe", "zero", "folder", "loop", "socket", "sparse")
 SPARSE_BYTES = 10 << 30

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.forked import Call
 from tests.limits.confined_calls import calls_in
 from tests.limits.places import FABRIC
+from tests.process_calls import Call
 
 SPARSE_BYTES = 10 << 30
 REFUSAL = 2

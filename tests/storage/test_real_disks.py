@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.forked import call
 from tests.needs import need
+from tests.process_calls import call
 from tests.storage.injector import ELSEWHERE, THEIRS, lost
 
 from weft.bench.model import Sample
@@ -206,5 +206,5 @@ def test_a_cluster_comes_up_once_its_disk_has_room(tmp_path: Path, kilobytes: in
         pytest.skip("this sandbox mounts no tmpfs")
     err = Path(f"{disk}.err").read_text()
     assert int(Path(f"{disk}.code").read_text()) == 3, err
-    assert "Traceback" not in err
+    assert "\n  next: weft cluster up --local 2 --name filled" in err
     assert int(Path(f"{disk}.code-again").read_text()) == 0, Path(f"{disk}.err-again").read_text()

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from weft.core.documents.text_file import open_file
+from weft.results.result_file import EXPECTED_FILE, MOST_RESULT_BYTES
+
 MOST_LINES = 400
 """So many different telling lines are kept; a log repeats itself once a rank and channel."""
 
@@ -80,7 +83,7 @@ NO_LOG = Log()
 
 def log_in(path: Path) -> Log:
     """The telling lines of a file that can be read, plain; of a packed one, none."""
-    with path.open("rb") as file:
+    with open_file(path, expected=EXPECTED_FILE, most_bytes=MOST_RESULT_BYTES) as file:
         if file.seek(0, 2) == 0:
             return NO_LOG
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, BinaryIO, cast
 
+from weft.core.documents.text_file import open_file
 from weft.core.errors import InputError
 from weft.core.finding import Severity
 from weft.judge.log import MOST_LINES, Log, LogLine, log_in, log_of
@@ -15,7 +16,9 @@ from weft.judge.model import FileJudgement
 from weft.judge.path_class.proof import HEAD_BYTES, head_of
 from weft.results.model import ResultFile
 from weft.results.result_file import (
+    EXPECTED_FILE,
     MOST_RESULT_BYTES,
+    MOST_UNPACKED_BYTES,
     PACKED_MARK,
     SNIFFED_BYTES,
     WIDE_MARKS,
@@ -68,14 +71,7 @@ def read_file(path: Path) -> ReadFile:
     if n_bytes > MOST_RESULT_BYTES:
         raise _too_large(str(path), f"{n_bytes / 1e9:.1f} GB")
     log = _PiecesLog()
-    try:
-        found = _packed_or_long(path, n_bytes, log) if n_bytes > _LEAST_PACKED_BYTES else None
-    except OSError as error:
-        raise InputError(
-            f"cannot read the file: {error.strerror}",
-            where=str(path),
-            expected="a file with the output of a benchmark",
-        ) from error
+    found = _packed_or_long(path, n_bytes, log) if n_bytes > _LEAST_PACKED_BYTES else None
     if found is not None:
         return found
     results = _read_short(lambda: read_results(path), n_bytes)
@@ -85,10 +81,10 @@ def read_file(path: Path) -> ReadFile:
 
 def _packed_or_long(path: Path, n_bytes: int, log: "_PiecesLog") -> ReadFile | None:
     """A packed file, or the excerpt of a long one; None for all others."""
-    with path.open("rb") as file:
+    with open_file(path, expected=EXPECTED_FILE, most_bytes=MOST_RESULT_BYTES) as file:
         if file.read(len(PACKED_MARK)) == PACKED_MARK:
             file.seek(0)
-            content, remarks = unpacked(file.read(), str(path))
+            content, remarks = unpacked(file.read(MOST_UNPACKED_BYTES + 1), str(path))
             found = _read_bytes(content, str(path))
             results = replace(found.results, remarks=found.results.remarks + remarks)
             return replace(found, results=results)

@@ -290,6 +290,8 @@ def _too_many_lines(path: str) -> InputError:
 def unpacked(content: Buffer, path: str) -> tuple[bytes, tuple[str, ...]]:
     """The content of all members of a gzip file, and remarks on it. Raises InputError where
     it is damaged or unreasonably large."""
+    if len(content) > MOST_UNPACKED_BYTES:
+        raise _too_large_when_unpacked(path)
     packed, room = content[:], MOST_UNPACKED_BYTES
     parts: list[bytes] = []
     while packed.startswith(PACKED_MARK) and len(parts) < _MAX_MEMBERS:
@@ -300,17 +302,21 @@ def unpacked(content: Buffer, path: str) -> tuple[bytes, tuple[str, ...]]:
             raise InputError(f"a damaged gzip file ({error})", where=path) from error
         room -= len(parts[-1])
         if unpacker.unconsumed_tail or room < 0:
-            raise InputError(
-                f"the gzip file unpacks to more than {format_size(MOST_UNPACKED_BYTES)}",
-                where=path,
-                hint="unpack it (gunzip): weft judge reads plain files up to 1 GiB",
-            )
+            raise _too_large_when_unpacked(path)
         if not unpacker.eof:
             return b"".join(parts), ("the gzip file is cut short: what stood behind is missing",)
         packed = unpacker.unused_data
     trailing = packed.strip(b"\0")
     remark = "behind the gzip data come bytes that were not read: " + str(len(trailing))
     return b"".join(parts), (remark,) if trailing else ()
+
+
+def _too_large_when_unpacked(path: str) -> InputError:
+    return InputError(
+        f"the gzip file unpacks to more than {format_size(MOST_UNPACKED_BYTES)}",
+        where=path,
+        hint="unpack it (gunzip): weft judge reads plain files up to 1 GiB",
+    )
 
 
 def _expected() -> str:

@@ -2,17 +2,21 @@
 
 import os
 import re
+import sys
 from datetime import UTC, datetime
+from pathlib import Path
 
 from weft.audit.case import Interval
 from weft.audit.thresholds import thresholds
+from weft.core.documents.text_file import open_file
+from weft.core.errors import InputError
 from weft.topology.subnet.subnet import Subnet
 
 _DATE = re.compile(
     r"^#.*\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (\w{3}) +(\d{1,2}) (\d\d:\d\d:\d\d) (?:\w+ )?(\d{4})\b",
     re.MULTILINE,
 )
-HEAD_CHARACTERS = 4096
+HEAD_BYTES = 4096
 
 
 def interval_of(subnet: Subnet, before: Subnet | None, seconds: float | None) -> Interval | None:
@@ -43,13 +47,11 @@ def files_with_counters(subnet: Subnet) -> list[str]:
 
 def date_in(name: str) -> float | None:
     """The date, as ctime writes it, in a comment of a file's first lines; in seconds."""
-    if not os.path.isfile(name):
-        # A pipe has been read already.
-        return None
     try:
-        with open(name, encoding="utf-8", errors="replace") as file:
-            match = _DATE.search(file.read(HEAD_CHARACTERS))
-    except OSError:
+        with open_file(Path(name), expected="counters", most_bytes=sys.maxsize) as file:
+            match = _DATE.search(file.read(HEAD_BYTES).decode(errors="replace"))
+    except InputError:
+        # A pipe has been read already.
         return None
     if match is None:
         return None

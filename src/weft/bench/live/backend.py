@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from weft.cluster.slurm.neighbours import neighbour_questions
 from weft.cluster.slurm.scheduler import ANSWER_TIMEOUT_S
 from weft.cluster.ssh_failure import SshFailure
 from weft.core.errors import BenchmarkError, InputError
-from weft.core.files import write_part
+from weft.core.files import HeldFolder, write_part
 from weft.core.host import rail_exists
 from weft.core.process import Ending, Limits, run
 from weft.launch.kernel import build_kernel
@@ -91,8 +92,8 @@ class LiveBackend:
         self._check_rails()
         self._kernel = self._kernel or build_kernel(self.mpi)
         self._run_dir = run_dir.absolute()
-        for folder in ("raw", "recipes"):
-            (self._run_dir / folder).mkdir(exist_ok=True)
+        with closing(HeldFolder(self._run_dir)) as held:
+            held.make_folders(("raw", "recipes"))
         self._first_launch(trials)
 
     def measure(self, launch: Launch) -> Iterator[Sample]:

@@ -1,12 +1,14 @@
 """Opening the FILES of `weft fabric`: an unreadable file is an error, its problems are printed."""
 
 import json
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weft.cli.output import talk
 from weft.core.documents.document_text import MOST_JSON_BYTES
+from weft.core.documents.text_file import open_file, read_file_bytes
 from weft.core.errors import InputError
 from weft.core.units import refuse_unusable
 from weft.topology.fabric import Fabric
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from weft.topology.fabric_spec import Document
 
 MOST_PRINTED = 5
+_DOCUMENT = "a fabric in JSON, or files that a tool wrote"
+_HEAD_BYTES = 4096
 _OPEN = ("/dev/fd/", "/proc/")
 """Where the system keeps the open files of a process."""
 
@@ -92,14 +96,24 @@ def fabric_of_files(files: Sequence[str], platform: "Platform | None" = None) ->
     return document
 
 
+def _begins_an_object(path: Path) -> bool:
+    try:
+        with open_file(path, expected=_DOCUMENT, most_bytes=sys.maxsize) as file:
+            return file.read(_HEAD_BYTES).lstrip().startswith(b"{")
+    except InputError:
+        return False
+
+
 def _own_document(path: str) -> dict[str, Any] | None:
     """A JSON object of weft's own schema, which may hold what no InfiniBand tool could print. A
-    pipe is left to the readers: it can be read once."""
-    if not Path(path).is_file() or Path(path).stat().st_size > MOST_JSON_BYTES:
+    pipe is left to the readers: it can be read once. Raises InputError for one that is too
+    large."""
+    if not _begins_an_object(Path(path)):
         return None
+    content = read_file_bytes(Path(path), expected=_DOCUMENT, most_bytes=MOST_JSON_BYTES)
     try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        document = json.loads(content)
+    except (ValueError, RecursionError):
         return None
     if not isinstance(document, dict) or not {"generate", "schema"} & set(document):
         return None

@@ -1,13 +1,16 @@
 """The files of a plan: the template for Azure, and the files for ssh and `weft cluster up`."""
 
+from contextlib import closing
 from pathlib import Path
 
 from weft.cluster.cloud.arm import template
 from weft.cluster.cloud.cloud_init import cloud_init
 from weft.cluster.cloud.plan import FIRST_PORT, Plan
 from weft.cluster.remote import config_path
+from weft.core.documents.document_text import MOST_JSON_BYTES
+from weft.core.documents.text_file import read_file_bytes
 from weft.core.errors import InputError
-from weft.core.files import make_folder, write_part
+from weft.core.files import HeldFolder, make_folder
 from weft.core.shell_line import quoted, shell_line
 
 TEMPLATE = "template.json"
@@ -35,7 +38,7 @@ def write_files(files: dict[str, str], folder: Path) -> None:
     try:
         for name, content in files.items():
             path = folder / name
-            if path.exists() and path.read_bytes() != content.encode():
+            if path.exists() and _bytes_of(path) != content.encode():
                 raise InputError(
                     "there is another file already",
                     where=str(path),
@@ -47,8 +50,16 @@ def write_files(files: dict[str, str], folder: Path) -> None:
             f"cannot be read: {error.strerror or error}", where=str(folder), expected="a folder"
         ) from error
     make_folder(folder, what="folder of the files")
-    for name, content in files.items():
-        write_part(folder / name, content, what=f"file {name}")
+    with closing(HeldFolder(folder)) as held:
+        for name, content in files.items():
+            held.refuse_lost()
+            held.write_part(name, content, what=f"file {name}")
+        held.refuse_lost()
+
+
+def _bytes_of(path: Path) -> bytes:
+    expected = "the folder of an earlier template, or an empty one"
+    return read_file_bytes(path, expected=expected, most_bytes=MOST_JSON_BYTES)
 
 
 def ssh_config(plan: Plan, folder: Path) -> str:

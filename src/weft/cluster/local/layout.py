@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 
+from weft.core.documents.document_text import read_json_file
 from weft.core.files import write_part
 
 LAYOUT_FILE = "layout.json"
@@ -59,8 +60,8 @@ class Layout:
 
 
 def read_layout(folder: Path) -> Layout:
-    """The layout that `write` wrote."""
-    known = json.loads((folder / LAYOUT_FILE).read_text())
+    """The layout that `write` wrote. Raises InputError where the file cannot be read."""
+    known = read_json_file(folder / LAYOUT_FILE, "the layout of a virtual cluster")
     hosts = tuple(VirtualHost(**host) for host in known.pop("hosts"))
     known |= {name: tuple(known[name]) for name in ("visible", "caches")}
     return Layout(hosts=hosts, **known)

@@ -26,8 +26,9 @@ from weft.cluster.local.layout import (
 )
 from weft.cluster.local.namespace_commands import ENVIRONMENT
 from weft.cluster.remote import config_path
+from weft.core.documents.document_text import read_json_file
 from weft.core.errors import InputError, MissingError
-from weft.core.files import make_folder, output_file, write_part
+from weft.core.files import HeldFolder, make_folder, output_file, write_part
 from weft.core.process import CommandError, run_command, spawn
 
 ROOT_FILE = "namespace_root.json"
@@ -95,9 +96,9 @@ def namespace_root_of(folder: Path) -> int | None:
     """The id of the running first process of a cluster; None where it has ended. By the time of its
     start no other process is taken for it."""
     try:
-        result = json.loads((folder / ROOT_FILE).read_text())
+        result = read_json_file(folder / ROOT_FILE, "the record of the first process")
         pid, started = int(result["pid"]), int(result["started"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (InputError, ValueError, KeyError, TypeError):
         return None
     return pid if _started(pid) == started else None
 
@@ -174,11 +175,18 @@ def _make_key(folder: Path, name: str) -> None:
     else:
         why = ran.last_line if ran.code else None
     if why is not None:
+        _refuse_full(folder)
         raise MissingError(
             f"ssh-keygen makes no key: {why}",
             where=str(folder / KEY),
             expected="a key pair for the virtual hosts",
         )
+
+
+def _refuse_full(folder: Path) -> None:
+    """Raise StorageError where a full disk is why a command failed."""
+    with contextlib.closing(HeldFolder(folder)) as held:
+        held.refuse_full()
 
 
 def _hosts_text(hosts: tuple[VirtualHost, ...]) -> str:
@@ -215,6 +223,7 @@ def _keys(process: subprocess.Popen[bytes], folder: Path) -> dict[str, str]:
     except ValueError:
         result = {"error": _last_line(folder / "namespace_root.log") or "no message"}
     if "error" in result:
+        _refuse_full(folder)
         raise MissingError(
             f"no virtual cluster can be made here: {result['error']}",
             where=str(folder / "namespace_root.log"),

@@ -7,6 +7,8 @@ from functools import cache
 from pathlib import Path
 
 from weft.catalog.paths.path_class import PathProof, path_classes
+from weft.core.documents.text_file import open_file
+from weft.results.result_file import EXPECTED_FILE, MOST_RESULT_BYTES
 
 HEAD_BYTES = 262_144
 """So much of a file is searched for proofs: launch lines and adapters stand above the rows."""
@@ -29,7 +31,7 @@ class FoundProof:
 
 def head_of(path: Path) -> bytes:
     """The first bytes of a regular file."""
-    with path.open("rb") as file:
+    with open_file(path, expected=EXPECTED_FILE, most_bytes=MOST_RESULT_BYTES) as file:
         return file.read(HEAD_BYTES)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from weft.core.documents.document_text import read_json_file
 from weft.core.errors import InputError
-from weft.core.files import write_whole
+from weft.core.files import storage_error, write_part
 
 FOLDER = "blocks"
 _NAME = re.compile(r"(\d+)-[\w-]+")
@@ -26,9 +26,14 @@ class Attempt:
     error: str | None = None
 
     def write(self, directory: Path) -> None:
-        """Write it next to the attempt's run directory. Raises MissingError."""
+        """Write it next to the attempt's run directory, in a run that must be there. Raises
+        StorageError."""
         text = json.dumps(asdict(self)) + "\n"
-        write_whole(record_of(directory), text, what="record of the block", hint=None)
+        try:
+            directory.parent.mkdir(exist_ok=True)
+        except OSError as error:
+            raise storage_error("the record of the block", directory.parent, error) from error
+        write_part(record_of(directory), text, what="record of the block")
 
 
 def attempt_folder(run_dir: Path, block: int, job: str) -> Path:

@@ -10,7 +10,7 @@ from weft.bench.model import Launch
 from weft.cluster.slurm.queue import Queue, QueuedTask, TaskPhase, ask_queue
 from weft.core.documents.document_text import read_json_file
 from weft.core.errors import InputError
-from weft.core.files import write_whole
+from weft.core.files import write_part
 from weft.core.natural import natural_key
 from weft.study.run.store import Failure, StudyRun, read_meta, read_run
 from weft.study.submission.attempts import Attempt, read_attempts
@@ -32,7 +32,7 @@ class SubmittedJob:
     def write(self, run_dir: Path) -> None:
         """Into the run directory. Raises MissingError."""
         path = run_dir / SLURM_FOLDER / f"job-{self.job}.json"
-        write_whole(path, json.dumps(asdict(self)) + "\n", what="record of the job", hint=None)
+        write_part(path, json.dumps(asdict(self)) + "\n", what="record of the job")
 
 
 def read_jobs(run_dir: Path) -> tuple[SubmittedJob, ...]:

@@ -1,5 +1,6 @@
 """Files beside the template: ssh itself reads the configuration, and nothing is overwritten."""
 
+import os
 import shlex
 import subprocess
 from pathlib import Path
@@ -78,6 +79,13 @@ def test_another_file_in_the_way_is_kept_and_nothing_written(
         write_files(files, tmp_path / "out")
     assert raised.value.where == str(tmp_path / "out/ssh_config")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["ssh_config"]
+
+
+def test_a_pipe_in_the_way_is_refused_without_waiting(planned: Planned, tmp_path: Path) -> None:
+    files = files_of(planned(), tmp_path)
+    os.mkfifo(tmp_path / "ssh_config")
+    with pytest.raises(InputError, match="it is a pipe"):
+        write_files(files, tmp_path)
 
 
 def test_the_same_again_is_no_conflict(planned: Planned, tmp_path: Path) -> None:
