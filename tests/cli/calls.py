@@ -1,15 +1,18 @@
 """One harmless call of every verb, taken from the tree of commands so that a new one is missed."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
-from tests.forked import call
+from tests.process_calls import call
+from tests.unit.cluster.cloud.conftest import ED25519
 
 from weft.cli import weft
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULT = str(ROOT / "tests/fixtures/field/c01-flux-hpcx-hdr.txt")
+LOG = str(ROOT / "tests/fixtures/field_logs/11-awsofi-24-horovod.log")
 FABRIC = str(ROOT / "docs/samples/unplugged-cable.out")
 TWIN = ("--twin", "fat-tree", "--nodes", "4")
 
@@ -22,7 +25,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "study plan": ("smoke", *TWIN),
     "study run": ("smoke", *TWIN, "--dry-run"),
     "study show": ("smoke",),
-    "study status": ("RUN",),
+    "study status": ("SUBMITTED",),
     "study submit": ("smoke", "--dir", "NEW", "--dry-run"),
     "compare": ("RUN", "RUN"),
     "report": ("RUN", "-o", "NEW.html"),
@@ -30,7 +33,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "import": (RESULT, "-o", "NEW"),
     "expect": ("generic-hdr", "allreduce"),
     "fabric show": (FABRIC,),
-    "fabric trace": ("node0000", "node0001", FABRIC),
+    "fabric trace": ("c104-001", "c104-002", FABRIC, "--engine", "minhop"),
     "fabric audit": (FABRIC,),
     "fabric route": (FABRIC,),
     "fabric export": (FABRIC, "--to", "slurm"),
@@ -50,7 +53,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     ),
     "cluster down": ("no-such-cluster",),
     "recipe": ("azure-ndv5",),
-    "doctor log": (RESULT,),
+    "doctor log": (LOG,),
     "doctor env": (RESULT,),
     "doctor topo": (RESULT,),
     "platform detect": (),
@@ -58,8 +61,8 @@ CALLS: dict[str, tuple[str, ...]] = {
     "platform list": (),
     "platform show": ("generic-hdr",),
 }
-"""The words behind each verb. RUN is a finished run, KEY.pub a key of ssh, NEW a path where
-nothing is yet."""
+"""The words behind each verb. RUN is a finished run, SUBMITTED a study in Slurm's hands, KEY.pub a
+key of ssh, NEW a path where nothing is yet."""
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
@@ -81,12 +84,23 @@ def _below(path: str, command: click.Command) -> Iterator[tuple[str, click.Comma
 
 def argv_of(name: str, folder: Path) -> list[str]:
     """The call of a verb, its run and its new paths in a folder."""
-    paths = {word: str(folder / word) for word in ("RUN", "KEY.pub", "NEW", "NEW.html", "NEW.toml")}
+    words = ("RUN", "SUBMITTED", "KEY.pub", "NEW", "NEW.html", "NEW.toml")
+    paths = {word: str(folder / word) for word in words}
     return [*name.split(), *(paths.get(word, word) for word in CALLS[name])]
 
 
 def make_folder(folder: Path) -> None:
-    """Put a finished run and a key into a folder."""
+    """Put a finished run, a submitted study and a key into a folder."""
     made = call(["bench", "latency", *TWIN, "--repeats", "2", "--dir", str(folder / "RUN")])
     assert made.code == 0, made.err
-    (folder / "KEY.pub").write_text("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA== a@b\n")
+    sbatch = folder / "tools/sbatch"
+    sbatch.parent.mkdir()
+    sbatch.write_text("#!/bin/sh\necho 11\n")
+    sbatch.chmod(0o755)
+    path = f"{sbatch.parent}:{os.environ['PATH']}"
+    made = call(
+        ["study", "submit", "smoke", "--dir", str(folder / "SUBMITTED")],
+        before=lambda: os.environ.update(PATH=path),
+    )
+    assert made.code == 0, made.err
+    (folder / "KEY.pub").write_text(ED25519 + "\n")

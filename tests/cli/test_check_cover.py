@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from tests.cli.checked import accused, checked
+from tests.cli.check_answer import accused, answer_of
 
 from weft.cli import run
 
@@ -96,7 +96,7 @@ def test_the_cable_that_the_tables_lead_over_is_named(
     """By ibnetdiscover ports 5 and 6 of leaf 2 lead to ports 5 and 6 of spine 0, 7 and 8 to those
     of spine 1."""
     plant = f"MF0;leaf002:MQM8700/U1[{port}] rate=0.25"
-    answer = checked(tmp_path, capsys, *TWIN, "--schedule", "cover:1", "--plant", plant)
+    answer = answer_of(tmp_path, capsys, *TWIN, "--schedule", "cover:1", "--plant", plant)
     spine = f"MF0;spine0{(port - 5) // 2}:MQM8700/U1[{5 + (port - 5) % 2}]"
     assert accused(answer) == [{f"cable MF0;leaf002:MQM8700/U1[{port}] - {spine}"}]
     assert answer["exit_code"] == 1

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.checked import checked
+from tests.cli.check_answer import answer_of
 
 from weft.cli import run
 
@@ -27,7 +27,7 @@ def test_of_three_nodes_of_eight_rails_the_slow_one_is_reported_and_no_cable(
     tmp_path: Path, capsys: Capture
 ) -> None:
     """Two of them are under one leaf: no pair of that distance is without the slow one."""
-    answer = checked(
+    answer = answer_of(
         tmp_path, capsys, "--twin", "azure-ndv4", "--nodes", "3", "--plant", "n002 slow=3"
     )
     assert answer["exit_code"] == 1
@@ -41,7 +41,7 @@ def test_of_three_nodes_of_eight_rails_the_slow_one_is_reported_and_no_cable(
 
 def test_of_three_nodes_one_slow_rail_is_reported(tmp_path: Path, capsys: Capture) -> None:
     twin = ("--twin", "azure-ndv4", "--nodes", "3")
-    answer = checked(tmp_path, capsys, *twin, "--plant", "leaf-02[3] rate=0.25")
+    answer = answer_of(tmp_path, capsys, *twin, "--plant", "leaf-02[3] rate=0.25")
     assert answer["exit_code"] == 1
     bad, warning = answer["findings"]
     # Port 3 of the second leaf is the third adapter of its first node.
@@ -55,7 +55,7 @@ def test_of_three_nodes_one_slow_rail_is_reported(tmp_path: Path, capsys: Captur
 @pytest.mark.parametrize("n", [2, 3])
 def test_few_healthy_nodes_are_not_called_good(n: int, tmp_path: Path, capsys: Capture) -> None:
     """Their platform guesses latency, so two slow ones would look the same."""
-    answer = checked(tmp_path, capsys, "--twin", "azure-ndv4", "--nodes", str(n))
+    answer = answer_of(tmp_path, capsys, "--twin", "azure-ndv4", "--nodes", str(n))
     assert answer["exit_code"] == 5
     assert {f["severity"] for f in answer["findings"]} == {"unknown"}
     assert answer["would_show"] == []
@@ -66,7 +66,7 @@ def test_a_suspect_whose_good_nodes_are_all_far_is_distinguished_from_the_distan
 ) -> None:
     """All known-good nodes are under one leaf, so every pair four links apart has the suspect."""
     twin = ("--twin", "fat-tree", "--nodes", "16", "--schedule", "bisect:n001|n[005-008]")
-    answer = checked(tmp_path, capsys, *twin, "--plant", "n001 slow=3")
+    answer = answer_of(tmp_path, capsys, *twin, "--plant", "n001 slow=3")
     assert answer["exit_code"] == 1
     (finding,) = (f for f in answer["findings"] if f["severity"] in ("bad", "warning"))
     # Nothing else under its leaf was measured, so its leaf may be it, too.
@@ -84,7 +84,7 @@ def test_where_only_longer_paths_are_slow_no_one_is_sent_to_the_adapters_first(
     """All cables up from the suspects' leaf: no other pair of that distance is measured."""
     twin = ("--twin", "fat-tree", "--nodes", "16", "--schedule", "bisect:n[001-004]|n[005-008]")
     plants = [word for port in range(5, 9) for word in ("--plant", f"leaf-01[{port}] rate=0.4")]
-    (finding,) = checked(tmp_path, capsys, *twin, *plants)["findings"]
+    (finding,) = answer_of(tmp_path, capsys, *twin, *plants)["findings"]
     assert (finding["kind"], finding["severity"]) == ("below-expected", "bad")
     assert finding["sentence"].startswith("All pairs 4 links apart at 200 Gb/s deliver ")
     assert finding["evidence"][0] == (
@@ -97,7 +97,7 @@ def test_a_distance_that_one_node_alone_has_is_reported_with_the_node(
 ) -> None:
     """Latency depends on the distance, so that nothing but the platform tells it of n001."""
     twin = ("--twin", "fat-tree", "--nodes", "16", "--schedule", "bisect:n001|n[005-008]")
-    found = checked(tmp_path, capsys, *twin, "--plant", "n001 slow=30")["findings"]
+    found = answer_of(tmp_path, capsys, *twin, "--plant", "n001 slow=30")["findings"]
     (far,) = (f for f in found if f["kind"] == "suspect-pair")
     assert far["severity"] == "warning"
     assert "slower than expected: latency" in far["sentence"]
@@ -140,7 +140,7 @@ def test_two_slow_nodes_of_a_ring_are_named_with_the_switch_that_fits_as_well(
     file = tmp_path / "ring.json"
     file.write_text(json.dumps(ring(n)))
     words = [word for node in slow for word in ("--plant", f"{node} slow=3")]
-    answer = checked(tmp_path, capsys, "--twin", "fat-tree", "--fabric", str(file), *words)
+    answer = answer_of(tmp_path, capsys, "--twin", "fat-tree", "--fabric", str(file), *words)
     assert answer["exit_code"] == 1
     bad = [f["facts"].get("suspects", []) for f in answer["findings"] if f["severity"] == "bad"]
     named = [{one["node"] for one in suspects} for suspects in bad if suspects]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.mortal import use
+from tests.cli.lost_hosts import use
 from tests.mock_backend import MockBackend
 
 from weft.check.trials import SURVEY

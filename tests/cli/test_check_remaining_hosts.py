@@ -6,7 +6,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from tests.cli.mortal import CAUSE, MEETING, NODES, REMEDY, Mortal, use
+from tests.cli.lost_hosts import CAUSE, MEETING, NODES, REMEDY, LostHostsBackend, use
 
 from weft.bench.live.failure import HangError
 from weft.check.trials import ALONE, SURVEY, TOGETHER
@@ -124,7 +124,7 @@ def test_a_host_that_goes_after_the_survey_leaves_its_readings(
 def test_two_hosts_of_which_one_or_both_go_are_no_answer(
     dying: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    monkeypatch.setattr(Mortal, "name", "live")
+    monkeypatch.setattr(LostHostsBackend, "name", "live")
     use(monkeypatch, dict.fromkeys(dying, SURVEY), NODES[1:3])
     assert check(tmp_path / "run") == 4
     err = capsys.readouterr().err
@@ -153,11 +153,11 @@ def test_what_the_options_ask_for_cannot_be_measured_without_it(
 def test_a_hang_without_a_lost_host_stays_no_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    def hang(self: Mortal, trial: str, nodes: Sequence[str]) -> None:
+    def hang(self: LostHostsBackend, trial: str, nodes: Sequence[str]) -> None:
         if trial == SURVEY:
             raise HangError("pairs hung", where="host n003, rank 2")
 
-    monkeypatch.setattr(Mortal, "_die", hang)
+    monkeypatch.setattr(LostHostsBackend, "_die", hang)
     backends = use(monkeypatch, {})
     assert check(tmp_path / "run") == 4
     assert "host n003, rank 2: pairs hung" in capsys.readouterr().err
@@ -167,7 +167,7 @@ def test_a_hang_without_a_lost_host_stays_no_answer(
 def test_a_quick_check_has_no_time_for_a_second_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    monkeypatch.setattr(Mortal, "name", "live")
+    monkeypatch.setattr(LostHostsBackend, "name", "live")
     backends = use(monkeypatch, {"n003": SURVEY})
     assert check(tmp_path / "run", "--quick") == 4
     assert "check the others without n003" in capsys.readouterr().err
@@ -178,7 +178,7 @@ def test_hosts_that_no_one_named_are_all_measured_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     """As inside a Slurm job: the command for after the repair has the host that was gone."""
-    monkeypatch.setattr(Mortal, "name", "live")
+    monkeypatch.setattr(LostHostsBackend, "name", "live")
     use(monkeypatch, {"n003": SURVEY})
     assert check(tmp_path / "run", "--no-report") == 1
     assert "weft check --hosts 'n[001-008]' " in capsys.readouterr().out
@@ -189,11 +189,11 @@ def test_hosts_that_go_on_going_end_it(
 ) -> None:
     """Every time it is measured, one more of many hosts is gone."""
 
-    def die(self: Mortal, trial: str, nodes: Sequence[str]) -> None:
+    def die(self: LostHostsBackend, trial: str, nodes: Sequence[str]) -> None:
         if trial == SURVEY:
             raise BenchmarkError(f"{nodes[0]} does not answer", lost=(nodes[0],))
 
-    monkeypatch.setattr(Mortal, "_die", die)
+    monkeypatch.setattr(LostHostsBackend, "_die", die)
     use(monkeypatch, {})
     assert check(tmp_path / "run") == 4
     assert "check the others without n001, n002, n003, n004" in capsys.readouterr().err

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.checked import accused, checked
+from tests.cli.check_answer import accused, answer_of
 from tests.unit.check.schedule.fields import planes
 
 from weft.bench.twin.backend import build_fabric
@@ -33,7 +33,7 @@ def _engine() -> None:
 def test_a_slow_cable_is_named_alone_under_every_schedule(
     schedule: str, tmp_path: Path, capsys: Capture
 ) -> None:
-    answer = checked(tmp_path, capsys, *TREE, "--schedule", schedule, *SLOW_CABLE)
+    answer = answer_of(tmp_path, capsys, *TREE, "--schedule", schedule, *SLOW_CABLE)
     assert accused(answer) == [{"cable leaf-02[6] - spine-02[2]"}]
     assert answer["exit_code"] == 1
     assert schedule in shlex.split(answer["next_command"])
@@ -43,7 +43,7 @@ def test_a_slow_cable_is_named_alone_under_every_schedule(
 def test_a_healthy_tree_is_good_under_every_schedule(
     schedule: str, tmp_path: Path, capsys: Capture
 ) -> None:
-    answer = checked(tmp_path, capsys, *TREE, "--schedule", schedule)
+    answer = answer_of(tmp_path, capsys, *TREE, "--schedule", schedule)
     assert (answer["exit_code"], accused(answer)) == (0, [])
 
 
@@ -52,7 +52,7 @@ def test_the_slow_one_of_a_suspect_group_is_distinguished_from_the_others(
     good: str, tmp_path: Path, capsys: Capture
 ) -> None:
     schedule = ("--schedule", f"bisect:n[001-004]{good}")
-    answer = checked(tmp_path, capsys, *TREE, *schedule, "--plant", "n003 slow=3")
+    answer = answer_of(tmp_path, capsys, *TREE, *schedule, "--plant", "n003 slow=3")
     assert accused(answer) == [{"node n003", "cable n003/hca0[1] - leaf-01[3]"}]
     assert answer["exit_code"] == 1
 
@@ -60,7 +60,7 @@ def test_the_slow_one_of_a_suspect_group_is_distinguished_from_the_others(
 def test_a_suspect_group_without_a_fault_is_good(tmp_path: Path, capsys: Capture) -> None:
     """What is slow elsewhere is not measured."""
     schedule = ("--schedule", "bisect:n[001-004]|n[005-008]")
-    answer = checked(tmp_path, capsys, *TREE, *schedule, "--plant", "n012 slow=3")
+    answer = answer_of(tmp_path, capsys, *TREE, *schedule, "--plant", "n012 slow=3")
     assert (answer["exit_code"], accused(answer)) == (0, [])
 
 
@@ -70,7 +70,7 @@ def test_a_plane_that_is_slow_as_a_whole_is_named_as_a_rail(
 ) -> None:
     plants = [w for i in range(1, 7) for w in ("--plant", f"n{i:03d}/hca3[1] rate=0.5")]
     twin = ("--twin", "azure-ndv4", "--nodes", "6", "--schedule", schedule)
-    answer = checked(tmp_path, capsys, *twin, *plants)
+    answer = answer_of(tmp_path, capsys, *twin, *plants)
     assert accused(answer) == [{"rail 3"}]
     assert answer["exit_code"] == 1
     assert not answer["coverage"]["cables_never_crossed"]
@@ -83,7 +83,7 @@ def test_a_plane_that_is_slow_as_a_whole_is_named_as_a_rail(
 def test_what_the_survey_left_as_a_tie_the_follow_up_tells_apart(
     schedule: str, plant: str, tmp_path: Path, capsys: Capture
 ) -> None:
-    answer = checked(tmp_path, capsys, *TREE, "--schedule", schedule, "--plant", plant)
+    answer = answer_of(tmp_path, capsys, *TREE, "--schedule", schedule, "--plant", plant)
     done = read_run(tmp_path / "run")
     survey = [sample for sample in done.samples if sample.trial == SURVEY]
     (before,) = judge_check(survey, wiring_of(done)).accusations
@@ -159,7 +159,7 @@ class TestMixedNodes:
     def test_all_pairs_are_those_of_nodes_and_of_second_adapters(
         self, fabric: str, tmp_path: Path, capsys: Capture
     ) -> None:
-        answer = checked(tmp_path, capsys, "--twin", "azure-ndv4", "--fabric", fabric)
+        answer = answer_of(tmp_path, capsys, "--twin", "azure-ndv4", "--fabric", fabric)
         assert answer["exit_code"] == 0
         pairs = {frozenset((row["from"], row["to"])) for row in answer["readings"]}
         # 8 x 7 / 2 of first adapters, 4 x 3 / 2 of second ones.

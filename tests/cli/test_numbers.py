@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 from tests.cli.calls import CALLS, argv_of, commands, make_folder
-from tests.forked import call
+from tests.process_calls import call
 
 VALUES = (
     "nan",

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.forked import Call, call
 from tests.hostile.names import CANARY, NAMES
 from tests.mock_backend import MockBackend
+from tests.process_calls import Call, call
 
 from weft.check.verdict.rerun_command import Again
 from weft.cli.output import printable

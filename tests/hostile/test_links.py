@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.forked import call
+from tests.process_calls import call
 
 from weft.core.files import output_file, write_part, write_whole
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from tests.forked import call
 from tests.hostile.planted import Planted, harmless, keys, planted
+from tests.process_calls import call
 
 from weft.launch.redact import redact_environment
 from weft.launch.redact_text import redact_content, redact_output

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.oracle.chromium import Page, browser, chromium
-from tests.unit.topology.described import described, tree_cables, tree_switches
+from tests.unit.topology.hand_subnet import described, tree_cables, tree_switches
 
 from weft.report.fabric.page import fabric_page, write_fabric_page
 

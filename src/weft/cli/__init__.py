@@ -8,7 +8,7 @@ import sys
 import click
 
 from weft import __version__
-from weft.cli.fault import fault_line, fault_of_a_thread, watch_threads
+from weft.cli.internal_error import fault_line, fault_of_a_thread, watch_threads
 from weft.cli.lazy import LazyVerbs
 from weft.core.errors import ExitCode, StorageError, WeftError
 from weft.core.shell_line import shell_line

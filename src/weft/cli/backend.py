@@ -165,7 +165,7 @@ def require_twin(choice: BackendChoice, options: Mapping[str, object]) -> None:
 def _open_twin(choice: BackendChoice) -> tuple[Backend, tuple[str, ...]]:
     from weft.bench.twin.backend import TwinBackend
     from weft.catalog.load import platform
-    from weft.cli.faults import faults_of
+    from weft.cli.plant_option import faults_of
     from weft.topology.subnet_document import first_nodes
 
     model = platform(str(choice.twin))

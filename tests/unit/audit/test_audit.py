@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests.unit.audit.planted import Planted
+from tests.unit.audit.subnet_faults import FaultySubnet
 
 from weft.audit.audit import audit
 from weft.audit.case import AuditCase
@@ -13,7 +13,7 @@ from weft.core.finding import Severity
 
 
 def test_faults_come_first_whatever_rule_speaks_first() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     # A note of the up-links, a warning of the counters, a fault of the cables.
     subnet.cut("leaf-06", 7)
     subnet.cut("leaf-06", 8)
@@ -35,13 +35,13 @@ def test_faults_come_first_whatever_rule_speaks_first() -> None:
 
 
 def test_a_record_is_plain_json() -> None:
-    record = audit(AuditCase(Planted())).to_record()
+    record = audit(AuditCase(FaultySubnet())).to_record()
     assert json.loads(json.dumps(record, allow_nan=False)) == record
     assert [rule["rule"] for rule in record["rules"]] == [rule.name for rule in RULES]
 
 
 def test_every_rule_says_what_it_looked_at_or_what_it_lacks() -> None:
-    for rule, ruling in audit(AuditCase(Planted())).rulings:
+    for rule, ruling in audit(AuditCase(FaultySubnet())).rulings:
         assert bool(ruling.judged) != bool(ruling.missing), rule.name
 
 
@@ -51,7 +51,7 @@ def test_rules_have_one_name_each() -> None:
 
 
 def test_files_without_anything_are_no_healthy_fabric() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.record |= {"nodes": [], "cables": [], "endports": []}
     with pytest.raises(InputError, match="no nodes, cables, counters or logs to audit"):
         audit(AuditCase(subnet))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.audit.planted import RATES, TREE
+from tests.unit.audit.subnet_faults import RATES, TREE
 
 from weft.audit.audit import audit
 from weft.audit.case import AuditCase

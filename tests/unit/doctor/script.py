@@ -77,7 +77,7 @@ Planter = Callable[[Script, random.Random], "tuple[str, int] | None"]
 
 
 @dataclass(frozen=True)
-class Planted:
+class RecipeMistake:
     """A script with one mistake, and what must be found."""
 
     planter: str

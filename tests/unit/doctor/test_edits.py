@@ -4,16 +4,16 @@ import json
 from typing import Any
 
 import pytest
+from tests.unit.doctor.breach import Breach
 from tests.unit.doctor.cases import CASES
 from tests.unit.doctor.test_rules import complaints
-from tests.unit.doctor.wrong import Wrong
 
 from weft.doctor.edits import fixed, mended
 from weft.doctor.sarif import sarif
 
 
 @pytest.mark.parametrize("wrong", CASES, ids=lambda one: f"{one.rule}-{one.text[-30:]}")
-def test_fixing_mends_and_brings_nothing_worse(wrong: Wrong) -> None:
+def test_fixing_mends_and_brings_nothing_worse(wrong: Breach) -> None:
     before = complaints(wrong, wrong.text)
     text, number = fixed(wrong.text, before)
     after = complaints(wrong, text)
@@ -36,7 +36,7 @@ def test_a_whole_script() -> None:
         "export NCCL_MIN_CHANNELS=32 NCCL_BUFFSIZE=8M\nNCCL_IB_DISABLE=true\n"
         "srun --container-image=i --container-env=NCCL_MIN_NCHANNELS ./a\n"
     )
-    wrong = Wrong("", text)
+    wrong = Breach("", text)
     better, number, left = mended(text, lambda one: complaints(wrong, one))
     assert better == (
         "export NCCL_MIN_NCHANNELS=32 NCCL_BUFFSIZE=8388608\nexport NCCL_IB_DISABLE=1\n"
@@ -56,7 +56,7 @@ def test_sarif_names_files_as_uris() -> None:
 
 def test_sarif_has_what_its_readers_need() -> None:
     text = "export NCCL_MIN_CHANNELS=32\nexport NCCL_BUFFSIZE=8M\n"
-    found = complaints(Wrong("", text), text)
+    found = complaints(Breach("", text), text)
     log = json.loads(json.dumps(sarif([("job.sh", found)], "1.0")))
     assert log["version"] == "2.1.0"
     (run,) = log["runs"]

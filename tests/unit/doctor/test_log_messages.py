@@ -10,7 +10,9 @@ from weft.bench.logs.log_facts import log_facts_of_bytes
 from weft.bench.logs.ranks import JobLog, job_log
 from weft.catalog.libraries.log_messages import LogMessage, log_messages, message_of
 from weft.core.finding import Finding
+from weft.doctor.log.account import would_show
 from weft.doctor.log.adapters import adapter_use
+from weft.doctor.log.aspects import aspects
 from weft.doctor.log.judge import judge, log_verdict
 
 MESSAGES = log_messages()
@@ -128,6 +130,15 @@ def test_first_causes_come_before_what_follows_from_them() -> None:
             "NET/OFI Request 0x7f completed with error. RC: 103. Error: 4126 (Unresponsive)",
             "completion-of-ofi",
         ),
+        (
+            "Error while attaching to shared memory segment /dev/shm/nccl-x (size 192814336), "
+            "error: No such file or directory (2)",
+            "shm-attach",
+        ),
+        ("Cuda failure 'system not yet initialized'", "nvswitch-not-ready"),
+        ("Cuda failure 'no CUDA-capable device is detected'", "gpu-not-visible"),
+        ("failed to open CUDA IPC handle : 201 invalid device context", "memory-handle"),
+        ("HIP failure 'unspecified launch failure'", "cuda-failure"),
     ],
 )
 def test_other_forms_of_a_message(text: str, name: str) -> None:
@@ -144,6 +155,45 @@ def test_a_failed_call_without_a_known_message_is_bad() -> None:
     assert first.sentence == (
         "a call of NCCL failed with internal error in init.cc:1358 - 1 of 4 ranks"
     )
+
+
+def test_a_network_that_did_not_start_is_no_failed_call() -> None:
+    """NCCL 2.28 without libibverbs: its IB fails, and one host needs no network."""
+    texts = ("transport/net_ib.cc:852 -> 3", "Failed to initialize NET plugin IB")
+    lines = [f"node0:1000:2000 [0] NCCL INFO {text}" for text in texts]
+    healthy = LoggedJob(n_nodes=1, network="Socket").lines()
+    assert log_verdict(judged([*healthy, *lines])).value == "good"
+    assert "net_ib.cc:852" in judged([*healthy, lines[0]])[0].sentence
+
+
+def test_rccl_names_the_whole_path_of_a_failed_call() -> None:
+    place = "/usr/src/debug/rccl/build/hipify/src/init.cc:2241"
+    first = judged([*JOB.lines(), f"node1:1001:2001 [1] NCCL INFO {place} -> 1"])[0]
+    assert first.severity.value == "bad"
+    assert "unhandled CUDA error in init.cc:2241" in first.sentence
+
+
+def test_an_unknown_warning_alone_is_no_verdict() -> None:
+    """NCCL_DEBUG=WARN: no line shows whether the ranks went on after it."""
+    warned = "node1:1001:2001 [1] x.cc:256 NCCL WARN a new thing went wrong"
+    assert log_verdict(judged([warned])).value == "unknown"
+    assert log_verdict(judged([*JOB.lines(), warned])).value == "warning"
+
+
+def test_different_texts_of_one_message_are_not_counted_as_one() -> None:
+    asks = ("amd_iommu=on", "iommu=pt", "iommu=pt")
+    lines = [
+        f'node1:1001:2001 [1] init.cpp:{n} NCCL WARN Missing "{one}" from kernel command line'
+        for n, one in enumerate(asks, 120)
+    ]
+    (known,) = [one for one in judged([*JOB.lines(), *lines]) if "RCCL asks" in one.sentence]
+    assert 'the first of 3: Missing "amd_iommu=on"' in known.evidence[-1]
+
+
+def test_adapters_that_were_not_found_are_said() -> None:
+    lines = ["h:1:2 [0] NCCL INFO NET/IB : No device found."]
+    (nics,) = [one for one in aspects(read(lines)) if one.name == "NICs"]
+    assert nics.text == "NET/IB found no device"
 
 
 def test_ranks_that_call_a_collective_less_often_are_late() -> None:
@@ -223,6 +273,14 @@ def test_one_host_never_used_sockets(tmp_path: Path) -> None:
     lines = LoggedJob(n_nodes=1, network="Socket").lines()
     for kept in (lines, [one for one in lines if "COMPLETE" not in one], lines[:6], lines[3:]):
         assert not any("used NET/Socket" in one.sentence for one in judged(kept))
+
+
+@pytest.mark.parametrize(("n_nodes", "shows"), [(1, "a rank"), (2, "TCP between nodes and a rank")])
+def test_tcp_between_nodes_would_show_only_where_there_are_several(
+    n_nodes: int, shows: str
+) -> None:
+    first, _ = would_show(read(LoggedJob(n_nodes=n_nodes).lines()))
+    assert first.startswith(f"{shows} that did not come up, in {8 * n_nodes} ranks")
 
 
 def test_before_2_7_a_process_without_a_device_has_sockets_left() -> None:

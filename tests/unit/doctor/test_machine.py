@@ -178,6 +178,31 @@ def test_each_fault_is_found_and_nothing_else(
     assert "{" not in found[rule].happens + found[rule].fix
 
 
+@pytest.mark.parametrize(
+    ("state", "physical", "is_known"),
+    [
+        ("4: ACTIVE", "5: LinkUp", True),
+        ("1: DOWN", "5: LinkUp", True),
+        ("", "3: Disabled", True),
+        ("", "5: LinkUp", False),
+        ("N/A", "5: LinkUp", False),
+        ("N/A", "N/A", False),
+        ("6: Neu", "", False),
+    ],
+)
+def test_a_state_is_known_by_the_words_of_the_kernel(
+    state: str, physical: str, is_known: bool, tmp_path: Path
+) -> None:
+    tree = Tree(tmp_path).machine()
+    tree.hca(0)
+    tree.write("sys/class/infiniband/mlx5_0/ports/1/state", state)
+    tree.write("sys/class/infiniband/mlx5_0/ports/1/phys_state", physical)
+    machine = read_machine(Sysroot(tmp_path))
+    assert machine.adapters[0].ports[0].is_known == is_known
+    if not is_known:
+        assert not any(one.rule.id.endswith(("-port", "-down")) for one in problems(machine))
+
+
 def test_what_allows_it_keeps_a_rule_silent(tmp_path: Path) -> None:
     """CAP_IPC_LOCK is bit 14: memory may be locked whatever the limit says."""
     tree = Tree(tmp_path).machine(locked="65536", capabilities="0000000000004000")

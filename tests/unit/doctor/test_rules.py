@@ -3,8 +3,8 @@
 import time
 
 import pytest
+from tests.unit.doctor.breach import Breach
 from tests.unit.doctor.cases import CASES
-from tests.unit.doctor.wrong import Wrong
 
 from weft.catalog.libraries.setting_rules import setting_rules
 from weft.catalog.load import launch_recipe, variable_lists
@@ -13,18 +13,18 @@ from weft.doctor.lint import Complaint, lint
 from weft.doctor.readers.file import read_job
 
 
-def complaints(wrong: Wrong, text: str) -> list[Complaint]:
+def complaints(wrong: Breach, text: str) -> list[Complaint]:
     recipe = launch_recipe(wrong.platform) if wrong.platform else None
     job = read_job(wrong.name, text)
     return lint(DoctorCase(job, variable_lists(), recipe, wrong.nccl, n_nodes=wrong.nodes))
 
 
-def _id(wrong: Wrong) -> str:
+def _id(wrong: Breach) -> str:
     return f"{wrong.rule}-{wrong.text.splitlines()[-1][:40]}"
 
 
 @pytest.mark.parametrize("wrong", CASES, ids=_id)
-def test_the_mistake_is_found_and_its_sentence_is_whole(wrong: Wrong) -> None:
+def test_the_mistake_is_found_and_its_sentence_is_whole(wrong: Breach) -> None:
     found = [one for one in complaints(wrong, wrong.text) if one.rule.id == wrong.rule]
     assert len(found) == 1, [one.rule.id for one in complaints(wrong, wrong.text)]
     (one,) = found
@@ -37,7 +37,7 @@ def test_the_mistake_is_found_and_its_sentence_is_whole(wrong: Wrong) -> None:
 
 
 @pytest.mark.parametrize("wrong", [one for one in CASES if one.right], ids=_id)
-def test_what_is_right_is_not_blamed(wrong: Wrong) -> None:
+def test_what_is_right_is_not_blamed(wrong: Breach) -> None:
     assert wrong.rule not in [one.rule.id for one in complaints(wrong, wrong.right)]
 
 
@@ -63,7 +63,7 @@ def test_every_rule_has_a_case_and_most_have_a_counterexample() -> None:
     ],
 )
 def test_what_only_the_running_job_knows_is_not_judged(launch: str) -> None:
-    found = complaints(Wrong("", ""), f"export NCCL_DEBUG=WARN\n{launch}\n")
+    found = complaints(Breach("", ""), f"export NCCL_DEBUG=WARN\n{launch}\n")
     assert not [one.rule.id for one in found if one.rule.severity != "note"]
 
 
@@ -73,7 +73,7 @@ def test_what_only_the_running_job_knows_is_not_judged(launch: str) -> None:
 )
 def test_nvlink_sharp_is_missed_only_where_it_is(platform: str, loses: bool) -> None:
     """The NVSwitches of H100 reduce, those of A100 do not."""
-    found = complaints(Wrong("", "", platform=platform), "export NCCL_NVLS_ENABLE=0\n")
+    found = complaints(Breach("", "", platform=platform), "export NCCL_NVLS_ENABLE=0\n")
     assert ("nvls-off" in [one.rule.id for one in found]) == loses
 
 
@@ -87,14 +87,14 @@ def test_nvlink_sharp_is_missed_only_where_it_is(platform: str, loses: bool) -> 
     ],
 )
 def test_adapters_that_are_left(value: str, rules: set[str]) -> None:
-    found = complaints(Wrong("", "", platform="azure-ndv5"), f"export NCCL_IB_HCA={value}\n")
+    found = complaints(Breach("", "", platform="azure-ndv5"), f"export NCCL_IB_HCA={value}\n")
     assert {one.rule.id for one in found if one.rule.severity != "note"} == rules
 
 
 @pytest.mark.parametrize("mask", ["-f", "1_0", " f", "0x", ""])
 def test_masks_are_hexadecimal_digits(mask: str) -> None:
     text = f"srun '--cpu-bind=mask_cpu:f,{mask}' ./a\n"
-    assert "masks" in [one.rule.id for one in complaints(Wrong("", ""), text)]
+    assert "masks" in [one.rule.id for one in complaints(Breach("", ""), text)]
 
 
 def test_thousands_of_unknown_names_take_seconds() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.unit.doctor.breach import Breach
 from tests.unit.doctor.test_rules import complaints
-from tests.unit.doctor.wrong import Wrong
 
 from weft.catalog.libraries.launch_recipe import LaunchRecipe
 from weft.core.errors import InputError
@@ -110,18 +110,18 @@ def test_a_correction_of_a_script_writes_the_value_whole(
 ) -> None:
     """White space at the end is part of the value; the correction leaves it out, and only it."""
     text = quoted_in_bash(value + " ", how)
-    better, number, _ = mended(text, lambda one: complaints(Wrong("", one), one))
+    better, number, _ = mended(text, lambda one: complaints(Breach("", one), one))
     assert number == 1, better
     assert run_bash(tmp_path, f"{better}\n{PRINT}") == f"{value}|"
 
 
 def test_quotes_around_commands_are_left_alone() -> None:
     text = "srun bash -c 'export NCCL_SOCKET_IFNAME=\"eth0 \" NCCL_NET=phb; ./a'\n"
-    assert mended(text, lambda one: complaints(Wrong("", one), one))[0] == text
+    assert mended(text, lambda one: complaints(Breach("", one), one))[0] == text
 
 
 def better_of(name: str, text: str) -> str:
-    return mended(text, lambda one: complaints(Wrong("", one, name=name), one))[0]
+    return mended(text, lambda one: complaints(Breach("", one, name=name), one))[0]
 
 
 @pytest.mark.parametrize("value", ["a'b", 'a"b', "$(touch ran)", "a\nb", "back\\slash", "\x7f"])

@@ -5,7 +5,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from tests.unit.doctor.noted import NOTED
+from tests.unit.doctor.recipe_errata import RECIPE_ERRATA
 from tests.unit.launch.blog_lines import (
     GROK,
     LOOPBACK,
@@ -218,7 +218,7 @@ def test_no_recipe_is_flagged_but_for_its_noted_errata(name: str, run: int, vers
         case = DoctorCase(job, variable_lists(), found.recipe, version, n_nodes=found.run.nodes)
         for one in lint(case):
             setting = one.found.setting.name if one.found.setting is not None else ""
-            is_noted = NOTED.get((name, one.rule.id)) == setting
+            is_noted = RECIPE_ERRATA.get((name, one.rule.id)) == setting
             assert is_noted or one.rule.severity == "note", one.happens
 
 

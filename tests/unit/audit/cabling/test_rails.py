@@ -2,15 +2,17 @@
 
 from typing import Any
 
-from tests.unit.audit.planted import TREE, Planted, ruling
+from tests.unit.audit.subnet_faults import TREE, FaultySubnet, ruling
 
 from weft.core.finding import Severity
 
 
-def railed(n_nodes: int = 8, n_rails: int = 4, name: str = "gpu{node:02d} mlx5_{rail}") -> Planted:
+def railed(
+    n_nodes: int = 8, n_rails: int = 4, name: str = "gpu{node:02d} mlx5_{rail}"
+) -> FaultySubnet:
     """Leaf r of the tree holds adapter r of every node, in port `node`."""
     document = {**TREE, "nodes": n_nodes * n_rails, "nodes_per_leaf": n_nodes, "spines": 2}
-    subnet = Planted(document)
+    subnet = FaultySubnet(document)
     for rail in range(n_rails):
         for node in range(n_nodes):
             own = f"n{rail * n_nodes + node + 1:03d} hca0"
@@ -18,7 +20,7 @@ def railed(n_nodes: int = 8, n_rails: int = 4, name: str = "gpu{node:02d} mlx5_{
     return subnet
 
 
-def swap(subnet: Planted, a: tuple[str, int], b: tuple[str, int]) -> None:
+def swap(subnet: FaultySubnet, a: tuple[str, int], b: tuple[str, int]) -> None:
     ends: list[dict[str, Any]] = [subnet.cable(*a)[1], subnet.cable(*b)[1]]
     (one, two) = ends
     one["node"], two["node"] = two["node"], one["node"]
@@ -57,7 +59,7 @@ def test_one_adapter_on_a_leaf_of_another_rail() -> None:
 
 
 def test_all_adapters_of_a_node_on_one_leaf_are_no_rails() -> None:
-    subnet = Planted({**TREE, "nodes": 6, "hcas_per_node": 4})
+    subnet = FaultySubnet({**TREE, "nodes": 6, "hcas_per_node": 4})
     names = [node["description"] for node in subnet.record["nodes"]]
     assert "n001 hca3" in names
     found = ruling("wrong-rail", subnet)
@@ -65,7 +67,7 @@ def test_all_adapters_of_a_node_on_one_leaf_are_no_rails() -> None:
 
 
 def test_hosts_with_one_adapter_have_no_rails() -> None:
-    found = ruling("wrong-rail", Planted())
+    found = ruling("wrong-rail", FaultySubnet())
     assert found.judged == ""
     assert "several adapters" in found.missing
 
@@ -127,4 +129,4 @@ def test_without_a_platform_rates_are_those_of_the_siblings() -> None:
     from weft.catalog.load import platform
 
     frontera = platform("frontera")
-    assert ruling("platform-rates", Planted(), platform=frontera).findings == ()
+    assert ruling("platform-rates", FaultySubnet(), platform=frontera).findings == ()

@@ -1,13 +1,13 @@
 """Missing up-links by the pattern of the siblings, and the taper."""
 
-from tests.unit.audit.planted import RATES, TREE, Planted, ruling
+from tests.unit.audit.subnet_faults import RATES, TREE, FaultySubnet, ruling
 
 from weft.core.finding import Severity
 
 
 def test_the_missing_cable_is_named_by_both_ports() -> None:
     # The third leaf's port 7 goes to spine-01; each leaf has two ports in a row there: 5 and 6.
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.cut("leaf-03", 7)
     (found,) = ruling("missing-up-links", subnet).findings
     assert found.severity is Severity.BAD
@@ -21,14 +21,14 @@ def test_the_missing_cable_is_named_by_both_ports() -> None:
 
 def test_the_first_and_the_last_leaf_have_neighbours_on_one_side() -> None:
     for leaf, port, far in (("leaf-01", 8, "spine-02 port 2"), ("leaf-06", 6, "spine-02 port 11")):
-        subnet = Planted()
+        subnet = FaultySubnet()
         subnet.cut(leaf, port)
         (found,) = ruling("missing-up-links", subnet).findings
         assert found.sentence == f"{leaf} lacks 1 of 4 up-links: port {port} to {far}"
 
 
 def test_states_of_both_ports_are_reported() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     ends = subnet.cable("leaf-03", 7)
     for end in ends:
         node = subnet.record["nodes"][end["node"]]
@@ -39,7 +39,7 @@ def test_states_of_both_ports_are_reported() -> None:
 
 
 def test_a_spine_that_lost_a_row_of_cables_is_one_finding() -> None:
-    subnet = Planted({**TREE, "nodes": 40})
+    subnet = FaultySubnet({**TREE, "nodes": 40})
     for leaf in ("leaf-02", "leaf-04", "leaf-05"):
         subnet.cut(leaf, 6)
     (found,) = ruling("missing-up-links", subnet).findings
@@ -50,7 +50,7 @@ def test_a_spine_that_lost_a_row_of_cables_is_one_finding() -> None:
 
 
 def test_a_leaf_without_any_cable_up() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     for port in range(5, 9):
         subnet.cut("leaf-04", port)
     (found,) = ruling("missing-up-links", subnet).findings
@@ -58,7 +58,7 @@ def test_a_leaf_without_any_cable_up() -> None:
 
 
 def test_a_leaf_built_with_half_of_everything_is_a_note() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.cut("leaf-06", 7)
     subnet.cut("leaf-06", 8)
     (found,) = ruling("missing-up-links", subnet).findings
@@ -66,7 +66,7 @@ def test_a_leaf_built_with_half_of_everything_is_a_note() -> None:
 
 
 def test_swapped_cables_leave_the_number_and_change_the_spread() -> None:
-    subnet = Planted({**TREE, "nodes": 48})
+    subnet = FaultySubnet({**TREE, "nodes": 48})
     # The cable that belongs in spine-02 is in a free port of spine-01: 12 leaves x 2 are used.
     subnet.record["nodes"][subnet.node("spine-01")]["n_ports"] = 40
     far = subnet.cable("leaf-05", 8)[1]
@@ -78,7 +78,7 @@ def test_swapped_cables_leave_the_number_and_change_the_spread() -> None:
 
 def test_a_pod_is_compared_with_its_own_spines() -> None:
     document = {"generate": "fat_tree", "levels": 3, "radix": 8, "nodes": 128, **RATES}
-    subnet = Planted(document)
+    subnet = FaultySubnet(document)
     assert ruling("missing-up-links", subnet).findings == ()
     subnet.cut("leaf-11", 6)
     (found,) = ruling("missing-up-links", subnet).findings
@@ -88,7 +88,7 @@ def test_a_pod_is_compared_with_its_own_spines() -> None:
 
 
 def test_a_half_empty_leaf_is_no_fault() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     for port in (2, 3, 4):
         subnet.cut("leaf-06", port)
     assert ruling("missing-up-links", subnet).findings == ()
@@ -96,7 +96,7 @@ def test_a_half_empty_leaf_is_no_fault() -> None:
 
 
 def test_a_manager_on_a_spine_leaves_it_a_spine() -> None:
-    subnet = Planted({**TREE, "nodes": 40, "nodes_per_leaf": 8})
+    subnet = FaultySubnet({**TREE, "nodes": 40, "nodes_per_leaf": 8})
     subnet.record["nodes"][subnet.node("spine-01")]["n_ports"] = 40
     subnet.move("leaf-05", 8, "spine-01", 40)
     assert ruling("missing-up-links", subnet).findings == ()
@@ -104,7 +104,7 @@ def test_a_manager_on_a_spine_leaves_it_a_spine() -> None:
 
 def test_adapters_inside_switches_are_no_hosts() -> None:
     # Switches that reduce have an adapter of their own: it makes no leaf of a spine.
-    subnet = Planted()
+    subnet = FaultySubnet()
     for spine in ("spine-01", "spine-02"):
         leaf_port = {"spine-01": 1, "spine-02": 2}[spine]
         name = f"n00{leaf_port} hca0"
@@ -121,7 +121,7 @@ def test_adapters_inside_switches_are_no_hosts() -> None:
 
 
 def test_too_many_hosts_on_a_leaf() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     # Two nodes of leaf-06 are plugged into leaf-01: six there instead of four.
     for number in range(1, 7):
         subnet.record["nodes"][subnet.node(f"leaf-{number:02d}")]["n_ports"] = 12
@@ -134,14 +134,14 @@ def test_too_many_hosts_on_a_leaf() -> None:
 
 
 def test_a_missing_up_link_is_not_reported_twice() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.cut("leaf-03", 7)
     assert ruling("uneven-taper", subnet).findings == ()
 
 
 def test_directors_are_one_place_whatever_board_a_cable_is_in() -> None:
     # Spines renamed to boards of one director: three cables to the one, one to the other is even.
-    subnet = Planted({**TREE, "nodes": 48})
+    subnet = FaultySubnet({**TREE, "nodes": 48})
     subnet.rename("spine-01", "MF0;core1:CS8500/L01/U1")
     subnet.rename("spine-02", "MF0;core1:CS8500/L02/U1")
     far = subnet.cable("leaf-05", 8)[1]
@@ -156,7 +156,7 @@ def test_directors_are_one_place_whatever_board_a_cable_is_in() -> None:
 
 def test_a_tool_that_names_only_cabled_ports_hides_no_missing_one() -> None:
     # The last port of a leaf: without its cable the leaf seems to have seven ports.
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.cut("leaf-03", 8)
     subnet.record["nodes"][subnet.node("leaf-03")]["n_ports"] = 7
     (found,) = ruling("missing-up-links", subnet).findings
@@ -164,7 +164,7 @@ def test_a_tool_that_names_only_cabled_ports_hides_no_missing_one() -> None:
 
 
 def test_two_of_three_leaves_are_a_pattern_and_one_of_two_is_none() -> None:
-    three, two = Planted({**TREE, "nodes": 12}), Planted({**TREE, "nodes": 8})
+    three, two = FaultySubnet({**TREE, "nodes": 12}), FaultySubnet({**TREE, "nodes": 8})
     for subnet in (three, two):
         subnet.cut("leaf-02", 7)
     assert len(ruling("missing-up-links", three).findings) == 1
@@ -172,7 +172,7 @@ def test_two_of_three_leaves_are_a_pattern_and_one_of_two_is_none() -> None:
 
 
 def test_switches_of_one_name_are_distinguished_and_no_name_steers_a_terminal() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     for number in range(1, 7):
         subnet.rename(f"leaf-{number:02d}", f"SwitchIB \x1b[2J {number // 4}")
     subnet.cut("spine-01", 6)

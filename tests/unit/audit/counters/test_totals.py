@@ -1,7 +1,7 @@
 """Counters: totals warn, rates judge, cleared and full ones are said."""
 
 import pytest
-from tests.unit.audit.planted import Planted, ruling
+from tests.unit.audit.subnet_faults import FaultySubnet, ruling
 
 from weft.audit.case import Interval
 from weft.core.finding import Severity
@@ -11,13 +11,13 @@ HOUR = Interval(3600, "--seconds")
 
 def test_no_counters_is_said() -> None:
     for rule in ("error-totals", "error-rates", "bit-errors"):
-        found = ruling(rule, Planted())
+        found = ruling(rule, FaultySubnet())
         assert (found.judged, found.findings) == ("", ())
         assert found.missing
 
 
 def test_a_total_beyond_the_threshold_warns_with_both_ends() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.read_counters("leaf-03", 5, SymbolErrorCounter=42, PortRcvErrors=9)
     (found,) = ruling("error-totals", subnet).findings
     assert found.severity is Severity.WARNING
@@ -28,7 +28,7 @@ def test_a_total_beyond_the_threshold_warns_with_both_ends() -> None:
 
 
 def test_ports_with_one_counter_are_one_finding_the_worst_first() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.read_counters("leaf-03", 5, PortXmitDiscards=100)
     subnet.read_counters("leaf-04", 5, PortXmitDiscards=7000)
     subnet.read_counters("leaf-05", 5, PortXmitDiscards=99)
@@ -39,28 +39,28 @@ def test_ports_with_one_counter_are_one_finding_the_worst_first() -> None:
 
 
 def test_a_full_counter_is_called_full() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.read_counters("leaf-03", 5, LinkDownedCounter=255)
     (found,) = ruling("error-totals", subnet).findings
     assert "the counter is full: it stops at 255" in found.evidence[0]
 
 
 def test_a_wide_counter_beyond_that_is_not_full() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.read_counters("leaf-03", 5, SymbolErrorCounter=70_000)
     (found,) = ruling("error-totals", subnet).findings
     assert "full" not in found.evidence[0]
 
 
 def test_waiting_and_traffic_are_no_errors() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.read_counters("leaf-03", 5, PortXmitWait=4_000_000_000, PortXmitData=10**15)
     assert ruling("error-totals", subnet).findings == ()
 
 
 @pytest.mark.parametrize(("more", "severity"), [(10, Severity.BAD), (9, Severity.WARNING)])
 def test_two_readings_give_a_rate(more: int, severity: Severity) -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.read_counters("leaf-03", 5, source=0, SymbolErrorCounter=100)
     subnet.read_counters("leaf-03", 5, source=1, SymbolErrorCounter=100 + more)
     (found,) = ruling("error-rates", subnet, interval=HOUR).findings
@@ -73,7 +73,7 @@ def test_two_readings_give_a_rate(more: int, severity: Severity) -> None:
 
 
 def test_two_readings_may_come_from_before() -> None:
-    before, now = Planted(), Planted()
+    before, now = FaultySubnet(), FaultySubnet()
     before.read_counters("leaf-03", 5, SymbolErrorCounter=0)
     now.read_counters("leaf-03", 5, SymbolErrorCounter=30)
     # Half an hour: 60 an hour.
@@ -83,7 +83,7 @@ def test_two_readings_may_come_from_before() -> None:
 
 
 def test_without_a_time_growth_only_warns() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.read_counters("leaf-03", 5, source=0, SymbolErrorCounter=0)
     subnet.read_counters("leaf-03", 5, source=1, SymbolErrorCounter=5000)
     (found,) = ruling("error-rates", subnet).findings
@@ -92,7 +92,7 @@ def test_without_a_time_growth_only_warns() -> None:
 
 
 def test_a_cleared_counter_is_said_and_never_negative() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.read_counters("leaf-03", 5, source=0, SymbolErrorCounter=900)
     subnet.read_counters("leaf-03", 5, source=1, SymbolErrorCounter=3)
     (found,) = ruling("error-rates", subnet, interval=HOUR).findings
@@ -102,7 +102,7 @@ def test_a_cleared_counter_is_said_and_never_negative() -> None:
 
 
 def test_a_counter_that_is_full_twice_says_nothing() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     for source in (0, 1):
         subnet.read_counters("leaf-03", 5, source=source, SymbolErrorCounter=65535)
     (found,) = ruling("error-rates", subnet, interval=HOUR).findings
@@ -111,7 +111,7 @@ def test_a_counter_that_is_full_twice_says_nothing() -> None:
 
 
 def test_a_quiet_pair_of_readings_is_good() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     for source in (0, 1):
         subnet.read_counters("leaf-03", 5, source=source, SymbolErrorCounter=50, PortXmitData=1)
     found = ruling("error-rates", subnet, interval=HOUR)
@@ -121,7 +121,7 @@ def test_a_quiet_pair_of_readings_is_good() -> None:
 
 def test_waiting_a_fifth_of_the_time_is_a_note_on_congestion() -> None:
     # 200 Gb/s send 4 octets in 0.16 ns: 720 s of an hour are 4.5e12 ticks.
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.read_counters("leaf-03", 5, source=0, PortXmitWait=0)
     subnet.read_counters("leaf-03", 5, source=1, PortXmitWait=4_500_000_000_000)
     (found,) = ruling("error-rates", subnet, interval=HOUR).findings
@@ -142,7 +142,7 @@ def test_waiting_a_fifth_of_the_time_is_a_note_on_congestion() -> None:
 def test_bit_error_rates_after_correction(
     ratio: str, value: float, severity: Severity | None
 ) -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.read_ratios("leaf-03", 5, **{ratio: value})
     found = ruling("bit-errors", subnet).findings
     assert [finding.severity for finding in found] == ([severity] if severity else [])
@@ -151,7 +151,7 @@ def test_bit_error_rates_after_correction(
 
 
 def test_two_errors_in_a_minute_are_no_rate() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.read_counters("leaf-03", 5, source=0, SymbolErrorCounter=0)
     subnet.read_counters("leaf-03", 5, source=1, SymbolErrorCounter=2)
     (found,) = ruling("error-rates", subnet, interval=Interval(60, "--seconds")).findings
@@ -159,7 +159,7 @@ def test_two_errors_in_a_minute_are_no_rate() -> None:
 
 
 def test_two_parts_of_one_file_are_one_reading() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.read_counters("leaf-03", 5, source=0, SymbolErrorCounter=42)
     subnet.read_counters("leaf-03", 5, source=0, PortXmitData=7)
     assert ruling("error-rates", subnet).judged == ""
@@ -167,7 +167,7 @@ def test_two_parts_of_one_file_are_one_reading() -> None:
 
 
 def test_two_files_of_one_time_still_have_totals() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     for source in (0, 1):
         subnet.read_counters("leaf-03", 5, source=source, SymbolErrorCounter=42)
     (found,) = ruling("error-totals", subnet).findings
@@ -176,7 +176,7 @@ def test_two_files_of_one_time_still_have_totals() -> None:
 
 
 def test_a_counter_cleared_between_three_readings_has_no_rate() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     for source, value in enumerate((100, 5, 200)):
         subnet.read_counters("leaf-03", 5, source=source, SymbolErrorCounter=value)
     (found,) = ruling("error-rates", subnet, interval=HOUR).findings
@@ -185,7 +185,7 @@ def test_a_counter_cleared_between_three_readings_has_no_rate() -> None:
 
 
 def test_a_port_with_two_rates_is_one_finding_at_its_worst() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     ratios = {"Raw BER": 1e-6, "Effective BER": 3e-11, "Symbol BER": 4e-13}
     subnet.read_ratios("leaf-03", 5, **ratios)
     subnet.read_ratios("leaf-04", 5, **{**ratios, "Effective BER": 1e-254})

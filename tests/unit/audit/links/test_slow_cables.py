@@ -1,13 +1,13 @@
 """Slow cables: width and speed against the siblings, and against what ends say they can."""
 
 import pytest
-from tests.unit.audit.planted import TREE, Planted, ruling
+from tests.unit.audit.subnet_faults import TREE, FaultySubnet, ruling
 
 from weft.core.finding import Severity
 
 
 def test_one_slow_up_link_is_named_with_both_ends() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.set_rate("leaf-03", 5, "4xEDR", 100.0)
     (found,) = ruling("slow-cables", subnet).findings
     assert found.severity is Severity.BAD
@@ -23,7 +23,7 @@ def test_one_slow_up_link_is_named_with_both_ends() -> None:
 
 
 def test_one_slow_host_among_adapters_of_its_make() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.set_rate("n007 hca0", 1, "1xHDR", 50.0)
     (found,) = ruling("slow-cables", subnet).findings
     assert found.severity is Severity.BAD
@@ -32,7 +32,7 @@ def test_one_slow_host_among_adapters_of_its_make() -> None:
 
 
 def test_adapters_of_another_make_are_judged_by_their_own_kind() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     for number in range(1, 25):
         device = 0x1017 if number <= 6 else 0x101B
         subnet.record["nodes"][subnet.node(f"n{number:03d} hca0")]["device"] = device
@@ -42,7 +42,7 @@ def test_adapters_of_another_make_are_judged_by_their_own_kind() -> None:
 
 
 def test_a_leaf_all_of_whose_hosts_are_slow_is_one_warning() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     for port in range(1, 5):
         subnet.set_rate("leaf-02", port, "1xHDR", 50.0)
     (found,) = ruling("slow-cables", subnet).findings
@@ -52,7 +52,7 @@ def test_a_leaf_all_of_whose_hosts_are_slow_is_one_warning() -> None:
 
 
 def test_several_slow_cables_of_one_leaf_are_one_finding() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.set_rate("leaf-02", 1, "1xHDR", 50.0)
     subnet.set_rate("leaf-02", 3, "1xHDR", 50.0)
     (found,) = ruling("slow-cables", subnet).findings
@@ -61,7 +61,7 @@ def test_several_slow_cables_of_one_leaf_are_one_finding() -> None:
 
 
 def test_a_leaf_of_an_older_generation_shows_nothing_faster_and_is_left_alone() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     for port in range(5, 9):
         subnet.set_rate("leaf-06", port, "4xEDR", 100.0)
     assert ruling("slow-cables", subnet).findings == ()
@@ -69,7 +69,7 @@ def test_a_leaf_of_an_older_generation_shows_nothing_faster_and_is_left_alone() 
 
 @pytest.mark.parametrize("n", [9, 11, 12])
 def test_many_hosts_at_half_the_rate_are_a_mix(n: int) -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     for number in range(1, n + 1):
         subnet.set_rate(f"n{number:03d} hca0", 1, "2xEDR", 50.0)
     assert ruling("slow-cables", subnet).findings == ()
@@ -89,14 +89,14 @@ def test_as_many_slow_cables_on_every_switch_are_meant() -> None:
         "local_delay_ps": 1000,
         "global_delay_ps": 1000,
     }
-    subnet = Planted(document)
+    subnet = FaultySubnet(document)
     rates = {pair[0]["rate"] for pair in subnet.record["cables"]}
     assert len(rates) == 2
     assert ruling("slow-cables", subnet).findings == ()
 
 
 def test_both_ends_say_they_can_do_more() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     for end in subnet.cable("leaf-01", 6):
         end["supported"], end["supported_gbps"] = "4xNDR", 400.0
     (found,) = ruling("slow-cables", subnet).findings
@@ -106,7 +106,7 @@ def test_both_ends_say_they_can_do_more() -> None:
 
 def test_what_a_tool_says_of_every_cable_is_a_note() -> None:
     # ibsim lets iblinkinfo say "Could be 12X" of everything.
-    subnet = Planted()
+    subnet = FaultySubnet()
     for pair in subnet.record["cables"]:
         for end in pair:
             end["supported"], end["supported_gbps"] = "12xHDR", 600.0
@@ -116,7 +116,7 @@ def test_what_a_tool_says_of_every_cable_is_a_note() -> None:
 
 
 def test_rates_that_no_file_tells_are_not_judged() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     for pair in subnet.record["cables"]:
         for end in pair:
             end["rate"] = end["gbps"] = None
@@ -126,13 +126,13 @@ def test_rates_that_no_file_tells_are_not_judged() -> None:
 
 
 def test_two_hosts_are_no_majority() -> None:
-    subnet = Planted({**TREE, "nodes": 2, "nodes_per_leaf": 1})
+    subnet = FaultySubnet({**TREE, "nodes": 2, "nodes_per_leaf": 1})
     subnet.set_rate("n001 hca0", 1, "1xHDR", 50.0)
     assert ruling("slow-cables", subnet).findings == ()
 
 
 def test_an_end_that_says_it_can_do_no_more_is_believed() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.set_rate("leaf-03", 5, "4xEDR", 100.0)
     for end in subnet.cable("leaf-03", 5):
         end["supported"], end["supported_gbps"] = "4xEDR", 100.0
@@ -140,7 +140,7 @@ def test_an_end_that_says_it_can_do_no_more_is_believed() -> None:
 
 
 def test_a_motley_net_has_no_usual_rate() -> None:
-    subnet = Planted({**TREE, "nodes": 8})
+    subnet = FaultySubnet({**TREE, "nodes": 8})
     rates = (("1xSDR", 2.0), ("4xQDR", 32.0), ("4xFDR", 54.5), ("4xEDR", 100.0))
     for number in range(1, 9):
         subnet.set_rate(f"n{number:03d} hca0", 1, *rates[number % 4])
@@ -148,7 +148,7 @@ def test_a_motley_net_has_no_usual_rate() -> None:
 
 
 def test_two_hosts_on_half_the_lanes_may_share_a_split_cable() -> None:
-    subnet = Planted({**TREE, "host_bits_per_s": 200_000_000_000})
+    subnet = FaultySubnet({**TREE, "host_bits_per_s": 200_000_000_000})
     subnet.set_rate("n005 hca0", 1, "2xHDR", 100.0)
     (alone,) = ruling("slow-cables", subnet).findings
     assert alone.severity is Severity.BAD
@@ -159,7 +159,7 @@ def test_two_hosts_on_half_the_lanes_may_share_a_split_cable() -> None:
 
 
 def test_what_is_printed_next_to_the_port_and_on_the_cable_is_reported() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.set_rate("leaf-03", 5, "4xEDR", 100.0)
     subnet.cable("leaf-03", 5)[0]["facts"] = {"Label": "1/3/1", "SN": '"MT2152VS00001"'}
     (found,) = ruling("slow-cables", subnet).findings

@@ -1,14 +1,14 @@
 """States of ports, duplicate names, the manager's log, what changed, what was not understood."""
 
 import pytest
-from tests.unit.audit.planted import Planted, ruling
+from tests.unit.audit.subnet_faults import FaultySubnet, ruling
 
 from weft.core.finding import Finding, Severity
 
 
 @pytest.mark.parametrize("state", ["init", "armed"])
 def test_a_port_that_is_up_and_not_in_service(state: str) -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     for end in subnet.cable("leaf-03", 5):
         end["logical"] = state
     (found,) = ruling("stuck-ports", subnet).findings
@@ -20,7 +20,7 @@ def test_a_port_that_is_up_and_not_in_service(state: str) -> None:
 
 
 def test_all_ports_in_init_is_one_finding_about_the_manager() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     for pair in subnet.record["cables"]:
         for end in pair:
             end["logical"] = "init"
@@ -30,7 +30,7 @@ def test_all_ports_in_init_is_one_finding_about_the_manager() -> None:
 
 
 def test_a_free_port_polls_and_a_training_one_does_not_rest() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     leaf = subnet.record["nodes"][subnet.node("leaf-03")]
     leaf["uncabled"] = [{"port": 9, "physical": "polling"}, {"port": 10, "physical": "disabled"}]
     assert ruling("stuck-ports", subnet).findings == ()
@@ -40,7 +40,7 @@ def test_a_free_port_polls_and_a_training_one_does_not_rest() -> None:
 
 
 def test_an_adapter_that_polls_and_has_no_cable() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.cut("n005 hca0", 1)
     node = subnet.record["nodes"][subnet.node("n005 hca0")]
     node["uncabled"] = [{"port": 1, "physical": "polling"}]
@@ -50,7 +50,7 @@ def test_an_adapter_that_polls_and_has_no_cable() -> None:
 
 
 def test_duplicate_guids_and_lids() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     place = {"source": 0, "line": 3}
     subnet.record["sources"] = [{"name": "net.txt", "format": "ibnetdiscover", "n_unread": 0}]
     subnet.record["misfits"] = [
@@ -75,7 +75,7 @@ def test_duplicate_guids_and_lids() -> None:
 
 def test_an_engine_that_fell_back() -> None:
     # As OpenSM 3.3.23 logs it with -R ftree on an irregular tree.
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.log(
         engines_used=["minhop"],
         errors=[
@@ -107,14 +107,14 @@ def test_an_engine_that_fell_back() -> None:
     ],
 )
 def test_asked_and_used(asked: list[str], used: list[str], severity: Severity | None) -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.log(engines_asked=asked, engines_used=used)
     found = ruling("engine-fell-back", subnet).findings
     assert [finding.severity for finding in found] == ([severity] if severity else [])
 
 
 def test_a_node_that_left_and_one_that_came_back() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     here = subnet.record["nodes"][subnet.node("spine-01")]["guid"]
     lines = [
         f"{guid:#018x} LID range [12, 12] of node:{name}"
@@ -129,7 +129,7 @@ def test_a_node_that_left_and_one_that_came_back() -> None:
 
 
 def test_other_errors_of_the_manager_are_a_note() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.log(errors=["3113: MAD completed in error (IB_TIMEOUT) \x1b[31m"])
     (found,) = ruling("manager-errors", subnet).findings
     assert found.evidence == ("3113: MAD completed in error (IB_TIMEOUT) ?[31m",)
@@ -138,7 +138,7 @@ def test_other_errors_of_the_manager_are_a_note() -> None:
 
 
 def test_what_was_there_before() -> None:
-    before, now = Planted(), Planted()
+    before, now = FaultySubnet(), FaultySubnet()
     now.cut("leaf-03", 7)
     now.set_rate("leaf-04", 5, "1xHDR", 50.0)
     cable, slower = ruling("gone", now, before=before).findings
@@ -148,7 +148,7 @@ def test_what_was_there_before() -> None:
 
 
 def test_a_switch_that_is_gone_is_reported_once_without_its_cables() -> None:
-    before, now = Planted(), Planted()
+    before, now = FaultySubnet(), FaultySubnet()
     spine = now.node("spine-02")
     now.record["nodes"][spine]["guid"] = 1
     now.record["nodes"].append(now.record["nodes"][spine])
@@ -159,7 +159,7 @@ def test_a_switch_that_is_gone_is_reported_once_without_its_cables() -> None:
 
 
 def test_lines_that_were_not_understood_warn() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.record["sources"] = [{"name": "net.txt", "format": "ibnetdiscover", "n_unread": 1}]
     place = {"source": 0, "line": 12}
     subnet.record["unread"] = [{"place": place, "what": "ibwarn: x", "expected": "a port"}]
@@ -173,7 +173,7 @@ def test_lines_that_were_not_understood_warn() -> None:
 
 
 def test_a_node_without_cables_is_named() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.cut("n005 hca0", 1)
     (host,) = ruling("isolated", subnet).findings
     assert host.severity is Severity.BAD
@@ -182,7 +182,7 @@ def test_a_node_without_cables_is_named() -> None:
 
 def seen_by_hosts(states: list[str], cards: list[str] | None = None) -> tuple[Finding, ...]:
     """Findings about the devices of one host, in these states, on these cards."""
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.record["devices"] = [
         {
             "source": 0,
@@ -218,7 +218,7 @@ def test_a_device_that_its_host_sees_uninitialised() -> None:
 
 
 def test_one_cable_that_corrects_otherwise() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     for pair in subnet.record["cables"]:
         for end in pair:
             end["facts"] = {"FEC": "RS"}
@@ -232,4 +232,4 @@ def test_one_cable_that_corrects_otherwise() -> None:
     )
     # 24 cables of its rate.
     assert found.evidence[-1] == "23 of 24 4xHDR cables use RS"
-    assert ruling("odd-fec", Planted()).judged == ""
+    assert ruling("odd-fec", FaultySubnet()).judged == ""

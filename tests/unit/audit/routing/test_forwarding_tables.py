@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.unit.audit.planted import Planted, ruling
+from tests.unit.audit.subnet_faults import FaultySubnet, ruling
 
 from weft.core.finding import Severity
 
@@ -19,14 +19,16 @@ CLEAN: dict[str, Any] = {
 }
 
 
-def with_tables(**answers: Any) -> Planted:
-    subnet = Planted(survey=CLEAN, credit_loop=None)
+def with_tables(**answers: Any) -> FaultySubnet:
+    subnet = FaultySubnet(survey=CLEAN, credit_loop=None)
     subnet.answers.update(answers)
     subnet.record["n_tables"] = 8
     return subnet
 
 
-def missing(subnet: Planted, dst: str, at: str, port: int, circle: tuple[str, ...] = ()) -> Any:
+def missing(
+    subnet: FaultySubnet, dst: str, at: str, port: int, circle: tuple[str, ...] = ()
+) -> Any:
     return {
         "lid": subnet.record["nodes"][subnet.node(dst)]["port_lids"]["1"],
         "dst": {"node": subnet.node(dst), "port": 1},
@@ -51,7 +53,7 @@ def test_clean_tables_have_no_finding(rule: str) -> None:
 
 @pytest.mark.parametrize("rule", ["unreachable", "valleys", "credit-loops"])
 def test_without_tables_nothing_is_said(rule: str) -> None:
-    found = ruling(rule, Planted())
+    found = ruling(rule, FaultySubnet())
     assert (found.judged, found.findings) == ("", ())
     assert "opensm-lfts.dump" in found.missing
 
@@ -114,7 +116,7 @@ def test_valleys_are_named_with_an_example() -> None:
     assert found.next_command == "weft fabric trace 'n001 hca0' 'n024 hca0' FILES"
 
 
-def loop_of(subnet: Planted) -> dict[str, Any]:
+def loop_of(subnet: FaultySubnet) -> dict[str, Any]:
     ports = (("leaf-01", 5), ("spine-01", 3), ("leaf-02", 6), ("spine-02", 1))
     channels = [[{"node": subnet.node(name), "port": port}, 0] for name, port in ports]
     return {"channels": channels, "n_channels": 9}

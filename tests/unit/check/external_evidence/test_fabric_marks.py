@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.unit.audit.planted import TREE, Planted
+from tests.unit.audit.subnet_faults import TREE, FaultySubnet
 
 from weft.audit.case import AuditCase, Interval
 from weft.bench.twin.backend import build_fabric
@@ -29,12 +29,12 @@ def names_in(subnet: Subnet) -> PortNames:
     return PortNames(subnet, build_fabric(TREE))
 
 
-def said(subnet: Planted, **more: Any) -> Marks:
+def said(subnet: FaultySubnet, **more: Any) -> Marks:
     return marks_of(AuditCase(subnet, **more), names_in(subnet))
 
 
 def test_every_cable_of_a_generated_fabric_has_its_name() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     names = names_in(subnet)
     found = {names.cable(cable) for cable in subnet.cables}
     links = build_fabric(TREE)["links"]
@@ -54,7 +54,7 @@ def test_every_cable_of_a_real_fabric_has_the_name_that_twins_give_it() -> None:
 
 
 def test_a_slow_cable_is_marked_by_both_its_ports_as_printed() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.set_rate("leaf-03", 5, "2xHDR", 100.0)
     (mark,) = said(subnet).marks
     assert mark.thing == UP
@@ -64,7 +64,7 @@ def test_a_slow_cable_is_marked_by_both_its_ports_as_printed() -> None:
 
 
 def test_several_slow_cables_are_several_marks_each_with_its_rate() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.set_rate("leaf-03", 5, "2xHDR", 100.0)
     subnet.set_rate("leaf-03", 6, "1xHDR", 50.0)
     marks = said(subnet).marks
@@ -76,7 +76,7 @@ def test_several_slow_cables_are_several_marks_each_with_its_rate() -> None:
 
 
 def test_a_cable_that_is_not_there_is_a_mark_on_the_switch_that_lacks_it() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.cut("leaf-03", 5)
     (mark,) = said(subnet).marks
     assert mark.thing == ("switch", ("leaf-03",))
@@ -87,7 +87,7 @@ def test_a_cable_that_is_not_there_is_a_mark_on_the_switch_that_lacks_it() -> No
 
 
 def test_counters_are_on_the_cable_of_the_port_that_counted() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.read_counters("leaf-03", 5, SymbolErrorCounter=42)
     subnet.read_counters("spine-01", 5, SymbolErrorCounter=0)
     subnet.read_counters("leaf-03", 2, PortRcvErrors=500)
@@ -101,7 +101,7 @@ def test_counters_are_on_the_cable_of_the_port_that_counted() -> None:
 
 
 def test_errors_that_grow_are_worse_than_totals() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.read_counters("leaf-03", 5, source=0, SymbolErrorCounter=100)
     subnet.read_counters("leaf-03", 5, source=1, SymbolErrorCounter=900)
     (mark,) = said(subnet, interval=Interval(3600, "--seconds")).marks
@@ -122,7 +122,7 @@ def test_errors_that_grow_are_worse_than_totals() -> None:
 )
 def test_only_damage_that_goes_on_is_growing(counter: str, more: int, growing: bool) -> None:
     """One or two events are no rate, and a reboot takes the link down, too."""
-    subnet = Planted()
+    subnet = FaultySubnet()
     for port, grew_by in ((5, more), (6, 1)):
         subnet.read_counters("leaf-03", port, source=0, **{counter: 7})
         subnet.read_counters("leaf-03", port, source=1, **{counter: 7 + grew_by})
@@ -132,7 +132,7 @@ def test_only_damage_that_goes_on_is_growing(counter: str, more: int, growing: b
 
 
 def test_waiting_for_credits_is_reported_and_is_no_fault() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.read_counters("leaf-03", 5, source=0, PortXmitWait=0)
     # 4 bytes a tick at 200 Gb/s: 6.25e9 ticks a second; half of 60 s.
     subnet.read_counters("leaf-03", 5, source=1, PortXmitWait=int(0.5 * 60 * 200e9 / 32))
@@ -143,7 +143,7 @@ def test_waiting_for_credits_is_reported_and_is_no_fault() -> None:
 
 
 def test_a_cable_that_is_slower_than_its_siblings_is_meant_to_be_as_fast() -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.set_rate("leaf-03", 5, "2xHDR", 100.0)
     document = build_fabric(TREE)
     slow = [dict(link) for link in document["links"]]
@@ -164,7 +164,7 @@ def test_the_cable_of_a_host_is_its_adapters_and_its_nodes() -> None:
 
 
 def test_marks_are_kept_in_a_run_directory(tmp_path) -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.read_counters("leaf-03", 5, SymbolErrorCounter=42)
     subnet.read_counters("spine-01", 5, SymbolErrorCounter=0)
     found = said(subnet)
@@ -180,7 +180,7 @@ def test_marks_are_kept_in_a_run_directory(tmp_path) -> None:
 
 @pytest.mark.parametrize("port", [5, 2])
 def test_a_mark_of_what_the_document_does_not_have_is_counted(port: int) -> None:
-    subnet = Planted()
+    subnet = FaultySubnet()
     subnet.read_counters("leaf-03", port, SymbolErrorCounter=42)
     document = build_fabric(TREE)
     names = PortNames(subnet, {**document, "links": []})

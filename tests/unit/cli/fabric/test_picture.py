@@ -1,7 +1,7 @@
 """The matrix in plain characters."""
 
 import pytest
-from tests.unit.topology.described import Ends, described, tree_cables, tree_switches
+from tests.unit.topology.hand_subnet import Ends, described, tree_cables, tree_switches
 
 from weft.cli.fabric.picture import picture
 

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 from tests.unit.doctor.machine_trees import Tree
-from tests.unit.doctor.topo.published import PLATFORMS, devices, processors, published
+from tests.unit.doctor.topo.azure_files import PLATFORMS, devices, processors, published
 
 from weft.catalog.load import platform
 from weft.core.errors import InputError

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.topology.described import Described, Ends, described
+from tests.unit.topology.hand_subnet import Ends, HandSubnet, described
 
 from weft.cli.fabric.picture import picture
 from weft.report.fabric.page import fabric_page
@@ -18,7 +18,7 @@ NAMES = st.text(alphabet="<>&\"'/;:\x1b\u202eaB1 -", min_size=1, max_size=12)
 
 
 @st.composite
-def subnets(draw: st.DrawFn) -> Described:
+def subnets(draw: st.DrawFn) -> HandSubnet:
     """Up to 12 switches of up to 3 levels, cabled anyhow, some cables slow or down."""
     names = draw(st.lists(NAMES, min_size=1, max_size=12, unique=True))
     switches = {name: draw(st.sampled_from([None, 1, 1, 2, 3])) for name in names}
@@ -39,7 +39,7 @@ def subnets(draw: st.DrawFn) -> Described:
 @given(subnets())
 @settings(max_examples=150, deadline=None)
 def test_every_cable_between_switches_stands_in_one_cell_or_next_to_the_levels(
-    subnet: Described,
+    subnet: HandSubnet,
 ) -> None:
     tiers = tiers_of(subnet)
     matrices = [matrix for matrix in matrices_of(tiers) if not matrix.by_director]
@@ -58,7 +58,7 @@ def test_every_cable_between_switches_stands_in_one_cell_or_next_to_the_levels(
 
 @given(subnets())
 @settings(max_examples=60, deadline=None)
-def test_any_page_is_well_formed_and_keeps_names_in_their_places(subnet: Described) -> None:
+def test_any_page_is_well_formed_and_keeps_names_in_their_places(subnet: HandSubnet) -> None:
     page = render_fabric(fabric_page(subnet, name="net", headline="A headline."))
     assert page.count("<script") == page.count("</script>") == 2
     for svg in re.findall(r"<svg .*?</svg>", page, re.DOTALL):
@@ -68,5 +68,5 @@ def test_any_page_is_well_formed_and_keeps_names_in_their_places(subnet: Describ
 
 @given(subnets(), st.integers(30, 120))
 @settings(max_examples=60, deadline=None)
-def test_no_name_steers_the_terminal(subnet: Described, width: int) -> None:
+def test_no_name_steers_the_terminal(subnet: HandSubnet, width: int) -> None:
     assert "\x1b" not in "\n".join(picture(subnet, width))

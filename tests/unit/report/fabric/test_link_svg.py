@@ -3,7 +3,7 @@
 from itertools import combinations, pairwise
 from math import dist
 
-from tests.unit.topology.described import Ends, described, tree_cables, tree_switches
+from tests.unit.topology.hand_subnet import Ends, described, tree_cables, tree_switches
 
 from weft.report.fabric.link_svg import link_layout
 from weft.topology.subnet.tiers import Tiers, tiers_of

@@ -9,7 +9,7 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from tests.unit.topology.described import Described, Ends, described, tree_cables, tree_switches
+from tests.unit.topology.hand_subnet import Ends, HandSubnet, described, tree_cables, tree_switches
 
 from weft.report.fabric.page import fabric_page, write_fabric_page
 from weft.report.html import render_fabric
@@ -19,11 +19,11 @@ from weft.topology.subnet.traffic import Traffic
 HOSTILE = "</script><script>alert('1')</script> \"quoted\" & <b>'x'"
 
 
-def missing_one() -> Described:
+def missing_one() -> HandSubnet:
     return described(tree_switches(), [c for c in tree_cables() if c[:2] != ("leaf2", 3)])
 
 
-def text_of(subnet: Described, **more: object) -> str:
+def text_of(subnet: HandSubnet, **more: object) -> str:
     return render_fabric(fabric_page(subnet, name="net", headline="A headline."))
 
 

@@ -1,6 +1,6 @@
 """What is said about odd cells: titles that state the finding, ports where a person must look."""
 
-from tests.unit.topology.described import Ends, described, tree_cables, tree_switches
+from tests.unit.topology.hand_subnet import Ends, described, tree_cables, tree_switches
 
 from weft.topology.subnet.anomalies import cable_anomalies, title_of
 from weft.topology.subnet.cable_matrix import matrices_of

@@ -1,6 +1,6 @@
 """Cells of the matrix against their siblings: every figure counted by hand."""
 
-from tests.unit.topology.described import Ends, described, tree_cables, tree_switches
+from tests.unit.topology.hand_subnet import Ends, described, tree_cables, tree_switches
 
 from weft.topology.subnet.cable_matrix import CableState, Cell, Matrix, matrices_of
 from weft.topology.subnet.subnet import Subnet

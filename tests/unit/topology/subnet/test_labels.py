@@ -1,6 +1,6 @@
 """Names of switches: short, told apart, boards with their director."""
 
-from tests.unit.topology.described import described
+from tests.unit.topology.hand_subnet import described
 
 from weft.topology.subnet.labels import Label, labels_of, shown
 

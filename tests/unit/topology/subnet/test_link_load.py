@@ -1,7 +1,7 @@
 """Loads as multiples of the fair share, worked out by hand."""
 
 import pytest
-from tests.unit.topology.described import described, tree_cables, tree_switches
+from tests.unit.topology.hand_subnet import described, tree_cables, tree_switches
 
 from weft.core.errors import InputError
 from weft.topology.subnet.link_load import load_of

@@ -1,6 +1,6 @@
 """The number of up-links that is usual among siblings, and who they are."""
 
-from tests.unit.topology.described import described
+from tests.unit.topology.hand_subnet import described
 from tests.unit.topology.subnet.test_cable_matrix import directors, tree_cables, tree_switches
 
 from weft.topology.subnet.siblings import sibling_groups, usual_of_group

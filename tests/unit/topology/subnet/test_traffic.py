@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
-from tests.unit.topology.described import Described, described, tree_cables, tree_switches
+from tests.unit.topology.hand_subnet import HandSubnet, described, tree_cables, tree_switches
 
 from weft.core.errors import InputError
 from weft.topology.subnet.traffic import ranks_of, traffic_of
 
 
-def subnet(hosts: int = 2) -> Described:
+def subnet(hosts: int = 2) -> HandSubnet:
     return described(tree_switches(), tree_cables(hosts=hosts))
 
 

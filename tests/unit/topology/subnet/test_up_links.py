@@ -1,6 +1,6 @@
 """Up-links against siblings: who lacks some, and of whom that is unknown."""
 
-from tests.unit.topology.described import Ends, described, tree_cables, tree_switches
+from tests.unit.topology.hand_subnet import Ends, described, tree_cables, tree_switches
 from tests.unit.topology.subnet.test_siblings import level
 
 from weft.topology.subnet.subnet import Subnet

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedMistake:
     """Somebody's mistake, as it would stand in a script that is right otherwise."""
 
     what: str
@@ -23,7 +23,7 @@ AZURE_AI = "Azure/ai-infrastructure-on-azure a01b073, examples/dgx_benchmarking/
 AWS = "aws-samples/awsome-distributed-training"
 AFFATICATI = "Affaticati et al., Azure HPC blog"
 PUBLISHED = (
-    Published(
+    PublishedMistake(
         "the name of a limit of channels without its N",
         AZURE_AI,
         "#SBATCH --nodes=4\nexport NCCL_TOPO_FILE=/opt/microsoft/ndv5-topo.xml\n"
@@ -31,7 +31,7 @@ PUBLISHED = (
         (("unknown-name", 3),),
         "azure-ndv5",
     ),
-    Published(
+    PublishedMistake(
         "the same in a cheat sheet",
         f"{AWS}, 1.architectures/efa-cheatsheet.md",
         "#SBATCH --nodes=2\nexport FI_PROVIDER=efa\nexport NCCL_NET='AWS Libfabric'\n"
@@ -39,7 +39,7 @@ PUBLISHED = (
         (("unknown-name", 4),),
         "aws-p5",
     ),
-    Published(
+    PublishedMistake(
         "two of six variables handed into the container",
         AZURE_AI,
         "export NCCL_TOPO_FILE=/opt/microsoft/ndv5-topo.xml\nexport NCCL_IB_QPS_PER_CONNECTION=4\n"
@@ -50,7 +50,7 @@ PUBLISHED = (
         (("chunk-cut", 3), ("image-wins", 7)),
         "azure-ndv5",
     ),
-    Published(
+    PublishedMistake(
         "time-outs that NCCL does not have",
         f"{AWS}, sbatch samples",
         "export FI_PROVIDER=efa\nexport NCCL_NET='AWS Libfabric'\nexport NCCL_TIMEOUT=600\n"
@@ -58,7 +58,7 @@ PUBLISHED = (
         (("unfamiliar-name", 3), ("unfamiliar-name", 4), ("unfamiliar-name", 5)),
         "aws-p5",
     ),
-    Published(
+    PublishedMistake(
         "PyTorch's variables under NCCL's prefix",
         f"{AWS}, sbatch samples",
         "export FI_PROVIDER=efa\nexport NCCL_NET='AWS Libfabric'\n"
@@ -66,27 +66,27 @@ PUBLISHED = (
         (("other-name", 3), ("other-name", 4)),
         "aws-p5",
     ),
-    Published(
+    PublishedMistake(
         "GPUDirect RDMA switched off in an image",
         f"{AWS}, Dockerfiles: NCCL_NET_GDR_LEVEL=LOC",
         "export NCCL_NET='AWS Libfabric'\nexport NCCL_NET_GDR_LEVEL=LOC\nsrun ./train\n",
         (("gdr-off", 2),),
         "aws-p5",
     ),
-    Published(
+    PublishedMistake(
         "overflow with a V too many",
         "argonne-lcf/user-guides, aurora tensorflow.md",
         "export FI_CXI_DEFAULT_CQ_SIZE=131072\nexport FI_CXI_OVFLOW_BUF_SIZE=8388608\nsrun ./a\n",
         (("unknown-name", 2),),
     ),
-    Published(
+    PublishedMistake(
         "CollNet where no plug-in has it",
         "argonne-lcf/user-guides, Polaris",
         "export NCCL_NET='AWS Libfabric'\nexport NCCL_CROSS_NIC=1\n"
         "export NCCL_NET_GDR_LEVEL=PHB\nexport NCCL_COLLNET_ENABLE=1\nsrun ./train\n",
         (("collnet-without-plugin", 4),),
     ),
-    Published(
+    PublishedMistake(
         "a topology file of no name",
         "Azure/azurehpc-health-checks 0e0a1ac, azure_nccl_allreduce.nhc",
         "mpirun -np 8 --bind-to numa -x NCCL_SOCKET_IFNAME=eth0 \\\n  -x NCCL_TOPO_FILE= \\\n"
@@ -94,7 +94,7 @@ PUBLISHED = (
         (("empty-value", 2),),
         "azure-ndv5",
     ),
-    Published(
+    PublishedMistake(
         "a level that is none, in a manifest",
         "a script of Google Cloud's for NCCL tests",
         "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - name: nccl\n    image: i\n    env:\n"
@@ -102,21 +102,21 @@ PUBLISHED = (
         (("debug-level", 8),),
         name="pod.yaml",
     ),
-    Published(
+    PublishedMistake(
         "a folder with a capital letter",
         f"{AFFATICATI}, table 4",
         "export NCCL_TOPO_FILE=/opt/Microsoft/ndv5-topo.xml\nexport NCCL_PXN_DISABLE=1\nsrun ./a\n",
         (("topology-missing", 1),),
         "azure-ndv5",
     ),
-    Published(
+    PublishedMistake(
         "a value that became part of the name",
         f"{AFFATICATI}, list of variables: NCCL_NVLS_ENABLE1",
         "export NCCL_SOCKET_IFNAME=eth0\nexport NCCL_NVLS_ENABLE1=1\nsrun ./a\n",
         (("unknown-name", 2),),
         "azure-ndv5",
     ),
-    Published(
+    PublishedMistake(
         "algorithms that leave broadcast none",
         f"{AFFATICATI}, SHARP arguments",
         "mpirun -np 16 -hostfile h -x NCCL_SOCKET_IFNAME=eth0 \\\n  -x NCCL_COLLNET_ENABLE=1 \\\n"
@@ -125,47 +125,47 @@ PUBLISHED = (
         (("algorithms-leave-none", 3),),
         "azure-ndv5",
     ),
-    Published(
+    PublishedMistake(
         "a distance as a number",
         f"{AFFATICATI}, several nodes: NCCL_NET_GDR_LEVEL=5",
         "mpirun -np 16 -hostfile h -x NCCL_SOCKET_IFNAME=eth0 \\\n  -x NCCL_NET_GDR_LEVEL=5 ./a\n",
         (("level-number", 2),),
         "azure-ndv5",
     ),
-    Published(
+    PublishedMistake(
         "typographic quotes, pasted",
         f"{AFFATICATI}, training section: STAGE_PATH",
         "export NCCL_TOPO_FILE=\u201c/opt/microsoft/ndv5-topo.xml\u201d\nsrun ./a\n",
         (("typographic-quotes", 1),),
         "azure-ndv5",
     ),
-    Published(
+    PublishedMistake(
         "an old name of libfabric's",
         "Madonna, CANOPIE-HPC 2023",
         "export FI_CXI_DISABLE_CQ_HUGETLB=1\nexport FI_CXI_DISABLE_HOST_REGISTER=1\nsrun ./a\n",
         (("other-name", 1),),
     ),
-    Published(
+    PublishedMistake(
         "quotes that a hook of ssh hands on",
         "eth-cscs/cscs-docs 80abed1, NCCL page: known issues",
         "NCCL_CROSS_NIC=1\nNCCL_NET='AWS Libfabric'\n",
         (("quotes-in-value", 2),),
         name="nccl.conf",
     ),
-    Published(
+    PublishedMistake(
         "SHARP with every core in use",
         "Cazes, MUG 2020: results with 56 tasks a node",
         "#SBATCH --nodes=8\n#SBATCH --ntasks-per-node=56\nexport MV2_ENABLE_SHARP=1\nibrun ./a\n",
         (("sharp-full-nodes", 3),),
         "frontera",
     ),
-    Published(
+    PublishedMistake(
         "a time-out of the old scale",
         "oracle-quickstart/oci-hpc b5285a68: written with two digits, as in octal",
         "export NCCL_IB_TIMEOUT=022\nexport NCCL_IB_SL=0\nsrun ./a\n",
         (("octal-number", 1),),
     ),
-    Published(
+    PublishedMistake(
         "tree for one collective under the newest NCCL",
         "vllm-project/vllm pull request 58179",
         "export NCCL_ALGO=allreduce:tree\nsrun ./serve\n",

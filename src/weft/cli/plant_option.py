@@ -1,4 +1,4 @@
-"""The faults that `--plant` asks for; a random one with the command that plants it again."""
+"""The option `--plant`: its faults; a random one with the command that plants it again."""
 
 import re
 import secrets

@@ -10,7 +10,7 @@ from weft.topology.subnet.subnet import PortKey, Subnet
 Ends = tuple[str, int, str, int]
 
 
-class Described(Subnet):
+class HandSubnet(Subnet):
     """A subnet whose description is given; `ports` have the same paths for all pairs."""
 
     def __init__(self, description: Mapping[str, Any], ports: Mapping[PortKey, int]) -> None:
@@ -37,7 +37,7 @@ def described(
     system_guids: Mapping[str, int] | None = None,
     uncabled: Mapping[str, Mapping[int, str]] | None = None,
     loads: Mapping[tuple[str, int], int] | None = None,
-) -> Described:
+) -> HandSubnet:
     """Switches by name with their level; every other name at a cable is a host. Ports: 40."""
     cables, down = list(cables), set(down)
     hosts = dict.fromkeys(n for cable in cables for n in (cable[0], cable[2]) if n not in switches)
@@ -86,7 +86,7 @@ def described(
         "readings": [],
     }
     ports = {(number[name], port): n for (name, port), n in (loads or {}).items()}
-    return Described(description, ports)
+    return HandSubnet(description, ports)
 
 
 def tree_cables(leaves: int = 4, spines: int = 2, per_spine: int = 2, hosts: int = 1) -> list[Ends]:

@@ -1,7 +1,7 @@
 """Every mistake of the published recipes is found, on its line, and nothing beside it."""
 
 import pytest
-from tests.unit.doctor.published import PUBLISHED, Published
+from tests.unit.doctor.published_mistakes import PUBLISHED, PublishedMistake
 
 from weft.catalog.load import launch_recipe, variable_lists
 from weft.core.finding import Severity
@@ -11,7 +11,7 @@ from weft.doctor.readers.file import read_job
 
 
 @pytest.mark.parametrize("one", PUBLISHED, ids=lambda one: one.what)
-def test_it_is_found_and_nothing_next_to_it(one: Published) -> None:
+def test_it_is_found_and_nothing_next_to_it(one: PublishedMistake) -> None:
     job = read_job(one.name, one.text)
     recipe = launch_recipe(one.platform) if one.platform else None
     found = lint(DoctorCase(job, variable_lists(), recipe, one.nccl))

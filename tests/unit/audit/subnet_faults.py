@@ -25,7 +25,7 @@ TREE = {
 """Six leaves of four nodes; ports 5 and 7 of a leaf go to spine-01, 6 and 8 to spine-02."""
 
 
-class Planted(Subnet):
+class FaultySubnet(Subnet):
     """A subnet as a description; survey and credit loops are planted."""
 
     def __init__(self, document: dict[str, Any] | None = None, **answers: Any) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.calls import CALLS, commands
-from tests.forked import call
+from tests.process_calls import call
 
 
 class PanicError(BaseException):

@@ -11,7 +11,7 @@ from weft.cli import run
 Capture = pytest.CaptureFixture[str]
 
 
-def checked(tmp_path: Path, capsys: Capture, *words: str) -> dict[str, Any]:
+def answer_of(tmp_path: Path, capsys: Capture, *words: str) -> dict[str, Any]:
     """The answer of a check in a run directory of its own."""
     argv = ["check", *words, "--no-report", "--dir", str(tmp_path / "run"), "--format", "json"]
     code = run(argv)

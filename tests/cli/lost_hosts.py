@@ -16,7 +16,7 @@ CAUSE, REMEDY = "nothing listens on its ssh port", "start sshd there"
 MEETING = "meeting"
 
 
-class Mortal(MockBackend):
+class LostHostsBackend(MockBackend):
     """`dying` names the trial in which hosts go, by host; `slow_nodes` as in a mock."""
 
     def __init__(self, dying: dict[str, str], **script: object) -> None:
@@ -47,12 +47,12 @@ def use(
     dying: dict[str, str],
     nodes: Sequence[str] = NODES,
     **script: object,
-) -> list[Mortal]:
+) -> list[LostHostsBackend]:
     """Let the verb open such a backend, a new one each time, of the hosts that are left."""
-    opened: list[Mortal] = []
+    opened: list[LostHostsBackend] = []
 
-    def open_(choice: BackendChoice) -> tuple[Mortal, tuple[str, ...]]:
-        opened.append(Mortal(dying, **script))
+    def open_(choice: BackendChoice) -> tuple[LostHostsBackend, tuple[str, ...]]:
+        opened.append(LostHostsBackend(dying, **script))
         return opened[-1], tuple(node for node in nodes if node not in choice.without)
 
     monkeypatch.setattr("weft.cli.backend.open_backend", open_)

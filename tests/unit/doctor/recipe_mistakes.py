@@ -3,7 +3,7 @@
 import random
 from collections.abc import Iterator, Sequence
 
-from tests.unit.doctor.planting import (
+from tests.unit.doctor.planters import (
     image_wins,
     integer,
     left_behind,
@@ -20,7 +20,7 @@ from tests.unit.doctor.planting import (
     twice,
     without,
 )
-from tests.unit.doctor.script import FORMS, VERSIONS, Planted, Planter, Script, clean_script
+from tests.unit.doctor.script import FORMS, VERSIONS, Planter, RecipeMistake, Script, clean_script
 
 from weft.catalog.load import launch_recipe_names
 
@@ -214,7 +214,7 @@ PLANTERS: dict[str, Planter] = {
 """What is done wrong, and how."""
 
 
-def planted(n: int, seed: int) -> Iterator[Planted]:
+def planted(n: int, seed: int) -> Iterator[RecipeMistake]:
     """`n` scripts with one mistake each; every planter in turn, on scripts chosen at random."""
     rng = random.Random(seed)
     names: Sequence[str] = launch_recipe_names()
@@ -228,7 +228,7 @@ def planted(n: int, seed: int) -> Iterator[Planted]:
             )
             found = PLANTERS[kind](script, rng) if script is not None else None
             if script is not None and found is not None:
-                yield Planted(kind, script, *found)
+                yield RecipeMistake(kind, script, *found)
                 break
         else:
             raise AssertionError(f"no script takes '{kind}'")

@@ -6,7 +6,7 @@ HEAD = "export NCCL_DEBUG=WARN\n"
 
 
 @dataclass(frozen=True)
-class Wrong:
+class Breach:
     """`text` breaks `rule`; `right`, where there is one, does not."""
 
     rule: str

@@ -1,9 +1,9 @@
 """200 recipes with one mistake each: it is found, on its line, and nothing else is said."""
 
 import pytest
-from tests.unit.doctor.noted import NOTED
-from tests.unit.doctor.planted import PLANTERS, planted
-from tests.unit.doctor.script import FORMS, VERSIONS, Planted, clean_script
+from tests.unit.doctor.recipe_errata import RECIPE_ERRATA
+from tests.unit.doctor.recipe_mistakes import PLANTERS, planted
+from tests.unit.doctor.script import FORMS, VERSIONS, RecipeMistake, clean_script
 
 from weft.catalog.load import launch_recipe, launch_recipe_names, variable_lists
 from weft.core.finding import Severity
@@ -16,11 +16,11 @@ SEED = 9
 PLANTED = list(planted(N, SEED))
 
 
-def found_in(one: Planted) -> list[tuple[str, int]]:
+def found_in(one: RecipeMistake) -> list[tuple[str, int]]:
     """What is found beside the recipe's own errata."""
     script, name = one.script, one.script.recipe.name
     found = complaints_of(script.text, name, script.version, script.nodes, one.rule)
-    return [(rule, line) for rule, line in found if (name, rule) not in NOTED]
+    return [(rule, line) for rule, line in found if (name, rule) not in RECIPE_ERRATA]
 
 
 def complaints_of(
@@ -41,7 +41,7 @@ def complaints_of(
     PLANTED,
     ids=[f"{i}-{one.planter}-{one.script.form}" for i, one in enumerate(PLANTED)],
 )
-def test_the_planted_mistake_is_found_and_nothing_else(one: Planted) -> None:
+def test_the_planted_mistake_is_found_and_nothing_else(one: RecipeMistake) -> None:
     assert found_in(one) == [(one.rule, one.line)], one.script.text
 
 
@@ -66,7 +66,7 @@ def test_a_machines_own_recipe_is_clean_but_for_its_noted_errata(name: str) -> N
                         continue
                     n_scripts += 1
                     for rule, line in complaints_of(script.text, name, version, nodes):
-                        noted = NOTED.get((name, rule))
+                        noted = RECIPE_ERRATA.get((name, rule))
                         assert noted is not None, (rule, line, script.text)
                         assert noted in errata
     assert n_scripts >= len(FORMS) * len(VERSIONS) * 4
