@@ -32,7 +32,7 @@ impl Number for bool {
 }
 
 /// An array of numpy, writable. A `bytearray` holds its numbers: numpy's own C interface would
-/// need a crate whose dependencies take a tenth of the compiling.
+/// need a crate whose dependencies take a twelfth of the compiling.
 pub(crate) fn array<T: Number>(
     py: Python<'_>,
     numbers: impl ExactSizeIterator<Item = T>,
