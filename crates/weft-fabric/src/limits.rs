@@ -13,6 +13,8 @@ pub const MAX_GROUP: u32 = 0xfffe;
 pub const MAX_PORTS: u64 = 1 << 24;
 /// Most entries of all forwarding tables together.
 pub const MAX_TABLE_ENTRIES: u64 = 1 << 32;
+/// Most entries from a switch to a leaf, by which routes are kept; each takes two bytes or more.
+pub const MAX_LEAF_ENTRIES: u64 = 1 << 27;
 /// Fastest cable, 8 Tb/s: a byte still takes a whole picosecond.
 pub const MAX_BITS_PER_S: u64 = 8 * PS_PER_S;
 /// Longest time of flight: a second.

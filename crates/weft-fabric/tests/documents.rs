@@ -189,6 +189,15 @@ fn nodes_switches_and_tables_are_refused_with_their_place() {
         d["switches"] = (0..70_000).map(|n| json!({"name": format!("x{n}"), "ports": 1})).collect();
     };
     refused(square, "fabric: 4900490000 entries in forwarding tables");
+    let leaves = |d: &mut Value| {
+        let n = 12_000;
+        d["nodes"] =
+            (0..n).map(|n| json!({"name": format!("c{n}"), "hcas": [format!("h{n}")]})).collect();
+        d["switches"] = (0..n).map(|n| json!({"name": format!("x{n}"), "ports": 1})).collect();
+        let link = |n| json!({"a": format!("h{n}[1]"), "b": format!("x{n}[1]"), "bits_per_s": 1, "delay_ps": 1});
+        d["links"] = (0..n).map(link).collect();
+    };
+    refused(leaves, "fabric: routes of 12000 switches to 12000 leaves");
     let high = "fabric.switches[1]: switch 'leaf-02' is on level 256";
     refused(|d| d["switches"][1]["level"] = json!(256), high);
     let tables = |leaf: &'static str, row: Vec<u32>| {

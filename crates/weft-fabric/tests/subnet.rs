@@ -1,7 +1,7 @@
 //! What belongs together is joined, and what does not fit is reported.
 
 use crate::common::samples;
-use serde_json::json;
+use serde_json::{Value, json};
 use weft_fabric::paths::trace;
 use weft_fabric::subnet::records::{CableRecord, Gathered, NodeRecord, Who};
 use weft_fabric::subnet::{End, Misfit, Place, Subnet};
@@ -84,6 +84,33 @@ fn the_boards_of_a_director_are_one_system() {
     assert_ne!(of("leaf-01"), of("leaf-02"));
     let first = subnet.cables().next().expect("a cable").0;
     assert_eq!(subnet.port(first).unwrap().rate.unwrap().to_string(), "1xEDR");
+}
+
+/// Its cables, up to 16 million, are never built.
+#[test]
+fn a_document_too_large_for_infiniband_is_refused_for_its_switches() {
+    let dragonfly = |change: Value| {
+        let mut spec = json!({"generate": "dragonfly", "groups": 3, "routers_per_group": 2,
+            "nodes_per_router": 2, "global_ports": 2, "host_bits_per_s": 1, "local_bits_per_s": 1,
+            "global_bits_per_s": 1, "host_delay_ps": 0, "local_delay_ps": 0, "global_delay_ps": 0});
+        change.as_object().unwrap().iter().for_each(|(key, value)| spec[key] = value.clone());
+        Subnet::parse_document(&spec.to_string()).map_err(|error| error.to_string())
+    };
+    assert_eq!(dragonfly(json!({})).expect("a document").switches.len(), 6);
+    let wide = dragonfly(json!({"routers_per_group": 2255})).expect_err("2 + 2254 + 2 ports");
+    let beginning = "fabric.switches: switch 'router-0001' has 2258 ports\n  expected: at most 254";
+    assert!(wide.starts_with(beginning), "{wide}");
+    // 2 x 100 x 246 HCAs, beside 2 x 100 switches of 246 + 1 + 1 ports.
+    let long = json!({"groups": 2, "routers_per_group": 100, "spines_per_group": 1,
+        "nodes_per_router": 246});
+    let long = dragonfly(long).expect_err("more LIDs than there are");
+    assert!(long.starts_with("fabric: 49201 HCAs and switches or more\n  expected: at most 49151"));
+    // Switches that somebody wrote are refused alike.
+    let mut written = dragonfly(json!({})).expect("a document");
+    written.switches[5].ports = 255;
+    let text = serde_json::to_string(&written).expect("JSON");
+    let wide = Subnet::parse_document(&text).expect_err("255 ports").to_string();
+    assert!(wide.starts_with("fabric.switches: switch 'router-06' has 255 ports"), "{wide}");
 }
 
 #[test]

@@ -24,8 +24,6 @@ pub struct Speaker {
     pub rank: Option<u32>,
     /// Ranks of that communicator.
     pub n_ranks: Option<u32>,
-    /// The GPU's bus id there.
-    pub bus_id: String,
 }
 
 /// Speakers so far, by number.
@@ -87,16 +85,13 @@ impl Speakers {
     }
 
     /// Note a speaker's rank in a communicator; that in the largest counts, the first of those.
-    pub(crate) fn is_rank(&mut self, number: Option<u32>, rank: u32, n_ranks: u32, bus_id: &str) {
+    pub(crate) fn is_rank(&mut self, number: Option<u32>, rank: u32, n_ranks: u32) {
         let Some(speaker) = number.and_then(|number| self.all.get_mut(number as usize)) else {
             return;
         };
         if speaker.n_ranks.is_none_or(|known| known < n_ranks) {
             speaker.rank = Some(rank);
             speaker.n_ranks = Some(n_ranks);
-        }
-        if speaker.bus_id.is_empty() {
-            bus_id.chars().take(32).collect::<String>().clone_into(&mut speaker.bus_id);
         }
     }
 }

@@ -2,8 +2,8 @@
 
 mod fuzz;
 mod libraries;
+mod message_forms;
 mod nccl;
-mod spoken;
 
 use serde_json::Value;
 use std::io;

@@ -287,15 +287,6 @@ fn the_largest_communicator_names_the_rank() {
 }
 
 #[test]
-fn a_speakers_gpu_is_the_one_that_its_first_line_with_a_bus_names() {
-    let line = |gpu: &str| {
-        format!("h:1:2 [5] NCCL INFO comm 0x1 rank 0 nranks 2 cudaDev 0{gpu} - Init COMPLETE\n")
-    };
-    let document = facts(&[line(""), line(" busId 1b000"), line(" busId 2c000")].concat());
-    assert_eq!(document["speakers"][0]["bus_id"], "1b000");
-}
-
-#[test]
 fn words_that_steer_a_terminal_do_not_get_out() {
     let document = facts("h:1:2 [0] NCCL INFO Using network a\x07b\u{9b}31mc\x1fd\n");
     assert_eq!(with_words(&document, "network"), [json!(["a b 31mc d"])]);

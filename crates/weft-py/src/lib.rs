@@ -1,5 +1,6 @@
 //! The border: documents in, columns out, ten functions at most, the GIL released.
 
+mod column;
 mod description;
 mod fabric;
 mod hwloc;
@@ -9,7 +10,6 @@ mod subnet;
 mod survey;
 
 use interrupt::interruptible;
-use numpy::IntoPyArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -49,7 +49,7 @@ macro_rules! set_arrays {
     ($py:ident, $out:ident, $prefix:literal, $columns:ident: $($column:ident),+) => {
         $({
             let name = concat!($prefix, stringify!($column));
-            $out.set_item(name, $columns.$column.into_pyarray($py))?;
+            $out.set_item(name, column::array($py, $columns.$column.into_iter())?)?;
         })+
     };
 }

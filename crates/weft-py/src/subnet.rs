@@ -11,7 +11,7 @@ use weft_fabric::export::{self, Export};
 use weft_fabric::opensm::{self, OpensmEngine, Options};
 use weft_fabric::paths::{self, Choice, Hop, Net};
 use weft_fabric::subnet::{End, Gathered, Lfts, Unsaid};
-use weft_fabric::{BitsPerSecond, Fabric, FabricError, Picoseconds, generate, read};
+use weft_fabric::{BitsPerSecond, Fabric, FabricError, Picoseconds, read};
 
 /// A subnet with forwarding tables: its own, or a routing engine's.
 #[pyclass(frozen, module = "weft._engine")]
@@ -47,8 +47,8 @@ pub(crate) fn with_path(path: &str, error: &io::Error) -> io::Error {
 #[pyfunction]
 pub(crate) fn build_subnet(py: Python<'_>, spec_json: &str) -> PyResult<Subnet> {
     let built = py.detach(|| -> Result<_, FabricError> {
-        let fabric = Fabric::new(&generate::parse(spec_json)?)?;
-        weft_fabric::subnet::Subnet::of_fabric(&fabric)
+        let written = weft_fabric::subnet::Subnet::parse_document(spec_json)?;
+        weft_fabric::subnet::Subnet::of_fabric(&Fabric::new(&written)?)
     });
     built.map(whole).map_err(refuse)
 }

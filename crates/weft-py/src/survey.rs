@@ -1,6 +1,6 @@
 //! Findings about the paths of a subnet, as Python's dictionaries and columns.
 
-use numpy::{IntoPyArray, PyArray1};
+use crate::column;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeMap;
@@ -83,19 +83,12 @@ impl<'py> IntoPyObject<'py> for Loads {
     type Error = PyErr;
 
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        fn column<'py, T: numpy::Element>(
-            py: Python<'py>,
-            loads: &[paths::LinkLoad],
-            value: impl Fn(&paths::LinkLoad) -> T,
-        ) -> Bound<'py, PyArray1<T>> {
-            loads.iter().map(value).collect::<Vec<T>>().into_pyarray(py)
-        }
-        let loads = &self.0;
+        let loads = self.0.iter();
         let out = PyDict::new(py);
-        out.set_item("node", column(py, loads, |load| load.end.node))?;
-        out.set_item("port", column(py, loads, |load| load.end.port))?;
-        out.set_item("n_paths", column(py, loads, |load| load.n_paths))?;
-        out.set_item("n_lids", column(py, loads, |load| load.n_lids))?;
+        out.set_item("node", column::array(py, loads.clone().map(|load| load.end.node))?)?;
+        out.set_item("port", column::array(py, loads.clone().map(|load| load.end.port))?)?;
+        out.set_item("n_paths", column::array(py, loads.clone().map(|load| load.n_paths))?)?;
+        out.set_item("n_lids", column::array(py, loads.map(|load| load.n_lids))?)?;
         Ok(out)
     }
 }

@@ -7,7 +7,8 @@ use crate::document::FabricDocument;
 use crate::error::FabricError;
 use crate::ids::{HcaId, NodeId, PortId, SwitchId, VertexId};
 use crate::limits::{
-    MAX_GROUP, MAX_LEVEL, MAX_PORTS, MAX_SWITCH_PORTS, MAX_TABLE_ENTRIES, check_link,
+    MAX_GROUP, MAX_LEAF_ENTRIES, MAX_LEVEL, MAX_PORTS, MAX_SWITCH_PORTS, MAX_TABLE_ENTRIES,
+    check_link,
 };
 use crate::node::graph::NodeGraph;
 use crate::units::{BitsPerSecond, Picoseconds};
@@ -132,6 +133,7 @@ impl Fabric {
             fabric.cable(&place, [&link.a, &link.b], link.bits_per_s, link.delay_ps)?;
         }
         fabric.require_cabled_hcas()?;
+        fabric.limit_leaves()?;
         fabric.fill_levels();
         fabric.add_insides()?;
         Ok(fabric)
@@ -310,6 +312,23 @@ impl Fabric {
                 let what = format!("HCA '{name}' has no cable");
                 return Err(FabricError::document("fabric.links", what, "a link to every HCA"));
             }
+        }
+        Ok(())
+    }
+
+    /// Refuse more routes than memory holds.
+    fn limit_leaves(&self) -> Result<(), FabricError> {
+        let mut is_leaf = vec![false; self.vertices.len()];
+        for hca in (0..self.n_hcas).map(HcaId) {
+            if let Some(peer) = self.ports[self.hca_port(hca).index()].peer {
+                is_leaf[self.ports[peer.index()].vertex.index()] = true;
+            }
+        }
+        let n_leaves = is_leaf.iter().filter(|is_leaf| **is_leaf).count() as u64;
+        if n_leaves * u64::from(self.n_switches) > MAX_LEAF_ENTRIES {
+            let what = format!("routes of {} switches to {n_leaves} leaves", self.n_switches);
+            let expected = format!("at most {MAX_LEAF_ENTRIES}");
+            return Err(FabricError::document("fabric", what, expected));
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Generated trees of leaves below directors: large switches that are trees of boards inside.
 
-use super::draft::{CableSpec, Draft};
+use super::Admission;
+use super::draft::{CableSpec, Draft, switch};
 use super::keys::{
     at_least_one, limit_links, one, port, refuse_keys, require_counts, require_key, spec,
     switch_name,
@@ -68,14 +69,14 @@ struct Boards {
 }
 
 /// The document of generated leaves below directors.
-pub fn directors(spec: &DirectorsSpec) -> Result<FabricDocument, FabricError> {
+pub fn directors(spec: &DirectorsSpec, admit: Admission) -> Result<FabricDocument, FabricError> {
     require_counts!(spec, nodes, hcas_per_node, nodes_per_leaf, directors, cables_per_director);
     let n_leaves = spec.nodes.div_ceil(spec.nodes_per_leaf);
     let down = u64::from(spec.nodes_per_leaf) * u64::from(spec.hcas_per_node);
     let up = u64::from(spec.directors) * u64::from(spec.cables_per_director);
     limit_links((down + up).saturating_mul(u64::from(n_leaves)))?;
     let boards = boards(spec, n_leaves * spec.cables_per_director)?;
-    Ok(build(spec, n_leaves, boards.as_ref()))
+    build(spec, n_leaves, boards.as_ref(), admit)
 }
 
 /// The boards of a director that takes so many cables; none where it is one switch.
@@ -110,19 +111,24 @@ fn boards(spec: &DirectorsSpec, n_cables: u32) -> Result<Option<Boards>, FabricE
     Ok(Some(Boards { ports, down, up, lines, spines }))
 }
 
-fn build(spec: &DirectorsSpec, n_leaves: u32, boards: Option<&Boards>) -> FabricDocument {
-    let mut built = spec.draft("directors", spec.nodes);
+fn build(
+    spec: &DirectorsSpec,
+    n_leaves: u32,
+    boards: Option<&Boards>,
+    admit: Admission,
+) -> Result<FabricDocument, FabricError> {
+    let mut built = spec.draft("directors", spec.nodes, admit);
     built.document.assumed.push(guess(spec, boards));
     let down = spec.nodes_per_leaf * spec.hcas_per_node;
     let up = spec.directors * spec.cables_per_director;
     for index in 0..n_leaves {
-        built.switch(switch_name("leaf", index, n_leaves), down + up, 1);
+        built.switch(switch(switch_name("leaf", index, n_leaves), down + up, 1))?;
     }
     for index in 0..spec.directors {
         let name = switch_name("director", index, spec.directors);
         match boards {
-            None => built.switch(name, n_leaves * spec.cables_per_director, 2),
-            Some(boards) => add_boards(&mut built, &name, boards),
+            None => built.switch(switch(name, n_leaves * spec.cables_per_director, 2))?,
+            Some(boards) => add_boards(&mut built, &name, boards)?,
         }
     }
     let cable = CableSpec { rate: spec.host_bits_per_s, delay: spec.host_delay_ps };
@@ -151,7 +157,7 @@ fn build(spec: &DirectorsSpec, n_leaves: u32, boards: Option<&Boards>) -> Fabric
     if let Some(boards) = boards {
         join_boards(spec, &mut built, boards);
     }
-    built.document
+    Ok(built.document)
 }
 
 fn guess(spec: &DirectorsSpec, boards: Option<&Boards>) -> String {
@@ -165,13 +171,14 @@ fn guess(spec: &DirectorsSpec, boards: Option<&Boards>) -> String {
     }
 }
 
-fn add_boards(built: &mut Draft, director: &str, boards: &Boards) {
+fn add_boards(built: &mut Draft, director: &str, boards: &Boards) -> Result<(), FabricError> {
     for (kind, count, level) in [("line", boards.lines, 2), ("spine", boards.spines, 3)] {
         for index in 0..count {
             let name = format!("{director}/{}", switch_name(kind, index, count));
-            built.switch(name, boards.ports, level);
+            built.switch(switch(name, boards.ports, level))?;
         }
     }
+    Ok(())
 }
 
 fn join_boards(spec: &DirectorsSpec, built: &mut Draft, boards: &Boards) {

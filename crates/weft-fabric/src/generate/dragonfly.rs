@@ -3,6 +3,7 @@
 //! SOURCE: Kim, Dally, Scott & Abts, "Technology-Driven, Highly-Scalable Dragonfly Topology"
 //! (2008); Shpiner et al., "Dragonfly+: Low Cost Topology for Scaling Datacenters" (2017).
 
+use super::Admission;
 use super::draft::{CableSpec, Draft};
 use super::keys::{limit_links, one, port, require_counts, spec, switch_name};
 use crate::document::{FabricDocument, SwitchDocument};
@@ -46,7 +47,7 @@ spec! {
 }
 
 /// The document of a generated dragonfly.
-pub fn dragonfly(spec: &DragonflySpec) -> Result<FabricDocument, FabricError> {
+pub fn dragonfly(spec: &DragonflySpec, admit: Admission) -> Result<FabricDocument, FabricError> {
     require_counts!(spec, routers_per_group, nodes_per_router, hcas_per_node, global_ports);
     let gateways = gateways(spec);
     let most = (u64::from(gateways) * u64::from(spec.global_ports) + 1).min(MAX_GROUP.into());
@@ -67,8 +68,8 @@ pub fn dragonfly(spec: &DragonflySpec) -> Result<FabricDocument, FabricError> {
         return Err(FabricError::document("fabric.nodes", what, format!("from 1 to {most}")));
     }
     let n_nodes = spec.nodes.unwrap_or(most);
-    let mut built = Dragonfly { spec, n_nodes, draft: spec.draft("dragonfly", n_nodes) };
-    built.add_switches();
+    let mut built = Dragonfly { spec, n_nodes, draft: spec.draft("dragonfly", n_nodes, admit) };
+    built.add_switches()?;
     built.attach_nodes();
     built.join_groups_inside();
     built.join_groups();
@@ -107,7 +108,7 @@ impl Dragonfly<'_> {
         port("spine", group * spines + number, self.spec.groups * spines, at)
     }
 
-    fn add_switches(&mut self) {
+    fn add_switches(&mut self) -> Result<(), FabricError> {
         let (routers, spines) = (self.spec.routers_per_group, self.spec.spines_per_group);
         let (global, hosts) = (self.spec.global_ports, self.hosts_per_router());
         let plus = spines > 0;
@@ -117,9 +118,10 @@ impl Dragonfly<'_> {
             for index in 0..count * self.spec.groups {
                 let name = switch_name(kind, index, count * self.spec.groups);
                 let group = Some(index / count);
-                self.draft.document.switches.push(SwitchDocument { name, ports, level, group });
+                self.draft.switch(SwitchDocument { name, ports, level, group })?;
             }
         }
+        Ok(())
     }
 
     fn attach_nodes(&mut self) {

@@ -1,6 +1,7 @@
 //! Generated fat-trees of two and three levels: any taper, leaves of several kinds, mixed rates.
 
-use super::draft::CableSpec;
+use super::Admission;
+use super::draft::{CableSpec, switch};
 use super::keys::{
     GENERATORS, at_least_one, limit_links, one, port, refuse_keys, refused, require_counts,
     require_key, required, spec, switch_name,
@@ -95,7 +96,7 @@ struct Shape {
 }
 
 /// The document of a generated fat-tree.
-pub fn fat_tree(spec: &FatTreeSpec) -> Result<FabricDocument, FabricError> {
+pub fn fat_tree(spec: &FatTreeSpec, admit: Admission) -> Result<FabricDocument, FabricError> {
     if spec.generate != "fat_tree" {
         let what = format!("unknown generator '{}'", spec.generate);
         return Err(FabricError::document("fabric.generate", what, GENERATORS));
@@ -109,7 +110,7 @@ pub fn fat_tree(spec: &FatTreeSpec) -> Result<FabricDocument, FabricError> {
         3 => three_levels(spec)?,
         n => return Err(FabricError::document("fabric.levels", format!("{n} levels"), "2 or 3")),
     };
-    Ok(build(spec, &shape))
+    build(spec, &shape, admit)
 }
 
 fn two_levels(spec: &FatTreeSpec) -> Result<Shape, FabricError> {
@@ -283,21 +284,25 @@ fn of_radix(spec: &FatTreeSpec) -> Result<Shape, FabricError> {
     })
 }
 
-fn build(spec: &FatTreeSpec, shape: &Shape) -> FabricDocument {
+fn build(
+    spec: &FatTreeSpec,
+    shape: &Shape,
+    admit: Admission,
+) -> Result<FabricDocument, FabricError> {
     let n_nodes = shape.leaves.iter().map(|leaf| leaf.nodes).sum();
-    let mut built = spec.draft("fat-tree", n_nodes);
+    let mut built = spec.draft("fat-tree", n_nodes, admit);
     let n_leaves = shape.leaves.len() as u32;
     let n_pods = n_leaves.div_ceil(shape.leaves_per_pod);
     let n_spines = n_pods * shape.spines_per_pod;
     let n_cores = shape.spines_per_pod * shape.cores_per_spine;
     for (index, leaf) in (0..).zip(&shape.leaves) {
-        built.switch(switch_name("leaf", index, n_leaves), leaf.ports, 1);
+        built.switch(switch(switch_name("leaf", index, n_leaves), leaf.ports, 1))?;
     }
     for index in 0..n_spines {
-        built.switch(switch_name("spine", index, n_spines), shape.spine_ports, 2);
+        built.switch(switch(switch_name("spine", index, n_spines), shape.spine_ports, 2))?;
     }
     for index in 0..n_cores {
-        built.switch(switch_name("core", index, n_cores), shape.core_ports, 3);
+        built.switch(switch(switch_name("core", index, n_cores), shape.core_ports, 3))?;
     }
     for (index, leaf) in (0..).zip(&shape.leaves) {
         let cable = CableSpec { rate: leaf.host_rate, delay: spec.host_delay_ps };
@@ -335,5 +340,5 @@ fn build(spec: &FatTreeSpec, shape: &Shape) -> FabricDocument {
             built.cable(here, there, core_cable);
         }
     }
-    built.document
+    Ok(built.document)
 }

@@ -34,7 +34,12 @@ macro_rules! spec {
 
         impl $name {
             /// The document of so many nodes, without anything in it yet.
-            fn draft(&self, generator: &str, n_nodes: u32) -> crate::generate::draft::Draft {
+            fn draft(
+                &self,
+                generator: &str,
+                n_nodes: u32,
+                admit: crate::generate::Admission,
+            ) -> crate::generate::draft::Draft {
                 let name = self.name.clone();
                 let document = crate::document::FabricDocument {
                     schema: self.schema.clone(),
@@ -43,7 +48,7 @@ macro_rules! spec {
                     routing: self.routing,
                     ..crate::document::FabricDocument::default()
                 };
-                crate::generate::draft::Draft::new(document, n_nodes)
+                crate::generate::draft::Draft::new(document, n_nodes, self.hcas_per_node, admit)
             }
         }
     };

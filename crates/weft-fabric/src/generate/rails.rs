@@ -3,7 +3,8 @@
 //! SOURCE: NVIDIA, "DGX SuperPOD: reference architecture": HCA i of every node of a scalable unit
 //! on leaf i of it.
 
-use super::draft::{CableSpec, Draft};
+use super::Admission;
+use super::draft::{CableSpec, Draft, switch};
 use super::keys::{
     limit_links, one, port, refuse_keys, require_counts, require_key, spec, switch_name,
 };
@@ -59,7 +60,7 @@ struct Shape {
 }
 
 /// The document of a generated fabric of rails.
-pub fn rails(spec: &RailsSpec) -> Result<FabricDocument, FabricError> {
+pub fn rails(spec: &RailsSpec, admit: Admission) -> Result<FabricDocument, FabricError> {
     require_counts!(spec, nodes, hcas_per_node, nodes_per_unit, cables_per_spine);
     let n_names = spec.hca_names.as_ref().map_or(spec.hcas_per_node as usize, Vec::len);
     if n_names != spec.hcas_per_node as usize {
@@ -78,7 +79,7 @@ pub fn rails(spec: &RailsSpec) -> Result<FabricDocument, FabricError> {
     let n_spines = n_spines.saturating_mul(shape.spines.into());
     let to_cores = n_spines.saturating_mul(shape.cores_per_spine.into());
     limit_links(of_a_leaf.saturating_mul(n_leaves).saturating_add(to_cores))?;
-    Ok(build(spec, &shape))
+    build(spec, &shape, admit)
 }
 
 fn shape(spec: &RailsSpec) -> Result<Shape, FabricError> {
@@ -103,18 +104,18 @@ fn shape(spec: &RailsSpec) -> Result<Shape, FabricError> {
     }
 }
 
-fn build(spec: &RailsSpec, shape: &Shape) -> FabricDocument {
-    let mut built = spec.draft("rails", spec.nodes);
+fn build(spec: &RailsSpec, shape: &Shape, admit: Admission) -> Result<FabricDocument, FabricError> {
+    let mut built = spec.draft("rails", spec.nodes, admit);
     let (n_rails, down) = (spec.hcas_per_node, spec.nodes_per_unit);
     let up = shape.spines * spec.cables_per_spine;
     for unit in 0..shape.n_units {
         for rail in 0..n_rails {
             let name = switch_name(&leaf_kind(rail), unit, shape.n_units);
-            built.switch(name, down + up, 1);
+            built.switch(switch(name, down + up, 1))?;
         }
     }
     let spines = Spines::of(spec, shape);
-    spines.add(&mut built);
+    spines.add(&mut built)?;
     let cable = CableSpec { rate: spec.host_bits_per_s, delay: spec.host_delay_ps };
     for node in 0..spec.nodes {
         let (unit, place) = (node / down, node % down);
@@ -139,7 +140,7 @@ fn build(spec: &RailsSpec, shape: &Shape) -> FabricDocument {
         }
     }
     spines.join_cores(&mut built, cable);
-    built.document
+    Ok(built.document)
 }
 
 fn leaf_kind(rail: u32) -> String {
@@ -176,17 +177,19 @@ impl Spines<'_> {
         switch_name(&format!("rail{rail}-spine"), index, shape.n_pods * shape.spines)
     }
 
-    fn add(&self, built: &mut Draft) {
+    fn add(&self, built: &mut Draft) -> Result<(), FabricError> {
         let shape = self.shape;
         let groups = if self.has_cores() { shape.n_pods * self.n_rails } else { 1 };
         for (group, place) in (0..groups).flat_map(|g| (0..shape.spines).map(move |p| (g, p))) {
             let name = self.name(group / self.n_rails, group % self.n_rails, place);
-            built.switch(name, self.down + shape.cores_per_spine, 2);
+            built.switch(switch(name, self.down + shape.cores_per_spine, 2))?;
         }
         let n_cores = shape.spines * shape.cores_per_spine;
         for core in 0..n_cores {
-            built.switch(switch_name("core", core, n_cores), shape.n_pods * self.n_rails, 3);
+            let name = switch_name("core", core, n_cores);
+            built.switch(switch(name, shape.n_pods * self.n_rails, 3))?;
         }
+        Ok(())
     }
 
     /// The port of a spine for a cable of a leaf.

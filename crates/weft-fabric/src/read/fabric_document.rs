@@ -3,7 +3,6 @@
 use super::format::{Format, MAX_TEXT_BYTES};
 use super::lines::Lines;
 use crate::fabric::Fabric;
-use crate::generate;
 use crate::ids::{HcaId, SwitchId};
 use crate::routing::routes::Routes;
 use crate::subnet::lfts::NO_PORT;
@@ -25,7 +24,7 @@ fn is_it(head: &str) -> bool {
 fn read(lines: &mut Lines<'_>, gathered: &mut Gathered) -> io::Result<()> {
     let text = lines.whole_text(MAX_TEXT_BYTES as usize)?;
     let place = lines.at(1);
-    let read = generate::parse(&text).and_then(|written| {
+    let read = Subnet::parse_document(&text).and_then(|written| {
         let fabric = Fabric::new(&written)?;
         let tables = Routes::from_document(&fabric, &written)?;
         gathered.assumed.extend(written.assumed);

@@ -20,9 +20,10 @@ impl Subnet {
         let above = self.above_leaves(&n_hosts);
         let with_hosts = (0..self.nodes.len()).filter(|switch| n_hosts[*switch] > 0);
         let mut found: Vec<usize> = with_hosts.filter(|switch| !above[*switch]).collect();
-        let up_links: HashSet<Vec<usize>> = found.iter().map(|leaf| self.up_links(*leaf)).collect();
+        let up_links: HashSet<Vec<usize>> =
+            found.iter().map(|leaf| self.sorted_switches_at(*leaf)).collect();
         let is_empty_leaf = |switch: &usize| {
-            let there = self.up_links(*switch);
+            let there = self.sorted_switches_at(*switch);
             self.nodes[*switch].is_switch()
                 && n_hosts[*switch] == 0
                 && !above[*switch]
@@ -104,7 +105,7 @@ impl Subnet {
     }
 
     /// Switches that are two cables away, and the switch itself.
-    fn two_away(&self, switch: usize) -> BTreeSet<usize> {
+    pub(super) fn two_away(&self, switch: usize) -> BTreeSet<usize> {
         let between: BTreeSet<usize> = self.switches_at(switch).collect();
         between.into_iter().flat_map(|next| self.switches_at(next)).chain([switch]).collect()
     }
@@ -129,8 +130,10 @@ impl Subnet {
         peers.map(|peer| peer.node as usize).filter(|there| self.nodes[*there].is_switch())
     }
 
-    fn up_links(&self, switch: usize) -> Vec<usize> {
-        self.links_to(switch, |_| true)
+    pub(super) fn sorted_switches_at(&self, node: usize) -> Vec<usize> {
+        let mut there: Vec<usize> = self.switches_at(node).collect();
+        there.sort_unstable();
+        there
     }
 }
 

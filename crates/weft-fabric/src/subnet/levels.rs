@@ -3,7 +3,6 @@
 use super::host::is_aggregation_node;
 use super::leaves::is_most_of;
 use super::{Kind, Subnet};
-use std::collections::BTreeSet;
 
 impl Subnet {
     /// By node: 0 for hosts' channel adapters, 1 for leaves, and one more for every cable from
@@ -51,24 +50,16 @@ impl Subnet {
             if n_used * 2 > ports.len() || !has_only(switch, level - 1) {
                 continue;
             }
-            let own = self.links_to(switch, |_| true);
-            let near: BTreeSet<usize> =
-                own.iter().flat_map(|above| self.switches_at(*above)).collect();
+            let own = self.sorted_switches_at(switch);
             let is_like = |other: &usize| {
-                let theirs = self.links_to(*other, |next| levels[next] == Some(level - 1));
+                let mut theirs = self.sorted_switches_at(*other);
+                theirs.retain(|next| levels[*next] == Some(level - 1));
                 levels[*other] == Some(level - 2) && is_most_of(&own, &theirs)
             };
-            if near.iter().any(is_like) {
+            if self.two_away(switch).iter().any(is_like) {
                 found.push((switch, level - 2));
             }
         }
         found
-    }
-
-    /// The switches at the ports of one, sorted, once a cable, as far as they are of a kind.
-    pub(super) fn links_to(&self, switch: usize, is_it: impl Fn(usize) -> bool) -> Vec<usize> {
-        let mut there: Vec<usize> = self.switches_at(switch).filter(|next| is_it(*next)).collect();
-        there.sort_unstable();
-        there
     }
 }

@@ -5,8 +5,10 @@ use super::{
     End, LinkRate, LogicalState, PhysicalState, Speed, Subnet, SubnetNode, SubnetPort, Width,
 };
 use super::{Lfts, MULTICAST_LID};
+use crate::document::{FabricDocument, SwitchDocument};
 use crate::error::FabricError;
 use crate::fabric::{self, Fabric};
+use crate::generate;
 use crate::ids::{PortId, SwitchId, VertexId};
 use crate::units::BitsPerSecond;
 use std::collections::HashMap;
@@ -21,17 +23,43 @@ const STRIDE: u64 = 16;
 /// Most ports of an InfiniBand switch.
 const MAX_PORTS: u32 = 254;
 
+/// Refuse a switch that InfiniBand has no numbers for, the last of so many HCAs and switches.
+fn admit(n_vertices: u64, switch: &SwitchDocument) -> Result<(), FabricError> {
+    check_ports(&switch.name, switch.ports)?;
+    check_lids(n_vertices)
+}
+
+fn check_lids(n_vertices: u64) -> Result<(), FabricError> {
+    if n_vertices < u64::from(MULTICAST_LID) {
+        return Ok(());
+    }
+    let what = format!("{n_vertices} HCAs and switches or more");
+    let expected = format!("at most {}, one LID each", MULTICAST_LID - 1);
+    Err(FabricError::document("fabric", what, expected))
+}
+
+fn check_ports(switch: &str, n_ports: u32) -> Result<(), FabricError> {
+    if n_ports <= MAX_PORTS {
+        return Ok(());
+    }
+    let what = format!("switch '{switch}' has {n_ports} ports");
+    let expected = format!("at most {MAX_PORTS}, as InfiniBand numbers them");
+    Err(FabricError::document("fabric.switches", what, expected))
+}
+
 impl Subnet {
+    /// The document of a JSON text that `of_fabric` is to take: InfiniBand has LIDs and port numbers
+    /// for its switches.
+    pub fn parse_document(text: &str) -> Result<FabricDocument, FabricError> {
+        generate::parse_admitted(text, admit)
+    }
+
     /// The subnet of a fabric: one LID a port, HCAs first, then switches, in the fabric's order.
     /// An error where InfiniBand has no LIDs, ports or rates for it. Cables that are down are left
     /// out, as the tools leave them out.
     pub fn of_fabric(fabric: &Fabric) -> Result<Subnet, FabricError> {
         let n_vertices = fabric.n_hcas() + fabric.n_switches();
-        if n_vertices >= u32::from(MULTICAST_LID) {
-            let what = format!("{n_vertices} HCAs and switches");
-            let expected = format!("at most {}, one LID each", MULTICAST_LID - 1);
-            return Err(FabricError::document("fabric", what, expected));
-        }
+        check_lids(n_vertices.into())?;
         let mut subnet = Subnet::default();
         let numbering = Numbering::of(fabric);
         for vertex in (0..n_vertices).map(VertexId) {
@@ -88,11 +116,7 @@ impl Numbering<'_> {
         let is_switch = fabric.switch(id).is_some();
         // Ports inside the node are none of the network.
         let n_ports = if is_switch { vertex.n_ports } else { 1 };
-        if n_ports > MAX_PORTS {
-            let what = format!("switch '{}' has {n_ports} ports", vertex.name);
-            let expected = format!("at most {MAX_PORTS}, as InfiniBand numbers them");
-            return Err(FabricError::document("fabric.switches", what, expected));
-        }
+        check_ports(&vertex.name, n_ports)?;
         let guid = match fabric.switch(id) {
             Some(switch) => guid_of_switch(switch),
             None => FIRST_HCA + STRIDE * u64::from(id.0 + 1),

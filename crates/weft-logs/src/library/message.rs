@@ -75,11 +75,12 @@ pub(crate) fn read(line: &str, statement: &mut Statement<'_>) -> Understood {
     statement.note(Kind::Warning, &[program, "", line[found.start()..].trim()])
 }
 
-/// `#  Rank  0 Group  0 Pid   4940 on node-1 device  0 [0x61] NVIDIA L40`: nccl-tests' list.
+/// `#  Rank  0 Group  0 Pid   4940 on node-1 device  0 [0x61] NVIDIA L40`: nccl-tests' list. That of
+/// rccl-tests, and older ones, have no group.
 pub(crate) fn listed(line: &str, statement: &mut Statement<'_>) -> Understood {
     let (_, tail) = line.split_once("Rank ")?;
     let (rank, tail) = tail.trim_start().split_once(' ')?;
-    let (_, tail) = tail.split_once(" Pid ")?;
+    let (_, tail) = tail.split_once("Pid ")?;
     let (_, tail) = tail.split_once(" on ")?;
     let (host, tail) = tail.split_once(' ')?;
     let is_rank = (1..8).contains(&rank.len()) && rank.bytes().all(|byte| byte.is_ascii_digit());

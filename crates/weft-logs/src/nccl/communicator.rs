@@ -60,8 +60,7 @@ fn initialised(text: &str, statement: &mut Statement<'_>) -> Understood {
         }
         _ => return None,
     };
-    let bus_id = word_after(text, " busId ").unwrap_or_default();
     let id = word_after(text, " commId ").unwrap_or_default();
-    statement.facts.speakers.is_rank(statement.speaker, rank, n_ranks, bus_id);
+    statement.facts.speakers.is_rank(statement.speaker, rank, n_ranks);
     statement.note(Kind::Communicator, &[id, &n_ranks.to_string(), state])
 }

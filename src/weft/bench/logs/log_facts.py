@@ -23,7 +23,6 @@ class LogWriter:
     device: str
     rank: int | None
     n_ranks: int | None
-    bus_id: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,7 @@ ENGINE_ROWS: tuple[tuple[str, int, Callable[[int], str], str, str], ...] = (
     ("a line of a fabric's files", 1 << 20, _size, "fabric", "MAX_LINE_BYTES"),
     ("ports of a fabric document", 1 << 24, _count, "--fabric, scenarios", "MAX_PORTS"),
     ("entries of all tables", 1 << 32, _count, "--fabric, scenarios", "MAX_TABLE_ENTRIES"),
+    ("routes from switches to leaves", 1 << 27, _count, "--fabric, scenarios", "MAX_LEAF_ENTRIES"),
     ("cables of a generated fabric", 16_000_000, _count, "--twin, scenarios", "MAX_LINKS"),
     ("ranks of a simulation", 1 << 22, _count, "--twin, scenarios", "MAX_RANKS"),
     ("a schedule in GOAL or MSCCL", 1 << 28, _size, "scenarios", "MAX_SCHEDULE_BYTES"),

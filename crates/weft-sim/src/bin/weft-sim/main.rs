@@ -10,6 +10,7 @@ mod progress;
 
 use arguments::{Arguments, Asked};
 use progress::ProgressLine;
+use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -116,7 +117,7 @@ struct Output<'a> {
 /// A file that is not whole: gone again where it never will be.
 struct PendingFile {
     part: String,
-    file: std::fs::File,
+    file: File,
 }
 
 impl Drop for PendingFile {
@@ -133,8 +134,9 @@ impl PendingFile {
             let what = format!("{path}: it is no file\n  expected: a file to write");
             return Err(Failure(what, CANNOT_WRITE));
         }
-        let part = format!("{path}.part");
-        let file = std::fs::File::create(&part).map_err(|error| cannot_write(&part, &error))?;
+        // Another run may write the same name, and a link of that name would lead elsewhere.
+        let part = format!("{path}.{}.part", std::process::id());
+        let file = File::create_new(&part).map_err(|error| cannot_write(path, &error))?;
         Ok(PendingFile { part, file })
     }
 }

@@ -48,6 +48,8 @@ node-1:21:42 [0] NCCL INFO AllReduce: opCount 3 sendbuff 0x1 recvbuff 0x1 count 
 => collective | AllReduce
 [1,0]<stdout>:#  Rank  1 Group  0 Pid   4940 on ai-worker03 device  0 [0x61] NVIDIA L40
 => listed | 1 | ai-worker03
+[1,0]<stdout>:#   Rank  0 Pid 117738 on gpu-3 device  0 [0x1b] AMD Instinct MI250X
+=> listed | 0 | gpu-3
 [E ProcessGroupNCCL.cpp:607] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5)
 => warning | PyTorch |  | Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5)
 ncclRemoteError: A call failed possibly due to a network error
