@@ -191,10 +191,14 @@ fn nodes_switches_and_tables_are_refused_with_their_place() {
     refused(square, "fabric: 4900490000 entries in forwarding tables");
     let leaves = |d: &mut Value| {
         let n = 12_000;
-        d["nodes"] =
-            (0..n).map(|n| json!({"name": format!("c{n}"), "hcas": [format!("h{n}")]})).collect();
-        d["switches"] = (0..n).map(|n| json!({"name": format!("x{n}"), "ports": 1})).collect();
-        let link = |n| json!({"a": format!("h{n}[1]"), "b": format!("x{n}[1]"), "bits_per_s": 1, "delay_ps": 1});
+        let node = |n| json!({"name": format!("c{n}"), "hcas": [format!("h{n}")]});
+        let switch = |n| json!({"name": format!("x{n}"), "ports": 1});
+        let link = |n| {
+            let (a, b) = (format!("h{n}[1]"), format!("x{n}[1]"));
+            json!({"a": a, "b": b, "bits_per_s": 1, "delay_ps": 1})
+        };
+        d["nodes"] = (0..n).map(node).collect();
+        d["switches"] = (0..n).map(switch).collect();
         d["links"] = (0..n).map(link).collect();
     };
     refused(leaves, "fabric: routes of 12000 switches to 12000 leaves");

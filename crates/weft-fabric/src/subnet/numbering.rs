@@ -48,8 +48,8 @@ fn check_ports(switch: &str, n_ports: u32) -> Result<(), FabricError> {
 }
 
 impl Subnet {
-    /// The document of a JSON text that `of_fabric` is to take: InfiniBand has LIDs and port numbers
-    /// for its switches.
+    /// The document of a JSON text that `of_fabric` is to take: InfiniBand has LIDs and port
+    /// numbers for its switches.
     pub fn parse_document(text: &str) -> Result<FabricDocument, FabricError> {
         generate::parse_admitted(text, admit)
     }

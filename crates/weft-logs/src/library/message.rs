@@ -75,8 +75,8 @@ pub(crate) fn read(line: &str, statement: &mut Statement<'_>) -> Understood {
     statement.note(Kind::Warning, &[program, "", line[found.start()..].trim()])
 }
 
-/// `#  Rank  0 Group  0 Pid   4940 on node-1 device  0 [0x61] NVIDIA L40`: nccl-tests' list. That of
-/// rccl-tests, and older ones, have no group.
+/// `#  Rank  0 Group  0 Pid   4940 on node-1 device  0 [0x61] NVIDIA L40`: nccl-tests' list. Older
+/// ones, and those of rccl-tests, have no group.
 pub(crate) fn listed(line: &str, statement: &mut Statement<'_>) -> Understood {
     let (_, tail) = line.split_once("Rank ")?;
     let (rank, tail) = tail.trim_start().split_once(' ')?;
