@@ -109,6 +109,7 @@ LINES: dict[str, tuple[int, Callable[[int], str], tuple[str, ...]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("title", LINES)
 def test_a_file_with_one_thing_too_many_is_refused(title: str, tmp_path: Path) -> None:
     most, line, place = LINES[title]
