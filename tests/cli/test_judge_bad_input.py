@@ -205,3 +205,9 @@ def test_the_next_line_of_a_folder_can_be_run(capsys: Capture) -> None:
     words = shlex.split(lines[-1].partition("next ")[2])
     assert words[:2] == ["weft", "judge"]
     assert run(words[1:]) in (0, 1, 5), lines[-1]
+
+
+def test_an_empty_name_is_not_this_folder(capsys: Capture) -> None:
+    code, lines = answer([WHOLE, ""], capsys)
+    assert code == 2
+    assert lines[0] == "weft: the name of a file is empty"

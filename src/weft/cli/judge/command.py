@@ -111,6 +111,11 @@ def _with_hardware(given: dict[str, Any]) -> dict[str, Any]:
 def _judged(names: tuple[str, ...], given: Mapping[str, Any]) -> "list[JudgedFile]":
     from weft.judge.files import judge_files
 
+    if "" in names:
+        # A variable of a shell that is not set; a path without a name would be this folder.
+        raise InputError(
+            "the name of a file is empty", expected="files and folders; '.' is this one"
+        )
     if "-" not in names:
         return judge_files(names, dict(given))
     if sys.stdin is None:  # what Python makes of a closed one
