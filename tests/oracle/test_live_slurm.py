@@ -49,7 +49,8 @@ def job(slurm: Slurm) -> Path:
         argv, env=slurm.env, capture_output=True, text=True, timeout=LIMIT_S, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert (folder / "code").read_text().strip() in ("0", "1"), done.stderr
+    # Four nodes without a platform are never called good.
+    assert (folder / "code").read_text().strip() in ("1", "5"), done.stderr
     return folder
 
 
