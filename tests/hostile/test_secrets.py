@@ -9,6 +9,7 @@ import pytest
 from tests.hostile.planted import Planted, harmless, keys, planted
 from tests.process_calls import call
 
+from weft.launch import redact_text
 from weft.launch.redact import redact_environment
 from weft.launch.redact_text import redact_content, redact_output
 from weft.launch.secret_text import MASK, mask_text, mask_words
@@ -100,6 +101,25 @@ def test_the_output_of_a_process_keeps_its_records(tmp_path: Path) -> None:
     redact_output(out)
     assert out.read_text() == f'{{"a": "password=x"}}\nDB_PASSWORD={MASK}\n{{"b": 1}}\n'
     redact_output(tmp_path / "none")
+
+
+@pytest.mark.parametrize("n_before", range(0, 4096, 512))
+def test_a_secret_of_several_lines_in_a_long_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_before: int
+) -> None:
+    """Wherever the parts end in which the output is read."""
+    monkeypatch.setattr(redact_text, "_STEP", 4096)
+    monkeypatch.setattr(redact_text, "_LONGEST_SECRET", 2048)
+    key = b"-----BEGIN OPENSSH PRIVATE KEY-----\n" + b"b3BlbnNzaC1rZXktdjEAAAAABG5vbmU\n" * 50
+    key += b"-----END OPENSSH PRIVATE KEY-----\n"
+    recorded = b'{"x": 1}\n "env": [\n' + b' "MY_OWN=hunter2",\n' * 50 + b" ]\n"
+    for secret, leak in ((key, b"b3Blb"), (recorded, b"hunter2")):
+        out = tmp_path / "x.err"
+        out.write_bytes(b"0\n" * (n_before // 2) + secret + b"8 1.62\n" * 4096)
+        n_lines = out.read_bytes().count(b"\n")
+        redact_output(out)
+        assert leak not in out.read_bytes()
+        assert out.read_bytes().count(b"\n") == n_lines
 
 
 @pytest.mark.usefixtures("_planted")

@@ -1,16 +1,21 @@
-"""A disk that fails while a virtual cluster comes up: the command that weft prints brings it up."""
+"""A disk that fails while a virtual cluster comes up, or is checked: the command that weft prints
+completes it."""
 
 import os
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.needs import need
 from tests.process_calls import Call, call
+from tests.storage.injector import FAULTS as RUN_FAULTS
 from tests.storage.injector import Disk
+from tests.storage.test_failing_disk import Undisturbed, fail, undisturbed_run
 
 FAULTS = ("full", "read-only", "broken", "killed")
 UP = ("cluster", "up", "--local", "2", "--name", "failing")
+CHECK = ("check", "--cluster", "failing", "--report", "--dir")
 DOWN = ("cluster", "down", "failing")
 LIMIT_S = 120
 SBIN = os.environ["PATH"] + ":/usr/sbin:/sbin"
@@ -55,6 +60,35 @@ def comes_up_again(ended: Call, context: str) -> None:
         again = call(words, limit_s=LIMIT_S)
         assert again.code == 0, (context, again)
     assert call(("cluster", "status", "failing"), limit_s=LIMIT_S).code == 0, context
+
+
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Undisturbed]:
+    """A check of two virtual hosts, which stay."""
+    need("unshare", "ip", "sshd", package="util-linux iproute2 openssh-server", path=SBIN)
+    folder = tmp_path_factory.mktemp("checked")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(folder / "state"))
+        whole = call(UP, limit_s=LIMIT_S)
+        if whole.code == 3:
+            pytest.skip(whole.err)
+        try:
+            yield undisturbed_run(CHECK, folder / "check")
+        finally:
+            taken_down()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("fault", RUN_FAULTS)
+def test_a_check_of_hosts_is_completed(
+    checked: Undisturbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    """All faults together fail every change of the run directory once."""
+    monkeypatch.chdir(tmp_path)
+    first = 1 + RUN_FAULTS.index(fault)
+    for n in range(first, checked.n_changes + 1, len(RUN_FAULTS)):
+        fail("live check", fault, n, checked, tmp_path)
 
 
 def taken_down() -> None:

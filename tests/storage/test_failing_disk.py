@@ -46,14 +46,17 @@ VERBS: dict[str, tuple[str, ...]] = {
     "import": ("import", str(RESULT), "-o"),
     "live": ("study", "run", "two.toml", "--dir"),
 }
+LIVE = ("live", "live check")
 IMPOSSIBLE = {("import", "replaced")}
 """The directory that an import grows in has a random name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Undisturbed:
-    """A run that nothing disturbs: its exit code, the number of its changes, its samples."""
+    """A run that nothing disturbs: the words of its command, its exit code, the number of its
+    changes, its samples."""
 
+    words: tuple[str, ...]
     run_dir: Path
     code: int
     n_changes: int
@@ -66,15 +69,18 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Undisturb
     (folder / "two.toml").write_text(STUDY)
     found = {}
     for verb, words in VERBS.items():
-        disk = Disk(folder / verb, log=folder / f"{verb}.changes")
         with pytest.MonkeyPatch.context() as patched:
             patched.chdir(folder)
-            made = call([*words, str(folder / verb / "RUN")], limit_s=120, before=disk.install)
-        assert made.code in (0, 1, 5), made.err
-        n_changes = int((folder / f"{verb}.changes").read_text())
-        run_dir = folder / verb / "RUN"
-        found[verb] = Undisturbed(run_dir, made.code, n_changes, read_run(run_dir).samples)
+            found[verb] = undisturbed_run(words, folder / verb)
     return found
+
+
+def undisturbed_run(words: tuple[str, ...], folder: Path) -> Undisturbed:
+    """Run a command whose last word is the run directory, in this folder."""
+    log, run_dir = folder.with_suffix(".changes"), folder / "RUN"
+    made = call([*words, str(run_dir)], limit_s=120, before=Disk(folder, log=log).install)
+    assert made.code in (0, 1, 5), made.err
+    return Undisturbed(words, run_dir, made.code, int(log.read_text()), read_run(run_dir).samples)
 
 
 @pytest.fixture
@@ -168,7 +174,7 @@ def fail(verb: str, fault: str, n: int, whole: Undisturbed, folder: Path) -> Non
     one, and compare."""
     where = folder / f"{verb}-{fault.replace(' ', '-')}-{n}" / "RUN"
     where.parent.mkdir()
-    argv = [*VERBS[verb], str(where)]
+    argv = [*whole.words, str(where)]
     ended = call(argv, before=partial(disturb, Disk(where.parent, fault, n), verb, whole))
     context = f"{fault} at change {n} of {whole.n_changes} of {verb}: {ended.code}\n{ended.err}"
     assert "Traceback" not in ended.err, context
@@ -179,7 +185,7 @@ def fail(verb: str, fault: str, n: int, whole: Undisturbed, folder: Path) -> Non
         words = following(argv, ended, where)
         context += f"\n$ weft {shlex.join(words)}"
         moved = where.with_name(ELSEWHERE)
-        if verb in ("study", "live") and (moved / "run.toml").exists():
+        if verb in ("study", *LIVE) and (moved / "run.toml").exists():
             assert words[-3:] == ["--dir", str(moved), "--resume"], context
         again = call(words, before=partial(replay, whole.run_dir / "raw"))
         context += f"\n{again.code}\n{again.err}"
@@ -208,7 +214,7 @@ def following(argv: list[str], ended: Call, where: Path) -> list[str]:
 def disturb(disk: Disk, verb: str, whole: Undisturbed) -> None:
     """Let the disk fail in this process; of a live run MPI prints the output of the whole run."""
     disk.install()
-    if verb == "live":
+    if verb in LIVE:
         replay(whole.run_dir / "raw")
 
 

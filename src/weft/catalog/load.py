@@ -51,6 +51,18 @@ def platform(name_or_path: str) -> Platform:
     return document
 
 
+def kept_platform(path: Path) -> Platform:
+    """The platform that a run directory keeps. Raises InputError for a damaged file and for one of
+    another version."""
+    try:
+        return platform(str(path))
+    except InputError as error:
+        hint = f"move {path.name} away to go on without the platform"
+        raise InputError(
+            error.what, where=error.where, expected=error.expected, hint=hint
+        ) from error
+
+
 def platform_document(name_or_path: str) -> Platform:
     """A platform as its own document has it, without the figures that lists of sources add. Raises
     InputError."""

@@ -48,17 +48,20 @@ def write_whole(
         if out.exists() and not out.is_file():
             out.write_bytes(payload)
         else:
-            _placed(Path(os.path.realpath(out)), payload, _replaced)
+            _placed(Path(os.path.realpath(out)), [payload], _replaced)
     except OSError as error:
         raise storage_error(f"the {what}", out, error, hint=hint) from error
 
 
-def write_part(out: Path, content: str | bytes, *, what: str, hint: str | None = None) -> None:
+def write_part(
+    out: Path, content: str | bytes | Iterable[bytes], *, what: str, hint: str | None = None
+) -> None:
     """Write a file whose name weft chose, whole or not at all, in a directory that must be there:
     one that was removed does not come back with this file alone. A link or a pipe at that name is
     replaced, not followed. Raises StorageError."""
+    parts = [_bytes_of(content)] if isinstance(content, str | bytes) else content
     try:
-        _placed(out, _bytes_of(content), _replaced)
+        _placed(out, parts, _replaced)
     except OSError as error:
         raise storage_error(f"the {what}", out, error, hint=hint) from error
 
@@ -89,7 +92,7 @@ def output_file(path: Path) -> IO[bytes]:
 def write_new(out: Path, text: str) -> None:
     """Write a file that must not be there yet, whole or not at all; of several processes one
     succeeds, on any host. Raises FileExistsError, and OSError on a disk that refuses."""
-    _placed(out, _bytes_of(text), _linked)
+    _placed(out, [_bytes_of(text)], _linked)
 
 
 def is_partial(path: Path, of: str) -> bool:
@@ -101,7 +104,7 @@ _Place = Callable[[Path, Path, int | None], object]
 """Puts a whole file (the first path) at its name, both below the directory of a descriptor."""
 
 
-def _placed(out: Path, payload: bytes, place: _Place, directory: int | None = None) -> None:
+def _placed(out: Path, parts: Iterable[bytes], place: _Place, directory: int | None = None) -> None:
     """INVARIANT: the bytes are on the disk before the name leads to them, so that after a loss of
     power the file is the old one or the new one."""
     partial = out.with_name(f".{out.name}.{platform.node()}-{os.getpid()}")
@@ -109,7 +112,8 @@ def _placed(out: Path, payload: bytes, place: _Place, directory: int | None = No
     _dropped(partial, directory)
     try:
         with os.fdopen(os.open(partial, _NEW, 0o666, dir_fd=directory), "wb") as file:
-            file.write(payload)
+            for part in parts:
+                file.write(part)
             file.flush()
             os.fsync(file.fileno())
         place(partial, out, directory)
@@ -183,13 +187,13 @@ class HeldFolder:
     def write_part(self, name: str, content: str | bytes, *, what: str) -> None:
         """`write_part` of a file in this directory, wherever it is. Raises StorageError."""
         try:
-            _placed(Path(name), _bytes_of(content), _replaced, self._fd)
+            _placed(Path(name), [_bytes_of(content)], _replaced, self._fd)
         except OSError as error:
             raise storage_error(f"the {what}", self.path / name, error) from error
 
     def write_new(self, name: str, text: str) -> None:
         """`write_new` of a file in this directory. Raises FileExistsError, OSError."""
-        _placed(Path(name), _bytes_of(text), _linked, self._fd)
+        _placed(Path(name), [_bytes_of(text)], _linked, self._fd)
 
     def make_folders(self, names: Iterable[str]) -> None:
         """Make directories in it where they are missing, and in no directory that has taken its

@@ -5,7 +5,6 @@ The engine (weft.bench.logs) joins facts of many ranks and keeps no text; result
 conditions of a table and no line. Causes quote lines, so this reader stays.
 """
 
-import mmap
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from weft.core.documents.text_file import open_file
-from weft.results.result_file import EXPECTED_FILE, MOST_RESULT_BYTES
+from weft.results.lines.clean import Buffer
+from weft.results.result_file import EXPECTED_FILE, MOST_RESULT_BYTES, content_of
 
 MOST_LINES = 400
 """So many different telling lines are kept; a log repeats itself once a rank and channel."""
@@ -83,14 +83,12 @@ NO_LOG = Log()
 
 def log_in(path: Path) -> Log:
     """The telling lines of a file that can be read, plain; of a packed one, none."""
-    with open_file(path, expected=EXPECTED_FILE, most_bytes=MOST_RESULT_BYTES) as file:
-        if file.seek(0, 2) == 0:
-            return NO_LOG
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            return log_of(content)
+    opened = open_file(path, expected=EXPECTED_FILE, most_bytes=MOST_RESULT_BYTES)
+    with opened as file, content_of(file) as content:
+        return log_of(content) if content else NO_LOG
 
 
-def log_of(content: bytes | mmap.mmap) -> Log:
+def log_of(content: Buffer) -> Log:
     """The telling lines of a file's bytes. Lines that differ in their numbers only count once."""
     found: dict[str, tuple[int, str]] = {}
     for start, line in _telling_lines(content):
@@ -102,7 +100,7 @@ def log_of(content: bytes | mmap.mmap) -> Log:
     return Log(lines, {name: value for line in lines for name, value in _SET.findall(line.text)})
 
 
-def _telling_lines(content: bytes | mmap.mmap) -> Iterator[tuple[int, bytes]]:
+def _telling_lines(content: Buffer) -> Iterator[tuple[int, bytes]]:
     size = len(content)
     for mark in _MARKS:
         for start, line in _lines_with(mark, content, 0, size):
@@ -113,9 +111,7 @@ def _telling_lines(content: bytes | mmap.mmap) -> Iterator[tuple[int, bytes]]:
         yield from _lines_with(mark, content, max(EDGE_BYTES, size - EDGE_BYTES), size)
 
 
-def _lines_with(
-    mark: bytes, content: bytes | mmap.mmap, begin: int, stop: int
-) -> Iterator[tuple[int, bytes]]:
+def _lines_with(mark: bytes, content: Buffer, begin: int, stop: int) -> Iterator[tuple[int, bytes]]:
     """(start, bytes) of the lines that hold a mark between two places."""
     at = begin
     for _ in range(MOST_LOOKED_AT):
@@ -129,7 +125,7 @@ def _lines_with(
         at = end
 
 
-def _numbered(content: bytes | mmap.mmap, lines: Sequence[tuple[int, str]]) -> Iterator[LogLine]:
+def _numbered(content: Buffer, lines: Sequence[tuple[int, str]]) -> Iterator[LogLine]:
     at, number = 0, 1
     for start, text in lines:
         number += content[at:start].count(b"\n")

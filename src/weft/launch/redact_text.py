@@ -1,14 +1,22 @@
 """Secrets out of a file that holds an environment, everything else untouched."""
 
 import re
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
+from typing import IO
 
 from weft.core.files import storage_error, write_part
 from weft.launch.redact import redact_environment
 from weft.launch.secret_text import MASK, mask_text
 
 _RECORDED = re.compile(rb'"env(?:ironment)?"\s*:\s*([\[{])')
+_KEY = (b"-----BEGIN ", b"-----END ")
+_STEP = 1 << 22
+_MOST_IN_MEMORY = 1 << 25
+_LONGEST_SECRET = 1 << 21
+"""A recorded environment is as long as Linux lets one be (SOURCE: execve(2), at a stack of 8 MiB);
+keys are shorter."""
 _QUOTE_OR_BRACKET = re.compile(rb'["\[\]{}]')
 _REST_OF_STRING = re.compile(rb'((?:[^"\\\r\n]|\\.)*)("?)')
 
@@ -30,17 +38,39 @@ def redact_output(path: Path) -> None:
     """Mask secrets in a file of a process's output, in place. Lines of records (`{`) stay as they
     are: the kernel writes them, and they are most of it. Raises StorageError."""
     try:
-        lines = path.read_bytes().splitlines(keepends=True)
+        with path.open("rb") as file:
+            if any(n_masked for _, n_masked in _redacted_blocks(file)):
+                file.seek(0)
+                parts = (block for block, _ in _redacted_blocks(file))
+                write_part(path, parts, what="output of a command")
     except FileNotFoundError:
         return
     except OSError as error:
         raise storage_error("the output of a command", path, error) from error
-    blocks = [
-        (b"".join(block), 0) if is_record else redact_content(b"".join(block))
-        for is_record, block in groupby(lines, lambda line: line.startswith(b"{"))
-    ]
-    if any(n_masked for _, n_masked in blocks):
-        write_part(path, b"".join(block for block, _ in blocks), what="output of a command")
+
+
+def _redacted_blocks(file: IO[bytes]) -> Iterator[tuple[bytes, int]]:
+    for window in _windows(file):
+        lines = window.splitlines(keepends=True)
+        for is_record, block in groupby(lines, lambda line: line.startswith(b"{")):
+            content = b"".join(block)
+            yield (content, 0) if is_record else redact_content(content)
+
+
+def _windows(file: IO[bytes]) -> Iterator[bytes]:
+    """The file in parts of whole lines, each ending where no secret of several lines can be open,
+    or at the most bytes of a part."""
+    window = bytearray()
+    while read := file.read(_STEP):
+        window += read
+        end = window.rfind(b"\n") + 1
+        tail = window[max(0, end - _LONGEST_SECRET) : end]
+        is_open = tail.rfind(_KEY[0]) > tail.rfind(_KEY[1]) or _RECORDED.search(tail)
+        if len(window) >= _MOST_IN_MEMORY or (end and not is_open):
+            end = end or len(window)
+            yield bytes(window[:end])
+            del window[:end]
+    yield bytes(window)
 
 
 def _redact_recorded(content: bytes) -> tuple[bytes, int]:

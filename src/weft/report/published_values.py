@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from statistics import median
 
 from weft.bench.twin.backend import PLATFORM_FILE
-from weft.catalog.load import platform
+from weft.catalog.load import kept_platform
 from weft.catalog.machine.fit_report import FittedTable
 from weft.catalog.machine.platform import PublishedTable
-from weft.core.errors import InputError
 from weft.core.units import format_size
 from weft.report.charts.cells import ChartMetric
 from weft.study.run.store import StudyRun
@@ -88,10 +87,6 @@ def published_of(run: StudyRun) -> tuple[Published, ...]:
     path = run.directory / PLATFORM_FILE
     if not path.is_file():
         return ()
-    try:
-        document = platform(str(path))
-    except InputError:
-        # A platform of another version says nothing here; the run stands without it.
-        return ()
+    document = kept_platform(path)
     fitted = {} if document.fit is None else {one.benchmark: one for one in document.fit.tables}
     return tuple(Published(table, fitted.get(table.benchmark)) for table in document.published)

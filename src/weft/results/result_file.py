@@ -3,12 +3,13 @@
 import mmap
 import re
 import zlib
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
+from typing import IO
 
 from weft.core.collection import collection_paused
 from weft.core.documents.text_file import open_file
@@ -36,6 +37,7 @@ MOST_RESULT_BYTES = 1 << 30
 """A larger file is not read: it is a disk image or a trace, and no output of a benchmark."""
 MOST_UNPACKED_BYTES = 1 << 28
 """A packed file is unpacked in memory, at twice its bytes: 0.5 GB."""
+_MOST_BYTES_TO_READ = 1 << 26
 MOST_BYTES_TO_CONVERT = 1 << 26
 """Text in UTF-16, or without line feeds, is converted in memory, at up to six times its bytes."""
 PACKED_MARK = b"\x1f\x8b"
@@ -56,15 +58,27 @@ def read_results(path: Path) -> ResultFile:
 
     Raises InputError for a file that cannot be read, is binary, or holds no table of a known tool.
     """
-    with open_file(path, expected=EXPECTED_FILE, most_bytes=MOST_RESULT_BYTES) as file:
-        if file.seek(0, 2) == 0:
+    opened = open_file(path, expected=EXPECTED_FILE, most_bytes=MOST_RESULT_BYTES)
+    with opened as file, content_of(file) as content:
+        if not content:
             raise InputError("the file is empty", where=str(path), expected=_expected())
+        if content[:2] == PACKED_MARK:
+            data, remarks = unpacked(content, str(path))
+            results = read_results_text(data, str(path))
+            return replace(results, remarks=results.remarks + remarks)
+        return _read(content, str(path))
+
+
+@contextmanager
+def content_of(file: IO[bytes]) -> Iterator[Buffer]:
+    """The bytes of an open file. A small one is read: a mapped one that somebody shortens meanwhile
+    ends this process (SIGBUS)."""
+    if file.seek(0, 2) <= _MOST_BYTES_TO_READ:
+        file.seek(0)
+        yield file.read()
+    else:
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            if content[:2] == PACKED_MARK:
-                data, remarks = unpacked(content, str(path))
-                results = read_results_text(data, str(path))
-                return replace(results, remarks=results.remarks + remarks)
-            return _read(content, str(path))
+            yield content
 
 
 def read_results_text(data: bytes, path: str) -> ResultFile:

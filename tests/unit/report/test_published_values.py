@@ -9,7 +9,7 @@ import pytest
 from weft.bench.twin.backend import PLATFORM_FILE, TwinBackend
 from weft.catalog.load import platform
 from weft.catalog.machine.platform import Platform, PublishedTable
-from weft.core.errors import MissingError
+from weft.core.errors import InputError, MissingError
 from weft.expect.fit.platform_fit import fit_platform
 from weft.expect.fit.tables import MeasuredTable
 from weft.report.page import write_report
@@ -87,9 +87,13 @@ def test_the_tables_a_platform_was_fitted_to_are_called_measured(
     assert latency.finding({8: rows[3][1]}).startswith("0.0% from the measured values")
 
 
-def test_a_platform_no_one_can_read_any_more_leaves_the_page_without_it(twin_run: Path) -> None:
-    (twin_run / PLATFORM_FILE).write_text('schema = "weft.platform/9"\n', "utf-8")
-    assert published_of(read_run(twin_run)) == ()
+@pytest.mark.parametrize("text", ['schema = "weft.platform/9"\n', "name = ["])
+def test_a_platform_no_one_can_read_is_refused_by_name(twin_run: Path, text: str) -> None:
+    (twin_run / PLATFORM_FILE).write_text(text, "utf-8")
+    with pytest.raises(InputError) as refused:
+        published_of(read_run(twin_run))
+    assert refused.value.where.startswith(str(twin_run / PLATFORM_FILE))
+    assert refused.value.hint == "move platform.toml away to go on without the platform"
 
 
 def test_a_live_run_has_nothing_published_about_it(measure: Measure, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from weft.core.errors import InputError
-from weft.results.result_file import read_results, read_results_text
+from weft.results.result_file import content_of, read_results, read_results_text
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "results"
 TABLE = b"# OSU MPI Latency Test v7.5\n# Size       Avg Latency(us)\n8      1.25\n16     1.35\n"
@@ -191,3 +191,11 @@ def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(path)
     with pytest.raises(InputError, match="cannot be read: it is a pipe"):
         read_results(path)
+
+
+def test_a_file_that_is_shortened_while_it_is_read_stays_whole(tmp_path: Path) -> None:
+    path = tmp_path / "osu.txt"
+    path.write_bytes(TABLE * 1000)
+    with path.open("rb") as file, content_of(file) as content:
+        os.truncate(path, 0)
+        assert content[:] == TABLE * 1000

@@ -27,6 +27,7 @@ from weft.catalog.document import Document
 from weft.check.readings.components import Thing, vertex_of
 from weft.core.documents.document_text import MOST_JSON_BYTES
 from weft.core.documents.text_file import read_file_bytes
+from weft.core.errors import InputError
 from weft.core.files import write_part
 from weft.core.finding import FAULTS, Finding, Severity
 from weft.topology.subnet.place_names import host_of
@@ -331,13 +332,19 @@ def keep(marks: Marks, run_dir: Path) -> None:
 
 
 def of_run(run_dir: Path) -> Marks:
-    """The statements kept in a run directory; none where there are none, or of another version."""
+    """The statements kept in a run directory; none where there are none. Raises InputError for a
+    damaged file and for one of another version."""
     path = run_dir / MARKS_FILE
     if not os.path.lexists(path):
         return NO_MARKS
     content = read_file_bytes(path, expected="statements of a check", most_bytes=MOST_JSON_BYTES)
     try:
         file = _MarksFile.model_validate_json(content)
-    except ValueError:
-        return NO_MARKS
+    except ValueError as error:
+        raise InputError(
+            "these are no statements of a check",
+            where=str(path),
+            expected="weft.check_marks/1, as 'weft check' writes it",
+            hint=f"move {MARKS_FILE} away to judge the run without the fabric's files",
+        ) from error
     return Marks(file.marks, frozenset(file.counted), file.n_strange)

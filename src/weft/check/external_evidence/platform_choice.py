@@ -9,10 +9,9 @@ from pathlib import Path
 from weft.bench.model import Sample
 from weft.bench.twin.backend import PLATFORM_FILE
 from weft.catalog.document import to_toml
-from weft.catalog.load import platform
+from weft.catalog.load import kept_platform
 from weft.catalog.machine.platform import Platform
 from weft.check.readings.readings import host_of
-from weft.core.errors import InputError
 from weft.core.files import write_part
 from weft.core.nodeset import short_name
 from weft.doctor.machine.detection.document import detected_platform, platform_named
@@ -59,23 +58,16 @@ def keep(machine: ExpectedPlatform, run_dir: Path, file: str = MACHINE_FILE) -> 
 
 def of_run(run_dir: Path, samples: Sequence[Sample]) -> ExpectedPlatform | None:
     """The platform of a kept run: the named one, the twin's own, the one its names match, else that
-    of the machine that ran the check."""
+    of the machine that ran the check. Raises InputError for a damaged file of it."""
     kept = ((MACHINE_FILE, _NAMED), (PLATFORM_FILE, "the twin is made of it"))
     for name, because in kept:
         if (run_dir / name).is_file():
-            return _kept(run_dir / name, because, has_own_rates=name == PLATFORM_FILE)
+            kept_there = kept_platform(run_dir / name)
+            return ExpectedPlatform(kept_there, because, has_own_rates=name == PLATFORM_FILE)
     found = recognised(samples)
     if found is None and (run_dir / DETECTED_FILE).is_file():
-        return _kept(run_dir / DETECTED_FILE, _DETECTED)
+        return ExpectedPlatform(kept_platform(run_dir / DETECTED_FILE), _DETECTED)
     return found
-
-
-def _kept(path: Path, because: str, *, has_own_rates: bool = False) -> ExpectedPlatform | None:
-    """A platform file of another version cannot be read; the run is judged without it."""
-    try:
-        return ExpectedPlatform(platform(str(path)), because, has_own_rates)
-    except InputError:
-        return None
 
 
 def recognised(samples: Sequence[Sample]) -> ExpectedPlatform | None:

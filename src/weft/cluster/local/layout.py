@@ -6,7 +6,10 @@ from dataclasses import asdict, dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 
+from pydantic import TypeAdapter, ValidationError
+
 from weft.core.documents.document_text import read_json_file
+from weft.core.errors import InputError
 from weft.core.files import write_part
 
 LAYOUT_FILE = "layout.json"
@@ -60,11 +63,19 @@ class Layout:
 
 
 def read_layout(folder: Path) -> Layout:
-    """The layout that `write` wrote. Raises InputError where the file cannot be read."""
-    known = read_json_file(folder / LAYOUT_FILE, "the layout of a virtual cluster")
-    hosts = tuple(VirtualHost(**host) for host in known.pop("hosts"))
-    known |= {name: tuple(known[name]) for name in ("visible", "caches")}
-    return Layout(hosts=hosts, **known)
+    """The layout that `write` wrote. Raises InputError for one that is damaged."""
+    expected = "the layout of a virtual cluster"
+    document = read_json_file(folder / LAYOUT_FILE, expected)
+    try:
+        return TypeAdapter(Layout).validate_python(document)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        raise InputError(
+            f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}",
+            where=str(folder / LAYOUT_FILE),
+            expected=expected,
+            hint="'weft cluster down' ends the cluster, 'weft cluster up' writes it again",
+        ) from error
 
 
 def virtual_hosts(n: int, rates: Mapping[str, str]) -> tuple[VirtualHost, ...]:

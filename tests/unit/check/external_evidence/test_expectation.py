@@ -274,7 +274,8 @@ def test_rails_are_held_against_one_adapter_each():
 def test_what_a_run_is_held_against_is_kept_next_to_it(tmp_path):
     assert machines.of_run(tmp_path, ()) is None
     (tmp_path / "platform.toml").write_text("nonsense", "utf-8")
-    assert machines.of_run(tmp_path, ()) is None
+    with pytest.raises(InputError, match="not TOML"):
+        machines.of_run(tmp_path, ())
     machines.keep(machines.named("azure-hbv3"), tmp_path)
     kept = machines.of_run(tmp_path, ())
     assert kept is not None

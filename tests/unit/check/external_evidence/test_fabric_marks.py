@@ -17,6 +17,7 @@ from weft.check.external_evidence.fabric_marks import (
     marks_of,
     related,
 )
+from weft.core.errors import InputError
 from weft.core.finding import Severity
 from weft.topology.subnet.subnet import Subnet
 from weft.topology.subnet_document import own_fabric
@@ -173,7 +174,9 @@ def test_marks_are_kept_in_a_run_directory(tmp_path) -> None:
     record = json.loads((tmp_path / kept.MARKS_FILE).read_text())
     for wrong in ("{", json.dumps({**record, "schema": "weft.check_marks/9"}), '{"schema": 1}'):
         (tmp_path / kept.MARKS_FILE).write_text(wrong)
-        assert kept.of_run(tmp_path) == NO_MARKS
+        with pytest.raises(InputError, match="no statements of a check") as refused:
+            kept.of_run(tmp_path)
+        assert refused.value.hint.startswith("move marks.json away")
     (tmp_path / kept.MARKS_FILE).unlink()
     assert kept.of_run(tmp_path) == NO_MARKS
 

@@ -7,6 +7,7 @@ import pytest
 from tests.unit.doctor.machine_trees import Tree
 
 from weft.check.external_evidence import platform_choice as machines
+from weft.core.errors import InputError
 
 
 @pytest.fixture
@@ -38,9 +39,11 @@ def test_it_is_kept_and_a_named_one_goes_before_it(here: str, tmp_path: Path) ->
     assert named.platform.name == "azure-hbv3"
 
 
-def test_a_file_of_another_version_is_no_platform(tmp_path: Path) -> None:
+def test_a_file_of_another_version_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / machines.DETECTED_FILE).write_text("schema = 'weft.platform/9'\n")
-    assert machines.of_run(tmp_path, []) is None
+    with pytest.raises(InputError) as refused:
+        machines.of_run(tmp_path, [])
+    assert refused.value.hint == "move detected.toml away to go on without the platform"
 
 
 @pytest.mark.usefixtures("here")
