@@ -17,7 +17,7 @@ from fuzz_mutations import Reader
 
 from weft.catalog.load import launch_recipe_names, platform_names, study_names
 from weft.catalog.toml_file import catalogue_text
-from weft.check.external_evidence.fabric_marks import of_run
+from weft.check.external_evidence import fabric_marks, platform_choice
 from weft.cli import run
 from weft.cluster.folder import cluster_folder
 from weft.cluster.record import (
@@ -265,8 +265,13 @@ def _run_outcome(verb: str, part: str, data: bytes, i: int) -> tuple[bool, str]:
         return _ended(["compare", verb, str(_measured(verb))])
     if i % _REPORTED == 1:
         return _ended(["report", verb])
+    if part == "marks.json":
+        fabric_marks.of_run(folder)
+    elif part == "platform.toml":
+        platform_choice.of_run(folder, ())
+    if part in ("marks.json", "platform.toml") and i % _DRAWN != 2:
+        return True, ""
     study_run = read_run(folder)
-    of_run(folder)
     if i % _DRAWN == 2:
         page_of(study_run, "run1")
     return bool(study_run.samples), ""
