@@ -51,7 +51,7 @@ CLUSTER = """{"schema": "weft.cluster/1", "name": "mine", "hosts": ["n1", "n2"],
 "mpicc": "/opt/bin/mpicc", "launcher": "/opt/bin/mpiexec", "launcher_kind": "hydra",
 "version": "5.0.0", "library": "MPICH 5.0.0"}, "virtual": false, "asked": {"mpi": null}}"""
 _LONGEST_PIECE = 40_000
-_SAMPLED, _COMPARED, _REPORTED, _DRAWN = 64, 16, 64, 8
+_SAMPLED, _COMPARED, _REPORTED, _DRAWN = 64, 16, 64, 32
 """Of so many inputs one is taken through a verb, or drawn: that costs 5 to 50 times the reading."""
 DOCUMENT_LIMIT_S = 20.0
 """A document of a few lines may ask for a large fabric or plan."""

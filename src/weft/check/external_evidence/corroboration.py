@@ -1,11 +1,12 @@
 """Accusations joined with the statements of files: evidence, a narrower tie, or a warning."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from weft.check.external_evidence.event_marks import EVENTS
 from weft.check.external_evidence.fabric_marks import MISSING, OWN_RATE, Mark, Marks, related
 from weft.check.external_evidence.lossy_cables import Damage, damage_of, disturbed_by, overruled
 from weft.check.readings.components import Thing
@@ -91,7 +92,22 @@ def unshown(survey: Survey, accusations: Iterable[Accusation], marks: Marks) -> 
             by_rule[mark.rule].append(mark)
     missing = by_rule.pop(MISSING, [])
     of_cables = [_unshown(survey, rule, of) for rule, of in by_rule.items()]
-    return [*([_missing(missing)] if missing else []), *of_cables]
+    return [*([_missing(missing)] if missing else []), *of_cables, *_notes(marks)]
+
+
+def _notes(marks: Marks) -> Iterator[Finding]:
+    """A note of events that the check cannot have met."""
+    notes = [mark for mark in marks.marks if mark.severity is Severity.NOTE]
+    events = [mark for mark in notes if mark.rule == EVENTS]
+    if events:
+        first, *more = (mark.says for mark in events)
+        yield Finding(
+            FindingKind.ANOMALY,
+            Severity.NOTE,
+            f"The logs report link events outside the check: {first}.",
+            evidence=tuple(_first_few(more, " events in the logs")),
+            facts=FileStatements(EVENTS, _things(events)),
+        )
 
 
 def _missing(of: Sequence[Mark]) -> Finding:
@@ -124,11 +140,12 @@ def _unshown(survey: Survey, rule: str, of: Sequence[Mark]) -> Finding:
     things = _things(of)
     n, n_slow = _crossed(survey, things)
     first = of[0].says
+    noun = things[0][0] if len({kind for kind, _ in things}) == 1 else "component"
     shown = f"{counted(n_slow, 'slow reading')} may show" if n_slow else "no reading shows"
     sentence = (
         f"The files report a fault that {shown}: {first}."
         if len(things) == 1
-        else f"The files report faults of {counted(len(things), 'cable')} that {shown}"
+        else f"The files report faults of {counted(len(things), noun)} that {shown}"
         f" ({rule}): {first}."
     )
     lines = _first_few([mark.says for mark in of[1:]], _MORE_IN_AUDIT)
@@ -152,15 +169,20 @@ def _crossed_text(n: int, n_slow: int) -> str:
 
 
 def _crossed(survey: Survey, things: Sequence[Thing]) -> tuple[int, int]:
-    """How many readings crossed these cables, and how many of them are slow."""
-    rows = np.zeros(len(survey.readings), np.bool_)
+    """How many readings crossed these things, and how many of them are slow."""
+    hosts = {name for kind, names in things if kind == "node" for name in names}
+    crossings = survey.crossings
+    of_hosts = np.array([host in hosts for host in crossings.hosts], np.bool_)[
+        crossings.host_number
+    ]
+    rows = of_hosts[survey.readings.a] | of_hosts[survey.readings.b]
     network = survey.crossings.network
     ports = {port for _, ends in things for port in ends}
     if network is not None:
         numbers = [network.port_id[port] for port in sorted(ports & network.port_id.keys())]
         stages = np.asarray((survey.crossings.by_port[:, numbers] > 0).sum(axis=1)).reshape(-1) > 0
         crossing = survey.crossings.by_stage[:, np.flatnonzero(stages)]
-        rows = np.asarray((crossing > 0).sum(axis=1)).reshape(-1) > 0
+        rows |= np.asarray((crossing > 0).sum(axis=1)).reshape(-1) > 0
     n_slow = int((rows & survey.slow & ~survey.explained).sum())
     return int(rows.sum()), n_slow
 

@@ -176,7 +176,7 @@ def _conditions(survey: Survey, of: HopClass, platform: Platform, window: int) -
         # A rank of several has one HCA to itself; a rank alone may be given them all.
         n_hcas=1 if ranks and not of.same_host and platform.hcas_per_node > 1 else None,
         window=window,
-        n_switches=of.n_links - 1 if known and of.n_links > 1 else None,
+        n_switches=(of.n_links + of.most_links + 1) // 2 - 1 if known and of.n_links > 1 else None,
     )
 
 

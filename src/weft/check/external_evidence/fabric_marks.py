@@ -4,7 +4,7 @@ thing."""
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -88,16 +88,32 @@ class Mark:
 @dataclass(frozen=True, slots=True)
 class Marks:
     """All statements, in the order of the audit's rules; `counted` cables have both ends' counters
-    in the files, `n_strange` statements are about things that the fabric lacks."""
+    in the files, `n_strange` statements are about things that the fabric lacks. `doubts`:
+    sentences about files that do not fit the fabric."""
 
     marks: tuple[Mark, ...] = ()
     counted: frozenset[Thing] = frozenset()
     n_strange: int = 0
+    doubts: tuple[str, ...] = ()
 
     def of(self, things: Iterable[Thing]) -> tuple[Mark, ...]:
         """The statements about any of these things."""
         wanted = set(things)
         return tuple(mark for mark in self.marks if mark.thing in wanted)
+
+    def joined(self, more: "Marks") -> "Marks":
+        """These statements and the others, each once."""
+        return Marks(
+            tuple(dict.fromkeys((*self.marks, *more.marks))),
+            self.counted | more.counted,
+            self.n_strange + more.n_strange,
+            tuple(dict.fromkeys((*self.doubts, *more.doubts))),
+        )
+
+    def without_fabric(self) -> "Marks":
+        """The statements about nodes: those about cables have no meaning without their fabric."""
+        of_nodes = tuple(mark for mark in self.marks if mark.thing[0] == "node")
+        return Marks(of_nodes, doubts=self.doubts)
 
 
 NO_MARKS = Marks()
@@ -110,13 +126,17 @@ class _MarksFile(Document):
     marks: tuple[Mark, ...]
     counted: tuple[Thing, ...]
     n_strange: int
+    doubts: tuple[str, ...] = ()
 
 
 class PortNames:
     """How a fabric document names the cables of the subnet that it was made of."""
 
-    def __init__(self, subnet: Subnet, document: Mapping[str, Any]) -> None:
+    def __init__(
+        self, subnet: Subnet, document: Mapping[str, Any], own: Set[int] | None = None
+    ) -> None:
         self._subnet = subnet
+        self._own = own
         links: dict[frozenset[str], list[tuple[str, str]]] = defaultdict(list)
         for link in document["links"]:
             ends = (str(link["a"]), str(link["b"]))
@@ -141,6 +161,10 @@ class PortNames:
         return ("switch", (description,)) if description in self._switches else None
 
     def _cable(self, cable: SubnetCable) -> Thing | None:
+        guids = {self._subnet.nodes[end.node].guid for end in cable.ends}
+        if self._own is not None and not guids <= self._own:
+            # Another fabric may have nodes of the same names.
+            return None
         here, there = (self._candidates(*end.key) for end in cable.ends)
         for a in here:
             for b in there:
@@ -164,11 +188,14 @@ class PortNames:
         return [f"{adapter}[1]" for adapter in dict.fromkeys(adapters)]
 
 
-def marked(subnet: Subnet, document: Mapping[str, Any]) -> tuple[Marks, Mapping[str, Any]]:
+def marked(
+    subnet: Subnet, document: Mapping[str, Any], own: Set[int] | None = None
+) -> tuple[Marks, Mapping[str, Any]]:
     """The statements of a subnet's files about the cables of its document, and the document with
-    each cable at its intended rate. Raises InputError on damaged counters."""
+    each cable at its intended rate. `own`: the GUIDs of the fabric, whatever others the files have;
+    None: all. Raises InputError on damaged counters."""
     case = AuditCase(subnet, interval=interval_of(subnet, None, None))
-    names = PortNames(subnet, document)
+    names = PortNames(subnet, document, own)
     marks = marks_of(case, names)
     return marks, as_meant(document, case, names, marks)
 
@@ -326,6 +353,7 @@ def keep(marks: Marks, run_dir: Path) -> None:
         marks=marks.marks,
         counted=counted,
         n_strange=marks.n_strange,
+        doubts=marks.doubts,
     )
     text = file.model_dump_json(indent=1, by_alias=True) + "\n"
     write_part(run_dir / MARKS_FILE, text, what="record of the fabric's files")
@@ -347,4 +375,4 @@ def of_run(run_dir: Path) -> Marks:
             expected="weft.check_marks/1, as 'weft check' writes it",
             hint=f"move {MARKS_FILE} away to judge the run without the fabric's files",
         ) from error
-    return Marks(file.marks, frozenset(file.counted), file.n_strange)
+    return Marks(file.marks, frozenset(file.counted), file.n_strange, file.doubts)

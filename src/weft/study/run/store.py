@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,8 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class StudyRun:
-    """A run as read: `samples` in the order of the plan, of completed launches only."""
+    """A run as read: `samples` in the order of the plan, of completed launches only; `seconds` that
+    each of these launches took."""
 
     directory: Path
     meta: Mapping[str, Any]
@@ -57,6 +58,7 @@ class StudyRun:
     done: frozenset[Key]
     fabric_document: Mapping[str, Any] | None
     remarks: tuple[str, ...] = ()
+    seconds: Mapping[Key, float] = field(default_factory=dict)
 
     @property
     def n_unfinished(self) -> int:
@@ -284,6 +286,7 @@ def read_run(run_dir: Path) -> StudyRun:
         done=frozenset(read.samples),
         fabric_document=_fabric_of(run_dir),
         remarks=tuple(read.remarks),
+        seconds=read.seconds,
     )
 
 
@@ -311,6 +314,7 @@ def _with_blocks(run_dir: Path, launches: tuple[Launch, ...], read: "_Read") -> 
         placed |= {launch.key: launch for launch in read_plan(folder)}
         read.samples.update(part.samples)
         read.failures.update(part.failures)
+        read.seconds.update(part.seconds)
         read.remarks.extend(part.remarks)
         if not whole:
             read.remarks.append(f"block {block} has {len(part.over)} of {len(keys)} launches")
@@ -322,6 +326,7 @@ class _Read:
     samples: dict[Key, list[Sample]]
     failures: dict[Key, Failure]
     remarks: list[str]
+    seconds: dict[Key, float]
 
     @property
     def over(self) -> frozenset[Key]:
@@ -331,7 +336,7 @@ class _Read:
 def _read_samples(run_dir: Path) -> _Read:
     """INVARIANT: a launch counts once, from the first file (by name) in which it is over; samples
     without a `done` after them in the same file belong to a launch in flight at a kill."""
-    read = _Read({}, {}, [])
+    read = _Read({}, {}, [], {})
     for path in sorted((run_dir / SAMPLES).glob("*.jsonl")):
         lines = read_lines(path)
         if lines.truncated_tail:
@@ -361,6 +366,7 @@ def _take(
                 read.failures[key] = Failure(*key, state, str(record["message"]), lost)
             elif len(samples) == int(record["n_samples"]):
                 read.samples[key] = samples
+                read.seconds[key] = float(record.get("seconds", 0.0))
     except InputError as error:
         raise InputError(error.what, where=where, expected=error.expected) from error
     except (KeyError, TypeError, ValueError) as error:
