@@ -9,6 +9,12 @@ from typing import Any
 import pytest
 from tests.cli.lost_hosts import use
 from tests.mock_backend import MockBackend
+from tests.unit.check.misfits.sample_edits import (
+    edited,
+    with_clock,
+    with_exchanged_cables,
+    without,
+)
 
 from weft.check.trials import SURVEY
 from weft.cli import run
@@ -49,6 +55,21 @@ def answer(argv: list[str], where: Path, capsys: Capture) -> dict[str, Any]:
     return said
 
 
+def misfits(tmp_path: Path) -> Iterator[list[str]]:
+    """Checks judged again: without the readings of a node, with its clock off, with the cables of
+    another time."""
+    whole = tmp_path / "whole"
+    argv = ["check", "--twin", "fat-tree", "--nodes", "12", "--no-report"]
+    assert run([*argv, "--dir", str(whole), "--format", "json"]) == 0
+    left_out = edited(whole, tmp_path / "missing", without("n003"))
+    yield ["--from", str(left_out)]
+    yield ["--from", str(edited(whole, tmp_path / "clock", with_clock("n003", 2.0)))]
+    exchanged = tmp_path / "exchanged.json"
+    fabric = with_exchanged_cables(json.loads((whole / "fabric.json").read_text()))
+    exchanged.write_text(json.dumps(dict(fabric.document)))
+    yield ["--from", str(whole), "--fabric", str(exchanged)]
+
+
 def test_the_page_lists_the_keys_that_are_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
@@ -59,6 +80,10 @@ def test_the_page_lists_the_keys_that_are_printed(
     other = [*slow[:4], "--against", str(tmp_path / "slow")]
     other += [word for i in range(1, 17) for word in ("--plant", f"n{i:03d} slow=2")]
     printed |= set(paths_of(answer(other, tmp_path / "other", capsys)))
+    for argv in misfits(tmp_path):
+        capsys.readouterr()
+        assert run(["check", *argv, "--format", "json"]) == 5
+        printed |= set(paths_of(json.loads(capsys.readouterr().out)))
     opened = lambda choice: (MockBackend(), NODES)  # noqa: E731
     monkeypatch.setattr("weft.cli.backend.open_backend", opened)
     healthy = answer(["--mock"], tmp_path / "mock", capsys)

@@ -10,6 +10,7 @@ from tests.mock_backend import MockBackend
 
 from weft.cli import run
 from weft.core.errors import MissingError
+from weft.core.files import HeldFolder
 
 Capture = pytest.CaptureFixture[str]
 
@@ -52,10 +53,14 @@ def test_the_report_is_the_one_that_the_verb_report_writes(
 def test_a_report_that_cannot_be_written_takes_no_verdict_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    def full(out: Path, text: str, *, what: str, hint: str) -> None:
-        raise MissingError("the report cannot be written (No space left)", where=str(out))
+    write_part = HeldFolder.write_part
 
-    monkeypatch.setattr("weft.report.page.write_part", full)
+    def full(self: HeldFolder, name: str, text: str, **more: str) -> None:
+        if name == "report.html":
+            raise MissingError("the report cannot be written (No space left)", where=name)
+        write_part(self, name, text, **more)
+
+    monkeypatch.setattr(HeldFolder, "write_part", full)
     slow_node(monkeypatch)
     where = tmp_path / "run"
     assert check(where, "--format", "json") == 1

@@ -1,9 +1,14 @@
 """From a run directory to its verdict: the one pipeline of check, report and `--against`."""
 
+from functools import partial
 from pathlib import Path
 
 from weft.check.external_evidence import fabric_marks, platform_choice
+from weft.check.external_evidence.fabric_marks import NO_MARKS, Marks
+from weft.check.external_evidence.platform_choice import ExpectedPlatform
 from weft.check.launches import routes_adaptively
+from weft.check.misfits.run_misfits import misfits_of
+from weft.check.misfits.wrong_tables import contradiction_of
 from weft.check.verdict.lost_hosts import with_lost
 from weft.check.verdict.rerun_command import Again, with_own_options
 from weft.check.verdict.verdict import Verdict, judge_check
@@ -19,17 +24,33 @@ def has_pairs(run: StudyRun) -> bool:
     return any(sample.pair is not None for sample in run.samples)
 
 
-def judge_run(run: StudyRun, wiring: Fabric | None = None) -> Verdict:
+def judge_run(
+    run: StudyRun,
+    wiring: Fabric | None = None,
+    *,
+    more: Marks = NO_MARKS,
+    machine: ExpectedPlatform | None = None,
+) -> Verdict:
     """The verdict on the pairs of a run, from what its directory holds: samples, fabric, platform,
-    counters, lost hosts. `wiring`: the run's fabric, where the caller has built it already."""
+    counters, lost hosts. `wiring`: the run's fabric, where the caller has built it already, or one
+    that replaces it; `more` statements about it; `machine`: a platform that replaces the run's."""
     samples = [sample for sample in run.samples if sample.pair is not None]
-    verdict = judge_check(
-        samples,
-        wiring or wiring_of(run),
-        adaptive=routes_adaptively(run.launches),
-        machine=platform_choice.of_run(run.directory, samples),
-        marks=fabric_marks.of_run(run.directory),
+    wiring = wiring or wiring_of(run)
+    adaptive = routes_adaptively(run.launches)
+    misfits = misfits_of(run, samples, wiring, adaptive=adaptive)
+    judged = partial(
+        judge_check,
+        misfits.samples,
+        adaptive=adaptive,
+        machine=machine or platform_choice.of_run(run.directory, samples),
     )
+    marks = fabric_marks.of_run(run.directory).joined(more)
+    verdict = judged(wiring, marks=marks)
+    contradiction = contradiction_of(verdict.survey)
+    if contradiction is not None and not verdict.refused:
+        verdict = judged(None, marks=marks.without_fabric())
+        misfits = misfits.and_finding(contradiction)
+    verdict = misfits.added_to(verdict)
     verdict = with_lost(verdict, run.lost, [one.trial for one in run.failed_for_lost])
     return with_own_options(verdict, Again.of_record(run.meta.get(AGAIN)))
 

@@ -30,6 +30,10 @@ class CheckThresholds:
     near_evidence: float
     evidence_a_metric: float
     slowest_fitted: float
+    unsteady_again: int
+    partners_again: int
+    stalls_again: int
+    stall_repeats: int
     contradicted_share: float
     contradicted_sigma: float
     longest_episode: float

@@ -184,12 +184,14 @@ class HeldFolder:
         except OSError as error:
             raise storage_error("a file", self.path, error) from error
 
-    def write_part(self, name: str, content: str | bytes, *, what: str) -> None:
+    def write_part(
+        self, name: str, content: str | bytes, *, what: str, hint: str | None = None
+    ) -> None:
         """`write_part` of a file in this directory, wherever it is. Raises StorageError."""
         try:
             _placed(Path(name), [_bytes_of(content)], _replaced, self._fd)
         except OSError as error:
-            raise storage_error(f"the {what}", self.path / name, error) from error
+            raise storage_error(f"the {what}", self.path / name, error, hint=hint) from error
 
     def write_new(self, name: str, text: str) -> None:
         """`write_new` of a file in this directory. Raises FileExistsError, OSError."""

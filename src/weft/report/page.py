@@ -9,7 +9,7 @@ from weft.check.verdict.good_nodes import OK
 from weft.check.verdict.verdict import Verdict
 from weft.core.documents.document_text import toml_table
 from weft.core.errors import InputError
-from weft.core.files import write_part, write_whole
+from weft.core.files import HeldFolder, write_part, write_whole
 from weft.core.finding import severity_rank
 from weft.report.charts.cells import also_measured_of
 from weft.report.html import render
@@ -76,16 +76,21 @@ def write_page(
     *,
     verb: str = "report",
     option: str = "-o FILE",
+    folder: HeldFolder | None = None,
 ) -> None:
     """Render and write, whole or not at all; `option` names another file. In a run directory a link
-    at the name is replaced; elsewhere it is the user's, and followed. Raises StorageError on a disk
-    that refuses."""
+    at the name is replaced; elsewhere it is the user's, and followed. `folder`: the run directory,
+    held since before it was read, so that no page goes into another in its place. Raises
+    StorageError on a disk that refuses."""
     title = pages[0].title if len(pages) == 1 else f"{len(pages)} runs"
     page = render(f"weft {verb}: {title}", pages, side_by_side)
-    if (out.parent / RUN_FILE).is_file():
-        write_part(out, page, what="report", hint=f"name another with {option}")
+    hint = f"name another with {option}"
+    if folder is not None:
+        folder.write_part(out.name, page, what="report", hint=hint)
+    elif (out.parent / RUN_FILE).is_file():
+        write_part(out, page, what="report", hint=hint)
     else:
-        write_whole(out, page, what="report", hint=f"name another with {option}")
+        write_whole(out, page, what="report", hint=hint)
 
 
 def _sections(run: StudyRun, judged: Judgement, name: str) -> tuple[Section, ...]:

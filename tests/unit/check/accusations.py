@@ -21,7 +21,7 @@ def facts_of(
     n_others: int = 5599,
 ) -> AccusationFacts:
     """All `n` readings over the suspects are slow, and none of `n_others`."""
-    kind = HopClass(Metric(metric), 8, 4, 200_000_000_000, 100, same_host=False)
+    kind = HopClass(Metric(metric), 8, 4, 4, 200_000_000_000, 100, same_host=False)
     count = Count(Metric(metric), Norm(kind, n, n, expected, 0.01), measured, n, n, n_others, 0)
     return AccusationFacts(
         suspects, Standing(standing), (Metric(metric),), count, 20.0, (), (count,)

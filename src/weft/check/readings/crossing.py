@@ -134,21 +134,24 @@ class Crossings:
         return coo_matrix((ones, (moment[sending[crossed.row]], crossed.col)), shape=shape).tocsr()
 
     @cached_property
-    def n_links(self) -> Ints:
-        """By reading: cables on the path from a to b; -1 without a fabric."""
-        return self._of_first_flow(self._n_crossed)
+    def n_links(self) -> tuple[Ints, Ints]:
+        """By reading: cables on the shorter and on the longer one of the paths there and back, of a
+        reading in one direction on its only one; -1 without a fabric."""
+        there, back = self._of_flows(self._n_crossed)
+        return np.minimum(there, back), np.maximum(there, back)
 
     @cached_property
     def lowest_rate(self) -> Ints:
-        """By reading: the lowest rate (bit/s) of a cable on the path; 0 where none is, -1 without a
-        fabric."""
+        """By reading: the lowest rate (bit/s) of a cable on its paths; 0 where none is, -1 without
+        a fabric."""
         network = self.network
         lowest = np.where(self._n_crossed > 0, np.iinfo(np.int64).max, 0)
         if network is not None:
             rate = np.array([network.rate[list(stage)].min() for stage in self.stages], np.int64)
             flows = np.repeat(np.arange(lowest.size), self._n_crossed)
             np.minimum.at(lowest, flows, rate[self._crossed])
-        return self._of_first_flow(lowest)
+        there, back = self._of_flows(lowest)
+        return np.minimum(there, back)
 
     @cached_property
     def candidates(self) -> Candidates:
@@ -249,11 +252,16 @@ class Crossings:
             np.array(crossed, np.int64),
         )
 
-    def _of_first_flow(self, of_flow: Ints) -> Ints:
+    def _of_flows(self, of_flow: Ints) -> tuple[Ints, Ints]:
+        """By reading: the value of its flow there, and of the one back, where it crosses both."""
         n = len(self.readings)
         if self.network is None:
-            return np.full(n, -1, np.int64)
-        return of_flow[self._flow_of[:n]]
+            unknown = np.full(n, -1, np.int64)
+            return unknown, unknown
+        there = of_flow[self._flow_of[:n]]
+        back = there.copy()
+        back[self._both_directions] = of_flow[self._flow_of[n:]]
+        return there, back
 
     def _node_families(self) -> list[Family]:
         """Readings of a node: those it sends in, all, those it receives in."""

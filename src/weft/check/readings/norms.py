@@ -16,13 +16,15 @@ from weft.stats.summary import robust_sigma
 
 @dataclass(frozen=True, slots=True)
 class HopClass:
-    """Readings that should be equal. `bits_per_s`: the lowest rate on the path (0 within one HCA,
-    -1 without a fabric). `load`: the traffic of the same moment on its fullest cable, in percent of
-    the cable's rate (100: full; more: each message gets less)."""
+    """Readings that should be equal. `n_links` and `most_links`: cables on the shorter and on the
+    longer one of the paths there and back, if a reading crosses both. `bits_per_s`: the lowest rate
+    on the paths (0 within one HCA, -1 without a fabric). `load`: the traffic of the same moment on
+    its fullest cable, in percent of the cable's rate (100: full; more: each message gets less)."""
 
     metric: Metric
     size_bytes: int
     n_links: int
+    most_links: int
     bits_per_s: int
     load: int
     same_host: bool
@@ -34,7 +36,10 @@ class HopClass:
             return "on one host" if self.same_host else "between hosts"
         if not self.n_links:
             return "within one HCA"
-        words = f"{self.n_links} links apart at {self.bits_per_s / 1e9:g} Gb/s"
+        links = f"{self.n_links}"
+        if self.most_links > self.n_links:
+            links = f"{self.n_links} and {self.most_links}"
+        words = f"{links} links apart at {self.bits_per_s / 1e9:g} Gb/s"
         return words if self.load <= 100 else f"{words}, sharing cables {self.load / 100:g} : 1"
 
 
@@ -75,7 +80,7 @@ def hop_classes(crossings: Crossings) -> tuple[tuple[HopClass, ...], Ints]:
     columns = (
         readings.metric,
         readings.size_bytes,
-        crossings.n_links,
+        *crossings.n_links,
         crossings.lowest_rate,
         load_percent(crossings),
         (host[readings.a] == host[readings.b]).astype(np.int64),
@@ -86,8 +91,10 @@ def hop_classes(crossings: Crossings) -> tuple[tuple[HopClass, ...], Ints]:
         key = key * values.size + number.reshape(-1)
     _, first, place = np.unique(key, return_index=True, return_inverse=True)
     classes = tuple(
-        HopClass(METRICS[metric], size, links, rate, load, bool(same))
-        for metric, size, links, rate, load, same in np.stack(columns)[:, first].T.tolist()
+        HopClass(METRICS[metric], size, links, most_links, rate, load, bool(same))
+        for metric, size, links, most_links, rate, load, same in np.stack(columns)[
+            :, first
+        ].T.tolist()
     )
     return classes, place.reshape(-1).astype(np.int64)
 

@@ -20,6 +20,8 @@ from weft.check.suspects.crowding.partner_test import (
 )
 from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.queueing import waiting
+from weft.check.suspects.recurrence import unsteady_nodes
+from weft.check.suspects.stall import stalls
 from weft.check.suspects.survey import Survey
 from weft.check.trials import SURVEY
 
@@ -37,7 +39,9 @@ def follow_up(survey: Survey, seed: int, most_rounds: int | None = None) -> Foll
     kind (None: no limit)."""
     suspects, limits = survey.slow_or_out_of_use, survey.limits
     unexplained = _pairs_again(survey, limits.pairs_again)
-    if not suspects and not unexplained and not survey.crowded:
+    stalled = tuple((stall.pair,) for stall in stalls(survey)[: limits.stalls_again])
+    uneasy = unsteady_nodes(survey)
+    if not any((suspects, unexplained, survey.crowded, stalled, uneasy)):
         return FollowUpPlan((), ())
     draws = Random(f"follow-up/{seed}")  # noqa: S311
     finder = _Finder(survey, draws)
@@ -53,7 +57,11 @@ def follow_up(survey: Survey, seed: int, most_rounds: int | None = None) -> Foll
     others = rounds_with_others(survey, n_tests * times, draws)
     tests = once * times
     room = None if most_rounds is None else max(0, most_rounds - len(tests))
-    return FollowUpPlan(tests + once_more[:room], (again * times + others)[:most_rounds])
+    of_nodes = tuple(
+        test for name in uneasy for test in finder.partners(name, limits.partners_again)
+    )
+    more = (once_more + of_nodes * times + stalled * limits.stall_repeats)[:room]
+    return FollowUpPlan(tests + more, (again * times + others)[:most_rounds])
 
 
 class _Finder:
@@ -90,6 +98,12 @@ class _Finder:
             if not crossed and len(found) < n:
                 found.append(flow)
         return found
+
+    def partners(self, node: str, most: int) -> list[Round]:
+        """Tests of a node with so many other nodes, each alone."""
+        own = [name for name in self._names if host_of(name) == node]
+        flows = self._random_flows(own, self._names, most)
+        return [(flow,) for flow in flows]
 
     def _flows(self, suspect: Suspect, candidate: int) -> list[EndpointPair]:
         """Flows across a candidate, the most telling first."""

@@ -4,6 +4,8 @@ import numpy as np
 
 from weft.check.external_evidence.class_expectation import ClassFacts
 from weft.check.facts import AccusationFacts, PairFacts
+from weft.check.misfits.host_clocks import WrongClockFacts
+from weft.check.misfits.missing_readings import UnmeasuredFacts
 from weft.check.readings.norms import hop_classes
 from weft.check.readings.readings import host_of
 from weft.check.verdict.lost_hosts import LostHostFacts, n_unmeasured
@@ -16,7 +18,9 @@ OK = "OK"
 
 def n_nodes(verdict: Verdict) -> int:
     """How many nodes there were to measure: the measured ones, and those lost before."""
-    return verdict.coverage.n_nodes + n_unmeasured(verdict.findings)
+    missing = [one.facts for one in verdict.findings if isinstance(one.facts, UnmeasuredFacts)]
+    n_missing = sum(len(facts.nodes) for facts in missing if facts.wholly)
+    return verdict.coverage.n_nodes + n_unmeasured(verdict.findings) + n_missing
 
 
 def n_good(verdict: Verdict) -> int:
@@ -26,9 +30,20 @@ def n_good(verdict: Verdict) -> int:
 
 def bad_nodes(verdict: Verdict) -> set[str]:
     """Nodes that are lost, are accused, or are an end of a bad component; of a slow pair, where no
-    component is accused. Ranks, where one host holds them all."""
+    component is accused; and those that the run does not show. Ranks, where one host holds them
+    all."""
     of_ranks = verdict.coverage.endpoints == "ranks"
-    return {name for one in _bad(verdict) for name in _names(one.facts, of_ranks=of_ranks)}
+    bad = {name for one in _bad(verdict) for name in _names(one.facts, of_ranks=of_ranks)}
+    return bad.union(*(_unshown(one.facts) for one in verdict.findings))
+
+
+def _unshown(facts: object) -> tuple[str, ...]:
+    match facts:
+        case UnmeasuredFacts():
+            return facts.nodes
+        case WrongClockFacts():
+            return (facts.node,)
+    return ()
 
 
 def _names(facts: object, *, of_ranks: bool) -> set[str]:

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import xlogy
 
 from weft.check.facts import AccusationFacts
 from weft.check.readings.components import PARTS, Component, Part, Thing
-from weft.check.readings.readings import METRICS, Bools, Floats, Ints, Metric
+from weft.check.readings.readings import METRICS, Bools, Ints, Metric
 from weft.check.suspects.accusation import Standing, accuse, components_of, standing_of
 from weft.check.suspects.explanation import Suspect
+from weft.check.suspects.recurrence import evidence, evidence_of
 from weft.check.suspects.survey import Survey
 from weft.check.verdict.slow_pairs import have_an_end_in
 from weft.check.wording.figures import capital, who
@@ -130,12 +130,13 @@ def _unsteady(survey: Survey, one: Intermittent, *, enough_nodes: bool) -> Findi
     again = {seen.metric: _again(survey, one.candidates[0], seen.metric) for seen in mostly}
     shown = [seen for seen in mostly if not _is_refuted(seen, *again[seen.metric])]
     counted_in = shown or mostly
-    evidence = sum(seen.evidence + _evidence_again(survey, one, seen) for seen in counted_in)
+    best = one.candidates[0]
+    found = sum(seen.evidence + _evidence_again(survey, best, seen) for seen in counted_in)
     slower = {seen.metric: _median_of_slow(survey, one, seen.metric) for seen in counted_in}
-    suspect = Suspect(one.candidates, slower, evidence)
+    suspect = Suspect(one.candidates, slower, found)
     accusation = accuse(survey, suspect, Standing.CONFIRMED)
     slow_again = any(_is_most(*again[seen.metric]) for seen in shown)
-    sure = enough_nodes and evidence >= survey.limits.named_evidence and slow_again
+    sure = enough_nodes and found >= survey.limits.named_evidence and slow_again
     sure = sure and not _may_be_a_path(survey, one, {seen.metric.code for seen in counted_in})
     n_again, n = (sum(of) for of in zip(*(again[seen.metric] for seen in counted_in), strict=True))
     alone = f"{n_again} of {counted(n, 'reading')} alone are slow too"
@@ -174,16 +175,16 @@ def _median_of_slow(survey: Survey, one: Intermittent, metric: Metric) -> float:
     return float(np.median(survey.normed.slower[rows[survey.beyond_noise[rows]]]))
 
 
-def _evidence_again(survey: Survey, one: Intermittent, seen: Seen) -> float:
+def _evidence_again(survey: Survey, candidate: int, seen: Seen) -> float:
     """The evidence of readings alone; zero where they are of one pair only, which may be slow by
     itself."""
-    rows = survey.alone_over(one.candidates[0], seen.metric)
+    rows = survey.alone_over(candidate, seen.metric)
     slow = survey.beyond_noise[rows]
     if np.unique(survey.readings.pair[rows[slow]]).size < 2:
         return 0.0
     n, n_slow = np.array([[rows.size], [int(slow.sum())]], np.float64)
     n_all, n_all_slow = seen.n_others + rows.size, seen.n_others_slow + int(slow.sum())
-    return float(_evidence(n, n_slow, n_all, n_all_slow, survey.limits.disturbed_share)[0])
+    return float(evidence(n, n_slow, n_all, n_all_slow, survey.limits.disturbed_share)[0])
 
 
 def _again(survey: Survey, candidate: int, metric: Metric) -> tuple[int, int]:
@@ -193,13 +194,14 @@ def _again(survey: Survey, candidate: int, metric: Metric) -> tuple[int, int]:
 
 
 def _strongest(survey: Survey, free: Bools, slow: Bools) -> Intermittent | None:
+    """That of the most evidence: of the survey, or together with its readings alone."""
     limits = survey.limits
-    evidences = {metric: _evidence_of(survey, metric, free, slow) for metric in METRICS}
+    evidences = {metric: evidence_of(survey, metric, free, slow) for metric in METRICS}
     metric = max(evidences, key=lambda metric: float(evidences[metric].max()))
-    evidence = float(evidences[metric].max())
-    if evidence < limits.suspect_evidence:
+    most = float(evidences[metric].max())
+    if most < limits.evidence_a_metric:
         return None
-    alike = np.flatnonzero(evidences[metric] >= evidence - limits.near_evidence)
+    alike = np.flatnonzero(evidences[metric] >= most - limits.near_evidence)
     alike = alike[np.argsort(-evidences[metric][alike], kind="stable")]
     best = int(alike[0])
     rows = survey.candidates.rows(best)
@@ -207,15 +209,20 @@ def _strongest(survey: Survey, free: Bools, slow: Bools) -> Intermittent | None:
     alike = np.array(
         [c for c in alike if np.isin(survey.candidates.rows(int(c)), hit).any()], np.int64
     )
-    seen = (
+    seen = [
         _seen(free & (survey.readings.metric == m.code), rows, slow, m, float(evidences[m][best]))
         for m in METRICS
-    )
+    ]
+    seen.sort(key=lambda s: -s.evidence)
+    if most < limits.suspect_evidence:
+        most += _evidence_again(survey, best, seen[0])
+        if most < limits.suspect_evidence:
+            return None
     mine = rows[free[rows] & (survey.readings.metric[rows] == metric.code)]
     rounds = np.stack([survey.readings.trial, survey.readings.round])
     return Intermittent(
         components=components_of(survey, alike.tolist()),
-        seen=tuple(sorted(seen, key=lambda s: -s.evidence)),
+        seen=tuple(seen),
         n_rounds_slow=np.unique(rounds[:, mine[slow[mine]]], axis=1).shape[1],
         n_rounds=np.unique(rounds[:, mine], axis=1).shape[1],
         candidates=tuple(alike.tolist()),
@@ -223,29 +230,10 @@ def _strongest(survey: Survey, free: Bools, slow: Bools) -> Intermittent | None:
     )
 
 
-def _evidence_of(survey: Survey, metric: Metric, free: Bools, slow: Bools) -> Floats:
-    """By candidate, less the logarithm of the number of candidates: the best of so many."""
-    columns, of = survey.candidates.columns, survey.readings.metric == metric.code
-    n = np.asarray(columns.T @ (free & of).astype(np.float64)).reshape(-1)
-    n_slow = np.asarray(columns.T @ (slow & of).astype(np.float64)).reshape(-1)
-    least = survey.limits.disturbed_share
-    evidence = _evidence(n, n_slow, int((free & of).sum()), int((slow & of).sum()), least)
-    return np.asarray(evidence - np.log(max(1, evidence.size)), np.float64)
-
-
 def _seen(of: Bools, rows: Ints, slow: Bools, metric: Metric, evidence: float) -> Seen:
     n, n_slow = int(of[rows].sum()), int((of & slow)[rows].sum())
     n_others, n_others_slow = int(of.sum()) - n, int((of & slow).sum()) - n_slow
     return Seen(metric, n_slow, n, n_others_slow, n_others, evidence)
-
-
-def _evidence(n: Floats, n_slow: Floats, n_all: int, n_all_slow: int, least: float) -> Floats:
-    # One more slow reading than elsewhere: a small sample is weak evidence.
-    elsewhere = (n_all_slow - n_slow + 1) / (n_all - n + 1)
-    elsewhere = np.clip(elsewhere, least, 0.5)
-    own = n_slow / np.maximum(n, 1)
-    ratio = xlogy(n_slow, own / elsewhere) + xlogy(n - n_slow, (1 - own) / (1 - elsewhere))
-    return np.asarray(np.where((own > elsewhere) & (n_slow > 1), ratio, 0.0), np.float64)
 
 
 def _finding(one: Intermittent) -> Finding:

@@ -1,17 +1,16 @@
 """Faults planted in a twin, and whether the verdict, which does not know them, names them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from weft.bench.model import Backend
+from weft.bench.twin.fault import Fault
 from weft.check.verdict.verdict import Verdict
 from weft.check.wording.headline import fault_of
 
 
-def planted_in(backend: Backend, verdict: Verdict) -> tuple[Mapping[str, str], ...]:
+def planted_in(faults: Iterable[Fault], verdict: Verdict) -> tuple[Mapping[str, str], ...]:
     """Each fault planted in a twin, with whether the verdict names it."""
     return tuple(
-        {"fault": fault.describe(), "named": _is_named(fault.place, verdict)}
-        for fault in backend.faults
+        {"fault": fault.describe(), "named": _is_named(fault.place, verdict)} for fault in faults
     )
 
 

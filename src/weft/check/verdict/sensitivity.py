@@ -11,6 +11,7 @@ from weft.check.external_evidence.class_expectation import FULL
 from weft.check.external_evidence.expectation import Expectations
 from weft.check.readings.norms import Norm, hop_classes, medians
 from weft.check.readings.readings import METRICS, Bools, Floats, Ints, Metric
+from weft.check.suspects.stall import stalls
 from weft.check.suspects.survey import Survey
 from weft.check.thresholds import CheckThresholds
 from weft.check.verdict.coverage import Covered
@@ -45,6 +46,10 @@ PLATFORM = "--platform NAME"
 """The expected figures of a machine, where its own nodes do not tell them."""
 FABRIC = "--fabric with the output of ibnetdiscover and dump_lfts"
 """The cables, where slow paths share none that the readings name."""
+CABLING = "'weft fabric audit' of the cabling"
+"""What the readings cannot show of cables."""
+COUNTERS = "--counters, read before and after"
+"""The cable that loses packets, where few messages show it."""
 UNJUDGED = Sensitivity((), ("no reading was judged",))
 
 
@@ -93,7 +98,7 @@ def sensitivity_of(
         if (of := rows & (survey.readings.metric == metric.code)).any()
     ]
     blind = [one for one in found if one.is_blind(limits, few=few)]
-    uneven, unexplained = list[str](), list[str]()
+    uneven, unexplained, stalled = list[str](), list[str](), list[str]()
     if few and (blind or not found):
         below = _below_platform(survey, rows, expectations)
         why = (_too_few(coverage, blind), *below, *_wide(blind, expectations))
@@ -102,7 +107,8 @@ def sensitivity_of(
         uneven = [line for one in open_ for line in _uneven(survey, one.metric)]
         uneven += [line for one in open_ for line in _slower_far(survey, one.metric, expectations)]
         unexplained = [line for one in found for line in _unexplained(survey, rows, one.metric)]
-        why = (*(one.scatter for one in blind), *unexplained, *uneven)
+        stalled = [f"a message {a} - {b} stalled" for a, b in (one.pair for one in stalls(survey))]
+        why = (*(one.scatter for one in blind), *unexplained, *stalled, *uneven)
         why = why if found else ("no reading is left to compare",)
     if why:
         tell = _would_tell(survey, coverage, expectations, few=few)
@@ -110,12 +116,14 @@ def sensitivity_of(
             tell = (PLATFORM,)
         elif unexplained and survey.crossings.network is None:
             tell = (FABRIC, *tell)
+        elif stalled:
+            tell = (COUNTERS,)
         return Sensitivity((), why, tell)
     shown = [line for one in found for line in _lines(one, limits.useful_slowness, few=few)]
     is_relative = all((one.absolute > limits.useful_slowness).any() for one in found)
     return Sensitivity(
         (*shown, *_cables(survey, coverage)),
-        would_not_show=tuple(_alike(coverage)) if is_relative else (),
+        would_not_show=(*(_alike(coverage) if is_relative else ()), *_out_of_use(coverage)),
     )
 
 
@@ -222,6 +230,12 @@ def _unexplained(survey: Survey, rows: Bools, metric: Metric) -> Iterator[str]:
 def _alike(coverage: Covered) -> Iterator[str]:
     n, ends = coverage.n_nodes, coverage.endpoints
     yield f"{n - 1:,} or all of the {n:,} {ends} slow: {PLATFORM} shows them"
+
+
+def _out_of_use(coverage: Covered) -> Iterator[str]:
+    """Routing avoids a dead cable: what tells of it are the messages that its own ones meet."""
+    if coverage.n_cables:
+        yield f"a dead cable whose detour meets no other message: {CABLING} shows it"
 
 
 def _too_few(coverage: Covered, blind: Sequence[_Shown]) -> str:

@@ -10,6 +10,7 @@ from weft.check.readings.components import Thing
 from weft.check.readings.readings import METRICS, Floats, Ints, Metric, host_of
 from weft.check.suspects.accusation import Accusation, Count
 from weft.check.suspects.disturbance import shares
+from weft.check.suspects.stall import stalls
 from weft.check.suspects.survey import Survey
 from weft.check.wording import sentences
 from weft.check.wording.figures import against, list_pairs
@@ -46,6 +47,21 @@ def pair_findings(
     if perhaps := _of(survey, unexplained.perhaps, things, mine=False):
         return [_finding(survey, perhaps, unexplained.doubt, confirmed=False)]
     return []
+
+
+def stall_findings(survey: Survey) -> list[Finding]:
+    """One about each pair of which a message stood still."""
+    return [sentences.stalled(stall, _cables_of(survey, stall.pair)) for stall in stalls(survey)]
+
+
+def _cables_of(survey: Survey, pair: NamedPair) -> tuple[str, ...]:
+    """The cables of the paths there and back; none without a fabric."""
+    network = survey.crossings.network
+    if network is None:
+        return ()
+    stages = survey.crossings.ports_of([pair, (pair[1], pair[0])])
+    cables = dict.fromkeys(port >> 1 for path in stages for stage in path for port in stage)
+    return tuple(" - ".join(network.cables[cable]) for cable in cables)
 
 
 def _are_the_exception(survey: Survey, rows: Sequence[int]) -> bool:

@@ -34,6 +34,7 @@ from weft.check.verdict.slow_pairs import (
     UnexplainedPairs,
     pair_findings,
     slow_too,
+    stall_findings,
     unexplained_pairs,
 )
 from weft.check.wording import sentences
@@ -70,7 +71,8 @@ class Verdict:
             return ExitCode.BENCHMARK
         if _any_bad(self.findings):
             return ExitCode.VERDICT_BAD
-        return ExitCode.GOOD if self.sensitivity.is_enough else ExitCode.NO_VERDICT
+        unknown = any(finding.severity is Severity.UNKNOWN for finding in self.findings)
+        return ExitCode.NO_VERDICT if unknown else ExitCode.GOOD
 
     @property
     def endpoints(self) -> tuple[str, ...]:
@@ -106,8 +108,7 @@ def judge_check(
     """Judge the samples of a check: of its survey, and of the suspects measured again.
 
     Readings are compared with one another, and whole hop classes with the expectation of
-    `machine`. Without one, a fabric that is slow everywhere looks healthy. `marks`: statements of
-    the fabric's own files about its cables.
+    `machine`. Without one, a fabric slow everywhere looks healthy. `marks`: statements of files.
     """
     limits = limits or thresholds()
     valid = validity.findings(samples)
@@ -128,7 +129,7 @@ def judge_check(
         return Verdict(
             worst_first(found),
             coverage,
-            (*valid.caveats, *caveats.without_expectation(expectations)),
+            (*valid.caveats, *marks.doubts, *caveats.without_expectation(expectations)),
             survey,
             expectations=expectations,
             inputs=with_findings(lacking, found),
@@ -145,6 +146,7 @@ def judge_check(
         *unshown(survey, accusations, marks),
         *_against_limits(survey, samples, expectations, _slowed_by(of_suspects)),
         *over_time.findings(survey, spoiled),
+        *stall_findings(survey),
     ]
     if not _any_bad(one for one in findings if one.kind is not FindingKind.SUSPECT_PAIR):
         findings = _with_intermittent(survey, findings, coverage)
@@ -157,7 +159,7 @@ def judge_check(
     return Verdict(
         worst_first(findings),
         coverage,
-        (*valid.caveats, *unseen, *limits_of_run),
+        (*valid.caveats, *marks.doubts, *unseen, *limits_of_run),
         survey,
         accusations,
         expectations=expectations,

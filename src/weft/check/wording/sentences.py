@@ -13,6 +13,7 @@ from weft.check.readings.components import Component, Part
 from weft.check.readings.norms import Norm, medians
 from weft.check.readings.readings import Metric
 from weft.check.suspects.accusation import Accusation, Standing
+from weft.check.suspects.stall import Stall
 from weft.check.suspects.survey import Survey
 from weft.check.verdict.coverage import Covered
 from weft.check.verdict.sensitivity import Sensitivity
@@ -43,7 +44,8 @@ _KIND_OF_PART = {
 
 
 _COUNTERS = {
-    Damage.GROWN: "its error counters grew, so traffic of other jobs is less likely",
+    Damage.GROWN: "its error counters grew, or its link went down during the check: traffic of"
+    " other jobs is less likely",
     Damage.LITTLE: "its error counters grew by one or two, or as after a reboot of a host: traffic"
     " of other jobs may be the cause",
     Damage.OLD: "its counters hold errors of unknown age: if they do not grow (--counters EARLIER"
@@ -117,7 +119,7 @@ def _met(accusation: Accusation, owners: Mapping[str, str], *, clean: bool) -> F
     if not clean:
         why += "; or packets lost on the path, if its error counters (PortRcvErrors) grow"
     text = (
-        f"is slow under load and normal alone: {against(accusation.worst)};"
+        f"is slow under load and {_alone(accusation)}: {against(accusation.worst)};"
         f" its messages meet other traffic{lost}."
     )
     finding = _finding(accusation, owners, text, (over_it(accusation.worst), why))
@@ -204,6 +206,28 @@ def unexplained_pairs(
         f"{who_} {verb} slow, and {doubt}: {worst}.",
         evidence=(list_pairs(pairs), again),
         facts=PairFacts(tuple(pairs)),
+    )
+
+
+def stalled(stall: Stall, cables: Sequence[str]) -> Finding:
+    """A message of a pair stood still: certain if another one did when the pair was measured
+    again."""
+    a, b = stall.pair
+    sure = stall.n_stalled > 0
+    again = f"{stall.n_stalled} of {counted(stall.n_again, 'reading')} measured again alone too"
+    once = f"not again in {counted(stall.n_again, 'reading')}" if stall.n_again else "not repeated"
+    where = ", ".join(cables) or "not known without a fabric"
+    return Finding(
+        FindingKind.SUSPECT_PAIR,
+        Severity.BAD if sure else Severity.WARNING,
+        f"Pair {a} - {b} stalls: a reading took {stall.slowest:,.0f} times as long as others,"
+        f" {again if sure else once}.",
+        evidence=(
+            "so long waits a sender whose packet was lost: the error counters of the cables between"
+            " them tell which one (--counters)",
+            f"cables of its paths: {where}",
+        ),
+        facts=PairFacts((stall.pair,)),
     )
 
 

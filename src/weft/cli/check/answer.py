@@ -1,5 +1,6 @@
 """The answer of a check: verdict, cost and next command, in every format."""
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +14,12 @@ from weft.check.verdict.lost_hosts import lost_node
 from weft.check.verdict.rerun_command import rerun_scope
 from weft.check.verdict.verdict import Verdict, rows_of
 from weft.check.wording.remedies import Remedy, remedy_of
+from weft.cli.fail_on import verdict_exit_code
+from weft.cli.measure import kept_run
+from weft.cli.options import FILE, FOLDER, options_as
 from weft.cli.output import emit, talk, terminal_width
 from weft.core.errors import MissingError, StorageError
-from weft.core.files import write_whole
+from weft.core.files import HeldFolder, write_whole
 from weft.core.shell_line import quoted, shell_line
 from weft.launch.secret_text import mask_forms
 from weft.report.page import page_of, write_page
@@ -28,11 +32,59 @@ ONLY = "--only"
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerChoice:
+    """The options about the answer. `wants_report`: None where neither `--report` nor
+    `--no-report` was typed."""
+
+    matrix: bool
+    drain_file: Path | None
+    against: Path | None
+    wants_report: bool | None
+    page_file: Path | None
+
+    def page_is_wanted(self, *, by_default: bool) -> bool:
+        """Whether to write the report; a file for it asks for it."""
+        if self.wants_report is None:
+            return by_default or self.page_file is not None
+        return self.wants_report
+
+
+_OPTIONS = (
+    click.option("--matrix", is_flag=True, help="Show every pair's share of its hop class."),
+    click.option(
+        "--drain",
+        "drain_file",
+        type=FILE,
+        help="Write commands that drain the bad nodes in Slurm to this file.",
+    ),
+    click.option(
+        "--against",
+        type=FOLDER,
+        help="An earlier check: show new, known and mended faults since then.",
+    ),
+    click.option(
+        "--report/--no-report",
+        "wants_report",
+        default=None,
+        help="Write report.html into the run directory. Default: yes, but not with --quick or "
+        "--from.",
+    ),
+    click.option(
+        "--output", "-o", "page_file", type=FILE, help="Write the report to this file instead."
+    ),
+)
+
+answer_options = options_as("shown", AnswerChoice, _OPTIONS)
+"""Add the options about the answer; the command gets them as one `shown: AnswerChoice`."""
+
+
+@dataclass(frozen=True, slots=True)
 class CheckAnswer:
     """`seconds`: from the first launch to the verdict. `planted`: faults of a twin, and whether the
     verdict, which does not know them, names them. `check_again`: the command of the same
     check. `against`: the changes since an earlier run, None without one. `fabric_time`: of the
-    survey as planned, "" where no rate is known. `page`: the report, None without one."""
+    survey as planned, "" where no rate is known. `page`: the report, None without one. `replay`:
+    the command that judged the run again, "" of a run that this command measured."""
 
     verdict: Verdict
     directory: Path
@@ -42,6 +94,7 @@ class CheckAnswer:
     against: Against | None = None
     fabric_time: str = ""
     page: Path | None = None
+    replay: str = ""
 
     @property
     def changes(self) -> tuple[Change | None, ...]:
@@ -51,7 +104,9 @@ class CheckAnswer:
 
     @property
     def report(self) -> str:
-        """The command that draws the run."""
+        """The command that draws the run, with the evidence that the verdict had."""
+        if self.replay:
+            return f"{self.replay} --output report.html"
         return f"weft report {quoted(self.directory)}"
 
     @property
@@ -116,6 +171,18 @@ def print_answer(answer: CheckAnswer, format_: str, *, matrix: bool) -> None:
     )
 
 
+def give_answer(answer: CheckAnswer, shown: AnswerChoice, format_: str) -> int:
+    """Print the answer, write the drain list where one is asked for; the exit code."""
+    print_answer(answer, format_, matrix=shown.matrix)
+    if shown.drain_file is not None:
+        # A run that is judged again has no launch to go on with.
+        kept = contextlib.nullcontext() if answer.replay else kept_run(answer.directory)
+        with kept:
+            write_drain(answer, shown.drain_file)
+    verdict = answer.verdict
+    return verdict_exit_code(verdict.exit_code, verdict.findings)
+
+
 def earlier_run_of(run_dir: Path) -> Path | None:
     """The earlier run that an interrupted check was compared with, None without one. Raises
     InputError where the directory is no run."""
@@ -123,31 +190,46 @@ def earlier_run_of(run_dir: Path) -> Path | None:
     return Path(named) if isinstance(named, str) else None
 
 
-def write_check_page(run: StudyRun, verdict: Verdict) -> Path | None:
-    """Write the report of a check into its run directory. None where that cannot be written: a
-    message names the place, and the verdict stands without the report. Raises StorageError where
-    the run itself is gone."""
-    _refuse_gone(run.directory)
-    page = run.directory / "report.html"
+def write_check_page(run: StudyRun, verdict: Verdict, page: Path | None = None) -> Path | None:
+    """Write the report of a check to `page`, else into its run directory. None where that cannot be
+    written: a message names the place, and the verdict stands without the report. Raises
+    StorageError where the run itself is gone."""
+    folder = None if page else _held(run.directory)
+    page = page or run.directory / "report.html"
     written: Path | None = page
     try:
-        write_page(page, [page_of(run, "run1", verdict)])
+        write_page(page, [page_of(run, "run1", verdict)], folder=folder)
     except MissingError as error:
         written = None
         elsewhere = f"weft report {quoted(run.directory)} -o FILE"
         talk(f"{error.where}: {error.what}; '{elsewhere}' writes it elsewhere")
+    finally:
+        if folder is not None:
+            folder.close()
     _refuse_gone(run.directory)
     return written
+
+
+def _held(run_dir: Path) -> HeldFolder:
+    with contextlib.suppress(OSError):
+        folder = HeldFolder(run_dir)
+        _refuse_gone(run_dir)
+        return folder
+    raise _gone(run_dir)
 
 
 def _refuse_gone(run_dir: Path) -> None:
     is_there = (run_dir / RUN_FILE).is_file() and any((run_dir / SAMPLES).glob("*.jsonl"))
     if not is_there:
-        raise StorageError(
-            "the run is not there any more",
-            where=str(run_dir),
-            expected="a directory that only weft changes during a run",
-        )
+        raise _gone(run_dir)
+
+
+def _gone(run_dir: Path) -> StorageError:
+    return StorageError(
+        "the run is not there any more",
+        where=str(run_dir),
+        expected="a directory that only weft changes during a run",
+    )
 
 
 def write_drain(answer: CheckAnswer, path: Path) -> None:

@@ -8,25 +8,29 @@ import click
 from weft.check.pipeline import judge_earlier, judge_run
 from weft.check.verdict.earlier_check import compare
 from weft.check.verdict.planted_faults import planted_in
+from weft.check.verdict.verdict import Verdict
 from weft.cli.backend import BackendChoice, backend_options
 from weft.cli.check.answer import (
+    AnswerChoice,
     CheckAnswer,
+    answer_options,
     earlier_run_of,
-    print_answer,
+    give_answer,
     write_check_page,
-    write_drain,
 )
-from weft.cli.check.evidence import PlannedCheck, with_evidence
+from weft.cli.check.evidence import EvidenceFiles, PlannedCheck, with_evidence
 from weft.cli.check.measurement import Keeping, again_with_hosts
 from weft.cli.check.plan import PlanChoice, plan_options, say_plan, set_up
 from weft.cli.check.remaining_hosts import lost_before, measure_remaining, without
-from weft.cli.fail_on import fail_on_option, verdict_exit_code
+from weft.cli.check.replay import judge_again
+from weft.cli.fail_on import fail_on_option
 from weft.cli.measure import kept_run
-from weft.cli.options import FILE, FOLDER, fresh_run_dir, run_dir_option
+from weft.cli.options import FOLDER, fresh_run_dir, run_dir_option
 from weft.cli.output import FORMATS, format_option_of, talk
 from weft.cli.reach import refuse_unreachable
 from weft.core.clock import system_clock
 from weft.core.errors import ExitCode, InputError
+from weft.study.run.store import StudyRun
 
 
 @click.command(name="check")
@@ -44,7 +48,16 @@ from weft.core.errors import ExitCode, InputError
     multiple=True,
     metavar="FILE",
     help="Counters and link states of the fabric (perfquery, ibqueryerrors, ibdiagnet, iblinkinfo, "
-    "mlxlink), with those of --fabric; once a file, the earlier one first.",
+    "mlxlink), with those of --fabric, and logs with link events (kernel logs, opensm.log, UFM's "
+    "event log); once a file, the earlier one first.",
+)
+@click.option(
+    "--from",
+    "earlier_run",
+    metavar="RUN",
+    type=FOLDER,
+    help="Judge this check again, with the evidence of --counters, --fabric and --platform. "
+    "Measures nothing and writes nothing into RUN.",
 )
 @click.option("--small", default="8", show_default=True, help="Message size for latency.")
 @click.option("--large", default="1M", show_default=True, help="Message size for bandwidth.")
@@ -60,22 +73,7 @@ from weft.core.errors import ExitCode, InputError
     help="The fabric routes adaptively: a message may take any shortest path.",
 )
 @click.option("--resume", is_flag=True, help="Go on with the interrupted check in --dir.")
-@click.option("--matrix", is_flag=True, help="Show every pair's share of its hop class.")
-@click.option(
-    "--drain",
-    "drain_file",
-    type=FILE,
-    help="Write commands that drain the bad nodes in Slurm to this file.",
-)
-@click.option(
-    "--against", type=FOLDER, help="An earlier check: show new, known and mended faults since then."
-)
-@click.option(
-    "--report/--no-report",
-    "wants_report",
-    default=None,
-    help="Write report.html into the run directory. Default: yes, but not with --quick.",
-)
+@answer_options
 @click.option("--dry-run", is_flag=True, help="Print the plan and measure nothing.")
 @fail_on_option
 @format_option_of((*FORMATS, "junit"))
@@ -90,11 +88,9 @@ def command(
     tasks_per_node: int | None,
     run_dir: Path | None,
     resume: bool,
-    matrix: bool,
+    earlier_run: Path | None,
     adaptive: bool,
-    drain_file: Path | None,
-    against: Path | None,
-    wants_report: bool | None,
+    shown: AnswerChoice,
     dry_run: bool,
     format_: str,
 ) -> int:
@@ -105,7 +101,11 @@ def command(
     would not have shown (few nodes, scatter), 4 when the run proves nothing: its messages missed
     the fast network, or ranks shared CPUs.
     """
+    if earlier_run is not None:
+        files = EvidenceFiles.of_options(choice.fabric, counters)
+        return judge_again(earlier_run, files, platform, shown, format_)
     resumed = _resumed(run_dir, resume)
+    against = shown.against
     if resumed is not None and against is None:
         against = earlier_run_of(resumed)
     before = None if against is None else judge_earlier(against)
@@ -133,28 +133,27 @@ def command(
     judged = judge_run(measured, setup.fabric)
     verdict, changed = (judged, None) if before is None else compare(judged, before, str(against))
     seconds = system_clock() - started
-    wants_report = not wanted.quick if wants_report is None else wants_report
-    with kept_run(directory):
-        page = write_check_page(measured, judged) if wants_report else None
     answer = CheckAnswer(
         verdict=verdict,
         directory=directory,
         seconds=seconds,
-        planted=planted_in(setup.backend, verdict),
+        planted=planted_in(setup.backend.faults, verdict),
         check_again=again.against(directory),
         against=changed,
         fabric_time="" if setup.plan.cost.is_bound else setup.plan.time_text,
-        page=page,
+        page=_page_of(shown, measured, judged, by_default=not wanted.quick),
     )
-    print_answer(answer, format_, matrix=matrix)
-    _keep_drain(answer, drain_file)
-    return verdict_exit_code(verdict.exit_code, verdict.findings)
+    return give_answer(answer, shown, format_)
 
 
-def _keep_drain(answer: CheckAnswer, drain_file: Path | None) -> None:
-    if drain_file is not None:
-        with kept_run(answer.directory):
-            write_drain(answer, drain_file)
+def _page_of(
+    shown: AnswerChoice, measured: StudyRun, judged: Verdict, *, by_default: bool
+) -> Path | None:
+    """The written report; None without one."""
+    if not shown.page_is_wanted(by_default=by_default):
+        return None
+    with kept_run(measured.directory):
+        return write_check_page(measured, judged, shown.page_file)
 
 
 def _resumed(run_dir: Path | None, resume: bool) -> Path | None:

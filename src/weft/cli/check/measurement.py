@@ -25,6 +25,7 @@ from weft.study.run.store import LOST, RunStore, StudyRun, read_run
 NOT_AGAIN: Mapping[str, str] = {
     "--dir": "a new run has a directory of its own",
     "--resume": "it is about an interrupted run",
+    "--from": "it judges a run that was measured",
     "--against": "the new run is compared with this one",
     "--plant": "the planted fault is mended",
     "--counters": "they were read before the repair",
@@ -33,6 +34,7 @@ NOT_AGAIN: Mapping[str, str] = {
     "--drain": "it changes the output",
     "--fail-on": "it changes the exit code",
     "--report": "it changes the output",
+    "--output": "it changes the output",
     "--format": "it changes the output",
     "--mock": "it is for tests",
 }

@@ -18,6 +18,7 @@ from weft.launch.hostfile import read_hostfile
 
 if TYPE_CHECKING:
     from weft.bench.model import Backend, Launch
+    from weft.catalog.machine.platform import Platform
     from weft.check.readings.network import Network
     from weft.check.schedule.cost import Effort
     from weft.check.schedule.plan import CheckPlan
@@ -131,7 +132,7 @@ def set_up(
     n_tasks = tasks_per_node or (n_cpus.get(nodes[0], 1) if one_host else None)
     if len(nodes) < 2 and (n_tasks or 1) < 2:
         raise _no_pair(nodes[0], is_known=not one_host or nodes[0] in n_cpus)
-    fabric = _read_fabric(of_hosts, nodes) if of_hosts else _fabric_of(backend)
+    fabric = read_fabric(of_hosts, nodes) if of_hosts else _fabric_of(backend)
     if of_hosts and fabric is not None and not one_host:
         on_rails, fabric = _on_rails(choice, nodes, fabric)
         if on_rails != choice:
@@ -275,12 +276,14 @@ def _sizes(small: str, large: str) -> tuple[int, int]:
     return sizes
 
 
-def _read_fabric(files: tuple[str, ...], nodes: tuple[str, ...]) -> "Fabric":
-    """The fabric of files; every node must be in it. Raises InputError."""
+def read_fabric(
+    files: tuple[str, ...], nodes: tuple[str, ...], platform: "Platform | None" = None
+) -> "Fabric":
+    """The fabric of files; every node must be in it. `platform`: of a twin. Raises InputError."""
     from weft.cli.fabric.files import fabric_of_files
     from weft.topology.fabric import Fabric
 
-    fabric = Fabric.from_document(fabric_of_files(files))
+    fabric = Fabric.from_document(fabric_of_files(files, platform))
     missing = [node for node in nodes if node not in fabric.nodes]
     if missing:
         raise InputError(
