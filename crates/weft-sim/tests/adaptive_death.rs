@@ -174,9 +174,16 @@ fn any_death() -> impl Strategy<Value = Value> {
     let reaction = prop::sample::select(vec!["subnet_manager", "switch"]);
     let model = prop::sample::select(vec!["voq", "input_fifo"]);
     let delay_ns = prop::sample::select(vec![2000u64, 20_000, 200_000]);
-    (routing, flows, faults, reaction, (model, delay_ns, 0u64..60_000, any::<u64>())).prop_map(
-        |(mut routing, flows, faults, reaction, (model, delay_ns, extra, seed))| {
-            routing["link_death"] = json!({"reaction": reaction, "delay_ns": delay_ns});
+    let notice_ns = prop::sample::select(vec![0u64, 200, 3000]);
+    let reorder_ns = prop::sample::select(vec![None, Some(500u64), Some(5000)]);
+    let times = (delay_ns, notice_ns, reorder_ns);
+    (routing, flows, faults, reaction, (model, times, 0u64..60_000, any::<u64>())).prop_map(
+        |(mut routing, flows, faults, reaction, (model, times, extra, seed))| {
+            let (delay_ns, notice_ns, reorder_ns) = times;
+            let link_death =
+                json!({"reaction": reaction, "delay_ns": delay_ns, "notice_ns": notice_ns});
+            routing["link_death"] = link_death;
+            let reorder_ns = reorder_ns.filter(|_| routing.get("adaptive").is_some());
             // Four routers that lose two cables of their group may be a ring.
             routing["allow_credit_loops"] = json!(true);
             let flying = routing["engine"] == "dragonfly";
@@ -197,7 +204,8 @@ fn any_death() -> impl Strategy<Value = Value> {
                 .map(|(s, d, size, start)| (s, d + u64::from(d >= s), size, start))
                 .collect();
             let faults = Value::Array(faults.into_iter().map(fault).collect());
-            let case = dying(fabric, &flows, routing, faults);
+            let mut case = dying(fabric, &flows, routing, faults);
+            case["transport"]["reorder_ns"] = json!(reorder_ns);
             let switch = json!({"model": model, "delay_ps": ROUTE, "buffer_bytes": 4480 + extra});
             with(with(case, "switch", switch), "seed", json!(seed))
         },

@@ -32,6 +32,7 @@ mod laws_adaptive;
 mod laws_mixed;
 mod laws_shares;
 mod link_death;
+mod link_notices;
 mod matching;
 mod message_gap;
 mod mutate;

@@ -69,8 +69,8 @@ pub enum Reaction {
     /// The subnet manager, with new tables after `delay_ns`; packets for the dead port are lost.
     #[default]
     SubnetManager,
-    /// The switch itself, at once, over another port of the group (SHIELD); where it has none, the
-    /// subnet manager.
+    /// The switch itself, at once, over another port of the group (SHIELD). Where it has none, it
+    /// notifies the switches that send it packets; where these have none, the subnet manager.
     Switch,
 }
 
@@ -82,5 +82,8 @@ settings! {
         pub reaction: Reaction = Reaction::SubnetManager,
         /// How long the subnet manager takes.
         pub delay_ns: f64 = 1e9,
+        /// Time that a notification of a switch takes beyond its cable and the switch at its end.
+        // Assumed: NVIDIA publishes none.
+        pub notice_ns: f64 = 200.0,
     }
 }

@@ -8,6 +8,7 @@ use crate::model::framing::PacketKind;
 use crate::packet::congestion_hooks::{news_for, notified};
 use crate::packet::network::Network;
 use crate::state::buffer::occupancy::Held;
+use crate::state::calendar::Cold;
 use crate::state::packet::{BECN, Packet};
 use crate::state::transport::connection::Verdict;
 use crate::state::transport::initiator::{COMPLETES, WHOLE, named, rank_of};
@@ -155,6 +156,7 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
                 message.received_bytes += u64::from(payload_bytes);
                 message.n_late += u32::from(late);
                 self.step_on(port, connection);
+                self.watch_order(port, connection);
             }
         }
     }
@@ -181,6 +183,32 @@ impl<M: Mode<PLAIN>, const PLAIN: bool> Hosts<'_, M, PLAIN> {
             let message = &self.network.endpoints.messages[id];
             assert_eq!(message.received_bytes, message.size_bytes, "every byte comes once");
             self.arrived(id);
+        }
+    }
+
+    /// Let an event look whether a packet that was overtaken has come.
+    fn watch_order(&mut self, port: u32, connection: u32) {
+        let Network { scenario, clock, endpoints, .. } = &mut self.network;
+        let Some(reorder_ps) = scenario.transport.reorder_ps else { return };
+        let there = &mut endpoints.connections[connection];
+        if let Some(time_ps) = there.watch_order(port, clock.now_ps, reorder_ps) {
+            clock.schedule_cold(time_ps, Cold::Missing(connection));
+        }
+    }
+
+    /// Report a packet that was overtaken too long ago.
+    #[cold]
+    pub(crate) fn look_for_missing(&mut self, connection: u32) {
+        let Network { scenario, clock, endpoints, .. } = &mut self.network;
+        let reorder_ps = scenario.transport.reorder_ps.expect("only then an event looks");
+        let there = &mut endpoints.connections[connection];
+        let (is_missing, look_ps) = there.look_for_missing(clock.now_ps, reorder_ps);
+        let port = there.came_by;
+        if let Some(time_ps) = look_ps {
+            clock.schedule_cold(time_ps, Cold::Missing(connection));
+        }
+        if is_missing {
+            self.answer(port, connection, PacketKind::Nak);
         }
     }
 

@@ -16,6 +16,10 @@ const MAX_RETRIES: u8 = 7;
 /// context of mlx5 (four bits of exponent).
 const MAX_ACK_EVERY: u32 = 1 << 15;
 
+/// How long a receiver waits for an overtaken packet. Assumed: far above the microseconds by which
+/// queues of one fabric differ.
+const USUAL_REORDER_PS: u64 = 1_000_000_000;
+
 /// Losses and detours that packets may meet between their ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Perils {
@@ -23,6 +27,8 @@ pub(crate) struct Perils {
     pub(crate) losses: bool,
     /// Some may overtake others.
     pub(crate) overtaking: bool,
+    /// Switches send them round dead cables themselves.
+    pub(crate) diverted: bool,
 }
 
 /// Dynamically connected transport.
@@ -47,6 +53,8 @@ pub(crate) struct Transport {
     pub(crate) out_of_order_ps: u64,
     /// Receivers take packets that overtook others.
     pub(crate) any_order: bool,
+    /// And report one that was overtaken so long ago.
+    pub(crate) reorder_ps: Option<u64>,
     /// Packets are numbered, and what is not acknowledged is repeated.
     pub(crate) numbered: bool,
     /// Connections change; without it, every two ranks have one.
@@ -82,6 +90,7 @@ impl Transport {
             retries: document.retries,
             out_of_order_ps,
             any_order: perils.overtaking,
+            reorder_ps: reorder_ps(document, perils)?,
             numbered,
             dct: dct(document, acknowledge, numbered)?,
         })
@@ -90,6 +99,19 @@ impl Transport {
     /// Processor time of so many packets that were overtaken.
     pub(crate) fn late_ps(&self, n_late: u32) -> u64 {
         self.out_of_order_ps.saturating_mul(u64::from(n_late)).min(CLOCK_END_PS)
+    }
+}
+
+/// How long receivers wait for a packet that was overtaken; none where all come in the end.
+fn reorder_ps(document: &TransportDocument, perils: Perils) -> Result<Option<u64>, SimError> {
+    let place = "transport.reorder_ns";
+    match document.reorder_ns {
+        Some(_) if !perils.overtaking => {
+            let what = "packets keep their order, and receivers report a gap at once";
+            Err(SimError::document(place, what, "routing.adaptive, or no such key"))
+        }
+        Some(reorder_ns) => Ok(Some(ps(place, reorder_ns)?).filter(|_| perils.losses)),
+        None => Ok((perils.overtaking && perils.diverted).then_some(USUAL_REORDER_PS)),
     }
 }
 

@@ -11,6 +11,7 @@ use crate::state::clock::Clock;
 use crate::state::links::Links;
 use crate::state::packet::ROUTED;
 use crate::state::port::{DOWN, FRAIL, Input};
+use weft_fabric::HcaId;
 
 impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// A packet is seen at the switch that port `q` belongs to: route it, and queue it. Where the
@@ -30,14 +31,14 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         }
         let (mut o, mut vl) = self.route(q, &input, id, &packet);
         let Network { scenario, clock, links, buffers, routing, .. } = self;
-        if rules.watched && links.ports[o as usize].has(DOWN) {
+        if rules.watched && routing.is_closed(links, o, HcaId(packet.dst)) {
             let steering = &scenario.steering;
-            let Some(other) = other_path(links, buffers, routing, steering, clock.now_ps, o, id)
-            else {
+            let other = other_path(links, buffers, routing, steering, clock.now_ps, o, id);
+            if other.is_none() && links.ports[o as usize].has(DOWN) {
                 let in_ps = packet.tail_ps.max(clock.now_ps);
                 return discard(links, buffers, clock, q, id, o, in_ps);
-            };
-            (o, vl) = other;
+            }
+            (o, vl) = other.unwrap_or((o, vl));
         }
         let (ingress, egress) = (input.link, links.ports[o as usize].link);
         let faster = || links.kinds[egress as usize].rate > links.kinds[ingress as usize].rate;

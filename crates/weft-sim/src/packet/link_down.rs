@@ -6,7 +6,7 @@
 
 use crate::limits::{NEVER, NIL};
 use crate::model::scenario::ValidScenario;
-use crate::model::steering::Steering;
+use crate::model::steering::{Choice, Steering};
 use crate::packet::link_errors::sweep_number;
 use crate::packet::network::Network;
 use crate::state::buffer::buffers::Buffers;
@@ -41,6 +41,9 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
             // Both ends are marked before anything looks for another path.
             for o in ends {
                 self.clear(o);
+            }
+            for o in ends {
+                self.report_death(o);
             }
         }
     }
@@ -100,7 +103,10 @@ fn go_down(links: &mut Links, now_ps: u64, o: u32) {
 }
 
 /// Where the switch looks for another path itself: the least loaded port that leads as close to a
-/// packet's destination as `dead` did, and its lane there.
+/// packet's destination as `dead` did, or should have, and its lane there. Packets that do not
+/// choose all take the port of the first, so that they keep their order.
+///
+/// SOURCE: US patent 9,729,473 (a second egress is selected, and used until there is a path again).
 #[cold]
 pub(crate) fn other_path<const PLAIN: bool>(
     links: &Links,
@@ -122,14 +128,26 @@ pub(crate) fn other_path<const PLAIN: bool>(
     let first = dead - u32::from(input.local);
     let group = instead.group(links.switch_of(input), HcaId(dst));
     let ports = group.iter().map(|number| first + u32::from(*number));
-    let up = ports.filter(|o| !links.ports[*o as usize].has(DOWN));
-    let exits = up.map(|o| (o, steering.lane_after(o, lane)));
-    exits.min_by_key(|(o, vl)| (buffers.load_of(*o, *vl, now_ps), *o))
+    let open = ports.filter(|o| !routing.is_closed(links, *o, HcaId(dst)));
+    let exits = open.map(|o| (o, steering.lane_after(o, lane)));
+    let follows = steering.choice != Choice::Least || steering.choosing >> lane & 1 == 0;
+    let chosen = routing.substitutes.get(&(dead, dst)).filter(|_| follows);
+    if let Some(exit) = chosen.and_then(|chosen| exits.clone().find(|(o, _)| o == chosen)) {
+        return Some(exit);
+    }
+    let exit = exits.min_by_key(|(o, vl)| (buffers.load_of(*o, *vl, now_ps), *o))?;
+    if follows {
+        routing.substitutes.insert((dead, dst), exit.0);
+    }
+    Some(exit)
 }
 
 /// New tables for the cables that are up now. A destination that cannot be reached keeps its old
 /// route, whose packets are discarded where it is broken.
 pub(crate) fn sweep(scenario: &ValidScenario, links: &Links, routing: &mut RoutesInForce) {
+    // Tables in force are those without the cables that are down, and so are the next.
+    routing.notices.forget();
+    routing.substitutes.clear();
     let ports = (0..).zip(&links.ports);
     let down: Vec<u32> =
         ports.filter(|(_, port)| port.has(DOWN)).map(|(number, _)| number).collect();

@@ -28,12 +28,17 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         }
     }
 
-    /// A fault begins or ends, or (the number after the last) the subnet manager has new tables.
+    /// A fault begins or ends, or (numbers after the last) the subnet manager has new tables, or
+    /// switches are notified.
+    #[cold]
     pub(crate) fn fault(&mut self, number: u32) {
         let scenario = self.scenario;
         self.clock.n_faults_due -= 1;
         if number == sweep_number(scenario) {
             return sweep(scenario, &self.links, &mut self.routing);
+        }
+        if number == notice_number(scenario) {
+            return self.receive_notices();
         }
         let trouble = &scenario.faults.troubles[number as usize];
         self.update(trouble, true);
@@ -56,6 +61,11 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
 /// The number of the event that brings new tables: the one after the last fault.
 pub(crate) fn sweep_number(scenario: &ValidScenario) -> u32 {
     scenario.faults.troubles.len() as u32
+}
+
+/// The number of the event at which switches have notifications.
+pub(crate) fn notice_number(scenario: &ValidScenario) -> u32 {
+    sweep_number(scenario) + 1
 }
 
 fn schedule_edge(clock: &mut Clock, number: u32, span: Span) {

@@ -8,6 +8,7 @@ pub(crate) mod ingress;
 pub(crate) mod injection;
 pub(crate) mod link_down;
 pub(crate) mod link_errors;
+pub(crate) mod link_notices;
 pub(crate) mod network;
 pub(crate) mod numbering;
 pub(crate) mod prefetch;

@@ -255,7 +255,10 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Sim<'a, M, PLAIN> {
             Cold::Fault(_) => {}
             // No acknowledgement is awaited any more either.
             Cold::Timer(connection) if self.end_ps.is_none() => hosts.timer(connection),
-            Cold::Timer(_) => {}
+            Cold::Missing(connection) if self.end_ps.is_none() => {
+                hosts.look_for_missing(connection)
+            }
+            Cold::Timer(_) | Cold::Missing(_) => {}
             Cold::Read(port) => hosts.network.read_over(port),
             Cold::Watch => unreachable!("dealt with above"),
         }

@@ -51,6 +51,8 @@ pub(crate) enum Cold {
     Reduced(u32),
     /// Rates of flows are solved.
     Solve,
+    /// A receiver looks for an overtaken packet of a connection.
+    Missing(u32),
     /// The watchdog looks.
     Watch,
 }
@@ -71,7 +73,8 @@ impl Cold {
             Cold::Start(tenant) => (10, tenant),
             Cold::Reduced(junction) => (11, junction),
             Cold::Solve => (12, 0),
-            Cold::Watch => (13, 0),
+            Cold::Missing(connection) => (13, connection),
+            Cold::Watch => (14, 0),
         };
         number << 32 | u64::from(value)
     }
@@ -92,6 +95,7 @@ impl Cold {
             10 => Cold::Start(value),
             11 => Cold::Reduced(value),
             12 => Cold::Solve,
+            13 => Cold::Missing(value),
             _ => Cold::Watch,
         }
     }

@@ -10,6 +10,7 @@ pub(crate) mod flowlet;
 pub(crate) mod id_map;
 pub(crate) mod link_faults;
 pub(crate) mod links;
+pub(crate) mod notices;
 pub(crate) mod packet;
 pub(crate) mod pool;
 pub(crate) mod port;

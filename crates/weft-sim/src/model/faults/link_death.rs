@@ -7,13 +7,16 @@ use crate::model::faults::run_faults::{LinkFault, Planted};
 use crate::model::steering::Steering;
 use std::sync::Arc;
 use weft_fabric::document::Engine;
-use weft_fabric::{Candidates, Fabric, Tables, engines};
+use weft_fabric::{Candidates, Fabric, PortId, Tables, engines};
 
 /// The part that reacts to a cable that dies during the run, and after how long.
 #[derive(Clone, Debug)]
 pub(crate) struct LinkDeath {
     pub(crate) reaction: Reaction,
     pub(crate) delay_ps: u64,
+    /// How long a notification takes beyond its cable and the switch at its end; none where
+    /// switches send none.
+    pub(crate) notice_ps: Option<u64>,
     /// The engine by which the subnet manager computes tables.
     pub(crate) engine: Option<Engine>,
     /// Where the switch reacts itself: the ports it may take instead.
@@ -23,7 +26,9 @@ pub(crate) struct LinkDeath {
 impl LinkDeath {
     pub(crate) fn new(document: &LinkDeathDocument) -> Result<LinkDeath, SimError> {
         let delay_ps = ps("routing.link_death.delay_ns", document.delay_ns)?;
-        Ok(LinkDeath { reaction: document.reaction, delay_ps, engine: None, instead: None })
+        let notice_ps = Some(ps("routing.link_death.notice_ns", document.notice_ns)?);
+        let reaction = document.reaction;
+        Ok(LinkDeath { reaction, delay_ps, notice_ps, engine: None, instead: None })
     }
 
     /// The same with what it takes to react, where anything dies at all.
@@ -37,7 +42,10 @@ impl LinkDeath {
         let engine = engine.filter(|_| dies);
         let by_itself = engine.filter(|_| self.reaction == Reaction::Switch);
         let instead = by_itself.map(|engine| Arc::new(engines::tables(fabric, engine).candidates));
-        LinkDeath { engine, instead, ..self }
+        // SOURCE: NVIDIA, InfiniBand Cluster Bring-up Procedure, SHIELD: notifications (FLFN) are
+        // for fat-trees and quasi fat-trees.
+        let notice_ps = self.notice_ps.filter(|_| instead.is_some() && is_tree(fabric));
+        LinkDeath { engine, instead, notice_ps, ..self }
     }
 
     /// The fabric without the cables at these ports, and the tables that the subnet manager
@@ -57,4 +65,15 @@ impl LinkDeath {
         steering.add_detours(&fabric, &mut tables.candidates);
         Some((fabric, tables))
     }
+}
+
+/// Whether every cable between switches leads from one level to another.
+fn is_tree(fabric: &Fabric) -> bool {
+    let level = |port: PortId| {
+        let vertex = fabric.ports[port.index()].vertex;
+        fabric.switch(vertex).map(|_| fabric.vertices[vertex.index()].level)
+    };
+    let cabled = (0..fabric.ports.len() as u32).map(PortId);
+    let mut ends = cabled.filter_map(|port| Some((port, fabric.ports[port.index()].peer?)));
+    ends.all(|(port, peer)| level(port).is_none() || level(port) != level(peer))
 }

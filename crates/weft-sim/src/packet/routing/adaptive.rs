@@ -13,6 +13,7 @@ use crate::state::buffer::buffers::Buffers;
 use crate::state::buffer::credits::LanePool;
 use crate::state::flowlet::Flowlet;
 use crate::state::links::Links;
+use crate::state::notices::Notices;
 use crate::state::packet::Packet;
 use crate::state::port::{DOWN, FROM_HCA, INSIDE, Input};
 use crate::state::route_choice::{DIRECT, Steers};
@@ -97,6 +98,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
                     links,
                     buffers,
                     steers: &mut routing.steers,
+                    notices: &routing.notices,
                     now_ps: clock.now_ps,
                     switch,
                     first,
@@ -179,6 +181,7 @@ struct Chooser<'a, const PLAIN: bool> {
     links: &'a Links,
     buffers: &'a mut Buffers<PLAIN>,
     steers: &'a mut Steers,
+    notices: &'a Notices,
     now_ps: u64,
     switch: SwitchId,
     /// The first port of the switch.
@@ -209,9 +212,10 @@ impl<'a, const PLAIN: bool> Chooser<'a, PLAIN> {
     /// As the packet before it, if that is not long ago.
     fn follow_flowlet(&mut self, gap_ps: u64) -> u32 {
         let via = if self.entering { UNDECIDED } else { self.detour() };
+        let leaf = self.leaf();
         let key = self.flow ^ mix(u64::from(self.switch.0) << 32 | u64::from(via));
         if let Some(flowlet) = self.steers.flowlets.live(key, self.now_ps, gap_ps)
-            && !self.links.ports[(self.first + u32::from(flowlet.number)) as usize].has(DOWN)
+            && !is_closed(self.links, self.notices, self.first + u32::from(flowlet.number), leaf)
         {
             flowlet.seen_ps = self.now_ps;
             let Flowlet { number, via, .. } = *flowlet;
@@ -233,15 +237,20 @@ impl<'a, const PLAIN: bool> Chooser<'a, PLAIN> {
         if group.len() == 1 {
             return u32::from(group[0]);
         }
+        let leaf = self.leaf();
         let turn = &mut self.steers.turns[self.switch.index()];
         let load = |place: usize| {
             let o = self.first + u32::from(group[place]);
-            // Of all that are down the first will do: it is seen to be down.
-            let is_down = self.links.ports[o as usize].has(DOWN);
+            // Of all that are closed the first will do: it is seen to be closed.
+            let is_closed = is_closed(self.links, self.notices, o, leaf);
             let vl = self.steering.lane_after(o, self.lane);
-            if is_down { u32::MAX } else { self.buffers.load_of(o, vl, self.now_ps) }
+            if is_closed { u32::MAX } else { self.buffers.load_of(o, vl, self.now_ps) }
         };
         u32::from(group[least_of(group.len(), turn, self.steering, load)])
+    }
+
+    fn leaf(&self) -> usize {
+        self.candidates.attachments().leaf_of(self.dst)
     }
 
     fn group_towards(&self, via: u16) -> &'a [u16] {
@@ -309,4 +318,9 @@ impl<'a, const PLAIN: bool> Chooser<'a, PLAIN> {
         });
         loads.min().map(u64::from)
     }
+}
+
+/// Whether a port is down, or leads nowhere for a leaf.
+fn is_closed(links: &Links, notices: &Notices, o: u32, leaf: usize) -> bool {
+    links.ports[o as usize].has(DOWN) || notices.avoid(o, leaf)
 }

@@ -78,6 +78,12 @@ pub(crate) struct Connection {
     early: BTreeSet<u32>,
     highest: u32,
     notified: bool,
+    /// Receiver: since when a packet has been overtaken, NEVER where none is, and its number.
+    overtaken_ps: u64,
+    overtaken: u32,
+    /// An event will look whether it has come, and report it by this port where it has not.
+    looks: bool,
+    pub(crate) came_by: u32,
 }
 
 impl Connection {
@@ -92,6 +98,7 @@ impl Connection {
             dst_hca: message.dst_hca,
             deadline_ps: NEVER,
             timer_ps: NEVER,
+            overtaken_ps: NEVER,
             ..Connection::default()
         }
     }
@@ -182,6 +189,37 @@ impl Connection {
         self.highest = self.highest.max(number);
         self.early.insert(number);
         Verdict::Taken { late }
+    }
+
+    /// A packet came by `port` and was taken: when to look whether one is missing, if no event
+    /// will do so already.
+    pub(crate) fn watch_order(&mut self, port: u32, now_ps: u64, reorder_ps: u64) -> Option<u64> {
+        if self.early.is_empty() {
+            self.overtaken_ps = NEVER;
+        } else if self.overtaken_ps == NEVER || self.overtaken != self.expected {
+            (self.overtaken_ps, self.overtaken) = (now_ps, self.expected);
+        }
+        if self.overtaken_ps == NEVER || self.notified || self.looks {
+            return None;
+        }
+        (self.looks, self.came_by) = (true, port);
+        Some(self.overtaken_ps + reorder_ps)
+    }
+
+    /// The event that looks has come: whether the sender has to be notified of a missing packet;
+    /// else when to look again, if at all.
+    pub(crate) fn look_for_missing(&mut self, now_ps: u64, reorder_ps: u64) -> (bool, Option<u64>) {
+        self.looks = false;
+        if self.overtaken_ps == NEVER || self.notified {
+            return (false, None);
+        }
+        let due_ps = self.overtaken_ps + reorder_ps;
+        if due_ps > now_ps {
+            self.looks = true;
+            return (false, Some(due_ps));
+        }
+        self.notified = true;
+        (true, None)
     }
 
     /// Step over the next packet if it has come: the message it completes, and whether it asks to
@@ -327,5 +365,28 @@ mod tests {
         assert_eq!(connection.deadline_ps, never);
         connection.await_again(600);
         assert_eq!(connection.deadline_ps, never, "nothing is asked that is not answered");
+    }
+
+    #[test]
+    fn an_overtaken_packet_is_reported_when_it_has_not_come_in_time() {
+        let mut connection = sent(&[9]);
+        let mut take = |number: u32, now_ps: u64| {
+            assert!(matches!(connection.judge(number, true), Verdict::Taken { .. }));
+            while connection.step(100).is_some() {}
+            connection.watch_order(7, now_ps, 50)
+        };
+        assert_eq!(take(0, 10), None, "nothing is missing");
+        assert_eq!(take(2, 20), Some(70), "1 is");
+        assert_eq!(take(3, 30), None, "an event looks");
+        assert_eq!(take(1, 40), None);
+        assert_eq!(take(5, 60), None, "the same event looks at 4");
+        assert_eq!(connection.look_for_missing(70, 50), (false, Some(110)));
+        assert_eq!(connection.look_for_missing(110, 50), (true, None));
+        assert_eq!((connection.came_by, connection.expected), (7, 4));
+        assert_eq!(connection.watch_order(7, 120, 50), None, "the sender has been notified");
+        assert!(matches!(connection.judge(4, true), Verdict::Taken { .. }));
+        while connection.step(100).is_some() {}
+        assert_eq!(connection.watch_order(7, 130, 50), None, "nothing is missing");
+        assert_eq!(connection.look_for_missing(140, 50), (false, None));
     }
 }
