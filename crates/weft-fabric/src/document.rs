@@ -91,7 +91,7 @@ pub enum Engine {
     Dmodk,
     /// Fewest hops, the least used port of those.
     Minhop,
-    /// Up and then down only, the least used port of those: free of credit loops.
+    /// Fewest hops up and then down only, the least used port of those: free of credit loops.
     Updn,
     /// Fewest hops between groups, then fewest hops, the least used port of those; the virtual
     /// lane rises with each hop between groups.

@@ -30,3 +30,4 @@ mod slurm;
 mod subnet;
 mod tool_agreement;
 mod unreadable_files;
+mod updn;

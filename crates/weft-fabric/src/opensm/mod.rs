@@ -88,7 +88,7 @@ pub fn route(
         }
         OpensmEngine::Updn => {
             let ranks = updn::ranks(&switches, &options.roots)?;
-            let mut hops = updn::UpDownHops::new(&switches, &ranks);
+            let mut hops = updn::LegalHops::new(&switches, &ranks);
             (balance::rows(&switches, |to, choices| hops.toward(to, choices)), Some(ranks))
         }
         OpensmEngine::Ftree => {

@@ -4,9 +4,9 @@
 
 use super::balance::Choices;
 use super::error::RouteError;
-use super::minhop::{self, NO_PATH};
-use super::switches::Switches;
-use std::collections::VecDeque;
+use super::minhop;
+use super::switches::{SwitchLink, Switches};
+use crate::routing::up_down_hops::{Step, UpDownHops};
 
 /// Hops from which OpenSM's histogram of a switch looks no further.
 const MAX_HOPS: usize = 64;
@@ -56,80 +56,30 @@ fn found(switches: &Switches) -> Result<Vec<usize>, RouteError> {
 }
 
 /// Hops to a switch on legal paths, by link.
-pub(super) struct UpDownHops<'a> {
+pub(super) struct LegalHops<'a> {
     switches: &'a Switches,
-    /// By link whether it leads up, seen from the switch it belongs to.
-    is_up: Vec<bool>,
-    hops: Vec<u8>,
-    least: Vec<u8>,
-    came_up: Vec<bool>,
-    waits: Vec<bool>,
-    queue: VecDeque<u32>,
+    hops: UpDownHops,
 }
 
-impl<'a> UpDownHops<'a> {
-    pub(super) fn new(switches: &'a Switches, ranks: &[u32]) -> UpDownHops<'a> {
-        let n = switches.len();
-        let mut is_up = Vec::with_capacity(switches.links.len());
-        for at in 0..n {
-            let up = |to: usize| leads_up(switches, ranks, at, to);
-            is_up.extend(switches.links_of(at).iter().map(|link| up(link.to as usize)));
-        }
-        UpDownHops {
-            switches,
-            is_up,
-            hops: vec![NO_PATH; switches.links.len()],
-            least: vec![NO_PATH; n],
-            came_up: vec![false; n],
-            waits: vec![false; n],
-            queue: VecDeque::new(),
-        }
+impl<'a> LegalHops<'a> {
+    pub(super) fn new(switches: &'a Switches, ranks: &[u32]) -> LegalHops<'a> {
+        let step = |at: usize, link: &SwitchLink| Step {
+            to: link.to,
+            back: link.back,
+            is_up: leads_up(switches, ranks, at, link.to as usize),
+        };
+        let of = |at: usize| switches.links_of(at).iter().map(move |link| step(at, link));
+        let steps = (0..switches.len()).flat_map(of).collect();
+        LegalHops { switches, hops: UpDownHops::new(switches.first.clone(), steps) }
     }
 
     /// For every switch the cables on which `to` is nearest by legal paths.
     pub(super) fn toward(&mut self, to: usize, choices: &mut Choices) {
-        self.spread(to);
+        self.hops.aim_at(to);
         choices.clear();
         for at in 0..self.switches.len() {
-            let here = self.least[at];
-            if at != to && here != NO_PATH {
-                let first = self.switches.first[at] as usize;
-                let hops = self.hops[first..self.switches.first[at + 1] as usize].iter();
-                let nearest = hops.enumerate().filter(|(_, hops)| **hops == here);
-                choices.extend(nearest.map(|(index, _)| index as u8));
-            }
+            choices.extend(self.hops.nearest(at).map(|number| number as u8));
             choices.close();
-        }
-    }
-
-    /// From the destination outwards. A switch is looked at again for every cable on which it was
-    /// reached anew; it goes on in the direction in which it was reached when it began to wait, as
-    /// in OpenSM, so that the order of ports decides here and there.
-    fn spread(&mut self, to: usize) {
-        self.hops.fill(NO_PATH);
-        self.least.fill(NO_PATH);
-        self.least[to] = 0;
-        self.came_up[to] = true;
-        self.queue.push_back(to as u32);
-        while let Some(at) = self.queue.pop_front() {
-            let at = at as usize;
-            self.waits[at] = false;
-            let came_up = self.came_up[at];
-            let next = self.least[at].saturating_add(1);
-            let first = self.switches.first[at] as usize;
-            for (link, is_up) in self.switches.links_of(at).iter().zip(&self.is_up[first..]) {
-                if (*is_up && !came_up) || next >= self.hops[link.back as usize] {
-                    continue;
-                }
-                let there = link.to as usize;
-                self.hops[link.back as usize] = next;
-                self.least[there] = self.least[there].min(next);
-                if !self.waits[there] {
-                    self.came_up[there] = *is_up;
-                    self.waits[there] = true;
-                    self.queue.push_back(link.to);
-                }
-            }
         }
     }
 }

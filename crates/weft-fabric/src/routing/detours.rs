@@ -8,6 +8,7 @@ use super::candidates::Detours;
 use super::distances::Distances;
 use super::leaf_table::LeafTableBuilder;
 use super::switch_graph::Graph;
+use super::up_order;
 use crate::document::Engine;
 use crate::error::FabricError;
 use crate::fabric::Fabric;
@@ -45,7 +46,7 @@ pub(crate) fn detours(fabric: &Fabric, attached: &Attachments) -> Result<Detours
     let graph = Graph::of(fabric);
     let (n, n_leaves) = (graph.n_switches(), attached.n_leaves());
     let n_groups = groups.iter().max().map_or(0, |highest| highest + 1) as usize;
-    let mut distances = Distances::new(&graph, Engine::Dragonfly, vec![0; n]);
+    let mut distances = Distances::new(&graph, Engine::Dragonfly, up_order::by_level(&graph));
     let mut table = LeafTableBuilder::new(n, n_groups);
     let mut hops_to_group = vec![u8::MAX; n * n_groups];
     for group in 0..n_groups {

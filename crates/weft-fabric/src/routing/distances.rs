@@ -1,6 +1,7 @@
 //! Distances of switches from a destination's leaf along the paths an engine allows.
 
 use super::switch_graph::{Edge, Graph};
+use super::up_down_hops::{Step, UpDownHops};
 use crate::document::Engine;
 
 /// No allowed path.
@@ -13,8 +14,12 @@ const GLOBAL_COST: u32 = 1 << 16;
 pub(crate) struct Distances<'a> {
     pub(crate) graph: &'a Graph,
     engine: Engine,
-    /// The order of up: by height, then by number.
-    heights: Vec<u32>,
+    /// By switch its place in the order of up: the highest comes last.
+    places: Vec<u32>,
+    /// Hops as OpenSM's updn has them, and whether they hold for the current target: not where one
+    /// of its paths goes up again.
+    up_down: Option<UpDownHops>,
+    is_up_down: bool,
     /// Hops going down only (up*/down* engines), and cost of the best allowed path.
     down: Vec<u32>,
     best: Vec<u32>,
@@ -23,10 +28,19 @@ pub(crate) struct Distances<'a> {
 }
 
 impl<'a> Distances<'a> {
-    pub(crate) fn new(graph: &'a Graph, engine: Engine, heights: Vec<u32>) -> Distances<'a> {
+    /// `places`: by switch its place in the order of up, the highest last; each once.
+    pub(crate) fn new(graph: &'a Graph, engine: Engine, places: Vec<u32>) -> Distances<'a> {
         let n = graph.n_switches();
-        let (down, best) = (vec![FAR; n], vec![FAR; n]);
-        Distances { graph, engine, heights, down, best, unknown: vec![false; n] }
+        let step = |(at, edge): (usize, &Edge)| Step {
+            to: edge.to,
+            back: edge.back,
+            is_up: places[edge.to as usize] > places[at],
+        };
+        let edges = || (0..n).flat_map(|at| graph.edges(at).iter().map(move |edge| (at, edge)));
+        let up_down = (engine == Engine::Updn)
+            .then(|| UpDownHops::new(graph.starts().to_vec(), edges().map(step).collect()));
+        let (down, best, unknown) = (vec![FAR; n], vec![FAR; n], vec![false; n]);
+        Distances { graph, engine, places, up_down, is_up_down: false, down, best, unknown }
     }
 
     fn up_then_down(&self) -> bool {
@@ -39,6 +53,13 @@ impl<'a> Distances<'a> {
 
     /// Prepare distances to the nearest of `targets`.
     pub(crate) fn aim_at(&mut self, targets: &[usize]) {
+        if let (Some(up_down), [target]) = (&mut self.up_down, targets) {
+            up_down.aim_at(*target);
+            self.is_up_down = !up_down.has_valley();
+            if self.is_up_down {
+                return;
+            }
+        }
         self.best.fill(FAR);
         for target in targets {
             self.best[*target] = 0;
@@ -79,7 +100,7 @@ impl<'a> Distances<'a> {
             }
         }
         // The highest first: what is above is known before what goes up to it.
-        asked.sort_unstable_by_key(|switch| std::cmp::Reverse((self.heights[*switch], *switch)));
+        asked.sort_unstable_by_key(|switch| std::cmp::Reverse(self.places[*switch]));
         for from in asked {
             let edges = self.graph.edges(from).iter().map(|edge| edge.to as usize);
             let above = edges.filter(|to| self.above(*to, from)).map(|to| self.best[to]);
@@ -170,9 +191,9 @@ impl<'a> Distances<'a> {
         }
     }
 
-    /// Whether `high` is above `low`: by height, then by number.
+    /// Whether `high` is above `low`.
     pub(crate) fn above(&self, high: usize, low: usize) -> bool {
-        (self.heights[high], high) > (self.heights[low], low)
+        self.places[high] > self.places[low]
     }
 
     /// Whether a switch only has to go down (engines that go up, then down).
@@ -193,22 +214,16 @@ impl<'a> Distances<'a> {
         let tree = self.up_then_down();
         let goes_down = tree && self.goes_down(at);
         let costs = if goes_down { &self.down } else { &self.best };
-        self.graph.edges(at).iter().filter(move |edge| {
+        let up_down = self.up_down.as_ref().filter(|_| self.is_up_down);
+        let edges = self.graph.edges(at).iter().enumerate().filter(move |(number, edge)| {
+            if let Some(up_down) = up_down {
+                return up_down.is_nearest(at, *number);
+            }
             let to = edge.to as usize;
             let closer =
                 costs[to] != FAR && costs[at] != FAR && costs[to] + self.cost(edge) == costs[at];
             closer && (!tree || self.above(at, to) == goes_down)
-        })
+        });
+        edges.map(|(_, edge)| edge)
     }
-}
-
-/// Heights that fall with the distance from the first of the highest switches.
-pub(crate) fn heights_from_one_root(graph: &Graph) -> Vec<u32> {
-    let n = graph.n_switches();
-    let Some(root) = (0..n).min_by_key(|switch| (FAR - graph.levels[*switch], *switch)) else {
-        return Vec::new();
-    };
-    let mut distances = Distances::new(graph, Engine::Minhop, vec![0; n]);
-    distances.aim_at(&[root]);
-    distances.best.iter().map(|hops| FAR - hops).collect()
 }

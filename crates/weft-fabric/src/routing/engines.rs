@@ -7,10 +7,11 @@
 use super::attachments::Attachments;
 use super::candidates::Candidates;
 use super::detours;
-use super::distances::{Distances, heights_from_one_root};
+use super::distances::Distances;
 use super::leaf_table::LeafTableBuilder;
 use super::routes::{Routes, trace_by};
 use super::switch_graph::{Edge, Graph};
+use super::up_order;
 use crate::document::{Engine, FabricDocument};
 use crate::error::FabricError;
 use crate::fabric::Fabric;
@@ -62,7 +63,7 @@ pub fn dmodk_paths(
 ) -> Result<Vec<Vec<PortId>>, FabricError> {
     let attached = Attachments::of(fabric);
     let graph = Graph::of(fabric);
-    let mut planner = Planner::new(fabric, &graph, Engine::Dmodk, graph.levels.clone());
+    let mut planner = Planner::new(fabric, &graph, Engine::Dmodk, up_order::by_level(&graph));
     let mut paths = vec![Vec::new(); pairs.len()];
     let mut by_leaf: Vec<usize> = (0..pairs.len()).collect();
     by_leaf.sort_by_key(|pair| attached.leaf_of(pairs[*pair].1));
@@ -93,12 +94,14 @@ pub fn dmodk_paths(
 /// hops, as minhop's are.
 pub fn tables(fabric: &Fabric, engine: Engine) -> Tables {
     let graph = Graph::of(fabric);
-    let (tables, n_missing) = fill(fabric, &graph, engine, graph.levels.clone());
-    if engine == Engine::Updn && n_missing > 0 {
-        // Levels may have several tops with no legal path from one to the other; one root always
-        // has a path.
-        let heights = heights_from_one_root(&graph);
-        let (rooted, n_still_missing) = fill(fabric, &graph, engine, heights);
+    if engine != Engine::Updn {
+        return fill(fabric, &graph, engine, up_order::by_level(&graph)).0;
+    }
+    let from = |roots: &[usize]| fill(fabric, &graph, engine, up_order::by_distance(&graph, roots));
+    let (tables, n_missing) = from(&up_order::roots(&graph));
+    if n_missing > 0 {
+        // Several roots may have no legal path from one to the other; one root always has a path.
+        let (rooted, n_still_missing) = from(&up_order::single_roots(&graph));
         if n_still_missing < n_missing {
             return rooted;
         }
@@ -106,13 +109,13 @@ pub fn tables(fabric: &Fabric, engine: Engine) -> Tables {
     tables
 }
 
-/// Tables for the given heights, and how many entries stay empty.
-fn fill(fabric: &Fabric, graph: &Graph, engine: Engine, heights: Vec<u32>) -> (Tables, usize) {
+/// Tables for the given order of up, and how many entries stay empty.
+fn fill(fabric: &Fabric, graph: &Graph, engine: Engine, places: Vec<u32>) -> (Tables, usize) {
     let attached = Attachments::of(fabric);
     let (n, n_leaves) = (graph.n_switches(), attached.n_leaves());
     let mut routes = LeafTableBuilder::new(n, n_leaves);
     let mut candidates = LeafTableBuilder::new(n, n_leaves);
-    let mut planner = Planner::new(fabric, graph, engine, heights);
+    let mut planner = Planner::new(fabric, graph, engine, places);
     let mut n_missing = 0;
     let (mut group, mut block): (Vec<u16>, Vec<u16>) = (Vec::new(), Vec::new());
     for leaf in 0..n_leaves {
@@ -161,8 +164,8 @@ struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    fn new(fabric: &Fabric, graph: &'a Graph, engine: Engine, heights: Vec<u32>) -> Planner<'a> {
-        let distances = Distances::new(graph, engine, heights);
+    fn new(fabric: &Fabric, graph: &'a Graph, engine: Engine, places: Vec<u32>) -> Planner<'a> {
+        let distances = Distances::new(graph, engine, places);
         let switches = 0..graph.n_switches();
         // Dead cables count: the up port of a destination stays where it was.
         let up_ports: Vec<Vec<u16>> =

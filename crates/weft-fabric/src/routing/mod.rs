@@ -11,6 +11,8 @@ mod leaf_table;
 mod reach;
 pub mod routes;
 mod switch_graph;
+pub(crate) mod up_down_hops;
+mod up_order;
 
 pub use attachments::Attachments;
 pub use candidates::Candidates;
