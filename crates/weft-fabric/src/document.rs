@@ -70,9 +70,29 @@ pub struct FabricDocument {
     /// Per switch, the output port number for each HCA in document order (0: no route).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lfts: Option<BTreeMap<String, Vec<u32>>>,
+    /// Virtual lanes of the paths of `lfts`; absent, the scenario's service levels decide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lanes: Option<PathLanesDocument>,
     /// The engine that should fill `lfts`; absent in a document that was written out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub routing: Option<RoutingDocument>,
+}
+
+/// Virtual lanes of the paths of a document's own tables.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PathLanesDocument {
+    /// How many data lanes a port has.
+    pub count: u8,
+    /// Per switch, the service level of packets from its HCAs to each HCA in document order; a
+    /// switch that is left out has level 0.
+    pub levels: BTreeMap<String, Vec<u8>>,
+    /// Lists of the lanes of the 16 service levels; 15 drops a packet.
+    pub sl2vl: Vec<[u8; 16]>,
+    /// Per switch, by ingress port, by egress port, the number of a list; an HCA has one of each.
+    /// What is left out has list 0.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ports: BTreeMap<String, Vec<Vec<u16>>>,
 }
 
 /// The choice of the routing engine that fills the tables.

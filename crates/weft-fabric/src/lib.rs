@@ -29,5 +29,5 @@ pub use error::FabricError;
 pub use fabric::{Fabric, fault};
 pub use ids::{HcaId, NodeId, PortId, SwitchId, VertexId};
 pub use node::{InnerId, NodeGraph, NodeGraphDocument};
-pub use routing::{Attachments, Candidates, Routes, Tables, check, engines};
+pub use routing::{Attachments, Candidates, PathLanes, Routes, Tables, check, engines, lane_paths};
 pub use units::{BitsPerSecond, Picoseconds};

@@ -24,6 +24,7 @@ mod opensm;
 mod opensm_dumps;
 mod opensm_irregular;
 mod opensm_log;
+mod path_lanes;
 mod paths;
 mod routing;
 mod slurm;

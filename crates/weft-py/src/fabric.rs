@@ -1,8 +1,11 @@
 //! A fabric document across the border: read once, examined many times.
 
 use pyo3::prelude::*;
+use weft_fabric::check::{self, Plan};
 use weft_fabric::document::{Engine, FabricDocument};
-use weft_fabric::{FabricError, HcaId, PortId, Routes, check, engines, fault, generate};
+use weft_fabric::{
+    FabricError, HcaId, PathLanes, PortId, Routes, engines, fault, generate, lane_paths,
+};
 
 use crate::refuse;
 
@@ -25,13 +28,27 @@ pub(crate) fn build_fabric(py: Python<'_>, spec_json: &str) -> PyResult<Fabric> 
 fn complete(spec_json: &str) -> Result<Fabric, FabricError> {
     let mut written = generate::parse(spec_json)?;
     let fabric = weft_fabric::Fabric::new(&written)?;
-    let routes = match written.routing.take() {
-        Some(routing) => Some(engines::routes_of(&fabric, &written, Some(routing.engine))?),
+    let engine = written.routing.map(|routing| routing.engine);
+    let routes = match engine {
+        Some(engine) => {
+            // Lanes are those of the document's own tables.
+            written.lanes = None;
+            Some(engines::routes_of(&fabric, &written, Some(engine))?)
+        }
         None => Routes::from_document(&fabric, &written)?,
     };
+    // Of a dragonfly the engine stays: by it the lanes of packets rise.
+    let raised = engine == Some(Engine::Dragonfly);
+    written.routing = written.routing.filter(|_| raised);
     if let Some(routes) = routes {
-        let hcas: Vec<_> = (0..fabric.n_hcas()).map(weft_fabric::HcaId).collect();
-        check::check_routes(&fabric, &routes, &hcas)?;
+        let hcas: Vec<_> = (0..fabric.n_hcas()).map(HcaId).collect();
+        if raised {
+            let plan = Plan { routes: &routes, candidates: None, detours: false, raised };
+            check::check_plan(&fabric, plan, &hcas)?;
+        } else {
+            let lanes = PathLanes::from_document(&fabric, &written)?;
+            lane_paths::check_laned_routes(&fabric, &routes, lanes.as_ref(), &hcas)?;
+        }
         written.lfts = Some(routes.to_lfts(&fabric));
     }
     Ok(Fabric { written, fabric })

@@ -40,6 +40,7 @@ mod node;
 mod node_oracle;
 mod noise;
 mod overtaking;
+mod path_lanes;
 mod probes;
 mod recovery_tables;
 mod refusals;

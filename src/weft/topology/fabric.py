@@ -16,6 +16,9 @@ TABLES_AS_READ = "forwarding tables: as they were read, whatever engine filled t
 TABLES_UNREAD = "forwarding tables: none were read; those of OpenSM's minhop"
 """The assumption in a document of a real fabric without tables."""
 
+DRAGONFLY = "dragonfly"
+"""The engine of fabrics whose switches are in groups."""
+
 _NO_ROUTE = "is unreachable from"
 """The engine's words for a pair without a path."""
 
@@ -40,6 +43,15 @@ class Fabric:
             spec["routing"] = {"engine": engine}
         with refusals():
             return cls(engine_module().build_fabric(json.dumps(spec)), engine)
+
+    @classmethod
+    def with_tables(cls, document: Mapping[str, Any]) -> "Fabric":
+        """As `from_document`; groups of switches without tables are routed as a dragonfly."""
+        if {"lfts", "routing"} & set(document):
+            return cls.from_document(document)
+        bare = cls.from_document(document)
+        groups = {switch.get("group") for switch in bare.document["switches"]} - {None}
+        return cls.from_document(document, engine=DRAGONFLY) if len(groups) > 1 else bare
 
     @cached_property
     def document(self) -> Mapping[str, Any]:

@@ -201,6 +201,11 @@ impl Fabric {
         hca.or_else(|| self.node_named(name).map(|node| self.nodes[node.index()].first_hca))
     }
 
+    /// The HCA or switch of a name.
+    pub(crate) fn vertex_named(&self, name: &str) -> Option<VertexId> {
+        self.by_name.get(name).copied()
+    }
+
     /// 'leaf-01[17]': how documents write a port.
     pub fn port_name(&self, port: PortId) -> String {
         let vertex = &self.vertices[self.ports[port.index()].vertex.index()];

@@ -1,7 +1,7 @@
 //! A subnet as a fabric document, which the simulator takes.
 
 use super::host::{factory_sentences, is_aggregation_node, named_host};
-use super::{End, Kind, Subnet};
+use super::{End, Kind, Subnet, lanes};
 use crate::document::{FABRIC_SCHEMA, FabricDocument, LinkDocument, NodeDocument, SwitchDocument};
 use crate::error::FabricError;
 use crate::units::{BitsPerSecond, Picoseconds};
@@ -38,6 +38,7 @@ impl Subnet {
         drawing.add_switches();
         drawing.add_cables();
         drawing.add_tables();
+        drawing.add_lanes()?;
         drawing.report_parts();
         let Drawing { document, changed, .. } = drawing;
         Ok(Drawn { document, changed })
@@ -218,6 +219,30 @@ impl<'a> Drawing<'a> {
         self.report(missing, "entries of forwarding tables name a port that is not there");
         let nameless = lids.iter().filter(|lid| **lid == 0).count() as u32;
         self.report(nameless, "adapters have no LID: no table leads to them");
+    }
+
+    /// The lanes of the paths, where SL2VL tables were read and the tables' paths would wait in a
+    /// circle on one lane.
+    fn add_lanes(&mut self) -> Result<(), FabricError> {
+        let vertices = self.vertices();
+        match lanes::lanes_of(&self.subnet.sl2vl, &vertices, &self.document)? {
+            lanes::Outcome::Plain => {}
+            lanes::Outcome::Assigned(lanes) => {
+                self.document.lanes = Some(lanes);
+                self.document.assumed.push(lanes::LEVELS_ASSUMED.to_owned());
+            }
+            lanes::Outcome::NoneFit => self.changed.push(lanes::NONE_FIT.to_owned()),
+        }
+        Ok(())
+    }
+
+    /// Names of HCAs and switches with the ends that they are of.
+    fn vertices(&self) -> Vec<(String, End)> {
+        let name = |end: &End| self.ports[end].trim_end_matches("[1]").to_owned();
+        let hcas = self.hcas.iter().map(|end| (name(end), *end));
+        let switches =
+            self.switches.iter().map(|(node, name)| (name.clone(), End { node: *node, port: 0 }));
+        hcas.chain(switches).collect()
     }
 
     fn report_parts(&mut self) {

@@ -4,6 +4,7 @@ mod assembly;
 mod drawing;
 pub mod host;
 mod identities;
+mod lanes;
 mod leaves;
 mod levels;
 pub mod lfts;

@@ -12,7 +12,7 @@ use crate::packet::network::Network;
 use crate::state::calendar::Cold;
 use crate::state::columns::flows::Posted;
 use crate::state::transport::message::{Message, Role};
-use weft_fabric::BitsPerSecond;
+use weft_fabric::{BitsPerSecond, HcaId, PortId};
 use weft_traffic::{Exchange, Wait};
 
 /// Something the driver has to know.
@@ -255,7 +255,13 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
         let place = scenario.ranks[message.src as usize];
         message.port = scenario.fabric.hca_port(place.hca).0;
         message.service_level = scenario.tenants[place.tenant as usize].service_level;
-        message.lane = scenario.lanes.of_level(message.service_level);
+        message.lane = match &scenario.steering.paths {
+            None => scenario.lanes.of_level(message.service_level),
+            Some(paths) => {
+                let port = PortId(message.port);
+                paths.first_lane(place.hca, HcaId(message.dst_hca), port)
+            }
+        };
     }
 
     /// Processor time on this rank's node: slower nodes take longer, noise comes on top.

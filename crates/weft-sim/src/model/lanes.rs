@@ -3,6 +3,7 @@
 use crate::document::{LaneWeight, LanesDocument};
 use crate::error::SimError;
 use crate::limits::N_LEVELS;
+use weft_fabric::PathLanes;
 
 /// Most data lanes; lane 15 is the subnet manager's.
 pub(crate) const MAX_LANES: u8 = 15;
@@ -25,9 +26,12 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
-    /// The lanes of a document.
-    pub(crate) fn new(document: &LanesDocument) -> Result<Lanes, SimError> {
-        let count = document.count;
+    /// The lanes of a document, at least as many as the paths of its tables take.
+    pub(crate) fn new(
+        document: &LanesDocument,
+        paths: Option<&PathLanes>,
+    ) -> Result<Lanes, SimError> {
+        let count = document.count.max(paths.map_or(0, |paths| paths.count));
         if !(1..=MAX_LANES).contains(&count) {
             let what = format!("{count} lanes");
             return Err(SimError::document("lanes.count", what, "from 1 to 15"));

@@ -3,6 +3,7 @@
 use crate::congestion::Law;
 use crate::congestion::law::Congestion;
 use crate::document::{Headers, SwitchModel};
+use crate::error::SimError;
 use crate::model::faults::link_death::LinkDeath;
 use crate::model::faults::run_faults::Planted;
 use crate::model::fidelity::Chosen;
@@ -56,5 +57,30 @@ impl ValidScenario {
     /// Packets that switches may make between two looks at how many there are.
     pub(crate) fn tree_packets(&self) -> u64 {
         self.in_network.as_ref().map_or(0, InNetwork::n_packets_a_look)
+    }
+}
+
+impl ValidScenario {
+    /// Refuse whatever sends packets by other lanes than those of the tables' paths.
+    pub(crate) fn check_paths(&self) -> Result<(), SimError> {
+        if self.steering.paths.is_none() {
+            return Ok(());
+        }
+        let has_level = self.tenants.iter().any(|tenant| tenant.service_level > 0);
+        let wrong = [
+            (self.fabric.inside.is_some(), "node", "the inside of nodes"),
+            (self.in_network.is_some(), "in_network", "trees of switches"),
+            (self.transport.dct.is_some(), "transport.dct", "dynamically connected transport"),
+            (has_level, "tenants", "a tenant's own service level"),
+        ];
+        match wrong.iter().find(|(is_asked, ..)| *is_asked) {
+            None => Ok(()),
+            Some((_, place, what)) => {
+                let what = format!("{what}, and the fabric has service levels of paths");
+                let expected =
+                    "none of it, or 'routing.engine', whose paths have no lanes of their own";
+                Err(SimError::document(*place, what, expected))
+            }
+        }
     }
 }

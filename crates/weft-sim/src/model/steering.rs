@@ -8,7 +8,10 @@ use std::num::NonZeroU8;
 use std::sync::Arc;
 use weft_fabric::check::Findings;
 use weft_fabric::document::{Engine, FabricDocument};
-use weft_fabric::{Candidates, Fabric, HcaId, PortId, Routes, SwitchId, Tables, check, engines};
+use weft_fabric::{
+    Candidates, Fabric, FabricError, HcaId, PathLanes, PortId, Routes, SwitchId, Tables, check,
+    engines, lane_paths,
+};
 
 /// Widest grade: more than any buffer of a switch.
 const MAX_GRADE_BYTES: u64 = 1 << 30;
@@ -46,6 +49,8 @@ pub(crate) struct Steering {
     pub(crate) bias_blocks: u64,
     /// By switch, its group, where detours are taken.
     pub(crate) groups: Vec<u16>,
+    /// Lanes of the tables' paths, where they have their own.
+    pub(crate) paths: Option<Arc<PathLanes>>,
 }
 
 /// The part of its fabric that a scenario uses.
@@ -55,6 +60,8 @@ pub(crate) struct Used<'a> {
     /// Service levels of its tenants.
     pub(crate) levels: &'a [u8],
     pub(crate) lanes: &'a Lanes,
+    /// Lanes of the tables' paths, where they have their own.
+    pub(crate) paths: Option<&'a PathLanes>,
 }
 
 /// Tables and candidates as the scenario's engine, or the fabric's document, has them.
@@ -129,7 +136,7 @@ impl Steering {
         tables: (&Routes, Option<Candidates>, Option<&Candidates>),
         used: Used<'_>,
     ) -> Result<Steering, SimError> {
-        let ((routes, candidates, instead), Used { hcas, levels, lanes }) = (tables, used);
+        let ((routes, candidates, instead), Used { hcas, levels, lanes, paths }) = (tables, used);
         let engine = routing.engine;
         let raised = engine == Some(Engine::Dragonfly);
         let adaptive = routing.adaptive.clone().unwrap_or_default();
@@ -141,7 +148,11 @@ impl Steering {
         }
         let plan =
             check::Plan { candidates: candidates.as_ref().or(instead), ..plan_of(routing, routes) };
-        let Findings { n_lanes, credit_loop } = check::examine(fabric, plan, hcas)?;
+        let Findings { n_lanes, mut credit_loop } = check::examine(fabric, plan, hcas)?;
+        if let Some(paths) = paths {
+            require_static(routing)?;
+            credit_loop = circle_of(lane_paths::check_lanes(fabric, routes, paths, hcas))?;
+        }
         if let Some(error) = credit_loop.filter(|_| !routing.allow_credit_loops) {
             return Err(error.into());
         }
@@ -166,6 +177,7 @@ impl Steering {
             non_minimal: adaptive.non_minimal,
             bias_blocks: bias_blocks(&adaptive)?,
             groups: if detours { groups(fabric) } else { Vec::new() },
+            paths: paths.cloned().map(Arc::new),
         })
     }
 
@@ -199,6 +211,25 @@ impl Steering {
     /// whole strides; the last lane cuts a raise only after a cable went down during the run.
     pub(crate) fn lane_before(&self, lane: u8) -> u8 {
         if self.lane_stride == 0 { lane } else { lane % self.lane_stride }
+    }
+}
+
+/// Lanes of paths are those of the tables: who chooses another port has none.
+fn require_static(routing: &Routing) -> Result<(), SimError> {
+    if routing.adaptive.is_none() {
+        return Ok(());
+    }
+    let what = "switches choose ports, and the fabric's lanes are those of its tables' paths";
+    let expected = "no routing.adaptive with 'lanes' of a fabric, or a routing.engine";
+    Err(SimError::document("routing.adaptive", what, expected))
+}
+
+/// The credit loop of a check, apart from other errors.
+fn circle_of(checked: Result<(), FabricError>) -> Result<Option<FabricError>, FabricError> {
+    match checked {
+        Ok(()) => Ok(None),
+        Err(error @ FabricError::CreditLoop { .. }) => Ok(Some(error)),
+        Err(error) => Err(error),
     }
 }
 

@@ -4,7 +4,7 @@ use crate::congestion::defaults::Usual;
 use crate::congestion::law::{Congestion, Surroundings};
 use crate::congestion::{CongestionDocument, Law};
 use crate::document::{
-    NonMinimal, Queueing, Routing, SCENARIO_SCHEMA, ScenarioDocument, SwitchModel,
+    LanesDocument, NonMinimal, Queueing, Routing, SCENARIO_SCHEMA, ScenarioDocument, SwitchModel,
 };
 use crate::error::SimError;
 use crate::limits::{BLOCK_BYTES, MAX_MTU_BYTES, MAX_NUMBER, MIN_BITS_PER_S, blocks_of, ps};
@@ -26,7 +26,7 @@ use crate::model::{dct, node_graph};
 use std::sync::Arc;
 use weft_fabric::document::{Engine, FabricDocument};
 use weft_fabric::limits::MAX_DELAY_PS;
-use weft_fabric::{Fabric, FabricError, PortId, generate};
+use weft_fabric::{Fabric, FabricError, PathLanes, PortId, generate};
 
 impl ValidScenario {
     /// The scenario of a JSON text.
@@ -62,10 +62,10 @@ impl ValidScenario {
         let (losses, overtaking) = (faults.lose_packets(), scenario.routing.adaptive.is_some());
         let diverted = link_death.instead.is_some();
         let perils = Perils { losses, overtaking, diverted };
-        let lanes = Lanes::new(&scenario.lanes)?;
+        let (lanes, paths) = lanes_of(&scenario.lanes, &fabric, &written, engine)?;
         let levels: Vec<u8> = tenants.iter().map(|tenant| tenant.service_level).collect();
         let hcas = node_graph::hcas_in_use(&fabric, &ranks);
-        let used = Used { hcas: &hcas, levels: &levels, lanes: &lanes };
+        let used = Used { hcas: &hcas, levels: &levels, lanes: &lanes, paths: paths.as_ref() };
         let routing = steering::settled(&scenario.routing, &written);
         let tables = (&routes, candidates, link_death.instead.as_deref());
         let steering = Steering::new(&fabric, &routing, tables, used)?;
@@ -103,6 +103,7 @@ impl ValidScenario {
         valid.settle(ruling);
         valid.in_network = plan::plan(scenario.in_network.as_ref(), &valid)?;
         dct::check(&valid)?;
+        valid.check_paths()?;
         Ok(valid)
     }
 }
@@ -126,6 +127,19 @@ fn congestion(
         detours: steering.non_minimal != NonMinimal::None,
         of_level: &lanes.of_level,
     })
+}
+
+/// The lanes, and those of the paths of a document's own tables; an engine's paths have none.
+fn lanes_of(
+    lanes: &LanesDocument,
+    fabric: &Fabric,
+    written: &FabricDocument,
+    engine: Option<Engine>,
+) -> Result<(Lanes, Option<PathLanes>), SimError> {
+    let own_tables = Some(written).filter(|_| engine.is_none());
+    let paths = own_tables.map(|written| PathLanes::from_document(fabric, written));
+    let paths = paths.transpose()?.flatten();
+    Ok((Lanes::new(lanes, paths.as_ref())?, paths))
 }
 
 /// The engine that computes tables anew when a cable dies; none where tables were written.

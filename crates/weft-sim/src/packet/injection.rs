@@ -19,6 +19,7 @@ use crate::state::transport::initiator::{INITIATOR_BIT, rank_of};
 use crate::state::transport::message::{Control, Role};
 use crate::state::transport::sender::{Next, Senders, Turn};
 use crate::state::transport::spacing::Spacing;
+use weft_fabric::{HcaId, PortId};
 
 impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// Hand a message to its endpoint: `port` and `lane` say which.
@@ -60,13 +61,21 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
 
     /// Queue a packet without payload at an endpoint; it goes before the data of its lane.
     pub(crate) fn send_control(&mut self, port: u32, control: Control) {
-        let Control { dst, lane: vl, kind, message, argument, becn } = control;
+        let Control { dst, lane, kind, message, argument, becn } = control;
+        let vl = self.control_lane(port, dst).unwrap_or(lane);
         let bytes = self.scenario.framing.control_bytes(kind);
         let mut packet = Packet::new(kind, message, dst, vl, bytes);
         packet.set(BECN, becn);
         let Network { links, buffers, endpoints, .. } = self;
         queue_ahead(links, buffers, &mut endpoints.senders, port, packet, argument);
         self.serve(port);
+    }
+
+    /// The lane of a packet without payload from an endpoint, where paths have lanes of their own.
+    fn control_lane(&self, port: u32, dst: u32) -> Option<u8> {
+        let paths = self.scenario.steering.paths.as_ref().filter(|_| !PLAIN)?;
+        let src = HcaId(self.fabric().ports[port as usize].vertex.0);
+        Some(paths.first_lane(src, HcaId(dst), PortId(port)))
     }
 
     #[inline(never)]

@@ -146,11 +146,14 @@ pub(crate) struct PacketPool {
     in_flight: usize,
     /// Sequence numbers, which few packets carry, by packet; empty until one does.
     arguments: Vec<u32>,
+    /// Service levels by packet, where lanes change on paths; empty elsewhere.
+    levels: Vec<u8>,
 }
 
 impl Default for PacketPool {
     fn default() -> PacketPool {
-        PacketPool { packets: Vec::new(), free: NIL, in_flight: 0, arguments: Vec::new() }
+        let (arguments, levels) = (Vec::new(), Vec::new());
+        PacketPool { packets: Vec::new(), free: NIL, in_flight: 0, arguments, levels }
     }
 }
 
@@ -198,6 +201,19 @@ impl PacketPool {
             self.arguments.resize(self.packets.len(), 0);
         }
         self.arguments[id as usize] = argument;
+    }
+
+    /// Have a packet keep its service level on its path.
+    pub(crate) fn set_level(&mut self, id: u32, level: u8) {
+        if self.levels.len() <= id as usize {
+            self.levels.resize(self.packets.len(), 0);
+        }
+        self.levels[id as usize] = level;
+    }
+
+    /// The service level of a packet that has entered a switch.
+    pub(crate) fn level(&self, id: u32) -> u8 {
+        self.levels[id as usize]
     }
 
     /// The number a packet carries, where it was set.

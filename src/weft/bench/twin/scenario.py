@@ -12,9 +12,13 @@ from weft.catalog.benchmark import Benchmark
 from weft.catalog.machine.cabling import FatTree
 from weft.catalog.machine.platform import HostRegime, Platform, PlatformHost
 from weft.core.errors import InputError
+from weft.topology.fabric import DRAGONFLY
 from weft.topology.fabric_spec import Document, no_twin, picoseconds, twin_parts
 
 SCENARIO_SCHEMA = "weft.scenario/1"
+
+DATA_LANES = 8
+"""Data lanes of a port where packets change theirs between groups, as OpenSM uses on ibsim."""
 
 RINGS = {
     "random_ring_latency": "random_ring",
@@ -48,7 +52,7 @@ def scenario(
         "seed": seed,
         "fidelity": "packet",
         "fabric": fabric,
-        "routing": _routing(platform, tree, trial, has_tables="lfts" in fabric),
+        "routing": _routing(platform, tree, trial, is_routed=is_routed(fabric)),
         "packets": {"mtu_bytes": platform.packets.mtu.whole, "headers": platform.packets.headers},
         "switch": {
             "model": switch.model,
@@ -57,6 +61,7 @@ def scenario(
             "buffer_bytes": switch.buffer.whole,
         },
         **controlled,
+        **_lanes(fabric, trial),
         "host": _host(host),
         "placement": {"nodes": list(trial.nodes), "tasks_per_node": trial.tasks_per_node},
         "work": [],
@@ -73,9 +78,14 @@ def routes_adaptively(trial: Trial) -> bool:
     return bool(asked == "on")
 
 
-def _routing(platform: Platform, tree: FatTree, trial: Trial, *, has_tables: bool) -> Document:
+def is_routed(fabric: Document) -> bool:
+    """Whether a fabric has tables of its own, or names the engine that fills them."""
+    return "lfts" in fabric or "routing" in fabric
+
+
+def _routing(platform: Platform, tree: FatTree, trial: Trial, *, is_routed: bool) -> Document:
     # A real fabric's tables hold, unless a trial asks for an engine.
-    asked = trial.options.get("routing", None if has_tables else tree.routing)
+    asked = trial.options.get("routing", None if is_routed else tree.routing)
     routing: Document = {} if asked is None else {"engine": asked}
     if not routes_adaptively(trial):
         return routing
@@ -85,6 +95,12 @@ def _routing(platform: Platform, tree: FatTree, trial: Trial, *, has_tables: boo
             expected="a platform with [fabric.adaptive]",
         )
     return {**routing, "adaptive": {"grade_bytes": tree.adaptive.grade.whole}}
+
+
+def _lanes(fabric: Document, trial: Trial) -> Document:
+    # Lanes of other engines' paths are in the fabric.
+    engine = trial.options.get("routing", fabric.get("routing", {}).get("engine"))
+    return {"lanes": {"count": DATA_LANES}} if engine == DRAGONFLY else {}
 
 
 def work(

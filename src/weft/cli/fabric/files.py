@@ -87,7 +87,7 @@ def fabric_of_files(files: Sequence[str], platform: "Platform | None" = None) ->
     from weft.topology.subnet_document import own_fabric
 
     if len(files) == 1 and (document := _own_document(files[0])) is not None:
-        return dict(Fabric.from_document(document).document)
+        return dict(Fabric.with_tables(document).document)
     subnet = open_subnet(files)
     say_problems(subnet)
     document, changed = own_fabric(subnet, Path(files[0]).stem or "fabric", platform)

@@ -113,6 +113,13 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
             }
         }
         let o = first + number.unwrap_or_else(|| routing.written(switch, dst));
+        if let Some(paths) = steering.paths.as_ref().filter(|paths| !paths.is_constant()) {
+            let packets = &mut buffers.packets;
+            if input.has(FROM_HCA) {
+                packets.set_level(id, paths.level(switch, dst));
+            }
+            return (o, paths.lane(q, o - first, packets.level(id)));
+        }
         (o, steering.lane_after(o, lane))
     }
 }
