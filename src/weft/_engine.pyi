@@ -170,6 +170,15 @@ def read_subnet(paths: list[str]) -> Subnet:
 def build_subnet(spec_json: str) -> Subnet:
     """The subnet of a fabric document or a generator, with GUIDs and LIDs of its own."""
 
+def reroute_subnet(
+    subnet: Subnet, engine: str | None, dead: list[str], roots: list[int] = ...
+) -> tuple[Subnet, str | None]:
+    """The same subnet with the tables after the cables at the ports `dead` died, and the engine
+    that filled them; None where entries over these cables moved."""
+
+def same_tables(a: Subnet, b: Subnet) -> bool:
+    """Whether all switches of `a` have the same entries for adapters' ports in both."""
+
 def route_subnet(subnet: Subnet, engine: str, roots: list[int] = ...) -> Subnet:
     """The same subnet with the tables of OpenSM's `engine`; `roots` are node GUIDs, if given."""
 

@@ -3,6 +3,7 @@
 mod candidates;
 mod common;
 mod counters;
+mod dead_cables;
 mod documents;
 mod dragonfly;
 mod export;

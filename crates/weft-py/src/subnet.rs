@@ -68,14 +68,55 @@ pub(crate) fn route_subnet(
     engine: &str,
     roots: Vec<u64>,
 ) -> PyResult<Subnet> {
-    let engine = OpensmEngine::from_word(engine).ok_or_else(|| {
-        let expected = "minhop, updn or ftree";
-        let what = format!("unknown engine '{engine}'");
-        refuse(FabricError::document("engine", what, expected))
-    })?;
+    let engine = engine_of(engine)?;
     let routed = py.detach(|| opensm::route(&subnet.subnet, engine, &Options { roots }));
     let lfts = Arc::new(routed.map_err(refuse)?.lfts);
     Ok(Subnet { subnet: Arc::clone(&subnet.subnet), lfts })
+}
+
+/// The same subnet with the tables that a manager has once the cables at the ports `dead`, named as
+/// in a fabric document, are down: by an engine of OpenSM, or with entries over these cables moved.
+/// With it the engine that filled them; none where entries were moved.
+#[pyfunction]
+#[pyo3(signature = (subnet, engine, dead, roots=Vec::new()))]
+pub(crate) fn reroute_subnet(
+    py: Python<'_>,
+    subnet: &Subnet,
+    engine: Option<&str>,
+    dead: Vec<String>,
+    roots: Vec<u64>,
+) -> PyResult<(Subnet, Option<&'static str>)> {
+    let engine = engine.map(engine_of).transpose()?;
+    let rerouted = py.detach(|| {
+        let ends = subnet.subnet.ends_named(&dead).map_err(refuse)?;
+        let (of, before) = (&subnet.subnet, &subnet.lfts);
+        opensm::reroute(of, before, engine, &Options { roots }, &ends).map_err(refuse)
+    });
+    let rerouted = rerouted?;
+    let lfts = Arc::new(rerouted.lfts);
+    let name = rerouted.engine.map(OpensmEngine::name);
+    Ok((Subnet { subnet: Arc::clone(&subnet.subnet), lfts }, name))
+}
+
+/// Whether all switches of a subnet have the same entries for adapters' ports in two tables.
+#[pyfunction]
+pub(crate) fn same_tables(py: Python<'_>, a: &Subnet, b: &Subnet) -> bool {
+    py.detach(|| {
+        let lids: Vec<u16> =
+            a.subnet.endports().filter_map(|end| a.subnet.port(end)).map(|port| port.lid).collect();
+        let switches = a.subnet.nodes.iter().enumerate().filter(|(_, node)| node.is_switch());
+        switches
+            .map(|(node, _)| node)
+            .all(|node| lids.iter().all(|lid| a.lfts.port(node, *lid) == b.lfts.port(node, *lid)))
+    })
+}
+
+fn engine_of(word: &str) -> PyResult<OpensmEngine> {
+    OpensmEngine::from_word(word).ok_or_else(|| {
+        let expected = "minhop, updn or ftree";
+        let what = format!("unknown engine '{word}'");
+        refuse(FabricError::document("engine", what, expected))
+    })
 }
 
 /// Node and port of an end.

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from weft.bench.model import Backend
-from weft.bench.twin.fault import GRAMMAR
-from weft.cli.fabric.files import fabric_of_files
+from weft.bench.twin.fault import GRAMMAR, check_fault
+from weft.cli.fabric.files import read_fabric_files
 from weft.cli.options import HOSTFILE, NODE_COUNT, options_as, refuse_together
+from weft.cli.output import talk
 from weft.cluster.head import Head
 from weft.cluster.record import (
     ClusterRecord,
@@ -30,6 +31,7 @@ from weft.core.nodeset import expand
 from weft.core.shell_line import quoted
 from weft.launch.hostfile import read_hostfile
 from weft.launch.slurm import is_better_alone, through_srun
+from weft.topology.dead_cables import ROUTINGS, detours
 
 if TYPE_CHECKING:
     from weft.launch.mpi import Mpi
@@ -53,6 +55,7 @@ class BackendChoice:
     launcher: str | None = None
     fidelity: str | None = None
     extrapolate: float | None = None
+    routing: str | None = None
     without: tuple[str, ...] = ()
     """Hosts of those named that are gone; no option says them."""
 
@@ -109,6 +112,13 @@ _OPTIONS = (
         help="Twin only: simulate a part of a size or a ring whose times repeat within this share "
         "(such as 0.01), and estimate the error of the remaining times. Default: simulate all.",
     ),
+    click.option(
+        "--routing",
+        type=click.Choice(ROUTINGS),
+        help="Twin of a --fabric with a planted dead cable: tables around it as an engine of "
+        "OpenSM fills them; moved: its entries move to another shortest path; unchanged: they "
+        "stay. Default: the engine that filled the tables, else moved.",
+    ),
     click.option("--seed", type=int, default=1, show_default=True, help="Seed of every draw."),
     LAUNCHER,
     click.option("--mock", is_flag=True, hidden=True),
@@ -134,16 +144,26 @@ backend_options = options_as("choice", BackendChoice, _OPTIONS)
 def open_backend(choice: BackendChoice) -> tuple[Backend, tuple[str, ...]]:
     """The backend and the names of its nodes. Raises InputError, MissingError."""
     if choice.twin is None:
-        twin_only = ("plant", "nodes", "fabric", "fidelity", "extrapolate")
+        twin_only = ("plant", "nodes", "fabric", "fidelity", "extrapolate", "routing")
         require_twin(choice, {f"--{name}": getattr(choice, name) for name in twin_only})
     else:
         live_only = ("hosts", "hostfile", "cluster", "mpi", "rails", "launcher")
         refuse_together("--twin", {f"--{name}": getattr(choice, name) for name in live_only})
+    _refuse_routing(choice)
     if choice.mock:
         return open_mock(choice)
     if choice.twin is not None:
         return _open_twin(choice)
     return _open_live(choice)
+
+
+def _refuse_routing(choice: BackendChoice) -> None:
+    """Raises InputError for `--routing` without a real fabric and a fault to route around."""
+    if choice.routing is not None and not (choice.fabric and choice.plant):
+        raise InputError(
+            "--routing needs a fabric and a dead cable",
+            expected="--fabric FILE and --plant 'PORT down' with it",
+        )
 
 
 def open_mock(choice: BackendChoice) -> tuple[Backend, tuple[str, ...]]:  # noqa: ARG001
@@ -169,7 +189,9 @@ def _open_twin(choice: BackendChoice) -> tuple[Backend, tuple[str, ...]]:
     from weft.topology.subnet_document import first_nodes
 
     model = platform(str(choice.twin))
-    fabric = fabric_of_files(choice.fabric, model) if choice.fabric else None
+    fabric, subnet = None, None
+    if choice.fabric:
+        fabric, subnet = read_fabric_files(choice.fabric, model)
     chosen = first_nodes(fabric, choice.nodes) if fabric is not None else ()
     twin = partial(
         TwinBackend,
@@ -183,7 +205,16 @@ def _open_twin(choice: BackendChoice) -> tuple[Backend, tuple[str, ...]]:
     whole = twin()
     if not choice.plant:
         return whole, chosen or whole.nodes
-    faulty = twin(faults=faults_of(choice.plant, whole.fabric_document))
+    faults = faults_of(choice.plant, whole.fabric_document)
+    for fault in faults:
+        check_fault(fault, whole.fabric_document)
+    dead = [fault.place for fault in faults if fault.kind == "down"]
+    around = None
+    if fabric is not None:
+        around = detours(whole.fabric_document, subnet, dead, choice.routing, model)
+    if around is not None:
+        talk(f"weft: {around.words}")
+    faulty = twin(faults=faults, detours=around)
     return faulty, chosen or faulty.nodes
 
 

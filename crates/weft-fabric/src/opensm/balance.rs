@@ -5,6 +5,7 @@
 //! then the switches' own LIDs, which count for nothing. Further LIDs of a port (LMC) come later.
 
 use super::switches::{HostPort, SwitchLink, Switches};
+use crate::subnet::Lfts;
 
 /// For one destination and every switch the cables that may lead there: numbers of its links.
 #[derive(Debug, Default)]
@@ -35,13 +36,15 @@ impl Choices {
     }
 }
 
-/// The tables of all switches; `toward` gives the choices for a switch as destination.
+/// The tables of all switches; `toward` gives the choices for a switch as destination. An entry of
+/// the tables `before` stays if it is among its choices.
 pub(super) fn rows(
     switches: &Switches,
+    before: Option<&Lfts>,
     mut toward: impl FnMut(usize, &mut Choices),
 ) -> Vec<Vec<u8>> {
-    let mut hand =
-        Hand { switches, counts: vec![0; switches.links.len()], rows: switches.empty_rows() };
+    let counts = vec![0; switches.links.len()];
+    let mut hand = Hand { switches, before, counts, rows: switches.empty_rows() };
     let mut order: Vec<usize> = (0..switches.len()).collect();
     // INVARIANT: stable, as the C library's sort of so few elements is.
     order.sort_by_key(|switch| std::cmp::Reverse(switches.ends[*switch].len()));
@@ -66,6 +69,7 @@ pub(super) fn rows(
 
 struct Hand<'a> {
     switches: &'a Switches,
+    before: Option<&'a Lfts>,
     /// Paths by link, counted over all switches.
     counts: Vec<u32>,
     rows: Vec<Vec<u8>>,
@@ -86,7 +90,10 @@ impl Hand<'_> {
                 *slot = end.port;
                 continue;
             }
-            let chosen = if offset == 0 {
+            let stays = stays(self.before, self.switches, at, end.lid + offset, choices);
+            let chosen = if stays.is_some() {
+                stays
+            } else if offset == 0 {
                 fewest(choices, counts)
             } else {
                 let lid = usize::from(end.lid);
@@ -103,13 +110,28 @@ impl Hand<'_> {
     fn switch(&mut self, at: usize, to: usize, choices: &[u8]) {
         let links = self.switches.links_of(at);
         let counts = &self.counts[self.switches.first[at] as usize..][..links.len()];
-        let slot = &mut self.rows[at][usize::from(self.switches.lids[to])];
+        let lid = self.switches.lids[to];
+        let slot = &mut self.rows[at][usize::from(lid)];
+        let stays = stays(self.before, self.switches, at, lid, choices);
         if at == to {
             *slot = 0;
-        } else if let Some(chosen) = fewest(choices, counts) {
+        } else if let Some(chosen) = stays.or_else(|| fewest(choices, counts)) {
             *slot = links[usize::from(chosen)].port;
         }
     }
+}
+
+/// The choice that the tables before have for a LID, if it is one.
+fn stays(
+    before: Option<&Lfts>,
+    switches: &Switches,
+    at: usize,
+    lid: u16,
+    choices: &[u8],
+) -> Option<u8> {
+    let port = before?.port(switches.nodes[at] as usize, lid)?;
+    let links = switches.links_of(at);
+    choices.iter().copied().find(|choice| links[usize::from(*choice)].port == port)
 }
 
 /// The first of the choices with the fewest paths.

@@ -5,6 +5,7 @@
 //! measured, stands in docs/internals/opensm_routing.md.
 
 mod balance;
+mod dead_cables;
 mod error;
 mod ftree;
 mod ftree_walk;
@@ -13,6 +14,7 @@ mod minhop;
 mod switches;
 mod updn;
 
+pub use dead_cables::{Rerouted, reroute};
 pub use error::{RouteError, Rule};
 
 use crate::subnet::{End, Lfts, Subnet};
@@ -80,16 +82,27 @@ pub fn route(
     engine: OpensmEngine,
     options: &Options,
 ) -> Result<Routed, RouteError> {
+    route_from(subnet, engine, options, None)
+}
+
+/// The same of a manager that filled the tables `before`: minhop and updn keep entries that are
+/// still among the best.
+fn route_from(
+    subnet: &Subnet,
+    engine: OpensmEngine,
+    options: &Options,
+    before: Option<&Lfts>,
+) -> Result<Routed, RouteError> {
     let switches = Switches::new(subnet)?;
     let (rows, ranks) = match engine {
         OpensmEngine::Minhop => {
             let mut hops = minhop::MinHops::new(&switches);
-            (balance::rows(&switches, |to, choices| hops.toward(to, choices)), None)
+            (balance::rows(&switches, before, |to, choices| hops.toward(to, choices)), None)
         }
         OpensmEngine::Updn => {
             let ranks = updn::ranks(&switches, &options.roots)?;
             let mut hops = updn::LegalHops::new(&switches, &ranks);
-            (balance::rows(&switches, |to, choices| hops.toward(to, choices)), Some(ranks))
+            (balance::rows(&switches, before, |to, choices| hops.toward(to, choices)), Some(ranks))
         }
         OpensmEngine::Ftree => {
             let tree = ftree::Tree::new(&switches, &options.roots)?;

@@ -45,6 +45,25 @@ impl Subnet {
     }
 }
 
+impl Subnet {
+    /// The ends of the ports that a fabric document of the subnet names so.
+    pub fn ends_named(&self, names: &[String]) -> Result<Vec<End>, FabricError> {
+        let unsaid = Unsaid { delay: Picoseconds(0), rate: BitsPerSecond(1) };
+        let mut drawing = Drawing::of(self, "", unsaid);
+        drawing.add_hosts();
+        drawing.add_switches();
+        let ends: HashMap<&str, End> =
+            drawing.ports.iter().map(|(end, name)| (name.as_str(), *end)).collect();
+        let end = |name: &String| {
+            ends.get(name.as_str()).copied().ok_or_else(|| {
+                let what = format!("there is no port '{name}'");
+                FabricError::document("dead", what, "ports of the subnet, such as 'leaf003[5]'")
+            })
+        };
+        names.iter().map(end).collect()
+    }
+}
+
 /// A document in the making.
 struct Drawing<'a> {
     subnet: &'a Subnet,
@@ -226,12 +245,12 @@ impl<'a> Drawing<'a> {
     fn add_lanes(&mut self) -> Result<(), FabricError> {
         let vertices = self.vertices();
         match lanes::lanes_of(&self.subnet.sl2vl, &vertices, &self.document)? {
-            lanes::Outcome::Plain => {}
-            lanes::Outcome::Assigned(lanes) => {
+            lanes::LaneNeed::Plain => {}
+            lanes::LaneNeed::Assigned(lanes) => {
                 self.document.lanes = Some(lanes);
                 self.document.assumed.push(lanes::LEVELS_ASSUMED.to_owned());
             }
-            lanes::Outcome::NoneFit => self.changed.push(lanes::NONE_FIT.to_owned()),
+            lanes::LaneNeed::NoneFit => self.changed.push(lanes::NONE_FIT.to_owned()),
         }
         Ok(())
     }

@@ -39,6 +39,7 @@ from weft.catalog.machine.platform import Platform
 from weft.cluster.ssh_failure import SshFailure
 from weft.core.errors import BenchmarkError, InputError
 from weft.core.files import HeldFolder, write_part
+from weft.topology.dead_cables import Detours
 from weft.topology.engine import as_input_error, engine_module
 from weft.topology.fabric import Fabric
 from weft.topology.fabric_spec import Document, fabric_spec
@@ -52,7 +53,8 @@ FANS = ("fan_in", "fan_out")
 class TwinBackend:
     """Measures on a simulated fabric of `n_nodes` nodes of a platform, or on a `fabric` document of
     its own (then `n_nodes` counts nothing). `fidelity` is "packet", "flow" or "auto"; what its
-    results cannot show is in the evidence of every sample. With `extrapolate`, a share, what
+    results cannot show is in the evidence of every sample. `detours`: tables around dead cables;
+    `fabric_document` has those of before. With `extrapolate`, a share, what
     repeats itself alike within it is simulated in part; samples say how far they may be off.
 
     Same seed, same samples: each launch derives its own seed from (seed, trial, repeat). Raises
@@ -72,6 +74,7 @@ class TwinBackend:
         fabric: Document | None = None,
         fidelity: str = "packet",
         extrapolate: float | None = None,
+        detours: Detours | None = None,
     ) -> None:
         self.platform = platform
         self.fidelity = fidelity
@@ -80,6 +83,7 @@ class TwinBackend:
         self.lost_hosts: Mapping[str, SshFailure] = {}
         self.seed = seed
         self._fabric_spec = fabric if fabric is not None else fabric_spec(platform, n_nodes)
+        self._detours = detours
         self._run_dir: Path | None = None
         self._folder: HeldFolder | None = None
         self.fabric_document: Document = build_fabric(self._fabric_spec)
@@ -151,12 +155,20 @@ class TwinBackend:
         trial = launch.trial
         self._check(trial)
         seed = launch_seed(self.seed, launch)
-        document = scenario(self.platform, self._fabric_spec, self.faults, trial, seed)
+        document = scenario(self.platform, self._routed(), self.faults, trial, seed)
         document["fidelity"] = self.fidelity
         if self.extrapolate is not None:
             document["steady_state"] = {"tolerance": self.extrapolate}
         document["work"] = work(self.platform, benchmark(trial.benchmark), trial, self.faults)
         return document
+
+    def _routed(self) -> Document:
+        """The fabric with the tables in force: those around dead cables, where there are any."""
+        if self._detours is None:
+            return self._fabric_spec
+        # Lanes are those of the tables before.
+        whole = {key: value for key, value in self._fabric_spec.items() if key != "lanes"}
+        return {**whole, **self._detours.tables}
 
     def facts(self) -> Mapping[str, Any]:
         """The platform and its digest, the size of the fabric, what is planted, the seed."""
@@ -172,6 +184,7 @@ class TwinBackend:
             "n_nodes": len(self.nodes),
             "n_switches": len(self.fabric_document["switches"]),
             "faults": [fault.describe() for fault in self.faults],
+            **({} if self._detours is None else {"rerouting": self._detours.words}),
             "seed": self.seed,
         }
 

@@ -12,7 +12,7 @@ MAX_SLOW_FACTOR = 1000
 MAX_LANES = 12
 MAX_NS = 1e12
 
-_PORT = re.compile(r"^\S+\[[1-9]\d*\]$")
+_PORT = re.compile(r"^\S(?:.*\S)?\[[1-9]\d*\]$")
 _NODE = re.compile(r"^[^\s\[\]]+$")
 _NUMBER = re.compile(r"^faults\[(\d+)\]")
 _LANES = re.compile(r"^(\d{1,2})/(\d{1,2})$")
@@ -65,10 +65,11 @@ def by_fault(refused: InputError, faults: Sequence[Fault]) -> InputError:
 
 def parse_fault(text: str) -> Fault:
     """The fault of one of the forms of `GRAMMAR`. Raises InputError."""
-    words = text.split()
-    if len(words) != 2:
+    # Switches of real fabrics have blanks in their names.
+    place, _, fault = text.strip().rpartition(" ")
+    place, (name, equals, value) = place.rstrip(), fault.partition("=")
+    if not place:
         raise _wrong(text, "a place and what is wrong there")
-    place, (name, equals, value) = words[0], words[1].partition("=")
     kind = FAULT_KINDS.get(name)
     if kind is None or bool(equals) != bool(kind.example):
         names = ", ".join(f"{name}=" if kind.example else name for name, kind in _KINDS)
@@ -76,7 +77,7 @@ def parse_fault(text: str) -> Fault:
     if kind.of_node and not _NODE.match(place):
         raise _wrong(text, f"a node's name before '{name}='")
     if not kind.of_node and not _PORT.match(place):
-        raise _wrong(text, f"a port such as leaf-02[6] before '{words[1]}'")
+        raise _wrong(text, f"a port such as leaf-02[6] before '{fault}'")
     try:
         return Fault(place, name, kind.read(value))
     except _NotReadError as error:

@@ -28,6 +28,7 @@ NOT_AGAIN: Mapping[str, str] = {
     "--from": "it judges a run that was measured",
     "--against": "the new run is compared with this one",
     "--plant": "the planted fault is mended",
+    "--routing": "the planted fault is mended",
     "--counters": "they were read before the repair",
     "--dry-run": "it measured nothing",
     "--matrix": "it changes the output",

@@ -84,16 +84,23 @@ def fabric_of_files(files: Sequence[str], platform: "Platform | None" = None) ->
 
     Its differences from the files are printed on standard error. Raises InputError.
     """
+    return read_fabric_files(files, platform)[0]
+
+
+def read_fabric_files(
+    files: Sequence[str], platform: "Platform | None" = None
+) -> "tuple[Document, Subnet | None]":
+    """As `fabric_of_files`, with the subnet that tools printed."""
     from weft.topology.subnet_document import own_fabric
 
     if len(files) == 1 and (document := _own_document(files[0])) is not None:
-        return dict(Fabric.with_tables(document).document)
+        return dict(Fabric.with_tables(document).document), None
     subnet = open_subnet(files)
     say_problems(subnet)
     document, changed = own_fabric(subnet, Path(files[0]).stem or "fabric", platform)
     for sentence in changed:
         talk(f"weft: {sentence}")
-    return document
+    return document, subnet
 
 
 def _begins_an_object(path: Path) -> bool:

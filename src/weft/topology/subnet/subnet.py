@@ -183,6 +183,21 @@ class Subnet:
         with refusals():
             return Subnet(engine_module().route_subnet(self._handle, engine, list(roots)))
 
+    def rerouted(
+        self, dead: Sequence[str], engine: str | None = None
+    ) -> "tuple[Subnet, str | None]":
+        """The same subnet with the tables of a subnet manager that goes on when the cables at the
+        ports `dead` (as in the fabric document) died, and the engine that filled them: OpenSM's
+        minhop where `engine` gives up. Without an engine, entries over these cables move. Raises
+        InputError."""
+        with refusals():
+            after, used = engine_module().reroute_subnet(self._handle, engine, list(dead))
+        return Subnet(after), used
+
+    def has_tables_of(self, other: "Subnet") -> bool:
+        """Whether all switches have the entries that another account of the subnet has."""
+        return bool(engine_module().same_tables(self._handle, other._handle))
+
     def survey(self) -> "PathSurvey":
         """Lengths of all paths between end ports, paths that do not arrive, valleys."""
         return self._handle.survey()
