@@ -76,14 +76,14 @@ class Figure(Document):
         return round(self.value)
 
 
-def _in_unit(unit: str, *, above: float | None = None) -> AfterValidator:
+def _in_unit(unit: str, *, above: float | None = None, least: float = 0) -> AfterValidator:
     def check(figure: Figure) -> Figure:
         if figure.unit != unit:
             raise ValueError(f"a figure in {unit}, not in {figure.unit}")
         if above is not None and figure.value <= above:
             raise ValueError(f"a figure above {above:g} {unit}, not {figure.value:g}")
-        if above is None and figure.value < 0:
-            raise ValueError(f"a figure of 0 {unit} or more, not {figure.value:g}")
+        if above is None and figure.value < least:
+            raise ValueError(f"a figure of {least:g} {unit} or more, not {figure.value:g}")
         return figure
 
     return AfterValidator(check)
@@ -93,7 +93,7 @@ Gbps = Annotated[Figure, _in_unit("Gb/s", above=0)]
 GBps = Annotated[Figure, _in_unit("GB/s", above=0)]
 Gpus = Annotated[Figure, _in_unit("GPUs", above=0)]
 Nanoseconds = Annotated[Figure, _in_unit("ns")]
-Bytes = Annotated[Figure, _in_unit("B", above=0)]
+Bytes = Annotated[Figure, _in_unit("B", least=1)]
 Ports = Annotated[Figure, _in_unit("ports", above=1)]
 Nodes = Annotated[Figure, _in_unit("nodes", above=0)]
 Switches = Annotated[Figure, _in_unit("switches", above=0)]

@@ -1,5 +1,6 @@
 """`weft import`: result files in, a run directory out, whole or not at all."""
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -21,7 +22,7 @@ from weft.catalog.load import platform
 from weft.core.clock import Clock, system_clock
 from weft.core.documents.text_file import read_file_bytes
 from weft.core.errors import InputError, StorageError, did_you_mean
-from weft.core.files import storage_error, write_part
+from weft.core.files import HeldFolder, storage_error, write_part
 from weft.core.shell_line import quoted
 from weft.core.units import format_size
 from weft.launch.redact_text import redact_content
@@ -31,7 +32,7 @@ from weft.results.result_file import read_results_text
 from weft.study.imported_file import ImportedFile
 from weft.study.plan.model import BenchmarkUse, Factor, FactorSetting, Study
 from weft.study.run.metadata import commit_of, recorded_environment
-from weft.study.run.store import RunStore
+from weft.study.run.store import RunStore, read_back
 
 MOST_IMPORTED_BYTES = 1 << 28
 """The files of an import together: they are in memory twice, as read and as masked."""
@@ -331,7 +332,9 @@ def _write(
             write_part(partial / "raw" / file.raw_name, file.content, what="result file")
         (partial / "recipes").rmdir()
         partial.chmod(0o777 & ~_umask())
+        folder = HeldFolder(partial)
         partial.rename(run_dir)
+        _refuse_damaged(run_dir, folder, len(found.launches))
     except OSError as error:
         raise _disk(run_dir, error) from error
     except StorageError as error:
@@ -339,6 +342,21 @@ def _write(
         raise
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+def _refuse_damaged(run_dir: Path, folder: HeldFolder, n_launches: int) -> None:
+    """Somebody else may have changed the directory until its name was there. A damaged one goes, so
+    that the import can be repeated; never one in its place. Raises StorageError."""
+    try:
+        read_back(run_dir, n_launches)
+    except StorageError:
+        with contextlib.suppress(StorageError):
+            folder.path = run_dir
+            folder.refuse_lost()
+            shutil.rmtree(run_dir, ignore_errors=True)
+        raise
+    finally:
+        folder.close()
 
 
 def _umask() -> int:

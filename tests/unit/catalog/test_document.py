@@ -1,8 +1,12 @@
 """Broken documents are refused with the file, the key and what was expected."""
 
+from pathlib import Path
+
 import pytest
 
 from weft.catalog.document import Document, Figure, Gbps, SourceClass, parse_document
+from weft.catalog.load import platform
+from weft.catalog.toml_file import catalogue_text
 from weft.core.errors import InputError
 
 
@@ -80,3 +84,20 @@ def test_a_figure_counts_in_whole_things() -> None:
 def test_what_python_itself_refuses_is_no_toml(value: str) -> None:
     with pytest.raises(InputError, match="not TOML"):
         parse(f"x = {value}\n")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("value = 2048", "value = 0.3", "a figure of 1 B or more"),
+        ("value = 31.5", "value = 0", "'hca_pcie' above 0 GB/s"),
+    ],
+)
+def test_a_figure_that_nothing_can_be_divided_by_is_refused(
+    tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    text, _ = catalogue_text("platforms/perlmutter.toml")
+    assert old in text
+    (tmp_path / "mine.toml").write_text(text.replace(old, new))
+    with pytest.raises(InputError, match=said):
+        platform(str(tmp_path / "mine.toml"))

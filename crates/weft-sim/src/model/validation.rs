@@ -60,8 +60,7 @@ impl ValidScenario {
         let (tenants, ranks) = place::place(&fabric, jobs)?;
         require_no_inner_loop(&fabric, &ranks, &scenario.routing)?;
         let (losses, overtaking) = (faults.lose_packets(), scenario.routing.adaptive.is_some());
-        let diverted = link_death.instead.is_some();
-        let perils = Perils { losses, overtaking, diverted };
+        let perils = Perils { losses, overtaking, diverted: link_death.instead.is_some() };
         let (lanes, paths) = lanes_of(&scenario.lanes, &fabric, &written, engine)?;
         let levels: Vec<u8> = tenants.iter().map(|tenant| tenant.service_level).collect();
         let hcas = node_graph::hcas_in_use(&fabric, &ranks);

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from weft.catalog.document import (
     Bytes,
@@ -286,6 +286,14 @@ class Platform(Document):
         if self.fabric is not None and self.hcas_per_node < 1:
             raise ValueError("a platform with a fabric needs node.hcas of 1 or more")
         return self
+
+    @field_validator("node")
+    @classmethod
+    def _rates_are_above_zero(cls, node: dict[str, Figure]) -> dict[str, Figure]:
+        for name, figure in node.items():
+            if figure.unit.endswith("/s") and figure.value <= 0:
+                raise ValueError(f"'{name}' above 0 {figure.unit}, not {figure.value:g}")
+        return node
 
     @model_validator(mode="after")
     def _figures_have_one_name_each(self) -> "Platform":
