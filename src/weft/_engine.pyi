@@ -128,6 +128,9 @@ class Subnet:
     def description(self) -> str:
         """Everything that was read, as a JSON document."""
 
+    def same_tables(self, other: Subnet) -> bool:
+        """Whether all switches have the same entries for adapters' ports as those of `other`."""
+
     def survey(self) -> PathSurvey:
         """Lengths of all paths between end ports, paths that do not arrive, valleys."""
 
@@ -175,9 +178,6 @@ def reroute_subnet(
 ) -> tuple[Subnet, str | None]:
     """The same subnet with the tables after the cables at the ports `dead` died, and the engine
     that filled them; None where entries over these cables moved."""
-
-def same_tables(a: Subnet, b: Subnet) -> bool:
-    """Whether all switches of `a` have the same entries for adapters' ports in both."""
 
 def route_subnet(subnet: Subnet, engine: str, roots: list[int] = ...) -> Subnet:
     """The same subnet with the tables of OpenSM's `engine`; `roots` are node GUIDs, if given."""

@@ -197,7 +197,6 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(subnet::build_subnet, module)?)?;
     module.add_function(wrap_pyfunction!(subnet::route_subnet, module)?)?;
     module.add_function(wrap_pyfunction!(subnet::reroute_subnet, module)?)?;
-    module.add_function(wrap_pyfunction!(subnet::same_tables, module)?)?;
     module.add_function(wrap_pyfunction!(logs::read_logs, module)?)?;
     module.add_function(wrap_pyfunction!(hwloc::read_hwloc, module)?)?;
     module.add("CONGESTION_LAWS", weft_sim::CONGESTION_LAWS)

@@ -98,19 +98,6 @@ pub(crate) fn reroute_subnet(
     Ok((Subnet { subnet: Arc::clone(&subnet.subnet), lfts }, name))
 }
 
-/// Whether all switches of a subnet have the same entries for adapters' ports in two tables.
-#[pyfunction]
-pub(crate) fn same_tables(py: Python<'_>, a: &Subnet, b: &Subnet) -> bool {
-    py.detach(|| {
-        let lids: Vec<u16> =
-            a.subnet.endports().filter_map(|end| a.subnet.port(end)).map(|port| port.lid).collect();
-        let switches = a.subnet.nodes.iter().enumerate().filter(|(_, node)| node.is_switch());
-        switches
-            .map(|(node, _)| node)
-            .all(|node| lids.iter().all(|lid| a.lfts.port(node, *lid) == b.lfts.port(node, *lid)))
-    })
-}
-
 fn engine_of(word: &str) -> PyResult<OpensmEngine> {
     OpensmEngine::from_word(word).ok_or_else(|| {
         let expected = "minhop, updn or ftree";
@@ -129,6 +116,19 @@ impl Subnet {
     /// Everything that was read, as a JSON document.
     fn description(&self, py: Python<'_>) -> String {
         py.detach(|| describe(&self.subnet, &self.lfts).to_string())
+    }
+
+    /// Whether all switches have the same entries for adapters' ports as those of `other`.
+    fn same_tables(&self, py: Python<'_>, other: &Subnet) -> bool {
+        py.detach(|| {
+            let ends = self.subnet.endports().filter_map(|end| self.subnet.port(end));
+            let lids: Vec<u16> = ends.map(|port| port.lid).collect();
+            let switches =
+                self.subnet.nodes.iter().enumerate().filter(|(_, node)| node.is_switch());
+            switches.map(|(node, _)| node).all(|node| {
+                lids.iter().all(|lid| self.lfts.port(node, *lid) == other.lfts.port(node, *lid))
+            })
+        })
     }
 
     /// Lengths of all paths between end ports, paths that do not arrive, valleys.

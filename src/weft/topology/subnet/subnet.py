@@ -196,7 +196,7 @@ class Subnet:
 
     def has_tables_of(self, other: "Subnet") -> bool:
         """Whether all switches have the entries that another account of the subnet has."""
-        return bool(engine_module().same_tables(self._handle, other._handle))
+        return bool(self._handle.same_tables(other._handle))
 
     def survey(self) -> "PathSurvey":
         """Lengths of all paths between end ports, paths that do not arrive, valleys."""
