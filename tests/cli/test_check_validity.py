@@ -36,7 +36,9 @@ def check(hosts: tuple[str, str], where: Path, capsys: Capture, *more: str) -> d
     argv = ["check", "--hosts", ",".join(hosts), "--dir", str(where), "--format", "json"]
     argv += ["--small", "8", "--large", "4M", *more]
     code = run(argv)
-    answer: dict[str, Any] = json.loads(capsys.readouterr().out)
+    said = capsys.readouterr()
+    assert said.out, said.err
+    answer: dict[str, Any] = json.loads(said.out)
     assert code == answer["exit_code"]
     return answer
 

@@ -100,6 +100,9 @@ def _of_hosts(
 ) -> Iterator[WrongClockFacts]:
     network = None if wiring is None else network_of(wiring)
     readings = readings_of(samples)
+    if not len(readings):
+        # All of them missed the fabric.
+        return
     crossings = Crossings(readings, network, adaptive=adaptive)
     slower = _slower_than_median(crossings)
     timer = _timers(samples, readings)

@@ -6,8 +6,10 @@ import pytest
 from tests.unit.check.misfits.conftest import measured
 from tests.unit.check.misfits.sample_edits import edited, with_clock
 
-from weft.check.misfits.host_clocks import WrongClockFacts
+from weft.bench.model import Pair, Sample, State
+from weft.check.misfits.host_clocks import WrongClockFacts, with_one_clock
 from weft.check.pipeline import judge_run
+from weft.check.trials import SURVEY
 from weft.check.verdict.verdict import Verdict
 from weft.core.errors import ExitCode
 from weft.core.finding import Severity
@@ -56,3 +58,12 @@ def test_faults_are_no_clocks(tmp_path: Path, fault: str) -> None:
     pytest.importorskip("weft._engine", reason="the engine is not built")
     where = measured(tmp_path / "r", "--nodes", "12", "--plant", fault)
     assert not clocks_of(judge_run(read_run(where)))
+
+
+def test_of_samples_that_missed_the_fabric_no_clock_is_told() -> None:
+    """One direction twice as fast as the other, in readings that support no verdict."""
+    both = {"bandwidth_ab_mb_s": 1000.0, "bandwidth_ba_mb_s": 2000.0}
+    lost = State.NOT_ON_FABRIC
+    pair = Pair("alpha", "beta", 0, 1)
+    sample = Sample(SURVEY, 1, "pairs", 1 << 20, both, 20, 0.0, state=lost, pair=pair)
+    assert with_one_clock([sample], None, adaptive=False) == ([sample], ())
