@@ -26,7 +26,11 @@ MADE: dict[str, Callable[[Path], None]] = {
     "loop": lambda path: path.symlink_to(path.name),
     "sparse": sparse,
 }
-PARTS = ("run.toml", "plan.jsonl", "samples", "samples/0.jsonl", "fabric.json", "marks.json")
+PARTS = (
+    *("run.toml", "plan.jsonl", "samples", "samples/0.jsonl", "fabric.json"),
+    *("marks.json", "platform.toml"),
+)
+NOT_COMPARED = ("marks.json", "platform.toml")
 WHOLE = "RUN"
 CHECKED = ("check", "--twin", "fat-tree", "--fabric", FABRIC, "--no-report", "--dir", WHOLE)
 
@@ -62,7 +66,7 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Call]:
 def test_only_regular_files_of_a_run_are_read(ended: dict[str, Call]) -> None:
     for title, call in ended.items():
         verb, _, run = title.partition(" ")
-        if run == WHOLE or (verb == "compare" and run.startswith("marks.json")):
+        if run == WHOLE or (verb == "compare" and run.startswith(NOT_COMPARED)):
             # A comparison reads no statements of a fabric; of a run with itself it cannot tell.
             assert call.code == {"report": 0, "compare": 5}[verb], (title, call)
         else:

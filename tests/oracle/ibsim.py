@@ -108,6 +108,13 @@ class Ibsim:
         self.wait_for(log, "SUBNET UP", 30)
         return log
 
+    def kept(self, name: str) -> list[str]:
+        """Copies of what OpenSM says now."""
+        folder = self.folder / name
+        folder.mkdir()
+        dumps = ("opensm-subnet.lst", "opensm-lfts.dump")
+        return [str(shutil.copy(self.dumps / dump, folder / dump)) for dump in dumps]
+
     def console(self, command: str) -> None:
         """Type a command into the simulator."""
         assert self.simulator.stdin is not None

@@ -3,7 +3,6 @@
 Measured by a twin that routes by the tables of after; the check knows those of before.
 """
 
-import shutil
 from typing import Any
 
 import pytest
@@ -29,23 +28,15 @@ def _tools() -> None:
     require_tools()
 
 
-def kept(sim: Ibsim, name: str) -> list[str]:
-    """Copies of what OpenSM says now."""
-    folder = sim.folder / name
-    folder.mkdir()
-    dumps = ("opensm-subnet.lst", "opensm-lfts.dump")
-    return [str(shutil.copy(sim.dumps / dump, folder / dump)) for dump in dumps]
-
-
 def routed(engine: str, port: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """The fabric's documents before a port of a leaf lost its cable, and after."""
     net = fat_tree(4, HOSTS_A_LEAF, SPINES)
     with Ibsim(net.text()) as sim:
         log = sim.start_opensm(1, engine)
-        files = [kept(sim, "before")]
+        files = [sim.kept("before")]
         sim.console(f'Unlink "{net.id(LEAF)}"[{port}]')
         sim.wait_for(log, "SUBNET UP", 30, times=2)
-        files.append(kept(sim, "after"))
+        files.append(sim.kept("after"))
         model = platform("frontera")
         before, after = (own_fabric(Subnet.read(of), "net", model)[0] for of in files)
     assert len(before["links"]) - len(after["links"]) == 1

@@ -1,6 +1,5 @@
 """Tables around a dead cable, held to those of a running OpenSM on ibsim."""
 
-import shutil
 from dataclasses import dataclass
 
 import pytest
@@ -34,23 +33,15 @@ def _tools() -> None:
     require_tools()
 
 
-def kept(sim: Ibsim, name: str) -> list[str]:
-    """Copies of what OpenSM says now."""
-    folder = sim.folder / name
-    folder.mkdir()
-    dumps = ("opensm-subnet.lst", "opensm-lfts.dump")
-    return [str(shutil.copy(sim.dumps / dump, folder / dump)) for dump in dumps]
-
-
 def died(net: Net, port: str, engine: str) -> Death:
     """A cable that dies under a running OpenSM."""
     switch, _, number = port.rstrip("]").rpartition("[")
     with Ibsim(net.text()) as sim:
         log = sim.start_opensm(1, engine)
-        before = Subnet.read(kept(sim, "before"))
+        before = Subnet.read(sim.kept("before"))
         sim.console(f'Unlink "{net.id(switch)}"[{number}]')
         sim.wait_for(log, "SUBNET UP", 30, times=2)
-        after = Subnet.read(kept(sim, "after"))
+        after = Subnet.read(sim.kept("after"))
         return Death(before, after, port, log.read_text())
 
 

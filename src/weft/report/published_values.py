@@ -1,5 +1,6 @@
 """Published values of the platform of a twin run, next to the twin's."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -85,7 +86,7 @@ class Published:
 def published_of(run: StudyRun) -> tuple[Published, ...]:
     """Of a twin run, the tables its platform document carries; of any other, none."""
     path = run.directory / PLATFORM_FILE
-    if not path.is_file():
+    if not os.path.lexists(path):
         return ()
     document = kept_platform(path)
     fitted = {} if document.fit is None else {one.benchmark: one for one in document.fit.tables}

@@ -1,9 +1,9 @@
 """The platform that a check is compared with: named, the twin's own, recognised by names, or read
 from this machine."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from os import uname
 from pathlib import Path
 
 from weft.bench.model import Sample
@@ -45,7 +45,7 @@ def detected(nodes: Sequence[str]) -> ExpectedPlatform | None:
     """The platform of this machine where it is one of several nodes to measure, else None: another
     machine may have other adapters, and between the ranks of one node nothing was read."""
     names = {short_name(node) for node in nodes}
-    if len(names) < 2 or short_name(uname().nodename) not in names:
+    if len(names) < 2 or short_name(os.uname().nodename) not in names:
         return None
     found = detected_platform()
     return None if found is None else ExpectedPlatform(found, _DETECTED)
@@ -61,11 +61,11 @@ def of_run(run_dir: Path, samples: Sequence[Sample]) -> ExpectedPlatform | None:
     of the machine that ran the check. Raises InputError for a damaged file of it."""
     kept = ((MACHINE_FILE, _NAMED), (PLATFORM_FILE, "the twin is made of it"))
     for name, because in kept:
-        if (run_dir / name).is_file():
+        if os.path.lexists(run_dir / name):
             kept_there = kept_platform(run_dir / name)
             return ExpectedPlatform(kept_there, because, has_own_rates=name == PLATFORM_FILE)
     found = recognised(samples)
-    if found is None and (run_dir / DETECTED_FILE).is_file():
+    if found is None and os.path.lexists(run_dir / DETECTED_FILE):
         return ExpectedPlatform(kept_platform(run_dir / DETECTED_FILE), _DETECTED)
     return found
 
