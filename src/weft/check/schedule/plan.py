@@ -16,6 +16,7 @@ from weft.check.schedule.rounds.matchings import Round
 from weft.check.schedule.schedule import (
     Field,
     Schedule,
+    TooManyPairsError,
     n_overloaded,
     schedule_of,
 )
@@ -172,9 +173,9 @@ def _offers(field: Field, cost: Cost, limit_s: float) -> Iterator[CheckPlan]:
     n = len(ranks.units)
     light = replace(cost, effort=cost.effort.lighter())
     if n * (n - 1) // 2 * ranks.n_rails <= cost.most_pairs or field.only is not None:
-        full = CheckPlan(field, schedule_of(Scheme(SchemeKind.FULL), field), cost)
+        full = _full(field, cost)
         # All pairs may fill no cable that is faster than a host.
-        if field.paths is None or full.coverage.covers_all:
+        if full is not None and (field.paths is None or full.coverage.covers_all):
             yield full
             yield replace(full, cost=cost.within(full.schedule.rounds, limit_s))
     if field.paths is None:
@@ -190,10 +191,20 @@ def _offers(field: Field, cost: Cost, limit_s: float) -> Iterator[CheckPlan]:
             yield plan
 
 
+def _full(field: Field, cost: Cost) -> CheckPlan | None:
+    """All pairs (of the group); None where they are more than a check takes."""
+    try:
+        return CheckPlan(field, schedule_of(Scheme(SchemeKind.FULL), field), cost)
+    except TooManyPairsError:
+        return None
+
+
 def _with_reflections(plan: CheckPlan, limit_s: float) -> CheckPlan:
     """The plan and as many reflections after it as fit."""
-    n_units = len(plan.field.ranks.units)
-    more = schedule_of(Scheme(SchemeKind.REFLECTIONS, n_units), plan.field)
+    n_left = plan.cost.most_pairs - plan.schedule.n_pairs
+    if n_left <= 0:
+        return plan
+    more = _enough_reflections(plan.field, n_left)
     n_pairs = plan.schedule.n_pairs + np.cumsum([len(pairs) for pairs in more.rounds])
     n_few = int((n_pairs <= plan.cost.most_pairs).sum())
     n = _n_that_fit(plan.cost, more.rounds[:n_few], limit_s, plan.seconds)
@@ -202,6 +213,17 @@ def _with_reflections(plan: CheckPlan, limit_s: float) -> CheckPlan:
     words = f"{plan.schedule.words}, then {counted(n, 'round')} of reflections"
     rounds = (*plan.schedule.rounds, *more.rounds[:n])
     return replace(plan, schedule=replace(plan.schedule, words=words, rounds=rounds))
+
+
+def _enough_reflections(field: Field, n_pairs: int) -> Schedule:
+    """Reflections of more than so many pairs, or all: of many nodes a few rounds are enough."""
+    n_units = len(field.ranks.units)
+    n_rounds = 1
+    while True:
+        more = schedule_of(Scheme(SchemeKind.REFLECTIONS, min(n_rounds, n_units)), field)
+        if n_rounds >= n_units or more.n_pairs > n_pairs:
+            return more
+        n_rounds *= 2
 
 
 def _random(field: Field, cost: Cost, limit_s: float) -> CheckPlan:

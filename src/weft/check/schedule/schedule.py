@@ -1,6 +1,6 @@
 """The pairs that measure at the same time: rounds of disjoint pairs of ranks, by a scheme."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import zip_longest
@@ -32,6 +32,13 @@ from weft.check.thresholds import thresholds
 from weft.core.errors import InputError
 from weft.core.nodeset import expand
 from weft.core.words import counted, times
+
+MOST_PAIRS = 10_000_000
+"""4,472 nodes, each with every other."""
+
+
+class TooManyPairsError(InputError):
+    """A schedule has more pairs than one check takes."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +89,7 @@ def schedule_of(scheme: Scheme, field: Field) -> Schedule:
     """The rounds of a scheme; none but a file's loads a cable above its rate.
 
     Raises InputError where the scheme needs a fabric that is not known, names nodes that are not
-    there, or leaves no pair.
+    there, leaves no pair or more than a check takes.
     """
     if scheme.needs_fabric and field.ranks.host is not None:
         raise InputError(
@@ -95,21 +102,17 @@ def schedule_of(scheme: Scheme, field: Field) -> Schedule:
             expected="the fabric's own files, or a twin",
             hint="add --fabric FILE, or take full or random:6",
         )
-    words, rounds = _RECIPES[scheme.kind](scheme, field)
+    words, rounds = _asked(scheme, field)
     adaptive = (
         field.paths is not None and field.paths.adaptive and scheme.kind is not SchemeKind.FILE
     )
     if adaptive:
         rounds = without_overload(rounds, field.ranks, field.paths, thresholds().asked_of_shared)
         rounds = in_either_direction(rounds, field.seed)
-    if field.only is not None:
-        touching = (r[field.only.touched(r, field.ranks, field.paths)] for r in rounds)
-        rounds = [pairs for pairs in touching if pairs.size]
-        words = f"{words}; {field.only.words}"
-        if scheme.kind is not SchemeKind.FILE and rounds:
-            others = _others(field.only, field, sum(len(pairs) for pairs in rounds))
-            rounds += others
-            words += ", and as many others to compare them with" if others else ""
+    if field.only is not None and scheme.kind is not SchemeKind.FILE and rounds:
+        others = _others(field.only, field, sum(len(pairs) for pairs in rounds))
+        rounds += others
+        words += ", and as many others to compare them with" if others else ""
     bursts: list[Round] = []
     if adaptive and scheme.kind in (SchemeKind.COVER, SchemeKind.FULL):
         only = None if field.only is None else field.only.inside
@@ -125,6 +128,29 @@ def schedule_of(scheme: Scheme, field: Field) -> Schedule:
     return Schedule(words, tuple(rounds), scheme.kind is SchemeKind.FILE, fills_leaves=bool(bursts))
 
 
+def _asked(scheme: Scheme, field: Field) -> tuple[str, list[Round]]:
+    """The pairs of a scheme (that touch the group), in its rounds. Raises TooManyPairsError."""
+    words, made = _RECIPES[scheme.kind](scheme, field)
+    only = field.only
+    if only is not None:
+        made = (pairs[only.touched(pairs, field.ranks, field.paths)] for pairs in made)
+        words = f"{words}; {only.words}"
+    rounds: list[Round] = []
+    n_pairs = 0
+    for pairs in made:
+        n_pairs += len(pairs)
+        if n_pairs > MOST_PAIRS:
+            raise TooManyPairsError(
+                f"more than {MOST_PAIRS:,} pairs in one check",
+                where=f"--schedule {scheme.kind}",
+                expected=f"{MOST_PAIRS:,} pairs at most",
+                hint="without --schedule, some pairs fill every cable; --only NODES takes fewer",
+            )
+        if len(pairs):
+            rounds.append(pairs)
+    return words, rounds
+
+
 def n_overloaded(schedule: Schedule, field: Field) -> int:
     """Rounds of a file in which a cable is asked for more than its rate."""
     if field.paths is None or not schedule.is_as_given:
@@ -134,6 +160,8 @@ def n_overloaded(schedule: Schedule, field: Field) -> int:
 
 def _seated(rounds: list[Round], field: Field) -> list[Round]:
     """Rounds in which every active rank finds a CPU of its own."""
+    if not field.n_cpus and not field.machine_of:
+        return rounds
     listed = [[(a, b) for a, b in pairs.tolist()] for pairs in rounds]
     parts = within_cpus(listed, field.ranks.per_host, field.n_cpus, field.machine_of)
     return [np.array(pairs, np.int64) for pairs in parts]
@@ -167,19 +195,20 @@ def _among(units: Ints, field: Field, n: int, but: Group | None = None) -> list[
     return [pairs for pairs in rounds if len(pairs)]
 
 
-_Recipe = tuple[str, list[Round]]
+_Recipe = tuple[str, Iterable[Round]]
+"""What the rounds are, and the rounds, made one by one where they may be too many."""
 
 
 def _full(scheme: Scheme, field: Field) -> _Recipe:  # noqa: ARG001
-    rounds = on_all_rails(reflections(len(field.ranks.units)), field.ranks)
-    return ("all pairs", rounds)
+    return ("all pairs", on_all_rails(reflections(len(field.ranks.units)), field.ranks))
 
 
 def _reflections(scheme: Scheme, field: Field) -> _Recipe:
     n = len(field.ranks.units)
-    rounds = [reflection(r, n) for r in spread_order(n)]
-    rounds = [pairs for pairs in rounds if pairs.size][: scheme.times]
-    return (counted(len(rounds), "round") + " of reflections", on_all_rails(rounds, field.ranks))
+    # Of two units, every other reflection makes each meet itself.
+    order = [r for r in spread_order(n) if n > 2 or reflection(r, n).size][: scheme.times]
+    rounds = on_all_rails((reflection(r, n) for r in order), field.ranks)
+    return (counted(len(order), "round") + " of reflections", rounds)
 
 
 def _random(scheme: Scheme, field: Field) -> _Recipe:
@@ -223,11 +252,11 @@ def _leaf_to_leaf(leaves: Sequence[Sequence[int]]) -> list[Round]:
 def _rails(scheme: Scheme, field: Field) -> _Recipe:  # noqa: ARG001
     ranks = field.ranks
     # In turn: a rail that is slow as a whole is then no stretch of time.
-    rounds = [
+    rounds = (
         with_rails(pairs * ranks.n_rails + rail, ranks)
         for pairs in reflections(len(ranks.units))
         for rail in range(ranks.n_rails)
-    ]
+    )
     return ("all pairs, one rail at a time", rounds)
 
 
@@ -247,7 +276,7 @@ def _bisect(scheme: Scheme, field: Field) -> _Recipe:
             rounds.append(in_order(np.array(met, np.int64)))
     words = "1 suspect" if len(suspects) == 1 else f"{len(suspects)} suspects in halves, each"
     words += f" with several of {len(good)} known-good nodes, and as many pairs of these"
-    with_good = on_all_rails(rounds, ranks)
+    with_good = list(on_all_rails(rounds, ranks))
     n = max(sum(len(pairs) for pairs in with_good), 2 * thresholds().smallest_class)
     # In turn, so that the first rounds, where no more fit, hold some of both.
     turns = zip_longest(with_good, _among(np.array(good, np.int64), field, n))
@@ -351,13 +380,11 @@ _RECIPES: dict[SchemeKind, Callable[[Scheme, Field], _Recipe]] = {
 }
 
 
-def on_all_rails(rounds: Sequence[Round], ranks: ScheduleRanks) -> list[Round]:
+def on_all_rails(rounds: Iterable[Round], ranks: ScheduleRanks) -> Iterator[Round]:
     """Rounds of units as rounds of ranks: each rail meets its own kind, all at the same time."""
     rail = np.arange(ranks.n_rails)[None, :, None]
-    return [
-        with_rails((pairs[:, None, :] * ranks.n_rails + rail).reshape(-1, 2), ranks)
-        for pairs in rounds
-    ]
+    for pairs in rounds:
+        yield with_rails((pairs[:, None, :] * ranks.n_rails + rail).reshape(-1, 2), ranks)
 
 
 def with_rails(pairs: Round, ranks: ScheduleRanks) -> Round:

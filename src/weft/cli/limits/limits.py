@@ -6,6 +6,7 @@ from typing import Any
 
 from weft.bench.live.kernel_argv import MAX_MESSAGE_BYTES
 from weft.check.schedule.rounds_file import MOST_ROUNDS_BYTES
+from weft.check.schedule.schedule import MOST_PAIRS
 from weft.cli.options import GPU_COUNT, NODE_COUNT
 from weft.core import jsonl
 from weft.core.documents.document_text import MOST_DOCUMENT_BYTES, MOST_JSON_BYTES
@@ -49,6 +50,7 @@ _ROWS: tuple[tuple[str, Any, Callable[[Any], str], str], ...] = (
     ("nodes of a twin or a prediction", NODE_COUNT.max or 0, _count, "--nodes, --job-nodes"),
     ("GPUs of a prediction", GPU_COUNT.max or 0, _count, "expect --gpus"),
     ("launches of a study", MAX_LAUNCHES, _count, "study plan, study run, bench"),
+    ("pairs of a check", MOST_PAIRS, _count, "check --schedule"),
     ("a message", MAX_MESSAGE_BYTES, _size, "bench, check and study on real hosts"),
     ("a document in TOML", MOST_DOCUMENT_BYTES, _size, "platform, study, recipe, run.toml"),
     ("a document in JSON", MOST_JSON_BYTES, _size, "--fabric, fabric.json, marks.json"),

@@ -28,7 +28,7 @@ from weft.cluster.local.namespace_commands import ENVIRONMENT
 from weft.cluster.remote import config_path
 from weft.core.documents.document_text import read_json_file
 from weft.core.errors import InputError, MissingError
-from weft.core.files import HeldFolder, make_folder, output_file, write_part
+from weft.core.files import HeldFolder, make_folder, output_file, storage_error, write_part
 from weft.core.process import CommandError, run_command, spawn
 
 ROOT_FILE = "namespace_root.json"
@@ -159,15 +159,16 @@ def _check_tools() -> None:
 
 
 def _key_pair(folder: Path) -> tuple[Path, Path]:
-    """The private key, and the public one, which ssh-keygen writes last."""
+    """The private key, and the public one, which is there last."""
     return folder / KEY, folder / f"{KEY}.pub"
 
 
 def _make_key(folder: Path, name: str) -> None:
-    for half in _key_pair(folder):
-        half.unlink(missing_ok=True)
+    made = f".{KEY}.new"
+    for part in (made, f"{made}.pub"):
+        (folder / part).unlink(missing_ok=True)
     tool = shutil.which("ssh-keygen", path=ENVIRONMENT["PATH"]) or "ssh-keygen"
-    argv = [tool, "-q", "-t", "ed25519", "-N", "", "-C", f"virtual cluster {name}", "-f", KEY]
+    argv = [tool, "-q", "-t", "ed25519", "-N", "", "-C", f"virtual cluster {name}", "-f", made]
     try:
         ran = run_command(argv, timeout_s=KEY_LIMIT_S, env=ENVIRONMENT, cwd=folder)
     except CommandError as error:
@@ -181,6 +182,12 @@ def _make_key(folder: Path, name: str) -> None:
             where=str(folder / KEY),
             expected="a key pair for the virtual hosts",
         )
+    # A full disk cuts a key: only a pair that ssh-keygen wrote whole takes the names.
+    try:
+        for half, new in zip(_key_pair(folder), (made, f"{made}.pub"), strict=True):
+            (folder / new).replace(half)
+    except OSError as error:
+        raise storage_error("the key pair", folder, error) from error
 
 
 def _refuse_full(folder: Path) -> None:

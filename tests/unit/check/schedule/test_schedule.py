@@ -11,7 +11,7 @@ from weft.check.readings.network import Network
 from weft.check.schedule.node_group import group_of
 from weft.check.schedule.paths import FlowPaths
 from weft.check.schedule.ranks import ranks_of_host, ranks_of_nodes
-from weft.check.schedule.schedule import Field, n_overloaded, schedule_of
+from weft.check.schedule.schedule import Field, TooManyPairsError, n_overloaded, schedule_of
 from weft.check.schedule.scheme import Scheme, SchemeKind, parse_scheme
 from weft.check.thresholds import thresholds
 from weft.core.errors import InputError
@@ -276,3 +276,15 @@ def test_a_switch_is_offered_where_its_name_is_nearly_right():
     with pytest.raises(InputError) as caught:
         group_of("spine01", field.ranks, field.paths)
     assert "spine-01" in (caught.value.hint or "")
+
+
+def test_more_pairs_than_a_check_takes_are_refused_before_they_cost(monkeypatch):
+    monkeypatch.setattr("weft.check.schedule.schedule.MOST_PAIRS", 100)
+    for text in ("full", "rails", "random:90", "reflections:90"):
+        with pytest.raises(TooManyPairsError, match="more than 100 pairs in one check"):
+            schedule_of(parse_scheme(text), plain(40))
+    assert schedule_of(parse_scheme("full"), plain(14)).n_pairs == 91
+    field = plain(40)
+    one = replace(field, only=group_of("n001", field.ranks, None))
+    touched = [pair for pair in pairs_of(schedule_of(Scheme(SchemeKind.FULL), one)) if 0 in pair]
+    assert sorted(touched) == [(0, other) for other in range(1, 40)]

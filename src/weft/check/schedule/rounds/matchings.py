@@ -1,6 +1,7 @@
 """Rounds of disjoint pairs of n units: reflections, and random perfect matchings."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -13,7 +14,7 @@ matter the smaller one is first."""
 _GOLDEN = (5**0.5 - 1) / 2
 
 
-def reflections(n: int) -> list[Round]:
+def reflections(n: int) -> Iterator[Round]:
     """All pairs of n in at most n rounds: round r pairs i with r - i (mod n).
 
     Neighbouring senders then have neighbouring receivers, each a different one modulo the number of
@@ -23,7 +24,7 @@ def reflections(n: int) -> list[Round]:
     a reflection is a shift read backwards. Raises ValueError below two.
     """
     _refuse_fewer_than_two(n)
-    return [pairs for r in range(n) if (pairs := reflection(r, n)).size]
+    return (pairs for r in range(n) if (pairs := reflection(r, n)).size)
 
 
 def reflection(r: int, n: int) -> Round:
@@ -41,24 +42,24 @@ def spread_order(n: int) -> list[int]:
     (Knuth, The Art of Computer Programming 3, 6.4).
     """
     wanted = (np.arange(4 * n) * _GOLDEN % 1 * n).astype(np.int64)
-    order = list(dict.fromkeys(wanted.tolist()))
-    return order + [i for i in range(n) if i not in set(order)]
+    return list(dict.fromkeys([*wanted.tolist(), *range(n)]))
 
 
-def random_matchings(n: int, times: int, seed: int) -> list[Round]:
+def random_matchings(n: int, times: int, seed: int) -> Iterator[Round]:
     """So many random matchings: perfect ones; where n is odd, one unit is idle.
 
     Every n - 1 rounds (n, where n is odd) are one round robin of shuffled units in shuffled order.
     No pair meets twice, and no unit is idle twice, before all have. Raises ValueError below two.
     """
     _refuse_fewer_than_two(n)
-    draws = np.random.default_rng(seed)
-    rounds: list[Round] = []
-    while len(rounds) < times:
+    return islice(_round_robins(n, np.random.default_rng(seed)), times)
+
+
+def _round_robins(n: int, draws: np.random.Generator) -> Iterator[Round]:
+    while True:
         seats = draws.permutation(n)
         for r in draws.permutation(n - 1 + n % 2):
-            rounds.append(in_order(seats[circle(int(r), n)]))
-    return rounds[:times]
+            yield in_order(seats[circle(int(r), n)])
 
 
 def circle(r: int, n: int) -> Round:

@@ -16,7 +16,7 @@ from weft.check.schedule.rounds.split import overloads, without_overload
 @pytest.mark.parametrize(("leaves", "per_leaf", "spines"), [(4, 4, 4), (3, 4, 4), (2, 8, 8)])
 def test_reflections_load_no_cable_of_a_full_tree_twice(make_tree, leaves, per_leaf, spines):
     field = field_of(make_tree(leaves, per_leaf, spines))
-    rounds = reflections(len(field.ranks))
+    rounds = list(reflections(len(field.ranks)))
     assert max(worst_load(field, pairs) for pairs in rounds) == 1.0
     split = without_overload(rounds, field.ranks, field.paths)
     assert [p.tolist() for p in split] == [p.tolist() for p in rounds]
@@ -32,7 +32,7 @@ def test_the_circle_method_does_collide_there(make_tree):
 def test_a_tapered_tree_gets_more_rounds_and_no_overload(make_tree, leaves, per_leaf, spines):
     field = field_of(make_tree(leaves, per_leaf, spines))
     n = len(field.ranks)
-    whole = reflections(n)
+    whole = list(reflections(n))
     assert max(worst_load(field, pairs) for pairs in whole) > 1
     rounds = without_overload(whole, field.ranks, field.paths)
     assert max(worst_load(field, pairs) for pairs in rounds) == 1.0
@@ -42,7 +42,7 @@ def test_a_tapered_tree_gets_more_rounds_and_no_overload(make_tree, leaves, per_
 def test_two_slow_hosts_share_a_cable_of_twice_their_rate():
     """2:1 by ports, 1:1 by rates: four hosts of 100 Gb/s under two cables of 200 Gb/s."""
     field = field_of(generated(nodes=16, per_leaf=4, spines=2, host=100, switch=200))
-    whole = reflections(16)
+    whole = list(reflections(16))
     split = without_overload(whole, field.ranks, field.paths)
     loads = [worst_load(field, pairs) for pairs in split]
     assert max(loads) <= 1.0
