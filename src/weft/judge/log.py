@@ -84,7 +84,8 @@ NO_LOG = Log()
 def log_in(path: Path) -> Log:
     """The telling lines of a file that can be read, plain; of a packed one, none."""
     opened = open_file(path, expected=EXPECTED_FILE, most_bytes=MOST_RESULT_BYTES)
-    with opened as file, content_of(file) as content:
+    with opened as file:
+        content = content_of(file, str(path))
         return log_of(content) if content else NO_LOG
 
 

@@ -1,10 +1,9 @@
 """A result file, whatever tool printed it, as tables."""
 
-import mmap
 import re
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
@@ -19,6 +18,7 @@ from weft.launch.redact import redact_environment
 from weft.results.lines.clean import Buffer, Cleaner, plain
 from weft.results.lines.cursor import MOST_TAKEN, SHOWN_CHARACTERS, Cursor, Line, TooManyLines
 from weft.results.lines.json_documents import documents_in
+from weft.results.lines.large_file import LargeFile
 from weft.results.lines.launch_scale import with_launches
 from weft.results.lines.noise import is_noise
 from weft.results.lines.number import as_number
@@ -59,7 +59,8 @@ def read_results(path: Path) -> ResultFile:
     Raises InputError for a file that cannot be read, is binary, or holds no table of a known tool.
     """
     opened = open_file(path, expected=EXPECTED_FILE, most_bytes=MOST_RESULT_BYTES)
-    with opened as file, content_of(file) as content:
+    with opened as file:
+        content = content_of(file, str(path))
         if not content:
             raise InputError("the file is empty", where=str(path), expected=_expected())
         if content[:2] == PACKED_MARK:
@@ -69,16 +70,12 @@ def read_results(path: Path) -> ResultFile:
         return _read(content, str(path))
 
 
-@contextmanager
-def content_of(file: IO[bytes]) -> Iterator[Buffer]:
-    """The bytes of an open file. A small one is read: a mapped one that somebody shortens meanwhile
-    ends this process (SIGBUS)."""
+def content_of(file: IO[bytes], path: str) -> Buffer:
+    """The bytes of an open file; of a large one they are read where they are asked for."""
     if file.seek(0, 2) <= _MOST_BYTES_TO_READ:
         file.seek(0)
-        yield file.read()
-    else:
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            yield content
+        return file.read()
+    return LargeFile(file, path)
 
 
 def read_results_text(data: bytes, path: str) -> ResultFile:

@@ -196,6 +196,7 @@ def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
 def test_a_file_that_is_shortened_while_it_is_read_stays_whole(tmp_path: Path) -> None:
     path = tmp_path / "osu.txt"
     path.write_bytes(TABLE * 1000)
-    with path.open("rb") as file, content_of(file) as content:
+    with path.open("rb") as file:
+        content = content_of(file, str(path))
         os.truncate(path, 0)
         assert content[:] == TABLE * 1000

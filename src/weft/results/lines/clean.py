@@ -1,12 +1,12 @@
 """From the bytes of a log to lines that matter: decoded, without prefixes, colours and noise."""
 
 import codecs
-import mmap
 import re
 from collections import deque
 from collections.abc import Callable, Iterator
 
 from weft.results.lines.cursor import Line
+from weft.results.lines.large_file import LargeFile
 from weft.results.lines.launch_scale import MAX_LAUNCHES, is_launch
 from weft.results.lines.noise import (
     BULK_MARKS,
@@ -19,11 +19,10 @@ from weft.results.lines.noise import (
 from weft.results.lines.number import as_number
 from weft.results.nccl.log import note_facts
 
-Buffer = bytes | mmap.mmap
-"""Bytes of a file, in memory or mapped."""
+Buffer = bytes | LargeFile
+"""Bytes of a file, in memory or not."""
 
 _CHUNK_BYTES = 1 << 20
-_WINDOW_BYTES = 1 << 26
 _MAX_LINE_BYTES = 1 << 18
 """A longer line is no row of any table; it is passed on cut, so that a reader refuses it."""
 
@@ -274,34 +273,10 @@ def _with_line_feeds(content: Buffer) -> Buffer:
     return content
 
 
-def found_at(content: Buffer, mark: bytes, start: int) -> int:
-    """As `find`, in windows: a mapped file is not kept in memory for it."""
-    while start < len(content):
-        stop = start + _WINDOW_BYTES
-        at = content.find(mark, start, stop + len(mark) - 1)
-        if at >= 0:
-            return at
-        start = stop
-        _give_back(content, start)
-    return -1
-
-
-def _give_back(content: Buffer, end: int) -> None:
-    """Free the memory of a mapped file up to a byte: the file still has it."""
-    if isinstance(content, mmap.mmap):
-        pages = min(end, len(content)) // mmap.PAGESIZE * mmap.PAGESIZE
-        if pages:
-            content.madvise(mmap.MADV_DONTNEED, 0, pages)
-
-
 def _blocks(content: Buffer) -> Iterator[bytes]:
     """Pieces of about a chunk, each ending at a line end or at the end of the content."""
     start, total = 0, len(content)
-    given_back = 0
     while start < total:
-        if start - given_back >= _WINDOW_BYTES:
-            _give_back(content, start)
-            given_back = start
         end = min(start + _CHUNK_BYTES, total)
         if end < total:
             at = content.rfind(b"\n", start, end)

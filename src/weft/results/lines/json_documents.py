@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from json.decoder import JSONDecodeError
 from typing import NamedTuple
 
-from weft.results.lines.clean import Buffer, found_at
+from weft.results.lines.clean import Buffer
 
 _MAX_DOCUMENT_BYTES = 1 << 26
 _MAX_LOOKED_AT_BYTES = 1 << 28
@@ -65,7 +65,7 @@ def _next_start(content: Buffer, at: int) -> int:
             return 0
     elif content[at : at + 1] == b"{":
         return at
-    found = found_at(content, b"\n{", at)
+    found = content.find(b"\n{", at)
     return found + 1 if found >= 0 else -1
 
 
