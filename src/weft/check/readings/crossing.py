@@ -154,6 +154,19 @@ class Crossings:
         return np.minimum(there, back)
 
     @cached_property
+    def delay_ps(self) -> Ints:
+        """By reading: the delay of the cables on its path, of paths there and back the mean; of a
+        stage's cables the least. -1 without a fabric."""
+        network = self.network
+        delay = np.zeros(self._n_crossed.size, np.int64)
+        if network is not None:
+            least = [network.delay_ps[list(stage)].min() for stage in self.stages]
+            flows = np.repeat(np.arange(delay.size), self._n_crossed)
+            np.add.at(delay, flows, np.array(least, np.int64)[self._crossed])
+        there, back = self._of_flows(delay)
+        return np.asarray((there + back) // 2, np.int64)
+
+    @cached_property
     def candidates(self) -> Candidates:
         """Every component that a reading crosses, those crossed by the same readings joined."""
         families = [*self._node_families(), *self._own_families()]

@@ -47,6 +47,12 @@ class Network:
         return len(self.switches)
 
     @cached_property
+    def delay_ps(self) -> Floats:
+        """By port: the delay of its cable (ps), by the document."""
+        delays = [float(link["delay_ps"]) for link in self.wiring.document["links"]]
+        return np.repeat(np.array(delays, np.float64), 2)
+
+    @cached_property
     def between_switches(self) -> Bools:
         """By port: whether its cable joins two switches."""
         inner = self.vertex < self.n_switches

@@ -19,7 +19,8 @@ class HopClass:
     """Readings that should be equal. `n_links` and `most_links`: cables on the shorter and on the
     longer one of the paths there and back, if a reading crosses both. `bits_per_s`: the lowest rate
     on the paths (0 within one HCA, -1 without a fabric). `load`: the traffic of the same moment on
-    its fullest cable, in percent of the cable's rate (100: full; more: each message gets less)."""
+    its fullest cable, in percent of the cable's rate (100: full; more: each message gets less).
+    `longer_ns`: of a latency, the delay of its cables beyond that of the shortest such path."""
 
     metric: Metric
     size_bytes: int
@@ -28,6 +29,7 @@ class HopClass:
     bits_per_s: int
     load: int
     same_host: bool
+    longer_ns: int = 0
 
     @property
     def words(self) -> str:
@@ -40,6 +42,7 @@ class HopClass:
         if self.most_links > self.n_links:
             links = f"{self.n_links} and {self.most_links}"
         words = f"{links} links apart at {self.bits_per_s / 1e9:g} Gb/s"
+        words += f", cables {self.longer_ns} ns longer" if self.longer_ns else ""
         return words if self.load <= 100 else f"{words}, sharing cables {self.load / 100:g} : 1"
 
 
@@ -84,6 +87,7 @@ def hop_classes(crossings: Crossings) -> tuple[tuple[HopClass, ...], Ints]:
         crossings.lowest_rate,
         load_percent(crossings),
         (host[readings.a] == host[readings.b]).astype(np.int64),
+        longer_ns(crossings),
     )
     key = np.zeros(len(readings), np.int64)
     for column in columns:
@@ -91,8 +95,8 @@ def hop_classes(crossings: Crossings) -> tuple[tuple[HopClass, ...], Ints]:
         key = key * values.size + number.reshape(-1)
     _, first, place = np.unique(key, return_index=True, return_inverse=True)
     classes = tuple(
-        HopClass(METRICS[metric], size, links, most_links, rate, load, bool(same))
-        for metric, size, links, most_links, rate, load, same in np.stack(columns)[
+        HopClass(METRICS[metric], size, links, most_links, rate, load, bool(same), longer)
+        for metric, size, links, most_links, rate, load, same, longer in np.stack(columns)[
             :, first
         ].T.tolist()
     )
@@ -135,6 +139,28 @@ def load_percent(crossings: Crossings) -> Ints:
     a_doubling = crossings.limits.load_steps
     steps = np.rint(a_doubling * np.log2(np.maximum(fullest, 1.0)))
     return np.asarray(np.rint(100 * 2 ** (steps / a_doubling)), np.int64)
+
+
+def longer_ns(crossings: Crossings) -> Ints:
+    """By reading: of a latency, how much longer (ns) the cables of its path are than those of the
+    shortest path of as many, by the fabric document, in steps that the least scatter of a class
+    hides; else 0. On a dragonfly one link is a cable of a group or one between groups."""
+    readings = crossings.readings
+    found = np.zeros(len(readings), np.int64)
+    rows = np.flatnonzero(readings.metric == Metric.LATENCY.code)
+    if crossings.network is None or not rows.size:
+        return found
+    shortest, longest = crossings.n_links
+    kind = np.stack([readings.size_bytes, shortest, longest])[:, rows]
+    _, of = np.unique(kind, axis=1, return_inverse=True)
+    of = of.reshape(-1)
+    delay = crossings.delay_ps[rows]
+    least = np.full(int(of.max()) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(least, of, delay)
+    step_ns = 1e3 * crossings.limits.scale_floor * float(np.median(readings.value[rows]))
+    steps = np.rint((delay - least[of]) / 1e3 / step_ns)
+    found[rows] = np.rint(steps * step_ns).astype(np.int64)
+    return found
 
 
 def normed(

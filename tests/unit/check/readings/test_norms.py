@@ -6,11 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from weft.bench.twin.backend import TwinBackend
+from weft.catalog.load import platform
+from weft.check.launches import check_launches
 from weft.check.readings.crossing import Crossings
 from weft.check.readings.network import Network
 from weft.check.readings.norms import faster_population, load_percent, normed
 from weft.check.readings.readings import Metric, readings_of
+from weft.check.schedule.rounds.matchings import reflections
 from weft.check.thresholds import thresholds
+from weft.topology.fabric import Fabric
 
 
 def crossings(samples, tree, *, adaptive=False, limits=None):
@@ -145,3 +150,34 @@ def test_a_node_with_the_only_slow_cables_does_not_say_what_they_deliver(make_tr
 
 NEAR = [[(a, b)] for a in (4, 5, 6, 7) for b in (4, 5, 6, 7) if a < b] * 2
 """All pairs of the nodes under the second of two leaves."""
+
+
+def test_pairs_over_longer_cables_are_a_class_of_their_own():
+    """A cable between groups of a dragonfly takes 300 ns more: three quarters of the pairs that are
+    one cable between switches apart have a short one."""
+    pytest.importorskip("weft._engine", reason="the engine is not built")
+    ends = ("host", "local", "global")
+    spec = {"generate": "dragonfly", "groups": 3, "routers_per_group": 8, "nodes_per_router": 2}
+    spec |= {"routing": {"engine": "dragonfly"}, "global_ports": 1}
+    spec |= {f"{end}_bits_per_s": 2 * 10**11 for end in ends}
+    spec |= {"host_delay_ps": 0, "local_delay_ps": 15_000, "global_delay_ps": 315_000}
+    twin = TwinBackend(platform("generic-hdr"), 0, fabric=spec)
+    rounds = [pairs.tolist() for pairs in reflections(len(twin.nodes))]
+    sizes = {"sizes_bytes": (8, 2**17), "timeout_s": 600.0}
+    options = {"window": 1, "iterations": 1, "warmup": 0, "adaptive_routing": "on"}
+    launches = check_launches(twin.nodes, tasks_per_node=1, rounds=rounds, options=options, **sizes)
+    samples = [sample for launch in launches[:1] for sample in twin.measure(launch)]
+    wiring = Fabric.from_document(twin.fabric_document)
+    made = crossings(samples, wiring, adaptive=True)
+    found = normed(made, thresholds())
+    near = {
+        norm.hop_class.longer_ns: norm.expected
+        for norm in found.norms
+        if norm.hop_class.metric is Metric.LATENCY and norm.hop_class.n_links == 3
+    }
+    longer = max(near)
+    assert sorted(near) == [0, longer]
+    assert near[longer] - near[0] == pytest.approx(0.3, rel=0.001)
+    assert longer == pytest.approx(300, abs=10)
+    latency = made.readings.metric == Metric.LATENCY.code
+    assert np.abs(found.slower[latency]).max() < 0.01
