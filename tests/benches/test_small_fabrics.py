@@ -6,7 +6,7 @@ from benches.small_fabrics import Fault, Shape, outcome, shapes
 
 def planted(shape: str, *texts: str) -> tuple[Fault, ...]:
     """Faults by their text, of those that the shape lists."""
-    known = {fault.text: fault for fault in Shape(shapes()[shape]).faults((1.5, 2.0, 10.0))}
+    known = {fault.text: fault for fault in Shape(shapes()[shape]).faults((1.1, 1.5, 2.0, 10.0))}
     return tuple(known[text] for text in texts)
 
 
@@ -26,6 +26,12 @@ def test_a_healthy_ring_is_not_accused(n: int) -> None:
         ("tree-3", ("n001 slow=10",), {"pairs", "unknown"}),
         ("3x3-2", ("s01[4] rate=0.5",), {"named"}),
         ("ring-8", ("s03[3] rate=0.1",), {"named", "pairs"}),
+        # Two cables look like the switch between them.
+        ("tree-12", ("leaf-02[8] rate=0.1", "leaf-03[8] rate=0.1"), {"named"}),
+        ("ring-6", ("n002 slow=1.1", "s02[3] rate=0.909091"), {"named", "in part"}),
+        ("ring-12", ("n009 slow=10", "s08[3] rate=0.909091"), {"named", "in part"}),
+        # A slow node's messages load the detour less.
+        ("tree-7", ("n002 slow=10", "leaf-01[6] down"), {"named"}),
     ],
 )
 def test_a_fault_on_a_small_fabric_is_named_or_left_open(

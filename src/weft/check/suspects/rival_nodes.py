@@ -1,5 +1,5 @@
 """Slow nodes look like a slow cable or switch between them, above all in a small fabric: whether a
-node stands out, and the nodes that explain an accused path as well."""
+node stands out, and the nodes, or two cables of a switch, that explain an accused path as well."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -9,7 +9,7 @@ import numpy as np
 from weft.check.readings.components import Component, Part
 from weft.check.readings.norms import hop_classes
 from weft.check.readings.readings import Bools, Floats, Ints, Metric, union
-from weft.check.suspects.accusation import Accusation, Standing
+from weft.check.suspects.accusation import Accusation, Standing, components_of
 from weft.check.suspects.survey import Survey
 
 Hosts = tuple[int, ...]
@@ -38,25 +38,33 @@ def stands_out(accusation: Accusation, survey: Survey, accused: Iterable[Accusat
 
 
 def with_rivals(survey: Survey, made: Sequence[Accusation]) -> tuple[Accusation, ...]:
-    """The accusations. That of a path names also one or two nodes that explain its readings as
-    well: at least one of all these is slow."""
+    """The accusations. That of a path names also one or two nodes, that of a switch two of its
+    cables, that explain its readings as well: at least one of all these is slow."""
     if survey.crossings.adaptive:
         return tuple(made)
     return tuple(
-        replace(one, components=(*one.components, *_rivals(survey, one, made)))
+        _with_components(
+            one,
+            _rivals(survey, one, made)
+            + _rival_cables(survey, one, made)
+            + _stronger_paths(survey, one),
+        )
         if one.standing in _SLOW_THEMSELVES and survey.crossings.is_path(one.candidate)
         else one
         for one in made
     )
 
 
+def _with_components(accused: Accusation, more: Iterable[Component]) -> Accusation:
+    new = {one.thing: one for one in more if one.thing not in accused.things}
+    return replace(accused, components=(*accused.components, *new.values()))
+
+
 def _rivals(
     survey: Survey, accused: Accusation, made: Sequence[Accusation]
 ) -> tuple[Component, ...]:
-    others = [one for one in made if one is not accused and one.standing in _SLOW_THEMSELVES]
-    elsewhere = survey.rows_of(one.candidate for one in others)
-    own = np.setdiff1d(accused.rows, elsewhere)
-    rows = own if own.size else accused.rows
+    others, elsewhere = _others(survey, accused, made)
+    rows = _own(accused, elsewhere)
     ends = _ends(survey)
     pairs = sorted({(int(ends[0][row]), int(ends[1][row])) for row in rows.tolist()})
     open_ = np.union1d(_unexplained(survey, accused, made), _of_nodes(others))
@@ -68,8 +76,77 @@ def _rivals(
     ]
     fewest = min(map(len, fitting), default=0)
     nodes = sorted({node for nodes in fitting if len(nodes) == fewest for node in nodes})
-    found = (Component(Part.NODE, (survey.crossings.hosts[node],)) for node in nodes)
-    return tuple(one for one in found if one.thing not in accused.things)
+    return tuple(Component(Part.NODE, (survey.crossings.hosts[node],)) for node in nodes)
+
+
+def _others(
+    survey: Survey, accused: Accusation, made: Sequence[Accusation]
+) -> tuple[list[Accusation], Ints]:
+    """The other accusations of something slow, and the readings that cross it."""
+    others = [one for one in made if one is not accused and one.standing in _SLOW_THEMSELVES]
+    return others, survey.rows_of(one.candidate for one in others)
+
+
+def _own(accused: Accusation, elsewhere: Ints) -> Ints:
+    """The slow readings of an accusation that nothing else accused explains, or all."""
+    own = np.setdiff1d(accused.rows, elsewhere)
+    return own if own.size else accused.rows
+
+
+def _rival_cables(
+    survey: Survey, accused: Accusation, made: Sequence[Accusation]
+) -> tuple[Component, ...]:
+    """Of an accused switch each two cables, one of which each of its slow readings crosses, if all
+    readings over either are slow."""
+    network = survey.crossings.fabric
+    switches = [one.ends[0] for one in accused.components if one.part is Part.SWITCH]
+    if len(switches) != 1:
+        return ()
+    _, elsewhere = _others(survey, accused, made)
+    here = network.vertex == network.vertex_id[switches[0]]
+    cables = np.flatnonzero(here.reshape(-1, 2).any(axis=1))
+    crossed = survey.crossings.by_stage[_own(accused, elsewhere)] @ survey.crossings.by_port
+    over = np.asarray((crossed[:, 2 * cables] + crossed[:, 2 * cables + 1]).todense()) > 0
+    ways = sorted({tuple(cables[way].tolist()) for way in np.unique(over, axis=0)})
+    of_cable = survey.candidates.of_part(Part.CABLE)
+    known = [way for way in ways if of_cable.keys() >= set(way)]
+    if len(known) < len(ways):
+        return ()
+    fitting = {
+        cable: _is_slow_throughout(survey, accused, of_cable[cable], elsewhere)
+        for cable in {cable for way in ways for cable in way}
+    }
+    rivals = {cable for two in _covers(ways) if all(fitting[c] for c in two) for cable in two}
+    return components_of(survey, [of_cable[cable] for cable in sorted(rivals)])
+
+
+def _stronger_paths(survey: Survey, accused: Accusation) -> tuple[Component, ...]:
+    """Paths with more evidence than an accused switch that crosses the same readings. Some of
+    theirs look normal; where a class of long paths has no fast reading, those of a fault do."""
+    if all(one.part is not Part.SWITCH for one in accused.components):
+        return ()
+    others = [s for s in survey.explanation.suspects if s.best != accused.candidate]
+    evidence, _ = survey.explainer.scores(survey.explainer.predicted(others))
+    least = evidence[accused.candidate] + survey.limits.near_evidence
+    stronger = [
+        candidate
+        for candidate in np.flatnonzero(evidence > least).tolist()
+        if survey.crossings.is_path(candidate)
+        and np.isin(survey.candidates.rows(candidate), accused.rows).any()
+    ]
+    return components_of(survey, stronger)
+
+
+def _is_slow_throughout(
+    survey: Survey, accused: Accusation, candidate: int, elsewhere: Ints
+) -> bool:
+    """Whether nearly all flows over a candidate, and nothing accused elsewhere, are as slow."""
+    of = survey.in_rounds & (survey.readings.metric == accused.worst.metric.code)
+    mine = np.zeros_like(of)
+    mine[np.setdiff1d(survey.candidates.rows(candidate), elsewhere)] = True
+    mine &= of & survey.judged
+    slow = _by_flow(survey, mine, survey.normed.slower) > effect_of(accused) / 2
+    return bool(slow.size and slow.mean() >= 1 - survey.limits.contradicted_share)
 
 
 def _unexplained(survey: Survey, accused: Accusation, made: Iterable[Accusation]) -> Ints:
@@ -90,8 +167,8 @@ def _touch(survey: Survey, nodes: Hosts, rows: Ints) -> bool:
     return bool(np.isin(ends[0][rows], nodes).any() or np.isin(ends[1][rows], nodes).any())
 
 
-def _covers(pairs: Sequence[tuple[int, int]]) -> Iterator[Hosts]:
-    """Every node, and every two, of which each pair has one."""
+def _covers(pairs: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
+    """Every node (or cable), and every two, of which each pair (or way) has one."""
     for first in pairs[0] if pairs else ():
         left = [pair for pair in pairs if first not in pair]
         if not left:

@@ -1,6 +1,7 @@
 """The verdict names what is slow, and nothing else."""
 
 import random
+from itertools import combinations
 
 import pytest
 from tests.seeds import drawn
@@ -201,7 +202,7 @@ def test_a_random_fault_is_always_in_the_named_tie_and_nothing_crossed_by_a_norm
     assert not innocent
     if noise == 0.0:
         assert len(findings) == 1
-        assert things(findings[0]) == {truth} | equals_of(tree, truth, slow)
+        assert things(findings[0]) == {truth} | equals_of(tree, truth, slow) | twos_of(tree, truth)
 
 
 def random_fault(draw, tree, make_slow, factor):
@@ -237,6 +238,27 @@ def equals_of(tree, truth, slow):
             if {p for p in pairs if p[end] == node} == hit:
                 candidates["node", (node,)] = hit
     return {thing for thing, crossed in candidates.items() if crossed == hit} | {truth}
+
+
+def twos_of(tree, truth):
+    """Of a switch, the cables, and their nodes, any two of which all its directed pairs cross."""
+    part, (name, *_) = truth
+    if part != "switch":
+        return set()
+    pairs = [(a, b) for a in tree.nodes for b in tree.nodes if a != b]
+    paths = dict(zip(pairs, map(set, tree.paths(pairs)), strict=True))
+    hit = {pair for pair in pairs if ports_of(tree, name) & paths[pair]}
+    crossed = {
+        ends: {pair for pair in pairs if set(ends) & paths[pair]}
+        for ends in tree.links
+        if any(end.startswith(f"{name}[") for end in ends)
+    }
+    found = set()
+    for two in combinations(crossed, 2):
+        if set.union(*(crossed[ends] for ends in two)) == hit:
+            found |= {("cable", tuple(sorted(ends))) for ends in two}
+            found |= {("node", (end.split("/")[0],)) for ends in two for end in ends if "/" in end}
+    return found
 
 
 class TestRefusals:

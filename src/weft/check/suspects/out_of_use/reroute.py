@@ -25,7 +25,9 @@ class Rerouted:
         self._against = against
         self._judged: Bools = against.norm >= 0
         self._judged[but] = False
-
+        # What something else slows loads a cable by as much less.
+        self._rate: Floats = crossings.lowest_rate.astype(np.float64)
+        self._rate[but] *= np.exp(-np.maximum(against.slower[but], 0.0))
         self._known: dict[tuple[int, ...], Floats | None] = {}
 
     @cached_property
@@ -132,7 +134,7 @@ class Rerouted:
         """By row the load of the fullest port of its path in its moment, as a share of the port's
         rate; 1 where none is full."""
         paths = crossed.tocoo()
-        rate = self._crossings.lowest_rate[rows[paths.row]].astype(np.float64)
+        rate = self._rate[rows[paths.row]]
         place = self._crossings.readings.moment[rows[paths.row]] * crossed.shape[1] + paths.col
         _, where = np.unique(place, return_inverse=True)
         where = where.reshape(-1)
