@@ -218,7 +218,8 @@ def _with_reflections(plan: CheckPlan, limit_s: float) -> CheckPlan:
 def _enough_reflections(field: Field, n_pairs: int) -> Schedule:
     """Reflections of more than so many pairs, or all: of many nodes a few rounds are enough."""
     n_units = len(field.ranks.units)
-    n_rounds = 1
+    # A few rounds may hold no pair of a group.
+    n_rounds = 1 if field.only is None else n_units
     while True:
         more = schedule_of(Scheme(SchemeKind.REFLECTIONS, min(n_rounds, n_units)), field)
         if n_rounds >= n_units or more.n_pairs > n_pairs:
