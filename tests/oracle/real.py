@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.oracle.virtual import Virtual
 
+from weft.cluster.local.layout import virtual_hosts
 from weft.cluster.local.start import start
 
 LISTING = (
@@ -80,5 +81,5 @@ class Real:
 
 def bare(virtual: Virtual, n: int, folder: Path) -> Real:
     """`n` of them."""
-    start(virtual.folder, n, {}, shared_home=False)
+    start(virtual.folder, virtual_hosts(n), shared_home=False)
     return Real(virtual, folder)

@@ -17,7 +17,7 @@ from tests.oracle.virtual import need_in_hosts, skip_without_namespaces
 
 import weft
 from weft.cluster.folder import cluster_folder
-from weft.cluster.local.layout import Layout
+from weft.cluster.local.layout import Layout, virtual_hosts
 from weft.cluster.local.start import SSH_CONFIG, leftovers, start, stop
 from weft.cluster.remote import Ssh, SshResult
 
@@ -176,6 +176,6 @@ def slurm_cluster(n: int = 4, prolog: str | None = None) -> Iterator[SlurmCluste
 
 
 def _started(home: Path, n: int, folder: Path, prolog: str | None) -> Iterator[SlurmCluster]:
-    cluster = SlurmCluster(folder, start(home, n, {}, shared_home=True), prolog)
+    cluster = SlurmCluster(folder, start(home, virtual_hosts(n), shared_home=True), prolog)
     cluster.start()
     yield cluster

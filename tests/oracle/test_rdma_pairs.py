@@ -77,9 +77,10 @@ class Hosts:
 @pytest.fixture
 def two(virtual: Virtual) -> Virtual:
     """Two bare hosts: nothing is brought up on them."""
+    from weft.cluster.local.layout import virtual_hosts
     from weft.cluster.local.start import start
 
-    start(virtual.folder, 2, {}, shared_home=False)
+    start(virtual.folder, virtual_hosts(2), shared_home=False)
     return virtual
 
 

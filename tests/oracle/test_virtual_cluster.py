@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from tests.oracle.virtual import Virtual, states
 
+from weft.cluster.local.layout import virtual_hosts
 from weft.cluster.local.namespace_commands import ENVIRONMENT
 from weft.cluster.local.start import leftovers, namespace_root_of, processes_of, start
 
@@ -68,14 +69,14 @@ def test_a_host_that_is_slow_to_get_its_namespaces_gets_its_cable(
     slow.write_text(f'#!/bin/sh\nsleep 0.3\nexec {shutil.which("unshare")} "$@"\n')
     slow.chmod(0o755)
     monkeypatch.setitem(ENVIRONMENT, "PATH", f"{tmp_path}:{ENVIRONMENT['PATH']}")
-    start(virtual.folder, 2, {}, shared_home=True)
+    start(virtual.folder, virtual_hosts(2), shared_home=True)
     assert virtual.on("node2", "uname", "-n").out == "node2\n"
 
 
 def test_who_keeps_clusters_elsewhere_ends_his_own(
     virtual: Virtual, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start(virtual.folder, 1, {}, shared_home=False)
+    start(virtual.folder, virtual_hosts(1), shared_home=False)
     with monkeypatch.context() as elsewhere:
         elsewhere.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
         assert leftovers() == {}
@@ -96,7 +97,7 @@ def test_a_host_without_sshd_is_named_and_the_others_go_on(virtual: Virtual) -> 
 
 def test_nothing_waits_here_for_a_host_that_was_given_up(virtual: Virtual) -> None:
     """Its sshd takes the connection and says nothing."""
-    start(virtual.folder, 1, {}, shared_home=False)
+    start(virtual.folder, virtual_hosts(1), shared_home=False)
     assert virtual.on("node1", "sh", "-c", "kill -STOP $(pgrep -o sshd)").ok
     assert virtual.on("node1", "true", timeout_s=1.5).code is None
     waiting = ["pgrep", "-f", f"connect.py {virtual.folder}/"]

@@ -15,6 +15,7 @@ import pytest
 from tests.oracle.virtual import need_in_hosts, skip_without_namespaces
 
 import weft
+from weft.cluster.local.start import LOSS_TOOLS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -77,11 +78,14 @@ def as_ann(script: str) -> "subprocess.CompletedProcess[str]":
 
 @pytest.mark.usefixtures("needs_root")
 def test_a_plain_user_makes_a_virtual_cluster_and_measures_on_it() -> None:
+    need_in_hosts(*LOSS_TOOLS, package=" ".join(LOSS_TOOLS.values()))
     readable = as_ann(f"{WEFT} --version")
     assert readable.returncode == 0, f"another user cannot read this: {readable.stderr[-500:]}"
+    impaired = "--rate node2=200mbit --delay node1=100us --loss node2:sending=0.1%"
     done = as_ann(
-        f"{{ {WEFT} cluster up --local 2 --rate node2=200mbit --name own --format json &&"
-        f" {WEFT} bench latency --cluster own --sizes 8 --dir ~/run --format json > ~/table &&"
+        f"{{ {WEFT} cluster up --local 2 {impaired} --name own --format json &&"
+        f" {WEFT} bench latency --cluster own --sizes 8 --iterations 100 --repeats 1 --dir ~/run"
+        " --format json > ~/table &&"
         f" cat ~/table >&2; }}; code=$?; {WEFT} cluster down own >&2 || exit 99; exit $code"
     )
     assert done.returncode == 0, done.stderr

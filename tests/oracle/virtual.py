@@ -11,9 +11,11 @@ import pytest
 from tests.needs import need
 
 from weft.cli import run
+from weft.cli.cluster.hosts import cables_of
 from weft.cluster.folder import cluster_folder
+from weft.cluster.local.layout import read_layout
 from weft.cluster.local.namespace_commands import ENVIRONMENT
-from weft.cluster.local.start import TOOLS, leftovers, processes_of
+from weft.cluster.local.start import TOOLS, change, first_processes, leftovers
 from weft.cluster.remote import Ssh, SshResult
 
 
@@ -40,18 +42,24 @@ class Virtual:
         """Of the cluster, with its ssh_config."""
         return cluster_folder(self.name)
 
+    def plant(
+        self,
+        *,
+        rates: tuple[str, ...] = (),
+        delays: tuple[str, ...] = (),
+        losses: tuple[str, ...] = (),
+    ) -> None:
+        """Change the cables of its hosts, as another `up` with these options does."""
+        layout = read_layout(self.folder)
+        change(self.folder, layout, cables_of(len(layout.hosts), rates, delays, losses))
+
     def on(self, host: str, *command: str, timeout_s: float = 20.0) -> SshResult:
         """What a command says on a host of it."""
         return Ssh(self.folder / "ssh_config").run(host, command, timeout_s=timeout_s)
 
     def first_process(self, host: str) -> int:
         """Of a host of this cluster, and of no other: its id on this machine."""
-        ours = ["-m", "weft.cluster.local.host", str(self.folder), host]
-        for pid in processes_of(self.name):
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")[1:-1]
-            if words == ours:
-                return pid
-        raise AssertionError(f"{host} of {self.name} is not running")
+        return first_processes(self.folder)[1][host]
 
     def inside(self, host: str, *command: str) -> str:
         """What a command prints in a host's namespaces: without its sshd and its network."""

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from weft.cluster.local.layout import LAYOUT_FILE, Layout, VirtualHost, read_layout
+from weft.cluster.local.layout import LAYOUT_FILE, Impairment, Layout, VirtualHost, read_layout
 from weft.core.errors import InputError
 
 
 def test_a_damaged_layout_is_refused_by_its_key(tmp_path: Path) -> None:
-    hosts = (VirtualHost("node1", "10.77.0.1"), VirtualHost("node2", "10.77.0.2", "200mbit"))
+    slow = Impairment("200mbit", delay_us=200.0, loss=0.001)
+    hosts = (VirtualHost("node1", "10.77.0.1"), VirtualHost("node2", "10.77.0.2", receiving=slow))
     layout = Layout(
         *("mine", str(tmp_path), hosts, "ada", 1000, 1000, "/home/ada"),
         shared_home=True,

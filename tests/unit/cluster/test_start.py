@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from weft.cluster.local import start
+from weft.cluster.local.layout import Impairment, VirtualHost, virtual_hosts
 from weft.core.errors import InputError, MissingError
 
 
@@ -28,7 +29,7 @@ def tool(path: Path, line: str) -> None:
 def test_ssh_keygen_that_fails_is_reported_in_its_own_words(tools: Path, tmp_path: Path) -> None:
     tool(tools / "ssh-keygen", "echo 'unknown key type ed25519' >&2; exit 1")
     with pytest.raises(MissingError, match="makes no key: unknown key type ed25519"):
-        start.start(tmp_path / "mine", 1, {}, shared_home=False)
+        start.start(tmp_path / "mine", virtual_hosts(1), shared_home=False)
     assert not (tmp_path / "mine" / "namespace_root.log").exists()
 
 
@@ -38,12 +39,20 @@ def test_ssh_keygen_that_hangs_is_ended(
     tool(tools / "ssh-keygen", "exec sleep 60")
     monkeypatch.setattr(start, "KEY_LIMIT_S", 0.2)
     with pytest.raises(MissingError, match=r"makes no key: .*timed out"):
-        start.start(tmp_path / "mine", 1, {}, shared_home=False)
+        start.start(tmp_path / "mine", virtual_hosts(1), shared_home=False)
 
 
 @pytest.mark.usefixtures("tools")
 def test_a_folder_that_ssh_cannot_be_reported_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / 'a"b'
     with pytest.raises(InputError, match="cannot stand in ssh_config"):
-        start.start(folder, 1, {}, shared_home=False)
+        start.start(folder, virtual_hosts(1), shared_home=False)
     assert not folder.exists()
+
+
+def test_a_loss_needs_nft_and_says_so(tools: Path, tmp_path: Path) -> None:
+    lossy = (VirtualHost("node1", "10.77.0.1", sending=Impairment(loss=0.001)),)
+    with pytest.raises(MissingError, match="no 'nft' on this machine") as refused:
+        start.start(tmp_path / "mine", lossy, shared_home=False)
+    assert refused.value.expected == "the package nftables"
+    assert not (tmp_path / "mine").exists()

@@ -1,11 +1,11 @@
 """The hosts that `weft cluster up` brings up: those named, or virtual ones that it starts."""
 
 import re
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from weft.cluster.local import start as local
-from weft.cluster.local.layout import read_layout
+from weft.cluster.local.layout import VirtualHost, read_layout
 from weft.cluster.local.layout import virtual_hosts as hosts_of
 from weft.cluster.local.start import has_layout
 from weft.cluster.record import FILE
@@ -14,7 +14,13 @@ from weft.core.nodeset import expand
 from weft.core.shell_line import quoted
 from weft.launch.hostfile import read_hostfile
 
-_RATE = re.compile(r"([^=]+)=([1-9]\d{0,8}(?:[kmg]bit|bit))")
+_CABLE = re.compile(r"([^=:]+)(?::(sending|receiving))?=([^=]+)")
+_EXPECTED = {
+    "--rate": "HOSTS=RATE such as node3=200mbit, node3:sending=200mbit",
+    "--delay": "HOSTS=TIME up to 1000ms such as node3=200us, node3:receiving=1ms",
+    "--loss": "HOSTS=SHARE from 0.0001% to 99% such as node3=0.1%, node3:sending=1%",
+}
+MOST_DELAY_US = 1e6
 
 
 def named_hosts(hosts: str | None, hostfile: Path | None, folder: Path) -> tuple[str, ...]:
@@ -43,39 +49,72 @@ def named_hosts(hosts: str | None, hostfile: Path | None, folder: Path) -> tuple
     return found
 
 
-def rates_of(rates: tuple[str, ...]) -> dict[str, str]:
-    """By host; of a host that is named twice the last one."""
-    found: dict[str, str] = {}
-    for text in rates:
-        match = _RATE.fullmatch(text.lower())
-        if match is None:
-            raise InputError(f"--rate '{text}'", expected="HOSTS=RATE such as node3=200mbit")
-        found |= dict.fromkeys(expand(match[1]), match[2])
-    return found
+def cables_of(
+    n: int, rates: tuple[str, ...], delays: tuple[str, ...], losses: tuple[str, ...]
+) -> tuple[VirtualHost, ...]:
+    """`node1` to `nodeN` with their cables; of a direction that is named twice the last value.
+    Raises InputError."""
+    hosts = {host.name: host for host in hosts_of(n)}
+    for option, read, key, given in (
+        ("--rate", _rate, "rate", rates),
+        ("--delay", _delay_us, "delay_us", delays),
+        ("--loss", _loss, "loss", losses),
+    ):
+        for text in given:
+            match = _CABLE.fullmatch(text)
+            value = read(match[3].lower()) if match else None
+            if match is None or value is None:
+                raise InputError(f"{option} '{text}'", expected=_EXPECTED[option])
+            for name in expand(match[1]):
+                if name not in hosts:
+                    raise InputError(f"{option} names '{name}'", expected=f"node1 to node{n}")
+                for way in (match[2],) if match[2] else ("sending", "receiving"):
+                    end = replace(getattr(hosts[name], way), **{key: value})
+                    hosts[name] = replace(hosts[name], **{way: end})
+    return tuple(hosts.values())
+
+
+def _rate(text: str) -> str | None:
+    return text if re.fullmatch(r"[1-9]\d{0,8}(?:[kmg]bit|bit)", text) else None
+
+
+def _delay_us(text: str) -> float | None:
+    """At most a second: a launch times out otherwise."""
+    match = re.fullmatch(r"(\d{1,7}(?:\.\d{1,3})?)(us|ms)", text)
+    delay_us = float(match[1]) * (1000 if match[2] == "ms" else 1) if match else 0.0
+    return delay_us if 0 < delay_us <= MOST_DELAY_US else None
+
+
+def _loss(text: str) -> float | None:
+    """A millionth at least: a finer share has no rule."""
+    match = re.fullmatch(r"(\d{1,2}(?:\.\d{1,4})?)%", text)
+    loss = float(match[1]) / 100 if match else 0.0
+    return loss or None
 
 
 def virtual_hosts(
-    folder: Path, n: int, rates: Mapping[str, str], *, shared_home: bool, start: bool
+    folder: Path, asked: tuple[VirtualHost, ...], *, shared_home: bool, start: bool
 ) -> tuple[tuple[str, ...], bool]:
-    """The hosts of a virtual cluster and whether they run: with `start` they do. Raises InputError,
-    MissingError."""
+    """The hosts of a virtual cluster and whether they run: with `start` they do, with the cables
+    that are asked for. Raises InputError, MissingError."""
     if (folder / FILE).exists() and not local.has_layout(folder):
         raise InputError(
             f"'{folder.name}' is a cluster of real hosts",
             expected="another --name for virtual ones",
             hint=f"'weft cluster down {quoted(folder.name)}' removes its files from them",
         )
-    asked = hosts_of(n, rates)
     names = tuple(host.name for host in asked)
     if local.namespace_root_of(folder) is None:
         if start:
-            local.start(folder, n, rates, shared_home=shared_home)
+            local.start(folder, asked, shared_home=shared_home)
         return names, start
     layout = read_layout(folder)
-    if layout.hosts != asked or layout.shared_home != shared_home:
+    if len(layout.hosts) != len(asked) or layout.shared_home != shared_home:
         raise InputError(
             f"a virtual cluster '{folder.name}' of {len(layout.hosts)} other hosts is running",
-            expected="the same hosts, rates and homes, or another --name",
+            expected="as many hosts with the same homes, or another --name",
             hint=f"'weft cluster down {quoted(folder.name)}' ends it",
         )
+    if start:
+        local.change(folder, layout, asked)
     return names, True

@@ -30,7 +30,22 @@ from weft.core.files import make_folder
     "rates",
     multiple=True,
     metavar="HOSTS=RATE",
-    help="Limit the network of virtual hosts in both directions: node3=200mbit, 'node[1-8]=1gbit'.",
+    help="Limit the network of virtual hosts: node3=200mbit, 'node[1-8]=1gbit',"
+    " node3:sending=1gbit.",
+)
+@click.option(
+    "--delay",
+    "delays",
+    multiple=True,
+    metavar="HOSTS=TIME",
+    help="Delay each frame of virtual hosts: node3=200us, node3:receiving=1ms.",
+)
+@click.option(
+    "--loss",
+    "losses",
+    multiple=True,
+    metavar="HOSTS=SHARE",
+    help="Lose a share of the frames of virtual hosts: node3=0.1%, node3:sending=1%.",
 )
 @click.option("--shared-home", is_flag=True, help="Virtual hosts share one home folder.")
 @click.option("--mpi", metavar="MPICC", help="'site' or an mpicc of the hosts. Default: weft's.")
@@ -51,6 +66,8 @@ def command(
     local: int | None,
     name: str | None,
     rates: tuple[str, ...],
+    delays: tuple[str, ...],
+    losses: tuple[str, ...],
     shared_home: bool,
     mpi: str | None,
     mpi_module: str | None,
@@ -64,7 +81,7 @@ def command(
 
     HOSTS is a node set such as node[1-16]. Run it again at any time: correct parts stay.
     """
-    from weft.cli.cluster.hosts import named_hosts, rates_of, virtual_hosts
+    from weft.cli.cluster.hosts import cables_of, named_hosts, virtual_hosts
     from weft.cli.cluster.text import print_up, stage_line
 
     _refuse_two_mpis(mpi, mpi_module, sudo=sudo)
@@ -79,12 +96,12 @@ def command(
             )
         of_real = {"HOSTS": hosts, "--hostfile": hostfile, "--ssh-config": ssh_config}
         refuse_together("--local", of_real)
-        nodes, running = virtual_hosts(
-            folder, local, rates_of(rates), shared_home=shared_home, start=not dry_run
-        )
+        wanted = cables_of(local, rates, delays, losses)
+        nodes, running = virtual_hosts(folder, wanted, shared_home=shared_home, start=not dry_run)
         ssh_config = folder / "ssh_config"
     else:
-        for given, what in ((rates, "--rate"), (shared_home, "--shared-home")):
+        of_virtual = {"--rate": rates, "--delay": delays, "--loss": losses}
+        for what, given in {**of_virtual, "--shared-home": shared_home}.items():
             if given:
                 raise InputError(f"{what} is for virtual hosts", expected="--local N with it")
         nodes, running = named_hosts(hosts, hostfile, folder), True

@@ -21,7 +21,6 @@ from weft.cluster.local.namespace_commands import (
     mount_tmpfs,
     reap,
     run,
-    shape,
 )
 from weft.cluster.local.namespace_root import SHARED_HOME
 from weft.core.process import spawn
@@ -81,8 +80,6 @@ def _connect(layout: Layout, host: VirtualHost) -> None:
     run("ip", "link", "set", "lo", "up")
     run("ip", "address", "add", f"{host.address}/{PREFIX_LENGTH}", "dev", "eth0")
     run("ip", "link", "set", "eth0", "up")
-    if host.rate is not None:
-        shape("eth0", host.rate)
     if not layout.is_root:
         Path("/proc/sys/net/ipv4/ip_unprivileged_port_start").write_text("0")
 

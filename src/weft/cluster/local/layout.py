@@ -1,7 +1,6 @@
 """The parts of a virtual cluster, for the processes that make it."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -16,6 +15,7 @@ LAYOUT_FILE = "layout.json"
 MARKER = "WEFT_CLUSTER"
 """The environment variable by which a virtual cluster's processes are found again: its folder."""
 
+BRIDGE = "br0"
 BRIDGE_ADDRESS = "10.77.255.254"
 """Of the bridge, where ssh comes from. Nothing of it is seen outside its own namespace."""
 
@@ -25,12 +25,28 @@ MOST_HOSTS = 254
 
 
 @dataclass(frozen=True, slots=True)
+class Impairment:
+    """One direction of a host's cable. `rate` is a word of `tc` ('200mbit'), None for as fast as
+    the machine is; `delay_us` is added to each frame; `loss` is the share of frames lost."""
+
+    rate: str | None = None
+    delay_us: float = 0.0
+    loss: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class VirtualHost:
-    """A host; `rate` is what `tc` takes ('200mbit'), None for as fast as the machine is."""
+    """A host, and its cable in the direction in which it sends and the one in which it receives."""
 
     name: str
     address: str
-    rate: str | None = None
+    sending: Impairment = Impairment()
+    receiving: Impairment = Impairment()
+
+    @property
+    def port(self) -> str:
+        """The bridge's end of its cable; eth0 is its own."""
+        return self.name.replace("node", "port")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +94,8 @@ def read_layout(folder: Path) -> Layout:
         ) from error
 
 
-def virtual_hosts(n: int, rates: Mapping[str, str]) -> tuple[VirtualHost, ...]:
-    """`node1` to `nodeN`, each with its address; `rates` by name."""
-    names = [f"node{i}" for i in range(1, n + 1)]
-    return tuple(
-        VirtualHost(name, str(_FIRST_ADDRESS + i), rates.get(name)) for i, name in enumerate(names)
-    )
+def virtual_hosts(n: int) -> tuple[VirtualHost, ...]:
+    """`node1` to `nodeN`, each with its address. Raises InputError."""
+    if not 0 < n <= MOST_HOSTS:
+        raise InputError(f"{n} virtual hosts", expected=f"1 to {MOST_HOSTS}")
+    return tuple(VirtualHost(f"node{i + 1}", str(_FIRST_ADDRESS + i)) for i in range(n))

@@ -34,12 +34,6 @@ def bind(source: Path, target: Path) -> None:
     run("mount", "--bind", str(source), str(target))
 
 
-def shape(device: str, rate: str) -> None:
-    """Limit what leaves a device."""
-    words = ("tc", "qdisc", "replace", "dev", device, "root", "tbf", "rate", rate)
-    run(*words, "burst", "256kb", "latency", "20ms")
-
-
 def reap() -> int | None:
     """Wait for any process to end: its id; None where there is none."""
     try:

@@ -10,18 +10,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-from weft.cluster.local.layout import BRIDGE_ADDRESS, PREFIX_LENGTH, Layout, read_layout
+from weft.cluster.local.layout import BRIDGE, BRIDGE_ADDRESS, PREFIX_LENGTH, Layout, read_layout
 from weft.cluster.local.namespace_commands import (
     ENVIRONMENT,
     NamespaceError,
     mount_tmpfs,
     reap,
     run,
-    shape,
 )
 from weft.core.process import spawn
 
-BRIDGE = "br0"
 SHARED_HOME = "home"
 
 
@@ -49,14 +47,11 @@ def _make(layout: Layout) -> dict[str, str]:
     if layout.shared_home:
         mount_tmpfs(Path(layout.folder) / SHARED_HOME, "0700")
     hosts = [(host.name, _start(layout, host.name)) for host in layout.hosts]
-    for number, (host, (_, process)) in enumerate(zip(layout.hosts, hosts, strict=True)):
+    for host, (_, process) in zip(layout.hosts, hosts, strict=True):
         _read_line(host.name, process, "waits")
-        port = f"port{number + 1}"
         far_end = ("peer", "name", "eth0", "netns", str(process.pid))
-        run("ip", "link", "add", port, "type", "veth", *far_end)
-        run("ip", "link", "set", port, "master", BRIDGE, "up")
-        if host.rate is not None:
-            shape(port, host.rate)
+        run("ip", "link", "add", host.port, "type", "veth", *far_end)
+        run("ip", "link", "set", host.port, "master", BRIDGE, "up")
         assert process.stdin is not None
         process.stdin.write(b"connected\n")
         process.stdin.close()

@@ -10,21 +10,21 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import weft
 from weft.cluster.folder import clusters_folder, is_name
+from weft.cluster.local.impairment import impair, is_lossy
 from weft.cluster.local.layout import (
     BRIDGE_ADDRESS,
     LAYOUT_FILE,
     MARKER,
-    MOST_HOSTS,
     Layout,
     VirtualHost,
-    virtual_hosts,
 )
-from weft.cluster.local.namespace_commands import ENVIRONMENT
+from weft.cluster.local.namespace_commands import ENVIRONMENT, NamespaceError
 from weft.cluster.remote import config_path
 from weft.core.documents.document_text import read_json_file
 from weft.core.errors import InputError, MissingError
@@ -41,6 +41,7 @@ UP_LIMIT_S = 60.0
 DOWN_LIMIT_S = 20.0
 TOOLS = {
     "unshare": "util-linux",
+    "nsenter": "util-linux",
     "mount": "mount",
     "ip": "iproute2",
     "tc": "iproute2",
@@ -48,14 +49,16 @@ TOOLS = {
     "ssh-keygen": "openssh-client",
     "sshd": "openssh-server",
 }
+LOSS_TOOLS = {"nft": "nftables"}
 _HIDDEN = ("/tmp", "/run", "/dev/shm")  # noqa: S108
 
 
-def start(folder: Path, n: int, rates: Mapping[str, str], *, shared_home: bool) -> Layout:
-    """Start `n` hosts, whose `ssh_config` then lies in the folder. Raises InputError,
-    MissingError; nothing is left running then."""
-    layout = _layout(folder, n, rates, shared_home=shared_home)
-    _check_tools()
+def start(folder: Path, hosts: tuple[VirtualHost, ...], *, shared_home: bool) -> Layout:
+    """Start hosts, whose `ssh_config` then lies in the folder. Raises InputError, MissingError;
+    nothing is left running then."""
+    sound = tuple(VirtualHost(host.name, host.address) for host in hosts)
+    layout = _layout(folder, sound, shared_home=shared_home)
+    _check_tools(hosts)
     config = _ssh_config(layout)
     make_folder(folder, what="folder of the cluster", mode=0o700)
     if not all(path.exists() for path in _key_pair(folder)):
@@ -74,10 +77,43 @@ def start(folder: Path, n: int, rates: Mapping[str, str], *, shared_home: bool) 
         write_part(folder / SSH_CONFIG, config, what="file for ssh")
         # Last: by this file the cluster counts as running.
         write_part(folder / ROOT_FILE, json.dumps(root), what="record of the hosts' first process")
+        return change(folder, layout, hosts)
     except BaseException:
         _kill(process.pid)
         raise
-    return layout
+
+
+def change(folder: Path, layout: Layout, hosts: tuple[VirtualHost, ...]) -> Layout:
+    """Make the cables of a running cluster as they are wanted. Raises MissingError."""
+    _check_tools(hosts)
+    if hosts == layout.hosts:
+        return layout
+    changed = replace(layout, hosts=hosts)
+    try:
+        root, processes = first_processes(folder)
+        impair(folder, root, processes, layout.hosts, hosts)
+    except NamespaceError as error:
+        raise MissingError(
+            f"the cables cannot be changed: {error}",
+            where=str(folder),
+            expected="a kernel with tbf (--rate), packet sockets (--delay), nf_tables (--loss)",
+            hint="'weft cluster down' ends the cluster",
+        ) from error
+    changed.write()
+    return changed
+
+
+def first_processes(folder: Path) -> tuple[int, dict[str, int]]:
+    """The id of the cluster's first process on this machine, and of each host's."""
+    found: dict[str, int] = {}
+    for pid in processes_of(folder.name):
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")[1:-1]
+        if words[:1] == ["-m"] and words[2:3] == [str(folder)]:
+            found[words[-1]] = pid
+    try:
+        return found.pop(str(folder)), found
+    except KeyError:
+        raise NamespaceError("its first process has ended") from None
 
 
 def stop(folder: Path) -> int:
@@ -116,14 +152,7 @@ def processes_of(name: str) -> Iterator[int]:
     return (pid for pid, of in _marked() if of == name)
 
 
-def _layout(folder: Path, n: int, rates: Mapping[str, str], *, shared_home: bool) -> Layout:
-    hosts = virtual_hosts(n, rates) if 0 < n <= MOST_HOSTS else ()
-    names = {host.name for host in hosts}
-    if not hosts:
-        raise InputError(f"{n} virtual hosts", expected=f"1 to {MOST_HOSTS}")
-    strangers = sorted(set(rates) - names)
-    if strangers:
-        raise InputError(f"--rate names '{strangers[0]}'", expected=f"node1 to node{n}")
+def _layout(folder: Path, hosts: tuple[VirtualHost, ...], *, shared_home: bool) -> Layout:
     user = pwd.getpwuid(os.getuid())
     home = Path(user.pw_dir)
     hidden = [home, *map(Path, _HIDDEN)]
@@ -148,13 +177,15 @@ def _layout(folder: Path, n: int, rates: Mapping[str, str], *, shared_home: bool
     )
 
 
-def _check_tools() -> None:
-    for tool, package in TOOLS.items():
+def _check_tools(hosts: tuple[VirtualHost, ...]) -> None:
+    lossy = any(map(is_lossy, hosts))
+    for tool, package in {**TOOLS, **(LOSS_TOOLS if lossy else {})}.items():
         if shutil.which(tool, path=ENVIRONMENT["PATH"]) is None:
             raise MissingError(
                 f"no '{tool}' on this machine",
                 expected=f"the package {package}",
-                hint="a virtual cluster needs util-linux, iproute2 and an OpenSSH server",
+                hint="a virtual cluster needs util-linux, iproute2 and an OpenSSH server; --loss"
+                " needs nftables",
             )
 
 

@@ -1,0 +1,24 @@
+"""The cables of virtual hosts, as options of `weft cluster up` write them."""
+
+from weft.cli.cluster.hosts import cables_of
+from weft.cluster.local.layout import Impairment
+
+
+def test_an_option_is_of_both_directions_or_of_the_named_one() -> None:
+    one, two, three = cables_of(
+        3,
+        ("node[1-3]=400mbit", "node2:sending=100MBIT"),
+        ("node2:receiving=0.5ms", "node3=200us"),
+        ("node3:sending=0.1%",),
+    )
+    usual = Impairment("400mbit")
+    assert (one.sending, one.receiving) == (usual, usual)
+    assert two.sending == Impairment("100mbit")
+    assert two.receiving == Impairment("400mbit", delay_us=500.0)
+    assert three.sending == Impairment("400mbit", delay_us=200.0, loss=0.001)
+    assert three.receiving == Impairment("400mbit", delay_us=200.0)
+
+
+def test_of_a_direction_named_twice_the_last_value_counts() -> None:
+    (host,) = cables_of(1, ("node1=1gbit", "node1:sending=10mbit", "node1=1mbit"), (), ())
+    assert host.sending == host.receiving == Impairment("1mbit")
