@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benches.page import print_tables
 
-from benches import dct, flow_error, in_network, nv_switches, steady_state
+from benches import dct, flow_error, in_network, nv_switches, slingshot, steady_state
 from weft.bench.model import Launch, Sample, Trial
 from weft.bench.twin.backend import TwinBackend, build_fabric, simulate
 from weft.bench.twin.scenario import scenario
@@ -328,6 +328,7 @@ PARTS: dict[str, Callable[[], Iterable[str]]] = {
     "DCT": dct.lines,
     "flows": flow_error.lines,
     "permutations": permutation_lines,
+    "Slingshot": slingshot.lines,
     "published tables": published_lines,
     "assumed figures": assumed_lines,
 }

@@ -38,11 +38,11 @@ def fidelity() -> ModuleType:
 
 PARTS = (
     *("single figures", "in-network", "NVLS", "steady state", "DCT", "flows"),
-    *("permutations", "published tables", "assumed figures"),
+    *("permutations", "Slingshot", "published tables", "assumed figures"),
 )
 
 
-SIMULATED_LONG = {"in-network", "steady state", "permutations"}
+SIMULATED_LONG = {"in-network", "steady state", "permutations", "Slingshot"}
 NUMBERS = [
     pytest.param(number, id=part, marks=[pytest.mark.slow] * (part in SIMULATED_LONG))
     for number, part in enumerate(PARTS)

@@ -224,7 +224,7 @@ def test_generating_what_cannot_be(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = weft(capsys, "generate", "frontera", "--nodes", "9000")
     assert code == 2
     assert "has 8008 nodes, not 9000" in err
-    code, _, err = weft(capsys, "generate", "perlmutter", "--nodes", "9")
+    code, _, err = weft(capsys, "generate", "generic-slingshot11", "--nodes", "9")
     assert code == 2
     assert "has no fabric to simulate" in err
 

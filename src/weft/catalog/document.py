@@ -12,6 +12,9 @@ from weft.core.documents.document_text import toml_table
 from weft.core.errors import InputError, did_you_mean
 from weft.core.units import LARGEST_FIGURE
 
+TAG = "as "
+"""How tags of a union's models begin: no key of a document does, and no error names them."""
+
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
 Text = Annotated[str, Field(min_length=1)]
 
@@ -98,6 +101,7 @@ Ports = Annotated[Figure, _in_unit("ports", above=1)]
 Nodes = Annotated[Figure, _in_unit("nodes", above=0)]
 Switches = Annotated[Figure, _in_unit("switches", above=0)]
 Cables = Annotated[Figure, _in_unit("cables", above=0)]
+Groups = Annotated[Figure, _in_unit("groups", above=1)]
 Probability = Annotated[Figure, _in_unit("1")]
 
 
@@ -139,7 +143,7 @@ def _first_problem(
     # An unknown key is named first: it is usually the missing one, misspelt.
     problems.sort(key=lambda problem: problem["type"] != "extra_forbidden")
     problem = problems[0]
-    path = _key_path(problem["loc"])
+    path = _key_path(tuple(part for part in problem["loc"] if not _is_tag(part)))
     if problem["type"] == "extra_forbidden":
         known = known_keys(model, problem["loc"][:-1])
         return InputError(
@@ -164,14 +168,31 @@ def _key_path(loc: tuple[int | str, ...]) -> str:
 def known_keys(model: type[BaseModel], loc: tuple[int | str, ...]) -> list[str]:
     """The keys a document may have at a place, by walking the model's annotations."""
     here: type[BaseModel] | None = model
+    annotation: Any = None
     for part in loc:
-        if isinstance(part, str) and here is not None:
+        if _is_tag(part):
+            here = _tagged(annotation, str(part))
+        elif isinstance(part, str) and here is not None:
             fields = here.model_fields.items()
             found = (field.annotation for name, field in fields if part in (name, field.alias))
-            here = _model_in(next(found, None))
+            annotation = next(found, None)
+            here = _model_in(annotation)
     if here is None:
         return []
     return [field.alias or name for name, field in here.model_fields.items()]
+
+
+def _is_tag(part: int | str) -> bool:
+    return isinstance(part, str) and part.startswith(TAG)
+
+
+def _tagged(annotation: Any, tag: str) -> type[BaseModel] | None:
+    """The model of a union that has a tag."""
+    known = (getattr(one, "tag", None) for one in getattr(annotation, "__metadata__", ()))
+    if tag in known:
+        return _model_in(annotation)
+    inner = (_tagged(one, tag) for one in getattr(annotation, "__args__", ()))
+    return next((found for found in inner if found is not None), None)
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:

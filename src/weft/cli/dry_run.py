@@ -72,7 +72,8 @@ def _text(
 
 
 def _scenario_words(row: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
-    nodes = scenario["placement"]["nodes"]
+    job = scenario["tenants"][0] if "tenants" in scenario else scenario
+    nodes = job["placement"]["nodes"]
     where = row["nodes"] if len(nodes) <= 4 else counted(len(nodes), "node")
     tasks = counted(int(row["tasks_per_node"]), "rank")
     sizes = f", {counted(row['n_sizes'], 'message size')}" if row["n_sizes"] else ""

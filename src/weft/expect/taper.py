@@ -1,5 +1,6 @@
 """How much narrower a fabric's up-links are than what its nodes can send."""
 
+from weft.catalog.machine.cabling import FatTree
 from weft.catalog.machine.platform import Platform
 
 
@@ -9,7 +10,7 @@ def taper(platform: Platform, n_nodes: int) -> float:
     Only the part of the traffic that leaves the leaf counts. SOURCE: arithmetic on `fabric`.
     """
     tree, links = platform.fabric, platform.links
-    if tree is None or links is None or tree.shape != "fixed":
+    if not isinstance(tree, FatTree) or links is None or tree.shape != "fixed":
         return 1.0
     if tree.nodes_per_leaf is None or tree.spines is None or tree.cables_per_spine is None:
         return 1.0

@@ -2,40 +2,53 @@
 
 A platform has its fabric in two forms. The twin's leaves out what does not matter to what it is
 compared with: adapters of a node share a leaf, a director is one switch. The cabled form is the
-machine as far as it is published, with each assumption in words.
+machine as far as it is published, with each assumption in words. Of a
+dragonfly the twin has three groups where one holds all nodes.
 """
 
 import math
 from typing import Any
 
 from weft.catalog.document import Figure, SourceClass
-from weft.catalog.machine.cabling import Directors, FatTree, Rails
+from weft.catalog.machine.cabling import Cabling, Directors, Dragonfly, FatTree, Rails
 from weft.catalog.machine.platform import Cable, Links, Platform, PlatformHost, figures
 from weft.core.errors import InputError
+from weft.topology.dragonfly_document import dragonfly_document
 
 Document = dict[str, Any]
 
+LEAST_GROUPS = 3
+"""Groups of a dragonfly that takes detours."""
+
 
 def fabric_spec(platform: Platform, n_nodes: int, *, cabled: bool = False) -> Document:
-    """The generator's document for a fabric of `n_nodes`; the twin's, unless `cabled`.
+    """The generator's document for a fabric of `n_nodes`; the twin's, unless `cabled`. Of a
+    dragonfly, the whole document.
 
     Raises InputError.
     """
     if n_nodes < 1:
         raise InputError(f"{n_nodes} nodes", expected="at least one node")
-    tree, links, host = twin_parts(platform)
+    fabric, links, host = twin_parts(platform)
     spec = {
         "schema": "weft.fabric/1",
-        "generate": "fat_tree",
         "name": f"{platform.name}-{n_nodes}",
         "nodes": n_nodes,
         "hcas_per_node": platform.hcas_per_node,
         **_rate_and_delay("host", links.host, host.adapter_latency.value),
-        **_rate_and_delay("switch", links.switch, 0.0),
-        "routing": {"engine": tree.routing},
     }
     if cabled:
-        spec["assumed"] = _assumed(tree)
+        spec["assumed"] = _assumed(fabric)
+    if isinstance(fabric, Dragonfly):
+        return _dragonfly(platform, fabric, links, spec, cabled=cabled)
+    between = _rate_and_delay("switch", links.switch, 0.0)
+    spec = {**spec, "generate": "fat_tree", **between, "routing": {"engine": fabric.routing}}
+    return _tree(platform, fabric, spec, cabled=cabled)
+
+
+def _tree(platform: Platform, tree: FatTree, spec: Document, *, cabled: bool) -> Document:
+    n_nodes = spec["nodes"]
+    if cabled:
         if tree.directors is not None:
             return {**spec, **_directors(platform, tree, tree.directors, n_nodes)}
         if tree.rails is not None:
@@ -47,7 +60,20 @@ def fabric_spec(platform: Platform, n_nodes: int, *, cabled: bool = False) -> Do
     return {**spec, "levels": 2, **_two_levels(tree, n_nodes, platform.hcas_per_node)}
 
 
-def twin_parts(platform: Platform) -> tuple[FatTree, Links, PlatformHost]:
+def _dragonfly(
+    platform: Platform, fabric: Dragonfly, links: Links, spec: Document, *, cabled: bool
+) -> Document:
+    if spec["nodes"] > fabric.nodes.whole:
+        raise _too_many(platform, spec["nodes"], fabric.nodes.whole)
+    ends = (_rate_and_delay(end, links.switch, 0.0) for end in ("local", "global"))
+    rates = {key: value for rates in ends for key, value in rates.items()}
+    # Detours lead over a third group, so other groups matter only to nodes of several.
+    in_one = spec["nodes"] <= fabric.nodes_per_group.whole and not cabled
+    n_groups = min(fabric.groups.whole, LEAST_GROUPS) if in_one else fabric.groups.whole
+    return dragonfly_document(fabric, n_groups, spec, rates)
+
+
+def twin_parts(platform: Platform) -> tuple[Cabling, Links, PlatformHost]:
     """The parts of a twin. Raises InputError where the platform has none."""
     if platform.fabric is None or platform.links is None or platform.host is None:
         raise no_twin(platform)
@@ -75,18 +101,19 @@ def _too_many(platform: Platform, n_nodes: int, most: int) -> InputError:
     )
 
 
-def _assumed(tree: FatTree) -> list[str]:
+def _assumed(tree: Cabling) -> list[str]:
     """The guesses in the cabling, figure by figure.
 
     Where adapters go by rails or directors have an inside, their own figures name
     it, not those that stand for it in the twin.
     """
-    by_own = {
-        "two_level_nodes": tree.rails is not None,
-        "spines": tree.directors is not None,
-        "adaptive": True,
-    }
-    texts = [] if tree.rails is None else [tree.rails.basis]
+    by_own, texts = {"adaptive": True}, []
+    if isinstance(tree, FatTree):
+        by_own |= {
+            "two_level_nodes": tree.rails is not None,
+            "spines": tree.directors is not None,
+        }
+        texts = [] if tree.rails is None else [tree.rails.basis]
     for path, figure in figures(tree):
         if figure.class_ is SourceClass.ASSUMED and not by_own.get(path.partition(".")[0], False):
             texts.append(_guess(path, figure))

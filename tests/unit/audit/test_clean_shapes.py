@@ -194,8 +194,16 @@ def test_updn_on_a_healthy_tree_raises_no_alarm(shape: str) -> None:
 MACHINES = [name for name in platform_names() if platform(name).fabric is not None]
 
 
-@pytest.mark.parametrize("name", MACHINES)
-@pytest.mark.parametrize("n_nodes", [4, 17, 100])
+LARGE = ("frontier",)
+"""Machines of thousands of switches, whatever number of nodes: an audit takes a minute."""
+SIZES = [
+    pytest.param(name, n_nodes, marks=[pytest.mark.slow] * (name in LARGE))
+    for name in MACHINES
+    for n_nodes in (4, 17, 100)
+]
+
+
+@pytest.mark.parametrize(("name", "n_nodes"), SIZES)
 def test_a_machine_of_the_catalogue_raises_no_alarm(name: str, n_nodes: int) -> None:
     machine = platform(name)
     subnet = Subnet.of_fabric(fabric_spec(machine, n_nodes, cabled=True))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from weft.audit.cabling.wiring import CableSide, most_common
 from weft.audit.case import AuditCase, Ruling, finding, not_judged
 from weft.audit.facts import CableFacts
+from weft.catalog.machine.cabling import FatTree, Rails
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
 
@@ -70,9 +71,14 @@ def adapters_of(case: AuditCase) -> list[RailAdapter]:
     return found
 
 
+def _declared(case: AuditCase) -> Rails | None:
+    fabric = case.platform.fabric if case.platform else None
+    return fabric.rails if isinstance(fabric, FatTree) else None
+
+
 def _pattern(case: AuditCase) -> str:
     """The platform's own names of its devices come first."""
-    rails = case.platform.fabric.rails if case.platform and case.platform.fabric else None
+    rails = _declared(case)
     if rails is None:
         return case.thresholds.names.adapter
     before, _, after = rails.hca_name.partition("{rail}")
@@ -139,7 +145,7 @@ def _finding(
 
 def _basis(case: AuditCase) -> Iterator[str]:
     """The platform's statement about its rails."""
-    rails = case.platform.fabric.rails if case.platform and case.platform.fabric else None
+    rails = _declared(case)
     if rails is not None:
         yield f"{case.platform.name}: {rails.basis}" if case.platform else ""
 

@@ -3,38 +3,35 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from weft import __version__
-from weft.bench.block_sizes import most_bytes
-from weft.bench.metrics import Metrics, TimeSeries, metrics_of, pair_metrics
-from weft.bench.model import Launch, Pair, Sample, Trial
+from weft.bench.model import Launch, Sample, Trial
 from weft.bench.phase import phases_of
 from weft.bench.twin.congestion_control import congestion_control
 from weft.bench.twin.fault import Fault, by_fault, check_fault
 from weft.bench.twin.fidelity import at_fidelity, carried_out, is_extrapolated, with_extrapolation
+from weft.bench.twin.gpu_network import OPTION as GPU_NETWORK
+from weft.bench.twin.gpu_network import by_step, gpu_network, joined_steps, on_channels
 from weft.bench.twin.independent_rounds import apart, joined
-from weft.bench.twin.outcome_rows import Rows, rows_of
+from weft.bench.twin.outcome_rows import rows_of
 from weft.bench.twin.port_counters import COUNTERS_FILE, PortCounters
+from weft.bench.twin.routing import routes_adaptively
+from weft.bench.twin.samples import pair_samples, series_samples, training_samples
 from weft.bench.twin.scenario import (
+    channel_work,
     left_to_chance,
-    pair_size,
     recipe_text,
-    rounds_of,
-    routes_adaptively,
     scenario,
-    window_of,
+    steps_of,
     work,
 )
+from weft.bench.twin.training_step import BENCHMARK as TRAINING_STEP
+from weft.bench.twin.training_step import training_step
 from weft.catalog.benchmark import Benchmark
 from weft.catalog.document import to_toml
 from weft.catalog.load import benchmark
-from weft.catalog.machine.fit_report import Fit
 from weft.catalog.machine.platform import Platform
 from weft.cluster.ssh_failure import SshFailure
 from weft.core.errors import BenchmarkError, InputError
@@ -45,9 +42,6 @@ from weft.topology.fabric import Fabric
 from weft.topology.fabric_spec import Document, fabric_spec
 
 PLATFORM_FILE = "platform.toml"
-
-FANS = ("fan_in", "fan_out")
-"""Benchmarks whose rows are messages: an iteration is over with the slowest."""
 
 
 class TwinBackend:
@@ -114,11 +108,17 @@ class TwinBackend:
             raise by_fault(refused, self.faults) from refused
         rows = rows_of(outcome)
         if measured.kind == "pairs":
-            samples = _pair_samples(launch, measured, rows)
+            samples = pair_samples(launch, measured, rows, self._evidence(launch.trial))
+        elif measured.name == TRAINING_STEP:
+            step = training_step(self.platform, launch.trial, measured.options)
+            samples = training_samples(launch, step, rows, self._evidence(launch.trial))
         else:
-            samples = _samples(launch, measured, document["work"], rows, self.platform.fit)
+            evidence, steps = self._evidence(launch.trial), steps_of(document)
+            samples = series_samples(
+                launch, measured, steps, rows, fit=self.platform.fit, evidence=evidence
+            )
             if self.extrapolate is not None:
-                share = len(document["work"]) // len(launch.trial.sizes_bytes)
+                share = len(steps) // len(launch.trial.sizes_bytes)
                 samples = with_extrapolation(samples, outcome, share)
         samples = carried_out(samples, outcome)
         yield from at_fidelity(samples, outcome, once=measured.kind == "pairs")
@@ -127,6 +127,9 @@ class TwinBackend:
         self, launch: Launch, measured: Benchmark, document: Document
     ) -> Mapping[str, Any]:
         trial = launch.trial
+        if "tenants" in document:
+            steps = simulate_parts(document, by_step(document))
+            return joined_steps([_complete(launch, outcome) for outcome in steps])
         parts = [document]
         if measured.kind == "pairs" and not left_to_chance(self.platform, self.faults, trial):
             parts = apart(document)
@@ -146,6 +149,13 @@ class TwinBackend:
             for outcome in outcomes:
                 self._counters.add(outcome)
 
+    def _evidence(self, trial: Trial) -> dict[str, str]:
+        routing = "on" if routes_adaptively(self.platform, trial) else "off"
+        law = congestion_control(self.platform, trial, self.fidelity)
+        found = {"transport": "simulated", "adaptive_routing": routing, "congestion_control": law}
+        network = trial.options.get(GPU_NETWORK)
+        return found if network is None else {**found, GPU_NETWORK: str(network)}
+
     def recipe(self, launch: Launch) -> str:
         """The scenario of a launch, as JSON."""
         return recipe_text(self.scenario(launch))
@@ -155,11 +165,14 @@ class TwinBackend:
         trial = launch.trial
         self._check(trial)
         seed = launch_seed(self.seed, launch)
-        document = scenario(self.platform, self._routed(), self.faults, trial, seed)
-        document["fidelity"] = self.fidelity
+        fabric = self._routed()
+        document = scenario(self.platform, fabric, self.faults, trial, seed, fidelity=self.fidelity)
         if self.extrapolate is not None:
             document["steady_state"] = {"tolerance": self.extrapolate}
-        document["work"] = work(self.platform, benchmark(trial.benchmark), trial, self.faults)
+        measured = benchmark(trial.benchmark)
+        if gpu_network(trial) is not None:
+            return on_channels(document, channel_work(self.platform, measured, trial))
+        document["work"] = work(self.platform, measured, trial, self.faults)
         return document
 
     def _routed(self) -> Document:
@@ -203,6 +216,8 @@ class TwinBackend:
         measured = benchmark(trial.benchmark)
         if measured.kind == "pairs":
             phases_of(trial.options)
+        if measured.name == TRAINING_STEP:
+            training_step(self.platform, trial, measured.options)
         known = set(self.nodes)
         unknown = [node for node in trial.nodes if node not in known]
         if unknown:
@@ -272,119 +287,6 @@ def _complete(launch: Launch, outcome: Mapping[str, Any]) -> Mapping[str, Any]:
             expected="every message delivered",
         )
     return outcome
-
-
-def _samples(
-    launch: Launch, measured: Benchmark, steps: list[Document], rows: Rows, fit: Fit | None
-) -> Iterator[Sample]:
-    """A sample a size; the steps of a size (its random rings) follow one another."""
-    trial = launch.trial
-    series = [
-        rows.slowest_ns(number, step["iterations"])
-        if measured.name in FANS
-        else rows.times_ns(number)
-        for number, step in enumerate(steps)
-    ]
-    share = len(steps) // len(trial.sizes_bytes)
-    for place, size in enumerate(trial.sizes_bytes):
-        times_ns = list(chain.from_iterable(series[place * share : (place + 1) * share]))
-        values = _metrics(measured, trial, size, times_ns)
-        outside = fit is not None and measured.sizes and not fit.covers(size)
-        flags = ("outside_fit",) if outside else ()
-        evidence = _evidence(trial)
-        yield _sample(launch, size, values, len(times_ns), evidence, times_ns=times_ns, flags=flags)
-
-
-def _metrics(measured: Benchmark, trial: Trial, size: int, times_ns: Sequence[float]) -> Metrics:
-    n_ranks, name = trial.n_ranks, measured.name
-    most = None
-    if name == "alltoallv":
-        most = most_bytes(size, n_ranks, float(trial.options.get("skew", 0.0)))
-    return metrics_of(
-        TimeSeries(
-            name,
-            size,
-            n_ranks,
-            times_ns,
-            window=window_of(measured, trial),
-            n_pairs=n_ranks - 1 if name in FANS else n_ranks // 2,
-            skew_p50_ns=0.0,  # every iteration starts after an ideal barrier
-            most_bytes=most,
-        )
-    )
-
-
-def _pair_samples(launch: Launch, measured: Benchmark, rows: Rows) -> Iterator[Sample]:
-    """Of each pair a sample of its small size and one of its large, as its phases have them."""
-    trial = launch.trial
-    names = [trial.endpoint(rank) for rank in range(trial.n_ranks)]
-    evidence = _evidence(trial)
-    for number, pairs in enumerate(rounds_of(trial)):
-        columns = _pair_columns(trial, measured, rows, number, len(pairs))
-        for i, (rank_a, rank_b) in enumerate(pairs):
-            pair = Pair(names[rank_a], names[rank_b], number, len(pairs))
-            for size, iterations, of_metric in columns:
-                values = {name: column[i] for name, column in of_metric.items()}
-                yield _sample(launch, size, values, iterations, evidence, pair=pair)
-
-
-_Column = tuple[int, int, Mapping[str, list[float]]]
-
-
-def _pair_columns(
-    trial: Trial, measured: Benchmark, rows: Rows, round_: int, n_pairs: int
-) -> list[_Column]:
-    """For the phases of the small size, then of the large: size, iterations, metrics by pair."""
-    columns: list[_Column] = []
-    phases = phases_of(trial.options)
-    step = 0
-    for is_small in (True, False):
-        series: dict[str, NDArray[np.float64]] = {}
-        for phase in (phase for phase in phases if phase.is_small is is_small):
-            for kind in phase.kinds:
-                series[kind] = rows.by_pair(step, round_, n_pairs)
-                step += 1
-        if series:
-            size = pair_size(trial, is_small=is_small)
-            windows = dict.fromkeys(series, window_of(measured, trial))
-            by_metric = pair_metrics(series, size, windows)
-            n_iterations = next(iter(series.values())).shape[1]
-            lists = {name: column.tolist() for name, column in by_metric.items()}
-            columns.append((size, n_iterations, lists))
-    return columns
-
-
-def _sample(
-    launch: Launch,
-    size: int,
-    values: Metrics,
-    iterations: int,
-    evidence: Mapping[str, str],
-    *,
-    times_ns: Sequence[float] | None = None,
-    pair: Pair | None = None,
-    flags: tuple[str, ...] = (),
-) -> Sample:
-    """A sample dated by its place in the run: a twin has no clock, and reruns are equal."""
-    return Sample(
-        trial=launch.trial.id,
-        repeat=launch.repeat,
-        benchmark=launch.trial.benchmark,
-        size_bytes=size,
-        metrics=values,
-        iterations=iterations,
-        started_unix_s=float(launch.order),
-        flags=flags,
-        pair=pair,
-        times_ns=None if times_ns is None else tuple(max(1, round(time)) for time in times_ns),
-        evidence=evidence,
-    )
-
-
-def _evidence(trial: Trial) -> dict[str, str]:
-    routing = "on" if routes_adaptively(trial) else "off"
-    law = congestion_control(trial)
-    return {"transport": "simulated", "adaptive_routing": routing, "congestion_control": law}
 
 
 def _digest(text: str) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 
 from weft.bench.model import Trial
+from weft.catalog.machine.cabling import Dragonfly
+from weft.catalog.machine.platform import Platform
 from weft.core.errors import InputError, did_you_mean
 from weft.topology.engine import engine_module
 
@@ -14,9 +16,14 @@ LAWS: Mapping[str, str] = {
 """The engine's laws and a line about each. Their settings: docs/reference/scenario.md."""
 
 
-def congestion_control(trial: Trial) -> str:
-    """The trial's option `congestion_control`, OFF without it. Raises InputError."""
-    law = trial.options.get("congestion_control", OFF)
+def congestion_control(platform: Platform, trial: Trial, fidelity: str = "packet") -> str:
+    """The trial's option `congestion_control`, else the platform's own law where the engine has it:
+    not for flows, nor for nodes with an inside. Raises InputError."""
+    fabric = platform.fabric
+    own = fabric.congestion_control if isinstance(fabric, Dragonfly) else OFF
+    if fidelity == "flow" or {"node", "gpu_network"} & set(trial.options):
+        own = OFF
+    law = trial.options.get("congestion_control", own)
     known = [OFF, *LAWS]
     if law not in known:
         raise InputError(

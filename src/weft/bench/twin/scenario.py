@@ -8,8 +8,11 @@ from weft.bench.model import Trial
 from weft.bench.phase import phases_of
 from weft.bench.twin.congestion_control import OFF, congestion_control
 from weft.bench.twin.fault import Fault
+from weft.bench.twin.gpu_network import by_sockets, gpu_network, inside_of_node, nccl_steps
+from weft.bench.twin.routing import routes_adaptively, routing
+from weft.bench.twin.training_step import BENCHMARK as TRAINING_STEP
+from weft.bench.twin.training_step import training_step
 from weft.catalog.benchmark import Benchmark
-from weft.catalog.machine.cabling import FatTree
 from weft.catalog.machine.platform import HostRegime, Platform, PlatformHost
 from weft.core.errors import InputError
 from weft.topology.fabric import DRAGONFLY
@@ -19,6 +22,9 @@ SCENARIO_SCHEMA = "weft.scenario/1"
 
 DATA_LANES = 8
 """Data lanes of a port where packets change theirs between groups, as OpenSM uses on ibsim."""
+
+HEADERS = {"infiniband": "infiniband", "ethernet": "none"}
+"""The engine's headers for those of a platform: rates of Ethernet are taken to be of payload."""
 
 RINGS = {
     "random_ring_latency": "random_ring",
@@ -36,24 +42,39 @@ Rounds = Sequence[Sequence[tuple[int, int]]]
 
 
 def scenario(
-    platform: Platform, fabric: Document, faults: Sequence[Fault], trial: Trial, seed: int
+    platform: Platform,
+    fabric: Document,
+    faults: Sequence[Fault],
+    trial: Trial,
+    seed: int,
+    *,
+    fidelity: str = "packet",
 ) -> Document:
     """The engine's scenario without its `work`: fabric, hosts, placement, faults."""
-    tree, _, host = twin_parts(platform)
+    _, links, host = twin_parts(platform)
     if platform.packets is None or platform.switch is None:
         raise no_twin(platform)
     switch = platform.switch
     # No platform says what its switches can do, or what is inside its nodes: a trial does.
     own = {key: trial.options[key] for key in ("in_network", "node") if key in trial.options}
-    law = congestion_control(trial)
+    network = gpu_network(trial)
+    if network is not None:
+        own["node"] = inside_of_node(platform, trial, network)
+    costs = _host(host)
+    if network is not None and network.sockets:
+        costs["regimes"] = by_sockets(costs["regimes"], links.host.rate.value)
+    law = congestion_control(platform, trial, fidelity)
     controlled: Document = {} if law == OFF else {"congestion_control": {law: {}}}
     return {
         "schema": SCENARIO_SCHEMA,
         "seed": seed,
-        "fidelity": "packet",
+        "fidelity": fidelity,
         "fabric": fabric,
-        "routing": _routing(platform, tree, trial, is_routed=is_routed(fabric)),
-        "packets": {"mtu_bytes": platform.packets.mtu.whole, "headers": platform.packets.headers},
+        "routing": routing(platform, fabric, trial, fidelity),
+        "packets": {
+            "mtu_bytes": platform.packets.mtu.whole,
+            "headers": HEADERS[platform.packets.headers],
+        },
         "switch": {
             "model": switch.model,
             "forwarding": switch.forwarding,
@@ -62,39 +83,12 @@ def scenario(
         },
         **controlled,
         **_lanes(fabric, trial),
-        "host": _host(host),
+        "host": costs,
         "placement": {"nodes": list(trial.nodes), "tasks_per_node": trial.tasks_per_node},
         "work": [],
         "faults": [fault.to_document() for fault in faults],
         **own,
     }
-
-
-def routes_adaptively(trial: Trial) -> bool:
-    """Whether the trial's option `adaptive_routing` is "on". Raises InputError."""
-    asked = trial.options.get("adaptive_routing", "off")
-    if asked not in ("on", "off"):
-        raise InputError(f"option 'adaptive_routing' is {asked!r}", expected="'on' or 'off'")
-    return bool(asked == "on")
-
-
-def is_routed(fabric: Document) -> bool:
-    """Whether a fabric has tables of its own, or names the engine that fills them."""
-    return "lfts" in fabric or "routing" in fabric
-
-
-def _routing(platform: Platform, tree: FatTree, trial: Trial, *, is_routed: bool) -> Document:
-    # A real fabric's tables hold, unless a trial asks for an engine.
-    asked = trial.options.get("routing", None if is_routed else tree.routing)
-    routing: Document = {} if asked is None else {"engine": asked}
-    if not routes_adaptively(trial):
-        return routing
-    if tree.adaptive is None:
-        raise InputError(
-            f"platform '{platform.name}' does not say how it would route adaptively",
-            expected="a platform with [fabric.adaptive]",
-        )
-    return {**routing, "adaptive": {"grade_bytes": tree.adaptive.grade.whole}}
 
 
 def _lanes(fabric: Document, trial: Trial) -> Document:
@@ -132,6 +126,19 @@ def work(
             step["skew"] = options["skew"]
         steps += _on_rings(benchmark, options, step) if "rings" in benchmark.options else [step]
     return steps
+
+
+def channel_work(platform: Platform, benchmark: Benchmark, trial: Trial) -> list[list[Document]]:
+    """The steps of a trial between GPUs, each as a list of one for each channel of an adapter."""
+    network = gpu_network(trial)
+    if network is None:
+        raise InputError(f"trial {trial.id} is not between GPUs", expected="option 'gpu_network'")
+    counts = _counts(benchmark, {**benchmark.options, **trial.options})
+    sizes = trial.sizes_bytes
+    if benchmark.name == TRAINING_STEP:
+        sizes = training_step(platform, trial, benchmark.options).buckets
+    steps = (nccl_steps(platform, trial, network, size) for size in sizes)
+    return [[{**step, **counts} for step in own] for own in steps]
 
 
 def _on_rings(benchmark: Benchmark, options: Mapping[str, Any], step: Document) -> list[Document]:
@@ -212,7 +219,8 @@ def left_to_chance(platform: Platform, faults: Sequence[Fault], trial: Trial) ->
     host = twin_parts(platform)[2]
     by_host = host.start_jitter is not None or host.noise is not None
     by_fault = any(fault.is_random for fault in faults)
-    by_network = routes_adaptively(trial) or congestion_control(trial) != OFF
+    is_controlled = congestion_control(platform, trial) != OFF
+    by_network = routes_adaptively(platform, trial) or is_controlled
     return by_host or by_fault or by_network
 
 
@@ -255,9 +263,16 @@ def _regime(regime: HostRegime) -> Document:
     return document | {name: getattr(regime, name) for name in REGIME_KEYS}
 
 
+def steps_of(document: Document) -> list[Document]:
+    """The steps of a scenario's only job, or of its first."""
+    job = document["tenants"][0] if "tenants" in document else document
+    steps: list[Document] = job["work"]
+    return steps
+
+
 def recipe_text(document: Document) -> str:
     """JSON to be read by people too: a line a key, but a line a step of rounds of thousands."""
-    if not any("rounds" in step for step in document["work"]):
+    if not any("rounds" in step for step in document.get("work", ())):
         return json.dumps(document, indent=1)
     lines = json.dumps({**document, "work": []}, indent=1)
     steps = ",\n".join(f"  {json.dumps(step)}" for step in document["work"])

@@ -1,10 +1,25 @@
 """How a platform's nodes are cabled: the part `[fabric]` of its document."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
-from weft.catalog.document import Bytes, Cables, Document, Nanoseconds, Nodes, Ports, Switches, Text
+from weft.catalog.document import (
+    TAG,
+    Bytes,
+    Cables,
+    Document,
+    Groups,
+    Nanoseconds,
+    Nodes,
+    Ports,
+    Slug,
+    Switches,
+    Text,
+)
+
+FAT_TREE, DRAGONFLY = f"{TAG}fat-tree", f"{TAG}dragonfly"
 
 RoutingEngine = Literal["minhop", "updn", "dmodk"]
 """The engines of a generated fabric; a test holds them to the list of the compiled engine."""
@@ -76,3 +91,64 @@ class FatTree(Document):
         if self.rails is not None and self.rails.nodes_per_unit.value >= self.radix.value:
             raise ValueError("a leaf of a rail needs ports that go up")
         return self
+
+
+class DetourRouting(AdaptiveRouting):
+    """Adaptive routing of a dragonfly, in force unless a trial asks for `adaptive_routing = "off"`.
+
+    `detours` are packets' paths over a third group: by their own switch's loads (`ugal`) or none.
+    """
+
+    detours: Literal["none", "ugal"]
+
+
+class Dragonfly(Document):
+    """Groups of switches: those of a group joined pairwise, every two groups by `group_cables`.
+
+    The twin has all groups, and of the machine's `nodes` those asked for, which fill the switches
+    in order. Adapters of a node spread evenly over the `chassis_switches` switches of its chassis.
+    `congestion_control` is a law of the twin, in force unless a
+    trial asks for another or for "off".
+    """
+
+    shape: Literal["dragonfly"]
+    radix: Ports
+    groups: Groups
+    switches_per_group: Switches
+    nodes_per_group: Nodes
+    group_cables: Cables
+    chassis_switches: Switches
+    nodes: Nodes
+    adaptive: DetourRouting
+    congestion_control: Slug
+
+    @model_validator(mode="after")
+    def _chassis_are_whole(self) -> "Dragonfly":
+        if self.switches_per_group.whole % self.chassis_switches.whole:
+            raise ValueError("whole chassis a group: switches_per_group over chassis_switches")
+        if self.nodes_per_group.whole % self.switches_per_group.whole:
+            raise ValueError("as many nodes for each switch: nodes_per_group over them")
+        if self.nodes.whole > self.groups.whole * self.nodes_per_group.whole:
+            raise ValueError("no more nodes than groups x nodes_per_group")
+        if self.groups.whole < 3 and self.adaptive.detours != "none":
+            raise ValueError("three groups or more, for detours over a third one")
+        return self
+
+    @property
+    def nodes_per_switch(self) -> int:
+        """Nodes of a group for each of its switches."""
+        return self.nodes_per_group.whole // self.switches_per_group.whole
+
+
+def _kind(given: object) -> str:
+    """The tag of a cabling: of anything that is no dragonfly, a fat-tree's errors are the plain."""
+    if isinstance(given, Mapping):
+        return DRAGONFLY if given.get("shape") == "dragonfly" else FAT_TREE
+    return DRAGONFLY if isinstance(given, Dragonfly) else FAT_TREE
+
+
+Cabling = Annotated[
+    Annotated[FatTree, Tag(FAT_TREE)] | Annotated[Dragonfly, Tag(DRAGONFLY)],
+    Discriminator(_kind),
+]
+"""How nodes are cabled, by its `shape`."""

@@ -1,5 +1,6 @@
 """The platform document (schema weft.platform/1): a machine as figures with sources."""
 
+import math
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Literal
@@ -22,7 +23,7 @@ from weft.catalog.document import (
     require_once,
 )
 from weft.catalog.libraries.mpi_algorithms import LibraryAlgorithm, mpi_algorithms
-from weft.catalog.machine.cabling import FatTree
+from weft.catalog.machine.cabling import Cabling, Dragonfly
 from weft.catalog.machine.fit_report import Fit
 from weft.catalog.machine.node_map import NodeMap
 from weft.core.units import in_force
@@ -202,6 +203,7 @@ class GpuNode(Document):
     path between a GPU and its HCA. `switched`: through NVSwitches; `nvls`: those reduce in flight.
     `pcie_switch`: GPUs and HCAs meet below the processor. `ll128`: NCCL sees them near enough for
     protocol LL128 between nodes (one bridge above both, which a virtual machine may only pretend).
+    `host_memory`: what the memory of the node's processors carries, reads and writes together.
     `nvlink_domain`: GPUs that one NVLink fabric joins, where it reaches over nodes.
     `net_seen`: what operators of the machine see of an adapter from GPU memory, where it is less
     than its rate and PCIe for an unknown reason.
@@ -213,6 +215,7 @@ class GpuNode(Document):
     per_node: Gpus
     nvlink: GBps | None = None
     pcie: GBps | None = None
+    host_memory: GBps | None = None
     switched: bool = False
     nvls: bool = False
     pcie_switch: bool = True
@@ -267,7 +270,7 @@ class Platform(Document):
     links: Links | None = None
     packets: Packets | None = None
     switch: SwitchModel | None = None
-    fabric: FatTree | None = None
+    fabric: Cabling | None = None
     host: PlatformHost | None = None
     gpus: GpuNode | None = None
     node_map: NodeMap | None = None
@@ -285,6 +288,8 @@ class Platform(Document):
             raise ValueError(f"a platform with a fabric needs {', '.join(absent)} too")
         if self.fabric is not None and self.hcas_per_node < 1:
             raise ValueError("a platform with a fabric needs node.hcas of 1 or more")
+        if isinstance(self.fabric, Dragonfly):
+            _require_ports(self.fabric, self.hcas_per_node)
         return self
 
     @field_validator("node")
@@ -337,6 +342,17 @@ class Platform(Document):
     def table(self, name: str) -> PublishedTable | None:
         """The published table of that name."""
         return next((table for table in self.published if table.name == name), None)
+
+
+def _require_ports(fabric: Dragonfly, hcas_per_node: int) -> None:
+    """Raises ValueError where a switch has too few ports, or a chassis an adapter too many."""
+    if hcas_per_node % fabric.chassis_switches.whole:
+        raise ValueError("node.hcas spread evenly over fabric.chassis_switches")
+    n_switches = fabric.switches_per_group.whole
+    outside = math.ceil(fabric.group_cables.whole * (fabric.groups.whole - 1) / n_switches)
+    needed = fabric.nodes_per_switch * hcas_per_node + n_switches - 1 + outside
+    if needed > fabric.radix.whole:
+        raise ValueError(f"a switch of {needed} ports or more, for nodes, its group and others")
 
 
 def figures(document: Document, path: str = "") -> Iterator[tuple[str, Figure]]:

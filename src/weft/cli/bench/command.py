@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import tomli_w
 
-from weft.bench.twin.congestion_control import LAWS
+from weft.bench.twin.congestion_control import LAWS, OFF
 from weft.cli.backend import BackendChoice, backend_options, require_twin
 from weft.cli.lazy import CommandWithVerbs
 from weft.cli.measure import measure_study
@@ -53,15 +53,18 @@ class Bench(CommandWithVerbs):
     help="How an iteration of a collective starts: after a barrier, or at an agreed time.",
 )
 @click.option(
-    "--adaptive",
+    "--adaptive/--static",
     "adaptive_routing",
-    flag_value="on",
-    help="Twin only: switches choose the least loaded of all shortest paths.",
+    default=None,
+    callback=lambda _context, _option, on: None if on is None else ("on" if on else "off"),
+    help="Twin only: switches choose the least loaded of all shortest paths, or never. Default: "
+    "those of a dragonfly do.",
 )
 @click.option(
     "--congestion-control",
-    type=click.Choice(list(LAWS)),
-    help=f"Twin only. {' '.join(f'{law}: {text}' for law, text in LAWS.items())} Default: none.",
+    type=click.Choice([*LAWS, OFF]),
+    help=f"Twin only. {' '.join(f'{law}: {text}' for law, text in LAWS.items())} Default: the "
+    "platform's, endpoint on Slingshot.",
 )
 @run_dir_option("Where the run is kept. Default: runs/bench-<time>.")
 @RESUME
@@ -106,7 +109,8 @@ def command(
             "--time-limit and --twin contradict each other",
             expected="--iterations: a simulated fabric takes no time",
         )
-    twin_only = {"--adaptive": "adaptive_routing", "--congestion-control": "congestion_control"}
+    routing = "--static" if given["adaptive_routing"] == "off" else "--adaptive"
+    twin_only = {routing: "adaptive_routing", "--congestion-control": "congestion_control"}
     require_twin(choice, {option: given[key] for option, key in twin_only.items()})
     options = {name: value for name, value in given.items() if value not in (None, False)}
     uses = [_use(name, sizes, options) for name in benchmarks]

@@ -140,6 +140,7 @@ def set_up(
             backend, _ = open_backend(replace(choice, fabric=()))
     ranks = _ranks(choice, nodes, fabric, one_host=one_host, n_tasks=n_tasks)
     options = {**benchmark("pairs").options, **quiet_option(backend)}
+    adaptive = adaptive or _is_dragonfly(choice)
     if adaptive and choice.twin is not None:
         # Switches of a twin route as `--adaptive` says; on real hosts only the diagnosis uses it.
         options["adaptive_routing"] = "on"
@@ -180,6 +181,14 @@ def _in_a_hurry(launches: "tuple[Launch, Launch, Launch]") -> "tuple[Launch, Lau
         for launch, limit in zip(launches, limits, strict=True)
     )
     return survey, alone, together
+
+
+def _is_dragonfly(choice: BackendChoice) -> bool:
+    """Whether the twin's platform routes adaptively by itself."""
+    from weft.catalog.load import platform
+    from weft.catalog.machine.cabling import Dragonfly
+
+    return choice.twin is not None and isinstance(platform(choice.twin).fabric, Dragonfly)
 
 
 def _field(ranks: "ScheduleRanks", wanted: PlanChoice, *, seed: int, adaptive: bool) -> "Field":

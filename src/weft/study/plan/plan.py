@@ -56,6 +56,8 @@ def make_plan(
         counts = ", ".join(str(n) for n in study.nodes)
         asked = f"the study asks for {counts} node(s), folded onto one"
         remarks = (f"all ranks run on {nodes[0]}: {asked}",)
+    if (1, 1) in _cells_of(study) and not _is_single(study):
+        remarks = (*remarks, "one node with one task a node is left out: one rank sends nothing")
     trials = _trials(study, nodes, fold_onto_one_node)
     return StudyPlan(
         trials=trials,
@@ -83,7 +85,8 @@ def _trials(study: Study, nodes: tuple[str, ...], fold: bool) -> tuple[Trial, ..
         sets: tuple[tuple[str, ...], ...] = ((nodes[0],),)
         if not fold:
             sets = choose_node_sets(nodes, n_nodes, study.node_sets, seed=study.seed)
-        cells = itertools.product(enumerate(sets), study.tasks_per_node, uses, arms)
+        tasks_of = [n for n in study.tasks_per_node if n_nodes * n > 1 or _is_single(study)]
+        cells = itertools.product(enumerate(sets), tasks_of, uses, arms)
         for (number, node_set), tasks, (use, sizes, options), arm in cells:
             trials.append(
                 Trial(
@@ -100,6 +103,15 @@ def _trials(study: Study, nodes: tuple[str, ...], fold: bool) -> tuple[Trial, ..
                 )
             )
     return tuple(trials)
+
+
+def _cells_of(study: Study) -> list[tuple[int, int]]:
+    return list(itertools.product(study.nodes, study.tasks_per_node))
+
+
+def _is_single(study: Study) -> bool:
+    """Whether the study asks for a single rank alone: a backend refuses it with its reason."""
+    return set(_cells_of(study)) == {(1, 1)}
 
 
 def choose_node_sets(

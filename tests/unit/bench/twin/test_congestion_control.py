@@ -8,6 +8,7 @@ from tests.unit.bench.twin.refusals import engine_refusal
 
 from weft.bench.model import Trial
 from weft.bench.twin.congestion_control import LAWS, OFF, congestion_control
+from weft.catalog.load import platform
 from weft.core.errors import InputError
 
 
@@ -28,8 +29,21 @@ def test_the_page_of_the_scenario_has_every_law() -> None:
     assert re.findall(r"^\*\*`(\w+)`\*\*", section, re.MULTILINE) == list(LAWS)
 
 
-def test_a_trial_asks_for_one_law_or_for_none() -> None:
-    assert congestion_control(trial()) == OFF
-    assert [congestion_control(trial(congestion_control=law)) for law in LAWS] == list(LAWS)
+@pytest.mark.parametrize("name", ["fat-tree", "alps-a100"])
+def test_a_trial_asks_for_one_law_or_for_none(name: str) -> None:
+    machine = platform(name)
+    for law in (*LAWS, OFF):
+        assert congestion_control(machine, trial(congestion_control=law)) == law
     with pytest.raises(InputError, match=r"'rt'(.|\n)*off, annex_a10, dcqcn, rtt, endpoint"):
-        congestion_control(trial(congestion_control="rt"))
+        congestion_control(machine, trial(congestion_control="rt"))
+
+
+def test_a_slingshot_machine_holds_senders_back_unless_the_engine_cannot() -> None:
+    machine = platform("alps-a100")
+    assert congestion_control(platform("fat-tree"), trial()) == OFF
+    assert congestion_control(machine, trial()) == "endpoint"
+    assert congestion_control(machine, trial(), fidelity="flow") == OFF
+    assert congestion_control(machine, trial(node="any")) == OFF
+    # Asked for, it is passed on, and the engine says why it refuses.
+    asked = trial(node="any", congestion_control="endpoint")
+    assert congestion_control(machine, asked) == "endpoint"

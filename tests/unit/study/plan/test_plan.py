@@ -206,3 +206,17 @@ def test_what_cannot_be_planned_is_refused(
     with pytest.raises(InputError) as error:
         make_plan(_study(**fields), nodes)
     assert said in error.value.describe()
+
+
+def test_a_single_rank_beside_larger_cells_is_left_out_and_said() -> None:
+    study = _study(nodes=[1, 2], tasks_per_node=[1, 4])
+    plan = make_plan(study, ("n1", "n2"))
+    cells = {(len(trial.nodes), trial.tasks_per_node) for trial in plan.trials}
+    assert cells == {(1, 4), (2, 1), (2, 4)}
+    assert "one node with one task a node is left out: one rank sends nothing" in plan.remarks
+
+
+def test_a_study_of_a_single_rank_alone_keeps_it() -> None:
+    plan = make_plan(_study(nodes=[1], tasks_per_node=[1]), ("n1",))
+    assert {(len(trial.nodes), trial.tasks_per_node) for trial in plan.trials} == {(1, 1)}
+    assert plan.remarks == ()

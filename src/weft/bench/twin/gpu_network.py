@@ -1,0 +1,248 @@
+"""GPUs on a simulated fabric: the path of their data between nodes, by the option `gpu_network`.
+
+NCCL has two channels for each adapter of a node, and they are alike for every adapter. A twin
+simulates those of one, as two jobs on the same GPUs, with their part of the buffer and a share of
+what adapters share.
+
+SOURCE: NVIDIA/nccl, src/graph/connect.cc (ncclTopoPostset doubles the channels; connectTrees gives
+the second half the second tree), v2.18.3.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weft.bench.model import Trial
+from weft.bench.twin.independent_rounds import ROW_COLUMNS
+from weft.bench.twin.nccl_tree import tree_schedule
+from weft.catalog.libraries.nccl import (
+    ALGORITHMS,
+    PROTOCOLS,
+    Algorithm,
+    Protocol,
+    nccl_constants,
+)
+from weft.catalog.machine.platform import GpuNode, Platform
+from weft.catalog.machine.practice import practice
+from weft.core.errors import InputError, did_you_mean
+from weft.expect.model import Conditions
+from weft.expect.nccl.collectives import nccl
+from weft.topology.fabric_spec import Document
+
+OPTION = "gpu_network"
+
+
+@dataclass(frozen=True, slots=True)
+class GpuNetwork:
+    """A path between nodes: by TCP or by the platform's own library, adapters at GPU memory or at
+    the host's."""
+
+    sockets: bool
+    gpudirect: bool
+
+
+NETWORKS: Mapping[str, GpuNetwork] = {
+    "sockets": GpuNetwork(sockets=True, gpudirect=False),
+    "ofi": GpuNetwork(sockets=False, gpudirect=False),
+    "ofi-gpudirect": GpuNetwork(sockets=False, gpudirect=True),
+}
+
+WIRE_SHARES = {"ll": 0.5, "ll128": 120 / 128, "simple": 1.0}
+"""Payload of the bytes that a protocol of NCCL sends. SOURCE: NVIDIA/nccl, src/device/prims_ll.h
+and prims_ll128.h: flags of 4 in 8 bytes, of 8 in 128."""
+
+
+def gpu_network(trial: Trial) -> GpuNetwork | None:
+    """The trial's option; None where ranks send from host memory. Raises InputError."""
+    asked = trial.options.get(OPTION)
+    if asked is None:
+        return None
+    if asked not in NETWORKS:
+        raise InputError(
+            f"option '{OPTION}' is {asked!r}",
+            expected=", ".join(NETWORKS),
+            hint=did_you_mean(str(asked), list(NETWORKS)),
+        )
+    return NETWORKS[str(asked)]
+
+
+def gpus_of(platform: Platform) -> GpuNode:
+    """The GPUs of a platform that a twin can simulate. Raises InputError."""
+    gpus = platform.gpus
+    known = gpus is not None and gpus.pcie is not None and gpus.host_memory is not None
+    if gpus is None or not known or gpus.nvlink is None or gpus.architecture.startswith("cdna"):
+        raise InputError(
+            f"platform '{platform.name}' does not say how its GPUs reach the network",
+            expected="gpus.nvlink, gpus.pcie and gpus.host_memory of GPUs that NCCL runs on",
+        )
+    return gpus
+
+
+def inside_of_node(platform: Platform, trial: Trial, network: GpuNetwork) -> Document:
+    """The part `node` of a scenario: GPUs, adapters and memory at one root complex, with the share
+    of one adapter's channels in what they share."""
+    gpus, n_gpus = gpus_of(platform), trial.tasks_per_node
+    n_channels = adapters_in_use(platform, n_gpus)
+    names = [f"gpu{number}" for number in range(n_gpus)]
+    assert gpus.nvlink is not None
+    assert gpus.pcie is not None
+    assert gpus.host_memory is not None
+    # Cables of NVLink without a switch lead to each other GPU of the node, as many to each.
+    reach = 1.0 if gpus.switched else (n_gpus - 1) / max(1, gpus.per_node.whole - 1)
+    slot = platform.node["hca_pcie"].value * practice("pcie-efficiency").value
+    # Reads and writes share the memory's channels.
+    memory = gpus.host_memory.value / 2 / n_channels
+    links = [(name, "root", gpus.pcie.value) for name in names]
+    links += [(f"hca{rail}", "root", slot) for rail in range(platform.hcas_per_node)]
+    links.append(("memory", "root", memory))
+    near = [(a, b) for a in names for b in names if a < b]
+    links += [(a, b, gpus.nvlink.value * reach / n_channels) for a, b in near]
+    return {
+        "vertices": [
+            *({"name": name, "kind": "gpu"} for name in names),
+            {"name": "root", "kind": "root_complex"},
+            {"name": "memory", "kind": "memory"},
+        ],
+        "links": [
+            {"a": a, "b": b, "bits_per_s": round(gb_s * 8e9), "delay_ps": INSIDE_DELAY_PS}
+            for a, b, gb_s in links
+        ],
+        "ranks_on": names,
+        "rail": "round_robin",
+        "gpudirect": network.gpudirect,
+    }
+
+
+INSIDE_DELAY_PS = 150_000
+"""Of a link inside a node. Assumed: as the example of docs/reference/scenario.md."""
+
+
+def adapters_in_use(platform: Platform, n_gpus: int) -> int:
+    """Adapters of a node with a GPU of the job next to them."""
+    per_node = gpus_of(platform).per_node.whole
+    if n_gpus > per_node:
+        raise InputError(
+            f"{n_gpus} ranks on a node of platform '{platform.name}'",
+            expected=f"at most {per_node}, one a GPU",
+        )
+    return max(1, platform.hcas_per_node * n_gpus // per_node)
+
+
+def by_sockets(regimes: list[Document], line_gbps: float) -> list[Document]:
+    """Host costs with one TCP stream an adapter between nodes, which its channels share; inside a
+    node they stay.
+
+    SOURCE: NVIDIA/nccl, src/transport/net_socket.cc: unless a cloud's adapters are found or
+    NCCL_SOCKET_NTHREADS asks for more, the proxy thread of a rank serves all of its sockets.
+    """
+    byte_ns = CHANNELS / practice("tcp-stream").value
+    stream = {
+        "protocol": "eager",
+        "latency_ns": practice("tcp-latency").value,
+        # The line's own time comes on top.
+        "latency_ns_per_byte": max(0.0, byte_ns - 8 / line_gbps),
+        "gap_ns": 0.0,
+        "gap_ns_per_byte": byte_ns,
+    }
+    return [{**regime, **stream} for regime in regimes]
+
+
+def nccl_steps(platform: Platform, trial: Trial, network: GpuNetwork, size: int) -> list[Document]:
+    """The step of each channel of an adapter, of an allreduce by the algorithm and protocol that
+    NCCL takes. Raises InputError."""
+    if trial.benchmark not in ALLREDUCES:
+        raise InputError(
+            f"{trial.benchmark} with option '{OPTION}'", expected=" or ".join(ALLREDUCES)
+        )
+    algorithm, protocol = nccl(platform, _conditions(trial, network, size)).algorithm.split()
+    base_us = nccl_constants().base_latency_us[_known(algorithm)]
+    start_ns = round(base_us[PROTOCOLS.index(_protocol(protocol))] * 1e3)
+    n_channels = CHANNELS * adapters_in_use(platform, trial.tasks_per_node)
+    part = max(1, round(size / n_channels / WIRE_SHARES[protocol]))
+    if algorithm == "ring":
+        ring = {"benchmark": "allreduce", "size_bytes": part, "algorithm": "ring"}
+        return [{**ring, "compute_ns": start_ns}] * CHANNELS
+    shape = (len(trial.nodes), trial.tasks_per_node, part)
+    texts = (tree_schedule(*shape, second=second, start_ns=start_ns) for second in (False, True))
+    return [{"benchmark": "schedule", "format": "goal", "text": text} for text in texts]
+
+
+CHANNELS = 2
+"""Of an adapter."""
+ALLREDUCES = ("allreduce", "training_step")
+"""Benchmarks that a twin carries out between GPUs."""
+
+
+def on_channels(document: Document, work: list[list[Document]]) -> Document:
+    """A scenario with a job for each channel; a step of `work` has one for each."""
+    whole = {key: value for key, value in document.items() if key not in ("placement", "work")}
+    jobs = [
+        {
+            "name": f"channel {channel}",
+            "placement": document["placement"],
+            "work": [steps[channel] for steps in work],
+        }
+        for channel in range(CHANNELS)
+    ]
+    return {**whole, "tenants": jobs}
+
+
+def by_step(document: Document) -> list[Document]:
+    """A scenario of channels as one for each step: channels begin every step together, and inside
+    one scenario nothing holds the earlier one back."""
+    n_steps = len(document["tenants"][0]["work"])
+    return [
+        {
+            **document,
+            "tenants": [{**job, "work": [job["work"][step]]} for job in document["tenants"]],
+        }
+        for step in range(n_steps)
+    ]
+
+
+def joined_steps(outcomes: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The outcomes of `by_step` as one."""
+    rows = [slowest_channel(outcome) for outcome in outcomes]
+    columns = {key: np.concatenate([row[key] for row in rows]) for key in ROW_COLUMNS}
+    columns["step"] = np.repeat(np.arange(len(rows)), [len(row["step"]) for row in rows])
+    notes = dict.fromkeys(note for row in rows for note in row["notes"])
+    return {**rows[0], **columns, "notes": list(notes)}
+
+
+def slowest_channel(outcome: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The rows of an outcome, of each step and iteration that of the later channel."""
+    tenant, step, iteration = (np.asarray(outcome[key]) for key in ("tenant", "step", "iteration"))
+    duration = np.asarray(outcome["duration_ps"])
+    slowest = np.zeros_like(duration[tenant == 0])
+    for channel in range(CHANNELS):
+        own = np.flatnonzero(tenant == channel)
+        order = own[np.lexsort((iteration[own], step[own]))]
+        slowest = np.maximum(slowest, duration[order])
+    first = np.flatnonzero(tenant == 0)
+    first = first[np.lexsort((iteration[first], step[first]))]
+    rows = {key: np.asarray(outcome[key])[first] for key in ("step", "round", "pair")}
+    return {**outcome, **rows, "duration_ps": slowest}
+
+
+def _known(name: str) -> Algorithm:
+    return next(known for known in ALGORITHMS if known == name)
+
+
+def _protocol(name: str) -> Protocol:
+    return next(known for known in PROTOCOLS if known == name)
+
+
+def _conditions(trial: Trial, network: GpuNetwork, size: int) -> Conditions:
+    return Conditions(
+        benchmark="allreduce",
+        size_bytes=size,
+        n_nodes=len(trial.nodes),
+        tasks_per_node=trial.tasks_per_node,
+        library="nccl",
+        memory="gpu",
+        library_version=str(trial.options.get("nccl_version", "")),
+        transport="sockets" if network.sockets and len(trial.nodes) > 1 else "",
+        gpudirect=network.gpudirect or len(trial.nodes) == 1,
+    )

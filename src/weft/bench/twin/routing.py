@@ -1,0 +1,47 @@
+"""How a simulated fabric routes: by its tables, by an engine, or adaptively."""
+
+from weft.bench.model import Trial
+from weft.catalog.machine.cabling import Dragonfly
+from weft.catalog.machine.platform import Platform
+from weft.core.errors import InputError
+from weft.topology.fabric import DRAGONFLY
+from weft.topology.fabric_spec import Document, twin_parts
+
+
+def routes_adaptively(platform: Platform, trial: Trial) -> bool:
+    """Whether the trial's option `adaptive_routing` is "on"; without it, whether the machine is a
+    dragonfly. Raises InputError."""
+    own = "on" if isinstance(platform.fabric, Dragonfly) else "off"
+    asked = trial.options.get("adaptive_routing", own)
+    if asked not in ("on", "off"):
+        raise InputError(f"option 'adaptive_routing' is {asked!r}", expected="'on' or 'off'")
+    return bool(asked == "on")
+
+
+def routing(
+    platform: Platform, fabric: Document, trial: Trial, fidelity: str = "packet"
+) -> Document:
+    """The part `routing` of a scenario. Raises InputError."""
+    tree = twin_parts(platform)[0]
+    written = fabric.get("routing", {}).get("engine")
+    own = None if isinstance(tree, Dragonfly) else tree.routing
+    # A real fabric's tables hold, unless a trial asks for an engine.
+    asked = trial.options.get("routing", None if is_routed(fabric) else own)
+    document: Document = {} if asked is None else {"engine": asked}
+    if not routes_adaptively(platform, trial):
+        return document
+    if tree.adaptive is None:
+        raise InputError(
+            f"platform '{platform.name}' does not say how it would route adaptively",
+            expected="a platform with [fabric.adaptive]",
+        )
+    adaptive: Document = {"grade_bytes": tree.adaptive.grade.whole}
+    # Only that engine has detours, and flows take none.
+    if isinstance(tree, Dragonfly) and (asked or written) == DRAGONFLY and fidelity != "flow":
+        adaptive["non_minimal"] = tree.adaptive.detours
+    return {**document, "adaptive": adaptive}
+
+
+def is_routed(fabric: Document) -> bool:
+    """Whether a fabric has tables of its own, or names the engine that fills them."""
+    return "lfts" in fabric or "routing" in fabric
