@@ -1,6 +1,7 @@
 """One text for each rule that breaks it, and one that only looks as if it did."""
 
 from tests.unit.doctor.breach import HEAD, Breach
+from tests.unit.doctor.gpudirect_cases import GPUDIRECT_CASES
 from tests.unit.doctor.launch_cases import LAUNCH_CASES
 from tests.unit.doctor.machine_cases import MACHINE_CASES
 
@@ -393,6 +394,7 @@ CASES = (
         "export NCCL_DEBUG=INFO NCCL_DEBUG_FILE=/tmp/%h.%p\nsrun -n 512 ./a",
     ),
     Breach("watcher-off", "export NCCL_RAS_ENABLE=0"),
+    *GPUDIRECT_CASES,
     *LAUNCH_CASES,
     *MACHINE_CASES,
 )
