@@ -13,7 +13,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml 2>/dev/null
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-rust test-slow test-all fuzz bench bench-check dist dist-tools mpis nccl docs clean
+.PHONY: help setup demo check test test-rust test-slow test-all fuzz bench bench-diagnosis dist dist-tools mpis nccl docs clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -84,8 +84,8 @@ fuzz: setup ## a million damaged samples to every reader: results, settings, fab
 bench: setup ## the figures of benchmarks.md
 	$(BIN)/python benches/run.py
 
-bench-check: setup ## is weft check right? 500 faulty and 500 healthy twins (hours; goes on where it stopped)
-	$(BIN)/python benches/check.py --keep target/bench-check.jsonl
+bench-diagnosis: setup ## is weft check right? 1,500 faulty and 3,000 healthy twins (hours; goes on where it stopped)
+	$(BIN)/python benches/check.py --keep target/bench-diagnosis.jsonl
 
 dist: setup dist-tools ## a portable wheel and an archive that installs without internet
 	$(BIN)/python scripts/make_dist.py dist

@@ -1,11 +1,10 @@
 """Is `weft check` right? Faults planted in twins at random, measured with noise, and named or not.
 
-    check.py [--cases N] [--healthy N] [--seed S] [--twin T]... [--only KIND] [--keep FILE]
+    check.py [--cases N] [--healthy N] [--seed S] [--twin T]... [--only KIND,KIND] [--keep FILE]
 
 Prints tables as Markdown, what was missed beneath them; progress goes to stderr. With `--keep` each
 result is a line of FILE, and the same command goes on where it was interrupted, unless the program
-has changed. Exit 1 where a gate
-does not hold.
+has changed. Exit 1 where a gate does not hold.
 """
 
 import argparse
@@ -22,8 +21,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benches.check_answer import Result, run_case
-from benches.check_case import KINDS, draw_case, figures, healthy_case
+from benches.check_case import draw_case, healthy_case
+from benches.check_figures import figures
 from benches.check_ground import ROUTINGS, Ground
+from benches.check_kinds import KINDS
 from benches.check_record import Record, kept, record_of
 from benches.check_table import gates, tables
 
@@ -46,7 +47,7 @@ class Job:
 
 
 def jobs(
-    settings: Sequence[tuple[str, str]],
+    turns: Sequence[tuple[str, str]],
     *,
     cases: int,
     healthy: int,
@@ -54,10 +55,10 @@ def jobs(
     only: str | None = None,
     schedule: str | None = None,
 ) -> list[Job]:
-    """Cases in turn in every setting (twin and routing), one setting after the other."""
+    """Cases in turn in the settings (twin and routing), one setting after the other."""
     found = [
         Job(
-            *settings[number % len(settings)],
+            *turns[number % len(turns)],
             healthy=is_healthy,
             number=number,
             seed=seed,
@@ -67,7 +68,7 @@ def jobs(
         for is_healthy, n in ((False, cases), (True, healthy))
         for number in range(n)
     ]
-    return sorted(found, key=lambda job: settings.index((job.twin, job.routing)))
+    return sorted(found, key=lambda job: turns.index((job.twin, job.routing)))
 
 
 @lru_cache(maxsize=1)
@@ -109,15 +110,39 @@ def _job_of(record: Record) -> Job:
     return Job(*where, record.only, record.schedule)
 
 
+def settings(twins: Sequence[str], routings: Sequence[str]) -> list[tuple[str, str]]:
+    """Twins with their routings in turn; a large one once where others are several times."""
+    board, known = figures()["board"], figures()["twins"]
+    every = [
+        (twin, routing)
+        for twin in twins
+        for routing in known[twin].get("routing", ROUTINGS)
+        if routing in routings
+    ]
+    small = [setting for setting in every if setting[0] not in board["large"]]
+    large = [setting for setting in every if setting[0] in board["large"]]
+    if not small:
+        return large
+    turns = board["every"]
+    return [one for turn in range(turns) for one in (*small, *large[turn::turns])]
+
+
+def _kinds(text: str) -> str:
+    for kind in text.split(","):
+        if kind not in KINDS:
+            raise argparse.ArgumentTypeError(f"no kind '{kind}'; the kinds: {', '.join(KINDS)}")
+    return text
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     twins = list(figures()["twins"])
-    parser.add_argument("--cases", type=int, default=500, metavar="N")
-    parser.add_argument("--healthy", type=int, default=500, metavar="N")
+    parser.add_argument("--cases", type=int, default=1500, metavar="N")
+    parser.add_argument("--healthy", type=int, default=3000, metavar="N")
     parser.add_argument("--seed", type=int, default=1, metavar="S")
     parser.add_argument("--twin", action="append", choices=twins)
     parser.add_argument("--routing", action="append", choices=ROUTINGS)
-    parser.add_argument("--only", choices=KINDS, help="plant this kind only")
+    parser.add_argument("--only", metavar="KINDS", type=_kinds, help="plant these only: a,b")
     parser.add_argument("--schedule", help="as of weft check; auto: what a minute bears")
     parser.add_argument("--keep", type=Path, metavar="FILE", help="keep results; go on with them")
     parser.add_argument("--processes", type=int, default=min(PROCESSES, os.cpu_count() or 1))
@@ -127,10 +152,8 @@ def _arguments() -> argparse.Namespace:
 def main() -> int:
     """Run what is not kept, print the tables; 1 where a gate does not hold, 130 if interrupted."""
     chosen = _arguments()
-    twins = chosen.twin or [name for name in figures()["twins"] if not name.startswith("small")]
-    routings = chosen.routing or ROUTINGS
     wanted = jobs(
-        [(twin, routing) for twin in twins for routing in routings],
+        settings(chosen.twin or list(figures()["twins"]), chosen.routing or ROUTINGS),
         cases=chosen.cases,
         healthy=chosen.healthy,
         seed=chosen.seed,

@@ -2,20 +2,24 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from benches.check_case import Case, Thing
-from benches.check_ground import Ground, NoisyBackend, Recorded
-from benches.check_score import Score, Seen, scatter, score, seen_of, slowness
+from benches.check_case import Case
+from benches.check_files import named_by_file
+from benches.check_ground import Ground, Recorded, Twin
+from benches.check_kinds import Planted, Thing
+from benches.check_noise import NoisyBackend
+from benches.check_score import FaultRecord, Score, score
+from benches.check_visibility import Seen, scatter, seen_of, slowness
 
 from weft.bench.model import Sample
-from weft.bench.twin.backend import TwinBackend
 from weft.check.facts import PairFacts
 from weft.check.launches import FollowUpBackend
 from weft.check.readings.crossing import Crossings
 from weft.check.readings.readings import Floats, readings_of
+from weft.check.verdict.intermittent import IntermittentFacts
 from weft.check.verdict.verdict import judge_check
 from weft.check.wording.headline import things_of
 from weft.core.finding import Finding, Severity
@@ -31,13 +35,17 @@ be their choice alone."""
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`accused`: the things of each finding that makes the verdict bad. Seconds of this process's
+    """`accused`: the things of each finding that makes the verdict bad; `suspected`: those of each
+    warning about components. Seconds of this process's
     time that the analysis took, and of fabric time that the schedule is estimated to take."""
 
     accused: tuple[frozenset[Thing], ...]
     analysis_s: float
     fabric_s: float
     notes: tuple[str, ...] = ()
+    suspected: tuple[frozenset[Thing], ...] = ()
+    exit_code: int = 0
+    samples: tuple[Sample, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +62,33 @@ def run_case(ground: Ground, case: Case) -> Result:
     started = time.perf_counter()
     inner, seen = ground.healthy, list[Seen]()
     if case.planted:
-        inner = Recorded(ground.twin_with(case.planted), ground.launches[0])
+        inner = Recorded(ground.twin_with(case.planted, case.seed), ground.launches[0])
         seen = effects(ground, case, inner.samples)
     answer = answer_of(ground, NoisyBackend(inner, case.noise, case.seed))
-    scored = score(case.planted, seen, answer.accused)
+    scored = score(case.planted, seen, answer.accused, answer.suspected)
+    scored = replace(scored, outcomes=_with_files(ground, case, scored.outcomes, answer.samples))
     return Result(scored, answer, time.perf_counter() - started)
+
+
+def _with_files(
+    ground: Ground, case: Case, outcomes: Sequence[FaultRecord], samples: Sequence[Sample]
+) -> tuple[FaultRecord, ...]:
+    """The outcomes, and of each fault that timing did not name whether its file does."""
+    left = [
+        not of.named and not one.is_load for one, of in zip(case.planted, outcomes, strict=True)
+    ]
+    if not any(left):
+        return tuple(outcomes)
+    found = ground.found(case.planted)
+    return tuple(
+        replace(
+            of,
+            by_file=named_by_file(one, ground.document, found, samples, adaptive=ground.adaptive),
+        )
+        if is_left
+        else of
+        for one, of, is_left in zip(case.planted, outcomes, left, strict=True)
+    )
 
 
 def effects(ground: Ground, case: Case, faulty: Sequence[Sample]) -> list[Seen]:
@@ -74,25 +104,37 @@ def effects(ground: Ground, case: Case, faulty: Sequence[Sample]) -> list[Seen]:
     before = slowness(metric, crossings.readings.value)
     standard_errors = np.sqrt(case.noise.sigma**2 + _scatter(ground, crossings, before) ** 2)
     errors = (slowness(metric, readings_of(faulty).value) - before) / standard_errors
-    found = seen_of(crossings, case.planted, errors)
+    found = seen_of(crossings, case.planted, errors, case.noise.outliers)
+    rerouted = [one.is_dead or one.swapped is not None for one in case.planted]
     for i, one in enumerate(case.planted):
-        nudges = list(range(NUDGES)) if ground.adaptive else [None] * (len(case.planted) > 1)
+        # Where another fault sends messages elsewhere, what is slow may be its doing.
+        by_others = any(rerouted[:i] + rerouted[i + 1 :])
+        nudges: list[int | None] = [None] * (len(case.planted) > 1)
+        if ground.adaptive and not one.is_sporadic:
+            nudges = list(range(NUDGES))
         lasting = errors
         for nudged in nudges:
             clear = found[i].errors >= CLEAR_ERRORS and (nudged is None or one.node is not None)
-            if clear or not found[i].identifiable:
+            if (clear and not by_others) or not found[i].identifiable:
                 break
-            after = _slowness_of(ground, ground.twin_with([one], nudged=nudged))
+            after = _slowness_of(ground, ground.twin_with([one], case.seed, nudged=nudged))
             usual = before if nudged is None else _nudged(ground, nudged)
             lasting = np.minimum(lasting, (after - usual) / standard_errors)
-            found[i] = seen_of(crossings, [one], lasting)[0]
+            found[i] = seen_of(crossings, [one], lasting, case.noise.outliers)[0]
+    if ground.wiring is None:
+        found = [_without_fabric(one, how) for one, how in zip(case.planted, found, strict=True)]
     return found
+
+
+def _without_fabric(one: Planted, how: Seen) -> Seen:
+    """Without a fabric a verdict can name nodes."""
+    return how if one.node is not None else replace(how, is_located=False)
 
 
 @lru_cache(maxsize=NUDGES)
 def _nudged(ground: Ground, nudged: int) -> Floats:
     """How slow the readings of the healthy fabric are, a node's cables a little longer."""
-    return _slowness_of(ground, ground.twin_with([], nudged=nudged))
+    return _slowness_of(ground, ground.twin_with([], "", nudged=nudged))
 
 
 def _scatter(ground: Ground, crossings: Crossings, before: Floats) -> Floats:
@@ -103,7 +145,7 @@ def _scatter(ground: Ground, crossings: Crossings, before: Floats) -> Floats:
     return scatter(moment, before, _nudged(ground, 0))
 
 
-def _slowness_of(ground: Ground, twin: TwinBackend) -> Floats:
+def _slowness_of(ground: Ground, twin: Twin) -> Floats:
     readings = readings_of(twin.measure(ground.launches[0]))
     return slowness(readings.metric, readings.value)
 
@@ -123,10 +165,32 @@ def answer_of(ground: Ground, noisy: NoisyBackend) -> Answer:
     bad = [finding for finding in verdict.findings if finding.severity is Severity.BAD]
     return Answer(
         accused=tuple(accused_in(finding) for finding in bad),
+        exit_code=int(verdict.exit_code),
+        samples=tuple(samples),
         analysis_s=analysis_s,
         fabric_s=ground.fabric_s(noisy.launches),
+        suspected=tuple(filter(None, (suspected_in(ground, one) for one in verdict.findings))),
         notes=tuple(f"{finding.severity}: {finding.sentence}" for finding in verdict.findings),
     )
+
+
+def suspected_in(ground: Ground, finding: Finding) -> frozenset[Thing]:
+    """The things that a warning names, none of any other finding."""
+    if finding.severity is not Severity.WARNING:
+        return frozenset()
+    if isinstance(finding.facts, IntermittentFacts):
+        return frozenset(_thing(ground, ends) for ends in finding.facts.ends)
+    return things_of(finding)
+
+
+def _thing(ground: Ground, ends: tuple[str, ...]) -> Thing:
+    """A cable by its two ports; a switch, an HCA or a node by its name."""
+    if len(ends) > 1:
+        return ("cable", tuple(sorted(ends)))
+    for part, names in (("switch", ground.network.switches), ("hca", ground.network.hcas)):
+        if ends[0] in names:
+            return (part, ends)
+    return ("node", ends)
 
 
 def accused_in(finding: Finding) -> frozenset[Thing]:
@@ -135,4 +199,4 @@ def accused_in(finding: Finding) -> frozenset[Thing]:
     if things:
         return things
     pairs = finding.facts.pairs if isinstance(finding.facts, PairFacts) else ()
-    return frozenset(("pair", pair) for pair in pairs) or frozenset({("fabric", ())})
+    return frozenset(("pair", tuple(sorted(pair))) for pair in pairs) or frozenset({("fabric", ())})

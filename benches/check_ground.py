@@ -1,14 +1,15 @@
 """A twin and a routing to be checked: its fabric, its plan, and its healthy survey."""
 
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
-from random import Random
 from typing import Any
 
 import numpy as np
-from benches.check_case import Noise, Planted, figures
+from benches.check_figures import figures
+from benches.check_kinds import Planted, When
+from benches.check_planes import PlanesTwin, plane_of
+from benches.check_shape import shape_spec, with_tables
+from benches.check_twin import MixedTwin, WrongEntryTwin
 
 from weft.bench.model import Launch, Sample
 from weft.bench.twin.backend import TwinBackend
@@ -20,6 +21,7 @@ from weft.check.readings.crossing import Crossings
 from weft.check.readings.network import Network
 from weft.check.readings.readings import readings_of
 from weft.check.schedule.cost import Cost, effort_of
+from weft.check.schedule.cost import figures as cost_figures
 from weft.check.schedule.paths import FlowPaths
 from weft.check.schedule.plan import CheckPlan, plan_check
 from weft.check.schedule.ranks import ranks_of_nodes
@@ -29,6 +31,7 @@ from weft.core.units import parse_size
 from weft.topology.fabric import Fabric
 
 ROUTINGS = ("static", "adaptive")
+AUTO = "auto"
 SMALL_BYTES = 8
 NUDGE_PS = 1000
 """One cable that much longer: nothing to measure, but adaptive routing chooses anew."""
@@ -39,24 +42,30 @@ SEED = 1
 """Of the estimate of fabric time: the large message of `weft check`, and its own counts."""
 
 
+Twin = TwinBackend | MixedTwin | PlanesTwin
+
+
 class Ground:
     """One twin under one routing; what is asked of it first is kept."""
 
     def __init__(self, twin: str, routing: str, schedule: str | None = None) -> None:
         self.twin, self.routing = twin, routing
         self._figures = figures()["twins"][twin]
-        self.schedule: str = schedule or self._figures["schedule"]
+        self.schedule: str = schedule or self._figures.get("schedule", AUTO)
         self.platform = _with_packets(
-            platform(self._figures["platform"]), self._figures["packet_bytes"]
+            platform(self._figures["platform"]), self._figures.get("packet_bytes")
         )
-        self._healthy = TwinBackend(self.platform, self._figures["nodes"])
-        self.wiring = Fabric.from_document(self._healthy.fabric_document)
+        self._tables: str | None = self._figures.get("tables")
+        self._spec = shape_spec(self._figures, self.platform)
+        self.document: Mapping[str, Any] = with_tables(self._spec, self._tables, self.platform)
+        self.cabling = Fabric.from_document(self.document)
+        self._healthy = self._twin((), None)
         self.n_rails = min(len(node["hcas"]) for node in self.document["nodes"])
 
     @property
-    def document(self) -> Mapping[str, Any]:
-        """The fabric as it should be."""
-        return self._healthy.fabric_document
+    def wiring(self) -> Fabric | None:
+        """The fabric as `weft check` knows it; None where it has no file of it."""
+        return self.cabling if self._figures.get("is_known", True) else None
 
     @property
     def adaptive(self) -> bool:
@@ -79,24 +88,75 @@ class Ground:
         options: dict[str, Any] = {"window": 1, "iterations": 1, "warmup": 0}
         return {**options, "adaptive_routing": "on"} if self.adaptive else options
 
-    def twin_with(self, planted: Sequence[Planted], *, nudged: int | None = None) -> TwinBackend:
-        """The twin with faults; `nudged`: the number of a node with cables a little longer."""
-        faults = [one.fault for one in planted if one.fault is not None]
-        longer_ps = {one.node: 1000 * one.delay_ns for one in planted if one.delay_ns}
-        if nudged is not None:
-            node = self.nodes[nudged]
-            longer_ps[node] = longer_ps.get(node, 0) + NUDGE_PS
-        fabric = self._longer(longer_ps) if longer_ps else None
-        return TwinBackend(self.platform, self._figures["nodes"], faults, fabric=fabric)
+    def twin_with(
+        self, planted: Sequence[Planted], seed: str, *, nudged: int | None = None
+    ) -> Twin:
+        """The twin with faults, whose moments `seed` draws; `nudged`: the number of a node with
+        cables a little longer."""
+        if all(one.when is When.ALWAYS for one in planted):
+            return self._twin(planted, nudged)
+        return MixedTwin(
+            lambda some: self._twin(some, nudged),
+            tuple(planted),
+            ports=self._ports_of,
+            opposite=lambda port: self.network.ports[self.network.port_id[port] ^ 1],
+            seed=seed,
+        )
+
+    def _twin(self, planted: Sequence[Planted], nudged: int | None) -> Twin:
+        """The twin of faults that all show."""
+        faults = [fault for one in planted for fault in one.faults]
+        if self._tables is not None:
+            faults = [fault for fault in faults if fault.kind != "down"]
+        fabric = self._faulty(planted, nudged)
+        n_planes = len(self._spec["nodes"][0]["hcas"]) if self._has_planes else 0
+        if not n_planes:
+            twin = WrongEntryTwin(self.platform, 1, faults, fabric=fabric)
+            twin.entries = [one.entry for one in planted if one.entry is not None]
+            return twin
+
+        def twin_of(plane: int) -> TwinBackend:
+            part = plane_of({**fabric, "routing": {"engine": "minhop"}}, plane)
+            places = {link[end] for link in part["links"] for end in ("a", "b")}
+            here = [one for one in faults if not one.is_link or one.place in places]
+            return TwinBackend(self.platform, 1, here, fabric=part)
+
+        nodes = tuple(node["name"] for node in self.document["nodes"])
+        return PlanesTwin(twin_of, nodes, n_planes)
+
+    @property
+    def _has_planes(self) -> bool:
+        """Whether adapters of a node never meet."""
+        return "planes" in self._figures.get("shape", {})
+
+    @cached_property
+    def network(self) -> Network:
+        """The cabling as numbers."""
+        return Network(self.cabling)
+
+    @cached_property
+    def _known_ports(self) -> dict[tuple[str, str], frozenset[str]]:
+        return {}
+
+    def _ports_of(self, flow: tuple[str, str]) -> frozenset[str]:
+        if flow not in self._known_ports:
+            (stages,) = self.crossings.ports_of([flow])
+            ports = (self.network.ports[port] for stage in stages for port in stage)
+            self._known_ports[flow] = frozenset(ports)
+        return self._known_ports[flow]
 
     @cached_property
     def plan(self) -> CheckPlan:
         """That of `weft check --budget 60s --schedule ...`; `auto` leaves the schedule to it."""
-        network = Network(self.wiring)
+        network = None if self.wiring is None else self.network
         ranks = ranks_of_nodes(self.nodes, self.n_rails, network)
-        paths = FlowPaths(network, ranks.hca, adaptive=self.adaptive)
-        cost = Cost(ranks, paths, effort_of(benchmark("pairs").options, LARGE_BYTES))
-        scheme = None if self.schedule == "auto" else parse_scheme(self.schedule)
+        options, paths = dict(benchmark("pairs").options), None
+        if network is None:
+            options["max_seconds_per_size"] = cost_figures().max_seconds_per_size
+        else:
+            paths = FlowPaths(network, ranks.hca, adaptive=self.adaptive)
+        cost = Cost(ranks, paths, effort_of(options, LARGE_BYTES))
+        scheme = None if self.schedule == AUTO else parse_scheme(self.schedule)
         return plan_check(Field(ranks, paths, None, SEED), cost, scheme, BUDGET_S)
 
     @cached_property
@@ -131,17 +191,51 @@ class Ground:
     def crossings(self) -> Crossings:
         """The components that the healthy survey crossed."""
         readings = readings_of(self.healthy.samples)
-        return Crossings(readings, Network(self.wiring), adaptive=self.adaptive)
+        return Crossings(readings, self.network, adaptive=self.adaptive)
 
-    def _longer(self, longer_ps: Mapping[str | None, int]) -> dict[str, Any]:
-        """The fabric with longer cables of some nodes; the platform's engine routes it anew."""
+    def found(self, planted: Sequence[Planted]) -> Mapping[str, Any]:
+        """The fabric as its tools print it with faults: without dead cables, with its tables."""
+        cabled = self._cabled(planted, None, without_dead=True)
+        return with_tables({**self._spec_tables, **cabled}, self._tables, self.platform)
+
+    def _faulty(self, planted: Sequence[Planted], nudged: int | None) -> Mapping[str, Any]:
+        """The fabric with longer cables of some nodes, and exchanged ends; then routed anew. Where
+        OpenSM fills the tables, it fills them around dead cables."""
+        if self._tables is None:
+            changed = nudged is not None or any(one.delay_ns or one.swapped for one in planted)
+            cabled = self._cabled(planted, nudged, without_dead=False)
+            return {**self._spec_tables, **cabled} if changed else self._spec
+        cabled = self._cabled(planted, nudged, without_dead=True)
+        return with_tables(cabled, self._tables, self.platform)
+
+    @property
+    def _spec_tables(self) -> dict[str, Any]:
+        """The engine that fills the tables, where the fabric has one."""
+        return {key: self._spec[key] for key in ("routing",) if key in self._spec}
+
+    def _cabled(
+        self, planted: Sequence[Planted], nudged: int | None, *, without_dead: bool
+    ) -> dict[str, Any]:
+        """The fabric without tables."""
+        longer_ps = {one.node: 1000 * one.delay_ns for one in planted if one.delay_ns}
+        if nudged is not None:
+            node = self.nodes[nudged]
+            longer_ps[node] = longer_ps.get(node, 0) + NUDGE_PS
+        place: dict[str, str] = {}
+        for one in planted:
+            if one.swapped is not None:
+                place |= dict(zip(one.swapped, one.swapped[::-1], strict=True))
+        dead = {fault.place for one in planted if one.is_dead for fault in one.faults}
         node_of = {hca: node["name"] for node in self.document["nodes"] for hca in node["hcas"]}
         links = []
         for link in self.document["links"]:
             node = node_of.get(vertex_of(link["a"])) or node_of.get(vertex_of(link["b"]))
-            links.append({**link, "delay_ps": link["delay_ps"] + longer_ps.get(node, 0)})
-        fabric = {key: value for key, value in self.document.items() if key != "lfts"}
-        return {**fabric, "links": links}
+            delay_ps = link["delay_ps"] + longer_ps.get(node, 0)
+            ends = {end: place.get(link[end], link[end]) for end in ("a", "b")}
+            if not (without_dead and dead & {link["a"], link["b"]}):
+                links.append({**link, **ends, "delay_ps": delay_ps})
+        bare = {key: of for key, of in self.document.items() if key not in ("lfts", "routing")}
+        return {**bare, "links": links}
 
 
 class Recorded:
@@ -149,7 +243,7 @@ class Recorded:
 
     name = "twin"
 
-    def __init__(self, inner: TwinBackend, launch: Launch) -> None:
+    def __init__(self, inner: Twin, launch: Launch) -> None:
         self._inner = inner
         self._key = launch.key
         self.samples: tuple[Sample, ...] = tuple(inner.measure(launch))
@@ -160,57 +254,10 @@ class Recorded:
         return iter(self.samples) if launch.key == self._key else self._inner.measure(launch)
 
 
-class NoisyBackend:
-    """A backend whose every measured value is disturbed; the series of times are left out.
-
-    `process_s`: seconds of processor time that it took to measure `launches`.
-    """
-
-    def __init__(self, inner: Any, noise: Noise, seed: str) -> None:
-        self._inner = inner
-        self._noise = noise
-        self._draws = np.random.default_rng(Random(seed).getrandbits(64))  # noqa: S311
-        self.process_s = 0.0
-        self.launches: list[Launch] = []
-        self.name = inner.name
-        self.faults = inner.faults
-
-    def measure(self, launch: Launch) -> Iterator[Sample]:
-        """The inner backend's samples, disturbed."""
-        started = time.process_time()
-        self.launches.append(launch)
-        samples = disturbed(list(self._inner.measure(launch)), self._noise, self._draws)
-        self.process_s += time.process_time() - started
-        return iter(samples)
-
-
-def disturbed(samples: Sequence[Sample], noise: Noise, draws: np.random.Generator) -> list[Sample]:
-    """Samples whose every value is off by lognormal noise, and now and then several times slower.
-
-    Each measured value is drawn by itself; `bandwidth_mb_s` is the smaller of both directions.
-    """
-    n = sum(len(sample.metrics) for sample in samples)
-    factors = np.exp(noise.sigma * draws.standard_normal(n))
-    factors[draws.random(n) < noise.outliers] *= noise.outlier_factor
-    slower = iter(factors.tolist())
-    found = []
-    for sample in samples:
-        metrics = {
-            name: value * factor if name.endswith("_us") else value / factor
-            for (name, value), factor in zip(sample.metrics.items(), slower, strict=False)
-        }
-        both = [metrics[name] for name in _DIRECTED if name in metrics]
-        if both:
-            metrics["bandwidth_mb_s"] = min(both)
-        found.append(replace(sample, metrics=metrics, times_ns=None))
-    return found
-
-
-_DIRECTED = ("bandwidth_ab_mb_s", "bandwidth_ba_mb_s")
-
-
-def _with_packets(of: Platform, packet_bytes: int) -> Platform:
+def _with_packets(of: Platform, packet_bytes: int | None) -> Platform:
     """The platform with packets of another size: fewer of them simulate faster."""
+    if packet_bytes is None:
+        return of
     assert of.packets is not None
     mtu = of.packets.mtu.model_copy(update={"value": packet_bytes})
     packets = of.packets.model_copy(update={"mtu": mtu})

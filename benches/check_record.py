@@ -31,6 +31,8 @@ class Record:
     fabric_s: float
     seconds: float
     failure: str | None = None
+    exit_code: int | None = None
+    doubted: tuple[str, ...] = ()
 
     @property
     def setting(self) -> tuple[str, str]:
@@ -75,7 +77,14 @@ def record_of(
     if isinstance(result, str):
         return Record(*where, (), (), (), 0.0, 0.0, 0.0, failure=result)
     score, answer = result.score, result.answer
-    took = (answer.analysis_s, answer.fabric_s, result.seconds)
+    took = (
+        answer.analysis_s,
+        answer.fabric_s,
+        result.seconds,
+        None,
+        answer.exit_code,
+        score.doubted,
+    )
     return Record(*where, score.outcomes, score.wrong, answer.notes, *took)
 
 
@@ -104,5 +113,5 @@ def kept(path: Path | None) -> Iterable[Record]:
         if values.pop("code", None) != code():
             continue
         faults = tuple(FaultRecord(**one) for one in values.pop("faults"))
-        lists = {name: tuple(values.pop(name)) for name in ("wrong", "notes")}
+        lists = {name: tuple(values.pop(name)) for name in ("wrong", "notes", "doubted")}
         yield Record(**values, faults=faults, **lists)

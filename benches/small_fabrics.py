@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
 from benches.check_answer import accused_in
-from benches.check_case import Thing, between_switches, cable
+from benches.check_kinds import Thing, between_switches, cable
 
 from weft.bench.twin.backend import TwinBackend
 from weft.bench.twin.fault import parse_fault, vertex_of

@@ -7,6 +7,7 @@ import numpy as np
 
 from weft.check.readings.readings import Ints, Metric, union
 from weft.check.suspects.accusation import Accusation, Standing, accuse
+from weft.check.suspects.crowding.crowded_paths import SharedPaths
 from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.out_of_use.collisions import Detour
 from weft.check.suspects.out_of_use.unused_cables import surely_out_of_use
@@ -108,7 +109,16 @@ def _with_crowded(survey: Survey, made: list[Accusation]) -> list[Accusation]:
         kept = [a for a in kept if a.standing is Standing.CONFIRMED or not _share(a, rows)]
         if not any(_share(a, rows) or a.things == accusation.things for a in kept):
             kept.append(accusation)
-    return kept
+    return [a for a in kept if not _slows_some(survey, shared, a)]
+
+
+def _slows_some(survey: Survey, shared: SharedPaths, accusation: Accusation) -> bool:
+    """Whether an accused path among several slows only the messages of another path."""
+    slower = accusation.slower.get(Metric.BANDWIDTH)
+    if slower is None or not survey.crossings.shared_paths[accusation.candidate]:
+        return False
+    rows = survey.candidates.rows(accusation.candidate)
+    return shared.is_slow_for_some(rows[survey.in_rounds[rows]], slower)
 
 
 def _is_sure_of_bandwidth(survey: Survey, accusation: Accusation) -> bool:

@@ -6,16 +6,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from weft.check.facts import NamedPair
+from weft.check.readings.components import Component
 from weft.check.readings.readings import METRICS, Bools, Floats, Metric
+from weft.check.suspects.accusation import components_of
 from weft.check.suspects.survey import Survey
 
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """A pair of which a message stood still, its `slowest` reading so many times slower than the
-    median. Measured again alone, `n_again` readings, `n_stalled` of them likewise."""
+    """A pair of which a message stood still, its `slowest` reading (`row`) so many times slower
+    than the median. Measured again alone, `n_again` readings, `n_stalled` of them likewise."""
 
     pair: NamedPair
+    row: int
     slowest: float
     n_again: int
     n_stalled: int
@@ -24,6 +27,48 @@ class Stall:
     def is_rare(self) -> bool:
         """Whether most readings of it are not such ones: else it is slow, and no message stalls."""
         return 2 * self.n_stalled <= self.n_again
+
+
+@dataclass(frozen=True, slots=True)
+class StallPlace:
+    """The `components` that all of `n_pairs` stalled pairs cross, as do `n` of the `n_others`
+    bandwidth readings of rounds. `evidence`: a natural logarithm."""
+
+    components: tuple[Component, ...]
+    n_pairs: int
+    n: int
+    n_others: int
+    evidence: float
+
+
+def stall_place(survey: Survey) -> StallPlace | None:
+    """The component that several stalled pairs have in common, by more than chance; None without
+    one.
+
+    The evidence is the logarithm of how much rarer it is that all of them cross the component than
+    that they stall anywhere, less that of the number of components. Others that all of them cross,
+    and nearly as few others, are named with it.
+    """
+    rows = [stall.row for stall in stalls(survey)]
+    if len(rows) < 2 or not len(survey.candidates):
+        return None
+    readings = survey.readings
+    measured = survey.in_rounds & survey.judged & (readings.metric != Metric.LATENCY.code)
+    crossed = survey.candidates.columns > 0
+    n = np.asarray(crossed[np.flatnonzero(measured)].sum(axis=0)).reshape(-1)
+    n_stalled = np.asarray(crossed[rows].sum(axis=0)).reshape(-1)
+    n_all = int(measured.sum())
+    in_all = (n_stalled == len(rows)) & (n > 0) & (n < n_all)
+    if not in_all.any():
+        return None
+    evidence = np.full(n.size, -np.inf)
+    evidence[in_all] = -len(rows) * np.log(n[in_all] / n_all) - np.log(len(survey.candidates))
+    best = int(np.argmax(evidence))
+    if evidence[best] < survey.limits.suspect_evidence:
+        return None
+    near = np.flatnonzero(evidence >= evidence[best] - survey.limits.near_evidence)
+    components = components_of(survey, near.tolist())
+    return StallPlace(components, len(rows), int(n[best]), n_all, float(evidence[best]))
 
 
 def stalls(survey: Survey) -> tuple[Stall, ...]:
@@ -38,7 +83,7 @@ def stalls(survey: Survey) -> tuple[Stall, ...]:
         pair = survey.readings.unordered(row)
         if pair not in found or found[pair].slowest < slowest:
             n_stalled = int((again & stalled).sum())
-            found[pair] = Stall(pair, slowest, int(again.sum()), n_stalled)
+            found[pair] = Stall(pair, row, slowest, int(again.sum()), n_stalled)
     longest = sorted(found.values(), key=lambda stall: -stall.slowest)
     return tuple(stall for stall in longest if stall.is_rare)
 

@@ -10,7 +10,9 @@ from weft.check.readings.components import PARTS, Component, Part, Thing
 from weft.check.readings.readings import METRICS, Bools, Ints, Metric
 from weft.check.suspects.accusation import Standing, accuse, components_of, standing_of
 from weft.check.suspects.explanation import Suspect
+from weft.check.suspects.queueing import waiting
 from weft.check.suspects.recurrence import evidence, evidence_of
+from weft.check.suspects.stall import stall_place
 from weft.check.suspects.survey import Survey
 from weft.check.verdict.slow_pairs import have_an_end_in
 from weft.check.wording.figures import capital, who
@@ -68,7 +70,9 @@ def intermittents(survey: Survey) -> tuple[Intermittent, ...]:
     if survey.crossings.adaptive or not len(survey.candidates):
         return ()
     of_others = [s for s in survey.explanation.suspects if not slow_again(survey, s)]
-    free = survey.judged & survey.in_rounds & (survey.explainer.predicted(of_others) == 0)
+    slowed = survey.explainer.predicted(of_others) > 0
+    free = survey.judged & survey.in_rounds & ~slowed
+    free[waiting(survey.crossings, np.flatnonzero(slowed & survey.beyond_noise))] = False
     slow = free & survey.beyond_noise
     most = survey.limits.most_intermittent
     found: list[Intermittent] = []
@@ -95,6 +99,35 @@ def findings(survey: Survey, *, enough_nodes: bool) -> list[Finding]:
         if _is_unsteady(survey, one)
         else _finding(one)
         for one in intermittents(survey)
+    ]
+
+
+def beside_fault(survey: Survey) -> list[Finding]:
+    """A warning for each intermittent component of the readings that a fault leaves: those of other
+    paths, whose messages waited behind none of its own."""
+    return [_finding(one) for one in intermittents(survey)]
+
+
+def stall_place_findings(survey: Survey) -> list[Finding]:
+    """A warning about the component that all stalled pairs cross, where there is one."""
+    place = stall_place(survey)
+    if place is None:
+        return []
+    return [
+        Finding(
+            FindingKind.ANOMALY,
+            Severity.WARNING,
+            f"{capital(who(place.components))} may lose packets: all {place.n_pairs} pairs that"
+            f" stall cross it, as do {place.n:,} of {place.n_others:,} bandwidth readings.",
+            evidence=("the error counters of its ports, read before and after, tell (--counters)",),
+            facts=IntermittentFacts(
+                ends=tuple(component.ends for component in place.components),
+                metric=Metric.BANDWIDTH,
+                n_slow=place.n_pairs,
+                n_crossing=place.n,
+                evidence=round(place.evidence, 2),
+            ),
+        )
     ]
 
 

@@ -21,6 +21,7 @@ from weft.check.readings.norms import Norm
 from weft.check.readings.readings import METRICS, Metric
 from weft.check.suspects import drift as over_time
 from weft.check.suspects.accusation import Accusation, Standing, accuse_all
+from weft.check.suspects.fast_pairs import fast_pair_findings
 from weft.check.suspects.review import settled
 from weft.check.suspects.rival_nodes import effect_of, stands_out, with_rivals
 from weft.check.suspects.survey import Survey, survey_of
@@ -147,9 +148,9 @@ def judge_check(
         *_against_limits(survey, samples, expectations, _slowed_by(of_suspects)),
         *over_time.findings(survey, spoiled),
         *stall_findings(survey),
+        *intermittent.stall_place_findings(survey),
     ]
-    if not _any_bad(one for one in findings if one.kind is not FindingKind.SUSPECT_PAIR):
-        findings = _with_intermittent(survey, findings, coverage)
+    findings = _with_intermittent(survey, findings, coverage, len(accusations))
     findings, sensitivity = _with_sensitivity(survey, findings, coverage, expectations)
     unseen = caveats.of_unattributed(survey, accusations)
     limits_of_run = [*caveats.of_limits(survey, coverage, expectations)]
@@ -207,6 +208,18 @@ def _any_bad(findings: Iterable[Finding]) -> bool:
 
 
 def _with_intermittent(
+    survey: Survey, findings: list[Finding], coverage: Covered, n_accused: int
+) -> list[Finding]:
+    """The findings with intermittent components; next to a fault those that it leaves."""
+    if not _any_bad(one for one in findings if one.kind is not FindingKind.SUSPECT_PAIR):
+        return _without_pairs_of_intermittent(survey, findings, coverage)
+    if coverage.out_of_use or n_accused >= survey.limits.most_suspects:
+        # Messages around a dead cable meet others now and then.
+        return findings
+    return [*findings, *intermittent.beside_fault(survey)]
+
+
+def _without_pairs_of_intermittent(
     survey: Survey, findings: Sequence[Finding], coverage: Covered
 ) -> list[Finding]:
     """The findings with intermittent components, which replace the pairs that they explain and the
@@ -239,7 +252,7 @@ def _against_limits(
 ) -> list[Finding]:
     """Findings against the platform; where none is known, against the rates of the links."""
     if expectations is None:
-        return compared_with_links(survey, samples)
+        return [*compared_with_links(survey, samples), *fast_pair_findings(survey)]
     return compared_with_platform(survey, expectations, explained)
 
 

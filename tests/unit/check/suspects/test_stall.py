@@ -8,7 +8,7 @@ import pytest
 
 from weft.bench.model import Pair, Sample
 from weft.check.suspects.follow_up import follow_up
-from weft.check.suspects.stall import stalls
+from weft.check.suspects.stall import stall_place, stalls
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
 from weft.check.trials import ALONE
@@ -95,3 +95,50 @@ def test_a_reading_half_as_fast_is_no_stall(samples: list[Sample]) -> None:
     limit = float(np.exp(thresholds().slowest_fitted))
     survey = survey_of(stalled(samples, ("n002", "n007"), limit / 2), None, thresholds())
     assert stalls(survey) == ()
+
+
+def over(tree: Any, cable: set[str], n: int) -> list[tuple[str, str]]:
+    """Pairs whose messages cross a cable from the first node to the second, no node twice."""
+    found: list[tuple[str, str]] = []
+    for a in tree.nodes:
+        for b in tree.nodes:
+            used = {node for pair in found for node in pair}
+            if a < b and not {a, b} & used and cable & set(*tree.paths([(a, b)])):
+                found.append((a, b))
+    return found[:n]
+
+
+def test_the_cable_that_all_stalled_pairs_cross_is_named(make_tree: Any, make_fabric: Any) -> None:
+    tree = make_tree(6, 6, 6)
+    samples = make_fabric(tree, (), noise=0.01).all_pairs()
+    cable = {"leaf-01[8]", "spine-02[1]"}
+    pairs = over(tree, cable, 4)
+    assert len(pairs) == 4
+    for pair in pairs:
+        samples = stalled(samples, pair, 5000)
+    survey = survey_of(samples, tree, thresholds())
+    place = stall_place(survey)
+    assert place is not None
+    (component,) = place.components
+    assert component.thing == ("cable", ("leaf-01[8]", "spine-02[1]"))
+    assert place.n_pairs == 4
+    (said,) = [one for one in judge_check(samples, tree).findings if "may lose" in one.sentence]
+    assert said.severity is Severity.WARNING
+    assert said.sentence.startswith("Cable leaf-01[8] - spine-02[1] ")
+    assert f"all 4 pairs that stall cross it, as do {place.n} of " in said.sentence
+
+
+def test_stalls_of_pairs_without_a_common_path_name_no_component(
+    make_tree: Any, make_fabric: Any
+) -> None:
+    tree = make_tree(6, 6, 6)
+    samples = make_fabric(tree, (), noise=0.01).all_pairs()
+    for pair in (("n001", "n008"), ("n013", "n021"), ("n026", "n035")):
+        samples = stalled(samples, pair, 5000)
+    assert stall_place(survey_of(samples, tree, thresholds())) is None
+
+
+def test_one_stalled_pair_names_no_component(samples: list[Sample], make_tree: Any) -> None:
+    tree = make_tree(3, 3, 3)
+    made = stalled(samples, ("n002", "n007"), 5000)
+    assert stall_place(survey_of(made, tree, thresholds())) is None

@@ -17,6 +17,7 @@ from weft.check.thresholds import thresholds
 from weft.check.trials import ALONE, SURVEY
 from weft.check.verdict.intermittent import findings, intermittents
 from weft.check.verdict.verdict import judge_check
+from weft.core.errors import ExitCode
 from weft.core.finding import FindingKind, Severity
 
 SEEDS = range(20)
@@ -250,3 +251,31 @@ def test_a_cable_that_is_always_slow_is_a_fault_and_does_not_come_and_go(make_tr
         FindingKind.SUSPECT_LINK
     ]
     assert not [f for f in verdict.findings if "now and then" in f.sentence]
+
+
+@pytest.mark.parametrize("seed", drawn(SEEDS))
+def test_a_cable_that_flaps_is_said_beside_a_slow_node(make_tree, seed):
+    """The node is a fault; readings that it leaves show what comes and goes."""
+    tree = make_tree(4, 4, 2)
+    draws = Random(f"flaps beside/{seed}")
+
+    def slow(_: int, ways: tuple[str, ...]) -> float:
+        if set(OWN) & set(ways):
+            return 1.0
+        return float(set(UP_LINK) & set(ways) != set() and draws.random() < 0.5)
+
+    verdict = judge_check(surveyed(tree, slow, seed), tree)
+    bad = [one for one in verdict.findings if one.severity is Severity.BAD]
+    assert len(bad) == 1
+    assert "n007" in bad[0].sentence
+    said = [one.sentence for one in verdict.findings if "now and then" in one.sentence]
+    (sentence,) = said
+    assert "cable leaf-02[6] - spine-02[2]" in sentence.lower()
+
+
+@pytest.mark.parametrize("seed", drawn(SEEDS))
+def test_nothing_comes_and_goes_beside_a_slow_node_alone(make_tree, seed):
+    tree = make_tree(4, 4, 2)
+    verdict = judge_check(surveyed(tree, lambda _, ways: bool(OWN & set(ways)), seed), tree)
+    assert verdict.exit_code is ExitCode.VERDICT_BAD
+    assert not [one for one in verdict.findings if "now and then" in one.sentence]

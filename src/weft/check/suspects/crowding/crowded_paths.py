@@ -106,6 +106,22 @@ class SharedPaths:
         margin = self._limits.crowded_margin
         return path.look is Look.ALONE or slower >= margin * float(peers.max())
 
+    def is_slow_for_some(self, rows: Ints, slower: float) -> bool:
+        """Whether, of the readings `rows` of a path accused of being `slower`, those that do not
+        cross some other path are surely less than half as slow: that path slows the others."""
+        mine = rows[self._judged[rows]]
+        inner = [self._network.between_switches[list(of)].all() for of in self._crossings.stages]
+        crossed = (self._crossings.by_stage[mine][:, np.flatnonzero(inner)] > 0).toarray()
+        for with_other in crossed.T:
+            left = mine[~with_other]
+            if left.size < self._limits.crowded_readings:
+                continue
+            error = _MEDIAN_ERROR * float(np.median(self._against.sigma[left])) / np.sqrt(left.size)
+            sure = float(np.median(self._slower[left])) + self._limits.noise_sigma * error
+            if sure < slower / 2:
+                return True
+        return False
+
     def is_measured(self, path: CrowdedPath, rows: Bools) -> bool:
         """Whether readings `rows` are enough to judge a path."""
         delivered = self._delivered(path.look, rows)
