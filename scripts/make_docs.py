@@ -6,6 +6,7 @@ from pathlib import Path
 
 import audit_page
 import click
+import container_page
 import limits_page
 import machine_page
 import settings_page
@@ -88,6 +89,7 @@ def main() -> None:
     pages = {"cli.md": page(), "fabric_audit.md": audit_page.page()}
     pages["settings.md"] = settings_page.page()
     pages["doctor_machine.md"] = machine_page.page()
+    pages["doctor_container.md"] = container_page.page()
     pages["topology_files.md"] = topology_page.page()
     pages["limits.md"] = limits_page.page()
     stale = []

@@ -56,6 +56,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "doctor log": (LOG,),
     "doctor env": (RESULT,),
     "doctor topo": (RESULT,),
+    "doctor container": ("/proc/self/root",),
     "platform detect": (),
     "platform fit": (RESULT, "-o", "NEW.toml"),
     "platform list": (),

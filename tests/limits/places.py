@@ -66,6 +66,11 @@ PLACES: tuple[tuple[str, ...], ...] = (
     ("doctor", "topo", "@"),
     ("doctor", "topo", TOPOLOGY, "--against", "@"),
     ("doctor", "topo", "--generate", "@"),
+    ("doctor", "container", "@"),
+    ("doctor", "container", "/proc/self/root", "--edf", "@"),
+    ("doctor", "container", "/proc/self/root", "--cdi", "@"),
+    ("doctor", "container", "/proc/self/root", "--script", "@"),
+    ("doctor", "container", "/proc/self/root", "--recipe", "@"),
     (*TEMPLATE, "--ssh-key", "@", "--dir", NEW),
 )
 

@@ -15,15 +15,27 @@ if TYPE_CHECKING:
 MOST_BYTES = 1 << 30
 NAME = re.compile(rb"(?<!_)(NCCL_[A-Z0-9][A-Z0-9_]*)\x00")
 VERSION = re.compile(rb"NCCL version (\d+\.\d+\.\d+)")
+INTERFACE = re.compile(rb"\x00ncclNetPlugin_v(\d{1,3})\x00|Loaded net plugin %s \(v(\d{1,3})\)")
+"""A version of the interface to net plug-ins: the symbol that it asks for, or the line it logs."""
+PLUGIN_FORMS = {
+    "load": b"NET/Plugin : Plugin load (%s) returned %d : %s\0",
+    "fall-back": b"%s/Plugin: Could not find:%s. %s\0",
+    "list": b"%s/Plugin: Could not find:%s%s%s\0",
+}
+"""Formats of the line about a plug-in that does not load, by a name of ours."""
 
 
 @dataclass(frozen=True, slots=True)
 class Libnccl:
-    """A library of NCCL. `names` are all texts in it that look like a variable's name."""
+    """A library of NCCL. `names` are all texts in it that look like a variable's name,
+    `interfaces` the versions of the interface to net plug-ins that it takes, `plugin_form` the
+    format of its lines about plug-ins, "" for another one."""
 
     path: Path
     version: str
     names: frozenset[str]
+    interfaces: frozenset[int] = frozenset()
+    plugin_form: str = ""
 
 
 def read_libnccl(path: Path) -> Libnccl:
@@ -47,7 +59,10 @@ def read_libnccl(path: Path) -> Libnccl:
     version = VERSION.search(data)
     if "NCCL_DEBUG" not in names:
         raise refusal("no variables of NCCL are in it")
-    return Libnccl(path, version[1].decode() if version is not None else "", names)
+    interfaces = frozenset(int(one[1] or one[2]) for one in INTERFACE.finditer(data))
+    form = next((name for name, text in PLUGIN_FORMS.items() if text in data), "")
+    number = version[1].decode() if version is not None else ""
+    return Libnccl(path, number, names, interfaces, form)
 
 
 def _data(section: "Section", n_bytes_of_file: int) -> bytes:

@@ -56,6 +56,12 @@ def topology_rules() -> Mapping[str, SettingRule]:
     return _rules("topology_rules.toml")
 
 
+@cache
+def container_rules() -> Mapping[str, SettingRule]:
+    """Rules of containers by id, in the order of the document."""
+    return _rules("rules/container.toml")
+
+
 def _rules(name: str) -> Mapping[str, SettingRule]:
     document = catalogue_document(SettingRules, name, "list of rules")
     return MappingProxyType({rule.id: rule for rule in document.rules})

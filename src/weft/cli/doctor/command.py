@@ -12,6 +12,7 @@ from weft.cli.output import format_option
 VERBS = {
     "log": "Networks that ranks used, and why no faster one: logs of NCCL, RCCL, MPI, SHARP.",
     "env": "Faults in the variables of a script, a file or this environment.",
+    "container": "The network that NCCL of an image will use, and what keeps it from a faster one.",
     "topo": "NCCL's reading of a topology file, and the faults of the file.",
 }
 """Verb -> one line. Each lives in weft.cli.doctor.VERB, as `command`."""

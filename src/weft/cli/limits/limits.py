@@ -14,6 +14,8 @@ from weft.core.nodeset import MOST_NODES
 from weft.core.process import MAX_OUTPUT_BYTES
 from weft.core.units import DEEPEST, LARGEST_FIGURE, LARGEST_WHOLE, format_size
 from weft.doctor import libnccl
+from weft.doctor.container.image import layers
+from weft.doctor.container.launch import cdi
 from weft.doctor.readers import file as settings_file
 from weft.doctor.topo import xml
 from weft.doctor.topo.source import facts
@@ -78,6 +80,11 @@ _ROWS: tuple[tuple[str, Any, Callable[[Any], str], str], ...] = (
     ("a topology file", xml.MOST_BYTES, _size, "doctor topo"),
     ("output of lspci or lstopo", machine_file.MOST_BYTES, _size, "doctor topo --against"),
     ("devices of a machine", facts.MOST_DEVICES, _count, "doctor topo --against"),
+    ("a CDI specification", cdi.MOST_BYTES, _size, "doctor container --cdi"),
+    ("members of an image's layers", layers.MOST_MEMBERS, _count, "doctor container"),
+    ("a layer of an image, unpacked", layers.MOST_LAYER_BYTES, _size, "doctor container"),
+    ("a library in a layer", layers.MOST_FILE_BYTES, _size, "doctor container"),
+    ("libraries unpacked of an image", layers.MOST_KEPT_BYTES, _size, "doctor container"),
     ("output of a program on a host", MAX_OUTPUT_BYTES, _size, "bench, check, study, cluster"),
 )
 

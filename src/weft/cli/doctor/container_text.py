@@ -1,0 +1,157 @@
+"""The report of `weft doctor container`: the verdict, the chain as a tree, variables and mounts."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from weft.cli.output import would_show_lines
+from weft.core.finding import Severity, cannot_tell
+from weft.doctor.container.case import ContainerCase
+from weft.doctor.container.chain.report import Chain, ChainLink, open_parts
+from weft.doctor.container.judge import TITLES, outcome
+from weft.doctor.container.launch.environment import VariableValue
+
+SHOWN = (
+    "LD_LIBRARY_PATH",
+    "LD_PRELOAD",
+    "NCCL_NET",
+    "NCCL_NET_PLUGIN",
+    "FI_PROVIDER",
+    "FI_PROVIDER_PATH",
+)
+"""Variables that decide which files are opened."""
+_WIDTH = 16
+
+
+def container_lines(
+    case: ContainerCase, chain: Chain, *, n_launches: int, shows_log: bool
+) -> Iterator[str]:
+    """The whole report."""
+    yield from _head(case, chain)
+    yield ""
+    yield f"{'container':<{_WIDTH}}{_container(case)}"
+    if n_launches > 1:
+        yield f"{'launch':<{_WIDTH}}the worst of {n_launches}: {case.plan.place}"
+    if chain.fabric:
+        yield f"{'network':<{_WIDTH}}{TITLES[chain.fabric]}"
+    yield ""
+    yield from (_link(depth, one) for depth, one in enumerate(chain.links))
+    variables = [case.variables[one] for one in SHOWN if one in case.variables]
+    if variables:
+        yield ""
+        yield from (f"{_variable(one)}" for one in variables)
+    if shows_log:
+        yield from _log(chain)
+    yield ""
+    yield f"next  {_next(chain)}"
+
+
+def _log(chain: Chain) -> Iterator[str]:
+    yield ""
+    yield (
+        "log   of each rank, with NCCL_DEBUG=INFO:"
+        if chain.log
+        else ("log   no prediction: weft does not know this NCCL's lines about plug-ins")
+    )
+    yield from (f"      NCCL INFO {line}" for line in chain.log)
+
+
+def _head(case: ContainerCase, chain: Chain) -> Iterator[str]:
+    verdict = chain.verdict()
+    begin = outcome(case, chain)
+    for number, fault in enumerate(chain.faults):
+        yield f"BAD  {begin}: {fault.happens}" if number == 0 else f"BAD  {fault.happens}"
+        yield f"     fix: {fault.fix}  [{fault.rule.id}]"
+    if verdict is Severity.UNKNOWN:
+        for gap in chain.gaps:
+            yield f"UNKNOWN  {cannot_tell(gap.unknown, gap.would_tell)}"
+    if verdict is Severity.GOOD:
+        yield f"GOOD  {begin}"
+        yield from would_show_lines(chain.would_show)
+        seen = [*(what for what, _ in open_parts(case)), *case.image.not_seen]
+        yield f"not seen: {'; '.join([*seen, 'symbols without a version'])}"
+
+
+def _container(case: ContainerCase) -> str:
+    glibc = case.directories.glibc
+    libc = f"glibc 2.{glibc}" if glibc else "no glibc"
+    where = f"{case.plan.runtime.name} ({case.plan.place})" if case.plan.place else ""
+    started = where or case.plan.runtime.name
+    return f"{case.image.kind} {case.image.name}; {case.architecture}, {libc}; {started}"
+
+
+def _link(depth: int, link: ChainLink) -> str:
+    begin = "" if depth == 0 else f"{'   ' * (depth - 1)}└─ "
+    mark = "" if link.severity is Severity.GOOD else "!! "
+    detail = f"  ({link.detail})" if link.file else link.detail
+    return f"{begin}{mark}{link.name}: {link.file}{detail}"
+
+
+def _variable(value: VariableValue) -> str:
+    beaten = "".join(f"; wins over {one.origin}: {one.text}" for one in value.beaten)
+    return f"{value.name}={value.text}  ({value.origin}{beaten})"
+
+
+def _next(chain: Chain) -> str:
+    if chain.faults:
+        return "mend the first fault, then run this command again"
+    return "weft doctor log JOB.log   # of a run with NCCL_DEBUG=INFO, to see that it is so"
+
+
+def container_record(case: ContainerCase, chain: Chain) -> dict[str, Any]:
+    """As plain values."""
+    return {
+        "schema": "weft.doctor-container/1",
+        "image": case.image.name,
+        "kind": case.image.kind,
+        "architecture": case.architecture,
+        "glibc": f"2.{case.directories.glibc}" if case.directories.glibc else None,
+        "runtime": case.plan.runtime.name,
+        "launch": case.plan.place,
+        "fabric": chain.fabric or None,
+        "verdict": chain.verdict().value,
+        "outcome": outcome(case, chain),
+        "would_show": list(chain.would_show),
+        "faults": container_rows(case, chain),
+        "unknown": [{"unknown": one.unknown, "would_tell": one.would_tell} for one in chain.gaps],
+        "chain": [
+            {"link": one.name, "file": one.file, "detail": one.detail, "ok": _is_good(one)}
+            for one in chain.links
+        ],
+        "predicted_log": list(chain.log),
+        "variables": [
+            {
+                "name": one.name,
+                "value": one.text,
+                "origin": one.origin,
+                "beaten": [{"value": other.text, "origin": other.origin} for other in one.beaten],
+            }
+            for one in case.variables.values()
+        ],
+        "mounts": [
+            {
+                "source": one.source.replace("\0", "..."),
+                "target": one.target.replace("\0", "..."),
+                "origin": one.origin,
+            }
+            for one in case.mounts
+        ],
+    }
+
+
+def _is_good(link: ChainLink) -> bool:
+    return link.severity is Severity.GOOD
+
+
+def container_rows(case: ContainerCase, chain: Chain) -> list[dict[str, str]]:
+    """A row for each fault."""
+    return [
+        {
+            "image": case.image.name,
+            "severity": "bad",
+            "rule": one.rule.id,
+            "happens": one.happens,
+            "fix": one.fix,
+            "source": one.rule.cited,
+        }
+        for one in chain.faults
+    ]

@@ -1,0 +1,226 @@
+"""The subject of the checks: an image as a launch shows it to a program, on a host."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from weft.catalog.libraries.launch_recipe import LaunchRecipe
+from weft.doctor.container.image.image import ContainerImage
+from weft.doctor.container.image.tree import NodeKind, Tree
+from weft.doctor.container.image.view import Located, View
+from weft.doctor.container.launch.enroot import (
+    enroot_hooks,
+    enroot_mounts,
+    enroot_variables,
+)
+from weft.doctor.container.launch.environment import (
+    EnvironmentLayers,
+    VariableValue,
+    environment,
+    read_pairs,
+)
+from weft.doctor.container.launch.mounts import BindMount
+from weft.doctor.container.launch.plan import ContainerPlan
+from weft.doctor.container.loader.closure import LoadedFile, Loader
+from weft.doctor.container.loader.directories import INTERPRETERS, Directories, processor_levels
+from weft.doctor.container.loader.elf import ElfError, ElfFacts
+from weft.doctor.job import HOLE
+
+MOST_CPUINFO_BYTES = 1 << 20
+NCCL_CONF = "/etc/nccl.conf"
+
+
+@dataclass(frozen=True)
+class ContainerCase:
+    """`host_is_given`: the user named the host, so that a file missing there is missing."""
+
+    image: ContainerImage
+    plan: ContainerPlan
+    host_tree: Tree
+    host_is_given: bool = False
+    recipe: LaunchRecipe | None = None
+
+    @cached_property
+    def host(self) -> View:
+        """The files of the host."""
+        return View(self.host_tree)
+
+    @cached_property
+    def mounts(self) -> tuple[BindMount, ...]:
+        """Those of the launch, behind those that the host's configuration adds."""
+        configured = enroot_mounts(self.host) if self._uses_enroot else ()
+        return (*configured, *self.plan.mounts)
+
+    @property
+    def _uses_enroot(self) -> bool:
+        return self.plan.runtime.name in ("pyxis", "enroot")
+
+    @cached_property
+    def site_hooks(self) -> tuple[str, ...]:
+        """Hooks whose work no file tells."""
+        return enroot_hooks(self.host) if self._uses_enroot else ()
+
+    @cached_property
+    def _placed(self) -> tuple[View, tuple[BindMount, ...]]:
+        view, absent = View(self.image.tree), []
+        for one in self.mounts:
+            if one.is_known and not view.mount(
+                self.host_tree, one.source, one.target, f"{one.source} of the host"
+            ):
+                absent.append(one)
+        return view, tuple(absent)
+
+    @property
+    def view(self) -> View:
+        """The image with its mounts."""
+        return self._placed[0]
+
+    @property
+    def absent_mounts(self) -> tuple[BindMount, ...]:
+        """Mounts whose source is not on the host."""
+        return self._placed[1]
+
+    @property
+    def unknown_mounts(self) -> tuple[BindMount, ...]:
+        """Mounts with parts that only the running job knows."""
+        return tuple(one for one in self.mounts if not one.is_known)
+
+    @cached_property
+    def variables(self) -> Mapping[str, VariableValue]:
+        """Those that a program gets, by name."""
+        layers = self.plan.layers
+        if self._uses_enroot:
+            configured = tuple(enroot_variables(self.host))
+            layers = EnvironmentLayers(
+                layers.host,
+                (*layers.options, *configured),
+                layers.edits,
+                layers.given,
+                layers.passes,
+            )
+        found = environment(self.plan.runtime, self.image.variables, layers)
+        # SOURCE: NVIDIA/nccl v2.30.7, src/misc/param.cc: the environment wins over the file.
+        text = self.view.content(NCCL_CONF, MOST_CPUINFO_BYTES).decode("utf-8", "replace")
+        pairs = read_pairs((line.strip() for line in text.splitlines()), NCCL_CONF)
+        return {**{one.name: one for one in pairs}, **found}
+
+    def value(self, name: str) -> str:
+        """The value of a variable, "" where it is not set; HOLEs stand for unknown parts."""
+        found = self.variables.get(name)
+        return "" if found is None else found.value
+
+    @cached_property
+    def architecture(self) -> str:
+        """The image's, "" where it has no loader of glibc."""
+        if self.image.architecture:
+            return self.image.architecture
+        view = View(self.image.tree)
+        for name, path in INTERPRETERS.items():
+            found = view.resolve(path)
+            if found is None or found.node.kind is not NodeKind.FILE:
+                continue
+            try:
+                if view.facts(found).architecture == name:
+                    return name
+            except ElfError:
+                continue
+        return ""
+
+    @cached_property
+    def directories(self) -> Directories:
+        """The folders that its loader searches."""
+        cpuinfo = self.host.content("/proc/cpuinfo", MOST_CPUINFO_BYTES)
+        levels = processor_levels(cpuinfo.decode("ascii", "replace"))
+        return Directories(
+            self.view, self.architecture, levels, linker_folders=self.plan.linker_folders
+        )
+
+    @cached_property
+    def library_path(self) -> str:
+        """LD_LIBRARY_PATH without its unknown folders."""
+        folders = self.value("LD_LIBRARY_PATH").split(":")
+        known = ":".join(one for one in folders if HOLE not in one and "${" not in one)
+        return known.removeprefix(":") if len(folders) > 1 else known
+
+    @cached_property
+    def has_unknown_folders(self) -> bool:
+        """Whether LD_LIBRARY_PATH names folders that only the running job knows."""
+        value = self.value("LD_LIBRARY_PATH")
+        return HOLE in value or "${" in value or "LD_LIBRARY_PATH" in value
+
+    @cached_property
+    def loader(self) -> Loader:
+        """The image's loader with the variables of the launch."""
+        preload = self.value("LD_PRELOAD")
+        return Loader(
+            self.view,
+            self.directories,
+            self.library_path,
+            "" if HOLE in preload else preload,
+        )
+
+    @cached_property
+    def program(self) -> LoadedFile:
+        """A program without paths of its own, in whose name libraries are opened."""
+        interpreter = self.directories.interpreter
+        assert interpreter is not None
+        facts = self.view.facts(interpreter)
+        return LoadedFile(
+            "program", "/program", interpreter, ElfFacts(facts.bits, facts.machine), "the program"
+        )
+
+    @cached_property
+    def walked(self) -> tuple[Located, ...]:
+        """Files of the container with the names of NCCL, its plug-ins and libfabric, mounts first:
+        where they are, whether a path leads there or not."""
+        names = ("libnccl", "libfabric.so")
+        tops = [self.view.settled(one.target) for one in self.mounts if one.is_known]
+        found = [one for top in tops for one in self._below(top, names)]
+        found += self.view.walk("/", names)
+        return tuple({one.path: one for one in found}.values())
+
+    def _below(self, top: str, names: tuple[str, ...]) -> list[Located]:
+        found = self.view.resolve(top)
+        if found is None or found.node.kind is NodeKind.FOLDER:
+            return list(self.view.walk(top, names))
+        own = top.rpartition("/")[2].startswith(names)
+        return [found] if own else []
+
+    def library_at(self, found: Located) -> LoadedFile:
+        """A library that stands at a path, as if a program had opened it there. Raises ElfError."""
+        real = self.view.resolve(found.path)
+        if real is None:
+            raise ElfError("a link without a target")
+        facts = self.view.facts(real)
+        if facts.damage:
+            raise ElfError(facts.damage)
+        return LoadedFile(found.path, found.path, real, facts, "its path", self.program)
+
+    def library_or_none(self, found: Located) -> LoadedFile | None:
+        """As `library_at`, None for a file that is no library."""
+        try:
+            return self.library_at(found)
+        except ElfError:
+            return None
+
+    def libraries(self, begin: str) -> tuple[LoadedFile, ...]:
+        """The libraries of the container whose names begin so, wherever they are."""
+        named = (one for one in self.walked if one.path.rpartition("/")[2].startswith(begin))
+        found = map(self.library_or_none, named)
+        return tuple(one for one in found if one is not None)
+
+    def devices(self, begin: str) -> tuple[str, ...]:
+        """Device files of the container below /dev whose paths begin so."""
+        plan = self.plan
+        found = [one for one in plan.devices if one.startswith(begin)]
+        folder, _, name = begin.rpartition("/")
+        inside = [f"{folder}/{one}" for one in self.view.names(folder) if one.startswith(name)]
+        found += [one for one in inside if self.view.resolve(one) is not None]
+        if plan.runtime.has_devices:
+            found += self.host_devices(begin)
+        return tuple(sorted(set(found)))
+
+    def host_devices(self, begin: str) -> tuple[str, ...]:
+        """Device files of the host whose paths begin so."""
+        folder, _, name = begin.rpartition("/")
+        return tuple(f"{folder}/{one}" for one in self.host.names(folder) if one.startswith(name))

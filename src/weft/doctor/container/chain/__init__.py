@@ -1,0 +1,1 @@
+"""The chain from NCCL to the adapter, link by link."""

@@ -1,0 +1,300 @@
+"""The chain of a job over libfabric: NCCL, plug-in, libfabric, provider, adapter."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from weft.doctor.container.case import ContainerCase
+from weft.doctor.container.chain.loads import report_loads
+from weft.doctor.container.chain.log_lines import predicted_lines
+from weft.doctor.container.chain.plugin import (
+    PluginSearch,
+    find_nccl,
+    interfaces_of,
+    plugin_names,
+    uses_libfabric,
+)
+from weft.doctor.container.chain.report import Chain, ChainLink, origin_of
+from weft.doctor.container.image.tree import open_regular
+from weft.doctor.container.loader.closure import Closure, LoadedFile
+from weft.doctor.job import HOLE
+
+LIBFABRIC = "libfabric.so.1"
+OFI_NETWORKS = ("aws libfabric", "libfabric", "ofi")
+"""SOURCE: aws/aws-ofi-nccl 2daf7d3: names that the plug-in's network has had."""
+MOST_LIBFABRIC_BYTES = 256 << 20
+_DEFAULT_FOLDER = re.compile(rb"version\. \(default: (/[^)\x00]{1,400})\)")
+"""SOURCE: ofiwg/libfabric, src/fabric.c: help of FI_PROVIDER_PATH."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A provider of libfabric. `library` is the begin of the library that it is linked to, `sign`
+    a name that only its code has, `devices` where its adapters' files begin."""
+
+    name: str
+    library: str
+    sign: bytes
+    devices: str
+
+
+PROVIDERS = {
+    "slingshot": Provider("cxi", "libcxi.so", b"cxip_", "/dev/cxi"),
+    "efa": Provider("efa", "libefa.so", b"efa_rdm_", "/dev/infiniband/uverbs"),
+}
+"""SOURCE: ofiwg/libfabric af8ddbe, prov/cxi and prov/efa."""
+
+
+@dataclass
+class LibfabricChain:
+    """The search along the chain, and what it finds."""
+
+    case: ContainerCase
+    chain: Chain
+    provider: Provider
+    search: PluginSearch = field(init=False)
+
+    def follow(self) -> None:
+        """Every link, each on its own: a fault of one does not hide that of the next."""
+        nccl = find_nccl(self.case)
+        if nccl is None:
+            self.chain.gap(
+                "which NCCL the image has (no libnccl.so is in it; a program may hold it)",
+                "`weft doctor log` of a run with NCCL_DEBUG=INFO",
+            )
+            self.chain.link("NCCL", None, "no libnccl.so in the image")
+        else:
+            self.chain.link(f"NCCL {nccl.library.version}", nccl.file)
+            if nccl.others:
+                self.chain.gap(
+                    f"which NCCL the program loads: {nccl.file.opened} ({nccl.library.version}) "
+                    f"or {', '.join(nccl.others)}",
+                    "an image with one of them, or `weft doctor log` of a run",
+                )
+        self.search = PluginSearch(self.case, nccl).run()
+        plugin = self._plugin()
+        library = self._libfabric(plugin)
+        self._provider(library)
+        self._devices()
+        self._network()
+        self.chain.log = predicted_lines(self.search)
+
+    def _plugin(self) -> LoadedFile | None:
+        """The plug-in that NCCL should open, wherever it is."""
+        search, chain = self.search, self.chain
+        if not search.is_known:
+            chain.gap(
+                "which plug-in NCCL_NET_PLUGIN selects (only the job knows its value)",
+                "--env NCCL_NET_PLUGIN=VALUE",
+            )
+        opened = search.opened
+        if opened is not None and uses_libfabric(opened):
+            report_loads(self.chain, opened, search.closure, LIBFABRIC)
+            self._interface(opened)
+            chain.link("net plug-in", opened, is_broken=not search.closure.is_whole)
+            return opened
+        there = search.for_libfabric
+        if not there:
+            chain.fault("plugin-not-mounted")
+        named = next((one for one in there if search.asks_for(one)), None)
+        best = named or (there[0] if there else None)
+        is_asked = named is not None or (not there and bool(search.value))
+        if search.is_known and not is_asked:
+            self._not_selected(best)
+        if best is not None and (named is not None or not self._is_reached(best)):
+            self._not_reached("plugin-not-on-path", best, file=best.opened.rpartition("/")[2])
+        chain.link("net plug-in", opened or best, self._passed_by(), is_broken=True)
+        if best is not None:
+            report_loads(self.chain, best, self._closure_of(best), LIBFABRIC)
+            self._interface(best)
+        return best
+
+    def _passed_by(self) -> str:
+        names = " or ".join(self.search.names) or "no file"
+        return f"NCCL asks for {names}"
+
+    def _not_selected(self, best: LoadedFile | None) -> None:
+        search = self.search
+        version = search.nccl.library.version if search.nccl is not None else ""
+        file = best.opened.rpartition("/")[2] if best is not None else "libnccl-net-ofi.so"
+        name = file.removeprefix("libnccl-net-").removesuffix(".so")
+        better = name if file in plugin_names(name, version) else (best or search).opened or file
+        opened = search.opened.opened if search.opened is not None else "no plug-in"
+        if search.opened is None and search.names:
+            opened = f"no plug-in, for {' and '.join(search.names)} is not there"
+        is_other = search.opened is not None
+        self.chain.fault(
+            "plugin-not-selected",
+            opened=opened,
+            detail=", which does not use libfabric" if is_other else "",
+            value=f"{search.value} ({self._origin('NCCL_NET_PLUGIN')})"
+            if search.value
+            else "not set",
+            better=str(better),
+        )
+
+    def _origin(self, name: str) -> str:
+        found = self.case.variables.get(name)
+        return found.origin if found is not None else ""
+
+    def _is_reached(self, file: LoadedFile) -> bool:
+        """Whether a path leads to a file by its own name."""
+        name = file.opened.rpartition("/")[2]
+        closure = self.case.loader.dlopen(name, self._caller())
+        return any(one.located.path == file.located.path for one in closure.files)
+
+    def _caller(self) -> LoadedFile:
+        nccl = self.search.nccl
+        return nccl.file if nccl is not None else self.case.program
+
+    def _not_reached(self, rule: str, at: LoadedFile, /, **words: str) -> None:
+        path = self.case.variables.get("LD_LIBRARY_PATH")
+        if path is None:
+            why = "LD_LIBRARY_PATH is not set, and ld.so.cache does not have it"
+        else:
+            why = f"LD_LIBRARY_PATH is {path.text}, from {path.origin}"
+            if path.beaten:
+                why += f", which wins over {path.beaten[0].origin}"
+        folder = at.opened.rpartition("/")[0]
+        self.chain.fault(rule, path=at.opened, why=why, folder=folder, **words)
+
+    def _closure_of(self, file: LoadedFile) -> Closure:
+        """What a file loads, if it is opened by its whole path."""
+        return self.case.loader.dlopen(file.opened, self._caller())
+
+    def _interface(self, plugin: LoadedFile) -> None:
+        nccl = self.search.nccl
+        offered = interfaces_of(plugin)
+        if nccl is None or not nccl.library.interfaces:
+            return
+        if not nccl.library.interfaces & set(offered):
+            self.chain.fault(
+                "plugin-interface",
+                file=plugin.opened,
+                offered=_versions(offered),
+                version=nccl.library.version,
+                taken=_versions(sorted(nccl.library.interfaces)),
+            )
+
+    def _libfabric(self, plugin: LoadedFile | None) -> LoadedFile | None:
+        """The libfabric that the plug-in gets."""
+        asking = plugin or self._caller()
+        closure = self._closure_of(asking) if plugin is not None else Closure()
+        found = next((one for one in closure.files if one.answers(LIBFABRIC)), None)
+        if found is None:
+            closure = self.case.loader.dlopen(LIBFABRIC, asking)
+            found = next((one for one in closure.files if one.name == LIBFABRIC), None)
+        if found is not None:
+            report_loads(self.chain, found, closure, LIBFABRIC)
+            self.chain.link("libfabric", found, is_broken=not closure.is_whole)
+            return found
+        there = [
+            one
+            for one in self.case.libraries("libfabric.so")
+            if one.facts.soname in ("", LIBFABRIC)
+        ]
+        if there:
+            self._not_reached("libfabric-not-on-path", there[0])
+            self.chain.link("libfabric", there[0], "no path leads there", is_broken=True)
+            return there[0]
+        self.chain.fault("libfabric-absent")
+        self.chain.link("libfabric", None)
+        return None
+
+    def _provider(self, library: LoadedFile | None) -> None:
+        name = self.provider.name
+        value = self.case.value("FI_PROVIDER")
+        if value and HOLE not in value:
+            listed = [one.partition(";")[0] for one in value.removeprefix("^").split(",")]
+            if (name in listed) == value.startswith("^"):
+                place = self._origin("FI_PROVIDER")
+                self.chain.fault("provider-excluded", value=value, place=place, provider=name)
+        if library is None:
+            return
+        folders = self._provider_folders(library)
+        paths = [f"{one}/lib{name}-fi.so" for one in folders]
+        file = next((one for one in map(self.case.view.resolve, paths) if one is not None), None)
+        if file is not None:
+            loaded = self.case.library_or_none(file)
+            if loaded is not None:
+                report_loads(self.chain, loaded, self._closure_of(loaded), LIBFABRIC)
+            self.chain.link(f"provider {name}", loaded)
+        elif self._has_inside(library):
+            self.chain.link(f"provider {name}", library, "built in")
+        else:
+            self.chain.fault(
+                "provider-missing",
+                file=f"{library.opened} ({origin_of(library.located)})",
+                provider=name,
+                folders=", ".join(folders) or "the default folder",
+            )
+            self.chain.link(f"provider {name}", None)
+
+    def _provider_folders(self, library: LoadedFile) -> Sequence[str]:
+        """SOURCE: ofiwg/libfabric, src/fabric.c: FI_PROVIDER_PATH, else the built-in folder."""
+        value = self.case.value("FI_PROVIDER_PATH")
+        if value and HOLE not in value:
+            return [one for one in value.removeprefix("@").split(":") if one]
+        found = _search(library, _DEFAULT_FOLDER)
+        return [found[1].decode("utf-8", "replace")] if found is not None else []
+
+    def _has_inside(self, library: LoadedFile) -> bool:
+        is_linked = any(one.startswith(self.provider.library) for one in library.facts.needed)
+        return is_linked or _search(library, re.compile(re.escape(self.provider.sign))) is not None
+
+    def _devices(self) -> None:
+        begin, case, chain = self.provider.devices, self.case, self.chain
+        found = case.devices(begin)
+        if found:
+            chain.links.append(ChainLink("adapter", ", ".join(found), "in the container"))
+            return
+        report_device(case, chain, begin)
+
+    def _network(self) -> None:
+        value = self.case.value("NCCL_NET")
+        if HOLE in value:
+            self.chain.gap("which network NCCL_NET demands (only the job knows)", "--env NCCL_NET=")
+        elif value and value.lower() not in OFI_NETWORKS:
+            place = self._origin("NCCL_NET")
+            self.chain.fault("other-network-demanded", value=value, place=place)
+        ends = value.lower() in OFI_NETWORKS
+        self.chain.network = f"end: network {value} is not found" if ends else "use NET/Socket"
+
+
+def report_device(case: ContainerCase, chain: Chain, begin: str) -> None:
+    """The fault or the open question of an adapter's device that no evidence shows."""
+    runtime, host = case.plan.runtime, case.host_devices(begin)
+    shown = f"{begin}*"
+    if not host and not case.host_is_given and not case.image.is_running:
+        chain.gap(
+            f"whether {shown} is in the container (this machine has no such device)",
+            "the same command on a compute node, or --host ROOT",
+        )
+    elif runtime.has_devices is None and host:
+        chain.gap(
+            f"whether {runtime.name} brings {shown} into the container",
+            "--script, --edf or --cdi that names it",
+        )
+    else:
+        lacks = not host and not case.image.is_running
+        detail = ", and the host has none" if lacks else f": {runtime.name} passes none on"
+        detail = "" if case.image.is_running else detail
+        better = (
+            "run the job on nodes that have the adapter"
+            if lacks
+            else f"start the container with --device for each {shown}, or with a CDI device"
+        )
+        chain.fault("device-missing", devices=shown, detail=detail, better=better)
+
+
+def _search(library: LoadedFile, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
+    try:
+        with open_regular(library.located.local) as file:
+            content = file.read(MOST_LIBFABRIC_BYTES)
+    except OSError:
+        return None
+    return pattern.search(content)
+
+
+def _versions(numbers: Sequence[int]) -> str:
+    return ", ".join(f"v{one}" for one in numbers) or "no version"

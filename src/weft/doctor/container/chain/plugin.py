@@ -1,0 +1,152 @@
+"""NCCL's net plug-in: the file that this NCCL opens, and whether it can take it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from weft.catalog.libraries.variables import version_key
+from weft.core.errors import InputError
+from weft.doctor.container.case import ContainerCase
+from weft.doctor.container.image.view import Located, View
+from weft.doctor.container.loader.closure import Closure, LoadedFile
+from weft.doctor.container.loader.elf import ElfError, interface_versions
+from weft.doctor.job import HOLE
+from weft.doctor.libnccl import Libnccl, read_libnccl
+
+NCCL_FILE = "libnccl.so.2"
+BEGIN = "libnccl-net"
+DEFAULT = "libnccl-net.so"
+_WHEELS = (
+    "/usr/local/lib/{python}/dist-packages",
+    "/usr/lib/{python}/dist-packages",
+    "/usr/lib/python3/dist-packages",
+    "/usr/local/lib/{python}/site-packages",
+    "/opt/conda/lib/{python}/site-packages",
+    "/opt/venv/lib/{python}/site-packages",
+)
+_FILES_SINCE, _LISTS_SINCE = "2.21.5", "2.27.3"
+"""SOURCE: tried on libnccl 2.18.3, 2.26.5 and 2.32.3; NVIDIA/nccl v2.27.3, src/plugin/net.cc."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageNccl:
+    """The NCCL of an image, and others that it also has."""
+
+    file: LoadedFile
+    library: Libnccl
+    others: tuple[str, ...] = ()
+
+
+def find_nccl(case: ContainerCase) -> ImageNccl | None:
+    """The NCCL that a program loads: by LD_LIBRARY_PATH, else the wheel of a Python, else by the
+    cache; None where no file is one."""
+    closure = case.loader.dlopen(NCCL_FILE, case.program)
+    loaded = [one for one in closure.files if one.name == NCCL_FILE]
+    wheels = [one for one in map(case.library_or_none, _wheels(case.view)) if one is not None]
+    if not loaded or loaded[0].by != "LD_LIBRARY_PATH":
+        loaded = [*wheels, *loaded]
+    else:
+        loaded += wheels
+    if not loaded:
+        loaded = list(case.libraries("libnccl.so"))
+    found = []
+    for one in loaded:
+        try:
+            found.append((one, read_libnccl(one.located.local)))
+        except (InputError, OSError):
+            continue
+    if not found:
+        return None
+    first = found[0]
+    others = [f"{one.opened} ({lib.version})" for one, lib in found[1:]]
+    return ImageNccl(*first, tuple(dict.fromkeys(others)))
+
+
+def _wheels(view: View) -> Iterator[Located]:
+    for form in _WHEELS:
+        above = form.partition("/{python}")[0]
+        pythons = [one for one in view.names(above) if one.startswith("python")]
+        for python in pythons if "{python}" in form else [""]:
+            folder = form.format(python=python)
+            found = view.resolve(f"{folder}/nvidia/nccl/lib/{NCCL_FILE}")
+            if found is not None:
+                yield found
+
+
+def plugin_names(value: str, version: str) -> tuple[str, ...]:
+    """The names that NCCL gives to dlopen, in order, for a value of NCCL_NET_PLUGIN."""
+    if not value:
+        return (DEFAULT,)
+    if value.lower() == "none":
+        return ()
+    is_new = not version or version_key(version) >= version_key(_FILES_SINCE)
+    if not is_new:
+        return (f"{BEGIN}-{value}.so",)
+    takes_list = not version or version_key(version) >= version_key(_LISTS_SINCE)
+    names: list[str] = []
+    for one in value.split(",") if takes_list else [value]:
+        names.append(one)
+        if "/" not in one and not (one.startswith("lib") and one.endswith(".so")):
+            names.append(f"{BEGIN}-{one}.so")
+    return tuple(name for name in names if name)
+
+
+@dataclass
+class PluginSearch:
+    """What NCCL's search for its plug-in meets. `opened` is the file that it loads or fails at."""
+
+    case: ContainerCase
+    nccl: ImageNccl | None
+    names: tuple[str, ...] = ()
+    closure: Closure = field(default_factory=Closure)
+    opened: LoadedFile | None = None
+    tried: list[tuple[str, Closure]] = field(default_factory=list)
+
+    @property
+    def value(self) -> str:
+        """NCCL_NET_PLUGIN."""
+        return self.case.value("NCCL_NET_PLUGIN")
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the documents tell the value."""
+        return HOLE not in self.value and "$" not in self.value
+
+    def run(self) -> "PluginSearch":
+        """Open each name as NCCL does, until one loads."""
+        caller = self.nccl.file if self.nccl is not None else self.case.program
+        version = self.nccl.library.version if self.nccl is not None else ""
+        self.names = plugin_names(self.value, version) if self.is_known else ()
+        for name in self.names:
+            closure = self.case.loader.dlopen(name, caller)
+            self.tried.append((name, closure))
+            first = next((one for one in closure.files if one.name == name), None)
+            if first is not None:
+                self.closure, self.opened = closure, first
+                if closure.is_whole:
+                    break
+        return self
+
+    @cached_property
+    def for_libfabric(self) -> tuple[LoadedFile, ...]:
+        """All plug-ins of the container that use libfabric, wherever they are."""
+        found = (self.opened, *self.case.libraries(BEGIN))
+        return tuple(one for one in found if one is not None and uses_libfabric(one))
+
+    def asks_for(self, plugin: LoadedFile) -> bool:
+        """Whether one of the names is that of a file."""
+        own = {plugin.opened, plugin.opened.rpartition("/")[2]}
+        return any(name in own for name in self.names)
+
+
+def uses_libfabric(plugin: LoadedFile) -> bool:
+    """Whether a plug-in is for libfabric; HPC-X's needs libibverbs instead."""
+    return any(name.startswith("libfabric.so") for name in plugin.facts.needed)
+
+
+def interfaces_of(plugin: LoadedFile, begin: str = "ncclNetPlugin") -> Sequence[int]:
+    """The versions of NCCL's interface that a plug-in has."""
+    try:
+        return interface_versions(plugin.located.local, begin)
+    except (ElfError, OSError):
+        return ()

@@ -1,0 +1,152 @@
+"""The chain of a container: its links, the faults in it, and the questions that stay open."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from weft.catalog.libraries.setting_rules import SettingRule, container_rules
+from weft.core.finding import Severity
+from weft.doctor.container.case import ContainerCase
+from weft.doctor.container.image.view import Located
+from weft.doctor.container.loader.closure import LoadedFile
+
+BY_ABSENCE = frozenset(
+    {
+        "plugin-not-mounted",
+        "plugin-not-on-path",
+        "plugin-not-selected",
+        "libfabric-absent",
+        "libfabric-not-on-path",
+        "dependency-missing",
+        "provider-missing",
+        "device-missing",
+        "verbs-absent",
+        "driver-missing",
+    }
+)
+"""Faults that something which the documents leave open could mend."""
+BY_PATH = frozenset(
+    {"plugin-not-on-path", "libfabric-not-on-path", "dependency-missing", "provider-missing"}
+)
+"""Of these, the ones that another folder of LD_LIBRARY_PATH could mend."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChainFault:
+    """One thing that breaks the chain."""
+
+    rule: SettingRule
+    words: Mapping[str, str]
+
+    @property
+    def happens(self) -> str:
+        """What happens, in one sentence."""
+        return self.rule.happens.format_map(self.words)
+
+    @property
+    def fix(self) -> str:
+        """What mends it."""
+        return self.rule.fix.format_map(self.words)
+
+
+@dataclass(frozen=True, slots=True)
+class ChainLink:
+    """One link: the file that a process will open, and what leads there."""
+
+    name: str
+    file: str = ""
+    detail: str = ""
+    severity: Severity = Severity.GOOD
+
+
+@dataclass(frozen=True, slots=True)
+class OpenQuestion:
+    """What weft cannot tell, and what would tell."""
+
+    unknown: str
+    would_tell: str
+
+
+@dataclass
+class Chain:
+    """Links from the application down to the adapter. `network` is what NCCL falls back to."""
+
+    fabric: str
+    links: list[ChainLink] = field(default_factory=list)
+    faults: list[ChainFault] = field(default_factory=list)
+    gaps: list[OpenQuestion] = field(default_factory=list)
+    would_show: list[str] = field(default_factory=list)
+    network: str = ""
+    log: tuple[str, ...] = ()
+    """Lines that NCCL will print about its plug-in; empty where their form is not known."""
+
+    def fault(self, rule: str, /, **words: str) -> None:
+        """Add a fault, each once."""
+        one = ChainFault(container_rules()[rule], words)
+        if one not in self.faults:
+            self.faults.append(one)
+
+    def gap(self, unknown: str, would_tell: str) -> None:
+        """Add an open question, each once."""
+        one = OpenQuestion(unknown, would_tell)
+        if one not in self.gaps:
+            self.gaps.append(one)
+
+    def link(
+        self, name: str, file: LoadedFile | None, detail: str = "", *, is_broken: bool = False
+    ) -> None:
+        """Add a link, with the file and what leads there."""
+        severity = Severity.BAD if is_broken or file is None else Severity.GOOD
+        if file is None:
+            self.links.append(ChainLink(name, "", detail or "not found", severity))
+            return
+        parts = [origin_of(file.located), file.by, detail]
+        self.links.append(
+            ChainLink(name, file.opened, "; ".join(one for one in parts if one), severity)
+        )
+
+    def verdict(self) -> Severity:
+        """BAD with a fault, UNKNOWN with an open question, else GOOD."""
+        if self.faults:
+            return Severity.BAD
+        return Severity.UNKNOWN if self.gaps else Severity.GOOD
+
+
+def origin_of(found: Located) -> str:
+    """Where a file comes from: the image, or a mount."""
+    return found.origin or "the image"
+
+
+def settle(case: ContainerCase, chain: Chain) -> None:
+    """Turn faults that an open part of the launch could mend into open questions."""
+    opened = [*open_parts(case)]
+    kept = []
+    for one in chain.faults:
+        by_path = one.rule.id in BY_PATH and case.has_unknown_folders
+        if one.rule.id not in BY_ABSENCE or not (opened or by_path):
+            kept.append(one)
+            continue
+        parts = opened or [("the folders of LD_LIBRARY_PATH that only the job knows", "--env")]
+        for what, would_tell in parts:
+            chain.gap(f"{one.happens}, unless {what} mends it", would_tell)
+    chain.faults[:] = kept
+
+
+def open_parts(case: ContainerCase) -> Sequence[tuple[str, str]]:
+    """Parts of the launch that may bring files or variables, each with what would tell."""
+    log = "`weft doctor log` of a run with NCCL_DEBUG=INFO"
+    found = [(_as_noun(what), told) for what, told in case.plan.unknown]
+    found += [(f"the hook {one}", log) for one in (*case.plan.hooks, *case.site_hooks)]
+    found += [
+        (f"the mount {one.source.replace(chr(0), '...')}", "--mount with both paths")
+        for one in case.unknown_mounts
+    ]
+    if not case.host_is_given:
+        found += [
+            (f"{one.source}, which this machine lacks,", "the same command on a compute node")
+            for one in case.absent_mounts
+        ]
+    return found
+
+
+def _as_noun(what: str) -> str:
+    return what.removeprefix("what ").removesuffix(" sets").removesuffix(" brings")

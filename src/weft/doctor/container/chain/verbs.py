@@ -1,0 +1,80 @@
+"""The chain of a job over InfiniBand or RoCE: NCCL, libibverbs, its driver, the adapter."""
+
+import re
+
+from weft.doctor.container.case import ContainerCase
+from weft.doctor.container.chain.libfabric import report_device
+from weft.doctor.container.chain.loads import report_loads
+from weft.doctor.container.chain.plugin import find_nccl
+from weft.doctor.container.chain.report import Chain, ChainLink
+from weft.doctor.container.loader.closure import Closure, LoadedFile
+
+NAMES = ("libibverbs.so", "libibverbs.so.1")
+"""SOURCE: NVIDIA/nccl v2.30.7, src/misc/ibvsymbols.cc: dlopen in this order."""
+CONFIGURATION = "/etc/libibverbs.d"
+_PRIVATE = re.compile(r"IBVERBS_PRIVATE_(\d+)")
+DRIVER = "mlx5"
+DEVICES = "/dev/infiniband/uverbs"
+
+
+def follow_verbs(case: ContainerCase, chain: Chain) -> None:
+    """Every link, for adapters of NVIDIA."""
+    nccl = find_nccl(case)
+    caller = nccl.file if nccl is not None else case.program
+    if nccl is None:
+        chain.gap(
+            "which NCCL the image has (no libnccl.so is in it; a program may hold it)",
+            "`weft doctor log` of a run with NCCL_DEBUG=INFO",
+        )
+    chain.link(f"NCCL {nccl.library.version}" if nccl else "NCCL", nccl.file if nccl else None)
+    library, closure = None, Closure()
+    for name in NAMES:
+        closure = case.loader.dlopen(name, caller)
+        library = next((one for one in closure.files if one.name == name), None)
+        if library is not None and closure.is_whole:
+            break
+    if library is None:
+        chain.fault("verbs-absent", detail="")
+    chain.link("libibverbs", library)
+    if library is not None:
+        report_loads(chain, library, closure)
+        _driver(case, chain, library)
+    found = case.devices(DEVICES)
+    if found:
+        chain.links.append(ChainLink("adapter", ", ".join(found), "in the container"))
+    else:
+        report_device(case, chain, DEVICES)
+    chain.network = "use NET/Socket"
+
+
+def _driver(case: ContainerCase, chain: Chain, library: LoadedFile) -> None:
+    """libibverbs opens libmlx5-rdmavN.so, N being its own private interface."""
+    numbers = [_PRIVATE.fullmatch(one) for one in library.facts.versions or ()]
+    number = max((one[1] for one in numbers if one is not None), default="")
+    pattern = f"lib{DRIVER}-rdmav{number}.so"
+    for folder in _folders(case, library):
+        found = case.view.resolve(f"{folder}/{pattern}")
+        if found is not None:
+            driver = case.library_or_none(found)
+            if driver is not None:
+                report_loads(chain, driver, case.loader.dlopen(driver.opened, library))
+            chain.link(f"driver {DRIVER}", driver)
+            return
+    others = sorted(
+        {
+            name
+            for folder in _folders(case, library)
+            for name in case.view.names(folder)
+            if name.startswith(f"lib{DRIVER}-rdmav")
+        }
+    )
+    detail = f" ({', '.join(others)} is of another rdma-core)" if others else ""
+    chain.fault("driver-missing", library=library.opened, pattern=pattern, detail=detail)
+    chain.link(f"driver {DRIVER}", None)
+
+
+def _folders(case: ContainerCase, library: LoadedFile) -> list[str]:
+    """Where the driver is looked for: the folder of libibverbs' own drivers, then ld.so's."""
+    own = library.located.path.rpartition("/")[0]
+    listed = [f"{own}/libibverbs", *(f"{one}/libibverbs" for one in case.directories.system)]
+    return [*listed, own, *case.directories.system]

@@ -1,0 +1,1 @@
+"""The files of an image, and a host's mounted over them."""

@@ -1,0 +1,117 @@
+"""The judgement of a container: the network that is meant, its chain, and the verdict."""
+
+from weft.doctor.container.case import ContainerCase
+from weft.doctor.container.chain.libfabric import OFI_NETWORKS, PROVIDERS, LibfabricChain
+from weft.doctor.container.chain.report import Chain, settle
+from weft.doctor.container.chain.verbs import follow_verbs
+from weft.doctor.container.launch.runtime import PLAIN
+
+CXI_SIGNS = ("FI_CXI_", "CXI_")
+EFA_SIGNS = ("FI_EFA_",)
+TITLES = {
+    "slingshot": "Slingshot (libfabric, provider cxi)",
+    "efa": "EFA (libfabric, provider efa)",
+    "infiniband": "InfiniBand (libibverbs)",
+    "roce": "RoCE (libibverbs)",
+}
+WOULD_SHOW = {
+    "libfabric": (
+        "a plug-in that is not mounted, not on a path or not selected",
+        "a plug-in for another NCCL",
+        "a libfabric that is absent or lacks the provider",
+        "a missing library or version of symbols below them",
+        "no device of the adapter",
+    ),
+    "verbs": (
+        "no libibverbs",
+        "a driver of another rdma-core",
+        "no device of the adapter",
+    ),
+}
+NETWORKS = {"slingshot": "NET/OFI over cxi", "efa": "NET/OFI over efa"}
+
+
+def judge_container(case: ContainerCase) -> Chain:
+    """The chain, with faults and open questions."""
+    fabric = fabric_of(case)
+    chain = Chain(fabric)
+    if not fabric:
+        chain.gap(
+            "which network the nodes have (no device, variable or mount shows it)",
+            "--recipe PLATFORM, or --host ROOT of a compute node",
+        )
+        return chain
+    if _is_unusable(case, chain):
+        return chain
+    for one in case.absent_mounts:
+        if case.host_is_given:
+            chain.fault(
+                "mount-source-absent",
+                source=one.source,
+                target=one.target,
+                host=case.host_tree.name,
+                place=one.origin,
+            )
+    if fabric in PROVIDERS:
+        LibfabricChain(case, chain, PROVIDERS[fabric]).follow()
+        chain.would_show += WOULD_SHOW["libfabric"]
+    else:
+        follow_verbs(case, chain)
+        chain.would_show += WOULD_SHOW["verbs"]
+    if not case.host_is_given:
+        for one in case.absent_mounts:
+            chain.gap(
+                f"what {one.source} holds ({one.origin} mounts it; this machine lacks it)",
+                "the same command on a compute node, or --host ROOT",
+            )
+    settle(case, chain)
+    return chain
+
+
+def _is_unusable(case: ContainerCase, chain: Chain) -> bool:
+    """Whether the image has no loader that could load anything."""
+    if case.directories.is_musl:
+        names = case.view.names("/lib")
+        loader = next(f"/lib/{one}" for one in names if one.startswith("ld-musl-"))
+        chain.fault("no-glibc", loader=loader)
+        chain.network = "fail to load the host's libraries"
+        return True
+    if case.directories.interpreter is None:
+        chain.gap(
+            "how the image loads libraries (it has no dynamic loader of glibc)",
+            "an image with glibc",
+        )
+        return True
+    return False
+
+
+def fabric_of(case: ContainerCase) -> str:
+    """The network of the nodes, "" where no evidence tells it: by the recipe, the host's devices,
+    variables, and mounts, in this order."""
+    if case.recipe is not None:
+        return case.recipe.fabric
+    names = list(case.variables)
+    provider = case.value("FI_PROVIDER").split(";")[0]
+    mounts = [f"{one.source} {one.target}" for one in case.mounts]
+    adapters = case.host.names("/sys/class/infiniband")
+    is_ofi = case.value("NCCL_NET").lower() in OFI_NETWORKS
+    has_verbs = bool(case.host_devices("/dev/infiniband/uverbs")) and not is_ofi
+    signs = (
+        ("slingshot", bool(case.host_devices("/dev/cxi") or case.devices("/dev/cxi"))),
+        ("slingshot", provider == "cxi" or any(one.startswith(CXI_SIGNS) for one in names)),
+        ("efa", provider == "efa" or any(one.startswith(EFA_SIGNS) for one in names)),
+        ("slingshot", any("cxi" in one for one in (*mounts, *case.plan.hooks))),
+        ("efa", any(one.startswith(("efa", "rdmap")) for one in adapters)),
+        ("infiniband", has_verbs or "NCCL_IB_HCA" in names),
+    )
+    return next((fabric for fabric, is_so in signs if is_so), "")
+
+
+def outcome(case: ContainerCase, chain: Chain) -> str:
+    """What ranks will do, as the begin of the verdict: `4 of 4 ranks will use NET/Socket`."""
+    number = case.plan.n_ranks
+    ranks = f"{number} of {number} ranks" if number else "every rank"
+    if case.plan.runtime is PLAIN and not case.mounts:
+        ranks = f"started without a mount, {ranks}"
+    good = NETWORKS.get(chain.fabric, "NET/IB")
+    return f"{ranks} will {chain.network if chain.faults else f'use {good}'}"

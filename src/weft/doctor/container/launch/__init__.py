@@ -1,0 +1,1 @@
+"""The launch of a container: what its runtime mounts, sets and passes on."""

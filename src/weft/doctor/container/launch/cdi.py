@@ -1,0 +1,114 @@
+"""Specifications of the Container Device Interface: the edits that a device brings.
+
+SOURCE: cncf-tags/container-device-interface 05ae4b5, SPEC.md, version 1.1.0.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from weft.core.documents.text_file import read_text_file
+from weft.core.errors import InputError
+from weft.doctor.container.launch.environment import Values, read_pairs
+from weft.doctor.container.launch.mounts import BindMount
+
+MOST_BYTES = 4 << 20
+EXPECTED = "a specification of the Container Device Interface: cdiVersion, kind, devices"
+_ANCHOR = re.compile(r"(?m)(?:^|[\s\[,:-])[&*][\w-]")
+_LINKER_HOOKS = ("update-ldcache", "ldconfig")
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerEdits:
+    """What the specification adds. `linker_folders` are those that a hook gives to ldconfig;
+    `hooks` are programs whose work no file tells."""
+
+    mounts: tuple[BindMount, ...] = ()
+    variables: Values = ()
+    devices: tuple[str, ...] = ()
+    linker_folders: tuple[str, ...] = ()
+    hooks: tuple[str, ...] = ()
+
+
+def read_cdi(path: Path) -> ContainerEdits:
+    """The edits of a file's devices: those of `all` where it has one, else of each.
+
+    Raises InputError where it is no such document.
+    """
+    text = read_text_file(path, expected=EXPECTED, most_bytes=MOST_BYTES)
+    table = _table(text, str(path))
+    devices = table.get("devices")
+    if not isinstance(table.get("cdiVersion"), str) or not isinstance(devices, list):
+        raise InputError("no cdiVersion or no devices", where=str(path), expected=EXPECTED)
+    every = [one for one in devices if isinstance(one, dict)]
+    chosen = [one for one in every if one.get("name") == "all"] or every
+    parts = [one.get("containerEdits") for one in (table, *chosen)]
+    edits = [one for one in parts if isinstance(one, dict)]
+    where = path.name
+    hooks = [hook for one in edits for hook in _hooks(one)]
+    return ContainerEdits(
+        tuple(mount for one in edits for mount in _mounts(one, where)),
+        tuple(pair for one in edits for pair in read_pairs(_texts(one.get("env")), where)),
+        tuple(
+            node["path"]
+            for one in edits
+            for node in _tables(one.get("deviceNodes"))
+            if isinstance(node.get("path"), str)
+        ),
+        tuple(folder for _, args in hooks for folder in _folders(args)),
+        tuple(path for path, args in hooks if not _folders(args)),
+    )
+
+
+def _table(text: str, where: str) -> Mapping[str, Any]:
+    import yaml
+
+    is_json = text.lstrip().startswith("{")
+    if not is_json and _ANCHOR.search(text):
+        # A list of lists of the same anchors would be read for hours.
+        raise InputError("it has anchors of YAML", where=where, expected=EXPECTED)
+    try:
+        table = json.loads(text) if is_json else yaml.load(text, yaml.CSafeLoader)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        first = str(error).partition("\n")[0]
+        raise InputError(f"no JSON or YAML ({first})", where=where, expected=EXPECTED) from error
+    if not isinstance(table, dict):
+        raise InputError("it is no table of keys", where=where, expected=EXPECTED)
+    return table
+
+
+def _tables(value: object) -> Iterator[Mapping[str, Any]]:
+    return (one for one in (value if isinstance(value, list) else ()) if isinstance(one, dict))
+
+
+def _texts(value: object) -> Iterator[str]:
+    return (one for one in (value if isinstance(value, list) else ()) if isinstance(one, str))
+
+
+def _mounts(edits: Mapping[str, Any], where: str) -> Iterator[BindMount]:
+    for one in _tables(edits.get("mounts")):
+        source, target = one.get("hostPath"), one.get("containerPath")
+        if isinstance(source, str) and isinstance(target, str):
+            yield BindMount(source, target, where)
+
+
+def _hooks(edits: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[str]]]:
+    for one in _tables(edits.get("hooks")):
+        path = one.get("path")
+        if isinstance(path, str):
+            yield path, tuple(_texts(one.get("args")))
+
+
+def _folders(args: Sequence[str]) -> tuple[str, ...]:
+    """The folders that a hook such as `nvidia-cdi-hook update-ldcache --folder F` adds."""
+    if not any(one in _LINKER_HOOKS for one in args):
+        return ()
+    found = []
+    for word, following in zip(args, (*args[1:], ""), strict=True):
+        name, equals, value = word.partition("=")
+        if name in ("--folder", "--folders"):
+            found.append(value if equals else following)
+    return tuple(one for one in found if one.startswith("/"))

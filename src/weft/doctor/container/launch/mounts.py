@@ -1,0 +1,61 @@
+"""Mounts of a container as its runtime's options write them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from weft.core.errors import InputError
+from weft.doctor.job import HOLE
+
+_FROM, _TO = ("src", "source"), ("dst", "destination", "target")
+
+
+@dataclass(frozen=True, slots=True)
+class BindMount:
+    """A path of the host at a path of the container, and what asks for it."""
+
+    source: str
+    target: str
+    origin: str
+
+    @property
+    def is_known(self) -> bool:
+        """Whether both paths are written out."""
+        text = self.source + self.target
+        return HOLE not in text and "$" not in text and self.source.startswith(("/", "~"))
+
+
+def mounts_of(words: Sequence[str], origin: str) -> Iterator[BindMount]:
+    """Of `SOURCE:TARGET[:FLAGS]`, `SOURCE` alone, and `type=bind,src=SOURCE,dst=TARGET`, which may
+    stand in pieces."""
+    keyed: dict[str, str] = {}
+    for word in [part for one in words for part in one.split(",")]:
+        key, equals, value = word.partition("=")
+        if equals and "/" not in key:
+            if key == "type":
+                yield from _keyed(keyed, origin)
+                keyed = {}
+            keyed[key] = value
+        elif ":" in word or word.startswith("/"):
+            source, _, left = word.partition(":")
+            yield BindMount(source, left.partition(":")[0] or source, origin)
+        elif HOLE in word:
+            yield BindMount(word, word, origin)
+    yield from _keyed(keyed, origin)
+
+
+def _keyed(keys: dict[str, str], origin: str) -> Iterator[BindMount]:
+    source = next((keys[one] for one in _FROM if one in keys), "")
+    target = next((keys[one] for one in _TO if one in keys), "")
+    if source and target and keys.get("type", "bind") in ("bind", "rbind"):
+        yield BindMount(source, target, origin)
+
+
+def given_mount(text: str) -> BindMount:
+    """Of --mount SOURCE:TARGET. Raises InputError where it is none of two absolute paths."""
+    source, colon, target = text.partition(":")
+    target = target.partition(":")[0]
+    if not colon or not (source.startswith("/") and target.startswith("/")):
+        raise InputError(
+            f"'{text}' is no mount", where="--mount", expected="/PATH/OF/HOST:/PATH/IN/CONTAINER"
+        )
+    return BindMount(source, target, "--mount")

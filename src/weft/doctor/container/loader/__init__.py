@@ -1,0 +1,1 @@
+"""The dynamic loader of an image: libraries as ld.so finds them."""

@@ -1,0 +1,127 @@
+"""The folders that an image's own ld.so searches, as its file and its version say."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from weft.doctor.container.image.tree import NodeKind
+from weft.doctor.container.image.view import Located, View
+from weft.doctor.container.loader.cache import MOST_BYTES, LoaderCache
+from weft.doctor.container.loader.elf import ElfError
+
+INTERPRETERS = {
+    "x86_64": "/lib64/ld-linux-x86-64.so.2",
+    "aarch64": "/lib/ld-linux-aarch64.so.1",
+    "ppc64le": "/lib64/ld64.so.2",
+    "s390x": "/lib/ld64.so.1",
+    "riscv64": "/lib/ld-linux-riscv64-lp64d.so.1",
+}
+"""SOURCE: glibc 2.36, the shlib-versions files of each architecture."""
+MUSL = "/lib/ld-musl-"
+MOST_LOADER_BYTES = 16 << 20
+_SYSTEM = re.compile(rb"(?:/[\w./+-]{1,200}/\x00){2,8}")
+_GLIBC = re.compile(r"GLIBC_2\.(\d{1,3})(?:\.\d+)?")
+_X86_LEVELS = (
+    ("x86-64-v4", {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}),
+    ("x86-64-v3", {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave"}),
+    ("x86-64-v2", {"cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3"}),
+)
+"""SOURCE: x86-64 psABI 1.0, 3.1.1: micro-architecture levels, as names in /proc/cpuinfo."""
+_NAMED_SINCE, _LEGACY_UNTIL = 33, 36
+"""SOURCE: glibc NEWS: glibc-hwcaps came with 2.33; the older folders went with 2.37."""
+_LEGACY = ("tls/x86_64/x86_64", "tls/x86_64", "tls", "x86_64/x86_64", "x86_64")
+
+
+def processor_levels(cpuinfo: str) -> tuple[str, ...]:
+    """The folders of glibc-hwcaps that a processor's /proc/cpuinfo allows, best first."""
+    found = re.search(r"^flags\s*:(.*)$", cpuinfo, re.M)
+    flags = set(found[1].split()) if found is not None else set()
+    levels: list[str] = []
+    for name, wanted in reversed(_X86_LEVELS):
+        if not wanted <= flags:
+            break
+        levels.insert(0, name)
+    return tuple(levels)
+
+
+@dataclass(frozen=True)
+class Directories:
+    """The search of one architecture in one view. `levels` are those of the processor."""
+
+    view: View
+    architecture: str
+    levels: tuple[str, ...] = ()
+    interpreter_path: str = ""
+    linker_folders: tuple[str, ...] = ()
+    """Folders that a hook gives to ldconfig when the container starts."""
+
+    @cached_property
+    def interpreter(self) -> Located | None:
+        """The image's ld.so for this architecture."""
+        path = self.interpreter_path or INTERPRETERS.get(self.architecture, "")
+        return self.view.resolve(path) if path else None
+
+    @cached_property
+    def is_musl(self) -> bool:
+        """Whether the image has the loader of musl and none of glibc."""
+        names = self.view.names("/lib")
+        has_musl = any(f"/lib/{name}".startswith(MUSL) for name in names)
+        return has_musl and self.interpreter is None
+
+    @cached_property
+    def system(self) -> tuple[str, ...]:
+        """Those that are compiled into it."""
+        if self.interpreter is not None:
+            content = self.view.content(self.interpreter.path, MOST_LOADER_BYTES)
+            for found in _SYSTEM.finditer(content):
+                names = found[0].decode("ascii").rstrip("\0").split("\0")
+                if any(name in ("/lib/", "/lib64/", "/usr/lib64/", "/usr/lib/") for name in names):
+                    return tuple(name.rstrip("/") for name in names)
+        return ("/lib64", "/usr/lib64", "/lib", "/usr/lib")
+
+    @property
+    def lib(self) -> str:
+        """The meaning of $LIB."""
+        return self.system[0].lstrip("/").removeprefix("usr/")
+
+    @cached_property
+    def glibc(self) -> int:
+        """N of glibc 2.N, 0 where the image has none."""
+        for folder in self.system:
+            found = self.view.resolve(f"{folder}/libc.so.6")
+            if found is None or found.node.kind is not NodeKind.FILE:
+                continue
+            try:
+                versions = self.view.facts(found).versions or ()
+            except ElfError:
+                continue
+            numbers = (_GLIBC.fullmatch(one) for one in versions)
+            return max((int(one[1]) for one in numbers if one is not None), default=0)
+        return 0
+
+    @cached_property
+    def below(self) -> tuple[str, ...]:
+        """The folders below each searched one that come first, and "" for itself."""
+        named = [f"glibc-hwcaps/{one}" for one in self.levels if self.glibc >= _NAMED_SINCE]
+        is_legacy = self.architecture == "x86_64" and self.glibc <= _LEGACY_UNTIL
+        return (*named, *(_LEGACY if is_legacy else ()), "")
+
+    @cached_property
+    def cache(self) -> LoaderCache:
+        """The image's own ld.so.cache."""
+        content = self.view.content("/etc/ld.so.cache", MOST_BYTES)
+        return LoaderCache(content, self.architecture)
+
+    def cached(self, name: str) -> str | None:
+        """The path that the cache has for a library, folders of hooks first."""
+        for folder in self.linker_folders:
+            if self.view.resolve(f"{folder}/{name}") is not None:
+                return f"{folder}/{name}"
+        return self.cache.find(name, self.levels)
+
+    def expanded(self, text: str, origin: str) -> Sequence[str]:
+        """The folders of a list like `$ORIGIN/../lib:/opt/$LIB`; "" for an empty element."""
+        values = {"ORIGIN": origin, "LIB": self.lib, "PLATFORM": self.architecture}
+        pattern = r"\$(?:\{(ORIGIN|LIB|PLATFORM)\}|(ORIGIN|LIB|PLATFORM)(?![A-Za-z0-9_]))"
+        return [re.sub(pattern, lambda one: values[one[1] or one[2]], x) for x in text.split(":")]

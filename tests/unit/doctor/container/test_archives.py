@@ -1,0 +1,169 @@
+"""Images in archives: layers merged as a runtime does, and damaged ones refused by name."""
+
+import gzip
+import tempfile
+from pathlib import Path
+
+import pytest
+from tests.unit.doctor.container.container_cases import MOUNTS, PATH, judged, need_gcc
+from tests.unit.doctor.container.container_trees import SlingshotNode
+from tests.unit.doctor.container.image_archives import (
+    docker_archive,
+    file,
+    folder,
+    hard,
+    layer,
+    layer_of,
+    link,
+    oci_layout,
+)
+
+from weft.core.errors import InputError
+from weft.core.finding import Severity
+from weft.doctor.container.image import layers
+from weft.doctor.container.image.image import open_image
+from weft.doctor.container.image.tree import NodeKind
+from weft.doctor.container.image.view import View
+
+DEVICES = tuple(f"/dev/cxi{number}:/dev/cxi{number}" for number in range(4))
+
+
+@pytest.fixture(autouse=True)
+def _own_temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+
+def view_of(tmp_path: Path, *layers: bytes) -> View:
+    return View(open_image(docker_archive(tmp_path / "image.tar", layers)).tree)
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> SlingshotNode:
+    need_gcc()
+    return SlingshotNode(tmp_path_factory.mktemp("node")).build()
+
+
+@pytest.mark.parametrize("make", [docker_archive, oci_layout])
+def test_an_archive_is_judged_as_its_folder(node: SlingshotNode, tmp_path: Path, make) -> None:
+    env = [f"LD_LIBRARY_PATH={PATH}", "NCCL_NET_PLUGIN=ofi"]
+    image = make(tmp_path / "image", [layer_of(node.image)], env)
+    before = set(Path(tempfile.gettempdir()).glob("weft-image-*"))
+    case, chain = judged(image, node.host, mounts=[*MOUNTS, *DEVICES])
+    assert (chain.verdict(), case.architecture, case.directories.glibc) == (
+        Severity.GOOD, "x86_64", 36,
+    )  # fmt: skip
+    assert case.variables["NCCL_NET_PLUGIN"].origin == "the image's configuration"
+    assert set(Path(tempfile.gettempdir()).glob("weft-image-*")) == before
+
+
+def test_a_layer_with_the_plugin_makes_an_image_good(node: SlingshotNode, tmp_path: Path) -> None:
+    """What a Dockerfile adds: the plug-in and libfabric in a layer of their own."""
+    own = layer_of(node.host / "opt")
+    members = [file("etc/nccl.conf", b"NCCL_NET_PLUGIN=ofi\n")]
+    listed = [layer_of(node.image), layer(members), own]
+    env = ["LD_LIBRARY_PATH=/ofi:/libfabric"]
+    _, chain = judged(oci_layout(tmp_path / "image", listed, env), node.host, mounts=DEVICES)
+    assert (chain.verdict(), chain.faults) == (Severity.GOOD, [])
+
+
+def test_whiteouts_remove_what_lower_layers_have(tmp_path: Path) -> None:
+    lower = layer(
+        [folder("a"), file("a/x.so", b"1"), file("a/y.so"), file("b/z.so"), file("c/w.so")]
+    )
+    upper = layer([file("a/.wh.x.so"), file("b/.wh..wh..opq"), file("b/new.so"), file(".wh.c")])
+    view = view_of(tmp_path, lower, upper)
+    assert (view.names("/a"), view.names("/b"), view.names("/")) == (
+        ["y.so"],
+        ["new.so"],
+        ["a", "b"],
+    )
+
+
+def test_an_opaque_whiteout_keeps_what_its_own_layer_added_before(tmp_path: Path) -> None:
+    lower = layer([file("b/old.so")])
+    view = view_of(tmp_path, lower, layer([file("b/d/new.so"), file("b/.wh..wh..opq")]))
+    assert (view.names("/b"), view.names("/b/d")) == (["d"], ["new.so"])
+
+
+def test_upper_files_replace_lower_ones_and_links_lead_within_the_root(tmp_path: Path) -> None:
+    lower = layer([link("lib", "usr/lib"), file("lib/a.so", b"old"), link("out.so", "../../a.so")])
+    view = view_of(tmp_path, lower, layer([file("lib/a.so", b"new"), link("a.so", "/lib/a.so")]))
+    assert view.content("/usr/lib/a.so", 9) == b"new"
+    assert view.content("/out.so", 9) == b"new"
+
+
+def test_a_hard_link_reaches_a_lower_layer(tmp_path: Path) -> None:
+    view = view_of(tmp_path, layer([file("a.so", b"one")]), layer([hard("b.so", "a.so")]))
+    assert view.content("/b.so", 9) == b"one"
+
+
+def test_links_that_loop_lead_nowhere(tmp_path: Path) -> None:
+    view = view_of(tmp_path, layer([link("a.so", "b.so"), link("b.so", "a.so"), link("d", "d/d")]))
+    assert view.resolve("/a.so") is None
+    assert view.resolve("/d/x") is None
+
+
+def test_devices_pipes_and_setuid_files_are_only_listed(tmp_path: Path) -> None:
+    view = view_of(tmp_path, layer([("dev/null.so", None, b"3"), ("p.so", None, b"6")]))
+    found = view.resolve("/dev/null.so")
+    assert found is not None
+    assert found.node.kind is NodeKind.DEVICE
+    assert view.content("/dev/null.so", 9) == b""
+
+
+@pytest.mark.parametrize(
+    ("members", "words"),
+    [
+        ([file("../../etc/x.so")], "member '../../etc/x.so' leaves the root"),
+        ([file("a/../../x.so")], "member 'a/../../x.so' leaves the root"),
+        ([hard("a.so", "../../etc/shadow")], "member '../../etc/shadow' leaves the root"),
+        (
+            [hard("a.so", "none.so")],
+            "member 'a.so' is a hard link to 'none.so', which no layer has",
+        ),
+    ],
+)
+def test_members_that_leave_the_root_are_refused(tmp_path: Path, members, words: str) -> None:
+    with pytest.raises(InputError) as caught:
+        view_of(tmp_path, layer(members))
+    assert words in caught.value.what
+
+
+def test_a_layer_that_unpacks_to_200_times_its_size_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(layers, "_UNSUSPECTED_BYTES", 1 << 20)
+    bomb = gzip.compress(layer([file("a.so", bytes(4 << 20))]), 9)
+    with pytest.raises(InputError, match="unpacks to more than 200 times its size"):
+        view_of(tmp_path, bomb)
+
+
+@pytest.mark.parametrize(
+    ("begin", "words", "hint"),
+    [
+        (b"hsqs", "a squashfs image", "unsquashfs -d DIR"),
+        (
+            b"#!/usr/bin/env run-singularity\n\0SIF_MAGIC",
+            "an image of Apptainer",
+            "apptainer build",
+        ),
+        (b"\x1f\x8b\x08", "a packed archive", "gunzip"),
+    ],
+)
+def test_other_kinds_are_refused_by_name(tmp_path: Path, begin, words: str, hint: str) -> None:
+    path = tmp_path / "image"
+    path.write_bytes(begin + bytes(2000))
+    with pytest.raises(InputError) as caught:
+        open_image(path)
+    assert words in caught.value.what
+    assert hint in (caught.value.hint or "")
+
+
+def test_a_cut_layer_is_refused(node: SlingshotNode, tmp_path: Path) -> None:
+    whole = layer_of(node.image)
+    for cut in (700, len(whole) // 2, len(whole) // 2 + 1):
+        with pytest.raises(InputError, match="damaged"):
+            view_of(tmp_path, whole[:cut])
+    for cut in (2, len(whole) // 9):
+        with pytest.raises(InputError, match="damaged"):
+            view_of(tmp_path, gzip.compress(whole, 1)[:cut])

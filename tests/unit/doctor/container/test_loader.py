@@ -1,0 +1,101 @@
+"""The loader of an image finds what ld.so finds: programs and libraries of this machine."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+import pytest
+from tests.unit.doctor.container.container_cases import need_gcc
+from tests.unit.doctor.container.container_trees import compile_library
+from tests.unit.doctor.container.loader_plants import PLANTS
+from tests.unit.doctor.container.real_loader import Loads, found_loads, real_loads
+
+from weft.doctor.container.image.tree import FolderTree
+from weft.doctor.container.image.view import View
+from weft.doctor.container.loader.closure import Loader
+from weft.doctor.container.loader.directories import Directories, processor_levels
+from weft.doctor.container.loader.elf import ElfError, read_elf
+
+FOLDERS = ("/usr/bin", "/usr/sbin", "/usr/lib/x86_64-linux-gnu")
+NUMBER, EVERY = 500, 50
+
+
+@pytest.fixture(scope="module")
+def stub(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    need_gcc()
+    return compile_library(tmp_path_factory.mktemp("stub") / "libstub.so", "int stub;")
+
+
+def levels() -> tuple[str, ...]:
+    return processor_levels(Path("/proc/cpuinfo").read_text())
+
+
+def dynamic_files(seed: int) -> list[str]:
+    """Programs and libraries of this machine in an order drawn by chance."""
+    found = set()
+    for folder in FOLDERS:
+        for name in os.listdir(folder):
+            path = os.path.realpath(f"{folder}/{name}")
+            try:
+                if os.path.isfile(path) and read_elf(Path(path)).needed:
+                    found.add(path)
+            except (ElfError, OSError):
+                continue
+    files = sorted(found)
+    Random(seed).shuffle(files)
+    return files
+
+
+def ours(directories: Directories, program: str, env: dict[str, str]) -> Loads:
+    path, first = env.get("LD_LIBRARY_PATH", ""), env.get("LD_PRELOAD", "")
+    return found_loads(Loader(directories.view, directories, path, first).run(program))
+
+
+def differing(program: str, env: dict[str, str], directories: Directories) -> str:
+    real, own = real_loads(program, env), ours(directories, program, env)
+    if real.is_ended or own.is_ended:
+        return "" if real.is_ended == own.is_ended else f"{program} {env}: ended {real.is_ended}"
+    if real == own:
+        return ""
+    paths = set(real.paths.items()) ^ set(own.paths.items())
+    return f"{program} {env}: {sorted(paths)} {sorted(real.versions ^ own.versions)}"
+
+
+def machine() -> Directories:
+    return Directories(View(FolderTree(Path("/"))), "x86_64", levels())
+
+
+def planted(files: Sequence[str], n_each: int, folder: Path, stub: Path, seed: int) -> list[str]:
+    """The differences over the files with so many planted changes each."""
+    chance, names, view = Random(seed), list(PLANTS), machine()
+    found = []
+    for index, program in enumerate(files):
+        needs = list(read_elf(Path(program)).needed)
+        for number in range(n_each):
+            own = folder / f"{index}-{number}"
+            own.mkdir()
+            plant = PLANTS[names[(index + number) % len(names)]]
+            env = plant(chance, own, needs, stub)
+            found.append(differing(program, env, view))
+    return [one for one in found if one]
+
+
+def test_programs_and_libraries_as_they_are(stub: Path) -> None:
+    view = machine()
+    found = [differing(one, {}, view) for one in dynamic_files(1)[:100]]
+    assert [one for one in found if one] == []
+
+
+def test_planted_changes(tmp_path: Path, stub: Path) -> None:
+    assert planted(dynamic_files(2)[:30], len(PLANTS), tmp_path, stub, 2) == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+def test_500_files_with_50_planted_changes_each(tmp_path: Path, stub: Path) -> None:
+    """The proof: 25,000 answers of ld.so, and 500 without a change."""
+    files = dynamic_files(3)[:NUMBER]
+    view = machine()
+    assert [one for one in (differing(each, {}, view) for each in files) if one] == []
+    assert planted(files, EVERY, tmp_path, stub, 3) == []
