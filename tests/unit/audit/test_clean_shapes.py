@@ -199,7 +199,7 @@ LARGE = ("frontier",)
 SIZES = [
     pytest.param(name, n_nodes, marks=[pytest.mark.slow] * (name in LARGE))
     for name in MACHINES
-    for n_nodes in (4, 17, 100)
+    for n_nodes in (4, 17, 70, 100)
 ]
 
 

@@ -39,12 +39,13 @@ class Pattern:
 class UpLinks:
     """`level`: switches with a level; `spread`: by switch its cables up, by the director or the
     switch that they lead to; `n_hosts`: by switch its adapters; `has_below`: switches with anything
-    at a lower level."""
+    at a lower level; `sideways`: switches with a cable to another one of their level."""
 
     level: Mapping[int, int]
     spread: Mapping[int, Counter[Hashable]]
     n_hosts: Mapping[int, int]
     has_below: frozenset[int]
+    sideways: frozenset[int] = frozenset()
     patterns: tuple[Pattern, ...] = field(default=())
 
     def n_ups(self, switch: int) -> int:
@@ -97,7 +98,8 @@ class UpLinks:
 
 def up_links_of(subnet: Subnet, level: Mapping[int, int]) -> UpLinks:
     """The up-links of switches with a level, and the pattern of every group of siblings that has
-    one: of two, the wrong one is unknown."""
+    one: of two, the wrong one is unknown. Most of a group have no cable to another one of their
+    level: on a dragonfly those without hosts seem to be a level above."""
     links = _cables_of(subnet, level)
     groups = sibling_groups(subnet, level)
     found = [usual_of_group([links.spread[switch] for switch in group]) for group in groups]
@@ -108,7 +110,8 @@ def up_links_of(subnet: Subnet, level: Mapping[int, int]) -> UpLinks:
     for group, usual in zip(groups, found, strict=True):
         members = sorted(group, key=lambda it: natural_key(subnet.nodes[it].description))
         whole = tuple(switch for switch in members if links.n_ups(switch) == usual)
-        if usual is not None and whole:
+        is_tree = 2 * len(links.sideways.intersection(group)) < len(group)
+        if usual is not None and whole and is_tree:
             fewer = tuple(switch for switch in members if links.n_ups(switch) < usual)
             alike = len(planes[level[group[0]], subnet.nodes[group[0]].device]) == 1
             pattern = Pattern(usual, tuple(members), whole, fewer)
@@ -122,10 +125,13 @@ def _cables_of(subnet: Subnet, level: Mapping[int, int]) -> UpLinks:
     spread: dict[int, Counter[Hashable]] = {switch: Counter() for switch in level}
     n_hosts: Counter[int] = Counter()
     has_below: set[int] = set()
+    sideways: set[int] = set()
     for cable in subnet.cables:
         for here, there in ((a.node, b.node) for a, b in (cable.ends, cable.ends[::-1])):
             if here not in level:
                 continue
+            if here != there and level.get(there) == level[here]:
+                sideways.add(here)
             if level.get(there, 0) > level[here]:
                 system = systems[there]
                 is_outside = n_boards[system] > 1 and system and system != systems[here]
@@ -133,7 +139,7 @@ def _cables_of(subnet: Subnet, level: Mapping[int, int]) -> UpLinks:
             elif level.get(there, level[here]) < level[here] or _is_host(subnet, there):
                 n_hosts[here] += there not in level
                 has_below.add(here)
-    return UpLinks(level, spread, n_hosts, frozenset(has_below))
+    return UpLinks(level, spread, n_hosts, frozenset(has_below), frozenset(sideways))
 
 
 def _is_host(subnet: Subnet, node: int) -> bool:
