@@ -79,7 +79,7 @@ def test_a_twin_of_the_file_is_measured_and_studied(folder: Path, capsys: Captur
 
 
 def test_a_base_that_cannot_be_simulated_gives_expectations(folder: Path, capsys: Capture) -> None:
-    assert run(["platform", "fit", *ALPS, "--base", "alps-gh200", "-o", "alps.toml"]) == 0
+    assert run(["platform", "fit", *ALPS, "--base", "generic-slingshot11", "-o", "alps.toml"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == f"next: weft judge {ALPS[0]} --platform alps.toml"
     assert not any("--twin" in line for line in lines)
