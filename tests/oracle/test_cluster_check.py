@@ -206,7 +206,7 @@ def test_the_hosts_with_a_fault_are_named_and_no_others(
     answer = check(cluster, tmp_path / "run", n)
     bad, all_named = named(answer, {"bad"}), named(answer, {"bad", "warning"})
     few = n <= thresholds().few_nodes
-    right = bad <= fault.hosts and fault.hosts <= (all_named if few else bad)
+    right = all_named <= fault.hosts and fault.hosts <= (all_named if few else bad)
     right = right and (bool(bad) or not accused(answer))
     result = "wrong" if not right else "named" if bad == fault.hosts else "warned of"
     if not right and bad <= fault.hosts and is_hidden(answer, fault):

@@ -7,6 +7,7 @@ second costs it a few thousand frames.
 
 import contextlib
 import ctypes
+import errno
 import os
 import select
 import socket
@@ -51,8 +52,12 @@ class Lane:
         """Pass on the frames whose time has come. A full device loses some, as a cable would."""
         while self.waiting and self.waiting[0][0] <= now_s:
             _, frame = self.waiting.popleft()
-            with contextlib.suppress(BlockingIOError):
+            try:
                 self.target.send(frame)
+            except OSError as error:
+                # A device whose queue is full loses a frame, as a cable would.
+                if error.errno not in (errno.EAGAIN, errno.ENOBUFS):
+                    raise
 
 
 def main(first: str, second: str, forth_us: float, back_us: float) -> int:
