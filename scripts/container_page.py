@@ -44,21 +44,21 @@ of several, the worst |
 | `--recipe` | the network of the nodes; without a launch, the recipe's variables |
 | `--mount`, `--env` | one more; they win |
 
-Whose value of a variable wins, the last one first:
+Whose value of a variable wins, the winner first:
 
 | runtime | order |
 |---|---|
 | Pyxis | names of `--container-env`, the image, the script |
 | CE | `[env]` of the EDF, the image, the host |
 | Sarus, Shifter | options, the image, the script |
-| Apptainer | `--env`, `APPTAINERENV_NAME`, the script (never `LD_LIBRARY_PATH`), the image |
+| Apptainer | `--env`, `APPTAINERENV_NAME`, the image, the script (never `LD_LIBRARY_PATH`) |
 | Podman, Docker | CDI, `--env`, the image |
 
 The report prints each value that decides, its source, and the values that it replaced.
 
 ## How libraries are found
 
-As the image's own `ld.so` does: `LD_PRELOAD`, RPATH up the chain, `LD_LIBRARY_PATH`, RUNPATH,
+As the image's own `ld.so` does: RPATH up the chain, `LD_LIBRARY_PATH`, RUNPATH,
 `ld.so.cache` of the image, then the folders that are compiled into its `ld.so`. `$ORIGIN`, `$LIB`,
 `glibc-hwcaps` and files of another architecture count as they do there. A version of symbols that
 a library needs and the container lacks is a fault, with both versions.
@@ -69,7 +69,7 @@ cache. Its file tells its version and the interfaces that it takes.
 ## The log that will come
 
 `--predict-log` prints the lines that NCCL will log about its plug-in, as the image's own library
-forms them: NCCL 2.18 and alike, 2.26, and 2.28 and newer. `...` stands for a name that only the
+forms them: tried on NCCL 2.18.3, 2.26.5 and 2.32.3. `...` stands for a name that only the
 plug-in knows. Read the job's log with [`weft doctor log`](doctor_log.md) and compare.
 
 ## Verdicts

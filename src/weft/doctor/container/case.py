@@ -212,10 +212,17 @@ class ContainerCase:
     def devices(self, begin: str) -> tuple[str, ...]:
         """Device files of the container below /dev whose paths begin so."""
         plan = self.plan
-        found = [one for one in plan.devices if one.startswith(begin)]
+        host = self.host_devices(begin)
+        found = [one for one in plan.devices if one.startswith(begin) and one in host]
         folder, _, name = begin.rpartition("/")
         inside = [f"{folder}/{one}" for one in self.view.names(folder) if one.startswith(name)]
-        found += [one for one in inside if self.view.resolve(one) is not None]
+        # What an image keeps below /dev is hidden by the /dev of the runtime.
+        there = [(one, self.view.resolve(one)) for one in inside]
+        found += [
+            one
+            for one, file in there
+            if file is not None and (file.origin or self.image.is_running)
+        ]
         if plan.runtime.has_devices:
             found += self.host_devices(begin)
         return tuple(sorted(set(found)))

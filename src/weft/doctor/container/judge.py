@@ -2,7 +2,12 @@
 
 from weft.doctor.container.case import ContainerCase
 from weft.doctor.container.chain.libfabric import OFI_NETWORKS, PROVIDERS, LibfabricChain
-from weft.doctor.container.chain.report import Chain, settle
+from weft.doctor.container.chain.report import (
+    Chain,
+    report_broken_links,
+    report_unknown,
+    settle,
+)
 from weft.doctor.container.chain.verbs import follow_verbs
 from weft.doctor.container.launch.runtime import PLAIN
 
@@ -64,7 +69,9 @@ def judge_container(case: ContainerCase) -> Chain:
                 f"what {one.source} holds ({one.origin} mounts it; this machine lacks it)",
                 "the same command on a compute node, or --host ROOT",
             )
+    report_unknown(case, chain)
     settle(case, chain)
+    report_broken_links(chain)
     return chain
 
 

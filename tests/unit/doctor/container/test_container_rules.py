@@ -132,7 +132,7 @@ PLANTS: dict[str, Plant] = {
     "provider-excluded": excluded,
     "device-missing": device,
 }
-OF_VERBS = {"verbs-absent", "driver-missing"}
+OF_VERBS = {"verbs-disabled", "verbs-absent", "driver-missing"}
 
 
 def test_every_rule_has_a_case() -> None:

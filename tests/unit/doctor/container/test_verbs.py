@@ -30,6 +30,7 @@ def node(tmp_path: Path) -> SlingshotNode:
     verbs = compile_library(own / "libibverbs.so.1", source, versions=VERSIONS % "34")
     driver = own / "libibverbs/libmlx5-rdmav34.so"
     compile_library(driver, "int ibv_get(void); int use(void) { return ibv_get(); }", needs=[verbs])
+    SlingshotNode.add_file(node.image / "etc/libibverbs.d/mlx5.driver", "driver mlx5\n")
     SlingshotNode.add_file(node.host / "dev/infiniband/uverbs0")
     return node
 
@@ -45,6 +46,65 @@ def test_a_whole_stack_is_good(node: SlingshotNode) -> None:
     assert (chain.verdict(), chain.fabric) == (Severity.GOOD, "infiniband")
     assert [one.name for one in chain.links][1:3] == ["libibverbs", "driver mlx5"]
     assert case.devices("/dev/infiniband/uverbs") == ("/dev/infiniband/uverbs0",)
+
+
+@pytest.mark.parametrize(
+    ("line", "rules"),
+    [
+        ("export NCCL_IB_DISABLE=1\n", {"verbs-disabled"}),
+        ("export NCCL_NET=Socket\n", {"other-network-demanded"}),
+        ("export NCCL_IB_DISABLE=0 NCCL_NET=IB\n", set()),
+    ],
+)
+def test_a_network_that_is_switched_off(node: SlingshotNode, line: str, rules: set[str]) -> None:
+    found = verdict_of(node.image, node.host, script=script(node, line))
+    assert found == (Severity.BAD if rules else Severity.GOOD, rules)
+
+
+@pytest.mark.parametrize(
+    "line", ["export LD_PRELOAD=/opt/other.so\n", "export LD_LIBRARY_PATH=$SITE:/opt/lib\n"]
+)
+def test_what_only_the_job_knows_is_not_good(node: SlingshotNode, line: str) -> None:
+    found = verdict_of(node.image, node.host, script=script(node, line))
+    assert found == (Severity.UNKNOWN, set())
+
+
+def test_an_adapter_of_another_maker_is_not_judged_by_mlx5(node: SlingshotNode) -> None:
+    SlingshotNode.add_file(node.host / "sys/class/infiniband/bnxt_re0")
+    assert verdict_of(node.image, node.host, script=script(node)) == (Severity.UNKNOWN, set())
+
+
+def test_a_driver_that_no_configuration_names_is_not_good(node: SlingshotNode) -> None:
+    (node.image / "etc/libibverbs.d/mlx5.driver").unlink()
+    assert verdict_of(node.image, node.host, script=script(node)) == (Severity.UNKNOWN, set())
+
+
+def test_a_driver_that_is_no_library(node: SlingshotNode) -> None:
+    path = node.image / LIBRARY_FOLDER / "libibverbs/libmlx5-rdmav34.so"
+    path.write_text("no library")
+    found = verdict_of(node.image, node.host, script=script(node))
+    assert found == (Severity.BAD, {"library-broken"})
+
+
+def test_a_nccl_that_does_not_load(node: SlingshotNode) -> None:
+    own = node.image / LIBRARY_FOLDER
+    lost = compile_library(own / "liblost.so", "int lost(void) { return 0; }")
+    text = NCCL_SOURCE.replace("%s", "2.18.3") + "int lost(void); int use(void) { return lost(); }"
+    compile_library(own / "libnccl.so.2", text, needs=[lost])
+    lost.unlink()
+    found = verdict_of(node.image, node.host, script=script(node))
+    assert found == (Severity.BAD, {"dependency-missing"})
+
+
+def test_a_device_that_the_host_lacks_is_in_no_container(node: SlingshotNode) -> None:
+    """Neither an option nor a file that the image keeps below /dev makes an adapter."""
+    (node.host / "dev/infiniband/uverbs0").unlink()
+    SlingshotNode.add_file(node.image / "dev/infiniband/uverbs0")
+    path = node.folder / "job.sh"
+    option = "--device /dev/infiniband/uverbs0"
+    path.write_text(f"export NCCL_IB_HCA=mlx5\npodman run -e NCCL_IB_HCA=mlx5 {option} i ./a\n")
+    found = verdict_of(node.image, node.host, script=path)
+    assert found == (Severity.BAD, {"device-missing"})
 
 
 def test_no_libibverbs(node: SlingshotNode) -> None:
@@ -83,4 +143,6 @@ def test_debians_own_rdma_core_is_a_pair(node: SlingshotNode) -> None:
     for pattern in ("libibverbs.so.1", "libnl-3.so.200", "libnl-route-3.so.200", "libmlx5.so.1"):
         shutil.copy(real / pattern, own / pattern)
     shutil.copytree(real / "libibverbs", own / "libibverbs")
+    shutil.rmtree(node.image / "etc/libibverbs.d")
+    shutil.copytree("/etc/libibverbs.d", node.image / "etc/libibverbs.d")
     assert verdict_of(node.image, node.host, script=script(node)) == (Severity.GOOD, set())

@@ -5,19 +5,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from weft.doctor.container.case import ContainerCase
-from weft.doctor.container.chain.loads import report_loads
+from weft.doctor.container.chain.loads import report_broken, report_loads
 from weft.doctor.container.chain.log_lines import predicted_lines
 from weft.doctor.container.chain.plugin import (
     PluginSearch,
-    find_nccl,
     interfaces_of,
     plugin_names,
+    report_nccl,
     uses_libfabric,
 )
-from weft.doctor.container.chain.report import Chain, ChainLink, origin_of
+from weft.doctor.container.chain.report import Chain, ChainLink, is_known, origin_of
 from weft.doctor.container.image.tree import open_regular
 from weft.doctor.container.loader.closure import Closure, LoadedFile
-from weft.doctor.job import HOLE
 
 LIBFABRIC = "libfabric.so.1"
 OFI_NETWORKS = ("aws libfabric", "libfabric", "ofi")
@@ -56,27 +55,13 @@ class LibfabricChain:
 
     def follow(self) -> None:
         """Every link, each on its own: a fault of one does not hide that of the next."""
-        nccl = find_nccl(self.case)
-        if nccl is None:
-            self.chain.gap(
-                "which NCCL the image has (no libnccl.so is in it; a program may hold it)",
-                "`weft doctor log` of a run with NCCL_DEBUG=INFO",
-            )
-            self.chain.link("NCCL", None, "no libnccl.so in the image")
-        else:
-            self.chain.link(f"NCCL {nccl.library.version}", nccl.file)
-            if nccl.others:
-                self.chain.gap(
-                    f"which NCCL the program loads: {nccl.file.opened} ({nccl.library.version}) "
-                    f"or {', '.join(nccl.others)}",
-                    "an image with one of them, or `weft doctor log` of a run",
-                )
+        nccl = report_nccl(self.case, self.chain)
         self.search = PluginSearch(self.case, nccl).run()
         plugin = self._plugin()
         library = self._libfabric(plugin)
         self._provider(library)
         self._devices()
-        self._network()
+        report_network(self.case, self.chain, OFI_NETWORKS, '"AWS Libfabric"')
         self.chain.log = predicted_lines(self.search)
 
     def _plugin(self) -> LoadedFile | None:
@@ -204,7 +189,7 @@ class LibfabricChain:
     def _provider(self, library: LoadedFile | None) -> None:
         name = self.provider.name
         value = self.case.value("FI_PROVIDER")
-        if value and HOLE not in value:
+        if value and is_known(value):
             listed = [one.partition(";")[0] for one in value.removeprefix("^").split(",")]
             if (name in listed) == value.startswith("^"):
                 place = self._origin("FI_PROVIDER")
@@ -218,6 +203,8 @@ class LibfabricChain:
             loaded = self.case.library_or_none(file)
             if loaded is not None:
                 report_loads(self.chain, loaded, self._closure_of(loaded), LIBFABRIC)
+            else:
+                report_broken(self.case, self.chain, file)
             self.chain.link(f"provider {name}", loaded)
         elif self._has_inside(library):
             self.chain.link(f"provider {name}", library, "built in")
@@ -233,7 +220,7 @@ class LibfabricChain:
     def _provider_folders(self, library: LoadedFile) -> Sequence[str]:
         """SOURCE: ofiwg/libfabric, src/fabric.c: FI_PROVIDER_PATH, else the built-in folder."""
         value = self.case.value("FI_PROVIDER_PATH")
-        if value and HOLE not in value:
+        if value and is_known(value):
             return [one for one in value.removeprefix("@").split(":") if one]
         found = _search(library, _DEFAULT_FOLDER)
         return [found[1].decode("utf-8", "replace")] if found is not None else []
@@ -250,15 +237,16 @@ class LibfabricChain:
             return
         report_device(case, chain, begin)
 
-    def _network(self) -> None:
-        value = self.case.value("NCCL_NET")
-        if HOLE in value:
-            self.chain.gap("which network NCCL_NET demands (only the job knows)", "--env NCCL_NET=")
-        elif value and value.lower() not in OFI_NETWORKS:
-            place = self._origin("NCCL_NET")
-            self.chain.fault("other-network-demanded", value=value, place=place)
-        ends = value.lower() in OFI_NETWORKS
-        self.chain.network = f"end: network {value} is not found" if ends else "use NET/Socket"
+
+def report_network(case: ContainerCase, chain: Chain, names: Sequence[str], wanted: str) -> None:
+    """The network that NCCL_NET demands, against the `names` of the one that is meant."""
+    found = case.variables.get("NCCL_NET")
+    value = "" if found is None or not is_known(found.value) else found.value
+    if found is not None and value and value.lower() not in names:
+        words = {"value": value, "place": found.origin, "wanted": wanted}
+        chain.fault("other-network-demanded", **words)
+    ends = value.lower() in names
+    chain.network = f"end: network {value} is not found" if ends else "use NET/Socket"
 
 
 def report_device(case: ContainerCase, chain: Chain, begin: str) -> None:

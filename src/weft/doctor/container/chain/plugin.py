@@ -7,6 +7,8 @@ from functools import cached_property
 from weft.catalog.libraries.variables import version_key
 from weft.core.errors import InputError
 from weft.doctor.container.case import ContainerCase
+from weft.doctor.container.chain.loads import report_loads
+from weft.doctor.container.chain.report import Chain
 from weft.doctor.container.image.view import Located, View
 from weft.doctor.container.loader.closure import Closure, LoadedFile
 from weft.doctor.container.loader.elf import ElfError, interface_versions
@@ -35,6 +37,10 @@ class ImageNccl:
     file: LoadedFile
     library: Libnccl
     others: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+    """Files of that name before it that are no NCCL weft can read."""
+    is_reached: bool = True
+    """Whether a path or a wheel of Python leads to it."""
 
 
 def find_nccl(case: ContainerCase) -> ImageNccl | None:
@@ -47,19 +53,44 @@ def find_nccl(case: ContainerCase) -> ImageNccl | None:
         loaded = [*wheels, *loaded]
     else:
         loaded += wheels
+    is_reached = bool(loaded)
     if not loaded:
         loaded = list(case.libraries("libnccl.so"))
-    found = []
+    found, unread = [], []
     for one in loaded:
         try:
             found.append((one, read_libnccl(one.located.local)))
         except (InputError, OSError):
-            continue
+            unread += [] if found else [one.opened]
     if not found:
         return None
     first = found[0]
     others = [f"{one.opened} ({lib.version})" for one, lib in found[1:]]
-    return ImageNccl(*first, tuple(dict.fromkeys(others)))
+    return ImageNccl(*first, tuple(dict.fromkeys(others)), tuple(unread), is_reached)
+
+
+def report_nccl(case: ContainerCase, chain: Chain) -> ImageNccl | None:
+    """The link of NCCL: which one, whether it loads, what stays open about it."""
+    log = "`weft doctor log` of a run with NCCL_DEBUG=INFO"
+    nccl = find_nccl(case)
+    if nccl is None:
+        chain.gap("which NCCL the image has (no libnccl.so is in it; a program may hold it)", log)
+        chain.link("NCCL", None, "no libnccl.so in the image")
+        return None
+    closure = case.loader.dlopen(nccl.file.opened, case.program)
+    report_loads(chain, nccl.file, closure)
+    chain.link(f"NCCL {nccl.library.version}", nccl.file, is_broken=not closure.is_whole)
+    if nccl.others:
+        chain.gap(
+            f"which NCCL the program loads: {nccl.file.opened} ({nccl.library.version}) "
+            f"or {', '.join(nccl.others)}",
+            "an image with one of them, or `weft doctor log` of a run",
+        )
+    for path in nccl.unread:
+        chain.gap(f"which NCCL {path} is (weft cannot read it)", log)
+    if not nccl.is_reached:
+        chain.gap(f"how a program finds {nccl.file.opened} (no path leads there)", log)
+    return nccl
 
 
 def _wheels(view: View) -> Iterator[Located]:

@@ -8,6 +8,7 @@ from weft.core.finding import Severity
 from weft.doctor.container.case import ContainerCase
 from weft.doctor.container.image.view import Located
 from weft.doctor.container.loader.closure import LoadedFile
+from weft.doctor.job import HOLE
 
 BY_ABSENCE = frozenset(
     {
@@ -111,6 +112,48 @@ class Chain:
         return Severity.UNKNOWN if self.gaps else Severity.GOOD
 
 
+DECISIVE = (
+    *("NCCL_NET", "NCCL_IB_DISABLE", "FI_PROVIDER", "FI_PROVIDER_PATH"),
+    *("RDMAV_DRIVERS", "IBV_DRIVERS"),
+)
+"""Variables besides NCCL_NET_PLUGIN and LD_LIBRARY_PATH that decide whether the chain holds."""
+
+
+def is_known(value: str) -> bool:
+    """Whether a value has no part that only the running job knows."""
+    return HOLE not in value and "$" not in value
+
+
+def report_unknown(case: ContainerCase, chain: Chain) -> None:
+    """Add an open question for each decisive variable whose value, or effect, weft cannot tell."""
+    for name in DECISIVE:
+        if not is_known(case.value(name)):
+            chain.gap(f"the value of {name} (only the job knows it)", f"--env {name}=VALUE")
+    first = case.value("LD_LIBRARY_PATH").split(":")[0]
+    if not is_known(first):
+        chain.gap(
+            "which libraries stand in the first folder of LD_LIBRARY_PATH (only the job knows it)",
+            "--env LD_LIBRARY_PATH=VALUE",
+        )
+    preload = case.variables.get("LD_PRELOAD")
+    if preload is not None and preload.value:
+        chain.gap(
+            f"what LD_PRELOAD={preload.text} replaces ({preload.origin})",
+            "`weft doctor log` of a run with NCCL_DEBUG=INFO",
+        )
+    if case.image.is_running:
+        for what in case.image.not_seen:
+            chain.gap(what, "the same command as the user of the container, or as root")
+
+
+def report_broken_links(chain: Chain) -> None:
+    """A link that does not hold is never GOOD, even where no rule says why."""
+    broken = [one.name for one in chain.links if one.severity is not Severity.GOOD]
+    if broken and not chain.faults and not chain.gaps:
+        log = "`weft doctor log` of a run with NCCL_DEBUG=INFO"
+        chain.gap(f"why {', '.join(broken)} does not load", log)
+
+
 def origin_of(found: Located) -> str:
     """Where a file comes from: the image, or a mount."""
     return found.origin or "the image"
@@ -135,6 +178,8 @@ def open_parts(case: ContainerCase) -> Sequence[tuple[str, str]]:
     """Parts of the launch that may bring files or variables, each with what would tell."""
     log = "`weft doctor log` of a run with NCCL_DEBUG=INFO"
     found = [(_as_noun(what), told) for what, told in case.plan.unknown]
+    if case.image.is_running:
+        found += [(what, "the same command as root") for what in case.image.not_seen]
     found += [(f"the hook {one}", log) for one in (*case.plan.hooks, *case.site_hooks)]
     found += [
         (f"the mount {one.source.replace(chr(0), '...')}", "--mount with both paths")

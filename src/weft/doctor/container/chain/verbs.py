@@ -3,15 +3,16 @@
 import re
 
 from weft.doctor.container.case import ContainerCase
-from weft.doctor.container.chain.libfabric import report_device
-from weft.doctor.container.chain.loads import report_loads
-from weft.doctor.container.chain.plugin import find_nccl
-from weft.doctor.container.chain.report import Chain, ChainLink
+from weft.doctor.container.chain.libfabric import report_device, report_network
+from weft.doctor.container.chain.loads import report_broken, report_loads
+from weft.doctor.container.chain.plugin import PluginSearch, report_nccl
+from weft.doctor.container.chain.report import Chain, ChainLink, is_known
 from weft.doctor.container.loader.closure import Closure, LoadedFile
 
 NAMES = ("libibverbs.so", "libibverbs.so.1")
 """SOURCE: NVIDIA/nccl v2.30.7, src/misc/ibvsymbols.cc: dlopen in this order."""
 CONFIGURATION = "/etc/libibverbs.d"
+MOST_CONFIGURATION_BYTES = 1 << 16
 _PRIVATE = re.compile(r"IBVERBS_PRIVATE_(\d+)")
 DRIVER = "mlx5"
 DEVICES = "/dev/infiniband/uverbs"
@@ -19,14 +20,8 @@ DEVICES = "/dev/infiniband/uverbs"
 
 def follow_verbs(case: ContainerCase, chain: Chain) -> None:
     """Every link, for adapters of NVIDIA."""
-    nccl = find_nccl(case)
+    nccl = report_nccl(case, chain)
     caller = nccl.file if nccl is not None else case.program
-    if nccl is None:
-        chain.gap(
-            "which NCCL the image has (no libnccl.so is in it; a program may hold it)",
-            "`weft doctor log` of a run with NCCL_DEBUG=INFO",
-        )
-    chain.link(f"NCCL {nccl.library.version}" if nccl else "NCCL", nccl.file if nccl else None)
     library, closure = None, Closure()
     for name in NAMES:
         closure = case.loader.dlopen(name, caller)
@@ -44,11 +39,42 @@ def follow_verbs(case: ContainerCase, chain: Chain) -> None:
         chain.links.append(ChainLink("adapter", ", ".join(found), "in the container"))
     else:
         report_device(case, chain, DEVICES)
-    chain.network = "use NET/Socket"
+    report_network(case, chain, ("ib",), "IB")
+    disabled = case.variables.get("NCCL_IB_DISABLE")
+    is_off = disabled is not None and disabled.value.strip() not in ("", "0")
+    if disabled is not None and is_off and is_known(disabled.value):
+        chain.fault("verbs-disabled", value=disabled.value, place=disabled.origin)
+    plugin = PluginSearch(case, nccl).run()
+    if plugin.opened is not None or not plugin.is_known:
+        file = plugin.opened.opened if plugin.opened is not None else "a plug-in"
+        chain.gap(
+            f"whether {file} takes this network in place of NCCL's own code",
+            "`weft doctor log` of a run with NCCL_DEBUG=INFO",
+        )
 
 
 def _driver(case: ContainerCase, chain: Chain, library: LoadedFile) -> None:
-    """libibverbs opens libmlx5-rdmavN.so, N being its own private interface."""
+    """libibverbs opens libmlx5-rdmavN.so, N being its own private interface, if a file of its
+    configuration names the driver. SOURCE: linux-rdma/rdma-core, libibverbs/dynamic_driver.c."""
+    adapters = [
+        one for one in case.host.names("/sys/class/infiniband") if not one.startswith(DRIVER)
+    ]
+    if adapters:
+        chain.gap(
+            f"whether libibverbs has the driver of {', '.join(adapters)} (weft knows {DRIVER}'s)",
+            "ibv_devices in the container, on a compute node",
+        )
+        return
+    listed = f"{case.value('RDMAV_DRIVERS')}:{case.value('IBV_DRIVERS')}"
+    texts = [
+        case.view.content(f"{CONFIGURATION}/{one}", MOST_CONFIGURATION_BYTES)
+        for one in case.view.names(CONFIGURATION)
+    ]
+    if DRIVER not in listed and not any(DRIVER.encode() in text for text in texts):
+        chain.gap(
+            f"whether libibverbs loads its driver {DRIVER} (no file of {CONFIGURATION} names it)",
+            "ibv_devices in the container, on a compute node",
+        )
     numbers = [_PRIVATE.fullmatch(one) for one in library.facts.versions or ()]
     number = max((one[1] for one in numbers if one is not None), default="")
     pattern = f"lib{DRIVER}-rdmav{number}.so"
@@ -58,6 +84,8 @@ def _driver(case: ContainerCase, chain: Chain, library: LoadedFile) -> None:
             driver = case.library_or_none(found)
             if driver is not None:
                 report_loads(chain, driver, case.loader.dlopen(driver.opened, library))
+            else:
+                report_broken(case, chain, found)
             chain.link(f"driver {DRIVER}", driver)
             return
     others = sorted(

@@ -24,6 +24,8 @@ MOST_MEMBERS = 4_000_000
 MOST_LAYER_BYTES = 128 << 30
 MOST_KEPT_BYTES = 8 << 30
 MOST_FILE_BYTES = 1 << 30
+MOST_DEPTH = 256
+"""Folders below folders: chosen below what Python can follow."""
 MOST_RATIO = 200
 """Times that a layer may be larger than its file; gzip's own limit is 1032, and layers of
 libraries have 2 to 4."""
@@ -118,6 +120,8 @@ class LayerTree:
         folder, _, name = path.rpartition("/")
         folder = self._settled(folder or "/")
         path = f"{folder.rstrip('/')}/{name}" if name else "/"
+        if path == "/" and not member.isdir():
+            raise self._refusal(index, f"member '{member.name}' is the root, and no folder")
         if name == _OPAQUE:
             for one in list(self._below.get(folder, ())):
                 self._drop(f"{folder.rstrip('/')}/{one}", added)
@@ -195,6 +199,8 @@ class LayerTree:
                 parts.pop()
             elif part not in ("", "."):
                 parts.append(part)
+        if len(parts) > MOST_DEPTH:
+            raise self._refusal(index, f"a member more than {MOST_DEPTH} folders deep")
         return "/" + "/".join(parts)
 
     def _settled(self, path: str) -> str:

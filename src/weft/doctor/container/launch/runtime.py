@@ -28,7 +28,7 @@ RUNTIMES = {
         Runtime("CE", True, True, None, source="eth-cscs/cscs-docs 80abed1, container engine"),
         Runtime("sarus", True, True, None, source="eth-cscs/sarus 4a8fdc4, user guide"),
         Runtime("shifter", True, True, True, source="NERSC documentation, Shifter"),
-        Runtime("apptainer", True, False, True, _LIBRARY_PATH, "Apptainer user guide, Environment"),
+        Runtime("apptainer", True, True, True, _LIBRARY_PATH, "Apptainer user guide, Environment"),
         Runtime("enroot", False, True, True, source="NVIDIA/enroot 8ea147d, doc/cmd/start.md"),
         Runtime("podman", source="podman-run(1): --env, --device"),
         Runtime("docker", source="docker run(1): --env, --device"),
