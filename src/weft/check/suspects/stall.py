@@ -53,7 +53,8 @@ def stall_place(survey: Survey) -> StallPlace | None:
     if len(rows) < 2 or not len(survey.candidates):
         return None
     readings = survey.readings
-    measured = survey.in_rounds & survey.judged & (readings.metric != Metric.LATENCY.code)
+    # Stalled readings need no norm, so those that they are held against need none either.
+    measured = survey.in_rounds & (readings.metric != Metric.LATENCY.code)
     crossed = survey.candidates.columns > 0
     n = np.asarray(crossed[np.flatnonzero(measured)].sum(axis=0)).reshape(-1)
     n_stalled = np.asarray(crossed[rows].sum(axis=0)).reshape(-1)

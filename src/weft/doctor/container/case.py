@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from weft.catalog.libraries.launch_recipe import LaunchRecipe
-from weft.doctor.container.image.image import ContainerImage
+from weft.doctor.container.image.image import CONFIGURATION, ContainerImage
 from weft.doctor.container.image.tree import NodeKind, Tree
 from weft.doctor.container.image.view import Located, View
 from weft.doctor.container.launch.enroot import (
@@ -98,7 +98,10 @@ class ContainerCase:
                 layers.given,
                 layers.passes,
             )
-        found = environment(self.plan.runtime, self.image.variables, layers)
+        of_image = self.image.variables
+        if not self.plan.runtime.reads_files:
+            of_image = tuple(one for one in of_image if one.origin == CONFIGURATION)
+        found = environment(self.plan.runtime, of_image, layers)
         # SOURCE: NVIDIA/nccl v2.30.7, src/misc/param.cc: the environment wins over the file.
         text = self.view.content(NCCL_CONF, MOST_CPUINFO_BYTES).decode("utf-8", "replace")
         pairs = read_pairs((line.strip() for line in text.splitlines()), NCCL_CONF)

@@ -146,3 +146,14 @@ def test_debians_own_rdma_core_is_a_pair(node: SlingshotNode) -> None:
     shutil.rmtree(node.image / "etc/libibverbs.d")
     shutil.copytree("/etc/libibverbs.d", node.image / "etc/libibverbs.d")
     assert verdict_of(node.image, node.host, script=script(node)) == (Severity.GOOD, set())
+
+
+@pytest.mark.parametrize(("launch", "sets"), [("podman run", False), ("enroot start", True)])
+def test_podman_takes_no_variable_from_a_file_of_the_image(
+    node: SlingshotNode, launch: str, sets: bool
+) -> None:
+    SlingshotNode.add_file(node.image / "etc/environment", "NCCL_IB_DISABLE=1\n")
+    path = node.folder / "job.sh"
+    path.write_text(f"{launch} --device /dev/infiniband/uverbs0 i ./a\n")
+    case, _ = judged(node.image, node.host, script=path)
+    assert case.value("NCCL_IB_DISABLE") == ("1" if sets else "")

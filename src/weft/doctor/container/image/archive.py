@@ -11,7 +11,12 @@ from typing import Any
 
 from weft.core.documents.text_file import open_file
 from weft.core.errors import InputError
-from weft.doctor.container.image.image import EXPECTED, ContainerImage, variables_of_files
+from weft.doctor.container.image.image import (
+    CONFIGURATION,
+    EXPECTED,
+    ContainerImage,
+    variables_of_files,
+)
 from weft.doctor.container.image.layers import LayerBlob, LayerStream, LayerTree, members_of
 from weft.doctor.container.image.tree import open_regular
 from weft.doctor.container.image.view import View
@@ -51,7 +56,7 @@ def open_archive(path: Path) -> ContainerImage:
     listed = given.get("Env") if isinstance(given, dict) else None
     pairs = [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
     architecture = str(config.get("architecture", ""))
-    values = (*variables_of_files(View(tree)), *read_pairs(pairs, "the image's configuration"))
+    values = (*variables_of_files(View(tree)), *read_pairs(pairs, CONFIGURATION))
     return ContainerImage(
         str(path),
         store.kind,
@@ -70,8 +75,10 @@ def _refuse_other_kinds(path: Path) -> None:
         kind, hint = "a squashfs image", f"unpack it: unsquashfs -d DIR {path.name}"
     elif _SIF in begin:
         kind, hint = "an image of Apptainer", f"apptainer build --sandbox DIR {path.name}"
-    elif begin.startswith((_GZIP, _ZSTD)):
-        kind, hint = "a packed archive", "unpack it: gunzip FILE"
+    elif begin.startswith(_GZIP):
+        kind, hint = "a packed archive", f"unpack it: gunzip {path.name}"
+    elif begin.startswith(_ZSTD):
+        kind, hint = "a packed archive", f"unpack it: unzstd {path.name}"
     if hint is not None:
         raise InputError(f"{kind}, which weft does not read", where=str(path),
                          expected=EXPECTED, hint=hint)  # fmt: skip

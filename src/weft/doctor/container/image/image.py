@@ -12,6 +12,8 @@ from weft.doctor.container.launch.environment import Values, VariableValue, read
 from weft.doctor.job import HOLE
 
 EXPECTED = "a root file system, an OCI layout, an archive of `podman save`, or /proc/PID/root"
+CONFIGURATION = "the image's configuration"
+"""Where a variable of an image stands that is in none of its files."""
 MOST_ENVIRONMENT_BYTES = 1 << 20
 _ROOT_NAMES = {"usr", "lib", "lib64", "bin", "etc", "opt"}
 _PROCESS = re.compile(r"/proc/(\d+|self)/root(?:/)*")

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 class Runtime:
     """`passes` tells whether variables of the host reach the container; `image_wins` whether the
     image's value replaces them. `has_devices`: all of the host's /dev is in it; None where that
-    depends on the site. `drops` are host variables that it never passes."""
+    depends on the site. `drops` are host variables that it never passes. `reads_files`: whether it
+    takes variables from files of the image (`/etc/environment`), not from its configuration only.
+    """
 
     name: str
     passes: bool = False
@@ -15,6 +17,7 @@ class Runtime:
     has_devices: bool | None = False
     drops: frozenset[str] = frozenset()
     source: str = ""
+    reads_files: bool = True
 
 
 _LIBRARY_PATH = frozenset({"LD_LIBRARY_PATH"})
@@ -30,9 +33,11 @@ RUNTIMES = {
         Runtime("shifter", True, True, True, source="NERSC documentation, Shifter"),
         Runtime("apptainer", True, True, True, _LIBRARY_PATH, "Apptainer user guide, Environment"),
         Runtime("enroot", False, True, True, source="NVIDIA/enroot 8ea147d, doc/cmd/start.md"),
-        Runtime("podman", source="podman-run(1): --env, --device"),
-        Runtime("docker", source="docker run(1): --env, --device"),
-        Runtime("podman-hpc", has_devices=None, source="NERSC/podman-hpc 01b02d6"),
+        Runtime("podman", source="podman-run(1): --env, --device", reads_files=False),
+        Runtime("docker", source="docker run(1): --env, --device", reads_files=False),
+        Runtime(
+            "podman-hpc", has_devices=None, source="NERSC/podman-hpc 01b02d6", reads_files=False
+        ),
     )
 }
 _SAME = {"srun": "pyxis", "sbatch": "pyxis", "salloc": "pyxis", "singularity": "apptainer"}
