@@ -60,7 +60,7 @@ TOO_MUCH: dict[str, tuple[dict[str, Any], int]] = {
     "ports": (fabric(1, [*WIDE, LEFT]), MOST["MAX_PORTS"]),
     "table entries": (fabric((1 << 16) + 1, [1] * (1 << 16)), MOST["MAX_TABLE_ENTRIES"]),
     "routes to leaves": (stars(11_586, 11_586), MOST["MAX_LEAF_ENTRIES"]),
-    "cables": (tree(60_000, nodes_per_leaf=200, spines=53_200), MOST["MAX_LINKS"]),
+    "cables": (tree(60_000, nodes_per_leaf=200, spines=6_700), MOST["MAX_LINKS"]),
 }
 
 

@@ -69,6 +69,20 @@ fn a_three_level_tree_of_radix_k_has_k_cubed_over_four_places() {
     assert!(refusal(more).starts_with("fabric.nodes: 17 nodes do not fit a tree of radix 4"));
 }
 
+/// A pod of 72 leaves and 72 spines, and 72 x 72 cores: what counts is what is built, not the radix.
+#[test]
+fn a_small_tree_of_wide_switches_is_not_refused() {
+    let spec = json!({"generate": "fat_tree", "levels": 3, "nodes": 2000, "radix": 144,
+        "host_bits_per_s": 1, "switch_bits_per_s": 1, "host_delay_ps": 0, "switch_delay_ps": 0});
+    let written = generate::read(spec.clone()).expect("a document");
+    assert_eq!(written.links.len(), 2000 + 2 * 72 * 72);
+    let mut more = spec;
+    more["radix"] = json!(1000);
+    more["nodes"] = json!(1_000_000);
+    // Four pods of 500 leaves with 500 cables up, and as many further up.
+    assert!(refusal(more).starts_with("fabric: about 3000000 cables\n  expected: at most 2000000"));
+}
+
 /// What a leaf does not use downwards goes up: 2 of 8 ports down, 6 up to as many spines a pod.
 #[test]
 fn fewer_nodes_a_leaf_leave_more_ports_to_go_up() {

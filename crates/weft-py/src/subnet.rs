@@ -115,7 +115,7 @@ type Cable = (Place, Place);
 impl Subnet {
     /// Everything that was read, as a JSON document.
     fn description(&self, py: Python<'_>) -> String {
-        py.detach(|| describe(&self.subnet, &self.lfts).to_string())
+        py.detach(|| describe(&self.subnet, &self.lfts))
     }
 
     /// Whether all switches have the same entries for adapters' ports as those of `other`.

@@ -49,6 +49,8 @@ class Fabric:
         """As `from_document`; groups of switches without tables are routed as a dragonfly."""
         if {"lfts", "routing"} & set(document):
             return cls.from_document(document)
+        if document.get("generate") == DRAGONFLY:
+            return cls.from_document(document, engine=DRAGONFLY)
         bare = cls.from_document(document)
         groups = {switch.get("group") for switch in bare.document["switches"]} - {None}
         return cls.from_document(document, engine=DRAGONFLY) if len(groups) > 1 else bare

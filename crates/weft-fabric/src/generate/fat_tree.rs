@@ -258,13 +258,15 @@ fn of_radix(spec: &FatTreeSpec) -> Result<Shape, FabricError> {
     let nodes = require_key!(spec, of, nodes);
     let half = radix / 2;
     let (nodes_per_leaf, up) = shape_of_leaf(spec, radix)?;
-    limit_links(u64::from(radix).saturating_pow(3))?;
-    let limit = u64::from(radix) * u64::from(half) * u64::from(nodes_per_leaf);
+    let limit =
+        u64::from(radix).saturating_mul(u64::from(half)).saturating_mul(u64::from(nodes_per_leaf));
     if u64::from(nodes) > limit {
         let what = format!("{nodes} nodes do not fit a tree of radix {radix}");
         return Err(FabricError::document("fabric.nodes", what, format!("at most {limit}")));
     }
     let n_pods = nodes.div_ceil(nodes_per_leaf).div_ceil(half);
+    let up_of_a_pod = 2 * u64::from(half).saturating_mul(u64::from(up));
+    limit_links(u64::from(n_pods).saturating_mul(up_of_a_pod).saturating_add(u64::from(nodes)))?;
     let leaf = |index: u32| Leaf {
         nodes: nodes.saturating_sub(index * nodes_per_leaf).min(nodes_per_leaf),
         down: radix - up,

@@ -8,7 +8,7 @@ pub(super) const GENERATORS: &str = "fat_tree, directors, rails or dragonfly";
 /// Most nodes, HCAs a node, spines or cables that a generator is asked for.
 const MAX_COUNT: u32 = 1_000_000;
 /// Most cables of a generated fabric.
-const MAX_LINKS: u64 = 16_000_000;
+const MAX_LINKS: u64 = 2_000_000;
 
 /// A generator's spec: the keys of all generators before and behind its own.
 macro_rules! spec {

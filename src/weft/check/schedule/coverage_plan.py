@@ -162,8 +162,9 @@ def planned_coverage(
     if paths is not None and reach is not None:
         filled, worths = np.zeros(reach.ports.size), np.zeros(reach.ports.size)
         for pairs in rounds:
-            filled += fillings(pairs, ranks, paths, reach.full)
-            worths += worth(pairs, ranks, paths, reach.full)
+            done = fillings(pairs, ranks, paths, reach.full)
+            filled += done
+            worths += worth(pairs, ranks, paths, reach.full) if paths.adaptive else done
         reachable = reach.ports
         room = reachable & (reach.full < paths.network.rate)
         n_in_part = int(room.reshape(-1, 2).any(axis=1).sum())

@@ -183,12 +183,25 @@ def _offers(field: Field, cost: Cost, limit_s: float) -> Iterator[CheckPlan]:
             yield _random(field, some, limit_s)
         return
     for times in _COVER_TIMES:
+        if times > _COVER_TIMES[-1] and _least_pairs(field, times) > cost.most_pairs:
+            continue
         cover = schedule_of(Scheme(SchemeKind.COVER, times), field)
         for some in (cost, light):
             plan = CheckPlan(field, cover, some)
             if plan.seconds <= limit_s:
                 plan = _with_reflections(plan, limit_s)
             yield plan
+
+
+def _least_pairs(field: Field, times: int) -> float:
+    """Fewer pairs do not fill every cable so many times: each fills the ports of its two paths.
+    Under adaptive routing, where a pair fills none by itself, nothing is known: 0."""
+    assert field.reach is not None
+    assert field.paths is not None
+    if field.paths.adaptive:
+        return 0.0
+    n_ports = int(field.reach.ports.sum())
+    return times * n_ports / (2 * int(field.paths.inner.shape[2]))
 
 
 def _full(field: Field, cost: Cost) -> CheckPlan | None:

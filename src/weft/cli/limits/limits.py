@@ -96,7 +96,7 @@ ENGINE_ROWS: tuple[tuple[str, int, Callable[[int], str], str, str], ...] = (
     ("ports of a fabric document", 1 << 24, _count, "--fabric, scenarios", "MAX_PORTS"),
     ("entries of all tables", 1 << 32, _count, "--fabric, scenarios", "MAX_TABLE_ENTRIES"),
     ("routes from switches to leaves", 1 << 27, _count, "--fabric, scenarios", "MAX_LEAF_ENTRIES"),
-    ("cables of a generated fabric", 16_000_000, _count, "--twin, scenarios", "MAX_LINKS"),
+    ("cables of a generated fabric", 2_000_000, _count, "--twin, scenarios", "MAX_LINKS"),
     ("ranks of a simulation", 1 << 22, _count, "--twin, scenarios", "MAX_RANKS"),
     ("a schedule in GOAL or MSCCL", 1 << 28, _size, "scenarios", "MAX_SCHEDULE_BYTES"),
     ("library logs", 64 << 30, _size, "doctor log", "MAX_BYTES"),

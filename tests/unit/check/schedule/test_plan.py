@@ -200,6 +200,16 @@ def test_470_nodes_of_eight_rails_take_less_than_a_minute_and_every_cable_three_
     assert plan.schedule.n_pairs <= figures().most_pairs
 
 
+def test_many_cables_of_few_hosts_are_filled_as_often_as_a_twin_bears_pairs():
+    """120 leaves of 2 nodes with a cable up to each of 200 spines, one down to each node: 24,240
+    ports, and a pair fills four. Twice is 12,120 pairs at least, three times 18,180; unasked, a
+    twin computes 15,000."""
+    field = field_of(generated(nodes=240, per_leaf=2, spines=200))
+    plan = plan_check(field, replace(cost_of(field), simulated=True), budget_s=3600)
+    assert plan.schedule.words.startswith("every cable twice")
+    assert plan.coverage.by_cable.min() >= 2
+
+
 def test_the_survey_leaves_a_quarter_of_a_budget():
     assert survey_share(60.0) == 45.0
 

@@ -23,6 +23,12 @@ _PATIENCE = 3
 
 _PASSES = 4
 
+_MANY_PORTS_PER_RANK = 4
+"""With more ports that want filling for each rank, a pass tries as many as there are ranks. Trees
+have at most so many (two a level), and are planned with all: tried with as many as ranks, 300 nodes
+take 9 rounds instead of 8. A mesh of 765 switches with 2 nodes each has 127, and takes 465 rounds
+instead of 443 in a tenth of the time."""
+
 
 def leaf_rounds(ranks: ScheduleRanks, paths: FlowPaths, times: int | None = None) -> list[Round]:
     """Pairs under one leaf, on one rail, each rank with another one each round: `times` rounds,
@@ -118,13 +124,16 @@ class _Cover:
         room = np.concatenate([paths.room[:-1], np.ones(len(ranks)), [np.inf]])
         chosen: list[Ints] = []
         filled = np.zeros(want.size)
-        for _ in range(_PASSES if not paths.adaptive else 0):
+        n_passes = _PASSES if not paths.adaptive else 0
+        for n_left in reversed(range(n_passes)):
             wanted = np.flatnonzero((want > 0) & (filled == 0))
+            if wanted.size > _MANY_PORTS_PER_RANK * len(ranks):
+                wanted = np.sort(self.draws.choice(wanted, len(ranks), replace=False))
             before = len(chosen)
             for k in np.unique(n_flows[wanted])[::-1].tolist():
                 flows, valid = self._bundles(wanted[n_flows[wanted] == k], k, free)
                 chosen += self._admit(flows, valid, want, room, free)
-            if len(chosen) == before:
+            if len(chosen) == before or not n_left:
                 break
             filled = worth(in_order(np.concatenate(chosen)), ranks, paths, self.reach.full)
         for _ in range(2):
