@@ -69,7 +69,7 @@ fn a_three_level_tree_of_radix_k_has_k_cubed_over_four_places() {
     assert!(refusal(more).starts_with("fabric.nodes: 17 nodes do not fit a tree of radix 4"));
 }
 
-/// A pod of 72 leaves and 72 spines, and 72 x 72 cores: what counts is what is built, not the radix.
+/// A pod of 72 leaves and 72 spines, and 72 x 72 cores: what is built counts, not the radix.
 #[test]
 fn a_small_tree_of_wide_switches_is_not_refused() {
     let spec = json!({"generate": "fat_tree", "levels": 3, "nodes": 2000, "radix": 144,
