@@ -9,7 +9,11 @@ from math import sqrt
 import pytest
 from tests.oracle.virtual import Virtual, need_in_hosts
 
+from weft.cluster.local import impairment
+from weft.cluster.local.layout import read_layout
+from weft.cluster.local.namespace_commands import NamespaceError
 from weft.cluster.local.start import LOSS_TOOLS
+from weft.core.errors import MissingError
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
@@ -52,6 +56,17 @@ for _ in range(20):
     at.sendto(b"end", to)
 print(json.dumps([len(times), min(times)]))
 """
+FLOOD = """
+import socket, sys
+at = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+at.connect((sys.argv[1], int(sys.argv[2])))
+sent = 0
+while sent < 100_000_000:
+    try:
+        sent += at.send(bytes(60_000))
+    except OSError:  # No one listens there, or the queue is full.
+        pass
+"""
 
 
 def echoed(cluster: Virtual, n: int) -> tuple[int, int, float]:
@@ -93,3 +108,43 @@ def test_datagrams_are_late_or_lost_in_the_direction_that_was_named(virtual: Vir
     for host in ("node1", "node2"):
         assert "tbf" not in virtual.inside(host, "tc", "qdisc", "show", "dev", "eth0")
         assert virtual.inside(host, "nft", "list", "tables") == ""
+
+
+@pytest.mark.parametrize("step", ["_limit", "_add_delay", "_lose"])
+def test_a_change_that_fails_half_way_is_cleared_by_the_next(
+    virtual: Virtual, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """The step fails once it has done its work; the cables of another host were done before."""
+    need_in_hosts(*LOSS_TOOLS, package=" ".join(LOSS_TOOLS.values()))
+    assert virtual.up(2)[0] == 0
+    done = getattr(impairment, step)
+
+    def fails(*args: object) -> None:
+        done(*args)
+        if read_layout(virtual.folder).hosts[1].is_changing:
+            raise NamespaceError("it fails here")
+
+    faults = {
+        "rates": ("node[1-2]=200mbit",),
+        "delays": ("node2=5ms",),
+        "losses": ("node2=10%",),
+    }
+    with monkeypatch.context() as patch:
+        patch.setattr(impairment, step, fails)
+        with pytest.raises(MissingError, match="it fails here"):
+            virtual.plant(**faults)
+    assert read_layout(virtual.folder).hosts[0].sending.rate == "200mbit"
+    virtual.plant()
+    assert not any(host.is_changing for host in read_layout(virtual.folder).hosts)
+    assert echoed(virtual, 100)[:2] == (100, 100)
+    assert echoed(virtual, 100)[2] < DELAY_MS / 2
+    for host in ("node1", "node2"):
+        assert "tbf" not in virtual.inside(host, "tc", "qdisc", "show", "dev", "eth0")
+        assert virtual.inside(host, "nft", "list", "tables") == ""
+
+
+def test_a_delayed_cable_survives_a_sender_faster_than_its_rate(virtual: Virtual) -> None:
+    assert virtual.up(2, "--rate", "node2=200mbit", "--delay", "node2=5ms")[0] == 0
+    sent = virtual.on("node1", sys.executable, "-c", FLOOD, "node2", "9", timeout_s=60)
+    assert sent.ok, sent
+    assert DELAY_MS <= echoed(virtual, 50)[2] / 2 < DELAY_MS + 3

@@ -8,7 +8,6 @@ import os
 import select
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from weft.cluster.local.layout import BRIDGE, MARKER, VirtualHost
@@ -24,29 +23,19 @@ PARTS = 1_000_000
 Words = tuple[str, ...]
 
 
-def impair(
-    folder: Path,
-    root: int,
-    processes: Mapping[str, int],
-    old: Iterable[VirtualHost],
-    new: Iterable[VirtualHost],
-) -> None:
-    """Make the cables of running hosts as they are wanted. `root` is the cluster's first process,
-    `processes` the hosts' own by name; `old` are the hosts as they are. Raises NamespaceError."""
-    within = _within(root)
-    for before, host in zip(old, new, strict=True):
-        if before != host:
-            if host.name not in processes:
-                raise NamespaceError(f"{host.name} is not running")
-            own = _within(processes[host.name])
-            _clear(within, own, before)
-            _limit(own, "eth0", host.sending.rate)
-            _limit(within, host.port, host.receiving.rate)
-            if _delays(host):
-                _add_delay(folder, root, host)
-            if is_lossy(host):
-                _lose(own, "eth0", host.receiving.loss)
-                _lose(within, _edge(host), host.sending.loss)
+def impair(folder: Path, root: int, process: int, old: VirtualHost, new: VirtualHost) -> None:
+    """Make the cable of a running host as it is wanted. `root` is the cluster's first process,
+    `process` the host's own; `old` is the host as it is, or with faults besides that it may have.
+    Raises NamespaceError."""
+    within, own = _within(root), _within(process)
+    _clear(within, own, old)
+    _limit(own, "eth0", new.sending.rate)
+    _limit(within, new.port, new.receiving.rate)
+    if _delays(new):
+        _add_delay(folder, root, new)
+    if is_lossy(new):
+        _lose(own, "eth0", new.receiving.loss)
+        _lose(within, _edge(new), new.sending.loss)
 
 
 def is_lossy(host: VirtualHost) -> bool:
@@ -74,21 +63,34 @@ def _within(process: int) -> Words:
 
 
 def _clear(within: Words, own: Words, host: VirtualHost) -> None:
-    """Make a cable sound again."""
+    """Make a cable sound again. It may have some of its faults only."""
     for words, device, rate in (
         (own, "eth0", host.sending.rate),
         (within, host.port, host.receiving.rate),
     ):
         if rate is not None:
+            # There must be a queue to delete.
+            run(*words, "tc", "qdisc", "replace", "dev", device, "root", "pfifo")
             run(*words, "tc", "qdisc", "del", "dev", device, "root")
     if is_lossy(host):
-        for words, device in ((own, "eth0"), (within, _edge(host))):
-            run(*words, "nft", f"delete table netdev weft_{device}")
+        for words, device in ((own, "eth0"), (within, host.port), (within, _join(host))):
+            table = f"table netdev weft_{device}"
+            run(*words, "nft", f"add {table}; delete {table}")
+        for words, device in ((own, "eth0"), (within, host.port)):
             run(*words, "ip", "link", "set", device, "gso_max_segs", str(MOST_SEGMENTS))
     if _delays(host):
-        # Its process ends with the device.
-        run(*within, "ip", "link", "delete", _join(host))
+        if _has_device(within, _join(host)):
+            # Its process ends with the device.
+            run(*within, "ip", "link", "delete", _join(host))
         run(*within, "ip", "link", "set", host.port, "master", BRIDGE)
+
+
+def _has_device(within: Words, device: str) -> bool:
+    try:
+        run(*within, "ip", "link", "show", device)
+    except NamespaceError:
+        return False
+    return True
 
 
 def _limit(within: Words, device: str, rate: str | None) -> None:

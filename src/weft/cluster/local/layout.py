@@ -36,17 +36,31 @@ class Impairment:
 
 @dataclass(frozen=True, slots=True)
 class VirtualHost:
-    """A host, and its cable in the direction in which it sends and the one in which it receives."""
+    """A host, and its cable in the direction in which it sends and the one in which it receives.
+    `is_changing`: a change of the cable has begun, and its faults are these or some of them."""
 
     name: str
     address: str
     sending: Impairment = Impairment()
     receiving: Impairment = Impairment()
+    is_changing: bool = False
 
     @property
     def port(self) -> str:
         """The bridge's end of its cable; eth0 is its own."""
         return self.name.replace("node", "port")
+
+    def on_the_way_to(self, other: "VirtualHost") -> "VirtualHost":
+        """The same while its cable becomes another one: with every fault that it may have."""
+        sending, receiving = (
+            Impairment(
+                old.rate or new.rate,
+                max(old.delay_us, new.delay_us),
+                max(old.loss, new.loss),
+            )
+            for old, new in ((self.sending, other.sending), (self.receiving, other.receiving))
+        )
+        return VirtualHost(self.name, self.address, sending, receiving, is_changing=True)
 
 
 @dataclass(frozen=True, slots=True)

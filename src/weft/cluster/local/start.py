@@ -84,14 +84,19 @@ def start(folder: Path, hosts: tuple[VirtualHost, ...], *, shared_home: bool) ->
 
 
 def change(folder: Path, layout: Layout, hosts: tuple[VirtualHost, ...]) -> Layout:
-    """Make the cables of a running cluster as they are wanted. Raises MissingError."""
+    """Make the cables of a running cluster as they are wanted, host by host. What a change that
+    fails leaves behind is in the record, and the next one clears it. Raises MissingError."""
     _check_tools(hosts)
-    if hosts == layout.hosts:
-        return layout
-    changed = replace(layout, hosts=hosts)
+    changed = [(at, new) for at, new in enumerate(hosts) if new != layout.hosts[at]]
     try:
-        root, processes = first_processes(folder)
-        impair(folder, root, processes, layout.hosts, hosts)
+        if changed:
+            root, processes = first_processes(folder)
+            for at, new in changed:
+                layout = _recorded(layout, at, layout.hosts[at].on_the_way_to(new))
+                if new.name not in processes:
+                    raise NamespaceError(f"{new.name} is not running")
+                impair(folder, root, processes[new.name], layout.hosts[at], new)
+                layout = _recorded(layout, at, new)
     except NamespaceError as error:
         raise MissingError(
             f"the cables cannot be changed: {error}",
@@ -99,15 +104,27 @@ def change(folder: Path, layout: Layout, hosts: tuple[VirtualHost, ...]) -> Layo
             expected="a kernel with tbf (--rate), packet sockets (--delay), nf_tables (--loss)",
             hint="'weft cluster down' ends the cluster",
         ) from error
+    return layout
+
+
+def _recorded(layout: Layout, at: int, host: VirtualHost) -> Layout:
+    """The layout with another host in one place, once it is written."""
+    hosts = (*layout.hosts[:at], host, *layout.hosts[at + 1 :])
+    changed = replace(layout, hosts=hosts)
     changed.write()
     return changed
 
 
 def first_processes(folder: Path) -> tuple[int, dict[str, int]]:
-    """The id of the cluster's first process on this machine, and of each host's."""
+    """The id of the cluster's first process on this machine, and of each host's. Raises
+    NamespaceError."""
     found: dict[str, int] = {}
     for pid in processes_of(folder.name):
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")[1:-1]
+        try:
+            line = Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            continue  # It has ended since.
+        words = line.decode(errors="replace").split("\0")[1:-1]
         if words[:1] == ["-m"] and words[2:3] == [str(folder)]:
             found[words[-1]] = pid
     try:
