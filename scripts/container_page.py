@@ -15,6 +15,7 @@ weft doctor container IMAGE --edf pytorch.toml --host /mnt/node7
 weft doctor container IMAGE --cdi cxi.json --env NCCL_NET_PLUGIN=ofi
 weft doctor container IMAGE --mount /opt/ofi:/opt/ofi --env LD_LIBRARY_PATH=/opt/ofi
 weft doctor container /proc/PID/root                     # a running container
+weft doctor container IMAGE --emit cdi > fabric.json     # on a compute node: what mends it
 ```
 
 NCCL opens its plug-in at run time, the plug-in needs libfabric, and libfabric needs a provider and
@@ -27,10 +28,19 @@ chain without running anything, and names the first link that breaks.
 (Apptainer); else `--env` |
 | an OCI layout, a folder or a tar | its configuration |
 | an archive of `docker save` or `podman save` | its configuration |
+| a squashfs (`.sqsh`, Enroot), an image of Apptainer (`.sif`) | as of a folder |
 | `/proc/PID/root` | `/proc/PID/environ` |
+| a name that podman or enroot of this machine knows | as of an archive, or of a folder |
 
-Layers are plain tar or gzip. weft refuses squashfs, SIF, zstd and encrypted layers by name, and
-prints the command that unpacks them. It unpacks only libraries, into a temporary folder of its own.
+weft reads a squashfs in place, packed by gzip, xz, zstd, lzo or lz4: its tables, and of libraries
+the blocks that the loader reads. Layers are plain tar, gzip or zstd; a packed layer passes by once,
+and its libraries go into a temporary folder of weft's own. `podman save` writes there, too.
+
+weft refuses by name, with the command that unpacks it where there is one: encrypted partitions and
+layers, overlays of Apptainer, layers of OCI in a SIF, squashfs older than 4.0 or packed by lzma;
+an image that is cut or damaged, with the file in it; and more than [the limits](limits.md).
+A folder that this user may not list, or a search that ends after 1,000,000 entries, makes a fault
+by absence `UNKNOWN`.
 
 ## What is applied
 
@@ -40,6 +50,7 @@ prints the command that unpacks them. It unpacks only libraries, into a temporar
 of several, the worst |
 | `--edf` | the launch by the container engine at CSCS |
 | `--cdi` | mounts, variables and devices of the device `all`, else of each device |
+| `--hook` | mounts and devices of an OCI hook that runs Sarus' mount hook |
 | `--host ROOT` | sources of mounts, `/dev`, `/etc/enroot/mounts.d` and `environ.d` |
 | `--recipe` | the network of the nodes; without a launch, the recipe's variables |
 | `--mount`, `--env` | one more; they win |
@@ -71,6 +82,40 @@ cache. Its file tells its version and the interfaces that it takes.
 `--predict-log` prints the lines that NCCL will log about its plug-in, as the image's own library
 forms them: tried on NCCL 2.18.3, 2.26.5 and 2.32.3. `...` stands for a name that only the
 plug-in knows. Read the job's log with [`weft doctor log`](doctor_log.md) and compare.
+
+## What mends it
+
+`--emit FORMAT` prints what the launch lacks, from the files and devices of the host: its NCCL
+plug-in for libfabric, a libfabric with the provider, the libraries that they need, for
+InfiniBand a whole rdma-core, and the variables that select them. Each entry has its reason. weft
+reads its own text back, judges the launch with it, and takes the first choice that is `GOOD`.
+The verdict, with the command that checks it, goes to standard error.
+
+| FORMAT | is | read by |
+|---|---|---|
+| `edf` | an EDF of CE | `--edf` |
+| `pyxis` | lines of a job script: srun | `--script` |
+| `sarus` | an OCI hook; its start line sets the variables | `--hook` with `--env` |
+| `apptainer` | lines of a job script: apptainer | `--script` |
+| `podman`, `docker` | a command line | `--script` |
+| `cdi` | a specification of the Container Device Interface | `--cdi` |
+
+- The container keeps its own glibc. A library of the host replaces the image's only where a
+  version of symbols is missing there, and the host's has all versions that the image's has.
+- The libraries stand in `/opt/hostfabric/lib`, first in `LD_LIBRARY_PATH`, before the image's own
+  value. In a CDI specification `nvidia-cdi-hook` tells ld.so of them, where the host has it.
+- With `--script`, `--edf`, `--cdi` or `--hook` the text is what to add to that launch. Without,
+  it has the mounts and variables of the command line and of `--recipe`, too.
+- A fault that stays, such as a glibc that is too old, is `BAD` (exit 1), and nothing is written.
+  A part that neither the image nor the host has ends with exit 3. weft looks for the host's
+  libraries in `/opt`, `/usr/local`, `/usr/lib` and the folders of its ld.so; `--mount` names more.
+- Not added: GPUs and their driver.
+
+`--format json` has `schema` `weft.container-emission/1`: `format, verdict, outcome, text, start,
+added [{kind, entry, reason}], faults, unknown`.
+
+`weft recipe PLATFORM --container RUNTIME --image NAME` prints the whole launch for one runtime:
+see [settings.md](settings.md).
 
 ## Verdicts
 

@@ -262,9 +262,9 @@ def _run_outcome(verb: str, part: str, data: bytes, i: int) -> tuple[bool, str]:
     assert path is not None
     path.write_bytes(data)
     if i % _COMPARED == 0:
-        return _ended(["compare", verb, str(_measured(verb))])
+        return ended(["compare", verb, str(_measured(verb))])
     if i % _REPORTED == 1:
-        return _ended(["report", verb])
+        return ended(["report", verb])
     if part == "marks.json":
         fabric_marks.of_run(folder)
     elif part == "platform.toml":
@@ -319,10 +319,10 @@ def _cluster_outcome(data: bytes, _i: int) -> tuple[bool, str]:
 
 def _libraries() -> list[Reader]:
     library = nccl_library(b"NCCL_DEBUG\0NCCL_ALGO\0NCCL version 2.26.5+cuda12.8\0")
-    return [_reader("libnccl", (library.decode("latin-1"),), _damaged_words, _library_outcome)]
+    return [_reader("libnccl", (library.decode("latin-1"),), damaged_words, _library_outcome)]
 
 
-def _damaged_words(rng: random.Random, library: str, _: Sequence[fuzz_mutations.Lines]) -> bytes:
+def damaged_words(rng: random.Random, library: str, _: Sequence[fuzz_mutations.Lines]) -> bytes:
     """Its bytes, as Latin-1, with a few words become other numbers."""
     data = bytearray(library, "latin-1")
     for _i in range(rng.randint(1, 4)):
@@ -368,10 +368,11 @@ def _verb_outcome(commands: Sequence[tuple[str, ...]], data: bytes, i: int) -> t
     """Whether a verb took the file, and its fault."""
     Path(NAMED_FILE).write_bytes(data)
     words = commands[i % len(commands)]
-    return _ended([word.replace(NAMED, NAMED_FILE) for word in words])
+    return ended([word.replace(NAMED, NAMED_FILE) for word in words])
 
 
-def _ended(argv: list[str]) -> tuple[bool, str]:
+def ended(argv: list[str]) -> tuple[bool, str]:
+    """Whether a call took its file, and its fault."""
     code, said = called(argv)
     return code != ExitCode.INPUT, said[:400] if code in _FAULTS else ""
 

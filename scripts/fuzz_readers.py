@@ -23,6 +23,7 @@ from types import FrameType
 from typing import Any
 
 from fuzz_documents import DOCUMENT_LIMIT_S, document_readers
+from fuzz_images import image_readers
 from fuzz_mutations import Reader
 from fuzz_results import result_readers
 from fuzz_settings import setting_readers
@@ -63,7 +64,12 @@ class Tally:
 
 def readers() -> list[Reader]:
     """All readers."""
-    return [*text_readers(), *document_readers()]
+    return [*text_readers(), *confined_readers()]
+
+
+def confined_readers() -> list[Reader]:
+    """Of documents, and of images of containers: each input may ask for much memory."""
+    return [*document_readers(), *image_readers()]
 
 
 def text_readers() -> list[Reader]:

@@ -40,7 +40,7 @@ def load_fuzzer() -> ModuleType:
 
 fuzzer = load_fuzzer()
 READERS = fuzzer.text_readers()
-DOCUMENTS = fuzzer.document_readers()
+DOCUMENTS = fuzzer.confined_readers()
 OTHERS = [piece.split("\n") for other in READERS for piece in other.pieces]
 
 

@@ -69,6 +69,7 @@ PLACES: tuple[tuple[str, ...], ...] = (
     ("doctor", "container", "@"),
     ("doctor", "container", "/proc/self/root", "--edf", "@"),
     ("doctor", "container", "/proc/self/root", "--cdi", "@"),
+    ("doctor", "container", "/proc/self/root", "--hook", "@"),
     ("doctor", "container", "/proc/self/root", "--script", "@"),
     ("doctor", "container", "/proc/self/root", "--recipe", "@"),
     (*TEMPLATE, "--ssh-key", "@", "--dir", NEW),

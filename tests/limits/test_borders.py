@@ -22,7 +22,7 @@ from weft.core.errors import ExitCode, InputError
 from weft.core.nodeset import MOST_NODES, expand
 from weft.core.units import LARGEST_FIGURE, LARGEST_WHOLE, format_size, refuse_unusable
 from weft.doctor import libnccl
-from weft.doctor.container.launch import cdi
+from weft.doctor.container.launch import cdi, oci_hook
 from weft.doctor.readers import file as settings_file
 from weft.doctor.topo import xml
 from weft.doctor.topo.source import facts
@@ -54,6 +54,10 @@ FILES: dict[str, tuple[int, tuple[str, ...]]] = {
     "a CDI specification": (
         cdi.MOST_BYTES,
         ("doctor", "container", "/proc/self/root", "--cdi", "@"),
+    ),
+    "an OCI hook": (
+        oci_hook.MOST_BYTES,
+        ("doctor", "container", "/proc/self/root", "--hook", "@"),
     ),
     "a topology file": (xml.MOST_BYTES, ("doctor", "topo", "@")),
     "output of lspci or lstopo": (

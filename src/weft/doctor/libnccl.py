@@ -4,15 +4,17 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from weft.core.documents.text_file import open_file
 from weft.core.errors import InputError
+from weft.core.units import format_size
 
 if TYPE_CHECKING:
     from elftools.elf.sections import Section
 
 MOST_BYTES = 1 << 30
+MOST_DATA_BYTES = 256 << 20
 NAME = re.compile(rb"(?<!_)(NCCL_[A-Z0-9][A-Z0-9_]*)\x00")
 VERSION = re.compile(rb"NCCL version (\d+\.\d+\.\d+)")
 INTERFACE = re.compile(rb"\x00ncclNetPlugin_v(\d{1,3})\x00|Loaded net plugin %s \(v(\d{1,3})\)")
@@ -31,7 +33,6 @@ class Libnccl:
     `interfaces` the versions of the interface to net plug-ins that it takes, `plugin_form` the
     format of its lines about plug-ins, "" for another one."""
 
-    path: Path
     version: str
     names: frozenset[str]
     interfaces: frozenset[int] = frozenset()
@@ -39,7 +40,13 @@ class Libnccl:
 
 
 def read_libnccl(path: Path) -> Libnccl:
-    """Names and version from the read-only data of a library. Raises InputError.
+    """As `libnccl_of`, of a file by its path. Raises InputError."""
+    with open_file(path, expected="a libnccl.so", most_bytes=MOST_BYTES) as file:
+        return libnccl_of(file, str(path))
+
+
+def libnccl_of(file: BinaryIO, where: str) -> Libnccl:
+    """Names and version from the read-only data of a library. Raises InputError, OSError.
 
     Debugging symbols, which hold names of constants too, are in other sections.
     """
@@ -47,12 +54,12 @@ def read_libnccl(path: Path) -> Libnccl:
     from elftools.elf.elffile import ELFFile
 
     def refusal(what: str) -> InputError:
-        return InputError(what, where=str(path), expected="a libnccl.so")
+        return InputError(what, where=where, expected="a libnccl.so")
 
     try:
-        with open_file(path, expected="a libnccl.so", most_bytes=MOST_BYTES) as file:
-            section = ELFFile(file).get_section_by_name(".rodata")
-            data = b"" if section is None else _data(section, os.fstat(file.fileno()).st_size)
+        n_bytes = file.seek(0, os.SEEK_END)
+        section = ELFFile(file).get_section_by_name(".rodata")
+        data = b"" if section is None else _data(section, n_bytes)
     except (ELFError, ValueError, KeyError, OverflowError, AttributeError, AssertionError) as error:
         raise refusal(f"no shared library ({error})") from error
     names = frozenset(found[1].decode() for found in NAME.finditer(data))
@@ -62,7 +69,7 @@ def read_libnccl(path: Path) -> Libnccl:
     interfaces = frozenset(int(one[1] or one[2]) for one in INTERFACE.finditer(data))
     form = next((name for name, text in PLUGIN_FORMS.items() if text in data), "")
     number = version[1].decode() if version is not None else ""
-    return Libnccl(path, number, names, interfaces, form)
+    return Libnccl(number, names, interfaces, form)
 
 
 def _data(section: "Section", n_bytes_of_file: int) -> bytes:
@@ -71,4 +78,6 @@ def _data(section: "Section", n_bytes_of_file: int) -> bytes:
 
     if section["sh_size"] > n_bytes_of_file or section.compressed:
         raise ELFError("more read-only data than the file has")
+    if section["sh_size"] > MOST_DATA_BYTES:
+        raise ELFError(f"more than {format_size(MOST_DATA_BYTES)} of read-only data")
     return section.data()

@@ -78,19 +78,21 @@ def as_exports(prescription: Prescription) -> str:
 
 def as_srun(prescription: Prescription, command: list[str]) -> str:
     """Exports, and one srun, into a container where there is an image."""
+    inside = _container(prescription) if prescription.run.image else []
+    words = [*srun_words(prescription), *inside, " ".join(command)]
+    return f"{as_exports(prescription)}\n" + " \\\n  ".join(words)
+
+
+def srun_words(prescription: Prescription) -> list[str]:
+    """srun with its own options, as the parts of a command line."""
     run = prescription.run
-    lines = ["srun"]
-    if run.nodes is not None:
-        lines[0] += f" --nodes={run.nodes}"
-    lines[0] += f" --ntasks-per-node={run.tasks}"
+    nodes = f" --nodes={run.nodes}" if run.nodes is not None else ""
+    lines = [f"srun{nodes} --ntasks-per-node={run.tasks}"]
     if prescription.recipe.network:
         lines.append(f"--network={prescription.recipe.network}")
     if prescription.cpu_bind:
         lines.append(f"--cpu-bind={prescription.cpu_bind}")
-    if run.image:
-        lines += _container(prescription)
-    lines.append(" ".join(command))
-    return f"{as_exports(prescription)}\n" + " \\\n  ".join(lines)
+    return lines
 
 
 def _container(prescription: Prescription) -> list[str]:

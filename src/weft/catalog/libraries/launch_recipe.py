@@ -36,6 +36,15 @@ class RecipeSetting(Document):
     until: str = ""
 
 
+class RecipeHook(Document):
+    """An annotation that switches a hook of the machine's container engine on."""
+
+    name: Text
+    value: Text
+    reason: Text
+    source: Text
+
+
 class Erratum(Document):
     """Something that a source prints and that is wrong or does nothing."""
 
@@ -77,6 +86,8 @@ class LaunchRecipe(Document):
     unknown: tuple[str, ...] = ()
     """Facts that a launch needs and that no source told."""
     settings: tuple[RecipeSetting, ...] = Field(alias="setting", default=())
+    hooks: tuple[RecipeHook, ...] = Field(alias="hook", default=())
+    """Of the container engine at CSCS."""
     errata: tuple[Erratum, ...] = Field(alias="erratum", default=())
 
     @property

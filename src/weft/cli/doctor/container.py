@@ -8,12 +8,15 @@ from weft.cli.fail_on import exit_code_of, fail_on_option
 from weft.cli.options import ANY_PATH
 from weft.cli.output import emit, format_option
 
+FORMS = ("edf", "pyxis", "sarus", "apptainer", "podman", "cdi", "docker")
+
 
 @click.command("container")
 @click.argument("image", metavar="IMAGE", type=ANY_PATH)
 @click.option("--recipe", metavar="P", help="The machine: a recipe of the catalogue, or a .toml.")
 @click.option("--edf", type=ANY_PATH, metavar="FILE", help="Launch: an EDF of CE.")
 @click.option("--cdi", type=ANY_PATH, metavar="FILE", help="A CDI specification of the launch.")
+@click.option("--hook", type=ANY_PATH, metavar="FILE", help="An OCI hook of the launch (Sarus).")
 @click.option("--script", type=ANY_PATH, metavar="JOB", help="Launch: a job script.")
 @click.option(
     "--host",
@@ -31,6 +34,12 @@ from weft.cli.output import emit, format_option
     is_flag=True,
     help="Print the lines that NCCL will log about its plug-in, too.",
 )
+@click.option(
+    "--emit",
+    "form",
+    type=click.Choice(FORMS),
+    help="Print instead the mounts, devices and variables that mend it, checked.",
+)
 @fail_on_option
 @format_option
 def command(
@@ -39,17 +48,22 @@ def command(
     *,
     edf: Path | None,
     cdi: Path | None,
+    hook: Path | None,
     script: Path | None,
     host: Path | None,
     mounts: tuple[str, ...],
     variables: tuple[str, ...],
     shows_log: bool,
+    form: str | None,
     format_: str,
 ) -> int:
     """Show which network NCCL of IMAGE will use, and the link that keeps it from the fast one.
 
     IMAGE is a folder with a root file system, an OCI layout, an archive of `podman save` or
-    `docker save`, or /proc/PID/root of a running container. Nothing in it is run.
+    `docker save`, a squashfs, an image of Apptainer, /proc/PID/root of a running container, or a
+    name that podman or enroot knows. Nothing in it is run.
+
+    With --emit: what the host's files and devices add to the launch, judged with it applied.
 
     Exit 1 if the fast network is out of reach, 5 if a file is missing that could show it.
     """
@@ -63,6 +77,7 @@ def command(
         recipe=recipe,
         edf=edf,
         cdi=cdi,
+        hook=hook,
         script=script,
         host=host,
         mounts=mounts,
@@ -70,6 +85,13 @@ def command(
     ) as cases:
         judged = [(case, judge_container(case)) for case in cases]
         worst = min(judged, key=lambda one: WORST_FIRST.index(one[1].verdict()))
+        if form is not None:
+            from weft.cli.doctor.container_emission import show_emission
+
+            typed: list[str | Path] = [image]
+            typed += ["--host", host] if host is not None else []
+            typed += ["--recipe", recipe] if recipe is not None else []
+            return show_emission(worst[0], form, format_, typed)
         emit(
             format_,
             text=lambda: "\n".join(

@@ -13,6 +13,7 @@ from weft.doctor.container.image.tree import FolderTree
 from weft.doctor.container.launch.cdi import read_cdi
 from weft.doctor.container.launch.environment import EnvironmentLayers, read_pairs
 from weft.doctor.container.launch.mounts import given_mount
+from weft.doctor.container.launch.oci_hook import read_hook
 from weft.doctor.container.launch.plan import ContainerPlan, plans_of, recipe_values
 from weft.doctor.container.launch.runtime import RUNNING
 from weft.doctor.job import JobKind
@@ -28,6 +29,7 @@ def cases_of(
     recipe: str | None,
     edf: Path | None,
     cdi: Path | None,
+    hook: Path | None = None,
     script: Path | None,
     host: Path | None,
     mounts: Sequence[str],
@@ -40,21 +42,24 @@ def cases_of(
         raise InputError("no such directory", where=str(host), expected="--host ROOT, a folder")
     known = launch_recipe(recipe) if recipe else None
     plans = _plans(edf, script)
-    edits = read_cdi(cdi) if cdi is not None else None
+    edits = [(read_cdi(cdi), "podman")] if cdi is not None else []
+    edits += [(read_hook(hook), "sarus")] if hook is not None else []
     given = tuple(given_mount(one) for one in mounts)
     for one in variables:
         if not one.partition("=")[0].isidentifier() or "=" not in one:
             raise InputError(f"'{one}' sets no variable", where="--env", expected="NAME=VALUE")
     found = open_image(image)
-    cases = []
-    for plan in plans:
-        whole = replace(plan, runtime=RUNNING) if found.is_running else plan
-        if known is not None and script is None and edf is None:
-            whole = replace(whole, layers=EnvironmentLayers(options=recipe_values(known)))
-        whole = whole.with_edits(edits) if edits is not None else whole
-        whole = whole.with_given(given, read_pairs(variables, "--env"))
-        cases.append(ContainerCase(found, whole, FolderTree(host or ROOT), host is not None, known))
     try:
+        cases = []
+        for plan in plans:
+            whole = replace(plan, runtime=RUNNING) if found.is_running else plan
+            if known is not None and script is None and edf is None:
+                whole = replace(whole, layers=EnvironmentLayers(options=recipe_values(known)))
+            for edit, runtime in edits:
+                whole = whole.with_edits(edit, runtime)
+            whole = whole.with_given(given, read_pairs(variables, "--env"))
+            tree = FolderTree(host or ROOT)
+            cases.append(ContainerCase(found, whole, tree, host is not None, known))
         yield cases
     finally:
         found.close()

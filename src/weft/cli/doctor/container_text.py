@@ -26,7 +26,7 @@ def container_lines(
     case: ContainerCase, chain: Chain, *, n_launches: int, shows_log: bool
 ) -> Iterator[str]:
     """The whole report."""
-    yield from _head(case, chain)
+    yield from verdict_lines(case, chain)
     yield ""
     yield f"{'container':<{_WIDTH}}{_container(case)}"
     if n_launches > 1:
@@ -55,7 +55,8 @@ def _log(chain: Chain) -> Iterator[str]:
     yield from (f"      NCCL INFO {line}" for line in chain.log)
 
 
-def _head(case: ContainerCase, chain: Chain) -> Iterator[str]:
+def verdict_lines(case: ContainerCase, chain: Chain) -> Iterator[str]:
+    """The verdict, with its faults or its open questions."""
     verdict = chain.verdict()
     begin = outcome(case, chain)
     for number, fault in enumerate(chain.faults):

@@ -14,8 +14,10 @@ from weft.core.nodeset import MOST_NODES
 from weft.core.process import MAX_OUTPUT_BYTES
 from weft.core.units import DEEPEST, LARGEST_FIGURE, LARGEST_WHOLE, format_size
 from weft.doctor import libnccl
-from weft.doctor.container.image import layers
-from weft.doctor.container.launch import cdi
+from weft.doctor.container.image import layer_stream, layers
+from weft.doctor.container.image.squashfs import inodes
+from weft.doctor.container.launch import cdi, oci_hook
+from weft.doctor.container.loader import closure
 from weft.doctor.readers import file as settings_file
 from weft.doctor.topo import xml
 from weft.doctor.topo.source import facts
@@ -81,10 +83,14 @@ _ROWS: tuple[tuple[str, Any, Callable[[Any], str], str], ...] = (
     ("output of lspci or lstopo", machine_file.MOST_BYTES, _size, "doctor topo --against"),
     ("devices of a machine", facts.MOST_DEVICES, _count, "doctor topo --against"),
     ("a CDI specification", cdi.MOST_BYTES, _size, "doctor container --cdi"),
+    ("an OCI hook", oci_hook.MOST_BYTES, _size, "doctor container --hook"),
     ("members of an image's layers", layers.MOST_MEMBERS, _count, "doctor container"),
-    ("a layer of an image, unpacked", layers.MOST_LAYER_BYTES, _size, "doctor container"),
-    ("a library in a layer", layers.MOST_FILE_BYTES, _size, "doctor container"),
+    ("folders, links, libraries in layers", layers.MOST_ENTRIES, _count, "doctor container"),
+    ("a layer of an image, unpacked", layer_stream.MOST_LAYER_BYTES, _size, "doctor container"),
+    ("a library in a packed layer", layers.MOST_FILE_BYTES, _size, "doctor container"),
     ("libraries unpacked of an image", layers.MOST_KEPT_BYTES, _size, "doctor container"),
+    ("entries of a folder in squashfs", inodes.MOST_FOLDER_ENTRIES, _count, "doctor container"),
+    ("libraries of a process", closure.MOST_LOADED, _count, "doctor container"),
     ("output of a program on a host", MAX_OUTPUT_BYTES, _size, "bench, check, study, cluster"),
 )
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from weft.launch.prescription import Prescription
 
 FORMS = ("mpirun", "srun", "sbatch", "modulefile")
+CONTAINERS = ("pyxis", "ce", "apptainer", "podman")
 
 
 @click.command("recipe")
@@ -30,6 +31,11 @@ FORMS = ("mpirun", "srun", "sbatch", "modulefile")
 @click.option("--nccl", metavar="VERSION", help="The version of NCCL that will run.")
 @click.option("--for", "form", type=click.Choice(FORMS), help="Form of the output.")
 @click.option("--image", default="", metavar="IMAGE", help="Launch into a container (Pyxis).")
+@click.option(
+    "--container",
+    type=click.Choice(CONTAINERS),
+    help="By this runtime: mounts, variables, devices and hooks, each with its reason.",
+)
 @click.option("--mount", "mounts", multiple=True, metavar="SRC:DST", help="Repeatable.")
 @click.option("--explain", is_flag=True, help="Each variable with its reason and its source.")
 @click.option(
@@ -106,6 +112,8 @@ def _prescription(platform: str, options: dict[str, Any]) -> "Prescription":
         talk(f"not known of {recipe.name}: {', '.join(recipe.unknown)}; add what you know")
     if options["mounts"] and not options["image"]:
         raise InputError("--mount goes with --image", hint="name the image")
+    if options["container"] and not options["image"]:
+        raise InputError("--container goes with --image", hint="name the image")
     run = Run(
         nodes=1 if options["loopback"] and options["nodes"] is None else options["nodes"],
         sharp=options["sharp"],
@@ -126,6 +134,8 @@ def _written(prescription: "Prescription", options: dict[str, Any]) -> str:
     form = options["form"] or ("srun" if starts_by_srun else "mpirun")
     if form in ("mpirun", "modulefile") and options["image"]:
         raise InputError(f"--for {form} cannot launch into a container", expected="srun or sbatch")
+    if options["container"] and options["form"]:
+        raise InputError("--container and --for give two forms", expected="one of them")
     if options["training"] and not options["program"]:
         raise InputError("--training needs the program", expected="--program 'bash train.sh'")
     command = (
@@ -133,6 +143,10 @@ def _written(prescription: "Prescription", options: dict[str, Any]) -> str:
         if options["program"]
         else texts.program(prescription, options["benchmark"])
     )
+    if options["container"]:
+        from weft.cli.recipe.container_text import container_text
+
+        return container_text(prescription, options["container"], " ".join(command))
     if form == "modulefile":
         return texts.as_modulefile(prescription)
     writer = {"mpirun": texts.as_mpirun, "srun": texts.as_srun, "sbatch": texts.as_sbatch}[form]

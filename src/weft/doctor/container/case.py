@@ -22,7 +22,7 @@ from weft.doctor.container.launch.environment import (
 from weft.doctor.container.launch.mounts import BindMount
 from weft.doctor.container.launch.plan import ContainerPlan
 from weft.doctor.container.loader.closure import LoadedFile, Loader
-from weft.doctor.container.loader.directories import INTERPRETERS, Directories, processor_levels
+from weft.doctor.container.loader.directories import INTERPRETERS, Directories, Processor
 from weft.doctor.container.loader.elf import ElfError, ElfFacts
 from weft.doctor.job import HOLE
 
@@ -133,9 +133,9 @@ class ContainerCase:
     def directories(self) -> Directories:
         """The folders that its loader searches."""
         cpuinfo = self.host.content("/proc/cpuinfo", MOST_CPUINFO_BYTES)
-        levels = processor_levels(cpuinfo.decode("ascii", "replace"))
+        processor = Processor.of_cpuinfo(cpuinfo.decode("ascii", "replace"))
         return Directories(
-            self.view, self.architecture, levels, linker_folders=self.plan.linker_folders
+            self.view, self.architecture, processor, linker_folders=self.plan.linker_folders
         )
 
     @cached_property
@@ -161,6 +161,16 @@ class ContainerCase:
             self.library_path,
             "" if HOLE in preload else preload,
         )
+
+    @cached_property
+    def loader_damage(self) -> str:
+        """The fault of the file of the image's loader, "" without one."""
+        interpreter = self.directories.interpreter
+        assert interpreter is not None
+        try:
+            return self.view.facts(interpreter).damage
+        except ElfError as error:
+            return str(error)
 
     @cached_property
     def program(self) -> LoadedFile:
@@ -216,7 +226,9 @@ class ContainerCase:
         """Device files of the container below /dev whose paths begin so."""
         plan = self.plan
         host = self.host_devices(begin)
-        found = [one for one in plan.devices if one.startswith(begin) and one in host]
+        # An option takes a folder of devices, too.
+        given = tuple(one for own in plan.devices for one in (own, f"{own.rstrip('/')}/"))
+        found = [one for one in host if one in given or one.startswith(given[1::2])]
         folder, _, name = begin.rpartition("/")
         inside = [f"{folder}/{one}" for one in self.view.names(folder) if one.startswith(name)]
         # What an image keeps below /dev is hidden by the /dev of the runtime.

@@ -89,7 +89,14 @@ def _is_unusable(case: ContainerCase, chain: Chain) -> bool:
             "an image with glibc",
         )
         return True
-    return False
+    broken = case.loader_damage
+    if broken:
+        loader = case.directories.interpreter.path
+        chain.gap(
+            f"how the image loads libraries (its dynamic loader {loader}: {broken})",
+            "an image whose dynamic loader is whole",
+        )
+    return bool(broken)
 
 
 def fabric_of(case: ContainerCase) -> str:

@@ -23,14 +23,15 @@ def judged(
     script: Path | None = None,
     edf: Path | None = None,
     cdi: Path | None = None,
+    hook: Path | None = None,
     recipe: str | None = None,
     mounts: Sequence[str] = (),
     env: Sequence[str] = (),
 ) -> tuple[ContainerCase, Chain]:
     """The one case of an image, and its chain."""
     with cases_of(
-        image, recipe=recipe, edf=edf, cdi=cdi, script=script, host=host, mounts=mounts,
-        variables=env,
+        image, recipe=recipe, edf=edf, cdi=cdi, hook=hook, script=script, host=host,
+        mounts=mounts, variables=env,
     ) as cases:  # fmt: skip
         (case,) = cases
         return case, judge_container(case)

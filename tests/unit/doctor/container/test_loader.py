@@ -1,6 +1,8 @@
 """The loader of an image finds what ld.so finds: programs and libraries of this machine."""
 
 import os
+import re
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
@@ -9,13 +11,13 @@ import pytest
 from tests.unit.doctor.container.container_cases import need_gcc
 from tests.unit.doctor.container.container_trees import compile_library
 from tests.unit.doctor.container.loader_plants import PLANTS
-from tests.unit.doctor.container.real_loader import Loads, found_loads, real_loads
+from tests.unit.doctor.container.real_loader import LD_SO, Loads, found_loads, real_loads
 
 from weft.doctor.container.image.tree import FolderTree
 from weft.doctor.container.image.view import View
 from weft.doctor.container.loader.closure import Loader
-from weft.doctor.container.loader.directories import Directories, processor_levels
-from weft.doctor.container.loader.elf import ElfError, read_elf
+from weft.doctor.container.loader.directories import Directories, Processor
+from weft.doctor.container.loader.elf import ElfError, ElfFacts, read_elf
 
 FOLDERS = ("/usr/bin", "/usr/sbin", "/usr/lib/x86_64-linux-gnu")
 NUMBER, EVERY = 500, 50
@@ -27,8 +29,13 @@ def stub(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compile_library(tmp_path_factory.mktemp("stub") / "libstub.so", "int stub;")
 
 
-def levels() -> tuple[str, ...]:
-    return processor_levels(Path("/proc/cpuinfo").read_text())
+def processor() -> Processor:
+    return Processor.of_cpuinfo(Path("/proc/cpuinfo").read_text())
+
+
+def facts_of(path: str) -> ElfFacts:
+    with open(path, "rb") as file:
+        return read_elf(file, path)
 
 
 def dynamic_files(seed: int) -> list[str]:
@@ -38,7 +45,7 @@ def dynamic_files(seed: int) -> list[str]:
         for name in os.listdir(folder):
             path = os.path.realpath(f"{folder}/{name}")
             try:
-                if os.path.isfile(path) and read_elf(Path(path)).needed:
+                if os.path.isfile(path) and facts_of(path).needed:
                     found.add(path)
             except (ElfError, OSError):
                 continue
@@ -63,15 +70,17 @@ def differing(program: str, env: dict[str, str], directories: Directories) -> st
 
 
 def machine() -> Directories:
-    return Directories(View(FolderTree(Path("/"))), "x86_64", levels())
+    return Directories(View(FolderTree(Path("/"))), "x86_64", processor())
 
 
-def planted(files: Sequence[str], n_each: int, folder: Path, stub: Path, seed: int) -> list[str]:
+def planted(
+    files: Sequence[str], n_each: int, folder: Path, stub: Path, seed: int, view: Directories
+) -> list[str]:
     """The differences over the files with so many planted changes each."""
-    chance, names, view = Random(seed), list(PLANTS), machine()
+    chance, names = Random(seed), list(PLANTS)
     found = []
     for index, program in enumerate(files):
-        needs = list(read_elf(Path(program)).needed)
+        needs = list(facts_of(program).needed)
         for number in range(n_each):
             own = folder / f"{index}-{number}"
             own.mkdir()
@@ -88,7 +97,7 @@ def test_programs_and_libraries_as_they_are(stub: Path) -> None:
 
 
 def test_planted_changes(tmp_path: Path, stub: Path) -> None:
-    assert planted(dynamic_files(2)[:30], len(PLANTS), tmp_path, stub, 2) == []
+    assert planted(dynamic_files(2)[:30], len(PLANTS), tmp_path, stub, 2, machine()) == []
 
 
 @pytest.mark.slow
@@ -98,4 +107,42 @@ def test_500_files_with_50_planted_changes_each(tmp_path: Path, stub: Path) -> N
     files = dynamic_files(3)[:NUMBER]
     view = machine()
     assert [one for one in (differing(each, {}, view) for each in files) if one] == []
-    assert planted(files, EVERY, tmp_path, stub, 3) == []
+    assert planted(files, EVERY, tmp_path, stub, 3, view) == []
+
+
+INTEL = """vendor_id\t: GenuineIntel
+flags\t\t: {}
+"""
+V2 = "cx16 lahf_lm popcnt pni sse4_1 sse4_2 ssse3"
+V3 = f"{V2} avx avx2 bmi1 bmi2 f16c fma abm movbe xsave"
+V4 = f"{V3} avx512f avx512bw avx512cd avx512dq avx512vl"
+PHI = f"{V3} avx512f avx512cd avx512er avx512pf"
+PROCESSORS = {
+    "none": ("", Processor()),
+    "Intel, SSE": (INTEL.format(V2), Processor(("x86-64-v2",))),
+    "Intel, AVX2": (INTEL.format(V3), Processor(("x86-64-v3", "x86-64-v2"), "haswell")),
+    "Intel, AVX-512": (
+        INTEL.format(V4),
+        Processor(("x86-64-v4", "x86-64-v3", "x86-64-v2"), "haswell", has_avx512=True),
+    ),
+    "Xeon Phi": (INTEL.format(PHI), Processor(("x86-64-v3", "x86-64-v2"), "xeon_phi")),
+    "AMD, AVX-512": (
+        INTEL.format(V4).replace("GenuineIntel", "AuthenticAMD"),
+        Processor(("x86-64-v4", "x86-64-v3", "x86-64-v2")),
+    ),
+}
+
+
+@pytest.mark.parametrize("title", PROCESSORS)
+def test_older_folders_are_those_of_intel_s_processors(title: str) -> None:
+    cpuinfo, expected = PROCESSORS[title]
+    assert Processor.of_cpuinfo(cpuinfo) == expected
+
+
+def test_the_folders_below_each_one_are_those_that_the_loader_tries() -> None:
+    """What ld.so itself prints, without doublets, of a folder that does not exist."""
+    env = {"LD_DEBUG": "libs", "LD_LIBRARY_PATH": "/nowhere"}
+    said = subprocess.run([LD_SO, "/bin/true"], capture_output=True, text=True, env=env, check=True)
+    (line,) = re.findall(r"search path=(\S+)\s+\(LD_LIBRARY_PATH\)", said.stderr)[:1]
+    tried = list(dict.fromkeys(one.removeprefix("/nowhere").lstrip("/") for one in line.split(":")))
+    assert list(machine().below) == tried

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.doctor.container.container_cases import need_gcc
 from tests.unit.doctor.container.container_trees import SlingshotNode, compile_library
 from tests.unit.doctor.container.real_loader import found_loads, real_loads
-from tests.unit.doctor.container.test_loader import levels
+from tests.unit.doctor.container.test_loader import processor
 
 from weft.doctor.container.image.tree import FolderTree
 from weft.doctor.container.image.view import View
@@ -82,7 +82,7 @@ def test_a_graph_loads_as_in_a_chroot(tmp_path: Path, seed: int) -> None:
     main = "/opt/x/lib/lib0.so"
     if not (root / main[1:]).exists():
         pytest.skip("the drawn victim was the first library")
-    directories = Directories(View(FolderTree(root)), "x86_64", levels())
+    directories = Directories(View(FolderTree(root)), "x86_64", processor())
     for path in ("", "/c", "/b::/a", "/link:/usr/local/lib"):
         env = {"LD_LIBRARY_PATH": path} if path else {}
         loader = Loader(directories.view, directories, path)

@@ -15,7 +15,6 @@ from weft.doctor.container.chain.plugin import (
     uses_libfabric,
 )
 from weft.doctor.container.chain.report import Chain, ChainLink, is_known, origin_of
-from weft.doctor.container.image.tree import open_regular
 from weft.doctor.container.loader.closure import Closure, LoadedFile
 
 LIBFABRIC = "libfabric.so.1"
@@ -196,7 +195,7 @@ class LibfabricChain:
                 self.chain.fault("provider-excluded", value=value, place=place, provider=name)
         if library is None:
             return
-        folders = self._provider_folders(library)
+        folders = provider_folders(self.case, library)
         paths = [f"{one}/lib{name}-fi.so" for one in folders]
         file = next((one for one in map(self.case.view.resolve, paths) if one is not None), None)
         if file is not None:
@@ -206,7 +205,7 @@ class LibfabricChain:
             else:
                 report_broken(self.case, self.chain, file)
             self.chain.link(f"provider {name}", loaded)
-        elif self._has_inside(library):
+        elif has_inside(library, self.provider):
             self.chain.link(f"provider {name}", library, "built in")
         else:
             self.chain.fault(
@@ -217,18 +216,6 @@ class LibfabricChain:
             )
             self.chain.link(f"provider {name}", None)
 
-    def _provider_folders(self, library: LoadedFile) -> Sequence[str]:
-        """SOURCE: ofiwg/libfabric, src/fabric.c: FI_PROVIDER_PATH, else the built-in folder."""
-        value = self.case.value("FI_PROVIDER_PATH")
-        if value and is_known(value):
-            return [one for one in value.removeprefix("@").split(":") if one]
-        found = _search(library, _DEFAULT_FOLDER)
-        return [found[1].decode("utf-8", "replace")] if found is not None else []
-
-    def _has_inside(self, library: LoadedFile) -> bool:
-        is_linked = any(one.startswith(self.provider.library) for one in library.facts.needed)
-        return is_linked or _search(library, re.compile(re.escape(self.provider.sign))) is not None
-
     def _devices(self) -> None:
         begin, case, chain = self.provider.devices, self.case, self.chain
         found = case.devices(begin)
@@ -236,6 +223,24 @@ class LibfabricChain:
             chain.links.append(ChainLink("adapter", ", ".join(found), "in the container"))
             return
         report_device(case, chain, begin)
+
+
+def provider_folders(case: ContainerCase, library: LoadedFile) -> Sequence[str]:
+    """The folders of providers that are files of their own.
+
+    SOURCE: ofiwg/libfabric, src/fabric.c: FI_PROVIDER_PATH, else the built-in folder.
+    """
+    value = case.value("FI_PROVIDER_PATH")
+    if value and is_known(value):
+        return [one for one in value.removeprefix("@").split(":") if one]
+    found = _search(library, _DEFAULT_FOLDER)
+    return [found[1].decode("utf-8", "replace")] if found is not None else []
+
+
+def has_inside(library: LoadedFile, provider: Provider) -> bool:
+    """Whether a libfabric has the provider built in."""
+    is_linked = any(one.startswith(provider.library) for one in library.facts.needed)
+    return is_linked or _search(library, re.compile(re.escape(provider.sign))) is not None
 
 
 def report_network(case: ContainerCase, chain: Chain, names: Sequence[str], wanted: str) -> None:
@@ -277,7 +282,7 @@ def report_device(case: ContainerCase, chain: Chain, begin: str) -> None:
 
 def _search(library: LoadedFile, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
     try:
-        with open_regular(library.located.local) as file:
+        with library.located.reader() as file:
             content = file.read(MOST_LIBFABRIC_BYTES)
     except OSError:
         return None

@@ -9,11 +9,12 @@ from weft.core.errors import InputError
 from weft.doctor.container.case import ContainerCase
 from weft.doctor.container.chain.loads import report_loads
 from weft.doctor.container.chain.report import Chain
+from weft.doctor.container.image.tree import DamagedImageError
 from weft.doctor.container.image.view import Located, View
 from weft.doctor.container.loader.closure import Closure, LoadedFile
 from weft.doctor.container.loader.elf import ElfError, interface_versions
 from weft.doctor.job import HOLE
-from weft.doctor.libnccl import Libnccl, read_libnccl
+from weft.doctor.libnccl import Libnccl, libnccl_of
 
 NCCL_FILE = "libnccl.so.2"
 BEGIN = "libnccl-net"
@@ -59,7 +60,10 @@ def find_nccl(case: ContainerCase) -> ImageNccl | None:
     found, unread = [], []
     for one in loaded:
         try:
-            found.append((one, read_libnccl(one.located.local)))
+            with one.located.reader() as file:
+                found.append((one, libnccl_of(file, one.opened)))
+        except DamagedImageError:
+            raise
         except (InputError, OSError):
             unread += [] if found else [one.opened]
     if not found:
@@ -178,6 +182,7 @@ def uses_libfabric(plugin: LoadedFile) -> bool:
 def interfaces_of(plugin: LoadedFile, begin: str = "ncclNetPlugin") -> Sequence[int]:
     """The versions of NCCL's interface that a plug-in has."""
     try:
-        return interface_versions(plugin.located.local, begin)
+        with plugin.located.reader() as file:
+            return interface_versions(file, begin)
     except (ElfError, OSError):
         return ()

@@ -117,6 +117,8 @@ DECISIVE = (
     *("RDMAV_DRIVERS", "IBV_DRIVERS"),
 )
 """Variables besides NCCL_NET_PLUGIN and LD_LIBRARY_PATH that decide whether the chain holds."""
+MOST_DENIED = 3
+"""Paths that are named of those that a user may not see."""
 
 
 def is_known(value: str) -> bool:
@@ -141,6 +143,8 @@ def report_unknown(case: ContainerCase, chain: Chain) -> None:
             f"what LD_PRELOAD={preload.text} replaces ({preload.origin})",
             "`weft doctor log` of a run with NCCL_DEBUG=INFO",
         )
+    for path in case.view.denied[:MOST_DENIED]:
+        chain.gap(f"what {path} is (this user may not look at it)", "the same command as root")
     if case.image.is_running:
         for what in case.image.not_seen:
             chain.gap(what, "the same command as the user of the container, or as root")
@@ -184,6 +188,10 @@ def open_parts(case: ContainerCase) -> Sequence[tuple[str, str]]:
     found += [
         (f"the mount {one.source.replace(chr(0), '...')}", "--mount with both paths")
         for one in case.unknown_mounts
+    ]
+    found += [
+        (f"a file in {one},", "the same command as root, or --mount of its folder")
+        for one in case.view.unlisted[:MOST_DENIED]
     ]
     if not case.host_is_given:
         found += [

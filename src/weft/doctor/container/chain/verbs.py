@@ -75,9 +75,7 @@ def _driver(case: ContainerCase, chain: Chain, library: LoadedFile) -> None:
             f"whether libibverbs loads its driver {DRIVER} (no file of {CONFIGURATION} names it)",
             "ibv_devices in the container, on a compute node",
         )
-    numbers = [_PRIVATE.fullmatch(one) for one in library.facts.versions or ()]
-    number = max((one[1] for one in numbers if one is not None), default="")
-    pattern = f"lib{DRIVER}-rdmav{number}.so"
+    pattern = driver_file(library, DRIVER)
     for folder in _folders(case, library):
         found = case.view.resolve(f"{folder}/{pattern}")
         if found is not None:
@@ -99,6 +97,13 @@ def _driver(case: ContainerCase, chain: Chain, library: LoadedFile) -> None:
     detail = f" ({', '.join(others)} is of another rdma-core)" if others else ""
     chain.fault("driver-missing", library=library.opened, pattern=pattern, detail=detail)
     chain.link(f"driver {DRIVER}", None)
+
+
+def driver_file(library: LoadedFile, driver: str) -> str:
+    """The name of the file that a libibverbs opens for a driver."""
+    numbers = [_PRIVATE.fullmatch(one) for one in library.facts.versions or ()]
+    number = max((one[1] for one in numbers if one is not None), default="")
+    return f"lib{driver}-rdmav{number}.so"
 
 
 def _folders(case: ContainerCase, library: LoadedFile) -> list[str]:

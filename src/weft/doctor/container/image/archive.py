@@ -5,7 +5,7 @@ import platform
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -14,51 +14,62 @@ from weft.core.errors import InputError
 from weft.doctor.container.image.image import (
     CONFIGURATION,
     EXPECTED,
+    MOST_ARCHIVE_BYTES,
     ContainerImage,
     variables_of_files,
 )
-from weft.doctor.container.image.layers import LayerBlob, LayerStream, LayerTree, members_of
+from weft.doctor.container.image.layer_stream import (
+    DAMAGE,
+    LayerBlob,
+    LayerStream,
+    Packing,
+    members_of,
+    packing_of,
+)
+from weft.doctor.container.image.layers import LayerTree
 from weft.doctor.container.image.tree import open_regular
 from weft.doctor.container.image.view import View
 from weft.doctor.container.launch.environment import read_pairs
 
-MOST_ARCHIVE_BYTES = 1 << 40
 MOST_MANIFEST_BYTES = 4 << 20
 MOST_ARCHIVE_MEMBERS = 100_000
 MOST_LAYERS = 1000
-_GZIP = b"\x1f\x8b"
-_ZSTD = b"\x28\xb5\x2f\xfd"
-_SQUASHFS, _SIF = b"hsqs", b"SIF_MAGIC"
 _ARCHITECTURES = {"amd64": "x86_64", "arm64": "aarch64", "386": "i686"}
 """SOURCE: opencontainers/image-spec, config.md: names of Go."""
 
 
-def open_archive(path: Path) -> ContainerImage:
+def open_archive(path: Path, name: str = "") -> ContainerImage:
     """An image of a layout or an archive. Raises InputError where it is none, or is damaged."""
     if path.is_dir():
         store: BlobStore = LayoutFolder(path)
     else:
-        _refuse_other_kinds(path)
+        _refuse_packed(path)
         store = ArchiveFile(path)
-    manifest = store.manifest()
-    config = store.document(manifest.config)
     folder = Path(tempfile.mkdtemp(prefix="weft-image-"))
 
     def close() -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
     try:
-        tree = LayerTree(str(path), [store.layer(one) for one in manifest.layers], folder)
+        return _opened(store, name or str(path), folder, close)
     except BaseException:
         close()
         raise
+
+
+def _opened(
+    store: "BlobStore", name: str, folder: Path, close: Callable[[], None]
+) -> ContainerImage:
+    manifest = store.manifest()
+    config = store.document(manifest.config)
+    tree = LayerTree(name, [store.layer(one) for one in manifest.layers], folder)
     given = config.get("config")
     listed = given.get("Env") if isinstance(given, dict) else None
     pairs = [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
     architecture = str(config.get("architecture", ""))
     values = (*variables_of_files(View(tree)), *read_pairs(pairs, CONFIGURATION))
     return ContainerImage(
-        str(path),
+        name,
         store.kind,
         tree,
         values,
@@ -67,21 +78,13 @@ def open_archive(path: Path) -> ContainerImage:
     )
 
 
-def _refuse_other_kinds(path: Path) -> None:
+def _refuse_packed(path: Path) -> None:
     with open_file(path, expected=EXPECTED, most_bytes=MOST_ARCHIVE_BYTES) as file:
-        begin = file.read(64)
-    hint = None
-    if begin.startswith(_SQUASHFS):
-        kind, hint = "a squashfs image", f"unpack it: unsquashfs -d DIR {path.name}"
-    elif _SIF in begin:
-        kind, hint = "an image of Apptainer", f"apptainer build --sandbox DIR {path.name}"
-    elif begin.startswith(_GZIP):
-        kind, hint = "a packed archive", f"unpack it: gunzip {path.name}"
-    elif begin.startswith(_ZSTD):
-        kind, hint = "a packed archive", f"unpack it: unzstd {path.name}"
-    if hint is not None:
-        raise InputError(f"{kind}, which weft does not read", where=str(path),
-                         expected=EXPECTED, hint=hint)  # fmt: skip
+        packing = packing_of(file.read(4))
+    if packing is not Packing.PLAIN:
+        program = {Packing.GZIP: "gunzip", Packing.ZSTD: "unzstd"}[packing]
+        raise InputError("a packed archive, which weft does not read", where=str(path),
+                         expected=EXPECTED, hint=f"unpack it: {program} {path.name}")  # fmt: skip
 
 
 class Manifest:
@@ -133,19 +136,12 @@ class BlobStore:
         return InputError(what, where=f"{self.path}, {name}", expected=EXPECTED)
 
     def layer(self, name: str) -> LayerBlob:
-        """A layer. Raises InputError where it is packed in another way than by gzip."""
+        """A layer. Raises InputError where it is not there."""
         path, offset, size = self.part(name)
         with open_regular(path, follow=True) as file:
             file.seek(offset)
             begin = file.read(4)
-        if begin == _ZSTD:
-            raise InputError(
-                "a layer packed by zstd, which weft does not read",
-                where=f"{self.path}, {name}",
-                expected="layers in tar, plain or gzip",
-                hint="skopeo copy --dest-compress-format gzip oci:FROM oci:TO",
-            )
-        return LayerBlob(name.rpartition("/")[2], path, offset, size, begin.startswith(_GZIP))
+        return LayerBlob(name.rpartition("/")[2], path, offset, size, packing_of(begin))
 
     def manifest(self) -> Manifest:
         """Of an OCI index: the image for this machine's architecture, or the first."""
@@ -167,11 +163,16 @@ class BlobStore:
         return Manifest(str(self.path), self._blob(config), [self._blob(one) for one in parts])
 
     def _blob(self, descriptor: object) -> str:
-        digest = descriptor.get("digest") if isinstance(descriptor, dict) else None
-        kind, _, number = str(digest).partition(":")
+        table = descriptor if isinstance(descriptor, dict) else {}
+        digest, size = table.get("digest"), table.get("size")
+        kind, _, number = str(digest)[:256].partition(":")
         if not (kind.isalnum() and number.isalnum()):
-            raise self.refusal("index.json", f"'{digest}' is no digest")
-        return f"blobs/{kind}/{number}"
+            raise self.refusal("index.json", f"'{str(digest)[:256]}' is no digest")
+        name = f"blobs/{kind}/{number}"
+        found = self.part(name)[2]
+        if isinstance(size, int) and size != found:
+            raise self.refusal(name, f"it has {found:,} bytes, and its manifest says {size:,}")
+        return name
 
 
 def _rank(descriptor: Mapping[str, Any]) -> int:
@@ -207,12 +208,12 @@ class ArchiveFile(BlobStore):
         try:
             size = path.stat().st_size
             with open_regular(path, follow=True) as raw:
-                stream = LayerStream(raw, LayerBlob(path.name, path, 0, size, False))
+                stream = LayerStream(raw, LayerBlob(path.name, path, 0, size, Packing.PLAIN))
                 for number, (_, member) in enumerate(members_of(stream)):
                     if number > MOST_ARCHIVE_MEMBERS:
                         raise self.refusal(member.name, "too many members for an image")
                     self._add(member)
-        except (tarfile.TarError, OSError, ValueError, EOFError) as error:
+        except DAMAGE as error:
             raise InputError(f"no archive of an image ({error})", where=str(path),
                              expected=EXPECTED) from error  # fmt: skip
 

@@ -1,6 +1,8 @@
 """An image: its files, the variables that it sets, and the kind of what holds it."""
 
+import os
 import re
+import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +13,13 @@ from weft.doctor.container.image.view import View
 from weft.doctor.container.launch.environment import Values, VariableValue, read_pairs
 from weft.doctor.job import HOLE
 
-EXPECTED = "a root file system, an OCI layout, an archive of `podman save`, or /proc/PID/root"
+EXPECTED = (
+    "a root file system, an OCI layout, an archive of `podman save`, a squashfs (.sqsh), "
+    "an image of Apptainer (.sif), or /proc/PID/root"
+)
 CONFIGURATION = "the image's configuration"
 """Where a variable of an image stands that is in none of its files."""
+MOST_ARCHIVE_BYTES = 1 << 40
 MOST_ENVIRONMENT_BYTES = 1 << 20
 _ROOT_NAMES = {"usr", "lib", "lib64", "bin", "etc", "opt"}
 _PROCESS = re.compile(r"/proc/(\d+|self)/root(?:/)*")
@@ -37,15 +43,33 @@ class ContainerImage:
 
 
 def open_image(path: Path) -> ContainerImage:
-    """An image by its path. Raises InputError where it is none that weft reads."""
-    if not path.exists():
-        hint = "save an image that a runtime holds: podman save --format oci-dir -o DIR NAME"
-        raise InputError("no such image", where=str(path), expected=EXPECTED, hint=hint)
-    if not path.is_dir() or (path / "oci-layout").exists() or (path / "index.json").exists():
+    """An image by its path, or by its name in a runtime. Raises InputError where it is none that
+    weft reads."""
+    try:
+        status = path.stat()
+        names = set(os.listdir(path)) if stat.S_ISDIR(status.st_mode) else None
+    except FileNotFoundError:
+        from weft.doctor.container.image.runtime_name import open_name
+
+        return open_name(str(path))
+    except (OSError, ValueError) as error:
+        what = error.strerror if isinstance(error, OSError) else None
+        raise InputError(what or str(error), where=str(path), expected=EXPECTED) from error
+    if names is None:
+        from weft.doctor.container.image.single_file import open_single_file
+
+        found = open_single_file(path)
+        if found is not None:
+            return found
+    if names is None or {"oci-layout", "index.json"} & names:
         from weft.doctor.container.image.archive import open_archive
 
         return open_archive(path)
-    if not _ROOT_NAMES & {one.name for one in path.iterdir()}:
+    return _open_folder(path, names)
+
+
+def _open_folder(path: Path, names: set[str]) -> ContainerImage:
+    if not _ROOT_NAMES & names:
         raise InputError("no root file system", where=str(path), expected=EXPECTED)
     tree = FolderTree(path)
     process = _PROCESS.fullmatch(str(path))

@@ -3,79 +3,83 @@
 SOURCE: opencontainers/image-spec, layer.md: change sets, whiteouts, opaque whiteouts.
 """
 
-import gzip
+import io
 import os
 import re
 import shutil
 import tarfile
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
-from weft.core.errors import InputError
 from weft.core.units import format_size
-from weft.doctor.container.image.tree import FOLDER_NODE, FileNode, NodeKind, open_regular
+from weft.doctor.container.image.image_part import ImagePart
+from weft.doctor.container.image.layer_stream import (
+    DAMAGE,
+    LayerBlob,
+    LayerStream,
+    Packing,
+    members_of,
+)
+from weft.doctor.container.image.tree import (
+    FOLDER_NODE,
+    MOST_DEPTH,
+    MOST_TARGET_BYTES,
+    DamagedImageError,
+    FileNode,
+    NodeKind,
+    open_regular,
+)
 
 MOST_MEMBERS = 4_000_000
 """Of all layers together."""
-MOST_LAYER_BYTES = 128 << 30
+MOST_ENTRIES = 500_000
+"""Folders, links and files that matter, which are kept."""
 MOST_KEPT_BYTES = 8 << 30
 MOST_FILE_BYTES = 1 << 30
-MOST_DEPTH = 256
-"""Folders below folders: chosen below what Python can follow."""
-MOST_RATIO = 200
-"""Times that a layer may be larger than its file; gzip's own limit is 1032, and layers of
-libraries have 2 to 4."""
-_UNSUSPECTED_BYTES = 256 << 20
-_EARLY_BYTES = 32 << 20
+MOST_EARLY_BYTES = 4 << 30
+_EARLY_BYTES = 16 << 20
 """Libraries of up to this size are kept while a packed layer passes by; for others it passes
 again."""
 _PIECE_BYTES = 1 << 20
 _WHITEOUT, _OPAQUE = ".wh.", ".wh..wh..opq"
 _CHAIN = ("libnccl", "libfabric")
+_LOADED = ("lib", "ld-")
+"""Begins of names that others load; modules of Python have other ones."""
 _MATTERS = re.compile(
     r"\.so(\.|$)|/ld-[^/]*$|^/etc/(?:ld\.so|nccl\.conf|environment|libibverbs\.d/)"
     r"|^/\.singularity\.d/env/|\.driver$"
 )
 _KINDS = {tarfile.SYMTYPE: NodeKind.LINK, tarfile.DIRTYPE: NodeKind.FOLDER}
-_DAMAGED_HEADERS = tuple(
-    getattr(tarfile, name) for name in ("InvalidHeaderError", "TruncatedHeaderError")
-)
 _DEVICES = (tarfile.CHRTYPE, tarfile.BLKTYPE)
 
 
 @dataclass(frozen=True, slots=True)
-class LayerBlob:
-    """A part of a file that holds a layer."""
-
-    name: str
-    path: Path
-    offset: int
-    size: int
-    is_packed: bool
-
-
-@dataclass(frozen=True, slots=True)
 class _Entry:
+    """`member` and `content` are places in the unpacked layer; `content` is -1 for a file that is
+    in pieces."""
+
     node: FileNode
     layer: int = -1
-    member: str = ""
+    member: int = 0
+    content: int = -1
     size: int = 0
 
 
 class LayerTree:
     """A tree of layers, the lowest first. Files are unpacked into `folder`, which is the caller's
-    own. Raises InputError for a member that is wrong, with its name."""
+    own. Raises DamagedImageError for a member that is wrong, with its name."""
+
+    denied = unlisted = ()
 
     def __init__(self, name: str, layers: Sequence[LayerBlob], folder: Path) -> None:
         self.name = name
         self._layers, self._folder = layers, folder
         self._entries: dict[str, _Entry] = {"/": _Entry(FOLDER_NODE)}
         self._below: dict[str, set[str]] = {"/": set()}
-        self._kept: dict[tuple[int, str], Path] = {}
+        self._kept: dict[tuple[int, int], Path] = {}
         self._n_members = self._n_kept_bytes = 0
         for index in range(len(layers)):
             self._apply(index)
@@ -94,15 +98,20 @@ class LayerTree:
         inside = path.rstrip("/")
         return [(name, f"{inside}/{name}" in self._below) for name in self.names(path)]
 
-    def local(self, path: str) -> Path:
-        """As Tree.local: a file unpacked for it."""
+    def reader(self, path: str) -> BinaryIO:
+        """As Tree.reader: in place in a plain layer, else unpacked for it."""
         found = self._entries.get(path)
         if found is None or found.node.kind is not NodeKind.FILE:
             raise FileNotFoundError(path)
-        key = (found.layer, found.member)
+        blob = self._layers[found.layer]
+        if blob.packing is Packing.PLAIN and found.content >= 0:
+            raw = open_regular(blob.path, follow=True)
+            part = ImagePart(raw, blob.offset + found.content, found.size, is_owner=True)
+            return cast(BinaryIO, io.BufferedReader(part))
+        key = found.layer, found.member
         if key not in self._kept:
             self._fetch(*key)
-        return self._kept[key]
+        return open_regular(self._kept[key])
 
     def _apply(self, index: int) -> None:
         added: set[str] = set()
@@ -144,8 +153,12 @@ class LayerTree:
         if member.isreg():
             if not _MATTERS.search(path):
                 return None
-            node = FileNode(NodeKind.FILE, identity=(index, member.name), mode=member.mode)
-            return _Entry(node, index, member.name, member.size)
+            node = FileNode(NodeKind.FILE, identity=(self.name, index, member.offset))
+            content = -1 if member.issparse() else member.offset_data
+            return _Entry(node, index, member.offset, content, member.size)
+        if member.issym() and len(member.linkname) > MOST_TARGET_BYTES:
+            what = f"member '{member.name}' is a link to a name of {len(member.linkname):,} bytes"
+            raise self._refusal(index, what)
         if member.type in _KINDS:
             kind = _KINDS[member.type]
             return _Entry(FileNode(kind, member.linkname if kind is NodeKind.LINK else ""))
@@ -161,6 +174,9 @@ class LayerTree:
             return
         self._make_folders(path)
         self._entries[path] = entry
+        if len(self._entries) > MOST_ENTRIES:
+            what = f"more than {MOST_ENTRIES:,} folders, links and libraries"
+            raise DamagedImageError(what, where=self.name)
         if is_folder:
             self._below.setdefault(path, set())
         while path and path not in added:
@@ -190,7 +206,7 @@ class LayerTree:
             self._below.get(folder or "/", set()).discard(name)
 
     def _path(self, index: int, name: str) -> str:
-        """The path of a member. Raises InputError where it leaves the root."""
+        """The path of a member. Raises DamagedImageError where it leaves the root."""
         parts: list[str] = []
         for part in name.split("/"):
             if part == "..":
@@ -199,8 +215,9 @@ class LayerTree:
                 parts.pop()
             elif part not in ("", "."):
                 parts.append(part)
-        if len(parts) > MOST_DEPTH:
-            raise self._refusal(index, f"a member more than {MOST_DEPTH} folders deep")
+        if len(parts) > MOST_DEPTH or len(name) > MOST_TARGET_BYTES:
+            most = f"{MOST_DEPTH} folders deep or of more than {MOST_TARGET_BYTES:,} bytes"
+            raise self._refusal(index, f"a member whose name is more than {most}: '{name[:80]}...'")
         return "/" + "/".join(parts)
 
     def _settled(self, path: str) -> str:
@@ -230,10 +247,14 @@ class LayerTree:
 
     def _keeps_early(self, index: int, path: str, member: tarfile.TarInfo) -> bool:
         """Whether a file is unpacked while its layer passes by."""
-        if not member.isreg() or not self._layers[index].is_packed or not _MATTERS.search(path):
+        is_packed = self._layers[index].packing is not Packing.PLAIN
+        if not member.isreg() or not is_packed or not _MATTERS.search(path):
             return False
-        is_small = member.size <= _EARLY_BYTES
-        return is_small or path.rpartition("/")[2].startswith(_CHAIN)
+        name = path.rpartition("/")[2]
+        is_loaded = name.startswith(_LOADED) or ".so" not in name
+        is_small = member.size <= _EARLY_BYTES and is_loaded
+        has_room = self._n_kept_bytes + member.size <= MOST_EARLY_BYTES
+        return has_room and (is_small or name.startswith(_CHAIN))
 
     def _keep(self, index: int, file: tarfile.TarFile, member: tarfile.TarInfo) -> None:
         if member.size > MOST_FILE_BYTES:
@@ -248,129 +269,26 @@ class LayerTree:
         with path.open("xb") as out:
             if source is not None:
                 shutil.copyfileobj(source, out, _PIECE_BYTES)
-        self._kept[(index, member.name)] = path
+        self._kept[(index, member.offset)] = path
 
-    def _fetch(self, index: int, name: str) -> None:
-        """Unpack one file: the last of its name, as it is in the tree."""
+    def _fetch(self, index: int, place: int) -> None:
+        """Unpack the member at a place of a layer."""
         with self._members(index) as members:
             for file, member in members:
-                if member.name == name and member.isreg():
-                    self._kept.pop((index, name), None)
+                if member.offset == place:
                     self._keep(index, file, member)
-                    if not self._layers[index].is_packed:
-                        return
+                    return
 
     @contextmanager
     def _members(self, index: int) -> Iterator[Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]]:
-        """The members of a layer. Raises InputError where it is damaged."""
+        """The members of a layer. Raises DamagedImageError where it is damaged."""
         blob = self._layers[index]
         try:
-            with open_regular(blob.path, follow=True) as raw, LayerStream(raw, blob) as stream:
-                yield members_of(stream)
-        except (tarfile.TarError, zlib.error, EOFError, OSError, ValueError) as error:
+            with open_regular(blob.path, follow=True) as raw:
+                yield members_of(LayerStream(raw, blob))
+        except DAMAGE as error:
             raise self._refusal(index, f"damaged ({error})") from error
 
-    def _refusal(self, index: int, what: str) -> InputError:
+    def _refusal(self, index: int, what: str) -> DamagedImageError:
         where = f"{self.name}, layer {index + 1} ({self._layers[index].name[:23]})"
-        return InputError(what, where=where, expected="layers of an image in tar, plain or gzip")
-
-
-class LayerMember(tarfile.TarInfo):
-    """A member whose header is whole: tarfile takes a damaged one for the end of the archive."""
-
-    @classmethod
-    def fromtarfile(cls, tarfile_: tarfile.TarFile) -> "LayerMember":
-        """The next member. Raises ReadError for a damaged header."""
-        try:
-            found = super().fromtarfile(tarfile_)
-        except _DAMAGED_HEADERS as error:
-            raise tarfile.ReadError(f"header at {tarfile_.offset}: {error}") from error
-        if found.size < 0:
-            raise tarfile.ReadError(f"member '{found.name}' has {found.size} bytes")
-        return found
-
-
-def members_of(stream: "LayerStream") -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]:
-    """The members of an archive in order. Raises TarError, OSError, EOFError, ValueError."""
-    file: Any = tarfile.TarFile(fileobj=cast(Any, stream), tarinfo=LayerMember)
-    while True:
-        member = file.next()
-        if member is None:
-            return
-        yield file, member
-        # An archive of a million members would keep all of them.
-        file.members = []
-
-
-class LayerStream:
-    """A layer as tarfile reads it: forward only, unpacked, and never more than the limits."""
-
-    def __init__(self, raw: BinaryIO, blob: LayerBlob) -> None:
-        self._blob, self._raw = blob, raw
-        raw.seek(blob.offset)
-        self._part = _Part(raw, blob.offset, blob.size)
-        self._file: Any = gzip.GzipFile(fileobj=cast(Any, self._part), mode="rb")
-        if not blob.is_packed:
-            self._file = self._part
-        self._at = 0
-
-    def __enter__(self) -> "LayerStream":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._blob.is_packed:
-            self._file.close()
-
-    def read(self, size: int) -> bytes:
-        """Bytes of the layer. Raises ValueError beyond a limit."""
-        if size > MOST_HEADER_BYTES:
-            raise ValueError(f"a header of {format_size(size)}")
-        found = bytes(self._file.read(size))
-        self._at += len(found)
-        self._check()
-        return found
-
-    def _check(self) -> None:
-        if self._at > MOST_LAYER_BYTES:
-            raise ValueError(f"more than {format_size(MOST_LAYER_BYTES)} in one layer")
-        is_large = self._at > _UNSUSPECTED_BYTES and self._blob.is_packed
-        if is_large and self._at > MOST_RATIO * max(1, self._part.n_read):
-            raise ValueError(f"it unpacks to more than {MOST_RATIO} times its size")
-
-    def tell(self) -> int:
-        """The place in the unpacked layer."""
-        return self._at
-
-    def seek(self, offset: int) -> None:
-        """Go forward. Raises ValueError for a way back, which a damaged header asks for."""
-        if offset < self._at:
-            raise ValueError("a member before the one that was read")
-        if not self._blob.is_packed:
-            self._part.seek(offset)
-            self._at = offset
-            return
-        while self._at < offset:
-            if not self.read(min(_PIECE_BYTES, offset - self._at)):
-                return
-
-
-MOST_HEADER_BYTES = 4 << 20
-"""Of one extended header, and of one piece of a file."""
-
-
-class _Part:
-    """A part of a file as a file."""
-
-    def __init__(self, raw: BinaryIO, offset: int, size: int) -> None:
-        self._raw, self._offset, self._size = raw, offset, size
-        self.n_read = 0
-
-    def read(self, size: int = -1) -> bytes:
-        left = self._size - (self._raw.tell() - self._offset)
-        size = max(0, left) if size < 0 else max(0, min(size, left))
-        found = self._raw.read(size)
-        self.n_read += len(found)
-        return found
-
-    def seek(self, offset: int) -> None:
-        self._raw.seek(self._offset + offset)
+        return DamagedImageError(what, where=where, expected="layers in tar, plain, gzip or zstd")

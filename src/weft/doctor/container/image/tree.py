@@ -3,13 +3,21 @@
 import errno
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
+from weft.core.errors import InputError
+
+MOST_TARGET_BYTES = 4096
+"""SOURCE: Linux, include/uapi/linux/limits.h: PATH_MAX, of the target of a link, too."""
+MOST_DEPTH = 256
+"""Folders below folders: chosen below what Python can follow."""
+_MOST_KEPT = 1 << 15
+"""Looks at entries that are kept, and folders that are named as denied."""
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -21,6 +29,10 @@ def open_regular(path: Path, *, follow: bool = False) -> BinaryIO:
         os.close(number)
         raise OSError(errno.EINVAL, "no regular file", str(path))
     return os.fdopen(number, "rb")
+
+
+class DamagedImageError(InputError):
+    """An image that is damaged where it is read, or of a form that weft does not read."""
 
 
 class NodeKind(StrEnum):
@@ -40,7 +52,6 @@ class FileNode:
     kind: NodeKind
     target: str = ""
     identity: object = None
-    mode: int = 0o755
 
 
 FOLDER_NODE = FileNode(NodeKind.FOLDER)
@@ -50,6 +61,16 @@ class Tree(Protocol):
     """Files by their path from the tree's own root: absolute, and without links or `..`."""
 
     name: str
+
+    @property
+    def denied(self) -> Collection[str]:
+        """Paths asked for that this user may not look at: they are there or not."""
+        ...
+
+    @property
+    def unlisted(self) -> Collection[str]:
+        """Folders asked for whose names this user may not read."""
+        ...
 
     def node(self, path: str) -> FileNode | None:
         """The entry itself: a link is not followed."""
@@ -63,8 +84,9 @@ class Tree(Protocol):
         """The names in a folder, and whether each is a folder itself."""
         ...
 
-    def local(self, path: str) -> Path:
-        """A file of this machine with the content. Raises OSError where there is none."""
+    def reader(self, path: str) -> BinaryIO:
+        """The content of a regular file, which the caller closes; it can seek. Raises OSError
+        where there is none, DamagedImageError where the image is damaged."""
         ...
 
 
@@ -84,37 +106,47 @@ class FolderTree:
         self.name = str(root)
         # The last link of /proc/PID/root is of the kernel's own kind: only a slash follows it.
         self._root = str(root).rstrip("/")
-        self._node = cache(self._look)
+        self._node = lru_cache(_MOST_KEPT)(self._look)
+        self.denied: dict[str, None] = {}
+        self.unlisted: dict[str, None] = {}
 
     def node(self, path: str) -> FileNode | None:
-        """As Tree.node. An entry that this user may not see is not there."""
+        """As Tree.node. An entry that this user may not see counts as absent, and is `denied`."""
         return self._node(path)
 
     def _look(self, path: str) -> FileNode | None:
         try:
             status = os.lstat(f"{self._root}{path}")
             target = os.readlink(f"{self._root}{path}") if stat.S_ISLNK(status.st_mode) else ""
+        except PermissionError:
+            _note(path, self.denied)
+            return None
         except (OSError, ValueError):
             return None
         kind = next((kind for test, kind in _KINDS if test(status.st_mode)), NodeKind.OTHER)
         identity = (status.st_dev, status.st_ino)
-        return FileNode(kind, target, identity, stat.S_IMODE(status.st_mode))
+        return FileNode(kind, target, identity)
 
     def names(self, path: str) -> Sequence[str]:
-        """As Tree.names; a folder that this user may not read is empty."""
-        try:
-            return sorted(os.listdir(f"{self._root}{path}"))
-        except OSError:
-            return ()
+        """As Tree.names; a folder that this user may not read is empty, and `unlisted`."""
+        return [name for name, _ in self.entries(path)]
 
     def entries(self, path: str) -> Sequence[tuple[str, bool]]:
         """As Tree.entries, without looking at each entry of its own."""
         try:
             with os.scandir(f"{self._root}{path}") as found:
                 return sorted((one.name, one.is_dir(follow_symlinks=False)) for one in found)
-        except OSError:
-            return ()
+        except PermissionError:
+            _note(path, self.unlisted)
+        except (OSError, ValueError):
+            pass
+        return ()
 
-    def local(self, path: str) -> Path:
-        """As Tree.local."""
-        return Path(f"{self._root}{path}")
+    def reader(self, path: str) -> BinaryIO:
+        """As Tree.reader."""
+        return open_regular(Path(f"{self._root}{path}"))
+
+
+def _note(path: str, paths: dict[str, None]) -> None:
+    if len(paths) < _MOST_KEPT:
+        paths[path] = None

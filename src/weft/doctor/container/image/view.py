@@ -1,20 +1,29 @@
 """The files that a process of a container sees: the image, with mounts over it."""
 
+import errno
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import lru_cache
+from typing import BinaryIO
 
-from weft.doctor.container.image.tree import FOLDER_NODE, FileNode, NodeKind, Tree, open_regular
+from weft.doctor.container.image.tree import (
+    FOLDER_NODE,
+    MOST_TARGET_BYTES,
+    FileNode,
+    NodeKind,
+    Tree,
+)
 from weft.doctor.container.loader.elf import ElfError, ElfFacts, read_elf
 
 MOST_LINKS = 40
 """SOURCE: Linux, include/linux/namei.h: MAXSYMLINKS."""
-MOST_PATH_BYTES = 4096
 _NOT_WALKED = ("/proc", "/sys", "/dev", "/run", "/tmp", "/var/tmp")  # noqa: S108 (no file is made)
 """Folders of the kernel and of other programs: a mount below them is walked as such."""
-MOST_WALKED = 400_000
+MOST_WALKED = 1_000_000
 """Folders and files of one search by name: an image of NGC has 200,000."""
+_MOST_KEPT = 1 << 15
+"""Paths that are kept with what they lead to, found or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +37,11 @@ class Located:
     origin: str = ""
     """The mount that brings it, "" for the image's own."""
 
-    @property
-    def local(self) -> Path:
-        """The content on this machine. Raises OSError for a folder that only mounts make."""
+    def reader(self) -> BinaryIO:
+        """The content, as Tree.reader. Raises OSError for a folder that only mounts make."""
         if self.tree is None:
-            raise IsADirectoryError(self.path)
-        return self.tree.local(self.inner)
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), self.path)
+        return self.tree.reader(self.inner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +61,10 @@ class View:
     root: Tree
     _mounts: list[_Placed] = field(default_factory=list)
     _facts: dict[object, ElfFacts | ElfError] = field(default_factory=dict)
-    _found: dict[str, Located | None] = field(default_factory=dict)
+    _cut: dict[str, None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._found = lru_cache(_MOST_KEPT)(self._resolved)
 
     def mount(self, tree: Tree, source: str, target: str, origin: str) -> bool:
         """Put a path of another tree at a path here; False if the source is not there."""
@@ -61,7 +72,7 @@ class View:
         if found is None:
             return False
         self._mounts.append(_Placed(self.settled(target), tree, found.path, origin))
-        self._found.clear()
+        self._found.cache_clear()
         return True
 
     def settled(self, path: str) -> str:
@@ -94,12 +105,10 @@ class View:
 
     def resolve(self, path: str) -> Located | None:
         """The entry that a path leads to, links followed as inside a chroot; None without one."""
-        if path not in self._found:
-            self._found[path] = self._resolved(path)
-        return self._found[path]
+        return self._found(path) if len(path) <= MOST_TARGET_BYTES else None
 
     def _resolved(self, path: str) -> Located | None:
-        if len(path) > MOST_PATH_BYTES or "\0" in path:
+        if "\0" in path:
             return None
         here = self.node("/")
         left = path.split("/")[::-1]
@@ -153,20 +162,21 @@ class View:
         if found is None or found.node.kind is not NodeKind.FILE:
             return b""
         try:
-            with open_regular(found.local) as file:
+            with found.reader() as file:
                 return file.read(most_bytes)
         except OSError:
             return b""
 
     def walk(self, top: str, wanted: Sequence[str]) -> Iterator[Located]:
         """Files below a folder whose names begin with one of `wanted`, links to folders not
-        followed; the first MOST_WALKED entries are looked at."""
+        followed; of more than MOST_WALKED entries, the top is `unlisted`."""
         left, n_seen = [top], 0
         while left:
             folder = left.pop()
             for name, is_folder in self._entries(folder):
                 n_seen += 1
                 if n_seen > MOST_WALKED:
+                    self._cut[top] = None
                     return
                 path = _joined(folder, [name])
                 if is_folder and path not in _NOT_WALKED:
@@ -175,6 +185,26 @@ class View:
                     found = self.node(path)
                     if found is not None:
                         yield found
+
+    @property
+    def denied(self) -> list[str]:
+        """Paths looked at that this user may not see, in the tree that holds them."""
+        return list(dict.fromkeys(path for tree in self._trees for path in tree.denied))
+
+    @property
+    def unlisted(self) -> list[str]:
+        """Folders, in words, of whose files only a part was seen."""
+        closed = [
+            f"{path}, which this user may not list"
+            for tree in self._trees
+            for path in tree.unlisted
+        ]
+        cut = [f"{path}, of which weft looked at {MOST_WALKED:,} entries" for path in self._cut]
+        return list(dict.fromkeys((*closed, *cut)))
+
+    @property
+    def _trees(self) -> list[Tree]:
+        return list({id(one): one for one in (self.root, *(x.tree for x in self._mounts))}.values())
 
     def _entries(self, folder: str) -> list[tuple[str, bool]]:
         """The names in a folder without links, those of mounts too."""
@@ -194,7 +224,8 @@ def _read(found: Located) -> ElfFacts | ElfError:
     if found.node.kind is NodeKind.FOLDER:
         return ElfError("cannot read file data: Is a directory")
     try:
-        return read_elf(found.local)
+        with found.reader() as file:
+            return read_elf(file, found.path)
     except ElfError as error:
         return error
     except OSError as error:

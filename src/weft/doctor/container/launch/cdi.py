@@ -39,19 +39,24 @@ def read_cdi(path: Path) -> ContainerEdits:
     Raises InputError where it is no such document.
     """
     text = read_text_file(path, expected=EXPECTED, most_bytes=MOST_BYTES)
-    table = _table(text, str(path))
+    return edits_of(text, str(path))
+
+
+def edits_of(text: str, name: str) -> ContainerEdits:
+    """As `read_cdi`, of a text with the name of its file."""
+    table = table_of(text, name, EXPECTED)
     devices = table.get("devices")
     if not isinstance(table.get("cdiVersion"), str) or not isinstance(devices, list):
-        raise InputError("no cdiVersion or no devices", where=str(path), expected=EXPECTED)
+        raise InputError("no cdiVersion or no devices", where=name, expected=EXPECTED)
     every = [one for one in devices if isinstance(one, dict)]
     chosen = [one for one in every if one.get("name") == "all"] or every
     parts = [one.get("containerEdits") for one in (table, *chosen)]
     edits = [one for one in parts if isinstance(one, dict)]
-    where = path.name
+    where = name.rpartition("/")[2]
     hooks = [hook for one in edits for hook in _hooks(one)]
     return ContainerEdits(
         tuple(mount for one in edits for mount in _mounts(one, where)),
-        tuple(pair for one in edits for pair in read_pairs(_texts(one.get("env")), where)),
+        tuple(pair for one in edits for pair in read_pairs(texts_in(one.get("env")), where)),
         tuple(
             node["path"]
             for one in edits
@@ -63,20 +68,21 @@ def read_cdi(path: Path) -> ContainerEdits:
     )
 
 
-def _table(text: str, where: str) -> Mapping[str, Any]:
+def table_of(text: str, where: str, expected: str) -> Mapping[str, Any]:
+    """The table of a document in JSON or YAML. Raises InputError where it is none."""
     import yaml
 
     is_json = text.lstrip().startswith("{")
     if not is_json and _ANCHOR.search(text):
         # A list of lists of the same anchors would be read for hours.
-        raise InputError("it has anchors of YAML", where=where, expected=EXPECTED)
+        raise InputError("it has anchors of YAML", where=where, expected=expected)
     try:
         table = json.loads(text) if is_json else yaml.load(text, yaml.CSafeLoader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         first = str(error).partition("\n")[0]
-        raise InputError(f"no JSON or YAML ({first})", where=where, expected=EXPECTED) from error
+        raise InputError(f"no JSON or YAML ({first})", where=where, expected=expected) from error
     if not isinstance(table, dict):
-        raise InputError("it is no table of keys", where=where, expected=EXPECTED)
+        raise InputError("it is no table of keys", where=where, expected=expected)
     return table
 
 
@@ -84,7 +90,8 @@ def _tables(value: object) -> Iterator[Mapping[str, Any]]:
     return (one for one in (value if isinstance(value, list) else ()) if isinstance(one, dict))
 
 
-def _texts(value: object) -> Iterator[str]:
+def texts_in(value: object) -> Iterator[str]:
+    """The texts of a list, none of anything else."""
     return (one for one in (value if isinstance(value, list) else ()) if isinstance(one, str))
 
 
@@ -99,7 +106,7 @@ def _hooks(edits: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[str]]]:
     for one in _tables(edits.get("hooks")):
         path = one.get("path")
         if isinstance(path, str):
-            yield path, tuple(_texts(one.get("args")))
+            yield path, tuple(texts_in(one.get("args")))
 
 
 def _folders(args: Sequence[str]) -> tuple[str, ...]:

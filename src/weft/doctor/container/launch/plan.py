@@ -38,19 +38,20 @@ class ContainerPlan:
     unknown: tuple[tuple[str, str], ...] = ()
     n_ranks: int | None = None
 
-    def with_edits(self, edits: ContainerEdits) -> "ContainerPlan":
-        """With what a CDI specification adds; without another runtime, podman's."""
+    def with_edits(self, edits: ContainerEdits, runtime: str = "podman") -> "ContainerPlan":
+        """With what a CDI specification or an OCI hook adds; without another runtime, by this
+        one."""
         told = "the program that the hook runs"
         return replace(
             self,
-            runtime=RUNTIMES["podman"] if self.runtime is PLAIN else self.runtime,
+            runtime=RUNTIMES[runtime] if self.runtime is PLAIN else self.runtime,
             mounts=(*self.mounts, *edits.mounts),
             layers=replace(self.layers, edits=(*self.layers.edits, *edits.variables)),
             devices=(*self.devices, *edits.devices),
             linker_folders=(*self.linker_folders, *edits.linker_folders),
             unknown=(
                 *self.unknown,
-                *((f"what the hook {one} of the CDI file brings", told) for one in edits.hooks),
+                *((f"what the hook {one} of the file brings", told) for one in edits.hooks),
             ),
         )
 

@@ -2,6 +2,7 @@
 
 import re
 import struct
+from contextlib import suppress
 from dataclasses import dataclass
 
 MOST_BYTES = 64 << 20
@@ -26,21 +27,17 @@ class LoaderCache:
     """The entries for one architecture, by the name of a library."""
 
     def __init__(self, content: bytes, architecture: str) -> None:
-        self.is_damaged = False
         self._entries: dict[str, list[CacheEntry]] = {}
-        try:
+        # SOURCE: glibc 2.36, elf/dl-cache.c: ld.so does without a cache that it cannot read.
+        with suppress(struct.error):
             self._read(content, _FLAGS.get(architecture))
-        except (struct.error, UnicodeDecodeError):
-            self.is_damaged = True
 
     def _read(self, content: bytes, flags: int | None) -> None:
         start = _start_of_new(content)
         if start is None:
-            self.is_damaged = bool(content)
             return
         number, _, _, extensions = struct.unpack_from("<IIB3xI", content, start + 20)
         if number > MOST_ENTRIES:
-            self.is_damaged = True
             return
         levels = _levels(content, start, extensions)
         for index in range(number):

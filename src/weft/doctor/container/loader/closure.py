@@ -9,12 +9,16 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from weft.core.errors import InputError
 from weft.doctor.container.image.tree import NodeKind
 from weft.doctor.container.image.view import Located, View
 from weft.doctor.container.loader.directories import Directories
 from weft.doctor.container.loader.elf import ElfError, ElfFacts
 
-MOST_LOADED = 4096
+MOST_LOADED = 1024
+"""Libraries of one process."""
+MOST_TRIED = 1_000_000
+"""Paths that are tried for all of them."""
 
 
 @dataclass
@@ -76,6 +80,7 @@ class Closure:
     files: list[LoadedFile] = field(default_factory=list)
     missing: list[MissingFile] = field(default_factory=list)
     versions: list[MissingVersion] = field(default_factory=list)
+    n_tried: int = 0
 
     @property
     def is_whole(self) -> bool:
@@ -147,8 +152,6 @@ class Loader:
         left = list(first)
         for asking in left:
             for name in asking.facts.needed:
-                if len(closure.files) > MOST_LOADED:
-                    return
                 before = len(closure.files)
                 loaded = self._load(closure, name, asking, "NEEDED", main=main)
                 if loaded is not None and len(closure.files) > before:
@@ -172,6 +175,11 @@ class Loader:
         passed: list[str] = []
         candidates = self._candidates(name, asking, main or closure.files[:1])
         for path, by in candidates:
+            closure.n_tried += 1
+            if closure.n_tried > MOST_TRIED or len(closure.files) > MOST_LOADED:
+                most = f"at most {MOST_LOADED:,} libraries and {MOST_TRIED:,} paths tried for them"
+                where = f"{self.view.root.name}, {asking.opened}"
+                raise InputError("it needs too many libraries", where=where, expected=most)
             found = self.view.resolve(path if path.startswith("/") else f"{self.here}/{path}")
             if found is None:
                 continue

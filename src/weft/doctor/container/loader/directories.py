@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress, product
 
 from weft.doctor.container.image.tree import NodeKind
 from weft.doctor.container.image.view import Located, View
@@ -30,36 +31,54 @@ _X86_LEVELS = (
 """SOURCE: x86-64 psABI 1.0, 3.1.1: micro-architecture levels, as names in /proc/cpuinfo."""
 _NAMED_SINCE, _LEGACY_UNTIL = 33, 36
 """SOURCE: glibc NEWS: glibc-hwcaps came with 2.33; the older folders went with 2.37."""
-_LEGACY = ("tls/x86_64/x86_64", "tls/x86_64", "tls", "x86_64/x86_64", "x86_64")
+_HASWELL = {"avx2", "fma", "bmi1", "bmi2", "abm", "movbe", "popcnt"}
+_XEON_PHI = {"avx512f", "avx512cd", "avx512er", "avx512pf"}
+_AVX512 = {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"}
+"""SOURCE: glibc 2.31 and 2.36, init_cpu_features of sysdeps/x86/cpu-features.c, by the names in
+/proc/cpuinfo; of Intel's processors only."""
 
 
-def processor_levels(cpuinfo: str) -> tuple[str, ...]:
-    """The folders of glibc-hwcaps that a processor's /proc/cpuinfo allows, best first."""
-    found = re.search(r"^flags\s*:(.*)$", cpuinfo, re.M)
-    flags = set(found[1].split()) if found is not None else set()
-    levels: list[str] = []
-    for name, wanted in reversed(_X86_LEVELS):
-        if not wanted <= flags:
-            break
-        levels.insert(0, name)
-    return tuple(levels)
+@dataclass(frozen=True)
+class Processor:
+    """What a loader knows of the processor: the folders of glibc-hwcaps that it allows, best first;
+    the meaning of $PLATFORM, "" for the architecture; and `avx512_1`, a folder of older loaders."""
+
+    levels: tuple[str, ...] = ()
+    platform: str = ""
+    has_avx512: bool = False
+
+    @classmethod
+    def of_cpuinfo(cls, cpuinfo: str) -> "Processor":
+        """By /proc/cpuinfo; other architectures than x86-64 have none of these."""
+        found = re.search(r"^flags\s*:(.*)$", cpuinfo, re.M)
+        flags = set(found[1].split()) if found is not None else set()
+        levels: list[str] = []
+        for name, wanted in reversed(_X86_LEVELS):
+            if not wanted <= flags:
+                break
+            levels.insert(0, name)
+        if re.search(r"^vendor_id\s*:\s*GenuineIntel$", cpuinfo, re.M) is None:
+            return cls(tuple(levels))
+        platform = "haswell" if flags >= _HASWELL else ""
+        if flags >= _XEON_PHI:
+            return cls(tuple(levels), "xeon_phi")
+        return cls(tuple(levels), platform, flags >= _AVX512 and "avx512er" not in flags)
 
 
 @dataclass(frozen=True)
 class Directories:
-    """The search of one architecture in one view. `levels` are those of the processor."""
+    """The search of one architecture in one view."""
 
     view: View
     architecture: str
-    levels: tuple[str, ...] = ()
-    interpreter_path: str = ""
+    processor: Processor = Processor()
     linker_folders: tuple[str, ...] = ()
     """Folders that a hook gives to ldconfig when the container starts."""
 
     @cached_property
     def interpreter(self) -> Located | None:
         """The image's ld.so for this architecture."""
-        path = self.interpreter_path or INTERPRETERS.get(self.architecture, "")
+        path = INTERPRETERS.get(self.architecture, "")
         return self.view.resolve(path) if path else None
 
     @cached_property
@@ -103,9 +122,24 @@ class Directories:
     @cached_property
     def below(self) -> tuple[str, ...]:
         """The folders below each searched one that come first, and "" for itself."""
-        named = [f"glibc-hwcaps/{one}" for one in self.levels if self.glibc >= _NAMED_SINCE]
+        levels = self.processor.levels if self.glibc >= _NAMED_SINCE else ()
         is_legacy = self.architecture == "x86_64" and self.glibc <= _LEGACY_UNTIL
-        return (*named, *(_LEGACY if is_legacy else ()), "")
+        return (
+            *(f"glibc-hwcaps/{one}" for one in levels),
+            *(self._legacy() if is_legacy else ("",)),
+        )
+
+    def _legacy(self) -> Sequence[str]:
+        """The older folders: all that are left when some of these are left out, the last first."""
+        avx512 = ("avx512_1",) if self.processor.has_avx512 else ()
+        parts = ("tls", self.platform, *avx512, self.architecture)
+        kept = product((True, False), repeat=len(parts))
+        return list(dict.fromkeys("/".join(compress(parts, those)) for those in kept))
+
+    @property
+    def platform(self) -> str:
+        """The meaning of $PLATFORM."""
+        return self.processor.platform or self.architecture
 
     @cached_property
     def cache(self) -> LoaderCache:
@@ -118,10 +152,10 @@ class Directories:
         for folder in self.linker_folders:
             if self.view.resolve(f"{folder}/{name}") is not None:
                 return f"{folder}/{name}"
-        return self.cache.find(name, self.levels)
+        return self.cache.find(name, self.processor.levels)
 
     def expanded(self, text: str, origin: str) -> Sequence[str]:
         """The folders of a list like `$ORIGIN/../lib:/opt/$LIB`; "" for an empty element."""
-        values = {"ORIGIN": origin, "LIB": self.lib, "PLATFORM": self.architecture}
+        values = {"ORIGIN": origin, "LIB": self.lib, "PLATFORM": self.platform}
         pattern = r"\$(?:\{(ORIGIN|LIB|PLATFORM)\}|(ORIGIN|LIB|PLATFORM)(?![A-Za-z0-9_]))"
         return [re.sub(pattern, lambda one: values[one[1] or one[2]], x) for x in text.split(":")]

@@ -2,18 +2,24 @@
 
 import os
 import re
-import stat
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from typing import BinaryIO
 
-_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
+from weft.core.errors import InputError
+from weft.core.units import format_size
+
 MOST_PROGRAM_HEADERS = 4096
 MOST_DYNAMIC_TAGS = 65_536
 MOST_VERSIONS = 16_384
 """libc.so.6 defines about 50; a linker script of a library may name thousands."""
-MOST_NAME_BYTES = 4096
+MOST_NAME_BYTES = 1 << 16
+"""Spack writes a path of each library that a file needs into its RPATH."""
+MOST_NAMES_BYTES = 1 << 18
+"""Of all names that are taken from one file; of the files of a Debian machine at most 1.7 KB."""
+_NAME_BYTES = 256
+"""Most names are shorter."""
 MOST_STRING_TABLE_BYTES = 64 << 20
 _WINDOW_BYTES = 1 << 16
 _LOAD, _DYNAMIC, _INTERP = 1, 2, 3
@@ -67,59 +73,53 @@ class ElfFacts:
         return (self.bits, self.machine) == (other.bits, other.machine)
 
 
-def read_elf(path: Path) -> ElfFacts:
-    """The facts of a file. Raises ElfError where ld.so would end; OSError if it cannot be read."""
-    with _Reader(path) as reader:
-        elf = _Elf(reader)
-        try:
-            elf.read()
-            return elf.facts()
-        except ElfError as error:
-            return ElfFacts(elf.bits, elf.machine, damage=str(error))
+def read_elf(file: BinaryIO, path: str) -> ElfFacts:
+    """The facts of an open file. Raises ElfError where ld.so would end, InputError for a file with
+    more names than weft takes, OSError if it cannot be read."""
+    elf = _Elf(_Reader(file), path)
+    try:
+        elf.read()
+        return elf.facts()
+    except ElfError as error:
+        return ElfFacts(elf.bits, elf.machine, damage=str(error))
 
 
-def interface_versions(path: Path, begin: str) -> tuple[int, ...]:
+def interface_versions(file: BinaryIO, begin: str) -> tuple[int, ...]:
     """The versions of an interface of NCCL in a plug-in: N of its names BEGIN_vN, ascending.
 
     Raises ElfError, OSError.
     """
-    with _Reader(path) as reader:
-        elf = _Elf(reader)
-        elf.read()
-        size = min(elf.tags.get(_STRSZ, [0])[0], MOST_STRING_TABLE_BYTES)
-        table = reader.read(elf.offset_of(elf.tags.get(_STRTAB, [0])[0]), size)
+    reader = _Reader(file)
+    elf = _Elf(reader, begin)
+    elf.read()
+    size = min(elf.tags.get(_STRSZ, [0])[0], MOST_STRING_TABLE_BYTES)
+    table = reader.read(elf.offset_of(elf.tags.get(_STRTAB, [0])[0]), size)
     pattern = re.compile(rb"\x00%s_v(\d{1,3})(?=\x00)" % re.escape(begin).encode())
     return tuple(sorted({int(found[1]) for found in pattern.finditer(b"\0" + table)}))
 
 
 class _Reader:
-    """A regular file in windows, so that a library of gigabytes costs a few reads."""
+    """A file in windows, so that a library of gigabytes costs a few reads."""
 
-    def __init__(self, path: Path) -> None:
-        self._number = os.open(path, _FLAGS)
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.size = file.seek(0, os.SEEK_END)
         self._start, self._window = 0, b""
-
-    def __enter__(self) -> "_Reader":
-        status = os.fstat(self._number)
-        if not stat.S_ISREG(status.st_mode):
-            self.__exit__()
-            raise ElfError("cannot read file data")
-        self.size = status.st_size
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._number)
 
     def read(self, offset: int, length: int) -> bytes:
         """Bytes at an offset, fewer at the end of the file."""
         if not 0 <= offset <= self.size or length < 0:
             raise ElfError("file too short")
         if length > _WINDOW_BYTES:
-            return os.pread(self._number, min(length, self.size - offset), offset)
+            return self._part(min(length, self.size - offset), offset)
         end = offset + length
         if not self._start <= offset or end > self._start + len(self._window):
-            self._start, self._window = offset, os.pread(self._number, _WINDOW_BYTES, offset)
+            self._start, self._window = offset, self._part(_WINDOW_BYTES, offset)
         return self._window[offset - self._start : end - self._start]
+
+    def _part(self, length: int, offset: int) -> bytes:
+        self._file.seek(offset)
+        return self._file.read(length)
 
     def whole(self, offset: int, length: int) -> bytes:
         """Bytes at an offset. Raises ElfError if the file ends before."""
@@ -132,8 +132,9 @@ class _Reader:
 class _Elf:
     """The headers and the dynamic section of a file."""
 
-    def __init__(self, reader: _Reader) -> None:
-        self._reader = reader
+    def __init__(self, reader: _Reader, path: str) -> None:
+        self._reader, self._path = reader, path
+        self._n_name_bytes = 0
         identity = reader.read(0, 64)
         if len(identity) < 52:
             raise ElfError("file too short")
@@ -196,8 +197,15 @@ class _Elf:
 
     def _name(self, offset: int) -> str:
         start = self.offset_of(self.tags.get(_STRTAB, [0])[0]) + offset
-        found = self._reader.read(start, MOST_NAME_BYTES)
-        return found.partition(b"\0")[0].decode("utf-8", "surrogateescape")
+        for size in (_NAME_BYTES, MOST_NAME_BYTES):
+            found, end, _ = self._reader.read(start, size).partition(b"\0")
+            if end:
+                break
+        self._n_name_bytes += len(found) + 1
+        if len(found) == MOST_NAME_BYTES or self._n_name_bytes > MOST_NAMES_BYTES:
+            expected = f"at most {format_size(MOST_NAMES_BYTES)} of names in a library"
+            raise InputError("more names than weft takes", where=self._path, expected=expected)
+        return found.decode("utf-8", "surrogateescape")
 
     def _names(self, tag: int) -> list[str]:
         return [self._name(offset) for offset in self.tags.get(tag, ())]

@@ -1,13 +1,17 @@
 """Images in archives: layers merged as a runtime does, and damaged ones refused by name."""
 
 import gzip
+import random
+import tarfile
 import tempfile
+import tracemalloc
 from pathlib import Path
 
 import pytest
+import zstandard
 from tests.unit.doctor.container.container_cases import MOUNTS, PATH, judged, need_gcc
 from tests.unit.doctor.container.container_trees import SlingshotNode
-from tests.unit.doctor.container.image_archives import (
+from tests.unit.doctor.container.image.image_archives import (
     docker_archive,
     file,
     folder,
@@ -20,7 +24,7 @@ from tests.unit.doctor.container.image_archives import (
 
 from weft.core.errors import InputError
 from weft.core.finding import Severity
-from weft.doctor.container.image import layers
+from weft.doctor.container.image import layer_stream, layers
 from weft.doctor.container.image.image import open_image
 from weft.doctor.container.image.tree import NodeKind
 from weft.doctor.container.image.view import View
@@ -132,31 +136,119 @@ def test_members_that_leave_the_root_are_refused(tmp_path: Path, members, words:
 def test_a_layer_that_unpacks_to_200_times_its_size_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(layers, "_UNSUSPECTED_BYTES", 1 << 20)
+    monkeypatch.setattr(layer_stream, "_UNSUSPECTED_BYTES", 1 << 20)
     bomb = gzip.compress(layer([file("a.so", bytes(4 << 20))]), 9)
     with pytest.raises(InputError, match="unpacks to more than 200 times its size"):
         view_of(tmp_path, bomb)
 
 
 @pytest.mark.parametrize(
-    ("begin", "words", "hint"),
-    [
-        (b"hsqs", "a squashfs image", "unsquashfs -d DIR"),
-        (
-            b"#!/usr/bin/env run-singularity\n\0SIF_MAGIC",
-            "an image of Apptainer",
-            "apptainer build",
-        ),
-        (b"\x1f\x8b\x08", "a packed archive", "gunzip"),
-    ],
+    ("begin", "hint"), [(b"\x1f\x8b\x08", "gunzip image"), (b"\x28\xb5\x2f\xfd", "unzstd image")]
 )
-def test_other_kinds_are_refused_by_name(tmp_path: Path, begin, words: str, hint: str) -> None:
+def test_a_packed_archive_is_refused_with_the_command_that_unpacks_it(
+    tmp_path: Path, begin: bytes, hint: str
+) -> None:
     path = tmp_path / "image"
     path.write_bytes(begin + bytes(2000))
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match="a packed archive") as caught:
         open_image(path)
-    assert words in caught.value.what
     assert hint in (caught.value.hint or "")
+
+
+PACKINGS = {
+    "plain": lambda content: content,
+    "gzip": gzip.compress,
+    "gzip in two members": lambda content: (
+        gzip.compress(content[:900]) + gzip.compress(content[900:])
+    ),
+    "zstd": zstandard.ZstdCompressor().compress,
+    # As zstd:chunked: a frame to skip, then frames one after another.
+    "zstd in frames": lambda content: (
+        b"\x50\x2a\x4d\x18\x02\0\0\0ab"
+        + b"".join(
+            zstandard.ZstdCompressor().compress(one) for one in (content[:900], content[900:])
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("pack", PACKINGS.values(), ids=PACKINGS)
+def test_of_a_name_twice_in_a_layer_the_last_one_counts(tmp_path: Path, pack) -> None:
+    """As tar unpacks it, whether or not the first one is small enough to be kept early."""
+    large = random.Random(1).randbytes(layers._EARLY_BYTES + 1)
+    members = [file("a.so", b"first"), file("b.so", large), file("a.so", large[:9]),
+               file("b.so", b"second")]  # fmt: skip
+    view = view_of(tmp_path, pack(layer(members)))
+    assert view.content("/a.so", 99) == large[:9]
+    assert view.content("/b.so", 99) == b"second"
+
+
+@pytest.mark.parametrize("pack", PACKINGS.values(), ids=PACKINGS)
+def test_a_library_too_large_to_be_kept_early_is_read_when_it_is_asked_for(
+    tmp_path: Path, pack
+) -> None:
+    large = random.Random(2).randbytes(layers._EARLY_BYTES + 1)
+    view = view_of(tmp_path, pack(layer([file("lib/libx.so", large), file("lib/liby.so", b"y")])))
+    assert view.content("/lib/libx.so", len(large) + 1) == large
+    assert view.content("/lib/liby.so", 9) == b"y"
+
+
+def test_a_blob_of_another_size_than_its_manifest_says_is_refused(tmp_path: Path) -> None:
+    """A layer of zstd that is cut between frames ends like a whole one."""
+    image = oci_layout(tmp_path / "image", [layer([file("a.so", b"1")])])
+    blobs = (image / "blobs/sha256").iterdir()
+    (blob,) = (one for one in blobs if one.read_bytes().startswith(b"\x1f\x8b"))
+    blob.write_bytes(blob.read_bytes()[:-8])
+    with pytest.raises(InputError, match="and its manifest says"):
+        open_image(image)
+
+
+@pytest.mark.parametrize(
+    ("members", "words"),
+    [
+        ([link("a.so", "x" * 5000)], "member 'a.so' is a link to a name of 5,000 bytes"),
+        ([file("d/" * 300 + "a.so")], "more than 256 folders deep"),
+        ([file("d" * 5000 + ".so")], "of more than 4,096 bytes"),
+    ],
+)
+def test_names_longer_than_a_path_may_be_are_refused(tmp_path: Path, members, words: str) -> None:
+    with pytest.raises(InputError) as caught:
+        view_of(tmp_path, layer(members))
+    assert words in caught.value.what
+
+
+def test_more_links_than_weft_keeps_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(layers, "MOST_ENTRIES", 50)
+    view_of(tmp_path, layer([file(f"{number}.txt") for number in range(60)]))
+    with pytest.raises(InputError, match="more than 50 folders, links and libraries"):
+        view_of(tmp_path, layer([link(f"{number}.so", "a") for number in range(60)]))
+
+
+@pytest.mark.parametrize("pack", PACKINGS.values(), ids=PACKINGS)
+def test_files_that_no_loader_opens_cost_no_memory(tmp_path: Path, pack) -> None:
+    peaks = []
+    for number in (500, 4000):
+        path = docker_archive(
+            tmp_path / "image.tar", [pack(layer([file(f"{one}.py") for one in range(number)]))]
+        )
+        tracemalloc.start()
+        open_image(path).close()
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    # Buffers of the packers are the same; 3,500 entries would be a megabyte.
+    assert peaks[1] - peaks[0] < 100_000
+
+
+def test_headers_without_end_are_refused(tmp_path: Path) -> None:
+    """Each of them is read before the member is known."""
+    header = tarfile.TarInfo("h")
+    header.type, header.size = tarfile.XHDTYPE, 512
+    record = b"12 a=bcdefg\n"
+    one = header.tobuf() + record + bytes(512 - len(record))
+    with pytest.raises(InputError, match="damaged"):
+        view_of(tmp_path, one * 3000 + layer([file("a.so")]))
 
 
 def test_a_cut_layer_is_refused(node: SlingshotNode, tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Images in squashfs, as Enroot and Apptainer keep them: read in place."""

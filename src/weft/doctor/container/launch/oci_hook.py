@@ -1,0 +1,49 @@
+"""Hooks of the Open Container Initiative: the mounts that the mount hook of Sarus is told to make.
+
+SOURCE: eth-cscs/sarus 4a8fdc4, doc/config/mount-hook.rst; oci-hooks(5).
+"""
+
+from pathlib import Path
+from typing import Any
+
+from weft.core.documents.text_file import read_text_file
+from weft.core.errors import InputError
+from weft.doctor.container.launch.cdi import ContainerEdits, table_of, texts_in
+from weft.doctor.container.launch.mounts import BindMount, mounts_of
+from weft.doctor.job import HOLE
+
+MOST_BYTES = 4 << 20
+EXPECTED = "an OCI hook in JSON: version, hook with path and args, when, stages"
+MOUNT_HOOK = "mount_hook"
+WILDCARD = "<FI_PROVIDER_PATH>"
+"""A part of a path that the hook itself puts in."""
+
+
+def read_hook(path: Path) -> ContainerEdits:
+    """The mounts and devices that a hook's arguments name; another program than the mount hook is
+    a hook whose work no file tells.
+
+    Raises InputError where it is no such document.
+    """
+    text = read_text_file(path, expected=EXPECTED, most_bytes=MOST_BYTES)
+    return hook_edits(text, str(path))
+
+
+def hook_edits(text: str, name: str) -> ContainerEdits:
+    """As `read_hook`, of a text with the name of its file."""
+    hook: Any = table_of(text, name, EXPECTED).get("hook")
+    program = hook.get("path") if isinstance(hook, dict) else None
+    if not isinstance(program, str):
+        raise InputError("no hook with a path", where=name, expected=EXPECTED)
+    if program.rpartition("/")[2] != MOUNT_HOOK:
+        return ContainerEdits(hooks=(program,))
+    args = [one.replace(WILDCARD, HOLE) for one in texts_in(hook.get("args"))]
+    where = name.rpartition("/")[2]
+    mounts: list[BindMount] = []
+    for one in args:
+        option, equals, value = one.partition("=")
+        if option == "--mount" and equals:
+            mounts += mounts_of([value], where)
+    options = (one.partition("=") for one in args)
+    devices = (value.partition(":")[0] for name, _, value in options if name == "--device")
+    return ContainerEdits(tuple(mounts), devices=tuple(devices))
