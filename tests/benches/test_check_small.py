@@ -3,7 +3,7 @@
 
 import pytest
 from benches.check import jobs, run_job
-from benches.check_table import FAINT, TIMED, gates, tables
+from benches.check_table import FAINT, HIDDEN, TIMED, gates, tables
 
 SETTINGS = [
     (twin, routing)
@@ -23,7 +23,8 @@ PERSISTENT = "nic-slow,nic-half,uplink-slow,uplink-down,node-slow,node-latency"
 def test_faults_of_small_twins_are_named_and_healthy_ones_accused_of_nothing(seed):
     todo = jobs(SETTINGS, cases=24, healthy=40, seed=seed, only=PERSISTENT)
     records = [run_job(job) for job in todo]
-    # So few cases have one or two faint faults.
-    left_out = (*TIMED, FAINT)
+    # So few cases have one or two faint faults. What timing cannot show depends on the fabric, and
+    # is counted over all of them.
+    left_out = (*TIMED, FAINT, HIDDEN)
     broken = [gate for gate in gates(records) if not gate.held and gate.promise not in left_out]
     assert not broken, tables(records, of=len(todo))

@@ -1,6 +1,8 @@
 """The scoreboard's tables and promises, and its records."""
 # mypy: disable-error-code="no-untyped-def"
 
+from dataclasses import replace
+
 import pytest
 from benches.check import settings
 from benches.check_figures import figures
@@ -35,6 +37,12 @@ def held(records):
     return [gate.held for gate in gates(records)]
 
 
+def other(*, identifiable, kind, blamed=False):
+    """A case with a fault of another kind."""
+    case = record(named=False, identifiable=identifiable)
+    return replace(case, faults=(replace(case.faults[0], kind=kind, blamed=blamed),))
+
+
 GOOD = [record(number=i) for i in range(97)] + [record(healthy=True)]
 
 
@@ -44,7 +52,11 @@ GOOD = [record(number=i) for i in range(97)] + [record(healthy=True)]
         ([], None),
         ([record(named=False)], None),  # 97 of 98
         ([record(named=False) for _ in range(2)], 0),  # 97 of 99
-        ([record(named=False, identifiable=False) for _ in range(50)], None),
+        ([record(named=False, identifiable=False) for _ in range(17)], None),  # 17 of 114
+        ([record(named=False, identifiable=False) for _ in range(18)], 9),  # 18 of 115
+        ([other(kind="aggressor", blamed=True, identifiable=False)], 8),
+        ([other(kind="aggressor", identifiable=False)], None),
+        ([other(kind="wrong-entry", identifiable=False)], 10),
         ([record(named=False, identifiable=False, errors=2.5)], 2),
         ([record(named=True, identifiable=False, errors=2.5)], None),
         ([record(wrong=("node n1",))], 3),

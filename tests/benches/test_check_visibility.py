@@ -117,3 +117,27 @@ def test_what_comes_and_goes_must_be_slow_more_often_than_noise_makes_it():
     errors[crossing_rows(crossings, flapping)] = 9.0
     located = [seen_of(crossings, [flapping], errors, share)[0].is_located for share in (0.01, 0.9)]
     assert located == [True, False]
+
+
+def test_exchanged_cables_are_located_where_most_readings_point_at_them():
+    """By the tables most messages over them must be slow, and most slow ones cross them."""
+    crossings = crossed([("n1", "n4"), ("n2", "n4"), ("n1", "n2"), ("n1", "n3")])
+    swapped = replace(UPLINK, swapped=("leaf-1[3]", "leaf-2[4]"))
+    mine = crossing_rows(crossings, swapped)
+    sending = mine[crossings.readings.metric[mine] == 1]
+    others = np.setdiff1d(np.arange(len(crossings.readings)), mine)
+
+    def is_located(slow):
+        errors = np.zeros(len(crossings.readings))
+        errors[slow] = 9.0
+        return seen_of(crossings, [swapped], errors)[0].is_located
+
+    assert sending.size == 3
+    assert is_located(sending)
+    assert is_located(sending[:2])
+    assert not is_located(sending[:1])
+    assert not is_located(np.concatenate([sending, others[:4]]))
+    assert not is_located(np.zeros(0, np.int64))
+    assert not is_located(
+        np.concatenate([mine[crossings.readings.metric[mine] == 0][:1], others[:2]])
+    )

@@ -62,6 +62,7 @@ class CheckThresholds:
     one_story: float
     rerouted_most: int
     left_open: float
+    least_explained: float
     most_placed: int
     least_slowed: float
     crossed_share: float
@@ -74,6 +75,7 @@ class CheckThresholds:
     tests_a_suspect: int
     least_partners: int
     times_again: int
+    path_repeats: int
     control_pairs: int
     pairs_again: int
     flows_looked_at: int

@@ -27,7 +27,7 @@ class Damage(StrEnum):
     OLD = "old"
 
 
-DOUBTFUL = (Standing.MET, Standing.PASSING)
+DOUBTFUL = (Standing.MET, Standing.PASSING, Standing.COMING_AND_GOING)
 """Standings of components that readings alone do not call faulty."""
 
 

@@ -10,6 +10,7 @@ from weft.check.readings.candidates import Member
 from weft.check.readings.components import PARTS, Component, Thing
 from weft.check.readings.norms import Norm
 from weft.check.readings.readings import Bools, Floats, Ints, Metric
+from weft.check.suspects.constancy import comes_and_goes, is_longer_path
 from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.survey import Survey
 from weft.check.trials import ALONE, TOGETHER
@@ -21,13 +22,16 @@ class Standing(StrEnum):
 
     CONFIRMED: slow alone, or (where several paths share a load) slow again in rounds. OUT_OF_USE: a
     cable whose messages meet others elsewhere. MET: slow in rounds only. PASSING: slow in the
-    survey only. UNTESTED: measured once.
+    survey only. COMING_AND_GOING: a path between switches that is normal too often
+    for a fault. LONGER: a path that takes longer at full rate. UNTESTED: measured once.
     """
 
     CONFIRMED = "confirmed"
     OUT_OF_USE = "out of use"
     MET = "met other traffic"
     PASSING = "passing"
+    COMING_AND_GOING = "comes and goes"
+    LONGER = "longer path"
     UNTESTED = "untested"
 
 
@@ -133,6 +137,18 @@ def _evidence_in(survey: Survey, suspect: Suspect, trial: str) -> float | None:
 
 def standing_of(survey: Survey, suspect: Suspect) -> Standing:
     """The result of measuring a suspect of the explanation again."""
+    tested = _standing_of_tests(survey, suspect)
+    if tested not in (Standing.CONFIRMED, Standing.UNTESTED):
+        return tested
+    if is_longer_path(survey, suspect):
+        return Standing.LONGER
+    # A node may be unsteady: that is a fault of its own.
+    if survey.crossings.is_path(suspect.best) and comes_and_goes(survey, suspect):
+        return Standing.COMING_AND_GOING
+    return tested
+
+
+def _standing_of_tests(survey: Survey, suspect: Suspect) -> Standing:
     alone, together = (_evidence_in(survey, suspect, trial) for trial in (ALONE, TOGETHER))
     if alone is None and together is None:
         return Standing.UNTESTED

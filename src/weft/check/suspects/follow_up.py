@@ -20,7 +20,7 @@ from weft.check.suspects.crowding.partner_test import (
 )
 from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.queueing import waiting
-from weft.check.suspects.recurrence import unsteady_nodes
+from weft.check.suspects.recurrence import unsteady
 from weft.check.suspects.stall import stalls
 from weft.check.suspects.survey import Survey
 from weft.check.trials import SURVEY
@@ -40,7 +40,7 @@ def follow_up(survey: Survey, seed: int, most_rounds: int | None = None) -> Foll
     suspects, limits = survey.slow_or_out_of_use, survey.limits
     unexplained = _pairs_again(survey, limits.pairs_again)
     stalled = tuple((stall.pair,) for stall in stalls(survey)[: limits.stalls_again])
-    uneasy = unsteady_nodes(survey)
+    uneasy = unsteady(survey)
     if not any((suspects, unexplained, survey.crowded, stalled, uneasy)):
         return FollowUpPlan((), ())
     draws = Random(f"follow-up/{seed}")  # noqa: S311
@@ -53,15 +53,25 @@ def follow_up(survey: Survey, seed: int, most_rounds: int | None = None) -> Foll
     once = tuple(alone if most_rounds is None else alone[: max(1, most_rounds // times)])
     # Two readings may both be disturbed by chance, of many pairs: three hardly ever are.
     once_more = tuple((pair,) for pair in unexplained if (pair,) in once)
+    of_paths = tuple(
+        test
+        for suspect, tests_of in zip(suspects, of_suspects, strict=True)
+        if survey.crossings.is_path(suspect.best)
+        for test in tests_of
+        if test in once
+    )
     again = _rounds_again(survey, suspects)
+    # Messages around a dead cable meet again each time, those that met others do not.
+    of_detours = _rounds_again(survey, survey.detours) * limits.path_repeats
     others = rounds_with_others(survey, n_tests * times, draws)
     tests = once * times
     room = None if most_rounds is None else max(0, most_rounds - len(tests))
-    of_nodes = tuple(
-        test for name in uneasy for test in finder.partners(name, limits.partners_again)
+    of_uneasy = tuple(
+        test for one in uneasy for test in finder.partners(one, limits.partners_again)
     )
-    more = (once_more + of_nodes * times + stalled * limits.stall_repeats)[:room]
-    return FollowUpPlan(tests + more, (again * times + others)[:most_rounds])
+    more = once_more + of_uneasy * times + of_paths * limits.path_repeats
+    more = (more + stalled * limits.stall_repeats)[:room]
+    return FollowUpPlan(tests + more, (again * times + others + of_detours)[:most_rounds])
 
 
 class _Finder:
@@ -99,11 +109,23 @@ class _Finder:
                 found.append(flow)
         return found
 
-    def partners(self, node: str, most: int) -> list[Round]:
-        """Tests of a node with so many other nodes, each alone."""
-        own = [name for name in self._names if host_of(name) == node]
-        flows = self._random_flows(own, self._names, most)
-        return [(flow,) for flow in flows]
+    def partners(self, candidate: int, most: int) -> list[Round]:
+        """So many tests of a candidate: of a node with as many other nodes, of a cable between as
+        many pairs; each flow alone."""
+        member = self._survey.candidates.members[candidate][0]
+        rows = self._survey.candidates.rows(candidate)
+        sources, targets = (
+            sorted({self._names[i] for i in ends[rows].tolist()})
+            for ends in (self._survey.readings.a, self._survey.readings.b)
+        )
+        flows = self._random_flows(sources, targets, self._survey.limits.flows_looked_at)
+        stages = self._stages(flows)
+        over = [
+            flow
+            for flow, of in zip(flows, stages, strict=True)
+            if member in self._members_on(flow, of)
+        ]
+        return [(flow,) for flow in over[:most]]
 
     def _flows(self, suspect: Suspect, candidate: int) -> list[EndpointPair]:
         """Flows across a candidate, the most telling first."""
@@ -148,10 +170,7 @@ class _Finder:
 
     def _crossed(self, flows: Sequence[EndpointPair]) -> list[set[tuple[int, int]]]:
         """By flow: which candidates of which suspects it crosses."""
-        network = self._crossings.network
-        stages: Sequence[tuple[Stage, ...]] = [()] * len(flows)
-        if network is not None:
-            stages = self._crossings.ports_of(flows)
+        stages = self._stages(flows)
         members = self._survey.candidates.members
         return [
             {
@@ -162,6 +181,11 @@ class _Finder:
             }
             for of_flow in map(self._members_on, flows, stages)
         ]
+
+    def _stages(self, flows: Sequence[EndpointPair]) -> Sequence[tuple[Stage, ...]]:
+        """By flow: the stages of its path; none without a fabric."""
+        known = self._crossings.network is not None
+        return self._crossings.ports_of(flows) if known else [()] * len(flows)
 
     def _members_on(self, flow: EndpointPair, stages: Sequence[Stage]) -> set[Member]:
         """Every component that a flow crosses."""

@@ -4,39 +4,60 @@ import numpy as np
 from scipy.special import xlogy
 
 from weft.check.readings.components import PARTS, Part
-from weft.check.readings.readings import METRICS, Bools, Floats, Metric
+from weft.check.readings.readings import METRICS, Bools, Floats
 from weft.check.suspects.survey import Survey
+from weft.check.thresholds import CheckThresholds
 
 
-def unsteady_nodes(survey: Survey) -> list[str]:
-    """Of few nodes those slow in a part of their readings, the strongest evidence first: too little
-    of it to name them, enough to measure them again. Among many each has enough readings; under
-    adaptive routing a message avoids a slow path."""
-    limits, few = survey.limits, survey.limits.partners_again + 1
-    is_small = 1 < len(survey.crossings.hosts) <= few
-    if survey.crossings.adaptive or not len(survey.candidates) or not is_small:
+def unsteady(survey: Survey) -> list[int]:
+    """Candidates slow in a part of their readings, the strongest evidence first: too little of it
+    to name them, enough to measure them again. Of those that share readings the first only."""
+    if not len(survey.candidates) or len(survey.crossings.hosts) == 1:
         return []
     free = survey.judged & survey.in_rounds & ~survey.explained
     slow = free & survey.beyond_noise
-    found: dict[str, float] = {}
+    of = total(evidence_by_metric(survey, free, slow), survey.limits)
+    likely = np.flatnonzero(of >= survey.limits.evidence_a_metric)
+    found: list[int] = []
+    hit = np.zeros(slow.size, np.bool_)
+    for candidate in likely[np.argsort(-of[likely], kind="stable")].tolist():
+        rows = survey.candidates.rows(candidate)
+        if len(found) < survey.limits.unsteady_again and not hit[rows[slow[rows]]].any():
+            found.append(candidate)
+            hit[rows] = True
+    return found
+
+
+def may_come_and_go(survey: Survey) -> Bools:
+    """By candidate: whether its readings can show that it is slow now and then. Under adaptive
+    routing messages avoid a slow path, so nodes and their parts only."""
+    members = survey.candidates.members
+    if not survey.crossings.adaptive:
+        return np.ones(len(members), np.bool_)
+    rail, is_path = PARTS.index(Part.RAIL), survey.crossings.is_path
+    return np.array([of[0][0] != rail and not is_path(i) for i, of in enumerate(members)], np.bool_)
+
+
+def evidence_by_metric(survey: Survey, free: Bools, slow: Bools) -> Floats:
+    """Metrics x candidates: natural logarithms, of readings `free` of which `slow` are slow."""
+    columns = survey.candidates.columns
+    found = np.zeros((len(METRICS), columns.shape[1]))
     for metric in METRICS:
-        of = evidence_of(survey, metric, free, slow)
-        for candidate in np.flatnonzero(of >= limits.evidence_a_metric).tolist():
-            for part, number in survey.candidates.members[candidate]:
-                if PARTS[part] is Part.NODE:
-                    name = survey.crossings.hosts[number]
-                    found[name] = max(found.get(name, 0.0), float(of[candidate]))
-    return sorted(found, key=lambda name: -found[name])[: limits.unsteady_again]
+        of = survey.readings.metric == metric.code
+        n = np.asarray(columns.T @ (free & of).astype(np.float64)).reshape(-1)
+        n_slow = np.asarray(columns.T @ (slow & of).astype(np.float64)).reshape(-1)
+        counts = (int((free & of).sum()), int((slow & of).sum()))
+        found[metric.code] = evidence(n, n_slow, *counts, survey.limits.disturbed_share)
+    found[:, ~may_come_and_go(survey)] = 0.0
+    return found
 
 
-def evidence_of(survey: Survey, metric: Metric, free: Bools, slow: Bools) -> Floats:
-    """By candidate, less the logarithm of the number of candidates: the best of so many."""
-    columns, of = survey.candidates.columns, survey.readings.metric == metric.code
-    n = np.asarray(columns.T @ (free & of).astype(np.float64)).reshape(-1)
-    n_slow = np.asarray(columns.T @ (slow & of).astype(np.float64)).reshape(-1)
-    least = survey.limits.disturbed_share
-    found = evidence(n, n_slow, int((free & of).sum()), int((slow & of).sum()), least)
-    return np.asarray(found - np.log(max(1, found.size)), np.float64)
+def total(by_metric: Floats, limits: CheckThresholds) -> Floats:
+    """By candidate: the evidence of the strongest metric, and of others what exceeds
+    `evidence_a_metric`; less the logarithm of the number of candidates: the best of so many."""
+    beyond = np.sort(by_metric, axis=0)
+    beyond[:-1] = np.maximum(0.0, beyond[:-1] - limits.evidence_a_metric)
+    return np.asarray(beyond.sum(axis=0) - np.log(max(1, by_metric.shape[1])), np.float64)
 
 
 def evidence(n: Floats, n_slow: Floats, n_all: int, n_all_slow: int, least: float) -> Floats:

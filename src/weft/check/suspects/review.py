@@ -7,7 +7,8 @@ import numpy as np
 
 from weft.check.readings.readings import Ints, Metric, union
 from weft.check.suspects.accusation import Accusation, Standing, accuse
-from weft.check.suspects.crowding.crowded_paths import SharedPaths
+from weft.check.suspects.constancy import is_normal_at_times
+from weft.check.suspects.crowding.crowded_paths import Look, SharedPaths
 from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.out_of_use.collisions import Detour
 from weft.check.suspects.out_of_use.unused_cables import surely_out_of_use
@@ -105,6 +106,10 @@ def _with_crowded(survey: Survey, made: list[Accusation]) -> list[Accusation]:
         if tested and not shared.shows_again(path, found, again):
             continue
         standing = Standing.CONFIRMED if tested else Standing.UNTESTED
+        if path.look is Look.ALONE and is_normal_at_times(
+            survey, shared.judged_rows_of(path), path.slower
+        ):
+            standing = Standing.COMING_AND_GOING
         accusation = accuse(survey, path.suspect, standing)
         kept = [a for a in kept if a.standing is Standing.CONFIRMED or not _share(a, rows)]
         if not any(_share(a, rows) or a.things == accusation.things for a in kept):

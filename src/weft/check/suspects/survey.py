@@ -48,8 +48,12 @@ class Survey:
     @cached_property
     def slow_or_out_of_use(self) -> tuple[Suspect, ...]:
         """Components that look slow, and cables that may be out of use."""
-        detours = (detour.suspect(self.crossings) for detour in self._detours)
-        return (*self.explanation.suspects, *detours)
+        return (*self.explanation.suspects, *self.detours)
+
+    @cached_property
+    def detours(self) -> tuple[Suspect, ...]:
+        """Cables that may be out of use."""
+        return tuple(detour.suspect(self.crossings) for detour in self._detours)
 
     @cached_property
     def shared(self) -> SharedPaths | None:

@@ -11,7 +11,7 @@ from weft.check.readings.readings import METRICS, Bools, Ints, Metric
 from weft.check.suspects.accusation import Standing, accuse, components_of, standing_of
 from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.queueing import waiting
-from weft.check.suspects.recurrence import evidence, evidence_of
+from weft.check.suspects.recurrence import evidence, evidence_by_metric, total
 from weft.check.suspects.stall import stall_place
 from weft.check.suspects.survey import Survey
 from weft.check.verdict.slow_pairs import have_an_end_in
@@ -60,14 +60,14 @@ class IntermittentFacts(FindingFacts):
 
 
 def intermittents(survey: Survey) -> tuple[Intermittent, ...]:
-    """Intermittent components, the strongest first; none under adaptive routing, where a message
-    avoids a slow path.
+    """Intermittent components, the strongest first; under adaptive routing, where a message avoids
+    a slow path, nodes and their parts only.
 
     The evidence is the logarithm of a binomial likelihood ratio: so many slow readings at the
-    component's own rate, against the rate of all others. The logarithm of the number of components
-    is subtracted.
+    component's own rate, against the rate of all others, by all metrics together. The logarithm of
+    the number of components is subtracted.
     """
-    if survey.crossings.adaptive or not len(survey.candidates):
+    if not len(survey.candidates):
         return ()
     of_others = [s for s in survey.explanation.suspects if not slow_again(survey, s)]
     slowed = survey.explainer.predicted(of_others) > 0
@@ -227,38 +227,43 @@ def _again(survey: Survey, candidate: int, metric: Metric) -> tuple[int, int]:
 
 
 def _strongest(survey: Survey, free: Bools, slow: Bools) -> Intermittent | None:
-    """That of the most evidence: of the survey, or together with its readings alone."""
+    """That of the most evidence, of the survey and of its readings alone."""
     limits = survey.limits
-    evidences = {metric: evidence_of(survey, metric, free, slow) for metric in METRICS}
-    metric = max(evidences, key=lambda metric: float(evidences[metric].max()))
-    most = float(evidences[metric].max())
+    by_metric = evidence_by_metric(survey, free, slow)
+    evidences = total(by_metric, limits)
+    most = float(evidences.max())
     if most < limits.evidence_a_metric:
         return None
-    alike = np.flatnonzero(evidences[metric] >= most - limits.near_evidence)
-    alike = alike[np.argsort(-evidences[metric][alike], kind="stable")]
-    best = int(alike[0])
+    near = np.flatnonzero(evidences >= most - limits.near_evidence)
+    free_of = [free & (survey.readings.metric == metric.code) for metric in METRICS]
+    seen_of, found = dict[int, list[Seen]](), dict[int, float]()
+    for candidate in near.tolist():
+        rows = survey.candidates.rows(candidate)
+        of = by_metric[:, candidate] - np.log(evidences.size)
+        seen = [_seen(free_of[m.code], rows, slow, m, float(of[m.code])) for m in METRICS]
+        seen_of[candidate] = sorted(seen, key=lambda s: -s.evidence)
+        again = sum(_evidence_again(survey, candidate, one) for one in seen if one.n_slow)
+        found[candidate] = float(evidences[candidate]) + again
+    best = max(found, key=lambda candidate: found[candidate])
+    if found[best] < limits.suspect_evidence:
+        return None
     rows = survey.candidates.rows(best)
     hit = rows[slow[rows]]
-    alike = np.array(
-        [c for c in alike if np.isin(survey.candidates.rows(int(c)), hit).any()], np.int64
-    )
-    seen = [
-        _seen(free & (survey.readings.metric == m.code), rows, slow, m, float(evidences[m][best]))
-        for m in METRICS
+    alike = [
+        candidate
+        for candidate in sorted(found, key=lambda candidate: -found[candidate])
+        if found[candidate] >= found[best] - limits.near_evidence
+        and np.isin(survey.candidates.rows(candidate), hit).any()
     ]
-    seen.sort(key=lambda s: -s.evidence)
-    if most < limits.suspect_evidence:
-        most += _evidence_again(survey, best, seen[0])
-        if most < limits.suspect_evidence:
-            return None
+    metric = seen_of[best][0].metric
     mine = rows[free[rows] & (survey.readings.metric[rows] == metric.code)]
     rounds = np.stack([survey.readings.trial, survey.readings.round])
     return Intermittent(
-        components=components_of(survey, alike.tolist()),
-        seen=tuple(seen),
+        components=components_of(survey, alike),
+        seen=tuple(seen_of[best]),
         n_rounds_slow=np.unique(rounds[:, mine[slow[mine]]], axis=1).shape[1],
         n_rounds=np.unique(rounds[:, mine], axis=1).shape[1],
-        candidates=tuple(alike.tolist()),
+        candidates=tuple(alike),
         rows=rows,
     )
 

@@ -45,6 +45,8 @@ _BY_STANDING = {
     Standing.OUT_OF_USE: "out_of_use",
     Standing.MET: "met",
     Standing.PASSING: "passing",
+    Standing.COMING_AND_GOING: "passing",
+    Standing.LONGER: "longer",
 }
 
 

@@ -65,6 +65,10 @@ def accused(
             return _passing(accusation, owners)
         case Standing.OUT_OF_USE:
             return _out_of_use(accusation, owners, sure=sure)
+        case Standing.COMING_AND_GOING:
+            return _coming_and_going(accusation, owners, clean=clean)
+        case Standing.LONGER:
+            return _longer(accusation, owners)
     text = f"{'is slow' if sure else 'may be slow'}: {_slowness(accusation)}."
     return _finding(accusation, owners, text, _evidence(accusation, sure=sure), sure=sure)
 
@@ -124,6 +128,27 @@ def _met(accusation: Accusation, owners: Mapping[str, str], *, clean: bool) -> F
     )
     finding = _finding(accusation, owners, text, (over_it(accusation.worst), why))
     return replace(finding, kind=FindingKind.ANOMALY)
+
+
+def _coming_and_going(accusation: Accusation, owners: Mapping[str, str], *, clean: bool) -> Finding:
+    why = "possible causes: traffic of another job" + ("" if clean else ", a flapping link")
+    evidence = (
+        "a fault slows every message over it, and more of these readings are normal than noise"
+        " makes so",
+        f"{why}: read the error counters of its ports, and check again",
+    )
+    finding = _finding(accusation, owners, f"comes and goes: {_slowness(accusation)}.", evidence)
+    return replace(finding, kind=FindingKind.ANOMALY)
+
+
+def _longer(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
+    evidence = (
+        "its bandwidth is normal: its messages may take a longer path than the fabric file says,"
+        " by other cabling or other tables (weft fabric audit)",
+        "other possible causes: a longer cable, or one that corrects errors (FEC)",
+    )
+    text = f"takes longer at full rate: {_slowness(accusation)}."
+    return replace(_finding(accusation, owners, text, evidence), kind=FindingKind.ANOMALY)
 
 
 def _passing(accusation: Accusation, owners: Mapping[str, str]) -> Finding:

@@ -42,6 +42,7 @@ def test_tests_of_a_cable_cross_it_and_have_different_partners(make_tree, make_f
         tree,
         tests_a_suspect=3,
         times_again=1,
+        path_repeats=0,
         control_pairs=2,
     )
     tests, controls = asked.alone[:3], asked.alone[3:]
@@ -89,6 +90,7 @@ def test_a_cable_faster_than_a_node_is_tested_by_as_many_flows_as_fill_it(
         tree,
         tests_a_suspect=2,
         times_again=1,
+        path_repeats=0,
         control_pairs=0,
     )
     for pairs in asked.alone:
@@ -207,3 +209,35 @@ def test_a_rank_of_one_host_is_tested_with_other_ranks_of_it():
 def test_rounds_of_one_pair_are_no_tests_under_load():
     assert plan(ranks_of_one_host(8, slow=3, one_at_a_time=True), None).together == ()
     assert plan(ranks_of_one_host(8, slow=3, one_at_a_time=False), None).together != ()
+
+
+def test_tests_of_a_path_come_again_more_often_than_those_of_a_node(
+    make_tree, make_fabric, make_slow
+):
+    """Traffic of others is there in most moments, and shows by the moments without it."""
+    tree = make_tree(4, 4, 4)
+    limits = {"tests_a_suspect": 1, "times_again": 2, "path_repeats": 4, "control_pairs": 0}
+    cable = make_slow(0.5, ports=frozenset(UP_LINK), metrics=("bandwidth",))
+    for slow, times in ((cable, 6), (make_slow(0.5, node="n003"), 2)):
+        asked = plan(make_fabric(tree, [slow]).all_pairs(), tree, **limits)
+        assert len(asked.alone) == times
+        assert len(set(asked.alone)) == 1
+
+
+def test_a_node_slow_now_and_then_is_measured_alone_with_partners_under_adaptive_routing(
+    make_tree, make_fabric
+):
+    tree, draws = make_tree(4, 4, 4), Random("now and then")
+    samples = [
+        replace(one, metrics={name: 2 * value for name, value in one.metrics.items()})
+        if "latency_us" in one.metrics
+        and "n006" in (one.pair.a, one.pair.b)
+        and draws.random() < 0.3
+        else one
+        for one in make_fabric(tree, noise=0.01).all_pairs()
+    ]
+    survey = survey_of(samples, tree, thresholds(), adaptive=True)
+    assert survey.explanation.suspects == ()
+    alone = [pairs[0] for pairs in follow_up(survey, 1).alone if len(pairs) == 1]
+    with_it = [pair for pair in alone if "n006" in pair]
+    assert len({other for pair in with_it for other in pair} - {"n006"}) >= 8

@@ -23,7 +23,7 @@ from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.queueing import waiting
 from weft.stats.summary import robust_sigma
 
-_MEDIAN_ERROR = float(np.sqrt(np.pi / 2))
+MEDIAN_ERROR = float(np.sqrt(np.pi / 2))
 """Standard error of a median in those of a mean, of normal noise."""
 
 
@@ -116,7 +116,7 @@ class SharedPaths:
             left = mine[~with_other]
             if left.size < self._limits.crowded_readings:
                 continue
-            error = _MEDIAN_ERROR * float(np.median(self._against.sigma[left])) / np.sqrt(left.size)
+            error = MEDIAN_ERROR * float(np.median(self._against.sigma[left])) / np.sqrt(left.size)
             sure = float(np.median(self._slower[left])) + self._limits.noise_sigma * error
             if sure < slower / 2:
                 return True
@@ -149,6 +149,11 @@ class SharedPaths:
         if path.look is Look.ALONE:
             return np.asarray(where[stage == path.number], np.int64)
         return np.setdiff1d(self._crossings.candidates.rows(path.number), where)
+
+    def judged_rows_of(self, path: CrowdedPath) -> Ints:
+        """Those of the same that no suspect slows."""
+        rows = self.rows_of(path)
+        return np.asarray(rows[self._judged[rows]], np.int64)
 
     @cached_property
     def by_itself(self) -> tuple[Ints, Ints]:
@@ -220,7 +225,7 @@ class SharedPaths:
         stages = [self._crossings.stages[number] for number in numbers.tolist()]
         kind = np.array([len(stage) for stage in stages], np.int64)
         climbs = self._network.climbs[[stage[0] for stage in stages]]
-        return Delivered(numbers, kind, climbs, medians, _MEDIAN_ERROR * sigma / np.sqrt(n))
+        return Delivered(numbers, kind, climbs, medians, MEDIAN_ERROR * sigma / np.sqrt(n))
 
     def _groups_with_suspects(self) -> Ints:
         """Moments and stages (a number for both) that something crossed which a suspect slows."""

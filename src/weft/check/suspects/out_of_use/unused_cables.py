@@ -6,9 +6,10 @@ import numpy as np
 
 from weft.check.readings.crossing import Crossings
 from weft.check.readings.norms import Normed
-from weft.check.readings.readings import Bools, Ints
+from weft.check.readings.readings import Bools, Ints, Metric, union
 from weft.check.suspects.out_of_use.collisions import (
     Detour,
+    candidates_of,
     detours_of,
     gains_of_sharing,
     shown_apart,
@@ -16,6 +17,7 @@ from weft.check.suspects.out_of_use.collisions import (
     that_may_have_met,
 )
 from weft.check.suspects.out_of_use.kept_paths import Kept
+from weft.check.suspects.out_of_use.repeated_rounds import slow_each_time
 from weft.check.suspects.out_of_use.reroute import Rerouted
 from weft.check.suspects.queueing import waiting
 from weft.check.trials import TOGETHER
@@ -36,14 +38,40 @@ def out_of_use(crossings: Crossings, against: Normed, pool: Ints, but: Ints) -> 
 def surely_out_of_use(
     crossings: Crossings, against: Normed, pool: Ints, but: Ints
 ) -> tuple[Detour, ...]:
-    """Those of the same that surely are, once the rounds came again; where messages only may have
-    met, each must show apart from those before it."""
+    """Those of the same that surely are, once the rounds came again, and whose messages were slow
+    each time; where messages only may have met, each must show apart from those before it. None
+    where most of what slow messages tell stays open: other cabling or other traffic is there."""
     rows = _rows_of(crossings, against, pool)
     by_routing = _by_routing(crossings, against, rows, but)
     if by_routing is None:
         found = shown_in_most(crossings, against, detours_of(crossings, against, rows))
-        return shown_apart(crossings, found)
-    return tuple(detour for detour in by_routing if detour.is_sure(crossings))
+        sure = shown_apart(crossings, found)
+    else:
+        sure = tuple(detour for detour in by_routing if detour.is_sure(crossings))
+    sure = tuple(
+        detour
+        for detour in sure
+        if slow_each_time(crossings, against, detour) and not _is_of_one_entry(crossings, detour)
+    )
+    told_by = [part for detour in sure for part in (detour.rows, detour.met)]
+    left_open = _left_open(crossings, against, rows, union(told_by))
+    return sure if left_open <= 1 - crossings.limits.least_explained else ()
+
+
+def _is_of_one_entry(crossings: Crossings, detour: Detour) -> bool:
+    """Whether the slow messages that should cross a cable all go to one destination, though others
+    cross it, too: one wrong entry of a table does that, and a dead cable moves all of them."""
+    readings = crossings.readings
+    over = union(map(crossings.candidates.rows, candidates_of(crossings, detour.cables[:1])))
+    sending = over[readings.metric[over] == Metric.BANDWIDTH.code]
+    moved = np.unique(readings.b[np.intersect1d(sending, detour.rows)])
+    return moved.size == 1 and np.unique(readings.b[sending]).size > 1
+
+
+def _left_open(crossings: Crossings, against: Normed, rows: Ints, explained: Ints) -> float:
+    """The share of what slow messages `rows` tell that those not `explained` tell."""
+    shown = np.maximum(gains_of_sharing(crossings, against, rows), 0.0)
+    return float(shown[~np.isin(rows, explained)].sum()) / max(float(shown.sum()), 1e-9)
 
 
 def _rows_of(crossings: Crossings, against: Normed, pool: Ints) -> Ints:
@@ -79,10 +107,8 @@ def _by_tables(crossings: Crossings, against: Normed, rows: Ints, but: Ints) -> 
     found = _ByRouting(crossings, against, rows, kept).following([])
     if found is None or not kept.shows_in_both_directions(found.cables[0], found.rows):
         return ()
-    gain = gains_of_sharing(crossings, against, rows)
-    shown = np.maximum(gain, 0.0)
-    left_open = float(shown[~np.isin(rows, found.rows)].sum())
-    return (found,) if left_open <= crossings.limits.left_open * shown.sum() else ()
+    left_open = _left_open(crossings, against, rows, found.rows)
+    return (found,) if left_open <= crossings.limits.left_open else ()
 
 
 class _ByRouting:

@@ -1,0 +1,45 @@
+"""Rounds of the survey that came again: messages around a dead cable meet the same ones again,
+messages that met the traffic of others do not."""
+
+import numpy as np
+from scipy.stats import binom, norm
+
+from weft.check.readings.crossing import Crossings
+from weft.check.readings.norms import Normed
+from weft.check.readings.readings import Ints, Metric
+from weft.check.suspects.out_of_use.collisions import Detour
+from weft.check.trials import TOGETHER
+
+
+def slow_each_time(crossings: Crossings, against: Normed, detour: Detour) -> bool:
+    """Whether the messages of a detour that were slow in the survey are slow whenever the same
+    rounds come again, but for as many as noise and disturbances explain (binomial,
+    `contradicted_sigma`)."""
+    readings, limits = crossings.readings, crossings.limits
+    again = np.isin(np.arange(len(readings)), readings.of_trial(TOGETHER))
+    number = _numbers(crossings)
+    slow_once = np.unique(number[detour.rows[~again[detour.rows]]])
+    sending = readings.metric == Metric.BANDWIDTH.code
+    rows = np.flatnonzero(again & sending & (against.norm >= 0) & np.isin(number, slow_once))
+    n_normal = int((against.slower[rows] < detour.slower / 2).sum())
+    if not n_normal:
+        return True
+    sigma = np.hypot(against.sigma[rows], limits.uneven_share * detour.slower)
+    chance = float(norm.cdf(-detour.slower / 2 / sigma).mean()) + limits.disturbed_share
+    by_chance = float(binom.sf(n_normal - 1, rows.size, min(1.0, chance)))
+    return by_chance >= float(norm.sf(limits.contradicted_sigma))
+
+
+def _numbers(crossings: Crossings) -> Ints:
+    """By reading: a number that the readings of a flow share whose moments have the same flows."""
+    readings = crossings.readings
+    n = len(readings.endpoints)
+    flow = readings.a * n + readings.b
+    order = np.lexsort((flow, readings.moment))
+    starts = np.flatnonzero(np.diff(readings.moment[order], prepend=-1))
+    alike: dict[bytes, int] = {}
+    found = np.zeros(len(readings), np.int64)
+    for rows in np.split(order, starts[1:]):
+        kind = alike.setdefault(flow[rows].tobytes(), len(alike))
+        found[rows] = kind * n * n + flow[rows]
+    return found

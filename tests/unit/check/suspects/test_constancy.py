@@ -1,0 +1,104 @@
+"""A fault slows every message; traffic of others and a longer path are no faults of a cable."""
+# mypy: disable-error-code="no-untyped-def"
+
+from random import Random
+
+import numpy as np
+import pytest
+from tests.unit.check.conftest import Fabric, Slow, Tree
+
+from weft.check.readings.readings import Metric
+from weft.check.suspects.accusation import Standing
+from weft.check.suspects.constancy import is_normal_at_times
+from weft.check.suspects.follow_up import follow_up
+from weft.check.suspects.survey import survey_of
+from weft.check.thresholds import thresholds
+from weft.check.trials import SURVEY
+from weft.check.verdict.verdict import judge_check
+from weft.core.finding import Severity
+
+UP_LINK = frozenset({"leaf-02[6]", "spine-02[2]"})
+N_LEAVES = 10
+
+
+class AtTimes(Fabric):
+    """What is slow is slow in a share of the rounds only."""
+
+    share = 0.8
+
+    def measure(self, rounds, trial=SURVEY):
+        always, draws = self.slow, Random(f"{self.seed}/{trial}")
+        samples = []
+        for number, pairs in enumerate(rounds):
+            self.slow = always if draws.random() < self.share else ()
+            padded = [[]] * number + [pairs]
+            samples += super().measure(padded, trial)
+        self.slow = always
+        return samples
+
+
+def checked(fabric, *, adaptive=False):
+    """The verdict after the follow-up."""
+    samples = fabric.all_pairs()
+    first = survey_of(samples, fabric.tree, thresholds(), adaptive=adaptive)
+    samples += fabric.follow_up(follow_up(first, seed=1))
+    return judge_check(samples, fabric.tree, adaptive=adaptive)
+
+
+def severities(verdict, words):
+    return [one.severity for one in verdict.findings if words in one.sentence]
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_a_cable_slow_in_four_of_five_moments_comes_and_goes(seed):
+    slow = Slow(0.5, ports=UP_LINK, metrics=("bandwidth",))
+    verdict = checked(AtTimes(Tree(4, 4, 4), [slow], noise=0.02, seed=seed))
+    standings = {one.standing for one in verdict.accusations}
+    assert not standings & {Standing.CONFIRMED, Standing.OUT_OF_USE}
+    assert Severity.BAD not in {one.severity for one in verdict.findings}
+    assert any("leaf-02[6]" in one.sentence for one in verdict.findings)
+
+
+@pytest.mark.parametrize("factor", [0.93, 0.5, 0.1])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_cable_that_is_always_slow_is_confirmed_among_disturbances(factor, seed):
+    slow = Slow(factor, ports=UP_LINK, metrics=("bandwidth",))
+    fabric = Fabric(Tree(4, 4, 4), [slow], noise=0.015, seed=seed, disturbed=0.02)
+    (accusation,) = checked(fabric).accusations
+    assert accusation.standing is Standing.CONFIRMED
+
+
+def test_a_cable_that_only_takes_longer_is_a_warning_that_names_the_files():
+    slow = Slow(0.8, ports=UP_LINK, metrics=("latency",))
+    verdict = checked(Fabric(Tree(4, 4, 4), [slow], noise=0.01))
+    (accusation,) = verdict.accusations
+    assert accusation.standing is Standing.LONGER
+    (finding,) = (one for one in verdict.findings if "leaf-02[6]" in one.sentence)
+    assert finding.severity is Severity.WARNING
+    assert "takes longer at full rate: latency" in finding.sentence
+    assert "weft fabric audit" in finding.evidence[0]
+    assert "longer" in verdict.inputs
+    assert verdict.to_record()["inputs"]
+
+
+def test_a_node_that_takes_longer_is_a_fault():
+    slow = Slow(0.8, node="n003", metrics=("latency",))
+    verdict = checked(Fabric(Tree(4, 4, 4), [slow], noise=0.01))
+    assert severities(verdict, "n003") == [Severity.BAD]
+
+
+@pytest.mark.parametrize(("share", "comes_and_goes"), [(0.8, True), (1.0, False)])
+def test_paths_of_a_leaf_are_held_against_their_moments(share, comes_and_goes):
+    """Under adaptive routing each moment counts once, however many messages it holds."""
+    ways = frozenset(f"leaf-05[{port}]" for port in range(5, 9))
+    slow = Slow(0.7, ports=ways, metrics=("bandwidth",))
+    fabric = AtTimes(Tree(N_LEAVES, 4, 4), [slow], noise=0.01)
+    fabric.share = share
+    survey = survey_of(fabric.all_pairs(), fabric.tree, thresholds(), adaptive=True)
+    up = np.array([fabric.tree.paths([name])[0][1:2] for name in names_of(survey)])
+    crosses = np.isin(up[:, 0], sorted(ways)) & (survey.readings.metric == Metric.BANDWIDTH.code)
+    assert is_normal_at_times(survey, np.flatnonzero(crosses), -np.log(0.7)) == comes_and_goes
+
+
+def names_of(survey):
+    return [survey.readings.name(row) for row in range(len(survey.readings))]
