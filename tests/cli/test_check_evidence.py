@@ -161,7 +161,7 @@ def test_a_cable_that_loses_packets_is_named_by_counters_that_grew(
     capsys.readouterr()
     assert run([*twin, *lost, "--dir", str(tmp_path / "lost")]) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert answer["findings"][0]["facts"]["standing"] == "met other traffic"
+    assert answer["findings"][0]["facts"]["standing"] == "comes and goes"
     assert answer["planted"][0]["named"] == "no"
     counters = [str(tmp_path / name / "counters.out") for name in ("healthy", "lost")]
     files = [word for name in counters for word in ("--counters", name)]
