@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.unit.doctor.container.container_cases import MOUNTS, PATH, need_gcc
+from tests.unit.doctor.container.container_cases import MOUNTS, PATH, need_gcc, run_doctor
 from tests.unit.doctor.container.container_trees import SlingshotNode
 
 from weft.cli import run
@@ -21,22 +21,17 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> SlingshotNode:
     return SlingshotNode(tmp_path_factory.mktemp("node")).build()
 
 
-def call(node: SlingshotNode, *options: str | Path) -> int:
-    words = ["doctor", "container", str(node.image), "--host", str(node.host)]
-    return run([*words, *map(str, options)])
-
-
 def test_the_verdict_begins_with_the_network_that_ranks_will_use(
     node: SlingshotNode, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script = tmp_path / "job.sh"
     script.write_text(HEAD + VARIABLES + SRUN)
-    assert call(node, "--script", script) == 1
+    assert run_doctor(node, "--script", script) == 1
     out = capsys.readouterr().out.splitlines()
     assert out[0].startswith("BAD  8 of 8 ranks will use NET/Socket: NCCL opens ")
     assert out[1] == "     fix: set NCCL_NET_PLUGIN=ofi for the container  [plugin-not-selected]"
     script.write_text(HEAD + VARIABLES + "export NCCL_NET_PLUGIN=ofi\n" + SRUN)
-    assert call(node, "--script", script) == 0
+    assert run_doctor(node, "--script", script) == 0
     out = capsys.readouterr().out
     assert out.startswith("GOOD  8 of 8 ranks will use NET/OFI over cxi\nwould show: a plug-in")
     assert "└─ net plug-in: /opt/ofi/libnccl-net-ofi.so  (/opt/ofi of the host" in out
@@ -47,7 +42,7 @@ def test_a_demanded_network_ends_the_job(
 ) -> None:
     script = tmp_path / "job.sh"
     script.write_text(VARIABLES + 'export NCCL_NET="AWS Libfabric"\n' + SRUN)
-    assert call(node, "--script", script) == 1
+    assert run_doctor(node, "--script", script) == 1
     assert "every rank will end: network AWS Libfabric is not found" in capsys.readouterr().out
 
 
@@ -57,7 +52,7 @@ def test_of_several_launches_the_worst_is_shown(
     script = tmp_path / "job.sh"
     bare = "srun --container-image=i ./b\n"
     script.write_text(VARIABLES + "export NCCL_NET_PLUGIN=ofi\n" + SRUN + bare)
-    assert call(node, "--script", script) == 1
+    assert run_doctor(node, "--script", script) == 1
     assert f"the worst of 2: {script}:4" in capsys.readouterr().out
 
 
@@ -66,13 +61,13 @@ def test_the_record(
 ) -> None:
     script = tmp_path / "job.sh"
     script.write_text(VARIABLES + SRUN)
-    assert call(node, "--script", script, "--format", "json") == 1
+    assert run_doctor(node, "--script", script, "--format", "json") == 1
     record = json.loads(capsys.readouterr().out)
     assert record["schema"] == "weft.doctor-container/1"
     assert [one["rule"] for one in record["faults"]] == ["plugin-not-selected"]
     links = [one["link"] for one in record["chain"]]
     assert links == ["NCCL 2.18.3", "net plug-in", "libfabric", "provider cxi", "adapter"]
-    assert call(node, "--script", script, "--format", "csv") == 1
+    assert run_doctor(node, "--script", script, "--format", "csv") == 1
     assert capsys.readouterr().out.startswith("image,severity,rule,happens,fix,source\n")
 
 
@@ -124,7 +119,7 @@ def test_wrong_input(
     (tmp_path / "BROKEN").write_text('{"cdiVersion": "0.6.0",')
     files = ("JOB", "CDI", "POD.yaml", "ANCHORS", "BROKEN")
     named = [str(tmp_path / one) if one in files else one for one in options]
-    assert call(node, *named) == 2
+    assert run_doctor(node, *named) == 2
     assert words in capsys.readouterr().err
 
 

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.unit.doctor.container.container_cases import need_gcc
+from tests.unit.doctor.container.container_cases import need_gcc, run_doctor
 from tests.unit.doctor.container.container_trees import SlingshotNode, compile_library
 
 from weft.cli import run
@@ -20,11 +20,6 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> SlingshotNode:
     return SlingshotNode(tmp_path_factory.mktemp("node")).build()
 
 
-def call(node: SlingshotNode, *options: str | Path) -> int:
-    words = ["doctor", "container", str(node.image), "--host", str(node.host)]
-    return run([*words, *map(str, options)])
-
-
 def test_the_choices_are_the_formats() -> None:
     assert tuple(FORMS) == CHOICES
 
@@ -37,19 +32,19 @@ def test_the_output_is_a_file_that_the_next_command_takes(
     form: str,
     option: str,
 ) -> None:
-    assert call(node, "--emit", form) == 0
+    assert run_doctor(node, "--emit", form) == 0
     said = capsys.readouterr()
     assert said.err.startswith("GOOD  every rank will use NET/OFI over cxi")
     assert f"next: weft doctor container {node.image} --host {node.host} {option} FILE" in said.err
     path = tmp_path / "emitted"
     path.write_text(said.out)
-    assert call(node, option, path) == 0
+    assert run_doctor(node, option, path) == 0
 
 
 def test_a_hook_takes_its_variables_from_the_next_line(
     node: SlingshotNode, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert call(node, "--emit", "sarus") == 0
+    assert run_doctor(node, "--emit", "sarus") == 0
     said = capsys.readouterr()
     path = tmp_path / "hook.json"
     path.write_text(said.out)
@@ -67,12 +62,12 @@ def test_a_fault_that_stays_is_said_and_nothing_is_written(
     compile_library(stand_in, "int newer(void) { return 1; }", versions="GLIBC_2.99 { newer; };")
     source = "int newer(void); int cxil_open(void) { return newer(); }"
     compile_library(other.host / "opt/libfabric/libcxi.so.1", source, needs=[stand_in])
-    assert call(other, "--emit", "podman") == 1
+    assert run_doctor(other, "--emit", "podman") == 1
     said = capsys.readouterr()
     assert not said.out
     assert "needs GLIBC_2.99" in said.err
     assert "not written: with all that the host has, the faults above stay" in said.err
-    assert call(other, "--emit", "podman", "--format", "json") == 1
+    assert run_doctor(other, "--emit", "podman", "--format", "json") == 1
     assert json.loads(capsys.readouterr().out)["text"] is None
 
 
@@ -85,7 +80,7 @@ def test_a_launch_that_is_right_gets_nothing(
         "export LD_LIBRARY_PATH=/opt/ofi:/opt/libfabric NCCL_NET_PLUGIN=ofi\n"
         f"srun --container-image=i --container-mounts={mounts} ./a\n"
     )
-    assert call(node, "--script", script, "--emit", "pyxis") == 0
+    assert run_doctor(node, "--script", script, "--emit", "pyxis") == 0
     said = capsys.readouterr()
     assert not said.out
     assert f"nothing to add to {script}:2" in said.err
@@ -94,12 +89,12 @@ def test_a_launch_that_is_right_gets_nothing(
 def test_the_record_has_each_entry_with_its_reason(
     node: SlingshotNode, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert call(node, "--emit", "edf", "--format", "json") == 0
+    assert run_doctor(node, "--emit", "edf", "--format", "json") == 0
     record = json.loads(capsys.readouterr().out)
     assert (record["schema"], record["verdict"]) == ("weft.container-emission/1", "good")
     assert {one["kind"] for one in record["added"]} == {"mount", "device", "variable"}
     assert all(one["reason"] for one in record["added"])
-    assert call(node, "--emit", "edf", "--format", "csv") == 0
+    assert run_doctor(node, "--emit", "edf", "--format", "csv") == 0
     assert capsys.readouterr().out.startswith("kind,entry,reason\n")
 
 
@@ -133,11 +128,11 @@ def test_wrong_input(
     assert "neither in the image nor on the host" in capsys.readouterr().err
     script = tmp_path / "job.sh"
     script.write_text("podman run i ./a\n")
-    assert call(node, "--script", script, "--emit", "pyxis") == 2
+    assert run_doctor(node, "--script", script, "--emit", "pyxis") == 2
     assert "the launch is by podman" in capsys.readouterr().err
     running = ["doctor", "container", "/proc/self/root", "--env", "FI_PROVIDER=cxi"]
     assert run([*running, "--emit", "cdi"]) == 2
     assert "a running container takes no mounts" in capsys.readouterr().err
     (tmp_path / "hook.json").write_text("{}")
-    assert call(node, "--hook", tmp_path / "hook.json") == 2
+    assert run_doctor(node, "--hook", tmp_path / "hook.json") == 2
     assert "no hook with a path" in capsys.readouterr().err

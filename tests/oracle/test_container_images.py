@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -65,18 +65,16 @@ def image(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 @pytest.fixture(scope="module")
 def files(image: Path) -> list[str]:
     """Programs and libraries of the image, drawn by chance."""
-    found: list[str] = json.loads(inside(image, "dynamic_files"))
-    return found[:FILES]
+    return inside(image, lambda: dynamic_files(1))[:FILES]
 
 
 def loader_of(root: Path) -> Directories:
     return Directories(View(FolderTree(root)), "x86_64", processor())
 
 
-def inside(root: Path, what: str, files: tuple[str, ...] = ()) -> str:
-    """What a part of the loader's tests returns where the image is the whole machine, as JSON."""
+def inside(root: Path, work: Callable[[], list[str]]) -> list[str]:
+    """What a part of the loader's tests returns where the image is the whole machine."""
     read, write = os.pipe()
-    known = processor()
     child = os.fork()
     if child == 0:
         code = 1
@@ -84,20 +82,8 @@ def inside(root: Path, what: str, files: tuple[str, ...] = ()) -> str:
             os.close(read)
             os.chroot(root)
             os.chdir(f"/{ROOM}")
-            result = (
-                dynamic_files(1)
-                if what == "dynamic_files"
-                else planted(
-                    files,
-                    CHANGES,
-                    Path(tempfile.mkdtemp(dir=f"/{ROOM}")),
-                    Path(f"/{ROOM}/libstub.so"),
-                    4,
-                    Directories(View(FolderTree(Path("/"))), "x86_64", known),
-                )
-            )
             with os.fdopen(write, "w") as out:
-                json.dump(result, out)
+                json.dump(work(), out)
             code = 0
         finally:
             os._exit(code)
@@ -105,7 +91,8 @@ def inside(root: Path, what: str, files: tuple[str, ...] = ()) -> str:
     with os.fdopen(read) as told:
         text = told.read()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    return text
+    found: list[str] = json.loads(text)
+    return found
 
 
 def differences(root: Path, files: list[str]) -> Iterator[str]:
@@ -127,4 +114,12 @@ def test_programs_and_libraries_of_an_image_from_outside(image: Path, files: lis
 
 def test_planted_changes_inside(image: Path, files: list[str]) -> None:
     """12,500 answers of the image's own ld.so."""
-    assert json.loads(inside(image, "planted", tuple(files))) == []
+    # Here, since an image has no /proc.
+    directories = Directories(View(FolderTree(Path("/"))), "x86_64", processor())
+    stub = Path(f"/{ROOM}/libstub.so")
+
+    def work() -> list[str]:
+        folder = Path(tempfile.mkdtemp(dir=f"/{ROOM}"))
+        return planted(files, CHANGES, folder, stub, 4, directories)
+
+    assert inside(image, work) == []

@@ -1,12 +1,20 @@
 """A virtual cluster that cannot be started: what is wrong is said before anything runs."""
 
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from weft.cluster.local import start
-from weft.cluster.local.layout import Impairment, VirtualHost, virtual_hosts
+from weft.cluster.local.layout import (
+    Impairment,
+    Layout,
+    VirtualHost,
+    read_layout,
+    virtual_hosts,
+)
+from weft.cluster.local.namespace_commands import NamespaceError
 from weft.core.errors import InputError, MissingError
 
 
@@ -56,3 +64,43 @@ def test_a_loss_needs_nft_and_says_so(tools: Path, tmp_path: Path) -> None:
         start.start(tmp_path / "mine", lossy, shared_home=False)
     assert refused.value.expected == "the package nftables"
     assert not (tmp_path / "mine").exists()
+
+
+def test_a_change_that_fails_is_recorded_with_all_that_a_cable_may_have(
+    tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first host is done; the second one has its old rate, its new one, or both faults."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    one, other = virtual_hosts(2)
+    old = replace(other, sending=Impairment("100mbit"))
+    slow = Impairment("200mbit", delay_us=50.0)
+    layout = Layout(
+        *("mine", str(folder), (one, old), "ada", 1000, 1000, "/home/ada"),
+        shared_home=True,
+        visible=(),
+        caches=(),
+        sshd="/usr/sbin/sshd",
+    )
+    begun: list[tuple[VirtualHost, VirtualHost]] = []
+
+    def impair(*args: object) -> None:
+        was, new = args[3:]
+        assert isinstance(was, VirtualHost)
+        assert isinstance(new, VirtualHost)
+        begun.append((was, new))
+        if new.name == "node2" and len(begun) == 2:
+            raise NamespaceError("it fails here")
+
+    monkeypatch.setattr(start, "impair", impair)
+    monkeypatch.setattr(start, "first_processes", lambda _: (1, {"node1": 2, "node2": 3}))
+    wanted = (replace(one, receiving=slow), replace(other, receiving=slow))
+    with pytest.raises(MissingError, match="it fails here"):
+        start.change(folder, layout, wanted)
+    left = read_layout(folder)
+    may_have = replace(other, sending=Impairment("100mbit"), receiving=slow, is_changing=True)
+    assert left.hosts == (wanted[0], may_have)
+    # The same wish again is no change of nothing.
+    assert start.change(folder, left, wanted).hosts == wanted
+    assert begun[-1] == (may_have, wanted[1])
+    assert read_layout(folder).hosts == wanted

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 from tests.needs import need
+from tests.unit.doctor.container.container_trees import SlingshotNode
 
+from weft.cli import run
 from weft.cli.doctor.container_case import cases_of
 from weft.core.finding import Severity
 from weft.doctor.container.case import ContainerCase
@@ -48,3 +50,9 @@ def need_gcc() -> None:
     need("gcc")
     if not Path("/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2").exists():
         pytest.skip("test roots hold Debian's loader for x86-64")
+
+
+def run_doctor(node: SlingshotNode, *options: str | Path) -> int:
+    """The exit code of the verb for a node and its image."""
+    words = ["doctor", "container", str(node.image), "--host", str(node.host)]
+    return run([*words, *map(str, options)])

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.unit.doctor.container.container_cases import MOUNTS, PATH, judged, need_gcc, verdict_of
+from tests.unit.doctor.container.container_cases import MOUNTS, PATH, judged, verdict_of
 from tests.unit.doctor.container.container_trees import (
     LIBFABRIC_SOURCE,
     LIBRARY_FOLDER,
@@ -32,18 +32,6 @@ def job(path: Path, variables: dict[str, str], mounts: list[str], options: str =
     text = JOB.format(exports=exports, mounts=",".join(mounts), options=options)
     path.write_text(text)
     return path
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> SlingshotNode:
-    need_gcc()
-    return SlingshotNode(tmp_path_factory.mktemp("node")).build()
-
-
-@pytest.fixture
-def node(whole: SlingshotNode, tmp_path: Path) -> SlingshotNode:
-    shutil.copytree(whole.folder, tmp_path / "node", symlinks=True)
-    return SlingshotNode(tmp_path / "node")
 
 
 def musl(node: SlingshotNode, _: dict[str, str], __: list[str]) -> None:

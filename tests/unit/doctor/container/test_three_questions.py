@@ -6,7 +6,7 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from tests.unit.doctor.container.container_cases import MOUNTS, PATH, need_gcc, verdict_of
+from tests.unit.doctor.container.container_cases import MOUNTS, PATH, verdict_of
 from tests.unit.doctor.container.container_trees import SlingshotNode
 
 from weft.core.finding import Severity
@@ -18,12 +18,6 @@ REASONS = {
 }
 LOST = list(chained.from_iterable(combinations(REASONS, number) for number in range(4)))
 FORMS = ("flags", "pyxis", "apptainer", "podman", "edf", "cdi", "sarus")
-
-
-@pytest.fixture(scope="module")
-def node(tmp_path_factory: pytest.TempPathFactory) -> SlingshotNode:
-    need_gcc()
-    return SlingshotNode(tmp_path_factory.mktemp("node")).build()
 
 
 def launch(

@@ -1,6 +1,7 @@
 """What weft may not see, or looks at no further, is said: UNKNOWN, or refused by its name."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,12 +20,6 @@ from weft.doctor.container.loader.elf import MOST_NAMES_BYTES, read_elf
 LAUNCH = (f"LD_LIBRARY_PATH={PATH}", "NCCL_NET_PLUGIN=ofi")
 
 
-@pytest.fixture(scope="module")
-def node(tmp_path_factory: pytest.TempPathFactory) -> SlingshotNode:
-    need_gcc()
-    return SlingshotNode(tmp_path_factory.mktemp("node")).build()
-
-
 @pytest.fixture
 def script(tmp_path: Path) -> Path:
     path = tmp_path / "job.sh"
@@ -34,6 +29,18 @@ def script(tmp_path: Path) -> Path:
     return path
 
 
+def forbid(patch: pytest.MonkeyPatch, name: str, hides: Callable[[str], bool]) -> None:
+    """A function of `os` is not allowed for the paths that are hidden."""
+    before = getattr(os, name)
+
+    def refuse(path: str) -> object:
+        if hides(str(path)):
+            raise PermissionError(13, "Permission denied", str(path))
+        return before(path)
+
+    patch.setattr(os, name, refuse)
+
+
 def test_a_library_that_a_closed_folder_could_hold_is_not_called_missing(
     node: SlingshotNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -41,14 +48,7 @@ def test_a_library_that_a_closed_folder_could_hold_is_not_called_missing(
     job.write_text("srun --container-image=i ./a\n")
     _, chain = judged(node.image, node.host, script=job)
     assert chain.verdict() is Severity.BAD
-    before = os.scandir
-
-    def scandir(path: str):
-        if str(path).endswith("/usr/lib"):
-            raise PermissionError(13, "Permission denied", str(path))
-        return before(path)
-
-    monkeypatch.setattr(os, "scandir", scandir)
+    forbid(monkeypatch, "scandir", lambda path: path.endswith("/usr/lib"))
     _, chain = judged(node.image, node.host, script=job)
     assert chain.verdict() is Severity.UNKNOWN
     assert any("/usr/lib, which this user may not list" in one.unknown for one in chain.gaps)
@@ -59,14 +59,8 @@ def test_a_path_that_this_user_may_not_look_at_leaves_the_verdict_open(
 ) -> None:
     _, chain = judged(node.image, node.host, script=script)
     assert chain.verdict() is Severity.GOOD
-    before = os.lstat
-
-    def lstat(path: str):
-        if str(path).startswith(f"{node.host}/opt/ofi/") and "ofi.so" not in str(path):
-            raise PermissionError(13, "Permission denied", str(path))
-        return before(path)
-
-    monkeypatch.setattr(os, "lstat", lstat)
+    plugins = f"{node.host}/opt/ofi/"
+    forbid(monkeypatch, "lstat", lambda it: it.startswith(plugins) and "ofi.so" not in it)
     _, chain = judged(node.image, node.host, script=script)
     assert chain.verdict() is Severity.UNKNOWN
     assert any("this user may not look at it" in one.unknown for one in chain.gaps)

@@ -26,8 +26,8 @@ _PASSES = 4
 _MANY_PORTS_PER_RANK = 4
 """With more ports that want filling for each rank, a pass tries as many as there are ranks. Trees
 have at most so many (two a level), and are planned with all: tried with as many as ranks, 300 nodes
-take 9 rounds instead of 8. A mesh of 765 switches with 2 nodes each has 127, and takes 465 rounds
-instead of 443 in a tenth of the time."""
+take 9 rounds instead of 8. A mesh of 765 switches with 2 nodes each has 127: tried with four for
+each rank it takes 448 rounds and 63 s to plan, with one 465 rounds and 37 s."""
 
 
 def leaf_rounds(ranks: ScheduleRanks, paths: FlowPaths, times: int | None = None) -> list[Round]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from tests.unit.doctor.container.container_cases import MOUNTS, PATH, judged, need_gcc
+from tests.unit.doctor.container.container_cases import MOUNTS, PATH, judged
 from tests.unit.doctor.container.container_trees import SlingshotNode
 from tests.unit.doctor.container.image.image_archives import (
     docker_archive,
@@ -39,12 +39,6 @@ def _own_temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def view_of(tmp_path: Path, *layers: bytes) -> View:
     return View(open_image(docker_archive(tmp_path / "image.tar", layers)).tree)
-
-
-@pytest.fixture(scope="module")
-def node(tmp_path_factory: pytest.TempPathFactory) -> SlingshotNode:
-    need_gcc()
-    return SlingshotNode(tmp_path_factory.mktemp("node")).build()
 
 
 @pytest.mark.parametrize("make", [docker_archive, oci_layout])
@@ -125,9 +119,12 @@ def test_devices_pipes_and_setuid_files_are_only_listed(tmp_path: Path) -> None:
             [hard("a.so", "none.so")],
             "member 'a.so' is a hard link to 'none.so', which no layer has",
         ),
+        ([link("a.so", "x" * 5000)], "member 'a.so' is a link to a name of 5,000 bytes"),
+        ([file("d/" * 300 + "a.so")], "more than 256 folders deep"),
+        ([file("d" * 5000 + ".so")], "of more than 4,096 bytes"),
     ],
 )
-def test_members_that_leave_the_root_are_refused(tmp_path: Path, members, words: str) -> None:
+def test_members_that_no_root_can_have_are_refused(tmp_path: Path, members, words: str) -> None:
     with pytest.raises(InputError) as caught:
         view_of(tmp_path, layer(members))
     assert words in caught.value.what
@@ -201,20 +198,6 @@ def test_a_blob_of_another_size_than_its_manifest_says_is_refused(tmp_path: Path
     blob.write_bytes(blob.read_bytes()[:-8])
     with pytest.raises(InputError, match="and its manifest says"):
         open_image(image)
-
-
-@pytest.mark.parametrize(
-    ("members", "words"),
-    [
-        ([link("a.so", "x" * 5000)], "member 'a.so' is a link to a name of 5,000 bytes"),
-        ([file("d/" * 300 + "a.so")], "more than 256 folders deep"),
-        ([file("d" * 5000 + ".so")], "of more than 4,096 bytes"),
-    ],
-)
-def test_names_longer_than_a_path_may_be_are_refused(tmp_path: Path, members, words: str) -> None:
-    with pytest.raises(InputError) as caught:
-        view_of(tmp_path, layer(members))
-    assert words in caught.value.what
 
 
 def test_more_links_than_weft_keeps_are_refused(

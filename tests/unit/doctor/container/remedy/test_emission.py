@@ -10,7 +10,7 @@ from random import Random
 import jsonschema
 import pytest
 from elftools.elf.elffile import ELFFile
-from tests.unit.doctor.container.container_cases import need_gcc, verdict_of
+from tests.unit.doctor.container.container_cases import verdict_of
 from tests.unit.doctor.container.container_trees import (
     LIBFABRIC_SOURCE,
     LIBRARY_FOLDER,
@@ -30,18 +30,6 @@ from weft.doctor.container.remedy.emission import FORMS
 from weft.doctor.container.remedy.search import ContainerRemedy
 
 GOOD = (Severity.GOOD, set())
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> SlingshotNode:
-    need_gcc()
-    return SlingshotNode(tmp_path_factory.mktemp("node")).build()
-
-
-@pytest.fixture
-def node(whole: SlingshotNode, tmp_path: Path) -> SlingshotNode:
-    shutil.copytree(whole.folder, tmp_path / "node", symlinks=True)
-    return SlingshotNode(tmp_path / "node")
 
 
 def needs_more(node: SlingshotNode, name: str, *, versions: str = "") -> Path:
