@@ -22,6 +22,9 @@ def test_a_healthy_ring_is_not_accused(n: int) -> None:
     ("shape", "texts", "words"),
     [
         ("tree-9", ("leaf-02[4] down",), {"named"}),
+        # All messages that its detour slows go to one node.
+        ("tree-8", ("leaf-01[6] down",), {"named"}),
+        ("tree-10", ("leaf-01[8] down",), {"named"}),
         ("tree-10", ("n005 slow=1.5", "n002 slow=1.5"), {"named", "in part"}),
         ("tree-3", ("n001 slow=10",), {"pairs", "unknown"}),
         ("3x3-2", ("s01[4] rate=0.5",), {"named"}),

@@ -65,7 +65,7 @@ def _sure_rows(survey: Survey, made: Sequence[Accusation]) -> Ints:
 
 def _with_out_of_use(survey: Survey, made: list[Accusation]) -> list[Accusation]:
     """The accusations, with cables out of use in place of paths that their messages met: paths that
-    are slow in rounds only."""
+    are slow in rounds only. Then nothing else is said of the cables themselves."""
     of_met = union(a.rows for a in made if a.standing is Standing.MET)
     explained = np.setdiff1d(np.flatnonzero(survey.explained), of_met)
     behind = waiting(survey.crossings, _sure_rows(survey, made))
@@ -73,9 +73,16 @@ def _with_out_of_use(survey: Survey, made: list[Accusation]) -> list[Accusation]
     rows = np.setdiff1d(np.flatnonzero(survey.slow), but)
     kept = list(made)
     for detour in surely_out_of_use(survey.crossings, survey.normed, rows, but):
-        kept = [a for a in kept if a.standing is not Standing.MET or not _met(survey, a, detour)]
-        kept.append(accuse(survey, detour.suspect(survey.crossings), Standing.OUT_OF_USE))
+        accused = accuse(survey, detour.suspect(survey.crossings), Standing.OUT_OF_USE)
+        kept = [a for a in kept if not _follows(survey, a, detour, accused)] + [accused]
     return kept
+
+
+def _follows(survey: Survey, accusation: Accusation, detour: Detour, accused: Accusation) -> bool:
+    """Whether an accusation follows from the cables out of use that are `accused`."""
+    if accusation.standing is Standing.PASSING:
+        return accusation.things <= accused.things
+    return accusation.standing is Standing.MET and _met(survey, accusation, detour)
 
 
 def _met(survey: Survey, accusation: Accusation, detour: Detour) -> bool:

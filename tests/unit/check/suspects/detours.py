@@ -54,4 +54,5 @@ def detour(survey, port, *, n=4, again=4, evidence=100.0):
     later = np.intersect1d(rows, survey.readings.of_trial(TOGETHER))[:again]
     cable = survey.crossings.network.port_id[port] // 2
     none = np.zeros(0, np.int64)
-    return Detour((cable,), np.concatenate([seen, later]), none, 0.7, evidence)
+    slow = np.concatenate([seen, later])
+    return Detour((cable,), slow, none, slow, 0.7, evidence)

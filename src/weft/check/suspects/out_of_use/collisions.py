@@ -26,11 +26,13 @@ _TWO_HOPS = 2
 @dataclass(frozen=True)
 class Detour:
     """`cables` (numbers; several where no reading separates them) carry nothing: `rows` should have
-    crossed the first, and may have met `met`, all slow by about `slower`."""
+    crossed the first, and may have met `met`, all slow by about `slower`. `expected`: readings that
+    the first should slow."""
 
     cables: tuple[int, ...]
     rows: Ints
     met: Ints
+    expected: Ints
     slower: float
     evidence: float
 
@@ -202,7 +204,9 @@ class _Search:
         slower = float(np.median(self._against.slower[self._rows[mine]]))
         met = sorted((self._touched(mine) | self._parallel(cable)) - set(mine))
         cables = (cable, *(other for other in alike if other != cable))
-        return Detour(cables, self._rows[mine], self._rows[met], slower, score)
+        rows = self._rows[mine]
+        expected = np.union1d(rows, _free(self._crossings, cable, rows))
+        return Detour(cables, rows, self._rows[met], expected, slower, score)
 
     def _shows_repeatedly(self, places: list[int]) -> bool:
         """Whether rows by themselves make a suspect: by evidence, and more than once."""

@@ -59,13 +59,14 @@ def surely_out_of_use(
 
 
 def _is_of_one_entry(crossings: Crossings, detour: Detour) -> bool:
-    """Whether the slow messages that should cross a cable all go to one destination, though others
-    cross it, too: one wrong entry of a table does that, and a dead cable moves all of them."""
+    """Whether the slow messages that should cross a cable all go to one destination, though it
+    should slow those to others, too: one wrong entry of a table does that, and a dead cable moves
+    all of them."""
     readings = crossings.readings
     over = union(map(crossings.candidates.rows, candidates_of(crossings, detour.cables[:1])))
-    sending = over[readings.metric[over] == Metric.BANDWIDTH.code]
-    moved = np.unique(readings.b[np.intersect1d(sending, detour.rows)])
-    return moved.size == 1 and np.unique(readings.b[sending]).size > 1
+    over = over[readings.metric[over] == Metric.BANDWIDTH.code]
+    moved = np.unique(readings.b[np.intersect1d(over, detour.rows)])
+    return moved.size == 1 and np.unique(readings.b[np.intersect1d(over, detour.expected)]).size > 1
 
 
 def _left_open(crossings: Crossings, against: Normed, rows: Ints, explained: Ints) -> float:
@@ -157,7 +158,7 @@ class _ByRouting:
         mine = self._rows[slowed]
         met = np.intersect1d(waiting(self._crossings, mine), self._rows)
         slower = float(np.median(self._slower[mine]))
-        return Detour(alike, mine, np.setdiff1d(met, mine), slower, score)
+        return Detour(alike, mine, np.setdiff1d(met, mine), expected, slower, score)
 
     def _likely(self, known: Sequence[int]) -> set[int]:
         """The cables that the most of the slow readings should cross, by how clear these are."""

@@ -1,6 +1,8 @@
 """A dead cable shows in the same rounds each time, and moves messages to more than one node."""
 # mypy: disable-error-code="no-untyped-def"
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.unit.check.conftest import Fabric, Slow, Tree
@@ -16,6 +18,7 @@ from weft.check.trials import TOGETHER
 
 UP_LINK = frozenset({"leaf-02[6]", "spine-02[2]"})
 SLOWER = float(np.log(2))
+NONE = np.zeros(0, np.int64)
 
 
 def measured(again):
@@ -32,7 +35,7 @@ def measured(again):
     over = over[survey.readings.metric[over] == Metric.BANDWIDTH.code]
     rows = over[survey.normed.slower[over] > SLOWER / 2]
     assert rows.size
-    return survey, Detour((number,), rows, np.zeros(0, np.int64), SLOWER, 50.0)
+    return survey, Detour((number,), rows, NONE, over, SLOWER, 50.0)
 
 
 @pytest.mark.parametrize("again", [True, False])
@@ -45,6 +48,7 @@ def test_messages_to_one_destination_may_be_moved_by_one_table_entry():
     survey, detour = measured(again=True)
     assert not _is_of_one_entry(survey.crossings, detour)
     to = survey.readings.b[detour.rows]
-    one = Detour(detour.cables, detour.rows[to == to[0]], detour.met, SLOWER, 50.0)
+    one = replace(detour, rows=detour.rows[to == to[0]])
     assert one.rows.size < detour.rows.size
     assert _is_of_one_entry(survey.crossings, one)
+    assert not _is_of_one_entry(survey.crossings, replace(one, expected=one.rows))
