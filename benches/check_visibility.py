@@ -100,7 +100,7 @@ def seen_of(
             others_too = {thing for thing in common - alike - one.things if thing[0] != "switch"}
             is_located = not others_too and _is_beyond_outliers(crossings, own, beyond, outliers)
             alike |= common
-        if one.swapped is not None or (one.is_dead and not crossings.adaptive):
+        if one.swapped is not None:
             is_located = _point_at(crossings, own, beyond, slow)
         if one.is_dead:
             alike |= met_by(crossings, beyond, np.setdiff1d(slow, beyond))
@@ -125,9 +125,9 @@ def _is_beyond_outliers(crossings: Crossings, own: Ints, beyond: Ints, outliers:
 
 
 def _point_at(crossings: Crossings, own: Ints, beyond: Ints, slow: Ints) -> bool:
-    """Whether the readings point at cables that messages avoid. No component is slow then: messages
-    take other paths than the tables say, and some meet. Where most of the messages over the cables
-    by the tables are as fast as ever, or most slow ones should cross others, the readings speak for
+    """Whether the readings point at exchanged cables. No component is slow then: messages take
+    other paths than the tables say, and some meet. Where most of the messages over the cables by
+    the tables are as fast as ever, or most slow ones should cross others, the readings speak for
     these cables and against others. In metrics that show it."""
     shown = np.isin(crossings.readings.metric[own], crossings.readings.metric[beyond])
     return bool(2 * beyond.size >= max(int(shown.sum()), slow.size, 1))

@@ -35,7 +35,7 @@ from weft.check.schedule.paths import FlowPaths
 from weft.check.schedule.plan import plan_check
 from weft.check.schedule.ranks import ranks_of_nodes
 from weft.check.schedule.schedule import Field
-from weft.check.verdict.verdict import judge_check
+from weft.check.verdict.verdict import Verdict, judge_check
 from weft.core.errors import ExitCode, WeftError
 from weft.core.finding import Severity
 from weft.topology.engine import engine_module
@@ -177,13 +177,17 @@ class Shape:
                 if not a.things & b.things:
                     yield a, b
 
-    def answer(self, faults: Sequence[Fault]) -> Answer:
-        """The verdict. Raises WeftError where the twin cannot be measured."""
+    def verdict(self, faults: Sequence[Fault]) -> Verdict:
+        """What weft check says. Raises WeftError where the twin cannot be measured."""
         most = self._plan.most_follow_up_rounds
         backend = FollowUpBackend(self._twin(faults), self.wiring, adaptive=False, most_rounds=most)
         samples = [sample for launch in self._launches for sample in backend.measure(launch)]
         machine = ExpectedPlatform(self._platform, "the twin is made of it", has_own_rates=True)
-        verdict = judge_check(samples, self.wiring, machine=machine)
+        return judge_check(samples, self.wiring, machine=machine)
+
+    def answer(self, faults: Sequence[Fault]) -> Answer:
+        """The verdict in short. Raises WeftError where the twin cannot be measured."""
+        verdict = self.verdict(faults)
         bad = [finding for finding in verdict.findings if finding.severity is Severity.BAD]
         return Answer(
             int(verdict.exit_code),

@@ -18,3 +18,21 @@ def test_a_case_names_what_is_planted_and_nothing_else(twin, routing, number, se
     record = run_job(Job(twin, routing, healthy=False, number=number, seed=seed))
     assert record.wrong == ()
     assert all(one.named for one in record.faults), record.words
+
+
+@pytest.mark.parametrize(
+    ("number", "named"),
+    [
+        # A longer path to node n024 was taken for a slow node.
+        (12, ("sw-00[7] down", "sw-04[11] down", "sw-08[7] down")),
+        # What the first of two dead cables left open was given to another one.
+        (13, ("sw-01[5] down", "sw-08[7] down")),
+        # No slow message should cross the dead cable: the engine moves all of them.
+        (19, ("sw-04[10] down",)),
+    ],
+)
+def test_dead_cables_are_named_where_all_messages_move(number, named):
+    job = Job("irregular", "static", False, number, 34, only="wrong-entry,uplink-down")
+    record = run_job(job)
+    assert record.wrong == ()
+    assert sorted(one.text for one in record.faults if one.named) == list(named), record.words

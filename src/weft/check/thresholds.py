@@ -61,6 +61,7 @@ class CheckThresholds:
     meeting_moments: int
     one_story: float
     rerouted_most: int
+    rerouted_readings: int
     left_open: float
     least_explained: float
     most_placed: int

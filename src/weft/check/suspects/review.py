@@ -11,6 +11,7 @@ from weft.check.suspects.constancy import is_normal_at_times
 from weft.check.suspects.crowding.crowded_paths import Look, SharedPaths
 from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.out_of_use.collisions import Detour
+from weft.check.suspects.out_of_use.longer_paths import take_longer
 from weft.check.suspects.out_of_use.unused_cables import surely_out_of_use
 from weft.check.suspects.queueing import waiting
 from weft.check.suspects.survey import Survey
@@ -72,7 +73,11 @@ def _with_out_of_use(survey: Survey, made: list[Accusation]) -> list[Accusation]
     but = union([survey.alone, behind, explained])
     rows = np.setdiff1d(np.flatnonzero(survey.slow), but)
     kept = list(made)
-    for detour in surely_out_of_use(survey.crossings, survey.normed, rows, but):
+    detours = surely_out_of_use(survey.crossings, survey.normed, rows, but)
+    cables = [detour.cables[0] for detour in detours]
+    if cables:
+        kept = [a for a in kept if not _goes_around(survey, a, cables)]
+    for detour in detours:
         accused = accuse(survey, detour.suspect(survey.crossings), Standing.OUT_OF_USE)
         kept = [a for a in kept if not _follows(survey, a, detour, accused)] + [accused]
     return kept
@@ -83,6 +88,15 @@ def _follows(survey: Survey, accusation: Accusation, detour: Detour, accused: Ac
     if accusation.standing is Standing.PASSING:
         return accusation.things <= accused.things
     return accusation.standing is Standing.MET and _met(survey, accusation, detour)
+
+
+def _goes_around(survey: Survey, accusation: Accusation, cables: Sequence[int]) -> bool:
+    """Whether something is slow by latency only, and most of its slow messages take a longer path
+    around cables out of use."""
+    if set(accusation.slower) != {Metric.LATENCY}:
+        return False
+    longer = take_longer(survey.crossings, accusation.rows, cables)
+    return bool(2 * longer.sum() > accusation.rows.size)
 
 
 def _met(survey: Survey, accusation: Accusation, detour: Detour) -> bool:

@@ -216,6 +216,33 @@ def test_what_met_the_messages_of_a_cable_out_of_use_is_not_accused(
     assert len(left) == 1 + stays
 
 
+@pytest.mark.parametrize(("port", "stays"), [("leaf-02[5]", False), ("leaf-02[6]", True)])
+def test_of_a_cable_out_of_use_nothing_else_is_said(monkeypatch, port, stays):
+    survey = surveyed_twice()
+    around = detour(survey, "leaf-02[5]")
+    passing = replace(slow_way(survey, port, 50.0), standing=Standing.PASSING)
+    monkeypatch.setattr(module, "surely_out_of_use", lambda *_: (around,))
+    assert (passing in settled(survey, [passing])) == stays
+
+
+@pytest.mark.parametrize(
+    ("metric", "n_longer", "stays"),
+    [(Metric.LATENCY, 3, False), (Metric.LATENCY, 2, True), (Metric.BANDWIDTH, 4, True)],
+)
+def test_what_takes_longer_around_a_cable_out_of_use_is_not_accused(
+    monkeypatch, metric, n_longer, stays
+):
+    """By latency only, and where most of it does."""
+    survey = surveyed_twice()
+    around = detour(survey, "leaf-02[5]")
+    rows = survey.candidates.rows(survey.candidates.of_part(Part.NODE)[12])[:4]
+    node = of_node(survey, metric, Standing.CONFIRMED, rows)
+    longer = np.arange(4) < n_longer
+    monkeypatch.setattr(module, "surely_out_of_use", lambda *_: (around,))
+    monkeypatch.setattr(module, "take_longer", lambda *_: longer)
+    assert (node in settled(survey, [node])) == stays
+
+
 @pytest.mark.parametrize(("first", "named"), [(2, True), (None, False)])
 def test_a_crowded_path_is_accused_only_where_the_survey_showed_it(make_slow, first, named):
     """What came in between is no fault, however slow all of it is then."""
@@ -257,7 +284,7 @@ def full_rounds():
 
 def of_node(survey, metric, standing, rows=None):
     """An accusation of a node under another leaf."""
-    number = survey.readings.endpoints.index("n030")
+    number = 3 * len(survey.readings.endpoints) // 4
     suspect = Suspect((survey.candidates.of_part(Part.NODE)[number],), {metric: 0.9}, 30.0)
     made = accuse(survey, suspect, standing)
     return made if rows is None else replace(made, rows=rows)

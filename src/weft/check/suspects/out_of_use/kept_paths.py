@@ -29,6 +29,11 @@ class Kept(Rerouted):
         super().__init__(crossings, against, but, "")
         self._gain: dict[tuple[int, float], float] = {}
 
+    @property
+    def moves_all_messages(self) -> bool:
+        """Never: that is what keeping paths means."""
+        return False
+
     def shows_in_both_directions(self, cable: int, slow: Ints) -> bool:
         """Whether most messages that a cable out of use should slow are among rows `slow`, in each
         direction. An outdated table entry leaves only one direction of it."""

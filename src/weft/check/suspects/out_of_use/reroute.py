@@ -30,6 +30,11 @@ class Rerouted:
         self._rate[but] *= np.exp(-np.maximum(against.slower[but], 0.0))
         self._known: dict[tuple[int, ...], Floats | None] = {}
 
+    @property
+    def moves_all_messages(self) -> bool:
+        """Whether the engine spreads all messages anew, not only those of the cables out of use."""
+        return self._engine != "dmodk"
+
     @cached_property
     def crossed_cables(self) -> frozenset[int]:
         """Cables between switches that judged readings in rounds cross: an answer can name no
@@ -105,7 +110,7 @@ class Rerouted:
             network.vertex, network.vertex[[2 * c + end for c in cables for end in (0, 1)]]
         )
         through = np.asarray(self._crossed @ ends.astype(np.float64)).reshape(-1) > 0
-        chosen = self._sending & through if self._engine == "dmodk" else self._sending.copy()
+        chosen = self._sending.copy() if self.moves_all_messages else self._sending & through
         chosen[readings.of_trial(ALONE)] = False
         rows = np.flatnonzero(chosen)
         n = len(readings.endpoints)

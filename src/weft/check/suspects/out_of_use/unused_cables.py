@@ -129,17 +129,24 @@ class _ByRouting:
         self._is_survey = ~np.isin(rows, crossings.readings.of_trial(TOGETHER))
 
     def found(self) -> tuple[Detour, ...]:
-        """The detours, one after the other, each with the earlier ones in force."""
+        """The detours, one after the other, each with the others in force."""
         found: list[Detour] = []
         while (best := self.following(found)) is not None:
             found.append(best)
-        return tuple(found)
+        kept: list[Detour] = []
+        for place in range(len(found)):
+            # One may have been taken for what a later one explains better.
+            rest = [*kept, *found[place + 1 :]]
+            again = self.following(rest, found[place].cables) if rest else found[place]
+            kept += [] if again is None else [again]
+        return tuple(kept)
 
-    def following(self, known: Sequence[Detour]) -> Detour | None:
-        """The strongest detour, with those known in force."""
+    def following(self, known: Sequence[Detour], also: Sequence[int] = ()) -> Detour | None:
+        """The strongest detour, with those known in force: of the likely cables, or of these."""
         before = [detour.cables[0] for detour in known]
         scored = sorted(
-            (-self._rerouted.evidence(cable, before), cable) for cable in self._likely(before)
+            (-self._rerouted.evidence(cable, before), cable)
+            for cable in self._likely(before).union(also)
         )
         score, cable = (-scored[0][0], scored[0][1]) if scored else (0.0, -1)
         if score < self._limits.suspect_evidence:
@@ -161,11 +168,18 @@ class _ByRouting:
         return Detour(alike, mine, np.setdiff1d(met, mine), expected, slower, score)
 
     def _likely(self, known: Sequence[int]) -> set[int]:
-        """The cables that the most of the slow readings should cross, by how clear these are."""
+        """The cables that the most of the slow readings should cross, by how clear these are. Where
+        the engine spreads all messages anew, slow ones may cross others only: then as many cables
+        as there is time for."""
         left = ~np.isin(self._rows, self._rerouted.slowed(known, ()))
         gain = np.asarray(self._cables[left].T @ np.maximum(0.0, self._gain[left]))
-        order = np.argsort(-gain, kind="stable")[: self._limits.rerouted_most]
-        return {int(cable) for cable in order.tolist() if gain[cable] > 0} - set(known)
+        most, least = self._limits.rerouted_most, 0.0
+        if self._rerouted.moves_all_messages:
+            tries = self._limits.rerouted_readings // len(self._crossings.readings)
+            most, least = max(most, tries), -1.0
+        crossed = self._rerouted.crossed_cables
+        order = [int(cable) for cable in np.argsort(-gain, kind="stable") if gain[cable] > least]
+        return set([cable for cable in order if cable in crossed][:most]) - set(known)
 
     def _shows_repeatedly(self, slowed: Bools) -> bool:
         """Whether it shows more than once."""
