@@ -71,6 +71,13 @@ class Planted:
         return any(fault.kind == "down" for fault in self.faults)
 
     @property
+    def depth(self) -> float:
+        """The share of its speed that a slow component loses; 1 for every other kind of fault."""
+        loss = {"rate": lambda rate: 1 - rate, "slow": lambda times: 1 - 1 / times}
+        lost = [loss[f.kind](*f.values) for f in self.faults if f.kind in loss]
+        return float(max(lost, default=1.0))
+
+    @property
     def all_things(self) -> frozenset[Thing]:
         """Everything that is truly slow."""
         return self.things | self.parts

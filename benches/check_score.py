@@ -16,6 +16,7 @@ class FaultRecord:
     by an answer no wider than the things that cannot be told apart from it (`alike`); `too_wide`:
     in an answer with more than that, or by pairs only. `blamed`: it is other traffic, and an answer
     calls it a fault of hardware. `by_file`: a file names it, which is no timing; None: not asked.
+    `depth`: the share of its speed that it takes.
     """
 
     kind: str
@@ -29,6 +30,7 @@ class FaultRecord:
     alike: str
     blamed: bool = False
     by_file: bool | None = None
+    depth: float = 1.0
 
     @property
     def is_faint(self) -> bool:
@@ -79,7 +81,7 @@ def _outcome(one: Planted, how: Seen, accused: Sequence[frozenset[Thing]]) -> Fa
         named, held = False, []
     seen_in = (how.errors, how.n_beyond, how.n_crossing, how.identifiable and not one.is_load)
     answer = (named, bool(held) and not named, words(how.alike))
-    return FaultRecord(one.kind, one.text, *seen_in, *answer)
+    return FaultRecord(one.kind, one.text, *seen_in, *answer, depth=one.depth)
 
 
 def words(things: frozenset[Thing]) -> str:

@@ -37,10 +37,10 @@ def held(records):
     return [gate.held for gate in gates(records)]
 
 
-def other(*, identifiable, kind, blamed=False):
+def other(*, identifiable, kind, blamed=False, depth=1.0):
     """A case with a fault of another kind."""
     case = record(named=False, identifiable=identifiable)
-    return replace(case, faults=(replace(case.faults[0], kind=kind, blamed=blamed),))
+    return replace(case, faults=(replace(case.faults[0], kind=kind, blamed=blamed, depth=depth),))
 
 
 GOOD = [record(number=i) for i in range(97)] + [record(healthy=True)]
@@ -56,7 +56,9 @@ GOOD = [record(number=i) for i in range(97)] + [record(healthy=True)]
         ([record(named=False, identifiable=False) for _ in range(18)], 9),  # 18 of 115
         ([other(kind="aggressor", blamed=True, identifiable=False)], 8),
         ([other(kind="aggressor", identifiable=False)], None),
-        ([other(kind="wrong-entry", identifiable=False)], 10),
+        ([other(kind="wrong-entry", identifiable=False)], 9),
+        ([other(kind="uplink-slow", identifiable=False, depth=0.09)], None),
+        ([other(kind="uplink-slow", identifiable=False, depth=0.1)], 9),
         ([record(named=False, identifiable=False, errors=2.5)], 2),
         ([record(named=True, identifiable=False, errors=2.5)], None),
         ([record(wrong=("node n1",))], 3),
