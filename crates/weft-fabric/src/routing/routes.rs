@@ -6,7 +6,7 @@ use crate::document::FabricDocument;
 use crate::error::FabricError;
 use crate::fabric::Fabric;
 use crate::ids::{HcaId, PortId, SwitchId, VertexId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// A linear forwarding table for every switch: the egress port for each destination HCA.
 #[derive(Clone, Debug)]
@@ -47,7 +47,8 @@ impl Routes {
         let attached = Attachments::of(fabric);
         let mut table = LeafTableBuilder::new(fabric.n_switches() as usize, attached.n_leaves());
         let names: Vec<&str> = document.switches.iter().map(|s| s.name.as_str()).collect();
-        if let Some(stranger) = lfts.keys().find(|key| !names.contains(&key.as_str())) {
+        let known: HashSet<&str> = names.iter().copied().collect();
+        if let Some(stranger) = lfts.keys().find(|key| !known.contains(key.as_str())) {
             let what = format!("there is no switch '{stranger}'");
             return Err(FabricError::document("fabric.lfts", what, "switches of this fabric"));
         }

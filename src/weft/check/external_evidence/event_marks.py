@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from weft.core.errors import InputError
 from weft.core.finding import Severity
 from weft.core.nodeset import short_name
 from weft.core.words import counted
-from weft.topology.subnet.subnet import Subnet
+from weft.topology.subnet.subnet import Subnet, SubnetCable
 
 EVENTS = "link-events"
 """The rule of these statements."""
@@ -56,18 +57,35 @@ class EventPlaces:
         names: PortNames | None = None,
     ) -> None:
         self._nodes = {short_name(node): node for node in nodes}
-        self._cables: dict[str, Thing] = {}
+        self._document = {"nodes": (), "links": ()} if document is None else document
+        self._subnet = subnet
         self._names = names
-        self._by_port = {} if subnet is None else _cables_by_guid(subnet)
+
+    @cached_property
+    def _cables(self) -> Mapping[str, Thing]:
+        """By host its adapter's cable, where it has one adapter."""
         hcas: dict[str, list[str]] = defaultdict(list)
-        for node in () if document is None else document["nodes"]:
+        for node in self._document["nodes"]:
             hcas[short_name(str(node["name"]))] += map(str, node["hcas"])
         owner = {of[0]: node for node, of in hcas.items() if len(of) == 1}
-        for link in () if document is None else document["links"]:
+        cables: dict[str, Thing] = {}
+        for link in self._document["links"]:
             ends = tuple(sorted((str(link["a"]), str(link["b"]))))
             for end in ends:
                 if vertex_of(end) in owner:
-                    self._cables[owner[vertex_of(end)]] = ("cable", ends)
+                    cables[owner[vertex_of(end)]] = ("cable", ends)
+        return cables
+
+    @cached_property
+    def _by_port(self) -> Mapping[tuple[int, int], SubnetCable]:
+        """Cables by the GUID of a node and its port's number."""
+        if self._subnet is None:
+            return {}
+        return {
+            (self._subnet.nodes[end.node].guid, end.port): cable
+            for cable in self._subnet.cables
+            for end in cable.ends
+        }
 
     def thing(self, event: LinkEvent) -> tuple[Thing | None, bool]:
         """The thing of an event, None of one that the check lacks; and whether it is certain: a
@@ -85,14 +103,6 @@ class EventPlaces:
         if cable_of_host is None or (interface and not interface.startswith("ib")):
             return ("node", (node,)), False
         return cable_of_host, True
-
-
-def _cables_by_guid(subnet: Subnet) -> dict[tuple[int, int], Any]:
-    return {
-        (subnet.nodes[end.node].guid, end.port): cable
-        for cable in subnet.cables
-        for end in cable.ends
-    }
 
 
 def logs_among(files: Sequence[str]) -> dict[str, str]:

@@ -3,9 +3,10 @@ thing."""
 
 import os
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -137,17 +138,23 @@ class PortNames:
     ) -> None:
         self._subnet = subnet
         self._own = own
+        self._document = document
+        self._switches = {str(switch["name"]) for switch in document["switches"]}
+        self._found: dict[tuple[PortKey, PortKey], Thing | None] = {}
+
+    @cached_property
+    def _links(self) -> Mapping[frozenset[str], Sequence[tuple[str, str]]]:
+        """Cables of the document by the names of their ends."""
         links: dict[frozenset[str], list[tuple[str, str]]] = defaultdict(list)
-        for link in document["links"]:
+        for link in self._document["links"]:
             ends = (str(link["a"]), str(link["b"]))
             links[frozenset(_NUMBERED.sub("", end) for end in ends)].append(ends)
-        self._links = links
-        self._switches = {str(switch["name"]) for switch in document["switches"]}
-        self._n_cabled: dict[int, int] = defaultdict(int)
-        for cable in subnet.cables:
-            for end in cable.ends:
-                self._n_cabled[end.node] += 1
-        self._found: dict[tuple[PortKey, PortKey], Thing | None] = {}
+        return links
+
+    @cached_property
+    def _n_cabled(self) -> Mapping[int, int]:
+        """How many ports of a node of the subnet have a cable."""
+        return Counter(end.node for cable in self._subnet.cables for end in cable.ends)
 
     def cable(self, cable: SubnetCable) -> Thing | None:
         """The cable by both its ports' names; None where the document has none or several such."""

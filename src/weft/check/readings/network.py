@@ -14,6 +14,7 @@ from weft.topology.fabric import Fabric
 Cable = tuple[str, str]
 
 _MOST_HOPS = 64
+_NUMBERS = 1 << 16
 
 
 class Network:
@@ -129,13 +130,24 @@ class Network:
         return 0 if hca is None else self.hcas_of[host_of(endpoint)].index(hca)
 
     @cached_property
-    def egress(self) -> Ints:
-        """Switches x port numbers: the port, -1 where none is cabled."""
+    def _by_number(self) -> tuple[Ints, Ints]:
+        """The ports of switches in the order of `_key`, and their keys."""
         ports = np.flatnonzero(self.vertex < self.n_switches)
         numbers = [int(self.ports[port].rpartition("[")[2][:-1]) for port in ports.tolist()]
-        egress = np.full((self.n_switches, max(numbers, default=0) + 1), -1, np.int64)
-        egress[self.vertex[ports], numbers] = ports
-        return egress
+        keys = self._key(self.vertex[ports], np.array(numbers, np.int64))
+        order = np.argsort(keys)
+        return ports[order], keys[order]
+
+    @staticmethod
+    def _key(switches: Ints, numbers: Ints) -> Ints:
+        """Of a port's switch and number; a port number has 16 bits."""
+        return switches * _NUMBERS + numbers
+
+    def egress_of(self, switch: int) -> Ints:
+        """The cabled ports of a switch, by their numbers."""
+        ports, keys = self._by_number
+        first, behind = np.searchsorted(keys, [switch * _NUMBERS, (switch + 1) * _NUMBERS])
+        return ports[first:behind]
 
     @cached_property
     def out_of(self) -> Ints | None:
@@ -146,8 +158,10 @@ class Network:
         width = len(self.hcas)
         named = [lfts.get(switch) or [0] * width for switch in self.switches]
         numbers = np.array(named, np.int64).reshape(self.n_switches, width)
-        found: Ints = self.egress[np.arange(self.n_switches)[:, None], numbers]
-        return found
+        ports, keys = self._by_number
+        asked = self._key(np.arange(self.n_switches)[:, None], numbers)
+        place = np.minimum(np.searchsorted(keys, asked), max(keys.size - 1, 0))
+        return np.where(keys[place] == asked, ports[place], -1) if keys.size else asked * 0 - 1
 
     def routes(self, flows: Sequence[tuple[str, str]]) -> list[Ints]:
         """Port numbers crossed from HCA to HCA by the tables, for each flow."""

@@ -43,10 +43,12 @@ class FlowPaths:
         self.stages: list[Stage] = [(port,) for port in range(len(network.ports))]
         self.nowhere = len(self.stages)
         self.inner = self._stages_of_leaves() if adaptive else self._by_tables()
-        capacity = [float(network.rate[list(stage)].sum()) for stage in self.stages]
-        self.room: Floats = np.array([*capacity, np.inf])
-        slowest = [float(network.rate[list(stage)].min()) for stage in self.stages]
-        self._slowest: Floats = np.array([*slowest, np.inf])
+        # The first stages are single ports.
+        several = [network.rate[list(stage)] for stage in self.stages[len(network.ports) :]]
+        capacity = [float(rates.sum()) for rates in several]
+        self.room: Floats = np.array([*network.rate, *capacity, np.inf])
+        slowest = [float(rates.min()) for rates in several]
+        self._slowest: Floats = np.array([*network.rate, *slowest, np.inf])
 
     def _at_a_switch(self, hcas: Ints) -> Bools:
         own = self._own_port[hcas]

@@ -71,5 +71,20 @@ def test_ports_lead_up_away_from_hosts_and_down_towards_them():
         assert network.climbs[port] == up
 
 
+def test_the_ports_of_a_switch_come_by_their_numbers():
+    """A switch of 20,000 spines has 20,001 ports, each spine one; a table of all numbers for all
+    switches would have 400 million entries."""
+    fabric = generated(nodes=2, per_leaf=1, spines=20_000)
+    network = Network(fabric)
+    leaf, spine = network.switches.index("leaf-01"), network.switches.index("spine-20000")
+    own = [network.ports[port] for port in network.egress_of(leaf)]
+    assert own == [f"leaf-01[{number}]" for number in range(1, 20_002)]
+    assert [network.ports[port] for port in network.egress_of(spine)] == [
+        "spine-20000[1]",
+        "spine-20000[2]",
+    ]
+    assert network.out_of.nbytes < 10**6
+
+
 def _others(ports):
     return [ports[i ^ 1] for i in range(len(ports))]

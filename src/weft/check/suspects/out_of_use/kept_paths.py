@@ -123,7 +123,7 @@ def _place_of(
         if (at, target) in known:
             return (at, target)
         was = tuple(path[first:])
-        tails = (_tail(network, port, target, len(was)) for port in network.egress[at].tolist())
+        tails = (_tail(network, port, target, len(was)) for port in network.egress_of(at).tolist())
         paths = tuple(tail for tail in tails if tail and tail != was and not dead & set(tail))
         if paths:
             known[at, target] = Entry(was, paths)
