@@ -3,6 +3,8 @@
 from settings_page import table_of_rules
 
 from weft.catalog.libraries.setting_rules import container_rules
+from weft.doctor.container.remedy.emission_forms import FORMS
+from weft.doctor.container.remedy.search import MOST_TRIES
 
 HEAD = """\
 # weft doctor container: will a container use the fast network?
@@ -33,8 +35,10 @@ chain without running anything, and names the first link that breaks.
 | a name that podman or enroot of this machine knows | as of an archive, or of a folder |
 
 weft reads a squashfs in place, packed by gzip, xz, zstd, lzo or lz4: its tables, and of libraries
-the blocks that the loader reads. Layers are plain tar, gzip or zstd; a packed layer passes by once,
-and its libraries go into a temporary folder of weft's own. `podman save` writes there, too.
+the blocks that the loader reads. Layers are plain tar, gzip or zstd. While a packed layer passes
+by, libraries of up to 16 MiB, NCCL and libfabric go into a temporary folder of weft's own; for each
+other one that the chain opens, the layer passes by again. `podman save` writes there, too. A full
+disk ends with exit 3: set `TMPDIR`.
 
 weft refuses by name, with the command that unpacks it where there is one: encrypted partitions and
 layers, overlays of Apptainer, layers of OCI in a SIF, squashfs older than 4.0 or packed by lzma;
@@ -49,11 +53,14 @@ by absence `UNKNOWN`.
 | `--script` | the launch: Pyxis, Apptainer, enroot, Podman, Docker, Sarus, Shifter; \
 of several, the worst |
 | `--edf` | the launch by the container engine at CSCS |
-| `--cdi` | mounts, variables and devices of the device `all`, else of each device |
-| `--hook` | mounts and devices of an OCI hook that runs Sarus' mount hook |
+| `--cdi`, repeatable | mounts, variables and devices of the device `all`, else of each device |
+| `--hook`, repeatable | mounts and devices of an OCI hook that runs Sarus' mount hook |
 | `--host ROOT` | sources of mounts, `/dev`, `/etc/enroot/mounts.d` and `environ.d` |
 | `--recipe` | the network of the nodes; without a launch, the recipe's variables |
-| `--mount`, `--env` | one more; they win |
+| `--mount HOST:CONTAINER[:ro]`, `--env` | one more; they win |
+
+`--device` of Podman and Docker takes a device file or a folder of them; CDI and Sarus take files.
+A device that gets another path in the container does not count.
 
 Whose value of a variable wins, the winner first:
 
@@ -65,6 +72,9 @@ Whose value of a variable wins, the winner first:
 | Apptainer | `--env`, `APPTAINERENV_NAME`, the image, the script (never `LD_LIBRARY_PATH`) |
 | Podman, Docker | CDI, `--env`, the image |
 
+Of the script's variables only those count that `srun --export` hands on. `APPTAINERENV_NAME` and
+`SINGULARITYENV_NAME` count for Apptainer only.
+
 The report prints each value that decides, its source, and the values that it replaced.
 
 ## How libraries are found
@@ -73,6 +83,13 @@ As the image's own `ld.so` does: RPATH up the chain, `LD_LIBRARY_PATH`, RUNPATH,
 `ld.so.cache` of the image, then the folders that are compiled into its `ld.so`. `$ORIGIN`, `$LIB`,
 `glibc-hwcaps` and files of another architecture count as they do there. A version of symbols that
 a library needs and the container lacks is a fault, with both versions.
+
+A hook of CDI that runs ldconfig adds the libraries of its folders to the cache by their SONAME, not
+by the names of their files. weft counts on it where the image has an `ld.so.cache` and its
+`ld.so.conf` includes `ld.so.conf.d`, and on no link that ldconfig writes into a mounted folder.
+Else a fault by absence is `UNKNOWN`.
+
+libibverbs loads its driver from the folder that is compiled into it, else `ld.so` finds the name.
 
 NCCL is the one that `LD_LIBRARY_PATH` leads to, else the wheel of a Python, else that of the
 cache. Its file tells its version and the interfaces that it takes.
@@ -91,28 +108,42 @@ InfiniBand a whole rdma-core, and the variables that select them. Each entry has
 reads its own text back, judges the launch with it, and takes the first choice that is `GOOD`.
 The verdict, with the command that checks it, goes to standard error.
 
-| FORMAT | is | read by |
-|---|---|---|
-| `edf` | an EDF of CE | `--edf` |
-| `pyxis` | lines of a job script: srun | `--script` |
-| `sarus` | an OCI hook; its start line sets the variables | `--hook` with `--env` |
-| `apptainer` | lines of a job script: apptainer | `--script` |
-| `podman`, `docker` | a command line | `--script` |
-| `cdi` | a specification of the Container Device Interface | `--cdi` |
-
+@FORMATS@
 - The container keeps its own glibc. A library of the host replaces the image's only where a
   version of symbols is missing there, and the host's has all versions that the image's has.
 - The libraries stand in `/opt/hostfabric/lib`, first in `LD_LIBRARY_PATH`, before the image's own
-  value. In a CDI specification `nvidia-cdi-hook` tells ld.so of them, where the host has it.
-- With `--script`, `--edf`, `--cdi` or `--hook` the text is what to add to that launch. Without,
-  it has the mounts and variables of the command line and of `--recipe`, too.
+  value. In a CDI specification `nvidia-cdi-hook` tells ld.so of them instead, where the host has it
+  and the cache is enough: NCCL and libibverbs open some libraries by another name than the SONAME.
+- The text has the mounts and variables of the command line, too; without `--script` and `--edf`
+  also the variables of `--recipe`.
 - A fault that stays, such as a glibc that is too old, is `BAD` (exit 1), and nothing is written.
-  A part that neither the image nor the host has ends with exit 3. weft looks for the host's
-  libraries in `/opt`, `/usr/local`, `/usr/lib` and the folders of its ld.so; `--mount` names more.
+  With an open question (`UNKNOWN`, exit 5) weft writes the text, and names the question.
+  A part that weft finds neither in the image nor on the host ends with exit 3, and so does a host
+  without a whole loader of glibc. weft looks for the host's libraries in `/opt`, `/usr/local`,
+  `/usr/lib` and the folders of its ld.so; `--mount` names more. The error names the folders that
+  weft could not look into.
+- weft leaves out plug-ins that the image's NCCL does not take. It passes over libraries that it
+  refuses to read and paths that no format can name, and tries at most @MOST_TRIES@ choices of
+  libraries. If a fault stays and a choice was passed over or not tried, the verdict is `UNKNOWN`,
+  nothing is written, and a `note:` names the choice.
 - Not added: GPUs and their driver.
+- weft looks for Sarus' mount hook at the default path of its installation only; a `note:` says
+  where the host lacks it.
+
+With `--script`, `--edf`, `--cdi` or `--hook` the text is what to add to that launch:
+
+| line | says |
+|---|---|
+| `add:` | where its parts go in the script or the EDF |
+| `delete: NAME=VALUE (FILE:LINE)` | a value of the launch that the addition replaces |
+| `next:` | the command that checks the launch with the addition |
+
+The verdict is that of the launch after the addition and the deletions. Of a script with several
+launches that are not `GOOD` weft mends none (exit 2): pass a script with one of them.
 
 `--format json` has `schema` `weft.container-emission/1`: `format, verdict, outcome, text, start,
-added [{kind, entry, reason}], faults, unknown`.
+added [{kind, entry, reason}], replaced [{name, value, origin}], notes, faults, unknown`. `text` and
+`start` are null where nothing is written.
 
 `weft recipe PLATFORM --container RUNTIME --image NAME` prints the whole launch for one runtime:
 see [settings.md](settings.md).
@@ -139,6 +170,17 @@ own RPATH; CUDA; what a site's hook does.
 """
 
 
+def _formats() -> str:
+    """A row for each way to read and to use a text."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for one in FORMS.values():
+        names.setdefault((one.title, one.option), []).append(f"`{one.name}`")
+    rows = [f"| {', '.join(own)} | {is_} | `{by}` |" for (is_, by), own in names.items()]
+    return "\n".join(["| FORMAT | is | read by |", "|---|---|---|", *rows, ""])
+
+
 def page() -> str:
     """The whole page."""
-    return "\n".join([HEAD, *table_of_rules(container_rules()), ""])
+    head = HEAD.replace("@FORMATS@\n", f"{_formats()}\n")
+    head = head.replace("@MOST_TRIES@", str(MOST_TRIES))
+    return "\n".join([head, *table_of_rules(container_rules()), ""])

@@ -24,13 +24,24 @@ from weft.cli import run
 from weft.cli.recipe.command import CONTAINERS
 from weft.cli.recipe.container_text import RUNTIMES
 from weft.core.finding import Finding, Severity
+from weft.doctor.container.case import ContainerCase
 from weft.doctor.container.chain.report import BY_ABSENCE, Chain
+from weft.doctor.container.judge import outcome
 from weft.doctor.container.launch.runtime import RUNTIMES as KNOWN
 from weft.doctor.log.judge import judge
 
 Nodes = Mapping[str, SlingshotNode]
-NETWORKS = {"slingshot": "AWS Libfabric", "efa": "AWS Libfabric"}
-"""The name that NCCL logs; IB for the others."""
+LOGGED = {
+    "NET/OFI over": "AWS Libfabric",
+    "NET/IB": "IB",
+    "NET/Socket": "Socket",
+}
+"""By part of the verdict the name that NCCL logs for its network."""
+OVER_LIBFABRIC = ("slingshot", "efa")
+FORM = 'const char *form = "NET/Plugin : Plugin load (%s) returned %d : %s";'
+SOURCE = (NCCL_SOURCE + FORM).replace("version %s", "version 2.18.3")
+NOT_THERE = "cannot open shared object file: No such file or directory"
+"""SOURCE: NVIDIA/nccl v2.18.3-1, src/net.cc: the formats of these lines; glibc, dlerror."""
 TOPOLOGY_FILES = {launch_recipe(one).topology_file for one in recipe_machines()} - {""}
 
 
@@ -39,13 +50,14 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Nodes:
     """By fabric a node, and an image that has rdma-core and nothing of libfabric."""
     need_gcc()
     slingshot = SlingshotNode(tmp_path_factory.mktemp("slingshot")).build()
+    compile_library(slingshot.image / LIBRARY_FOLDER / "libnccl.so.2", SOURCE)
     verbs = SlingshotNode(tmp_path_factory.mktemp("verbs"))
     efa = SlingshotNode(tmp_path_factory.mktemp("efa"))
     for node in (verbs, efa):
         node.add_libc(node.image)
         node.add_libc(node.host)
         nccl = node.image / LIBRARY_FOLDER / "libnccl.so.2"
-        compile_library(nccl, NCCL_SOURCE.replace("%s", "2.18.3"))
+        compile_library(nccl, SOURCE)
         SlingshotNode.add_file(node.host / "dev/infiniband/uverbs0")
     add_rdma_core(verbs.image, LIBRARY_FOLDER, "34")
     for path in TOPOLOGY_FILES:
@@ -58,11 +70,30 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Nodes:
     return {"slingshot": slingshot, "efa": efa, "infiniband": verbs, "roce": verbs}
 
 
-def logged(folder: Path, chain: Chain, network: str) -> list[Finding]:
-    """The findings of `weft doctor log` in a log with the lines that are predicted."""
+def logged(folder: Path, case: ContainerCase, chain: Chain) -> Finding:
+    """The finding of `weft doctor log` in a log with the network and the lines that the verdict
+    predicts."""
+    said = outcome(case, chain)
+    (network,) = (name for part, name in LOGGED.items() if part in said)
     path = folder / "job.log"
     path.write_text("\n".join(LoggedJob(network=network, before=chain.log).lines()) + "\n")
-    return judge(job_log(read_logs([str(path)])))
+    (only,) = judge(job_log(read_logs([str(path)])))
+    assert f"16 of 16 ranks used NET/{network}" in only.sentence
+    return only
+
+
+def lines_of(selected: str, *, loads: bool) -> tuple[str, ...]:
+    """What NCCL logs about its plug-in: none of those here has the collectives."""
+    name = f"libnccl-net-{selected}.so" if selected else "libnccl-net.so"
+    asked = (f"Plugin name set by env to {name}",) if selected else ()
+    if loads:
+        coll = ("_v6 symbol.", " symbol (v4 or v5).")
+        return (*asked, *(f"NET/Plugin: Failed to find ncclCollNetPlugin{one}" for one in coll))
+    return (
+        *asked,
+        f"NET/Plugin : Plugin load ({name}) returned 2 : {name}: {NOT_THERE}",
+        "NET/Plugin : No plugin found, using internal implementation",
+    )
 
 
 def text_of(name: str, runtime: str, capsys: pytest.CaptureFixture[str], *more: str) -> str:
@@ -96,20 +127,29 @@ def test_recipe_container_and_log_agree(
     if runtime == "ce" and recipe.hooks:
         assert (chain.verdict(), faults) == (Severity.UNKNOWN, set())
         return
-    if recipe.fabric in NETWORKS:
+    selected = case.value("NCCL_NET_PLUGIN")
+    if recipe.fabric in OVER_LIBFABRIC:
         # The image has neither plug-in nor libfabric, as the comment of the recipe says.
         assert "plugin-not-mounted" in faults
         assert faults <= BY_ABSENCE
         assert "weft doctor container IMAGE --recipe" in path.read_text()
-        if "NCCL_NET" not in case.variables:
-            (worst, *_) = logged(tmp_path, chain, "Socket")
+        # The image for Slingshot has HPC-X's plug-in under the default name.
+        has_default = recipe.fabric == "slingshot" and not selected
+        assert chain.log == lines_of(selected, loads=has_default)
+        if "NCCL_NET" in case.variables:
+            network = case.value("NCCL_NET")
+            assert f"will end: network {network} is not found" in outcome(case, chain)
+        else:
+            worst = logged(tmp_path, case, chain)
             assert worst.severity is Severity.BAD
-        chain = remedy_of(node.image, node.host, RUNTIMES[runtime], recipe=name, **option).chain
+            assert (f"plug-in not found (libnccl-net-{selected}.so)" in worst.sentence) is bool(
+                selected
+            )
+        remedy = remedy_of(node.image, node.host, RUNTIMES[runtime], recipe=name, **option)
+        case, chain = remedy.case, remedy.chain
+        assert chain.log == lines_of("ofi", loads=True)
     assert chain.verdict() is Severity.GOOD
-    network = NETWORKS.get(recipe.fabric, "IB")
-    (only,) = logged(tmp_path, chain, network)
-    assert only.severity is Severity.GOOD
-    assert f"16 of 16 ranks used NET/{network}" in only.sentence
+    assert logged(tmp_path, case, chain).severity is Severity.GOOD
 
 
 @pytest.mark.parametrize("runtime", CONTAINERS)
@@ -133,6 +173,16 @@ def test_a_hook_of_the_machine_takes_the_place_of_mounts(
     assert hook == {"enabled": "true", "variant": "cuda12"}
 
 
+@pytest.mark.parametrize(("runtime", "is_said"), [("ce", True), ("pyxis", False)])
+def test_a_hook_that_is_written_has_its_source(
+    runtime: str, is_said: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = text_of("alps-gh200", runtime, capsys, "--explain")
+    line = "com.hooks.aws_ofi_nccl.variant=cuda12\n"
+    source = "  source: eth-cscs/cscs-docs 80abed1, container engine\n"
+    assert (line in said, source in said) == (is_said, is_said)
+
+
 @pytest.mark.parametrize("runtime", CONTAINERS)
 def test_comments_fit_a_terminal_of_80_columns(
     runtime: str, capsys: pytest.CaptureFixture[str]
@@ -148,6 +198,8 @@ def test_comments_fit_a_terminal_of_80_columns(
     [
         (["--container", "podman"], "--container goes with --image"),
         (["--container", "pyxis", "--image", "i", "--for", "srun"], "give two forms"),
+        (["--container", "podman", "--image", "i", "--diff", "job.sh"], "--diff and --container"),
+        (["--for", "srun", "--diff", "job.sh"], "--diff and --for"),
         (["--container", "podman", "--image=--privileged"], "is no name of an image"),
         (["--container", "ce", "--image", "a\nb"], "is no name of an image"),
         (

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from elftools.elf.sections import Section
 
 MOST_BYTES = 1 << 30
+"""NCCL 2.18.3 has 290 MB, 2.26.5 has 423 MB, nearly all of it code for GPUs (measured)."""
 MOST_DATA_BYTES = 256 << 20
+"""Of read-only data, which is held in memory at once; the same two have 0.12 and 0.16 MB."""
 NAME = re.compile(rb"(?<!_)(NCCL_[A-Z0-9][A-Z0-9_]*)\x00")
 VERSION = re.compile(rb"NCCL version (\d+\.\d+\.\d+)")
 INTERFACE = re.compile(rb"\x00ncclNetPlugin_v(\d{1,3})\x00|Loaded net plugin %s \(v(\d{1,3})\)")

@@ -7,16 +7,29 @@ import click
 from weft.cli.fail_on import exit_code_of, fail_on_option
 from weft.cli.options import ANY_PATH
 from weft.cli.output import emit, format_option
-
-FORMS = ("edf", "pyxis", "sarus", "apptainer", "podman", "cdi", "docker")
+from weft.doctor.container.remedy.emission_forms import FORMS
 
 
 @click.command("container")
 @click.argument("image", metavar="IMAGE", type=ANY_PATH)
 @click.option("--recipe", metavar="P", help="The machine: a recipe of the catalogue, or a .toml.")
 @click.option("--edf", type=ANY_PATH, metavar="FILE", help="Launch: an EDF of CE.")
-@click.option("--cdi", type=ANY_PATH, metavar="FILE", help="A CDI specification of the launch.")
-@click.option("--hook", type=ANY_PATH, metavar="FILE", help="An OCI hook of the launch (Sarus).")
+@click.option(
+    "--cdi",
+    "cdis",
+    multiple=True,
+    type=ANY_PATH,
+    metavar="FILE",
+    help="A CDI specification of the launch.",
+)
+@click.option(
+    "--hook",
+    "hooks",
+    multiple=True,
+    type=ANY_PATH,
+    metavar="FILE",
+    help="An OCI hook of the launch (Sarus).",
+)
 @click.option("--script", type=ANY_PATH, metavar="JOB", help="Launch: a job script.")
 @click.option(
     "--host",
@@ -25,7 +38,7 @@ FORMS = ("edf", "pyxis", "sarus", "apptainer", "podman", "cdi", "docker")
     help="The root of a compute node's files, or a copy of it. Default: this machine.",
 )
 @click.option(
-    "--mount", "mounts", multiple=True, metavar="A:B", help="A mount more: host:container."
+    "--mount", "mounts", multiple=True, metavar="A:B", help="A mount more: host:container[:ro]."
 )
 @click.option("--env", "variables", multiple=True, metavar="K=V", help="A variable more; it wins.")
 @click.option(
@@ -37,7 +50,7 @@ FORMS = ("edf", "pyxis", "sarus", "apptainer", "podman", "cdi", "docker")
 @click.option(
     "--emit",
     "form",
-    type=click.Choice(FORMS),
+    type=click.Choice(tuple(FORMS)),
     help="Print instead the mounts, devices and variables that mend it, checked.",
 )
 @fail_on_option
@@ -47,8 +60,8 @@ def command(
     recipe: str | None,
     *,
     edf: Path | None,
-    cdi: Path | None,
-    hook: Path | None,
+    cdis: tuple[Path, ...],
+    hooks: tuple[Path, ...],
     script: Path | None,
     host: Path | None,
     mounts: tuple[str, ...],
@@ -76,8 +89,8 @@ def command(
         image,
         recipe=recipe,
         edf=edf,
-        cdi=cdi,
-        hook=hook,
+        cdis=cdis,
+        hooks=hooks,
         script=script,
         host=host,
         mounts=mounts,
@@ -86,12 +99,15 @@ def command(
         judged = [(case, judge_container(case)) for case in cases]
         worst = min(judged, key=lambda one: WORST_FIRST.index(one[1].verdict()))
         if form is not None:
-            from weft.cli.doctor.container_emission import show_emission
+            from weft.cli.doctor.container_emission import TypedWords, show_emission
 
             typed: list[str | Path] = [image]
             typed += ["--host", host] if host is not None else []
             typed += ["--recipe", recipe] if recipe is not None else []
-            return show_emission(worst[0], form, format_, typed)
+            documents = [("--edf", edf), ("--script", script)]
+            documents += [*(("--cdi", one) for one in cdis), *(("--hook", one) for one in hooks)]
+            named = tuple((option, path) for option, path in documents if path is not None)
+            return show_emission(judged, FORMS[form], format_, TypedWords(tuple(typed), named))
         emit(
             format_,
             text=lambda: "\n".join(

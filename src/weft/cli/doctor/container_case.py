@@ -28,8 +28,8 @@ def cases_of(
     *,
     recipe: str | None,
     edf: Path | None,
-    cdi: Path | None,
-    hook: Path | None = None,
+    cdis: Sequence[Path] = (),
+    hooks: Sequence[Path] = (),
     script: Path | None,
     host: Path | None,
     mounts: Sequence[str],
@@ -42,8 +42,8 @@ def cases_of(
         raise InputError("no such directory", where=str(host), expected="--host ROOT, a folder")
     known = launch_recipe(recipe) if recipe else None
     plans = _plans(edf, script)
-    edits = [(read_cdi(cdi), "podman")] if cdi is not None else []
-    edits += [(read_hook(hook), "sarus")] if hook is not None else []
+    edits = [*((read_cdi(one), "podman") for one in cdis)]
+    edits += [(read_hook(one), "sarus") for one in hooks]
     given = tuple(given_mount(one) for one in mounts)
     for one in variables:
         if not one.partition("=")[0].isidentifier() or "=" not in one:

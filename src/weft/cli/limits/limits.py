@@ -79,6 +79,7 @@ _ROWS: tuple[tuple[str, Any, Callable[[Any], str], str], ...] = (
     ),
     ("variables or launches of a script", settings_file.MOST_SETTINGS, _count, "doctor env"),
     ("a libnccl.so", libnccl.MOST_BYTES, _size, "doctor env --libnccl"),
+    ("read-only data of a libnccl.so", libnccl.MOST_DATA_BYTES, _size, "doctor env --libnccl"),
     ("a topology file", xml.MOST_BYTES, _size, "doctor topo"),
     ("output of lspci or lstopo", machine_file.MOST_BYTES, _size, "doctor topo --against"),
     ("devices of a machine", facts.MOST_DEVICES, _count, "doctor topo --against"),
@@ -91,6 +92,7 @@ _ROWS: tuple[tuple[str, Any, Callable[[Any], str], str], ...] = (
     ("libraries unpacked of an image", layers.MOST_KEPT_BYTES, _size, "doctor container"),
     ("entries of a folder in squashfs", inodes.MOST_FOLDER_ENTRIES, _count, "doctor container"),
     ("libraries of a process", closure.MOST_LOADED, _count, "doctor container"),
+    ("paths tried for them", closure.MOST_TRIED, _count, "doctor container"),
     ("output of a program on a host", MAX_OUTPUT_BYTES, _size, "bench, check, study, cluster"),
 )
 

@@ -56,6 +56,12 @@ def command(platform: str | None, script: Path | None, format_: str, **options: 
         _list(format_)
         _say_own_recipe(format_)
         return int(ExitCode.GOOD)
+    for name, option in (("container", "--container"), ("form", "--for")):
+        if script is not None and options[name]:
+            raise InputError(
+                f"--diff and {option} exclude each other",
+                expected="--diff to compare a script, or the other to print one",
+            )
     prescription = _prescription(platform, options)
     if script is not None:
         return _diff(prescription, script, format_)
@@ -184,6 +190,9 @@ def _explained(prescription: "Prescription", text: str) -> str:
     lines = [text, "", f"{recipe.title}, {recipe.date}: {recipe.source}", ""]
     for one in prescription.settings:
         lines += [f"{one.name}={one.value}", f"  {one.reason}", f"  source: {one.source}"]
+    for hook in recipe.hooks:
+        if hook.name in text:
+            lines += [f"{hook.name}={hook.value}", f"  {hook.reason}", f"  source: {hook.source}"]
     if prescription.left:
         lines += ["", "left out for this version of NCCL:"]
         lines += [f"  {one.setting.name}: {one.why}" for one in prescription.left]

@@ -173,6 +173,11 @@ class ContainerCase:
             return str(error)
 
     @cached_property
+    def has_usable_loader(self) -> bool:
+        """Whether there is a loader of glibc, and it is whole."""
+        return self.directories.interpreter is not None and not self.loader_damage
+
+    @cached_property
     def program(self) -> LoadedFile:
         """A program without paths of its own, in whose name libraries are opened."""
         interpreter = self.directories.interpreter
@@ -226,9 +231,8 @@ class ContainerCase:
         """Device files of the container below /dev whose paths begin so."""
         plan = self.plan
         host = self.host_devices(begin)
-        # An option takes a folder of devices, too.
-        given = tuple(one for own in plan.devices for one in (own, f"{own.rstrip('/')}/"))
-        found = [one for one in host if one in given or one.startswith(given[1::2])]
+        folders = tuple(one for one in plan.devices if one.endswith("/"))
+        found = [one for one in host if one in plan.devices or one.startswith(folders)]
         folder, _, name = begin.rpartition("/")
         inside = [f"{folder}/{one}" for one in self.view.names(folder) if one.startswith(name)]
         # What an image keeps below /dev is hidden by the /dev of the runtime.

@@ -77,6 +77,8 @@ def judge_container(case: ContainerCase) -> Chain:
 
 def _is_unusable(case: ContainerCase, chain: Chain) -> bool:
     """Whether the image has no loader that could load anything."""
+    if case.has_usable_loader:
+        return False
     if case.directories.is_musl:
         names = case.view.names("/lib")
         loader = next(f"/lib/{one}" for one in names if one.startswith("ld-musl-"))
@@ -89,14 +91,12 @@ def _is_unusable(case: ContainerCase, chain: Chain) -> bool:
             "an image with glibc",
         )
         return True
-    broken = case.loader_damage
-    if broken:
-        loader = case.directories.interpreter.path
-        chain.gap(
-            f"how the image loads libraries (its dynamic loader {loader}: {broken})",
-            "an image whose dynamic loader is whole",
-        )
-    return bool(broken)
+    loader = f"{case.directories.interpreter.path}: {case.loader_damage}"
+    chain.gap(
+        f"how the image loads libraries (its dynamic loader {loader})",
+        "an image whose dynamic loader is whole",
+    )
+    return True
 
 
 def fabric_of(case: ContainerCase) -> str:

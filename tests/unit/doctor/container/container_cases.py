@@ -32,8 +32,8 @@ def judged(
 ) -> tuple[ContainerCase, Chain]:
     """The one case of an image, and its chain."""
     with cases_of(
-        image, recipe=recipe, edf=edf, cdi=cdi, hook=hook, script=script, host=host,
-        mounts=mounts, variables=env,
+        image, recipe=recipe, edf=edf, cdis=[cdi] if cdi else (), hooks=[hook] if hook else (),
+        script=script, host=host, mounts=mounts, variables=env,
     ) as cases:  # fmt: skip
         (case,) = cases
         return case, judge_container(case)

@@ -242,6 +242,13 @@ def test_a_hook_of_cdi_puts_folders_into_the_cache(node: SlingshotNode, tmp_path
     hook += "      args: [nvidia-cdi-hook, update-ldcache, --folder, /opt/ofi,"
     hook += " --folder=/opt/libfabric]\n"
     cdi.write_text(text + hook)
+    SlingshotNode.add_file(node.image / "etc/ld.so.cache")
+    SlingshotNode.add_file(node.image / "etc/ld.so.conf", "include ld.so.conf.d/*.conf\n")
+    # Its SONAME is another name than NCCL asks for, and the folder is the host's.
+    assert verdict_of(node.image, node.host, cdi=cdi) == (Severity.UNKNOWN, set())
+    fabric = node.host / "opt/libfabric/libfabric.so.1"
+    plugin = node.host / "opt/ofi/libnccl-net-ofi.so"
+    compile_library(plugin, PLUGIN_SOURCE % 6, needs=[fabric])
     assert verdict_of(node.image, node.host, cdi=cdi) == (Severity.GOOD, set())
     cdi.write_text(text)
     rules = verdict_of(node.image, node.host, cdi=cdi)[1]

@@ -2,13 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from weft.core.errors import InputError
 from weft.doctor.container.launch.oci_hook import read_hook
 
-PUBLISHED = {
+PUBLISHED: dict[str, Any] = {
     "version": "1.0.0",
     "hook": {
         "path": "/opt/sarus/default/bin/mount_hook",
@@ -37,6 +38,17 @@ def test_mounts_and_devices(tmp_path: Path) -> None:
     assert not unknown.is_known
     assert found.devices == ("/dev/cxi0", "/dev/xpmem")
     assert not found.hooks
+
+
+def test_options_in_two_words(tmp_path: Path) -> None:
+    """As the program itself reads them: both forms say the same."""
+    words = [part for one in PUBLISHED["hook"]["args"] for part in one.split("=", 1)]
+    path = tmp_path / "hook.json"
+    path.write_text(json.dumps(PUBLISHED))
+    whole = read_hook(path)
+    path.write_text(json.dumps({**PUBLISHED, "hook": {**PUBLISHED["hook"], "args": words}}))
+    assert read_hook(path) == whole
+    assert len(whole.mounts) == 2
 
 
 def test_another_program_is_a_hook(tmp_path: Path) -> None:

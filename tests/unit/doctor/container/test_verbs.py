@@ -11,11 +11,9 @@ from tests.unit.doctor.container.container_trees import (
     SlingshotNode,
     compile_library,
 )
+from tests.unit.doctor.container.remedy.verbs_trees import VERSIONS, add_rdma_core, verbs_source
 
 from weft.core.finding import Severity
-
-VERBS = "int ibv_get(void) { return 0; }"
-VERSIONS = "IBVERBS_1.1 { ibv_get; }; IBVERBS_PRIVATE_%s { ibv_own; };"
 
 
 @pytest.fixture
@@ -26,11 +24,7 @@ def node(tmp_path: Path) -> SlingshotNode:
     node.add_libc(node.image)
     own = node.image / LIBRARY_FOLDER
     compile_library(own / "libnccl.so.2", NCCL_SOURCE.replace("%s", "2.18.3"))
-    source = f"{VERBS} int ibv_own(void) {{ return 0; }}"
-    verbs = compile_library(own / "libibverbs.so.1", source, versions=VERSIONS % "34")
-    driver = own / "libibverbs/libmlx5-rdmav34.so"
-    compile_library(driver, "int ibv_get(void); int use(void) { return ibv_get(); }", needs=[verbs])
-    SlingshotNode.add_file(node.image / "etc/libibverbs.d/mlx5.driver", "driver mlx5\n")
+    add_rdma_core(node.image, LIBRARY_FOLDER, "34")
     SlingshotNode.add_file(node.host / "dev/infiniband/uverbs0")
     return node
 
@@ -122,6 +116,44 @@ def test_a_driver_of_another_rdma_core(node: SlingshotNode) -> None:
     assert fault.rule.id == "driver-missing"
     assert "libmlx5-rdmav34.so" in fault.happens
     assert "(libmlx5-rdmav59.so is of another rdma-core)" in fault.happens
+
+
+@pytest.mark.parametrize("is_found", [False, True])
+def test_a_driver_beside_libibverbs_is_found_by_a_path_only(
+    node: SlingshotNode, is_found: bool
+) -> None:
+    """libibverbs looks in the folder that is compiled into it, then asks ld.so: the folder that it
+    was opened in itself counts for nothing. The driver gets the libibverbs that opens it."""
+    own = node.image / LIBRARY_FOLDER
+    shutil.move(own / "libibverbs/libmlx5-rdmav34.so", own / "libmlx5-rdmav34.so")
+    other = node.image / "opt/rdma"
+    other.mkdir(parents=True)
+    shutil.move(own / "libibverbs.so.1", other / "libibverbs.so.1")
+    if not is_found:
+        shutil.move(own / "libmlx5-rdmav34.so", other / "libmlx5-rdmav34.so")
+    source = NCCL_SOURCE.replace("%s", "2.18.3")
+    compile_library(own / "libnccl.so.2", source, options=["-Wl,-rpath,/opt/rdma"])
+    found = verdict_of(node.image, node.host, script=script(node))
+    assert found == ((Severity.GOOD, set()) if is_found else (Severity.BAD, {"driver-missing"}))
+
+
+def test_a_libibverbs_without_a_folder_of_drivers_leaves_them_to_the_loader(
+    node: SlingshotNode,
+) -> None:
+    own = node.image / LIBRARY_FOLDER
+    text = verbs_source("34", LIBRARY_FOLDER).replace(f"/{LIBRARY_FOLDER}/libibverbs/", "")
+    compile_library(own / "libibverbs.so.1", text, versions=VERSIONS % "34")
+    found = verdict_of(node.image, node.host, script=script(node))
+    assert found == (Severity.BAD, {"driver-missing"})
+    shutil.move(own / "libibverbs/libmlx5-rdmav34.so", own / "libmlx5-rdmav34.so")
+    assert verdict_of(node.image, node.host, script=script(node)) == (Severity.GOOD, set())
+
+
+def test_a_libibverbs_that_names_no_driver_at_all_is_not_accused(node: SlingshotNode) -> None:
+    own = node.image / LIBRARY_FOLDER
+    text = "int ibv_get(void) { return 0; } int ibv_own(void) { return 0; }"
+    compile_library(own / "libibverbs.so.1", text, versions=VERSIONS % "34")
+    assert verdict_of(node.image, node.host, script=script(node)) == (Severity.UNKNOWN, set())
 
 
 def test_a_container_without_the_device(node: SlingshotNode) -> None:

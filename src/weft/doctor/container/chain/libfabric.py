@@ -12,6 +12,7 @@ from weft.doctor.container.chain.plugin import (
     interfaces_of,
     plugin_names,
     report_nccl,
+    takes,
     uses_libfabric,
 )
 from weft.doctor.container.chain.report import Chain, ChainLink, is_known, origin_of
@@ -148,14 +149,11 @@ class LibfabricChain:
 
     def _interface(self, plugin: LoadedFile) -> None:
         nccl = self.search.nccl
-        offered = interfaces_of(plugin)
-        if nccl is None or not nccl.library.interfaces:
-            return
-        if not nccl.library.interfaces & set(offered):
+        if nccl is not None and not takes(nccl, plugin):
             self.chain.fault(
                 "plugin-interface",
                 file=plugin.opened,
-                offered=_versions(offered),
+                offered=_versions(interfaces_of(plugin)),
                 version=nccl.library.version,
                 taken=_versions(sorted(nccl.library.interfaces)),
             )
@@ -233,14 +231,14 @@ def provider_folders(case: ContainerCase, library: LoadedFile) -> Sequence[str]:
     value = case.value("FI_PROVIDER_PATH")
     if value and is_known(value):
         return [one for one in value.removeprefix("@").split(":") if one]
-    found = _search(library, _DEFAULT_FOLDER)
+    found = _DEFAULT_FOLDER.search(content_of(library))
     return [found[1].decode("utf-8", "replace")] if found is not None else []
 
 
 def has_inside(library: LoadedFile, provider: Provider) -> bool:
     """Whether a libfabric has the provider built in."""
     is_linked = any(one.startswith(provider.library) for one in library.facts.needed)
-    return is_linked or _search(library, re.compile(re.escape(provider.sign))) is not None
+    return is_linked or provider.sign in content_of(library)
 
 
 def report_network(case: ContainerCase, chain: Chain, names: Sequence[str], wanted: str) -> None:
@@ -280,13 +278,13 @@ def report_device(case: ContainerCase, chain: Chain, begin: str) -> None:
         chain.fault("device-missing", devices=shown, detail=detail, better=better)
 
 
-def _search(library: LoadedFile, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
+def content_of(library: LoadedFile) -> bytes:
+    """What is in a library, for its strings; none where it cannot be read."""
     try:
         with library.located.reader() as file:
-            content = file.read(MOST_LIBFABRIC_BYTES)
+            return file.read(MOST_LIBFABRIC_BYTES)
     except OSError:
-        return None
-    return pattern.search(content)
+        return b""
 
 
 def _versions(numbers: Sequence[int]) -> str:

@@ -179,6 +179,12 @@ def uses_libfabric(plugin: LoadedFile) -> bool:
     return any(name.startswith("libfabric.so") for name in plugin.facts.needed)
 
 
+def takes(nccl: ImageNccl | None, plugin: LoadedFile) -> bool:
+    """Whether an NCCL has an interface of a plug-in; where none is known of it, it may."""
+    known = nccl.library.interfaces if nccl is not None else frozenset()
+    return not known or not known.isdisjoint(interfaces_of(plugin))
+
+
 def interfaces_of(plugin: LoadedFile, begin: str = "ncclNetPlugin") -> Sequence[int]:
     """The versions of NCCL's interface that a plug-in has."""
     try:

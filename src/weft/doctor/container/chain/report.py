@@ -185,6 +185,7 @@ def open_parts(case: ContainerCase) -> Sequence[tuple[str, str]]:
     if case.image.is_running:
         found += [(what, "the same command as root") for what in case.image.not_seen]
     found += [(f"the hook {one}", log) for one in (*case.plan.hooks, *case.site_hooks)]
+    found += [(one, log) for one in case.directories.doubts]
     found += [
         (f"the mount {one.source.replace(chr(0), '...')}", "--mount with both paths")
         for one in case.unknown_mounts

@@ -3,8 +3,8 @@
 import re
 
 from weft.doctor.container.case import ContainerCase
-from weft.doctor.container.chain.libfabric import report_device, report_network
-from weft.doctor.container.chain.loads import report_broken, report_loads
+from weft.doctor.container.chain.libfabric import content_of, report_device, report_network
+from weft.doctor.container.chain.loads import report_loads
 from weft.doctor.container.chain.plugin import PluginSearch, report_nccl
 from weft.doctor.container.chain.report import Chain, ChainLink, is_known
 from weft.doctor.container.loader.closure import Closure, LoadedFile
@@ -14,6 +14,9 @@ NAMES = ("libibverbs.so", "libibverbs.so.1")
 CONFIGURATION = "/etc/libibverbs.d"
 MOST_CONFIGURATION_BYTES = 1 << 16
 _PRIVATE = re.compile(r"IBVERBS_PRIVATE_(\d+)")
+_FORMAT = re.compile(rb"(?<![!-~])(/[!-$&-~]{1,400})/lib%s-rdmav\d+\.so\0")
+_BARE_FORMAT = b"lib%s-rdmav"
+"""SOURCE: linux-rdma/rdma-core, libibverbs/dynamic_driver.c: load_driver, VERBS_PROVIDER_DIR."""
 DRIVER = "mlx5"
 DEVICES = "/dev/infiniband/uverbs"
 
@@ -75,39 +78,55 @@ def _driver(case: ContainerCase, chain: Chain, library: LoadedFile) -> None:
             f"whether libibverbs loads its driver {DRIVER} (no file of {CONFIGURATION} names it)",
             "ibv_devices in the container, on a compute node",
         )
-    pattern = driver_file(library, DRIVER)
-    for folder in _folders(case, library):
-        found = case.view.resolve(f"{folder}/{pattern}")
-        if found is not None:
-            driver = case.library_or_none(found)
-            if driver is not None:
-                report_loads(chain, driver, case.loader.dlopen(driver.opened, library))
-            else:
-                report_broken(case, chain, found)
-            chain.link(f"driver {DRIVER}", driver)
-            return
+    opened, closure = open_driver(case, library, DRIVER)
+    chain.link(f"driver {DRIVER}", opened, is_broken=not closure.is_whole)
+    if closure.files or any(one.reason for one in closure.missing):
+        report_loads(chain, opened or library, closure)
+        return
+    pattern, folder = driver_file(library, DRIVER), provider_folder(library)
+    if folder is None:
+        chain.gap(
+            f"where {library.opened} looks for {pattern} (its code names no folder)",
+            "ibv_devices in the container, on a compute node",
+        )
+        return
     others = sorted(
         {
             name
-            for folder in _folders(case, library)
-            for name in case.view.names(folder)
+            for one in (folder, *case.directories.system)
+            for name in case.view.names(one)
             if name.startswith(f"lib{DRIVER}-rdmav")
         }
     )
     detail = f" ({', '.join(others)} is of another rdma-core)" if others else ""
     chain.fault("driver-missing", library=library.opened, pattern=pattern, detail=detail)
-    chain.link(f"driver {DRIVER}", None)
 
 
 def driver_file(library: LoadedFile, driver: str) -> str:
     """The name of the file that a libibverbs opens for a driver."""
     numbers = [_PRIVATE.fullmatch(one) for one in library.facts.versions or ()]
-    number = max((one[1] for one in numbers if one is not None), default="")
+    number = max((one[1] for one in numbers if one is not None), key=int, default="")
     return f"lib{driver}-rdmav{number}.so"
 
 
-def _folders(case: ContainerCase, library: LoadedFile) -> list[str]:
-    """Where the driver is looked for: the folder of libibverbs' own drivers, then ld.so's."""
-    own = library.located.path.rpartition("/")[0]
-    listed = [f"{own}/libibverbs", *(f"{one}/libibverbs" for one in case.directories.system)]
-    return [*listed, own, *case.directories.system]
+def provider_folder(library: LoadedFile) -> str | None:
+    """The folder of drivers that is compiled into a libibverbs, "" where there is none; None where
+    its code does not show it."""
+    content = content_of(library)
+    found = _FORMAT.search(content)
+    if found is not None:
+        return found[1].decode("utf-8", "surrogateescape")
+    return "" if _BARE_FORMAT in content else None
+
+
+def open_driver(
+    case: ContainerCase, library: LoadedFile, driver: str
+) -> tuple[LoadedFile | None, Closure]:
+    """The file that a libibverbs opens for a driver, and what that loads: in its own folder, else
+    where ld.so finds the name. The first that loads, else the first that is there."""
+    name, folder = driver_file(library, driver), provider_folder(library)
+    paths = [*([f"{folder}/{name}"] if folder else []), name]
+    tried = [case.loader.dlopen(one, library, there=[library]) for one in paths]
+    there = [one for one in tried if one.files or any(x.reason for x in one.missing)]
+    closure = next((one for one in there if one.is_whole), (*there, tried[-1])[0])
+    return (closure.files[0] if closure.files else None), closure

@@ -4,7 +4,6 @@ import json
 import platform
 import shutil
 import tarfile
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -28,6 +27,7 @@ from weft.doctor.container.image.layer_stream import (
 )
 from weft.doctor.container.image.layers import LayerTree
 from weft.doctor.container.image.tree import open_regular
+from weft.doctor.container.image.unpacked import own_folder
 from weft.doctor.container.image.view import View
 from weft.doctor.container.launch.environment import read_pairs
 
@@ -45,7 +45,7 @@ def open_archive(path: Path, name: str = "") -> ContainerImage:
     else:
         _refuse_packed(path)
         store = ArchiveFile(path)
-    folder = Path(tempfile.mkdtemp(prefix="weft-image-"))
+    folder = own_folder()
 
     def close() -> None:
         shutil.rmtree(folder, ignore_errors=True)

@@ -3,6 +3,7 @@
 import tarfile
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -92,9 +93,8 @@ def members_of(stream: "LayerStream") -> Iterator[tuple[tarfile.TarFile, tarfile
     """The members of an archive in order. Raises one of DAMAGE."""
     file: Any = tarfile.TarFile(fileobj=cast(Any, stream), tarinfo=LayerMember)
     while True:
-        stream.is_header = True
-        member = file.next()
-        stream.is_header = False
+        with stream.header():
+            member = file.next()
         if member is None:
             return
         if len(file.pax_headers) > MOST_GLOBAL_HEADERS:
@@ -118,14 +118,20 @@ class LayerStream:
                 cast(Any, self._part), _PACKED_BYTES, read_across_frames=True, closefd=False
             )
         self._at = self._n_header_bytes = 0
-        self.is_header = False
-        """Whether the bytes that are read are headers of one member."""
+        self._is_header = False
+
+    @contextmanager
+    def header(self) -> Iterator[None]:
+        """Bytes that are read now are headers of one member."""
+        self._is_header, self._n_header_bytes = True, 0
+        yield
+        self._is_header = False
 
     def read(self, size: int) -> bytes:
         """Bytes of the layer, fewer at its end."""
         if size > MOST_HEADER_BYTES:
             raise ValueError(f"a header of {format_size(size)}")
-        self._n_header_bytes = self._n_header_bytes + size if self.is_header else 0
+        self._n_header_bytes += size if self._is_header else 0
         if self._n_header_bytes > _MOST_HEADERS_BYTES:
             raise ValueError(f"headers of more than {format_size(_MOST_HEADERS_BYTES)}")
         found = self._piece(size)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
+from weft.core.shell_line import quoted
 from weft.doctor.container.image.image_part import ImagePart
 from weft.doctor.container.image.tree import DamagedImageError
 
@@ -46,13 +47,15 @@ def system_partition(file: ImagePart, name: str) -> SifPart:
     if not primary:
         is_oci = any(one.data_type == _IS_OCI_INDEX for one in parts)
         what = "layers of OCI in it" if is_oci else "no system partition in it"
-        _refuse(name, f"an image of Apptainer with {what}")
+        _refuse(name, f"an image of Apptainer with {what}", unpacked=name if is_oci else "")
     (first, *_) = primary
     if any(one.use == _OVERLAY for one in parts):
-        _refuse(name, "an image of Apptainer with an overlay, whose files weft does not read")
+        what = "an image of Apptainer with an overlay, whose files weft does not read"
+        _refuse(name, what, unpacked=name)
     if first.file_system != _SQUASHFS:
         kind = _FILE_SYSTEMS.get(first.file_system, "an encrypted file system")
-        _refuse(f"{name}, partition {first.number}", f"it holds {kind}, which weft does not read")
+        what = f"it holds {kind}, which weft does not read"
+        _refuse(f"{name}, partition {first.number}", what, unpacked=name)
     if first.offset < 0 or first.size < 0 or first.offset + first.size > file.size:
         _refuse(f"{name}, partition {first.number}", "it is cut: the partition ends behind it")
     return first
@@ -78,10 +81,11 @@ def _parts(file: ImagePart, name: str) -> Iterator[SifPart]:
             yield SifPart(data_type, number, start, size, file_system, use, architecture)
 
 
-def _refuse(where: str, what: str) -> NoReturn:
+def _refuse(where: str, what: str, *, unpacked: str = "") -> NoReturn:
+    """`unpacked` is the file of an image that is whole, and that Apptainer can unpack."""
     raise DamagedImageError(
         what,
         where=where,
         expected="an image of Apptainer with one squashfs",
-        hint="unpack it: apptainer build --sandbox DIR IMAGE.sif",
+        hint=f"unpack it: apptainer build --sandbox DIR {quoted(unpacked)}" if unpacked else None,
     )

@@ -203,6 +203,11 @@ class View:
         return list(dict.fromkeys((*closed, *cut)))
 
     @property
+    def unseen(self) -> list[str]:
+        """All that was not seen whole, in words."""
+        return [*self.unlisted, *(f"{one}, which this user may not look at" for one in self.denied)]
+
+    @property
     def _trees(self) -> list[Tree]:
         return list({id(one): one for one in (self.root, *(x.tree for x in self._mounts))}.values())
 

@@ -5,13 +5,14 @@ SOURCE: cncf-tags/container-device-interface 05ae4b5, SPEC.md, version 1.1.0.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from weft.core.documents.text_file import read_text_file
 from weft.core.errors import InputError
+from weft.doctor.container.launch.devices import passed_device
 from weft.doctor.container.launch.environment import Values, read_pairs
 from weft.doctor.container.launch.mounts import BindMount
 
@@ -57,12 +58,7 @@ def edits_of(text: str, name: str) -> ContainerEdits:
     return ContainerEdits(
         tuple(mount for one in edits for mount in _mounts(one, where)),
         tuple(pair for one in edits for pair in read_pairs(texts_in(one.get("env")), where)),
-        tuple(
-            node["path"]
-            for one in edits
-            for node in _tables(one.get("deviceNodes"))
-            if isinstance(node.get("path"), str)
-        ),
+        tuple(path for one in edits for path in _devices(one) if path),
         tuple(folder for _, args in hooks for folder in _folders(args)),
         tuple(path for path, args in hooks if not _folders(args)),
     )
@@ -102,6 +98,14 @@ def _mounts(edits: Mapping[str, Any], where: str) -> Iterator[BindMount]:
             yield BindMount(source, target, where)
 
 
+def _devices(edits: Mapping[str, Any]) -> Iterator[str]:
+    """The device files that keep their path; a folder is no device node."""
+    for one in _tables(edits.get("deviceNodes")):
+        path = one.get("path")
+        if isinstance(path, str) and one.get("hostPath") in (None, "", path):
+            yield passed_device(path)
+
+
 def _hooks(edits: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[str]]]:
     for one in _tables(edits.get("hooks")):
         path = one.get("path")
@@ -113,9 +117,14 @@ def _folders(args: Sequence[str]) -> tuple[str, ...]:
     """The folders that a hook such as `nvidia-cdi-hook update-ldcache --folder F` adds."""
     if not any(one in _LINKER_HOOKS for one in args):
         return ()
-    found = []
-    for word, following in zip(args, (*args[1:], ""), strict=True):
-        name, equals, value = word.partition("=")
-        if name in ("--folder", "--folders"):
-            found.append(value if equals else following)
-    return tuple(one for one in found if one.startswith("/"))
+    found = options_in(args, ("--folder", "--folders"))
+    return tuple(value for _, value in found if value.startswith("/"))
+
+
+def options_in(args: Iterable[str], names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Options of a program with their values: `--name=value`, or in two words."""
+    words = iter(args)
+    for one in words:
+        name, equals, value = one.partition("=")
+        if name in names:
+            yield name, value if equals else next(words, "")

@@ -16,6 +16,8 @@ class BindMount:
     source: str
     target: str
     origin: str
+    is_read_only: bool = False
+    """Whether an option of weft says so; those of launches are not read for it."""
 
     @property
     def is_known(self) -> bool:
@@ -51,11 +53,14 @@ def _keyed(keys: dict[str, str], origin: str) -> Iterator[BindMount]:
 
 
 def given_mount(text: str) -> BindMount:
-    """Of --mount SOURCE:TARGET. Raises InputError where it is none of two absolute paths."""
-    source, colon, target = text.partition(":")
-    target = target.partition(":")[0]
-    if not colon or not (source.startswith("/") and target.startswith("/")):
+    """Of --mount SOURCE:TARGET[:ro]. Raises InputError where it is none of two absolute paths."""
+    source, _, left = text.partition(":")
+    target, _, flags = left.partition(":")
+    is_mount = source.startswith("/") and target.startswith("/")
+    if not is_mount or flags not in ("", "ro", "rw"):
         raise InputError(
-            f"'{text}' is no mount", where="--mount", expected="/PATH/OF/HOST:/PATH/IN/CONTAINER"
+            f"'{text}' is no mount",
+            where="--mount",
+            expected="/PATH/OF/HOST:/PATH/IN/CONTAINER, or with :ro behind it",
         )
-    return BindMount(source, target, "--mount")
+    return BindMount(source, target, "--mount", flags == "ro")

@@ -8,7 +8,13 @@ from typing import Any
 
 from weft.core.documents.text_file import read_text_file
 from weft.core.errors import InputError
-from weft.doctor.container.launch.cdi import ContainerEdits, table_of, texts_in
+from weft.doctor.container.launch.cdi import (
+    ContainerEdits,
+    options_in,
+    table_of,
+    texts_in,
+)
+from weft.doctor.container.launch.devices import passed_device
 from weft.doctor.container.launch.mounts import BindMount, mounts_of
 from weft.doctor.job import HOLE
 
@@ -40,10 +46,10 @@ def hook_edits(text: str, name: str) -> ContainerEdits:
     args = [one.replace(WILDCARD, HOLE) for one in texts_in(hook.get("args"))]
     where = name.rpartition("/")[2]
     mounts: list[BindMount] = []
-    for one in args:
-        option, equals, value = one.partition("=")
-        if option == "--mount" and equals:
+    devices: list[str] = []
+    for option, value in options_in(args, ("--mount", "--device")):
+        if option == "--mount":
             mounts += mounts_of([value], where)
-    options = (one.partition("=") for one in args)
-    devices = (value.partition(":")[0] for name, _, value in options if name == "--device")
-    return ContainerEdits(tuple(mounts), devices=tuple(devices))
+        else:
+            devices.append(passed_device(value))
+    return ContainerEdits(tuple(mounts), devices=tuple(one for one in devices if one))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from weft.catalog.libraries.launch_recipe import LaunchRecipe
 from weft.doctor.container.launch.cdi import ContainerEdits
+from weft.doctor.container.launch.devices import passed_device
 from weft.doctor.container.launch.environment import (
     EnvironmentLayers,
     Values,
@@ -13,20 +14,31 @@ from weft.doctor.container.launch.environment import (
 )
 from weft.doctor.container.launch.mounts import BindMount, mounts_of
 from weft.doctor.container.launch.runtime import PLAIN, RUNTIMES, Runtime, runtime_of
-from weft.doctor.job import Job, JobLaunch, SettingOrigin, number_of
-from weft.launch.command_words import NODES, RANKS, TASKS_PER_NODE
+from weft.doctor.job import (
+    CONTAINER_PREFIXES,
+    HOLE,
+    Job,
+    JobLaunch,
+    JobSetting,
+    SettingOrigin,
+    number_of,
+)
+from weft.launch.command_words import NODES, RANKS, SLURM, TASKS_PER_NODE
 
 BINDS = ("APPTAINER_BIND", "APPTAINER_BINDPATH", "SINGULARITY_BIND", "SINGULARITY_BINDPATH")
 _NOT_EXPORTED = (SettingOrigin.ASSIGNED, SettingOrigin.WRITTEN)
-_DEVICE = re.compile(r"--device(?:=|\s+)['\"]?(/[^\s:'\"]+)")
+_DEVICE = re.compile(r"--device(?:=|\s+)['\"]?(/[^\s'\"]+)")
+_TAKE_FOLDERS = ("podman", "docker", "podman-hpc")
+"""Runtimes whose --device takes a folder of devices, too. SOURCE: podman-run(1); docker run(1)."""
 _MODULES = ("module", "modules", "nccl", "cxi", "mpi")
 _NO_DEVICES = ("contain", "containall", "c", "C")
 
 
 @dataclass(frozen=True, slots=True)
 class ContainerPlan:
-    """`devices` are those that options name; `hooks` are annotations that switch hooks on;
-    `unknown` are parts that the document leaves open, each with what would tell."""
+    """`devices` are those that options name, folders with a slash at the end; `hooks` are
+    annotations that switch hooks on; `unknown` are parts that the document leaves open, each with
+    what would tell. `hands_on` is False where srun hands on chosen variables of the job only."""
 
     runtime: Runtime = PLAIN
     place: str = ""
@@ -37,6 +49,7 @@ class ContainerPlan:
     hooks: tuple[str, ...] = ()
     unknown: tuple[tuple[str, str], ...] = ()
     n_ranks: int | None = None
+    hands_on: bool = True
 
     def with_edits(self, edits: ContainerEdits, runtime: str = "podman") -> "ContainerPlan":
         """With what a CDI specification or an OCI hook adds; without another runtime, by this
@@ -94,7 +107,7 @@ def _plan(job: Job, index: int, launch: JobLaunch) -> ContainerPlan:
     words += [one.value for one in host if one.name in BINDS and runtime.name == "apptainer"]
     at = f"{job.name}:{launch.at.line}" if job.text else job.name
     text = job.text[launch.at.start : launch.at.end]
-    devices = tuple(_DEVICE.findall(text))
+    devices = tuple(_devices(text, runtime))
     if "privileged" in launch.options:
         runtime = replace(runtime, has_devices=True)
     if runtime.name == "apptainer" and launch.options.keys() & set(_NO_DEVICES):
@@ -111,7 +124,17 @@ def _plan(job: Job, index: int, launch: JobLaunch) -> ContainerPlan:
         hooks=tuple(sorted(_hooks(launch))),
         unknown=tuple(_unknown(job, launch)),
         n_ranks=_n_ranks(job, [job.launches[one] for one in above] + [launch]),
+        hands_on=not _closed(job, [*above, index]),
     )
+
+
+def _devices(text: str, runtime: Runtime) -> Iterator[str]:
+    for word in _DEVICE.findall(text):
+        path = passed_device(word)
+        if path:
+            yield path
+            if runtime.name in _TAKE_FOLDERS:
+                yield f"{path}/"
 
 
 def _above(job: Job, index: int) -> list[int]:
@@ -131,18 +154,40 @@ def _settings(
     host: list[VariableValue] = []
     options: list[VariableValue] = []
     is_document = launch.launcher == "edf"
+    is_apptainer = runtime_of(launch.launcher).name == "apptainer"
     for one in job.settings:
         is_before = one.launch is None and one.order <= launch.order
         is_seen = is_before or one.launch in (index, *above)
         if one.value is None or one.origin in _NOT_EXPORTED or not (is_seen or is_document):
             continue
+        is_prefixed = one.origin is SettingOrigin.PREFIXED
+        if (is_prefixed and not is_apptainer) or not _is_handed_on(job, [index, *above], one):
+            continue
         place = f"{job.name}:{one.at.line}" if job.text else job.name
         value = VariableValue(one.name, one.value, place)
         own = one.launch == index and one.origin is SettingOrigin.LAUNCHER
         is_inside = own and runtime_of(launch.launcher).name not in ("pyxis",)
-        into = is_inside or is_document or one.origin is SettingOrigin.PREFIXED
+        into = is_inside or is_document or is_prefixed
         (options if into else host).append(value)
     return host, options
+
+
+def _closed(job: Job, chain: Sequence[int]) -> list[JobLaunch]:
+    """Launches by Slurm that hand on some variables only. SOURCE: srun(1), --export."""
+    found = [job.launches[one] for one in chain if job.launches[one].launcher in SLURM]
+    return [
+        one
+        for one in found
+        if "export" in one.options and not (one.hands_on_all or HOLE in one.options["export"].text)
+    ]
+
+
+def _is_handed_on(job: Job, chain: Sequence[int], setting: JobSetting) -> bool:
+    """Whether the launches of a chain, the inner ones first, let a variable through."""
+    through = chain if setting.launch is None else chain[: chain.index(setting.launch) + 1]
+    is_prefixed = setting.origin is SettingOrigin.PREFIXED
+    names = {f"{one}{setting.name}" for one in (CONTAINER_PREFIXES if is_prefixed else ("",))}
+    return all(names & set(one.passes) for one in _closed(job, through))
 
 
 def _hooks(launch: JobLaunch) -> Iterator[str]:

@@ -16,9 +16,10 @@ from weft.doctor.container.loader.directories import Directories
 from weft.doctor.container.loader.elf import ElfError, ElfFacts
 
 MOST_LOADED = 1024
-"""Libraries of one process."""
+"""Libraries of one process: of 1,400 files of a Debian machine, one loads 69 at most (measured)."""
 MOST_TRIED = 1_000_000
-"""Paths that are tried for all of them."""
+"""Paths that are tried for all of them: of the same files, 315 at most, 60 us each (measured). So a
+file that would have weft search for more than a minute is refused."""
 
 
 @dataclass
@@ -121,13 +122,21 @@ class Loader:
         self._follow(closure, [one for one in closure.files if one.by != "the loader"])
         return closure
 
-    def dlopen(self, name: str, caller: LoadedFile, main: LoadedFile | None = None) -> Closure:
-        """Everything that dlopen(name) loads when a file calls it; the first one is its result."""
-        closure = Closure()
+    def dlopen(
+        self,
+        name: str,
+        caller: LoadedFile,
+        main: LoadedFile | None = None,
+        there: Sequence[LoadedFile] = (),
+    ) -> Closure:
+        """Everything that dlopen(name) loads when a file calls it, in a process that has the files
+        `there`; the first one is its result."""
+        closure = Closure(list(there))
         loaded = self._load(closure, name, caller, "dlopen", main=main)
         if loaded is not None:
             self._add_interpreter(closure, loaded)
             self._follow(closure, [loaded], main)
+        del closure.files[: len(there)]
         return closure
 
     def _add_interpreter(self, closure: Closure, of: LoadedFile) -> None:

@@ -1,7 +1,7 @@
 """The folders that an image's own ld.so searches, as its file and its version say."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress, product
@@ -10,6 +10,7 @@ from weft.doctor.container.image.tree import NodeKind
 from weft.doctor.container.image.view import Located, View
 from weft.doctor.container.loader.cache import MOST_BYTES, LoaderCache
 from weft.doctor.container.loader.elf import ElfError
+from weft.doctor.container.loader.ldconfig import cached_libraries
 
 INTERPRETERS = {
     "x86_64": "/lib64/ld-linux-x86-64.so.2",
@@ -21,6 +22,9 @@ INTERPRETERS = {
 """SOURCE: glibc 2.36, the shlib-versions files of each architecture."""
 MUSL = "/lib/ld-musl-"
 MOST_LOADER_BYTES = 16 << 20
+CACHE, CONFIGURATION = "/etc/ld.so.cache", "/etc/ld.so.conf"
+MOST_CONFIGURATION_BYTES = 1 << 20
+_INCLUDES = re.compile(rb"^\s*include\s+(?:/etc/)?ld\.so\.conf\.d/\*\.conf\s*$", re.M)
 _SYSTEM = re.compile(rb"(?:/[\w./+-]{1,200}/\x00){2,8}")
 _GLIBC = re.compile(r"GLIBC_2\.(\d{1,3})(?:\.\d+)?")
 _X86_LEVELS = (
@@ -144,15 +148,57 @@ class Directories:
     @cached_property
     def cache(self) -> LoaderCache:
         """The image's own ld.so.cache."""
-        content = self.view.content("/etc/ld.so.cache", MOST_BYTES)
+        content = self.view.content(CACHE, MOST_BYTES)
         return LoaderCache(content, self.architecture)
 
     def cached(self, name: str) -> str | None:
         """The path that the cache has for a library, folders of hooks first."""
-        for folder in self.linker_folders:
-            if self.view.resolve(f"{folder}/{name}") is not None:
-                return f"{folder}/{name}"
+        paths = (one.get(name) for one in self._hooked.values())
+        found = next((one for one in paths if one is not None), None)
+        if found is not None:
+            return found
         return self.cache.find(name, self.processor.levels)
+
+    @cached_property
+    def _hooked(self) -> Mapping[str, Mapping[str, str | None]]:
+        """By folder, what ldconfig of a hook enters where every release of the hook does.
+
+        SOURCE: NVIDIA/nvidia-container-toolkit, update-ldcache: the folders go into a file of
+        /etc/ld.so.conf.d that comes first; older releases make no cache where there is none.
+        """
+        if self._lacking:
+            return {}
+        # The image's own cache has the libraries of its own loader's folders: to unpack them all
+        # again would take minutes.
+        own = {self.view.settled(one) for one in self.system}
+        return {
+            folder: cached_libraries(
+                self.view,
+                folder,
+                self.architecture,
+                only_mounted=self.view.settled(folder) in own,
+            )
+            for folder in self.linker_folders
+        }
+
+    @cached_property
+    def _lacking(self) -> str:
+        """What the image lacks for a hook that calls ldconfig, "" without a hook."""
+        if not self.linker_folders:
+            return ""
+        if self.view.resolve(CACHE) is None:
+            return f"no {CACHE} in the image"
+        text = self.view.content(CONFIGURATION, MOST_CONFIGURATION_BYTES)
+        return "" if _INCLUDES.search(text) else f"{CONFIGURATION} does not include ld.so.conf.d"
+
+    @property
+    def doubts(self) -> Iterator[str]:
+        """Things that ldconfig of a hook may do, or not."""
+        if self._lacking:
+            yield f"ldconfig of the hook ({self._lacking})"
+        for folder, libraries in self._hooked.items():
+            if None in libraries.values():
+                yield f"a link in {folder} that ldconfig of the hook writes"
 
     def expanded(self, text: str, origin: str) -> Sequence[str]:
         """The folders of a list like `$ORIGIN/../lib:/opt/$LIB`; "" for an empty element."""

@@ -1,6 +1,7 @@
 """Additions as documents: a specification of the Container Device Interface, a hook of Sarus."""
 
 import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from weft.core.shell_line import quoted
@@ -12,9 +13,8 @@ CDI_VERSION = "0.6.0"
 KIND = "host.fabric/libraries"
 LINKER_HOOK = "/usr/bin/nvidia-cdi-hook"
 """SOURCE: NVIDIA/nvidia-container-toolkit: `nvidia-cdi-hook update-ldcache --folder F`."""
-CDI_PLACE = "/etc/cdi"
-SARUS_PLACE = "the folder hooksDir of sarus.json"
 MOUNT_HOOK = "/opt/sarus/default/bin/mount_hook"
+"""SOURCE: eth-cscs/sarus 4a8fdc4, doc/config/mount-hook.rst: the default of its installation."""
 ANNOTATION = "com.hooks.hostfabric.enabled"
 
 
@@ -80,3 +80,11 @@ def sarus_command(added: Additions, start: ContainerStart) -> str:
     variables = [f"--env={quoted(f'{one.name}={one.value}')}" for one in added.variables]
     words = ["srun sarus run", f"--annotation={ANNOTATION}=true", *variables]
     return " ".join([*words, quoted(start.image), start.program])
+
+
+_Writer = Callable[[Additions, ContainerStart], str]
+DOCUMENTS: Mapping[str, tuple[_Writer, _Writer]] = {
+    "cdi": (cdi_text, cdi_command),
+    "sarus": (sarus_text, sarus_command),
+}
+"""By format the document, and the command that goes with it."""

@@ -1,24 +1,21 @@
 """An emission: additions as the text of one format, and the launch that its own reader finds."""
 
 import re
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from weft.doctor.container.case import ContainerCase
 from weft.doctor.container.launch.cdi import edits_of
-from weft.doctor.container.launch.environment import EnvironmentLayers
+from weft.doctor.container.launch.environment import (
+    EnvironmentLayers,
+    Values,
+    VariableValue,
+)
 from weft.doctor.container.launch.oci_hook import hook_edits
 from weft.doctor.container.launch.plan import ContainerPlan, plans_of
 from weft.doctor.container.launch.runtime import PLAIN, RUNTIMES
 from weft.doctor.container.remedy.additions import Additions
-from weft.doctor.container.remedy.documents import (
-    CDI_PLACE,
-    SARUS_PLACE,
-    cdi_command,
-    cdi_text,
-    sarus_command,
-    sarus_text,
-)
+from weft.doctor.container.remedy.documents import DOCUMENTS
+from weft.doctor.container.remedy.emission_forms import EmissionForm
 from weft.doctor.container.remedy.texts import TEXTS, ContainerStart
 from weft.doctor.job import JobKind
 from weft.doctor.readers.file import read_job
@@ -27,34 +24,6 @@ GIVEN = "--mount"
 """The origin of mounts of the command line."""
 _WRITABLE = re.compile(r"[/~][\w.+@%/~-]*", re.ASCII)
 """Paths that no format and no shell takes apart."""
-
-
-@dataclass(frozen=True, slots=True)
-class EmissionForm:
-    """A format. `runtimes` are those that it is for, the first by default; `option` is that of
-    `weft doctor container` which reads it; `command` is a line that the text needs beside it, and
-    `place` is where its runtime looks for such a file."""
-
-    name: str
-    runtimes: tuple[str, ...]
-    option: str
-    write: Callable[[Additions, ContainerStart], str]
-    command: Callable[[Additions, ContainerStart], str] | None = None
-    place: str = ""
-
-
-FORMS: Mapping[str, EmissionForm] = {
-    one.name: one
-    for one in (
-        EmissionForm("edf", ("CE",), "--edf", TEXTS["edf"]),
-        EmissionForm("pyxis", ("pyxis",), "--script", TEXTS["pyxis"]),
-        EmissionForm("sarus", ("sarus",), "--hook", sarus_text, sarus_command, SARUS_PLACE),
-        EmissionForm("apptainer", ("apptainer",), "--script", TEXTS["apptainer"]),
-        EmissionForm("podman", ("podman",), "--script", TEXTS["podman"]),
-        EmissionForm("cdi", ("podman", "docker"), "--cdi", cdi_text, cdi_command, CDI_PLACE),
-        EmissionForm("docker", ("docker",), "--script", TEXTS["docker"]),
-    )
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +40,7 @@ class Emission:
         script = self.command or self.text
         kind = JobKind.EDF if form.name == "edf" else JobKind.SCRIPT
         (plan,) = plans_of(read_job(f"--emit {form.name}", script, kind))
-        if form.command is None:
+        if form.name not in DOCUMENTS:
             return plan
         name = f"--emit {form.name}"
         read = hook_edits if form.name == "sarus" else edits_of
@@ -81,8 +50,10 @@ class Emission:
 def emission_of(form: EmissionForm, added: Additions, engine: str) -> Emission:
     """The text of additions, for a launch by an engine."""
     start = ContainerStart(engine=engine)
-    command = "" if form.command is None else form.command(added, start)
-    return Emission(form, form.write(added, start), command)
+    if form.name in TEXTS:
+        return Emission(form, TEXTS[form.name](added, start))
+    write, command = DOCUMENTS[form.name]
+    return Emission(form, write(added, start), command(added, start))
 
 
 def is_writable(path: str) -> bool:
@@ -102,13 +73,32 @@ def base_plan(case: ContainerCase, form: EmissionForm) -> ContainerPlan:
     return replace(plan, runtime=runtime, layers=layers, mounts=mounts)
 
 
-def joined_plan(base: ContainerPlan, added: ContainerPlan) -> ContainerPlan:
-    """One launch with the mounts, variables and devices of both; those of the second win."""
+def replaced_values(base: ContainerPlan, added: ContainerPlan) -> Values:
+    """Values of a launch that would win over added ones, or stand where they go: who adds them,
+    deletes these."""
     one, two = base.layers, added.layers
+    names: set[str] = set()
+    found: list[VariableValue] = []
+    # The winner comes last.
+    for own, more in ((one.host, two.host), (one.options, two.options), (one.edits, two.edits)):
+        names |= {each.name for each in more}
+        found += [each for each in own if each.name in names]
+    return tuple(found)
+
+
+def joined_plan(base: ContainerPlan, added: ContainerPlan) -> ContainerPlan:
+    """One launch with the mounts, variables and devices of both, without `replaced_values`, and
+    without added variables of the job where the launch hands them not on."""
+    one, two = base.layers, added.layers
+    replaced = replaced_values(base, added)
+
+    def kept(values: Values) -> Values:
+        return tuple(each for each in values if each not in replaced)
+
     layers = EnvironmentLayers(
-        (*one.host, *two.host),
-        (*one.options, *two.options),
-        (*one.edits, *two.edits),
+        (*kept(one.host), *(two.host if base.hands_on else ())),
+        (*kept(one.options), *two.options),
+        (*kept(one.edits), *two.edits),
         (*one.given, *two.given),
         one.passes | two.passes,
     )

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
+from weft.core.errors import InputError, MissingError
 from weft.doctor.container.case import ContainerCase
 from weft.doctor.container.chain.libfabric import (
     LIBFABRIC,
@@ -13,6 +14,7 @@ from weft.doctor.container.chain.libfabric import (
     provider_folders,
 )
 from weft.doctor.container.chain.plugin import BEGIN, uses_libfabric
+from weft.doctor.container.chain.verbs import open_driver
 from weft.doctor.container.image.image import ContainerImage
 from weft.doctor.container.launch.environment import VariableValue
 from weft.doctor.container.launch.plan import ContainerPlan
@@ -37,15 +39,25 @@ class HostLibraries:
     """The libraries of the host of a case."""
 
     case: ContainerCase
+    _skipped: dict[str, str] = field(default_factory=dict)
 
-    @cached_property
-    def architecture(self) -> str:
-        """The host's, "" where it has no loader of glibc."""
-        return self._bare.architecture
+    @property
+    def skipped(self) -> Sequence[str]:
+        """Libraries that were passed over, each with the reason."""
+        return [f"{path} ({reason})" for path, reason in self._skipped.items()]
 
     @cached_property
     def _bare(self) -> ContainerCase:
-        return self._host()
+        """Raises MissingError where no loader tells how the host finds its libraries."""
+        host = self._host()
+        if not host.has_usable_loader:
+            raise MissingError(
+                "the host has no loader of glibc that is whole",
+                where=host.image.name,
+                expected="the root of a compute node with its ld.so",
+                hint="--host ROOT of a compute node's whole root",
+            )
+        return host
 
     def _host(self, library_path: str = "") -> ContainerCase:
         """The host as if it were an image, for its own loader."""
@@ -57,14 +69,23 @@ class HostLibraries:
     @cached_property
     def _walked(self) -> tuple[LoadedFile, ...]:
         host = self._bare
-        system = host.directories.system if host.directories.interpreter is not None else ()
+        system = host.directories.system
         found: dict[object, LoadedFile] = {}
         for top in dict.fromkeys((*SEARCHED, *system)):
             for one in host.view.walk(host.view.settled(top), (BEGIN, "libfabric.so")):
-                library = host.library_or_none(one)
+                try:
+                    library = host.library_or_none(one)
+                except InputError as error:
+                    self._skipped[one.path] = error.what
+                    continue
                 if library is not None and library.facts.architecture == self.case.architecture:
                     found.setdefault(library.located.node.identity, library)
         return tuple(sorted(found.values(), key=lambda one: _newest_first(one.opened)))
+
+    @property
+    def unseen(self) -> Sequence[str]:
+        """What may hold a library that was not found, in words."""
+        return [*self._bare.view.unseen, *self.skipped]
 
     @cached_property
     def plugins(self) -> tuple[LoadedFile, ...]:
@@ -90,25 +111,14 @@ class HostLibraries:
         files = self._bare.loader.dlopen(name, self._bare.program).files
         return next((one for one in files if one.name == name), None)
 
-    def driver_folders(self, library: LoadedFile) -> Sequence[str]:
-        """The folders where libibverbs of the host finds its drivers."""
-        own = [one.rpartition("/")[0] for one in (library.opened, library.located.path)]
-        folders = [*own, *self._bare.directories.system]
-        return list(dict.fromkeys([*(f"{one}/libibverbs" for one in folders), *folders]))
+    def driver(self, library: LoadedFile, name: str) -> LoadedFile | None:
+        """The driver that a libibverbs of the host loads, None where it loads none."""
+        opened, closure = open_driver(self._bare, library, name)
+        return opened if closure.is_whole else None
 
     def has(self, path: str) -> bool:
         """Whether the host has a file or folder."""
         return self._bare.view.resolve(path) is not None
-
-    def named(self, folder: str, begin: str) -> Sequence[LoadedFile]:
-        """Libraries of one folder whose names begin so."""
-        host = self._bare
-        paths = (f"{folder}/{one}" for one in host.view.names(folder) if one.startswith(begin))
-        located = (
-            host.view.node(host.view.settled(folder) + path[len(folder) :]) for path in paths
-        )
-        found = (host.library_or_none(one) for one in located if one is not None)
-        return [one for one in found if one is not None]
 
     def loaded_by(self, roots: Sequence[LoadedFile]) -> dict[str, LoadedFile]:
         """By name, all that the roots load on the host, with their folders first."""

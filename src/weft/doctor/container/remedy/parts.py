@@ -1,8 +1,7 @@
 """Parts that a remedy may be made of: which plug-in with which libfabric, or which rdma-core."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain as chained
 
 from weft.core.errors import MissingError
 from weft.doctor.container.case import ContainerCase
@@ -12,9 +11,10 @@ from weft.doctor.container.chain.plugin import (
     DEFAULT,
     find_nccl,
     plugin_names,
+    takes,
     uses_libfabric,
 )
-from weft.doctor.container.chain.report import is_known
+from weft.doctor.container.chain.report import MOST_DENIED, is_known
 from weft.doctor.container.chain.verbs import CONFIGURATION, DEVICES, DRIVER, driver_file
 from weft.doctor.container.judge import fabric_of
 from weft.doctor.container.loader.closure import LoadedFile
@@ -69,7 +69,7 @@ class Parts:
 def parts_of(case: ContainerCase, host: HostLibraries) -> Iterator[Parts]:
     """The choices, those with the fewest libraries of the host first. Raises MissingError where
     neither the image nor the host has a part."""
-    if case.directories.interpreter is None:
+    if not case.has_usable_loader:
         yield Parts()
         return
     fabric = fabric_of(case)
@@ -83,7 +83,8 @@ def parts_of(case: ContainerCase, host: HostLibraries) -> Iterator[Parts]:
     if whole is not None:
         yield whole
     elif not has_verbs:
-        raise lacks_of(case, VERBS, f"libibverbs and its driver {DRIVER} of one rdma-core")
+        expected = "libibverbs and its driver of one rdma-core"
+        raise _lacks(case, host, f"{VERBS} with its driver {DRIVER}", expected)
 
 
 def _over_libfabric(
@@ -95,22 +96,32 @@ def _over_libfabric(
         for one in case.libraries("libfabric.so")
         if one.facts.soname == LIBFABRIC and provider_file(case, one, provider) is not None
     ]
-    with_own = [_plugin_of_image(case, one) for one in plugins]
-    yield from (one.with_inner(case, fabric) for one in with_own for fabric in fabrics)
-    of_host = (_plugin_of_host(one) for one in host.plugins)
-    n_plugins, n_choices = 0, 0
-    for parts in chained(with_own, of_host):
+    with_own = [(one, _plugin_of_image(case, one)) for one in plugins]
+    yield from (one.with_inner(case, fabric) for _, one in with_own for fabric in fabrics)
+    of_host = [(one, _plugin_of_host(one)) for one in host.plugins]
+    if not with_own and not of_host:
+        raise _lacks(
+            case, host, "NCCL's plug-in for libfabric", f"{BEGIN}*.so that needs {LIBFABRIC}"
+        )
+    n_choices = 0
+    for parts in _taken(case, [*with_own, *of_host]):
         both = [parts.with_inner(case, one) for one in fabrics] if parts.files else []
         with_host = (_with_fabric(parts, host, provider, one) for one in host.fabrics(provider))
         both += [one for one in with_host if one is not None]
-        n_plugins, n_choices = n_plugins + 1, n_choices + len(both)
+        n_choices += len(both)
         yield from both
-    if not n_plugins:
-        raise lacks_of(case, "NCCL's plug-in for libfabric", f"{BEGIN}*.so that needs {LIBFABRIC}")
     if not n_choices and not fabrics:
         name = provider.name
         also = f", and the driver {EFA} of the host's libibverbs" if name == EFA else ""
-        raise lacks_of(case, f"libfabric with the provider {name}", f"{LIBFABRIC} with it{also}")
+        expected = f"{LIBFABRIC} with it{also}"
+        raise _lacks(case, host, f"libfabric with the provider {name}", expected)
+
+
+def _taken(case: ContainerCase, choices: Sequence[tuple[LoadedFile, Parts]]) -> Sequence[Parts]:
+    """Those whose plug-in the image's NCCL takes; where it takes none, the first, to say so."""
+    nccl = find_nccl(case)
+    taken = [parts for plugin, parts in choices if takes(nccl, plugin)]
+    return taken or [parts for _, parts in choices[:1]]
 
 
 def _plugin_of_image(case: ContainerCase, plugin: LoadedFile) -> Parts:
@@ -143,17 +154,14 @@ def with_rdma_core(parts: Parts, host: HostLibraries, driver: str) -> Parts | No
     library = host.system_library(VERBS)
     if library is None:
         return None
-    pattern = driver_file(library, driver)
-    found = next(
-        (one for folder in host.driver_folders(library) for one in host.named(folder, pattern)),
-        None,
-    )
+    found = host.driver(library, driver)
     if found is None:
         return None
     whole = parts.with_library(VERBS, library, "libibverbs; it goes with its drivers")
     if driver == DRIVER:
         whole = whole.with_library("libibverbs.so", library, "the name that NCCL tries first")
-    whole = whole.with_library(pattern, found, f"the driver {driver} of this libibverbs")
+    name = driver_file(library, driver)
+    whole = whole.with_library(name, found, f"the driver {driver} of this libibverbs")
     if not host.has(CONFIGURATION):
         return whole
     mount = AddedMount(CONFIGURATION, CONFIGURATION, "the drivers that libibverbs loads")
@@ -167,7 +175,7 @@ def variables_of(case: ContainerCase, parts: Parts) -> Iterator[AddedVariable]:
     network = case.value("NCCL_NET")
     if network and network.lower() not in names:
         wanted = "AWS Libfabric" if provider is not None else "IB"
-        yield AddedVariable("NCCL_NET", wanted, f"in place of {network}")
+        yield AddedVariable("NCCL_NET", wanted, _in_place_of(case, "NCCL_NET"))
     if provider is None:
         if case.value("NCCL_IB_DISABLE").strip() not in ("", "0"):
             yield AddedVariable("NCCL_IB_DISABLE", "0", "InfiniBand and RoCE were switched off")
@@ -175,11 +183,15 @@ def variables_of(case: ContainerCase, parts: Parts) -> Iterator[AddedVariable]:
     value = case.value("FI_PROVIDER")
     listed = [one.partition(";")[0] for one in value.removeprefix("^").split(",")]
     if value and (provider.name in listed) == value.startswith("^"):
-        yield AddedVariable("FI_PROVIDER", provider.name, f"in place of {value}")
+        yield AddedVariable("FI_PROVIDER", provider.name, _in_place_of(case, "FI_PROVIDER"))
     if f"lib{provider.name}-fi.so" in parts.files:
         yield AddedVariable("FI_PROVIDER_PATH", FOLDER, "libfabric looks for its provider there")
     if parts.plugin:
         yield from _selection(case, parts.plugin)
+
+
+def _in_place_of(case: ContainerCase, name: str) -> str:
+    return f"in place of {case.variables[name].text}"
 
 
 def _selection(case: ContainerCase, plugin: str) -> Iterator[AddedVariable]:
@@ -199,13 +211,15 @@ def _selection(case: ContainerCase, plugin: str) -> Iterator[AddedVariable]:
 def devices_of(case: ContainerCase) -> tuple[AddedDevice, ...]:
     """Device files that the runtime does not pass on by itself. Raises MissingError where the host
     has no adapter's."""
-    if case.plan.runtime.has_devices or case.directories.interpreter is None:
+    if case.plan.runtime.has_devices or not case.has_usable_loader:
         return ()
     provider = PROVIDERS.get(fabric_of(case))
     begin = provider.devices if provider is not None else DEVICES
     adapters = case.host_devices(begin)
     if not adapters:
-        raise lacks_of(case, f"a device {begin}*", f"{begin}* of the host")
+        expected = f"{begin}* of the host"
+        unseen = [f"the host's {one}" for one in case.host.unseen]
+        raise lacks_of(case, unseen, f"a device {begin}*", expected)
     is_infiniband = begin.startswith("/dev/infiniband/")
     others = [
         one for one in _ALSO if (one == CONNECTION) == is_infiniband and case.host_devices(one)
@@ -218,10 +232,17 @@ def devices_of(case: ContainerCase) -> tuple[AddedDevice, ...]:
     return tuple(one for one in found if one.path not in there)
 
 
-def lacks_of(case: ContainerCase, what: str, expected: str) -> MissingError:
-    """The error where neither the image nor the host has a part."""
+def _lacks(case: ContainerCase, host: HostLibraries, what: str, expected: str) -> MissingError:
+    inside = (f"the container's {one}" for one in case.view.unseen)
+    return lacks_of(case, [*inside, *(f"the host's {one}" for one in host.unseen)], what, expected)
+
+
+def lacks_of(case: ContainerCase, unseen: Sequence[str], what: str, expected: str) -> MissingError:
+    """The error where neither the image nor the host shows a part; `unseen` may hold it."""
+    named = "; ".join(dict.fromkeys(unseen[:MOST_DENIED]))
     return MissingError(
-        f"{what} is neither in the image nor on the host",
+        f"{what} was not found, neither in the image nor on the host"
+        + (f"; not seen whole: {named}" if named else ""),
         where=case.host_tree.name,
         expected=expected,
         hint="--mount HOST:CONTAINER of its folder, or --host ROOT of a compute node",

@@ -45,18 +45,36 @@ def pyxis_text(added: Additions, start: ContainerStart) -> str:
 
 
 def apptainer_text(added: Additions, start: ContainerStart) -> str:
-    """Lines of a job script for apptainer."""
-    exports = [f"export APPTAINERENV_{one.name}={quoted(one.value)}" for one in added.variables]
+    """Lines of a job script for apptainer. --env wins over a variable with the prefix."""
+    exports = [
+        f"export APPTAINERENV_{one.name}={quoted(one.value)}"
+        for one in added.variables
+        if not _is_one_pair(one.value)
+    ]
     words = [
         *start.before,
         "apptainer exec",
         *start.options,
         *(f"--bind {_bind(one)}" for one in added.mounts),
         *(f"--bind {one.path}" for one in added.devices),
+        *(
+            f"--env {quoted(f'{one.name}={one.value}')}"
+            for one in added.variables
+            if _is_one_pair(one.value)
+        ),
         quoted(start.image),
         start.program,
     ]
     return _script([*comments((*start.notes, *added.notes)), *exports, _command(words)])
+
+
+def _is_one_pair(value: str) -> bool:
+    """Whether `--env NAME=VALUE` of apptainer gives the value as it is.
+
+    SOURCE: spf13/pflag 1bbbeded, string_to_string.go: it strips quotes, and a second `=` makes the
+    word a line of CSV.
+    """
+    return '"' not in value and not ("=" in value and ("," in value or UNSHOWN.search(value)))
 
 
 def podman_text(added: Additions, start: ContainerStart) -> str:
@@ -86,7 +104,8 @@ def _engine_text(engine: str, added: Additions, start: ContainerStart) -> str:
 def edf_text(added: Additions, start: ContainerStart) -> str:
     """An EDF of the container engine at CSCS; devices are mounts there."""
     lines = [*comments(start.notes), f"image = {_toml(start.image)}"]
-    entries = [(f"{one.source}:{one.target}", one.reason) for one in added.mounts]
+    # SOURCE: eth-cscs/cscs-docs, edf.md: SOURCE:DESTINATION[:FLAGS].
+    entries = [(_bind(one), one.reason) for one in added.mounts]
     entries += [(f"{one.path}:{one.path}", one.reason) for one in added.devices]
     if entries:
         lines += ["", "mounts = ["]

@@ -56,13 +56,18 @@ def config(env: Sequence[str] = ()) -> bytes:
     return json.dumps(table).encode()
 
 
-def docker_archive(path: Path, layers: Sequence[bytes], env: Sequence[str] = ()) -> Path:
+def docker_tar(layers: Sequence[bytes], env: Sequence[str] = ()) -> bytes:
     """As `docker save` wrote it before version 25."""
     names = [f"{index}/layer.tar" for index in range(len(layers))]
     manifest = [{"Config": "c.json", "RepoTags": ["i:1"], "Layers": names}]
     parts = {"c.json": config(env), "manifest.json": json.dumps(manifest).encode()}
     parts |= dict(zip(names, layers, strict=True))
-    path.write_bytes(layer([file(name, content) for name, content in parts.items()]))
+    return layer([file(name, content) for name, content in parts.items()])
+
+
+def docker_archive(path: Path, layers: Sequence[bytes], env: Sequence[str] = ()) -> Path:
+    """The same as a file."""
+    path.write_bytes(docker_tar(layers, env))
     return path
 
 

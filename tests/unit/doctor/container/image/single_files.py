@@ -20,12 +20,22 @@ def squashfs(path: Path, root: Path, *options: str) -> Path:
     return path
 
 
-def sif(path: Path, parts: Sequence[tuple[int, int, bytes]], machine: bytes = b"02") -> Path:
-    """An image of Apptainer with partitions: (file system, use, content) each.
+Part = tuple[int, int, bytes]
+"""A partition: file system, use, content."""
+
+
+def sif_bytes(
+    parts: Sequence[Part],
+    machine: bytes = b"02",
+    *,
+    n_total: int = 48,
+    start: int = 4096,
+    offset: int = 32768,
+) -> bytes:
+    """An image of Apptainer with partitions: a table of `n_total` entries begins at `start`, the
+    content at `offset`.
 
     SOURCE: sylabs/sif, pkg/sif/sif.go and descriptor.go."""
-    start, n_total = 4096, 48
-    offset = 32768
     table, content = b"", b""
     for number, (file_system, use, one) in enumerate(parts, 1):
         extra = struct.pack("<ii3s", file_system, use, machine)
@@ -39,5 +49,10 @@ def sif(path: Path, parts: Sequence[tuple[int, int, bytes]], machine: bytes = b"
         "<32s10s3s3s16s8q", b"#!/usr/bin/env run-singularity\n", b"SIF_MAGIC", b"01", machine,
         bytes(16), 0, 0, n_total - len(parts), n_total, start, len(table), offset, len(content),
     )  # fmt: skip
-    path.write_bytes((head.ljust(start, b"\0") + table).ljust(offset, b"\0") + content)
+    return (head.ljust(start, b"\0") + table).ljust(offset, b"\0") + content
+
+
+def sif(path: Path, parts: Sequence[Part], machine: bytes = b"02") -> Path:
+    """The same as a file."""
+    path.write_bytes(sif_bytes(parts, machine))
     return path

@@ -2,6 +2,7 @@
 
 import gzip
 import random
+import resource
 import tarfile
 import tempfile
 import tracemalloc
@@ -22,10 +23,11 @@ from tests.unit.doctor.container.image.image_archives import (
     oci_layout,
 )
 
-from weft.core.errors import InputError
+from weft.core.errors import InputError, StorageError
 from weft.core.finding import Severity
 from weft.doctor.container.image import layer_stream, layers
 from weft.doctor.container.image.image import open_image
+from weft.doctor.container.image.layer_stream import LayerStream
 from weft.doctor.container.image.tree import NodeKind
 from weft.doctor.container.image.view import View
 
@@ -234,6 +236,16 @@ def test_headers_without_end_are_refused(tmp_path: Path) -> None:
         view_of(tmp_path, one * 3000 + layer([file("a.so")]))
 
 
+def test_many_members_without_content_are_no_endless_header(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A farm of links: between their headers no content is read."""
+    monkeypatch.setattr(layer_stream, "_MOST_HEADERS_BYTES", 20 * 512)
+    links = [link(f"usr/lib/{number}.so", "a.so") for number in range(200)]
+    view = view_of(tmp_path, layer([*links, file("usr/lib/a.so", b"1")]))
+    assert view.content("/usr/lib/199.so", 9) == b"1"
+
+
 def test_a_cut_layer_is_refused(node: SlingshotNode, tmp_path: Path) -> None:
     whole = layer_of(node.image)
     for cut in (700, len(whole) // 2, len(whole) // 2 + 1):
@@ -242,3 +254,43 @@ def test_a_cut_layer_is_refused(node: SlingshotNode, tmp_path: Path) -> None:
     for cut in (2, len(whole) // 9):
         with pytest.raises(InputError, match="damaged"):
             view_of(tmp_path, gzip.compress(whole, 1)[:cut])
+
+
+def test_a_disk_that_is_full_is_not_called_damage(node: SlingshotNode, tmp_path: Path) -> None:
+    image = oci_layout(tmp_path / "oci", [layer_of(node.image)])
+    soft, hard_ = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard_))
+    try:
+        with pytest.raises(StorageError) as caught:
+            open_image(image)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard_))
+    assert "what weft unpacks of the image cannot be written (File too large)" in caught.value.what
+    assert "TMPDIR" in (caught.value.hint or "")
+    assert not list(tmp_path.glob("weft-image-*"))
+
+
+def test_without_a_temporary_folder_an_archive_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    image = oci_layout(tmp_path / "oci", [layer([file("a.so", b"1")])])
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+    with pytest.raises(StorageError, match="what weft unpacks of the image cannot be written"):
+        open_image(image)
+
+
+def test_a_layer_that_cannot_be_read_while_it_is_unpacked_is_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An error of the image's own disk, and none of the temporary folder's."""
+    image = oci_layout(tmp_path / "oci", [layer([file("a.so", bytes(9 << 20))])])
+    before = LayerStream.read
+
+    def read(stream: LayerStream, size: int) -> bytes:
+        if stream.tell() > 4 << 20:
+            raise OSError(5, "Input/output error")
+        return before(stream, size)
+
+    monkeypatch.setattr(LayerStream, "read", read)
+    with pytest.raises(InputError, match=r"layer 1.*damaged .*Input/output error"):
+        open_image(image)

@@ -53,7 +53,7 @@ def test_podman_saves_its_image_into_a_folder_that_is_removed(tools: Path) -> No
 @pytest.mark.parametrize(
     ("name", "words", "hint"),
     [
-        ("other", "podman of this machine have none of that name", "podman save"),
+        ("other", "podman of this machine has none of that name", "podman save"),
         ("broken", "podman fails (no storage)", "podman image exists broken"),
         ("full", "podman fails (no space left)", "podman save --quiet"),
         ("-o", "no such image", "podman save"),
@@ -77,3 +77,54 @@ def test_a_container_of_enroot_is_its_folder(tools: Path, monkeypatch: pytest.Mo
     (tools / "enroot").unlink()
     with pytest.raises(InputError, match="no such image"):
         open_image(Path("mine"))
+
+
+def test_a_user_without_a_home_is_asked_for_no_folder(
+    tools: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither HOME nor an entry in the list of users, as in many containers."""
+
+    def home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    add(tools, "enroot", "#!/bin/sh\n")
+    add(tools, "podman", PODMAN)
+    monkeypatch.setattr(Path, "home", home)
+    for name in ("ENROOT_DATA_PATH", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(InputError, match="no such image; podman of this machine has none"):
+        open_image(Path("mine"))
+    (tools.parent / "data/enroot/mine/usr").mkdir(parents=True)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tools.parent / "data"))
+    assert open_image(Path("mine")).kind == "root file system"
+
+
+def test_a_folder_of_enroot_that_this_user_may_not_see_is_named(
+    tools: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(tools, "enroot", "#!/bin/sh\n")
+    add(tools, "podman", PODMAN)
+    monkeypatch.setenv("ENROOT_DATA_PATH", "/closed")
+    before = Path.is_dir
+
+    def is_dir(path: Path) -> bool:
+        if str(path).startswith("/closed"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return before(path)
+
+    monkeypatch.setattr(Path, "is_dir", is_dir)
+    with pytest.raises(InputError) as caught:
+        open_image(Path("mine"))
+    assert caught.value.what == (
+        "no such image; podman of this machine has none of that name; "
+        "this user may not look into /closed of enroot"
+    )
+
+
+def test_two_runtimes_without_the_image(tools: Path) -> None:
+    add(tools, "enroot", "#!/bin/sh\n")
+    add(tools, "podman", PODMAN)
+    with pytest.raises(
+        InputError, match="enroot and podman of this machine have none of that name"
+    ):
+        open_image(Path("other"))

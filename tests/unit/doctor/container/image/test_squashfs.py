@@ -115,20 +115,29 @@ def test_an_image_in_one_file_is_judged_as_its_folder(tmp_path: Path, kind: str)
 
 
 @pytest.mark.parametrize(
-    ("parts", "words"),
+    ("parts", "words", "is_whole"),
     [
-        ([(ENCRYPTED, PRIMARY)], "partition 1: it holds an encrypted file system"),
-        ([(EXT3, PRIMARY)], "partition 1: it holds ext3, which weft does not read"),
-        ([(SQUASHFS, 3)], "no system partition in it"),
-        ([(SQUASHFS, PRIMARY), (EXT3, OVERLAY)], "an overlay, whose files weft does not read"),
-        ([(SQUASHFS, PRIMARY)], "no squashfs, or one that is cut"),
+        ([(ENCRYPTED, PRIMARY)], "partition 1: it holds an encrypted file system", True),
+        ([(EXT3, PRIMARY)], "partition 1: it holds ext3, which weft does not read", True),
+        ([(SQUASHFS, 3)], "no system partition in it", False),
+        (
+            [(SQUASHFS, PRIMARY), (EXT3, OVERLAY)],
+            "an overlay, whose files weft does not read",
+            True,
+        ),
+        ([(SQUASHFS, PRIMARY)], "no squashfs, or one that is cut", False),
     ],
 )
-def test_parts_of_apptainer_that_weft_does_not_read_are_refused(tmp_path, parts, words) -> None:
-    path = sif(tmp_path / "image.sif", [(system, use, bytes(9000)) for system, use in parts])
+def test_parts_of_apptainer_that_weft_does_not_read_are_refused(
+    tmp_path: Path, parts, words: str, is_whole: bool
+) -> None:
+    """With the command that unpacks the file, where Apptainer itself could."""
+    path = sif(tmp_path / "an image.sif", [(system, use, bytes(9000)) for system, use in parts])
     with pytest.raises(InputError) as caught:
         open_image(path)
     assert words in str(caught.value)
+    hint = f"unpack it: apptainer build --sandbox DIR '{path}'"
+    assert caught.value.hint == (hint if is_whole else None)
 
 
 def test_a_cut_image_is_refused(folder: Path, tmp_path: Path) -> None:
@@ -140,8 +149,9 @@ def test_a_cut_image_is_refused(folder: Path, tmp_path: Path) -> None:
         ("d.sif", sif(tmp_path / "x.sif", [(SQUASHFS, PRIMARY, whole)]).read_bytes()[:5000]),
     ):
         (tmp_path / name).write_bytes(content)
-        with pytest.raises(InputError, match="cut"):
+        with pytest.raises(InputError, match="cut") as caught:
             open_image(tmp_path / name)
+        assert caught.value.hint is None
 
 
 def test_a_damaged_library_is_named(folder: Path, tmp_path: Path) -> None:

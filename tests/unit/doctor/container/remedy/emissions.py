@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.cli.doctor.container_case import cases_of
-from weft.doctor.container.remedy.emission import FORMS
+from weft.doctor.container.remedy.emission_forms import FORMS
 from weft.doctor.container.remedy.search import ContainerRemedy, find_remedy
 
 FIELDS = {
@@ -83,13 +83,16 @@ CDI_SCHEMA: dict[str, Any] = {
         },
     },
 }
-"""SOURCE: cncf-tags/container-device-interface, SPEC.md and the field names of schema/; stricter: a
-runtime refuses fields that it does not know."""
+"""Our own schema, not the published one: it has the fields of SPEC.md and schema/ of
+cncf-tags/container-device-interface, and refuses others, as a runtime refuses what it does not
+know. Fields of later versions that weft does not write are not in it."""
 
 
 def remedy_of(image: Path, host: Path | None, form: str, **options: Any) -> ContainerRemedy:
     """The remedy of the one launch."""
-    options = {"recipe": None, "edf": None, "cdi": None, "script": None, **options}
+    options = {"recipe": None, "edf": None, "script": None, **options}
+    for name in ("cdi", "hook"):
+        options[f"{name}s"] = [options.pop(name)] if name in options else ()
     mounts, variables = options.pop("mounts", ()), options.pop("env", ())
     with cases_of(image, host=host, mounts=mounts, variables=variables, **options) as cases:
         (case,) = cases
