@@ -57,9 +57,7 @@ class CheckThresholds:
     meeting_sigma: float
     meeting_least: float
     meeting_guests: int
-    free_path: float
     meeting_moments: int
-    one_story: float
     rerouted_most: int
     rerouted_readings: int
     left_open: float

@@ -81,12 +81,13 @@ class Fabric:
     def engines(self) -> tuple[str, ...]:
         """The routing engines that fill the tables as they are; often one, none for other tables
         than weft's own. Small trees may be filled alike by several. None is a subnet manager's: it
-        fills a small tree alike while all is well, and not once a cable is dead."""
+        fills a small tree alike while all is well, and not once a cable is dead. Without tables
+        the one whose paths weft takes."""
         if self._engine is not None:
             return (self._engine,)
         if {TABLES_AS_READ, TABLES_UNREAD} & set(self.document.get("assumed", ())):
             return ()
-        return tuple(self._built.engines())
+        return tuple(self._built.engines()) if self.document.get("lfts") else ("minhop",)
 
     def rerouted(
         self, pairs: list[tuple[str, str]], down: Sequence[str], engine: str

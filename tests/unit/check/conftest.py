@@ -6,6 +6,7 @@ Independent of the engine on purpose: the diagnosis is held against a model anyo
 import random
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 import pytest
 from tests.unit.check.documents import fabric_document
@@ -64,12 +65,17 @@ class Tree:
     def rerouted(
         self, pairs: list[tuple[str, str]], down: Sequence[str], engine: str
     ) -> list[tuple[str, ...]] | None:
-        """As `paths`, without the cables at these ports, too."""
+        """As `paths`, without the cables at these ports, too; None where a pair has no path."""
         assert engine in self.engines
         dead = set(self.down)
         for port in down:
             leaf, spine = sorted((port, self._peer[port]))
             dead.add((int(leaf[5:7]), int(spine[6:8])))
+        if any(
+            all(dead & {(a, spine), (b, spine)} for spine in range(1, self.spines + 1))
+            for a, b in combinations(range(1, self.leaves + 1), 2)
+        ):
+            return None
         return Tree(self.leaves, self.per_leaf, self.spines, dead).paths(pairs)
 
     def _path(self, a: int, b: int) -> tuple[str, ...]:

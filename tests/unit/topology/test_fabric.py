@@ -118,6 +118,15 @@ def test_no_one_knows_how_tables_are_filled_anew_that_no_engine_fills(fabric: Fa
     assert Fabric.from_document({**fabric.document, "lfts": tables}).engines == ()
 
 
+def test_without_tables_paths_are_those_of_minhop() -> None:
+    bare = {key: value for key, value in TREE.items() if key != "routing"}
+    document = dict(Fabric.from_document(bare).document)
+    document.pop("lfts", None)
+    fabric = Fabric.from_document(document)
+    assert fabric.engines == ("minhop",)
+    assert fabric.rerouted(FLOWS, [], "minhop") == fabric.paths(FLOWS)
+
+
 def test_no_engine_is_taken_to_have_filled_tables_that_were_read() -> None:
     """Though minhop fills those of a regular tree just so."""
     routed = Subnet.of_fabric({**TREE, "routing": {"engine": "minhop"}}).route("minhop")

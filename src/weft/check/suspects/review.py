@@ -10,7 +10,7 @@ from weft.check.suspects.accusation import Accusation, Standing, accuse
 from weft.check.suspects.constancy import is_normal_at_times
 from weft.check.suspects.crowding.crowded_paths import Look, SharedPaths
 from weft.check.suspects.explanation import Suspect
-from weft.check.suspects.out_of_use.collisions import Detour
+from weft.check.suspects.out_of_use.detour import Detour
 from weft.check.suspects.out_of_use.longer_paths import take_longer
 from weft.check.suspects.out_of_use.unused_cables import surely_out_of_use
 from weft.check.suspects.queueing import waiting

@@ -22,7 +22,7 @@ from weft.check.readings.readings import (
 from weft.check.suspects.crowding.crowded_paths import CrowdedPath, SharedPaths
 from weft.check.suspects.disturbance import shares
 from weft.check.suspects.explanation import Explainer, Explanation, Suspect
-from weft.check.suspects.out_of_use.collisions import Detour
+from weft.check.suspects.out_of_use.detour import Detour
 from weft.check.suspects.out_of_use.unused_cables import out_of_use
 from weft.check.thresholds import CheckThresholds
 from weft.check.trials import ALONE

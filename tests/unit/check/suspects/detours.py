@@ -8,7 +8,7 @@ from tests.unit.check.documents import fabric_document
 from weft.check.readings.components import Part
 from weft.check.readings.readings import Metric
 from weft.check.schedule.rounds.matchings import reflections
-from weft.check.suspects.out_of_use.collisions import Detour
+from weft.check.suspects.out_of_use.detour import Detour
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
 from weft.check.trials import SURVEY, TOGETHER

@@ -65,7 +65,7 @@ def test_another_job_s_traffic_on_a_cable_is_no_fault(make_tree, make_fabric, ma
 
 def test_a_cable_whose_messages_meet_those_of_others_is_out_of_use(make_tree, make_fabric):
     """The tables lead over a cable that is down; messages go by the next spine."""
-    planned = make_tree(4, 4, 4)
+    planned = make_tree(4, 4, 4, routed=True)
     down = make_fabric(make_tree(4, 4, 4, down=[(2, 2)]), collide=True)
     down_view = make_fabric(planned)
     down_view.tree = planned

@@ -158,7 +158,7 @@ def test_messages_of_a_cable_out_of_use_come_again_where_nothing_slow_is_before_
 ):
     """A slow node and a dead cable: rounds in which both are slow would do for both, and tell
     nothing of the cable."""
-    planned = make_tree(4, 4, 2)
+    planned = make_tree(4, 4, 2, routed=True)
     fabric = make_fabric(
         make_tree(4, 4, 2, down=[(3, 2)]), [make_slow(0.6, node="n011")], noise=0.02, collide=True
     )
@@ -166,7 +166,8 @@ def test_messages_of_a_cable_out_of_use_come_again_where_nothing_slow_is_before_
     *_, out_of_use = survey.slow_or_out_of_use
     assert out_of_use not in survey.explanation.suspects
     asked = follow_up(survey, seed=1)
-    behind = waiting(survey.crossings, np.flatnonzero(survey.explanation.predicted > 0))
+    nodes = [s for s in survey.explanation.suspects if not survey.crossings.is_path(s.best)]
+    behind = waiting(survey.crossings, np.flatnonzero(survey.explainer.predicted(nodes) > 0))
     free = np.setdiff1d(survey.candidates.rows(out_of_use.best), behind)
     free = free[survey.normed.slower[free] > out_of_use.slower[Metric.BANDWIDTH] / 2]
     telling = {round_of(survey, number) for number in survey.readings.round[free].tolist()}

@@ -60,7 +60,7 @@ def test_a_cable_with_room_is_crossed_and_not_filled(make_tree, make_fabric):
 
 
 def test_a_dead_cable_is_not_counted_among_those_that_were_filled(make_tree, make_fabric):
-    planned = make_tree(4, 4, 4)
+    planned = make_tree(4, 4, 4, routed=True)
     fabric = make_fabric(make_tree(4, 4, 4, down=[(2, 2)]), collide=True)
     coverage = check(fabric, planned).coverage
     assert coverage.out_of_use == {("cable", ("leaf-02[6]", "spine-02[2]"))}

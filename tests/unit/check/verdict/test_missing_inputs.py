@@ -91,7 +91,7 @@ def test_things_in_a_row_need_counters_or_other_pairs(make_tree, make_slow, make
 
 def test_a_cable_that_carries_nothing_needs_its_state(make_tree, make_fabric):
     fabric = make_fabric(make_tree(4, 4, 4, down=[(2, 3)]), collide=True)
-    fabric_as_cabled = make_tree(4, 4, 4)
+    fabric_as_cabled = make_tree(4, 4, 4, routed=True)
     found = names(fabric, wiring=fabric_as_cabled)
     assert found[0] == "out_of_use"
 

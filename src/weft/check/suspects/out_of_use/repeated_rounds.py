@@ -7,7 +7,7 @@ from scipy.stats import binom, norm
 from weft.check.readings.crossing import Crossings
 from weft.check.readings.norms import Normed
 from weft.check.readings.readings import Ints, Metric
-from weft.check.suspects.out_of_use.collisions import Detour
+from weft.check.suspects.out_of_use.detour import Detour
 from weft.check.trials import TOGETHER
 
 

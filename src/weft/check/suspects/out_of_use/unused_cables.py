@@ -7,13 +7,10 @@ import numpy as np
 from weft.check.readings.crossing import Crossings
 from weft.check.readings.norms import Normed
 from weft.check.readings.readings import Bools, Ints, Metric, union
-from weft.check.suspects.out_of_use.collisions import (
+from weft.check.suspects.out_of_use.detour import (
     Detour,
     candidates_of,
-    detours_of,
     gains_of_sharing,
-    shown_apart,
-    shown_in_most,
     that_may_have_met,
 )
 from weft.check.suspects.out_of_use.kept_paths import Kept
@@ -28,30 +25,24 @@ def out_of_use(crossings: Crossings, against: Normed, pool: Ints, but: Ints) -> 
     alone or are slow for something else.
 
     A known routing engine gives the paths without a cable. For tables of a subnet manager the
-    readings give them. Without tables, messages that may have met do.
+    readings give them.
     """
-    rows = _rows_of(crossings, against, pool)
-    by_routing = _by_routing(crossings, against, rows, but)
-    return detours_of(crossings, against, rows) if by_routing is None else by_routing
+    return _by_routing(crossings, against, _rows_of(crossings, against, pool), but)
 
 
 def surely_out_of_use(
     crossings: Crossings, against: Normed, pool: Ints, but: Ints
 ) -> tuple[Detour, ...]:
     """Those of the same that surely are, once the rounds came again, and whose messages were slow
-    each time; where messages only may have met, each must show apart from those before it. None
-    where most of what slow messages tell stays open: other cabling or other traffic is there."""
+    each time. None where most of what slow messages tell stays open: other cabling or other traffic
+    is there."""
     rows = _rows_of(crossings, against, pool)
-    by_routing = _by_routing(crossings, against, rows, but)
-    if by_routing is None:
-        found = shown_in_most(crossings, against, detours_of(crossings, against, rows))
-        sure = shown_apart(crossings, found)
-    else:
-        sure = tuple(detour for detour in by_routing if detour.is_sure(crossings))
     sure = tuple(
         detour
-        for detour in sure
-        if slow_each_time(crossings, against, detour) and not _is_of_one_entry(crossings, detour)
+        for detour in _by_routing(crossings, against, rows, but)
+        if detour.is_sure(crossings)
+        and slow_each_time(crossings, against, detour)
+        and not _is_of_one_entry(crossings, detour)
     )
     told_by = [part for detour in sure for part in (detour.rows, detour.met)]
     left_open = _left_open(crossings, against, rows, union(told_by))
@@ -81,15 +72,13 @@ def _rows_of(crossings: Crossings, against: Normed, pool: Ints) -> Ints:
     return that_may_have_met(crossings, against, pool)
 
 
-def _by_routing(
-    crossings: Crossings, against: Normed, rows: Ints, but: Ints
-) -> tuple[Detour, ...] | None:
-    """The detours that the routing explains; None where the routing is unknown."""
+def _by_routing(crossings: Crossings, against: Normed, rows: Ints, but: Ints) -> tuple[Detour, ...]:
+    """The detours that the routing explains; none where it is unknown."""
     if not rows.size:
         return ()
     if crossings.fabric.wiring.engines:
         return _by_engines(crossings, against, rows, but)
-    return None if crossings.fabric.out_of is None else _by_tables(crossings, against, rows, but)
+    return () if crossings.fabric.out_of is None else _by_tables(crossings, against, rows, but)
 
 
 def _by_engines(crossings: Crossings, against: Normed, rows: Ints, but: Ints) -> tuple[Detour, ...]:

@@ -9,7 +9,7 @@ from tests.unit.check.conftest import Fabric, Slow, Tree
 
 from weft.check.readings.readings import Metric
 from weft.check.schedule.rounds.matchings import reflections
-from weft.check.suspects.out_of_use.collisions import Detour, candidates_of
+from weft.check.suspects.out_of_use.detour import Detour, candidates_of
 from weft.check.suspects.out_of_use.repeated_rounds import slow_each_time
 from weft.check.suspects.out_of_use.unused_cables import _is_of_one_entry
 from weft.check.suspects.survey import survey_of

@@ -178,8 +178,3 @@ def test_what_an_engine_says_need_not_show_apart_but_surely_and_again(monkeypatc
         left = module.surely_out_of_use(twice.crossings, all_slow, NOBODY, NOBODY)
         assert len(left) == sure
         assert not module.surely_out_of_use(twice.crossings, twice.normed, NOBODY, NOBODY)
-    monkeypatch.setattr(module, "_by_routing", lambda *_: None)
-    monkeypatch.setattr(module, "detours_of", lambda *_: (one, beside))
-    assert module.surely_out_of_use(twice.crossings, all_slow, NOBODY, NOBODY) == (one,)
-    # Most of what crosses the cables is normal.
-    assert module.surely_out_of_use(twice.crossings, twice.normed, NOBODY, NOBODY) == ()
