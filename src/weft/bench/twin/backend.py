@@ -80,7 +80,8 @@ class TwinBackend:
         self._detours = detours
         self._run_dir: Path | None = None
         self._folder: HeldFolder | None = None
-        self.fabric_document: Document = build_fabric(self._fabric_spec)
+        self.fabric = Fabric.from_document(self._fabric_spec)
+        self.fabric_document: Document = dict(self.fabric.document)
         self.nodes: tuple[str, ...] = tuple(node["name"] for node in self.fabric_document["nodes"])
         # Of a real fabric the ports have LIDs of their own, which its document does not tell.
         self._counters = None if fabric is not None else PortCounters(self.fabric_document)

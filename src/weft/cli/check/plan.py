@@ -323,8 +323,11 @@ def _fabric_of(backend: "Backend") -> "Fabric | None":
     document = backend.fabric_document
     if document is None:
         return None
+    from weft.bench.twin.backend import TwinBackend
     from weft.topology.fabric import Fabric
 
+    if isinstance(backend, TwinBackend):
+        return backend.fabric
     return Fabric.from_document(dict(document))
 
 

@@ -30,8 +30,8 @@ def admitted(uses: Ints, load: Floats, room: Floats) -> Bools:
         mine = first[crossed] == np.arange(left.size)[:, None]
         now = (mine | (crossed == nowhere)).all(axis=1)
         taken[left[now]] = True
-        gone, by = crossed[now].reshape(-1), load[left[now]].reshape(-1)
-        room -= np.bincount(gone, weights=by, minlength=room.size)
+        gone, which = np.unique(crossed[now], return_inverse=True)
+        room[gone] -= np.bincount(which.reshape(-1), weights=load[left[now]].reshape(-1))
         room[nowhere] = np.inf
         left = left[~now]
     return taken
