@@ -38,7 +38,8 @@ weft reads a squashfs in place, packed by gzip, xz, zstd, lzo or lz4: its tables
 the blocks that the loader reads. Layers are plain tar, gzip or zstd. While a packed layer passes
 by, libraries of up to 16 MiB, NCCL and libfabric go into a temporary folder of weft's own; for each
 other one that the chain opens, the layer passes by again. `podman save` writes there, too. A full
-disk ends with exit 3: set `TMPDIR`.
+disk ends with exit 3: set `TMPDIR`. If libraries are hard links to files of other names, as in
+images of ostree and Nix, all layers pass by twice.
 
 weft refuses by name, with the command that unpacks it where there is one: encrypted partitions and
 layers, overlays of Apptainer, layers of OCI in a SIF, squashfs older than 4.0 or packed by lzma;
@@ -53,7 +54,7 @@ by absence `UNKNOWN`.
 | `--script` | the launch: Pyxis, Apptainer, enroot, Podman, Docker, Sarus, Shifter; \
 of several, the worst |
 | `--edf` | the launch by the container engine at CSCS |
-| `--cdi`, repeatable | mounts, variables and devices of the device `all`, else of each device |
+| `--cdi`, repeatable | the devices that the launch names, else `all`, else each device |
 | `--hook`, repeatable | mounts and devices of an OCI hook that runs Sarus' mount hook |
 | `--host ROOT` | sources of mounts, `/dev`, `/etc/enroot/mounts.d` and `environ.d` |
 | `--recipe` | the network of the nodes; without a launch, the recipe's variables |
@@ -61,6 +62,13 @@ of several, the worst |
 
 `--device` of Podman and Docker takes a device file or a folder of them; CDI and Sarus take files.
 A device that gets another path in the container does not count.
+
+weft reads options of Podman and Docker as both do: `-itu 0 -eNAME=VALUE`, `--privileged=false`,
+options in front of `run`, `container run`. `create` counts as `run`; `exec` and `start` take no
+image. `-v PATH` alone makes a new, empty volume. The verdict is `UNKNOWN` where a part may bring
+something or take it away: an option that weft does not know, a word such as `$OPTIONS` in the place
+of the image, `--env-file`, `--env-merge`, `--volumes-from`, a CDI device that the file lacks.
+A name such as `$IMAGE` or `$CONTAINER` counts as the image.
 
 Whose value of a variable wins, the winner first:
 
@@ -70,10 +78,17 @@ Whose value of a variable wins, the winner first:
 | CE | `[env]` of the EDF, the image, the host |
 | Sarus, Shifter | options, the image, the script |
 | Apptainer | `--env`, `APPTAINERENV_NAME`, the image, the script (never `LD_LIBRARY_PATH`) |
-| Podman, Docker | CDI, `--env`, the image |
+| Podman, Docker | CDI, `--env`, Podman's `--env-host`, the image |
 
 Of the script's variables only those count that `srun --export` hands on. `APPTAINERENV_NAME` and
 `SINGULARITYENV_NAME` count for Apptainer only.
+
+`--env NAME` of Podman and Docker takes the script's value, Podman's `NAME*` all that begin so.
+Podman's `--unsetenv` takes a variable of the image away.
+
+The command in the container has the last word: `export`, `unset` and `NAME=VALUE` in the text of
+`sh -c`, and `env NAME=VALUE`. The verdict is `UNKNOWN` where a branch, a file or another command
+there may change a variable that decides.
 
 The report prints each value that decides, its source, and the values that it replaced.
 

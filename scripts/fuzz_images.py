@@ -42,6 +42,8 @@ ENV = ("LD_LIBRARY_PATH=/usr/lib",)
 CONFIG = config(ENV)
 ODD_MEMBERS = (
     hard("opt/hard.so", "usr/lib/libc.so.6"),
+    file("opt/hard.file"),
+    hard("opt/named.so", "opt/hard.file"),
     file("opt/a/.wh.f1"),
     file(f"opt/{'n' * 150}.so"),
 )

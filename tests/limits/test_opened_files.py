@@ -14,7 +14,7 @@ OTHERS: dict[str, str] = {
     "core/host.py": "reads /sys and /proc",
     "core/process_tree.py": "reads /proc",
     "doctor/container/image/tree.py": "reads regular files of an image, without waiting",
-    "doctor/container/image/layers.py": "unpacks libraries into a temporary folder of its own",
+    "doctor/container/image/unpacked.py": "unpacks libraries into a temporary folder of its own",
     "doctor/machine/sysroot.py": "reads /sys and the like below a root, without waiting",
     "catalog/toml_file.py": "reads weft's own documents",
     "catalog/secret_form.py": "reads weft's own document",

@@ -16,7 +16,9 @@ MOUNTS = "-v /opt/ofi:/opt/ofi -v /opt/fabric:/opt/fabric"
 DEVICE = "--device /dev/cxi0"
 LIBRARIES = f"-e LD_LIBRARY_PATH={FOLDERS}"
 PLUGIN = "-e NCCL_NET_PLUGIN=ofi"
-EXPORTS = f"export LD_LIBRARY_PATH={FOLDERS} NCCL_NET_PLUGIN=ofi\n"
+PAIRS = f"LD_LIBRARY_PATH={FOLDERS} NCCL_NET_PLUGIN=ofi"
+EXPORTS = f"export {PAIRS}\n"
+NAMES = "-e LD_LIBRARY_PATH -e NCCL_NET_PLUGIN"
 RUN = f"podman run {MOUNTS} {DEVICE}"
 WITH_DEVICE, WITH_MOUNTS = f"podman run {DEVICE}", f"podman run {MOUNTS}"
 PLUGIN_FILE = "/opt/ofi/lib/libnccl-net-ofi.so"
@@ -26,16 +28,26 @@ AS_DEFAULT = f"{PLUGIN_FILE}:/usr/lib/x86_64-linux-gnu/libnccl-net.so"
 @dataclass(frozen=True)
 class PodmanLaunch:
     """A launch of one of the images: the words before the image, and behind its program. `opens`
-    by podman-run(1): whether the plug-in opens an adapter."""
+    by podman-run(1): whether the plug-in opens an adapter. `end` is what the script has behind
+    it."""
 
     image: str
     before: str
     opens: bool
     behind: str = ""
 
+    program: str = PROBE
+    end: str = ""
+
     @property
     def text(self) -> str:
-        return f"{self.before} localhost/{self.image}:1 {PROBE} {self.behind}\n"
+        start = f"{self.before} localhost/{self.image}:1 {self.program} {self.behind}"
+        return f"{start}{self.end}\n"
+
+
+def in_shell(image: str, text: str, *, opens: bool) -> PodmanLaunch:
+    """The program behind commands of the container's shell."""
+    return PodmanLaunch(image, RUN, opens, program=f"/bin/sh -c {shlex.quote(text)}")
 
 
 def with_folders(mounts: str, path: str, *, opens: bool) -> PodmanLaunch:
@@ -67,6 +79,42 @@ VARIABLES = {
     ),
     "semicolons": with_folders(MOUNTS, "/opt/ofi/lib;/opt/fabric/lib", opens=True),
     "quotes in the value": with_folders(MOUNTS, f'"{FOLDERS}"', opens=False),
+    "a user": PodmanLaunch("right", f"podman run -u 0:0 {MOUNTS} {DEVICE}", True),
+    "a memory limit's place": PodmanLaunch(
+        "right", f"podman run --pull never -h node -l a=b {MOUNTS} {DEVICE}", True
+    ),
+    "letters that stand together": PodmanLaunch(
+        "bare",
+        f"podman run -v/opt/ofi:/opt/ofi -iv /opt/fabric:/opt/fabric {DEVICE}"
+        f" -eLD_LIBRARY_PATH={FOLDERS} -ie NCCL_NET_PLUGIN=ofi",
+        True,
+    ),
+    "of the host by name": PodmanLaunch("lost", f"{EXPORTS}{RUN} {NAMES}", True),
+    "in front of podman by name": PodmanLaunch("lost", f"{PAIRS} {RUN} {NAMES}", True),
+    "by env in front by name": PodmanLaunch("lost", f"env {PAIRS} {RUN} {NAMES}", True),
+    "by a name that the host lacks": PodmanLaunch("right", f"{RUN} -e LD_LIBRARY_PATH", True),
+    "by a star": PodmanLaunch("bare", f"{EXPORTS}{RUN} -e LD_LIBRARY_PATH -e 'NCCL_*'", True),
+    "all of the host": PodmanLaunch("lost", f"{EXPORTS}{RUN} --env-host", True),
+    "not all of the host": PodmanLaunch("lost", f"{EXPORTS}{RUN} --env-host=false", False),
+    "one unset": PodmanLaunch("right", f"{RUN} --unsetenv LD_LIBRARY_PATH", False),
+    "all unset": PodmanLaunch("right", f"{RUN} --unsetenv-all", False),
+    "unset and set": PodmanLaunch("right", f"{RUN} --unsetenv LD_LIBRARY_PATH {LIBRARIES}", True),
+    "unset by the shell inside": in_shell("right", f"unset LD_LIBRARY_PATH; {PROBE}", opens=False),
+    "exported inside": in_shell("bare", f"export {PAIRS}; {PROBE}", opens=True),
+    "in front of the program inside": in_shell("bare", f"{PAIRS} exec {PROBE}", opens=True),
+    "in words of the script": PodmanLaunch(
+        "bare", f'set -- {MOUNTS} {DEVICE} {LIBRARIES}\npodman run "$@" {PLUGIN}', True
+    ),
+    "global options": PodmanLaunch(
+        "right", f"podman --log-level error container run {MOUNTS} {DEVICE}", True
+    ),
+    "within a time": PodmanLaunch("right", f"timeout -k 5 90 {RUN}", True),
+    "created": PodmanLaunch(
+        "right",
+        f"podman create --name one {MOUNTS} {DEVICE}",
+        True,
+        end=" > /dev/null\npodman start -a one",
+    ),
     "a space in the value": with_folders(MOUNTS, f"/a b:{FOLDERS}", opens=True),
 }
 OTHER_MOUNTS = {
@@ -120,6 +168,19 @@ OTHER_MOUNTS = {
         opens=True,
     ),
     "a mount over a mount": PodmanLaunch("right", f"{RUN} -v /opt/empty:/opt/ofi/lib", False),
+    "one path alone": PodmanLaunch("right", f"{WITH_DEVICE} -v /opt", False),
+    "two in one": PodmanLaunch(
+        "right", f"{WITH_DEVICE} -v /opt/ofi:/opt/ofi,/opt/fabric:/opt/fabric", False
+    ),
+    "the key type last": PodmanLaunch(
+        "right",
+        f"{WITH_DEVICE} --mount type=bind,src=/opt/ofi,dst=/opt/ofi"
+        " --mount ro=true,target=/opt/fabric,source=/opt/fabric,type=bind",
+        True,
+    ),
+    "a target with dots": PodmanLaunch(
+        "right", f"{WITH_DEVICE} -v /opt/ofi:/opt/ofi -v /opt/fabric:/opt/x/../fabric", True
+    ),
     "an absent source": PodmanLaunch("right", f"{RUN} -v /opt/absent:/a", False),
 }
 DEVICES = {
@@ -129,6 +190,14 @@ DEVICES = {
     "a folder": PodmanLaunch("right", f"{WITH_MOUNTS} --device /dev", True),
     "a volume": PodmanLaunch("right", f"{WITH_MOUNTS} -v /dev/cxi0:/dev/cxi0", True),
     "all": PodmanLaunch("right", f"{WITH_MOUNTS} --privileged", True),
+    "not all": PodmanLaunch("right", f"{WITH_MOUNTS} --privileged=false", False),
+    "behind the program": PodmanLaunch("right", WITH_MOUNTS, False, DEVICE),
+    "in a variable": PodmanLaunch("right", f'A="{DEVICE}"\n{WITH_MOUNTS} $A', True),
+    "in an array": PodmanLaunch("right", f'A=({MOUNTS} {DEVICE})\npodman run "${{A[@]}}"', True),
+    "a variable as the path": PodmanLaunch(
+        "right", f"D=/dev/cxi0\n{WITH_MOUNTS} --device $D", True
+    ),
+    "in quotes": PodmanLaunch("right", f'{WITH_MOUNTS} "--device" "/dev/cxi0"', True),
 }
 LAUNCHES = {
     f"{kind}: {name}": launch

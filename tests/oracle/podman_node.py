@@ -45,9 +45,15 @@ events_logger = "none"
 """
 """Without limits of its own runc fails where it may not raise this process's."""
 RUN_IN_GROUP = """#!/bin/sh
-[ "$1" = run ] || exec {podman} "$@"
-shift
-exec {podman} run --rm --pull never --cgroup-parent /{group} "$@"
+for word; do
+  shift
+  set -- "$@" "$word"
+  case $found$word in run|create)
+    found=yes
+    set -- "$@" --rm --pull never --cgroup-parent /{group}
+  esac
+done
+exec {podman} "$@"
 """
 
 

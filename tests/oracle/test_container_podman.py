@@ -2,19 +2,23 @@
 links, and the ld.so of the image."""
 
 import json
+import re
 import shlex
+import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.needs import need
 from tests.oracle.podman_launches import FOLDERS, IMAGES, LAUNCHES, PROBE
 from tests.oracle.podman_node import PodmanNode, need_podman
 from tests.oracle.podman_trees import build_host, build_image
 from tests.unit.doctor.container.container_cases import need_gcc
 
 from weft.cli import run
+from weft.launch.engine_options import OPTIONS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -249,6 +253,50 @@ def test_a_cdi_specification_wins(
     start = f"podman run --device site.fabric/own=all {options} localhost/{image}:1 {PROBE}"
     judged = doctor.judge_script(image, start, "--cdi", str(path))
     assert_as_predicted(judged, seen_with_cdi(site, path, start))
+
+
+@pytest.mark.parametrize("image", IMAGES)
+def test_an_emitted_cdi_specification_opens_it(
+    site: PodmanSite, doctor: Doctor, image: str
+) -> None:
+    emitted = doctor.judge(image, "--emit", "cdi").record
+    path = doctor.folder / "fabric.json"
+    path.write_text(emitted["text"])
+    start = started(emitted["start"], image)
+    judged = doctor.judge_script(image, start, "--cdi", str(path))
+    seen = seen_with_cdi(site, path, start)
+    assert_as_predicted(judged, seen)
+    assert_as_mounted(site, judged, seen)
+
+
+@pytest.mark.parametrize(("name", "opens"), [("all", True), ("one", False)])
+def test_the_device_that_a_launch_names_counts(
+    site: PodmanSite, doctor: Doctor, name: str, opens: bool
+) -> None:
+    only_nodes = {"name": "one", "containerEdits": {"deviceNodes": CDI_EDITS["deviceNodes"]}}
+    path = doctor.folder / "site.json"
+    path.write_text(json.dumps(CDI | {"devices": [*CDI["devices"], only_nodes]}))
+    start = f"podman run --device site.fabric/own={name} localhost/bare:1 {PROBE}"
+    judged = doctor.judge_script("bare", start, "--cdi", str(path))
+    assert judged.is_good == seen_with_cdi(site, path, start).has_adapter == opens
+
+
+OPTION = re.compile(r"^ +(?:-(\w), )?--([\w-]+)( \S+)?(?:  |$)", re.MULTILINE)
+
+
+@pytest.mark.parametrize("engine", ["podman", "docker"])
+@pytest.mark.parametrize("command", ["run", "create", "exec"])
+def test_options_take_the_words_that_the_engine_says(engine: str, command: str) -> None:
+    need(engine)
+    words = [engine, command, "--help"]
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    _, _, listed = said.partition("\nOptions:\n")
+    known = OPTIONS[command]
+    found = OPTION.findall(listed)
+    assert len(found) >= 8
+    for letter, name, kind in found:
+        for one in filter(None, (letter, name)):
+            assert (one in known.valued, one in known.flags) == (bool(kind), not kind), one
 
 
 WEFT = (sys.executable, "-c", "import sys; from weft.cli import run; sys.exit(run(sys.argv[1:]))")

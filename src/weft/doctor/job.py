@@ -119,6 +119,9 @@ class Container:
     passes_at: TextPlace | None = None
     not_names: tuple[Word, ...] = ()
     """NAME=VALUE where Pyxis takes names only."""
+    devices: tuple[Word, ...] = ()
+    """Values of --device."""
+    image_at: TextPlace | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +130,7 @@ class JobLaunch:
 
     `passes` are variables that it hands on by name; `hands_on_all` whether the whole environment
     goes along; `inside` the index of the launch that starts this one
-    (`srun apptainer exec ...`).
+    (`srun apptainer exec ...`). `doubts` are options of which weft cannot tell what they take.
     """
 
     launcher: str
@@ -139,6 +142,7 @@ class JobLaunch:
     program: tuple[Word, ...] = ()
     inside: int | None = None
     order: int = 0
+    doubts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

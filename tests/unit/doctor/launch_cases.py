@@ -89,6 +89,11 @@ LAUNCH_CASES = (
     ),
     Breach(
         "not-forwarded",
+        HEAD + "podman run -u 0 image -e 'NCCL_*'",
+        HEAD + "podman run -u 0 -e 'NCCL_*' image ./a",
+    ),
+    Breach(
+        "not-forwarded",
         HEAD + "enroot start --rw image ./a",
         HEAD + "enroot start --rw --env NCCL_DEBUG image ./a",
     ),

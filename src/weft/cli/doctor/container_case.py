@@ -42,8 +42,7 @@ def cases_of(
         raise InputError("no such directory", where=str(host), expected="--host ROOT, a folder")
     known = launch_recipe(recipe) if recipe else None
     plans = _plans(edf, script)
-    edits = [*((read_cdi(one), "podman") for one in cdis)]
-    edits += [(read_hook(one), "sarus") for one in hooks]
+    edits = [(read_hook(one), "sarus") for one in hooks]
     given = tuple(given_mount(one) for one in mounts)
     for one in variables:
         if not one.partition("=")[0].isidentifier() or "=" not in one:
@@ -55,7 +54,8 @@ def cases_of(
             whole = replace(plan, runtime=RUNNING) if found.is_running else plan
             if known is not None and script is None and edf is None:
                 whole = replace(whole, layers=EnvironmentLayers(options=recipe_values(known)))
-            for edit, runtime in edits:
+            of_devices = [(read_cdi(one, plan.cdi_devices), "podman") for one in cdis]
+            for edit, runtime in (*of_devices, *edits):
                 whole = whole.with_edits(edit, runtime)
             whole = whole.with_given(given, read_pairs(variables, "--env"))
             tree = FolderTree(host or ROOT)

@@ -6,6 +6,14 @@ from dataclasses import dataclass, field, replace
 
 from weft.doctor.job import HOLE, Container, JobLaunch, JobSetting, SettingOrigin, TextPlace, Word
 from weft.launch.command_words import APPTAINER, CONTAINERS, SLURM, option_of
+from weft.launch.engine_options import (
+    ENGINES,
+    GLOBAL_OPTIONS,
+    OPTIONS,
+    VALUED_OF_APPTAINER,
+    VALUED_OF_ENROOT,
+    EngineOptions,
+)
 
 _WITHOUT_VALUE = {
     "bind-to-core", "bynode", "bysocket", "display-allocation", "display-map", "do-not-launch",
@@ -33,6 +41,8 @@ class _Found:
     settings: list[JobSetting] = field(default_factory=list)
     passes: list[str] = field(default_factory=list)
     mounts: list[Word] = field(default_factory=list)
+    devices: list[Word] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
     container_names: list[str] = field(default_factory=list)
     not_names: list[Word] = field(default_factory=list)
     hands_on_all: bool = True
@@ -48,7 +58,8 @@ def read_launch(
     if not name:
         return JobLaunch("", at, program=tuple(words)), []
     found = _Found()
-    left = _options(name, list(words[1:]), found)
+    read = _engine_options if name in ENGINES else _options
+    left = read(name, list(words[1:]), found)
     keeps_all = name not in CONTAINERS - APPTAINER - {"shifter"}
     if name in CONTAINERS - {"shifter"} and "command" not in found.options:
         # docker build, docker ps: no program of an image starts.
@@ -61,6 +72,7 @@ def read_launch(
         found.hands_on_all and keeps_all and not found.options.keys() & HANDS_ON_NOTHING,
         _container(name, found, left),
         tuple(left[1:] if name in CONTAINERS else left),
+        doubts=tuple(found.doubts),
     )
     # A name that only the running job knows allows no statement.
     return launch, [one for one in found.settings if HOLE not in one.name]
@@ -88,16 +100,79 @@ def _options(name: str, left: list[Word], found: _Found) -> list[Word]:
         option = option if is_container else option_of(name, option)
         if equals:
             found.options[option] = Word(value, word.at)
-        elif left and _takes_value(option, left[0], is_container=is_container):
+        elif left and _takes_value(name, option, left[0]):
             found.options[option] = left.pop(0)
         else:
             found.options[option] = Word("", word.at)
     return left[1:] if left and left[0].text == "--" else left
 
 
-def _takes_value(option: str, following: Word, *, is_container: bool) -> bool:
-    if is_container:
-        return option in _VALUED_OF_CONTAINERS
+def _engine_options(name: str, left: list[Word], found: _Found) -> list[Word]:
+    """As `_options`, of podman and docker: options may stand in front of the command, too."""
+    left = _flags(name, left, _Found(), GLOBAL_OPTIONS, {})
+    if left and left[0].text == "container":
+        left = left[1:]
+    if not left or left[0].text not in OPTIONS:
+        return left
+    command = found.options["command"] = left[0]
+    return _flags(name, left[1:], found, OPTIONS[command.text], _OF_ENGINES)
+
+
+def _flags(
+    name: str,
+    left: list[Word],
+    found: _Found,
+    known: EngineOptions,
+    special: "Mapping[str, _Taker]",
+) -> list[Word]:
+    """Take options as Go's pflag does, up to the first word that is none; the words from there on.
+
+    SOURCE: spf13/pflag, flag.go: `-abc`, `-eVALUE`, `-e=VALUE`; a flag's value stands behind `=`.
+    """
+    while left and left[0].text.startswith("-") and left[0].text != "-":
+        word = left.pop(0)
+        if word.text == "--":
+            break
+        for option, value in _split_flags(word, known):
+            if option in known.valued:
+                values = left if value is None else [value]
+                if values:
+                    first = values.pop(0)
+                    special.get(option, _keep)(found, first, values, option)
+                continue
+            if option not in known.flags and name != "podman-hpc":
+                # A module of podman-hpc is a flag of its own.
+                found.doubts.append(f"-{option}" if len(option) == 1 else f"--{option}")
+            found.options[option] = value or Word("", word.at)
+    return left
+
+
+def _split_flags(word: Word, known: EngineOptions) -> Iterator[tuple[str, Word | None]]:
+    """The options of a word, each with the value that it has in it."""
+    text = word.text
+
+    def value_of(part: str) -> Word:
+        return replace(word, text=part, at=word.value_at or word.at)
+
+    if text.startswith("--"):
+        option, equals, value = text[2:].partition("=")
+        yield option, value_of(value) if equals else None
+        return
+    for index, option in enumerate(text[1:], start=2):
+        behind = text[index:]
+        if behind and (option in known.valued or behind.startswith("=")):
+            yield option, value_of(behind.removeprefix("="))
+            return
+        yield option, None
+
+
+def _keep(found: _Found, word: Word, _values: list[Word], option: str) -> None:
+    found.options[option] = word
+
+
+def _takes_value(name: str, option: str, following: Word) -> bool:
+    if name in CONTAINERS:
+        return option in _VALUED.get(name, _VALUED_OF_CONTAINERS)
     return option not in _WITHOUT_VALUE and not following.text.startswith("-")
 
 
@@ -184,6 +259,40 @@ def _mounts(found: _Found, word: Word, _values: list[Word], _: str) -> None:
     found.mounts += [replace(word, text=part) for part in word.text.split(",") if part]
 
 
+def _mount(found: _Found, word: Word, _values: list[Word], _: str) -> None:
+    """--mount of one mount, in keys."""
+    found.mounts.append(word)
+
+
+def _volume(found: _Found, word: Word, _values: list[Word], _: str) -> None:
+    """-v of podman and docker: one bind mount. One path alone makes a new, empty volume.
+
+    SOURCE: podman-run(1): --volume=[[SOURCE-VOLUME|HOST-DIR:]CONTAINER-DIR[:OPTIONS]].
+    """
+    parts = word.text.split(":")
+    flags = parts[2].split(",") if len(parts) == 3 else []
+    if len(parts) > 3 or any(one.startswith("/") for one in flags):
+        # The engine starts no container.
+        return
+    if "," in "".join(parts[:2]):
+        found.doubts.append(f"-v {word.text}")
+    elif len(parts) > 1 or HOLE in word.text:
+        found.mounts.append(word)
+
+
+def _unset(found: _Found, word: Word, _values: list[Word], option: str) -> None:
+    """--unsetenv NAME, as often as wanted."""
+    before = found.options.get(option)
+    found.options[option] = (
+        word if before is None else replace(word, text=f"{before.text},{word.text}")
+    )
+
+
+def _device(found: _Found, word: Word, _values: list[Word], option: str) -> None:
+    found.options[option] = word
+    found.devices.append(word)
+
+
 _Taker = Callable[[_Found, Word, list[Word], str], None]
 """Takes an option's first word, and of the words behind it as many as belong to it."""
 _OF_MPI: Mapping[str, _Taker] = {
@@ -197,8 +306,23 @@ _OF_SLURM: Mapping[str, _Taker] = {
     "container-mounts": _mounts,
     "container-env": _container_names,
 }
-_MOUNTS: Mapping[str, _Taker] = dict.fromkeys(("v", "volume", "mount", "B", "bind"), _mounts)
-_OF_CONTAINERS: Mapping[str, _Taker] = {**dict.fromkeys(("e", "env"), _pass_or_set), **_MOUNTS}
+_MOUNTS: Mapping[str, _Taker] = {
+    **dict.fromkeys(("v", "volume", "B", "bind"), _mounts),
+    "mount": _mount,
+}
+_OF_CONTAINERS: Mapping[str, _Taker] = {
+    **dict.fromkeys(("e", "env"), _pass_or_set),
+    **_MOUNTS,
+    "device": _device,
+}
+_OF_ENROOT: Mapping[str, _Taker] = {**_OF_CONTAINERS, "m": _mount}
+_OF_ENGINES: Mapping[str, _Taker] = {
+    **dict.fromkeys(("e", "env"), _pass_or_set),
+    **dict.fromkeys(("v", "volume"), _volume),
+    "mount": _mount,
+    "device": _device,
+    "unsetenv": _unset,
+}
 # Its -e is --cleanenv.
 _OF_APPTAINER: Mapping[str, _Taker] = {"env": _apptainer_list, **_MOUNTS}
 
@@ -206,6 +330,8 @@ _OF_APPTAINER: Mapping[str, _Taker] = {"env": _apptainer_list, **_MOUNTS}
 def _takers_of(launcher: str) -> Mapping[str, _Taker]:
     if launcher in APPTAINER:
         return _OF_APPTAINER
+    if launcher == "enroot":
+        return _OF_ENROOT
     if launcher in CONTAINERS:
         return _OF_CONTAINERS
     return _OF_SLURM if launcher in SLURM else _OF_MPI
@@ -219,13 +345,24 @@ _VALUED_OF_CONTAINERS = {
     "hostname", "entrypoint", "runtime", "security-opt", "cap-add", "pid", "env-file", "image",
     "module", "modules", "pwd", "home", "H", "annotation", "label", "memory", "cpus", "cpuset-cpus",
 }  # fmt: skip
+"""Of Sarus and Shifter."""
+_VALUED = {
+    **dict.fromkeys(APPTAINER, VALUED_OF_APPTAINER),
+    "enroot": VALUED_OF_ENROOT,
+}
 
 
 def _container(name: str, found: _Found, left: Sequence[Word]) -> Container | None:
     options = found.options
     if name in CONTAINERS:
         text = left[0].text if left else _text_of(options, "image")
-        return Container(text, tuple(found.mounts), tuple(found.passes))
+        return Container(
+            text,
+            tuple(found.mounts),
+            tuple(found.passes),
+            devices=tuple(found.devices),
+            image_at=left[0].at if left else None,
+        )
     if not options.keys() & {"container-image", "environment", "container-name"}:
         return None
     image, mounts = _text_of(options, "container-image"), tuple(found.mounts)

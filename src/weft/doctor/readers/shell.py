@@ -117,15 +117,16 @@ class _Walk:
         self._n_inside = 0
         self._n_torn = 0
         self._is_inside = False
-        """Within quotes a correction would need other ones: nothing is replaced there."""
+        """Within quotes a correction would need other ones: none is made there."""
 
     def walk(self, tree: "Node") -> None:
         """Read all; functions that no line calls by name last."""
         self._visit(tree, 0)
         self.commands.is_optional = True
-        for name, body in list(self._functions.items()):
-            if name not in self._called:
-                self._visit(body, 1)
+        with self.commands.words.called(None):
+            for name, body in list(self._functions.items()):
+                if name not in self._called:
+                    self._visit(body, 1)
 
     def _place(self, start: int, end: int, exact: bool = True) -> TextPlace:
         return self._source.place(start, end, exact=exact and not self._is_inside)
@@ -304,7 +305,8 @@ class _Walk:
         body = self._functions.get(name)
         if body is not None and name not in self._called:
             self._called.add(name)
-            self._visit(body, depth + 1)
+            with self.commands.words.called([word.text for word in words[1:]]):
+                self._visit(body, depth + 1)
 
     def _is_torn(self, node: "Node", depth: int) -> bool:
         """Whether the grammar joined assignments (`A=1 B=2`) to the command of the next line, which

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import dropwhile, pairwise
 
 from weft.doctor.job import HOLE, JobLaunch, JobSetting, SettingOrigin, TextPlace, Word
+from weft.doctor.numbers import whole
 from weft.doctor.readers.launchers import read_launch
 from weft.doctor.readers.scheduler import nodes_of_hosts, nodes_of_program
 from weft.doctor.readers.shell_words import ASSIGNMENT, NAME, Words
@@ -110,6 +111,8 @@ class Commands:
             name = left[0].text.rpartition("/")[2]
             if name == "env":
                 left = self._env(left[1:], before)
+            elif name == "timeout":
+                left = _behind_timeout(left[1:])
             elif name in BEFORE_A_COMMAND:
                 left = list(dropwhile(lambda word: word.text.startswith("-"), left[1:]))
             else:
@@ -134,6 +137,7 @@ class Commands:
         elif name in ("module", "ml"):
             self.modules += [word for word in left[1:] if word.text not in ("load", "add", "use")]
         elif name == "set":
+            self._positional(left[1:])
             texts = {word.text for word in left[1:]}
             if texts & {"-a", "allexport"}:
                 self._exports_all = "+o" not in texts
@@ -141,6 +145,8 @@ class Commands:
                 self._exports_all = False
         elif name in SOURCES or (name == "eval" and any(HOLE in word.text for word in left[1:])):
             self._elsewhere(name, left[1:], at)
+        elif name == "shift":
+            self.words.positional = self._shifted([word.text for word in left[1:]])
         elif name in ("read", "mapfile", "readarray"):
             for word in left[1:]:
                 self.words.known.pop(word.text, None)
@@ -150,6 +156,20 @@ class Commands:
         else:
             return False
         return True
+
+    def _positional(self, words: Sequence[Word]) -> None:
+        """`set -- WORDS` gives `$@` a value."""
+        if words and words[0].text == "--":
+            texts = [word.text for word in words[1:]]
+            self.words.positional = None if self.is_optional else texts
+
+    def _shifted(self, words: Sequence[str]) -> list[str] | None:
+        """`$@` without its first words, as many as `shift` is told."""
+        count = whole(words[0]) if words else 1
+        before = self.words.positional
+        if before is None or count is None or self.is_optional:
+            return None
+        return before[count:]
 
     def _elsewhere(self, name: str, words: Sequence[Word], at: TextPlace) -> None:
         """Commands that are not in this text."""
@@ -213,3 +233,12 @@ class Commands:
     def _next(self) -> int:
         self._order += 1
         return self._order
+
+
+def _behind_timeout(words: list[Word]) -> list[Word]:
+    """The command behind `timeout [OPTION] DURATION`. SOURCE: timeout(1) of GNU coreutils."""
+    left = list(words)
+    while left and left[0].text.startswith("-"):
+        if left.pop(0).text in ("-k", "-s", "--kill-after", "--signal") and left:
+            del left[0]
+    return left[1:]

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -34,9 +35,18 @@ class Words:
         self._place = place
         self.known: dict[str, str] = {}
         self.arrays: dict[str, list[str]] = {}
+        self.positional: list[str] | None = None
+        """The words of `$@`, None where only the running job knows them."""
         self.used_default = False
         """Whether the value that was read last is a default that the user may replace."""
         self._takes_defaults = False
+
+    @contextmanager
+    def called(self, words: list[str] | None) -> Iterator[None]:
+        """A function's body, with the words behind its name as `$@`."""
+        outer, self.positional = self.positional, words
+        yield
+        self.positional = outer
 
     def of(self, *nodes: "Node") -> list[Word]:
         """The words that nodes which touch become; none where all is an unquoted empty variable."""
@@ -101,6 +111,8 @@ class Words:
         inner = node
         if node.type == "string" and node.named_child_count == 1:
             inner = node.named_children[0]
+        if inner.type == "simple_expansion" and self.source(inner) == "$@":
+            return self.positional
         if inner.type != "expansion" or not inner.named_children:
             return None
         subscript = inner.named_children[0]

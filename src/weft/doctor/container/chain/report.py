@@ -143,6 +143,8 @@ def report_unknown(case: ContainerCase, chain: Chain) -> None:
             f"what LD_PRELOAD={preload.text} replaces ({preload.origin})",
             "`weft doctor log` of a run with NCCL_DEBUG=INFO",
         )
+    for what, would_tell in case.plan.doubts:
+        chain.gap(what, would_tell)
     for path in case.view.denied[:MOST_DENIED]:
         chain.gap(f"what {path} is (this user may not look at it)", "the same command as root")
     if case.image.is_running:
@@ -181,7 +183,9 @@ def settle(case: ContainerCase, chain: Chain) -> None:
 def open_parts(case: ContainerCase) -> Sequence[tuple[str, str]]:
     """Parts of the launch that may bring files or variables, each with what would tell."""
     log = "`weft doctor log` of a run with NCCL_DEBUG=INFO"
-    found = [(_as_noun(what), told) for what, told in case.plan.unknown]
+    plan = case.plan
+    parts = (*plan.unknown, *plan.doubts, *plan.unanswered)
+    found = [(_as_noun(what), told) for what, told in parts]
     if case.image.is_running:
         found += [(what, "the same command as root") for what in case.image.not_seen]
     found += [(f"the hook {one}", log) for one in (*case.plan.hooks, *case.site_hooks)]

@@ -83,12 +83,14 @@ class LayerTree:
     def __init__(self, name: str, layers: Sequence[LayerBlob], folder: Path) -> None:
         self.name = name
         self._layers, self._folder = layers, folder
-        self._entries: dict[str, _Entry] = {"/": _Entry(FOLDER_NODE)}
-        self._below: dict[str, set[str]] = {"/": set()}
+        self._entries: dict[str, _Entry] = {}
+        self._below: dict[str, set[str]] = {}
         self._kept: dict[tuple[int, int], Path] = {}
         self._n_members = self._n_kept_bytes = 0
-        for index in range(len(layers)):
-            self._apply(index)
+        self._libraries: dict[str, str] = {}
+        """By the path of a file: a path that matters and is a hard link to it."""
+        self._missing: tuple[int, str] | None = None
+        self._merge()
 
     def node(self, path: str) -> FileNode | None:
         """As Tree.node."""
@@ -119,6 +121,23 @@ class LayerTree:
             self._fetch(*key)
         return open_regular(self._kept[key])
 
+    def _merge(self) -> None:
+        """Apply all layers, and again while a library is a hard link to a file that was not kept,
+        for only a hard link tells that it matters. INVARIANT: `_libraries` only grows."""
+        for _ in range(MOST_LINKS + 1):
+            self._entries, self._below = {"/": _Entry(FOLDER_NODE)}, {"/": set()}
+            self._n_members, self._missing, n_known = 0, None, len(self._libraries)
+            for index in range(len(self._layers)):
+                self._apply(index)
+            if self._missing is None:
+                return
+            index, what = self._missing
+            if len(self._libraries) == n_known:
+                raise self._refusal(index, f"{what}, which no layer has")
+        last = next(reversed(self._libraries.values()))
+        what = f"more than {MOST_LINKS} hard links lead from '{last}' to its file"
+        raise DamagedImageError(what, where=self.name)
+
     def _apply(self, index: int) -> None:
         added: set[str] = set()
         with self._members(index) as members:
@@ -131,10 +150,9 @@ class LayerTree:
     def _add(
         self, index: int, file: tarfile.TarFile, member: tarfile.TarInfo, added: set[str]
     ) -> None:
-        path = self._path(index, member.name)
+        path = self._place(index, member.name)
         folder, _, name = path.rpartition("/")
-        folder = self._settled(folder or "/")
-        path = f"{folder.rstrip('/')}/{name}" if name else "/"
+        folder = folder or "/"
         if path == "/" and not member.isdir():
             raise self._refusal(index, f"member '{member.name}' is the root, and no folder")
         if name == _OPAQUE:
@@ -143,16 +161,28 @@ class LayerTree:
         elif name.startswith(_WHITEOUT):
             self._drop(f"{folder.rstrip('/')}/{name.removeprefix(_WHITEOUT)}", added)
         elif member.islnk():
-            target = self._entries.get(self._settled(self._path(index, member.linkname)))
-            if target is not None and target.node.kind is not NodeKind.FOLDER:
-                self._put(path, target, added)
-            elif _MATTERS.search(path):
-                what = f"member '{member.name}' is a hard link to '{member.linkname}'"
-                raise self._refusal(index, f"{what}, which no layer has")
+            self._link(index, path, member, added)
         else:
-            self._put(path, self._entry(index, path, member), added)
-            if self._keeps_early(index, path, member):
+            library = self._libraries.get(path, path)
+            self._put(path, self._entry(index, library, member), added)
+            if self._keeps_early(index, library, member):
                 self._keep(index, file, member)
+
+    def _link(self, index: int, path: str, member: tarfile.TarInfo, added: set[str]) -> None:
+        """A hard link; one to a symbolic link is that link, as link(2) makes it."""
+        place = self._place(index, member.linkname)
+        target = self._entries.get(place)
+        is_folder = target is not None and target.node.kind is NodeKind.FOLDER
+        library = self._libraries.get(path, path)
+        if (target is None or is_folder) and _MATTERS.search(library):
+            what = f"member '{member.name}' is a hard link to '{member.linkname}'"
+            if is_folder:
+                raise self._refusal(index, f"{what}, which no layer has")
+            self._missing = self._missing or (index, what)
+            self._libraries.setdefault(place, library)
+            self._limit(len(self._libraries))
+        if not is_folder:
+            self._put(path, target, added)
 
     def _entry(self, index: int, path: str, member: tarfile.TarInfo) -> _Entry | None:
         """None for a file that does not matter, which only replaces another one."""
@@ -180,14 +210,17 @@ class LayerTree:
             return
         self._make_folders(path)
         self._entries[path] = entry
-        if len(self._entries) > MOST_ENTRIES:
-            what = f"more than {MOST_ENTRIES:,} folders, links and libraries"
-            raise DamagedImageError(what, where=self.name)
+        self._limit(len(self._entries))
         if is_folder:
             self._below.setdefault(path, set())
         while path and path not in added:
             added.add(path)
             path = path.rpartition("/")[0]
+
+    def _limit(self, n_entries: int) -> None:
+        if n_entries > MOST_ENTRIES:
+            what = f"more than {MOST_ENTRIES:,} folders, links and libraries"
+            raise DamagedImageError(what, where=self.name)
 
     def _make_folders(self, path: str) -> None:
         folder, _, name = path.rpartition("/")
@@ -226,6 +259,11 @@ class LayerTree:
             raise self._refusal(index, f"a member whose name is more than {most}: '{name[:80]}...'")
         return "/" + "/".join(parts)
 
+    def _place(self, index: int, name: str) -> str:
+        """The path of a member with links to folders followed: it may be a link itself."""
+        folder, _, last = self._path(index, name).rpartition("/")
+        return f"{self._settled(folder or '/').rstrip('/')}/{last}"
+
     def _settled(self, path: str) -> str:
         """A path with links to folders followed, as far as it exists."""
         here, left, n_links = "/", path.split("/")[::-1], 0
@@ -250,7 +288,8 @@ class LayerTree:
     def _keeps_early(self, index: int, path: str, member: tarfile.TarInfo) -> bool:
         """Whether a file is unpacked while its layer passes by."""
         is_packed = self._layers[index].packing is not Packing.PLAIN
-        if not member.isreg() or not is_packed or not _MATTERS.search(path):
+        is_kept = (index, member.offset) in self._kept
+        if not member.isreg() or not is_packed or is_kept or not _MATTERS.search(path):
             return False
         name = path.rpartition("/")[2]
         is_loaded = name.startswith(_LOADED) or ".so" not in name

@@ -25,33 +25,43 @@ _LINKER_HOOKS = ("update-ldcache", "ldconfig")
 @dataclass(frozen=True, slots=True)
 class ContainerEdits:
     """What the specification adds. `linker_folders` are those that a hook gives to ldconfig;
-    `hooks` are programs whose work no file tells."""
+    `hooks` are programs whose work no file tells. `answered` are the devices asked for that it
+    has, `lost` those of its kind that it has not."""
 
     mounts: tuple[BindMount, ...] = ()
     variables: Values = ()
     devices: tuple[str, ...] = ()
     linker_folders: tuple[str, ...] = ()
     hooks: tuple[str, ...] = ()
+    answered: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
 
 
-def read_cdi(path: Path) -> ContainerEdits:
-    """The edits of a file's devices: those of `all` where it has one, else of each.
+def read_cdi(path: Path, asked: Sequence[str] = ()) -> ContainerEdits:
+    """The edits of the devices that are asked for, each as `KIND=NAME`. Where none of them is of
+    the file's kind: those of `all` where it has one, else of each.
 
     Raises InputError where it is no such document.
     """
     text = read_text_file(path, expected=EXPECTED, most_bytes=MOST_BYTES)
-    return edits_of(text, str(path))
+    return edits_of(text, str(path), asked)
 
 
-def edits_of(text: str, name: str) -> ContainerEdits:
+def edits_of(text: str, name: str, asked: Sequence[str] = ()) -> ContainerEdits:
     """As `read_cdi`, of a text with the name of its file."""
     table = table_of(text, name, EXPECTED)
     devices = table.get("devices")
     if not isinstance(table.get("cdiVersion"), str) or not isinstance(devices, list):
         raise InputError("no cdiVersion or no devices", where=name, expected=EXPECTED)
     every = [one for one in devices if isinstance(one, dict)]
-    chosen = [one for one in every if one.get("name") == "all"] or every
-    parts = [one.get("containerEdits") for one in (table, *chosen)]
+    begin = f"{table.get('kind')}="
+    wanted = {one.removeprefix(begin) for one in asked if one.startswith(begin)}
+    chosen = [one for one in every if one.get("name") in (wanted or {"all"})]
+    lost = wanted - {one.get("name") for one in chosen}
+    if lost:
+        # SOURCE: podman 4.3.1: "unresolvable CDI devices", and no container starts.
+        return ContainerEdits(lost=tuple(sorted(f"{begin}{one}" for one in lost)))
+    parts = [one.get("containerEdits") for one in (table, *(chosen or every))]
     edits = [one for one in parts if isinstance(one, dict)]
     where = name.rpartition("/")[2]
     hooks = [hook for one in edits for hook in _hooks(one)]
@@ -61,6 +71,7 @@ def edits_of(text: str, name: str) -> ContainerEdits:
         tuple(path for one in edits for path in _devices(one) if path),
         tuple(folder for _, args in hooks for folder in _folders(args)),
         tuple(path for path, args in hooks if not _folders(args)),
+        answered=tuple(sorted(f"{begin}{one}" for one in wanted)),
     )
 
 

@@ -27,25 +27,40 @@ Values = tuple[VariableValue, ...]
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentLayers:
-    """By the giver: the job script, the image, options of the runtime, edits of CDI, and options
-    of weft. `passes` are names for which the host's value beats the image's."""
+    """By the giver: the job script, the image, options of the runtime, edits of CDI, the command
+    in the container, and options of weft. `passes` are names for which the host's value beats the
+    image's; `drops` those of the image that an option unsets, None for all of them;
+    `drops_inside` those that the command unsets."""
 
     host: Values = ()
     options: Values = ()
     edits: Values = ()
     given: Values = ()
     passes: frozenset[str] = frozenset()
+    drops: frozenset[str] | None = frozenset()
+    inside: Values = ()
+    drops_inside: frozenset[str] = frozenset()
 
 
 def environment(
     runtime: Runtime, image: Iterable[VariableValue], layers: EnvironmentLayers
 ) -> Mapping[str, VariableValue]:
     """By name, the value that a program gets."""
+    passes, drops = layers.passes, layers.drops
+    image = [one for one in image if drops is not None and one.name not in drops]
     host = [one for one in layers.host if runtime.passes and one.name not in runtime.drops]
-    kept = [one for one in host if one.name in layers.passes]
+    kept = [one for one in layers.host if one.name in passes and one.name not in runtime.drops]
     first = [*host, *image, *kept] if runtime.image_wins else [*image, *host]
-    found: dict[str, VariableValue] = {}
-    for one in (*first, *layers.options, *layers.edits, *layers.given):
+    found = _added({}, (*first, *layers.options, *layers.edits))
+    found = {name: one for name, one in found.items() if name not in layers.drops_inside}
+    return _added(found, (*layers.inside, *layers.given))
+
+
+def _added(
+    found: dict[str, VariableValue], values: Iterable[VariableValue]
+) -> dict[str, VariableValue]:
+    """With values that replace those of the same names."""
+    for one in values:
         before = found.get(one.name)
         beaten = () if before is None else (before, *before.beaten)
         others = tuple(other for other in beaten if other.origin != one.origin)

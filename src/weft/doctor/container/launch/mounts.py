@@ -1,6 +1,6 @@
 """Mounts of a container as its runtime's options write them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from weft.core.errors import InputError
@@ -27,25 +27,23 @@ class BindMount:
 
 
 def mounts_of(words: Sequence[str], origin: str) -> Iterator[BindMount]:
-    """Of `SOURCE:TARGET[:FLAGS]`, `SOURCE` alone, and `type=bind,src=SOURCE,dst=TARGET`, which may
-    stand in pieces."""
-    keyed: dict[str, str] = {}
-    for word in [part for one in words for part in one.split(",")]:
-        key, equals, value = word.partition("=")
-        if equals and "/" not in key:
-            if key == "type":
-                yield from _keyed(keyed, origin)
-                keyed = {}
-            keyed[key] = value
-        elif ":" in word or word.startswith("/"):
-            source, _, left = word.partition(":")
-            yield BindMount(source, left.partition(":")[0] or source, origin)
-        elif HOLE in word:
-            yield BindMount(word, word, origin)
-    yield from _keyed(keyed, origin)
+    """Of `SOURCE:TARGET[:FLAGS]`, `SOURCE` alone, lists of them with commas, and of
+    `type=bind,src=SOURCE,dst=TARGET` in any order, one mount a word."""
+    for word in words:
+        keyed: dict[str, str] = {}
+        for part in word.split(","):
+            key, equals, value = part.partition("=")
+            if equals and "/" not in key:
+                keyed[key] = value
+            elif ":" in part or part.startswith("/"):
+                source, _, left = part.partition(":")
+                yield BindMount(source, left.partition(":")[0] or source, origin)
+            elif HOLE in part:
+                yield BindMount(part, part, origin)
+        yield from _keyed(keyed, origin)
 
 
-def _keyed(keys: dict[str, str], origin: str) -> Iterator[BindMount]:
+def _keyed(keys: Mapping[str, str], origin: str) -> Iterator[BindMount]:
     source = next((keys[one] for one in _FROM if one in keys), "")
     target = next((keys[one] for one in _TO if one in keys), "")
     if source and target and keys.get("type", "bind") in ("bind", "rbind"):

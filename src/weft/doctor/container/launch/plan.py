@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from posixpath import normpath
 
 from weft.catalog.libraries.launch_recipe import LaunchRecipe
 from weft.doctor.container.launch.cdi import ContainerEdits
@@ -12,6 +14,7 @@ from weft.doctor.container.launch.environment import (
     Values,
     VariableValue,
 )
+from weft.doctor.container.launch.inside import InnerSettings, inner_settings
 from weft.doctor.container.launch.mounts import BindMount, mounts_of
 from weft.doctor.container.launch.runtime import PLAIN, RUNTIMES, Runtime, runtime_of
 from weft.doctor.job import (
@@ -24,12 +27,17 @@ from weft.doctor.job import (
     number_of,
 )
 from weft.launch.command_words import NODES, RANKS, SLURM, TASKS_PER_NODE
+from weft.launch.engine_options import ENGINES, STARTS, is_on
 
 BINDS = ("APPTAINER_BIND", "APPTAINER_BINDPATH", "SINGULARITY_BIND", "SINGULARITY_BINDPATH")
 _NOT_EXPORTED = (SettingOrigin.ASSIGNED, SettingOrigin.WRITTEN)
-_DEVICE = re.compile(r"--device(?:=|\s+)['\"]?(/[^\s'\"]+)")
-_TAKE_FOLDERS = ("podman", "docker", "podman-hpc")
-"""Runtimes whose --device takes a folder of devices, too. SOURCE: podman-run(1); docker run(1)."""
+_OF_IMAGE = re.compile(r"im(?:a)?g|container|ctr|sif|sqsh|oci", re.I)
+"""In the name of a variable that holds an image, not options."""
+_KNOWN_KINDS = ("nvidia.com/", "amd.com/")
+"""Of devices that bring GPUs only."""
+_CDI = "--cdi FILE, the specification that has the device"
+_ABSOLUTE = "--env LD_LIBRARY_PATH=VALUE of absolute folders"
+_IN_PLACE = "the script with the values in place"
 _MODULES = ("module", "modules", "nccl", "cxi", "mpi")
 _NO_DEVICES = ("contain", "containall", "c", "C")
 
@@ -38,7 +46,9 @@ _NO_DEVICES = ("contain", "containall", "c", "C")
 class ContainerPlan:
     """`devices` are those that options name, folders with a slash at the end; `hooks` are
     annotations that switch hooks on; `unknown` are parts that the document leaves open, each with
-    what would tell. `hands_on` is False where srun hands on chosen variables of the job only."""
+    what would tell, and might mend; `doubts` such parts that might also break what holds.
+    `cdi_devices` are names of CDI that options ask for. `hands_on` is False where srun hands on
+    chosen variables of the job only."""
 
     runtime: Runtime = PLAIN
     place: str = ""
@@ -48,8 +58,17 @@ class ContainerPlan:
     linker_folders: tuple[str, ...] = ()
     hooks: tuple[str, ...] = ()
     unknown: tuple[tuple[str, str], ...] = ()
+    doubts: tuple[tuple[str, str], ...] = ()
+    cdi_devices: tuple[str, ...] = ()
     n_ranks: int | None = None
     hands_on: bool = True
+
+    @property
+    def unanswered(self) -> Iterator[tuple[str, str]]:
+        """Devices of CDI that no file brought, without those of GPUs, as `unknown`."""
+        for one in self.cdi_devices:
+            if not one.startswith(_KNOWN_KINDS):
+                yield f"what the CDI device {one} brings", _CDI
 
     def with_edits(self, edits: ContainerEdits, runtime: str = "podman") -> "ContainerPlan":
         """With what a CDI specification or an OCI hook adds; without another runtime, by this
@@ -66,6 +85,13 @@ class ContainerPlan:
                 *self.unknown,
                 *((f"what the hook {one} of the file brings", told) for one in edits.hooks),
             ),
+            doubts=(
+                *self.doubts,
+                *((f"what {one}, which the file lacks, brings", _CDI) for one in edits.lost),
+            ),
+            cdi_devices=tuple(
+                one for one in self.cdi_devices if one not in (*edits.answered, *edits.lost)
+            ),
         )
 
     def with_given(self, mounts: Sequence[BindMount], variables: Values) -> "ContainerPlan":
@@ -79,11 +105,17 @@ def plans_of(job: Job) -> tuple[ContainerPlan, ...]:
     found = []
     for part in (job, *job.parts):
         for index, launch in enumerate(part.launches):
-            command = launch.options.get("command")
-            is_other = command is not None and command.text not in ("run", "exec", "shell", "start")
-            if launch.container is not None and not is_other:
+            if launch.container is not None and _starts_image(launch):
                 found.append(_plan(part, index, launch))
     return tuple({(one.place, one.mounts, one.layers): one for one in found}.values())
+
+
+def _starts_image(launch: JobLaunch) -> bool:
+    """Whether it takes an image: `podman exec` takes a container, which another command began."""
+    command = launch.options.get("command")
+    if command is None or launch.launcher not in ENGINES:
+        return True
+    return command.text in STARTS
 
 
 def recipe_values(recipe: LaunchRecipe) -> Values:
@@ -106,35 +138,94 @@ def _plan(job: Job, index: int, launch: JobLaunch) -> ContainerPlan:
     words = [one.text for one in container.mounts]
     words += [one.value for one in host if one.name in BINDS and runtime.name == "apptainer"]
     at = f"{job.name}:{launch.at.line}" if job.text else job.name
-    text = job.text[launch.at.start : launch.at.end]
-    devices = tuple(_devices(text, runtime))
-    if "privileged" in launch.options:
-        runtime = replace(runtime, has_devices=True)
-    if runtime.name == "apptainer" and launch.options.keys() & set(_NO_DEVICES):
-        runtime = replace(runtime, has_devices=False)
-    if launch.options.keys() & {"cleanenv", "e"} and runtime.name == "apptainer":
-        runtime = replace(runtime, passes=False)
-    passes = frozenset(container.passes or ())
+    entry = [launch.options["entrypoint"]] if "entrypoint" in launch.options else []
+    inner = inner_settings([*entry, *launch.program], at)
     return ContainerPlan(
-        runtime,
+        _as_started(runtime, launch),
         at,
-        tuple(mounts_of(words, at)),
-        EnvironmentLayers(tuple(host), tuple(options), passes=passes),
-        devices,
+        tuple(_mounts(words, at, launch)),
+        EnvironmentLayers(
+            tuple(host),
+            tuple(options),
+            passes=frozenset(_passes(launch, host)),
+            drops=_drops(launch),
+            inside=inner.values,
+            drops_inside=inner.drops,
+        ),
+        tuple(_devices(launch)),
         hooks=tuple(sorted(_hooks(launch))),
         unknown=tuple(_unknown(job, launch)),
+        doubts=(*_doubts(job, launch, inner), *_folder_doubts(launch, (*options, *inner.values))),
+        cdi_devices=tuple(_cdi_devices(launch)),
         n_ranks=_n_ranks(job, [job.launches[one] for one in above] + [launch]),
         hands_on=not _closed(job, [*above, index]),
     )
 
 
-def _devices(text: str, runtime: Runtime) -> Iterator[str]:
-    for word in _DEVICE.findall(text):
-        path = passed_device(word)
-        if path:
+def _as_started(runtime: Runtime, launch: JobLaunch) -> Runtime:
+    """The runtime as options of the launch change it."""
+    options = launch.options
+    if "privileged" in options and is_on(options["privileged"].text):
+        runtime = replace(runtime, has_devices=True)
+    if runtime.name == "apptainer" and options.keys() & set(_NO_DEVICES):
+        runtime = replace(runtime, has_devices=False)
+    if runtime.name == "apptainer" and options.keys() & {"cleanenv", "e"}:
+        runtime = replace(runtime, passes=False)
+    return runtime
+
+
+def _mounts(words: Sequence[str], at: str, launch: JobLaunch) -> Iterator[BindMount]:
+    for one in mounts_of(words, at):
+        # SOURCE: podman 4.3.1, pkg/specgen/volumes.go: filepath.Clean of the target.
+        is_cleaned = launch.launcher in ENGINES and one.target.startswith("/")
+        yield replace(one, target="/" + normpath(one.target).lstrip("/")) if is_cleaned else one
+
+
+def _passes(launch: JobLaunch, host: Sequence[VariableValue]) -> Iterator[str]:
+    """Names whose value an option takes from the host. SOURCE: podman-run(1), --env: NAME without a
+    value, and NAME* for all that begin so; --env-host."""
+    assert launch.container is not None
+    names = launch.container.passes or ()
+    yield from names
+    if launch.launcher not in ENGINES - {"docker"}:
+        return
+    every = _has(launch, "env-host")
+    begins = [one for one in names if one.endswith("*")]
+    for one in host:
+        if every or any(fnmatchcase(one.name, begin) for begin in begins):
+            yield one.name
+
+
+def _has(launch: JobLaunch, option: str) -> bool:
+    return option in launch.options and is_on(launch.options[option].text)
+
+
+def _drops(launch: JobLaunch) -> frozenset[str] | None:
+    """Variables of the image that options of podman unset, None for all."""
+    if launch.launcher not in ENGINES:
+        return frozenset()
+    if _has(launch, "unsetenv-all"):
+        return None
+    found = launch.options.get("unsetenv")
+    return frozenset(found.text.split(",") if found is not None else ())
+
+
+def _devices(launch: JobLaunch) -> Iterator[str]:
+    assert launch.container is not None
+    for word in launch.container.devices:
+        path = passed_device(word.text)
+        if path and HOLE not in path:
             yield path
-            if runtime.name in _TAKE_FOLDERS:
+            # SOURCE: podman-run(1), docker run(1): --device takes a folder of devices, too.
+            if launch.launcher in ENGINES:
                 yield f"{path}/"
+
+
+def _cdi_devices(launch: JobLaunch) -> Iterator[str]:
+    assert launch.container is not None
+    for word in launch.container.devices:
+        if not word.text.startswith("/") and "=" in word.text and HOLE not in word.text:
+            yield word.text
 
 
 def _above(job: Job, index: int) -> list[int]:
@@ -159,6 +250,9 @@ def _settings(
         is_before = one.launch is None and one.order <= launch.order
         is_seen = is_before or one.launch in (index, *above)
         if one.value is None or one.origin in _NOT_EXPORTED or not (is_seen or is_document):
+            continue
+        if one.launch == index and one.origin is SettingOrigin.EXPORT:
+            # By the shell in the container: `inner_settings` has it.
             continue
         is_prefixed = one.origin is SettingOrigin.PREFIXED
         if (is_prefixed and not is_apptainer) or not _is_handed_on(job, [index, *above], one):
@@ -203,6 +297,55 @@ def _unknown(job: Job, launch: JobLaunch) -> Iterator[tuple[str, str]]:
         yield "what the base environment of the EDF sets and mounts", "one EDF with all of it"
     for name in job.sourced:
         yield f"what {name} sets", "the script with its lines in place"
+    container = launch.container
+    for word in container.devices if container is not None else ():
+        if HOLE in word.text:
+            yield f"the device {_shown(word.text)}, which only the job knows,", _IN_PLACE
+    if launch.launcher in ENGINES:
+        for one in job.launches:
+            command = one.options.get("command")
+            if command is not None and command.text == "exec" and one.launcher in ENGINES:
+                yield f"what {one.launcher} exec of line {one.at.line} sets", _IN_PLACE
+
+
+def _doubts(job: Job, launch: JobLaunch, inner: InnerSettings) -> Iterator[tuple[str, str]]:
+    """Parts of a launch that may bring something, or take it away."""
+    for one in launch.doubts:
+        yield f"what the option {_shown(one)} brings", "`weft doctor log` of a run"
+    if inner.is_open:
+        yield "what the command in the container sets", "--env NAME=VALUE of each that they set"
+    if launch.launcher not in ENGINES:
+        return
+    for name in ("env-file", "env-merge", "volumes-from"):
+        if name in launch.options:
+            shown = f"--{name} {_shown(launch.options[name].text)}"
+            yield f"what {shown} brings", "--env NAME=VALUE, or --mount HOST:CONTAINER, of each"
+    words = _unknown_words(job, launch)
+    if words:
+        yield f"what {words} brings", _IN_PLACE
+
+
+def _folder_doubts(launch: JobLaunch, values: Sequence[VariableValue]) -> Iterator[tuple[str, str]]:
+    """A relative folder of LD_LIBRARY_PATH begins at the working directory."""
+    paths = [one.value.split(":") for one in values if one.name == "LD_LIBRARY_PATH"]
+    is_relative = any(not folder.startswith("/") for folders in paths for folder in folders)
+    for name in ("w", "workdir", "pwd", "cwd"):
+        if name in launch.options and is_relative:
+            folder = _shown(launch.options[name].text)
+            yield f"what LD_LIBRARY_PATH from {folder} on brings", _ABSOLUTE
+
+
+def _unknown_words(job: Job, launch: JobLaunch) -> str:
+    """The word in the place of the image that may be options, "" where there is none."""
+    container = launch.container
+    if container is None or container.image != HOLE or container.image_at is None:
+        return ""
+    written = job.text[container.image_at.start : container.image_at.end]
+    return "" if _OF_IMAGE.search(written) else written.strip("\"'") or "a word"
+
+
+def _shown(text: str) -> str:
+    return text.replace(HOLE, "...")
 
 
 def _n_ranks(job: Job, launches: Sequence[JobLaunch]) -> int | None:

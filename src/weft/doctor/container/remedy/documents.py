@@ -8,8 +8,9 @@ from weft.core.shell_line import quoted
 from weft.doctor.container.remedy.additions import FOLDER, Additions
 from weft.doctor.container.remedy.texts import ContainerStart
 
-CDI_VERSION = "0.6.0"
-"""SOURCE: cncf-tags/container-device-interface, SPEC.md: it has each field that is written."""
+CDI_VERSION = "0.3.0"
+"""SOURCE: cncf-tags/container-device-interface 05ae4b5, SPEC.md, the table of released versions:
+each field that is written is of it. Podman 4.3.1 resolves no device of a later version."""
 KIND = "host.fabric/libraries"
 LINKER_HOOK = "/usr/bin/nvidia-cdi-hook"
 """SOURCE: NVIDIA/nvidia-container-toolkit: `nvidia-cdi-hook update-ldcache --folder F`."""

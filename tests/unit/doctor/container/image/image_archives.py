@@ -8,8 +8,28 @@ import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import zstandard
+
+from weft.doctor.container.image.image import open_image
+from weft.doctor.container.image.view import View
+
 Member = tuple[str, bytes | str | None, bytes]
 """(name, content or a link's target or None for a folder, type)."""
+PACKINGS = {
+    "plain": lambda content: content,
+    "gzip": gzip.compress,
+    "gzip in two members": lambda content: (
+        gzip.compress(content[:900]) + gzip.compress(content[900:])
+    ),
+    "zstd": zstandard.ZstdCompressor().compress,
+    # As zstd:chunked: a frame to skip, then frames one after another.
+    "zstd in frames": lambda content: (
+        b"\x50\x2a\x4d\x18\x02\0\0\0ab"
+        + b"".join(
+            zstandard.ZstdCompressor().compress(one) for one in (content[:900], content[900:])
+        )
+    ),
+}
 
 
 def file(name: str, content: bytes = b"") -> Member:
@@ -91,3 +111,8 @@ def oci_layout(path: Path, layers: Sequence[bytes], env: Sequence[str] = ()) -> 
     (path / "index.json").write_text(json.dumps(index))
     (path / "oci-layout").write_text('{"imageLayoutVersion": "1.0.0"}')
     return path
+
+
+def view_of(tmp_path: Path, *layers: bytes) -> View:
+    """The files of an image of plain or packed layers."""
+    return View(open_image(docker_archive(tmp_path / "image.tar", layers)).tree)

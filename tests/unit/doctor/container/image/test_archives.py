@@ -9,10 +9,10 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-import zstandard
 from tests.unit.doctor.container.container_cases import MOUNTS, PATH, judged
 from tests.unit.doctor.container.container_trees import SlingshotNode
 from tests.unit.doctor.container.image.image_archives import (
+    PACKINGS,
     docker_archive,
     file,
     folder,
@@ -21,6 +21,7 @@ from tests.unit.doctor.container.image.image_archives import (
     layer_of,
     link,
     oci_layout,
+    view_of,
 )
 
 from weft.core.errors import InputError, StorageError
@@ -29,7 +30,6 @@ from weft.doctor.container.image import layer_stream, layers
 from weft.doctor.container.image.image import open_image
 from weft.doctor.container.image.layer_stream import LayerStream
 from weft.doctor.container.image.tree import NodeKind
-from weft.doctor.container.image.view import View
 
 DEVICES = tuple(f"/dev/cxi{number}:/dev/cxi{number}" for number in range(4))
 
@@ -37,10 +37,6 @@ DEVICES = tuple(f"/dev/cxi{number}:/dev/cxi{number}" for number in range(4))
 @pytest.fixture(autouse=True)
 def _own_temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-
-
-def view_of(tmp_path: Path, *layers: bytes) -> View:
-    return View(open_image(docker_archive(tmp_path / "image.tar", layers)).tree)
 
 
 @pytest.mark.parametrize("make", [docker_archive, oci_layout])
@@ -90,11 +86,6 @@ def test_upper_files_replace_lower_ones_and_links_lead_within_the_root(tmp_path:
     view = view_of(tmp_path, lower, layer([file("lib/a.so", b"new"), link("a.so", "/lib/a.so")]))
     assert view.content("/usr/lib/a.so", 9) == b"new"
     assert view.content("/out.so", 9) == b"new"
-
-
-def test_a_hard_link_reaches_a_lower_layer(tmp_path: Path) -> None:
-    view = view_of(tmp_path, layer([file("a.so", b"one")]), layer([hard("b.so", "a.so")]))
-    assert view.content("/b.so", 9) == b"one"
 
 
 def test_links_that_loop_lead_nowhere(tmp_path: Path) -> None:
@@ -152,23 +143,6 @@ def test_a_packed_archive_is_refused_with_the_command_that_unpacks_it(
     with pytest.raises(InputError, match="a packed archive") as caught:
         open_image(path)
     assert hint in (caught.value.hint or "")
-
-
-PACKINGS = {
-    "plain": lambda content: content,
-    "gzip": gzip.compress,
-    "gzip in two members": lambda content: (
-        gzip.compress(content[:900]) + gzip.compress(content[900:])
-    ),
-    "zstd": zstandard.ZstdCompressor().compress,
-    # As zstd:chunked: a frame to skip, then frames one after another.
-    "zstd in frames": lambda content: (
-        b"\x50\x2a\x4d\x18\x02\0\0\0ab"
-        + b"".join(
-            zstandard.ZstdCompressor().compress(one) for one in (content[:900], content[900:])
-        )
-    ),
-}
 
 
 @pytest.mark.parametrize("pack", PACKINGS.values(), ids=PACKINGS)
