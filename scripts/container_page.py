@@ -173,13 +173,16 @@ see [settings.md](settings.md).
 the nodes' network or the image's NCCL is not known; \
 a mount, hook, sourced file or folder that only the job knows could mend the fault |
 
+A `warning` changes no verdict: podman and docker give a container a /dev/shm of 64 MB and a network
+of its own.
+
 The exit code is 1 for `BAD`, 5 for `UNKNOWN`. `--format json` has `schema`
 `weft.doctor-container/1`: `image, kind, architecture, glibc, runtime, launch, fabric, verdict,
-outcome, would_show, faults, unknown [{unknown, would_tell}], chain [{link, file, detail, ok}],
-predicted_log, variables [{name, value, origin, beaten}], mounts`.
+outcome, would_show, faults, warnings, unknown [{unknown, would_tell}],
+chain [{link, file, detail, ok}], predicted_log, variables [{name, value, origin, beaten}], mounts`.
 
-Not checked: symbols without a version; libraries that a program loads before NCCL; the program's
-own RPATH; CUDA; what a site's hook does.
+Not checked: symbols without a version; the limit of locked memory; libraries that a program loads
+before NCCL; the program's own RPATH; CUDA; what a site's hook does.
 
 ## Rules
 """

@@ -25,6 +25,7 @@ make null 1 3; make zero 1 5; make full 1 7; make random 1 8; make urandom 1 9; 
 for one in $2; do make "$one" 1 3; done
 mkdir pts shm
 mount --bind /dev/pts pts
+mount -t tmpfs -o size=3m tmpfs shm
 ln -s pts/ptmx ptmx
 ln -s /proc/self/fd fd
 mount --rbind "$0/dev" /dev

@@ -317,3 +317,16 @@ def test_a_name_that_podman_knows(site: PodmanSite, doctor: Doctor) -> None:
     end = site.node.run(shlex.join([*WEFT, "doctor", "container", "localhost/none:1"]))
     assert end.returncode == 2
     assert "podman of this machine has none of that name" in end.stderr
+
+
+@pytest.mark.parametrize("options", ["", "--shm-size 1g ", "--ipc=host ", "--ipc private "])
+def test_shared_memory_has_the_size_that_weft_warns_of(
+    site: PodmanSite, doctor: Doctor, options: str
+) -> None:
+    """64,000 KiB are podman's default, "64m" by its manual; the node's own has 3 MB."""
+    reads = 'while read a at b how; do [ "$at" != /dev/shm ] || echo "$how"; done < /proc/mounts'
+    start = f"podman run {options}localhost/right:1 /bin/sh -c {shlex.quote(reads)}"
+    is_small = "size=64000k" in site.node.do(start)
+    judged = doctor.judge_script("right", start)
+    warned = {one["rule"] for one in judged.record["warnings"]}
+    assert ("shared-memory-small" in warned) == is_small == (options in ("", "--ipc private "))

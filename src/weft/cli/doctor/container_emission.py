@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from weft.cli.doctor.container_text import container_rows, verdict_lines
+from weft.cli.doctor.container_text import rule_rows, verdict_lines
 from weft.cli.fail_on import exit_code_of
 from weft.cli.output import emit, printable, talk
 from weft.core.errors import InputError
@@ -196,6 +196,7 @@ def _record(shown: _Shown) -> dict[str, Any]:
             {"name": one.name, "value": one.text, "origin": one.origin} for one in shown.replaced
         ],
         "notes": list(shown.notes),
-        "faults": container_rows(remedy.case, chain),
+        "faults": rule_rows(remedy.case, chain.faults),
+        "warnings": rule_rows(remedy.case, chain.warnings),
         "unknown": [{"unknown": one.unknown, "would_tell": one.would_tell} for one in chain.gaps],
     }

@@ -1,12 +1,12 @@
 """The report of `weft doctor container`: the verdict, the chain as a tree, variables and mounts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from weft.cli.output import would_show_lines
 from weft.core.finding import Severity, cannot_tell
 from weft.doctor.container.case import ContainerCase
-from weft.doctor.container.chain.report import Chain, ChainLink, open_parts
+from weft.doctor.container.chain.report import Chain, ChainFault, ChainLink, open_parts
 from weft.doctor.container.judge import TITLES, outcome
 from weft.doctor.container.launch.environment import VariableValue
 
@@ -69,7 +69,11 @@ def verdict_lines(case: ContainerCase, chain: Chain) -> Iterator[str]:
         yield f"GOOD  {begin}"
         yield from would_show_lines(chain.would_show)
         seen = [*(what for what, _ in open_parts(case)), *case.image.not_seen]
-        yield f"not seen: {'; '.join([*seen, 'symbols without a version'])}"
+        unseen = ("symbols without a version", "the limit of locked memory (ulimit -l)")
+        yield f"not seen: {'; '.join([*seen, *unseen])}"
+    for one in chain.warnings:
+        yield f"warning  {one.happens}"
+        yield f"     fix: {one.fix}  [{one.rule.id}]"
 
 
 def _container(case: ContainerCase) -> str:
@@ -112,7 +116,8 @@ def container_record(case: ContainerCase, chain: Chain) -> dict[str, Any]:
         "verdict": chain.verdict().value,
         "outcome": outcome(case, chain),
         "would_show": list(chain.would_show),
-        "faults": container_rows(case, chain),
+        "faults": rule_rows(case, chain.faults),
+        "warnings": rule_rows(case, chain.warnings),
         "unknown": [{"unknown": one.unknown, "would_tell": one.would_tell} for one in chain.gaps],
         "chain": [
             {"link": one.name, "file": one.file, "detail": one.detail, "ok": _is_good(one)}
@@ -144,15 +149,20 @@ def _is_good(link: ChainLink) -> bool:
 
 
 def container_rows(case: ContainerCase, chain: Chain) -> list[dict[str, str]]:
-    """A row for each fault."""
+    """A row for each fault, and behind them for each warning."""
+    return rule_rows(case, (*chain.faults, *chain.warnings))
+
+
+def rule_rows(case: ContainerCase, found: Iterable[ChainFault]) -> list[dict[str, str]]:
+    """A row for each of some faults or warnings."""
     return [
         {
             "image": case.image.name,
-            "severity": "bad",
+            "severity": one.rule.severity,
             "rule": one.rule.id,
             "happens": one.happens,
             "fix": one.fix,
             "source": one.rule.cited,
         }
-        for one in chain.faults
+        for one in found
     ]

@@ -69,10 +69,20 @@ def judge_container(case: ContainerCase) -> Chain:
                 f"what {one.source} holds ({one.origin} mounts it; this machine lacks it)",
                 "the same command on a compute node, or --host ROOT",
             )
+    _report_isolation(case, chain)
     report_unknown(case, chain)
     settle(case, chain)
     report_broken_links(chain)
     return chain
+
+
+def _report_isolation(case: ContainerCase, chain: Chain) -> None:
+    plan = case.plan
+    if plan.isolation.small_shared_memory:
+        chain.fault("shared-memory-small", engine=plan.runtime.name, place=plan.place)
+    if plan.isolation.network:
+        name = plan.isolation.network
+        chain.fault("own-network", name=name, engine=plan.runtime.name, place=plan.place)
 
 
 def _is_unusable(case: ContainerCase, chain: Chain) -> bool:

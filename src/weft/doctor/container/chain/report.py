@@ -74,6 +74,7 @@ class Chain:
     fabric: str
     links: list[ChainLink] = field(default_factory=list)
     faults: list[ChainFault] = field(default_factory=list)
+    warnings: list[ChainFault] = field(default_factory=list)
     gaps: list[OpenQuestion] = field(default_factory=list)
     would_show: list[str] = field(default_factory=list)
     network: str = ""
@@ -81,10 +82,11 @@ class Chain:
     """Lines that NCCL will print about its plug-in; empty where their form is not known."""
 
     def fault(self, rule: str, /, **words: str) -> None:
-        """Add a fault, each once."""
+        """Add a fault, or by its rule a warning, which changes no verdict; each once."""
         one = ChainFault(container_rules()[rule], words)
-        if one not in self.faults:
-            self.faults.append(one)
+        found = self.warnings if one.rule.severity == "warning" else self.faults
+        if one not in found:
+            found.append(one)
 
     def gap(self, unknown: str, would_tell: str) -> None:
         """Add an open question, each once."""

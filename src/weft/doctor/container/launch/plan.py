@@ -15,6 +15,7 @@ from weft.doctor.container.launch.environment import (
     VariableValue,
 )
 from weft.doctor.container.launch.inside import InnerSettings, inner_settings
+from weft.doctor.container.launch.isolation import Isolation, isolation_of
 from weft.doctor.container.launch.mounts import BindMount, mounts_of
 from weft.doctor.container.launch.runtime import PLAIN, RUNTIMES, Runtime, runtime_of
 from weft.doctor.job import (
@@ -62,6 +63,7 @@ class ContainerPlan:
     cdi_devices: tuple[str, ...] = ()
     n_ranks: int | None = None
     hands_on: bool = True
+    isolation: Isolation = field(default_factory=Isolation)
 
     @property
     def unanswered(self) -> Iterator[tuple[str, str]]:
@@ -140,10 +142,11 @@ def _plan(job: Job, index: int, launch: JobLaunch) -> ContainerPlan:
     at = f"{job.name}:{launch.at.line}" if job.text else job.name
     entry = [launch.options["entrypoint"]] if "entrypoint" in launch.options else []
     inner = inner_settings([*entry, *launch.program], at)
+    mounts = tuple(_mounts(words, at, launch))
     return ContainerPlan(
         _as_started(runtime, launch),
         at,
-        tuple(_mounts(words, at, launch)),
+        mounts,
         EnvironmentLayers(
             tuple(host),
             tuple(options),
@@ -159,6 +162,7 @@ def _plan(job: Job, index: int, launch: JobLaunch) -> ContainerPlan:
         cdi_devices=tuple(_cdi_devices(launch)),
         n_ranks=_n_ranks(job, [job.launches[one] for one in above] + [launch]),
         hands_on=not _closed(job, [*above, index]),
+        isolation=isolation_of(launch, mounts),
     )
 
 
