@@ -91,12 +91,17 @@ def _follows(survey: Survey, accusation: Accusation, detour: Detour, accused: Ac
 
 
 def _goes_around(survey: Survey, accusation: Accusation, cables: Sequence[int]) -> bool:
-    """Whether something is slow by latency only, and most of its slow messages take a longer path
-    around cables out of use."""
+    """Whether something is slow by latency only, most of its slow messages take a longer path
+    around cables out of use, and most of its other messages are normal."""
     if set(accusation.slower) != {Metric.LATENCY}:
         return False
     longer = take_longer(survey.crossings, accusation.rows, cables)
-    return bool(2 * longer.sum() > accusation.rows.size)
+    over = survey.candidates.rows(accusation.candidate)
+    over = over[survey.judged[over] & (survey.readings.metric[over] == Metric.LATENCY.code)]
+    others = over[~take_longer(survey.crossings, over, cables)]
+    return bool(
+        2 * longer.sum() > accusation.rows.size and 2 * survey.slow[others].sum() <= others.size
+    )
 
 
 def _met(survey: Survey, accusation: Accusation, detour: Detour) -> bool:

@@ -226,20 +226,28 @@ def test_of_a_cable_out_of_use_nothing_else_is_said(monkeypatch, port, stays):
 
 
 @pytest.mark.parametrize(
-    ("metric", "n_longer", "stays"),
-    [(Metric.LATENCY, 3, False), (Metric.LATENCY, 2, True), (Metric.BANDWIDTH, 4, True)],
+    ("metric", "n_longer", "others_slow", "stays"),
+    [
+        (Metric.LATENCY, 3, False, False),
+        (Metric.LATENCY, 2, False, True),
+        # What is slow on paths as long as before is slow itself.
+        (Metric.LATENCY, 3, True, True),
+        (Metric.BANDWIDTH, 4, False, True),
+    ],
 )
 def test_what_takes_longer_around_a_cable_out_of_use_is_not_accused(
-    monkeypatch, metric, n_longer, stays
+    monkeypatch, metric, n_longer, others_slow, stays
 ):
     """By latency only, and where most of it does."""
     survey = surveyed_twice()
     around = detour(survey, "leaf-02[5]")
-    rows = survey.candidates.rows(survey.candidates.of_part(Part.NODE)[12])[:4]
+    over = survey.candidates.rows(survey.candidates.of_part(Part.NODE)[12])
+    rows = over[survey.readings.metric[over] == Metric.LATENCY.code][:4]
     node = of_node(survey, metric, Standing.CONFIRMED, rows)
-    longer = np.arange(4) < n_longer
     monkeypatch.setattr(module, "surely_out_of_use", lambda *_: (around,))
-    monkeypatch.setattr(module, "take_longer", lambda *_: longer)
+    monkeypatch.setattr(module, "take_longer", lambda _, of, __: np.isin(of, rows[:n_longer]))
+    slow = np.isin(np.arange(len(survey.readings)), over) & others_slow
+    survey.__dict__["slow"] = slow | np.isin(np.arange(slow.size), rows)
     assert (node in settled(survey, [node])) == stays
 
 
