@@ -164,17 +164,14 @@ def _passing(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
 def _out_of_use(accusation: Accusation, owners: Mapping[str, str], *, sure: bool) -> Finding:
     verb = "carries nothing" if sure else "may carry nothing"
     around = "its messages take the other" if accusation.tie else "its messages take other paths"
-    pairs = accusation.pairs
-    common = [name for one in pairs[:1] for name in one if all(name in pair for pair in pairs)]
-    entry = f", or one table entry for {common[0]} is wrong" if common else ""
-    others = f"or cables are exchanged{entry}: weft fabric audit of fresh files shows it"
     evidence = (
         f"under load {against(accusation.worst)}; {_alone(accusation)}",
         over_it(accusation.worst),
         "messages of other cables were as slow in the same rounds: they shared a path",
         "possible causes: it is down, disabled or left out by the routing: look at the state of"
         " its ports",
-        others,
+        "other possible causes: exchanged cables, or a wrong table entry: weft fabric audit of"
+        " fresh files shows them",
     )
     return _finding(accusation, owners, f"{verb}: {around}.", evidence, sure=sure)
 
