@@ -65,6 +65,8 @@ class CheckThresholds:
     most_placed: int
     least_slowed: float
     crossed_share: float
+    meetings_again: int
+    switch_pair_hcas: int
     filled_share: float
     load_steps: int
     noise_sigma: float

@@ -18,18 +18,20 @@ class Part(StrEnum):
     CABLE = "cable"
     DIRECTION = "direction"
     SWITCH = "switch"
+    SWITCH_PAIR = "switch pair"
 
 
 PARTS = tuple(Part)
 
 Thing = tuple[str, tuple[str, ...]]
-"""A physical thing: 'cable', 'node', 'hca', 'rank', 'rail' or 'switch', and its names."""
+"""A physical thing: 'cable', 'node', 'hca', 'rank', 'rail' or 'switch', and its names; or a
+'switch pair', the way between the HCAs of two switches."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Component:
     """A part that can be replaced or inspected. `ends` are the two ports of a cable, from where
-    to where in a direction, and one name otherwise."""
+    to where in a direction, the two switches of a pair, and one name otherwise."""
 
     part: Part
     ends: tuple[str, ...]
@@ -50,6 +52,8 @@ class Component:
                 text = f"node {first} when receiving"
             case Part.HCA:
                 text = f"HCA {first}"
+            case Part.SWITCH_PAIR:
+                text = f"the way between switches {first} and {self.ends[1]}"
             case Part.RANK:
                 text = f"rank {rank_in(first)} on {host_of(first)}"
             case _:
@@ -61,7 +65,7 @@ class Component:
         """The physical thing: a direction is its cable, a sending node is the node."""
         if self.part in (Part.CABLE, Part.DIRECTION):
             return ("cable", tuple(sorted(self.ends)))
-        if self.part in (Part.SWITCH, Part.HCA, Part.RANK, Part.RAIL):
+        if self.part in (Part.SWITCH, Part.SWITCH_PAIR, Part.HCA, Part.RANK, Part.RAIL):
             return (self.part.value, self.ends)
         return ("node", self.ends)
 

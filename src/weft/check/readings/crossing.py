@@ -172,6 +172,7 @@ class Crossings:
         families = [*self._node_families(), *self._own_families()]
         if self.network is not None:
             families += [*self._rail_families(), *self._port_families()]
+            families.append(self._switch_pair_family())
         return joined(families, self.limits.crossed_share)
 
     def ports_of(self, flows: Sequence[tuple[str, str]]) -> list[tuple[Stage, ...]]:
@@ -188,9 +189,14 @@ class Crossings:
         return network is not None and all(
             network.between_switches[list(ports)].all()
             if (ports := cable_ports(member))
-            else PARTS[member[0]] is Part.SWITCH
+            else PARTS[member[0]] in (Part.SWITCH, Part.SWITCH_PAIR)
             for member in self.candidates.members[candidate]
         )
+
+    def is_switch_pair(self, candidate: int) -> bool:
+        """Whether a candidate is nothing but the way between two switches."""
+        parts = {PARTS[part] for part, _ in self.candidates.members[candidate]}
+        return parts == {Part.SWITCH_PAIR}
 
     @cached_property
     def shared_paths(self) -> Bools:
@@ -214,17 +220,22 @@ class Crossings:
         part, index = PARTS[member[0]], member[1]
         match part:
             case Part.RAIL:
-                return Component(part, (str(index),))
+                ends: tuple[str, ...] = (str(index),)
             case Part.RANK:
-                return Component(part, (self.readings.endpoints[index],))
+                ends = (self.readings.endpoints[index],)
             case Part.HCA:
-                return Component(part, (self.fabric.hcas[index],))
+                ends = (self.fabric.hcas[index],)
             case Part.SWITCH:
-                return Component(part, (self.fabric.switches[index],))
+                ends = (self.fabric.switches[index],)
+            case Part.SWITCH_PAIR:
+                names, n = self.fabric.switches, self.fabric.n_switches
+                ends = (names[index // n], names[index % n])
             case Part.CABLE | Part.DIRECTION:
                 first, ports = cable_ports(member)[0], self.fabric.ports
-                return Component(part, (ports[first], ports[first ^ 1]))
-        return Component(part, (self.hosts[index],))
+                ends = (ports[first], ports[first ^ 1])
+            case _:
+                ends = (self.hosts[index],)
+        return Component(part, ends)
 
     @cached_property
     def hosts(self) -> tuple[str, ...]:
@@ -314,6 +325,26 @@ class Crossings:
         rail = np.array(place, np.int64)[self._hca_number]
         same = np.flatnonzero(rail[readings.a] == rail[readings.b])
         return [self._family(Part.RAIL, [(same, rail[readings.a[same]])], n_rails)]
+
+    def _switch_pair_family(self) -> Family:
+        """Latencies between the HCAs of two switches: where these are cabled otherwise than known,
+        all of them take longer. Of switches with a few HCAs each: between two nodes and two others,
+        slow nodes look alike."""
+        readings, network = self.readings, self.fabric
+        own = network.port_of_hca[self._hca_number] ^ 1
+        switch = np.where(own >= 0, network.vertex[own], -1)
+        ends = np.sort(np.stack([switch[readings.a], switch[readings.b]]), axis=0)
+        n_hcas = np.bincount(switch[switch >= 0], minlength=network.n_switches)
+        large = np.flatnonzero(n_hcas[: network.n_switches] >= self.limits.switch_pair_hcas)
+        chosen = np.isin(ends, large).all(axis=0) & (ends[0] < ends[1])
+        rows = np.flatnonzero(chosen & (readings.metric == Metric.LATENCY.code))
+        pairs, column = np.unique(
+            ends[0, rows] * network.n_switches + ends[1, rows], return_inverse=True
+        )
+        shape = (len(readings), pairs.size)
+        crossed = coo_matrix((np.ones(rows.size), (rows, column.reshape(-1))), shape=shape)
+        number = PARTS.index(Part.SWITCH_PAIR)
+        return (crossed.tocsc(), [[(number, pair)] for pair in pairs.tolist()])
 
     def _family(self, part: Part, sides: Sequence[tuple[Ints, Ints]], n: int) -> Family:
         rows = np.concatenate([rows for rows, _ in sides])

@@ -64,6 +64,8 @@ def is_longer_path(survey: Survey, suspect: Suspect) -> bool:
     a longer path than the tables say does that, and no slow cable."""
     if set(suspect.slower) != {Metric.LATENCY} or not survey.crossings.is_path(suspect.best):
         return False
+    if survey.crossings.is_switch_pair(suspect.best):
+        return True
     rows = survey.candidates.rows(suspect.best)
     carried = survey.judged & (survey.readings.metric == Metric.BANDWIDTH.code)
     return bool(carried[rows].any())

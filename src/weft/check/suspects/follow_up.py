@@ -23,6 +23,7 @@ from weft.check.suspects.queueing import waiting
 from weft.check.suspects.recurrence import unsteady
 from weft.check.suspects.stall import stalls
 from weft.check.suspects.survey import Survey
+from weft.check.suspects.untraced import rounds_to_repeat
 from weft.check.trials import SURVEY
 
 
@@ -41,6 +42,8 @@ def follow_up(survey: Survey, seed: int, most_rounds: int | None = None) -> Foll
     unexplained = _pairs_again(survey, limits.pairs_again)
     stalled = tuple((stall.pair,) for stall in stalls(survey)[: limits.stalls_again])
     uneasy = unsteady(survey)
+    rounds = (round_of(survey, number) for number in rounds_to_repeat(survey))
+    of_meetings = tuple(pairs for pairs in rounds if len(pairs) > 1)
     if not any((suspects, unexplained, survey.crowded, stalled, uneasy)):
         return FollowUpPlan((), ())
     draws = Random(f"follow-up/{seed}")  # noqa: S311
@@ -60,7 +63,7 @@ def follow_up(survey: Survey, seed: int, most_rounds: int | None = None) -> Foll
         for test in tests_of
         if test in once
     )
-    again = _rounds_again(survey, suspects)
+    again = tuple(dict.fromkeys((*_rounds_again(survey, suspects), *of_meetings)))
     # Messages around a dead cable meet again each time, those that met others do not.
     of_detours = _rounds_again(survey, survey.detours) * limits.path_repeats
     others = rounds_with_others(survey, n_tests * times, draws)
@@ -202,6 +205,8 @@ class _Finder:
             found |= {(Part.DIRECTION, port) for port in ports}
             found |= {(Part.CABLE, port >> 1) for port in ports}
             found |= {(Part.SWITCH, vertex) for vertex in network.vertex[ports].tolist()}
+            ends = sorted(int(network.vertex[port]) for port in (ports[0] ^ 1, ports[-1]))
+            found.add((Part.SWITCH_PAIR, ends[0] * network.n_switches + ends[1]))
         return {(PARTS.index(part), index) for part, index in found}
 
     def _fill(self, suspect: Suspect) -> int:

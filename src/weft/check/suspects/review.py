@@ -67,16 +67,19 @@ def _sure_rows(survey: Survey, made: Sequence[Accusation]) -> Ints:
 def _with_out_of_use(survey: Survey, made: list[Accusation]) -> list[Accusation]:
     """The accusations, with cables out of use in place of paths that their messages met: paths that
     are slow in rounds only. Then nothing else is said of the cables themselves."""
-    of_met = union(a.rows for a in made if a.standing is Standing.MET)
-    explained = np.setdiff1d(np.flatnonzero(survey.explained), of_met)
+    of_paths = union(a.rows for a in made if a.standing in (Standing.MET, Standing.LONGER))
+    explained = np.setdiff1d(np.flatnonzero(survey.explained), of_paths)
     behind = waiting(survey.crossings, _sure_rows(survey, made))
-    but = union([survey.alone, behind, explained])
-    rows = np.setdiff1d(np.flatnonzero(survey.slow), but)
+    but = union([behind, explained])
+    rows = np.setdiff1d(np.flatnonzero(survey.slow), np.union1d(survey.alone, but))
     kept = list(made)
     detours = surely_out_of_use(survey.crossings, survey.normed, rows, but)
     cables = [detour.cables[0] for detour in detours]
     if cables:
         kept = [a for a in kept if not _goes_around(survey, a, cables)]
+    if any(a.standing is Standing.LONGER for a in kept):
+        # Longer paths that no cable out of use explains: the cabling is another one.
+        return list(made)
     for detour in detours:
         accused = accuse(survey, detour.suspect(survey.crossings), Standing.OUT_OF_USE)
         kept = [a for a in kept if not _follows(survey, a, detour, accused)] + [accused]

@@ -14,7 +14,7 @@ from weft.check.suspects.survey import Survey
 
 Hosts = tuple[int, ...]
 """Hosts by number."""
-_PATH = (Part.CABLE, Part.DIRECTION, Part.SWITCH)
+_PATH = (Part.CABLE, Part.DIRECTION, Part.SWITCH, Part.SWITCH_PAIR)
 _SLOW_THEMSELVES = (Standing.CONFIRMED, Standing.UNTESTED)
 
 

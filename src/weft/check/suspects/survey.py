@@ -124,7 +124,7 @@ class Survey:
         explained = self.explainer.predicted(sure) > 0
         slower = self.normed.slower > self.limits.meeting_sigma * self.normed.sigma
         pool = np.setdiff1d(np.flatnonzero(slower & ~explained), self.alone)
-        but = np.union1d(self.alone, np.flatnonzero(explained))
+        but = np.flatnonzero(explained)
         return out_of_use(self.crossings, self.normed, pool, but)
 
     @property

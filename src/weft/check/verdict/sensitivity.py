@@ -50,6 +50,10 @@ CABLING = "'weft fabric audit' of the cabling"
 """What the readings cannot show of cables."""
 COUNTERS = "--counters, read before and after"
 """The cable that loses packets, where few messages show it."""
+FRESH_FILES = "'weft fabric audit' of fresh ibnetdiscover and dump_lfts"
+"""Other cabling or tables than the fabric file says."""
+QUIET = "another check without other jobs"
+"""Whether traffic of others slows messages."""
 UNJUDGED = Sensitivity((), ("no reading was judged",))
 
 
@@ -82,10 +86,15 @@ class _Shown:
 
 
 def sensitivity_of(
-    survey: Survey, coverage: Covered, expectations: Expectations | None, apart: Bools | None = None
+    survey: Survey,
+    coverage: Covered,
+    expectations: Expectations | None,
+    apart: Bools | None = None,
+    untraced: Sequence[str] = (),
 ) -> Sensitivity:
     """The sensitivity of a survey. `apart`: readings that a bad finding explains; the others are
-    asked what they show about the remaining nodes.
+    asked what they show about the remaining nodes. `untraced`: what is slow each time, and of no
+    component.
 
     Few nodes are compared with the platform only: of five, two slow ones slow most of the pairs.
     """
@@ -108,7 +117,7 @@ def sensitivity_of(
         uneven += [line for one in open_ for line in _slower_far(survey, one.metric, expectations)]
         unexplained = [line for one in found for line in _unexplained(survey, rows, one.metric)]
         stalled = [f"a message {a} - {b} stalled" for a, b in (one.pair for one in stalls(survey))]
-        why = (*(one.scatter for one in blind), *unexplained, *stalled, *uneven)
+        why = (*(one.scatter for one in blind), *untraced, *unexplained, *stalled, *uneven)
         why = why if found else ("no reading is left to compare",)
     if why:
         tell = _would_tell(survey, coverage, expectations, few=few)
@@ -118,6 +127,8 @@ def sensitivity_of(
             tell = (FABRIC, *tell)
         elif stalled:
             tell = (COUNTERS,)
+        elif untraced:
+            tell = (FRESH_FILES, COUNTERS, QUIET)
         return Sensitivity((), why, tell)
     shown = [line for one in found for line in _lines(one, limits.useful_slowness, few=few)]
     is_relative = all((one.absolute > limits.useful_slowness).any() for one in found)

@@ -18,13 +18,14 @@ from weft.check.external_evidence.platform_choice import ExpectedPlatform
 from weft.check.facts import AccusationFacts, NamedPair, PairFacts, SuspectComponent
 from weft.check.readings.components import Thing
 from weft.check.readings.norms import Norm
-from weft.check.readings.readings import METRICS, Metric
+from weft.check.readings.readings import Metric
 from weft.check.suspects import drift as over_time
 from weft.check.suspects.accusation import Accusation, Standing, accuse_all
 from weft.check.suspects.fast_pairs import fast_pair_findings
 from weft.check.suspects.review import settled
 from weft.check.suspects.rival_nodes import effect_of, stands_out, with_rivals
 from weft.check.suspects.survey import Survey, survey_of
+from weft.check.suspects.untraced import untraced
 from weft.check.thresholds import CheckThresholds, thresholds
 from weft.check.verdict import caveats, intermittent
 from weft.check.verdict.coverage import Covered, covered
@@ -126,7 +127,7 @@ def judge_check(
         lacking = inputs_of(survey, (), coverage, marks=marks, machine=machine)
         expected = _against_limits(survey, samples, expectations)
         found = [*sentences.corrupted(samples), *expected, *valid.findings]
-        found, sensitivity = _with_sensitivity(survey, found, coverage, expectations)
+        found, sensitivity = _with_sensitivity(survey, found, coverage, expectations, ())
         return Verdict(
             worst_first(found),
             coverage,
@@ -151,7 +152,7 @@ def judge_check(
         *intermittent.stall_place_findings(survey),
     ]
     findings = _with_intermittent(survey, findings, coverage, len(accusations))
-    findings, sensitivity = _with_sensitivity(survey, findings, coverage, expectations)
+    findings, sensitivity = _with_sensitivity(survey, findings, coverage, expectations, accusations)
     unseen = caveats.of_unattributed(survey, accusations)
     limits_of_run = [*caveats.of_limits(survey, coverage, expectations)]
     if expectations is None:
@@ -174,16 +175,19 @@ def _with_sensitivity(
     findings: Sequence[Finding],
     coverage: Covered,
     expectations: Expectations | None,
+    accusations: Sequence[Accusation],
 ) -> tuple[list[Finding], Sensitivity]:
     """The findings, and what the readings would have shown; beside a bad finding, the readings that
-    it leaves. Without one a finding is added: good where a fault would have shown, else unknown."""
+    it leaves. Without one a finding is added: good where a fault would have shown and nothing is
+    slow each time, else unknown."""
     if _any_bad(findings):
         bad = {pair for one in findings if one.severity is Severity.BAD for pair in _pairs_of(one)}
         rows = range(len(survey.readings))
         of_pairs = np.array([survey.readings.unordered(row) in bad for row in rows], np.bool_)
         apart = survey.explained | of_pairs
         return list(findings), sensitivity_of(survey, coverage, expectations, apart=apart)
-    sensitivity = sensitivity_of(survey, coverage, expectations)
+    reasons = tuple(untraced(survey, accusations))
+    sensitivity = sensitivity_of(survey, coverage, expectations, untraced=reasons)
     verdict = (
         sentences.healthy(
             survey,
@@ -362,37 +366,3 @@ def norm_record(norm: Norm, expectations: Expectations | None = None) -> dict[st
         "scatter": norm.sigma,
         "expectation": None if expected is None else record_of(expected),
     }
-
-
-def rows_of(survey: Survey, numbers: Iterable[int] | None = None) -> list[dict[str, Any]]:
-    """One row a reading; of these readings, or of all."""
-    readings, against_ = survey.readings, survey.normed
-    marks = marks_of(survey)
-    rows = []
-    for row in range(len(readings)) if numbers is None else numbers:
-        a, b = readings.name(row)
-        judged = against_.norm[row] >= 0
-        norm = against_.norms[against_.norm[row]] if judged else None
-        metric: Metric = METRICS[readings.metric[row]]
-        rows.append(
-            {
-                "from": a,
-                "to": b,
-                "metric": metric.value,
-                "size_bytes": int(readings.size_bytes[row]),
-                "value": float(readings.value[row]),
-                "expected": None if norm is None else norm.expected,
-                "share": float(np.exp(-against_.slower[row])) if judged else None,
-                "hop_class": None if norm is None else norm.hop_class.words,
-                "trial": readings.trials[readings.trial[row]][0],
-                "round": int(readings.round[row]),
-                "mark": marks[row],
-            }
-        )
-    return rows
-
-
-def marks_of(survey: Survey) -> list[str]:
-    """By reading: slow (a suspect explains it), disturbed (nothing does), normal or unjudged."""
-    marks = np.where(survey.slow, np.where(survey.explained, "slow", "disturbed"), "normal")
-    return [str(m) for m in np.where(survey.judged, marks, "unjudged")]

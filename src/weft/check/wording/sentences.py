@@ -40,6 +40,7 @@ _KIND_OF_PART = {
     Part.CABLE: FindingKind.SUSPECT_LINK,
     Part.DIRECTION: FindingKind.SUSPECT_LINK,
     Part.SWITCH: FindingKind.SUSPECT_SWITCH,
+    Part.SWITCH_PAIR: FindingKind.SUSPECT_LINK,
 }
 
 

@@ -12,7 +12,8 @@ from weft.check.verdict.drain_list import drain_text
 from weft.check.verdict.earlier_check import Against, Change
 from weft.check.verdict.lost_hosts import lost_node
 from weft.check.verdict.rerun_command import rerun_scope
-from weft.check.verdict.verdict import Verdict, rows_of
+from weft.check.verdict.verdict import Verdict
+from weft.check.wording.reading_rows import rows_of
 from weft.check.wording.remedies import Remedy, remedy_of
 from weft.cli.fail_on import verdict_exit_code
 from weft.cli.measure import kept_run

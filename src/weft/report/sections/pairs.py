@@ -13,8 +13,9 @@ from weft.check.verdict.pair_shares import (
     shares_of,
     slowest_rows,
 )
-from weft.check.verdict.verdict import Verdict, rows_of
+from weft.check.verdict.verdict import Verdict
 from weft.check.wording.headline import headline_of, suspects_of
+from weft.check.wording.reading_rows import rows_of
 from weft.core.finding import Finding, Severity
 from weft.core.units import format_significant, format_size
 from weft.core.words import counted

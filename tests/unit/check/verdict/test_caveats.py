@@ -8,7 +8,7 @@ from weft.check.suspects.accusation import Standing, accuse_all
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
 from weft.check.verdict.caveats import of_unattributed
-from weft.check.verdict.verdict import marks_of
+from weft.check.wording.reading_rows import marks_of
 
 
 def test_what_was_released_leaves_a_caveat(make_tree, make_slow, make_fabric):

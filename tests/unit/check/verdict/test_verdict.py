@@ -11,8 +11,9 @@ from weft.check.readings.components import Part
 from weft.check.suspects.follow_up import follow_up
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
-from weft.check.verdict.verdict import judge_check, rows_of
+from weft.check.verdict.verdict import judge_check
 from weft.check.wording.headline import components_of
+from weft.check.wording.reading_rows import rows_of
 from weft.core.errors import ExitCode
 from weft.core.finding import FindingKind, Severity
 

@@ -12,7 +12,7 @@ from scipy.sparse import coo_matrix, csr_matrix
 from weft.check.readings.crossing import Crossings
 from weft.check.readings.network import Network
 from weft.check.readings.norms import Normed
-from weft.check.readings.readings import Ints
+from weft.check.readings.readings import Floats, Ints
 from weft.check.suspects.crowding.path_fit import DetourFit, Entry, Message, Tail
 from weft.check.suspects.out_of_use.reroute import Rerouted
 from weft.check.trials import ALONE
@@ -33,6 +33,10 @@ class Kept(Rerouted):
     def moves_all_messages(self) -> bool:
         """Never: that is what keeping paths means."""
         return False
+
+    def _later(self, rows: Ints, cables: Sequence[int]) -> Floats:  # noqa: ARG002
+        """As before: entries move to paths as long."""
+        return np.zeros(rows.size)
 
     def shows_in_both_directions(self, cable: int, slow: Ints) -> bool:
         """Whether most messages that a cable out of use should slow are among rows `slow`, in each

@@ -17,7 +17,7 @@ def slow_each_time(crossings: Crossings, against: Normed, detour: Detour) -> boo
     `contradicted_sigma`)."""
     readings, limits = crossings.readings, crossings.limits
     again = np.isin(np.arange(len(readings)), readings.of_trial(TOGETHER))
-    number = _numbers(crossings)
+    number = numbers_of_rounds(crossings)
     slow_once = np.unique(number[detour.rows[~again[detour.rows]]])
     sending = readings.metric == Metric.BANDWIDTH.code
     rows = np.flatnonzero(again & sending & (against.norm >= 0) & np.isin(number, slow_once))
@@ -30,7 +30,7 @@ def slow_each_time(crossings: Crossings, against: Normed, detour: Detour) -> boo
     return by_chance >= float(norm.sf(limits.contradicted_sigma))
 
 
-def _numbers(crossings: Crossings) -> Ints:
+def numbers_of_rounds(crossings: Crossings) -> Ints:
     """By reading: a number that the readings of a flow share whose moments have the same flows."""
     readings = crossings.readings
     n = len(readings.endpoints)

@@ -1,5 +1,5 @@
 """Readings as predicted with a cable out of use: the routing engine gives the paths of messages,
-and the number that share a cable. Static routes only."""
+how many of them share a cable, and how many links they cross. Static routes only."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -11,12 +11,14 @@ from weft.check.readings.crossing import Crossings
 from weft.check.readings.norms import Normed
 from weft.check.readings.readings import Bools, Floats, Ints, Metric
 from weft.check.suspects.explanation import log_likelihood
+from weft.check.suspects.out_of_use.longer_paths import more_links, slower_by
 from weft.check.trials import ALONE
 
 
 class Rerouted:
     """The readings of `crossings` held against cables out of use, as a routing engine goes around
-    them; rows `but` are held against nothing, since something else slows them."""
+    them; rows `but` are held against nothing, since something else slows them. Of rows measured
+    alone only latencies are."""
 
     def __init__(self, crossings: Crossings, against: Normed, but: Ints, engine: str) -> None:
         self._engine = engine
@@ -25,6 +27,8 @@ class Rerouted:
         self._against = against
         self._judged: Bools = against.norm >= 0
         self._judged[but] = False
+        alone = crossings.readings.of_trial(ALONE)
+        self._judged[alone[self._sending[alone]]] = False
         # What something else slows loads a cable by as much less.
         self._rate: Floats = crossings.lowest_rate.astype(np.float64)
         self._rate[but] *= np.exp(-np.maximum(against.slower[but], 0.0))
@@ -52,10 +56,19 @@ class Rerouted:
     def evidence(self, cable: int, known: Sequence[int]) -> float:
         """The evidence that a cable is out of use as well as those known to be; 0 where messages
         then have no path."""
+        return self._evidence(cable, known, np.ones(self._judged.size, np.bool_))
+
+    def arrives_sooner(self, cable: int, known: Sequence[int]) -> bool:
+        """Whether messages arrive sooner than the way around the cable allows: then it is in use.
+        A disturbance only ever makes them late."""
+        least = self._crossings.limits.confirmed_evidence
+        return self._evidence(cable, known, ~self._sending) <= -least
+
+    def _evidence(self, cable: int, known: Sequence[int], of: Bools) -> float:
         before, after = self.predicted(known), self.predicted([*known, cable])
         if before is None or after is None:
             return 0.0
-        rows = np.flatnonzero((before != after) & self._judged)
+        rows = np.flatnonzero((before != after) & self._judged & of)
         return float(self._gains(rows, before[rows], after[rows]).sum())
 
     def _gains(self, rows: Ints, before: Floats, after: Floats) -> Floats:
@@ -63,15 +76,16 @@ class Rerouted:
         return log_likelihood(*given, after) - log_likelihood(*given, before)
 
     def slowed(self, cables: Sequence[int], known: Sequence[int]) -> Ints:
-        """The judged rows that cables out of use slow in addition to those known to be."""
+        """The judged bandwidths that cables out of use slow in addition to those known to be."""
         before, after = self.predicted(known), self.predicted(cables)
         if before is None or after is None:
             return np.zeros(0, np.int64)
-        return np.flatnonzero((after > before) & self._judged)
+        return np.flatnonzero((after > before) & self._judged & self._sending)
 
     def predicted(self, cables: Sequence[int]) -> Floats | None:
         """By reading how much slower it is than with every cable in use, as a natural logarithm:
-        messages that share a cable share its rate. None where some have no path."""
+        messages that share a cable share its rate, and a longer path takes longer. None where some
+        have no path."""
         key = tuple(sorted(cables))
         if key not in self._known:
             self._known[key] = self._predict(key)
@@ -89,7 +103,14 @@ class Rerouted:
         then.eliminate_zeros()
         fuller = self._fullest(rows, then) / self._fullest(rows, self._crossed[rows])
         slower[rows] = np.log(np.maximum(fuller, 1.0))
+        rows = np.flatnonzero(self._judged & ~self._sending)
+        slower[rows] = self._later(rows, cables)
         return slower
+
+    def _later(self, rows: Ints, cables: Sequence[int]) -> Floats:
+        """How much later messages arrive over the links that they then cross."""
+        more = more_links(self._crossings, rows, cables, self._engine)
+        return np.zeros(rows.size) if more is None else slower_by(self._against, rows, more.mean(0))
 
     @cached_property
     def _sending(self) -> Bools:

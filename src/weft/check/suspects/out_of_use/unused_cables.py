@@ -118,7 +118,8 @@ class _ByRouting:
         self._is_survey = ~np.isin(rows, crossings.readings.of_trial(TOGETHER))
 
     def found(self) -> tuple[Detour, ...]:
-        """The detours, one after the other, each with the others in force."""
+        """The detours, one after the other, each with the others in force; none where messages
+        arrive sooner than they could: the cabling is another one."""
         found: list[Detour] = []
         while (best := self.following(found)) is not None:
             found.append(best)
@@ -128,27 +129,43 @@ class _ByRouting:
             rest = [*kept, *found[place + 1 :]]
             again = self.following(rest, found[place].cables) if rest else found[place]
             kept += [] if again is None else [again]
-        return tuple(kept)
+        cables = [detour.cables[0] for detour in kept]
+        sooner = (
+            self._rerouted.arrives_sooner(cable, [one for one in cables if one != cable])
+            for cable in cables
+        )
+        return () if any(sooner) else tuple(kept)
 
     def following(self, known: Sequence[Detour], also: Sequence[int] = ()) -> Detour | None:
-        """The strongest detour, with those known in force: of the likely cables, or of these."""
+        """The strongest detour whose messages show it, with those known in force: of the likely
+        cables, or of these."""
         before = [detour.cables[0] for detour in known]
         scored = sorted(
             (-self._rerouted.evidence(cable, before), cable)
             for cable in self._likely(before).union(also)
         )
-        score, cable = (-scored[0][0], scored[0][1]) if scored else (0.0, -1)
-        if score < self._limits.suspect_evidence:
-            return None
-        expected = self._rerouted.slowed([*before, cable], before)
+        for minus, cable in scored:
+            if -minus < self._limits.suspect_evidence:
+                return None
+            expected = self._rerouted.slowed([*before, cable], before)
+            if self._shows(expected):
+                return self._detour(cable, -minus, scored, expected)
+        return None
+
+    def _shows(self, expected: Ints) -> bool:
+        """Whether most of the messages that a cable should slow are slow, and more than once. Of
+        several cables out of use one may slow few of its messages without the others."""
         slowed = np.isin(self._rows, expected)
-        if (
-            not self._shows_repeatedly(slowed)
-            or slowed.sum() < self._limits.least_slowed * expected.size
-        ):
-            return None
+        enough = slowed.sum() >= self._limits.least_slowed * expected.size
+        return bool(enough) and self._shows_repeatedly(slowed)
+
+    def _detour(
+        self, cable: int, score: float, scored: Sequence[tuple[float, int]], expected: Ints
+    ) -> Detour | None:
+        slowed = np.isin(self._rows, expected)
         least = score - self._limits.near_evidence
-        alike = tuple(c for minus, c in scored if -minus >= least)
+        near = [c for minus, c in scored if c != cable and least <= -minus <= score]
+        alike = (cable, *near)
         if not self._rerouted.crossed_cables.issuperset(alike):
             return None
         mine = self._rows[slowed]

@@ -1,0 +1,123 @@
+"""What is slow each time and of no component makes a check UNKNOWN, never GOOD."""
+# mypy: disable-error-code="no-untyped-def"
+
+from dataclasses import replace
+
+import pytest
+from tests.seeds import drawn
+from tests.unit.check.conftest import Fabric, Slow, Tree
+
+from weft.check.suspects.accusation import Standing
+from weft.check.suspects.follow_up import follow_up
+from weft.check.suspects.survey import survey_of
+from weft.check.suspects.untraced import rounds_to_repeat, untraced
+from weft.check.thresholds import thresholds
+from weft.check.verdict.verdict import judge_check
+from weft.core.errors import ExitCode
+from weft.core.finding import Severity
+
+SHAPE = (4, 4, 4)
+WAY = "the way between switches leaf-01 and leaf-02"
+
+
+def judged(made, planned, samples=None):
+    """The verdict of a check: the survey, and what it measures again."""
+    samples = made.all_pairs() if samples is None else samples
+    plan = follow_up(survey_of(samples, planned, thresholds()), seed=1)
+    return judge_check([*samples, *made.follow_up(plan)], planned)
+
+
+@pytest.mark.parametrize("seed", drawn(range(8), 3))
+def test_messages_that_meet_each_time_unlike_the_tables_leave_the_verdict_open(seed):
+    """Nobody knows how the tree routes, so the dead cable cannot be named."""
+    made = Fabric(Tree(*SHAPE, down=[(3, 2)]), collide=True, noise=0.02, disturbed=0.01, seed=seed)
+    verdict = judged(made, Tree(*SHAPE))
+    assert verdict.exit_code is ExitCode.NO_VERDICT
+    (unknown,) = [one for one in verdict.findings if one.severity is Severity.UNKNOWN]
+    assert "each time" in unknown.sentence or "whenever the same round runs" in unknown.sentence
+    assert "weft fabric audit" in unknown.sentence
+    assert "another check without other jobs" in unknown.sentence
+
+
+@pytest.mark.parametrize("seed", drawn(range(8), 3))
+def test_messages_that_were_disturbed_once_leave_it_good(seed):
+    made = Fabric(Tree(*SHAPE), collide=True, noise=0.02, disturbed=0.02, seed=seed)
+    verdict = judged(made, Tree(*SHAPE))
+    assert verdict.exit_code is ExitCode.GOOD
+
+
+def test_rounds_in_which_two_messages_are_slow_at_once_come_again_the_most_first():
+    tree = Tree(*SHAPE)
+    samples = Fabric(tree, noise=0.01).all_pairs()
+    assert rounds_to_repeat(survey_of(samples, tree, thresholds())) == ()
+    numbers = sorted({one.pair.round for one in samples})
+    slow = {numbers[2]: 2, numbers[4]: 3, numbers[5]: 1, numbers[7]: 2}
+    left = dict(slow)
+    changed = []
+    for one in samples:
+        number, metrics = one.pair.round, one.metrics
+        if "bandwidth_mb_s" in metrics and left.get(number, 0):
+            left[number] -= 1
+            metrics = {**metrics, "bandwidth_ab_mb_s": 11_000.0}
+        changed.append(replace(one, metrics=metrics))
+    assert rounds_to_repeat(survey_of(changed, tree, thresholds())) == (numbers[4], numbers[2])
+
+
+def longer_way(samples, factor=1.2):
+    """All latencies between the nodes of the first two leaves, as over two links more."""
+    first, second = {f"n{i:03d}" for i in range(1, 5)}, {f"n{i:03d}" for i in range(5, 9)}
+
+    def of_way(pair):
+        return {pair.a, pair.b} & first and {pair.a, pair.b} & second
+
+    return [
+        replace(one, metrics={"latency_us": one.metrics["latency_us"] * factor})
+        if "latency_us" in one.metrics and of_way(one.pair)
+        else one
+        for one in samples
+    ]
+
+
+class LongerWay(Fabric):
+    """Leaves 1 and 2 are cabled so that messages between them take two links more."""
+
+    def measure(self, rounds, trial="t001-survey"):
+        return longer_way(super().measure(rounds, trial))
+
+
+def test_a_way_between_two_switches_that_is_longer_is_named_and_no_node_accused():
+    tree = Tree(*SHAPE)
+    verdict = judged(LongerWay(tree, noise=0.02), tree)
+    assert verdict.exit_code is ExitCode.NO_VERDICT
+    (accusation,) = verdict.accusations
+    assert accusation.standing is Standing.LONGER
+    assert [component.name for component in accusation.components] == [WAY]
+    unknown, warning = verdict.findings
+    assert f"{WAY} is of higher latency than its length explains" in unknown.sentence
+    assert warning.sentence.startswith(f"The {WAY.removeprefix('the ')} takes longer at full rate")
+    assert "weft fabric audit" in " ".join(warning.evidence)
+
+
+def test_a_slow_node_is_named_and_not_the_ways_to_its_switch():
+    tree = Tree(*SHAPE)
+    slow = Slow(0.8, node="n002", metrics=("latency",))
+    verdict = judged(Fabric(tree, [slow], noise=0.02), tree)
+    assert verdict.exit_code is ExitCode.VERDICT_BAD
+    (accusation,) = verdict.accusations
+    assert ("node", ("n002",)) in accusation.things
+
+
+def test_of_switches_with_two_nodes_the_nodes_are_suspected_and_not_the_way():
+    tree = Tree(4, 2, 2)
+    crossings = survey_of(Fabric(tree, noise=0.01).all_pairs(), tree, thresholds()).crossings
+    assert not any(map(crossings.is_switch_pair, range(len(crossings.candidates))))
+
+
+def test_reasons_name_the_first_and_count_the_others():
+    tree = Tree(*SHAPE)
+    verdict = judged(LongerWay(tree, noise=0.02), tree)
+    (one,) = verdict.accusations
+    (line,) = untraced(verdict.survey, [one])
+    assert line == f"{WAY} is of higher latency than its length explains"
+    (line,) = untraced(verdict.survey, [one, one, one])
+    assert line == f"{WAY} and 2 others are of higher latency than its length explains"
