@@ -87,7 +87,7 @@ def _counters(one: Planted, planned: Document) -> str:
 
 def _by_audit(planned: Document, found: Document) -> set[str]:
     """Ports that `weft fabric audit FILES --before FILE` finds fault with."""
-    case = AuditCase(Subnet.of_fabric(found), before=Subnet.of_fabric(planned))
+    case = AuditCase(_subnet(found), before=_subnet(planned))
     ports = set()
     for finding in audit(case).findings:
         if finding.severity in FAULTS:
@@ -95,6 +95,16 @@ def _by_audit(planned: Document, found: Document) -> set[str]:
                 both = (place.port, place.peer)
                 ports |= {f"{e.node}[{e.port}]" for e in both if isinstance(e, AuditPort)}
     return ports
+
+
+def _subnet(document: Document) -> Subnet:
+    """As the tools print it: with its tables, where it has any."""
+    if "lfts" not in document:
+        return Subnet.of_fabric(document)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "fabric.json")
+        path.write_text(json.dumps(dict(document)), encoding="utf-8")
+        return Subnet.read([str(path)])
 
 
 def _with_entry(one: Planted, found: Document) -> Document:

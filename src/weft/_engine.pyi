@@ -131,6 +131,12 @@ class Subnet:
     def same_tables(self, other: Subnet) -> bool:
         """Whether all switches have the same entries for adapters' ports as those of `other`."""
 
+    def changed_entries(
+        self, before: Subnet, most: int
+    ) -> tuple[int, int, list[tuple[int, int, int, int, int]]]:
+        """How many entries of tables an account from `before` has too, how many differ, and of the
+        first `most` of these: switch, node and port of the adapter, port before and now."""
+
     def survey(self) -> PathSurvey:
         """Lengths of all paths between end ports, paths that do not arrive, valleys."""
 

@@ -6,6 +6,7 @@ mod counters;
 mod dead_cables;
 mod documents;
 mod dragonfly;
+mod entry_changes;
 mod export;
 mod export_ibsim;
 mod export_slurm;

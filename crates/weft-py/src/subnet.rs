@@ -10,7 +10,7 @@ use std::sync::Arc;
 use weft_fabric::export::{self, Export};
 use weft_fabric::opensm::{self, OpensmEngine, Options};
 use weft_fabric::paths::{self, Choice, Hop, Net};
-use weft_fabric::subnet::{End, Gathered, Lfts, Unsaid};
+use weft_fabric::subnet::{End, Gathered, Lfts, Unsaid, entry_changes};
 use weft_fabric::{BitsPerSecond, Fabric, FabricError, Picoseconds, read};
 
 /// A subnet with forwarding tables: its own, or a routing engine's.
@@ -111,6 +111,9 @@ type Place = (u32, u8);
 /// A cable on a path: the port it leaves by, and the port at the other end.
 type Cable = (Place, Place);
 
+/// Entries compared, entries that differ, and these by switch, adapter, its port, port before, now.
+type Changes = (u64, u64, Vec<(u32, u32, u8, u8, u8)>);
+
 #[pymethods]
 impl Subnet {
     /// Everything that was read, as a JSON document.
@@ -129,6 +132,16 @@ impl Subnet {
                 lids.iter().all(|lid| self.lfts.port(node, *lid) == other.lfts.port(node, *lid))
             })
         })
+    }
+
+    /// How many entries of tables an account from `before` has too, how many differ, and of the
+    /// first `most` of these: switch, node and port of the adapter, port before and now.
+    fn changed_entries(&self, py: Python<'_>, before: &Subnet, most: usize) -> Changes {
+        let earlier = (&*before.subnet, &*before.lfts);
+        let found = py.detach(|| entry_changes((&*self.subnet, &*self.lfts), earlier, most));
+        let first = found.first.iter();
+        let first = first.map(|one| (one.switch, one.to.node, one.to.port, one.before, one.now));
+        (found.n_compared, found.n_changed, first.collect())
     }
 
     /// Lengths of all paths between end ports, paths that do not arrive, valleys.

@@ -21,7 +21,7 @@ def gone_since_before(case: AuditCase) -> Ruling:
     if not case.subnet.cables:
         return not_judged("no cables now: ibnetdiscover, iblinkinfo, opensm-subnet.lst, db_csv")
     labels = Labels(before, case.thresholds.names)
-    old, new = _by_ends(before), _by_ends(case.subnet)
+    old, new = cables_by_ends(before), cables_by_ends(case.subnet)
     guids = {node.guid for node in case.subnet.nodes}
     lost = [node.index for node in before.nodes if node.guid not in guids]
     gone = [
@@ -37,7 +37,8 @@ def gone_since_before(case: AuditCase) -> Ruling:
     return Ruling(judged=counted(len(old), "earlier cable"), findings=tuple(found))
 
 
-def _by_ends(subnet: Subnet) -> dict[Ends, SubnetCable]:
+def cables_by_ends(subnet: Subnet) -> dict[Ends, SubnetCable]:
+    """Every cable by both its ends."""
     nodes = subnet.nodes
     return {
         frozenset((nodes[end.node].guid, end.port) for end in cable.ends): cable

@@ -169,6 +169,16 @@ class RouteFacts(AuditFacts):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EntryFacts(AuditFacts):
+    """Table entries that changed, of those compared; the ports that the first of them led by before
+    and lead by now."""
+
+    n_changed: int
+    n_compared: int
+    ports: tuple[AuditedPort, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ValleyFacts(AuditFacts):
     """Paths that come down and go up again, and the switches where they turn."""
 

@@ -20,6 +20,7 @@ from weft.audit.links.platform_rates import below_platform
 from weft.audit.links.port_states import stuck_ports
 from weft.audit.links.slow_cables import slow_cables
 from weft.audit.misfits import files_understood
+from weft.audit.routing.changed_entries import changed_entries
 from weft.audit.routing.credit_loops import credit_loops
 from weft.audit.routing.forwarding_tables import unreachable
 from weft.audit.routing.routing_engine import engine_fell_back
@@ -73,6 +74,11 @@ RULES: tuple[Rule, ...] = (
         "unreachable",
         "LIDs that tables do not lead to, and table entries over cables that are gone",
         unreachable,
+    ),
+    Rule(
+        "changed-entries",
+        "table entries that lead elsewhere than before (--before), though no cable changed",
+        changed_entries,
     ),
     Rule("credit-loops", "buffers that can wait for each other in a circle", credit_loops),
     Rule("valleys", "routes that come down to a switch and go up again", valleys),

@@ -2,6 +2,7 @@
 
 mod assembly;
 mod drawing;
+mod entry_changes;
 pub mod host;
 mod identities;
 mod lanes;
@@ -15,6 +16,7 @@ pub mod records;
 mod sides;
 
 pub use drawing::{Drawn, Unsaid};
+pub use entry_changes::{EntryChange, EntryChanges, entry_changes};
 pub use lfts::Lfts;
 pub use link::{LinkRate, LogicalState, PhysicalState, Speed, Width};
 pub use records::{Gathered, Kind, Place};

@@ -7,6 +7,7 @@ from scipy.stats import binom, norm
 from weft.check.readings.readings import Bools, Floats, Ints, Metric
 from weft.check.suspects.crowding.crowded_paths import MEDIAN_ERROR
 from weft.check.suspects.explanation import Suspect
+from weft.check.suspects.out_of_use.repeated_rounds import numbers_of_rounds
 from weft.check.suspects.survey import Survey
 
 
@@ -32,30 +33,43 @@ def _is_missing(survey: Survey, suspect: Suspect, metric: Metric, free: Bools) -
     normal = survey.normed.slower[rows] < slower / 2
     flow = survey.readings.a[rows] * len(survey.readings.endpoints) + survey.readings.b[rows]
     rows = rows[np.isin(flow, flow[~normal])]
-    return _are_too_many(survey, survey.normed.slower[rows], survey.normed.sigma[rows], slower)
+    # The scatter of a constant fault: its own, and what differs from path to path.
+    uneven = np.hypot(survey.normed.sigma[rows], survey.limits.uneven_share * slower)
+    return _are_too_many(survey, survey.normed.slower[rows], uneven, slower)
 
 
 def is_normal_at_times(survey: Survey, rows: Ints, slower: float) -> bool:
-    """Whether paths that messages share are normal in too many moments. In a moment some messages
-    take a fast path, so its median counts."""
+    """Whether paths that messages share are normal in too many moments, or at times in a round that
+    is slow at others. In a moment some messages take a fast path, so its median counts."""
     moment = survey.readings.moment[rows]
     of_moment = [rows[moment == one] for one in np.unique(moment)]
     medians = np.array([float(np.median(survey.normed.slower[of])) for of in of_moment])
     sigma = np.array([float(np.median(survey.normed.sigma[of])) for of in of_moment])
     n = np.array([of.size for of in of_moment])
-    return _are_too_many(survey, medians, MEDIAN_ERROR * sigma / np.sqrt(n), slower)
+    sigma = MEDIAN_ERROR * sigma / np.sqrt(n)
+    number = numbers_of_rounds(survey.crossings)
+    _, rounds, times = np.unique(
+        [number[of].min() for of in of_moment], return_inverse=True, return_counts=True
+    )
+    again = (times[rounds] > 1) & np.isin(rounds, rounds[medians >= slower / 2])
+    uneven = np.hypot(sigma, survey.limits.uneven_share * slower)
+    return _are_too_many(survey, medians, uneven, slower, n) or _are_too_many(
+        survey, medians[again], sigma[again], slower, n[again]
+    )
 
 
-def _are_too_many(survey: Survey, values: Floats, sigma: Floats, slower: float) -> bool:
-    """Whether more of the values are normal than of a constant fault that costs `slower`."""
+def _are_too_many(
+    survey: Survey, values: Floats, scatter: Floats, slower: float, n: Ints | int = 1
+) -> bool:
+    """Whether more of the values, medians of `n` readings, are normal than of a constant fault that
+    costs `slower`, by the scatter of each."""
     limits, n_normal = survey.limits, int((values < slower / 2).sum())
     if not n_normal:
         return False
-    # The scatter of a constant fault: its own, and what differs from path to path.
-    scatter = np.hypot(sigma, limits.uneven_share * slower)
     quick = limits.disturbed_share * (1 - limits.disturbed_slow_share)
-    chance = min(1.0, float(norm.cdf(-slower / 2 / scatter).mean()) + quick)
-    by_chance = float(binom.sf(n_normal - 1, values.size, chance))
+    # A median is normal once half of its readings are.
+    chance = norm.cdf(-slower / 2 / scatter) + binom.sf((np.asarray(n) + 1) // 2 - 1, n, quick)
+    by_chance = float(binom.sf(n_normal - 1, values.size, min(1.0, float(chance.mean()))))
     return by_chance < float(norm.sf(limits.contradicted_sigma))
 
 

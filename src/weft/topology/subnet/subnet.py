@@ -113,6 +113,17 @@ class Endport:
     lid: int
 
 
+@dataclass(frozen=True, slots=True)
+class EntryChange:
+    """A switch's entry for a port of an adapter: the port it led by, and leads by; 0 for none."""
+
+    switch: int
+    node: int
+    port: int
+    before: int
+    now: int
+
+
 class Subnet:
     """A subnet as `read` from files or built `of_fabric`; questions go to the engine."""
 
@@ -197,6 +208,14 @@ class Subnet:
     def has_tables_of(self, other: "Subnet") -> bool:
         """Whether all switches have the entries that another account of the subnet has."""
         return bool(self._handle.same_tables(other._handle))
+
+    def changed_entries(
+        self, before: "Subnet", most: int
+    ) -> tuple[int, int, tuple[EntryChange, ...]]:
+        """How many table entries an account from `before` has too, how many differ, and the first
+        `most` of these. Switches and adapters are the same by GUID."""
+        n_compared, n_changed, first = self._handle.changed_entries(before._handle, most)
+        return n_compared, n_changed, tuple(EntryChange(*one) for one in first)
 
     def survey(self) -> "PathSurvey":
         """Lengths of all paths between end ports, paths that do not arrive, valleys."""

@@ -1,6 +1,7 @@
 """A fault slows every message; traffic of others and a longer path are no faults of a cable."""
 # mypy: disable-error-code="no-untyped-def"
 
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -8,12 +9,13 @@ import pytest
 from tests.unit.check.conftest import Fabric, Slow, Tree
 
 from weft.check.readings.readings import Metric
+from weft.check.schedule.rounds.matchings import reflections
 from weft.check.suspects.accusation import Standing
 from weft.check.suspects.constancy import is_normal_at_times
 from weft.check.suspects.follow_up import follow_up
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
-from weft.check.trials import SURVEY
+from weft.check.trials import SURVEY, TOGETHER
 from weft.check.verdict.verdict import judge_check
 from weft.core.finding import Severity
 
@@ -105,3 +107,35 @@ def test_paths_of_a_leaf_are_held_against_their_moments(share, comes_and_goes):
 
 def names_of(survey):
     return [survey.readings.name(row) for row in range(len(survey.readings))]
+
+
+@pytest.mark.parametrize(
+    ("slow_in", "comes_and_goes"),
+    [((True, True, True), False), ((False, False, True), True), ((True, False), True)],
+)
+def test_a_round_slow_at_times_only_is_no_constant_fault(slow_in, comes_and_goes):
+    """The same messages meet a fault each time; the messages of other rounds need not."""
+    ways = frozenset(f"leaf-05[{port}]" for port in range(5, 9))
+    slow = [Slow(0.6, ports=ways, metrics=("bandwidth",))]
+    tree = Tree(N_LEAVES, 4, 4)
+    rounds = [pairs.tolist() for pairs in reflections(len(tree.nodes))]
+    samples = Fabric(tree, slow, noise=0.01).all_pairs()
+    over = [number for number, pairs in enumerate(rounds) if fills(tree, pairs, ways)]
+    (odd,), always = over[:1], over[1:]
+    samples = [one for one in samples if one.pair.round != odd]
+    for seed, is_slow in enumerate(slow_in):
+        made = Fabric(tree, slow if is_slow else [], noise=0.01, seed=seed)
+        trial = SURVEY if not seed else TOGETHER
+        again = made.measure([rounds[odd]], trial)
+        samples += [replace(s, pair=replace(s.pair, round=1000 + seed)) for s in again]
+    assert len(always) > 4
+    survey = survey_of(samples, tree, thresholds(), adaptive=True)
+    up = np.array([tree.paths([name])[0][1:2] for name in names_of(survey)])
+    crosses = np.isin(up[:, 0], sorted(ways)) & (survey.readings.metric == Metric.BANDWIDTH.code)
+    assert is_normal_at_times(survey, np.flatnonzero(crosses), -np.log(0.6)) == comes_and_goes
+
+
+def fills(tree, pairs, ways):
+    """Whether messages of a round, one way, cross these ports."""
+    names = tree.nodes
+    return any(set(path) & ways for path in tree.paths([(names[a], names[b]) for a, b in pairs]))

@@ -1,6 +1,8 @@
 """Rounds of the survey that came again: messages around a dead cable meet the same ones again,
 messages that met the traffic of others do not."""
 
+from functools import lru_cache
+
 import numpy as np
 from scipy.stats import binom, norm
 
@@ -30,6 +32,7 @@ def slow_each_time(crossings: Crossings, against: Normed, detour: Detour) -> boo
     return by_chance >= float(norm.sf(limits.contradicted_sigma))
 
 
+@lru_cache(maxsize=2)
 def numbers_of_rounds(crossings: Crossings) -> Ints:
     """By reading: a number that the readings of a flow share whose moments have the same flows."""
     readings = crossings.readings
