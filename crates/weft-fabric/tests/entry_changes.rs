@@ -12,9 +12,9 @@ fn tree() -> Subnet {
         "switch_bits_per_s": 100_000_000_000u64, "host_delay_ps": 5000, "switch_delay_ps": 5000,
     });
     let document = generate::parse(&spec.to_string()).unwrap();
-    let subnet = Subnet::of_fabric(&Fabric::new(&document).unwrap()).unwrap();
-    let lfts = route(&subnet, OpensmEngine::Minhop, &Options::default()).unwrap().lfts;
-    Subnet { lfts, ..subnet }
+    let mut subnet = Subnet::of_fabric(&Fabric::new(&document).unwrap()).unwrap();
+    subnet.lfts = route(&subnet, OpensmEngine::Minhop, &Options::default()).unwrap().lfts;
+    subnet
 }
 
 fn compared(now: (&Subnet, &Lfts), before: (&Subnet, &Lfts)) -> EntryChanges {
