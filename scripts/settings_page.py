@@ -25,8 +25,9 @@ weft doctor env --explain NCCL_IB_TIMEOUT    # one variable: values, defaults by
 
 `--container` is `pyxis`, `ce` (an EDF), `apptainer` or `podman`. The text has the variables of the
 recipe, the topology file as a mount, the adapters' devices where the runtime does not pass them
-on, and the hooks that the machine's operators name, each with its reason. On Slingshot and EFA the
-image brings NCCL's plug-in and libfabric, or
+on, and the hooks that the machine's operators name, each with its reason.
+`weft bench`, `check` and `study run` [start their ranks so](live.md#in-a-container). On
+Slingshot and EFA the image brings NCCL's plug-in and libfabric, or
 [`weft doctor container --emit`](doctor_container.md#what-mends-it) adds the node's.
 
 `weft doctor env` reads without running:

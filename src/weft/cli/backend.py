@@ -30,6 +30,7 @@ from weft.core.host import Host, rdma_devices
 from weft.core.nodeset import expand
 from weft.core.shell_line import quoted
 from weft.launch.hostfile import read_hostfile
+from weft.launch.launchers.container import CONTAINER_RUNTIMES, RankContainer, launcher_for
 from weft.launch.slurm import is_better_alone, through_srun
 from weft.topology.dead_cables import ROUTINGS, detours
 
@@ -56,6 +57,10 @@ class BackendChoice:
     fidelity: str | None = None
     extrapolate: float | None = None
     routing: str | None = None
+    container: str | None = None
+    image: str | None = None
+    mount: tuple[str, ...] = ()
+    recipe: str | None = None
     without: tuple[str, ...] = ()
     """Hosts of those named that are gone; no option says them."""
 
@@ -71,6 +76,7 @@ LAUNCHER = click.option(
     help="srun, or the MPI's own launcher. Default: srun for the nodes of a Slurm job; of MPICH 5 "
     "its mpiexec.",
 )
+CONTAINER_OPTIONS = ("container", "image", "mount", "recipe")
 _OPTIONS = (
     click.option(
         "--twin", metavar="PLATFORM", help="Measure a simulated fabric, not this machine."
@@ -121,6 +127,23 @@ _OPTIONS = (
     ),
     click.option("--seed", type=int, default=1, show_default=True, help="Seed of every draw."),
     LAUNCHER,
+    click.option(
+        "--container",
+        type=click.Choice(tuple(CONTAINER_RUNTIMES)),
+        help="Start each rank in a container, by this runtime.",
+    ),
+    click.option("--image", metavar="IMAGE", help="With --container: its image."),
+    click.option(
+        "--mount",
+        multiple=True,
+        metavar="SRC:DST",
+        help="With --container: a mount more; with :ro behind it read-only. Repeatable.",
+    ),
+    click.option(
+        "--recipe",
+        metavar="PLATFORM",
+        help="With --container: mounts, devices, variables and hooks of 'weft recipe PLATFORM'.",
+    ),
     click.option("--mock", is_flag=True, hidden=True),
 )
 
@@ -148,13 +171,19 @@ def open_backend(choice: BackendChoice) -> tuple[Backend, tuple[str, ...]]:
         require_twin(choice, {f"--{name}": getattr(choice, name) for name in twin_only})
     else:
         live_only = ("hosts", "hostfile", "cluster", "mpi", "rails", "launcher")
-        refuse_together("--twin", {f"--{name}": getattr(choice, name) for name in live_only})
+        others = {f"--{name}": getattr(choice, name) for name in live_only}
+        refuse_together("--twin", {**others, **_container_options(choice)})
     _refuse_routing(choice)
     if choice.mock:
         return open_mock(choice)
     if choice.twin is not None:
         return _open_twin(choice)
     return _open_live(choice)
+
+
+def _container_options(choice: BackendChoice) -> dict[str, object]:
+    """By option its value, None where it was not given."""
+    return {f"--{name}": getattr(choice, name) or None for name in CONTAINER_OPTIONS}
 
 
 def _refuse_routing(choice: BackendChoice) -> None:
@@ -219,26 +248,39 @@ def _open_twin(choice: BackendChoice) -> tuple[Backend, tuple[str, ...]]:
 
 
 def _open_live(choice: BackendChoice) -> tuple[Backend, tuple[str, ...]]:
+    from weft.cli.recipe.container_launch import rank_container
+
+    if choice.cluster is not None:
+        expected = "--hosts or --hostfile with a container"
+        refuse_together("--cluster", _container_options(choice), expected)
     nodes = live_nodes(choice)
     if choice.cluster is not None:
         return _open_cluster(choice, nodes), nodes
     nodes = as_slurm_orders(nodes, os.environ)
-    return live_backend(choice.mpi, choice.launcher, choice.rail_names, nodes), nodes
+    container = rank_container(choice, len(nodes))
+    rails = choice.rail_names
+    return live_backend(choice.mpi, choice.launcher, rails, nodes, container), nodes
 
 
 def live_backend(
-    mpicc: str | None, launcher: str | None, rails: tuple[str, ...], nodes: tuple[str, ...]
+    mpicc: str | None,
+    launcher: str | None,
+    rails: tuple[str, ...],
+    nodes: tuple[str, ...],
+    container: RankContainer | None = None,
 ) -> Backend:
     """The backend of nodes that no cluster of ours has. Raises InputError, MissingError."""
     from weft.bench.live.backend import LiveBackend
     from weft.bench.live.launch_site import LocalSite
 
-    mpi = launched_mpi(mpicc, launcher, nodes)
+    mpi = launched_mpi(mpicc, launcher or launcher_for(container), nodes)
     site = LocalSite(
         interface=rail_interface(rails, rdma_devices()) if len(nodes) > 1 else None,
         remote_shell="ssh" if is_beyond_srun(nodes, os.environ) else None,
     )
-    return LiveBackend(mpi, nodes, rails, site=site, placement=placement(nodes))
+    return LiveBackend(
+        mpi, nodes, rails, site=site, placement=placement(nodes), container=container
+    )
 
 
 def launched_mpi(mpicc: str | None, launcher: str | None, nodes: tuple[str, ...]) -> "Mpi":

@@ -57,7 +57,10 @@ def measure_study(
         backend.close()
         return int(ExitCode.GOOD)
     refuse_unreachable(choice, nodes)
+    from weft.cli.recipe.container_launch import container_remarks
+
     where = run_dir or fresh_run_dir(document.name)
+    remarks = (*made.remarks, *container_remarks(backend, made.launches[0]))
 
     meta = run_meta(
         study_text=text,
@@ -65,7 +68,7 @@ def measure_study(
         backend=backend,
         nodes=nodes,
         argv=sys.argv[1:],
-        remarks=made.remarks,
+        remarks=remarks,
     )
     with kept_run(where):
         outcome, run = _execute(made, backend, meta, where, resume=resume)

@@ -1,6 +1,8 @@
 """Command lines of launchers: their names, and the options that mean the same, each listed once."""
 
-OPEN_MPI = frozenset({"mpirun", "mpiexec", "orterun", "prterun", "mpirun.openmpi"})
+OPEN_MPI = frozenset(
+    {"mpirun", "mpiexec", "orterun", "prterun", "mpirun.openmpi", "mpiexec.openmpi"}
+)
 HYDRA = frozenset({"mpiexec.hydra", "mpirun_rsh", "mpiexec.mpich"})
 SLURM = frozenset({"srun", "sbatch", "salloc"})
 APPTAINER = frozenset({"apptainer", "singularity"})

@@ -16,6 +16,7 @@ class LaunchSpec:
     `remote_shell` is what a launcher runs in place of ssh, as `remote_shell HOST COMMAND`;
     `interface` the one by which launcher and ranks meet. None of both: as the launcher chooses.
     `pmi` is the plugin by which srun's ranks find each other; None: the one it has by default.
+    `options` are more words of srun or Hydra.
     """
 
     launcher: Path
@@ -31,6 +32,7 @@ class LaunchSpec:
     remote_shell: str | None = None
     interface: str | None = None
     pmi: str | None = None
+    options: tuple[str, ...] = ()
 
     @property
     def n_ranks(self) -> int:

@@ -26,6 +26,13 @@ from weft.core.files import HeldFolder, write_part
 from weft.core.host import rail_exists
 from weft.core.process import Ending, Limits, run
 from weft.launch.kernel import build_kernel
+from weft.launch.launchers.container import (
+    RankContainer,
+    edf_text,
+    in_container,
+    program_folders,
+    refuse_launcher,
+)
 from weft.launch.mpi import Mpi
 from weft.launch.recipe import Recipe, make_recipe
 from weft.launch.redact_text import redact_output
@@ -67,7 +74,10 @@ class LiveBackend:
         kernel: Path | None = None,
         site: LaunchSite | None = None,
         placement: Mapping[str, Any] | None = None,
+        container: RankContainer | None = None,
     ) -> None:
+        if container is not None:
+            refuse_launcher(container, mpi.launcher_kind)
         self.mpi = mpi
         self.nodes = tuple(nodes)
         self.rails = tuple(rails)
@@ -79,6 +89,7 @@ class LiveBackend:
         self._may_bind = not rails
         self._over_cpus = False
         self._placement = dict(placement or {})
+        self._container = container
 
     def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:
         """Check every trial and compile the kernel; only then make `raw/` and `recipes/`.
@@ -90,11 +101,16 @@ class LiveBackend:
         for trial in trials:
             self._check(trial)
         self._check_rails()
-        self._kernel = self._kernel or build_kernel(self.mpi)
+        self.build()
         self._run_dir = run_dir.absolute()
         with closing(HeldFolder(self._run_dir)) as held:
             held.make_folders(("raw", "recipes"))
         self._first_launch(trials)
+
+    def build(self) -> Path:
+        """The kernel, compiled unless it is known. Raises MissingError."""
+        self._kernel = self._kernel or build_kernel(self.mpi)
+        return self._kernel
 
     def measure(self, launch: Launch) -> Iterator[Sample]:
         """The samples of one launch, after it has ended well.
@@ -133,6 +149,7 @@ class LiveBackend:
             "rails": list(self.rails),
             **({} if self.mpi.pmi is None else {"pmi": self.mpi.pmi}),
             **({"slurm": self._placement} if self._placement else {}),
+            **({} if self._container is None else {"container": self._container.to_record()}),
         }
 
     @property
@@ -280,7 +297,27 @@ class LiveBackend:
             over_cpus=self._over_cpus,
         )
         files = {} if rounds is None else {rounds_file: rounds}
+        if self._container is not None:
+            around = self.container_of(launch)
+            document = folder / f"{launch.name}.toml"
+            if around.runtime == "ce":
+                files[document] = edf_text(around, {**around.variables, **spec.env})
+            spec = in_container(spec, around, document)
         return make_recipe(self.mpi, spec, self._site.cwd(self._run_dir), files)
+
+    @property
+    def has_container(self) -> bool:
+        """Whether each rank runs in a container."""
+        return self._container is not None
+
+    def container_of(self, launch: Launch) -> RankContainer:
+        """The container of a launch, with the folders of its program, read-only."""
+        assert self._container is not None
+        folders = program_folders(self._kernel or KERNEL_PLACEHOLDER, self.mpi.mpicc)
+        if rounds_text(launch.trial) is not None:
+            folders = (*folders, self._site.folder(self._run_dir))
+        own = (f"{folder}:{folder}:ro" for folder in folders)
+        return replace(self._container, mounts=(*self._container.mounts, *own))
 
 
 def check_trial(trial: Trial, rails: tuple[str, ...]) -> None:

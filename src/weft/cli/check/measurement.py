@@ -16,6 +16,7 @@ from weft.check.launches import FollowUpBackend
 from weft.check.trials import SURVEY
 from weft.check.verdict.rerun_command import Again
 from weft.cli.check.plan import Setup
+from weft.cli.recipe.container_launch import container_remarks
 from weft.core.errors import BenchmarkError
 from weft.core.words import counted
 from weft.study.run.loop import RunOutcome, execute
@@ -148,6 +149,7 @@ def _new_store(setup: Setup, keeping: Keeping, lost: tuple[LostHost, ...]) -> Ru
         backend=setup.backend,
         nodes=setup.nodes,
         argv=sys.argv,
+        remarks=container_remarks(setup.backend, setup.launches[0]),
     )
     again = again_with_hosts(setup, lost)
     gone = {LOST: [one.to_record() for one in lost]} if lost else {}

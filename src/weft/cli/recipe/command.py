@@ -9,12 +9,13 @@ import click
 from weft.cli.options import ANY_PATH, NODE_COUNT
 from weft.cli.output import emit, format_option, table_text, talk
 from weft.core.errors import ExitCode, InputError
+from weft.launch.launchers.container import CONTAINER_RUNTIMES
 
 if TYPE_CHECKING:
     from weft.launch.prescription import Prescription
 
 FORMS = ("mpirun", "srun", "sbatch", "modulefile")
-CONTAINERS = ("pyxis", "ce", "apptainer", "podman")
+CONTAINERS = tuple(CONTAINER_RUNTIMES)
 
 
 @click.command("recipe")

@@ -50,7 +50,7 @@ def container_text(prescription: Prescription, runtime: str, program: str) -> st
     if image.startswith("-") or UNSHOWN.search(image) is not None:
         raise InputError(f"{image!r} is no name of an image", where="--image")
     added = additions_of(prescription, runtime)
-    options = (*(_NAMESPACES if runtime == "podman" else ()), *_gpus(recipe, runtime))
+    options = (*(_NAMESPACES if runtime == "podman" else ()), *gpu_options(recipe, runtime))
     notes = [f"{word}: {reason}" for word, reason in options]
     notes += _notes(recipe, runtime)
     if runtime == "pyxis":
@@ -122,7 +122,8 @@ def _devices(recipe: LaunchRecipe, runtime: str) -> Iterator[AddedDevice]:
     yield from (AddedDevice(f"/dev/{one}", "the adapter") for one in names)
 
 
-def _gpus(recipe: LaunchRecipe, runtime: str) -> tuple[tuple[str, str], ...]:
+def gpu_options(recipe: LaunchRecipe, runtime: str) -> tuple[tuple[str, str], ...]:
+    """The options by which a runtime passes GPUs on, each with its reason."""
     return _GPUS.get(runtime, {}).get(recipe.library, ())
 
 

@@ -39,7 +39,7 @@ def hydra_command(
     variables = env | ofi_env(spec)
     return LaunchCommand(
         argv=(
-            *(str(spec.launcher), *first, *where),
+            *(str(spec.launcher), *first, *spec.options, *where),
             *("-ppn", str(spec.n_ranks if here else spec.tasks_per_node)),
             *("-n", str(spec.n_ranks), *binding),
             *(word for name, value in variables.items() for word in ("-genv", name, value)),

@@ -23,6 +23,7 @@ def command(spec: LaunchSpec) -> LaunchCommand:
             *(("--overcommit",) if spec.oversubscribed else ()),
             "--kill-on-bad-exit=1",
             "--export=ALL",
+            *spec.options,
             *spec.program,
         ),
         env=_yielding(spec) | dict(spec.env) | oversubscribed_env(spec) | any_env(spec),

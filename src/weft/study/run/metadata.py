@@ -89,6 +89,7 @@ _SAME_FACTS = (
     "mpi",
     "mpi_version",
     "rails",
+    "container",
 )
 
 

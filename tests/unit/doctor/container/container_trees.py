@@ -95,3 +95,11 @@ class SlingshotNode:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         return path
+
+
+def build_measuring_image(root: Path) -> Path:
+    """The loader and the parts of this machine's glibc, which weft's measuring program needs."""
+    SlingshotNode.add_libc(root)
+    for name in ("libdl.so.2", "libpthread.so.0", "librt.so.1"):
+        shutil.copy(f"/{LIBRARY_FOLDER}/{name}", root / LIBRARY_FOLDER / name)
+    return root

@@ -1,0 +1,217 @@
+"""The container of a measurement: its launch as `weft recipe` composes it, judged before it runs as
+`weft doctor container` judges it."""
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from weft.bench.model import Backend, Launch
+from weft.cli.backend import BackendChoice
+from weft.cli.output import talk
+from weft.core.errors import InputError
+from weft.core.finding import Severity
+from weft.core.shell_line import UNSHOWN
+from weft.launch.launchers.container import RankContainer, edf_text
+
+if TYPE_CHECKING:
+    from weft.catalog.libraries.launch_recipe import LaunchRecipe
+    from weft.doctor.container.case import ContainerCase
+    from weft.doctor.container.loader.closure import Closure
+
+HERE = Path("/")
+NCCL = "libnccl.so"
+OF_RANKS = ("mpi-", "pmi-")
+"""Begins of the rules about MPI, which the measuring program needs; the others are about NCCL."""
+
+
+def rank_container(choice: BackendChoice, n_nodes: int) -> RankContainer | None:
+    """The container of the shared options, None without one. Raises InputError."""
+    if choice.container is None:
+        for option in ("image", "mount", "recipe"):
+            if getattr(choice, option):
+                raise InputError(
+                    f"--{option} goes with --container",
+                    expected="--container pyxis, ce, apptainer or podman with it",
+                )
+        return None
+    if choice.image is None:
+        raise InputError("--container goes with --image", hint="name the image")
+    if choice.image.startswith("-") or UNSHOWN.search(choice.image) is not None:
+        raise InputError(f"{choice.image!r} is no name of an image", where="--image")
+    mounts = tuple(map(_mount, choice.mount))
+    if choice.recipe is None:
+        return RankContainer(choice.container, choice.image, mounts)
+    return _prescribed(choice, choice.recipe, mounts, n_nodes)
+
+
+def _mount(text: str) -> str:
+    from weft.doctor.container.launch.mounts import given_mount
+    from weft.doctor.container.remedy.emission import is_writable
+
+    mount = given_mount(text)
+    if not (is_writable(mount.source) and is_writable(mount.target)):
+        raise InputError(
+            f"'{text}' is no mount of a launch",
+            where="--mount",
+            expected="paths without blanks, commas, colons and variables",
+        )
+    return text
+
+
+def _prescribed(
+    choice: BackendChoice, platform: str, mounts: tuple[str, ...], n_nodes: int
+) -> RankContainer:
+    """With the mounts, devices, variables and hooks of a platform's recipe."""
+    from weft.cli.recipe.container_text import additions_of, gpu_options
+    from weft.launch.prescription import Run, prescribe
+
+    runtime, image = str(choice.container), str(choice.image)
+    recipe = recipe_of(platform)
+    prescription = prescribe(recipe, Run(nodes=n_nodes, image=image, mounts=mounts))
+    added = additions_of(prescription, runtime)
+    bound = (f"{one.source}:{one.target}{':ro' * one.is_read_only}" for one in added.mounts)
+    words = (shlex.split(word) for word, _ in gpu_options(recipe, runtime))
+    return RankContainer(
+        runtime,
+        image,
+        tuple(bound),
+        tuple(one.path for one in added.devices),
+        {one.name: one.value for one in added.variables},
+        {one.name: one.value for one in added.hooks},
+        tuple(word for some in words for word in some),
+        recipe.network,
+        platform,
+    )
+
+
+def recipe_of(platform: str) -> "LaunchRecipe":
+    """A recipe of the catalogue, a file, or this machine's. Raises InputError."""
+    from weft.catalog.load import THIS_MACHINE, launch_recipe
+    from weft.doctor.machine.detection.document import HERE as OWN
+    from weft.doctor.machine.detection.recipe import recipe_here
+
+    return recipe_here() if platform in (OWN, THIS_MACHINE) else launch_recipe(platform)
+
+
+def container_remarks(backend: Backend, launch: Launch) -> tuple[str, ...]:
+    """What is unknown about the containers of a launch, as remarks of the run; none without
+    containers.
+
+    Raises InputError where the image cannot run the measuring program, or where its NCCL will miss
+    the fast network; MissingError where the program cannot be built.
+    """
+    from weft.bench.live.backend import LiveBackend
+
+    if not isinstance(backend, LiveBackend) or not backend.has_container:
+        return ()
+    kernel = backend.build()
+    around = backend.container_of(launch)
+    remarks = tuple(_judge(around, backend.recipe(launch), kernel))
+    for one in remarks:
+        talk(one)
+    return remarks
+
+
+def _judge(around: RankContainer, text: str, kernel: Path) -> list[str]:
+    from weft.doctor.container.case import ContainerCase
+    from weft.doctor.container.image.image import open_image
+    from weft.doctor.container.image.tree import FolderTree
+    from weft.doctor.container.launch.plan import plans_of
+    from weft.doctor.job import JobKind
+    from weft.doctor.readers.file import read_job
+
+    is_ce = around.runtime == "ce"
+    document = edf_text(around, around.variables) if is_ce else text
+    job = read_job("the launch", document, JobKind.EDF if is_ce else JobKind.SCRIPT)
+    plans = plans_of(job)
+    try:
+        if len(plans) != 1:
+            raise InputError("weft does not read launches of this launcher")
+        image = open_image(Path(around.image))
+    except InputError as error:
+        return [
+            f"container: whether {around.image} runs weft's measuring program, and reaches the "
+            f"fast network, is unknown: {error.what}"
+        ]
+    try:
+        recipe = recipe_of(around.recipe) if around.recipe else None
+        case = ContainerCase(image, plans[0], FolderTree(HERE), recipe=recipe)
+        return [*_program_remarks(case, around, kernel), *_network_remarks(case, around)]
+    finally:
+        image.close()
+
+
+def _program_remarks(case: "ContainerCase", around: RankContainer, kernel: Path) -> tuple[str, ...]:
+    """Raises InputError where the image's loader does not load the kernel and its libraries, and
+    nothing that weft cannot see may bring them."""
+    lacks = "it has no dynamic loader of glibc"
+    if case.has_usable_loader:
+        closure = case.loader.run(str(kernel))
+        if closure.is_whole:
+            return ()
+        lacks = _lacking(closure)
+    unseen = _unseen(case)
+    if unseen:
+        return (
+            f"container: the image cannot run weft's measuring program unless {unseen} mends it: "
+            f"{lacks}",
+        )
+    raise InputError(
+        f"the image cannot run weft's measuring program: {lacks}",
+        where=f"--image {around.image}",
+        expected=f"an image whose libraries load {kernel.name}, which was compiled here",
+        hint="an image with the glibc of this machine or a newer one; --mount brings a library; "
+        "--mpi names an MPI that the image has, too",
+    )
+
+
+def _unseen(case: "ContainerCase") -> str:
+    """The first part of the launch that may bring libraries and that weft cannot see, or ""."""
+    mounts = (f"the mount of {one.source}" for one in (*case.unknown_mounts, *case.absent_mounts))
+    hooks = (f"the hook {one}" for one in (*case.plan.hooks, *case.site_hooks))
+    open_parts = (what for what, _ in (*case.plan.unknown, *case.plan.doubts))
+    folders = ("LD_LIBRARY_PATH",) if case.has_unknown_folders else ()
+    return next(iter((*mounts, *hooks, *open_parts, *folders)), "")
+
+
+def _lacking(closure: "Closure") -> str:
+    """The first thing that the loader would end at."""
+    for file in closure.missing:
+        asker = "" if file.asked_by is None else f", which {file.asked_by.opened} needs"
+        return f"{file.name}{asker}, {file.reason or 'is not in it'}"
+    version = next(one for one in closure.versions if one.is_fatal)
+    return (
+        f"{version.offered_by.opened} has no {version.version}, which "
+        f"{version.asked_by.opened} needs; its newest is {version.newest}"
+    )
+
+
+def _network_remarks(case: "ContainerCase", around: RankContainer) -> list[str]:
+    """Raises InputError where ranks will not start, or the image's NCCL will miss the fast network:
+    measured from this container, it is not the network of the job. An image without NCCL is not
+    refused for that."""
+    from weft.doctor.container.judge import judge_container, outcome
+
+    chain = judge_container(case)
+    verdict = chain.verdict()
+    if verdict is Severity.BAD:
+        fault = chain.faults[0]
+        of_ranks = fault.rule.id.startswith(OF_RANKS)
+        if of_ranks or case.libraries(NCCL):
+            raise InputError(
+                f"{outcome(case, chain)}: {fault.happens}",
+                where=f"--image {around.image}",
+                hint=fault.fix if of_ranks else _mended(fault.fix, around),
+            )
+        return [
+            "container: the image has no NCCL; a program with NCCL would miss the fast network: "
+            f"{fault.happens}"
+        ]
+    if verdict is Severity.UNKNOWN:
+        gaps = "; ".join(one.unknown for one in chain.gaps)
+        return [f"container: whether the image reaches the fast network is unknown: {gaps}"]
+    return []
+
+
+def _mended(fix: str, around: RankContainer) -> str:
+    return fix if around.recipe else f"{fix}; --recipe PLATFORM adds what a recipe knows"
