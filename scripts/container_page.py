@@ -55,7 +55,8 @@ by absence `UNKNOWN`.
 of several, the worst |
 | `--edf` | the launch by the container engine at CSCS |
 | `--cdi`, repeatable | the devices that the launch names, else `all`, else each device |
-| `--hook`, repeatable | mounts and devices of an OCI hook that runs Sarus' mount hook |
+| `--hook`, repeatable | mounts and devices of an OCI hook that runs Sarus' mount hook; \
+the refusal of its MPI hook |
 | `--host ROOT` | sources of mounts, `/dev`, `/etc/enroot/mounts.d` and `environ.d` |
 | `--recipe` | the network of the nodes; without a launch, the recipe's variables |
 | `--mount HOST:CONTAINER[:ro]`, `--env` | one more; they win |
@@ -109,11 +110,75 @@ libibverbs loads its driver from the folder that is compiled into it, else `ld.s
 NCCL is the one that `LD_LIBRARY_PATH` leads to, else the wheel of a Python, else that of the
 cache. Its file tells its version and the interfaces that it takes.
 
+## MPI
+
+Where the container has an MPI library, weft says which one the program of the launch loads, by its
+name: `libmpi.so.12` (MPICH and others of its ABI), Debian's `libmpich.so.12`, `libmpi.so.40` (Open
+MPI), `libmpi_abi.so.0` and `.1` (the ABI of the MPI standard). A library of one name never stands
+in for another. `MPI:` in the report names the library, the image or the mount that brings it, and
+the program that needs it.
+
+Ranks find each other by what srun's MPI plug-in gives them (PMI): `--mpi` of srun, else
+`SLURM_MPI_TYPE`, else `MpiDefault` in the host's `/etc/slurm/slurm.conf`. An MPI that does not take
+it ends in MPI_Init, or each rank starts alone, in a world of size 1. Two ranks on two nodes of
+Slurm 22.05.8, each in a root file system of its own:
+
+| MPI | `srun --mpi=` | with another of `none`, `pmi2`, `pmix`, `cray_shasta` |
+|---|---|---|
+| Open MPI 5.0.11 | `pmix` | each rank is alone |
+| Open MPI 4.1.4 without parts for PMI-2 | `pmix` | each rank ends in MPI_Init |
+| MPICH 4.0.2 and 5.0.2 | `pmi2` | each rank is alone; 5.0.2 ends in MPI_Init with `pmix` |
+| Intel MPI 2021.16 | `pmi2`; `pmix` where `libpmix.so` is in the container | each rank is alone |
+
+weft judges no other pair: Cray MPICH and MVAPICH, an MPICH with a PMI library of the site, an Open
+MPI 4 with parts for PMI-2, other plug-ins, `mpirun` before or in the container.
+
+It is a fault where the launch names a program whose libraries weft can follow: an absolute path, or
+a name in `PATH`, of a launch by Pyxis, `apptainer exec` or Sarus. Of `python`, a script, an
+entry point, or a program in a packed layer weft does not know whether it uses MPI: then it is a
+warning. A launch of one rank has neither. Of `MpiDefault` alone it is `UNKNOWN`: the environment
+that submits the job may set `SLURM_MPI_TYPE`.
+
+`--hook FILE` with Sarus' MPI hook (`mpi_hook`, `MPI_LIBS`): weft compares the names of the host's
+libraries with those of the image's `ld.so.cache`, as the hook does before the start. It counts as
+switched on, whatever its `when` says. What the hook brings where it goes on stays open.
+
+## GDRCopy and GPUDirect RDMA
+
+Both concern data in GPU memory only, so that weft warns and keeps its verdict. It warns only where
+no open part of the launch could bring what is missing.
+
+| asked by | opens | and needs `/dev/gdrdrv`; without one of them |
+|---|---|---|
+| `NCCL_GDRCOPY_ENABLE=1` | `libgdrapi.so`, not `libgdrapi.so.2` | NCCL goes on: without the \
+library it logs one WARN line, without the device none. NCCL 2.32.3 has a back end of its own |
+| `UCX_TLS` with `gdr_copy` | `ucx/libuct_cuda_gdrcopy.so.0` beside `libucs.so.0`, which needs \
+`libgdrapi.so.2` | UCX warns and goes on |
+| `FI_HMEM_CUDA_USE_GDRCOPY` on | `libgdrapi.so`, if libfabric is built to open it | libfabric \
+copies by CUDA |
+
+Where both are there, `GDRCopy:` is a link of the report. NCCL also passes over a GDRCopy older than
+2.1, in silence.
+
+Over InfiniBand and RoCE, NCCL registers GPU memory by `nvidia_peermem` of the host's kernel, else
+as DMA-BUF. weft warns where a host with NVIDIA's driver shows no peer memory in the files that the
+image's NCCL looks for (2.18.3 looks for others than 2.26.5), and the image or the launch has no
+DMA-BUF: `NCCL_DMABUF_ENABLE=0`, an NCCL that does not know it, or a libibverbs without
+`IBVERBS_1.12`. It does not say whether the host's driver has DMA-BUF: `weft doctor` does, on the
+host.
+
 ## The log that will come
 
 `--predict-log` prints the lines that NCCL will log about its plug-in, as the image's own library
 forms them: tried on NCCL 2.18.3, 2.26.5 and 2.32.3. `...` stands for a name that only the
-plug-in knows. Read the job's log with [`weft doctor log`](doctor_log.md) and compare.
+plug-in knows.
+
+```sh
+weft doctor container IMAGE --script job.sh --predict-log > predicted.txt
+weft doctor log job.log --predicted predicted.txt        # after the job
+```
+
+[`weft doctor log`](doctor_log.md#beside-a-prediction) names the first line that differs.
 
 ## What mends it
 
@@ -168,13 +233,14 @@ see [settings.md](settings.md).
 | line | means |
 |---|---|
 | `GOOD` | every link is there; `would show:` lists the faults that would have shown |
-| `BAD` | a rule found a fault; the first line begins with the network that ranks will use |
+| `BAD` | a rule found a fault; the first line begins with the network that ranks will use, \
+or with what keeps MPI from its start |
 | `UNKNOWN  cannot tell: ...; what would tell: ...` | \
 the nodes' network or the image's NCCL is not known; \
 a mount, hook, sourced file or folder that only the job knows could mend the fault |
 
 A `warning` changes no verdict: podman and docker give a container a /dev/shm of 64 MB and a network
-of its own.
+of its own. weft does not warn of the network where one container on one node has all ranks.
 
 The exit code is 1 for `BAD`, 5 for `UNKNOWN`. `--format json` has `schema`
 `weft.doctor-container/1`: `image, kind, architecture, glibc, runtime, launch, fabric, verdict,
@@ -182,7 +248,7 @@ outcome, would_show, faults, warnings, unknown [{unknown, would_tell}],
 chain [{link, file, detail, ok}], predicted_log, variables [{name, value, origin, beaten}], mounts`.
 
 Not checked: symbols without a version; the limit of locked memory; libraries that a program loads
-before NCCL; the program's own RPATH; CUDA; what a site's hook does.
+before NCCL; the program's own RPATH where it leads to NCCL; CUDA; what a site's hook does.
 
 ## Rules
 """

@@ -12,6 +12,9 @@ from tests.unit.doctor.container.container_cases import need_gcc
 from tests.unit.doctor.container.container_trees import compile_library
 from tests.unit.doctor.container.loader_plants import HEADER_32, HEADER_ARM
 
+from weft.bench.logs.log_facts import read_logs
+from weft.bench.logs.ranks import job_log
+from weft.core.finding import FindingKind
 from weft.doctor.container.case import ContainerCase
 from weft.doctor.container.chain.log_lines import predicted_lines
 from weft.doctor.container.chain.plugin import PluginSearch, find_nccl
@@ -19,6 +22,8 @@ from weft.doctor.container.image.image import ContainerImage
 from weft.doctor.container.image.tree import FolderTree
 from weft.doctor.container.launch.environment import EnvironmentLayers, read_pairs
 from weft.doctor.container.launch.plan import ContainerPlan
+from weft.doctor.log.plugin_lines import read_plugin_lines
+from weft.doctor.log.prediction import PredictedLog, judge_prediction
 
 VERSIONS = ("2.18.3", "2.26.5", "2.32.3")
 PROBE = Path(__file__).with_name("nccl_plugin_probe.py")
@@ -132,12 +137,17 @@ def library(version: str) -> Path:
     return path
 
 
-def printed(path: Path, folder: Path, plugin: str) -> list[str]:
+def output(path: Path, folder: Path, plugin: str) -> str:
     env = {**os.environ, "NCCL_DEBUG": "INFO", "LD_LIBRARY_PATH": str(folder)}
     env |= {"NCCL_NET_PLUGIN": plugin} if plugin else {}
     argv = [sys.executable, str(PROBE), str(path)]
     end = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=60, check=True)
-    return [re.sub("plugin Stub ", "plugin ... ", one) for one in PREFIX.findall(end.stdout)]
+    return end.stdout
+
+
+def printed(path: Path, folder: Path, plugin: str) -> list[str]:
+    found = PREFIX.findall(output(path, folder, plugin))
+    return [re.sub("plugin Stub ", "plugin ... ", one) for one in found]
 
 
 def predicted(path: Path, folder: Path, plugin: str) -> list[str]:
@@ -165,3 +175,35 @@ def test_the_predicted_lines_are_the_printed_ones(
     if version != "2.18.3":
         own = [one for one in own if not one.startswith(AFTER_OPENING)]
     assert own == printed(path, tmp_path, plugin)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_log_parts_from_every_prediction_but_its_own(version: str, tmp_path: Path) -> None:
+    """Each plant's real log beside each plant's prediction, by `weft doctor log --predicted`."""
+    need_gcc()
+    path = library(version)
+    lines, names = [], []
+    for plant in CASES:
+        folder = tmp_path / plant.__name__
+        folder.mkdir()
+        plugin = plant(folder)
+        own = predicted(path, folder, plugin)
+        if version != "2.18.3":
+            own = [one for one in own if not one.startswith(AFTER_OPENING)]
+        log = tmp_path / f"{plant.__name__}.log"
+        log.write_text(output(path, folder, plugin))
+        lines.append(own)
+        names.append(str(log))
+    n_parted = 0
+    for name, own in zip(names, lines, strict=True):
+        if not own:
+            continue
+        log = job_log(read_logs([name]))
+        seen = read_plugin_lines([name])
+        for other in filter(None, lines):
+            found = judge_prediction(log, seen, PredictedLog(tuple(other), version))
+            parts = [one for one in found if one.kind is FindingKind.CONTRADICTION]
+            assert bool(parts) == (other != own), (name, other)
+            n_parted += bool(parts)
+    assert n_parted > len(CASES)

@@ -21,6 +21,10 @@ NAME = re.compile(rb"(?<!_)(NCCL_[A-Z0-9][A-Z0-9_]*)\x00")
 VERSION = re.compile(rb"NCCL version (\d+\.\d+\.\d+)")
 INTERFACE = re.compile(rb"\x00ncclNetPlugin_v(\d{1,3})\x00|Loaded net plugin %s \(v(\d{1,3})\)")
 """A version of the interface to net plug-ins: the symbol that it asks for, or the line it logs."""
+PEER_SIGN = re.compile(
+    rb"(/sys/(?:kernel/mm/memory_peers/[\w-]{1,32}|module/nvidia_peermem)/version)\x00"
+)
+"""Files of the kernel by which it knows that adapters can read GPU memory."""
 PLUGIN_FORMS = {
     "load": b"NET/Plugin : Plugin load (%s) returned %d : %s\0",
     "fall-back": b"%s/Plugin: Could not find:%s. %s\0",
@@ -33,12 +37,14 @@ PLUGIN_FORMS = {
 class Libnccl:
     """A library of NCCL. `names` are all texts in it that look like a variable's name,
     `interfaces` the versions of the interface to net plug-ins that it takes, `plugin_form` the
-    format of its lines about plug-ins, "" for another one."""
+    format of its lines about plug-ins, "" for another one; `peer_signs` are files that tell it of
+    the kernel's peer memory."""
 
     version: str
     names: frozenset[str]
     interfaces: frozenset[int] = frozenset()
     plugin_form: str = ""
+    peer_signs: frozenset[str] = frozenset()
 
 
 def read_libnccl(path: Path) -> Libnccl:
@@ -71,7 +77,8 @@ def libnccl_of(file: BinaryIO, where: str) -> Libnccl:
     interfaces = frozenset(int(one[1] or one[2]) for one in INTERFACE.finditer(data))
     form = next((name for name, text in PLUGIN_FORMS.items() if text in data), "")
     number = version[1].decode() if version is not None else ""
-    return Libnccl(number, names, interfaces, form)
+    signs = frozenset(one[1].decode() for one in PEER_SIGN.finditer(data))
+    return Libnccl(number, names, interfaces, form, signs)
 
 
 def _data(section: "Section", n_bytes_of_file: int) -> bytes:

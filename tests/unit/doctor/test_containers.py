@@ -5,6 +5,7 @@ import pytest
 from weft.cli.doctor.env_linter import Linter
 from weft.cli.doctor.env_report import EnvReport
 from weft.core.finding import Severity
+from weft.doctor.container.launch.plan import plans_of
 from weft.doctor.job import Job
 from weft.doctor.readers.file import read_job
 
@@ -147,3 +148,23 @@ def test_an_algorithm_without_ring_is_bad_only_of_a_version_that_fails() -> None
     newer = Linter(None, "2.27.3", None, None, None, check_files=False)
     (one,) = EnvReport.of(newer.case_of(read_job("a.sh", text))).complaints
     assert (one.rule.id, one.severity) == ("algorithms-leave-none", Severity.BAD)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "-N2",
+        "-n4",
+        "-N2 -n 4 -c8",
+        "-t 10 -c 8 -e err -o out",
+        "-pdebug -wn1 -lu",
+        "-lN2",
+        "-K1 -l",
+    ],
+)
+def test_short_options_of_slurm_end_before_the_container(options: str) -> None:
+    """Slurm reads them with getopt: a value may stand in the same word, or be the next one."""
+    job = read_job("job.sh", f"#!/bin/bash\nsrun {options} apptainer exec --bind /a:/b i.sif ./p\n")
+    (plan,) = plans_of(job)
+    assert plan.runtime.name == "apptainer"
+    assert [(one.source, one.target) for one in plan.mounts] == [("/a", "/b")]

@@ -34,7 +34,11 @@ def container_lines(
     if chain.fabric:
         yield f"{'network':<{_WIDTH}}{TITLES[chain.fabric]}"
     yield ""
-    yield from (_link(depth, one) for depth, one in enumerate(chain.links))
+    depth = 0
+    for one in chain.links:
+        depth = 0 if one.is_first else depth
+        yield _link(depth, one)
+        depth += 1
     variables = [case.variables[one] for one in SHOWN if one in case.variables]
     if variables:
         yield ""

@@ -34,6 +34,12 @@ SOURCE_KEYS = ("name", "n_lines", "n_bytes", "n_understood", "n_torn")
     metavar="FILE",
     help="The job script: find which of its variables had no effect.",
 )
+@click.option(
+    "--predicted",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Output of weft doctor container --predict-log: find the first line that differs.",
+)
 @click.option("--ranks", "shows_ranks", is_flag=True, help="A line for each rank, too.")
 @click.option("--rank", "number", type=int, help="Everything this rank logged, too.")
 @fail_on_option
@@ -41,6 +47,7 @@ SOURCE_KEYS = ("name", "n_lines", "n_bytes", "n_understood", "n_torn")
 def command(
     files: tuple[str, ...],
     script: Path | None,
+    predicted: Path | None,
     number: int | None,
     *,
     shows_ranks: bool,
@@ -61,13 +68,18 @@ def command(
     from weft.doctor.log.account import would_show
     from weft.doctor.log.aspects import aspects
     from weft.doctor.log.judge import in_order, judge, log_verdict
+    from weft.doctor.log.plugin_lines import read_plugin_lines
+    from weft.doctor.log.prediction import judge_prediction, read_prediction
     from weft.doctor.log.rank_rows import rank_rows
     from weft.doctor.log.settings import judge_settings
     from weft.doctor.readers.file import job_of
 
+    prediction = read_prediction(predicted) if predicted is not None else None
+    lines = read_plugin_lines(files) if prediction is not None else None
     log = job_log(read_logs(files))
+    parted = judge_prediction(log, lines, prediction) if prediction and lines else ()
     settings = judge_settings(log, job_of(script), variable_lists()) if script is not None else ()
-    findings = in_order([*judge(log), *settings])
+    findings = in_order([*judge(log), *settings, *parted])
     verdict = log_verdict(findings)
     shown = would_show(log) if verdict is Severity.GOOD else ()
     rows = rank_rows(log)

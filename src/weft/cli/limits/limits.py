@@ -18,6 +18,7 @@ from weft.doctor.container.image import layer_stream, layers
 from weft.doctor.container.image.squashfs import inodes
 from weft.doctor.container.launch import cdi, oci_hook
 from weft.doctor.container.loader import closure
+from weft.doctor.log import prediction
 from weft.doctor.readers import file as settings_file
 from weft.doctor.topo import xml
 from weft.doctor.topo.source import facts
@@ -93,6 +94,7 @@ _ROWS: tuple[tuple[str, Any, Callable[[Any], str], str], ...] = (
     ("entries of a folder in squashfs", inodes.MOST_FOLDER_ENTRIES, _count, "doctor container"),
     ("libraries of a process", closure.MOST_LOADED, _count, "doctor container"),
     ("paths tried for them", closure.MOST_TRIED, _count, "doctor container"),
+    ("predicted lines of a log", prediction.MOST_BYTES, _size, "doctor log --predicted"),
     ("output of a program on a host", MAX_OUTPUT_BYTES, _size, "bench, check, study, cluster"),
 )
 

@@ -28,6 +28,8 @@ from weft.doctor.job import HOLE
 
 MOST_CPUINFO_BYTES = 1 << 20
 NCCL_CONF = "/etc/nccl.conf"
+MPI_FILES = ("libmpi", "mca_pmix_")
+"""Begins of the names of MPI libraries, and of parts of Open MPI 4 that speak a PMI."""
 
 
 @dataclass(frozen=True)
@@ -189,9 +191,9 @@ class ContainerCase:
 
     @cached_property
     def walked(self) -> tuple[Located, ...]:
-        """Files of the container with the names of NCCL, its plug-ins and libfabric, mounts first:
-        where they are, whether a path leads there or not."""
-        names = ("libnccl", "libfabric.so")
+        """Files of the container with the names of NCCL, its plug-ins, libfabric and MPI, mounts
+        first: where they are, whether a path leads there or not."""
+        names = ("libnccl", "libfabric.so", *MPI_FILES)
         tops = [self.view.settled(one.target) for one in self.mounts if one.is_known]
         found = [one for top in tops for one in self._below(top, names)]
         found += self.view.walk("/", names)

@@ -2,6 +2,7 @@
 
 from weft.doctor.container.case import ContainerCase
 from weft.doctor.container.chain.libfabric import OFI_NETWORKS, PROVIDERS, LibfabricChain
+from weft.doctor.container.chain.mpi import follow_mpi, put_first
 from weft.doctor.container.chain.report import (
     Chain,
     report_broken_links,
@@ -45,6 +46,8 @@ def judge_container(case: ContainerCase) -> Chain:
             "which network the nodes have (no device, variable or mount shows it)",
             "--recipe PLATFORM, or --host ROOT of a compute node",
         )
+        if case.has_usable_loader:
+            _judge_mpi(case, chain)
         return chain
     if _is_unusable(case, chain):
         return chain
@@ -71,9 +74,15 @@ def judge_container(case: ContainerCase) -> Chain:
             )
     _report_isolation(case, chain)
     report_unknown(case, chain)
-    settle(case, chain)
+    _judge_mpi(case, chain)
     report_broken_links(chain)
     return chain
+
+
+def _judge_mpi(case: ContainerCase, chain: Chain) -> None:
+    found = follow_mpi(case, chain)
+    settle(case, chain)
+    put_first(chain, found)
 
 
 def _report_isolation(case: ContainerCase, chain: Chain) -> None:

@@ -25,10 +25,15 @@ _WITHOUT_VALUE = {
     "container-remap-root", "no-container-remap-root", "no-container-entrypoint", "mpi-list",
     "container-entrypoint", "kill-on-bad-exit", "no-kill", "preserve-env", "pty", "rm", "it", "i",
     "t", "d", "privileged", "detach", "nv", "rocm", "cleanenv", "containall", "no-home", "contain",
-    "writable-tmpfs", "writable", "fakeroot", "gpu", "mpi", "cxi", "cvmfs", "mpich", "e", "c",
+    "writable-tmpfs", "writable", "fakeroot", "gpu", "cxi", "cvmfs", "mpich", "e", "c",
     "interactive", "tty", "init", "u", "s",
 }  # fmt: skip
 """Options that take no value. Of others the next word is one, unless it begins with a dash."""
+
+_VALUED_OF_SLURM = frozenset("ABCDFGJLMNSTWabcdeimnopqrtwx")
+"""Short options that take a value. SOURCE: srun(1), sbatch(1), salloc(1)."""
+_OPTIONAL_OF_SLURM = frozenset("IK")
+"""Short options whose value can only stand in the same word."""
 
 _NEXT_PAIR = re.compile(r",(?=[A-Za-z_]\w*=)")
 
@@ -90,6 +95,9 @@ def _options(name: str, left: list[Word], found: _Found) -> list[Word]:
         if not word.text.startswith("-") or (not is_container and word.text in ("-", "--")):
             break
         del left[0]
+        if name in SLURM and not word.text.startswith("--"):
+            _short_options(name, word, left, found)
+            continue
         option, equals, value = word.text.lstrip("-").partition("=")
         taken = special.get(option)
         if taken is not None:
@@ -105,6 +113,21 @@ def _options(name: str, left: list[Word], found: _Found) -> list[Word]:
         else:
             found.options[option] = Word("", word.at)
     return left[1:] if left and left[0].text == "--" else left
+
+
+def _short_options(name: str, word: Word, left: list[Word], found: _Found) -> None:
+    """Read a word of Slurm's short options as getopt does: `-N2`, `-N 2`, `-lN2`."""
+    for index, letter in enumerate(word.text[1:], start=2):
+        option, behind = option_of(name, letter), word.text[index:]
+        found.options[option] = Word("", word.at)
+        if letter in _VALUED_OF_SLURM:
+            if behind:
+                found.options[option] = replace(word, text=behind, at=word.value_at or word.at)
+            elif left:
+                found.options[option] = left.pop(0)
+            return
+        if letter in _OPTIONAL_OF_SLURM:
+            return
 
 
 def _engine_options(name: str, left: list[Word], found: _Found) -> list[Word]:

@@ -124,13 +124,24 @@ OF_VERBS = {"verbs-disabled", "verbs-absent", "driver-missing"}
 """Their cases: test_verbs.py."""
 OF_ISOLATION = {"shared-memory-small", "own-network"}
 """Their cases: test_isolation.py."""
+OF_MPI_IF_USED = {"pmi-unfit-if-used", "mpi-host-unused", "mpi-does-not-load"}
+OF_MPI = {
+    *("mpi-other-abi", "mpi-hook-refuses", "pmi-unfit"),
+    *OF_MPI_IF_USED,
+}
+"""Their cases: test_mpi.py and test_mpi_hook.py."""
+OF_GDRCOPY = {
+    *("gdrcopy-library-missing", "gdrcopy-device-missing", "gdrcopy-too-old"),
+    "gpu-memory-unregistered",
+}
+"""Their cases: test_gdrcopy.py and test_registration.py."""
 
 
 def test_every_rule_has_a_case() -> None:
     rules = container_rules()
-    assert set(PLANTS) | OF_VERBS | OF_ISOLATION == set(rules)
+    assert set(PLANTS) | OF_VERBS | OF_ISOLATION | OF_MPI | OF_GDRCOPY == set(rules)
     warnings = {one.id for one in rules.values() if one.severity == "warning"}
-    assert warnings == OF_ISOLATION
+    assert warnings == OF_ISOLATION | OF_GDRCOPY | OF_MPI_IF_USED
 
 
 @pytest.mark.parametrize("rule", PLANTS)

@@ -36,3 +36,29 @@ def test_a_container_s_own_memory_and_network_are_warned_of(node, tmp_path, comm
     assert {one.rule.id for one in chain.warnings} == warned
     assert {one.rule.severity for one in chain.warnings} <= {"warning"}
     assert chain.verdict() is Severity.GOOD
+
+
+@pytest.mark.parametrize(
+    ("script", "warned"),
+    [
+        ("#SBATCH -N 1\npodman run {}", set()),
+        ("#SBATCH -N 1 -n 8\npodman run {}", set()),
+        ("#SBATCH -N 1 -n 1\nsrun podman run {}", set()),
+        ("srun -N 1 -n 1 podman run {}", set()),
+        # Each rank has a container, and a network, of its own.
+        ("#SBATCH -N 1 -n 8\nsrun podman run {}", {OWN}),
+        ("#SBATCH -N 2\npodman run {}", {OWN}),
+        ("srun -N 1 -n 1 podman run {} torchrun --nnodes 2", {OWN}),
+        ("#SBATCH -N 2\nsrun -N 1 -n 1 podman run {}", {OWN}),
+        ("srun -N $NODES -n 1 podman run {}", {OWN}),
+        ("podman run {}", {OWN}),
+    ],
+)
+def test_one_container_on_one_node_may_have_a_network_of_its_own(node, tmp_path, script, warned):
+    path = tmp_path / "job.sh"
+    options = f"--shm-size 1g {MOUNTS} {DEVICE}{ENV} i"
+    begin, _, program = script.partition("{}")
+    path.write_text(f"{begin}{options}{program or ' ./a'}\n")
+    _, chain = judged(node.image, node.host, script=path)
+    assert {one.rule.id for one in chain.warnings} == warned
+    assert chain.verdict() is Severity.GOOD

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from weft.doctor.container.case import ContainerCase
-from weft.doctor.container.chain.loads import report_broken, report_loads
+from weft.doctor.container.chain.gdrcopy import follow_gdrcopy
+from weft.doctor.container.chain.loads import content_of, report_broken, report_loads
 from weft.doctor.container.chain.log_lines import predicted_lines
 from weft.doctor.container.chain.plugin import (
     PluginSearch,
@@ -21,7 +22,6 @@ from weft.doctor.container.loader.closure import Closure, LoadedFile
 LIBFABRIC = "libfabric.so.1"
 OFI_NETWORKS = ("aws libfabric", "libfabric", "ofi")
 """SOURCE: aws/aws-ofi-nccl 2daf7d3: names that the plug-in's network has had."""
-MOST_LIBFABRIC_BYTES = 256 << 20
 _DEFAULT_FOLDER = re.compile(rb"version\. \(default: (/[^)\x00]{1,400})\)")
 """SOURCE: ofiwg/libfabric, src/fabric.c: help of FI_PROVIDER_PATH."""
 
@@ -62,6 +62,7 @@ class LibfabricChain:
         self._provider(library)
         self._devices()
         report_network(self.case, self.chain, OFI_NETWORKS, '"AWS Libfabric"')
+        follow_gdrcopy(self.case, self.chain, nccl, library)
         self.chain.log = predicted_lines(self.search)
 
     def _plugin(self) -> LoadedFile | None:
@@ -276,15 +277,6 @@ def report_device(case: ContainerCase, chain: Chain, begin: str) -> None:
             else f"start the container with --device for each {shown}, or with a CDI device"
         )
         chain.fault("device-missing", devices=shown, detail=detail, better=better)
-
-
-def content_of(library: LoadedFile) -> bytes:
-    """What is in a library, for its strings; none where it cannot be read."""
-    try:
-        with library.located.reader() as file:
-            return file.read(MOST_LIBFABRIC_BYTES)
-    except OSError:
-        return b""
 
 
 def _versions(numbers: Sequence[int]) -> str:

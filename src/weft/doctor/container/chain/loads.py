@@ -6,6 +6,7 @@ from weft.doctor.container.image.view import Located
 from weft.doctor.container.loader.closure import Closure, LoadedFile, MissingFile, MissingVersion
 from weft.doctor.container.loader.elf import ElfError
 
+MOST_LIBRARY_BYTES = 256 << 20
 _GLIBC = ("libc.", "libc-", "libm.", "libm-")
 
 
@@ -55,3 +56,12 @@ def _report_version(chain: Chain, lost: MissingVersion) -> None:
         newest=lost.newest,
         better=better,
     )
+
+
+def content_of(library: LoadedFile) -> bytes:
+    """What is in a library, for its strings; none where it cannot be read."""
+    try:
+        with library.located.reader() as file:
+            return file.read(MOST_LIBRARY_BYTES)
+    except OSError:
+        return b""

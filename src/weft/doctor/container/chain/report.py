@@ -22,11 +22,16 @@ BY_ABSENCE = frozenset(
         "device-missing",
         "verbs-absent",
         "driver-missing",
+        "mpi-other-abi",
+        "pmi-unfit",
     }
 )
 """Faults that something which the documents leave open could mend."""
 BY_PATH = frozenset(
-    {"plugin-not-on-path", "libfabric-not-on-path", "dependency-missing", "provider-missing"}
+    {
+        *("plugin-not-on-path", "libfabric-not-on-path", "dependency-missing", "provider-missing"),
+        *("mpi-other-abi", "pmi-unfit"),
+    }
 )
 """Of these, the ones that another folder of LD_LIBRARY_PATH could mend."""
 
@@ -51,12 +56,14 @@ class ChainFault:
 
 @dataclass(frozen=True, slots=True)
 class ChainLink:
-    """One link: the file that a process will open, and what leads there."""
+    """One link: the file that a process will open, and what leads there. `is_first`: no link above
+    leads to it."""
 
     name: str
     file: str = ""
     detail: str = ""
     severity: Severity = Severity.GOOD
+    is_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +102,22 @@ class Chain:
             self.gaps.append(one)
 
     def link(
-        self, name: str, file: LoadedFile | None, detail: str = "", *, is_broken: bool = False
+        self,
+        name: str,
+        file: LoadedFile | None,
+        detail: str = "",
+        *,
+        is_broken: bool = False,
+        is_first: bool = False,
     ) -> None:
         """Add a link, with the file and what leads there."""
         severity = Severity.BAD if is_broken or file is None else Severity.GOOD
         if file is None:
-            self.links.append(ChainLink(name, "", detail or "not found", severity))
+            self.links.append(ChainLink(name, "", detail or "not found", severity, is_first))
             return
         parts = [origin_of(file.located), file.by, detail]
-        self.links.append(
-            ChainLink(name, file.opened, "; ".join(one for one in parts if one), severity)
-        )
+        words = "; ".join(one for one in parts if one)
+        self.links.append(ChainLink(name, file.opened, words, severity, is_first))
 
     def verdict(self) -> Severity:
         """BAD with a fault, UNKNOWN with an open question, else GOOD."""

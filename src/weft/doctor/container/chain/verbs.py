@@ -3,9 +3,12 @@
 import re
 
 from weft.doctor.container.case import ContainerCase
-from weft.doctor.container.chain.libfabric import content_of, report_device, report_network
-from weft.doctor.container.chain.loads import report_loads
+from weft.doctor.container.chain.gdrcopy import follow_gdrcopy
+from weft.doctor.container.chain.libfabric import report_device, report_network
+from weft.doctor.container.chain.loads import content_of, report_loads
+from weft.doctor.container.chain.log_lines import predicted_lines
 from weft.doctor.container.chain.plugin import PluginSearch, report_nccl
+from weft.doctor.container.chain.registration import report_registration
 from weft.doctor.container.chain.report import Chain, ChainLink, is_known
 from weft.doctor.container.loader.closure import Closure, LoadedFile
 
@@ -48,12 +51,15 @@ def follow_verbs(case: ContainerCase, chain: Chain) -> None:
     if disabled is not None and is_off and is_known(disabled.value):
         chain.fault("verbs-disabled", value=disabled.value, place=disabled.origin)
     plugin = PluginSearch(case, nccl).run()
+    chain.log = predicted_lines(plugin)
     if plugin.opened is not None or not plugin.is_known:
         file = plugin.opened.opened if plugin.opened is not None else "a plug-in"
         chain.gap(
             f"whether {file} takes this network in place of NCCL's own code",
             "`weft doctor log` of a run with NCCL_DEBUG=INFO",
         )
+    report_registration(case, chain, nccl, library)
+    follow_gdrcopy(case, chain, nccl)
 
 
 def _driver(case: ContainerCase, chain: Chain, library: LoadedFile) -> None:

@@ -15,6 +15,7 @@ from weft.core.errors import InputError
 from weft.doctor.container.launch.devices import passed_device
 from weft.doctor.container.launch.environment import Values, read_pairs
 from weft.doctor.container.launch.mounts import BindMount
+from weft.doctor.container.launch.mpi_hook import MpiHook
 
 MOST_BYTES = 4 << 20
 EXPECTED = "a specification of the Container Device Interface: cdiVersion, kind, devices"
@@ -35,6 +36,7 @@ class ContainerEdits:
     hooks: tuple[str, ...] = ()
     answered: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
+    mpi_hooks: tuple[MpiHook, ...] = ()
 
 
 def read_cdi(path: Path, asked: Sequence[str] = ()) -> ContainerEdits:

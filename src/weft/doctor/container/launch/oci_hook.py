@@ -16,6 +16,7 @@ from weft.doctor.container.launch.cdi import (
 )
 from weft.doctor.container.launch.devices import passed_device
 from weft.doctor.container.launch.mounts import BindMount, mounts_of
+from weft.doctor.container.launch.mpi_hook import mpi_hook
 from weft.doctor.job import HOLE
 
 MOST_BYTES = 4 << 20
@@ -42,7 +43,8 @@ def hook_edits(text: str, name: str) -> ContainerEdits:
     if not isinstance(program, str):
         raise InputError("no hook with a path", where=name, expected=EXPECTED)
     if program.rpartition("/")[2] != MOUNT_HOOK:
-        return ContainerEdits(hooks=(program,))
+        of_mpi = mpi_hook(program, texts_in(hook.get("env")))
+        return ContainerEdits(hooks=(program,), mpi_hooks=(of_mpi,) if of_mpi else ())
     args = [one.replace(WILDCARD, HOLE) for one in texts_in(hook.get("args"))]
     where = name.rpartition("/")[2]
     mounts: list[BindMount] = []

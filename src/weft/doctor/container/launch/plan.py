@@ -17,7 +17,9 @@ from weft.doctor.container.launch.environment import (
 from weft.doctor.container.launch.inside import InnerSettings, inner_settings
 from weft.doctor.container.launch.isolation import Isolation, isolation_of
 from weft.doctor.container.launch.mounts import BindMount, mounts_of
+from weft.doctor.container.launch.mpi_hook import MpiHook
 from weft.doctor.container.launch.runtime import PLAIN, RUNTIMES, Runtime, runtime_of
+from weft.doctor.container.launch.startup import RankStartup, startup_of
 from weft.doctor.job import (
     CONTAINER_PREFIXES,
     HOLE,
@@ -64,6 +66,8 @@ class ContainerPlan:
     n_ranks: int | None = None
     hands_on: bool = True
     isolation: Isolation = field(default_factory=Isolation)
+    startup: RankStartup = field(default_factory=RankStartup)
+    mpi_hooks: tuple[MpiHook, ...] = ()
 
     @property
     def unanswered(self) -> Iterator[tuple[str, str]]:
@@ -83,6 +87,7 @@ class ContainerPlan:
             layers=replace(self.layers, edits=(*self.layers.edits, *edits.variables)),
             devices=(*self.devices, *edits.devices),
             linker_folders=(*self.linker_folders, *edits.linker_folders),
+            mpi_hooks=(*self.mpi_hooks, *edits.mpi_hooks),
             unknown=(
                 *self.unknown,
                 *((f"what the hook {one} of the file brings", told) for one in edits.hooks),
@@ -143,6 +148,7 @@ def _plan(job: Job, index: int, launch: JobLaunch) -> ContainerPlan:
     entry = [launch.options["entrypoint"]] if "entrypoint" in launch.options else []
     inner = inner_settings([*entry, *launch.program], at)
     mounts = tuple(_mounts(words, at, launch))
+    n_ranks = _n_ranks(job, [job.launches[one] for one in above] + [launch])
     return ContainerPlan(
         _as_started(runtime, launch),
         at,
@@ -160,9 +166,10 @@ def _plan(job: Job, index: int, launch: JobLaunch) -> ContainerPlan:
         unknown=tuple(_unknown(job, launch)),
         doubts=(*_doubts(job, launch, inner), *_folder_doubts(launch, (*options, *inner.values))),
         cdi_devices=tuple(_cdi_devices(launch)),
-        n_ranks=_n_ranks(job, [job.launches[one] for one in above] + [launch]),
+        n_ranks=n_ranks,
         hands_on=not _closed(job, [*above, index]),
-        isolation=isolation_of(launch, mounts),
+        startup=startup_of(job, [index, *above]),
+        isolation=isolation_of(job, launch, mounts, n_ranks),
     )
 
 
@@ -362,4 +369,4 @@ def _n_ranks(job: Job, launches: Sequence[JobLaunch]) -> int | None:
         nodes = nodes if nodes is not None else number_of(job.options, NODES)
         if each is not None and nodes is not None:
             return each * nodes
-    return None
+    return number_of(job.options, "ntasks")

@@ -53,6 +53,11 @@ class LoaderCache:
             name, path = _text(content, start + key), _text(content, start + value)
             self._entries.setdefault(name, []).append(CacheEntry(path, level))
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the libraries for this architecture."""
+        return tuple(self._entries)
+
     def find(self, name: str, levels: tuple[str, ...]) -> str | None:
         """The path of a library, of the first level that the processor has, or else the plain one.
 

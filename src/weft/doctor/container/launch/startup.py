@@ -1,0 +1,70 @@
+"""How the ranks of a launch begin: the program, and what srun gives them to find each other."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from weft.doctor.job import HOLE, Job, JobLaunch, SettingOrigin
+from weft.launch.command_words import APPTAINER, RANK_LAUNCHERS
+
+MPI_TYPE = "SLURM_MPI_TYPE"
+_ENTRY_OPTIONS = ("container-entrypoint", "entrypoint")
+"""Options of Pyxis and Sarus by which a script of the image runs before the program."""
+_OTHER_LAUNCHER = re.compile(r"\b(?:mpirun|mpiexec|orterun|prterun|torchrun)\b")
+"""In the command in the container: it starts the ranks, or none of MPI."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankStartup:
+    """`program` is the command in the container, empty where a script of the image may come first.
+    `by_srun`: whether srun starts each rank; `plugin` is its MPI plug-in, "" where the launch does
+    not name it; `named_by` what names it, in words."""
+
+    program: tuple[str, ...] = ()
+    by_srun: bool = False
+    plugin: str = ""
+    named_by: str = ""
+
+
+def startup_of(job: Job, launches: Sequence[int]) -> RankStartup:
+    """Of the launch of an image and those above it, by their indices, the inner ones first.
+
+    SOURCE: srun(1) of Slurm 22.05: --mpi, and SLURM_MPI_TYPE, over which the option wins.
+    """
+    chain = [job.launches[one] for one in launches]
+    program = tuple(one.text for one in chain[0].program) if _is_first(chain[0]) else ()
+    begins = next((one for one in launches if job.launches[one].launcher in RANK_LAUNCHERS), None)
+    is_other = any(_OTHER_LAUNCHER.search(one.text) for one in chain[0].program)
+    if begins is None or job.launches[begins].launcher != "srun" or is_other:
+        return RankStartup(program)
+    srun = job.launches[begins]
+    option = srun.options.get("mpi")
+    if option is not None:
+        is_known = HOLE not in option.text and "$" not in option.text
+        named_by = f"srun --mpi={option.text} of {_place(job, srun.at.line)}"
+        return RankStartup(program, True, option.text if is_known else HOLE, named_by)
+    found = [
+        one
+        for one in job.settings
+        if one.name == MPI_TYPE and one.value is not None
+        if one.origin not in (SettingOrigin.ASSIGNED, SettingOrigin.WRITTEN)
+        if (one.launch is None and one.order <= srun.order) or one.launch == begins
+    ]
+    if not found or not found[-1].value:
+        return RankStartup(program, True)
+    named_by = f"{MPI_TYPE}={found[-1].value} of {_place(job, found[-1].at.line)}"
+    is_known = HOLE not in found[-1].value and "$" not in found[-1].value
+    return RankStartup(program, True, found[-1].value if is_known else HOLE, named_by)
+
+
+def _is_first(launch: JobLaunch) -> bool:
+    """Whether the words of the launch are what starts in the container."""
+    if launch.launcher in APPTAINER:
+        command = launch.options.get("command")
+        return command is not None and command.text == "exec"
+    is_plain = launch.launcher in ("srun", "sarus")
+    return is_plain and not any(one in launch.options for one in _ENTRY_OPTIONS)
+
+
+def _place(job: Job, line: int) -> str:
+    return f"{job.name}:{line}" if job.text else job.name

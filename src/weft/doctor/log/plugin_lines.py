@@ -1,0 +1,98 @@
+"""The lines that NCCL logs about its net plug-in, word by word and by process."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from weft.core.documents.text_file import open_file
+from weft.core.errors import InputError
+
+EXPECTED = "a log in a file of its own: the comparison reads it a second time"
+MOST_LOG_BYTES = 64 << 30
+MOST_LINE_BYTES = 1 << 20
+MOST_KEPT = 64
+"""Lines of one process; NCCL 2.32.3 writes at most two for each name that it tries."""
+MARK = "NCCL INFO "
+_PROCESS = re.compile(r"([\w.-]+:\d+):\d+ \[\d+\] ")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_OF_PLUGIN = re.compile(
+    r"NET/Plugin\b|Plugin name set by env to |Successfully loaded external network plugin "
+    r"|External network plugin "
+)
+"""SOURCE: the lines of libnccl 2.18.3, 2.26.5 and 2.32.3 (tests/oracle/test_nccl_plugins.py)."""
+
+FAILURE = re.compile(
+    r"returned \d+ :|Could not find:|No plugin found|is unsupported|ncclNetPlugin symbol"
+    r"|cannot open shared object file|not found \(required by|ELF|too short|Using internal"
+)
+"""Of these, lines that tell that a plug-in, or what it needs, is not used."""
+
+
+@dataclass(frozen=True, slots=True)
+class PluginLine:
+    """One message, and where it stands first: 'job.log:12'."""
+
+    text: str
+    place: str
+
+
+@dataclass
+class PluginLines:
+    """`by_process` has the lines of each process that logged any, by host and process id; `silent`
+    are processes that logged other lines of NCCL, `torn` those with a line inside another one."""
+
+    by_process: dict[str, list[PluginLine]] = field(default_factory=dict)
+    silent: set[str] = field(default_factory=set)
+    torn: set[str] = field(default_factory=set)
+
+
+def read_plugin_lines(names: Sequence[str]) -> PluginLines:
+    """Of all files. Raises InputError for what is no regular file."""
+    found = PluginLines()
+    for name in names:
+        if name == "-":
+            raise InputError("standard input cannot be read twice", expected=EXPECTED)
+        with open_file(Path(name), expected=EXPECTED, most_bytes=MOST_LOG_BYTES) as file:
+            number, begins = 0, True
+            while piece := file.readline(MOST_LINE_BYTES):
+                number += begins
+                if begins and MARK.encode() in piece:
+                    _add(found, _plain(piece), f"{name}:{number}")
+                begins = piece.endswith(b"\n")
+    for process in found.torn:
+        found.by_process.pop(process, None)
+    found.silent -= {*found.by_process, *found.torn}
+    return found
+
+
+def _add(found: PluginLines, line: str, place: str) -> None:
+    head, _, message = line.partition(MARK)
+    named = list(_PROCESS.finditer(head))
+    process = named[-1][1] if named else ""
+    found.silent.add(process)
+    if MARK in message or len({one[1] for one in named}) > 1:
+        found.torn.update(one[1] for one in _PROCESS.finditer(line))
+    elif _OF_PLUGIN.match(message):
+        kept = found.by_process.setdefault(process, [])
+        if len(kept) < MOST_KEPT:
+            kept.append(PluginLine(message, place))
+
+
+def _plain(piece: bytes) -> str:
+    """A line without colours, Markdown's marks, and the JSON of a container's log."""
+    text = piece.decode("utf-8", "replace")
+    if text.startswith("{"):
+        try:
+            record = json.loads(text)
+        except (ValueError, RecursionError):
+            record = None
+        wrapped = record.get("log") if isinstance(record, dict) else None
+        text = wrapped if isinstance(wrapped, str) else text
+    return _COLOUR.sub("", text).rstrip("\r\n` ")
+
+
+def failures(lines: Sequence[PluginLine]) -> Iterator[PluginLine]:
+    """Those that tell that a plug-in is not used."""
+    return (one for one in lines if FAILURE.search(one.text))

@@ -1,0 +1,217 @@
+"""A log beside the lines that `weft doctor container --predict-log` predicted for it."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from weft.bench.logs.ranks import SOCKET, JobLog
+from weft.core.documents.text_file import read_text_file
+from weft.core.errors import InputError
+from weft.core.finding import Finding, FindingFacts, FindingKind, Severity, cannot_tell
+from weft.core.words import counted
+from weft.doctor.log.network import finding, not_judged
+from weft.doctor.log.plugin_lines import FAILURE, MARK, PluginLine, PluginLines, failures
+
+EXPECTED = "the output of weft doctor container IMAGE --predict-log, as text or as json"
+SCHEMA = "weft.doctor-container/1"
+MOST_BYTES = 16 << 20
+ANY_NAME = "..."
+"""Stands for a name that only the plug-in knows."""
+_LINE = re.compile(rf"^ +{MARK}(.+)$", re.M)
+_VERSION = re.compile(r"^(?:!! )?NCCL (\d+\.\d+\.\d+)(?::|$)", re.M)
+_WHO = ("process", "processes")
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedLog:
+    """`version` is that of the image's NCCL, "" where the file does not tell it."""
+
+    lines: tuple[str, ...]
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartingFacts(FindingFacts):
+    """The first line that is another one: its number from 1 on, and both lines; `logged` is None
+    where the process wrote no further line. `link` of the chain did otherwise."""
+
+    number: int
+    predicted: str | None
+    logged: str | None
+    link: str
+    n_processes: int
+
+
+def read_prediction(path: Path) -> PredictedLog:
+    """The predicted lines of a file. Raises InputError where it has none."""
+    text = read_text_file(path, expected=EXPECTED, most_bytes=MOST_BYTES)
+    if text.lstrip().startswith("{"):
+        record = _record(text, path)
+        lines = record.get("predicted_log")
+        links = record.get("chain")
+        is_whole = isinstance(lines, list) and all(isinstance(one, str) for one in lines)
+        if not is_whole or record.get("schema") != SCHEMA or not isinstance(links, list):
+            raise InputError(f"no document of {SCHEMA}", where=str(path), expected=EXPECTED)
+        names = [str(one.get("link")) for one in links if isinstance(one, dict)]
+        found = PredictedLog(tuple(map(str, lines or ())), _version("\n".join(names)))
+    else:
+        found = PredictedLog(tuple(one.strip() for one in _LINE.findall(text)), _version(text))
+    if not found.lines:
+        raise InputError(
+            "no predicted line",
+            where=str(path),
+            expected=EXPECTED,
+            hint="weft predicts the lines of an NCCL whose own formats it knows; see 'log' in "
+            "that output",
+        )
+    return found
+
+
+def _record(text: str, path: Path) -> dict[str, Any]:
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"no JSON: {error}", where=str(path), expected=EXPECTED) from error
+    return record if isinstance(record, dict) else {}
+
+
+def _version(text: str) -> str:
+    found = _VERSION.search(text)
+    return found[1] if found is not None else ""
+
+
+def judge_prediction(log: JobLog, lines: PluginLines, predicted: PredictedLog) -> Iterator[Finding]:
+    """Where prediction and log part: BAD if the log's next lines say that a plug-in is not used,
+    and no rank used another network than sockets; else a warning. UNKNOWN where no process logged
+    such lines."""
+    processes = lines.by_process
+    if lines.torn:
+        yield not_judged(f"{counted(len(lines.torn), *_WHO)} with torn lines not compared")
+    if not processes:
+        yield finding(
+            Severity.UNKNOWN,
+            cannot_tell(
+                "whether the log is as predicted (no line about NCCL's plug-in is in it)",
+                "a log with NCCL_DEBUG=INFO, and INIT and NET if NCCL_DEBUG_SUBSYS is set",
+            ),
+            kind=FindingKind.NOT_ENOUGH_DATA,
+        )
+        return
+    ran = {one.split(" ")[-1].partition("+")[0] for one in log.versions}
+    if predicted.version and ran and predicted.version not in ran:
+        yield _other_version(log, processes.values(), predicted.version, sorted(ran))
+        return
+    parted: dict[tuple[int, str | None], list[list[PluginLine]]] = {}
+    n_more = 0
+    for logged in processes.values():
+        at = _parting(predicted.lines, logged)
+        if at is None:
+            n_more = max(n_more, len(logged) - len(predicted.lines))
+            continue
+        text = logged[at].text if at < len(logged) else None
+        parted.setdefault((at, text), []).append(logged)
+    for (at, _), those in parted.items():
+        yield _parted(log, predicted, at, those, len(processes))
+    n_equal = len(processes) - sum(map(len, parted.values()))
+    if n_equal:
+        more = f"; {counted(n_more, 'more line')} about plug-ins not predicted" if n_more else ""
+        yield not_judged(
+            f"{n_equal:,} of {counted(len(processes), *_WHO)} logged the predicted "
+            f"{counted(len(predicted.lines), 'line')} about NCCL's plug-in{more}"
+        )
+    if lines.silent:
+        yield not_judged(f"{counted(len(lines.silent), *_WHO)} logged no line about a plug-in")
+
+
+def _parting(predicted: Sequence[str], logged: Sequence[PluginLine]) -> int | None:
+    """The index of the first line that is another one, None where none is. Lines behind those
+    predicted count only if they are failures: some versions tell more of a plug-in they take."""
+    for at, text in enumerate(predicted):
+        if at >= len(logged) or not _is_same(text, logged[at].text):
+            return at
+    end = len(predicted)
+    more = (at for at in range(end, len(logged)) if FAILURE.search(logged[at].text))
+    return next(more, None)
+
+
+def _is_same(predicted: str, logged: str) -> bool:
+    pattern = ".+".join(map(re.escape, predicted.split(ANY_NAME)))
+    return re.fullmatch(pattern, logged.strip()) is not None
+
+
+def _severity(log: JobLog, failed: PluginLine | None) -> Severity:
+    is_fast = bool(log.networks) and SOCKET not in log.networks
+    return Severity.WARNING if failed is None or is_fast else Severity.BAD
+
+
+def _other_version(
+    log: JobLog, processes: Iterable[list[PluginLine]], version: str, ran: Sequence[str]
+) -> Finding:
+    several = list(processes)
+    every = [one for logged in several for one in logged]
+    failed = next(failures(every), None)
+    first = failed or every[0]
+    facts = PartingFacts(0, f"NCCL {version}", f"NCCL {ran[0]}", "NCCL", len(several))
+    return finding(
+        _severity(log, failed),
+        f"the job ran NCCL {', '.join(ran)}, and the prediction is of NCCL {version}: it loaded "
+        "another libnccl than the one that was judged",
+        f"logged     {MARK}{first.text}  ({first.place})",
+        kind=FindingKind.CONTRADICTION,
+        facts=facts,
+    )
+
+
+def _parted(
+    log: JobLog, predicted: PredictedLog, at: int, those: Sequence[list[PluginLine]], n_all: int
+) -> Finding:
+    logged = those[0]
+    wanted = predicted.lines[at] if at < len(predicted.lines) else None
+    has = logged[at] if at < len(logged) else None
+    link, what = _meaning(has.text if has is not None else None)
+    _, expected = _meaning(wanted)
+    shown = f"{has.text}  ({has.place})" if has is not None else "no further line"
+    return finding(
+        _severity(log, next(failures(logged[at:]), None)),
+        f"{len(those):,} of {counted(n_all, *_WHO)} part from the prediction at {link}, line "
+        f"{at + 1}: {what}; predicted: {expected}",
+        f"predicted  {MARK}{wanted}" if wanted is not None else "predicted  no further line",
+        f"logged     {MARK}{shown}" if has is not None else f"logged     {shown}",
+        kind=FindingKind.CONTRADICTION,
+        facts=PartingFacts(at + 1, wanted, has.text if has is not None else None, link, len(those)),
+    )
+
+
+_MEANINGS = (
+    (r"set by env to (?P<a>\S+)", "NCCL_NET_PLUGIN", "NCCL looks for {a}"),
+    (r"version `(?P<a>[^']+)' not found \(required by (?P<b>[^)]+)\)", "versions of symbols",
+     "{b} needs {a}"),
+    (r"(?P<a>\S*libnccl-net\S*): cannot open shared object", "the net plug-in",
+     "{a} is not found"),
+    (r"(?P<a>\S+): cannot open shared object", "a library below the plug-in",
+     "{a} is not found"),
+    (r"(?P<a>\S+): (?P<b>[^:]*(?:ELF|too short)[^:]*)", "a broken file", "{a}: {b}"),
+    (r"Could not find: ?(?P<a>.*?)(?:\. Using.*)?$", "the net plug-in", "{a} is not found"),
+    (r"network plugin (?P<a>\S+) is unsupported", "the plug-in's interface",
+     "NCCL does not take {a}"),
+    (r"Failed to find (?P<a>\S+)", "the plug-in's interface", "the plug-in has no {a}"),
+    (r"No plugin found|Using internal", "the net plug-in", "NCCL uses no plug-in"),
+    (r"Successfully loaded external network plugin (?P<a>\S+)", "the net plug-in",
+     "NCCL loads {a}"),
+    (r"Loaded (?P<a>net|coll\w*) plugin (?P<b>.+)", "the net plug-in", "NCCL loads {b}"),
+)  # fmt: skip
+"""A line of NCCL, the link of the chain that it is about, and what it says."""
+
+
+def _meaning(text: str | None) -> tuple[str, str]:
+    """The link that a line is about, and what it says in plain words."""
+    if text is None:
+        return "the net plug-in", "no further line, so that nothing failed"
+    for pattern, link, words in _MEANINGS:
+        found = re.search(pattern, text)
+        if found is not None:
+            return link, words.format_map(found.groupdict())
+    return "the net plug-in", text
