@@ -25,7 +25,7 @@ PARTS = tuple(Part)
 
 Thing = tuple[str, tuple[str, ...]]
 """A physical thing: 'cable', 'node', 'hca', 'rank', 'rail' or 'switch', and its names; or a
-'switch pair', the way between the HCAs of two switches."""
+'switch pair', the path between the HCAs of two switches."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -53,7 +53,7 @@ class Component:
             case Part.HCA:
                 text = f"HCA {first}"
             case Part.SWITCH_PAIR:
-                text = f"the way between switches {first} and {self.ends[1]}"
+                text = f"the path between switches {first} and {self.ends[1]}"
             case Part.RANK:
                 text = f"rank {rank_in(first)} on {host_of(first)}"
             case _:

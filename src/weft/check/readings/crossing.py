@@ -27,6 +27,7 @@ from weft.check.readings.readings import (
     is_rank,
 )
 from weft.check.readings.stages import Stage, stages_of
+from weft.check.readings.switch_pairs import switch_pair_family
 from weft.check.thresholds import CheckThresholds, thresholds
 
 
@@ -172,7 +173,7 @@ class Crossings:
         families = [*self._node_families(), *self._own_families()]
         if self.network is not None:
             families += [*self._rail_families(), *self._port_families()]
-            families.append(self._switch_pair_family())
+            families.append(switch_pair_family(self))
         return joined(families, self.limits.crossed_share)
 
     def ports_of(self, flows: Sequence[tuple[str, str]]) -> list[tuple[Stage, ...]]:
@@ -253,14 +254,14 @@ class Crossings:
         n = len(self.readings.endpoints)
         a, b = self._flows // n, self._flows % n
         if not self.adaptive:
-            lengths, ports = network.crossed(self._hca_number[a], self._hca_number[b])
+            lengths, ports = network.crossed(self.hca_number[a], self.hca_number[b])
             used, first, place = np.unique(ports, return_index=True, return_inverse=True)
             order = np.argsort(first)
             number = np.empty(order.size, np.int64)
             number[order] = np.arange(order.size)
             stages = tuple((port,) for port in used[order].tolist())
             return stages, lengths, number[place.reshape(-1)]
-        names = [network.hcas[hca] for hca in self._hca_number.tolist()]
+        names = [network.hcas[hca] for hca in self.hca_number.tolist()]
         flows = [(names[src], names[dst]) for src, dst in zip(a.tolist(), b.tolist(), strict=True)]
         paths = stages_of(network).between(flows)
         known: dict[Stage, int] = {}
@@ -305,12 +306,13 @@ class Crossings:
             return []
         part, number = Part.RANK, np.arange(n)
         if self.network is not None:
-            part, number, n = Part.HCA, self._hca_number, len(self.network.hcas)
+            part, number, n = Part.HCA, self.hca_number, len(self.network.hcas)
         rows = np.arange(len(readings))
         return [self._family(part, [(rows, number[readings.a]), (rows, number[readings.b])], n)]
 
     @cached_property
-    def _hca_number(self) -> Ints:
+    def hca_number(self) -> Ints:
+        """By endpoint: its HCA, where a network is known."""
         network = self.fabric
         hcas = [network.known_hca_of(name) for name in self.readings.endpoints]
         return np.array([network.vertex_id[hca] - network.n_switches for hca in hcas], np.int64)
@@ -322,29 +324,9 @@ class Crossings:
         n_rails = max(place, default=0) + 1
         if n_rails == 1:
             return []
-        rail = np.array(place, np.int64)[self._hca_number]
+        rail = np.array(place, np.int64)[self.hca_number]
         same = np.flatnonzero(rail[readings.a] == rail[readings.b])
         return [self._family(Part.RAIL, [(same, rail[readings.a[same]])], n_rails)]
-
-    def _switch_pair_family(self) -> Family:
-        """Latencies between the HCAs of two switches: where these are cabled otherwise than known,
-        all of them take longer. Of switches with a few HCAs each: between two nodes and two others,
-        slow nodes look alike."""
-        readings, network = self.readings, self.fabric
-        own = network.port_of_hca[self._hca_number] ^ 1
-        switch = np.where(own >= 0, network.vertex[own], -1)
-        ends = np.sort(np.stack([switch[readings.a], switch[readings.b]]), axis=0)
-        n_hcas = np.bincount(switch[switch >= 0], minlength=network.n_switches)
-        large = np.flatnonzero(n_hcas[: network.n_switches] >= self.limits.switch_pair_hcas)
-        chosen = np.isin(ends, large).all(axis=0) & (ends[0] < ends[1])
-        rows = np.flatnonzero(chosen & (readings.metric == Metric.LATENCY.code))
-        pairs, column = np.unique(
-            ends[0, rows] * network.n_switches + ends[1, rows], return_inverse=True
-        )
-        shape = (len(readings), pairs.size)
-        crossed = coo_matrix((np.ones(rows.size), (rows, column.reshape(-1))), shape=shape)
-        number = PARTS.index(Part.SWITCH_PAIR)
-        return (crossed.tocsc(), [[(number, pair)] for pair in pairs.tolist()])
 
     def _family(self, part: Part, sides: Sequence[tuple[Ints, Ints]], n: int) -> Family:
         rows = np.concatenate([rows for rows, _ in sides])

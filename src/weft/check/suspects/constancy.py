@@ -7,6 +7,7 @@ from scipy.stats import binom, norm
 from weft.check.readings.readings import Bools, Floats, Ints, Metric
 from weft.check.suspects.crowding.crowded_paths import MEDIAN_ERROR
 from weft.check.suspects.explanation import Suspect
+from weft.check.suspects.out_of_use.longer_paths import slower_by
 from weft.check.suspects.out_of_use.repeated_rounds import numbers_of_rounds
 from weft.check.suspects.survey import Survey
 
@@ -78,8 +79,23 @@ def is_longer_path(survey: Survey, suspect: Suspect) -> bool:
     a longer path than the tables say does that, and no slow cable."""
     if set(suspect.slower) != {Metric.LATENCY} or not survey.crossings.is_path(suspect.best):
         return False
-    if survey.crossings.is_switch_pair(suspect.best):
-        return True
     rows = survey.candidates.rows(suspect.best)
+    if survey.crossings.is_switch_pair(suspect.best):
+        return _is_longer_between_switches(survey, suspect, rows)
     carried = survey.judged & (survey.readings.metric == Metric.BANDWIDTH.code)
     return bool(carried[rows].any())
+
+
+def _is_longer_between_switches(survey: Survey, suspect: Suspect, rows: Ints) -> bool:
+    """Whether the pairs between two switches have their bandwidth alone, if that was measured, and
+    are slower by no more than as many links more as the longest path has. In rounds messages that
+    take other paths meet others."""
+    readings = survey.readings
+    carried = survey.judged & (readings.metric == Metric.BANDWIDTH.code)
+    carried &= np.isin(readings.pair, readings.pair[rows]) & ~survey.in_rounds
+    if carried.any() and survey.slow[carried].mean() > survey.limits.contradicted_share:
+        return False
+    judged = rows[survey.judged[rows]]
+    most = max((norm.hop_class.most_links for norm in survey.normed.norms), default=0)
+    bound = slower_by(survey.normed, judged, np.full(judged.size, float(most)))
+    return bool(suspect.slower[Metric.LATENCY] <= bound.max(initial=0.0))

@@ -1,37 +1,61 @@
-"""What is slow each time it is measured, and is no fault of a component that weft can name: other
-cabling or tables than the fabric file says, traffic of others, packets lost under load."""
+"""Repeated slowness without a faulty component: other cabling or tables than the fabric file says,
+traffic of others, packets lost under load."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import binom
 
+from weft.check.readings.components import Thing
 from weft.check.readings.readings import Bools, Ints, Metric
 from weft.check.suspects.accusation import Accusation, Standing
-from weft.check.suspects.out_of_use.repeated_rounds import numbers_of_rounds
 from weft.check.suspects.survey import Survey
 from weft.check.trials import SURVEY, TOGETHER
 from weft.core.words import counted
 
+FRESH_FILES = "'weft fabric audit' of fresh ibnetdiscover and dump_lfts"
+"""Other cabling or tables than the fabric file says."""
+COUNTERS = "--counters, read before and after"
+"""The cable that loses packets, where few messages show it."""
+QUIET = "another check without other jobs"
+"""Whether traffic of others slows messages."""
 _LEAST_MET = 2
 """Messages that share a cable are slow at once."""
 
 
-def untraced(survey: Survey, accusations: Sequence[Accusation]) -> Iterator[str]:
-    """Reasons why nothing good can be said of a fabric: what was slow in the survey and again."""
-    names = {
-        Standing.MET: "slow under load each time and normal alone",
-        Standing.LONGER: "of higher latency than its length explains",
-    }
-    for standing, words in names.items():
-        found = [one for one in accusations if one.standing is standing]
-        if found:
-            first = found[0].components[0].name
-            more = f" and {counted(len(found) - 1, 'other')}" if len(found) > 1 else ""
-            yield f"{first}{more} {'are' if more else 'is'} {words}"
-    n, n_slow = _slow_each_time(survey)
-    if n_slow:
-        yield f"{n_slow} of {counted(n, 'message')} are slow whenever the same round runs"
+@dataclass(frozen=True, slots=True)
+class Untraced:
+    """A reason why nothing good can be said of a fabric, and the inputs that would tell more."""
+
+    reason: str
+    would_tell: tuple[str, ...]
+
+
+def untraced(
+    survey: Survey, accusations: Sequence[Accusation], known: AbstractSet[Thing] = frozenset()
+) -> Iterator[Untraced]:
+    """What was slow in the survey and again. `known`: cables whose counters were read."""
+    met = [one for one in accusations if one.standing is Standing.MET]
+    if met:
+        counters = () if all(one.things <= known for one in met) else (COUNTERS,)
+        words = "slow under load each time and normal alone"
+        yield Untraced(f"{_names(met)} {words}", (FRESH_FILES, *counters, QUIET))
+    longer = [one for one in accusations if one.standing is Standing.LONGER]
+    if longer:
+        yield Untraced(f"{_names(longer)} slower by latency, not by bandwidth", (FRESH_FILES,))
+    n = _slow_each_time(survey)
+    if n:
+        reason = f"{n} messages were slow in the survey and whenever their round ran again"
+        yield Untraced(reason, (FRESH_FILES, QUIET))
+
+
+def _names(found: Sequence[Accusation]) -> str:
+    """'cable A - B is', 'cable A - B and 2 others are'."""
+    first, n_more = found[0].components[0].name, len(found) - 1
+    return f"{first} and {counted(n_more, 'other')} are" if n_more else f"{first} is"
 
 
 def rounds_to_repeat(survey: Survey) -> tuple[int, ...]:
@@ -62,19 +86,44 @@ def _slow(survey: Survey) -> Bools:
     return slow
 
 
-def _slow_each_time(survey: Survey) -> tuple[int, int]:
-    """Of the messages that were slow at once in the survey and measured again in the same rounds:
-    how many, and how many were slow again each time; 0 where disturbances explain these."""
-    met = _met(survey)
-    again = survey.readings.of_trial(TOGETHER)
-    if not met.size or not again.size:
-        return 0, 0
-    number, slow = numbers_of_rounds(survey.crossings), _slow(survey)
-    again = again[(survey.readings.metric == Metric.BANDWIDTH.code)[again] & survey.judged[again]]
-    again = again[np.isin(number[again], number[met])]
-    messages, of, n = np.unique(number[again], return_inverse=True, return_counts=True)
-    n_slow = np.bincount(of.reshape(-1), weights=slow[again], minlength=messages.size)
-    each_time = int((n_slow == n).sum())
-    by_chance = survey.limits.disturbed_share ** int(n.min(initial=1))
-    chance = float(binom.sf(each_time - 1, messages.size, by_chance)) if each_time else 1.0
-    return messages.size, each_time if chance < survey.limits.chance_of_a_pair else 0
+def _slow_each_time(survey: Survey) -> int:
+    """How many messages were slow at once in the survey, and slow at once whenever the same round
+    ran again; 0 where disturbances explain that."""
+    slow, sending = _slow(survey), survey.readings.metric == Metric.BANDWIDTH.code
+    asked, found, fewest = 0, 0, len(survey.readings)
+    for flows, times in _repeated(survey, _met(survey)):
+        again = [{flow for flow, row in of.items() if slow[row]} & flows for of in times]
+        each_time = set.intersection(*again)
+        asked, fewest = asked + len(flows), min(fewest, len(times))
+        found += len(each_time) if len(each_time) >= _LEAST_MET else 0
+    if not found:
+        return 0
+    rows = np.flatnonzero(sending & survey.judged & survey.in_rounds & ~survey.explained)
+    disturbed = max(survey.limits.disturbed_share, float(slow[rows].mean()))
+    chance = float(binom.sf(found - 1, asked, disturbed**fewest))
+    return found if chance < survey.limits.chance_of_a_pair else 0
+
+
+def _repeated(survey: Survey, met: Ints) -> Iterator[tuple[set[int], list[dict[int, int]]]]:
+    """By moment of the survey with messages `met` that ran again: their flows, and by time the rows
+    of its flows. A moment ran again where most of its flows did, the met ones among them: a reading
+    may be missing."""
+    readings = survey.readings
+    flow = readings.a * len(readings.endpoints) + readings.b
+    of_moment: dict[int, dict[int, int]] = defaultdict(dict)
+    sending = readings.metric == Metric.BANDWIDTH.code
+    again = readings.of_trial(TOGETHER)
+    for row in np.flatnonzero(sending & np.isin(readings.moment, readings.moment[met])).tolist():
+        of_moment[int(readings.moment[row])][int(flow[row])] = row
+    later: dict[int, dict[int, int]] = defaultdict(dict)
+    for row in again[sending[again] & survey.judged[again]].tolist():
+        later[int(readings.moment[row])][int(flow[row])] = row
+    for moment, flows in of_moment.items():
+        hit = set(flow[met[readings.moment[met] == moment]].tolist())
+        times = [
+            of
+            for of in later.values()
+            if hit <= of.keys() and 2 * len(of.keys() & flows.keys()) > len(flows)
+        ]
+        if times:
+            yield hit, times

@@ -13,6 +13,7 @@ from weft.check.readings.norms import Norm, hop_classes, medians
 from weft.check.readings.readings import METRICS, Bools, Floats, Ints, Metric
 from weft.check.suspects.stall import stalls
 from weft.check.suspects.survey import Survey
+from weft.check.suspects.untraced import COUNTERS, Untraced
 from weft.check.thresholds import CheckThresholds
 from weft.check.verdict.coverage import Covered
 from weft.core.units import format_significant
@@ -48,12 +49,6 @@ FABRIC = "--fabric with the output of ibnetdiscover and dump_lfts"
 """The cables, where slow paths share none that the readings name."""
 CABLING = "'weft fabric audit' of the cabling"
 """What the readings cannot show of cables."""
-COUNTERS = "--counters, read before and after"
-"""The cable that loses packets, where few messages show it."""
-FRESH_FILES = "'weft fabric audit' of fresh ibnetdiscover and dump_lfts"
-"""Other cabling or tables than the fabric file says."""
-QUIET = "another check without other jobs"
-"""Whether traffic of others slows messages."""
 UNJUDGED = Sensitivity((), ("no reading was judged",))
 
 
@@ -90,11 +85,11 @@ def sensitivity_of(
     coverage: Covered,
     expectations: Expectations | None,
     apart: Bools | None = None,
-    untraced: Sequence[str] = (),
+    repeated: Sequence[Untraced] = (),
 ) -> Sensitivity:
     """The sensitivity of a survey. `apart`: readings that a bad finding explains; the others are
-    asked what they show about the remaining nodes. `untraced`: what is slow each time, and of no
-    component.
+    asked what they show about the remaining nodes. `repeated`: slowness that came again, without a
+    faulty component.
 
     Few nodes are compared with the platform only: of five, two slow ones slow most of the pairs.
     """
@@ -117,7 +112,8 @@ def sensitivity_of(
         uneven += [line for one in open_ for line in _slower_far(survey, one.metric, expectations)]
         unexplained = [line for one in found for line in _unexplained(survey, rows, one.metric)]
         stalled = [f"a message {a} - {b} stalled" for a, b in (one.pair for one in stalls(survey))]
-        why = (*(one.scatter for one in blind), *untraced, *unexplained, *stalled, *uneven)
+        reasons = [one.reason for one in repeated]
+        why = (*(one.scatter for one in blind), *reasons, *unexplained, *stalled, *uneven)
         why = why if found else ("no reading is left to compare",)
     if why:
         tell = _would_tell(survey, coverage, expectations, few=few)
@@ -127,8 +123,8 @@ def sensitivity_of(
             tell = (FABRIC, *tell)
         elif stalled:
             tell = (COUNTERS,)
-        elif untraced:
-            tell = (FRESH_FILES, COUNTERS, QUIET)
+        elif repeated and not blind:
+            tell = tuple(dict.fromkeys(one for of in repeated for one in of.would_tell))
         return Sensitivity((), why, tell)
     shown = [line for one in found for line in _lines(one, limits.useful_slowness, few=few)]
     is_relative = all((one.absolute > limits.useful_slowness).any() for one in found)

@@ -25,7 +25,7 @@ from weft.check.suspects.fast_pairs import fast_pair_findings
 from weft.check.suspects.review import settled
 from weft.check.suspects.rival_nodes import effect_of, stands_out, with_rivals
 from weft.check.suspects.survey import Survey, survey_of
-from weft.check.suspects.untraced import untraced
+from weft.check.suspects.untraced import Untraced, untraced
 from weft.check.thresholds import CheckThresholds, thresholds
 from weft.check.verdict import caveats, intermittent
 from weft.check.verdict.coverage import Covered, covered
@@ -137,7 +137,8 @@ def judge_check(
             inputs=with_findings(lacking, found),
             sensitivity=sensitivity,
         )
-    with_files = joined(survey, with_rivals(survey, settled(survey, accuse_all(survey))), marks)
+    by_readings = with_rivals(survey, settled(survey, accuse_all(survey)))
+    with_files = joined(survey, by_readings, marks)
     accusations = tuple(one.accusation for one in with_files)
     coverage = replace(coverage, out_of_use=_out_of_use(accusations))
     of_suspects = _findings(survey, with_files, coverage, expectations)
@@ -152,7 +153,8 @@ def judge_check(
         *intermittent.stall_place_findings(survey),
     ]
     findings = _with_intermittent(survey, findings, coverage, len(accusations))
-    findings, sensitivity = _with_sensitivity(survey, findings, coverage, expectations, accusations)
+    repeated = tuple(untraced(survey, by_readings, marks.counted))
+    findings, sensitivity = _with_sensitivity(survey, findings, coverage, expectations, repeated)
     unseen = caveats.of_unattributed(survey, accusations)
     limits_of_run = [*caveats.of_limits(survey, coverage, expectations)]
     if expectations is None:
@@ -175,7 +177,7 @@ def _with_sensitivity(
     findings: Sequence[Finding],
     coverage: Covered,
     expectations: Expectations | None,
-    accusations: Sequence[Accusation],
+    repeated: Sequence[Untraced],
 ) -> tuple[list[Finding], Sensitivity]:
     """The findings, and what the readings would have shown; beside a bad finding, the readings that
     it leaves. Without one a finding is added: good where a fault would have shown and nothing is
@@ -186,8 +188,7 @@ def _with_sensitivity(
         of_pairs = np.array([survey.readings.unordered(row) in bad for row in rows], np.bool_)
         apart = survey.explained | of_pairs
         return list(findings), sensitivity_of(survey, coverage, expectations, apart=apart)
-    reasons = tuple(untraced(survey, accusations))
-    sensitivity = sensitivity_of(survey, coverage, expectations, untraced=reasons)
+    sensitivity = sensitivity_of(survey, coverage, expectations, repeated=repeated)
     verdict = (
         sentences.healthy(
             survey,

@@ -277,7 +277,8 @@ def no_verdict(
     survey: Survey, sensitivity: Sensitivity, expectations: Expectations | None = None
 ) -> Finding:
     """No fault shows, and the readings could not have shown one."""
-    why, tell = sensitivity.cannot_tell, " or ".join(sensitivity.would_tell)
+    why, inputs = sensitivity.cannot_tell, sensitivity.would_tell
+    tell = ("; or " if len(inputs) > 2 else " or ").join(inputs)
     return Finding(
         FindingKind.NOT_ENOUGH_DATA,
         Severity.UNKNOWN,

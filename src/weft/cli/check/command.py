@@ -98,8 +98,9 @@ def command(
 
     Measures pairs of nodes, finds the component that explains the slow ones, and measures it again
     with other partners, alone and under load. Exit 1 when a component is slow, 5 when a slow one
-    would not have shown (few nodes, scatter), 4 when the run proves nothing: its messages missed
-    the fast network, or ranks shared CPUs.
+    would not have shown (few nodes, scatter) or messages are slow each time and no component is at
+    fault, 4 when the run proves nothing: its messages missed the fast network, or ranks shared
+    CPUs.
     """
     if earlier_run is not None:
         files = EvidenceFiles.of_options(choice.fabric, counters)

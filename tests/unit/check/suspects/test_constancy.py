@@ -77,7 +77,7 @@ def test_a_cable_that_only_takes_longer_is_a_warning_that_names_the_files():
     assert accusation.standing is Standing.LONGER
     unknown, finding = verdict.findings
     assert unknown.severity is Severity.UNKNOWN
-    assert "is of higher latency than its length explains" in unknown.sentence
+    assert "is slower by latency, not by bandwidth" in unknown.sentence
     assert finding.severity is Severity.WARNING
     assert "leaf-02[6]" in finding.sentence
     assert "takes longer at full rate: latency" in finding.sentence

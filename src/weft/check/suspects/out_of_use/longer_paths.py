@@ -2,10 +2,12 @@
 on their path is slow."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
 from weft.check.readings.crossing import Crossings
+from weft.check.readings.network import Network
 from weft.check.readings.norms import Normed
 from weft.check.readings.readings import Bools, Floats, Ints, Metric
 
@@ -37,13 +39,22 @@ def more_links(crossings: Crossings, rows: Ints, cables: Sequence[int], engine: 
     flows, of = np.unique(np.concatenate([there, back]), return_inverse=True)
     hcas = [str(network.hca_of(name)) for name in readings.endpoints]
     pairs = [(hcas[flow // n], hcas[flow % n]) for flow in flows.tolist()]
-    before = network.wiring.rerouted(pairs, [], engine)
+    before = _lengths(network, engine, tuple(pairs))
     after = network.wiring.rerouted(pairs, down, engine)
     if before is None or after is None:
         return None
-    more = [len(now) - len(then) for then, now in zip(before, after, strict=True)]
+    more = [len(now) - then for then, now in zip(before, after, strict=True)]
     found: Ints = np.array(more, np.int64)[of.reshape(-1)].reshape(2, rows.size)
     return found
+
+
+@lru_cache(maxsize=4)
+def _lengths(
+    network: Network, engine: str, pairs: tuple[tuple[str, str], ...]
+) -> tuple[int, ...] | None:
+    """How many links the paths of pairs of HCAs have with every cable in use."""
+    paths = network.wiring.rerouted(list(pairs), [], engine)
+    return None if paths is None else tuple(map(len, paths))
 
 
 def slower_by(against: Normed, rows: Ints, more: Floats) -> Floats:

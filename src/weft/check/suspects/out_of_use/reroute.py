@@ -62,7 +62,7 @@ class Rerouted:
         """Whether messages arrive sooner than the way around the cable allows: then it is in use.
         A disturbance only ever makes them late."""
         least = self._crossings.limits.confirmed_evidence
-        return self._evidence(cable, known, ~self._sending) <= -least
+        return self._evidence(cable, known, self._latencies) <= -least
 
     def _evidence(self, cable: int, known: Sequence[int], of: Bools) -> float:
         before, after = self.predicted(known), self.predicted([*known, cable])
@@ -103,7 +103,7 @@ class Rerouted:
         then.eliminate_zeros()
         fuller = self._fullest(rows, then) / self._fullest(rows, self._crossed[rows])
         slower[rows] = np.log(np.maximum(fuller, 1.0))
-        rows = np.flatnonzero(self._judged & ~self._sending)
+        rows = np.flatnonzero(self._judged & self._latencies)
         slower[rows] = self._later(rows, cables)
         return slower
 
@@ -116,6 +116,11 @@ class Rerouted:
     def _sending(self) -> Bools:
         sending: Bools = self._crossings.readings.metric == Metric.BANDWIDTH.code
         return sending
+
+    @cached_property
+    def _latencies(self) -> Bools:
+        latencies: Bools = self._crossings.readings.metric == Metric.LATENCY.code
+        return latencies
 
     @cached_property
     def _crossed(self) -> csr_matrix:

@@ -7,9 +7,13 @@ import numpy as np
 import pytest
 from benches.small_fabrics import Shape, shapes
 
+from weft.bench.twin.backend import TwinBackend
+from weft.catalog.load import platform
 from weft.check.readings.readings import Metric
 from weft.check.suspects.out_of_use.longer_paths import more_links, slower_by, take_longer
 from weft.check.suspects.out_of_use.reroute import Rerouted
+from weft.check.suspects.survey import survey_of
+from weft.check.thresholds import thresholds
 
 
 @pytest.fixture(scope="module")
@@ -79,17 +83,21 @@ def test_of_paths_of_one_length_nothing_is_predicted(survey):
     assert slower_by(alone, np.arange(2), np.ones(2)).tolist() == [0, 0]
 
 
-@pytest.mark.parametrize(("dead", "sooner"), [(False, True), (True, False)])
-def test_a_cable_whose_messages_arrive_as_soon_as_ever_is_in_use(survey, dead, sooner):
-    """Latencies are changed by hand to those of the way around."""
-    crossings, against = survey.crossings, survey.normed
-    number = cable_between(crossings, "s00", "s01")
-    (engine,) = crossings.fabric.wiring.engines[:1]
+@pytest.mark.parametrize(("is_dead", "sooner"), [(False, True), (True, False)])
+def test_a_cable_whose_messages_arrive_as_soon_as_ever_is_in_use(is_dead, sooner):
+    """Latencies of a ring, and of the line that it is without one cable, as the engine has them."""
+    ring = dict(shapes()["ring-12"])
+    dead = next(link for link in ring["links"] if {"s00[3]"} & {link["a"], link["b"]})
+    left = [link for link in ring["links"] if link is not dead or not is_dead]
+    cabled = {**ring, "links": left, "routing": {"engine": "updn"}}
+    del cabled["lfts"]
+    nodes = tuple(node["name"] for node in ring["nodes"])
+    twin = TwinBackend(platform("fat-tree"), len(nodes), [], fabric=cabled)
+    of_ring = Shape(ring)
+    samples = [s for launch in of_ring._launches[:1] for s in twin.measure(launch)]
+    measured = survey_of(samples, of_ring.wiring, thresholds())
+    number = measured.crossings.network.port_id["s00[3]"] >> 1
+    (engine,) = measured.crossings.fabric.wiring.engines[:1]
     nobody = np.zeros(0, np.int64)
-    rerouted = Rerouted(crossings, against, nobody, engine)
-    if dead:
-        later = rerouted.predicted([number])
-        of_latency = crossings.readings.metric == Metric.LATENCY.code
-        slower = np.where(of_latency, against.slower + later, against.slower)
-        rerouted = Rerouted(crossings, replace(against, slower=slower), nobody, engine)
+    rerouted = Rerouted(measured.crossings, measured.normed, nobody, engine)
     assert rerouted.arrives_sooner(number, []) == sooner
