@@ -116,18 +116,14 @@ def judge_check(
     valid = validity.findings(samples)
     if valid.refusal is not None:
         return _refused(samples, wiring, limits, valid, adaptive=adaptive)
-    survey = survey_of(samples, wiring, limits, adaptive=adaptive)
-    spoiled = over_time.spoiled(survey, limits)
-    if spoiled:
-        kept = over_time.without(samples, spoiled)
-        survey = survey_of(kept, wiring, limits, adaptive=adaptive)
+    survey, spoiled = _surveyed(samples, wiring, limits, adaptive=adaptive)
     coverage = covered(survey)
     expectations = None if machine is None else expectations_of(survey, machine)
     if not survey.normed.norms:
-        lacking = inputs_of(survey, (), coverage, marks=marks, machine=machine)
         expected = _against_limits(survey, samples, expectations)
         found = [*sentences.corrupted(samples), *expected, *valid.findings]
         found, sensitivity = _with_sensitivity(survey, found, coverage, expectations, ())
+        lacking = inputs_of(survey, (), coverage, marks=marks, machine=machine)
         return Verdict(
             worst_first(found),
             coverage,
@@ -141,6 +137,7 @@ def judge_check(
     with_files = joined(survey, by_readings, marks)
     accusations = tuple(one.accusation for one in with_files)
     coverage = replace(coverage, out_of_use=_out_of_use(accusations))
+    repeated = tuple(untraced(survey, by_readings, marks.counted))
     of_suspects = _findings(survey, with_files, coverage, expectations)
     findings = [
         *sentences.corrupted(samples),
@@ -153,23 +150,34 @@ def judge_check(
         *intermittent.stall_place_findings(survey),
     ]
     findings = _with_intermittent(survey, findings, coverage, len(accusations))
-    repeated = tuple(untraced(survey, by_readings, marks.counted))
     findings, sensitivity = _with_sensitivity(survey, findings, coverage, expectations, repeated)
-    unseen = caveats.of_unattributed(survey, accusations)
-    limits_of_run = [*caveats.of_limits(survey, coverage, expectations)]
-    if expectations is None:
-        limits_of_run += no_link_rate(samples)
+    limits_of_run = [
+        *caveats.of_unattributed(survey, accusations),
+        *caveats.of_limits(survey, coverage, expectations),
+        *(no_link_rate(samples) if expectations is None else ()),
+    ]
     lacking = inputs_of(survey, accusations, coverage, marks=marks, machine=machine)
     return Verdict(
         worst_first(findings),
         coverage,
-        (*valid.caveats, *marks.doubts, *unseen, *limits_of_run),
+        (*valid.caveats, *marks.doubts, *limits_of_run),
         survey,
         accusations,
         expectations=expectations,
         inputs=with_findings(lacking, findings),
         sensitivity=sensitivity,
     )
+
+
+def _surveyed(
+    samples: Sequence[Sample], wiring: Fabric | None, limits: CheckThresholds, *, adaptive: bool
+) -> tuple[Survey, tuple[over_time.Episode, ...]]:
+    """The survey without stretches in which all pairs were slow, and these."""
+    survey = survey_of(samples, wiring, limits, adaptive=adaptive)
+    spoiled = over_time.spoiled(survey, limits)
+    if spoiled:
+        survey = survey_of(over_time.without(samples, spoiled), wiring, limits, adaptive=adaptive)
+    return survey, spoiled
 
 
 def _with_sensitivity(
