@@ -32,12 +32,13 @@ from weft.doctor.container.launch.environment import environment
 from weft.doctor.container.launch.plan import ContainerPlan, plans_of
 from weft.doctor.job import JobKind
 from weft.doctor.readers.file import read_job
-from weft.launch.launchers.container import edf_text
+from weft.launch.kernel import build_kernel
+from weft.launch.launchers.container import edf_text, program_folders
 from weft.launch.mpi import Mpi, find_mpi
 
 HYDRA = Mpi("mpich", Path("/m/bin/mpicc"), Path("/m/bin/mpiexec"), "hydra", "MPICH 4.0.2", "-lmpi")
 SRUN = replace(HYDRA, launcher=Path("/usr/bin/srun"), launcher_kind="srun", pmi="pmi2")
-OURS = (sys.prefix, "/m")
+OURS = (f"{sys.prefix}/var/weft/kernels", "/m")
 TRIAL = Trial("t000", "latency", (8,), ("n1", "n2"), 1)
 
 
@@ -101,6 +102,8 @@ def test_the_launch_is_the_one_of_the_recipe(
     if is_edf:
         assert f"--environment=recipes/{launch.name}.toml" in text
         assert "printf '%s\\n' 'image = " in text
+    if runtime == "podman":
+        assert f" --timeout={TRIAL.timeout_s:.0f} " in text
     if recipe.network and runtime in ("pyxis", "ce"):
         assert f"--network={recipe.network}" in text
 
@@ -139,6 +142,33 @@ def test_options_that_do_not_fit_are_refused(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("runtime", ["pyxis", "ce", "apptainer"])
+def test_a_path_of_an_image_is_the_same_in_the_run_directory(
+    runtime: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "job.sqsh"
+    file.touch()
+
+    def image_of(text: str) -> str:
+        found = rank_container(choice(container=runtime, image=text), 1)
+        assert found is not None
+        return found.image
+
+    assert image_of("job.sqsh") == image_of("./job.sqsh") == image_of(str(file)) == str(file)
+    for name in ("docker://job:1", "localhost/job:1", "none.sqsh"):
+        assert image_of(name) == name
+
+
+@pytest.mark.parametrize("name", ["file.tar", "folder", "./folder"])
+def test_podman_takes_no_path(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file.tar").touch()
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(InputError, match=f"podman runs images by name, and '{name}' is a path"):
+        rank_container(choice(container="podman", image=name), 1)
+
+
 @pytest.mark.parametrize(("runtime", "mpi"), [("podman", SRUN), ("pyxis", HYDRA), ("ce", HYDRA)])
 def test_ranks_that_would_not_meet_are_refused(runtime: str, mpi: Mpi) -> None:
     container = rank_container(choice(container=runtime), 2)
@@ -153,10 +183,11 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def remarks_of(image: Path, **changes: Any) -> tuple[str, ...]:
-    """Of a launch of two ranks of the embedded MPI here."""
-    asked = choice(container="podman", image=str(image), **changes)
+    """Of a run of one launch of two ranks of the embedded MPI here."""
+    asked = choice(container="apptainer", image=str(image), **changes)
     backend = LiveBackend(find_mpi(), ("n1",), container=rank_container(asked, 1))
-    return container_remarks(backend, Launch(replace(TRIAL, nodes=("n1",), tasks_per_node=2), 0, 0))
+    trial = replace(TRIAL, nodes=("n1",), tasks_per_node=2)
+    return container_remarks(backend, [Launch(trial, 0, 0)], Path("run"))
 
 
 def test_an_image_whose_network_is_not_known_is_measured_with_a_remark(image: Path) -> None:
@@ -180,6 +211,42 @@ def test_an_image_without_a_library_of_the_program_is_refused(tmp_path: Path, im
     said = r"measuring program: libm\.so\.6, which \S+ needs, is not in it"
     with pytest.raises(InputError, match=said):
         remarks_of(tmp_path / "image")
+
+
+@pytest.mark.parametrize("verb", [("bench", "latency"), ("check", "--no-report")])
+def test_it_is_refused_before_anything_is_written(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, image: Path, verb: tuple[str, ...]
+) -> None:
+    broken(tmp_path / "image", image).unlink()
+    words = ["--container", "apptainer", "--image", str(tmp_path / "image")]
+    assert run([*verb, *words, "--tasks-per-node", "2", "--dir", str(tmp_path / "run")]) == 2
+    assert "measuring program: libm.so.6, which " in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_directory_that_cannot_be_mounted_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, image: Path
+) -> None:
+    words = ["--container", "apptainer", "--image", str(image), "--tasks-per-node", "2"]
+    where = tmp_path / "my run,1"
+    assert run(["check", *words, "--no-report", "--dir", str(where)]) == 2
+    said = capsys.readouterr().err
+    assert f"weft cannot mount '{where}/recipes' in containers" in said
+    assert "choose another --dir" in said
+    assert not where.exists()
+
+
+def test_an_image_whose_files_a_mount_of_weft_hides_is_refused(tmp_path: Path, image: Path) -> None:
+    shutil.copytree(image, tmp_path / "image", symlinks=True)
+    ours = program_folders(build_kernel(find_mpi()), find_mpi().mpicc)[0]
+    inside = Path(f"{tmp_path}/image{ours}")
+    inside.mkdir(parents=True)
+    (remark,) = remarks_of(tmp_path / "image")
+    (inside / "site-tool").touch()
+    with pytest.raises(InputError, match=f"own mount of {ours} hides .* image: site-tool"):
+        remarks_of(tmp_path / "image")
+    # The user's own mount of the same folder says that the image does not need its files.
+    assert remarks_of(tmp_path / "image", mount=(f"{ours}:{ours}:ro",)) == (remark,)
 
 
 def test_a_mount_that_is_not_here_may_bring_the_library(tmp_path: Path, image: Path) -> None:
@@ -227,5 +294,5 @@ def test_the_names_of_launchers(tmp_path: Path, image: Path, name: str, said: st
     mpi = replace(find_mpi(), launcher=tmp_path / name, launcher_kind="openmpi")
     asked = choice(container="apptainer", image=str(image))
     backend = LiveBackend(mpi, ("n1", "n2"), container=rank_container(asked, 2))
-    (remark,) = container_remarks(backend, Launch(TRIAL, 0, 0))
+    (remark,) = container_remarks(backend, [Launch(TRIAL, 0, 0)], tmp_path / "run")
     assert said in remark

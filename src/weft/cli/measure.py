@@ -60,7 +60,7 @@ def measure_study(
     from weft.cli.recipe.container_launch import container_remarks
 
     where = run_dir or fresh_run_dir(document.name)
-    remarks = (*made.remarks, *container_remarks(backend, made.launches[0]))
+    remarks = (*made.remarks, *container_remarks(backend, made.launches, where))
 
     meta = run_meta(
         study_text=text,

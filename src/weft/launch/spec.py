@@ -16,7 +16,8 @@ class LaunchSpec:
     `remote_shell` is what a launcher runs in place of ssh, as `remote_shell HOST COMMAND`;
     `interface` the one by which launcher and ranks meet. None of both: as the launcher chooses.
     `pmi` is the plugin by which srun's ranks find each other; None: the one it has by default.
-    `options` are more words of srun or Hydra.
+    `options` are more words of srun or Hydra. `limit_s` is the time after which weft ends it; None:
+    not known.
     """
 
     launcher: Path
@@ -33,6 +34,7 @@ class LaunchSpec:
     interface: str | None = None
     pmi: str | None = None
     options: tuple[str, ...] = ()
+    limit_s: float | None = None
 
     @property
     def n_ranks(self) -> int:

@@ -7,17 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from weft.core.errors import InputError
 from weft.launch.launchers import LAUNCHERS
 from weft.launch.launchers.container import (
     RankContainer,
     edf_text,
     in_container,
     launcher_for,
+    own_mounts,
     program_folders,
 )
 from weft.launch.spec import LaunchSpec
 
 KERNEL = Path(sys.prefix) / "var/weft/kernels/weft-kernel-1"
+ELSEWHERE = Path("/shared/kernels/weft-kernel-1")
 SPEC = LaunchSpec(
     launcher=Path("/m/mpiexec"),
     program=("/k", "--benchmark", "latency"),
@@ -47,7 +50,8 @@ def argv(spec: LaunchSpec, runtime: str, launcher: str) -> str:
 def test_podman_shares_the_namespaces_of_the_host_and_hands_on_what_ranks_need() -> None:
     words = argv(SPEC, "podman", "hydra")
     assert words.startswith("/m/mpiexec -print-all-exitcodes -pmi-port -f /run/h ")
-    assert "podman run --rm --network=host --ipc=host --pid=host --userns=keep-id " in words
+    alone = "podman run --rm --network=host --ipc=host --pid=host --userns=keep-id "
+    assert f"{alone}--entrypoint= --env " in words
     assert "--env PMI_* " in words
     assert "--env WEFT_LAUNCH " in words
     assert words.endswith(
@@ -56,6 +60,13 @@ def test_podman_shares_the_namespaces_of_the_host_and_hands_on_what_ranks_need()
     )
     # SOURCE: podman-run(1): keep-id is refused to root.
     assert "--userns" not in argv(replace(SPEC, as_root=True), "podman", "hydra")
+
+
+@pytest.mark.parametrize(("limit_s", "word"), [(25.0, 25), (24.2, 25), (0.0, 1)])
+def test_a_container_of_podman_ends_by_itself_after_the_launch(limit_s: float, word: int) -> None:
+    # SOURCE: podman-run(1): --timeout; conmon of podman 4.3 takes 0 as none.
+    assert f" --timeout={word} " in argv(replace(SPEC, limit_s=limit_s), "podman", "hydra")
+    assert "--timeout" not in argv(SPEC, "podman", "hydra")
 
 
 def test_apptainer_gets_variables_by_prefix() -> None:
@@ -98,10 +109,12 @@ def test_the_launcher_is_the_one_whose_ranks_meet() -> None:
     ("kernel", "mpicc", "folders"),
     [
         (KERNEL, f"{sys.prefix}/bin/mpicc", (sys.prefix,)),
-        (KERNEL, "/opt/mpi/bin/mpicc", (sys.prefix, "/opt/mpi")),
-        (KERNEL, "/usr/bin/mpicc", (sys.prefix,)),
-        (Path("/shared/kernels/weft-kernel-1"), "/usr/bin/mpicc", ("/shared/kernels",)),
-        (Path("weft-kernel"), "/usr/local/bin/mpicc", (sys.prefix,)),
+        (KERNEL, "/opt/mpi/bin/mpicc", (KERNEL.parent, "/opt/mpi")),
+        (KERNEL, "/usr/bin/mpicc", (KERNEL.parent,)),
+        (ELSEWHERE, "/usr/bin/mpicc", (ELSEWHERE.parent,)),
+        (ELSEWHERE, f"{sys.prefix}/bin/mpicc", (ELSEWHERE.parent, sys.prefix)),
+        (ELSEWHERE, "/shared/bin/mpicc", ("/shared",)),
+        (Path("weft-kernel"), "/usr/local/bin/mpicc", (KERNEL.parent,)),
     ],
 )
 def test_folders_of_the_program(kernel: Path, mpicc: str, folders: tuple[str, ...]) -> None:
@@ -112,6 +125,35 @@ def test_folders_of_the_system_are_not_mounted(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(sys, "prefix", "/usr")
     kernel = Path("/usr/var/weft/kernels/weft-kernel-1")
     assert program_folders(kernel, Path("/usr/bin/mpicc")) == (kernel.parent,)
+
+
+def own(*folders: str | Path, mounts: tuple[str, ...] = ()) -> list[str]:
+    named = {Path(one): "choose another folder" for one in folders}
+    return list(own_mounts(replace(CONTAINER, mounts=mounts), named))
+
+
+def test_folders_are_mounted_where_they_are() -> None:
+    assert own("/a", "/b", mounts=("/c:/d",)) == ["/a:/a:ro", "/b:/b:ro"]
+
+
+def test_a_folder_that_the_user_mounts_is_not_mounted_again(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "link").symlink_to("a")
+    one, other = tmp_path / "a", tmp_path / "link"
+    assert own(one, "/b", mounts=(f"{one}/:{one}/:rw",)) == ["/b:/b:ro"]
+    assert own(one, mounts=(f"{other}:{one}",)) == []
+
+
+def test_a_mount_in_place_of_a_folder_is_refused() -> None:
+    with pytest.raises(InputError, match="the mount /x:/b/:ro would hide weft's own mount of /b"):
+        own("/a", "/b", mounts=("/x:/b/:ro",))
+
+
+@pytest.mark.parametrize("name", ["my run", "run,1", "run:1", "run$1", "run\\1", "run\u202e1"])
+def test_a_folder_whose_name_a_runtime_splits_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match="weft cannot mount") as error:
+        own(f"/{name}/recipes")
+    assert error.value.hint == "choose another folder"
 
 
 def test_the_record_masks_a_secret_of_the_image() -> None:

@@ -30,6 +30,7 @@ from weft.launch.launchers.container import (
     RankContainer,
     edf_text,
     in_container,
+    own_mounts,
     program_folders,
     refuse_launcher,
 )
@@ -306,17 +307,20 @@ class LiveBackend:
         return make_recipe(self.mpi, spec, self._site.cwd(self._run_dir), files)
 
     @property
-    def has_container(self) -> bool:
-        """Whether each rank runs in a container."""
-        return self._container is not None
+    def container(self) -> RankContainer | None:
+        """The container of each rank as the user asked for it."""
+        return self._container
 
-    def container_of(self, launch: Launch) -> RankContainer:
-        """The container of a launch, with the folders of its program, read-only."""
+    def container_of(self, launch: Launch, run_dir: Path | None = None) -> RankContainer:
+        """The container of a launch, with the folders of its program, read-only; of a run in
+        `run_dir`, where that is not prepared. Raises InputError where they cannot be mounted."""
         assert self._container is not None
-        folders = program_folders(self._kernel or KERNEL_PLACEHOLDER, self.mpi.mpicc)
-        if rounds_text(launch.trial) is not None:
-            folders = (*folders, self._site.folder(self._run_dir))
-        own = (f"{folder}:{folder}:ro" for folder in folders)
+        programs = program_folders(self._kernel or KERNEL_PLACEHOLDER, self.mpi.mpicc)
+        folders = dict.fromkeys(programs, "put weft, its MPI and its kernel into another folder")
+        if launch.trial.options.get("rounds") is not None:
+            where = self._run_dir if run_dir is None else run_dir.absolute()
+            folders[self._site.folder(where)] = "choose another --dir"
+        own = own_mounts(self._container, folders)
         return replace(self._container, mounts=(*self._container.mounts, *own))
 
 
@@ -369,6 +373,7 @@ def launch_spec(
         remote_shell=site.remote_shell,
         interface=site.interface,
         pmi=mpi.pmi,
+        limit_s=trial.timeout_s,
     )
 
 

@@ -149,7 +149,7 @@ def _new_store(setup: Setup, keeping: Keeping, lost: tuple[LostHost, ...]) -> Ru
         backend=setup.backend,
         nodes=setup.nodes,
         argv=sys.argv,
-        remarks=container_remarks(setup.backend, setup.launches[0]),
+        remarks=container_remarks(setup.backend, setup.launches, keeping.directory),
     )
     again = again_with_hosts(setup, lost)
     gone = {LOST: [one.to_record() for one in lost]} if lost else {}

@@ -1,7 +1,10 @@
 """The container of a measurement: its launch as `weft recipe` composes it, judged before it runs as
 `weft doctor container` judges it."""
 
+import os
 import shlex
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,15 +14,19 @@ from weft.cli.output import talk
 from weft.core.errors import InputError
 from weft.core.finding import Severity
 from weft.core.shell_line import UNSHOWN
+from weft.core.words import first_few
 from weft.launch.launchers.container import RankContainer, edf_text
 
 if TYPE_CHECKING:
     from weft.catalog.libraries.launch_recipe import LaunchRecipe
     from weft.doctor.container.case import ContainerCase
+    from weft.doctor.container.image.image import ContainerImage
     from weft.doctor.container.loader.closure import Closure
 
 HERE = Path("/")
 NCCL = "libnccl.so"
+SHOWN = 3
+"""Names of hidden files that an error shows."""
 OF_RANKS = ("mpi-", "pmi-")
 """Begins of the rules about MPI, which the measuring program needs; the others are about NCCL."""
 
@@ -36,12 +43,27 @@ def rank_container(choice: BackendChoice, n_nodes: int) -> RankContainer | None:
         return None
     if choice.image is None:
         raise InputError("--container goes with --image", hint="name the image")
-    if choice.image.startswith("-") or UNSHOWN.search(choice.image) is not None:
-        raise InputError(f"{choice.image!r} is no name of an image", where="--image")
+    image = _image(choice.image, choice.container)
     mounts = tuple(map(_mount, choice.mount))
     if choice.recipe is None:
-        return RankContainer(choice.container, choice.image, mounts)
-    return _prescribed(choice, choice.recipe, mounts, n_nodes)
+        return RankContainer(choice.container, image, mounts)
+    return _prescribed(choice.container, image, choice.recipe, mounts, n_nodes)
+
+
+def _image(text: str, runtime: str) -> str:
+    """The name of an image, or its absolute path: ranks start in the run directory."""
+    if text.startswith("-") or UNSHOWN.search(text) is not None:
+        raise InputError(f"{text!r} is no name of an image", where="--image")
+    if not os.path.exists(text):
+        return text
+    if runtime == "podman":
+        raise InputError(
+            f"podman runs images by name, and '{text}' is a path",
+            where="--image",
+            expected="the name of an image that podman has on each node, as localhost/job:1",
+            hint="podman load -i FILE, or podman import FILE NAME, gives an archive a name",
+        )
+    return str(Path(text).absolute())
 
 
 def _mount(text: str) -> str:
@@ -59,13 +81,12 @@ def _mount(text: str) -> str:
 
 
 def _prescribed(
-    choice: BackendChoice, platform: str, mounts: tuple[str, ...], n_nodes: int
+    runtime: str, image: str, platform: str, mounts: tuple[str, ...], n_nodes: int
 ) -> RankContainer:
     """With the mounts, devices, variables and hooks of a platform's recipe."""
     from weft.cli.recipe.container_text import additions_of, gpu_options
     from weft.launch.prescription import Run, prescribe
 
-    runtime, image = str(choice.container), str(choice.image)
     recipe = recipe_of(platform)
     prescription = prescribe(recipe, Run(nodes=n_nodes, image=image, mounts=mounts))
     added = additions_of(prescription, runtime)
@@ -93,26 +114,40 @@ def recipe_of(platform: str) -> "LaunchRecipe":
     return recipe_here() if platform in (OWN, THIS_MACHINE) else launch_recipe(platform)
 
 
-def container_remarks(backend: Backend, launch: Launch) -> tuple[str, ...]:
-    """What is unknown about the containers of a launch, as remarks of the run; none without
-    containers.
+def container_remarks(
+    backend: Backend, launches: Sequence[Launch], run_dir: Path
+) -> tuple[str, ...]:
+    """What is unknown about the containers of a run that is to be in `run_dir`, as remarks of it;
+    none without containers.
 
-    Raises InputError where the image cannot run the measuring program, or where its NCCL will miss
-    the fast network; MissingError where the program cannot be built.
+    Raises InputError where the image cannot run the measuring program, where its NCCL will miss
+    the fast network, or where a mount of weft cannot be made or hides files of the image;
+    MissingError where the program cannot be built.
     """
     from weft.bench.live.backend import LiveBackend
 
-    if not isinstance(backend, LiveBackend) or not backend.has_container:
+    if not isinstance(backend, LiveBackend) or backend.container is None:
         return ()
     kernel = backend.build()
-    around = backend.container_of(launch)
-    remarks = tuple(_judge(around, backend.recipe(launch), kernel))
+    paired = (one for one in launches if one.trial.options.get("rounds") is not None)
+    backend.container_of(next(paired, launches[0]), run_dir)
+    judged = _without_rounds(launches[0])
+    around = backend.container_of(judged)
+    n_asked = len(backend.container.mounts)
+    remarks = tuple(_judge(around, n_asked, backend.recipe(judged), kernel))
     for one in remarks:
         talk(one)
     return remarks
 
 
-def _judge(around: RankContainer, text: str, kernel: Path) -> list[str]:
+def _without_rounds(launch: Launch) -> Launch:
+    """Without the folder of rounds, which brings no library: it is not made yet, and a mount whose
+    source is missing would count as one that may bring any."""
+    options = {name: one for name, one in launch.trial.options.items() if name != "rounds"}
+    return replace(launch, trial=replace(launch.trial, options=options))
+
+
+def _judge(around: RankContainer, n_asked: int, text: str, kernel: Path) -> list[str]:
     from weft.doctor.container.case import ContainerCase
     from weft.doctor.container.image.image import open_image
     from weft.doctor.container.image.tree import FolderTree
@@ -134,11 +169,34 @@ def _judge(around: RankContainer, text: str, kernel: Path) -> list[str]:
             f"fast network, is unknown: {error.what}"
         ]
     try:
+        _refuse_hidden(image, around, n_asked)
         recipe = recipe_of(around.recipe) if around.recipe else None
         case = ContainerCase(image, plans[0], FolderTree(HERE), recipe=recipe)
         return [*_program_remarks(case, around, kernel), *_network_remarks(case, around)]
     finally:
         image.close()
+
+
+def _refuse_hidden(image: "ContainerImage", around: RankContainer, n_asked: int) -> None:
+    """Raises InputError where a mount of weft, behind those asked for, hides files of the image."""
+    from weft.doctor.container.image.tree import FolderTree
+    from weft.doctor.container.image.view import View
+
+    view, host = View(image.tree), FolderTree(HERE)
+    for source, target, *_ in (one.split(":") for one in around.mounts[:n_asked]):
+        view.mount(host, source, target, source)
+    for mount in around.mounts[n_asked:]:
+        target = mount.split(":")[1]
+        found = view.resolve(target)
+        names = [] if found is None or found.origin else view.names(target)
+        if names:
+            raise InputError(
+                f"weft's own mount of {target} hides a folder of the image: "
+                f"{first_few(names[:SHOWN], len(names))}",
+                where=f"--image {around.image}",
+                expected=f"an image without files in {target}, or weft and its MPI elsewhere",
+                hint=f"--mount {target}:{target}:ro, if nothing in the image needs its own files",
+            )
 
 
 def _program_remarks(case: "ContainerCase", around: RankContainer, kernel: Path) -> tuple[str, ...]:

@@ -1,8 +1,11 @@
 """A container around each rank: the words of one runtime between a launcher and its program."""
 
+import math
+import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from os.path import normpath, realpath
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -11,6 +14,8 @@ import tomli_w
 
 from weft.core.errors import InputError
 from weft.core.process_tree import MARKER
+from weft.core.shell_line import UNSHOWN
+from weft.launch.kernel import cache_candidates
 from weft.launch.secret_text import mask_text
 from weft.launch.spec import LaunchSpec
 
@@ -61,16 +66,44 @@ class ContainerRuntime:
 
 
 def program_folders(kernel: Path, mpicc: Path) -> tuple[Path, ...]:
-    """The folders that a container needs to run the kernel: weft's installation, or the kernel's
-    folder where that is elsewhere; and the MPI's, unless it is one of the system."""
-    prefix = Path(sys.prefix)
-    is_ours = prefix not in SYSTEM_FOLDERS and (
-        not kernel.is_absolute() or kernel.is_relative_to(prefix)
-    )
-    own = prefix if is_ours else kernel.parent
-    mpi = mpicc.parent.parent
-    is_apart = mpi not in SYSTEM_FOLDERS and not mpi.is_relative_to(own)
-    return (own, mpi) if is_apart else (own,)
+    """The folders that a container needs to run the kernel: the MPI's, unless it is one of the
+    system, or weft's installation where that holds the MPI; and the kernel's, unless it is in
+    there."""
+    prefix, mpi = Path(sys.prefix), mpicc.parent.parent
+    own = kernel.parent if kernel.is_absolute() else cache_candidates()[0]
+    if mpi in SYSTEM_FOLDERS:
+        return (own,)
+    is_ours = prefix not in SYSTEM_FOLDERS and mpi.is_relative_to(prefix)
+    whole = prefix if is_ours else mpi
+    return (whole,) if own.is_relative_to(whole) else (own, whole)
+
+
+_SPLITS = re.compile(r"[\s,:$\\]")
+"""Characters at which a runtime splits a mount, or that it replaces."""
+
+
+def own_mounts(container: RankContainer, folders: Mapping[Path, str]) -> Iterator[str]:
+    """Of weft's own folders, read-only at their own paths, those that the container lacks; each
+    folder comes with a hint how to choose another. Raises InputError where a mount of the
+    container is in the way, and on a path that a runtime would split."""
+    asked = {normpath(one.split(":")[1]): one for one in container.mounts}
+    for folder, hint in folders.items():
+        found = asked.get(normpath(folder))
+        if found is None:
+            if _SPLITS.search(str(folder)) or UNSHOWN.search(str(folder)):
+                raise InputError(
+                    f"weft cannot mount {str(folder)!r} in containers",
+                    where="--container",
+                    expected="a path without blanks, commas, colons, '$' and backslashes",
+                    hint=hint,
+                )
+            yield f"{folder}:{folder}:ro"
+        elif realpath(found.split(":")[0]) != realpath(folder):
+            raise InputError(
+                f"the mount {found} would hide weft's own mount of {folder}",
+                where="--mount" if not container.recipe else "--mount or --recipe",
+                expected=f"{folder}:{folder}, or another path in the container",
+            )
 
 
 def launcher_for(container: RankContainer | None) -> str | None:
@@ -178,12 +211,16 @@ def _podman(spec: LaunchSpec, container: RankContainer, _: Path) -> LaunchSpec:
     """Ranks of a node share its network, shared memory and process ids.
 
     SOURCE: podman-run(1): --network, --ipc, --pid, --userns (keep-id is for users without root
-    only), --env NAME without a value, and with a star. mpiexec(1) of Hydra: -pmi-port.
+    only), --env NAME without a value, and with a star, --timeout (0 is none). mpiexec(1) of Hydra:
+    -pmi-port.
     """
+    # INVARIANT: a container starts after its launch, so its time ends after weft's own limit.
+    limit = () if spec.limit_s is None else (f"--timeout={max(1, math.ceil(spec.limit_s))}",)
     own = () if spec.as_root else ("--userns=keep-id",)
     passed = (*PASSED, *(f"{name}={value}" for name, value in spec.env.items()))
     words = (
         *("podman", "run", "--rm", "--network=host", "--ipc=host", "--pid=host", *own),
+        *("--entrypoint=", *limit),
         *(word for one in passed for word in ("--env", one)),
         *container.options,
         *(word for one in container.devices for word in ("--device", one)),
