@@ -136,8 +136,9 @@ MPI 4 with parts for PMI-2, other plug-ins, `mpirun` before or in the container.
 It is a fault where the launch names a program whose libraries weft can follow: an absolute path, or
 a name in `PATH`, of a launch by Pyxis, `apptainer exec` or Sarus. Of `python`, a script, an
 entry point, or a program in a packed layer weft does not know whether it uses MPI: then it is a
-warning. A launch of one rank has neither. Of `MpiDefault` alone it is `UNKNOWN`: the environment
-that submits the job may set `SLURM_MPI_TYPE`.
+warning. A launch of one rank has neither. Where no option (`-n`, `-N`, `--ntasks-per-node`) asks
+for several ranks, or weft cannot read it, it is `UNKNOWN`: srun's default is one. Of `MpiDefault`
+alone it is `UNKNOWN`, too: the environment that submits the job may set `SLURM_MPI_TYPE`.
 
 `--hook FILE` with Sarus' MPI hook (`mpi_hook`, `MPI_LIBS`): weft compares the names of the host's
 libraries with those of the image's `ld.so.cache`, as the hook does before the start. It counts as

@@ -1,6 +1,8 @@
 """`weft doctor log --predicted`: the first line in which a log is not as predicted."""
 
 import json
+from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 import pytest
@@ -58,8 +60,8 @@ def test_a_plugin_that_failed_against_the_prediction(
     assert code(log, predicted(tmp_path, SET)) == 1
     out = capsys.readouterr().out
     sentence = (
-        "BAD   16 of 16 processes part from the prediction at a library below the plug-in, "
-        "line 2: libfabric.so.1 is not found; predicted: no further line, so that nothing failed\n"
+        "BAD   16 of 16 processes differ from the prediction at a library below the plug-in, "
+        "line 2: libfabric.so.1 is not found; predicted: no further line\n"
         "      predicted  no further line\n"
         f"      logged     NCCL INFO {LOST}  ({log}:4)\n"
     )
@@ -107,7 +109,7 @@ def test_a_plugin_that_loaded_against_the_prediction_is_a_warning(
 ) -> None:
     log = logged(tmp_path, SET, network="AWS Libfabric")
     assert code(log, predicted(tmp_path, *FAILED)) == 0
-    assert "WARN  16 of 16 processes part from the prediction" in capsys.readouterr().out
+    assert "WARN  16 of 16 processes differ from the prediction" in capsys.readouterr().out
 
 
 def test_a_failed_plugin_is_a_warning_where_ranks_used_a_fast_network(tmp_path: Path) -> None:
@@ -125,7 +127,7 @@ def test_one_process_of_many(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     log.write_text("\n".join(lines))
     code(log, predicted(tmp_path, SET))
     out = capsys.readouterr().out
-    assert "1 of 16 processes part from the prediction" in out
+    assert "1 of 16 processes differs from the prediction" in out
     assert "15 of 16 processes logged the predicted 1 line" in out
 
 
@@ -185,8 +187,71 @@ def test_a_torn_line_accuses_nobody(tmp_path: Path, capsys: pytest.CaptureFixtur
     log.write_text("\n".join(lines))
     code(log, predicted(tmp_path, SET))
     out = capsys.readouterr().out
-    assert "part from the prediction" not in out
-    assert "with torn lines not compared" in out
+    assert "from the prediction" not in out
+    assert "with torn or mixed lines not compared" in out
+
+
+def in_containers(*ranks: tuple[int, Sequence[str]]) -> str:
+    """Lines of ranks on one host that are each process 1 of a container; each by its device, and
+    all first lines before all second ones."""
+    columns = zip_longest(*([(device, one) for one in lines] for device, lines in ranks))
+    shown = (one for column in columns for one in column if one is not None)
+    return "".join(f"node1:1:1 [{device}] NCCL INFO {one}\n" for device, one in shown)
+
+
+def test_ranks_of_containers_that_are_all_process_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, prediction = tmp_path / "job.log", predicted(tmp_path, *FAILED)
+    log.write_text(in_containers((0, FAILED), (1, FAILED)))
+    code(log, prediction)
+    out = capsys.readouterr().out
+    assert "2 of 2 processes logged the predicted 3 lines" in out
+    assert "from the prediction" not in out
+    log.write_text(in_containers((0, FAILED), (1, (SET, NONE))))
+    assert code(log, prediction) == 1
+    assert "1 of 2 processes differs from the prediction" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "ranks",
+    [
+        pytest.param(((0, FAILED), (0, FAILED)), id="each sees one device"),
+        pytest.param(((0, FAILED), (0, (SET, NONE))), id="and one differs"),
+        pytest.param(((0, (SET,)), (1, (LOST, NONE))), id="one process by two threads"),
+    ],
+)
+def test_lines_that_may_be_of_several_processes_accuse_nobody(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], ranks: tuple[tuple[int, Sequence[str]], ...]
+) -> None:
+    log = tmp_path / "job.log"
+    log.write_text(in_containers(*ranks))
+    for wanted in (FAILED, (SET,)):
+        assert code(log, predicted(tmp_path, *wanted)) == 5
+        out = capsys.readouterr().out
+        assert "from the prediction" not in out
+        assert "1 process with torn or mixed lines not compared" in out
+
+
+def test_a_process_that_loads_its_plugin_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "job.log"
+    log.write_text(in_containers((0, FAILED * 3)))
+    code(log, predicted(tmp_path, *FAILED))
+    assert "1 of 1 process logged the predicted 3 lines" in capsys.readouterr().out
+
+
+def test_a_log_that_ends_too_early(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "job.log"
+    log.write_text(in_containers((0, FAILED[:2])))
+    code(log, predicted(tmp_path, *FAILED))
+    out = capsys.readouterr().out
+    assert (
+        "1 of 1 process differs from the prediction at the net plug-in, line 3: the log ends here, "
+        "or tells no more of plug-ins; predicted: NCCL uses no plug-in\n"
+    ) in out
+    assert "failed" not in out
 
 
 @pytest.mark.parametrize("format_", ["text", "json"])

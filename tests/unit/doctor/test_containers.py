@@ -168,3 +168,9 @@ def test_short_options_of_slurm_end_before_the_container(options: str) -> None:
     (plan,) = plans_of(job)
     assert plan.runtime.name == "apptainer"
     assert [(one.source, one.target) for one in plan.mounts] == [("/a", "/b")]
+
+
+def test_wait_of_sbatch_takes_no_value() -> None:
+    """Of srun and salloc it does."""
+    job = read_job("job.sh", "#!/bin/bash\nsbatch -W --nodes=2 job.sh\nsrun -W 60 -N 4 ./a\n")
+    assert [one.options["nodes"].text for one in job.launches] == ["2", "4"]

@@ -143,8 +143,13 @@ def fabric_of(case: ContainerCase) -> str:
 def outcome(case: ContainerCase, chain: Chain) -> str:
     """What ranks will do, as the begin of the verdict: `4 of 4 ranks will use NET/Socket`."""
     number = case.plan.n_ranks
-    ranks = f"{number} of {number} ranks" if number else "every rank"
+    good = NETWORKS.get(chain.fabric, "NET/IB")
+    does = chain.network if chain.faults else f"use {good}"
+    ranks = f"{number} of {number} ranks"
+    if not number:
+        ranks = "ranks" if does.endswith("each other") else "every rank"
+        if does.startswith("each "):
+            ranks, does = "each rank", does.removeprefix("each ")
     if case.plan.runtime is PLAIN and not case.mounts:
         ranks = f"started without a mount, {ranks}"
-    good = NETWORKS.get(chain.fabric, "NET/IB")
-    return f"{ranks} will {chain.network if chain.faults else f'use {good}'}"
+    return f"{ranks} will {does}"

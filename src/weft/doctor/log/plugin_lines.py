@@ -15,7 +15,7 @@ MOST_LINE_BYTES = 1 << 20
 MOST_KEPT = 64
 """Lines of one process; NCCL 2.32.3 writes at most two for each name that it tries."""
 MARK = "NCCL INFO "
-_PROCESS = re.compile(r"([\w.-]+:\d+):\d+ \[\d+\] ")
+_PROCESS = re.compile(r"([\w.-]+:\d+):\d+ (\[\d+\]) ")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _OF_PLUGIN = re.compile(
     r"NET/Plugin\b|Plugin name set by env to |Successfully loaded external network plugin "
@@ -40,8 +40,11 @@ class PluginLine:
 
 @dataclass
 class PluginLines:
-    """`by_process` has the lines of each process that logged any, by host and process id; `silent`
-    are processes that logged other lines of NCCL, `torn` those with a line inside another one."""
+    """`by_process` has the lines of each process that logged any, by host, process id and device,
+    since in containers several ranks of a host have the process id 1. Lines that one process logs
+    each time it loads plug-ins are there once. `silent` are processes that logged other lines of
+    NCCL; `torn` those with a line inside another one, or with lines that may be of several
+    processes in any order. Both are by host and process id."""
 
     by_process: dict[str, list[PluginLine]] = field(default_factory=dict)
     silent: set[str] = field(default_factory=set)
@@ -61,21 +64,38 @@ def read_plugin_lines(names: Sequence[str]) -> PluginLines:
                 if begins and MARK.encode() in piece:
                     _add(found, _plain(piece), f"{name}:{number}")
                 begins = piece.endswith(b"\n")
-    for process in found.torn:
-        found.by_process.pop(process, None)
-    found.silent -= {*found.by_process, *found.torn}
+    _part(found)
     return found
+
+
+def _part(found: PluginLines) -> None:
+    """Put aside the processes whose lines may be mixed or torn, and keep one load of the others."""
+    begins: dict[str, str] = {}
+    for key, lines in found.by_process.items():
+        process, first = key.partition(" ")[0], lines[0].text
+        at = [n for n, one in enumerate(lines) if one.text == first]
+        loads = [lines[one:end] for one, end in zip(at, [*at[1:], len(lines)], strict=True)]
+        texts = {tuple(one.text for one in load) for load in loads}
+        if len(texts) > 1 or begins.setdefault(process, first) != first:
+            found.torn.add(process)
+        lines[:] = loads[0]
+    for key in [*found.by_process]:
+        process = key.partition(" ")[0]
+        found.silent.discard(process)
+        if process in found.torn:
+            del found.by_process[key]
+    found.silent -= found.torn
 
 
 def _add(found: PluginLines, line: str, place: str) -> None:
     head, _, message = line.partition(MARK)
     named = list(_PROCESS.finditer(head))
-    process = named[-1][1] if named else ""
+    process, device = named[-1].groups() if named else ("", "")
     found.silent.add(process)
     if MARK in message or len({one[1] for one in named}) > 1:
         found.torn.update(one[1] for one in _PROCESS.finditer(line))
     elif _OF_PLUGIN.match(message):
-        kept = found.by_process.setdefault(process, [])
+        kept = found.by_process.setdefault(f"{process} {device}", [])
         if len(kept) < MOST_KEPT:
             kept.append(PluginLine(message, place))
 

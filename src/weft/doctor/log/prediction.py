@@ -89,7 +89,7 @@ def judge_prediction(log: JobLog, lines: PluginLines, predicted: PredictedLog) -
     such lines."""
     processes = lines.by_process
     if lines.torn:
-        yield not_judged(f"{counted(len(lines.torn), *_WHO)} with torn lines not compared")
+        yield not_judged(f"{counted(len(lines.torn), *_WHO)} with torn or mixed lines not compared")
     if not processes:
         yield finding(
             Severity.UNKNOWN,
@@ -172,11 +172,14 @@ def _parted(
     wanted = predicted.lines[at] if at < len(predicted.lines) else None
     has = logged[at] if at < len(logged) else None
     link, what = _meaning(has.text if has is not None else None)
+    if has is None:
+        what = "the log ends here, or tells no more of plug-ins"
     _, expected = _meaning(wanted)
+    differ = "differs" if len(those) == 1 else "differ"
     shown = f"{has.text}  ({has.place})" if has is not None else "no further line"
     return finding(
         _severity(log, next(failures(logged[at:]), None)),
-        f"{len(those):,} of {counted(n_all, *_WHO)} part from the prediction at {link}, line "
+        f"{len(those):,} of {counted(n_all, *_WHO)} {differ} from the prediction at {link}, line "
         f"{at + 1}: {what}; predicted: {expected}",
         f"predicted  {MARK}{wanted}" if wanted is not None else "predicted  no further line",
         f"logged     {MARK}{shown}" if has is not None else f"logged     {shown}",
@@ -209,7 +212,7 @@ _MEANINGS = (
 def _meaning(text: str | None) -> tuple[str, str]:
     """The link that a line is about, and what it says in plain words."""
     if text is None:
-        return "the net plug-in", "no further line, so that nothing failed"
+        return "the net plug-in", "no further line"
     for pattern, link, words in _MEANINGS:
         found = re.search(pattern, text)
         if found is not None:

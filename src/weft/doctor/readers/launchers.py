@@ -31,7 +31,7 @@ _WITHOUT_VALUE = {
 """Options that take no value. Of others the next word is one, unless it begins with a dash."""
 
 _VALUED_OF_SLURM = frozenset("ABCDFGJLMNSTWabcdeimnopqrtwx")
-"""Short options that take a value. SOURCE: srun(1), sbatch(1), salloc(1)."""
+"""Short options that take a value; sbatch's -W has none. SOURCE: srun(1), sbatch(1), salloc(1)."""
 _OPTIONAL_OF_SLURM = frozenset("IK")
 """Short options whose value can only stand in the same word."""
 
@@ -120,7 +120,7 @@ def _short_options(name: str, word: Word, left: list[Word], found: _Found) -> No
     for index, letter in enumerate(word.text[1:], start=2):
         option, behind = option_of(name, letter), word.text[index:]
         found.options[option] = Word("", word.at)
-        if letter in _VALUED_OF_SLURM:
+        if letter in _VALUED_OF_SLURM and (name, letter) != ("sbatch", "W"):
             if behind:
                 found.options[option] = replace(word, text=behind, at=word.value_at or word.at)
             elif left:

@@ -4,7 +4,6 @@ The libraries are stand-ins with the SONAMEs, needs and texts of the real ones; 
 same verdicts on the real ones, started by Slurm."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -14,84 +13,17 @@ from tests.unit.doctor.container.container_trees import (
     SlingshotNode,
     compile_library,
 )
+from tests.unit.doctor.container.mpi_node import (
+    INTEL,
+    MPICH,
+    MPICH_WITH_PMIX,
+    OPEN_MPI_5,
+    OSU,
+    MpiNode,
+)
 
 from weft.core.finding import Severity
 from weft.doctor.container.chain.report import Chain
-from weft.doctor.container.judge import outcome
-
-MPICH = 'const char *text[] = {"MPICH Version:\\t%s", "PMI_FD"}; int MPI_Init(void) { return 0; }'
-MPICH_WITH_PMIX = MPICH.replace('"PMI_FD"', '"PMI_FD", "PMIX_SERVER_URI"')
-INTEL = (
-    'const char *text[] = {"Intel(R) MPI Library %s for Linux* OS", "MPI startup(): PMI server not '
-    'found. Please set I_MPI_PMI_LIBRARY variable"}; int MPI_Init(void) { return 0; }'
-)
-OPEN_MPI_4 = (
-    "int ompi_mpi_comm_world; int orte_init(void); int MPI_Init(void) { return orte_init(); }"
-)
-OPEN_MPI_5 = (
-    "int ompi_mpi_comm_world; int PMIx_Init(void); int MPI_Init(void) { return PMIx_Init(); }"
-)
-PROGRAM = "int MPI_Init(void); int main(void) { return MPI_Init(); }"
-OSU = "opt/osu/osu_bw"
-JOB = """#SBATCH -N 2
-#SBATCH --ntasks-per-node=2
-export NCCL_NET_PLUGIN=ofi FI_CXI_X=1 LD_LIBRARY_PATH={path}
-{before}
-srun {options} --container-image=i --container-mounts={mounts} {program}
-"""
-
-
-@dataclass
-class MpiNode:
-    """A node of Slingshot whose network is whole, and whose image gets an MPI."""
-
-    node: SlingshotNode
-
-    @property
-    def folder(self) -> Path:
-        """Of the image's own libraries."""
-        return self.node.image / LIBRARY_FOLDER
-
-    def mpich(self, source: str = MPICH, *, name: str = "libmpi.so.12") -> Path:
-        return compile_library(self.folder / name, source)
-
-    def open_mpi_4(self) -> Path:
-        pal = compile_library(self.folder / "libopen-pal.so.40", "int opal_init(void) {return 0;}")
-        rte = compile_library(
-            self.folder / "libopen-rte.so.40", "int orte_init(void) {return 0;}", needs=[pal]
-        )
-        return compile_library(self.folder / "libmpi.so.40", OPEN_MPI_4, needs=[rte])
-
-    def open_mpi_5(self) -> Path:
-        pmix = compile_library(self.folder / "libpmix.so.2", "int PMIx_Init(void) {return 0;}")
-        return compile_library(self.folder / "libmpi.so.40", OPEN_MPI_5, needs=[pmix])
-
-    def program(self, *needs: Path, path: str = OSU) -> str:
-        """The path in the container of a program of the image."""
-        compile_library(self.node.image / path, PROGRAM, needs=needs)
-        return f"/{path}"
-
-    def judged(
-        self,
-        program: str,
-        options: str = "",
-        *,
-        before: str = "",
-        mounts: tuple[str, ...] = (),
-        path: str = PATH,
-        env: tuple[str, ...] = (),
-    ) -> tuple[str, Chain]:
-        """What ranks will do, and the chain."""
-        script = self.node.folder / "job.sh"
-        words = {"before": before, "options": options, "program": program, "path": path}
-        script.write_text(JOB.format(mounts=",".join((*MOUNTS, *mounts)), **words))
-        case, chain = judged(self.node.image, self.node.host, script=script, env=env)
-        return outcome(case, chain), chain
-
-
-@pytest.fixture
-def mpi(node: SlingshotNode) -> MpiNode:
-    return MpiNode(node)
 
 
 def faults(chain: Chain) -> set[str]:
@@ -154,7 +86,7 @@ def test_the_same_without_a_known_program_is_a_warning(mpi: MpiNode) -> None:
         _, chain = mpi.judged(program, "--mpi=pmi2")
         assert chain.verdict() is Severity.GOOD
         assert warnings(chain) == {"pmi-unfit-if-used"}
-        assert "of a program that uses this MPI each rank is alone" in chain.warnings[0].happens
+        assert "if the program uses this MPI, each rank is alone" in chain.warnings[0].happens
     _, chain = mpi.judged("python train.py", "--mpi=none")
     assert not chain.warnings
 
@@ -210,20 +142,38 @@ def test_mpirun_above_the_container_is_not_judged(mpi: MpiNode, tmp_path: Path) 
     binds = ",".join(MOUNTS)
     begin = f"export NCCL_NET_PLUGIN=ofi APPTAINERENV_LD_LIBRARY_PATH={PATH}\n"
     line = f"{{}} apptainer exec -B {binds} i.sif {program}\n"
-    for above, expected in (("mpirun -n 4", set()), ("srun --mpi=pmi2", {"pmi-unfit"})):
+    for above, expected in (("mpirun -n 4", set()), ("srun -n 4 --mpi=pmi2", {"pmi-unfit"})):
         script.write_text(begin + line.format(above))
         _, chain = judged(mpi.node.image, mpi.node.host, script=script)
         assert faults(chain) == expected
 
 
 @pytest.mark.parametrize(
-    "program", ["mpirun -n 4 /opt/osu/osu_bw", "bash -c 'mpiexec ./a'", "torchrun --nnodes 2 a.py"]
+    "program",
+    [
+        "mpirun -n 4 /opt/osu/osu_bw",
+        "/usr/bin/mpiexec.hydra -n 4 /opt/osu/osu_bw",
+        "bash -c 'mpiexec ./a'",
+        "bash -c 'cd /a && if true; then exec mpirun ./a; fi'",
+        "env A=b numactl -m 0 mpirun ./a",
+        "torchrun --nnodes 2 a.py",
+    ],
 )
 def test_a_launcher_in_the_container_starts_its_own_ranks(mpi: MpiNode, program: str) -> None:
     mpi.program(mpi.open_mpi_5())
     _, chain = mpi.judged(program, "--mpi=pmi2")
     assert chain.verdict() is Severity.GOOD
     assert not chain.warnings
+
+
+@pytest.mark.parametrize(
+    ("path", "words"), [(OSU, " --launcher mpirun"), (OSU, " 'a; mpirun'"), ("opt/mpirun/app", "")]
+)
+def test_the_word_mpirun_elsewhere_is_no_launcher(mpi: MpiNode, path: str, words: str) -> None:
+    program = mpi.program(mpi.open_mpi_5(), path=path)
+    assert faults(mpi.judged(f"{program}{words}", "--mpi=pmi2")[1]) == {"pmi-unfit"}
+    _, chain = mpi.judged(f"bash -c '{program} --launcher mpirun'", "--mpi=pmi2")
+    assert warnings(chain) == {"pmi-unfit-if-used"}
 
 
 def test_parts_of_open_mpi_4_that_speak_pmi2_are_seen(mpi: MpiNode) -> None:

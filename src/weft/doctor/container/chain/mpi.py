@@ -169,12 +169,7 @@ class MpiChain:
         if startup is not None and self._plugin is not None:
             chain.would_show.append("a plug-in of srun that this MPI does not take")
         effect = self._effect(startup)
-        if effect is not None and self._plugin is not None and self._plugin.is_default:
-            chain.gap(
-                f"which MPI plug-in srun takes ({self._plugin.named_by} does not fit this MPI, and "
-                f"{MPI_TYPE} may be set where the job is submitted)",
-                "--mpi=NAME of srun in the job script",
-            )
+        if effect is not None and self._leaves_open(effect):
             effect = None
         self._link_plugin(startup, is_broken=effect is not None)
         if effect is not None:
@@ -207,6 +202,24 @@ class MpiChain:
         if startup is None or self._plugin is None or self.case.plan.n_ranks == 1:
             return None
         return startup.unfit.get(self._plugin.name)
+
+    def _leaves_open(self, effect: PmiEffect) -> bool:
+        """Whether it is not known that this plug-in starts several ranks; the questions."""
+        plugin, is_one = self._plugin, self.case.plan.least_ranks == 1
+        assert plugin is not None
+        unfit = f"{plugin.named_by} does not fit this MPI"
+        if plugin.is_default:
+            self.chain.gap(
+                f"which MPI plug-in srun takes ({unfit}, and {MPI_TYPE} may be set where the job "
+                "is submitted)",
+                "--mpi=NAME of srun in the job script",
+            )
+        if is_one:
+            self.chain.gap(
+                f"how many ranks there are ({unfit}, and of several {effect.sentence})",
+                "-n of srun in the job script",
+            )
+        return plugin.is_default or is_one
 
     def _report_unfit(self, rule: str, used: LoadedFile, startup: MpiStartup | None) -> None:
         effect, plugin = self._effect(startup), self._plugin

@@ -28,7 +28,7 @@ class InnerSettings:
 
 def inner_settings(program: Sequence[Word], origin: str) -> InnerSettings:
     """Those of `sh -c TEXT` and of `env NAME=VALUE COMMAND`."""
-    text = _text_of([one.text for one in program])
+    text = command_text([one.text for one in program])
     if not text:
         return InnerSettings()
     # A part that only the running job knows stays one: no script sets `_`.
@@ -42,7 +42,8 @@ def inner_settings(program: Sequence[Word], origin: str) -> InnerSettings:
     return InnerSettings(tuple(values), job.unset, _is_open(job))
 
 
-def _text_of(words: Sequence[str]) -> str:
+def command_text(words: Sequence[str]) -> str:
+    """The text of `sh -c TEXT`, or of env and what it starts; "" of other commands."""
     for shell, option, text in zip(words, words[1:], words[2:], strict=False):
         if shell.rpartition("/")[2] in SHELLS and _DASH_C.fullmatch(option):
             return text

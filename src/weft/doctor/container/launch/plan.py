@@ -29,7 +29,7 @@ from weft.doctor.job import (
     SettingOrigin,
     number_of,
 )
-from weft.launch.command_words import NODES, RANKS, SLURM, TASKS_PER_NODE
+from weft.launch.command_words import NODES, RANK_LAUNCHERS, RANKS, SLURM, TASKS_PER_NODE
 from weft.launch.engine_options import ENGINES, STARTS, is_on
 
 BINDS = ("APPTAINER_BIND", "APPTAINER_BINDPATH", "SINGULARITY_BIND", "SINGULARITY_BINDPATH")
@@ -42,6 +42,7 @@ _CDI = "--cdi FILE, the specification that has the device"
 _ABSOLUTE = "--env LD_LIBRARY_PATH=VALUE of absolute folders"
 _IN_PLACE = "the script with the values in place"
 _MODULES = ("module", "modules", "nccl", "cxi", "mpi")
+_COUNTS = (RANKS, NODES, TASKS_PER_NODE)
 _NO_DEVICES = ("contain", "containall", "c", "C")
 
 
@@ -51,7 +52,8 @@ class ContainerPlan:
     annotations that switch hooks on; `unknown` are parts that the document leaves open, each with
     what would tell, and might mend; `doubts` such parts that might also break what holds.
     `cdi_devices` are names of CDI that options ask for. `hands_on` is False where srun hands on
-    chosen variables of the job only."""
+    chosen variables of the job only. `least_ranks`: as many ranks there are at least, by what
+    options tell; `n_ranks` is None where they do not tell the number."""
 
     runtime: Runtime = PLAIN
     place: str = ""
@@ -64,6 +66,7 @@ class ContainerPlan:
     doubts: tuple[tuple[str, str], ...] = ()
     cdi_devices: tuple[str, ...] = ()
     n_ranks: int | None = None
+    least_ranks: int = 1
     hands_on: bool = True
     isolation: Isolation = field(default_factory=Isolation)
     startup: RankStartup = field(default_factory=RankStartup)
@@ -148,7 +151,8 @@ def _plan(job: Job, index: int, launch: JobLaunch) -> ContainerPlan:
     entry = [launch.options["entrypoint"]] if "entrypoint" in launch.options else []
     inner = inner_settings([*entry, *launch.program], at)
     mounts = tuple(_mounts(words, at, launch))
-    n_ranks = _n_ranks(job, [job.launches[one] for one in above] + [launch])
+    starts = [one for one in (*(job.launches[at] for at in above), launch) if _is_of_ranks(one)]
+    n_ranks = _n_ranks(job, starts)
     return ContainerPlan(
         _as_started(runtime, launch),
         at,
@@ -167,6 +171,7 @@ def _plan(job: Job, index: int, launch: JobLaunch) -> ContainerPlan:
         doubts=(*_doubts(job, launch, inner), *_folder_doubts(launch, (*options, *inner.values))),
         cdi_devices=tuple(_cdi_devices(launch)),
         n_ranks=n_ranks,
+        least_ranks=n_ranks if n_ranks is not None else _least_ranks(job, starts),
         hands_on=not _closed(job, [*above, index]),
         startup=startup_of(job, [index, *above]),
         isolation=isolation_of(job, launch, mounts, n_ranks),
@@ -359,7 +364,15 @@ def _shown(text: str) -> str:
     return text.replace(HOLE, "...")
 
 
+def _is_of_ranks(launch: JobLaunch) -> bool:
+    return launch.launcher in RANK_LAUNCHERS | SLURM
+
+
 def _n_ranks(job: Job, launches: Sequence[JobLaunch]) -> int | None:
+    for one in launches:
+        if any(name in one.options and number_of(one.options, name) is None for name in _COUNTS):
+            # The job's own number is not that of this launch.
+            return None
     for options in (*(one.options for one in launches), job.options):
         number = number_of(options, RANKS)
         if number is not None:
@@ -370,3 +383,16 @@ def _n_ranks(job: Job, launches: Sequence[JobLaunch]) -> int | None:
         if each is not None and nodes is not None:
             return each * nodes
     return number_of(job.options, "ntasks")
+
+
+def _least_ranks(job: Job, launches: Sequence[JobLaunch]) -> int:
+    """Of a launch whose number is not known. SOURCE: srun(1): one task by default, and one on each
+    node of -N; --ntasks wins over both."""
+    every = (*(one.options for one in launches), job.options)
+
+    def first(name: str) -> int:
+        options = next((one for one in every if name in one), {})
+        return number_of(options, name) or 1
+
+    wins = next((name for name in (RANKS, "ntasks") if any(name in one for one in every)), "")
+    return first(wins) if wins else first(NODES) * first(TASKS_PER_NODE)

@@ -1,17 +1,27 @@
 """How the ranks of a launch begin: the program, and what srun gives them to find each other."""
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from weft.doctor.container.launch.inside import command_text
 from weft.doctor.job import HOLE, Job, JobLaunch, SettingOrigin
 from weft.launch.command_words import APPTAINER, RANK_LAUNCHERS
 
 MPI_TYPE = "SLURM_MPI_TYPE"
 _ENTRY_OPTIONS = ("container-entrypoint", "entrypoint")
 """Options of Pyxis and Sarus by which a script of the image runs before the program."""
-_OTHER_LAUNCHER = re.compile(r"\b(?:mpirun|mpiexec|orterun|prterun|torchrun)\b")
-"""In the command in the container: it starts the ranks, or none of MPI."""
+_OTHER_LAUNCHERS = RANK_LAUNCHERS | {"torchrun"}
+"""In the container: such a command starts the ranks, or none of MPI."""
+_COMMAND = re.compile(
+    r"(?:^|[;&|({`\n])[\s!]*"
+    r"(?:(?:then|do|else|if|while|until|\w+=\S*"
+    r"|(?:exec|time|env|nohup|nice|numactl|taskset|stdbuf)(?:\s+[-\d]\S*)*)\s+)*"
+    r"([^\s;&|)}]+)"
+)
+"""The first word of a command, behind those of a shell, variables, and commands that start others
+on chosen CPUs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +44,7 @@ def startup_of(job: Job, launches: Sequence[int]) -> RankStartup:
     chain = [job.launches[one] for one in launches]
     program = tuple(one.text for one in chain[0].program) if _is_first(chain[0]) else ()
     begins = next((one for one in launches if job.launches[one].launcher in RANK_LAUNCHERS), None)
-    is_other = any(_OTHER_LAUNCHER.search(one.text) for one in chain[0].program)
+    is_other = _starts_ranks([one.text for one in chain[0].program])
     if begins is None or job.launches[begins].launcher != "srun" or is_other:
         return RankStartup(program)
     srun = job.launches[begins]
@@ -55,6 +65,13 @@ def startup_of(job: Job, launches: Sequence[int]) -> RankStartup:
     named_by = f"{MPI_TYPE}={found[-1].value} of {_place(job, found[-1].at.line)}"
     is_known = HOLE not in found[-1].value and "$" not in found[-1].value
     return RankStartup(program, True, found[-1].value if is_known else HOLE, named_by)
+
+
+def _starts_ranks(words: Sequence[str]) -> bool:
+    """Whether a command in the container is a launcher, by the base name of its first word."""
+    text = command_text(words)
+    commands = _COMMAND.findall(text) if text else _COMMAND.findall(shlex.join(words))[:1]
+    return any(one.strip("\"'").rpartition("/")[2] in _OTHER_LAUNCHERS for one in commands)
 
 
 def _is_first(launch: JobLaunch) -> bool:
