@@ -128,9 +128,6 @@ class Subnet:
     def description(self) -> str:
         """Everything that was read, as a JSON document."""
 
-    def same_tables(self, other: Subnet) -> bool:
-        """Whether all switches have the same entries for adapters' ports as those of `other`."""
-
     def changed_entries(
         self, before: Subnet, most: int
     ) -> tuple[int, int, list[tuple[int, int, int, int, int]]]:

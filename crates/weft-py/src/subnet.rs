@@ -121,19 +121,6 @@ impl Subnet {
         py.detach(|| describe(&self.subnet, &self.lfts))
     }
 
-    /// Whether all switches have the same entries for adapters' ports as those of `other`.
-    fn same_tables(&self, py: Python<'_>, other: &Subnet) -> bool {
-        py.detach(|| {
-            let ends = self.subnet.endports().filter_map(|end| self.subnet.port(end));
-            let lids: Vec<u16> = ends.map(|port| port.lid).collect();
-            let switches =
-                self.subnet.nodes.iter().enumerate().filter(|(_, node)| node.is_switch());
-            switches.map(|(node, _)| node).all(|node| {
-                lids.iter().all(|lid| self.lfts.port(node, *lid) == other.lfts.port(node, *lid))
-            })
-        })
-    }
-
     /// How many entries of tables an account from `before` has too, how many differ, and of the
     /// first `most` of these: switch, node and port of the adapter, port before and now.
     fn changed_entries(&self, py: Python<'_>, before: &Subnet, most: usize) -> Changes {

@@ -19,7 +19,8 @@ pub struct EntryChange {
 /// What comparing two accounts found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EntryChanges {
-    /// Entries that either account has, of switches and end ports that both have.
+    /// Entries that either account has, of switches and end ports that both have. A switch whose
+    /// table an account lacks has no entries there.
     pub n_compared: u64,
     /// Of these, the ones that differ.
     pub n_changed: u64,
@@ -47,9 +48,6 @@ pub fn entry_changes(now: (&Subnet, &Lfts), before: (&Subnet, &Lfts), most: usiz
     for (switch, node) in now.0.nodes.iter().enumerate().filter(|(_, node)| node.is_switch()) {
         let Some(&earlier_switch) = then.get(&node.guid) else { continue };
         let earlier_switch = earlier_switch as usize;
-        if now.1.row(switch).is_none() || before.1.row(earlier_switch).is_none() {
-            continue;
-        }
         for &(to, lid, earlier_lid) in &ends {
             let here = now.1.port(switch, lid).unwrap_or(0);
             let earlier = before.1.port(earlier_switch, earlier_lid).unwrap_or(0);

@@ -24,6 +24,8 @@ def changed_entries(case: AuditCase) -> Ruling:
         return not_judged(NO_TABLES)
     if cables_by_ends(before).keys() != cables_by_ends(subnet).keys():
         return not_judged("tables of the same cables: some came or went since the earlier files")
+    if before.description["n_tables"] != subnet.description["n_tables"]:
+        return not_judged("tables of the same switches: one of the files has more of them")
     n_compared, n_changed, first = subnet.changed_entries(before, _MOST_LISTED)
     if not n_compared:
         return not_judged("no switch and adapter that have entries in both files")

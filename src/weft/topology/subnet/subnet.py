@@ -207,7 +207,8 @@ class Subnet:
 
     def has_tables_of(self, other: "Subnet") -> bool:
         """Whether all switches have the entries that another account of the subnet has."""
-        return bool(self._handle.same_tables(other._handle))
+        _, n_changed, _ = self.changed_entries(other, 0)
+        return not n_changed
 
     def changed_entries(
         self, before: "Subnet", most: int

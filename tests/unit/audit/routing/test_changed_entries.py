@@ -125,3 +125,12 @@ def test_the_whole_audit_names_the_rule(read: Any, document: Document) -> None:
     now = changed(document, "leaf-01", 20, next(port for port in (5, 6, 7, 8) if port != was))
     found = audit(AuditCase(read(now), before=read(document))).findings
     assert RULE in {facts_of(one).rule for one in found}
+
+
+def test_without_the_table_of_one_switch_nothing_is_said(ruling: Any, document: Document) -> None:
+    lacking: Document = json.loads(json.dumps(document))
+    del lacking["lfts"]["leaf-02"]
+    for now, before in ((lacking, document), (document, lacking)):
+        found = ruling(now, before)
+        assert (found.judged, found.findings) == ("", ())
+        assert "same switches" in found.missing
