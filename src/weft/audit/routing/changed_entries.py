@@ -17,20 +17,30 @@ _MOST_LISTED = 64
 def changed_entries(case: AuditCase) -> Ruling:
     """Entries against those of the earlier files. A subnet manager moves entries where cables come
     or go; without that somebody, or an error, moved them."""
-    before, subnet = case.before, case.subnet
-    if before is None or not before.has_tables:
-        return not_judged("no earlier tables: --before with earlier dump_lfts or ibdiagnet2.fdbs")
-    if not subnet.has_tables:
-        return not_judged(NO_TABLES)
-    if cables_by_ends(before).keys() != cables_by_ends(subnet).keys():
-        return not_judged("tables of the same cables: some came or went since the earlier files")
-    if before.description["n_tables"] != subnet.description["n_tables"]:
-        return not_judged("tables of the same switches: one of the files has more of them")
-    n_compared, n_changed, first = subnet.changed_entries(before, _MOST_LISTED)
+    lack = _lack(case)
+    if lack or case.before is None:
+        return not_judged(lack)
+    n_compared, n_changed, first = case.subnet.changed_entries(case.before, _MOST_LISTED)
     if not n_compared:
         return not_judged("no switch and adapter that have entries in both files")
     found = (_finding(case, n_compared, n_changed, first),) if n_changed else ()
     return Ruling(judged=counted(n_compared, "table entry", "table entries"), findings=found)
+
+
+def _lack(case: AuditCase) -> str:
+    """Why entries cannot be compared, or nothing."""
+    before, subnet = case.before, case.subnet
+    if before is None or not before.has_tables:
+        return "no earlier tables: --before with earlier dump_lfts or ibdiagnet2.fdbs"
+    if not subnet.has_tables:
+        return NO_TABLES
+    if not case.has_earlier_cables:
+        return "no cables in the earlier files: without them a cable may have moved"
+    if cables_by_ends(before).keys() != cables_by_ends(subnet).keys():
+        return "the cables of the earlier files: tables follow cables that changed"
+    if before.description["n_tables"] != subnet.description["n_tables"]:
+        return "tables of the same switches: one account has more of them"
+    return ""
 
 
 def _finding(
@@ -67,7 +77,7 @@ def _finding(
 
 
 def _by(port: int) -> str:
-    return f"by port {port}" if port else "by none"
+    return f"by port {port}" if port else "no entry"
 
 
 def _ports(case: AuditCase, first: tuple[EntryChange, ...]) -> list[AuditedPort]:

@@ -24,8 +24,8 @@ class Part(StrEnum):
 PARTS = tuple(Part)
 
 Thing = tuple[str, tuple[str, ...]]
-"""A physical thing: 'cable', 'node', 'hca', 'rank', 'rail' or 'switch', and its names; or a
-'switch pair', the path between the HCAs of two switches."""
+"""A physical thing: 'cable', 'node', 'hca', 'rank', 'rail' or 'switch', and its names; or the
+'path' between the HCAs of two switches."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -65,7 +65,9 @@ class Component:
         """The physical thing: a direction is its cable, a sending node is the node."""
         if self.part in (Part.CABLE, Part.DIRECTION):
             return ("cable", tuple(sorted(self.ends)))
-        if self.part in (Part.SWITCH, Part.SWITCH_PAIR, Part.HCA, Part.RANK, Part.RAIL):
+        if self.part is Part.SWITCH_PAIR:
+            return ("path", self.ends)
+        if self.part in (Part.SWITCH, Part.HCA, Part.RANK, Part.RAIL):
             return (self.part.value, self.ends)
         return ("node", self.ends)
 

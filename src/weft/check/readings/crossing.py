@@ -195,7 +195,7 @@ class Crossings:
         )
 
     def is_switch_pair(self, candidate: int) -> bool:
-        """Whether a candidate is nothing but the way between two switches."""
+        """Whether a candidate is nothing but the path between two switches."""
         parts = {PARTS[part] for part, _ in self.candidates.members[candidate]}
         return parts == {Part.SWITCH_PAIR}
 

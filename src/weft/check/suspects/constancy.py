@@ -88,8 +88,8 @@ def is_longer_path(survey: Survey, suspect: Suspect) -> bool:
 
 def _is_longer_between_switches(survey: Survey, suspect: Suspect, rows: Ints) -> bool:
     """Whether the pairs between two switches have their bandwidth alone, if that was measured, and
-    are slower by no more than as many links more as the longest path has. In rounds messages that
-    take other paths meet others."""
+    are slower by no more than as many links more as the longest path has, if the cost of a link is
+    known. In rounds messages that take other paths meet others."""
     readings = survey.readings
     carried = survey.judged & (readings.metric == Metric.BANDWIDTH.code)
     carried &= np.isin(readings.pair, readings.pair[rows]) & ~survey.in_rounds
@@ -98,4 +98,5 @@ def _is_longer_between_switches(survey: Survey, suspect: Suspect, rows: Ints) ->
     judged = rows[survey.judged[rows]]
     most = max((norm.hop_class.most_links for norm in survey.normed.norms), default=0)
     bound = slower_by(survey.normed, judged, np.full(judged.size, float(most)))
-    return bool(suspect.slower[Metric.LATENCY] <= bound.max(initial=0.0))
+    most_slower = float(bound.max(initial=0.0))
+    return not most_slower or suspect.slower[Metric.LATENCY] <= most_slower

@@ -20,6 +20,8 @@ FRESH_FILES = "'weft fabric audit' of fresh ibnetdiscover and dump_lfts"
 """Other cabling or tables than the fabric file says."""
 COUNTERS = "--counters, read before and after"
 """The cable that loses packets, where few messages show it."""
+LENGTHS = "the lengths of its cables"
+"""A longer cable takes longer, too."""
 QUIET = "another check without other jobs"
 """Whether traffic of others slows messages."""
 _LEAST_MET = 2
@@ -38,15 +40,21 @@ def untraced(
     survey: Survey, accusations: Sequence[Accusation], known: AbstractSet[Thing] = frozenset()
 ) -> Iterator[Untraced]:
     """What was slow in the survey and again. `known`: cables whose counters were read."""
-    met = [one for one in accusations if one.standing is Standing.MET]
-    if met:
-        counters = () if all(one.things <= known for one in met) else (COUNTERS,)
+    loaded = [one for one in accusations if one.standing is Standing.MET]
+    if loaded:
+        counters = () if all(one.things <= known for one in loaded) else (COUNTERS,)
         words = "slow under load each time and normal alone"
-        yield Untraced(f"{_names(met)} {words}", (FRESH_FILES, *counters, QUIET))
+        yield Untraced(f"{_names(loaded)} {words}", (FRESH_FILES, *counters, QUIET))
     longer = [one for one in accusations if one.standing is Standing.LONGER]
     if longer:
-        yield Untraced(f"{_names(longer)} slower by latency, not by bandwidth", (FRESH_FILES,))
-    n = _slow_each_time(survey)
+        yield Untraced(
+            f"{_names(longer)} slower by latency, not by bandwidth", (FRESH_FILES, LENGTHS)
+        )
+    met = _met(survey)
+    if met.size and not survey.readings.of_trial(TOGETHER).size:
+        reason = f"{met.size} messages were slow at once, and no round was measured again"
+        yield Untraced(reason, (QUIET,))
+    n = _slow_each_time(survey, met)
     if n:
         reason = f"{n} messages were slow in the survey and whenever their round ran again"
         yield Untraced(reason, (FRESH_FILES, QUIET))
@@ -86,12 +94,12 @@ def _slow(survey: Survey) -> Bools:
     return slow
 
 
-def _slow_each_time(survey: Survey) -> int:
+def _slow_each_time(survey: Survey, met: Ints) -> int:
     """How many messages were slow at once in the survey, and slow at once whenever the same round
     ran again; 0 where disturbances explain that."""
     slow, sending = _slow(survey), survey.readings.metric == Metric.BANDWIDTH.code
     asked, found, fewest = 0, 0, len(survey.readings)
-    for flows, times in _repeated(survey, _met(survey)):
+    for flows, times in _repeated(survey, met):
         again = [{flow for flow, row in of.items() if slow[row]} & flows for of in times]
         each_time = set.intersection(*again)
         asked, fewest = asked + len(flows), min(fewest, len(times))

@@ -112,7 +112,7 @@ def _what(components: Sequence[Component]) -> str:
 def _short(component: Component) -> str:
     ends = component.ends
     match component.part:
-        case Part.CABLE:
+        case Part.CABLE | Part.SWITCH_PAIR:
             text = f"{ends[0]} <-> {ends[1]}"
         case Part.DIRECTION:
             text = f"{ends[0]} -> {ends[1]}"

@@ -14,7 +14,10 @@ from weft.check.suspects.survey import survey_of
 from weft.check.suspects.untraced import rounds_to_repeat, untraced
 from weft.check.thresholds import thresholds
 from weft.check.trials import ALONE, TOGETHER
+from weft.check.verdict.drain_list import drain_text
 from weft.check.verdict.verdict import judge_check
+from weft.check.wording.headline import headline_of
+from weft.check.wording.remedies import remedy_of
 from weft.core.errors import ExitCode
 from weft.core.finding import Severity
 
@@ -109,6 +112,12 @@ def test_latencies_beyond_what_links_cost_are_a_fault():
     verdict = judged(fabric, tree)
     assert verdict.exit_code is ExitCode.VERDICT_BAD
     assert not any("takes longer at full rate" in one.sentence for one in verdict.findings)
+    (bad,) = [one for one in verdict.findings if one.severity is Severity.BAD]
+    assert headline_of(bad).columns[:2] == ("1 path", "leaf-01 <-> leaf-02")
+    assert "exchanged" in remedy_of(bad).do
+    (lacking,) = [one for one in verdict.to_record()["inputs"] if one["for"] == "path"]
+    assert "weft fabric audit" in lacking["give"]
+    assert "no node to drain" in drain_text([bad])
 
 
 def test_a_path_whose_bandwidth_is_low_too_is_not_said_to_carry_the_full_rate():
@@ -170,11 +179,12 @@ def test_reasons_name_the_first_and_count_the_others():
         (2, "n016", ExitCode.NO_VERDICT),
         (1, None, ExitCode.GOOD),
         (0, None, ExitCode.GOOD),
+        (None, None, ExitCode.NO_VERDICT),
     ],
 )
 def test_two_messages_that_meet_whenever_their_round_runs(slow_again, lost, code):
     """Nothing else is slow, so no component is accused; one of a round may be disturbed by chance,
-    and a host whose readings are missing does not hide the two."""
+    and neither a host whose readings are missing nor a lost launch hides the two."""
     tree = Tree(*SHAPE)
     fabric = Fabric(tree, noise=0.01)
     two = {("n001", "n008"), ("n002", "n007")}
@@ -195,7 +205,8 @@ def test_two_messages_that_meet_whenever_their_round_runs(slow_again, lost, code
     survey = survey_of(samples, tree, thresholds())
     assert rounds_to_repeat(survey) == (number,)
     alone = fabric.measure([[pair] for pair in rounds[number]] * 2, ALONE)
-    again = slowed(fabric.measure([rounds[number]] * 2, TOGETHER), slow_again)
+    again = fabric.measure([rounds[number]] * (0 if slow_again is None else 2), TOGETHER)
+    again = slowed(again, slow_again or 0)
     again = [s for s in again if lost not in (s.pair.a, s.pair.b)]
     verdict = judge_check([*samples, *alone, *again], tree)
     assert verdict.exit_code is code
