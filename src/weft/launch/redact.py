@@ -21,10 +21,8 @@ def redact_environment(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def _shown(name: str, value: str) -> str:
-    if is_secret(name, value):
-        return MASK
     kept = name.startswith(KEPT_WHOLE) or name in KEPT_NAMES
-    return value if kept else MASK
+    return value if kept and not is_secret(name, value) else MASK
 
 
 def is_secret(name: str, value: str) -> bool:
