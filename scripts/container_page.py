@@ -38,8 +38,8 @@ weft reads a squashfs in place, packed by gzip, xz, zstd, lzo or lz4: its tables
 the blocks that the loader reads. Layers are plain tar, gzip or zstd. While a packed layer passes
 by, libraries of up to 16 MiB, NCCL and libfabric go into a temporary folder of weft's own; for each
 other one that the chain opens, the layer passes by again. `podman save` writes there, too. A full
-disk ends with exit 3: set `TMPDIR`. If libraries are hard links to files of other names, as in
-images of ostree and Nix, all layers pass by twice.
+disk ends with exit 3: set `TMPDIR`. If libraries are links to files of other names, as in images of
+ostree and Nix, all layers pass by twice. Layers pass by at once, one a CPU, up to 16.
 
 weft refuses by name, with the command that unpacks it where there is one: encrypted partitions and
 layers, overlays of Apptainer, layers of OCI in a SIF, squashfs older than 4.0 or packed by lzma;
@@ -66,10 +66,17 @@ A device that gets another path in the container does not count.
 
 weft reads options of Podman and Docker as both do: `-itu 0 -eNAME=VALUE`, `--privileged=false`,
 options in front of `run`, `container run`. `create` counts as `run`; `exec` and `start` take no
-image. `-v PATH` alone makes a new, empty volume. The verdict is `UNKNOWN` where a part may bring
-something or take it away: an option that weft does not know, a word such as `$OPTIONS` in the place
-of the image, `--env-file`, `--env-merge`, `--volumes-from`, a CDI device that the file lacks.
+image. `-v PATH` alone makes a new volume with what the image has there. The verdict is `UNKNOWN`
+where a part may bring something or take it away: an option that weft does not know, a word such as
+`$OPTIONS` in the place of the image, `--env-file`, `--env-merge`, `--volumes-from`, a CDI device
+that the file lacks.
 A name such as `$IMAGE` or `$CONTAINER` counts as the image.
+
+A mount is a fault where it keeps the container from its start: a file onto a folder, a folder onto
+a file, and by Podman and Docker two sources at one place, or a place that a read-only mount lacks.
+By other runtimes the latter is `UNKNOWN`. Of files in layers weft knows libraries only: it does not
+see a folder that is mounted onto another file of them. A tmpfs or a volume (`--tmpfs`, `--mount
+type=`) over a folder with libraries is `UNKNOWN`: some engines and options copy the image's files.
 
 Whose value of a variable wins, the winner first:
 
@@ -98,7 +105,8 @@ The report prints each value that decides, its source, and the values that it re
 As the image's own `ld.so` does: RPATH up the chain, `LD_LIBRARY_PATH`, RUNPATH,
 `ld.so.cache` of the image, then the folders that are compiled into its `ld.so`. `$ORIGIN`, `$LIB`,
 `glibc-hwcaps` and files of another architecture count as they do there. A version of symbols that
-a library needs and the container lacks is a fault, with both versions.
+a library needs and the container lacks is a fault, with both versions. A relative folder begins at
+the image's working folder by Podman and Docker; by others, and with `--workdir`, it is `UNKNOWN`.
 
 A hook of CDI that runs ldconfig adds the libraries of its folders to the cache by their SONAME, not
 by the names of their files. weft counts on it where the image has an `ld.so.cache` and its

@@ -22,6 +22,8 @@ NAMES = "-e LD_LIBRARY_PATH -e NCCL_NET_PLUGIN"
 RUN = f"podman run {MOUNTS} {DEVICE}"
 WITH_DEVICE, WITH_MOUNTS = f"podman run {DEVICE}", f"podman run {MOUNTS}"
 PLUGIN_FILE = "/opt/ofi/lib/libnccl-net-ofi.so"
+WRITABLE = "mount -o remount,bind,rw /opt\n"
+"""The node's /opt: a runtime makes a mount point inside a mount there."""
 AS_DEFAULT = f"{PLUGIN_FILE}:/usr/lib/x86_64-linux-gnu/libnccl-net.so"
 
 
@@ -182,6 +184,30 @@ OTHER_MOUNTS = {
         "right", f"{WITH_DEVICE} -v /opt/ofi:/opt/ofi -v /opt/fabric:/opt/x/../fabric", True
     ),
     "an absent source": PodmanLaunch("right", f"{RUN} -v /opt/absent:/a", False),
+    "a file onto a folder": PodmanLaunch("right", f"{RUN} -v {PLUGIN_FILE}:/usr/plugins", False),
+    "a folder onto a file": PodmanLaunch(
+        "right", f"{RUN} -v /opt/empty:/usr/lib/x86_64-linux-gnu/libtext.so.1", False
+    ),
+    "a folder onto a file of a mount": PodmanLaunch(
+        "right", f"{RUN} -v /opt/empty:{PLUGIN_FILE}", False
+    ),
+    "two at one place": PodmanLaunch("right", f"{RUN} -v /opt/empty:/opt/ofi", False),
+    "the same twice": PodmanLaunch("right", f"{RUN} -v /opt/ofi:/opt/ofi", True),
+    "in a mount that gets its place": PodmanLaunch(
+        "right", f"{WRITABLE}{RUN} -v /opt/empty:/a -v /opt/ofi:/a/new", True
+    ),
+    "in a read-only mount without its place": PodmanLaunch(
+        "right", f"{WRITABLE}{RUN} -v /opt/empty:/a:ro -v /opt/ofi:/a/other", False
+    ),
+    "in a read-only mount by keys": PodmanLaunch(
+        "right",
+        f"{WRITABLE}{RUN} --mount type=bind,src=/opt/empty,dst=/a,ro=true -v /opt/ofi:/a/third",
+        False,
+    ),
+    "in a read-only mount with its place": PodmanLaunch(
+        "right", f"{RUN} -v /opt:/a:ro -v /opt/ofi:/a/empty", True
+    ),
+    "relative folders elsewhere": with_folders(MOUNTS, "ofi/lib:fabric/lib", opens=False),
 }
 DEVICES = {
     "none": PodmanLaunch("right", WITH_MOUNTS, False),

@@ -12,7 +12,14 @@ from typing import Any
 
 import pytest
 from tests.needs import need
-from tests.oracle.podman_launches import FOLDERS, IMAGES, LAUNCHES, PROBE
+from tests.oracle.podman_launches import (
+    FOLDERS,
+    IMAGES,
+    LAUNCHES,
+    MOUNTS,
+    PROBE,
+    with_folders,
+)
 from tests.oracle.podman_node import PodmanNode, need_podman
 from tests.oracle.podman_trees import build_host, build_image
 from tests.unit.doctor.container.container_cases import need_gcc
@@ -207,6 +214,47 @@ def test_podman_and_weft_say_the_same_of_a_launch(
     assert judged.is_good == launch.opens
     if launch.opens:
         assert_as_predicted(judged, seen)
+
+
+@pytest.mark.parametrize(
+    ("cover", "opens"),
+    [
+        ("--tmpfs /opt/ofi/lib", True),
+        ("--tmpfs /opt:notmpcopyup", False),
+        ("--mount type=tmpfs,destination=/opt,notmpcopyup", False),
+        ("--mount type=volume,destination=/opt", True),
+        ("--tmpfs /scratch", True),
+    ],
+)
+def test_a_launch_that_covers_libraries_of_the_image_is_never_good(
+    site: PodmanSite, doctor: Doctor, cover: str, opens: bool
+) -> None:
+    """podman copies what the image has into a tmpfs, unless an option says no, and into a new
+    volume; docker never copies into a tmpfs. weft says that it cannot tell."""
+    image, folder = "localhost/whole:1", site.folder
+    changes = " ".join(f"--change 'ENV {one}'" for one in IMAGES["right"])
+    site.node.do(f"""set -e
+cd {folder}
+[ ! -e whole ] || exit 0
+tar -C root -cf whole.tar .
+tar -C {site.node.host} -rf whole.tar ./opt
+podman import --quiet {changes} whole.tar {image}
+podman save --quiet --format oci-dir -o whole {image}""")
+    start = f"podman run --device /dev/cxi0 {cover} {image} {PROBE}"
+    seen = seen_by(site, start)
+    assert seen.has_adapter == opens, seen.error
+    path = doctor.folder / "job.sh"
+    path.write_text(start)
+    code = run([*site.options("whole"), "--script", str(path)])
+    assert code == (0 if cover == "--tmpfs /scratch" else 5)
+
+
+def test_relative_folders_begin_at_the_folder_of_the_image(
+    site: PodmanSite, doctor: Doctor
+) -> None:
+    launch = with_folders(MOUNTS, FOLDERS.replace("/opt", "opt"), opens=True)
+    assert seen_by(site, launch.text).has_adapter
+    assert doctor.judge_script(launch.image, launch.text).is_good
 
 
 def test_an_emission_is_added_as_it_says(site: PodmanSite, doctor: Doctor) -> None:

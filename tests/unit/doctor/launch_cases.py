@@ -84,6 +84,19 @@ LAUNCH_CASES = (
     Breach("not-forwarded", "NCCL_DEBUG=WARN docker run i ./a", "NCCL_DEBUG=WARN srun ./a"),
     Breach(
         "not-forwarded",
+        HEAD + "podman run --env-host=false image ./a",
+        HEAD + "podman run --env-host=true image ./a",
+    ),
+    Breach(
+        "plugin-mounted-unselected",
+        HEAD + "srun --container-image=nvcr.io#nvidia/x:1 --container-mounts="
+        "/opt/aws-ofi-nccl:/opt/aws-ofi-nccl,/opt/cray/libfabric:/opt/cray/libfabric ./a",
+        HEAD + "export NCCL_NET_PLUGIN=ofi LD_LIBRARY_PATH=/opt/aws-ofi-nccl/lib\n"
+        "srun --container-image=nvcr.io#nvidia/x:1 --container-mounts="
+        "/opt/aws-ofi-nccl:/opt/aws-ofi-nccl,/opt/cray/libfabric:/opt/cray/libfabric ./a",
+    ),
+    Breach(
+        "not-forwarded",
         HEAD + "podman run image ./a",
         HEAD + "podman run --env-host image ./a",
     ),

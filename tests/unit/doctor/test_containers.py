@@ -174,3 +174,13 @@ def test_wait_of_sbatch_takes_no_value() -> None:
     """Of srun and salloc it does."""
     job = read_job("job.sh", "#!/bin/bash\nsbatch -W --nodes=2 job.sh\nsrun -W 60 -N 4 ./a\n")
     assert [one.options["nodes"].text for one in job.launches] == ["2", "4"]
+
+
+@pytest.mark.parametrize(
+    ("line", "image"), [("--image=x ./a b", "x"), ("--image x ./a b", "x"), ("./a b", "")]
+)
+def test_shifter_takes_its_image_by_an_option_only(line: str, image: str) -> None:
+    (launch,) = read_job("job.sh", f"shifter {line}\n").launches
+    assert launch.container is not None
+    assert launch.container.image == image
+    assert [one.text for one in launch.program] == ["./a", "b"]

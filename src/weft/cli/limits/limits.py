@@ -14,7 +14,7 @@ from weft.core.nodeset import MOST_NODES
 from weft.core.process import MAX_OUTPUT_BYTES
 from weft.core.units import DEEPEST, LARGEST_FIGURE, LARGEST_WHOLE, format_size
 from weft.doctor import libnccl
-from weft.doctor.container.image import layer_stream, layers
+from weft.doctor.container.image import layer_files, layer_stream, layers
 from weft.doctor.container.image.squashfs import inodes
 from weft.doctor.container.launch import cdi, oci_hook
 from weft.doctor.container.loader import closure
@@ -89,8 +89,8 @@ _ROWS: tuple[tuple[str, Any, Callable[[Any], str], str], ...] = (
     ("members of an image's layers", layers.MOST_MEMBERS, _count, "doctor container"),
     ("folders, links, libraries in layers", layers.MOST_ENTRIES, _count, "doctor container"),
     ("a layer of an image, unpacked", layer_stream.MOST_LAYER_BYTES, _size, "doctor container"),
-    ("a library in a packed layer", layers.MOST_FILE_BYTES, _size, "doctor container"),
-    ("libraries unpacked of an image", layers.MOST_KEPT_BYTES, _size, "doctor container"),
+    ("a library in a packed layer", layer_files.MOST_FILE_BYTES, _size, "doctor container"),
+    ("libraries unpacked of an image", layer_files.MOST_KEPT_BYTES, _size, "doctor container"),
     ("entries of a folder in squashfs", inodes.MOST_FOLDER_ENTRIES, _count, "doctor container"),
     ("libraries of a process", closure.MOST_LOADED, _count, "doctor container"),
     ("paths tried for them", closure.MOST_TRIED, _count, "doctor container"),

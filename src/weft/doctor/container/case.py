@@ -1,6 +1,7 @@
 """The subject of the checks: an image as a launch shows it to a program, on a host."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,6 +26,7 @@ from weft.doctor.container.loader.closure import LoadedFile, Loader
 from weft.doctor.container.loader.directories import INTERPRETERS, Directories, Processor
 from weft.doctor.container.loader.elf import ElfError, ElfFacts
 from weft.doctor.job import HOLE
+from weft.launch.engine_options import ENGINES
 
 MOST_CPUINFO_BYTES = 1 << 20
 NCCL_CONF = "/etc/nccl.conf"
@@ -148,6 +150,30 @@ class ContainerCase:
         return known.removeprefix(":") if len(folders) > 1 else known
 
     @cached_property
+    def doubts(self) -> tuple[tuple[str, str], ...]:
+        """Those of the plan, and where relative folders of LD_LIBRARY_PATH begin."""
+        return (*self.plan.doubts, *self._folder_doubts)
+
+    @property
+    def _folder_doubts(self) -> Iterator[tuple[str, str]]:
+        """Podman and docker begin in the folder of the image, others in that of the job."""
+        folders = re.split("[:;]", self.value("LD_LIBRARY_PATH"))
+        option = self.plan.working_folder
+        is_named = any(one and not one.startswith(("/", "$", HOLE)) for one in folders)
+        is_relative = any(not one.startswith("/") for one in folders) and folders != [""]
+        is_known = option is None and self.plan.runtime.name in ENGINES
+        if is_relative and option is not None:
+            place = option.replace(HOLE, "...")
+        elif is_named and not is_known:
+            place = "the working directory"
+        else:
+            return
+        yield (
+            f"what LD_LIBRARY_PATH from {place} on brings",
+            "--env LD_LIBRARY_PATH=VALUE of absolute folders",
+        )
+
+    @cached_property
     def has_unknown_folders(self) -> bool:
         """Whether LD_LIBRARY_PATH names folders that only the running job knows."""
         value = self.value("LD_LIBRARY_PATH")
@@ -162,6 +188,7 @@ class ContainerCase:
             self.directories,
             self.library_path,
             "" if HOLE in preload else preload,
+            self.image.working_folder or "/",
         )
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from weft.doctor.container.case import ContainerCase
 from weft.doctor.container.chain.libfabric import OFI_NETWORKS, PROVIDERS, LibfabricChain
+from weft.doctor.container.chain.mount_points import report_mount_points
 from weft.doctor.container.chain.mpi import follow_mpi, put_first
 from weft.doctor.container.chain.report import (
     Chain,
@@ -60,6 +61,7 @@ def judge_container(case: ContainerCase) -> Chain:
                 host=case.host_tree.name,
                 place=one.origin,
             )
+    report_mount_points(case, chain)
     if fabric in PROVIDERS:
         LibfabricChain(case, chain, PROVIDERS[fabric]).follow()
         chain.would_show += WOULD_SHOW["libfabric"]

@@ -76,7 +76,7 @@ def read_launch(
         tuple(found.passes),
         found.hands_on_all and keeps_all and not found.options.keys() & HANDS_ON_NOTHING,
         _container(name, found, left),
-        tuple(left[1:] if name in CONTAINERS else left),
+        tuple(left[1:] if name in CONTAINERS - {"shifter"} else left),
         doubts=tuple(found.doubts),
     )
     # A name that only the running job knows allows no statement.
@@ -303,11 +303,11 @@ def _volume(found: _Found, word: Word, _values: list[Word], _: str) -> None:
         found.mounts.append(word)
 
 
-def _unset(found: _Found, word: Word, _values: list[Word], option: str) -> None:
-    """--unsetenv NAME, as often as wanted."""
+def _every(found: _Found, word: Word, _values: list[Word], option: str) -> None:
+    """--unsetenv NAME or --tmpfs FOLDER, as often as wanted: one a line."""
     before = found.options.get(option)
     found.options[option] = (
-        word if before is None else replace(word, text=f"{before.text},{word.text}")
+        word if before is None else replace(word, text=f"{before.text}\n{word.text}")
     )
 
 
@@ -344,7 +344,7 @@ _OF_ENGINES: Mapping[str, _Taker] = {
     **dict.fromkeys(("v", "volume"), _volume),
     "mount": _mount,
     "device": _device,
-    "unsetenv": _unset,
+    **dict.fromkeys(("unsetenv", "tmpfs"), _every),
 }
 # Its -e is --cleanenv.
 _OF_APPTAINER: Mapping[str, _Taker] = {"env": _apptainer_list, **_MOUNTS}
@@ -378,13 +378,14 @@ _VALUED = {
 def _container(name: str, found: _Found, left: Sequence[Word]) -> Container | None:
     options = found.options
     if name in CONTAINERS:
-        text = left[0].text if left else _text_of(options, "image")
+        # SOURCE: NERSC documentation, Shifter: an option names the image.
+        named = left[0] if left and name != "shifter" else options.get("image")
         return Container(
-            text,
+            named.text if named is not None else "",
             tuple(found.mounts),
             tuple(found.passes),
             devices=tuple(found.devices),
-            image_at=left[0].at if left else None,
+            image_at=named.at if named is not None else None,
         )
     if not options.keys() & {"container-image", "environment", "container-name"}:
         return None

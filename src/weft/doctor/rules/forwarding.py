@@ -15,6 +15,7 @@ from weft.doctor.job import (
 )
 from weft.doctor.rules.names import is_of_a_log
 from weft.launch.command_words import APPTAINER, DOCKER_LIKE, OPEN_MPI
+from weft.launch.engine_options import is_on
 
 FABRIC_PREFIXES = ("NCCL_", "UCX_", "SHARP_", "HCOLL_", "FI_", "CXI_", "OFI_NCCL_", "TORCH_NCCL_")
 _OPEN_MPI = OPEN_MPI - {"mpiexec"}
@@ -78,7 +79,8 @@ def _gap(case: DoctorCase, launch: JobLaunch) -> _Gap | None:
         return None if launch.hands_on_all else _Gap(left, source, fix="take -genvall")
     if name in ("srun", "sbatch"):
         return _gap_of_slurm(case, launch)
-    if name in DOCKER_LIKE and launch.container and "env-host" not in options:
+    every = "env-host" in options and is_on(options["env-host"].text)
+    if name in DOCKER_LIKE and launch.container and not every:
         source = {"enroot": "NVIDIA/enroot 8ea147d, doc/cmd/start.md: --env"}.get(
             name, "docker run(1): --env"
         )

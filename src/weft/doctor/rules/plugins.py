@@ -31,11 +31,25 @@ NAMES_OF_JOBS = ("job-name", "comment", "account", "partition", "output", "error
 """Options that bring nothing into a container."""
 DEMANDS = ("NCCL_NET", "NCCL_NET_PLUGIN")
 """With these a job without its plug-in ends, or says so."""
+SELECTS = ("LD_LIBRARY_PATH", "LD_PRELOAD", "NCCL_NET_PLUGIN", "NCCL_CONF_FILE")
+BOTH = (
+    re.compile(r"(?<![a-z])ofi(?![a-z])|nccl[-_]?(?:net|plugin)", re.I),
+    re.compile(r"libfabric", re.I),
+)
+"""In mounts: the plug-in for libfabric, and libfabric."""
+KNOWN_FOLDER = re.compile(
+    r":/(?:usr|lib|lib64|etc|opt/(?:amazon|hpcx))(?:/|:|,|$)|/etc|=/usr|=/lib"
+)
+"""A target in a folder that an image's loader or variables may know."""
+_TELLS = re.compile(r"LD_|NCCL_|ldconfig|\bsource\b|\.\s+/|\.sh\b")
+"""In the command: it may select them itself."""
+_BRINGS = ("module", "modules", "env-file", "env-host", "container-name", "environment")
 OF_INFINIBAND = ("NCCL_IB_", "NCCL_IBEXT_", "UCX_NET_DEVICES", "SHARP_", "NCCL_COLLNET_")
 
 
 def rules(case: DoctorCase) -> Iterator[Found]:
     """All of this family."""
+    yield from _unselected(case)
     sign = _sign(case)
     if sign is None:
         return
@@ -46,6 +60,30 @@ def rules(case: DoctorCase) -> Iterator[Found]:
             severity = None if is_sure else Severity.WARNING
             words = {"image": image, "sign": sign.name}
             yield mistake("plugin-not-brought", launch.at, (), severity, **words)
+
+
+def _unselected(case: DoctorCase) -> Iterator[Found]:
+    """Mounts of both, the plug-in and libfabric, into an image of a vendor, which knows neither of
+    their folders, in a job that names none of them."""
+    job = case.job
+    is_told = any(one.name in SELECTS for one in job.all_settings)
+    if is_told or job.sourced or job.unseen or job.unread:
+        return
+    for launch in job.launches:
+        container = launch.container
+        if container is None or not _starts_image(launch) or not STOCK.match(container.image):
+            continue
+        mounts = [word.text for word in container.mounts]
+        is_open = any(HOLE in one or KNOWN_FOLDER.search(one) for one in mounts)
+        may_tell = any(_TELLS.search(word.text) for word in launch.program)
+        hooks = [one for one in launch.options if one.startswith("com.hooks.") or one in _BRINGS]
+        if is_open or may_tell or hooks or launch.doubts:
+            continue
+        both = [next((one for one in mounts if sign.search(one)), "") for sign in BOTH]
+        if all(both):
+            shown = " and ".join(dict.fromkeys(both))
+            words = {"mounts": shown, "image": container.image}
+            yield mistake("plugin-mounted-unselected", launch.at, (), **words)
 
 
 def plugin_gap(case: DoctorCase) -> tuple[str, str] | None:

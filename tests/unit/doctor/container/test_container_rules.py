@@ -43,6 +43,11 @@ def mount_source(node: SlingshotNode, _: dict[str, str], mounts: list[str]) -> N
     mounts.append("/opt/none:/opt/none")
 
 
+def mount_point(node: SlingshotNode, _: dict[str, str], mounts: list[str]) -> None:
+    (node.image / "srv").mkdir()
+    mounts.append("/opt/ofi/libnccl-net-ofi.so:/srv")
+
+
 def plugin_absent(node: SlingshotNode, _: dict[str, str], mounts: list[str]) -> None:
     del mounts[0]
 
@@ -106,6 +111,7 @@ def device(node: SlingshotNode, env: dict[str, str], mounts: list[str]) -> None:
 PLANTS: dict[str, Plant] = {
     "no-glibc": musl,
     "mount-source-absent": mount_source,
+    "mount-point-unfit": mount_point,
     "plugin-not-mounted": plugin_absent,
     "plugin-not-on-path": plugin_off_path,
     "plugin-not-selected": plugin_unselected,

@@ -157,7 +157,7 @@ def report_unknown(case: ContainerCase, chain: Chain) -> None:
             f"what LD_PRELOAD={preload.text} replaces ({preload.origin})",
             "`weft doctor log` of a run with NCCL_DEBUG=INFO",
         )
-    for what, would_tell in case.plan.doubts:
+    for what, would_tell in case.doubts:
         chain.gap(what, would_tell)
     for path in case.view.denied[:MOST_DENIED]:
         chain.gap(f"what {path} is (this user may not look at it)", "the same command as root")
@@ -198,7 +198,7 @@ def open_parts(case: ContainerCase) -> Sequence[tuple[str, str]]:
     """Parts of the launch that may bring files or variables, each with what would tell."""
     log = "`weft doctor log` of a run with NCCL_DEBUG=INFO"
     plan = case.plan
-    parts = (*plan.unknown, *plan.doubts, *plan.unanswered)
+    parts = (*plan.unknown, *case.doubts, *plan.unanswered)
     found = [(_as_noun(what), told) for what, told in parts]
     if case.image.is_running:
         found += [(what, "the same command as root") for what in case.image.not_seen]

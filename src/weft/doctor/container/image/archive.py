@@ -22,10 +22,10 @@ from weft.doctor.container.image.layer_stream import (
     LayerBlob,
     LayerStream,
     Packing,
-    members_of,
     packing_of,
 )
 from weft.doctor.container.image.layers import LayerTree
+from weft.doctor.container.image.tar_members import TarMember, TarReader
 from weft.doctor.container.image.tree import open_regular
 from weft.doctor.container.image.unpacked import own_folder
 from weft.doctor.container.image.view import View
@@ -63,8 +63,9 @@ def _opened(
     manifest = store.manifest()
     config = store.document(manifest.config)
     tree = LayerTree(name, [store.layer(one) for one in manifest.layers], folder)
-    given = config.get("config")
-    listed = given.get("Env") if isinstance(given, dict) else None
+    config_ = config.get("config")
+    given = config_ if isinstance(config_, dict) else {}
+    listed, place = given.get("Env"), given.get("WorkingDir")
     pairs = [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
     architecture = str(config.get("architecture", ""))
     values = (*variables_of_files(View(tree)), *read_pairs(pairs, CONFIGURATION))
@@ -74,6 +75,7 @@ def _opened(
         tree,
         values,
         _ARCHITECTURES.get(architecture, architecture),
+        working_folder=place if isinstance(place, str) and place.startswith("/") else "",
         close=close,
     )
 
@@ -209,7 +211,7 @@ class ArchiveFile(BlobStore):
             size = path.stat().st_size
             with open_regular(path, follow=True) as raw:
                 stream = LayerStream(raw, LayerBlob(path.name, path, 0, size, Packing.PLAIN))
-                for number, (_, member) in enumerate(members_of(stream)):
+                for number, member in enumerate(TarReader(stream)):
                     if number > MOST_ARCHIVE_MEMBERS:
                         raise self.refusal(member.name, "too many members for an image")
                     self._add(member)
@@ -217,13 +219,14 @@ class ArchiveFile(BlobStore):
             raise InputError(f"no archive of an image ({error})", where=str(path),
                              expected=EXPECTED) from error  # fmt: skip
 
-    def _add(self, member: tarfile.TarInfo) -> None:
+    def _add(self, member: TarMember) -> None:
         name = member.name.removeprefix("./")
-        if member.issym() or member.islnk():
-            folder = PurePosixPath(name).parent if member.issym() else PurePosixPath()
+        if member.type in (tarfile.SYMTYPE, tarfile.LNKTYPE):
+            is_symbolic = member.type == tarfile.SYMTYPE
+            folder = PurePosixPath(name).parent if is_symbolic else PurePosixPath()
             self._links[name] = _normal(folder / member.linkname)
-        elif member.isreg():
-            self._parts[name] = (member.offset_data, member.size)
+        elif member.is_file and member.content >= 0:
+            self._parts[name] = (member.content, member.size)
 
     def part(self, name: str) -> tuple[Path, int, int]:
         """As BlobStore.part."""

@@ -38,6 +38,8 @@ class ContainerImage:
     architecture: str = ""
     not_seen: tuple[str, ...] = ()
     is_running: bool = False
+    working_folder: str = ""
+    """That of the configuration."""
     close: Callable[[], None] = lambda: None
     """Removes the files that were unpacked to read them."""
 

@@ -3,25 +3,19 @@
 SOURCE: opencontainers/image-spec, layer.md: change sets, whiteouts, opaque whiteouts.
 """
 
-import io
 import os
 import re
 import tarfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
-from weft.core.units import format_size
-from weft.doctor.container.image.image_part import ImagePart
-from weft.doctor.container.image.layer_stream import (
-    DAMAGE,
-    LayerBlob,
-    LayerStream,
-    Packing,
-    members_of,
-)
+from weft.doctor.container.image.layer_files import LayerFiles
+from weft.doctor.container.image.layer_stream import LayerBlob
+from weft.doctor.container.image.ordered_passes import OrderedPasses
+from weft.doctor.container.image.tar_members import TarMember
 from weft.doctor.container.image.tree import (
     FOLDER_NODE,
     MOST_DEPTH,
@@ -29,9 +23,7 @@ from weft.doctor.container.image.tree import (
     DamagedImageError,
     FileNode,
     NodeKind,
-    open_regular,
 )
-from weft.doctor.container.image.unpacked import store
 from weft.doctor.container.image.view import MOST_LINKS
 
 MOST_MEMBERS = 4_000_000
@@ -39,25 +31,14 @@ MOST_MEMBERS = 4_000_000
 MOST_ENTRIES = 500_000
 """Folders, links and files that matter, which are kept in memory: 420 bytes each, 210 MB for all
 (measured). A Debian machine with 180,000 files has 43,000 of them."""
-MOST_KEPT_BYTES = 8 << 30
-"""On the disk of temporary folders: all libraries of the same machine together have 2.5 GB
-(measured), and of an image those up to _EARLY_BYTES and those that the chain opens are unpacked."""
-MOST_FILE_BYTES = 1 << 30
-"""The largest there, of LLVM, has 117 MB; libnccl.so 2.26.5 has 423 MB (measured)."""
-MOST_EARLY_BYTES = 4 << 30
-"""Half of what may be unpacked: as much is left for libraries that are asked for."""
-_EARLY_BYTES = 16 << 20
-"""Libraries of up to this size are kept while a packed layer passes by; for others it passes
-again."""
-_PIECE_BYTES = 1 << 20
+_MOST_FOLDERS = 1 << 12
 _WHITEOUT, _OPAQUE = ".wh.", ".wh..wh..opq"
-_CHAIN = ("libnccl", "libfabric")
-_LOADED = ("lib", "ld-")
-"""Begins of names that others load; modules of Python have other ones."""
 _MATTERS = re.compile(
     r"\.so(\.|$)|/ld-[^/]*$|^/etc/(?:ld\.so|nccl\.conf|environment|libibverbs\.d/)"
     r"|^/\.singularity\.d/env/|\.driver$"
 )
+_BEGINS, _DRIVER = ("/etc/", "/.singularity.d/env/"), ".driver"
+"""Of paths that match, so that most others are not searched."""
 _KINDS = {tarfile.SYMTYPE: NodeKind.LINK, tarfile.DIRTYPE: NodeKind.FOLDER}
 _DEVICES = (tarfile.CHRTYPE, tarfile.BLKTYPE)
 
@@ -82,14 +63,15 @@ class LayerTree:
 
     def __init__(self, name: str, layers: Sequence[LayerBlob], folder: Path) -> None:
         self.name = name
-        self._layers, self._folder = layers, folder
+        self._files = LayerFiles(name, layers, folder)
         self._entries: dict[str, _Entry] = {}
         self._below: dict[str, set[str]] = {}
-        self._kept: dict[tuple[int, int], Path] = {}
-        self._n_members = self._n_kept_bytes = 0
+        self._n_members = 0
         self._libraries: dict[str, str] = {}
         """By the path of a file: a path that matters and is a hard link to it."""
         self._missing: tuple[int, str] | None = None
+        self._folders: dict[str, str] = {}
+        """By the folder of a member's name, with links followed: until a link comes or goes."""
         self._merge()
 
     def node(self, path: str) -> FileNode | None:
@@ -111,15 +93,7 @@ class LayerTree:
         found = self._entries.get(path)
         if found is None or found.node.kind is not NodeKind.FILE:
             raise FileNotFoundError(path)
-        blob = self._layers[found.layer]
-        if blob.packing is Packing.PLAIN and found.content >= 0:
-            raw = open_regular(blob.path, follow=True)
-            part = ImagePart(raw, blob.offset + found.content, found.size, is_owner=True)
-            return cast(BinaryIO, io.BufferedReader(part))
-        key = found.layer, found.member
-        if key not in self._kept:
-            self._fetch(*key)
-        return open_regular(self._kept[key])
+        return self._files.reader(found.layer, found.member, found.content, found.size)
 
     def _merge(self) -> None:
         """Apply all layers, and again while a library is a hard link to a file that was not kept,
@@ -127,74 +101,102 @@ class LayerTree:
         for _ in range(MOST_LINKS + 1):
             self._entries, self._below = {"/": _Entry(FOLDER_NODE)}, {"/": set()}
             self._n_members, self._missing, n_known = 0, None, len(self._libraries)
-            for index in range(len(self._layers)):
-                self._apply(index)
+            self._folders.clear()
+            self._pass()
             if self._missing is None:
-                return
+                if not self._follow_links():
+                    return
+                continue
             index, what = self._missing
             if len(self._libraries) == n_known:
-                raise self._refusal(index, f"{what}, which no layer has")
+                raise self._files.refusal(index, f"{what}, which no layer has")
         last = next(reversed(self._libraries.values()))
         what = f"more than {MOST_LINKS} hard links lead from '{last}' to its file"
         raise DamagedImageError(what, where=self.name)
 
-    def _apply(self, index: int) -> None:
-        added: set[str] = set()
-        with self._members(index) as members:
-            for file, member in members:
-                self._n_members += 1
-                if self._n_members > MOST_MEMBERS:
-                    raise self._refusal(index, f"more than {MOST_MEMBERS:,} members in all layers")
-                self._add(index, file, member, added)
+    def _follow_links(self) -> bool:
+        """Whether a library is a link to a file that no pass kept, for its name tells nothing. It
+        may be absent, too: then the next pass changes nothing."""
+        n_known = len(self._libraries)
+        for path, entry in self._entries.items():
+            if entry.node.kind is not NodeKind.LINK or not _matters(path):
+                continue
+            target = self._settled(path)
+            if target not in self._entries and not _matters(target):
+                self._libraries.setdefault(target, path)
+                self._limit(len(self._libraries))
+        return len(self._libraries) > n_known
 
-    def _add(
-        self, index: int, file: tarfile.TarFile, member: tarfile.TarInfo, added: set[str]
-    ) -> None:
+    def _pass(self) -> None:
+        indices = range(len(self._files.layers))
+        library = self._library
+        passes = OrderedPasses([partial(self._files.passing, one, library) for one in indices])
+        try:
+            for index in indices:
+                self._apply(index, passes.items(index))
+        finally:
+            passes.close()
+
+    def _library(self, name: str) -> str:
+        """The path of a library or another file that matters by a member's name, "" else; links
+        on the way to it are not followed."""
+        path = "/" + name.removeprefix("./").lstrip("/")
+        path = self._libraries.get(path, path)
+        return path if _matters(path) else ""
+
+    def _apply(self, index: int, members: Iterable[TarMember]) -> None:
+        added: set[str] = set()
+        for member in members:
+            self._n_members += 1
+            if self._n_members > MOST_MEMBERS:
+                what = f"more than {MOST_MEMBERS:,} members in all layers"
+                raise self._files.refusal(index, what)
+            self._add(index, member, added)
+
+    def _add(self, index: int, member: TarMember, added: set[str]) -> None:
         path = self._place(index, member.name)
         folder, _, name = path.rpartition("/")
         folder = folder or "/"
-        if path == "/" and not member.isdir():
-            raise self._refusal(index, f"member '{member.name}' is the root, and no folder")
+        if path == "/" and member.type != tarfile.DIRTYPE:
+            raise self._files.refusal(index, f"member '{member.name}' is the root, and no folder")
         if name == _OPAQUE:
             for one in list(self._below.get(folder, ())):
                 self._drop(f"{folder.rstrip('/')}/{one}", added)
         elif name.startswith(_WHITEOUT):
             self._drop(f"{folder.rstrip('/')}/{name.removeprefix(_WHITEOUT)}", added)
-        elif member.islnk():
+        elif member.type == tarfile.LNKTYPE:
             self._link(index, path, member, added)
         else:
             library = self._libraries.get(path, path)
             self._put(path, self._entry(index, library, member), added)
-            if self._keeps_early(index, library, member):
-                self._keep(index, file, member)
+            self._files.take_early(index, member)
 
-    def _link(self, index: int, path: str, member: tarfile.TarInfo, added: set[str]) -> None:
+    def _link(self, index: int, path: str, member: TarMember, added: set[str]) -> None:
         """A hard link; one to a symbolic link is that link, as link(2) makes it."""
         place = self._place(index, member.linkname)
         target = self._entries.get(place)
         is_folder = target is not None and target.node.kind is NodeKind.FOLDER
         library = self._libraries.get(path, path)
-        if (target is None or is_folder) and _MATTERS.search(library):
+        if (target is None or is_folder) and _matters(library):
             what = f"member '{member.name}' is a hard link to '{member.linkname}'"
             if is_folder:
-                raise self._refusal(index, f"{what}, which no layer has")
+                raise self._files.refusal(index, f"{what}, which no layer has")
             self._missing = self._missing or (index, what)
             self._libraries.setdefault(place, library)
             self._limit(len(self._libraries))
         if not is_folder:
             self._put(path, target, added)
 
-    def _entry(self, index: int, path: str, member: tarfile.TarInfo) -> _Entry | None:
+    def _entry(self, index: int, path: str, member: TarMember) -> _Entry | None:
         """None for a file that does not matter, which only replaces another one."""
-        if member.isreg():
-            if not _MATTERS.search(path):
+        if member.is_file:
+            if not _matters(path):
                 return None
             node = FileNode(NodeKind.FILE, identity=(self.name, index, member.offset))
-            content = -1 if member.issparse() else member.offset_data
-            return _Entry(node, index, member.offset, content, member.size)
-        if member.issym() and len(member.linkname) > MOST_TARGET_BYTES:
+            return _Entry(node, index, member.offset, member.content, member.size)
+        if member.type == tarfile.SYMTYPE and len(member.linkname) > MOST_TARGET_BYTES:
             what = f"member '{member.name}' is a link to a name of {len(member.linkname):,} bytes"
-            raise self._refusal(index, what)
+            raise self._files.refusal(index, what)
         if member.type in _KINDS:
             kind = _KINDS[member.type]
             return _Entry(FileNode(kind, member.linkname if kind is NodeKind.LINK else ""))
@@ -210,6 +212,8 @@ class LayerTree:
             return
         self._make_folders(path)
         self._entries[path] = entry
+        if entry.node.kind is NodeKind.LINK:
+            self._folders.clear()
         self._limit(len(self._entries))
         if is_folder:
             self._below.setdefault(path, set())
@@ -239,7 +243,8 @@ class LayerTree:
             left += [f"{one.rstrip('/')}/{name}" for name in self._below.get(one, ())]
             if one in kept or one not in self._entries:
                 continue
-            del self._entries[one]
+            if self._entries.pop(one).node.kind is NodeKind.LINK:
+                self._folders.clear()
             self._below.pop(one, None)
             folder, _, name = one.rpartition("/")
             self._below.get(folder or "/", set()).discard(name)
@@ -250,19 +255,30 @@ class LayerTree:
         for part in name.split("/"):
             if part == "..":
                 if not parts:
-                    raise self._refusal(index, f"member '{name}' leaves the root")
+                    raise self._files.refusal(index, f"member '{name}' leaves the root")
                 parts.pop()
             elif part not in ("", "."):
                 parts.append(part)
         if len(parts) > MOST_DEPTH or len(name) > MOST_TARGET_BYTES:
             most = f"{MOST_DEPTH} folders deep or of more than {MOST_TARGET_BYTES:,} bytes"
-            raise self._refusal(index, f"a member whose name is more than {most}: '{name[:80]}...'")
+            raise self._files.refusal(
+                index, f"a member whose name is more than {most}: '{name[:80]}...'"
+            )
         return "/" + "/".join(parts)
 
     def _place(self, index: int, name: str) -> str:
         """The path of a member with links to folders followed: it may be a link itself."""
-        folder, _, last = self._path(index, name).rpartition("/")
-        return f"{self._settled(folder or '/').rstrip('/')}/{last}"
+        above, _, last = name.rpartition("/")
+        folder = self._folders.get(above)
+        if folder is not None and last not in ("", ".", "..") and len(name) <= MOST_TARGET_BYTES:
+            return f"{folder}/{last}"
+        folder, _, own = self._path(index, name).rpartition("/")
+        folder = self._settled(folder or "/").rstrip("/")
+        if own == last:
+            if len(self._folders) == _MOST_FOLDERS:
+                self._folders.clear()
+            self._folders[above] = folder
+        return f"{folder}/{own}"
 
     def _settled(self, path: str) -> str:
         """A path with links to folders followed, as far as it exists."""
@@ -285,49 +301,8 @@ class LayerTree:
                 here = there
         return here
 
-    def _keeps_early(self, index: int, path: str, member: tarfile.TarInfo) -> bool:
-        """Whether a file is unpacked while its layer passes by."""
-        is_packed = self._layers[index].packing is not Packing.PLAIN
-        is_kept = (index, member.offset) in self._kept
-        if not member.isreg() or not is_packed or is_kept or not _MATTERS.search(path):
-            return False
-        name = path.rpartition("/")[2]
-        is_loaded = name.startswith(_LOADED) or ".so" not in name
-        is_small = member.size <= _EARLY_BYTES and is_loaded
-        has_room = self._n_kept_bytes + member.size <= MOST_EARLY_BYTES
-        return has_room and (is_small or name.startswith(_CHAIN))
 
-    def _keep(self, index: int, file: tarfile.TarFile, member: tarfile.TarInfo) -> None:
-        if member.size > MOST_FILE_BYTES:
-            what = f"member '{member.name}' has {format_size(member.size)}"
-            raise self._refusal(index, f"{what}, more than {format_size(MOST_FILE_BYTES)}")
-        self._n_kept_bytes += member.size
-        if self._n_kept_bytes > MOST_KEPT_BYTES:
-            most = format_size(MOST_KEPT_BYTES)
-            raise self._refusal(index, f"libraries of more than {most} are needed of it")
-        source = file.extractfile(member)
-        path = self._folder / f"{len(self._kept)}"
-        store(path, iter(lambda: source.read(_PIECE_BYTES) if source is not None else b"", b""))
-        self._kept[(index, member.offset)] = path
-
-    def _fetch(self, index: int, place: int) -> None:
-        """Unpack the member at a place of a layer."""
-        with self._members(index) as members:
-            for file, member in members:
-                if member.offset == place:
-                    self._keep(index, file, member)
-                    return
-
-    @contextmanager
-    def _members(self, index: int) -> Iterator[Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]]:
-        """The members of a layer. Raises DamagedImageError where it is damaged."""
-        blob = self._layers[index]
-        try:
-            with open_regular(blob.path, follow=True) as raw:
-                yield members_of(LayerStream(raw, blob))
-        except DAMAGE as error:
-            raise self._refusal(index, f"damaged ({error})") from error
-
-    def _refusal(self, index: int, what: str) -> DamagedImageError:
-        where = f"{self.name}, layer {index + 1} ({self._layers[index].name[:23]})"
-        return DamagedImageError(what, where=where, expected="layers in tar, plain, gzip or zstd")
+def _matters(path: str) -> bool:
+    """Whether a loader, NCCL or weft may open a file of this path."""
+    may = ".so" in path or "/ld-" in path or path.startswith(_BEGINS) or path.endswith(_DRIVER)
+    return may and _MATTERS.search(path) is not None

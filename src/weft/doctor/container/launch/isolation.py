@@ -4,7 +4,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from weft.doctor.container.launch.mounts import BindMount
+from weft.doctor.container.launch.mounts import BindMount, emptied_folders
 from weft.doctor.job import HOLE, Job, JobLaunch, number_of
 from weft.launch.command_words import NODES
 
@@ -32,7 +32,7 @@ def isolation_of(
     texts = {name: word.text for name, word in launch.options.items()}
     network = texts.get("network", texts.get("net", "default"))
     own_memory = texts.get("ipc", "private") in ("private", "shareable", "")
-    targets = {one.target for one in mounts} | {texts.get("tmpfs", "").partition(":")[0]}
+    targets = {one.target for one in mounts} | set(emptied_folders(launch))
     is_set = "shm-size" in texts or SHARED_MEMORY in targets
     is_alone = _has_one_node(job) and (launch.inside is None or n_ranks == 1)
     is_own = network != _HOST and HOLE not in network and not is_alone

@@ -1,11 +1,13 @@
 """Mounts of a container as its runtime's options write them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from weft.core.errors import InputError
-from weft.doctor.job import HOLE
+from weft.doctor.job import HOLE, JobLaunch
+from weft.launch.engine_options import ENGINES, is_on
 
+_READ_ONLY = ("ro", "readonly")
 _FROM, _TO = ("src", "source"), ("dst", "destination", "target")
 
 
@@ -17,7 +19,6 @@ class BindMount:
     target: str
     origin: str
     is_read_only: bool = False
-    """Whether an option of weft says so; those of launches are not read for it."""
 
     @property
     def is_known(self) -> bool:
@@ -31,16 +32,24 @@ def mounts_of(words: Sequence[str], origin: str) -> Iterator[BindMount]:
     `type=bind,src=SOURCE,dst=TARGET` in any order, one mount a word."""
     for word in words:
         keyed: dict[str, str] = {}
+        found: list[BindMount] = []
         for part in word.split(","):
             key, equals, value = part.partition("=")
-            if equals and "/" not in key:
+            if part in _READ_ONLY or (equals and "/" not in key):
                 keyed[key] = value
             elif ":" in part or part.startswith("/"):
                 source, _, left = part.partition(":")
-                yield BindMount(source, left.partition(":")[0] or source, origin)
+                target, _, flags = left.partition(":")
+                is_read_only = "ro" in flags.split("+")
+                found.append(BindMount(source, target or source, origin, is_read_only))
             elif HOLE in part:
-                yield BindMount(part, part, origin)
-        yield from _keyed(keyed, origin)
+                found.append(BindMount(part, part, origin))
+        found += _keyed(keyed, origin)
+        # The last mount of a word has the flags behind it.
+        is_read_only = any(is_on(keyed[one]) for one in _READ_ONLY if one in keyed)
+        if found and is_read_only:
+            found[-1] = replace(found[-1], is_read_only=True)
+        yield from found
 
 
 def _keyed(keys: Mapping[str, str], origin: str) -> Iterator[BindMount]:
@@ -48,6 +57,22 @@ def _keyed(keys: Mapping[str, str], origin: str) -> Iterator[BindMount]:
     target = next((keys[one] for one in _TO if one in keys), "")
     if source and target and keys.get("type", "bind") in ("bind", "rbind"):
         yield BindMount(source, target, origin)
+
+
+def emptied_folders(launch: JobLaunch) -> Iterator[str]:
+    """Folders that a launch by podman or docker covers with a tmpfs or a volume.
+
+    SOURCE: podman-run(1), docker run(1): --tmpfs, --mount.
+    """
+    if launch.launcher not in ENGINES:
+        return
+    if "tmpfs" in launch.options:
+        for line in launch.options["tmpfs"].text.splitlines():
+            yield line.partition(":")[0]
+    for word in launch.container.mounts if launch.container is not None else ():
+        keys = dict(one.partition("=")[::2] for one in word.text.split(","))
+        if keys.get("type") in ("tmpfs", "volume"):
+            yield from (keys[one] for one in _TO if one in keys)
 
 
 def given_mount(text: str) -> BindMount:

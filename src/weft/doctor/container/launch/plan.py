@@ -16,7 +16,7 @@ from weft.doctor.container.launch.environment import (
 )
 from weft.doctor.container.launch.inside import InnerSettings, inner_settings
 from weft.doctor.container.launch.isolation import Isolation, isolation_of
-from weft.doctor.container.launch.mounts import BindMount, mounts_of
+from weft.doctor.container.launch.mounts import BindMount, emptied_folders, mounts_of
 from weft.doctor.container.launch.mpi_hook import MpiHook
 from weft.doctor.container.launch.runtime import PLAIN, RUNTIMES, Runtime, runtime_of
 from weft.doctor.container.launch.startup import RankStartup, startup_of
@@ -39,7 +39,7 @@ _OF_IMAGE = re.compile(r"im(?:a)?g|container|ctr|sif|sqsh|oci", re.I)
 _KNOWN_KINDS = ("nvidia.com/", "amd.com/")
 """Of devices that bring GPUs only."""
 _CDI = "--cdi FILE, the specification that has the device"
-_ABSOLUTE = "--env LD_LIBRARY_PATH=VALUE of absolute folders"
+_FOLDER_OPTIONS = ("w", "workdir", "pwd", "cwd")
 _IN_PLACE = "the script with the values in place"
 _MODULES = ("module", "modules", "nccl", "cxi", "mpi")
 _COUNTS = (RANKS, NODES, TASKS_PER_NODE)
@@ -71,6 +71,10 @@ class ContainerPlan:
     isolation: Isolation = field(default_factory=Isolation)
     startup: RankStartup = field(default_factory=RankStartup)
     mpi_hooks: tuple[MpiHook, ...] = ()
+    emptied: tuple[str, ...] = ()
+    """Folders that a tmpfs or a volume covers."""
+    working_folder: str | None = None
+    """As an option names it."""
 
     @property
     def unanswered(self) -> Iterator[tuple[str, str]]:
@@ -168,7 +172,9 @@ def _plan(job: Job, index: int, launch: JobLaunch) -> ContainerPlan:
         tuple(_devices(launch)),
         hooks=tuple(sorted(_hooks(launch))),
         unknown=tuple(_unknown(job, launch)),
-        doubts=(*_doubts(job, launch, inner), *_folder_doubts(launch, (*options, *inner.values))),
+        doubts=tuple(_doubts(job, launch, inner)),
+        emptied=tuple(normpath(one) for one in emptied_folders(launch)),
+        working_folder=_working_folder(launch),
         cdi_devices=tuple(_cdi_devices(launch)),
         n_ranks=n_ranks,
         least_ranks=n_ranks if n_ranks is not None else _least_ranks(job, starts),
@@ -223,7 +229,7 @@ def _drops(launch: JobLaunch) -> frozenset[str] | None:
     if _has(launch, "unsetenv-all"):
         return None
     found = launch.options.get("unsetenv")
-    return frozenset(found.text.split(",") if found is not None else ())
+    return frozenset(re.split(r"[,\n]", found.text) if found is not None else ())
 
 
 def _devices(launch: JobLaunch) -> Iterator[str]:
@@ -341,14 +347,9 @@ def _doubts(job: Job, launch: JobLaunch, inner: InnerSettings) -> Iterator[tuple
         yield f"what {words} brings", _IN_PLACE
 
 
-def _folder_doubts(launch: JobLaunch, values: Sequence[VariableValue]) -> Iterator[tuple[str, str]]:
-    """A relative folder of LD_LIBRARY_PATH begins at the working directory."""
-    paths = [one.value.split(":") for one in values if one.name == "LD_LIBRARY_PATH"]
-    is_relative = any(not folder.startswith("/") for folders in paths for folder in folders)
-    for name in ("w", "workdir", "pwd", "cwd"):
-        if name in launch.options and is_relative:
-            folder = _shown(launch.options[name].text)
-            yield f"what LD_LIBRARY_PATH from {folder} on brings", _ABSOLUTE
+def _working_folder(launch: JobLaunch) -> str | None:
+    found = next((launch.options[one] for one in _FOLDER_OPTIONS if one in launch.options), None)
+    return found.text if found is not None else None
 
 
 def _unknown_words(job: Job, launch: JobLaunch) -> str:

@@ -96,7 +96,7 @@ class HostLibraries:
     def fabrics(self, provider: Provider) -> tuple[LoadedFile, ...]:
         """Libraries of libfabric with the provider: the one that ld.so finds, then by folder."""
         there = [one for one in self._walked if one.facts.soname == LIBFABRIC]
-        own = self._bare.loader.dlopen(LIBFABRIC, self._bare.program).files[:1]
+        own = self._opened(LIBFABRIC)[:1]
         first = {one.located.node.identity for one in own}
         there.sort(key=lambda one: one.located.node.identity not in first)
         return tuple(one for one in there if provider_file(self._bare, one, provider) is not None)
@@ -108,12 +108,23 @@ class HostLibraries:
 
     def system_library(self, name: str) -> LoadedFile | None:
         """The library that the host's ld.so finds for a name."""
-        files = self._bare.loader.dlopen(name, self._bare.program).files
-        return next((one for one in files if one.name == name), None)
+        return next((one for one in self._opened(name) if one.name == name), None)
+
+    def _opened(self, name: str) -> Sequence[LoadedFile]:
+        """What the host's ld.so opens for a name; none where weft takes a file of it for odd."""
+        try:
+            return self._bare.loader.dlopen(name, self._bare.program).files
+        except InputError as error:
+            self._skipped[error.where or name] = error.what
+            return ()
 
     def driver(self, library: LoadedFile, name: str) -> LoadedFile | None:
         """The driver that a libibverbs of the host loads, None where it loads none."""
-        opened, closure = open_driver(self._bare, library, name)
+        try:
+            opened, closure = open_driver(self._bare, library, name)
+        except InputError as error:
+            self._skipped[error.where or library.opened] = error.what
+            return None
         return opened if closure.is_whole else None
 
     def has(self, path: str) -> bool:

@@ -1,7 +1,9 @@
 """`--emit` for InfiniBand and EFA: devices for an image with rdma-core, else a whole rdma-core."""
 
+import os
 import shutil
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from tests.unit.doctor.container.container_cases import need_gcc, verdict_of
@@ -15,8 +17,10 @@ from tests.unit.doctor.container.container_trees import (
 from tests.unit.doctor.container.remedy.emissions import remedy_of, written
 from tests.unit.doctor.container.remedy.verbs_trees import EFA_LIBFABRIC_SOURCE, add_rdma_core
 
-from weft.core.errors import MissingError
+from weft.core.errors import InputError, MissingError
 from weft.core.finding import Severity
+from weft.doctor.container.image import view
+from weft.doctor.container.loader.elf import ElfFacts
 from weft.doctor.container.remedy.additions import FOLDER
 from weft.doctor.container.remedy.emission_forms import FORMS
 
@@ -46,6 +50,30 @@ def test_rdma_core_comes_as_a_whole(node: SlingshotNode, tmp_path: Path, form: s
     whole = {f"{FOLDER}/libibverbs.so.1", f"{FOLDER}/libmlx5-rdmav50.so", "/etc/libibverbs.d"}
     assert whole <= targets
     assert verdict_of(node.image, node.host, **written(remedy, tmp_path)) == GOOD
+
+
+@pytest.mark.parametrize("name", ["libibverbs.so.1", "libibverbs/libmlx5-rdmav50.so"])
+@pytest.mark.parametrize("has_own", [True, False])
+def test_an_odd_library_of_the_host_is_said_and_not_refused(
+    node: SlingshotNode, monkeypatch: pytest.MonkeyPatch, name: str, has_own: bool
+) -> None:
+    if has_own:
+        add_rdma_core(node.image, LIBRARY_FOLDER, "34")
+    odd = (node.host / LIBRARY_FOLDER / name).stat().st_ino
+    before = view.read_elf
+
+    def read_elf(file: BinaryIO, path: str) -> ElfFacts:
+        if os.fstat(file.fileno()).st_ino == odd:
+            raise InputError("more names than weft takes", where=path)
+        return before(file, path)
+
+    monkeypatch.setattr(view, "read_elf", read_elf)
+    if has_own:
+        assert remedy_of(node.image, node.host, "podman").chain.verdict() is Severity.GOOD
+        return
+    with pytest.raises(MissingError) as caught:
+        remedy_of(node.image, node.host, "podman")
+    assert "more names than weft takes" in str(caught.value)
 
 
 @pytest.mark.parametrize("form", ["podman", "docker", "cdi", "sarus", "edf"])
