@@ -19,7 +19,7 @@ from weft.check.facts import PairFacts
 from weft.check.launches import FollowUpBackend
 from weft.check.readings.crossing import Crossings
 from weft.check.readings.readings import Floats, readings_of
-from weft.check.verdict.intermittent import IntermittentFacts
+from weft.check.verdict.intermittent import IntermittentFacts, StallPlaceFacts
 from weft.check.verdict.verdict import judge_check
 from weft.check.wording.headline import things_of
 from weft.core.finding import Finding, Severity
@@ -169,28 +169,18 @@ def answer_of(ground: Ground, noisy: NoisyBackend) -> Answer:
         samples=tuple(samples),
         analysis_s=analysis_s,
         fabric_s=ground.fabric_s(noisy.launches),
-        suspected=tuple(filter(None, (suspected_in(ground, one) for one in verdict.findings))),
+        suspected=tuple(filter(None, map(suspected_in, verdict.findings))),
         notes=tuple(f"{finding.severity}: {finding.sentence}" for finding in verdict.findings),
     )
 
 
-def suspected_in(ground: Ground, finding: Finding) -> frozenset[Thing]:
+def suspected_in(finding: Finding) -> frozenset[Thing]:
     """The things that a warning names, none of any other finding."""
     if finding.severity is not Severity.WARNING:
         return frozenset()
-    if isinstance(finding.facts, IntermittentFacts):
-        return frozenset(_thing(ground, ends) for ends in finding.facts.ends)
+    if isinstance(finding.facts, IntermittentFacts | StallPlaceFacts):
+        return frozenset(component.thing for component in finding.facts.components)
     return things_of(finding)
-
-
-def _thing(ground: Ground, ends: tuple[str, ...]) -> Thing:
-    """A cable by its two ports; a switch, an HCA or a node by its name."""
-    if len(ends) > 1:
-        return ("cable", tuple(sorted(ends)))
-    for part, names in (("switch", ground.network.switches), ("hca", ground.network.hcas)):
-        if ends[0] in names:
-            return (part, ends)
-    return ("node", ends)
 
 
 def accused_in(finding: Finding) -> frozenset[Thing]:

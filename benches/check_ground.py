@@ -195,18 +195,21 @@ class Ground:
 
     def found(self, planted: Sequence[Planted]) -> Mapping[str, Any]:
         """The fabric as its tools print it with faults: without dead cables, with its tables."""
+        if self._tables is not None:
+            return self._faulty(planted, None)
         cabled = self._cabled(planted, None, without_dead=True)
-        return with_tables({**self._spec_tables, **cabled}, self._tables, self.platform)
+        return with_tables({**self._spec_tables, **cabled}, None, self.platform)
 
     def _faulty(self, planted: Sequence[Planted], nudged: int | None) -> Mapping[str, Any]:
         """The fabric with longer cables of some nodes, and exchanged ends; then routed anew. Where
-        OpenSM fills the tables, it fills them around dead cables."""
+        OpenSM fills the tables, it goes on around dead cables: entries that lead elsewhere stay."""
         if self._tables is None:
             changed = nudged is not None or any(one.delay_ns or one.swapped for one in planted)
             cabled = self._cabled(planted, nudged, without_dead=False)
             return {**self._spec_tables, **cabled} if changed else self._spec
-        cabled = self._cabled(planted, nudged, without_dead=True)
-        return with_tables(cabled, self._tables, self.platform)
+        cabled = self._cabled(planted, nudged, without_dead=False)
+        dead = [fault.place for one in planted if one.is_dead for fault in one.faults]
+        return with_tables(cabled, self._tables, self.platform, dead)
 
     @property
     def _spec_tables(self) -> dict[str, Any]:

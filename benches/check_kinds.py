@@ -1,7 +1,7 @@
 """The kinds of faults of the scoreboard: how each is planted in a twin, and the right answer."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -107,15 +107,7 @@ class Site:
     @cached_property
     def part_of(self) -> dict[str, str]:
         """By switch, one that stands for all that it can reach over switches: its plane."""
-        found = {name: name for name in self.inner_of}
-        for _ in found:
-            before = dict(found)
-            for a, b in self.inner:
-                least = min(found[vertex_of(a)], found[vertex_of(b)])
-                found[vertex_of(a)] = found[vertex_of(b)] = least
-            if found == before:
-                break
-        return found
+        return parts_of(self.inner)
 
     @cached_property
     def own_ends(self) -> dict[str, Ends]:
@@ -165,6 +157,19 @@ class Site:
             number = int(ends[0].rpartition("[")[2][:-1])
             if number != tables[switch][to] and arrives(vertex_of(ends[1])):
                 yield number, ends
+
+
+def parts_of(cables: Iterable[Ends]) -> dict[str, str]:
+    """By switch or adapter at an end of these cables, one that stands for all that it reaches over
+    them."""
+    ends = [(vertex_of(a), vertex_of(b)) for a, b in cables]
+    found = {name: name for both in ends for name in both}
+    before: dict[str, str] = {}
+    while found != before:
+        before = dict(found)
+        for a, b in ends:
+            found[a] = found[b] = min(found[a], found[b])
+    return found
 
 
 def between_switches(fabric: Document) -> list[Ends]:
@@ -315,7 +320,10 @@ def _swapped(kind: str, site: Site, draws: Random) -> Planted | None:
         switches = [vertex_of(end) for end in (a, b, far_a, far_b)]
         if len(set(switches)) == 4 and site.part_of[switches[0]] == site.part_of[switches[1]]:
             things = frozenset({cable(a, far_a), cable(b, far_b)})
-            return Planted(kind, f"{a} and {b} exchanged", things, swapped=(a, b))
+            # Where they meet no common switch any more, their path is longer.
+            longer = (switches[:2], switches[2:])
+            around = frozenset(("path", tuple(sorted(pair))) for pair in longer)
+            return Planted(kind, f"{a} and {b} exchanged", things, swapped=(a, b), around=around)
     return None
 
 

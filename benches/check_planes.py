@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any
 
+from benches.check_kinds import parts_of
+
 from weft.bench.model import Launch, Pair, Sample
 from weft.bench.twin.backend import TwinBackend
 from weft.bench.twin.fault import vertex_of
@@ -14,13 +16,9 @@ Document = Mapping[str, Any]
 
 def plane_of(document: Document, plane: int) -> dict[str, Any]:
     """The switches and cables that adapter `plane` of each node reaches, and these adapters."""
-    hcas = {node["hcas"][plane] for node in document["nodes"]}
-    reached, size = set(hcas), 0
-    while len(reached) > size:
-        size = len(reached)
-        for link in document["links"]:
-            ends = {vertex_of(link["a"]), vertex_of(link["b"])}
-            reached |= ends if ends & reached else set()
+    part = parts_of((link["a"], link["b"]) for link in document["links"])
+    own = {part[node["hcas"][plane]] for node in document["nodes"]}
+    reached = {name for name, of in part.items() if of in own}
     return {
         **document,
         "nodes": [{**node, "hcas": [node["hcas"][plane]]} for node in document["nodes"]],

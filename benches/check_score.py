@@ -4,10 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from benches.check_kinds import Planted, Thing
-from benches.check_visibility import STANDARD_ERRORS, Seen
-
-LEAST_ERRORS = 2.0
-"""A fault that shows by these, and not by three, is counted apart (the scoreboard's terms)."""
+from benches.check_visibility import Seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +13,8 @@ class FaultRecord:
     by an answer no wider than the things that cannot be told apart from it (`alike`); `too_wide`:
     in an answer with more than that, or by pairs only. `blamed`: it is other traffic, and an answer
     calls it a fault of hardware. `by_file`: a file names it, which is no timing; None: not asked.
-    `depth`: the share of its speed that it takes.
+    `depth`: the share of its speed that it takes. `is_faint`: it shows by two to three standard
+    errors, and what is slow has nothing else in common.
     """
 
     kind: str
@@ -31,11 +29,7 @@ class FaultRecord:
     blamed: bool = False
     by_file: bool | None = None
     depth: float = 1.0
-
-    @property
-    def is_faint(self) -> bool:
-        """Whether it shows by two to three standard errors."""
-        return LEAST_ERRORS < self.errors <= STANDARD_ERRORS
+    is_faint: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +75,9 @@ def _outcome(one: Planted, how: Seen, accused: Sequence[frozenset[Thing]]) -> Fa
         named, held = False, []
     seen_in = (how.errors, how.n_beyond, how.n_crossing, how.identifiable and not one.is_load)
     answer = (named, bool(held) and not named, words(how.alike))
-    return FaultRecord(one.kind, one.text, *seen_in, *answer, depth=one.depth)
+    return FaultRecord(
+        one.kind, one.text, *seen_in, *answer, depth=one.depth, is_faint=how.is_faint
+    )
 
 
 def words(things: frozenset[Thing]) -> str:

@@ -26,19 +26,38 @@ def shape_spec(twin: Mapping[str, Any], platform: Platform) -> dict[str, Any]:
     return fabric_spec(platform, twin["nodes"]) if "nodes" in twin else _spec(twin["shape"])
 
 
-def with_tables(spec: Document, engine: str | None, platform: Platform) -> dict[str, Any]:
-    """The whole document with the tables of its own engine, or those that OpenSM's fills."""
+def with_tables(
+    spec: Document, engine: str | None, platform: Platform, dead: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The whole document with the tables of its own engine, or those that OpenSM's fills; without
+    the cables at the ports `dead`: minhop goes on as they die, ftree starts then, since entries
+    that it keeps may make a credit loop, which the engine refuses."""
     if engine is None:
         return dict(Fabric.from_document(spec).document)
     bare = {key: value for key, value in spec.items() if key not in ("lfts", "routing")}
-    subnet = Subnet.of_fabric(Fabric.from_document(bare).document)
-    try:
-        routed = subnet.route(engine)
-    except InputError:
-        # OpenSM falls back where an engine refuses the fabric, as ftree does without a cable.
-        routed = subnet.route("minhop")
+    if engine == "minhop":
+        routed = _filled(bare, engine)
+        if dead:
+            routed, _ = routed.rerouted(dead, engine)
+    else:
+        routed = _filled(_without(bare, set(dead)) if dead else bare, engine)
     document, _ = own_fabric(routed, str(spec.get("name", "fabric")), platform)
     return dict(Fabric.from_document(document).document)
+
+
+def _without(document: Document, dead: set[str]) -> Document:
+    links = [link for link in document["links"] if not dead & {link["a"], link["b"]}]
+    return {**document, "links": links}
+
+
+def _filled(bare: Document, engine: str) -> Subnet:
+    """The subnet with OpenSM's tables, of minhop where an engine refuses the fabric, as ftree does
+    without a cable."""
+    subnet = Subnet.of_fabric(Fabric.from_document(bare).document)
+    try:
+        return subnet.route(engine)
+    except InputError:
+        return subnet.route("minhop")
 
 
 def _spec(shape: Document) -> dict[str, Any]:

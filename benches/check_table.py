@@ -26,6 +26,8 @@ the analysis."""
 
 ANALYSIS = f"analysis within {MOST_ANALYSIS_S:.0f} s of processor time"
 HIDDEN = f"at most {MOST_HIDDEN:.0%} of a kind, {LEAST_DEPTH:.0%} deep or more, not identifiable"
+NAMED = f"{LEAST_NAMED:.0%} of identifiable faults named"
+OF_KIND = f"{LEAST_OF_KIND:.0%} of every kind"
 FAINT = f"{LEAST_FAINT:.0%} of those at 2 to 3 standard errors"
 TIMED = (ANALYSIS,)
 """Promises that depend on the machine at hand."""
@@ -63,12 +65,12 @@ def gates(records: Sequence[Record]) -> list[Gate]:
     failed = len(records) - len(judged)
     return [
         Gate(
-            f"{LEAST_NAMED:.0%} of identifiable faults named",
+            NAMED,
             _share(_named(faults), len(faults)),
             _named(faults) >= LEAST_NAMED * len(faults),
         ),
         Gate(
-            f"{LEAST_OF_KIND:.0%} of every kind",
+            OF_KIND,
             f"{sum(share >= LEAST_OF_KIND for share in shares.values())} of {len(shares)} kinds;"
             f" least: {worst} {shares.get(worst, 1.0):.1%}",
             all(share >= LEAST_OF_KIND for share in shares.values()),

@@ -15,6 +15,9 @@ from weft.check.readings.readings import METRICS, Floats, Ints, Metric
 STANDARD_ERRORS = 3.0
 """A fault counts when it slows a reading by more than these (the scoreboard's terms)."""
 
+LEAST_ERRORS = 2.0
+"""A fault that shows by these, and not by three, is counted apart (the scoreboard's terms)."""
+
 WHOLE = (Part.CABLE, Part.HCA, Part.NODE, Part.SWITCH)
 """Planted parts; a direction of them only where the fault is in one direction."""
 
@@ -40,6 +43,11 @@ class Seen:
     def identifiable(self) -> bool:
         """Whether it counts."""
         return self.errors > STANDARD_ERRORS and self.is_located
+
+    @property
+    def is_faint(self) -> bool:
+        """Whether it is counted apart."""
+        return LEAST_ERRORS < self.errors <= STANDARD_ERRORS and self.is_located
 
 
 def slowness(metric: Ints, value: Floats) -> Floats:
@@ -84,15 +92,18 @@ def seen_of(
 ) -> list[Seen]:
     """How far each fault shows. `errors`: by reading, how many standard errors the faulty fabric is
     slower than the healthy one, without noise. Of several faults each counts by the readings that
-    cross no other. `outliers`: the share of readings that are slow by noise."""
+    cross no other. `outliers`: the share of readings that are slow by noise. One that shows in none
+    by three standard errors is located by the readings that it slows by two."""
     rows = [crossing_rows(crossings, one) for one in planted]
     found = []
     for i, (one, mine) in enumerate(zip(planted, rows, strict=True)):
         others = np.concatenate([np.zeros(0, np.int64), *rows[:i], *rows[i + 1 :]])
         own = np.setdiff1d(mine, others)
-        slow = np.setdiff1d(np.flatnonzero(errors > STANDARD_ERRORS), others)
-        beyond = np.intersect1d(own, slow)
         most = float(errors[own].max()) if own.size else 0.0
+        least = STANDARD_ERRORS if most > STANDARD_ERRORS else LEAST_ERRORS
+        slow = np.setdiff1d(np.flatnonzero(errors > least), others)
+        beyond = np.intersect1d(own, slow)
+        n_beyond = int((errors[own] > STANDARD_ERRORS).sum())
         alike = alike_of(crossings, one, np.unique(crossings.readings.metric[beyond]))
         is_located = True
         if one.is_sporadic:
@@ -108,7 +119,7 @@ def seen_of(
         if not one.things:
             is_located = bool(parts)
         pairs = pairs_of(crossings, mine if one.is_sporadic else slow)
-        seen = Seen(most, int(beyond.size), int(mine.size), alike, parts, pairs, is_located)
+        seen = Seen(most, n_beyond, int(mine.size), alike, parts, pairs, is_located)
         found.append(seen)
     return found
 

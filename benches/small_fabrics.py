@@ -38,7 +38,6 @@ from weft.check.schedule.schedule import Field
 from weft.check.verdict.verdict import Verdict, judge_check
 from weft.core.errors import ExitCode, WeftError
 from weft.core.finding import Severity
-from weft.topology.engine import engine_module
 from weft.topology.fabric import Fabric
 
 FACTORS = (1.05, 1.2, 1.5, 2.0, 4.0, 10.0)
@@ -113,8 +112,7 @@ def _document(hosts: Sequence[int], cables: Sequence[tuple[int, int]]) -> Docume
         "links": links,
         "routing": {"engine": "updn"},
     }
-    built: Document = json.loads(engine_module().build_fabric(json.dumps(document)).document())
-    return built
+    return Fabric.from_document(document).document
 
 
 def _link(a: str, b: str, delay_ps: int) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from benches.page import print_tables
 
 from benches import dct, flow_error, in_network, nv_switches, slingshot, steady_state
 from weft.bench.model import Launch, Sample, Trial
-from weft.bench.twin.backend import TwinBackend, build_fabric, simulate
+from weft.bench.twin.backend import TwinBackend, simulate
 from weft.bench.twin.scenario import scenario
 from weft.catalog.document import SourceClass
 from weft.catalog.load import platform, platform_names
@@ -28,6 +28,7 @@ from weft.core.units import format_size
 from weft.expect.fit.platform_fit import HALVES, HeldOutHalf, fit_platform
 from weft.expect.fit.tables import METRICS
 from weft.study.fit_tables import published_tables as published_tables_of
+from weft.topology.fabric import Fabric
 from weft.topology.fabric_spec import fabric_spec
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "concepts" / "fidelity.md"
@@ -207,7 +208,7 @@ def pair_rates(document: Platform, n_nodes: int, adaptive: str, seed: int) -> li
     """
     rails = document.hcas_per_node
     spec = fabric_spec(document, n_nodes)
-    nodes = tuple(node["name"] for node in build_fabric(spec)["nodes"])
+    nodes = Fabric.from_document(spec).nodes
     options = {"adaptive_routing": adaptive}
     trial = Trial("fidelity", "message_rate", (PAIR_BYTES,), nodes, rails, {}, {}, options)
     pairs = random_pairs(n_nodes, seed)

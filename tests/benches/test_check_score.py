@@ -16,6 +16,14 @@ def test_the_right_component_is_named():
     assert (found.outcomes[0].named, found.outcomes[0].too_wide, found.wrong) == (True, False, ())
 
 
+def test_a_faint_fault_is_recorded_as_one_only_if_it_can_be_located():
+    faint = replace(PLAIN, errors=2.5)
+    located = [faint, replace(faint, is_located=False), PLAIN]
+    assert [score([UPLINK], [one], []).outcomes[0].is_faint for one in located] == [
+        *(True, False, False)
+    ]
+
+
 def test_another_component_is_wrong_and_the_fault_missed():
     found = score([UPLINK], [PLAIN], [frozenset({OTHER})])
     assert not found.outcomes[0].named

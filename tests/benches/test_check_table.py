@@ -12,10 +12,12 @@ from benches.check_table import gates, tables
 
 
 def record(
-    *, number=0, healthy=False, named=True, identifiable=True, errors=5.0, wrong=(), **given
+    *, number=0, healthy=False, named=True, identifiable=True, faint=False, wrong=(), **given
 ):
+    errors = 2.5 if faint else 5.0
     fault = FaultRecord(
-        "nic-slow", "n1/h0[1] rate=0.9", errors, 4, 8, identifiable, named, False, "hca n1/h0"
+        *("nic-slow", "n1/h0[1] rate=0.9", errors, 4, 8, identifiable, named, False, "hca n1/h0"),
+        is_faint=faint,
     )
     return Record(
         twin="frontera",
@@ -59,8 +61,8 @@ GOOD = [record(number=i) for i in range(97)] + [record(healthy=True)]
         ([other(kind="wrong-entry", identifiable=False)], 9),
         ([other(kind="uplink-slow", identifiable=False, depth=0.09)], None),
         ([other(kind="uplink-slow", identifiable=False, depth=0.1)], 9),
-        ([record(named=False, identifiable=False, errors=2.5)], 2),
-        ([record(named=True, identifiable=False, errors=2.5)], None),
+        ([record(named=False, identifiable=False, faint=True)], 2),
+        ([record(named=True, identifiable=False, faint=True)], None),
         ([record(wrong=("node n1",))], 3),
         ([record(healthy=True, wrong=("node n1",))], 4),
         ([record(fabric_s=60.1)], 5),

@@ -10,6 +10,7 @@ from benches.check_kinds import PLANTS, Planted, Site, When, cable
 from benches.check_planes import plane_of
 from benches.check_shape import shape_spec
 
+from benches import check_files
 from weft.bench.twin.fault import parse_fault
 from weft.catalog.load import platform
 from weft.topology.fabric import Fabric
@@ -89,6 +90,22 @@ def test_a_fault_is_simulated_and_its_file_is_read(ground, kind):
     found = ground.found([one])
     by_file = named_by_file(one, ground.document, found, samples, adaptive=False)
     assert by_file is True
+
+
+@pytest.mark.parametrize("kind", ["cable-lossy", "cable-flapping"])
+def test_counters_name_the_cable_whose_errors_they_count_and_no_other(ground, kind, monkeypatch):
+    """In the readings of a healthy fabric."""
+    one, other = planted(ground, kind), planted(ground, kind, seed=2)
+    assert not one.things & other.things
+    document, samples = ground.document, survey(ground)
+
+    def is_named():
+        return named_by_file(one, document, document, samples, adaptive=False)
+
+    assert is_named() is True
+    counters = check_files._counters
+    monkeypatch.setattr(check_files, "_counters", lambda _, planned: counters(other, planned))
+    assert is_named() is False
 
 
 def test_a_kind_that_no_file_names_is_not_asked(ground):

@@ -48,6 +48,27 @@ def test_a_fault_counts_by_its_largest_effect_on_a_reading_of_its_own():
     assert seen_of(crossings, [UPLINK, NODE], errors)[1].identifiable
 
 
+def test_a_fault_by_two_to_three_errors_is_counted_apart_if_it_can_be_located():
+    """A flapping cable between one pair is no other thing than the pair's nodes."""
+    crossings = crossed([("n1", "n3"), ("n2", "n3"), ("n1", "n4")])
+    flapping = replace(UPLINK, when=When.AT_TIMES, share=0.5)
+    mine = crossing_rows(crossings, flapping)
+
+    def seen(planted, rows, size):
+        errors = np.zeros(len(crossings.readings))
+        errors[rows] = size
+        (found,) = seen_of(crossings, [planted], errors)
+        return found
+
+    assert [seen(flapping, mine, size).is_faint for size in (1.9, 2.1, 3.0, 3.1)] == [
+        *(False, True, True, False)
+    ]
+    assert not seen(flapping, mine[:1], 2.5).is_faint
+    assert seen(UPLINK, mine[:1], 2.5).is_faint
+    assert seen(flapping, mine, 2.5).n_beyond == 0
+    assert not seen(flapping, mine, 2.5).identifiable
+
+
 def test_a_node_and_its_only_cable_are_alike_and_another_node_is_not():
     crossings = crossed([("n1", "n3"), ("n2", "n4"), ("n1", "n4")])
     alike = alike_of(crossings, NODE, np.array([0, 1]))

@@ -18,7 +18,7 @@ Capture = pytest.CaptureFixture[str]
 
 
 def fabric_file(tmp_path: Path, *, hcas_per_node: int = 1) -> Path:
-    from weft.bench.twin.backend import build_fabric
+    from weft.topology.fabric import Fabric
 
     spec = {"schema": "weft.fabric/1", "generate": "fat_tree", "name": "eight", "levels": 2}
     spec |= {"nodes": 8, "hcas_per_node": hcas_per_node, "nodes_per_leaf": 4, "spines": 4}
@@ -26,7 +26,7 @@ def fabric_file(tmp_path: Path, *, hcas_per_node: int = 1) -> Path:
     rates = {"host_bits_per_s": 10**11, "switch_bits_per_s": 10**11}
     delays = {"host_delay_ps": 5000, "switch_delay_ps": 5000}
     path = tmp_path / "fabric.json"
-    path.write_text(json.dumps(build_fabric({**spec, **rates, **delays})))
+    path.write_text(json.dumps(Fabric.from_document({**spec, **rates, **delays}).document))
     return path
 
 

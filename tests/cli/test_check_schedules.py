@@ -9,12 +9,12 @@ import pytest
 from tests.cli.check_answer import accused, answer_of
 from tests.unit.check.schedule.fields import planes
 
-from weft.bench.twin.backend import build_fabric
 from weft.check.pipeline import wiring_of
 from weft.check.trials import SURVEY
 from weft.check.verdict.verdict import judge_check
 from weft.cli import run
 from weft.study.run.store import read_run
+from weft.topology.fabric import Fabric
 
 Capture = pytest.CaptureFixture[str]
 TREE = ("--twin", "fat-tree", "--nodes", "16")
@@ -122,7 +122,7 @@ class TestMixedNodes:
 
     @pytest.fixture
     def fabric(self, tmp_path: Path) -> str:
-        document = build_fabric(
+        document = Fabric.from_document(
             {
                 "schema": "weft.fabric/1", "generate": "fat_tree", "name": "mixed", "levels": 2,
                 "nodes": 8, "hcas_per_node": 2, "nodes_per_leaf": 2, "spines": 4,
@@ -130,7 +130,7 @@ class TestMixedNodes:
                 "host_bits_per_s": 2 * 10**11, "switch_bits_per_s": 2 * 10**11,
                 "host_delay_ps": 5000, "switch_delay_ps": 5000,
             }
-        )  # fmt: skip
+        ).document  # fmt: skip
         gone = {f"n{i:03d}/hca1" for i in (2, 3, 5, 8)}
         path = tmp_path / "mixed.json"
         path.write_text(json.dumps(without(document, gone)))

@@ -10,10 +10,11 @@ from weft.check.readings.components import Component, Part
 from weft.check.readings.readings import Metric
 from weft.check.suspects.drift import MetricDrift, SlowStretch
 from weft.check.verdict.earlier_check import MovedNorm, MovedNorms
-from weft.check.verdict.intermittent import IntermittentFacts
+from weft.check.verdict.intermittent import IntermittentFacts, StallPlaceFacts
 from weft.check.verdict.lost_hosts import LostHostFacts
 
 OWNERS = {"n007/hca0": "n007"}
+RAIL = (Component(Part.RAIL, ("2",)),)
 
 
 def json_of(facts):
@@ -70,9 +71,13 @@ def test_the_other_facts_are_their_fields():
             {"node": "n1", "cause": "no route", "remedy": "", "surveyed": True},
         ),
         (
-            IntermittentFacts((("n1",),), Metric.LATENCY, 3, 9, 12.5),
-            {"ends": [["n1"]], "metric": "latency_us", "n_slow": 3, "n_crossing": 9}
+            IntermittentFacts(RAIL, Metric.LATENCY, 3, 9, 12.5),
+            {"ends": [["2"]], "metric": "latency_us", "n_slow": 3, "n_crossing": 9}
             | {"evidence": 12.5},
+        ),
+        (
+            StallPlaceFacts(RAIL, 3, 9, 40, 12.5),
+            {"ends": [["2"]], "n_pairs": 3, "n_crossing": 9, "n_readings": 40, "evidence": 12.5},
         ),
         (
             SlowStretch((2, 5), {Metric.LATENCY: 0.25}, 40.0),

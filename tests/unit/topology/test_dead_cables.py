@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from weft.bench.twin.backend import TwinBackend, build_fabric
+from weft.bench.twin.backend import TwinBackend
 from weft.bench.twin.fault import parse_fault
 from weft.catalog.load import platform
 from weft.check.launches import check_launches
@@ -106,7 +106,7 @@ def test_a_twin_measures_around_the_cable_and_knows_the_tables_of_before() -> No
 
 
 def test_a_document_of_its_own_is_routed_by_the_engine_that_filled_it() -> None:
-    document = build_fabric({**TREE, "routing": {"engine": "dmodk"}})
+    document = Fabric.from_document({**TREE, "routing": {"engine": "dmodk"}}).document
     found = detours(document, None, ["leaf-01[3]"])
     assert found is not None
     assert found.tables == {"routing": {"engine": "dmodk"}}
@@ -118,13 +118,13 @@ def test_a_document_of_its_own_is_routed_by_the_engine_that_filled_it() -> None:
 
 
 def test_a_generators_document_is_routed_around_dead_cables_in_any_case() -> None:
-    document = build_fabric(TREE)
+    document = Fabric.from_document(TREE).document
     assert detours(document, None, ["leaf-01[3]"]) is None
 
 
 @pytest.mark.parametrize("asked", ["ftree", "moved"])
 def test_engines_that_need_a_subnet_are_refused_for_a_document(asked: str) -> None:
-    document = build_fabric({**TREE, "routing": {"engine": "dmodk"}})
+    document = Fabric.from_document({**TREE, "routing": {"engine": "dmodk"}}).document
     with pytest.raises(InputError, match="weft knows no engine that routes around leaf-01") as info:
         detours(document, None, ["leaf-01[3]"], asked)
     assert "--routing minhop or updn" in str(info.value)

@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from weft.check.readings.crossing import Crossings
+from weft.check.readings.fast_nodes import among_fast_nodes
 from weft.check.readings.readings import METRICS, Bools, Floats, Ints, Metric
 from weft.check.thresholds import CheckThresholds
 from weft.check.trials import ALONE
@@ -20,7 +21,8 @@ class HopClass:
     longer one of the paths there and back, if a reading crosses both. `bits_per_s`: the lowest rate
     on the paths (0 within one HCA, -1 without a fabric). `load`: the traffic of the same moment on
     its fullest cable, in percent of the cable's rate (100: full; more: each message gets less).
-    `longer_ns`: of a latency, the delay of its cables beyond that of the shortest such path."""
+    `longer_ns`: of a latency, the delay of its cables beyond that of the shortest such path, the
+    median of the class."""
 
     metric: Metric
     size_bytes: int
@@ -143,8 +145,9 @@ def load_percent(crossings: Crossings) -> Ints:
 
 def longer_ns(crossings: Crossings) -> Ints:
     """By reading: of a latency, how much longer (ns) the cables of its path are than those of the
-    shortest path of as many, by the fabric document, in steps that the least scatter of a class
-    hides; else 0. On a dragonfly one link is a cable of a group or one between groups."""
+    shortest path of as many, by the fabric document; else 0. Lengths within a step that the least
+    scatter of a class hides share their median. On a dragonfly one link is a cable of a group or
+    one between groups."""
     readings = crossings.readings
     found = np.zeros(len(readings), np.int64)
     rows = np.flatnonzero(readings.metric == Metric.LATENCY.code)
@@ -158,8 +161,13 @@ def longer_ns(crossings: Crossings) -> Ints:
     least = np.full(int(of.max()) + 1, np.iinfo(np.int64).max)
     np.minimum.at(least, of, delay)
     step_ns = 1e3 * crossings.limits.scale_floor * float(np.median(readings.value[rows]))
-    steps = np.rint((delay - least[of]) / 1e3 / step_ns)
-    found[rows] = np.rint(steps * step_ns).astype(np.int64)
+    more_ns = (delay - least[of]) / 1e3
+    steps = np.rint(more_ns / step_ns)
+    _, group = np.unique(np.stack([of, steps]), axis=1, return_inverse=True)
+    group = group.reshape(-1)
+    for number in np.unique(group[steps > 0]).tolist():
+        alike = group == number
+        found[rows[alike]] = round(float(np.median(more_ns[alike])))
     return found
 
 
@@ -233,36 +241,6 @@ def _fast(
     if len(crossings.hosts) > 1:
         ends = host[ends[0]], host[ends[1]]
     return among_fast_nodes(logs[rows], ends, guard, limits)
-
-
-def among_fast_nodes(
-    slow: Floats, ends: tuple[Ints, Ints], guard: float, limits: CheckThresholds
-) -> Floats:
-    """The values of pairs of fast nodes, where each pair with another node is slower by more than
-    the fast pairs, and the slow ones, differ among themselves; else all values.
-
-    `slow` are logarithms of slowness, `ends` the two nodes of each. A pair counts by its fastest
-    value, because a disturbance slows. Two leaves that share a slow path are no such populations:
-    their fast pairs are of two groups of nodes.
-    """
-    pairs, of = np.unique(np.sort(np.stack(ends), axis=0), axis=1, return_inverse=True)
-    of = of.reshape(-1)
-    best = np.full(pairs.shape[1], np.inf)
-    np.minimum.at(best, of, slow)
-    order = np.argsort(best, kind="stable")
-    ranked = best[order]
-    first = max(int(np.ceil(best.size * (1 - limits.largest_slow_share))), 2)
-    gaps = np.diff(ranked)[first - 1 :]
-    if not gaps.size:
-        return slow
-    cut = first + int(np.argmax(gaps))
-    spread = max(float(ranked[cut - 1] - ranked[0]), float(ranked[-1] - ranked[cut]))
-    if ranked[cut] - ranked[cut - 1] <= max(guard, spread):
-        return slow
-    fast = np.zeros(best.size, np.bool_)
-    fast[order[:cut]] = True
-    among = np.isin(pairs, pairs[:, fast]).all(axis=0)
-    return slow[fast[of]] if np.array_equal(among, fast) else slow
 
 
 def faster_population(slow: Floats, guard: float, limits: CheckThresholds) -> Floats:

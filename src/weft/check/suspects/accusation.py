@@ -10,7 +10,7 @@ from weft.check.readings.candidates import Member
 from weft.check.readings.components import PARTS, Component, Thing
 from weft.check.readings.norms import Norm
 from weft.check.readings.readings import Bools, Floats, Ints, Metric
-from weft.check.suspects.constancy import comes_and_goes, is_longer_path
+from weft.check.suspects.constancy import comes_and_goes, is_longer_path, spares_partners
 from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.survey import Survey
 from weft.check.trials import ALONE, TOGETHER
@@ -23,7 +23,8 @@ class Standing(StrEnum):
     CONFIRMED: slow alone, or (where several paths share a load) slow again in rounds. OUT_OF_USE: a
     cable whose messages meet others elsewhere. MET: slow in rounds only. PASSING: slow in the
     survey only. COMING_AND_GOING: a path between switches that is normal too often
-    for a fault. LONGER: a path that takes longer at full rate. UNTESTED: measured once.
+    for a fault. LONGER: a path that takes longer at full rate. PARTNERS: a node in one direction
+    that is normal with some partners, where paths are not known. UNTESTED: measured once.
     """
 
     CONFIRMED = "confirmed"
@@ -32,6 +33,7 @@ class Standing(StrEnum):
     PASSING = "passing"
     COMING_AND_GOING = "comes and goes"
     LONGER = "longer path"
+    PARTNERS = "some partners"
     UNTESTED = "untested"
 
 
@@ -142,6 +144,8 @@ def standing_of(survey: Survey, suspect: Suspect) -> Standing:
         return tested
     if is_longer_path(survey, suspect):
         return Standing.LONGER
+    if spares_partners(survey, suspect):
+        return Standing.PARTNERS
     # A node may be unsteady: that is a fault of its own.
     if survey.crossings.is_path(suspect.best) and comes_and_goes(survey, suspect):
         return Standing.COMING_AND_GOING

@@ -4,12 +4,15 @@ flaps come and go."""
 import numpy as np
 from scipy.stats import binom, norm
 
+from weft.check.readings.components import Part
 from weft.check.readings.readings import Bools, Floats, Ints, Metric
 from weft.check.suspects.crowding.crowded_paths import MEDIAN_ERROR
 from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.out_of_use.longer_paths import slower_by
 from weft.check.suspects.out_of_use.repeated_rounds import numbers_of_rounds
 from weft.check.suspects.survey import Survey
+
+_DIRECTIONS = frozenset({Part.NODE_SENDING, Part.NODE_RECEIVING})
 
 
 def comes_and_goes(survey: Survey, suspect: Suspect) -> bool:
@@ -18,7 +21,8 @@ def comes_and_goes(survey: Survey, suspect: Suspect) -> bool:
 
     Only flows that were slow once count: others may have lacked the load that shows a fault.
     Readings that another suspect slows say nothing. A reading is normal if it is slow by less than
-    half of what the suspect costs.
+    half of what the suspect costs, and by no more than noise: a cable that two messages share costs
+    one alone less.
     """
     others = [one for one in survey.explanation.suspects if one.best != suspect.best]
     free = survey.judged & (survey.explainer.predicted(others) == 0)
@@ -31,12 +35,26 @@ def _is_missing(survey: Survey, suspect: Suspect, metric: Metric, free: Bools) -
     rows = rows[free[rows] & (survey.readings.metric[rows] == metric.code)]
     if survey.crossings.shared_paths[suspect.best]:
         return is_normal_at_times(survey, rows, slower)
-    normal = survey.normed.slower[rows] < slower / 2
+    most = _most_of_normal(survey, survey.normed.sigma[rows], slower)
+    normal = survey.normed.slower[rows] < most
     flow = survey.readings.a[rows] * len(survey.readings.endpoints) + survey.readings.b[rows]
-    rows = rows[np.isin(flow, flow[~normal])]
-    # The scatter of a constant fault: its own, and what differs from path to path.
-    uneven = np.hypot(survey.normed.sigma[rows], survey.limits.uneven_share * slower)
-    return _are_too_many(survey, survey.normed.slower[rows], uneven, slower)
+    counted = np.isin(flow, flow[~normal])
+    by_noise = _normal_by_noise(survey, survey.normed.sigma[rows], slower)
+    return _are_too_many(survey, normal[counted], by_noise[counted])
+
+
+def _most_of_normal(survey: Survey, sigma: Floats, slower: float) -> Floats:
+    """By reading how slow a normal one is at most, beside a suspect that costs `slower`."""
+    most: Floats = np.minimum(slower / 2, survey.limits.meeting_sigma * sigma)
+    return most
+
+
+def _normal_by_noise(survey: Survey, sigma: Floats, slower: float) -> Floats:
+    """By reading the chance that noise makes one over a constant fault look normal. The scatter of
+    a fault: its own, and what differs from path to path."""
+    uneven = np.hypot(sigma, survey.limits.uneven_share * slower)
+    chance: Floats = norm.cdf((_most_of_normal(survey, sigma, slower) - slower) / uneven)
+    return chance
 
 
 def is_normal_at_times(survey: Survey, rows: Ints, slower: float) -> bool:
@@ -47,31 +65,57 @@ def is_normal_at_times(survey: Survey, rows: Ints, slower: float) -> bool:
     medians = np.array([float(np.median(survey.normed.slower[of])) for of in of_moment])
     sigma = np.array([float(np.median(survey.normed.sigma[of])) for of in of_moment])
     n = np.array([of.size for of in of_moment])
+    most = _most_of_normal(survey, sigma, slower)
     sigma = MEDIAN_ERROR * sigma / np.sqrt(n)
     number = numbers_of_rounds(survey.crossings)
     _, rounds, times = np.unique(
         [number[of].min() for of in of_moment], return_inverse=True, return_counts=True
     )
-    again = (times[rounds] > 1) & np.isin(rounds, rounds[medians >= slower / 2])
+    normal = medians < most
+    again = (times[rounds] > 1) & np.isin(rounds, rounds[~normal])
     uneven = np.hypot(sigma, survey.limits.uneven_share * slower)
-    return _are_too_many(survey, medians, uneven, slower, n) or _are_too_many(
-        survey, medians[again], sigma[again], slower, n[again]
+    by_noise = norm.cdf((most - slower) / uneven)
+    by_noise_alone = norm.cdf((most - slower) / sigma)
+    return _are_too_many(survey, normal, by_noise, n) or _are_too_many(
+        survey, normal[again], by_noise_alone[again], n[again]
     )
 
 
-def _are_too_many(
-    survey: Survey, values: Floats, scatter: Floats, slower: float, n: Ints | int = 1
-) -> bool:
-    """Whether more of the values, medians of `n` readings, are normal than of a constant fault that
-    costs `slower`, by the scatter of each."""
-    limits, n_normal = survey.limits, int((values < slower / 2).sum())
+def _are_too_many(survey: Survey, normal: Bools, by_noise: Floats, n: Ints | int = 1) -> bool:
+    """Whether more values, each a median of `n` readings, are normal than of a constant fault;
+    `by_noise`: the chance of each that noise makes it so."""
+    limits, n_normal = survey.limits, int(normal.sum())
     if not n_normal:
         return False
     quick = limits.disturbed_share * (1 - limits.disturbed_slow_share)
     # A median is normal once half of its readings are.
-    chance = norm.cdf(-slower / 2 / scatter) + binom.sf((np.asarray(n) + 1) // 2 - 1, n, quick)
-    by_chance = float(binom.sf(n_normal - 1, values.size, min(1.0, float(chance.mean()))))
+    chance = by_noise + binom.sf((np.asarray(n) + 1) // 2 - 1, n, quick)
+    by_chance = float(binom.sf(n_normal - 1, normal.size, min(1.0, float(chance.mean()))))
     return by_chance < float(norm.sf(limits.contradicted_sigma))
+
+
+def spares_partners(survey: Survey, suspect: Suspect) -> bool:
+    """Whether a node in one direction, over unknown paths, is normal with more partners than noise
+    and disturbances explain: a path that most of its messages share is slow, and no node."""
+    parts = {survey.crossings.component(m).part for m in survey.candidates.members[suspect.best]}
+    if survey.crossings.network is not None or not parts <= _DIRECTIONS:
+        return False
+    rows = survey.candidates.rows(suspect.best)
+    rows = rows[survey.judged[rows]]
+    limits = survey.limits
+    for metric, slower in suspect.slower.items():
+        of = rows[survey.readings.metric[rows] == metric.code]
+        sigma = survey.normed.sigma[of]
+        most = _most_of_normal(survey, sigma, slower)
+        n_normal = int((np.abs(survey.normed.slower[of]) < most).sum())
+        quick = np.exp((most - slower) / limits.disturbance)
+        quick -= np.exp(-(most + slower) / limits.disturbance)
+        quick *= limits.disturbed_share * (1 - limits.disturbed_slow_share)
+        chance = float((_normal_by_noise(survey, sigma, slower) + quick).mean())
+        by_chance = float(binom.sf(n_normal - 1, of.size, min(1.0, chance)))
+        if n_normal and by_chance < float(norm.sf(limits.contradicted_sigma)):
+            return True
+    return False
 
 
 def is_longer_path(survey: Survey, suspect: Suspect) -> bool:

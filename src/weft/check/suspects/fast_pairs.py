@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weft.check.readings.readings import METRICS, Floats, Ints, Metric
+from weft.check.readings.fast_nodes import fewest_fast_nodes
+from weft.check.readings.readings import METRICS, Ints, Metric
 from weft.check.suspects.survey import Survey
 from weft.core.finding import Finding, FindingFacts, FindingKind, Severity
 from weft.core.units import format_significant
 from weft.core.words import counted
-
-LEAST_HOSTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +26,7 @@ class SlowerNodes(FindingFacts):
 def fast_pair_findings(survey: Survey) -> list[Finding]:
     """Warnings, one a metric at most. Readings that a suspect explains are left out."""
     crossings = survey.crossings
-    few = LEAST_HOSTS <= len(crossings.hosts) <= survey.limits.few_nodes
-    if not few or crossings.network is not None:
+    if len(crossings.hosts) > survey.limits.few_nodes or crossings.network is not None:
         return []
     return [finding for metric in METRICS for finding in _findings(survey, metric)]
 
@@ -39,9 +37,9 @@ def _findings(survey: Survey, metric: Metric) -> Iterator[Finding]:
     ends = np.sort(np.stack([host[readings.a[rows]], host[readings.b[rows]]]), axis=0)
     rows, ends = rows[ends[0] != ends[1]], ends[:, ends[0] != ends[1]]
     sign = 1.0 if metric is Metric.LATENCY else -1.0
-    fast = _fast_nodes(
+    fast = fewest_fast_nodes(
         sign * np.log(readings.value[rows]),
-        ends,
+        (ends[0], ends[1]),
         survey.limits.guard(metric, with_fabric=False),
     )
     if not fast.size:
@@ -69,23 +67,3 @@ def _findings(survey: Survey, metric: Metric) -> Iterator[Finding]:
         ),
         facts=SlowerNodes(slower, faster, metric),
     )
-
-
-def _fast_nodes(slow: Floats, ends: Ints, guard: float) -> Ints:
-    """The fewest nodes whose pairs among one another are, reading by reading, faster than all other
-    pairs by more than the guard; none if no nodes are. `slow` are logarithms of slowness."""
-    none = np.zeros(0, np.int64)
-    if not slow.size:
-        return none
-    pairs, of = np.unique(ends, axis=1, return_inverse=True)
-    best, worst = np.full(pairs.shape[1], np.inf), np.full(pairs.shape[1], -np.inf)
-    np.minimum.at(best, of.reshape(-1), slow)
-    np.maximum.at(worst, of.reshape(-1), slow)
-    order = np.argsort(worst, kind="stable")
-    for n_fast in range(1, order.size):
-        fast, others = order[:n_fast], order[n_fast:]
-        nodes = np.unique(pairs[:, fast])
-        among = np.isin(pairs, nodes).all(axis=0)
-        if int(among.sum()) == n_fast and best[others].min() - worst[fast].max() > guard:
-            return nodes
-    return none

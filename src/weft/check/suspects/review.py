@@ -8,6 +8,7 @@ import numpy as np
 from weft.check.readings.readings import Ints, Metric, union
 from weft.check.suspects.accusation import Accusation, Standing, accuse
 from weft.check.suspects.constancy import is_normal_at_times
+from weft.check.suspects.crowding.common_switches import with_common_switches
 from weft.check.suspects.crowding.crowded_paths import Look, SharedPaths
 from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.out_of_use.detour import Detour
@@ -32,23 +33,27 @@ def _without_waiting(survey: Survey, made: Sequence[Accusation]) -> list[Accusat
     shared buffer a message for a slow receiver holds up what comes after it."""
     sure = _sure_rows(survey, made)
     behind = waiting(survey.crossings, sure)
+    is_path = survey.crossings.is_path
 
     def waits(accusation: Accusation) -> bool:
         if _is_sure(survey, accusation):
-            stronger = [other for other in made if other.evidence > accusation.evidence]
-            return not _is_slow_without(survey, accusation, _sure_rows(survey, stronger))
+            others = [
+                other
+                for other in made
+                if other.evidence > accusation.evidence or not is_path(other.candidate)
+            ]
+            return not _is_slow_without(survey, accusation, _sure_rows(survey, others))
         own = np.setdiff1d(accusation.rows, sure)
         return bool(sure.size and 2 * np.isin(own, behind).sum() >= own.size)
 
-    is_path = survey.crossings.is_path
     return [a for a in made if not (is_path(a.candidate) and waits(a))]
 
 
-def _is_slow_without(survey: Survey, accusation: Accusation, stronger: Ints) -> bool:
-    """Whether something is slow even where neither others run nor anything stronger: of two
-    messages that fill a path, one may go to a slow receiver, and the other waits."""
+def _is_slow_without(survey: Survey, accusation: Accusation, others: Ints) -> bool:
+    """Whether something is slow even where no rows `others` run, of what is stronger or no path: of
+    two messages that fill a path, one may go to a slow receiver, and the other waits."""
     alone = np.intersect1d(survey.candidates.rows(accusation.candidate), survey.alone)
-    left = np.setdiff1d(alone, waiting(survey.crossings, stronger))
+    left = np.setdiff1d(alone, waiting(survey.crossings, others))
     suspect = Suspect((accusation.candidate,), accusation.slower, accusation.evidence)
     evidence = survey.explainer.evidence_of(suspect, (), left)
     return evidence >= survey.limits.confirmed_evidence
@@ -143,7 +148,7 @@ def _with_crowded(survey: Survey, made: list[Accusation]) -> list[Accusation]:
         kept = [a for a in kept if a.standing is Standing.CONFIRMED or not _share(a, rows)]
         if not any(_share(a, rows) or a.things == accusation.things for a in kept):
             kept.append(accusation)
-    return [a for a in kept if not _slows_some(survey, shared, a)]
+    return with_common_switches(survey, [a for a in kept if not _slows_some(survey, shared, a)])
 
 
 def _slows_some(survey: Survey, shared: SharedPaths, accusation: Accusation) -> bool:

@@ -47,7 +47,7 @@ def with_rivals(survey: Survey, made: Sequence[Accusation]) -> tuple[Accusation,
             one,
             _rivals(survey, one, made)
             + _rival_cables(survey, one, made)
-            + _stronger_paths(survey, one),
+            + _stronger_paths(survey, one, made),
         )
         if one.standing in _SLOW_THEMSELVES and survey.crossings.is_path(one.candidate)
         else one
@@ -120,21 +120,43 @@ def _rival_cables(
     return components_of(survey, [of_cable[cable] for cable in sorted(rivals)])
 
 
-def _stronger_paths(survey: Survey, accused: Accusation) -> tuple[Component, ...]:
-    """Paths with more evidence than an accused switch that crosses the same readings. Some of
-    theirs look normal; where a class of long paths has no fast reading, those of a fault do."""
+def _stronger_paths(
+    survey: Survey, accused: Accusation, made: Sequence[Accusation]
+) -> tuple[Component, ...]:
+    """Paths with more evidence than an accused switch that crosses the same readings, if nearly all
+    flows over them are slow against the fastest elsewhere. By the norm some look normal: where a
+    class of long paths has no fast reading, those of a fault do."""
     if all(one.part is not Part.SWITCH for one in accused.components):
         return ()
     others = [s for s in survey.explanation.suspects if s.best != accused.candidate]
     evidence, _ = survey.explainer.scores(survey.explainer.predicted(others))
     least = evidence[accused.candidate] + survey.limits.near_evidence
+    _, elsewhere = _others(survey, accused, made)
     stronger = [
         candidate
         for candidate in np.flatnonzero(evidence > least).tolist()
         if survey.crossings.is_path(candidate)
         and np.isin(survey.candidates.rows(candidate), accused.rows).any()
+        and _is_slow_against_fastest(survey, accused, candidate, elsewhere)
     ]
     return components_of(survey, stronger)
+
+
+def _is_slow_against_fastest(
+    survey: Survey, accused: Accusation, candidate: int, elsewhere: Ints
+) -> bool:
+    """Whether nearly all flows over a candidate, and nothing accused elsewhere, are slow by half of
+    their median or more, against the fastest that cross nothing of all this."""
+    metric, limits = accused.worst.metric, survey.limits
+    over = np.zeros(len(survey.readings), np.bool_)
+    over[survey.candidates.rows(candidate)] = True
+    slower = _slower_than_fastest(survey, accused, over, elsewhere)
+    mine = over & np.isfinite(slower)
+    mine[elsewhere] = False
+    flows = _by_flow(survey, mine, slower)
+    median = float(np.median(flows)) if flows.size else 0.0
+    enough = (flows > median / 2).sum() >= (1 - limits.contradicted_share) * flows.size
+    return bool(median > limits.least_effect(metric) and enough)
 
 
 def _is_slow_throughout(
@@ -182,13 +204,11 @@ def _fit(survey: Survey, accused: Accusation, nodes: Hosts, elsewhere: Ints) -> 
     """Whether the flows of each of these nodes are slow, against the fastest of their hop class
     that have no end there and cross nothing accused."""
     ends = _ends(survey)
-    of = survey.in_rounds & (survey.readings.metric == accused.worst.metric.code)
     touched = np.isin(ends[0], nodes) | np.isin(ends[1], nodes)
-    touched[survey.rows_of([accused.candidate])] = touched[elsewhere] = True
-    slower = _slower_than_fastest(survey, of & ~touched, accused.worst.metric)
+    slower = _slower_than_fastest(survey, accused, touched, elsewhere)
     least = 1 - survey.limits.contradicted_share
     for node in nodes:
-        mine = of & ((ends[0] == node) | (ends[1] == node)) & np.isfinite(slower)
+        mine = ((ends[0] == node) | (ends[1] == node)) & np.isfinite(slower)
         if mine.any():
             slow = _by_flow(survey, mine, slower) > effect_of(accused) / 2
             if slow.mean() < least:
@@ -196,9 +216,17 @@ def _fit(survey: Survey, accused: Accusation, nodes: Hosts, elsewhere: Ints) -> 
     return True
 
 
-def _slower_than_fastest(survey: Survey, sound: Bools, metric: Metric) -> Floats:
-    """By reading: how much slower than the fastest sound one (natural logarithm); of latency, of
-    its hop class, and NaN where that has no sound one. Bandwidth hardly depends on the distance."""
+def _slower_than_fastest(
+    survey: Survey, accused: Accusation, touched: Bools, elsewhere: Ints
+) -> Floats:
+    """By reading in rounds of the metric that an accusation slows most: how much slower than the
+    fastest that crosses nothing accused, here or `elsewhere`, and is not `touched` (natural
+    logarithm); of latency, of its hop class. NaN for others, and where there is none such.
+    Bandwidth hardly depends on the distance."""
+    metric = accused.worst.metric
+    of = survey.in_rounds & (survey.readings.metric == metric.code)
+    sound = of & ~touched
+    sound[survey.rows_of([accused.candidate])] = sound[elsewhere] = False
     is_latency = metric is Metric.LATENCY
     classes, place = hop_classes(survey.crossings)
     place = place if is_latency else np.zeros_like(place)
@@ -206,7 +234,7 @@ def _slower_than_fastest(survey: Survey, sound: Bools, metric: Metric) -> Floats
     fastest = np.full(len(classes), np.inf)
     np.minimum.at(fastest, place[sound], slowness[sound])
     found: Floats = slowness - fastest[place]
-    return np.where(np.isfinite(found), found, np.nan)
+    return np.where(of & np.isfinite(found), found, np.nan)
 
 
 def effect_of(accusation: Accusation) -> float:

@@ -31,13 +31,13 @@ class Stall:
 
 @dataclass(frozen=True, slots=True)
 class StallPlace:
-    """The `components` that all of `n_pairs` stalled pairs cross, as do `n` of the `n_others`
+    """The `components` that all of `n_pairs` stalled pairs cross, as do `n` of all `n_all`
     bandwidth readings of rounds. `evidence`: a natural logarithm."""
 
     components: tuple[Component, ...]
     n_pairs: int
     n: int
-    n_others: int
+    n_all: int
     evidence: float
 
 

@@ -18,6 +18,8 @@ from weft.core.words import counted
 
 FRESH_FILES = "'weft fabric audit' of fresh ibnetdiscover and dump_lfts"
 """Other cabling or tables than the fabric file says."""
+FABRIC = "--fabric with the output of ibnetdiscover and dump_lfts"
+"""The paths that messages share."""
 COUNTERS = "--counters, read before and after"
 """The cable that loses packets, where few messages show it."""
 LENGTHS = "the lengths of its cables"
@@ -50,6 +52,10 @@ def untraced(
         yield Untraced(
             f"{_names(longer)} slower by latency, not by bandwidth", (FRESH_FILES, LENGTHS)
         )
+    partly = [one for one in accusations if one.standing is Standing.PARTNERS]
+    if partly:
+        words = "slow with some partners and normal with others"
+        yield Untraced(f"{_names(partly)} {words}", (FABRIC,))
     met = _met(survey)
     if met.size and not survey.readings.of_trial(TOGETHER).size:
         reason = f"{met.size} messages were slow at once, and no round was measured again"

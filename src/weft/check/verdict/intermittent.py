@@ -1,7 +1,8 @@
 """Intermittent components: slow in a part of the run, far more often than chance explains."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -50,13 +51,39 @@ class Intermittent:
 
 @dataclass(frozen=True, slots=True)
 class IntermittentFacts(FindingFacts):
-    """The ends of components that come and go, and how many readings over them are slow."""
+    """Components that come and go: `n_slow` of `n_crossing` readings of a metric over them are
+    slow."""
 
-    ends: tuple[tuple[str, ...], ...]
+    components: tuple[Component, ...]
     metric: Metric
     n_slow: int
     n_crossing: int
     evidence: float
+
+    def to_record(self) -> dict[str, Any]:
+        """The components as their ends."""
+        return _with_ends(asdict(self), self.components)
+
+
+@dataclass(frozen=True, slots=True)
+class StallPlaceFacts(FindingFacts):
+    """Components that all `n_pairs` stalled pairs cross, as do `n_crossing` of `n_readings`
+    bandwidth readings."""
+
+    components: tuple[Component, ...]
+    n_pairs: int
+    n_crossing: int
+    n_readings: int
+    evidence: float
+
+    def to_record(self) -> dict[str, Any]:
+        """The components as their ends."""
+        return _with_ends(asdict(self), self.components)
+
+
+def _with_ends(record: dict[str, Any], components: Iterable[Component]) -> dict[str, Any]:
+    del record["components"]
+    return {"ends": [component.ends for component in components], **record}
 
 
 def intermittents(survey: Survey) -> tuple[Intermittent, ...]:
@@ -118,13 +145,13 @@ def stall_place_findings(survey: Survey) -> list[Finding]:
             FindingKind.ANOMALY,
             Severity.WARNING,
             f"{capital(who(place.components))} may lose packets: all {place.n_pairs} pairs that"
-            f" stall cross it, as do {place.n:,} of {place.n_others:,} bandwidth readings.",
+            f" stall cross it, as do {place.n:,} of {place.n_all:,} bandwidth readings.",
             evidence=("the error counters of its ports, read before and after, tell (--counters)",),
-            facts=IntermittentFacts(
-                ends=tuple(component.ends for component in place.components),
-                metric=Metric.BANDWIDTH,
-                n_slow=place.n_pairs,
+            facts=StallPlaceFacts(
+                components=place.components,
+                n_pairs=place.n_pairs,
                 n_crossing=place.n,
+                n_readings=place.n_all,
                 evidence=round(place.evidence, 2),
             ),
         )
@@ -288,7 +315,7 @@ def _finding(one: Intermittent) -> Finding:
             " rounds: read the error counters of its ports, and check again",
         ),
         facts=IntermittentFacts(
-            ends=tuple(component.ends for component in one.components),
+            components=one.components,
             metric=seen.metric,
             n_slow=seen.n_slow,
             n_crossing=seen.n,

@@ -47,6 +47,7 @@ _BY_STANDING = {
     Standing.PASSING: "passing",
     Standing.COMING_AND_GOING: "passing",
     Standing.LONGER: "longer",
+    Standing.PARTNERS: "fabric",
 }
 
 

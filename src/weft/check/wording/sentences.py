@@ -62,14 +62,12 @@ def accused(
     match accusation.standing:
         case Standing.MET:
             return _met(accusation, owners, clean=clean)
-        case Standing.PASSING:
-            return _passing(accusation, owners)
         case Standing.OUT_OF_USE:
             return _out_of_use(accusation, owners, sure=sure)
         case Standing.COMING_AND_GOING:
             return _coming_and_going(accusation, owners, clean=clean)
-        case Standing.LONGER:
-            return _longer(accusation, owners)
+        case Standing.PASSING | Standing.LONGER | Standing.PARTNERS as standing:
+            return _OF_STANDING[standing](accusation, owners)
     text = f"{'is slow' if sure else 'may be slow'}: {_slowness(accusation)}."
     return _finding(accusation, owners, text, _evidence(accusation, sure=sure), sure=sure)
 
@@ -149,6 +147,16 @@ def _longer(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
         "other possible causes: a longer cable, or one that corrects errors (FEC)",
     )
     text = f"takes longer at full rate: {_slowness(accusation)}."
+    return replace(_finding(accusation, owners, text, evidence), kind=FindingKind.ANOMALY)
+
+
+def _some_partners(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
+    evidence = (
+        "more of its readings are normal than noise makes so, and a slow node has none: a cable or"
+        " switch that most of its messages share may be slow",
+        "the fabric file tells which (--fabric with the output of ibnetdiscover and dump_lfts)",
+    )
+    text = f"is slow with some partners and normal with others: {_slowness(accusation)}."
     return replace(_finding(accusation, owners, text, evidence), kind=FindingKind.ANOMALY)
 
 
@@ -351,3 +359,10 @@ def corrupted(samples: Iterable[Sample]) -> list[Finding]:
             facts=PairFacts(tuple(bad)),
         )
     ]
+
+
+_OF_STANDING = {
+    Standing.PASSING: _passing,
+    Standing.LONGER: _longer,
+    Standing.PARTNERS: _some_partners,
+}

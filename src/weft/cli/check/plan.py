@@ -186,9 +186,8 @@ def _in_a_hurry(launches: "tuple[Launch, Launch, Launch]") -> "tuple[Launch, Lau
 def _is_dragonfly(choice: BackendChoice) -> bool:
     """Whether the twin's platform routes adaptively by itself."""
     from weft.catalog.load import platform
-    from weft.catalog.machine.cabling import Dragonfly
 
-    return choice.twin is not None and isinstance(platform(choice.twin).fabric, Dragonfly)
+    return choice.twin is not None and platform(choice.twin).dragonfly is not None
 
 
 def _field(ranks: "ScheduleRanks", wanted: PlanChoice, *, seed: int, adaptive: bool) -> "Field":

@@ -143,7 +143,8 @@ class Subnet:
 
     @classmethod
     def of_fabric(cls, document: Mapping[str, Any]) -> "Subnet":
-        """The subnet of a fabric document or generator. Raises InputError."""
+        """The cabling of a fabric document or generator, without its tables: those that a document
+        has are had by `read`. Raises InputError."""
         with refusals():
             return cls(engine_module().build_subnet(json.dumps(document)))
 

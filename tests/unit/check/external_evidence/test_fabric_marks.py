@@ -7,7 +7,6 @@ import pytest
 from tests.unit.audit.subnet_faults import TREE, FaultySubnet
 
 from weft.audit.case import AuditCase, Interval
-from weft.bench.twin.backend import build_fabric
 from weft.check.external_evidence import fabric_marks as kept
 from weft.check.external_evidence.fabric_marks import (
     NO_MARKS,
@@ -19,6 +18,7 @@ from weft.check.external_evidence.fabric_marks import (
 )
 from weft.core.errors import InputError
 from weft.core.finding import Severity
+from weft.topology.fabric import Fabric
 from weft.topology.subnet.subnet import Subnet
 from weft.topology.subnet_document import own_fabric
 
@@ -27,7 +27,7 @@ HOST = ("cable", ("leaf-03[2]", "n010/hca0[1]"))
 
 
 def names_in(subnet: Subnet) -> PortNames:
-    return PortNames(subnet, build_fabric(TREE))
+    return PortNames(subnet, Fabric.from_document(TREE).document)
 
 
 def said(subnet: FaultySubnet, **more: Any) -> Marks:
@@ -38,7 +38,7 @@ def test_every_cable_of_a_generated_fabric_has_its_name() -> None:
     subnet = FaultySubnet()
     names = names_in(subnet)
     found = {names.cable(cable) for cable in subnet.cables}
-    links = build_fabric(TREE)["links"]
+    links = Fabric.from_document(TREE).document["links"]
     assert found == {("cable", tuple(sorted((link["a"], link["b"])))) for link in links}
 
 
@@ -146,7 +146,7 @@ def test_waiting_for_credits_is_reported_and_is_no_fault() -> None:
 def test_a_cable_that_is_slower_than_its_siblings_is_meant_to_be_as_fast() -> None:
     subnet = FaultySubnet()
     subnet.set_rate("leaf-03", 5, "2xHDR", 100.0)
-    document = build_fabric(TREE)
+    document = Fabric.from_document(TREE).document
     slow = [dict(link) for link in document["links"]]
     (place,) = [i for i, link in enumerate(slow) if {link["a"], link["b"]} == set(UP[1])]
     slow[place]["bits_per_s"] = 100_000_000_000
@@ -185,7 +185,7 @@ def test_marks_are_kept_in_a_run_directory(tmp_path) -> None:
 def test_a_mark_of_what_the_document_does_not_have_is_counted(port: int) -> None:
     subnet = FaultySubnet()
     subnet.read_counters("leaf-03", port, SymbolErrorCounter=42)
-    document = build_fabric(TREE)
+    document = Fabric.from_document(TREE).document
     names = PortNames(subnet, {**document, "links": []})
     found = marks_of(AuditCase(subnet), names)
     assert (found.marks, found.n_strange) == ((), 1)

@@ -12,7 +12,6 @@ from weft.check.schedule.schedule import Field
 def generated(*, nodes, per_leaf, spines, hcas=1, host=100, switch=100, **more):
     """A fabric of the engine's, rates in Gb/s."""
     pytest.importorskip("weft._engine", reason="the engine is not built")
-    from weft.bench.twin.backend import build_fabric
     from weft.topology.fabric import Fabric
 
     spec = {"schema": "weft.fabric/1", "generate": "fat_tree", "name": "tree", "nodes": nodes}
@@ -25,20 +24,19 @@ def generated(*, nodes, per_leaf, spines, hcas=1, host=100, switch=100, **more):
     }
     spec |= {"host_bits_per_s": host * 10**9, "switch_bits_per_s": switch * 10**9}
     spec |= {"host_delay_ps": 5000, "switch_delay_ps": 5000}
-    return Fabric.from_document(build_fabric(spec))
+    return Fabric.from_document(spec)
 
 
 def rails(*, nodes, per_unit, spines, n_rails=2):
     """Leaves of one rail each, every leaf with a cable to every spine; 100 Gb/s."""
     pytest.importorskip("weft._engine", reason="the engine is not built")
-    from weft.bench.twin.backend import build_fabric
     from weft.topology.fabric import Fabric
 
     spec = {"generate": "rails", "levels": 2, "nodes": nodes, "hcas_per_node": n_rails}
     spec |= {"nodes_per_unit": per_unit, "spines": spines}
     spec |= {"host_bits_per_s": 10**11, "switch_bits_per_s": 10**11}
     spec |= {"host_delay_ps": 5000, "switch_delay_ps": 5000}
-    return Fabric.from_document(build_fabric(spec))
+    return Fabric.from_document(spec)
 
 
 def planes(*, n_planes=2, **spec):

@@ -61,6 +61,56 @@ def test_a_cable_slow_in_four_of_five_moments_comes_and_goes(seed):
     assert any("leaf-02[6]" in one.sentence for one in verdict.findings)
 
 
+class ByLoad(AtTimes):
+    """What is slow is less slow in the other rounds: those in which one message has it for
+    itself."""
+
+    def measure(self, rounds, trial=SURVEY):
+        always, self.slow = self.slow, ()
+        two = AtTimes(self.tree, always, noise=self.noise, seed=self.seed)
+        two.share = self.share
+        one = Fabric(self.tree, [replace(s, factor=0.55) for s in always], noise=self.noise)
+        draws = Random(f"{self.seed}/{trial}")
+        filled = [draws.random() < self.share for _ in rounds]
+        of_two = [pairs if full else [] for pairs, full in zip(rounds, filled, strict=True)]
+        of_one = [[] if full else pairs for pairs, full in zip(rounds, filled, strict=True)]
+        self.slow = always
+        return [*two.measure(of_two, trial), *one.measure(of_one, trial)]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_cable_that_costs_two_messages_more_than_one_is_confirmed(seed):
+    slow = Slow(0.28, ports=UP_LINK, metrics=("bandwidth",))
+    fabric = ByLoad(Tree(4, 4, 4), [slow], noise=0.01, seed=seed)
+    (accusation,) = checked(fabric).accusations
+    assert accusation.standing is Standing.CONFIRMED
+
+
+def without_fabric(slow):
+    """The verdict of a run whose paths nobody knows, after the follow-up."""
+    fabric = Fabric(Tree(10, 4, 4), [slow], noise=0.02)
+    samples = fabric.all_pairs()
+    samples += fabric.follow_up(follow_up(survey_of(samples, None, thresholds()), seed=1))
+    return judge_check(samples, None)
+
+
+def test_a_cable_that_leads_to_one_node_makes_no_node_a_fault():
+    # By d-mod-k each node of a leaf has a port of another spine to itself.
+    verdict = without_fabric(Slow(0.6, ports=frozenset({"spine-02[3]"}), metrics=("bandwidth",)))
+    (accusation,) = verdict.accusations
+    assert accusation.standing is Standing.PARTNERS
+    words = "n010 when receiving is slow with some partners and normal with others"
+    assert severities(verdict, words) == [Severity.UNKNOWN, Severity.WARNING]
+    assert severities(verdict, "cannot tell") == [Severity.UNKNOWN]
+    assert Severity.BAD not in {one.severity for one in verdict.findings}
+
+
+def test_a_node_that_receives_slowly_from_all_is_a_fault():
+    last = frozenset({"leaf-03[2]"})
+    verdict = without_fabric(Slow(0.6, ports=last, metrics=("bandwidth",)))
+    assert severities(verdict, "n010 when receiving is slow") == [Severity.BAD]
+
+
 @pytest.mark.parametrize("factor", [0.93, 0.5, 0.1])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_cable_that_is_always_slow_is_confirmed_among_disturbances(factor, seed):

@@ -14,13 +14,14 @@ from weft.check.readings.readings import Metric
 from weft.check.schedule.rounds.matchings import reflections
 from weft.check.suspects import review as module
 from weft.check.suspects.accusation import Standing, accuse, accuse_all
+from weft.check.suspects.crowding.crowded_paths import SharedPaths
 from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.follow_up import FollowUpPlan, follow_up
 from weft.check.suspects.queueing import waiting
 from weft.check.suspects.review import settled
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
-from weft.check.trials import TOGETHER
+from weft.check.trials import ALONE, TOGETHER
 
 N_LEAVES = 10
 
@@ -91,6 +92,20 @@ def test_a_path_waits_for_a_slow_receiver_however_strong_the_evidence_for_it():
     every = accuse_all(survey)
     receiver = next(a for a in every if a.components[0].part is Part.NODE_RECEIVING)
     way = slow_way(survey, "spine-01[1]", receiver.evidence + 100)
+    assert settled(survey, [way, receiver]) == (receiver,)
+
+
+def test_a_path_measured_only_beside_messages_for_a_slow_receiver_waits_for_it():
+    fabric = HoldingUp(Tree(4, 4, 2), noise=0.02, collide=True)
+    samples = fabric.all_pairs()
+    # n001 and n003 are reached by one port: no test measures it without the slow receiver.
+    both = [[(4 + i, 0), (8 + i, 2)] for i in range(4)]
+    samples += fabric.measure([*both, *both, *[[(1, 0)], [(2, 0)], [(3, 0)]] * 4], ALONE)
+    survey = survey_of(samples, fabric.tree, thresholds())
+    receiver = next(a for a in accuse_all(survey) if a.components[0].part is Part.NODE_RECEIVING)
+    way = slow_way(survey, "spine-01[1]", receiver.evidence + 1)
+    assert way.evidence_alone > thresholds().confirmed_evidence
+    assert receiver.evidence_alone > thresholds().confirmed_evidence
     assert settled(survey, [way, receiver]) == (receiver,)
 
 
@@ -279,6 +294,38 @@ def test_a_crowded_path_that_no_budget_was_left_for_is_untested(make_slow):
     (accusation,) = stand(survey_of(samples, tree, thresholds(), adaptive=True))
     assert ways_of(2) <= ends_of(accusation)
     assert accusation.standing is Standing.UNTESTED
+
+
+@pytest.mark.parametrize("slows_some", [False, True])
+def test_a_path_that_slows_only_the_messages_of_another_path_is_not_accused(
+    make_slow, monkeypatch, slows_some
+):
+    """Of the messages in rounds: alone, a message takes a fast path of several."""
+    tree = Tree(N_LEAVES, 4, 4)
+    fabric = Fabric(tree, [make_slow(0.7, ports=ways_of(2), metrics=("bandwidth",))], noise=0.01)
+    survey = surveyed(fabric, adaptive=True)
+    (accusation,) = stand(survey)
+    assert ways_of(2) <= ends_of(accusation)
+    asked = []
+    monkeypatch.setattr(
+        SharedPaths, "is_slow_for_some", lambda _, *given: asked.append(given) or slows_some
+    )
+    assert len(stand(survey)) == (not slows_some)
+    ((rows, slower),) = asked
+    assert slower == pytest.approx(-np.log(0.7), abs=0.05)
+    over = survey.candidates.rows(accusation.candidate)
+    assert np.intersect1d(over, survey.alone).size
+    assert rows.tolist() == np.setdiff1d(over, survey.alone).tolist()
+
+
+def test_a_path_accused_by_latency_or_a_node_needs_no_other_path(full_rounds, monkeypatch):
+    monkeypatch.setattr(SharedPaths, "is_slow_for_some", lambda *_: True)
+    slow = [
+        of_node(full_rounds, Metric.BANDWIDTH, Standing.CONFIRMED),
+        of_node(full_rounds, Metric.LATENCY, Standing.CONFIRMED),
+    ]
+    for one in slow:
+        assert one in settled(full_rounds, [one])
 
 
 @pytest.fixture(scope="module")

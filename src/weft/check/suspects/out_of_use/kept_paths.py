@@ -4,7 +4,7 @@ A running manager keeps the other paths: OpenSM's minhop and ftree move the mess
 and no others. The readings show the new paths.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from scipy.sparse import coo_matrix, csr_matrix
@@ -127,22 +127,33 @@ def _place_of(
         if (at, target) in known:
             return (at, target)
         was = tuple(path[first:])
-        tails = (_tail(network, port, target, len(was)) for port in network.egress_of(at).tolist())
-        paths = tuple(tail for tail in tails if tail and tail != was and not dead & set(tail))
+        ports = network.egress_of(at).tolist()
+        tails = (_tails(network, port, target, len(was), dead) for port in ports)
+        paths = tuple(tail for some in tails for tail in some)
         if paths:
             known[at, target] = Entry(was, paths)
             return (at, target)
     return None
 
 
-def _tail(network: Network, port: int, target: int, length: int) -> Tail:
-    """So many ports from one on to a destination by the tables; none where these lead elsewhere."""
+def _tails(
+    network: Network, first: int, target: int, length: int, dead: set[int]
+) -> Iterator[Tail]:
+    """So many ports from one on to a destination by the tables, on each other way as short where
+    these lead over dead ports; none where they lead elsewhere."""
     assert network.out_of is not None
-    ports = [port]
-    while port >= 0 and len(ports) < length:
-        at = int(network.vertex[port ^ 1])
-        here = at < network.n_switches
-        port = int(network.out_of[at, target - network.n_switches]) if here else -1
-        ports.append(port)
-    arrives = port >= 0 and int(network.vertex[port ^ 1]) == target
-    return tuple(ports) if arrives else ()
+    if first in dead:
+        return
+    at = int(network.vertex[first ^ 1])
+    if length == 1:
+        if at == target:
+            yield (first,)
+        return
+    if at >= network.n_switches:
+        return
+    onward = int(network.out_of[at, target - network.n_switches])
+    if onward < 0:
+        return
+    for port in network.egress_of(at).tolist() if onward in dead else [onward]:
+        for tail in _tails(network, port, target, length - 1, dead):
+            yield (first, *tail)

@@ -1,6 +1,7 @@
 """Cables that carry no message: their messages take other paths and meet others there."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -18,6 +19,10 @@ from weft.check.suspects.out_of_use.repeated_rounds import slow_each_time
 from weft.check.suspects.out_of_use.reroute import Rerouted
 from weft.check.suspects.queueing import waiting
 from weft.check.trials import TOGETHER
+
+_MOST_STARTS = 3
+"""Of 120 pairs of dead cables of a tree (four leaves, four spines) with known tables, one named a
+healthy cable with one start and none with three."""
 
 
 def out_of_use(crossings: Crossings, against: Normed, pool: Ints, but: Ints) -> tuple[Detour, ...]:
@@ -91,14 +96,14 @@ def _by_engines(crossings: Crossings, against: Normed, rows: Ints, but: Ints) ->
 
 
 def _by_tables(crossings: Crossings, against: Normed, rows: Ints, but: Ints) -> tuple[Detour, ...]:
-    """The one cable out of use that explains nearly all slow messages, by the paths that the
-    readings show. Paths around two cables would fit healthy fabrics, too."""
+    """The cables out of use that explain nearly all slow messages, by the paths that the readings
+    show, each in both directions."""
     kept = Kept(crossings, against, but)
-    found = _ByRouting(crossings, against, rows, kept).following([])
-    if found is None or not kept.shows_in_both_directions(found.cables[0], found.rows):
+    found = _ByRouting(crossings, against, rows, kept).found()
+    if not all(kept.shows_in_both_directions(one.cables[0], one.rows) for one in found):
         return ()
-    left_open = _left_open(crossings, against, rows, found.rows)
-    return (found,) if left_open <= crossings.limits.left_open else ()
+    left_open = _left_open(crossings, against, rows, union([one.rows for one in found]))
+    return found if left_open <= crossings.limits.left_open else ()
 
 
 class _ByRouting:
@@ -118,9 +123,26 @@ class _ByRouting:
         self._is_survey = ~np.isin(rows, crossings.readings.of_trial(TOGETHER))
 
     def found(self) -> tuple[Detour, ...]:
-        """The detours, one after the other, each with the others in force; none where messages
-        arrive sooner than they could: the cabling is another one."""
-        found: list[Detour] = []
+        """The detours, each with the others in force; none where messages arrive sooner than they
+        could: the cabling is another one. Begun with each of the strongest: the first of several
+        cables may look weaker than one whose messages meet those of both."""
+        chains = [self._settled(start) for start in self._starts()]
+        kept = max(chains, key=lambda chain: sum(detour.evidence for detour in chain), default=[])
+        cables = [detour.cables[0] for detour in kept]
+        sooner = (
+            self._rerouted.arrives_sooner(cable, [one for one in cables if one != cable])
+            for cable in cables
+        )
+        return () if any(sooner) else tuple(kept)
+
+    def _starts(self) -> list[Detour]:
+        """The strongest detours by themselves; one where every start takes long."""
+        most = 1 if self._rerouted.moves_all_messages else _MOST_STARTS
+        return list(islice(self._that_show(()), most))
+
+    def _settled(self, first: Detour) -> list[Detour]:
+        """The detours that follow from a first one, each with the others in force."""
+        found = [first]
         while (best := self.following(found)) is not None:
             found.append(best)
         kept: list[Detour] = []
@@ -129,16 +151,14 @@ class _ByRouting:
             rest = [*kept, *found[place + 1 :]]
             again = self.following(rest, found[place].cables) if rest else found[place]
             kept += [] if again is None else [again]
-        cables = [detour.cables[0] for detour in kept]
-        sooner = (
-            self._rerouted.arrives_sooner(cable, [one for one in cables if one != cable])
-            for cable in cables
-        )
-        return () if any(sooner) else tuple(kept)
+        return kept
 
     def following(self, known: Sequence[Detour], also: Sequence[int] = ()) -> Detour | None:
         """The strongest detour whose messages show it, with those known in force: of the likely
         cables, or of these."""
+        return next(self._that_show(known, also), None)
+
+    def _that_show(self, known: Sequence[Detour], also: Sequence[int] = ()) -> Iterator[Detour]:
         before = [detour.cables[0] for detour in known]
         scored = sorted(
             (-self._rerouted.evidence(cable, before), cable)
@@ -146,11 +166,13 @@ class _ByRouting:
         )
         for minus, cable in scored:
             if -minus < self._limits.suspect_evidence:
-                return None
+                return
             expected = self._rerouted.slowed([*before, cable], before)
             if self._shows(expected):
-                return self._detour(cable, -minus, scored, expected)
-        return None
+                found = self._detour(cable, -minus, scored, expected)
+                if found is None:
+                    return
+                yield found
 
     def _shows(self, expected: Ints) -> bool:
         """Whether most of the messages that a cable should slow are slow, and more than once. Of

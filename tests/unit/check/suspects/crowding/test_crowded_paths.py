@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from tests.seeds import drawn
 
 from weft.check.readings.readings import Metric
@@ -260,3 +261,51 @@ def test_a_cable_that_is_slow_in_both_directions_is_named_where_neither_alone_wo
     assert named(FlowPaths(up, down)) == [8 + 3]
     down[3], down[4] = down[4], down[3]
     assert named(FlowPaths(up, down)) == []
+
+
+OWN, OTHER = 0, 1
+
+
+class TwoPaths(SharedPaths):
+    """Twenty messages over one path, of which the last eight cross another one, too, and are 0.4
+    slower. The others are `slower`, of scatter `sigma`."""
+
+    def __init__(self, slower=0.0, sigma=0.01, n_judged=20, *, is_inner=True):
+        self._limits = thresholds()
+        crossed = np.ones((20, 2))
+        crossed[:12, OTHER] = 0
+        self._crossings = SimpleNamespace(stages=[(0,), (1,)], by_stage=csr_matrix(crossed))
+        self._network = SimpleNamespace(between_switches=np.array([True, is_inner]))
+        self._judged = np.arange(20) >= 20 - n_judged
+        self._against = SimpleNamespace(sigma=np.full(20, sigma))
+        self._slower = np.where(crossed[:, OTHER] > 0, 0.4, slower)
+
+
+def slows_only_some(paths, rows=20):
+    return paths.is_slow_for_some(np.arange(20 - rows, 20), 0.4)
+
+
+def test_a_path_whose_messages_are_slow_by_another_path_only_is_not_slow_itself():
+    assert slows_only_some(TwoPaths())
+    assert slows_only_some(TwoPaths(0.15))
+
+
+def test_a_path_whose_every_message_is_slow_is_slow():
+    assert not slows_only_some(TwoPaths(0.4))
+    assert not slows_only_some(TwoPaths(0.25)), "more than half of what it costs"
+
+
+def test_noise_that_hides_half_of_a_slowness_lets_no_path_off():
+    """The standard error of a median of twelve is 1.25 sigma / 3.46; six of them at 0.05: 0.11."""
+    assert slows_only_some(TwoPaths(0.05, sigma=0.05))
+    assert not slows_only_some(TwoPaths(0.15, sigma=0.05))
+
+
+def test_too_few_messages_apart_from_another_path_let_no_path_off():
+    assert thresholds().crowded_readings == 12
+    assert not slows_only_some(TwoPaths(), rows=19)
+    assert not slows_only_some(TwoPaths(n_judged=19))
+
+
+def test_a_slow_cable_of_a_host_is_no_other_path():
+    assert not slows_only_some(TwoPaths(is_inner=False))

@@ -3,6 +3,7 @@
 
 import random
 from dataclasses import replace
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from weft.check.verdict.verdict import judge_check
 from weft.core.finding import Severity
 
 SHAPE = (4, 4, 4)
+PLACES = list(product(range(1, 5), repeat=2))
 NOBODY = np.zeros(0, np.int64)
 
 
@@ -91,6 +93,20 @@ def test_a_dead_cable_is_named_though_no_one_knows_where_its_messages_go(seed):
     dead, around = (f"leaf-{leaf:02d}[{5 + at % 4}]" for at in (spine - 1, spine))
     # All of its messages go over one other cable: which of the two is dead may stay open.
     assert {dead} <= cables <= {dead, around}
+
+
+@pytest.mark.parametrize("cables", drawn(list(combinations(PLACES, 2)), 6))
+def test_of_two_dead_cables_no_other_is_named(cables):
+    found = named(Tree(*SHAPE, down=cables))
+    dead = {f"leaf-{leaf:02d}[{4 + spine}]" for leaf, spine in cables}
+    assert all(dead & tied for tied in found)
+
+
+def test_two_dead_cables_that_lead_to_one_another_are_both_named():
+    # The entries of spine 2 for leaf 1 led on over its dead cable, too.
+    found = named(Tree(*SHAPE, down=[(2, 1), (1, 2)]))
+    assert [len(tied) for tied in found] == [1, 1]
+    assert set.union(*found) == {"leaf-02[5]", "leaf-01[6]"}
 
 
 def test_where_all_messages_take_other_paths_no_cable_is_named():
