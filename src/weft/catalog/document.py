@@ -79,7 +79,9 @@ class Figure(Document):
         return round(self.value)
 
 
-def _in_unit(unit: str, *, above: float | None = None, least: float = 0) -> AfterValidator:
+def in_unit(unit: str, *, above: float | None = None, least: float = 0) -> AfterValidator:
+    """What holds a figure to a unit, and above a value or to at least one."""
+
     def check(figure: Figure) -> Figure:
         if figure.unit != unit:
             raise ValueError(f"a figure in {unit}, not in {figure.unit}")
@@ -92,17 +94,17 @@ def _in_unit(unit: str, *, above: float | None = None, least: float = 0) -> Afte
     return AfterValidator(check)
 
 
-Gbps = Annotated[Figure, _in_unit("Gb/s", above=0)]
-GBps = Annotated[Figure, _in_unit("GB/s", above=0)]
-Gpus = Annotated[Figure, _in_unit("GPUs", above=0)]
-Nanoseconds = Annotated[Figure, _in_unit("ns")]
-Bytes = Annotated[Figure, _in_unit("B", least=1)]
-Ports = Annotated[Figure, _in_unit("ports", above=1)]
-Nodes = Annotated[Figure, _in_unit("nodes", above=0)]
-Switches = Annotated[Figure, _in_unit("switches", above=0)]
-Cables = Annotated[Figure, _in_unit("cables", above=0)]
-Groups = Annotated[Figure, _in_unit("groups", above=1)]
-Probability = Annotated[Figure, _in_unit("1")]
+Gbps = Annotated[Figure, in_unit("Gb/s", above=0)]
+GBps = Annotated[Figure, in_unit("GB/s", above=0)]
+Gpus = Annotated[Figure, in_unit("GPUs", above=0)]
+Nanoseconds = Annotated[Figure, in_unit("ns")]
+Bytes = Annotated[Figure, in_unit("B", least=1)]
+Ports = Annotated[Figure, in_unit("ports", above=1)]
+Nodes = Annotated[Figure, in_unit("nodes", above=0)]
+Switches = Annotated[Figure, in_unit("switches", above=0)]
+Cables = Annotated[Figure, in_unit("cables", above=0)]
+Groups = Annotated[Figure, in_unit("groups", above=1)]
+Probability = Annotated[Figure, in_unit("1")]
 
 
 def require_once(names: Iterable[str], what: str) -> None:

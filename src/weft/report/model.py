@@ -33,9 +33,14 @@ class ReportTable:
     n_cut: int = 0
 
     @property
+    def is_long(self) -> bool:
+        """Whether a reader would scroll past it."""
+        return len(self.rows) > 30
+
+    @property
     def is_short(self) -> bool:
         """Whether it fits next to its chart on paper."""
-        return len(self.rows) <= 30 and len(self.columns) <= 6
+        return not self.is_long and len(self.columns) <= 6
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from weft.report.sections import (
     imported_files,
     method,
     pairs,
+    scaling,
     side_by_side,
     suspect_map,
 )
@@ -99,6 +100,7 @@ def _sections(run: StudyRun, judged: Judgement, name: str) -> tuple[Section, ...
         earlier_check.section(run, judged.pairs) if judged.pairs else None,
         suspect_map.section(judged.pairs, run.fabric_document, name) if judged.pairs else None,
         pairs.section(judged.pairs, name) if judged.pairs else None,
+        scaling.section(run, name),
         arms.section(judged.arms, name, Headlines([run])) if judged.arms else None,
         curves.section(measured, backend_of(run).measured_word, name, published_of(run)),
         fit.section(judged.fit, name) if judged.fit is not None else None,

@@ -2,8 +2,8 @@
 
 A platform has its fabric in two forms. The twin's leaves out what does not matter to what it is
 compared with: adapters of a node share a leaf, a director is one switch. The cabled form is the
-machine as far as it is published, with each assumption in words. Of a
-dragonfly the twin has three groups where one holds all nodes.
+machine as far as it is published, with each assumption in words. Of a dragonfly the twin has three
+groups where one holds all nodes.
 """
 
 import math

@@ -50,6 +50,27 @@ sizes = "8:64K"
 name = "sharp"
 settings = [{ name = "off" }, { name = "on" }]
 """,
+    "scales": """
+schema = "weft.study/1"
+name = "scales"
+title = "Three numbers of nodes"
+question = "How does it scale?"
+repeats = 2
+nodes = [2, 4, 8]
+tasks_per_node = [1, 2]
+
+[[benchmarks]]
+name = "allreduce"
+sizes = "8,64K"
+
+[[benchmarks]]
+name = "latency"
+sizes = "8"
+
+[[factors]]
+name = "sharp"
+settings = [{ name = "on" }, { name = "off" }]
+""",
     "pairs": """
 schema = "weft.study/1"
 name = "pairs"

@@ -27,8 +27,7 @@ from weft.bench.twin.scenario import (
     steps_of,
     work,
 )
-from weft.bench.twin.training_step import BENCHMARK as TRAINING_STEP
-from weft.bench.twin.training_step import training_step
+from weft.bench.twin.training_step import is_training, training_step
 from weft.catalog.benchmark import Benchmark
 from weft.catalog.document import to_toml
 from weft.catalog.load import benchmark
@@ -110,7 +109,7 @@ class TwinBackend:
         rows = rows_of(outcome)
         if measured.kind == "pairs":
             samples = pair_samples(launch, measured, rows, self._evidence(launch.trial))
-        elif measured.name == TRAINING_STEP:
+        elif is_training(measured):
             step = training_step(self.platform, launch.trial, measured.options)
             samples = training_samples(launch, step, rows, self._evidence(launch.trial))
         else:
@@ -217,7 +216,7 @@ class TwinBackend:
         measured = benchmark(trial.benchmark)
         if measured.kind == "pairs":
             phases_of(trial.options)
-        if measured.name == TRAINING_STEP:
+        if is_training(measured):
             training_step(self.platform, trial, measured.options)
         known = set(self.nodes)
         unknown = [node for node in trial.nodes if node not in known]
@@ -241,11 +240,6 @@ def launch_seed(seed: int, launch: Launch) -> int:
     """A seed of 32 bits that only this launch has, from the run's seed, the trial and repeat."""
     name = f"{seed}/{launch.trial.id}/{launch.repeat}"
     return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=4).digest())
-
-
-def build_fabric(spec: Document) -> Document:
-    """The whole fabric document of a generator's document. Raises InputError."""
-    return dict(Fabric.from_document(spec).document)
 
 
 def simulate(document: Document) -> Mapping[str, Any]:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from weft.bench.model import Trial
-from weft.catalog.machine.cabling import Dragonfly
 from weft.catalog.machine.platform import Platform
 from weft.core.errors import InputError, did_you_mean
 from weft.topology.engine import engine_module
@@ -19,8 +18,7 @@ LAWS: Mapping[str, str] = {
 def congestion_control(platform: Platform, trial: Trial, fidelity: str = "packet") -> str:
     """The trial's option `congestion_control`, else the platform's own law where the engine has it:
     not for flows, nor for nodes with an inside. Raises InputError."""
-    fabric = platform.fabric
-    own = fabric.congestion_control if isinstance(fabric, Dragonfly) else OFF
+    own = OFF if platform.dragonfly is None else platform.dragonfly.congestion_control
     if fidelity == "flow" or {"node", "gpu_network"} & set(trial.options):
         own = OFF
     law = trial.options.get("congestion_control", own)

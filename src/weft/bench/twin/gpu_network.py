@@ -19,6 +19,7 @@ from weft.bench.twin.independent_rounds import ROW_COLUMNS
 from weft.bench.twin.nccl_tree import tree_schedule
 from weft.catalog.libraries.nccl import (
     ALGORITHMS,
+    PAYLOAD_SHARES,
     PROTOCOLS,
     Algorithm,
     Protocol,
@@ -29,7 +30,8 @@ from weft.catalog.machine.practice import practice
 from weft.core.errors import InputError, did_you_mean
 from weft.expect.model import Conditions
 from weft.expect.nccl.collectives import nccl
-from weft.topology.fabric_spec import Document
+from weft.expect.nccl.topology import topology
+from weft.topology.fabric_spec import Document, picoseconds
 
 OPTION = "gpu_network"
 
@@ -49,9 +51,8 @@ NETWORKS: Mapping[str, GpuNetwork] = {
     "ofi-gpudirect": GpuNetwork(sockets=False, gpudirect=True),
 }
 
-WIRE_SHARES = {"ll": 0.5, "ll128": 120 / 128, "simple": 1.0}
-"""Payload of the bytes that a protocol of NCCL sends. SOURCE: NVIDIA/nccl, src/device/prims_ll.h
-and prims_ll128.h: flags of 4 in 8 bytes, of 8 in 128."""
+CHANNELS = 2
+"""Of an adapter."""
 
 
 def gpu_network(trial: Trial) -> GpuNetwork | None:
@@ -84,7 +85,7 @@ def inside_of_node(platform: Platform, trial: Trial, network: GpuNetwork) -> Doc
     """The part `node` of a scenario: GPUs, adapters and memory at one root complex, with the share
     of one adapter's channels in what they share."""
     gpus, n_gpus = gpus_of(platform), trial.tasks_per_node
-    n_channels = adapters_in_use(platform, n_gpus)
+    n_adapters = topology(platform, _conditions(trial, network)).n_nets
     names = [f"gpu{number}" for number in range(n_gpus)]
     assert gpus.nvlink is not None
     assert gpus.pcie is not None
@@ -93,12 +94,13 @@ def inside_of_node(platform: Platform, trial: Trial, network: GpuNetwork) -> Doc
     reach = 1.0 if gpus.switched else (n_gpus - 1) / max(1, gpus.per_node.whole - 1)
     slot = platform.node["hca_pcie"].value * practice("pcie-efficiency").value
     # Reads and writes share the memory's channels.
-    memory = gpus.host_memory.value / 2 / n_channels
+    memory = gpus.host_memory.value / 2 / n_adapters
     links = [(name, "root", gpus.pcie.value) for name in names]
     links += [(f"hca{rail}", "root", slot) for rail in range(platform.hcas_per_node)]
     links.append(("memory", "root", memory))
+    delay_ps = picoseconds(practice("gpu-link-delay").value)
     near = [(a, b) for a in names for b in names if a < b]
-    links += [(a, b, gpus.nvlink.value * reach / n_channels) for a, b in near]
+    links += [(a, b, gpus.nvlink.value * reach / n_adapters) for a, b in near]
     return {
         "vertices": [
             *({"name": name, "kind": "gpu"} for name in names),
@@ -106,28 +108,13 @@ def inside_of_node(platform: Platform, trial: Trial, network: GpuNetwork) -> Doc
             {"name": "memory", "kind": "memory"},
         ],
         "links": [
-            {"a": a, "b": b, "bits_per_s": round(gb_s * 8e9), "delay_ps": INSIDE_DELAY_PS}
+            {"a": a, "b": b, "bits_per_s": round(gb_s * 8e9), "delay_ps": delay_ps}
             for a, b, gb_s in links
         ],
         "ranks_on": names,
         "rail": "round_robin",
         "gpudirect": network.gpudirect,
     }
-
-
-INSIDE_DELAY_PS = 150_000
-"""Of a link inside a node. Assumed: as the example of docs/reference/scenario.md."""
-
-
-def adapters_in_use(platform: Platform, n_gpus: int) -> int:
-    """Adapters of a node with a GPU of the job next to them."""
-    per_node = gpus_of(platform).per_node.whole
-    if n_gpus > per_node:
-        raise InputError(
-            f"{n_gpus} ranks on a node of platform '{platform.name}'",
-            expected=f"at most {per_node}, one a GPU",
-        )
-    return max(1, platform.hcas_per_node * n_gpus // per_node)
 
 
 def by_sockets(regimes: list[Document], line_gbps: float) -> list[Document]:
@@ -152,27 +139,18 @@ def by_sockets(regimes: list[Document], line_gbps: float) -> list[Document]:
 def nccl_steps(platform: Platform, trial: Trial, network: GpuNetwork, size: int) -> list[Document]:
     """The step of each channel of an adapter, of an allreduce by the algorithm and protocol that
     NCCL takes. Raises InputError."""
-    if trial.benchmark not in ALLREDUCES:
-        raise InputError(
-            f"{trial.benchmark} with option '{OPTION}'", expected=" or ".join(ALLREDUCES)
-        )
-    algorithm, protocol = nccl(platform, _conditions(trial, network, size)).algorithm.split()
+    conditions = _conditions(trial, network, size)
+    algorithm, protocol = nccl(platform, conditions).algorithm.split()
     base_us = nccl_constants().base_latency_us[_known(algorithm)]
     start_ns = round(base_us[PROTOCOLS.index(_protocol(protocol))] * 1e3)
-    n_channels = CHANNELS * adapters_in_use(platform, trial.tasks_per_node)
-    part = max(1, round(size / n_channels / WIRE_SHARES[protocol]))
+    n_channels = CHANNELS * topology(platform, conditions).n_nets
+    part = max(1, round(size / n_channels / PAYLOAD_SHARES[_protocol(protocol)]))
     if algorithm == "ring":
         ring = {"benchmark": "allreduce", "size_bytes": part, "algorithm": "ring"}
         return [{**ring, "compute_ns": start_ns}] * CHANNELS
     shape = (len(trial.nodes), trial.tasks_per_node, part)
     texts = (tree_schedule(*shape, second=second, start_ns=start_ns) for second in (False, True))
     return [{"benchmark": "schedule", "format": "goal", "text": text} for text in texts]
-
-
-CHANNELS = 2
-"""Of an adapter."""
-ALLREDUCES = ("allreduce", "training_step")
-"""Benchmarks that a twin carries out between GPUs."""
 
 
 def on_channels(document: Document, work: list[list[Document]]) -> Document:
@@ -234,7 +212,7 @@ def _protocol(name: str) -> Protocol:
     return next(known for known in PROTOCOLS if known == name)
 
 
-def _conditions(trial: Trial, network: GpuNetwork, size: int) -> Conditions:
+def _conditions(trial: Trial, network: GpuNetwork, size: int = 0) -> Conditions:
     return Conditions(
         benchmark="allreduce",
         size_bytes=size,

@@ -1,7 +1,6 @@
 """How a simulated fabric routes: by its tables, by an engine, or adaptively."""
 
 from weft.bench.model import Trial
-from weft.catalog.machine.cabling import Dragonfly
 from weft.catalog.machine.platform import Platform
 from weft.core.errors import InputError
 from weft.topology.fabric import DRAGONFLY
@@ -11,7 +10,7 @@ from weft.topology.fabric_spec import Document, twin_parts
 def routes_adaptively(platform: Platform, trial: Trial) -> bool:
     """Whether the trial's option `adaptive_routing` is "on"; without it, whether the machine is a
     dragonfly. Raises InputError."""
-    own = "on" if isinstance(platform.fabric, Dragonfly) else "off"
+    own = "off" if platform.dragonfly is None else "on"
     asked = trial.options.get("adaptive_routing", own)
     if asked not in ("on", "off"):
         raise InputError(f"option 'adaptive_routing' is {asked!r}", expected="'on' or 'off'")
@@ -22,23 +21,23 @@ def routing(
     platform: Platform, fabric: Document, trial: Trial, fidelity: str = "packet"
 ) -> Document:
     """The part `routing` of a scenario. Raises InputError."""
-    tree = twin_parts(platform)[0]
+    cabling = twin_parts(platform)[0]
     written = fabric.get("routing", {}).get("engine")
-    own = None if isinstance(tree, Dragonfly) else tree.routing
     # A real fabric's tables hold, unless a trial asks for an engine.
-    asked = trial.options.get("routing", None if is_routed(fabric) else own)
+    asked = trial.options.get("routing", None if is_routed(fabric) else cabling.routing)
     document: Document = {} if asked is None else {"engine": asked}
     if not routes_adaptively(platform, trial):
         return document
-    if tree.adaptive is None:
+    if cabling.adaptive is None:
         raise InputError(
             f"platform '{platform.name}' does not say how it would route adaptively",
             expected="a platform with [fabric.adaptive]",
         )
-    adaptive: Document = {"grade_bytes": tree.adaptive.grade.whole}
+    adaptive: Document = {"grade_bytes": cabling.adaptive.grade.whole}
     # Only that engine has detours, and flows take none.
-    if isinstance(tree, Dragonfly) and (asked or written) == DRAGONFLY and fidelity != "flow":
-        adaptive["non_minimal"] = tree.adaptive.detours
+    dragonfly = platform.dragonfly
+    if dragonfly is not None and (asked or written) == DRAGONFLY and fidelity != "flow":
+        adaptive["non_minimal"] = dragonfly.adaptive.detours
     return {**document, "adaptive": adaptive}
 
 

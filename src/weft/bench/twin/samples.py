@@ -139,7 +139,8 @@ def training_samples(
     launch: Launch, step: TrainingStep, rows: Rows, evidence: Mapping[str, str]
 ) -> Iterator[Sample]:
     """The sample of a step of training, from the rows of its allreduces."""
-    series = [rows.times_ns(number) for number in range(len(step.buckets))]
+    times_of = {size: rows.times_ns(number) for number, size in enumerate(step.sizes)}
+    series = [times_of[size] for size in step.buckets]
     values = step.metrics([fmean(times) for times in series], launch.trial.n_ranks)
     times_ns = [step.time_ns(times) for times in zip(*series, strict=True)]
     yield _sample(launch, 0, values, len(times_ns), evidence, times_ns=times_ns)

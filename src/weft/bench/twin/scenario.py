@@ -10,8 +10,7 @@ from weft.bench.twin.congestion_control import OFF, congestion_control
 from weft.bench.twin.fault import Fault
 from weft.bench.twin.gpu_network import by_sockets, gpu_network, inside_of_node, nccl_steps
 from weft.bench.twin.routing import routes_adaptively, routing
-from weft.bench.twin.training_step import BENCHMARK as TRAINING_STEP
-from weft.bench.twin.training_step import training_step
+from weft.bench.twin.training_step import is_training, training_step
 from weft.catalog.benchmark import Benchmark
 from weft.catalog.machine.platform import HostRegime, Platform, PlatformHost
 from weft.core.errors import InputError
@@ -129,14 +128,21 @@ def work(
 
 
 def channel_work(platform: Platform, benchmark: Benchmark, trial: Trial) -> list[list[Document]]:
-    """The steps of a trial between GPUs, each as a list of one for each channel of an adapter."""
+    """The steps of a trial between GPUs, each as a list of one for each channel of an adapter.
+    Raises InputError."""
     network = gpu_network(trial)
     if network is None:
         raise InputError(f"trial {trial.id} is not between GPUs", expected="option 'gpu_network'")
+    if benchmark.name != "allreduce" and not is_training(benchmark):
+        raise InputError(
+            f"{benchmark.name} with option 'gpu_network'",
+            where=f"trial {trial.id}",
+            expected="allreduce, or a step of training",
+        )
     counts = _counts(benchmark, {**benchmark.options, **trial.options})
     sizes = trial.sizes_bytes
-    if benchmark.name == TRAINING_STEP:
-        sizes = training_step(platform, trial, benchmark.options).buckets
+    if is_training(benchmark):
+        sizes = training_step(platform, trial, benchmark.options).sizes
     steps = (nccl_steps(platform, trial, network, size) for size in sizes)
     return [[{**step, **counts} for step in own] for own in steps]
 

@@ -2,24 +2,25 @@
 
 Gradients are ready in the order of the backward pass, those of a part of the model at a constant
 rate. A bucket goes out once all of it is ready and the one before is done.
+
+SOURCE: horovod/horovod, docs/tensor-fusion.rst: a cycle joins the gradients that are ready.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from weft.bench.metrics import Metrics
 from weft.bench.model import Trial
-from weft.catalog.libraries.training_model import (
-    GRADIENT_BYTES,
-    Framework,
-    TrainingModel,
-    synthetic_benchmarks,
-)
+from weft.catalog.benchmark import Benchmark
+from weft.catalog.libraries.training_model import Framework, TrainingModel, synthetic_benchmarks
 from weft.catalog.machine.platform import Platform
 from weft.core.errors import InputError
 
-BENCHMARK = "training_step"
+
+def is_training(benchmark: Benchmark) -> bool:
+    """Whether a benchmark is a step of training."""
+    return "framework" in benchmark.options
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,11 @@ class TrainingStep:
     ready_ns: tuple[float, ...]
     compute_ns: float
     batch: int
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The different sizes of the buckets: an allreduce of one size takes one time."""
+        return tuple(dict.fromkeys(self.buckets))
 
     def time_ns(self, allreduce_ns: Sequence[float]) -> float:
         """The time of the step, with the time of each bucket's allreduce."""
@@ -56,41 +62,44 @@ def training_step(platform: Platform, trial: Trial, defaults: Mapping[str, Any])
     options = {**defaults, **trial.options}
     if "gpu_network" not in options or platform.gpus is None:
         raise InputError(
-            f"{BENCHMARK} without GPUs",
+            f"{trial.benchmark} without GPUs",
             where=f"trial {trial.id}",
             expected="option 'gpu_network' on a twin whose platform has GPUs",
         )
     model = known.model(str(options["model"]))
-    buckets = buckets_of(model, known.framework(str(options["framework"])))
+    framework = known.framework(str(options["framework"]))
     compute_ns = known.compute_ns(model, platform.gpus.architecture)
-    forward_ns = compute_ns * (1 - known.backward_share)
-    sent, ready_ns = 0, []
-    for n_bytes in buckets:
-        sent += n_bytes
-        share = backward_share(model, sent)
-        ready_ns.append(forward_ns + share * (compute_ns - forward_ns))
-    return TrainingStep(buckets, tuple(ready_ns), compute_ns, known.batch)
+    backward_ns = known.backward_share.value * compute_ns
+    buckets = list(buckets_of(model, framework, backward_ns))
+    sizes = tuple(size for size, _ in buckets)
+    ready_ns = tuple(compute_ns - backward_ns + time_ns for _, time_ns in buckets)
+    return TrainingStep(sizes, ready_ns, compute_ns, known.batch.whole)
 
 
-def buckets_of(model: TrainingModel, framework: Framework) -> tuple[int, ...]:
-    """The sizes of a step's allreduces."""
-    remaining, sizes = model.gradient_bytes, []
-    most = framework.first_bytes
-    while remaining > 0:
-        sizes.append(min(most, remaining))
-        remaining -= sizes[-1]
-        most = framework.bytes
-    return tuple(sizes)
+def buckets_of(
+    model: TrainingModel, framework: Framework, backward_ns: float
+) -> Iterator[tuple[int, float]]:
+    """The step's allreduces: (bytes, time in ns of the backward pass at which they can go out)."""
+    if framework.cycle is not None:
+        yield from _by_cycle(model, framework.bytes.whole, framework.cycle.value, backward_ns)
+        return
+    sent, most = 0, (framework.first_bytes or framework.bytes).whole
+    while sent < model.gradient_bytes:
+        size = min(most, model.gradient_bytes - sent)
+        sent += size
+        yield size, model.backward_share(sent) * backward_ns
+        most = framework.bytes.whole
 
 
-def backward_share(model: TrainingModel, n_bytes: int) -> float:
-    """The share of the backward pass after which so many bytes of gradients are ready."""
-    whole, done = sum(part.multiplications for part in model.parts), 0.0
-    for part in reversed(model.parts):
-        own = GRADIENT_BYTES * part.parameters
-        share = min(1.0, n_bytes / own)
-        done += share * part.multiplications
-        n_bytes -= own
-        if n_bytes <= 0:
-            break
-    return done / whole
+def _by_cycle(
+    model: TrainingModel, most: int, cycle_ns: float, backward_ns: float
+) -> Iterator[tuple[int, float]]:
+    """Of each cycle from the start of the backward pass on, the gradients ready in it."""
+    sent = cycles = 0
+    while sent < model.gradient_bytes:
+        cycles += 1
+        now_ns = cycles * cycle_ns
+        ready = model.ready_bytes(now_ns / backward_ns)
+        for first in range(sent, ready, most):
+            yield min(most, ready - first), now_ns
+        sent = ready

@@ -17,6 +17,10 @@ Algorithm = Literal["ring", "tree", "nvls", "nvlstree", "collnetdirect", "collne
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
 
+PAYLOAD_SHARES: dict[Protocol, float] = {"ll": 0.5, "ll128": 120 / 128, "simple": 1.0}
+"""Payload of the bytes that a protocol sends. SOURCE: NVIDIA/nccl, src/device/prims_ll.h and
+prims_ll128.h: flags of 4 in 8 bytes, of 8 in 128."""
+
 Share = Annotated[float, Field(gt=0, le=1)]
 Amount = Annotated[float, Field(ge=0)]
 ByProtocol = tuple[Amount, Amount, Amount]

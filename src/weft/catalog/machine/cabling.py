@@ -96,7 +96,8 @@ class FatTree(Document):
 class DetourRouting(AdaptiveRouting):
     """Adaptive routing of a dragonfly, in force unless a trial asks for `adaptive_routing = "off"`.
 
-    `detours` are packets' paths over a third group: by their own switch's loads (`ugal`) or none.
+    `detours` lead over a third group: `ugal` compares the loads of the sender's switch, `none`
+    leaves packets on shortest paths.
     """
 
     detours: Literal["none", "ugal"]
@@ -105,10 +106,11 @@ class DetourRouting(AdaptiveRouting):
 class Dragonfly(Document):
     """Groups of switches: those of a group joined pairwise, every two groups by `group_cables`.
 
-    The twin has all groups, and of the machine's `nodes` those asked for, which fill the switches
-    in order. Adapters of a node spread evenly over the `chassis_switches` switches of its chassis.
-    `congestion_control` is a law of the twin, in force unless a
-    trial asks for another or for "off".
+    Of the machine's `nodes` those asked for fill the groups in order; the adapters of a node spread
+    evenly over the `chassis_switches` switches of its chassis. The twin leaves out all groups but
+    three where one holds the nodes asked for; `weft fabric generate` builds all of them.
+    `congestion_control` is a law of the twin, in force unless a trial asks for another or for
+    "off".
     """
 
     shape: Literal["dragonfly"]
@@ -135,13 +137,18 @@ class Dragonfly(Document):
         return self
 
     @property
+    def routing(self) -> str:
+        """The engine that fills its tables."""
+        return self.shape
+
+    @property
     def nodes_per_switch(self) -> int:
         """Nodes of a group for each of its switches."""
         return self.nodes_per_group.whole // self.switches_per_group.whole
 
 
 def _kind(given: object) -> str:
-    """The tag of a cabling: of anything that is no dragonfly, a fat-tree's errors are the plain."""
+    """The tag of a cabling. A `shape` that is none gets the errors of a fat-tree."""
     if isinstance(given, Mapping):
         return DRAGONFLY if given.get("shape") == "dragonfly" else FAT_TREE
     return DRAGONFLY if isinstance(given, Dragonfly) else FAT_TREE

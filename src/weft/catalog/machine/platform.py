@@ -288,8 +288,8 @@ class Platform(Document):
             raise ValueError(f"a platform with a fabric needs {', '.join(absent)} too")
         if self.fabric is not None and self.hcas_per_node < 1:
             raise ValueError("a platform with a fabric needs node.hcas of 1 or more")
-        if isinstance(self.fabric, Dragonfly):
-            _require_ports(self.fabric, self.hcas_per_node)
+        if self.dragonfly is not None:
+            _require_ports(self.dragonfly, self.hcas_per_node)
         return self
 
     @field_validator("node")
@@ -309,6 +309,12 @@ class Platform(Document):
     def has_twin(self) -> bool:
         """Whether the platform can be simulated."""
         return self.fabric is not None
+
+    @property
+    def dragonfly(self) -> Dragonfly | None:
+        """The fabric where it is a dragonfly: adaptive, with a law of congestion control, unless a
+        trial asks otherwise."""
+        return self.fabric if isinstance(self.fabric, Dragonfly) else None
 
     @property
     def hcas_per_node(self) -> int:

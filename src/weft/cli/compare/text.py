@@ -59,10 +59,14 @@ def _coverage(rows: "Sequence[ComparisonRow]") -> str:
 
 
 def _table(rows: "Sequence[ComparisonRow]") -> str:
-    """A row a cell. Values that all rows share, the arms or the number of pairs, stand once."""
+    """A row a cell. Values that all rows share stand once (the arms) or not at all."""
     figures = [_figures(row) for row in rows]
     sides = {(row.first, row.second) for row in rows}
-    same = {"arm": len(sides) == 1, "pairs": len({row.n_pairs for row in rows}) == 1}
+    same = {
+        "placement": len({row.cell.scale for row in rows}) == 1,
+        "arm": len(sides) == 1,
+        "pairs": len({row.n_pairs for row in rows}) == 1,
+    }
     columns = [name for name in figures[0] if not same.get(name)]
     table = table_text(columns, [[row[name] for name in columns] for row in figures])
     if len(sides) > 1:
@@ -77,6 +81,7 @@ def _figures(row: "ComparisonRow") -> dict[str, str]:
     effect = row.effect if isinstance(row.effect, Ratio) else None
     return {
         "benchmark": row.cell.benchmark,
+        "placement": row.cell.scale,
         "size (B)": str(row.cell.size_bytes),
         "arm": row.second,
         "metric": row.metric,

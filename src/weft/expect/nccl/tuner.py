@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from weft.catalog.libraries.nccl import (
     ALGORITHMS,
+    PAYLOAD_SHARES,
     PROTOCOLS,
     Algorithm,
     Architecture,
@@ -239,7 +240,7 @@ class _Tables:
             return bus.capped(self._low_latency_limit(), "protocol LL")
         if protocol == "ll128":
             limit = self._channel_limit(constants.tree_ll128_channel_gb_s)
-            share = 7 / 9 if self.topology.n_nodes == 1 else 120 / 128
+            share = 7 / 9 if self.topology.n_nodes == 1 else PAYLOAD_SHARES["ll128"]
             return bus.times(share).capped(limit, "protocol LL128")
         return bus
 

@@ -80,6 +80,14 @@ def size_axis(rows: Sequence[Row], field: str = "size_bytes") -> alt.X:
     )
 
 
+def node_axis(rows: Sequence[Row]) -> alt.X:
+    """`nodes` on a logarithmic axis with a tick at each number that was measured."""
+    counts = sorted({int(row["nodes"]) for row in rows})
+    domain = [counts[0] / 1.15, counts[-1] * 1.15]
+    axis = alt.Axis(title="nodes", values=counts, format=",~r", labelOverlap=True)
+    return alt.X("nodes:Q", scale=alt.Scale(type="log", base=2, domain=domain), axis=axis)
+
+
 def log_field(channel: type[Channel], rows: Sequence[Row], title: str) -> Callable[[str], Channel]:
     """By the name of a field of figures, its channel on a logarithmic axis that holds `value`
     (above 0), `low` and `high` of every row, with ticks at round values."""

@@ -31,6 +31,8 @@ _WORDS = {
     "msg": "message rate",
     "busbw": "bus bandwidth",
     "algbw": "algorithm bandwidth",
+    "images": "images a second",
+    "scaling": "scaling efficiency",
 }
 
 

@@ -15,6 +15,7 @@ from weft.report.charts.axes import (
     finished,
     layered,
     log_field,
+    node_axis,
     padded_scale,
     size_axis,
 )
@@ -151,6 +152,33 @@ def ratio(rows: Sequence[Row], *, y_title: str, description: str) -> dict[str, A
     return finished(layered(one, bars, points), description)
 
 
+def scaling(
+    rows: Sequence[Row], *, y_title: str, description: str, is_share: bool
+) -> dict[str, Any]:
+    """A metric by number of nodes. `rows`: nodes, scale (in words), value, low, high, series.
+    `is_share`: values are shares of 1, on an axis from 0; else the axis is logarithmic."""
+    share_axis = alt.Axis(title=y_title, format=".0%", tickCount=6)
+    y = (
+        field_on(alt.Y, alt.Scale(domain=[0, 1.05]), share_axis)
+        if is_share
+        else log_field(alt.Y, rows, y_title)
+    )
+    base = chart_of(rows).encode(x=node_axis(rows), color=_by_series(alt.Color, rows, PALETTE))
+    lines = [
+        base.transform_filter(alt.FieldEqualPredicate(field="series", equal=name))
+        .mark_line(strokeWidth=1.8, strokeDash=list(dash))
+        .encode(y=y("value"))
+        for name, dash in zip(_names(rows), DASHES, strict=False)
+    ]
+    bars = base.mark_rule(strokeWidth=1.6).encode(y=y("low"), y2="high:Q")
+    points = base.mark_point(filled=True, size=46, opacity=1).encode(
+        y=y("value"),
+        shape=_by_series(alt.Shape, rows, SHAPES),
+        tooltip=_tooltips(y_title, by="scale"),
+    )
+    return finished(layered(*lines, bars, points), description)
+
+
 def _names(rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(str(row["series"]) for row in rows))
 
@@ -163,9 +191,8 @@ def _by_series(channel: type[_Mark], rows: Sequence[Row], marks: Sequence[str]) 
 
 
 def _tooltips(title: str, by: str = "size") -> list[alt.Tooltip]:
-    first = "label:N" if by == "label" else "size:N"
     return [
-        alt.Tooltip(first, title=by),
+        alt.Tooltip(f"{by}:N", title=by),
         alt.Tooltip("value:Q", title=title, format=",.4~r"),
         alt.Tooltip("low:Q", title="low", format=",.4~r"),
         alt.Tooltip("high:Q", title="high", format=",.4~r"),

@@ -28,7 +28,11 @@ def section(comparison: Comparison, prefix: str, known: Headlines) -> Section:
         else:
             tables.append(_table(known(benchmark), rows))
     return Section(
-        "Arms compared", _paragraphs(comparison), figures=tuple(figures), tables=tuple(tables)
+        "Arms compared",
+        _paragraphs(comparison),
+        figures=tuple(figures),
+        tables=tuple(table for table in tables if not table.is_long),
+        folded=tuple(table for table in tables if table.is_long),
     )
 
 

@@ -19,10 +19,16 @@ def section(run: StudyRun) -> Section:
     """The plan, and how its results are summarised."""
     numbers = _numbered_sets(run.launches)
     sets = [(str(number), fold(nodes)) for nodes, number in numbers.items()]
-    tables = [_plan(run, numbers)]
+    plan = _plan(run, numbers)
+    tables = [] if plan.is_long else [plan]
     if sets:
         tables.append(cut_table("The node sets", ("set", "nodes"), sets))
-    return Section("How it was measured", (_statistics(run.launches),), tables=tuple(tables))
+    return Section(
+        "How it was measured",
+        (_statistics(run.launches),),
+        tables=tuple(tables),
+        folded=(plan,) if plan.is_long else (),
+    )
 
 
 def _numbered_sets(launches: Sequence[Launch]) -> dict[tuple[str, ...], int]:

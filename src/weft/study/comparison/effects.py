@@ -1,4 +1,7 @@
-"""One finding an arm, benchmark, scale and outcome: the ratio always, worst and best."""
+"""One finding an arm, benchmark, scale and outcome: the ratio always, worst and best.
+
+Where launches are too few to tell, the scales of an arm and benchmark share one finding.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -21,8 +24,9 @@ differs from this one."""
 
 @dataclass(frozen=True, slots=True)
 class EffectFacts(FindingFacts):
-    """Arms `first` and `second` at one scale; `ratios` of the sizes in the order of `sizes_bytes`.
-    `n_units_needed` tells how many units of replication would decide (0: it is decided)."""
+    """Arms `first` and `second` at one scale (0 nodes and tasks: at several); `ratios` of the sizes
+    in the order of `sizes_bytes`. `n_units_needed` tells how many units of replication would decide
+    (0: it is decided)."""
 
     benchmark: str
     n_nodes: int
@@ -51,17 +55,16 @@ _KINDS = {
 
 def effect_findings(rows: Sequence[ComparisonRow], margin: float) -> list[Finding]:
     """Findings of all rows. Equal means: the ratio lies within `margin`."""
-    groups: dict[tuple[str, str, int, int, RowOutcome], list[ComparisonRow]] = {}
-    totals: Counter[tuple[str, str, int, int]] = Counter()
+    groups: dict[tuple[str, str, str, RowOutcome], list[ComparisonRow]] = {}
+    totals: Counter[tuple[str, str, str]] = Counter()
     for row in rows:
-        cell = row.cell
-        scale = (row.second, cell.benchmark, cell.n_nodes, cell.tasks_per_node)
-        groups.setdefault((*scale, row.outcome), []).append(row)
-        totals[scale] += 1
+        scale = "" if row.outcome is RowOutcome.TOO_FEW else row.cell.scale
+        groups.setdefault((row.second, row.cell.benchmark, scale, row.outcome), []).append(row)
+        totals[row.second, row.cell.benchmark, row.cell.scale] += 1
     say_scale = len({row.cell.scale for row in rows}) > 1
     return [
-        _finding(group, _Place(totals[key[:4]], say_scale=say_scale, margin=margin))
-        for key, group in groups.items()
+        _finding(group, _Place(totals[arm, name, group[0].cell.scale], say_scale, margin))
+        for (arm, name, *_), group in groups.items()
     ]
 
 
@@ -91,6 +94,7 @@ class _Place:
 
 def _finding(rows: list[ComparisonRow], place: _Place) -> Finding:
     row = rows[0]
+    n_nodes, tasks = (0, 0) if _scales(rows) > 1 else (row.cell.n_nodes, row.cell.tasks_per_node)
     kind, severity = _KINDS[row.outcome]
     needed = _units_needed(rows, place.margin)
     return Finding(
@@ -100,8 +104,8 @@ def _finding(rows: list[ComparisonRow], place: _Place) -> Finding:
         evidence=tuple(_evidence(row) for row in _most_telling(rows)),
         facts=EffectFacts(
             benchmark=row.cell.benchmark,
-            n_nodes=row.cell.n_nodes,
-            tasks_per_node=row.cell.tasks_per_node,
+            n_nodes=n_nodes,
+            tasks_per_node=tasks,
             first=row.first,
             second=row.second,
             sizes_bytes=tuple(row.cell.size_bytes for row in rows),
@@ -141,7 +145,29 @@ def _too_few(rows: list[ComparisonRow], place: _Place) -> str:
     unit = rows[0].unit.value if n != 1 else rows[0].unit.one
     larger = " of a twin larger than the job" if rows[0].unit is Unit.NODE_SET and n == 1 else ""
     needed = _more(rows, place, "at least")
-    return cannot_tell(f"{_question(rows, place)}, {n} {unit}", f"{needed}{larger}")
+    question, each = _question(rows, place), ""
+    if (n_scales := _scales(rows)) > 1:
+        question, each = _question_of_scales(rows, n_scales), " each"
+    return cannot_tell(f"{question}, {n} {unit}{each}", f"{needed}{larger}")
+
+
+def _scales(rows: Sequence[ComparisonRow]) -> int:
+    return len({row.cell.scale for row in rows})
+
+
+def _question_of_scales(rows: list[ComparisonRow], n_scales: int) -> str:
+    row, benchmark = rows[0], rows[0].cell.benchmark
+    ends = sorted(rows, key=lambda row: row.slowdown)
+    sizes = len({row.cell.size_bytes for row in rows}) > 1
+    best, worst = (
+        f"{end.effect.ratio:.3f} ({end.cell.scale}"
+        f"{f', {format_size(end.cell.size_bytes)}' if sizes else ''})"
+        for end in (ends[0], ends[-1])
+    )
+    return (
+        f"{benchmark} with {row.second} against {row.first} on {n_scales} placements: worst ratio"
+        f" {worst}, best {best}"
+    )
 
 
 def _lost(rows: list[ComparisonRow], place: _Place) -> str:

@@ -79,7 +79,7 @@ def _parts(subnet: Subnet) -> Mapping[int, int]:
     for first in near:
         todo = [] if first in parts else [first]
         while todo:
-            switch = todo.pop()
-            if parts.setdefault(switch, first) == first:
-                todo += sorted(near[switch] - parts.keys())
+            parts |= dict.fromkeys(todo, first)
+            beyond = {other for switch in todo for other in near[switch]}
+            todo = sorted(other for other in beyond if other not in parts)
     return parts

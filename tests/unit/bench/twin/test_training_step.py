@@ -1,10 +1,12 @@
 """A step of training: gradients of published sizes, buckets, and what computing hides."""
 
+from dataclasses import replace
+
 import pytest
 
 from weft.bench.model import Launch, Trial
 from weft.bench.twin.backend import TwinBackend
-from weft.bench.twin.training_step import TrainingStep, backward_share, buckets_of, training_step
+from weft.bench.twin.training_step import TrainingStep, buckets_of, training_step
 from weft.catalog.libraries.training_model import ModelPart, synthetic_benchmarks
 from weft.catalog.load import platform
 from weft.core.errors import InputError
@@ -52,15 +54,49 @@ def test_an_unmeasured_rate_is_that_of_the_other_model_by_multiplications() -> N
     assert rates[1] == pytest.approx(rates[0] * work[0] / work[1], rel=0.001)
 
 
-@pytest.mark.parametrize(("framework", "n_buckets"), [("horovod", 3), ("ddp", 8)])
-def test_buckets_hold_all_gradients(framework: str, n_buckets: int) -> None:
+BACKWARD_NS = 43.4e6
+
+
+@pytest.mark.parametrize("framework", ["horovod", "ddp"])
+@pytest.mark.parametrize("name", STAGES)
+def test_buckets_hold_all_gradients_and_go_out_when_all_of_them_are_ready(
+    framework: str, name: str
+) -> None:
     known = synthetic_benchmarks()
-    model, joins = known.model("resnet101"), known.framework(framework)
-    sizes = buckets_of(model, joins)
-    assert sum(sizes) == model.gradient_bytes
-    assert len(sizes) == n_buckets
-    assert sizes[0] == joins.first_bytes
-    assert max(sizes) <= joins.bytes
+    model, joins = known.model(name), known.framework(framework)
+    sent = 0
+    for size, ready_ns in buckets_of(model, joins, BACKWARD_NS):
+        assert 0 < size <= joins.bytes.value
+        sent += size
+        assert model.backward_share(sent) * BACKWARD_NS <= ready_ns + 1e-3
+    assert sent == model.gradient_bytes
+
+
+def test_horovod_sends_what_became_ready_in_each_cycle() -> None:
+    """SOURCE: horovod/horovod, CHANGELOG.md, v0.21.0: a cycle of 1 ms, a threshold of 128 MB."""
+    known = synthetic_benchmarks()
+    model = known.model("resnet101")
+    found = list(buckets_of(model, known.framework("horovod"), BACKWARD_NS))
+    assert [ready_ns for _, ready_ns in found] == [1e6 * cycle for cycle in range(1, 45)]
+    for (size, ready_ns), (_, before_ns) in zip(found[1:], found, strict=False):
+        ready = [model.ready_bytes(at_ns / BACKWARD_NS) for at_ns in (before_ns, ready_ns)]
+        assert size == ready[1] - ready[0]
+
+
+def test_a_cycle_with_more_than_the_fusion_buffer_holds_is_cut() -> None:
+    known = synthetic_benchmarks()
+    model, horovod = known.model("resnet101"), known.framework("horovod")
+    # 178 MB in one cycle of 1 ms.
+    found = list(buckets_of(model, horovod, 0.5e6))
+    assert found == [(128 << 20, 1e6), (model.gradient_bytes - (128 << 20), 1e6)]
+
+
+def test_pytorch_sends_buckets_of_25_mib_after_a_first_of_one() -> None:
+    known = synthetic_benchmarks()
+    model = known.model("resnet50")
+    sizes = [size for size, _ in buckets_of(model, known.framework("ddp"), BACKWARD_NS)]
+    # 102,228,128 B.
+    assert sizes == [1 << 20, *[25 << 20] * 3, 102_228_128 - (76 << 20)]
 
 
 def test_gradients_are_ready_from_the_last_part_on() -> None:
@@ -70,8 +106,15 @@ def test_gradients_are_ready_from_the_last_part_on() -> None:
         ModelPart(name="last", parameters=3, multiplications=10),
     ]
     model = model.model_copy(update={"parts": tuple(parts)})
-    shares = [backward_share(model, n_bytes) for n_bytes in (0, 6, 12, 14, 16)]
+    shares = [model.backward_share(n_bytes) for n_bytes in (0, 6, 12, 14, 16)]
     assert shares == [0, 0.125, 0.25, 0.625, 1]
+    # Whole gradients of four bytes.
+    assert [model.ready_bytes(share) for share in (0, 0.125, 0.25, 0.99, 1)] == [0, 4, 12, 12, 16]
+
+
+def test_buckets_of_one_size_are_simulated_once() -> None:
+    step = TrainingStep((8, 4, 8), (1.0, 2.0, 3.0), 3.0, 32)
+    assert step.sizes == (8, 4)
 
 
 def test_a_bucket_waits_for_its_gradients_and_for_the_one_before() -> None:
@@ -87,9 +130,11 @@ def trial(**options: object) -> Trial:
     return Trial("t", "training_step", (0,), ("n001", "n002"), 1, {}, {}, options)
 
 
-def test_a_twin_trains_and_tells_images_a_second() -> None:
+@pytest.mark.parametrize("name", ["training_step", "training_step_ddp"])
+def test_a_twin_trains_and_tells_images_a_second(name: str) -> None:
     twin = TwinBackend(platform("alps-a100"), 2)
-    (sample,) = twin.measure(Launch(trial(gpu_network="ofi-gpudirect", model="resnet50"), 0, 0))
+    asked = replace(trial(gpu_network="ofi-gpudirect", model="resnet50"), benchmark=name)
+    (sample,) = twin.measure(Launch(asked, 0, 0))
     share = sample.metrics["scaling_efficiency"]
     assert 0.5 < share <= 1
     assert sample.metrics["images_per_s"] == pytest.approx(2 * 938 * share)

@@ -37,7 +37,14 @@ def strip_chart() -> dict[str, Any]:
     return charts.strip(rows, x_title="latency (µs)", description="d", reference=1.0)
 
 
+def scaling_chart(*, is_share: bool) -> dict[str, Any]:
+    rows = [{**row, "nodes": 2, "scale": "2 nodes x 1 rank"} for row in ROWS]
+    return charts.scaling(rows, y_title="share", description="d", is_share=is_share)
+
+
 CHARTS = {
+    "scaling": lambda: scaling_chart(is_share=False),
+    "scaling of a share": lambda: scaling_chart(is_share=True),
     "curve": lambda: charts.curve(ROWS, y_title="latency (µs)", description="d"),
     "ratio": lambda: charts.ratio(ROWS, y_title="ratio", description="d"),
     "strip": strip_chart,

@@ -141,6 +141,20 @@ def test_five_repeats_are_not_enough_whatever_the_effect(
     assert (record["ratio_low"], record["p_adjusted"]) == (None, None)
 
 
+def test_where_launches_are_too_few_the_scales_of_a_benchmark_share_a_finding(
+    run_study: RunStudy, two_arms: str
+) -> None:
+    text = '[[benchmarks]]\nname = "latency"\nsizes = "8,64K"\n'
+    changes = {"repeats": 1, "benchmarks": text, "nodes": (2, 4)}
+    found = compare_arms(run_study(factors=two_arms, **changes))
+    (finding,) = _kinds(found, FindingKind.NOT_ENOUGH_DATA)
+    assert (
+        "latency with routing=adaptive against routing=static on 2 placements" in finding.sentence
+    )
+    assert re.search(r"worst ratio \S+ \(\d nodes x 1 rank, (8 B|64 KiB)\), best", finding.sentence)
+    assert "1 launch each; what would tell: at least 6 launches" in finding.sentence
+
+
 def test_an_arm_that_fails_where_the_baseline_works_is_bad(
     run_study: RunStudy, two_arms: str
 ) -> None:

@@ -1,0 +1,219 @@
+"""What the study slingshot-plugin claims, at half and at twice each figure that it rests on."""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, TypeVar
+from unittest.mock import patch
+
+from pydantic import ValidationError
+
+from weft.bench.model import Launch, Trial
+from weft.bench.twin.backend import TwinBackend, simulate
+from weft.catalog.document import Document, SourceClass
+from weft.catalog.libraries.training_model import SyntheticBenchmarks, synthetic_benchmarks
+from weft.catalog.load import benchmark, platform
+from weft.catalog.machine.platform import HOST_COSTS, Platform, figures
+from weft.catalog.machine.practice import PracticeFigure, practice_figures
+
+ARMS = ("sockets", "ofi", "ofi-gpudirect")
+MIB = 1 << 20
+BUFFER = 64 * MIB
+NODES = (1, 2, 4)
+"""Of the runs with figures of half and twice their value."""
+UNSURE = (SourceClass.ASSUMED, SourceClass.UNVERIFIED)
+FACTORS = (0.5, 2.0)
+
+Kind = TypeVar("Kind", bound=Document)
+
+
+def measured(
+    machine: Platform, name: str, size: int, shape: tuple[int, int], arm: str
+) -> dict[str, float]:
+    """The metrics of one size between GPUs, `shape` nodes with so many each, on the first nodes."""
+    nodes, gpus = shape
+    options = {**benchmark(name).options, "iterations": 1, "warmup": 0, "gpu_network": arm}
+    twin = TwinBackend(machine, nodes)
+    trial = Trial("slingshot", name, (size,), twin.nodes, gpus, {}, {}, options)
+    with patch("weft.bench.twin.backend.simulate_parts", _simulated_once):
+        (sample,) = twin.measure(Launch(trial, 0, 0))
+    return dict(sample.metrics)
+
+
+_OUTCOMES: dict[bytes, Mapping[str, Any]] = {}
+"""By digest of the scenario: most figures leave some scenarios as they are."""
+
+
+def _simulated_once(_: object, parts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    keys = [hashlib.sha256(json.dumps(part).encode()).digest() for part in parts]
+    for key, part in zip(keys, parts, strict=True):
+        if key not in _OUTCOMES:
+            _OUTCOMES[key] = simulate(dict(part))
+    return [_OUTCOMES[key] for key in keys]
+
+
+def claims(machine: Platform) -> Mapping[str, bool]:
+    """What the study claims, on a machine: by claim, whether it holds."""
+    rates = {
+        (nodes, arm): measured(machine, "allreduce", BUFFER, (nodes, 4), arm)["busbw_gb_s"]
+        for nodes in NODES
+        for arm in ARMS
+    }
+    gains = [rates[nodes, "ofi"] / rates[nodes, "sockets"] for nodes in NODES]
+    images = {
+        (nodes, arm): measured(machine, "training_step", 0, (nodes, 4), arm)["images_per_s"]
+        for nodes in NODES
+        for arm in ARMS[:2]
+    }
+    trained = [images[nodes, "ofi"] / images[nodes, "sockets"] for nodes in NODES]
+    return {
+        "1 on one node": gains[0] == trained[0] == 1.0,
+        "allreduce: rises": _rises(gains),
+        "allreduce: GPUDirect above it": all(
+            rates[nodes, "ofi-gpudirect"] > rates[nodes, "ofi"] for nodes in NODES[1:]
+        ),
+        "Horovod: rises": _rises(trained),
+    }
+
+
+def _rises(values: Sequence[float]) -> bool:
+    return all(before < after for before, after in pairwise(values))
+
+
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """A figure to vary: its name, and by a factor the machine and the catalogue to run with."""
+
+    name: str
+    machine: Callable[[float], Platform]
+    catalogue: Callable[[float], AbstractContextManager[object]] = lambda _: nullcontext()
+
+    def claims(self, factor: float) -> Mapping[str, bool] | None:
+        """The claims with the figure times `factor`; None where no machine can have it."""
+        try:
+            machine, catalogue = self.machine(factor), self.catalogue(factor)
+        except ValidationError:
+            return None
+        with catalogue:
+            return claims(machine)
+
+
+def variations(machine: Platform) -> Iterator[Variation]:
+    """Each assumed or unverified figure of the machine, of its host costs and of the training, and
+    each figure of practice that a run of the claims reads."""
+    for path, figure in figures(machine):
+        if figure.class_ in UNSURE:
+            yield Variation(path, lambda factor, path=path: scaled(machine, path, factor))
+    regimes = () if machine.host is None else machine.host.regimes
+    for cost in HOST_COSTS:
+        if any(getattr(regime, cost) for regime in regimes if regime.class_ in UNSURE):
+            name = f"host.regimes[].{cost}"
+            yield Variation(name, lambda factor, cost=cost: scaled_costs(machine, cost, factor))
+    for path, figure in figures(synthetic_benchmarks()):
+        if figure.class_ in UNSURE:
+            yield Variation(
+                f"training: {path}",
+                lambda _: machine,
+                lambda factor, path=path: with_training(path, factor),
+            )
+    for name in practice_read(machine):
+        yield Variation(
+            f"practice: {name}",
+            lambda _: machine,
+            lambda factor, name=name: with_practice(name, factor),
+        )
+
+
+def scaled(document: Kind, path: str, factor: float) -> Kind:
+    """A document with one figure times `factor`. Raises ValidationError."""
+    table = document.model_dump(mode="python", by_alias=True, exclude_none=True)
+    part: Any = table
+    for key in re.findall(r"[^.\[\]]+", path):
+        part = part[int(key) if key.isdigit() else key]
+    part["value"] *= factor
+    return type(document).model_validate(table)
+
+
+def scaled_costs(machine: Platform, cost: str, factor: float) -> Platform:
+    """A platform with one cost of every unsure regime of its host times `factor`."""
+    assert machine.host is not None
+    # The engine counts whole picoseconds; costs of a byte have more digits.
+    digits = 3 if HOST_COSTS[cost] == "ns" else None
+    regimes = tuple(
+        one.model_copy(update={cost: _rounded(getattr(one, cost) * factor, digits)})
+        if one.class_ in UNSURE
+        else one
+        for one in machine.host.regimes
+    )
+    host = machine.host.model_copy(update={"regimes": regimes})
+    return machine.model_copy(update={"host": host})
+
+
+def _rounded(value: float, digits: int | None) -> float:
+    return value if digits is None else round(value, digits)
+
+
+def with_training(path: str, factor: float) -> AbstractContextManager[object]:
+    """The table of training with one figure times `factor`. Raises ValidationError."""
+    table: SyntheticBenchmarks = scaled(synthetic_benchmarks(), path, factor)
+    return patch("weft.bench.twin.training_step.synthetic_benchmarks", lambda: table)
+
+
+def with_practice(name: str, factor: float) -> AbstractContextManager[object]:
+    """The table of practice with one figure times `factor`."""
+    before = practice_figures()[name]
+    bounds = {key: getattr(before, key) * factor for key in ("low", "value", "high")}
+    table = {**practice_figures(), name: before.model_copy(update=bounds)}
+    return patch("weft.catalog.machine.practice.practice_figures", lambda: table)
+
+
+class PracticeReads(dict[str, PracticeFigure]):
+    """The table of practice that keeps which figures were read."""
+
+    def __init__(self) -> None:
+        super().__init__(practice_figures())
+        self.names: dict[str, None] = {}
+
+    def __getitem__(self, name: str) -> PracticeFigure:
+        self.names[name] = None
+        return super().__getitem__(name)
+
+
+def practice_read(machine: Platform) -> list[str]:
+    """The figures of practice that a run of the claims reads, by name."""
+    reads = PracticeReads()
+    with patch("weft.catalog.machine.practice.practice_figures", lambda: reads):
+        claims(machine)
+    return sorted(reads.names)
+
+
+def firm_lines() -> Iterator[str]:
+    """The claims at half and twice each figure."""
+    machine = platform("alps-a100")
+    yield "The plug-in's gain, with each assumed or unverified figure and each figure of practice"
+    yield f"at half and at twice its value: allreduce of {BUFFER // MIB} MiB and Horovod's step,"
+    yield "four GPUs a node, one, two and four nodes. None: no machine can have that figure."
+    yield ""
+    yield f"| figure | {' | '.join(claims(machine))} |"
+    yield f"|---|{'---|' * len(claims(machine))}"
+    for varied in variations(machine):
+        yield f"| `{varied.name}` | {_cells([varied.claims(factor) for factor in FACTORS])} |"
+
+
+def _cells(found: Sequence[Mapping[str, bool] | None]) -> str:
+    names = next((list(one) for one in found if one is not None), [])
+    return " | ".join(
+        _cell([None if one is None else one[name] for one in found]) for name in names
+    )
+
+
+WORDS = {True: "holds", False: "**fails**", None: "none"}
+
+
+def _cell(pair: Sequence[bool | None]) -> str:
+    half, twice = (WORDS[holds] for holds in pair)
+    return half if half == twice else f"half: {half}, twice: {twice}"
