@@ -196,7 +196,10 @@ class Ground:
     def found(self, planted: Sequence[Planted]) -> Mapping[str, Any]:
         """The fabric as its tools print it with faults: without dead cables, with its tables."""
         if self._tables is not None:
-            return self._faulty(planted, None)
+            document = self._faulty(planted, None)
+            dead = {fault.place for one in planted if one.is_dead for fault in one.faults}
+            links = [one for one in document["links"] if not dead & {one["a"], one["b"]}]
+            return {**document, "links": links}
         cabled = self._cabled(planted, None, without_dead=True)
         return with_tables({**self._spec_tables, **cabled}, None, self.platform)
 

@@ -1,7 +1,7 @@
 """The kinds of faults of the scoreboard: how each is planted in a twin, and the right answer."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -320,11 +320,26 @@ def _swapped(kind: str, site: Site, draws: Random) -> Planted | None:
         switches = [vertex_of(end) for end in (a, b, far_a, far_b)]
         if len(set(switches)) == 4 and site.part_of[switches[0]] == site.part_of[switches[1]]:
             things = frozenset({cable(a, far_a), cable(b, far_b)})
-            # Where they meet no common switch any more, their path is longer.
-            longer = (switches[:2], switches[2:])
-            around = frozenset(("path", tuple(sorted(pair))) for pair in longer)
+            around = frozenset(
+                ("path", tuple(sorted(pair)))
+                for pair in (switches[:2], switches[2:])
+                if not _have_common_switch(site.inner, {a: b, b: a}, pair)
+            )
             return Planted(kind, f"{a} and {b} exchanged", things, swapped=(a, b), around=around)
     return None
+
+
+def _have_common_switch(
+    inner: Sequence[Ends], place: Mapping[str, str], pair: Sequence[str]
+) -> bool:
+    """Whether a path over one switch joins two, with ends of cables at other places; else their
+    path is longer."""
+    beside: dict[str, set[str]] = {}
+    for ends in inner:
+        one, other = (vertex_of(place.get(end, end)) for end in ends)
+        beside.setdefault(one, set()).add(other)
+        beside.setdefault(other, set()).add(one)
+    return bool(beside[pair[0]] & beside[pair[1]])
 
 
 PLANTS: Mapping[str, Callable[[str, Site, Random], Planted | None]] = {

@@ -13,6 +13,8 @@ from weft.check.suspects.out_of_use.repeated_rounds import numbers_of_rounds
 from weft.check.suspects.survey import Survey
 
 _DIRECTIONS = frozenset({Part.NODE_SENDING, Part.NODE_RECEIVING})
+_LEAST_SPARED = 2
+"""One partner is itself what makes a pair."""
 
 
 def comes_and_goes(survey: Survey, suspect: Suspect) -> bool:
@@ -21,8 +23,7 @@ def comes_and_goes(survey: Survey, suspect: Suspect) -> bool:
 
     Only flows that were slow once count: others may have lacked the load that shows a fault.
     Readings that another suspect slows say nothing. A reading is normal if it is slow by less than
-    half of what the suspect costs, and by no more than noise: a cable that two messages share costs
-    one alone less.
+    half of what the suspect costs, or costs as many messages at once.
     """
     others = [one for one in survey.explanation.suspects if one.best != suspect.best]
     free = survey.judged & (survey.explainer.predicted(others) == 0)
@@ -31,29 +32,40 @@ def comes_and_goes(survey: Survey, suspect: Suspect) -> bool:
 
 def _is_missing(survey: Survey, suspect: Suspect, metric: Metric, free: Bools) -> bool:
     slower = suspect.slower[metric]
-    rows = survey.candidates.rows(suspect.best)
-    rows = rows[free[rows] & (survey.readings.metric[rows] == metric.code)]
+    over = survey.candidates.rows(suspect.best)
+    over = over[survey.readings.metric[over] == metric.code]
+    rows = over[free[over]]
     if survey.crossings.shared_paths[suspect.best]:
         return is_normal_at_times(survey, rows, slower)
-    most = _most_of_normal(survey, survey.normed.sigma[rows], slower)
-    normal = survey.normed.slower[rows] < most
+    level = _levels(survey, over, rows, slower)
+    normal = survey.normed.slower[rows] < level / 2
     flow = survey.readings.a[rows] * len(survey.readings.endpoints) + survey.readings.b[rows]
     counted = np.isin(flow, flow[~normal])
-    by_noise = _normal_by_noise(survey, survey.normed.sigma[rows], slower)
+    by_noise = _normal_by_noise(survey, rows, level)
     return _are_too_many(survey, normal[counted], by_noise[counted])
 
 
-def _most_of_normal(survey: Survey, sigma: Floats, slower: float) -> Floats:
-    """By reading how slow a normal one is at most, beside a suspect that costs `slower`."""
-    most: Floats = np.minimum(slower / 2, survey.limits.meeting_sigma * sigma)
-    return most
+def _levels(survey: Survey, over: Ints, rows: Ints, slower: float) -> Floats:
+    """By row what a suspect that costs `slower` costs it: two messages of `over` fill a slow cable,
+    and one alone loses less. The median of moments with as many messages, where noise does not
+    explain that; traffic of others is no such level."""
+    moments, n = np.unique(survey.readings.moment[over], return_counts=True)
+    n_at_once = n[np.searchsorted(moments, survey.readings.moment[rows])]
+    level = np.full(rows.size, slower)
+    for number in np.unique(n_at_once):
+        alike = n_at_once == number
+        median = float(np.median(survey.normed.slower[rows[alike]]))
+        sigma = float(np.median(survey.normed.sigma[rows[alike]]))
+        if median > survey.limits.meeting_sigma * sigma:
+            level[alike] = min(slower, median)
+    return level
 
 
-def _normal_by_noise(survey: Survey, sigma: Floats, slower: float) -> Floats:
-    """By reading the chance that noise makes one over a constant fault look normal. The scatter of
-    a fault: its own, and what differs from path to path."""
-    uneven = np.hypot(sigma, survey.limits.uneven_share * slower)
-    chance: Floats = norm.cdf((_most_of_normal(survey, sigma, slower) - slower) / uneven)
+def _normal_by_noise(survey: Survey, rows: Ints, level: Floats) -> Floats:
+    """By row the chance that noise makes it look normal over a constant fault of that level. The
+    scatter of a fault: its own, and what differs from path to path."""
+    uneven = np.hypot(survey.normed.sigma[rows], survey.limits.uneven_share * level)
+    chance: Floats = norm.cdf(-level / 2 / uneven)
     return chance
 
 
@@ -65,17 +77,15 @@ def is_normal_at_times(survey: Survey, rows: Ints, slower: float) -> bool:
     medians = np.array([float(np.median(survey.normed.slower[of])) for of in of_moment])
     sigma = np.array([float(np.median(survey.normed.sigma[of])) for of in of_moment])
     n = np.array([of.size for of in of_moment])
-    most = _most_of_normal(survey, sigma, slower)
     sigma = MEDIAN_ERROR * sigma / np.sqrt(n)
     number = numbers_of_rounds(survey.crossings)
     _, rounds, times = np.unique(
         [number[of].min() for of in of_moment], return_inverse=True, return_counts=True
     )
-    normal = medians < most
+    normal = medians < slower / 2
     again = (times[rounds] > 1) & np.isin(rounds, rounds[~normal])
     uneven = np.hypot(sigma, survey.limits.uneven_share * slower)
-    by_noise = norm.cdf((most - slower) / uneven)
-    by_noise_alone = norm.cdf((most - slower) / sigma)
+    by_noise, by_noise_alone = (norm.cdf(-slower / 2 / scatter) for scatter in (uneven, sigma))
     return _are_too_many(survey, normal, by_noise, n) or _are_too_many(
         survey, normal[again], by_noise_alone[again], n[again]
     )
@@ -95,27 +105,35 @@ def _are_too_many(survey: Survey, normal: Bools, by_noise: Floats, n: Ints | int
 
 
 def spares_partners(survey: Survey, suspect: Suspect) -> bool:
-    """Whether a node in one direction, over unknown paths, is normal with more partners than noise
-    and disturbances explain: a path that most of its messages share is slow, and no node."""
+    """Whether a node in one direction, over unknown paths, is normal each time with two partners or
+    more, more than noise explains, and slow each time with the others: a path that most of its
+    messages share does that. A node that is slow and normal with the same partner is unsteady."""
     parts = {survey.crossings.component(m).part for m in survey.candidates.members[suspect.best]}
     if survey.crossings.network is not None or not parts <= _DIRECTIONS:
         return False
-    rows = survey.candidates.rows(suspect.best)
-    rows = rows[survey.judged[rows]]
-    limits = survey.limits
-    for metric, slower in suspect.slower.items():
-        of = rows[survey.readings.metric[rows] == metric.code]
-        sigma = survey.normed.sigma[of]
-        most = _most_of_normal(survey, sigma, slower)
-        n_normal = int((np.abs(survey.normed.slower[of]) < most).sum())
-        quick = np.exp((most - slower) / limits.disturbance)
-        quick -= np.exp(-(most + slower) / limits.disturbance)
-        quick *= limits.disturbed_share * (1 - limits.disturbed_slow_share)
-        chance = float((_normal_by_noise(survey, sigma, slower) + quick).mean())
-        by_chance = float(binom.sf(n_normal - 1, of.size, min(1.0, chance)))
-        if n_normal and by_chance < float(norm.sf(limits.contradicted_sigma)):
-            return True
-    return False
+    over = survey.candidates.rows(suspect.best)
+    over = over[survey.judged[over]]
+    return any(
+        _spares(survey, over[survey.readings.metric[over] == metric.code], slower)
+        for metric, slower in suspect.slower.items()
+    )
+
+
+def _spares(survey: Survey, rows: Ints, slower: float) -> bool:
+    sigma, limits = survey.normed.sigma[rows], survey.limits
+    most = np.minimum(slower / 2, limits.meeting_sigma * sigma)
+    normal = np.abs(survey.normed.slower[rows]) < most
+    pair = survey.readings.pair[rows]
+    spared = np.setdiff1d(pair[normal], pair[~normal])
+    if spared.size < _LEAST_SPARED or np.isin(pair[~normal], pair[normal]).any():
+        return False
+    uneven = np.hypot(sigma, limits.uneven_share * slower)
+    quick = np.exp((most - slower) / limits.disturbance)
+    quick -= np.exp(-(most + slower) / limits.disturbance)
+    quick *= limits.disturbed_share * (1 - limits.disturbed_slow_share)
+    chance = float((norm.cdf((most - slower) / uneven) + quick).mean())
+    by_chance = float(binom.sf(int(normal.sum()) - 1, rows.size, min(1.0, chance)))
+    return by_chance < float(norm.sf(limits.contradicted_sigma))
 
 
 def is_longer_path(survey: Survey, suspect: Suspect) -> bool:

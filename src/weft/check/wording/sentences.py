@@ -152,8 +152,8 @@ def _longer(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
 
 def _some_partners(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
     evidence = (
-        "more of its readings are normal than noise makes so, and a slow node has none: a cable or"
-        " switch that most of its messages share may be slow",
+        "with some partners it is normal, by more than noise explains: a cable or switch that most"
+        " of its messages share may be slow, or the node at times",
         "the fabric file tells which (--fabric with the output of ibnetdiscover and dump_lfts)",
     )
     text = f"is slow with some partners and normal with others: {_slowness(accusation)}."

@@ -24,13 +24,13 @@ differs from this one."""
 
 @dataclass(frozen=True, slots=True)
 class EffectFacts(FindingFacts):
-    """Arms `first` and `second` at one scale (0 nodes and tasks: at several); `ratios` of the sizes
+    """Arms `first` and `second` at one scale (None: at several); `ratios` of the sizes
     in the order of `sizes_bytes`. `n_units_needed` tells how many units of replication would decide
     (0: it is decided)."""
 
     benchmark: str
-    n_nodes: int
-    tasks_per_node: int
+    n_nodes: int | None
+    tasks_per_node: int | None
     first: str
     second: str
     sizes_bytes: tuple[int, ...]
@@ -94,7 +94,9 @@ class _Place:
 
 def _finding(rows: list[ComparisonRow], place: _Place) -> Finding:
     row = rows[0]
-    n_nodes, tasks = (0, 0) if _scales(rows) > 1 else (row.cell.n_nodes, row.cell.tasks_per_node)
+    n_nodes, tasks = (
+        (None, None) if _scales(rows) > 1 else (row.cell.n_nodes, row.cell.tasks_per_node)
+    )
     kind, severity = _KINDS[row.outcome]
     needed = _units_needed(rows, place.margin)
     return Finding(

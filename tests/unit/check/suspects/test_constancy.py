@@ -1,6 +1,7 @@
 """A fault slows every message; traffic of others and a longer path are no faults of a cable."""
 # mypy: disable-error-code="no-untyped-def"
 
+from collections import Counter
 from dataclasses import replace
 from random import Random
 
@@ -11,7 +12,7 @@ from tests.unit.check.conftest import Fabric, Slow, Tree
 from weft.check.readings.readings import Metric
 from weft.check.schedule.rounds.matchings import reflections
 from weft.check.suspects.accusation import Standing
-from weft.check.suspects.constancy import is_normal_at_times
+from weft.check.suspects.constancy import _levels, is_normal_at_times
 from weft.check.suspects.follow_up import follow_up
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
@@ -61,29 +62,57 @@ def test_a_cable_slow_in_four_of_five_moments_comes_and_goes(seed):
     assert any("leaf-02[6]" in one.sentence for one in verdict.findings)
 
 
-class ByLoad(AtTimes):
-    """What is slow is less slow in the other rounds: those in which one message has it for
-    itself."""
+class ByLoad(Fabric):
+    """A cable that two messages at once fill: one by itself loses less."""
 
-    def measure(self, rounds, trial=SURVEY):
-        always, self.slow = self.slow, ()
-        two = AtTimes(self.tree, always, noise=self.noise, seed=self.seed)
-        two.share = self.share
-        one = Fabric(self.tree, [replace(s, factor=0.55) for s in always], noise=self.noise)
-        draws = Random(f"{self.seed}/{trial}")
-        filled = [draws.random() < self.share for _ in rounds]
-        of_two = [pairs if full else [] for pairs, full in zip(rounds, filled, strict=True)]
-        of_one = [[] if full else pairs for pairs, full in zip(rounds, filled, strict=True)]
-        self.slow = always
-        return [*two.measure(of_two, trial), *one.measure(of_one, trial)]
+    n_over: Counter[str]
+
+    def _pair(self, pair, pairs):
+        there = [(self.tree.nodes[a], self.tree.nodes[b]) for a, b in pairs]
+        paths = self.tree.paths([*there, *((b, a) for a, b in there)])
+        self.n_over = Counter(port for path in paths for port in set(path) & UP_LINK)
+        return super()._pair(pair, pairs)
+
+    def _speed(self, metric, ends, ports):
+        at_once = max((self.n_over[port] for port in ports & UP_LINK), default=0)
+        factor = (1.0, 0.55, 0.28)[min(at_once, 2)] if metric == "bandwidth" else 1.0
+        return factor * super()._speed(metric, ends, ports)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_cable_that_costs_two_messages_more_than_one_is_confirmed(seed):
-    slow = Slow(0.28, ports=UP_LINK, metrics=("bandwidth",))
-    fabric = ByLoad(Tree(4, 4, 4), [slow], noise=0.01, seed=seed)
-    (accusation,) = checked(fabric).accusations
+    (accusation,) = checked(ByLoad(Tree(4, 4, 2), noise=0.01, seed=seed)).accusations
     assert accusation.standing is Standing.CONFIRMED
+    assert accusation.slower[Metric.BANDWIDTH] > -2 * np.log(0.55) * 0.9
+
+
+class Varying(Fabric):
+    """Traffic of others takes another share of a cable in each moment."""
+
+    def measure(self, rounds, trial=SURVEY):
+        always, draws = self.slow, Random(f"{self.seed}/{trial}")
+        samples = []
+        for number, pairs in enumerate(rounds):
+            factor = 1 - draws.uniform(0.1, 0.6)
+            self.slow = [replace(one, factor=factor) for one in always]
+            samples += super().measure([[]] * number + [pairs], trial)
+        self.slow = always
+        return samples
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_moments_of_little_foreign_load_are_no_level_of_a_fault(seed):
+    """What one message costs is a level only if as many at once cost that again."""
+    slow = Slow(1.0, ports=UP_LINK, metrics=("bandwidth",))
+    fabric = Varying(Tree(4, 4, 4), [slow], noise=0.01, seed=seed)
+    samples = fabric.all_pairs()
+    first = survey_of(samples, fabric.tree, thresholds())
+    suspects = [one for one in first.explanation.suspects if first.crossings.is_path(one.best)]
+    for one in suspects:
+        rows = first.candidates.rows(one.best)
+        rows = rows[first.readings.metric[rows] == Metric.BANDWIDTH.code]
+        levels = _levels(first, rows, rows, one.slower[Metric.BANDWIDTH])
+        assert levels.min() > 0.6 * one.slower[Metric.BANDWIDTH]
 
 
 def without_fabric(slow):

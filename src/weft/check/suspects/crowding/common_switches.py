@@ -26,7 +26,7 @@ def with_common_switches(survey: Survey, made: Sequence[Accusation]) -> list[Acc
         lambda: defaultdict(list)
     )
     for one in made:
-        if one.standing in _SLOW:
+        if one.standing in _SLOW and Metric.BANDWIDTH in one.slower:
             for near, far in _ends_of(survey, _ports_of(survey, one)):
                 accused[far][near].append(one)
     every: dict[frozenset[int], set[int]] = defaultdict(set)

@@ -139,8 +139,8 @@ def _place_of(
 def _tails(
     network: Network, first: int, target: int, length: int, dead: set[int]
 ) -> Iterator[Tail]:
-    """So many ports from one on to a destination by the tables, on each other way as short where
-    these lead over dead ports; none where they lead elsewhere."""
+    """Each path of `length` ports from `first` to `target`: by the tables, and where these lead
+    over a dead port, by every other port."""
     assert network.out_of is not None
     if first in dead:
         return

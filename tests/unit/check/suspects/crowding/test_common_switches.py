@@ -1,6 +1,8 @@
 """One of several switches is accused where the paths to all of their neighbours are."""
 # mypy: disable-error-code="no-untyped-def"
 
+from dataclasses import replace
+
 import pytest
 from tests.unit.check.conftest import Fabric, Tree
 from tests.unit.check.suspects.detours import direction
@@ -53,3 +55,9 @@ def test_paths_to_all_neighbours_are_one_switch_and_fewer_stay(survey, standings
     assert names_of(common) >= SPINES
     assert common.standing is CONFIRMED
     assert common.evidence == pytest.approx(30.0 * len(made))
+
+
+def test_a_path_that_is_slow_by_latency_is_none_of_them(survey):
+    made = [paths_to(survey, leaf, CONFIRMED) for leaf in range(1, 5)]
+    made[0] = replace(made[0], slower={Metric.LATENCY: 0.2})
+    assert with_common_switches(survey, made) == made

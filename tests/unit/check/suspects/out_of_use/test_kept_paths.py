@@ -102,6 +102,12 @@ def test_of_two_dead_cables_no_other_is_named(cables):
     assert all(dead & tied for tied in found)
 
 
+def test_of_two_dead_cables_most_are_named():
+    pairs = random.Random(5).sample(list(combinations(PLACES, 2)), 8)
+    found = [named(Tree(*SHAPE, down=cables)) for cables in pairs]
+    assert sum(bool(one) for one in found) > len(pairs) / 2
+
+
 def test_two_dead_cables_that_lead_to_one_another_are_both_named():
     # The entries of spine 2 for leaf 1 led on over its dead cable, too.
     found = named(Tree(*SHAPE, down=[(2, 1), (1, 2)]))
