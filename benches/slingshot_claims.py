@@ -197,6 +197,8 @@ def firm_lines() -> Iterator[str]:
     yield "The plug-in's gain, with each assumed or unverified figure and each figure of practice"
     yield f"at half and at twice its value: allreduce of {BUFFER // MIB} MiB and Horovod's step,"
     yield "four GPUs a node, one, two and four nodes. None: no machine can have that figure."
+    yield "Four nodes share a switch: figures of cables between switches, of groups and of detours"
+    yield "are not used, and hold for that reason."
     yield ""
     yield f"| figure | {' | '.join(claims(machine))} |"
     yield f"|---|{'---|' * len(claims(machine))}"
