@@ -39,7 +39,8 @@ the blocks that the loader reads. Layers are plain tar, gzip or zstd. While a pa
 by, libraries of up to 16 MiB, NCCL and libfabric go into a temporary folder of weft's own; for each
 other one that the chain opens, the layer passes by again. `podman save` writes there, too. A full
 disk ends with exit 3: set `TMPDIR`. If libraries are links to files of other names, as in images of
-ostree and Nix, all layers pass by twice. Layers pass by at once, one a CPU, up to 16.
+ostree and Nix, all layers pass by twice. weft reads up to 16 layers at the same time, one
+per CPU.
 
 weft refuses by name, with the command that unpacks it where there is one: encrypted partitions and
 layers, overlays of Apptainer, layers of OCI in a SIF, squashfs older than 4.0 or packed by lzma;
@@ -74,9 +75,11 @@ A name such as `$IMAGE` or `$CONTAINER` counts as the image.
 
 A mount is a fault where it keeps the container from its start: a file onto a folder, a folder onto
 a file, and by Podman and Docker two sources at one place, or a place that a read-only mount lacks.
-By other runtimes the latter is `UNKNOWN`. Of files in layers weft knows libraries only: it does not
-see a folder that is mounted onto another file of them. A tmpfs or a volume (`--tmpfs`, `--mount
-type=`) over a folder with libraries is `UNKNOWN`: some engines and options copy the image's files.
+A place that a read-only mount lacks is `UNKNOWN` by other runtimes, without `--host`, and where the
+script makes files. Of files in layers weft knows libraries only: it does not see a folder that is
+mounted onto another file of them. A tmpfs, a volume or another image (`--tmpfs`, `-v NAME:FOLDER`,
+`--mount type=`) over a folder with files is `UNKNOWN`: some engines and options copy the image's
+files. So is one over a folder that only the job knows.
 
 Whose value of a variable wins, the winner first:
 
@@ -106,7 +109,9 @@ As the image's own `ld.so` does: RPATH up the chain, `LD_LIBRARY_PATH`, RUNPATH,
 `ld.so.cache` of the image, then the folders that are compiled into its `ld.so`. `$ORIGIN`, `$LIB`,
 `glibc-hwcaps` and files of another architecture count as they do there. A version of symbols that
 a library needs and the container lacks is a fault, with both versions. A relative folder begins at
-the image's working folder by Podman and Docker; by others, and with `--workdir`, it is `UNKNOWN`.
+the working folder of the image's configuration, by Podman and Docker. By other runtimes it is
+`UNKNOWN`. So it is with `--workdir`, where the command is a shell or changes the folder, and where
+the image has no configuration.
 
 A hook of CDI that runs ldconfig adds the libraries of its folders to the cache by their SONAME, not
 by the names of their files. weft counts on it where the image has an `ld.so.cache` and its
@@ -243,7 +248,7 @@ see [settings.md](settings.md).
 |---|---|
 | `GOOD` | every link is there; `would show:` lists the faults that would have shown |
 | `BAD` | a rule found a fault; the first line begins with the network that ranks will use, \
-or with what keeps MPI from its start |
+with what keeps MPI from its start, or says that the container does not start |
 | `UNKNOWN  cannot tell: ...; what would tell: ...` | \
 the nodes' network or the image's NCCL is not known; \
 a mount, hook, sourced file or folder that only the job knows could mend the fault |

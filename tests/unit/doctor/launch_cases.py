@@ -90,10 +90,10 @@ LAUNCH_CASES = (
     Breach(
         "plugin-mounted-unselected",
         HEAD + "srun --container-image=nvcr.io#nvidia/x:1 --container-mounts="
-        "/opt/aws-ofi-nccl:/opt/aws-ofi-nccl,/opt/cray/libfabric:/opt/cray/libfabric ./a",
+        "/opt/aws-ofi-nccl:/opt/aws-ofi-nccl,/opt/cray/libfabric:/opt/cray/libfabric python a.py",
         HEAD + "export NCCL_NET_PLUGIN=ofi LD_LIBRARY_PATH=/opt/aws-ofi-nccl/lib\n"
         "srun --container-image=nvcr.io#nvidia/x:1 --container-mounts="
-        "/opt/aws-ofi-nccl:/opt/aws-ofi-nccl,/opt/cray/libfabric:/opt/cray/libfabric ./a",
+        "/opt/aws-ofi-nccl:/opt/aws-ofi-nccl,/opt/cray/libfabric:/opt/cray/libfabric python a.py",
     ),
     Breach(
         "not-forwarded",

@@ -184,3 +184,26 @@ def test_shifter_takes_its_image_by_an_option_only(line: str, image: str) -> Non
     assert launch.container is not None
     assert launch.container.image == image
     assert [one.text for one in launch.program] == ["./a", "b"]
+
+
+BOTH = "/opt/aws-ofi-nccl:/opt/aws-ofi-nccl,/opt/cray/libfabric:/opt/cray/libfabric"
+OWN_LIBRARIES = "/usr/lib/x86_64-linux-gnu/libfabric.so.1,/usr/lib/x86_64-linux-gnu/libnccl-net.so"
+
+
+@pytest.mark.parametrize(
+    ("words", "is_told"),
+    [
+        (f"--container-mounts={BOTH} python a.py", True),
+        (f"--container-mounts={OWN_LIBRARIES} python a.py", False),
+        ("--container-mounts=/opt/amazon/ofi-nccl,/opt/amazon/libfabric python a.py", False),
+        (f"--container-env=LD_LIBRARY_PATH --container-mounts={BOTH} python a.py", False),
+        (f"--container-mounts={BOTH} bash /u/launch_job a", False),
+        (f"--container-mounts={BOTH} /u/start.bash a", False),
+        ("--container-mounts=/u/libfabric-bench:/b,/u/nccl-plugin-tests:/t python a.py", False),
+    ],
+)
+def test_a_mounted_plugin_is_unselected_where_nothing_could_select_it(
+    words: str, is_told: bool
+) -> None:
+    text = f"export NCCL_SOCKET_IFNAME=hsn0\nsrun --container-image=nvcr.io#nvidia/x:1 {words}\n"
+    assert ("plugin-mounted-unselected" in rules_of(text)) is is_told

@@ -30,6 +30,8 @@ from weft.launch.engine_options import ENGINES
 
 MOST_CPUINFO_BYTES = 1 << 20
 NCCL_CONF = "/etc/nccl.conf"
+CONFIGURED = ("OCI layout", "archive", "image of podman")
+"""Kinds of images whose configuration tells the working folder, by default /."""
 MPI_FILES = ("libmpi", "mca_pmix_")
 """Begins of the names of MPI libraries, and of parts of Open MPI 4 that speak a PMI."""
 
@@ -146,6 +148,8 @@ class ContainerCase:
     def library_path(self) -> str:
         """LD_LIBRARY_PATH without its unknown folders."""
         folders = self.value("LD_LIBRARY_PATH").split(":")
+        if not self._has_known_folder:
+            folders = [one for one in folders if not _is_named_relative(one)]
         known = ":".join(one for one in folders if HOLE not in one and "${" not in one)
         return known.removeprefix(":") if len(folders) > 1 else known
 
@@ -159,19 +163,23 @@ class ContainerCase:
         """Podman and docker begin in the folder of the image, others in that of the job."""
         folders = re.split("[:;]", self.value("LD_LIBRARY_PATH"))
         option = self.plan.working_folder
-        is_named = any(one and not one.startswith(("/", "$", HOLE)) for one in folders)
         is_relative = any(not one.startswith("/") for one in folders) and folders != [""]
-        is_known = option is None and self.plan.runtime.name in ENGINES
-        if is_relative and option is not None:
-            place = option.replace(HOLE, "...")
-        elif is_named and not is_known:
+        if is_relative and option is not None and HOLE not in option:
+            place = option
+        elif any(map(_is_named_relative, folders)) and not self._has_known_folder:
             place = "the working directory"
         else:
             return
         yield (
-            f"what LD_LIBRARY_PATH from {place} on brings",
+            f"what the relative part of LD_LIBRARY_PATH, which begins at {place}, brings",
             "--env LD_LIBRARY_PATH=VALUE of absolute folders",
         )
+
+    @property
+    def _has_known_folder(self) -> bool:
+        """Whether the program starts in the folder that an image's configuration names."""
+        is_told = bool(self.image.working_folder) or self.image.kind in CONFIGURED
+        return is_told and self.plan.working_folder is None and self.plan.runtime.name in ENGINES
 
     @cached_property
     def has_unknown_folders(self) -> bool:
@@ -279,3 +287,7 @@ class ContainerCase:
         """Device files of the host whose paths begin so."""
         folder, _, name = begin.rpartition("/")
         return tuple(f"{folder}/{one}" for one in self.host.names(folder) if one.startswith(name))
+
+
+def _is_named_relative(folder: str) -> bool:
+    return bool(folder) and not folder.startswith(("/", "$", HOLE))

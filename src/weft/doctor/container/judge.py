@@ -35,6 +35,8 @@ WOULD_SHOW = {
         "no device of the adapter",
     ),
 }
+_NO_START = ("mount-source-absent", "mount-point-unfit")
+"""Faults that keep the container from its start."""
 NETWORKS = {"slingshot": "NET/OFI over cxi", "efa": "NET/OFI over efa"}
 
 
@@ -78,6 +80,8 @@ def judge_container(case: ContainerCase) -> Chain:
     report_unknown(case, chain)
     _judge_mpi(case, chain)
     report_broken_links(chain)
+    # Nothing of NCCL or MPI happens in a container that does not start.
+    chain.faults.sort(key=lambda one: one.rule.id not in _NO_START)
     return chain
 
 
@@ -144,6 +148,8 @@ def fabric_of(case: ContainerCase) -> str:
 
 def outcome(case: ContainerCase, chain: Chain) -> str:
     """What ranks will do, as the begin of the verdict: `4 of 4 ranks will use NET/Socket`."""
+    if any(one.rule.id in _NO_START for one in chain.faults):
+        return "the container does not start"
     number = case.plan.n_ranks
     good = NETWORKS.get(chain.fabric, "NET/IB")
     does = chain.network if chain.faults else f"use {good}"

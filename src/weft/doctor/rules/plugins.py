@@ -3,9 +3,11 @@
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from posixpath import normpath
 
 from weft.core.finding import Severity
 from weft.doctor.case import DoctorCase, Found, mistake
+from weft.doctor.container.launch.mounts import BindMount, mounts_of
 from weft.doctor.job import HOLE, JobLaunch, JobSetting
 from weft.launch.command_words import DOCKER_LIKE
 
@@ -32,18 +34,26 @@ NAMES_OF_JOBS = ("job-name", "comment", "account", "partition", "output", "error
 DEMANDS = ("NCCL_NET", "NCCL_NET_PLUGIN")
 """With these a job without its plug-in ends, or says so."""
 SELECTS = ("LD_LIBRARY_PATH", "LD_PRELOAD", "NCCL_NET_PLUGIN", "NCCL_CONF_FILE")
+_END = r"(?:[-_/]v?\d[\w.]*)?(?:/(?:install|lib|lib64))*/?$"
 BOTH = (
-    re.compile(r"(?<![a-z])ofi(?![a-z])|nccl[-_]?(?:net|plugin)", re.I),
-    re.compile(r"libfabric", re.I),
+    re.compile(
+        r"/libnccl-net[^/]*\.so[\d.]*$"
+        r"|/(?:aws-ofi-[nr]?ccl|ofi-nccl|nccl-ofi|ofi|nccl[-_](?:net|plugin)(?:[-_]ofi)?)" + _END
+    ),
+    re.compile(r"/libfabric\.so[\d.]*$|/libfabric" + _END),
 )
-"""In mounts: the plug-in for libfabric, and libfabric."""
-KNOWN_FOLDER = re.compile(
-    r":/(?:usr|lib|lib64|etc|opt/(?:amazon|hpcx))(?:/|:|,|$)|/etc|=/usr|=/lib"
+"""In a path of a mount: the plug-in for libfabric, and libfabric, by the name of a library or of
+its folder."""
+KNOWN_FOLDER = re.compile(r"/(?:usr|lib\w*|etc|opt/(?:amazon|hpcx|conda|nvidia|mellanox))(?:/|$)")
+"""A folder that an image's loader or variables may know."""
+_TELLS = re.compile(r"LD_|NCCL_|ldconfig|\.(?:ba)?sh\b|^--no-python$")
+"""In the words of a command: it may select them itself."""
+_PLAIN = re.compile(r"(?:\S*/)?(?:python[\d.]*|torchrun)")
+"""Programs that select no plug-in before they start. Of another one only its file tells."""
+_BRINGS = (
+    *("module", "modules", "env-file", "env-host", "container-name", "environment"),
+    *("entrypoint", "container-entrypoint"),
 )
-"""A target in a folder that an image's loader or variables may know."""
-_TELLS = re.compile(r"LD_|NCCL_|ldconfig|\bsource\b|\.\s+/|\.sh\b")
-"""In the command: it may select them itself."""
-_BRINGS = ("module", "modules", "env-file", "env-host", "container-name", "environment")
 OF_INFINIBAND = ("NCCL_IB_", "NCCL_IBEXT_", "UCX_NET_DEVICES", "SHARP_", "NCCL_COLLNET_")
 
 
@@ -73,17 +83,42 @@ def _unselected(case: DoctorCase) -> Iterator[Found]:
         container = launch.container
         if container is None or not _starts_image(launch) or not STOCK.match(container.image):
             continue
-        mounts = [word.text for word in container.mounts]
-        is_open = any(HOLE in one or KNOWN_FOLDER.search(one) for one in mounts)
-        may_tell = any(_TELLS.search(word.text) for word in launch.program)
-        hooks = [one for one in launch.options if one.startswith("com.hooks.") or one in _BRINGS]
-        if is_open or may_tell or hooks or launch.doubts:
+        if launch.doubts or _may_select(launch):
             continue
-        both = [next((one for one in mounts if sign.search(one)), "") for sign in BOTH]
+        words = [list(mounts_of([word.text], "")) for word in container.mounts]
+        mounts = [one for found in words for one in found]
+        if not all(words) or any(not one.is_known or _leads(one.target) for one in mounts):
+            continue
+        both = [
+            next((f"{one.source}:{one.target}" for one in mounts if _is_named(sign, one)), "")
+            for sign in BOTH
+        ]
         if all(both):
             shown = " and ".join(dict.fromkeys(both))
-            words = {"mounts": shown, "image": container.image}
-            yield mistake("plugin-mounted-unselected", launch.at, (), **words)
+            yield mistake(
+                "plugin-mounted-unselected", launch.at, (), mounts=shown, image=container.image
+            )
+
+
+def _may_select(launch: JobLaunch) -> bool:
+    """Whether the launch may hand on variables that select the plug-in, or its program sets them:
+    a script, a wrapper, an entry point."""
+    container = launch.container
+    passes = (*launch.passes, *((container.passes or ()) if container is not None else ()))
+    is_handed_on = any(HOLE in one or "*" in one or one in SELECTS for one in passes)
+    brings = any(one.startswith("com.hooks.") or one in _BRINGS for one in launch.options)
+    is_plain = bool(launch.program) and _PLAIN.fullmatch(launch.program[0].text) is not None
+    may_tell = any(_TELLS.search(word.text) for word in launch.program)
+    return is_handed_on or brings or may_tell or not is_plain
+
+
+def _leads(target: str) -> bool:
+    """Whether an image's loader may look there."""
+    return not target.startswith("/") or KNOWN_FOLDER.match(normpath(target)) is not None
+
+
+def _is_named(sign: re.Pattern[str], mount: BindMount) -> bool:
+    return any(sign.search(one) for one in (mount.source, mount.target))
 
 
 def plugin_gap(case: DoctorCase) -> tuple[str, str] | None:

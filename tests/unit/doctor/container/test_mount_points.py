@@ -7,6 +7,7 @@ from tests.unit.doctor.container.container_cases import MOUNTS, PATH, judged
 from tests.unit.doctor.container.container_trees import SlingshotNode
 
 from weft.core.finding import Severity
+from weft.doctor.container.judge import outcome
 
 RUN = f"podman run --device /dev/cxi0 -e LD_LIBRARY_PATH={PATH} -e NCCL_NET_PLUGIN=ofi " + " ".join(
     f"-v {one}" for one in MOUNTS
@@ -83,6 +84,12 @@ def test_mounts_that_fit_leave_it_good(node: SlingshotNode, tmp_path: Path, opti
         "--mount type=tmpfs,destination=/usr/lib",
         "--mount type=volume,src=one,target=/usr",
         "--tmpfs /opt/ofi",
+        "-v vol:/usr/lib",
+        "-v ./own:/usr/lib:ro",
+        "--mount type=image,src=other,dst=/usr/lib",
+        "--mount type=ramfs,dst=/usr/lib",
+        "--mount src=vol,dst=/usr/lib",
+        "--tmpfs /etc/libibverbs.d",
     ],
 )
 def test_a_folder_with_libraries_that_is_covered_is_never_good(
@@ -90,6 +97,8 @@ def test_a_folder_with_libraries_that_is_covered_is_never_good(
 ) -> None:
     (node.image / "usr/lib").mkdir(parents=True, exist_ok=True)
     (node.image / "usr/lib/libown.so.1").touch()
+    (node.image / "etc/libibverbs.d").mkdir(parents=True)
+    (node.image / "etc/libibverbs.d/mlx5.driver").touch()
     found, _, words = verdict(node, tmp_path, f"{RUN} {options} i ./a")
     assert found is Severity.UNKNOWN
     assert "a tmpfs or volume there" in words
@@ -104,18 +113,18 @@ def test_a_mount_point_below_a_read_only_mount_of_another_runtime_is_asked_of(
 srun --container-image=i --container-mounts={mounts} ./a"""
     found, rules, words = verdict(node, tmp_path, text)
     assert (found, rules) == (Severity.UNKNOWN, set())
-    assert "/opt/r/new is in a read-only mount" in words
+    assert "nothing is at /opt/r/new, and the mount above it is read-only" in words
 
 
 @pytest.mark.parametrize(
     ("path", "option", "expected"),
     [
-        ("opt/ofi:opt/libfabric", "", Severity.GOOD),
-        ("ofi:libfabric", "", Severity.BAD),
+        ("opt/ofi:opt/libfabric", "", Severity.UNKNOWN),
+        ("ofi:libfabric", "", Severity.UNKNOWN),
         ("ofi:libfabric", "-w /opt ", Severity.UNKNOWN),
     ],
 )
-def test_relative_folders_begin_at_the_working_folder(
+def test_relative_folders_are_asked_of_where_no_configuration_names_the_working_folder(
     node: SlingshotNode, tmp_path: Path, path: str, option: str, expected: Severity
 ) -> None:
     text = RUN.replace(PATH, path).replace("podman run ", f"podman run {option}")
@@ -131,4 +140,41 @@ def test_relative_folders_of_the_image_are_asked_of_where_the_job_has_its_own(
     text = f"export NCCL_NET_PLUGIN=ofi\nsrun --container-image=i --container-mounts={mounts} ./a"
     found, _, words = verdict(node, tmp_path, text)
     assert found is Severity.UNKNOWN
-    assert "LD_LIBRARY_PATH from the working directory on" in words
+    assert "LD_LIBRARY_PATH, which begins at the working directory," in words
+
+
+def test_a_tmpfs_over_a_folder_that_only_the_job_knows_is_never_good(
+    node: SlingshotNode, tmp_path: Path
+) -> None:
+    found, _, words = verdict(node, tmp_path, f"{RUN} --tmpfs $SCRATCH:rw i ./a")
+    assert found is Severity.UNKNOWN
+    assert "which folder of the image" in words
+
+
+def test_a_place_that_the_script_may_make_is_asked_of(node: SlingshotNode, tmp_path: Path) -> None:
+    (node.host / "opt/empty").mkdir()
+    launch = f"{RUN} -v /opt/empty:/opt/r:ro -v /opt/ofi:/opt/r/new i ./a"
+    assert verdict(node, tmp_path, launch)[0] is Severity.BAD
+    found, rules, words = verdict(node, tmp_path, f"mkdir -p /opt/empty/new\n{launch}")
+    assert (found, rules) == (Severity.UNKNOWN, set())
+    assert "nothing is at /opt/r/new" in words
+
+
+def test_other_runtimes_mount_in_the_order_of_their_options(
+    node: SlingshotNode, tmp_path: Path
+) -> None:
+    (node.host / "opt/empty").mkdir()
+    mounts = ",".join((*MOUNTS, "/opt/ofi:/opt/r/new", "/opt/empty:/opt/r:ro"))
+    text = f"""export LD_LIBRARY_PATH={PATH} NCCL_NET_PLUGIN=ofi
+srun --container-image=i --container-mounts={mounts} ./a"""
+    assert verdict(node, tmp_path, text)[0] is Severity.GOOD
+
+
+def test_a_container_that_does_not_start_has_no_network(
+    node: SlingshotNode, tmp_path: Path
+) -> None:
+    script = tmp_path / "job.sh"
+    script.write_text(f"{RUN.replace('NCCL_NET_PLUGIN=ofi', 'A=b')} -v /none:/none i ./a\n")
+    case, chain = judged(node.image, node.host, script=script)
+    assert outcome(case, chain) == "the container does not start"
+    assert chain.faults[0].rule.id == "mount-source-absent"

@@ -1,16 +1,12 @@
 """Mounts that keep a container from its start, and those that may hide libraries of the image."""
 
-from collections.abc import Iterator
-
 from weft.doctor.container.case import ContainerCase
 from weft.doctor.container.chain.report import Chain
 from weft.doctor.container.image.tree import NodeKind
 from weft.doctor.container.image.view import Located, View
 from weft.doctor.container.launch.mounts import BindMount
+from weft.doctor.job import HOLE
 from weft.launch.engine_options import ENGINES
-
-_LIBRARIES = ("lib", "ld-", "ld.so", "nccl.conf")
-"""Begins of names that a loader or NCCL opens."""
 
 
 def report_mount_points(case: ContainerCase, chain: Chain) -> None:
@@ -26,14 +22,20 @@ def report_mount_points(case: ContainerCase, chain: Chain) -> None:
             chain.fault("mount-point-unfit", **words, reason=reason)
         elif source is not None and _lacks_point(case, present, one):
             chain.gap(
-                f"whether the container starts ({one.target} is in a read-only mount without it)",
+                f"whether the container starts (nothing is at {one.target}, and the mount above "
+                "it is read-only)",
                 "a start of the container",
             )
     for folder in case.plan.emptied:
-        if _hides(case, folder):
+        if HOLE in folder or "$" in folder:
             chain.gap(
-                f"which libraries stay below {folder} ({case.plan.place} mounts a tmpfs or volume "
-                "there)",
+                f"which folder of the image {case.plan.place} covers by a tmpfs or a volume",
+                "the script with the folder in place",
+            )
+        elif _hides(case, folder):
+            chain.gap(
+                f"which files of the image stay below {folder} ({case.plan.place} mounts a tmpfs "
+                "or volume there)",
                 "the launch without it, or `weft doctor log` of a run",
             )
 
@@ -47,7 +49,8 @@ def _unfit(case: ContainerCase, mounts: list[BindMount], mount: BindMount, sourc
     if below is not None and is_folder != (below.node.kind is NodeKind.FOLDER):
         own, other = ("folder", "file") if is_folder else ("file", "folder")
         return f"it is a {own}, and the container has a {other} there"
-    if case.plan.runtime.name in ENGINES and _lacks_point(case, mounts, mount):
+    is_sure = case.host_is_given and not case.plan.makes_files
+    if is_sure and case.plan.runtime.name in ENGINES and _lacks_point(case, mounts, mount):
         return "nothing is there, and the mount above it is read-only"
     return ""
 
@@ -68,9 +71,12 @@ def _lacks_point(case: ContainerCase, mounts: list[BindMount], mount: BindMount)
 def _below(
     case: ContainerCase, mounts: list[BindMount], mount: BindMount
 ) -> tuple[Located | None, BindMount | None]:
-    """What stands at a mount's target without it, and the mount that the target is in."""
+    """What stands at a mount's target without it, and the mount that the target is in. Engines
+    mount outer folders first, other runtimes in the order of their options."""
     target = case.view.settled(mount.target)
-    tops = ((case.view.settled(one.target), one) for one in mounts if one is not mount)
+    is_sorted = case.plan.runtime.name in ENGINES
+    others = mounts if is_sorted else mounts[: mounts.index(mount)]
+    tops = ((case.view.settled(one.target), one) for one in others if one is not mount)
     above = [(top, one) for top, one in tops if _is_in(target, top)]
     if not above:
         return View(case.image.tree).resolve(target), None
@@ -79,18 +85,15 @@ def _below(
 
 
 def _hides(case: ContainerCase, folder: str) -> bool:
-    """Whether a folder has libraries that no mount below it brings."""
+    """Whether a folder has regular files that no mount below it brings: libraries, drivers."""
     top = case.view.settled(folder)
     inner = [case.view.settled(one.target) for one in case.mounts if one.is_known]
     kept = tuple(one for one in inner if _is_in(one, top))
     return any(
         not any(one.path == own or _is_in(one.path, own) for own in kept)
-        for one in _libraries(case, top)
+        for one in case.view.walk(top, ("",))
+        if one.node.kind is not NodeKind.FOLDER
     )
-
-
-def _libraries(case: ContainerCase, top: str) -> Iterator[Located]:
-    return case.view.walk(top, _LIBRARIES)
 
 
 def _is_in(path: str, top: str) -> bool:

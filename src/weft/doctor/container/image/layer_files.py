@@ -11,7 +11,7 @@ from weft.core.units import format_size
 from weft.doctor.container.image.image_part import ImagePart
 from weft.doctor.container.image.layer_stream import DAMAGE, LayerBlob, LayerStream, Packing
 from weft.doctor.container.image.tar_members import TarMember, TarReader
-from weft.doctor.container.image.tree import DamagedImageError, open_regular
+from weft.doctor.container.image.tree import MOST_TARGET_BYTES, DamagedImageError, open_regular
 from weft.doctor.container.image.unpacked import store
 
 MOST_KEPT_BYTES = 8 << 30
@@ -24,6 +24,8 @@ MOST_EARLY_BYTES = 4 << 30
 EARLY_BYTES = 16 << 20
 """Libraries of up to this size are kept while a packed layer passes by; for others it passes
 again."""
+WHITEOUT = ".wh."
+"""Begins the name of a member that removes a file of a lower layer."""
 _CHAIN = ("libnccl", "libfabric")
 _LOADED = ("lib", "ld-")
 """Begins of names that others load; modules of Python have other ones."""
@@ -49,6 +51,7 @@ class LayerFiles:
         is_packed = self.layers[index].packing is not Packing.PLAIN
         with self._members(index, is_over) as members:
             for member in members:
+                self._check_names(index, member)
                 if is_packed and member.is_file:
                     self._unpack_early(index, member, library(member.name), members)
                 yield member
@@ -84,11 +87,21 @@ class LayerFiles:
         where = f"{self.name}, layer {index + 1} ({self.layers[index].name[:23]})"
         return DamagedImageError(what, where=where, expected="layers in tar, plain, gzip or zstd")
 
+    def _check_names(self, index: int, member: TarMember) -> None:
+        """Members wait in memory, as many as OrderedPasses lets wait: their names have a limit."""
+        name, n_target_bytes = member.name[:80], len(member.linkname)
+        if len(member.name) > MOST_TARGET_BYTES:
+            what = f"a member has a name of more than {MOST_TARGET_BYTES:,} bytes: '{name}...'"
+            raise self.refusal(index, what)
+        if n_target_bytes > MOST_TARGET_BYTES:
+            what = f"member '{name}' is a link to a name of {n_target_bytes:,} bytes"
+            raise self.refusal(index, what)
+
     def _unpack_early(
         self, index: int, member: TarMember, library: str, members: TarReader
     ) -> None:
         name, key = library.rpartition("/")[2], (index, member.offset)
-        if not name or key in self._kept:
+        if not name or name.startswith(WHITEOUT) or key in self._kept or key in self._early:
             return
         is_small = member.size <= EARLY_BYTES and (name.startswith(_LOADED) or ".so" not in name)
         if not is_small and not name.startswith(_CHAIN):

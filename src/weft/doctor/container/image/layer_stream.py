@@ -171,21 +171,46 @@ class _GzipStream:
     def __init__(self, part: ImagePart) -> None:
         self._part = part
         self._packed = b""
-        self._inflate = isal_zlib.decompressobj(_GZIP_WINDOW)
+        self._inflate: Any = None
 
     def read(self, size: int) -> bytes:
         """Up to `size` bytes, none at the end. Raises EOFError where the last member is cut."""
         while True:
-            if self._inflate.eof:
-                self._packed = self._inflate.unused_data.lstrip(b"\0")
-                self._packed = self._packed or self._part.read(_PACKED_BYTES).lstrip(b"\0")
+            if self._inflate is None or self._inflate.eof:
+                self._packed = self._begin(self._inflate.unused_data if self._inflate else b"")
                 if not self._packed:
                     return b""
                 self._inflate = isal_zlib.decompressobj(_GZIP_WINDOW)
             packed = self._packed or self._part.read(_PACKED_BYTES)
-            found = self._inflate.decompress(packed, size)
+            found: bytes = self._inflate.decompress(packed, size)
             self._packed = self._inflate.unconsumed_tail
             if found:
                 return found
             if not packed and not self._inflate.eof:
                 raise EOFError("it ends in the middle of a block")
+
+    def _begin(self, packed: bytes) -> bytes:
+        """The next member with its whole header, which isal does not take in two parts."""
+        packed = packed.lstrip(b"\0")
+        while not _has_gzip_header(packed) and (more := self._part.read(_PACKED_BYTES)):
+            packed = (packed + more).lstrip(b"\0")
+            if len(packed) > MOST_HEADER_BYTES:
+                raise ValueError(f"a gzip header of more than {format_size(MOST_HEADER_BYTES)}")
+        return packed
+
+
+def _has_gzip_header(packed: bytes) -> bool:
+    """Whether the header of a gzip member is whole, or is none. SOURCE: RFC 1952, 2.3."""
+    if len(packed) < 10:
+        return False
+    if not packed.startswith(b"\x1f\x8b"):
+        return True
+    flags, at = packed[3], 10
+    if flags & 4:
+        at += 2 + int.from_bytes(packed[at : at + 2], "little")
+    for flag in (8, 16):
+        if flags & flag:
+            at = packed.find(b"\0", at) + 1
+            if not at:
+                return False
+    return len(packed) >= at + (flags & 2)

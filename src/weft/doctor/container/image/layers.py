@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from weft.doctor.container.image.layer_files import LayerFiles
+from weft.doctor.container.image.layer_files import WHITEOUT, LayerFiles
 from weft.doctor.container.image.layer_stream import LayerBlob
 from weft.doctor.container.image.ordered_passes import OrderedPasses
 from weft.doctor.container.image.tar_members import TarMember
@@ -32,7 +32,7 @@ MOST_ENTRIES = 500_000
 """Folders, links and files that matter, which are kept in memory: 420 bytes each, 210 MB for all
 (measured). A Debian machine with 180,000 files has 43,000 of them."""
 _MOST_FOLDERS = 1 << 12
-_WHITEOUT, _OPAQUE = ".wh.", ".wh..wh..opq"
+_OPAQUE = ".wh..wh..opq"
 _MATTERS = re.compile(
     r"\.so(\.|$)|/ld-[^/]*$|^/etc/(?:ld\.so|nccl\.conf|environment|libibverbs\.d/)"
     r"|^/\.singularity\.d/env/|\.driver$"
@@ -162,8 +162,8 @@ class LayerTree:
         if name == _OPAQUE:
             for one in list(self._below.get(folder, ())):
                 self._drop(f"{folder.rstrip('/')}/{one}", added)
-        elif name.startswith(_WHITEOUT):
-            self._drop(f"{folder.rstrip('/')}/{name.removeprefix(_WHITEOUT)}", added)
+        elif name.startswith(WHITEOUT):
+            self._drop(f"{folder.rstrip('/')}/{name.removeprefix(WHITEOUT)}", added)
         elif member.type == tarfile.LNKTYPE:
             self._link(index, path, member, added)
         else:
@@ -194,9 +194,6 @@ class LayerTree:
                 return None
             node = FileNode(NodeKind.FILE, identity=(self.name, index, member.offset))
             return _Entry(node, index, member.offset, member.content, member.size)
-        if member.type == tarfile.SYMTYPE and len(member.linkname) > MOST_TARGET_BYTES:
-            what = f"member '{member.name}' is a link to a name of {len(member.linkname):,} bytes"
-            raise self._files.refusal(index, what)
         if member.type in _KINDS:
             kind = _KINDS[member.type]
             return _Entry(FileNode(kind, member.linkname if kind is NodeKind.LINK else ""))

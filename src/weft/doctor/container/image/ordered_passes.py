@@ -31,9 +31,17 @@ class OrderedPasses(Generic[T]):
         self._n_begun = self._n_waiting = self._turn = 0
         self._is_over = False
         n_threads = min(len(streams), MOST_THREADS, len(os.sched_getaffinity(0)))
-        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(n_threads)]
-        for one in self._threads:
-            one.start()
+        self._threads: list[threading.Thread] = []
+        for _ in range(n_threads):
+            one = threading.Thread(target=self._work, daemon=True)
+            try:
+                one.start()
+            except RuntimeError:
+                # A limit on threads: one is enough, for each takes the next stream in order.
+                if not self._threads:
+                    raise
+                break
+            self._threads.append(one)
 
     def items(self, number: int) -> Iterator[T]:
         """The items of a stream; streams are asked for in their order. Raises what it raised."""

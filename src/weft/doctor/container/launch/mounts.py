@@ -60,9 +60,10 @@ def _keyed(keys: Mapping[str, str], origin: str) -> Iterator[BindMount]:
 
 
 def emptied_folders(launch: JobLaunch) -> Iterator[str]:
-    """Folders that a launch by podman or docker covers with a tmpfs or a volume.
+    """Folders that a launch by podman or docker covers with anything but a known path of the host:
+    a tmpfs, a volume, another image; with HOLEs where only the job knows the folder.
 
-    SOURCE: podman-run(1), docker run(1): --tmpfs, --mount.
+    SOURCE: podman-run(1), docker run(1): --tmpfs, --mount (docker's default type is a volume), -v.
     """
     if launch.launcher not in ENGINES:
         return
@@ -71,8 +72,12 @@ def emptied_folders(launch: JobLaunch) -> Iterator[str]:
             yield line.partition(":")[0]
     for word in launch.container.mounts if launch.container is not None else ():
         keys = dict(one.partition("=")[::2] for one in word.text.split(","))
-        if keys.get("type") in ("tmpfs", "volume"):
-            yield from (keys[one] for one in _TO if one in keys)
+        covered = next((keys[one] for one in _TO if one in keys), "")
+        source, _, left = word.text.partition(":")
+        if covered and keys.get("type", "volume") not in ("bind", "rbind"):
+            yield covered
+        elif not covered and left and not source.startswith(("/", "~", "$", HOLE)):
+            yield left.partition(":")[0]
 
 
 def given_mount(text: str) -> BindMount:

@@ -19,7 +19,7 @@ from weft.doctor.container.launch.isolation import Isolation, isolation_of
 from weft.doctor.container.launch.mounts import BindMount, emptied_folders, mounts_of
 from weft.doctor.container.launch.mpi_hook import MpiHook
 from weft.doctor.container.launch.runtime import PLAIN, RUNTIMES, Runtime, runtime_of
-from weft.doctor.container.launch.startup import RankStartup, startup_of
+from weft.doctor.container.launch.startup import RankStartup, folder_of, makes_files, startup_of
 from weft.doctor.job import (
     CONTAINER_PREFIXES,
     HOLE,
@@ -39,7 +39,6 @@ _OF_IMAGE = re.compile(r"im(?:a)?g|container|ctr|sif|sqsh|oci", re.I)
 _KNOWN_KINDS = ("nvidia.com/", "amd.com/")
 """Of devices that bring GPUs only."""
 _CDI = "--cdi FILE, the specification that has the device"
-_FOLDER_OPTIONS = ("w", "workdir", "pwd", "cwd")
 _IN_PLACE = "the script with the values in place"
 _MODULES = ("module", "modules", "nccl", "cxi", "mpi")
 _COUNTS = (RANKS, NODES, TASKS_PER_NODE)
@@ -53,7 +52,8 @@ class ContainerPlan:
     what would tell, and might mend; `doubts` such parts that might also break what holds.
     `cdi_devices` are names of CDI that options ask for. `hands_on` is False where srun hands on
     chosen variables of the job only. `least_ranks`: as many ranks there are at least, by what
-    options tell; `n_ranks` is None where they do not tell the number."""
+    options tell; `n_ranks` is None where they do not tell the number. `makes_files`: commands of
+    the script may make files before the launch."""
 
     runtime: Runtime = PLAIN
     place: str = ""
@@ -74,7 +74,8 @@ class ContainerPlan:
     emptied: tuple[str, ...] = ()
     """Folders that a tmpfs or a volume covers."""
     working_folder: str | None = None
-    """As an option names it."""
+    """As an option names it; a HOLE where the command may change it."""
+    makes_files: bool = False
 
     @property
     def unanswered(self) -> Iterator[tuple[str, str]]:
@@ -174,7 +175,8 @@ def _plan(job: Job, index: int, launch: JobLaunch) -> ContainerPlan:
         unknown=tuple(_unknown(job, launch)),
         doubts=tuple(_doubts(job, launch, inner)),
         emptied=tuple(normpath(one) for one in emptied_folders(launch)),
-        working_folder=_working_folder(launch),
+        working_folder=folder_of(launch),
+        makes_files=makes_files(job),
         cdi_devices=tuple(_cdi_devices(launch)),
         n_ranks=n_ranks,
         least_ranks=n_ranks if n_ranks is not None else _least_ranks(job, starts),
@@ -345,11 +347,6 @@ def _doubts(job: Job, launch: JobLaunch, inner: InnerSettings) -> Iterator[tuple
     words = _unknown_words(job, launch)
     if words:
         yield f"what {words} brings", _IN_PLACE
-
-
-def _working_folder(launch: JobLaunch) -> str | None:
-    found = next((launch.options[one] for one in _FOLDER_OPTIONS if one in launch.options), None)
-    return found.text if found is not None else None
 
 
 def _unknown_words(job: Job, launch: JobLaunch) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from weft.doctor.container.launch.inside import command_text
 from weft.doctor.job import HOLE, Job, JobLaunch, SettingOrigin
+from weft.doctor.readers.shell import SHELLS
 from weft.launch.command_words import APPTAINER, RANK_LAUNCHERS
 
 MPI_TYPE = "SLURM_MPI_TYPE"
@@ -22,6 +23,11 @@ _COMMAND = re.compile(
 )
 """The first word of a command, behind those of a shell, variables, and commands that start others
 on chosen CPUs."""
+
+_MAKES = re.compile(r"\b(?:mkdir|cp|mv|ln|rsync|tar|touch|install|git|wget|curl|unzip)\b")
+"""Commands of a script that may make files and folders."""
+_FOLDER_OPTIONS = ("w", "workdir", "pwd", "cwd")
+_MOVES = re.compile(r"\b(?:cd|pushd)\b|--chdir|--workdir|^env$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,24 @@ def startup_of(job: Job, launches: Sequence[int]) -> RankStartup:
     named_by = f"{MPI_TYPE}={found[-1].value} of {_place(job, found[-1].at.line)}"
     is_known = HOLE not in found[-1].value and "$" not in found[-1].value
     return RankStartup(program, True, found[-1].value if is_known else HOLE, named_by)
+
+
+def folder_of(launch: JobLaunch) -> str | None:
+    """The folder in which the program starts, as an option names it; a HOLE where a shell or
+    another command may change it, None where neither is."""
+    found = next((launch.options[one] for one in _FOLDER_OPTIONS if one in launch.options), None)
+    words = [one.text for one in launch.program]
+    if "entrypoint" in launch.options:
+        words.insert(0, launch.options["entrypoint"].text)
+    names = [one.rpartition("/")[2] for one in words]
+    if any(one in SHELLS or one.endswith(".sh") or _MOVES.search(one) for one in names):
+        return HOLE
+    return found.text if found is not None else None
+
+
+def makes_files(job: Job) -> bool:
+    """Whether commands of a script may make files and folders before its launches."""
+    return bool(job.sourced) or _MAKES.search(job.text) is not None
 
 
 def _starts_ranks(words: Sequence[str]) -> bool:

@@ -94,3 +94,18 @@ def test_close_ends_streams_that_run_and_that_wait(monkeypatch: pytest.MonkeyPat
     before = threading.active_count()
     passes.close()
     assert threading.active_count() < before
+
+
+def test_a_limit_on_threads_leaves_those_that_began(monkeypatch: pytest.MonkeyPatch) -> None:
+    start, begun = threading.Thread.start, []
+
+    def limited(thread: threading.Thread) -> None:
+        if begun:
+            raise RuntimeError("can't start new thread")
+        begun.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", limited)
+    passes = OrderedPasses([counted(3, []), counted(2, []), counted(1, [])])
+    assert [list(passes.items(one)) for one in range(3)] == [[0, 1, 2], [0, 1], [0]]
+    passes.close()
