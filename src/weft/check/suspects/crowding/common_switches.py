@@ -21,7 +21,8 @@ _SLOW = (Standing.CONFIRMED, Standing.UNTESTED, Standing.COMING_AND_GOING)
 
 def with_common_switches(survey: Survey, made: Sequence[Accusation]) -> list[Accusation]:
     """The accusations, with one of several switches wherever the paths between them and each of
-    their neighbours of a level are accused: of most for certain, of others at times."""
+    their neighbours of a level are accused: of most for certain, of others at times, and none twice
+    as slow as another."""
     accused: dict[frozenset[int], dict[int, list[Accusation]]] = defaultdict(
         lambda: defaultdict(list)
     )
@@ -38,6 +39,9 @@ def with_common_switches(survey: Survey, made: Sequence[Accusation]) -> list[Acc
         of_paths = {id(one): one for several in by_near.values() for one in several}
         n_sure = sum(one.standing is not Standing.COMING_AND_GOING for one in of_paths.values())
         if by_near.keys() != every[far] or n_sure < 2 or 2 * n_sure <= len(of_paths):
+            continue
+        slower = [one.slower[Metric.BANDWIDTH] for one in of_paths.values()]
+        if min(slower) < max(slower) / 2:
             continue
         kept = [one for one in kept if id(one) not in of_paths]
         kept.append(_of_switches(survey, far, list(of_paths.values())))

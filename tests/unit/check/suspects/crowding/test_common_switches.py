@@ -61,3 +61,9 @@ def test_a_path_that_is_slow_by_latency_is_none_of_them(survey):
     made = [paths_to(survey, leaf, CONFIRMED) for leaf in range(1, 5)]
     made[0] = replace(made[0], slower={Metric.LATENCY: 0.2})
     assert with_common_switches(survey, made) == made
+
+
+def test_one_path_twice_as_slow_as_another_is_a_fault_of_its_own(survey):
+    made = [paths_to(survey, leaf, CONFIRMED) for leaf in range(1, 5)]
+    made[0] = replace(made[0], slower={Metric.BANDWIDTH: 1.1})
+    assert with_common_switches(survey, made) == made
