@@ -91,8 +91,10 @@ Whose value of a variable wins, the winner first:
 | Apptainer | `--env`, `APPTAINERENV_NAME`, the image, the script (never `LD_LIBRARY_PATH`) |
 | Podman, Docker | CDI, `--env`, Podman's `--env-host`, the image |
 
-Of the script's variables only those count that `srun --export` hands on. `APPTAINERENV_NAME` and
-`SINGULARITYENV_NAME` count for Apptainer only.
+Of the script's variables only those count that srun hands on: by its `--export`, else by
+`SLURM_EXPORT_ENV`, else by `#SBATCH --export`, which holds for srun, too. With `NAME=VALUE` in such
+a list, the list's value wins; beside `ALL`, the script's. The verdict is `UNKNOWN` where only the
+job knows the list. `APPTAINERENV_NAME` and `SINGULARITYENV_NAME` count for Apptainer only.
 
 `--env NAME` of Podman and Docker takes the script's value, Podman's `NAME*` all that begin so.
 Podman's `--unsetenv` takes a variable of the image away.
@@ -100,6 +102,10 @@ Podman's `--unsetenv` takes a variable of the image away.
 The command in the container has the last word: `export`, `unset` and `NAME=VALUE` in the text of
 `sh -c`, and `env NAME=VALUE`. The verdict is `UNKNOWN` where a branch, a file or another command
 there may change a variable that decides.
+
+A relative part of `LD_LIBRARY_PATH` counts where Podman or Docker start the program in the folder
+that the image's configuration names. It is `UNKNOWN` by other runtimes, with `--workdir`, and where
+a shell or the image's entry point may change the folder.
 
 The report prints each value that decides, its source, and the values that it replaced.
 
@@ -254,15 +260,18 @@ the nodes' network or the image's NCCL is not known; \
 a mount, hook, sourced file or folder that only the job knows could mend the fault |
 
 A `warning` changes no verdict: podman and docker give a container a /dev/shm of 64 MB and a network
-of its own. weft does not warn of the network where one container on one node has all ranks.
+of its own. weft does not warn of the network where one container on one node has all ranks. Over
+InfiniBand and RoCE it warns of a limit of locked memory below the host's memory, as
+`--ulimit memlock=` or `/proc/PID/limits` tells it, unless the process may have `CAP_IPC_LOCK`.
 
 The exit code is 1 for `BAD`, 5 for `UNKNOWN`. `--format json` has `schema`
 `weft.doctor-container/1`: `image, kind, architecture, glibc, runtime, launch, fabric, verdict,
 outcome, would_show, faults, warnings, unknown [{unknown, would_tell}],
 chain [{link, file, detail, ok}], predicted_log, variables [{name, value, origin, beaten}], mounts`.
 
-Not checked: symbols without a version; the limit of locked memory; libraries that a program loads
-before NCCL; the program's own RPATH where it leads to NCCL; CUDA; what a site's hook does.
+Not checked: symbols without a version; a limit of locked memory from elsewhere (Slurm, systemd,
+limits.conf); libraries that a program loads before NCCL; the program's own RPATH where it leads to
+NCCL; CUDA; what a site's hook does; variables that an entry point of the image sets.
 
 ## Rules
 """

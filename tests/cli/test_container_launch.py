@@ -283,6 +283,56 @@ def test_an_image_whose_nccl_misses_the_network_is_refused(tmp_path: Path) -> No
         remarks_of(tmp_path, recipe="azure-ndv5")
 
 
+def remarks_of_arms(
+    image: Path, runtime: str, arms: Mapping[str, Mapping[str, str]]
+) -> tuple[str, ...]:
+    """Of a run of two launches of each arm."""
+    mpi = find_mpi()
+    if runtime == "ce":
+        mpi = replace(mpi, launcher=Path("/usr/bin/srun"), launcher_kind="srun", pmi="pmi2")
+    asked = choice(container=runtime, image=str(image))
+    backend = LiveBackend(mpi, ("n1",), container=rank_container(asked, 1))
+    trials = [
+        replace(TRIAL, id=name, nodes=("n1",), tasks_per_node=2, arm={"net": name}, env=env)
+        for name, env in arms.items()
+    ]
+    launches = [Launch(one, repeat, 0) for repeat in range(2) for one in trials]
+    return container_remarks(backend, launches, Path("run"))
+
+
+CXI = {"FI_PROVIDER": "cxi"}
+
+
+@pytest.mark.parametrize("runtime", ["apptainer", "ce"])
+def test_each_arm_of_a_study_is_judged_with_its_variables(tmp_path: Path, runtime: str) -> None:
+    need_gcc()
+    build_measuring_image(tmp_path)
+    compile_library(tmp_path / LIBRARY_FOLDER / "libnccl.so.2", NCCL_SOURCE)
+    unknown = "unknown: which network the nodes have"
+    remarks = remarks_of_arms(tmp_path, runtime, {"site": {}, "sockets": CXI})
+    assert len(remarks) == 2
+    assert remarks[0].startswith("container: arm net=site: whether")
+    assert unknown in remarks[0]
+    assert remarks[1].startswith("container: arm net=sockets: 2 of 2 ranks will use NET/Socket: ")
+    # The same for both arms is said once.
+    (remark,) = remarks_of_arms(tmp_path, runtime, {"a": {}, "b": {"NCCL_ALGO": "Ring"}})
+    assert remark.startswith("container: whether")
+    with pytest.raises(InputError, match=r"arm net=a: 2 of 2 ranks will use NET/Socket"):
+        remarks_of_arms(tmp_path, runtime, {"a": CXI, "b": {**CXI, "NCCL_ALGO": "Ring"}})
+
+
+@pytest.mark.parametrize("runtime", ["apptainer", "ce"])
+def test_an_arm_that_cannot_run_the_program_is_refused(
+    tmp_path: Path, image: Path, runtime: str
+) -> None:
+    shutil.copytree(image, tmp_path / "image", symlinks=True)
+    options = {"versions": "GLIBC_2.0 { own; };"}
+    compile_library(tmp_path / "image/opt/old/libm.so.6", "int own;", **options)
+    arms = {"site": {}, "old": {"LD_LIBRARY_PATH": "/opt/old"}}
+    with pytest.raises(InputError, match=r"arm net=old: .* /opt/old/libm\.so\.6 has no GLIBC_"):
+        remarks_of_arms(tmp_path / "image", runtime, arms)
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [

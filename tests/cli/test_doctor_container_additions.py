@@ -99,9 +99,17 @@ def test_the_hook_of_sarus_is_looked_for(
 def test_an_export_that_keeps_additions_out_is_named(
     node: SlingshotNode, job: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    note = "note: srun --export keeps added variables from the container: put ALL into its list"
-    for names, code in (("NONE", 1), ("A", 1), ("ALL,A", 0)):
-        job.write_text(f"srun --export={names} --container-image=i ./a\n")
+    note = (
+        "note: --export or SLURM_EXPORT_ENV keeps added variables from the container: put ALL into "
+        "the list of srun --export\n"
+    )
+    begins = (
+        *(("srun --export=NONE", 1), ("srun --export=A", 1), ("srun --export=ALL,A", 0)),
+        *(("#SBATCH --export=NONE\nsrun", 1), ("#SBATCH --export=NONE\nsrun --export=ALL", 0)),
+        *(("export SLURM_EXPORT_ENV=A\nsrun", 1), ("export SLURM_EXPORT_ENV=ALL\nsrun", 0)),
+    )
+    for begin, code in begins:
+        job.write_text(f"{begin} --container-image=i ./a\n")
         assert run_doctor(node, "--script", job, "--emit", "pyxis") == code
         said = capsys.readouterr()
         assert (note in said.err, not said.out) == (bool(code), bool(code))

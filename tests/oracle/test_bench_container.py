@@ -121,6 +121,25 @@ def test_containers_end_with_a_launch_that_takes_too_long(node: PodmanNode, tmp_
     assert left.endswith("containers:\n")
 
 
+def test_a_rank_that_crashes_ends_the_launch_before_its_limit(
+    node: PodmanNode, tmp_path: Path
+) -> None:
+    study, where = tmp_path / "endless.toml", tmp_path / "run"
+    study.write_text(ENDLESS.replace("timeout_s = 25", "timeout_s = 200"))
+    script = [
+        f"{weft_words('study', 'run', study, *IN_CONTAINER, '--dir', where)} &",
+        f"until grep -q '\"rank\":1,' {where}/raw/*.out; do sleep 1; done 2>/dev/null",
+        f'kill -SEGV $(sed -n \'s/.*"rank":1,.*"pid":\\([0-9]*\\),.*/\\1/p\' {where}/raw/*.out)',
+        "wait $!",
+        "echo code $?",
+        "echo containers: $(podman ps --all --quiet)",
+    ]
+    end = node.run("\n".join(script), LIMIT_S)
+    assert "code 4\ncontainers:\n" in end.stdout, end.stderr
+    assert "crashed: rank 1 ended, and the containers of other ranks went on" in end.stderr
+    assert "rank 1: allreduce" in end.stderr
+
+
 def test_a_run_of_containers_goes_on_in_containers_only(node: PodmanNode, tmp_path: Path) -> None:
     where = tmp_path / "run"
     asked = ("bench", "latency", "--sizes", "8", "--repeats", "1", "--dir", where)

@@ -129,16 +129,17 @@ def run(
     command: Command,
     limits: Limits,
     at_time_out: Callable[[], object] = lambda: None,
-    is_stalled: Callable[[], bool] = lambda: False,
+    is_stalled: Callable[["Process"], bool] = lambda _: False,
 ) -> CommandEnd:
-    """Run a command to its end or to a limit. `at_time_out` is called before anything is ended.
+    """Run a command to its end or to a limit. `at_time_out` is called before anything is ended,
+    `is_stalled` after silence.
 
     INVARIANT: when this returns or raises, the command is over; with `ends_tree` so is every
     process that it started on this machine.
     Raises MissingError when the command cannot be started; OSError when a file cannot be written.
     """
     with Process(command, limits.grace_s) as process:
-        ending = process.wait(limits, is_stalled)
+        ending = process.wait(limits, functools.partial(is_stalled, process))
         seconds = time.monotonic() - process.started
         alive = () if ending is Ending.EXITED else process.processes()
         if ending is Ending.TIMED_OUT:

@@ -69,7 +69,7 @@ def test_a_silent_child_is_ended_when_its_caller_finds_that_it_stalled(tmp_path:
     answers = [False, True]
     asked: list[float] = []
 
-    def is_stalled() -> bool:
+    def is_stalled(_: object) -> bool:
         asked.append(time.monotonic())
         return answers[len(asked) - 1]
 
@@ -85,7 +85,7 @@ def test_a_child_that_goes_on_talking_is_not_asked(tmp_path: Path):
     talks = "import time\nfor _ in range(10): print('.', flush=True); time.sleep(0.1)"
     asked: list[bool] = []
     limits = Limits(30, silent_s=20)
-    ended = run(python(tmp_path, talks), limits, is_stalled=lambda: not asked.append(True))
+    ended = run(python(tmp_path, talks), limits, is_stalled=lambda _: not asked.append(True))
     assert (ended.ending, asked) == (Ending.EXITED, [])
 
 

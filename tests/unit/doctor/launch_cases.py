@@ -145,6 +145,16 @@ LAUNCH_CASES = (
         "#SBATCH --export=NONE\n" + HEAD + "srun ./a",
         "#SBATCH --export=NONE\nunset SLURM_EXPORT_ENV\n" + HEAD + "srun ./a",
     ),
+    Breach(
+        "not-forwarded",
+        "#SBATCH --export=NCCL_ALGO\n" + HEAD + "srun ./a",
+        "#SBATCH --export=NCCL_DEBUG\n" + HEAD + "srun ./a",
+    ),
+    Breach(
+        "not-forwarded",
+        "export SLURM_EXPORT_ENV=NONE\n" + HEAD + "srun ./a",
+        "SLURM_EXPORT_ENV=NONE\n" + HEAD + "srun ./a",
+    ),
     Breach("not-forwarded", MPI_JOB.format(""), MPI_JOB.format(", -x, NCCL_DEBUG"), name="j.yaml"),
     Breach(
         "image-may-win",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.bench.evidence import evidence_of, not_on_fabric_note, state_of
-from weft.bench.live.failure import failure_of
+from weft.bench.live.failure import containers_left, failure_of
 from weft.bench.live.host_watch import HostWatch, not_started, pids_of, with_probes
 from weft.bench.live.kernel_argv import kernel_argv, rounds_text
 from weft.bench.live.kernel_records import KernelOutput, read_kernel_output
@@ -24,7 +24,7 @@ from weft.cluster.ssh_failure import SshFailure
 from weft.core.errors import BenchmarkError, InputError
 from weft.core.files import HeldFolder, write_part
 from weft.core.host import rail_exists
-from weft.core.process import Ending, Limits, run
+from weft.core.process import Ending, Limits, Process, run
 from weft.launch.kernel import build_kernel
 from weft.launch.launchers.container import (
     RankContainer,
@@ -222,7 +222,7 @@ class LiveBackend:
                 self._site.command(recipe, out, err),
                 Limits(launch.trial.timeout_s, silent_s=SILENT_S),
                 lambda: probes.update(self._probe(launch, read_kernel_output(out))),
-                lambda: self._hosts_are_lost(launch, out, probes),
+                lambda process: self._is_stalled(launch, process, probes),
             )
         finally:
             for path in (out, err):
@@ -244,11 +244,14 @@ class LiveBackend:
         log = evidence_of_files([path for path in self._raw(launch) if path.is_file()])
         return {"log": log} if log else {}
 
-    def _hosts_are_lost(self, launch: Launch, out: Path, probes: dict[str, HostProbe]) -> bool:
-        """Whether hosts of a silent launch do not answer; two probes, because a busy host may
-        miss one."""
+    def _is_stalled(self, launch: Launch, process: Process, probes: dict[str, HostProbe]) -> bool:
+        """Whether a silent launch is its containers only, or hosts do not answer; two probes,
+        because a busy host may miss one."""
+        is_podman = self._container is not None and self._container.runtime == "podman"
+        if is_podman and containers_left(process.processes()):
+            return True
         for _ in range(2):
-            found = self._probe(launch, read_kernel_output(out))
+            found = self._probe(launch, read_kernel_output(self._raw(launch)[0]))
             if not any(probe.is_lost for probe in found.values()):
                 return False
         probes.update(found)

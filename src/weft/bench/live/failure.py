@@ -14,6 +14,7 @@ from weft.bench.phase import phases_of
 from weft.cluster.host_probe import HostProbe
 from weft.core.errors import BenchmarkError
 from weft.core.process import CommandEnd, Ending
+from weft.core.process_tree import ProcessState
 
 STOPPED = {"T": ", stopped", "t": ", stopped by a debugger", "D": ", held by a disk or a device"}
 """The meaning of the kernel's state letters of a process that cannot go on."""
@@ -65,7 +66,8 @@ def failure_of(
         states = rank_states(launch.trial, output, ended.processes, probes)
         return _hung(launch, states, output, stderr)
     if ended.exit_code != 0 or ended.ending is Ending.STALLED:
-        return _crashed(launch, ended, output, stderr)
+        is_lost = any(one.is_lost for one in probes.values())
+        return _crashed(launch, ended, output, stderr, is_lost=is_lost)
     return _unreadable(launch, output, out)
 
 
@@ -157,8 +159,10 @@ def _waiting_hint(silent: Sequence[KernelRank], states: Mapping[int, str]) -> st
 
 
 def _crashed(
-    launch: Launch, ended: CommandEnd, output: KernelOutput, stderr: str
+    launch: Launch, ended: CommandEnd, output: KernelOutput, stderr: str, *, is_lost: bool
 ) -> BenchmarkError:
+    if ended.ending is Ending.STALLED and not is_lost:
+        return _crashed_in_container(launch, ended, output, stderr)
     if ended.ending is Ending.STALLED:
         return BenchmarkError(
             f"{_title(launch)} was ended: its output stopped and hosts do not answer; last record: "
@@ -178,6 +182,32 @@ def _crashed(
         expected="every rank to end with exit code 0",
         hint=_hint(stderr),
     )
+
+
+def _crashed_in_container(
+    launch: Launch, ended: CommandEnd, output: KernelOutput, stderr: str
+) -> BenchmarkError:
+    states = rank_states(launch.trial, output, ended.processes, NO_PROBES)
+    dead = [rank for rank in output.ranks if states.get(rank.rank) == "gone"]
+    who = f"rank {dead[0].rank}" if len(dead) == 1 else "a rank"
+    return BenchmarkError(
+        f"{_title(launch)} crashed: {who} ended, and the containers of other ranks went on until "
+        f"weft ended them (last record: {output.last_record})" + _quote(stderr),
+        where=_place(dead[0].rank, dead[0].host)
+        if len(dead) == 1
+        else ", ".join(launch.trial.nodes[:8]),
+        expected="every rank to end with exit code 0",
+    )
+
+
+def containers_left(processes: Sequence[ProcessState]) -> bool:
+    """Whether ranks in podman's containers go on without their `podman run`. Where one rank ends,
+    Hydra kills each `podman run`, and waits for containers that it does not reach.
+
+    SOURCE: proc(5), /proc/PID/stat: the first 15 letters of a program's name.
+    """
+    names = [one.command for one in processes]
+    return "podman" not in names and any(one.startswith("weft-kernel") for one in names)
 
 
 def _unreadable(launch: Launch, output: KernelOutput, out: Path) -> BenchmarkError | None:

@@ -24,7 +24,10 @@ from weft.doctor.container.remedy.emission import base_plan, replaced_values
 from weft.doctor.container.remedy.emission_forms import EmissionForm
 from weft.doctor.container.remedy.search import ContainerRemedy, find_remedy
 
-CLOSED = "srun --export keeps added variables from the container: put ALL into its list"
+CLOSED = (
+    "--export or SLURM_EXPORT_ENV keeps added variables from the container: "
+    "put ALL into the list of srun --export"
+)
 
 
 @dataclass(frozen=True, slots=True)

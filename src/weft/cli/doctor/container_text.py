@@ -73,7 +73,9 @@ def verdict_lines(case: ContainerCase, chain: Chain) -> Iterator[str]:
         yield f"GOOD  {begin}"
         yield from would_show_lines(chain.would_show)
         seen = [*(what for what, _ in open_parts(case)), *case.image.not_seen]
-        unseen = ("symbols without a version", "the limit of locked memory (ulimit -l)")
+        unseen = ["symbols without a version"]
+        if not case.locked_memory.told_by:
+            unseen.append("the limit of locked memory (ulimit -l)")
         yield f"not seen: {'; '.join([*seen, *unseen])}"
     for one in chain.warnings:
         yield f"warning  {one.happens}"

@@ -18,9 +18,11 @@ from weft.core.words import first_few
 from weft.launch.launchers.container import RankContainer, edf_text
 
 if TYPE_CHECKING:
+    from weft.bench.live.backend import LiveBackend
     from weft.catalog.libraries.launch_recipe import LaunchRecipe
     from weft.doctor.container.case import ContainerCase
     from weft.doctor.container.image.image import ContainerImage
+    from weft.doctor.container.launch.plan import ContainerPlan
     from weft.doctor.container.loader.closure import Closure
 
 HERE = Path("/")
@@ -131,10 +133,9 @@ def container_remarks(
     kernel = backend.build()
     paired = (one for one in launches if one.trial.options.get("rounds") is not None)
     backend.container_of(next(paired, launches[0]), run_dir)
-    judged = _without_rounds(launches[0])
-    around = backend.container_of(judged)
-    n_asked = len(backend.container.mounts)
-    remarks = tuple(_judge(around, n_asked, backend.recipe(judged), kernel))
+    # Launches of the same variables have the same container.
+    arms = {tuple(sorted(one.trial.env.items())): one for one in reversed(launches)}
+    remarks = tuple(_judge(backend, [_without_rounds(one) for one in arms.values()][::-1], kernel))
     for one in remarks:
         talk(one)
     return remarks
@@ -147,34 +148,79 @@ def _without_rounds(launch: Launch) -> Launch:
     return replace(launch, trial=replace(launch.trial, options=options))
 
 
-def _judge(around: RankContainer, n_asked: int, text: str, kernel: Path) -> list[str]:
+def _judge(backend: "LiveBackend", launches: Sequence[Launch], kernel: Path) -> list[str]:
+    """Of one launch an arm. An arm whose NCCL will miss the fast network may be meant to: weft
+    refuses the run where each of them does."""
     from weft.doctor.container.case import ContainerCase
     from weft.doctor.container.image.image import open_image
     from weft.doctor.container.image.tree import FolderTree
-    from weft.doctor.container.launch.plan import plans_of
-    from weft.doctor.job import JobKind
-    from weft.doctor.readers.file import read_job
+    from weft.study.comparison.cells import arm_name
 
-    is_ce = around.runtime == "ce"
-    document = edf_text(around, around.variables) if is_ce else text
-    job = read_job("the launch", document, JobKind.EDF if is_ce else JobKind.SCRIPT)
-    plans = plans_of(job)
+    around = backend.container_of(launches[0])
     try:
-        if len(plans) != 1:
-            raise InputError("weft does not read launches of this launcher")
+        plans = [_plan(backend, around, one) for one in launches]
         image = open_image(Path(around.image))
     except InputError as error:
         return [
             f"container: whether {around.image} runs weft's measuring program, and reaches the "
             f"fast network, is unknown: {error.what}"
         ]
+    assert backend.container is not None
+    n_asked = len(backend.container.mounts)
+    own = tuple(one.split(":")[1] for one in around.mounts[n_asked:])
+    found: dict[str, list[str]] = {}
+    missed: list[InputError] = []
     try:
         _refuse_hidden(image, around, n_asked)
         recipe = recipe_of(around.recipe) if around.recipe else None
-        case = ContainerCase(image, plans[0], FolderTree(HERE), recipe=recipe)
-        return [*_program_remarks(case, around, kernel), *_network_remarks(case, around)]
+        for launch, plan in zip(launches, plans, strict=True):
+            arm = arm_name(launch.trial.arm)
+            where = f"--image {around.image}" + (f", arm {arm}" if launches[1:] else "")
+            case = ContainerCase(image, plan, FolderTree(HERE), recipe=recipe, own_mounts=own)
+            remarks = _program_remarks(case, where, kernel)
+            try:
+                remarks += _network_remarks(case, where, around)
+            except _MissedError as error:
+                missed.append(error)
+                remarks.append(error.what)
+            for one in remarks:
+                found.setdefault(one, []).append(arm)
     finally:
         image.close()
+    if len(missed) == len(launches):
+        raise missed[0]
+    return [
+        f"container: {'' if len(arms) == len(launches) else f'{_shown(arms)}: '}{one}"
+        for one, arms in found.items()
+    ]
+
+
+def _shown(arms: Sequence[str]) -> str:
+    names = first_few(arms[:SHOWN], len(arms))
+    return f"arm {names}" if len(arms) == 1 else f"arms {names}"
+
+
+def _plan(backend: "LiveBackend", around: RankContainer, launch: Launch) -> "ContainerPlan":
+    """Raises InputError where weft does not read the launch."""
+    from weft.doctor.container.launch.plan import plans_of
+    from weft.doctor.job import JobKind
+    from weft.doctor.readers.file import read_job
+
+    if around.runtime == "ce":
+        text = edf_text(around, {**around.variables, **launch.trial.env})
+        job = read_job("the launch", text, JobKind.EDF)
+    else:
+        job = read_job("the launch", backend.recipe(launch), JobKind.SCRIPT)
+    plans = plans_of(job)
+    if len(plans) != 1:
+        raise InputError("weft does not read launches of this launcher")
+    # An EDF tells no number of ranks.
+    n_ranks = launch.trial.n_ranks
+    return replace(plans[0], n_ranks=n_ranks, least_ranks=n_ranks)
+
+
+class _MissedError(InputError):
+    """The NCCL of an image will miss the fast network."""
 
 
 def _refuse_hidden(image: "ContainerImage", around: RankContainer, n_asked: int) -> None:
@@ -199,24 +245,21 @@ def _refuse_hidden(image: "ContainerImage", around: RankContainer, n_asked: int)
             )
 
 
-def _program_remarks(case: "ContainerCase", around: RankContainer, kernel: Path) -> tuple[str, ...]:
+def _program_remarks(case: "ContainerCase", where: str, kernel: Path) -> list[str]:
     """Raises InputError where the image's loader does not load the kernel and its libraries, and
     nothing that weft cannot see may bring them."""
     lacks = "it has no dynamic loader of glibc"
     if case.has_usable_loader:
         closure = case.loader.run(str(kernel))
         if closure.is_whole:
-            return ()
+            return []
         lacks = _lacking(closure)
     unseen = _unseen(case)
     if unseen:
-        return (
-            f"container: the image cannot run weft's measuring program unless {unseen} mends it: "
-            f"{lacks}",
-        )
+        return [f"the image cannot run weft's measuring program unless {unseen} mends it: {lacks}"]
     raise InputError(
         f"the image cannot run weft's measuring program: {lacks}",
-        where=f"--image {around.image}",
+        where=where,
         expected=f"an image whose libraries load {kernel.name}, which was compiled here",
         hint="an image with the glibc of this machine or a newer one; --mount brings a library; "
         "--mpi names an MPI that the image has, too",
@@ -244,10 +287,10 @@ def _lacking(closure: "Closure") -> str:
     )
 
 
-def _network_remarks(case: "ContainerCase", around: RankContainer) -> list[str]:
-    """Raises InputError where ranks will not start, or the image's NCCL will miss the fast network:
-    measured from this container, it is not the network of the job. An image without NCCL is not
-    refused for that."""
+def _network_remarks(case: "ContainerCase", where: str, around: RankContainer) -> list[str]:
+    """Raises InputError where ranks will not start, _MissedError where the image's NCCL will miss
+    the fast network: measured from this container, it is not the network of the job. An image
+    without NCCL is not refused for that."""
     from weft.doctor.container.judge import judge_container, outcome
 
     chain = judge_container(case)
@@ -255,19 +298,18 @@ def _network_remarks(case: "ContainerCase", around: RankContainer) -> list[str]:
     if verdict is Severity.BAD:
         fault = chain.faults[0]
         of_ranks = fault.rule.id.startswith(OF_RANKS)
-        if of_ranks or case.libraries(NCCL):
-            raise InputError(
-                f"{outcome(case, chain)}: {fault.happens}",
-                where=f"--image {around.image}",
-                hint=fault.fix if of_ranks else _mended(fault.fix, around),
-            )
+        what = f"{outcome(case, chain)}: {fault.happens}"
+        if of_ranks:
+            raise InputError(what, where=where, hint=fault.fix)
+        if case.libraries(NCCL):
+            raise _MissedError(what, where=where, hint=_mended(fault.fix, around))
         return [
-            "container: the image has no NCCL; a program with NCCL would miss the fast network: "
+            "the image has no NCCL; a program with NCCL would miss the fast network: "
             f"{fault.happens}"
         ]
     if verdict is Severity.UNKNOWN:
         gaps = "; ".join(one.unknown for one in chain.gaps)
-        return [f"container: whether the image reaches the fast network is unknown: {gaps}"]
+        return [f"whether the image reaches the fast network is unknown: {gaps}"]
     return []
 
 

@@ -20,6 +20,7 @@ from weft.doctor.container.launch.environment import (
     environment,
     read_pairs,
 )
+from weft.doctor.container.launch.isolation import LockedMemory
 from weft.doctor.container.launch.mounts import BindMount
 from weft.doctor.container.launch.plan import ContainerPlan
 from weft.doctor.container.loader.closure import LoadedFile, Loader
@@ -32,19 +33,23 @@ MOST_CPUINFO_BYTES = 1 << 20
 NCCL_CONF = "/etc/nccl.conf"
 CONFIGURED = ("OCI layout", "archive", "image of podman")
 """Kinds of images whose configuration tells the working folder, by default /."""
+_MEMORY = re.compile(rb"^MemTotal:\s+(\d{1,15}) kB$", re.MULTILINE)
 MPI_FILES = ("libmpi", "mca_pmix_")
 """Begins of the names of MPI libraries, and of parts of Open MPI 4 that speak a PMI."""
 
 
 @dataclass(frozen=True)
 class ContainerCase:
-    """`host_is_given`: the user named the host, so that a file missing there is missing."""
+    """`host_is_given`: the user named the host, so that a file missing there is missing.
+    `own_mounts` are folders of the container with the program alone: NCCL and libfabric there are
+    none of the job."""
 
     image: ContainerImage
     plan: ContainerPlan
     host_tree: Tree
     host_is_given: bool = False
     recipe: LaunchRecipe | None = None
+    own_mounts: tuple[str, ...] = ()
 
     @cached_property
     def host(self) -> View:
@@ -177,9 +182,13 @@ class ContainerCase:
 
     @property
     def _has_known_folder(self) -> bool:
-        """Whether the program starts in the folder that an image's configuration names."""
-        is_told = bool(self.image.working_folder) or self.image.kind in CONFIGURED
-        return is_told and self.plan.working_folder is None and self.plan.runtime.name in ENGINES
+        """Whether the program starts in the folder that an image's configuration names: an entry
+        point may go to another one."""
+        image, plan = self.image, self.plan
+        is_told = bool(image.working_folder) or image.kind in CONFIGURED
+        may_move = image.has_entry_point and plan.keeps_entry_point
+        is_engine = plan.runtime.name in ENGINES
+        return is_told and not may_move and plan.working_folder is None and is_engine
 
     @cached_property
     def has_unknown_folders(self) -> bool:
@@ -198,6 +207,18 @@ class ContainerCase:
             "" if HOLE in preload else preload,
             self.image.working_folder or "/",
         )
+
+    @property
+    def locked_memory(self) -> LockedMemory:
+        """The most that a process of the container may lock."""
+        running = self.image.is_running
+        return self.image.locked_memory if running else self.plan.isolation.locked_memory
+
+    @cached_property
+    def host_memory_bytes(self) -> int | None:
+        """The memory of the host, None where its files do not tell."""
+        found = _MEMORY.search(self.host.content("/proc/meminfo", MOST_CPUINFO_BYTES))
+        return None if found is None else int(found[1]) << 10
 
     @cached_property
     def loader_damage(self) -> str:
@@ -232,7 +253,11 @@ class ContainerCase:
         tops = [self.view.settled(one.target) for one in self.mounts if one.is_known]
         found = [one for top in tops for one in self._below(top, names)]
         found += self.view.walk("/", names)
-        return tuple({one.path: one for one in found}.values())
+        return tuple({one.path: one for one in found if not self._is_own(one.path)}.values())
+
+    def _is_own(self, path: str) -> bool:
+        is_mpi = path.rpartition("/")[2].startswith(MPI_FILES)
+        return not is_mpi and path.startswith(tuple(f"{one}/" for one in self.own_mounts))
 
     def _below(self, top: str, names: tuple[str, ...]) -> list[Located]:
         found = self.view.resolve(top)

@@ -1,5 +1,6 @@
 """The judgement of a container: the network that is meant, its chain, and the verdict."""
 
+from weft.core.units import format_size_roughly
 from weft.doctor.container.case import ContainerCase
 from weft.doctor.container.chain.libfabric import OFI_NETWORKS, PROVIDERS, LibfabricChain
 from weft.doctor.container.chain.mount_points import report_mount_points
@@ -37,6 +38,7 @@ WOULD_SHOW = {
 }
 _NO_START = ("mount-source-absent", "mount-point-unfit")
 """Faults that keep the container from its start."""
+_VERBS_FABRICS = ("infiniband", "roce")
 NETWORKS = {"slingshot": "NET/OFI over cxi", "efa": "NET/OFI over efa"}
 
 
@@ -98,6 +100,12 @@ def _report_isolation(case: ContainerCase, chain: Chain) -> None:
     if plan.isolation.network:
         name = plan.isolation.network
         chain.fault("own-network", name=name, engine=plan.runtime.name, place=plan.place)
+    limit_bytes, memory_bytes = case.locked_memory.limit_bytes, case.host_memory_bytes
+    if limit_bytes is None or (memory_bytes is not None and limit_bytes >= memory_bytes):
+        return
+    if chain.fabric in _VERBS_FABRICS:
+        limit, told_by = format_size_roughly(limit_bytes), case.locked_memory.told_by
+        chain.fault("locked-memory-limited", limit=limit, told_by=told_by)
 
 
 def _is_unusable(case: ContainerCase, chain: Chain) -> bool:

@@ -74,7 +74,7 @@ class System:
 def system(root: Sysroot) -> System:
     """All of it."""
     status = _fields(root.text("/proc/self/status"))
-    soft, hard, knows = _locked(root.text("/proc/self/limits"))
+    soft, hard, knows = locked_limits(root.text("/proc/self/limits"))
     memory_kib = whole_number(_fields(root.text("/proc/meminfo")).get("MemTotal", ""))
     shm, is_half = _shm(root.text("/proc/self/mountinfo"), memory_kib)
     version = root.text("/proc/driver/nvidia/version").partition("\n")[0]
@@ -119,7 +119,7 @@ def _hexadecimal(text: str) -> int:
     return int(text, 16) if re.fullmatch("[0-9a-fA-F]{1,32}", text) else 0
 
 
-def _locked(limits: str) -> tuple[int | None, int | None, bool]:
+def locked_limits(limits: str) -> tuple[int | None, int | None, bool]:
     """(soft, hard, whether the line is there) of `Max locked memory  65536  unlimited  bytes`."""
     found = re.search(r"^Max locked memory\s+(\S+)\s+(\S+)", limits, re.MULTILINE)
     if found is None:

@@ -304,7 +304,7 @@ def _volume(found: _Found, word: Word, _values: list[Word], _: str) -> None:
 
 
 def _every(found: _Found, word: Word, _values: list[Word], option: str) -> None:
-    """--unsetenv NAME or --tmpfs FOLDER, as often as wanted: one a line."""
+    """--unsetenv NAME and such, as often as wanted: one a line."""
     before = found.options.get(option)
     found.options[option] = (
         word if before is None else replace(word, text=f"{before.text}\n{word.text}")
@@ -344,7 +344,7 @@ _OF_ENGINES: Mapping[str, _Taker] = {
     **dict.fromkeys(("v", "volume"), _volume),
     "mount": _mount,
     "device": _device,
-    **dict.fromkeys(("unsetenv", "tmpfs"), _every),
+    **dict.fromkeys(("unsetenv", "tmpfs", "ulimit", "cap-add"), _every),
 }
 # Its -e is --cleanenv.
 _OF_APPTAINER: Mapping[str, _Taker] = {"env": _apptainer_list, **_MOUNTS}

@@ -14,6 +14,7 @@ from weft.doctor.job import (
     SettingOrigin,
 )
 from weft.doctor.rules.names import is_of_a_log
+from weft.doctor.slurm_export import export_of
 from weft.launch.command_words import APPTAINER, DOCKER_LIKE, OPEN_MPI
 from weft.launch.engine_options import is_on
 
@@ -63,7 +64,8 @@ class _Gap:
     fix: str = ""
 
 
-def _gap(case: DoctorCase, launch: JobLaunch) -> _Gap | None:
+def _gap(case: DoctorCase, index: int) -> _Gap | None:
+    launch = case.job.launches[index]
     name, options = launch.launcher, launch.options
     several = any(one in options for one in OTHER_HOSTS) or case.job.kind is JobKind.KUBERNETES
     several = several or (name in _OPEN_MPI and not case.job.options and (case.nodes or 1) > 1)
@@ -78,7 +80,7 @@ def _gap(case: DoctorCase, launch: JobLaunch) -> _Gap | None:
         source = "MPICH, Using the Hydra Process Manager: environment settings"
         return None if launch.hands_on_all else _Gap(left, source, fix="take -genvall")
     if name in ("srun", "sbatch"):
-        return _gap_of_slurm(case, launch)
+        return _gap_of_slurm(case, index)
     every = "env-host" in options and is_on(options["env-host"].text)
     if name in DOCKER_LIKE and launch.container and not every:
         source = {"enroot": "NVIDIA/enroot 8ea147d, doc/cmd/start.md: --env"}.get(
@@ -98,22 +100,21 @@ def _gap(case: DoctorCase, launch: JobLaunch) -> _Gap | None:
     return None
 
 
-def _gap_of_slurm(case: DoctorCase, launch: JobLaunch) -> _Gap | None:
+def _gap_of_slurm(case: DoctorCase, index: int) -> _Gap | None:
     """A batch script's own --export counts for the srun inside, too, unless it says otherwise."""
-    asked = case.job.options.get("export")
-    inherited = launch.launcher == "srun" and "export" not in launch.options
-    freed = any(one.name == "SLURM_EXPORT_ENV" for one in case.job.settings)
-    freed |= "SLURM_EXPORT_ENV" in case.job.unset
-    if not launch.hands_on_all:
+    launch = case.job.launches[index]
+    found = export_of(case.job, index)
+    if found is None or not found.is_closed:
+        return None
+    if "export" in launch.options:
         return _Gap(
             ": --export without ALL leaves everything else behind",
             "Slurm, srun(1): --export",
             fix="begin the list with ALL",
         )
-    if asked is None or not inherited or freed or "ALL" in asked.text.upper().split(","):
-        return None
+    whose = "the job's " if found.what.startswith("--") else ""
     return _Gap(
-        f": the job's --export={asked.text} holds for srun, too",
+        f": {whose}{found.what} holds for srun, too",
         "Slurm, sbatch(1): --export and SLURM_EXPORT_ENV",
         lambda _: " --export=ALL",
         fix="write srun --export=ALL",
@@ -121,10 +122,12 @@ def _gap_of_slurm(case: DoctorCase, launch: JobLaunch) -> _Gap | None:
 
 
 def _left_behind(case: DoctorCase, index: int, launch: JobLaunch) -> Iterator[Found]:
-    gap = _gap(case, launch)
+    gap = _gap(case, index)
     if gap is None or _hands_on_more(launch):
         return
-    left = [one for one in exported(case, index) if one.name not in launch.passes]
+    listed_by = export_of(case.job, index)
+    passes = {*launch.passes, *(listed_by.names if listed_by is not None else ())}
+    left = [one for one in exported(case, index) if one.name not in passes]
     if launch.launcher in APPTAINER:
         handed = {one.name for one in case.job.settings}
         left = [
@@ -211,10 +214,10 @@ def _image_wins(case: DoctorCase, index: int, launch: JobLaunch) -> Iterator[Fou
         return
     names = [one.name for one in left]
     words = {"name": listed(names), "names": ",".join(names), **_number(names)}
-    if pyxis and _gap(case, launch) is None:
+    if pyxis and _gap(case, index) is None:
         edits = _add_to_list(case, launch, ",".join(names))
         yield Found("image-wins", words, launch.at, left[0], edits)
-    elif launch.launcher in ("sarus", *APPTAINER) and _gap(case, launch) is None:
+    elif launch.launcher in ("sarus", *APPTAINER) and _gap(case, index) is None:
         of_sarus = launch.launcher == "sarus"
         fix = "name them with -e" if of_sarus else "name them with --env NAME=VALUE"
         source = "Sarus user guide: Environment" if of_sarus else "Apptainer user guide"

@@ -5,7 +5,15 @@ from typing import Any
 
 import pytest
 
-from weft.bench.live.failure import Blame, HangError, blame, exit_text, expected_rows, failure_of
+from weft.bench.live.failure import (
+    Blame,
+    HangError,
+    blame,
+    containers_left,
+    exit_text,
+    expected_rows,
+    failure_of,
+)
 from weft.bench.live.kernel_records import (
     End,
     Header,
@@ -185,6 +193,32 @@ def test_the_line_that_tells_the_cause_is_quoted_however_much_follows_it(files: 
     error = fail(files, CommandEnd(Ending.EXITED, 255, 1.0), said)
     assert "| ssh: Could not resolve hostname node2" in error.what
     assert len(error.what.splitlines()) < 10
+
+
+LEFT = (
+    ProcessState(50, "mpiexec", "S"),
+    ProcessState(51, "hydra_pmi_proxy", "S"),
+    ProcessState(100, "weft-kernel-3dc", "R"),
+)
+"""As podman 4.3.1 and Hydra 5.0.2 leave a launch whose rank 1 was killed."""
+
+
+def test_a_rank_that_ends_in_podman_is_a_crash_not_a_hang(files: Files):
+    ranks = [rank.model_copy(update={"host": "node1"}) for rank in RANKS]
+    ended = CommandEnd(Ending.STALLED, -15, 9.0, processes=LEFT)
+    error = fail(files, ended, ranks=ranks)
+    assert error.where == "host node1, rank 1"
+    assert "crashed: rank 1 ended, and the containers of other ranks went on" in error.what
+    assert not isinstance(error, HangError)
+
+
+@pytest.mark.parametrize(
+    "name", ["podman", None], ids=["podman run goes on", "no container goes on"]
+)
+def test_other_launches_that_are_silent_are_no_crash(name: str | None):
+    others = LEFT[:2] if name is None else (*LEFT, ProcessState(70, name, "S"))
+    assert containers_left(LEFT)
+    assert not containers_left(others)
 
 
 def test_a_hang_names_the_one_rank_that_did_not_run(files: Files):

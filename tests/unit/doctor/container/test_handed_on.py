@@ -24,8 +24,18 @@ EXEC = f"apptainer exec -B {','.join(MOUNTS)} --env LD_LIBRARY_PATH={PATH}"
         (f"NCCL_NET_PLUGIN=ofi srun --export=NONE {PYXIS}", False),
         (f"srun --export=NCCL_NET_PLUGIN=ofi {PYXIS}", True),
         (f"export NCCL_NET_PLUGIN=ofi\nsrun --genvnone {PYXIS}", True),
+        (f"#SBATCH --export=NONE\nexport NCCL_NET_PLUGIN=ofi\nsrun {PYXIS}", False),
+        (f"#SBATCH --export=NONE\nexport NCCL_NET_PLUGIN=ofi\nsrun --export=ALL {PYXIS}", True),
+        (f"#SBATCH --export=NCCL_NET_PLUGIN=ofi\nsrun {PYXIS}", True),
+        (f"#SBATCH --export=NCCL_NET_PLUGIN=ofi\nsrun --export=NONE {PYXIS}", False),
+        (f"#SBATCH --export=NONE\nexport NCCL_NET_PLUGIN=ofi\nsrun {EXEC} i ./a", False),
+        (f"#SBATCH --export=NONE\nexport NCCL_NET_PLUGIN=ofi\n{EXEC} i ./a", True),
+        (f"#SBATCH --export=NCCL_NET_PLUGIN=ofi\n{EXEC} i ./a", True),
+        (f"export SLURM_EXPORT_ENV=NIL NCCL_NET_PLUGIN=ofi\nsrun {PYXIS}", False),
         # Only the running job knows it: no accusation.
         (f"export NCCL_NET_PLUGIN=ofi\nsrun --export=$NAMES {PYXIS}", True),
+        (f"#SBATCH --export=NONE\nexport NCCL_NET_PLUGIN=ofi\nexport SLURM_EXPORT_ENV=$X\n"
+         f"srun {PYXIS}", True),
         (f"export NCCL_NET_PLUGIN=ofi\nsrun --export=NONE {EXEC} i ./a", False),
         (f"export NCCL_NET_PLUGIN=ofi\nsrun {EXEC} i ./a", True),
         (f"srun --export=NONE {EXEC} --env NCCL_NET_PLUGIN=ofi i ./a", True),
@@ -45,6 +55,26 @@ def test_a_variable_reaches_the_container(
     path.write_text(f"{text}\n")
     case, _ = judged(node.image, node.host, script=path)
     assert case.value("NCCL_NET_PLUGIN") == ("ofi" if reaches else "")
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("--export=ALL", Severity.GOOD),
+        ("--export=ALL,NCCL_DEBUG=$LEVEL", Severity.GOOD),
+        ("--export=$NAMES", Severity.UNKNOWN),
+        ("--export=ALL,$NAMES", Severity.UNKNOWN),
+    ],
+)
+def test_a_list_that_only_the_job_knows_is_asked_of(
+    node: SlingshotNode, tmp_path: Path, options: str, expected: Severity
+) -> None:
+    path = tmp_path / "job.sh"
+    path.write_text(f"export NCCL_NET_PLUGIN=ofi LD_LIBRARY_PATH={PATH}\nsrun {options} {PYXIS}\n")
+    _, chain = judged(node.image, node.host, script=path)
+    assert chain.verdict() is expected
+    asked = [one.unknown for one in chain.gaps]
+    assert any("of line 2 hands on" in one for one in asked) is (expected is Severity.UNKNOWN)
 
 
 def test_lines_with_export_mend_no_launch_that_takes_none(

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from tests.unit.doctor.container.container_cases import MOUNTS, PATH, judged
 from tests.unit.doctor.container.container_trees import SlingshotNode
+from tests.unit.doctor.container.image.image_archives import docker_archive, layer_of
 
 from weft.core.finding import Severity
 from weft.doctor.container.judge import outcome
@@ -129,6 +130,33 @@ def test_relative_folders_are_asked_of_where_no_configuration_names_the_working_
 ) -> None:
     text = RUN.replace(PATH, path).replace("podman run ", f"podman run {option}")
     assert verdict(node, tmp_path, f"{text} i ./a")[0] is expected
+
+
+@pytest.mark.parametrize(
+    ("settings", "option", "expected"),
+    [
+        ({"WorkingDir": "/opt"}, "", Severity.GOOD),
+        ({"WorkingDir": "/opt", "Entrypoint": []}, "", Severity.GOOD),
+        ({"WorkingDir": "/opt"}, "-w / ", Severity.UNKNOWN),
+        ({"WorkingDir": "/opt", "Entrypoint": ["/opt/start"]}, "", Severity.UNKNOWN),
+        ({"WorkingDir": "/opt", "Entrypoint": "start"}, "", Severity.UNKNOWN),
+        ({"WorkingDir": "/opt", "Entrypoint": ["/opt/start"]}, "--entrypoint= ", Severity.GOOD),
+        ({"WorkingDir": "/opt"}, "--entrypoint /opt/start.sh ", Severity.UNKNOWN),
+    ],
+)
+def test_relative_folders_begin_where_the_configuration_says_unless_an_entry_point_moves(
+    node: SlingshotNode,
+    tmp_path: Path,
+    settings: dict[str, object],
+    option: str,
+    expected: Severity,
+) -> None:
+    archive = docker_archive(tmp_path / "image.tar", [layer_of(node.image)], **settings)
+    script = tmp_path / "job.sh"
+    text = RUN.replace(PATH, "ofi:libfabric").replace("podman run ", f"podman run {option}")
+    script.write_text(f"{text} i ./a\n")
+    _, chain = judged(archive, node.host, script=script)
+    assert (chain.verdict(), chain.faults) == (expected, [])
 
 
 def test_relative_folders_of_the_image_are_asked_of_where_the_job_has_its_own(

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,16 @@ def test_a_path_that_this_user_may_not_look_at_leaves_the_verdict_open(
     _, chain = judged(node.image, node.host, script=script)
     assert chain.verdict() is Severity.UNKNOWN
     assert any("this user may not look at it" in one.unknown for one in chain.gaps)
+
+
+def test_libraries_beside_a_mounted_program_are_none_of_the_job(
+    node: SlingshotNode, script: Path
+) -> None:
+    case, _ = judged(node.image, node.host, script=script)
+    assert any(one.path == "/opt/ofi/libnccl-net-ofi.so" for one in case.walked)
+    own = replace(case, own_mounts=("/opt/ofi",))
+    left = [one.path for one in case.walked if not one.path.startswith("/opt/ofi/")]
+    assert [one.path for one in own.walked] == left
 
 
 def test_a_walk_that_is_cut_leaves_what_it_did_not_find_open(

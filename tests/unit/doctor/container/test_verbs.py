@@ -1,5 +1,6 @@
 """The chain over InfiniBand: libibverbs, the driver of the same rdma-core, the device."""
 
+import resource
 import shutil
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from tests.unit.doctor.container.container_trees import (
 )
 from tests.unit.doctor.container.remedy.verbs_trees import VERSIONS, add_rdma_core, verbs_source
 
+from weft.cli.doctor.container_text import verdict_lines
 from weft.core.finding import Severity
+from weft.doctor.container.launch.isolation import LockedMemory, locked_memory_of
 
 
 @pytest.fixture
@@ -40,6 +43,91 @@ def test_a_whole_stack_is_good(node: SlingshotNode) -> None:
     assert (chain.verdict(), chain.fabric) == (Severity.GOOD, "infiniband")
     assert [one.name for one in chain.links][1:3] == ["libibverbs", "driver mlx5"]
     assert case.devices("/dev/infiniband/uverbs") == ("/dev/infiniband/uverbs0",)
+
+
+RUN = "podman run --ipc=host --network=host --device /dev/infiniband/uverbs0"
+UNSEEN = "the limit of locked memory"
+
+
+@pytest.mark.parametrize(
+    ("options", "is_seen", "limit"),
+    [
+        ("", False, ""),
+        ("--ulimit memlock=-1", True, ""),
+        ("--ulimit memlock=-1:-1 --ulimit nofile=1024", True, ""),
+        ("--ulimit nofile=1024", False, ""),
+        ("--ulimit memlock=65536", True, "64 KiB"),
+        ("--ulimit=memlock=65536:-1 --ulimit nofile=1024", True, "64 KiB"),
+        ("--ulimit memlock=-1 --ulimit memlock=8388608:8388608", True, "8 MiB"),
+        ("--ulimit memlock=$LIMIT", False, ""),
+        ("--ulimit host", False, ""),
+        # As much as the host has holds nothing back.
+        (f"--ulimit memlock={64 << 30}", True, ""),
+        # CAP_IPC_LOCK holds only where the container has it on the host, too.
+        ("--privileged --ulimit memlock=65536", False, ""),
+        ("--cap-add SYS_PTRACE --cap-add IPC_LOCK --ulimit memlock=65536", False, ""),
+        ("--cap-add=sys_ptrace,cap_ipc_lock --ulimit memlock=65536", False, ""),
+        ("--cap-add SYS_PTRACE --ulimit memlock=65536", True, "64 KiB"),
+    ],
+)
+def test_a_limit_of_locked_memory_that_the_launch_sets_is_warned_of(
+    node: SlingshotNode, options: str, is_seen: bool, limit: str
+) -> None:
+    """SOURCE: docker run(1): --ulimit; capabilities(7): CAP_IPC_LOCK."""
+    path = node.folder / "job.sh"
+    path.write_text(f"{RUN} {options} i ./a\n")
+    SlingshotNode.add_file(node.host / "proc/meminfo", "MemTotal:       67108864 kB\n")
+    case, chain = judged(node.image, node.host, script=path)
+    assert chain.verdict() is Severity.GOOD
+    assert [one.rule.id for one in chain.warnings] == ["locked-memory-limited"] * bool(limit)
+    assert all(f"may lock {limit} (--ulimit memlock=" in one.happens for one in chain.warnings)
+    assert (UNSEEN in "\n".join(verdict_lines(case, chain))) != is_seen
+
+
+@pytest.mark.parametrize(
+    ("limits", "status", "expected"),
+    [
+        ("Max locked memory         65536                65536                bytes     \n",
+         "CapEff:\t00000000a80425fb\n", 65536),
+        ("Max locked memory         unlimited            unlimited            bytes     \n",
+         "CapEff:\t00000000a80425fb\n", None),
+    ],
+)  # fmt: skip
+def test_a_running_container_tells_its_limit(
+    tmp_path: Path, limits: str, status: str, expected: int | None
+) -> None:
+    """Lines as Linux 6.1 prints them, capabilities as docker gives them to root."""
+    (tmp_path / "limits").write_text(f"Limit  Soft Limit  Hard Limit  Units\n{limits}")
+    (tmp_path / "status").write_text(f"Name:\ta\n{status}")
+    assert locked_memory_of(tmp_path) == LockedMemory(expected, f"{tmp_path}/limits")
+
+
+@pytest.mark.parametrize(
+    ("limits", "status"),
+    [
+        ("Max locked memory  65536  65536  bytes\n", "CapEff:\t000001ffffffffff\n"),
+        ("Max locked memory  65536  65536  bytes\n", "State:\tS\n"),
+        ("Max open files  1024  1024  files\n", "CapEff:\t0000000000000000\n"),
+        ("\xff" * 99, "\xff" * 99),
+        (None, None),
+    ],
+)
+def test_a_limit_that_may_not_hold_is_not_seen(
+    tmp_path: Path, limits: str | None, status: str | None
+) -> None:
+    if limits is not None and status is not None:
+        (tmp_path / "limits").write_text(limits)
+        (tmp_path / "status").write_text(status)
+    assert locked_memory_of(tmp_path) == LockedMemory()
+
+
+def test_this_process_has_the_limit_that_its_own_call_tells() -> None:
+    soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    found = locked_memory_of(Path("/proc/self"))
+    if soft == resource.RLIM_INFINITY:
+        assert found == LockedMemory(None, "/proc/self/limits")
+    else:
+        assert found in (LockedMemory(soft, "/proc/self/limits"), LockedMemory())
 
 
 @pytest.mark.parametrize(

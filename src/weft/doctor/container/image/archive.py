@@ -76,6 +76,7 @@ def _opened(
         values,
         _ARCHITECTURES.get(architecture, architecture),
         working_folder=place if isinstance(place, str) and place.startswith("/") else "",
+        has_entry_point=bool(given.get("Entrypoint")),
         close=close,
     )
 

@@ -4,13 +4,14 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from weft.core.errors import InputError
 from weft.doctor.container.image.tree import FolderTree, Tree, open_regular
 from weft.doctor.container.image.view import View
 from weft.doctor.container.launch.environment import Values, VariableValue, read_pairs
+from weft.doctor.container.launch.isolation import LockedMemory, locked_memory_of
 from weft.doctor.job import HOLE
 
 EXPECTED = (
@@ -38,8 +39,12 @@ class ContainerImage:
     architecture: str = ""
     not_seen: tuple[str, ...] = ()
     is_running: bool = False
+    locked_memory: LockedMemory = field(default_factory=LockedMemory)
+    """Of a running container."""
     working_folder: str = ""
     """That of the configuration."""
+    has_entry_point: bool = False
+    """Whether the configuration names one: podman and docker start it before the program."""
     close: Callable[[], None] = lambda: None
     """Removes the files that were unpacked to read them."""
 
@@ -76,9 +81,16 @@ def _open_folder(path: Path, names: set[str]) -> ContainerImage:
     tree = FolderTree(path)
     process = _PROCESS.fullmatch(str(path))
     if process is not None:
-        values, not_seen = _of_process(Path(str(path).rstrip("/")).parent / "environ")
+        folder = Path(str(path).rstrip("/")).parent
+        values, not_seen = _of_process(folder / "environ")
         return ContainerImage(
-            str(path), "running container", tree, values, not_seen=not_seen, is_running=True
+            str(path),
+            "running container",
+            tree,
+            values,
+            not_seen=not_seen,
+            is_running=True,
+            locked_memory=locked_memory_of(folder),
         )
     values = variables_of_files(View(tree))
     not_seen = () if values else ("variables of the image, which a folder does not hold (--env)",)

@@ -1,11 +1,13 @@
 """A layer as tarfile reads it: forward only, unpacked, and never more than the limits."""
 
+import io
 import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, BinaryIO, cast
 
 import zstandard
@@ -57,6 +59,14 @@ class Packing(StrEnum):
 _BEGINS = {b"\x1f\x8b": Packing.GZIP, b"\x28\xb5\x2f\xfd": Packing.ZSTD}
 _SKIPPED_FRAMES = tuple(bytes((0x50 + one,)) + b"\x2a\x4d\x18" for one in range(16))
 """SOURCE: RFC 8878, 3.1.2: skippable frames, which zstd:chunked has."""
+_END_BYTES = bytes.fromhex("9d37c204e6585fb1")
+"""Drawn by chance."""
+_END_CONTENT = b"".join(bytes([one]) * 16 for one in _END_BYTES)
+_END_FRAME = b"\x28\xb5\x2f\xfd\x20\x80" + b"".join(
+    (16 << 3 | 1 << 1 | (one == _END_BYTES[-1])).to_bytes(3, "little") + bytes([one])
+    for one in _END_BYTES
+)
+"""SOURCE: RFC 8878, 3.1.1: a frame of 128 bytes, in blocks that repeat a byte 16 times."""
 
 
 def packing_of(begin: bytes) -> Packing:
@@ -89,9 +99,7 @@ class LayerStream:
         if blob.packing is Packing.GZIP:
             self._file = _GzipStream(self._part)
         elif blob.packing is Packing.ZSTD:
-            self._file = zstandard.ZstdDecompressor().stream_reader(
-                cast(Any, self._part), _PACKED_BYTES, read_across_frames=True, closefd=False
-            )
+            self._file = _ZstdStream(self._part)
         is_plain = blob.packing is Packing.PLAIN
         self._piece_bytes = _PLAIN_BYTES if is_plain else PIECE_BYTES
         # `_buffer` ends at the place `_end` of the layer; what lies before `_at` in it was read.
@@ -197,6 +205,52 @@ class _GzipStream:
             if len(packed) > MOST_HEADER_BYTES:
                 raise ValueError(f"a gzip header of more than {format_size(MOST_HEADER_BYTES)}")
         return packed
+
+
+class _ZstdStream:
+    """The content of zstd frames one after another.
+
+    zstandard takes a cut frame for a whole one, so a frame of our own follows the last one. A cut
+    one takes its bytes for its own, and its content does not end as ours, which no file has.
+    """
+
+    def __init__(self, part: ImagePart) -> None:
+        self._part, self._is_ended = part, False
+        self._end, self._last = io.BytesIO(_END_FRAME), b""
+        source = cast(Any, SimpleNamespace(read=self._packed))
+        self._file = zstandard.ZstdDecompressor().stream_reader(
+            source, _PACKED_BYTES, read_across_frames=True, closefd=False
+        )
+
+    def read(self, size: int) -> bytes:
+        """Up to `size` bytes, none at the end. Raises EOFError where the last frame is cut."""
+        while piece := self._piece(size):
+            if not self._is_ended:
+                return piece
+            content = self._last + piece
+            self._last = content[-len(_END_CONTENT) :]
+            if len(content) > len(self._last):
+                return content[: -len(self._last)]
+        if self._last != _END_CONTENT:
+            raise EOFError("it ends in the middle of a frame")
+        return b""
+
+    def _piece(self, size: int) -> bytes:
+        try:
+            return self._file.read(size)
+        except zstandard.ZstdError:
+            # What came before the end of the file was whole.
+            if self._is_ended:
+                return b""
+            raise
+
+    def _packed(self, size: int) -> bytes:
+        found = self._part.read(size)
+        if found:
+            return found
+        # By bytes: of a frame that comes at once, libzstd takes the header twice behind a cut one.
+        self._is_ended = True
+        return self._end.read(1)
 
 
 def _has_gzip_header(packed: bytes) -> bool:

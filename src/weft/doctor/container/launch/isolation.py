@@ -1,16 +1,32 @@
 """What podman and docker give a container of its own, where launches of a cluster share the host's:
-/dev/shm and the network."""
+/dev/shm, the network, and a limit of locked memory."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 
+from weft.doctor.container.image.tree import open_regular
 from weft.doctor.container.launch.mounts import BindMount, emptied_folders
 from weft.doctor.job import HOLE, Job, JobLaunch, number_of
+from weft.doctor.machine.system import CAP_IPC_LOCK, locked_limits
+from weft.doctor.numbers import whole
 from weft.launch.command_words import NODES
+from weft.launch.engine_options import is_on
 
 _ISOLATING = ("podman", "docker")
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 the folder of the container is named, not written
 _HOST = "host"
+_MOST_STATUS_BYTES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class LockedMemory:
+    """The most that a process may lock. `told_by` names what tells it: "" where nothing does, and
+    where the process may have CAP_IPC_LOCK, which no limit holds."""
+
+    limit_bytes: int | None = None
+    told_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +37,7 @@ class Isolation:
 
     small_shared_memory: bool = False
     network: str = ""
+    locked_memory: LockedMemory = field(default_factory=LockedMemory)
 
 
 def isolation_of(
@@ -36,7 +53,39 @@ def isolation_of(
     is_set = "shm-size" in texts or SHARED_MEMORY in targets
     is_alone = _has_one_node(job) and (launch.inside is None or n_ranks == 1)
     is_own = network != _HOST and HOLE not in network and not is_alone
-    return Isolation(own_memory and not is_set, network if is_own else "")
+    locked = _locked_memory(texts)
+    return Isolation(own_memory and not is_set, network if is_own else "", locked)
+
+
+def _locked_memory(texts: Mapping[str, str]) -> LockedMemory:
+    """As --ulimit memlock=SOFT[:HARD] sets it, in bytes, -1 for no limit."""
+    added = re.split(r"[,\n]", texts.get("cap-add", "").upper())
+    is_free = {one.removeprefix("CAP_") for one in added} & {"IPC_LOCK", "ALL"}
+    if is_free or is_on(texts.get("privileged", "false")):
+        return LockedMemory()
+    asked = [one for one in texts.get("ulimit", "").split("\n") if one.startswith("memlock=")]
+    soft = asked[-1].removeprefix("memlock=").partition(":")[0] if asked else ""
+    limit_bytes = whole(soft)
+    if limit_bytes is None and soft != "-1":
+        return LockedMemory()
+    return LockedMemory(limit_bytes, f"--ulimit {asked[-1]}")
+
+
+def locked_memory_of(process: Path) -> LockedMemory:
+    """Of a running process, by its folder in /proc."""
+    try:
+        with open_regular(process / "limits") as file:
+            limits = file.read(_MOST_STATUS_BYTES).decode("ascii", "replace")
+        with open_regular(process / "status") as file:
+            status = file.read(_MOST_STATUS_BYTES).decode("ascii", "replace")
+    except OSError:
+        return LockedMemory()
+    limit_bytes, _, is_there = locked_limits(limits)
+    capabilities = re.search(r"^CapEff:\s*([0-9a-f]{1,32})$", status, re.MULTILINE)
+    is_free = capabilities is None or int(capabilities[1], 16) >> CAP_IPC_LOCK & 1
+    if not is_there or (limit_bytes is not None and is_free):
+        return LockedMemory()
+    return LockedMemory(limit_bytes, str(process / "limits"))
 
 
 def _has_one_node(job: Job) -> bool:

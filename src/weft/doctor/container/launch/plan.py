@@ -16,24 +16,22 @@ from weft.doctor.container.launch.environment import (
 )
 from weft.doctor.container.launch.inside import InnerSettings, inner_settings
 from weft.doctor.container.launch.isolation import Isolation, isolation_of
+from weft.doctor.container.launch.job_variables import job_variables
 from weft.doctor.container.launch.mounts import BindMount, emptied_folders, mounts_of
 from weft.doctor.container.launch.mpi_hook import MpiHook
 from weft.doctor.container.launch.runtime import PLAIN, RUNTIMES, Runtime, runtime_of
 from weft.doctor.container.launch.startup import RankStartup, folder_of, makes_files, startup_of
 from weft.doctor.job import (
-    CONTAINER_PREFIXES,
     HOLE,
     Job,
     JobLaunch,
-    JobSetting,
-    SettingOrigin,
     number_of,
 )
+from weft.doctor.slurm_export import SlurmExport, export_of
 from weft.launch.command_words import NODES, RANK_LAUNCHERS, RANKS, SLURM, TASKS_PER_NODE
 from weft.launch.engine_options import ENGINES, STARTS, is_on
 
 BINDS = ("APPTAINER_BIND", "APPTAINER_BINDPATH", "SINGULARITY_BIND", "SINGULARITY_BINDPATH")
-_NOT_EXPORTED = (SettingOrigin.ASSIGNED, SettingOrigin.WRITTEN)
 _OF_IMAGE = re.compile(r"im(?:a)?g|container|ctr|sif|sqsh|oci", re.I)
 """In the name of a variable that holds an image, not options."""
 _KNOWN_KINDS = ("nvidia.com/", "amd.com/")
@@ -75,6 +73,8 @@ class ContainerPlan:
     """Folders that a tmpfs or a volume covers."""
     working_folder: str | None = None
     """As an option names it; a HOLE where the command may change it."""
+    keeps_entry_point: bool = True
+    """Whether the image's own one starts, where it has one."""
     makes_files: bool = False
 
     @property
@@ -147,7 +147,9 @@ def recipe_values(recipe: LaunchRecipe) -> Values:
 def _plan(job: Job, index: int, launch: JobLaunch) -> ContainerPlan:
     runtime = runtime_of(launch.launcher)
     above = _above(job, index)
-    host, options = _settings(job, index, above, launch)
+    chain = [index, *above]
+    exports = [one for at in chain if (one := export_of(job, at)) is not None]
+    host, options = job_variables(job, chain, exports)
     container = launch.container
     assert container is not None
     words = [one.text for one in container.mounts]
@@ -173,15 +175,16 @@ def _plan(job: Job, index: int, launch: JobLaunch) -> ContainerPlan:
         tuple(_devices(launch)),
         hooks=tuple(sorted(_hooks(launch))),
         unknown=tuple(_unknown(job, launch)),
-        doubts=tuple(_doubts(job, launch, inner)),
+        doubts=tuple(_doubts(job, launch, inner, exports)),
         emptied=tuple(normpath(one) for one in emptied_folders(launch)),
         working_folder=folder_of(launch),
+        keeps_entry_point="entrypoint" not in launch.options,
         makes_files=makes_files(job),
         cdi_devices=tuple(_cdi_devices(launch)),
         n_ranks=n_ranks,
         least_ranks=n_ranks if n_ranks is not None else _least_ranks(job, starts),
-        hands_on=not _closed(job, [*above, index]),
-        startup=startup_of(job, [index, *above]),
+        hands_on=not any(one.is_closed for one in exports),
+        startup=startup_of(job, chain),
         isolation=isolation_of(job, launch, mounts, n_ranks),
     )
 
@@ -262,52 +265,6 @@ def _above(job: Job, index: int) -> list[int]:
     return found
 
 
-def _settings(
-    job: Job, index: int, above: Sequence[int], launch: JobLaunch
-) -> tuple[list[VariableValue], list[VariableValue]]:
-    """Variables of the job that the launch sees, and those that go into the container itself."""
-    host: list[VariableValue] = []
-    options: list[VariableValue] = []
-    is_document = launch.launcher == "edf"
-    is_apptainer = runtime_of(launch.launcher).name == "apptainer"
-    for one in job.settings:
-        is_before = one.launch is None and one.order <= launch.order
-        is_seen = is_before or one.launch in (index, *above)
-        if one.value is None or one.origin in _NOT_EXPORTED or not (is_seen or is_document):
-            continue
-        if one.launch == index and one.origin is SettingOrigin.EXPORT:
-            # By the shell in the container: `inner_settings` has it.
-            continue
-        is_prefixed = one.origin is SettingOrigin.PREFIXED
-        if (is_prefixed and not is_apptainer) or not _is_handed_on(job, [index, *above], one):
-            continue
-        place = f"{job.name}:{one.at.line}" if job.text else job.name
-        value = VariableValue(one.name, one.value, place)
-        own = one.launch == index and one.origin is SettingOrigin.LAUNCHER
-        is_inside = own and runtime_of(launch.launcher).name not in ("pyxis",)
-        into = is_inside or is_document or is_prefixed
-        (options if into else host).append(value)
-    return host, options
-
-
-def _closed(job: Job, chain: Sequence[int]) -> list[JobLaunch]:
-    """Launches by Slurm that hand on some variables only. SOURCE: srun(1), --export."""
-    found = [job.launches[one] for one in chain if job.launches[one].launcher in SLURM]
-    return [
-        one
-        for one in found
-        if "export" in one.options and not (one.hands_on_all or HOLE in one.options["export"].text)
-    ]
-
-
-def _is_handed_on(job: Job, chain: Sequence[int], setting: JobSetting) -> bool:
-    """Whether the launches of a chain, the inner ones first, let a variable through."""
-    through = chain if setting.launch is None else chain[: chain.index(setting.launch) + 1]
-    is_prefixed = setting.origin is SettingOrigin.PREFIXED
-    names = {f"{one}{setting.name}" for one in (CONTAINER_PREFIXES if is_prefixed else ("",))}
-    return all(names & set(one.passes) for one in _closed(job, through))
-
-
 def _hooks(launch: JobLaunch) -> Iterator[str]:
     for name, word in launch.options.items():
         if name.startswith("com.hooks.") and name.endswith(".enabled") and word.text == "true":
@@ -332,10 +289,15 @@ def _unknown(job: Job, launch: JobLaunch) -> Iterator[tuple[str, str]]:
                 yield f"what {one.launcher} exec of line {one.at.line} sets", _IN_PLACE
 
 
-def _doubts(job: Job, launch: JobLaunch, inner: InnerSettings) -> Iterator[tuple[str, str]]:
+def _doubts(
+    job: Job, launch: JobLaunch, inner: InnerSettings, exports: Sequence[SlurmExport]
+) -> Iterator[tuple[str, str]]:
     """Parts of a launch that may bring something, or take it away."""
-    for one in launch.doubts:
-        yield f"what the option {_shown(one)} brings", "`weft doctor log` of a run"
+    for one in exports:
+        if not one.is_known:
+            yield f"which variables {_shown(one.what)} of line {one.at.line} hands on", _IN_PLACE
+    for option in launch.doubts:
+        yield f"what the option {_shown(option)} brings", "`weft doctor log` of a run"
     if inner.is_open:
         yield "what the command in the container sets", "--env NAME=VALUE of each that they set"
     if launch.launcher not in ENGINES:

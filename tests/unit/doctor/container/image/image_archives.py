@@ -71,23 +71,25 @@ def layer_of(root: Path) -> bytes:
     return out.getvalue()
 
 
-def config(env: Sequence[str] = ()) -> bytes:
-    table = {"architecture": "amd64", "os": "linux", "config": {"Env": list(env)}}
+def config(env: Sequence[str] = (), **settings: object) -> bytes:
+    table = {"architecture": "amd64", "os": "linux", "config": {"Env": list(env), **settings}}
     return json.dumps(table).encode()
 
 
-def docker_tar(layers: Sequence[bytes], env: Sequence[str] = ()) -> bytes:
+def docker_tar(layers: Sequence[bytes], env: Sequence[str] = (), **settings: object) -> bytes:
     """As `docker save` wrote it before version 25."""
     names = [f"{index}/layer.tar" for index in range(len(layers))]
     manifest = [{"Config": "c.json", "RepoTags": ["i:1"], "Layers": names}]
-    parts = {"c.json": config(env), "manifest.json": json.dumps(manifest).encode()}
+    parts = {"c.json": config(env, **settings), "manifest.json": json.dumps(manifest).encode()}
     parts |= dict(zip(names, layers, strict=True))
     return layer([file(name, content) for name, content in parts.items()])
 
 
-def docker_archive(path: Path, layers: Sequence[bytes], env: Sequence[str] = ()) -> Path:
+def docker_archive(
+    path: Path, layers: Sequence[bytes], env: Sequence[str] = (), **settings: object
+) -> Path:
     """The same as a file."""
-    path.write_bytes(docker_tar(layers, env))
+    path.write_bytes(docker_tar(layers, env, **settings))
     return path
 
 

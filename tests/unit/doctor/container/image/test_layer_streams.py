@@ -1,12 +1,14 @@
 """Packed layers: headers of gzip in two reads, names without end, whiteouts."""
 
 import gzip
+import random
 import struct
 import tempfile
 import zlib
 from pathlib import Path
 
 import pytest
+import zstandard
 from tests.unit.doctor.container.image.image_archives import (
     PACKINGS,
     docker_archive,
@@ -59,6 +61,59 @@ def test_a_header_of_gzip_may_lie_in_many_reads(
     packed = gzip_member(b"first", flags) + gzip_member(b"second", flags)
     assert gzip.decompress(packed) == b"firstsecond"
     assert content_of(tmp_path / "one", packed, Packing.GZIP) == b"firstsecond"
+
+
+ZSTD_CONTENTS = {
+    "compressed": b"".join(b"%d " % one for one in range(99)),
+    "stored": random.Random(1).randbytes(120),
+    "repeated": bytes(700),
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("checksum", [False, True])
+@pytest.mark.parametrize("content_size", [False, True])
+@pytest.mark.parametrize("name", ZSTD_CONTENTS)
+def test_a_zstd_layer_that_is_cut_is_refused_wherever_it_is_cut(
+    tmp_path: Path, name: str, content_size: bool, checksum: bool
+) -> None:
+    packer = zstandard.ZstdCompressor(
+        write_content_size=content_size, write_checksum=checksum
+    ).compress
+    content = ZSTD_CONTENTS[name]
+    skipped = b"\x50\x2a\x4d\x18\x02\0\0\0ab"
+    frames = [skipped, packer(content), packer(content[:100]), skipped]
+    ends = {sum(map(len, frames[:n])): n for n in range(1, len(frames) + 1)}
+    packed = b"".join(frames)
+    contents = [b"", b"", content, content + content[:100], content + content[:100]]
+    for n_bytes in range(1, len(packed) + 1):
+        cut = packed[:n_bytes]
+        if n_bytes in ends:
+            found = content_of(tmp_path / "one", cut, Packing.ZSTD)
+            assert found == contents[ends[n_bytes]]
+        else:
+            with pytest.raises(EOFError, match="it ends in the middle of a frame"):
+                content_of(tmp_path / "one", cut, Packing.ZSTD)
+
+
+@pytest.mark.parametrize("n_read", [1, 127, 128, 129, 1000])
+def test_the_end_of_a_zstd_layer_may_lie_in_many_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_read: int
+) -> None:
+    monkeypatch.setattr(layer_stream, "PIECE_BYTES", n_read)
+    content = bytes(700)
+    packed = zstandard.ZstdCompressor().compress(content)
+    assert content_of(tmp_path / "one", packed, Packing.ZSTD) == content
+
+
+def test_a_cut_zstd_layer_is_refused_by_name(tmp_path: Path) -> None:
+    """Its content was read whole: only the end of the archive is missing."""
+    packed = zstandard.ZstdCompressor().compress(layer([file("usr/lib/libx.so.1", b"abc")]))
+    archive = docker_archive(tmp_path / "image.tar", [packed[:-3]])
+    with pytest.raises(InputError) as caught:
+        open_image(archive)
+    assert "damaged (it ends in the middle of a frame)" in str(caught.value)
+    assert "layer 1" in str(caught.value)
 
 
 @pytest.mark.parametrize("pack", PACKINGS.values(), ids=PACKINGS)
