@@ -48,6 +48,7 @@ class CheckThresholds:
     crowded_margin: float
     crowded_peers: int
     crowded_readings: int
+    alone_readings: int
     second_share: float
     detour_again: int
     asked_of_shared: float

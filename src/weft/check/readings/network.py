@@ -60,6 +60,16 @@ class Network:
         return inner & inner.reshape(-1, 2)[:, ::-1].reshape(-1)
 
     @cached_property
+    def between_groups(self) -> Bools:
+        """By port: whether its cable joins two groups of a dragonfly."""
+        named = [switch.get("group") for switch in self.wiring.document["switches"]]
+        number = {name: i for i, name in enumerate(dict.fromkeys(named))}
+        group = np.array([number[name] for name in named] + [-1] * len(self.hcas), np.int64)
+        of_port = group[self.vertex]
+        apart = of_port.reshape(-1, 2)[:, ::-1].reshape(-1) != of_port
+        return np.asarray(self.between_switches & apart, np.bool_)
+
+    @cached_property
     def height(self) -> Ints:
         """By switch: how many cables it is away from the nearest one with an HCA."""
         inner = np.flatnonzero(self.between_switches)

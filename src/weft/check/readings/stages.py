@@ -14,21 +14,28 @@ from weft.core.errors import InputError
 Stage = tuple[int, ...]
 """Ports, of which one message takes one (or, packet by packet, all)."""
 
-_NO_PATH = 1 << 20
+_NO_PATH = 1 << 30
 
 
 class Stages:
     """Stages between HCAs: every shortest path, as the twin's switches choose among the ports that
-    lead closer to the destination (docs/reference/scenario.md, `routing.adaptive`)."""
+    lead closer to the destination (docs/reference/scenario.md, `routing.adaptive`); of a dragonfly
+    the shortest over the fewest cables between groups."""
 
     def __init__(self, network: Network) -> None:
         self._network = network
         inner: Ints = np.flatnonzero(network.between_switches)
         n = network.n_switches
         ends = (network.vertex[inner], network.vertex[inner ^ 1])
-        graph = coo_matrix((np.ones(inner.size), ends), shape=(n, n)).tocsr()
-        hops = shortest_path(graph, unweighted=True) if n else np.zeros((0, 0))
-        self._hops = np.where(np.isfinite(hops), hops, _NO_PATH).astype(np.int32)
+        # More than any number of hops inside the groups.
+        self._apart = n + 1
+        self._cost = np.where(network.between_groups, self._apart, 1)
+        graph = coo_matrix((self._cost[inner], ends), shape=(n, n)).tocsr()
+        # Cables side by side were added up.
+        graph.data = np.where(graph.data < self._apart, 1, self._apart)
+        is_even = not network.between_groups.any()
+        cost = shortest_path(graph, unweighted=is_even) if n else np.zeros((0, 0))
+        self._costs = np.where(np.isfinite(cost), cost, _NO_PATH).astype(np.int32)
         order = np.argsort(ends[1], kind="stable")
         self._leading_to = np.split(inner[order], np.searchsorted(ends[1][order], np.arange(1, n)))
         # Many flows have the same ends, and most stages are those of many paths.
@@ -53,28 +60,28 @@ class Stages:
 
     def _inner(self, a: int, b: int) -> tuple[Stage, ...]:
         """The stages from one switch to another. Raises InputError where there is no path."""
-        length = int(self._hops[a, b])
-        if length == _NO_PATH:
+        cost = int(self._costs[a, b])
+        if cost == _NO_PATH:
             names = self._network.switches
             raise InputError(
                 f"no path from {names[a]} to {names[b]}", expected="a connected fabric"
             )
-        return self._to_any(a, (b,), length)
+        return self._to_any(a, (b,), sum(divmod(cost, self._apart)))
 
     def _to_any_of(self, a: int, ends: tuple[int, ...], length: int) -> tuple[Stage, ...]:
         """The stages from switch a to any of `ends`, all of them so many hops away. Leaves below
         the same spines share all stages but one."""
         if not length:
             return ()
-        ports, leave = self._into(ends)
-        closer = ports[self._hops[a, leave] == length - 1]
+        ports, leave, enter = self._into(ends)
+        closer = ports[self._costs[a, leave] + self._cost[ports] == self._costs[a, enter]]
         stage, before = self._stage(tuple(closer.tolist()))
         return (*self._to_any(a, before, length - 1), stage)
 
-    def _ports_into(self, ends: tuple[int, ...]) -> tuple[Ints, Ints]:
-        """Ports that lead to any of these switches, and the switches that they leave."""
+    def _ports_into(self, ends: tuple[int, ...]) -> tuple[Ints, Ints, Ints]:
+        """Ports that lead to any of these switches, and the switches that they leave and enter."""
         ports = np.sort(np.concatenate([self._leading_to[end] for end in ends]))
-        return ports, self._network.vertex[ports]
+        return ports, self._network.vertex[ports], self._network.vertex[ports ^ 1]
 
     def _stage_of(self, ports: Stage) -> tuple[Stage, tuple[int, ...]]:
         """Ports as the one stage that all paths share, and the switches that they leave."""

@@ -1,16 +1,20 @@
 """Whether something accused is slow in every reading. A fault is; other traffic and a link that
 flaps come and go."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.stats import binom, norm
 
+from weft.check.readings.candidates import cable_ports
 from weft.check.readings.components import Part
-from weft.check.readings.readings import Bools, Floats, Ints, Metric
+from weft.check.readings.readings import Bools, Floats, Ints, Metric, union
 from weft.check.suspects.crowding.crowded_paths import MEDIAN_ERROR
 from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.out_of_use.longer_paths import slower_by
 from weft.check.suspects.out_of_use.repeated_rounds import numbers_of_rounds
 from weft.check.suspects.survey import Survey
+from weft.stats.summary import robust_sigma
 
 _DIRECTIONS = frozenset({Part.NODE_SENDING, Part.NODE_RECEIVING})
 _LEAST_SPARED = 2
@@ -36,8 +40,13 @@ def _is_missing(survey: Survey, suspect: Suspect, metric: Metric, free: Bools) -
     over = over[survey.readings.metric[over] == metric.code]
     rows = over[free[over]]
     if survey.crossings.shared_paths[suspect.best]:
-        return is_normal_at_times(survey, rows, slower)
-    level = _levels(survey, over, rows, slower)
+        # A message alone takes a fast path.
+        rows = rows[survey.in_rounds[rows]]
+        direction = _directions(survey, suspect, rows)
+        each = [rows[direction == one] for one in np.unique(direction)]
+        slow = [of for of in each if np.median(survey.normed.slower[of]) >= slower / 2] or each
+        return any(is_normal_at_times(survey, of, slower) for of in (*slow, union(slow)))
+    level = _levels(survey, suspect, over, rows, slower)
     normal = survey.normed.slower[rows] < level / 2
     flow = survey.readings.a[rows] * len(survey.readings.endpoints) + survey.readings.b[rows]
     counted = np.isin(flow, flow[~normal])
@@ -45,12 +54,14 @@ def _is_missing(survey: Survey, suspect: Suspect, metric: Metric, free: Bools) -
     return _are_too_many(survey, normal[counted], by_noise[counted])
 
 
-def _levels(survey: Survey, over: Ints, rows: Ints, slower: float) -> Floats:
-    """By row what a suspect that costs `slower` costs it: two messages of `over` fill a slow cable,
-    and one alone loses less. The median of moments with as many messages, where noise does not
-    explain that; traffic of others is no such level."""
-    moments, n = np.unique(survey.readings.moment[over], return_counts=True)
-    n_at_once = n[np.searchsorted(moments, survey.readings.moment[rows])]
+def _levels(survey: Survey, suspect: Suspect, over: Ints, rows: Ints, slower: float) -> Floats:
+    """By row what a suspect that costs `slower` costs it: two messages of `over` in one direction
+    fill a slow cable, and one alone loses less. The median of moments with as many messages, where
+    noise does not explain that; traffic of others is no such level."""
+    direction = _directions(survey, suspect, over)
+    place = survey.readings.moment[over] * (int(direction.max(initial=0)) + 1) + direction
+    _, at, n = np.unique(place, return_inverse=True, return_counts=True)
+    n_at_once = n[at.reshape(-1)][np.isin(over, rows)]
     level = np.full(rows.size, slower)
     for number in np.unique(n_at_once):
         alike = n_at_once == number
@@ -59,6 +70,18 @@ def _levels(survey: Survey, over: Ints, rows: Ints, slower: float) -> Floats:
         if median > survey.limits.meeting_sigma * sigma:
             level[alike] = min(slower, median)
     return level
+
+
+def _directions(survey: Survey, suspect: Suspect, over: Ints) -> Ints:
+    """By row a number for the ports of a path that it crosses: another one for each direction, and
+    for both; 0 of a switch."""
+    members = survey.candidates.members[suspect.best]
+    ports = {port for member in members for port in cable_ports(member)}
+    own = [not ports.isdisjoint(stage) for stage in survey.crossings.stages]
+    if not any(own):
+        return np.zeros(over.size, np.int64)
+    crossed = (survey.crossings.by_stage[over][:, np.flatnonzero(own)] > 0).toarray()
+    return np.unique(crossed, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
 def _normal_by_noise(survey: Survey, rows: Ints, level: Floats) -> Floats:
@@ -75,20 +98,33 @@ def is_normal_at_times(survey: Survey, rows: Ints, slower: float) -> bool:
     moment = survey.readings.moment[rows]
     of_moment = [rows[moment == one] for one in np.unique(moment)]
     medians = np.array([float(np.median(survey.normed.slower[of])) for of in of_moment])
-    sigma = np.array([float(np.median(survey.normed.sigma[of])) for of in of_moment])
     n = np.array([of.size for of in of_moment])
-    sigma = MEDIAN_ERROR * sigma / np.sqrt(n)
+    sigma = MEDIAN_ERROR * _scatter(survey, of_moment) / np.sqrt(n)
     number = numbers_of_rounds(survey.crossings)
     _, rounds, times = np.unique(
         [number[of].min() for of in of_moment], return_inverse=True, return_counts=True
     )
-    normal = medians < slower / 2
+    # Of a path that is slow at times the median lies in between.
+    slow = medians >= slower / 2
+    slower = max(slower, float(np.median(medians[slow]))) if slow.any() else slower
+    # The moments of a path differ by their partners: half of a large loss is no normal one.
+    clear = np.maximum(survey.limits.bandwidth_least, survey.limits.meeting_sigma * sigma)
+    normal = medians < np.minimum(slower / 2, clear)
     again = (times[rounds] > 1) & np.isin(rounds, rounds[~normal])
     uneven = np.hypot(sigma, survey.limits.uneven_share * slower)
     by_noise, by_noise_alone = (norm.cdf(-slower / 2 / scatter) for scatter in (uneven, sigma))
     return _are_too_many(survey, normal, by_noise, n) or _are_too_many(
         survey, normal[again], by_noise_alone[again], n[again]
     )
+
+
+def _scatter(survey: Survey, of_moment: Sequence[Ints]) -> Floats:
+    """By moment how far its readings scatter: as their class, or less, by what those of one moment
+    do: other slow paths widen the class."""
+    sigma = np.array([float(np.median(survey.normed.sigma[of])) for of in of_moment])
+    within = [robust_sigma(survey.normed.slower[of]) for of in of_moment if of.size > 2]
+    least = survey.limits.scale_floor
+    return np.minimum(sigma, max(least, float(np.median(within)))) if within else sigma
 
 
 def _are_too_many(survey: Survey, normal: Bools, by_noise: Floats, n: Ints | int = 1) -> bool:

@@ -64,9 +64,11 @@ def follow_up(survey: Survey, seed: int, most_rounds: int | None = None) -> Foll
         if test in once
     )
     again = tuple(dict.fromkeys((*_rounds_again(survey, suspects), *of_meetings)))
-    # Messages around a dead cable meet again each time, those that met others do not.
-    of_detours = _rounds_again(survey, survey.detours) * limits.path_repeats
-    others = rounds_with_others(survey, n_tests * times, draws)
+    # Messages around a dead cable meet again each time, those that met others do not. A path among
+    # several is tested in rounds only.
+    shared = [s for s in survey.explanation.suspects if survey.crossings.shared_paths[s.best]]
+    of_detours = _rounds_again(survey, [*survey.detours, *shared]) * limits.path_repeats
+    others = rounds_with_others(survey, n_tests * (times + limits.path_repeats), draws)
     tests = once * times
     room = None if most_rounds is None else max(0, most_rounds - len(tests))
     of_uneasy = tuple(
@@ -74,7 +76,7 @@ def follow_up(survey: Survey, seed: int, most_rounds: int | None = None) -> Foll
     )
     more = once_more + of_uneasy * times + of_paths * limits.path_repeats
     more = (more + stalled * limits.stall_repeats)[:room]
-    return FollowUpPlan(tests + more, (again * times + others + of_detours)[:most_rounds])
+    return FollowUpPlan(tests + more, (again * times + of_detours + others)[:most_rounds])
 
 
 class _Finder:

@@ -30,12 +30,12 @@ def unsteady(survey: Survey) -> list[int]:
 
 def may_come_and_go(survey: Survey) -> Bools:
     """By candidate: whether its readings can show that it is slow now and then. Under adaptive
-    routing messages avoid a slow path, so nodes and their parts only."""
+    routing messages avoid a slow path among several."""
     members = survey.candidates.members
     if not survey.crossings.adaptive:
         return np.ones(len(members), np.bool_)
-    rail, is_path = PARTS.index(Part.RAIL), survey.crossings.is_path
-    return np.array([of[0][0] != rail and not is_path(i) for i, of in enumerate(members)], np.bool_)
+    is_rail = np.array([of[0][0] == PARTS.index(Part.RAIL) for of in members], np.bool_)
+    return np.asarray(~is_rail & ~survey.crossings.shared_paths, np.bool_)
 
 
 def evidence_by_metric(survey: Survey, free: Bools, slow: Bools) -> Floats:

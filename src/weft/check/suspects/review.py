@@ -1,15 +1,17 @@
 """The review of accusations: paths on which messages only wait are dropped; a cable out of use, or
 a crowded path, replaces the paths that its messages met."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from weft.check.readings.readings import Ints, Metric, union
+from weft.check.readings.components import Thing
+from weft.check.readings.readings import Bools, Ints, Metric, union
 from weft.check.suspects.accusation import Accusation, Standing, accuse
 from weft.check.suspects.constancy import is_normal_at_times
 from weft.check.suspects.crowding.common_switches import with_common_switches
-from weft.check.suspects.crowding.crowded_paths import Look, SharedPaths
+from weft.check.suspects.crowding.crowded_paths import CrowdedPath, Look, SharedPaths
 from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.out_of_use.detour import Detour
 from weft.check.suspects.out_of_use.longer_paths import take_longer
@@ -130,25 +132,57 @@ def _with_crowded(survey: Survey, made: list[Accusation]) -> list[Accusation]:
     first = crowded(survey.in_rounds & ~again, surely_slow=surely_slow)
     suspected = {shared.cables_of(path) for path in first}
     found = crowded(survey.in_rounds, surely_slow=surely_slow)
-    kept = [a for a in made if not _is_of_shared_paths(survey, a)]
+    kept = [a for a in made if not _is_of_shared_paths(survey, shared, a)]
     for path in found:
-        seen = shared.cables_of(path) in suspected
-        if not seen or path.suspect.evidence < survey.limits.named_evidence:
+        accusation = _accused_path(survey, path, found, suspected, again)
+        if accusation is None:
             continue
         rows = shared.rows_of(path)
-        tested = shared.is_measured(path, again)
-        if tested and not shared.shows_again(path, found, again):
-            continue
-        standing = Standing.CONFIRMED if tested else Standing.UNTESTED
-        if path.look is Look.ALONE and is_normal_at_times(
-            survey, shared.judged_rows_of(path), path.slower
-        ):
-            standing = Standing.COMING_AND_GOING
-        accusation = accuse(survey, path.suspect, standing)
         kept = [a for a in kept if a.standing is Standing.CONFIRMED or not _share(a, rows)]
         if not any(_share(a, rows) or a.things == accusation.things for a in kept):
             kept.append(accusation)
-    return with_common_switches(survey, [a for a in kept if not _slows_some(survey, shared, a)])
+    kept = [a for a in kept if not _slows_some(survey, shared, a)]
+    return with_common_switches(survey, _once(survey, kept))
+
+
+def _once(survey: Survey, made: Sequence[Accusation]) -> list[Accusation]:
+    """The accusations, of those of the two directions of the same paths the stronger."""
+    by_things: dict[frozenset[Thing], Accusation] = {}
+    others = []
+    for one in sorted(made, key=lambda a: -a.evidence):
+        if survey.crossings.shared_paths[one.candidate]:
+            by_things.setdefault(one.things, one)
+        else:
+            others.append(one)
+    return [*others, *by_things.values()]
+
+
+def _accused_path(
+    survey: Survey,
+    path: CrowdedPath,
+    found: Sequence[CrowdedPath],
+    suspected: Container[frozenset[int]],
+    again: Bools,
+) -> Accusation | None:
+    """The accusation of a crowded path that was `suspected` in the survey and showed in the rows
+    measured `again`; None else."""
+    shared = survey.shared
+    assert shared is not None
+    seen = shared.cables_of(path) in suspected
+    if not seen or path.suspect.evidence < survey.limits.named_evidence:
+        return None
+    tested = shared.is_measured(path, again)
+    at_times = replace(path, look=Look.AT_TIMES) if path.look.is_alone else path
+    if tested and not shared.shows_again(path, found, again):
+        if not shared.shows_again(at_times, found, again):
+            return None
+        path = at_times
+    standing = Standing.CONFIRMED if tested else Standing.UNTESTED
+    if path.look.is_alone and is_normal_at_times(survey, shared.judged_rows_of(path), path.slower):
+        standing = Standing.COMING_AND_GOING
+    elif path.look is Look.AT_TIMES:
+        return None
+    return accuse(survey, path.suspect, standing)
 
 
 def _slows_some(survey: Survey, shared: SharedPaths, accusation: Accusation) -> bool:
@@ -157,7 +191,10 @@ def _slows_some(survey: Survey, shared: SharedPaths, accusation: Accusation) -> 
     if slower is None or not survey.crossings.shared_paths[accusation.candidate]:
         return False
     rows = survey.candidates.rows(accusation.candidate)
-    return shared.is_slow_for_some(rows[survey.in_rounds[rows]], slower)
+    rows = rows[survey.in_rounds[rows]]
+    if accusation.standing is Standing.COMING_AND_GOING:
+        rows = shared.slow_at_times(rows, slower)
+    return shared.is_slow_for_some(rows, slower)
 
 
 def _is_sure_of_bandwidth(survey: Survey, accusation: Accusation) -> bool:
@@ -166,13 +203,17 @@ def _is_sure_of_bandwidth(survey: Survey, accusation: Accusation) -> bool:
     return confirmed and not survey.crossings.shared_paths[accusation.candidate]
 
 
-def _is_of_shared_paths(survey: Survey, accusation: Accusation) -> bool:
-    """Whether paths are accused, not slow alone, that are better held against their kind."""
-    assert survey.shared is not None
-    if _is_sure(survey, accusation):
+def _is_of_shared_paths(survey: Survey, shared: SharedPaths, accusation: Accusation) -> bool:
+    """Whether paths are accused, not slow alone, that are better held against their kind, or are as
+    slow as others of it."""
+    candidate, slower = accusation.candidate, accusation.slower.get(Metric.BANDWIDTH)
+    if not survey.crossings.shared_paths[candidate]:
         return False
-    candidate = accusation.candidate
-    return bool(survey.crossings.shared_paths[candidate]) and survey.shared.can_tell(candidate)
+    told = not _is_sure(survey, accusation) and shared.can_tell(candidate)
+    if slower is None:
+        return told
+    told = told and not shared.is_mixed(candidate, slower, survey.in_rounds)
+    return told or shared.is_usual(candidate, slower, survey.in_rounds)
 
 
 def _share(accusation: Accusation, rows: Ints) -> bool:

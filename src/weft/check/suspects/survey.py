@@ -12,6 +12,7 @@ from weft.check.readings.crossing import Crossings
 from weft.check.readings.network import network_of
 from weft.check.readings.norms import Normed, normed
 from weft.check.readings.readings import (
+    METRICS,
     Bools,
     Ints,
     Metric,
@@ -60,8 +61,37 @@ class Survey:
         """The readings of paths among which switches choose; None without such paths."""
         if not len(self.readings) or not self.crossings.adaptive or not self.crossings.stages:
             return None
-        others = [s for s in self.explanation.suspects if not self.crossings.shared_paths[s.best]]
-        return SharedPaths(self.crossings, self.normed, self.explainer.predicted(others))
+        shared = self.crossings.shared_paths
+        others = [
+            s for s in self.explanation.suspects if not shared[s.best] or self._is_slow_alone(s)
+        ]
+        slowed = self.explainer.predicted(others) > 0
+        return SharedPaths(self.crossings, self.normed, slowed, self._holding_up(others))
+
+    def _is_slow_alone(self, suspect: Suspect) -> bool:
+        """Whether it is slow without other messages, too: then it is no path among several."""
+        rows = np.intersect1d(self.candidates.rows(suspect.best), self.alone)
+        evidence = self.explainer.evidence_of(suspect, (), rows)
+        return bool(rows.size) and evidence >= self.limits.confirmed_evidence
+
+    def _holding_up(self, suspects: Iterable[Suspect]) -> Bools:
+        """By reading: whether others may wait for it. A slow path holds up all that shares a buffer
+        with what crosses it, a slow node what shares one with what it receives: also one that is
+        slow to send, since it returns room more slowly."""
+        readings, holding = self.readings, np.zeros(len(self.readings), np.bool_)
+        both = np.array([metric.both_directions for metric in METRICS])[readings.metric]
+        host = self.crossings.host_number
+        for suspect in suspects:
+            rows = self.candidates.rows(suspect.best)
+            found = False
+            for a, b in ((readings.a, readings.b), (host[readings.a], host[readings.b])):
+                for end in {int(a[rows[0]]), int(b[rows[0]])}:
+                    if not found and ((a[rows] == end) | (b[rows] == end)).all():
+                        found = True
+                        holding |= (b == end) | (both & (a == end))
+            if not found:
+                holding |= self.explainer.predicted([suspect]) > 0
+        return holding
 
     @cached_property
     def crowded(self) -> tuple[CrowdedPath, ...]:

@@ -87,8 +87,7 @@ def _with_ends(record: dict[str, Any], components: Iterable[Component]) -> dict[
 
 
 def intermittents(survey: Survey) -> tuple[Intermittent, ...]:
-    """Intermittent components, the strongest first; under adaptive routing, where a message avoids
-    a slow path, nodes and their parts only.
+    """Intermittent components, the strongest first; no paths among which messages choose.
 
     The evidence is the logarithm of a binomial likelihood ratio: so many slow readings at the
     component's own rate, against the rate of all others, by all metrics together. The logarithm of
@@ -99,6 +98,8 @@ def intermittents(survey: Survey) -> tuple[Intermittent, ...]:
     of_others = [s for s in survey.explanation.suspects if not slow_again(survey, s)]
     slowed = survey.explainer.predicted(of_others) > 0
     free = survey.judged & survey.in_rounds & ~slowed
+    # What a path among several slows says nothing of the nodes on it.
+    free[survey.rows_of(c for path in survey.crowded for c in path.suspect.candidates)] = False
     free[waiting(survey.crossings, np.flatnonzero(slowed & survey.beyond_noise))] = False
     slow = free & survey.beyond_noise
     most = survey.limits.most_intermittent

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import binom
+from scipy.stats import norm as normal
 
 from weft.check.external_evidence.class_expectation import FULL
 from weft.check.external_evidence.expectation import Expectations
@@ -180,11 +181,19 @@ def _room(survey: Survey, rows: Ints, expectations: Expectations | None) -> Floa
 
 
 def _uneven(survey: Survey, metric: Metric) -> Iterator[str]:
-    """Pairs faster than the median by more than near pairs are: the median may be that of slow
-    ones."""
+    """Pairs faster than the median by more than near pairs are, and more of them than a few by
+    noise: the median may be that of slow ones."""
+    limits, against = survey.limits, survey.normed
     of = survey.judged & (survey.readings.metric == metric.code)
-    guard = survey.limits.guard(metric, with_fabric=False)
-    fast = of & (survey.normed.slower < -guard)
+    guard = limits.guard(metric, with_fabric=False)
+    fast = of & (against.slower < -guard)
+    for number in np.unique(against.norm[fast]).tolist():
+        mine = of & (against.norm == number)
+        n, n_fast = int(mine.sum()), int((mine & fast).sum())
+        by_noise = binom.sf(n_fast - 1, n, normal.cdf(-guard / against.sigma[mine][0]))
+        few = n_fast <= limits.disturbed_share * n
+        if few and by_noise >= normal.sf(limits.contradicted_sigma):
+            fast[mine] = False
     if not fast.any():
         return
     pairs = counted(int(np.unique(survey.readings.pair[fast]).size), "pair")

@@ -3,9 +3,11 @@
 
 import pytest
 
+from weft.check.readings.components import vertex_of
 from weft.check.readings.network import Network
 from weft.check.readings.stages import Stages
 from weft.core.errors import InputError
+from weft.topology.fabric import Fabric
 
 
 def all_shortest(tree, a, b):
@@ -64,3 +66,26 @@ def test_an_hca_without_a_cable_is_an_error_that_names_it(make_tree):
     tree.document["links"] = [link for link in links if "n002/" not in link["a"]]
     with pytest.raises(InputError, match="HCA 'n002/hca0' has no cable to a switch"):
         stages(tree, "n001/hca0", "n002/hca0")
+
+
+def test_of_a_dragonfly_messages_take_one_cable_between_groups():
+    """By hops alone a path over a third group is as short as one over two routers of its own."""
+    pytest.importorskip("weft._engine", reason="the engine is not built")
+    spec = {"generate": "dragonfly", "groups": 5, "routers_per_group": 4, "nodes_per_router": 2}
+    spec |= {"global_ports": 1, "nodes": 40}
+    spec |= {f"{end}_bits_per_s": 2 * 10**11 for end in ("host", "local", "global")}
+    spec |= {f"{end}_delay_ps": 5000 for end in ("host", "local", "global")}
+    fabric = Fabric.from_document(spec)
+    network = Network(fabric)
+    group = {switch["name"]: switch["group"] for switch in fabric.document["switches"]}
+    hcas = network.hcas[::2]
+    pairs = [(a, b) for a in hcas for b in hcas if a != b]
+    for (a, b), found in zip(pairs, Stages(network).between(pairs), strict=True):
+        crossed = [
+            {tuple(group[vertex_of(network.ports[p ^ i])] for i in (0, 1)) for p in stage}
+            for stage in found[1:-1]
+        ]
+        between = [stage for stage in crossed if any(near != far for near, far in stage)]
+        start = group[vertex_of(network.ports[found[0][0] ^ 1])]
+        end = group[vertex_of(network.ports[found[-1][0]])]
+        assert len(between) == (start != end), (a, b)

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from tests.unit.check.conftest import Fabric, Slow, Tree
 
+from weft.check.readings.components import PARTS, Part
 from weft.check.readings.readings import Metric
 from weft.check.schedule.rounds.matchings import reflections
 from weft.check.suspects.accusation import Standing
 from weft.check.suspects.constancy import _levels, is_normal_at_times
+from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.follow_up import follow_up
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
@@ -22,6 +24,7 @@ from weft.core.finding import Severity
 
 UP_LINK = frozenset({"leaf-02[6]", "spine-02[2]"})
 N_LEAVES = 10
+CABLE = PARTS.index(Part.CABLE)
 
 
 class AtTimes(Fabric):
@@ -63,18 +66,20 @@ def test_a_cable_slow_in_four_of_five_moments_comes_and_goes(seed):
 
 
 class ByLoad(Fabric):
-    """A cable that two messages at once fill: one by itself loses less."""
-
-    n_over: Counter[str]
+    """A cable that two messages at once in one direction fill: one by itself loses less."""
 
     def _pair(self, pair, pairs):
         there = [(self.tree.nodes[a], self.tree.nodes[b]) for a, b in pairs]
-        paths = self.tree.paths([*there, *((b, a) for a, b in there)])
-        self.n_over = Counter(port for path in paths for port in set(path) & UP_LINK)
+        self.path_there = set(self.tree.paths([(pair.a, pair.b)])[0])
+        self.n_over = [
+            Counter(port for path in self.tree.paths(flows) for port in set(path) & UP_LINK)
+            for flows in (there, [(b, a) for a, b in there])
+        ]
         return super()._pair(pair, pairs)
 
     def _speed(self, metric, ends, ports):
-        at_once = max((self.n_over[port] for port in ports & UP_LINK), default=0)
+        n_over = self.n_over[ports != self.path_there]
+        at_once = max((n_over[port] for port in ports & UP_LINK), default=0)
         factor = (1.0, 0.55, 0.28)[min(at_once, 2)] if metric == "bandwidth" else 1.0
         return factor * super()._speed(metric, ends, ports)
 
@@ -84,6 +89,29 @@ def test_a_cable_that_costs_two_messages_more_than_one_is_confirmed(seed):
     (accusation,) = checked(ByLoad(Tree(4, 4, 2), noise=0.01, seed=seed)).accusations
     assert accusation.standing is Standing.CONFIRMED
     assert accusation.slower[Metric.BANDWIDTH] > -2 * np.log(0.55) * 0.9
+
+
+def test_messages_in_opposite_directions_do_not_fill_a_cable_together():
+    """By d-mod-k the second node of each leaf has the slow spine: two messages out of leaf 2 to
+    such nodes fill a direction; one out of it and one into it fill none."""
+    tree = Tree(3, 4, 4)
+    for link in tree.document["links"][len(tree.nodes) :]:
+        link["bits_per_s"] *= 2
+    fabric = ByLoad(tree, noise=0.01)
+    rounds = [[(4, 1), (5, 9)]] * 40 + [[(4, 9), (1, 5)]] * 6
+    samples = [*fabric.all_pairs(), *fabric.measure(rounds, TOGETHER)]
+    survey = survey_of(samples, fabric.tree, thresholds())
+    alone, full = -np.log(0.55), -np.log(0.28)
+    cable = survey.crossings.fabric.port_id["leaf-02[6]"] >> 1
+    crossed = [n for n, of in enumerate(survey.candidates.members) if (CABLE, cable) in of]
+    candidate = max(crossed, key=lambda n: survey.candidates.rows(n).size)
+    one = Suspect((candidate,), {Metric.BANDWIDTH: full}, 100.0)
+    rows = survey.candidates.rows(candidate)
+    rows = rows[survey.readings.metric[rows] == Metric.BANDWIDTH.code]
+    found = _levels(survey, one, rows, rows, full)
+    slower = survey.normed.slower[rows]
+    assert max(np.abs(slower - of).min() for of in (alone, full)) < 0.05
+    assert (slower > found / 2).all()
 
 
 class Varying(Fabric):
@@ -111,7 +139,7 @@ def test_moments_of_little_foreign_load_are_no_level_of_a_fault(seed):
     for one in suspects:
         rows = first.candidates.rows(one.best)
         rows = rows[first.readings.metric[rows] == Metric.BANDWIDTH.code]
-        levels = _levels(first, rows, rows, one.slower[Metric.BANDWIDTH])
+        levels = _levels(first, one, rows, rows, one.slower[Metric.BANDWIDTH])
         assert levels.min() > 0.6 * one.slower[Metric.BANDWIDTH]
 
 
@@ -218,3 +246,13 @@ def fills(tree, pairs, ways):
     """Whether messages of a round, one way, cross these ports."""
     names = tree.nodes
     return any(set(path) & ways for path in tree.paths([(names[a], names[b]) for a, b in pairs]))
+
+
+def test_a_cable_without_another_beside_it_comes_and_goes_under_adaptive_routing_too():
+    """Of several paths messages avoid the slow one; where there is one only, they cannot."""
+    slow = Slow(0.4, ports=frozenset({"leaf-02[5]", "spine-01[2]"}), metrics=("bandwidth",))
+    fabric = AtTimes(Tree(6, 3, 2), [slow], noise=0.01)
+    fabric.tree = Tree(6, 4, 1)
+    fabric.share = 0.3
+    verdict = checked(fabric, adaptive=True)
+    assert severities(verdict, "leaf-02[5]") == [Severity.WARNING]

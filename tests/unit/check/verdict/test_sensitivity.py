@@ -221,3 +221,15 @@ def test_many_nodes_of_slow_latency_are_never_good(n: int, n_slow: int) -> None:
         for one, sound in zip(samples_of(n, slow, 0.02), samples_of(n, {}, 0.02), strict=True)
     ]
     assert judge_check(samples, None).exit_code is not ExitCode.GOOD
+
+
+@pytest.mark.parametrize("n_fast", [1, 60])
+def test_few_pairs_that_noise_makes_fast_are_no_doubt(n_fast: int) -> None:
+    """Of 1,560 readings with 3 % of noise half a one is a tenth faster; of sixty noise is none."""
+    samples = samples_of(40, {}, 0.03)
+    large = [i for i, one in enumerate(samples) if one.size_bytes > 8]
+    for i in large[:n_fast]:
+        fast = dict.fromkeys(samples[i].metrics, BANDWIDTH_MB_S * 1.13)
+        samples[i] = replace(samples[i], metrics=fast)
+    doubts = judge_check(samples, None).sensitivity.cannot_tell
+    assert any("times as fast as the median" in doubt for doubt in doubts) is (n_fast == 60)

@@ -7,18 +7,25 @@ leaves delay one another.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csc_matrix, csr_matrix, diags
+from scipy.sparse import csc_matrix, diags
 
 from weft.check.readings.candidates import Member, cable_ports
 from weft.check.readings.components import PARTS, Part
 from weft.check.readings.crossing import Crossings
 from weft.check.readings.norms import Normed
 from weft.check.readings.readings import Bools, Floats, Ints, Metric
+from weft.check.suspects.crowding.filled_stages import filled_by_itself, in_series
+from weft.check.suspects.crowding.path_kinds import (
+    Delivered,
+    apart,
+    beyond_faster_half,
+    out_of_kind,
+)
 from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.queueing import waiting
 from weft.stats.summary import robust_sigma
@@ -29,10 +36,16 @@ MEDIAN_ERROR = float(np.sqrt(np.pi / 2))
 
 class Look(StrEnum):
     """The evidence that a path is crowded: the median of its rates in moments in which no other
-    path is filled, or in full rounds."""
+    path is filled, or in full rounds, or in the slower half of the former."""
 
     ALONE = "filled by itself"
     ALL = "median of full rounds"
+    AT_TIMES = "filled by itself, at times"
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether no other path is filled."""
+        return self is not Look.ALL
 
 
 @dataclass(frozen=True)
@@ -50,28 +63,19 @@ class CrowdedPath:
         return self.suspect.slower[Metric.BANDWIDTH]
 
 
-@dataclass(frozen=True)
-class Delivered:
-    """By path (number `paths`, of kind `kind`): how slow it is, and the standard error of that.
-    `climbs`: messages that go down meet others from everywhere and are slower than those that go
-    up."""
-
-    paths: Ints
-    kind: Ints
-    climbs: Ints
-    slower: Floats
-    error: Floats
-
-
 class SharedPaths:
-    """The rates of the paths that messages share, by readings that no suspect explains."""
+    """The rates of the paths that messages share, by readings that no suspect has `slowed`. Others
+    may have waited for those `holding` them up."""
 
-    def __init__(self, crossings: Crossings, against: Normed, predicted: Floats) -> None:
+    def __init__(
+        self, crossings: Crossings, against: Normed, slowed: Bools, holding: Bools
+    ) -> None:
         self._crossings = crossings
         self._network = crossings.fabric
         self._against = against
         self._limits = crossings.limits
-        self._explained = predicted > 0
+        self._explained = slowed
+        self._holding = holding
         judged = (against.norm >= 0) & ~self._explained
         self._judged = judged & (crossings.readings.metric == Metric.BANDWIDTH.code)
         self._slower = against.slower
@@ -79,24 +83,30 @@ class SharedPaths:
     def crowded(self, rows: Bools, *, surely_slow: bool) -> tuple[CrowdedPath, ...]:
         """Paths out of their kind by readings `rows`; by full rounds none where something else is
         `surely_slow`: a slow receiver holds up what never crosses it."""
-        looks = (Look.ALONE,) if surely_slow else tuple(Look)
         found: dict[frozenset[int], CrowdedPath] = {}
+        looks = (Look.ALONE, Look.AT_TIMES) if surely_slow else tuple(Look)
         for look in looks:
             for path in self._found(look, rows):
-                found.setdefault(self.cables_of(path), path)
+                cables = self.cables_of(path)
+                first = found.setdefault(cables, path)
+                if first is not path and look is first.look and look.is_alone:
+                    found[cables] = self._in_cables(first)
         return tuple(found.values())
 
     def shows_again(self, path: CrowdedPath, found: Sequence[CrowdedPath], rows: Bools) -> bool:
-        """Whether other readings `rows` show at least half of what a path was found by. In full
-        rounds some path is always slow by chance: it must then be slower than any of its kind that
-        was not `found`, by a margin."""
+        """Whether other readings `rows` show at least half of what a path was found by; of one that
+        is slow at times, two of their moments. In full rounds some path is always slow by chance:
+        it must then be slower than any of its kind that was not `found`, by a margin."""
         delivered = self._delivered(path.look, rows)
         # Filled by themselves others are measured in the survey only.
-        others = self._delivered(path.look, ~rows) if path.look is Look.ALONE else delivered
+        others = self._delivered(path.look, ~rows) if path.look.is_alone else delivered
         if delivered is None or others is None or path.number not in delivered.paths:
             return False
         place = int(np.flatnonzero(delivered.paths == path.number)[0])
         slower = float(delivered.slower[place])
+        if path.look is Look.AT_TIMES:
+            mine = self.judged_rows_of(path)
+            slower = self._by_moment(mine[rows[mine]])[1][-2:].min()
         known = [other.number for other in found if other.look is path.look]
         alike = others.kind == delivered.kind[place]
         alike &= others.climbs == delivered.climbs[place]
@@ -104,23 +114,75 @@ class SharedPaths:
         if not peers.size or slower - float(np.median(peers)) < path.slower / 2:
             return False
         margin = self._limits.crowded_margin
-        return path.look is Look.ALONE or slower >= margin * float(peers.max())
+        return path.look.is_alone or slower >= margin * float(peers.max())
 
     def is_slow_for_some(self, rows: Ints, slower: float) -> bool:
         """Whether, of the readings `rows` of a path accused of being `slower`, those that do not
-        cross some other path are surely less than half as slow: that path slows the others."""
+        cross some other path are normal, and surely less than half as slow: that path slows the
+        others."""
         mine = rows[self._judged[rows]]
-        inner = [self._network.between_switches[list(of)].all() for of in self._crossings.stages]
-        crossed = (self._crossings.by_stage[mine][:, np.flatnonzero(inner)] > 0).toarray()
-        for with_other in crossed.T:
+        by_cables: dict[frozenset[int], list[int]] = {}
+        for number, ports in enumerate(self._crossings.stages):
+            if self._network.between_switches[list(ports)].all():
+                by_cables.setdefault(frozenset(port >> 1 for port in ports), []).append(number)
+        crossed = self._crossings.by_stage[mine].tocsc()
+        for directions in by_cables.values():
+            with_other = (crossed[:, directions].sum(axis=1) > 0).A1
             left = mine[~with_other]
             if left.size < self._limits.crowded_readings:
                 continue
             error = MEDIAN_ERROR * float(np.median(self._against.sigma[left])) / np.sqrt(left.size)
-            sure = float(np.median(self._slower[left])) + self._limits.noise_sigma * error
-            if sure < slower / 2:
+            median = float(np.median(self._slower[left]))
+            clear = max(self._limits.bandwidth_least, self._limits.meeting_sigma * error)
+            if median + self._limits.noise_sigma * error < slower / 2 and median < clear:
                 return True
         return False
+
+    def is_usual(self, candidate: int, slower: float, rows: Bools) -> bool:
+        """Whether paths accused of being `slower` are, filled by themselves in both directions,
+        less than half as much slower than the faster half of their kind by readings `rows`."""
+        delivered, mine, of_kind = self._kind_of(candidate, rows)
+        if delivered is None or mine.sum() < 2:
+            return False
+        return bool((beyond_faster_half(delivered, mine, of_kind) < slower / 2).all())
+
+    def is_mixed(self, candidate: int, slower: float, rows: Bools) -> bool:
+        """Whether paths of the kind of a candidate, filled by themselves, differ so much that one
+        that is `slower` is not out of its kind, and is far from the faster half of it: several of
+        few are faulty."""
+        delivered, mine, of_kind = self._kind_of(candidate, rows)
+        if delivered is None or not mine.any():
+            return False
+        _, usual = apart(delivered, of_kind, self._limits)
+        far = beyond_faster_half(delivered, mine, of_kind) >= self._limits.bandwidth_guard
+        of_all = robust_sigma(np.concatenate(usual))
+        return self._limits.peer_sigma * of_all > slower and bool(far.any())
+
+    def _kind_of(self, candidate: int, rows: Bools) -> tuple[Delivered | None, Bools, Bools]:
+        """What paths that are filled by themselves deliver, which of them are those of a candidate,
+        and which of their kind; None where the latter are too few."""
+        nothing = np.zeros(0, np.bool_)
+        delivered = self._delivered(Look.ALONE, rows)
+        if delivered is None:
+            return None, nothing, nothing
+        members = self._crossings.candidates.members[candidate]
+        cables = frozenset(port >> 1 for member in members for port in cable_ports(member))
+        mine = np.array([self._cables(number) == cables for number in delivered.paths.tolist()])
+        of_kind = delivered.kind == delivered.kind[mine].max(initial=0)
+        enough = of_kind.sum() >= self._limits.crowded_peers
+        return (delivered, mine, of_kind) if enough else (None, nothing, nothing)
+
+    def _cables(self, number: int) -> frozenset[int]:
+        """The cables of a path that is filled by itself."""
+        return frozenset(port >> 1 for port in self._in_series[number])
+
+    def slow_at_times(self, rows: Ints, slower: float) -> Ints:
+        """Those of the readings `rows` of a path that were measured in moments whose median is at
+        least half as slow."""
+        mine = rows[self._judged[rows]]
+        moments, medians = self._by_moment(mine)
+        slow = np.isin(self._crossings.readings.moment[mine], moments[medians >= slower / 2])
+        return np.asarray(mine[slow], np.int64)
 
     def is_measured(self, path: CrowdedPath, rows: Bools) -> bool:
         """Whether readings `rows` are enough to judge a path."""
@@ -146,7 +208,7 @@ class SharedPaths:
     def rows_of(self, path: CrowdedPath) -> Ints:
         """The readings by which a path is judged."""
         where, stage = self.by_itself
-        if path.look is Look.ALONE:
+        if path.look.is_alone:
             return np.asarray(where[stage == path.number], np.int64)
         return np.setdiff1d(self._crossings.candidates.rows(path.number), where)
 
@@ -157,26 +219,20 @@ class SharedPaths:
 
     @cached_property
     def by_itself(self) -> tuple[Ints, Ints]:
-        """Rows in whose moment one stage between switches was filled as far as it ever was, and no
-        other of their path half as far; and these stages."""
-        crossings, network = self._crossings, self._network
-        inner = [network.between_switches[list(of)].all() for of in crossings.stages]
-        load = csr_matrix(crossings.load @ diags(np.array(inner, np.float64)))
-        load.eliminate_zeros()
-        fullest = np.asarray(load.max(axis=0).todense()).reshape(-1)
-        rows = np.flatnonzero(np.diff(load.indptr))
-        most, second, stage = _two_largest(load, rows)
-        filled = most >= self._limits.filled_share * np.minimum(1.0, fullest[stage])
-        chosen = filled & (second <= self._limits.second_share * most)
-        return rows[chosen], stage[chosen]
+        """Rows in whose moment only one stage between switches was filled; and these stages."""
+        return filled_by_itself(self._crossings, self._in_series)
+
+    @cached_property
+    def _in_series(self) -> dict[int, tuple[int, ...]]:
+        return in_series(self._crossings)
 
     def _found(self, look: Look, rows: Bools) -> Iterator[CrowdedPath]:
         """The clearest, then the next without its readings: these count against nothing else."""
         limits = self._limits
         left = rows.copy()
         while (delivered := self._delivered(look, left)) is not None:
-            clear = self._out_of_kind(delivered)
-            if look is Look.ALONE:
+            clear = out_of_kind(delivered, self._limits)
+            if look.is_alone:
                 clear = self._in_both_directions(delivered.paths, clear)
             else:
                 clear[delivered.slower < limits.bandwidth_least] = 0.0
@@ -190,47 +246,71 @@ class SharedPaths:
             yield path
             left[self.rows_of(path)] = False
 
+    def _in_cables(self, path: CrowdedPath) -> CrowdedPath:
+        """A path that is slow in both directions: its cables, and switches that no reading
+        separates from them."""
+        of_cable = self._crossings.candidates.of_part(Part.CABLE)
+        found = dict.fromkeys(of_cable[cable] for cable in sorted(self.cables_of(path)))
+        return replace(path, suspect=replace(path.suspect, candidates=tuple(found)))
+
     def _candidates(self, look: Look, number: int) -> tuple[int, ...]:
         """The candidates that stand for a path; several for a stage whose ports not the same
         readings cross."""
-        if look is not Look.ALONE:
+        if not look.is_alone:
             return (number,)
         of_port = self._crossings.candidates.of_part(Part.DIRECTION)
-        return tuple(dict.fromkeys(of_port[port] for port in self._crossings.stages[number]))
+        return tuple(dict.fromkeys(of_port[port] for port in self._in_series[number]))
 
     def _delivered(self, look: Look, rows: Bools) -> Delivered | None:
-        if look is Look.ALONE:
-            return self._filled_alone(rows)
+        if look.is_alone:
+            return self._filled_alone(rows, at_times=look is Look.AT_TIMES)
         full: Bools = self._judged & rows
         full[self.by_itself[0]] = False
         full[self._behind] = False
         return self._medians(full)
 
-    def _filled_alone(self, rows: Bools) -> Delivered | None:
+    def _filled_alone(self, rows: Bools, *, at_times: bool) -> Delivered | None:
         """How slow paths are that are filled by themselves, without moments that a slow
-        component shares."""
+        component shares; `at_times`: in the slower half of their moments."""
         where, stage = self.by_itself
         group = self._crossings.readings.moment[where] * len(self._crossings.stages) + stage
         spoiled = np.isin(group, self._groups_with_suspects())
         chosen = (self._judged & rows)[where] & ~spoiled
         where, stage = where[chosen], stage[chosen]
-        least = self._limits.crowded_readings
+        least = self._limits.alone_readings
         numbers, n = np.unique(stage, return_counts=True)
         numbers, n = numbers[n >= least], n[n >= least]
         if not numbers.size:
             return None
         of_stage = [where[stage == number] for number in numbers.tolist()]
+        if at_times:
+            of_stage = [self._slower_half(of) for of in of_stage]
+            n = np.array([of.size for of in of_stage])
         medians = np.array([float(np.median(self._slower[of])) for of in of_stage])
         sigma = np.array([float(np.median(self._against.sigma[of])) for of in of_stage])
-        stages = [self._crossings.stages[number] for number in numbers.tolist()]
-        kind = np.array([len(stage) for stage in stages], np.int64)
-        climbs = self._network.climbs[[stage[0] for stage in stages]]
+        paths = [self._in_series[number] for number in numbers.tolist()]
+        kind = np.array([len(ports) for ports in paths], np.int64)
+        climbs = self._network.climbs[[ports[0] for ports in paths]]
         return Delivered(numbers, kind, climbs, medians, MEDIAN_ERROR * sigma / np.sqrt(n))
 
+    def _slower_half(self, rows: Ints) -> Ints:
+        """Those rows of a path that were measured in the slower half of its moments."""
+        moments, _ = self._by_moment(rows)
+        slower = np.isin(self._crossings.readings.moment[rows], moments[moments.size // 2 :])
+        return np.asarray(rows[slower], np.int64)
+
+    def _by_moment(self, rows: Ints) -> tuple[Ints, Floats]:
+        """The moments of rows and the median of each, the fastest first."""
+        moment = self._crossings.readings.moment[rows]
+        moments = np.unique(moment)
+        medians = np.array([float(np.median(self._slower[rows[moment == m]])) for m in moments])
+        order = np.argsort(medians)
+        return moments[order], medians[order]
+
     def _groups_with_suspects(self) -> Ints:
-        """Moments and stages (a number for both) that something crossed which a suspect slows."""
-        crossed = self._crossings.by_stage[np.flatnonzero(self._explained)].tocoo()
-        moment = self._crossings.readings.moment[self._explained][crossed.row]
+        """Moments and stages (a number for both) that something crossed for which others wait."""
+        crossed = self._crossings.by_stage[np.flatnonzero(self._holding)].tocoo()
+        moment = self._crossings.readings.moment[self._holding][crossed.row]
         return np.unique(moment * len(self._crossings.stages) + crossed.col)
 
     def _medians(self, full: Bools) -> Delivered | None:
@@ -255,7 +335,7 @@ class SharedPaths:
     def _in_both_directions(self, stages: Ints, clear: Floats) -> Floats:
         """A fault of a cable shows in both of its directions: where both are slower than
         their kinds, the two together are stronger evidence than the slower one."""
-        place = {frozenset(self._crossings.stages[s]): i for i, s in enumerate(stages.tolist())}
+        place = {frozenset(self._in_series[s]): i for i, s in enumerate(stages.tolist())}
         both = clear.copy()
         for ports, here in place.items():
             back = place.get(frozenset(port ^ 1 for port in ports))
@@ -284,31 +364,3 @@ class SharedPaths:
                 widest[members] = number
         paths = np.array(sorted(widest.values()), np.int64)
         return paths, candidates.columns[:, paths]
-
-    def _out_of_kind(self, delivered: Delivered) -> Floats:
-        """By path: standard deviations that it is slower than others of its kind; 0 where these are
-        too few."""
-        clear = np.zeros(delivered.paths.size)
-        for kind in np.unique(delivered.kind):
-            peers = np.flatnonzero(delivered.kind == kind)
-            if peers.size < self._limits.crowded_peers:
-                continue
-            values, climbs = delivered.slower[peers].copy(), delivered.climbs[peers]
-            for path in np.unique(climbs):
-                values[climbs == path] -= np.median(values[climbs == path])
-            least = np.maximum(delivered.error[peers], self._limits.scale_floor / 2)
-            clear[peers] = values / np.maximum(robust_sigma(values), least)
-        return clear
-
-
-def _two_largest(load: csr_matrix, rows: Ints) -> tuple[Floats, Floats, Ints]:
-    """Of rows that are not empty: the largest value, the next one (0 without), and the column of
-    the largest."""
-    row = np.repeat(np.arange(load.shape[0]), np.diff(load.indptr))
-    order = np.lexsort((-load.data, row))
-    first = load.indptr[rows]
-    has_next = np.diff(load.indptr)[rows] > 1
-    following = np.minimum(first + 1, max(0, load.data.size - 1))
-    largest, column = load.data[order][first], load.indices[order][first]
-    second = np.where(has_next, load.data[order][following], 0.0)
-    return largest, second, column.astype(np.int64)

@@ -29,10 +29,10 @@ def rounds_with_others(survey: Survey, n: int, draws: Random) -> tuple[Round, ..
     shared = survey.shared
     if shared is None or not survey.crowded:
         return ()
-    alone = [path for path in survey.crowded if path.look is Look.ALONE]
-    full = [path for path in survey.crowded if path.look is not Look.ALONE]
+    alone = {path.number: path for path in survey.crowded if path.look.is_alone}
+    full = [path for path in survey.crowded if path.look is Look.ALL]
     rounds: list[Round] = []
-    for path in alone[: survey.limits.most_suspects]:
+    for path in list(alone.values())[: survey.limits.most_suspects]:
         rounds += _with_others(survey, shared.rows_of(path), n, draws, whole=False)
     if full:
         rounds += _with_others(survey, shared.rows_of(full[0]), n, draws, whole=True)

@@ -10,7 +10,8 @@ from scipy.sparse import csr_matrix
 from tests.seeds import drawn
 
 from weft.check.readings.readings import Metric
-from weft.check.suspects.crowding.crowded_paths import CrowdedPath, Delivered, Look, SharedPaths
+from weft.check.suspects.crowding.crowded_paths import CrowdedPath, Look, SharedPaths
+from weft.check.suspects.crowding.path_kinds import Delivered
 from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.follow_up import FollowUpPlan, follow_up
 from weft.check.suspects.survey import survey_of
@@ -216,7 +217,7 @@ class FlowPaths(SharedPaths):
 
     def __init__(self, up, down, n=40):
         self._limits = thresholds()
-        self._crossings = SimpleNamespace(stages=[*UPS, *DOWNS])
+        self._in_series = dict(enumerate([*UPS, *DOWNS]))
         self.values, self.n = np.array([*up, *down]), n
 
     def _delivered(self, look, rows):
@@ -229,6 +230,9 @@ class FlowPaths(SharedPaths):
 
     def _candidates(self, look, number):
         return (number,)
+
+    def _in_cables(self, path):
+        return path
 
     def rows_of(self, way):
         return np.array([way.number])
@@ -274,8 +278,8 @@ class TwoPaths(SharedPaths):
         self._limits = thresholds()
         crossed = np.ones((20, 2))
         crossed[:12, OTHER] = 0
-        self._crossings = SimpleNamespace(stages=[(0,), (1,)], by_stage=csr_matrix(crossed))
-        self._network = SimpleNamespace(between_switches=np.array([True, is_inner]))
+        self._crossings = SimpleNamespace(stages=[(0,), (2,)], by_stage=csr_matrix(crossed))
+        self._network = SimpleNamespace(between_switches=np.array([True, True, is_inner]))
         self._judged = np.arange(20) >= 20 - n_judged
         self._against = SimpleNamespace(sigma=np.full(20, sigma))
         self._slower = np.where(crossed[:, OTHER] > 0, 0.4, slower)
@@ -287,12 +291,13 @@ def slows_only_some(paths, rows=20):
 
 def test_a_path_whose_messages_are_slow_by_another_path_only_is_not_slow_itself():
     assert slows_only_some(TwoPaths())
-    assert slows_only_some(TwoPaths(0.15))
+    assert slows_only_some(TwoPaths(0.02))
 
 
 def test_a_path_whose_every_message_is_slow_is_slow():
     assert not slows_only_some(TwoPaths(0.4))
     assert not slows_only_some(TwoPaths(0.25)), "more than half of what it costs"
+    assert not slows_only_some(TwoPaths(0.15)), "less than half, and far from normal"
 
 
 def test_noise_that_hides_half_of_a_slowness_lets_no_path_off():
