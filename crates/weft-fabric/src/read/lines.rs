@@ -3,7 +3,7 @@
 use crate::subnet::records::Place;
 use std::io::{self, BufRead};
 
-/// Longest line that is read; the text beyond is cut off and reported.
+/// Longest line that is read, but of a whole text; the text beyond is cut off and reported.
 pub const MAX_LINE_BYTES: usize = 1 << 20;
 
 /// Lines of a file, one at a time in one buffer.
@@ -12,6 +12,8 @@ pub struct Lines<'a> {
     source: u32,
     buffer: Vec<u8>,
     max_bytes: u64,
+    /// Longest line that is not cut.
+    longest: usize,
     /// Number of the current line, from 1.
     pub number: u32,
     /// Whether the current line came with its end: what a file that was cut off ends in does not.
@@ -32,6 +34,7 @@ impl<'a> Lines<'a> {
             source,
             buffer: Vec::new(),
             max_bytes,
+            longest: MAX_LINE_BYTES,
             number: 0,
             is_ended: false,
             n_bytes: 0,
@@ -85,18 +88,25 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Everything up to the end as one text, of `limit` bytes at most; longer ones are cut.
+    /// Everything up to the end as one text, of `limit` bytes at most; longer ones are cut. It may
+    /// be one line, as programs write JSON.
     pub fn whole_text(&mut self, limit: usize) -> io::Result<String> {
+        self.longest = limit;
         let mut whole = Vec::new();
-        while let Some(line) = self.next_line()? {
-            if whole.len() + line.len() >= limit {
+        while self.next_line()?.is_some() {
+            if whole.len() + self.buffer.len() >= limit {
                 self.endless = true;
                 break;
             }
-            whole.extend_from_slice(line);
+            if whole.is_empty() {
+                std::mem::swap(&mut whole, &mut self.buffer);
+            } else {
+                whole.extend_from_slice(&self.buffer);
+            }
             whole.push(b'\n');
         }
-        Ok(String::from_utf8_lossy(&whole).into_owned())
+        let text = String::from_utf8(whole);
+        Ok(text.unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into_owned()))
     }
 
     fn fill(&mut self) -> io::Result<bool> {
@@ -119,7 +129,7 @@ impl<'a> Lines<'a> {
             self.is_ended = end.is_some();
             let taken = end.map_or(available.len(), |at| at + 1);
             let wanted = end.unwrap_or(available.len());
-            let room = MAX_LINE_BYTES.saturating_sub(self.buffer.len());
+            let room = self.longest.saturating_sub(self.buffer.len());
             self.buffer.extend_from_slice(&available[..wanted.min(room)]);
             if wanted > room {
                 self.cut.get_or_insert(self.number.saturating_add(1));

@@ -1,5 +1,6 @@
 """What files say beside nodes and cables is never passed over in silence."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -43,3 +44,30 @@ def test_a_plain_fabric_has_nothing_next_to_it() -> None:
         file_fact_lines(Subnet.read([str(SAMPLES / "small" / "ibnetdiscover.out")]).description)
         == []
     )
+
+
+def test_a_document_of_one_long_line_is_read_whole(tmp_path: Path) -> None:
+    """As a run directory has it: of a large fabric the line is longer than any of a tool."""
+    nodes = [f"node-{n:05}" for n in range(20_000)]
+    links = [
+        {
+            "a": f"{node}/hca0[1]",
+            "b": f"switch-{n // 200}[{n % 200 + 1}]",
+            "bits_per_s": 100_000_000_000,
+            "delay_ps": 0,
+        }
+        for n, node in enumerate(nodes)
+    ]
+    document = {
+        "schema": "weft.fabric/1",
+        "nodes": [{"name": node, "hcas": [f"{node}/hca0"]} for node in nodes],
+        "switches": [{"name": f"switch-{n}", "ports": 201} for n in range(100)],
+        "links": links,
+    }
+    text = json.dumps(document)
+    assert len(text) > 1 << 20
+    assert "\n" not in text
+    (tmp_path / "fabric.json").write_text(text)
+    subnet = Subnet.read([str(tmp_path / "fabric.json")])
+    assert not subnet.description["unread"]
+    assert len(subnet.description["cables"]) == len(links)

@@ -184,6 +184,56 @@ def test_what_waits_for_an_adapter_that_sends_slowly_is_no_slow_path(
     assert [name.partition("/")[0] for name in named] == ["n010"]
 
 
+class SlowLeaves(OneSlowWay):
+    """All that crosses the paths of some leaves is slower where they are full, in both
+    directions."""
+
+    def __init__(self, fabric, factors):
+        super().__init__(fabric, 0, 1.0)
+        self.factors = factors
+
+    def _slowed(self, sample, pairs):
+        nodes = self.fabric.tree.nodes
+        metrics = dict(sample.metrics)
+        for name, ends, flows in (
+            ("bandwidth_ab_mb_s", (sample.pair.a, sample.pair.b), pairs),
+            ("bandwidth_ba_mb_s", (sample.pair.b, sample.pair.a), [(b, a) for a, b in pairs]),
+        ):
+            crossed = {leaf_of(nodes.index(end)) for end in ends}
+            over = [{leaf_of(a), leaf_of(b)} for a, b in flows]
+            for leaf, factor in self.factors.items():
+                full = sum(leaf in of for of in over if len(of) == 2) >= SPINES
+                if name in metrics and len(crossed) == 2 and leaf in crossed and full:
+                    metrics[name] *= factor
+        return replace(sample, metrics=metrics)
+
+
+def test_two_slow_leaves_of_four_are_named_once_each(make_tree, make_fabric):
+    """Their kind says nothing, since half of it is slow."""
+    tree = make_tree(4, PER_LEAF, SPINES)
+    _, _, verdict = checked(tree, SlowLeaves(make_fabric(tree, noise=0.01), {2: 0.75, 3: 0.5}))
+    named = [
+        {
+            end[:7]
+            for suspect in one.facts.suspects
+            for end in suspect.component.ends
+            if "leaf" in end
+        }
+        for one in bad(verdict)
+    ]
+    assert sorted(named, key=str) == [{"leaf-02"}, {"leaf-03"}]
+
+
+def test_a_slow_leaf_switch_is_named_without_its_paths(make_tree, make_fabric, make_slow):
+    tree = make_tree(N_LEAVES, PER_LEAF, SPINES)
+    ports = {port for link in tree.links for port in link if "leaf-02[" in "".join(link)}
+    slow = make_slow(0.5, ports=frozenset(ports), metrics=("bandwidth",))
+    fabric = make_fabric(tree, [slow], noise=0.01)
+    _, _, verdict = checked(tree, fabric)
+    (finding,) = bad(verdict)
+    assert [suspect.component.name for suspect in finding.facts.suspects] == ["switch leaf-02"]
+
+
 def test_a_fault_of_a_whole_leaf_is_no_slow_stretch(make_tree, make_fabric):
     """The rounds that fill a leaf are all slow: that is the leaf's, not the time's."""
     tree = make_tree(N_LEAVES, PER_LEAF, SPINES)

@@ -314,3 +314,41 @@ def test_too_few_messages_apart_from_another_path_let_no_path_off():
 
 def test_a_slow_cable_of_a_host_is_no_other_path():
     assert not slows_only_some(TwoPaths(is_inner=False))
+
+
+class OfKind(SharedPaths):
+    """Paths up and down of some leaves, as slow as these; the first leaf is accused."""
+
+    def __init__(self, up, down):
+        self._limits = thresholds()
+        values, n = np.array([*up, *down]), len(up)
+        climbs = np.repeat([1, -1], n)
+        ones = np.ones(2 * n)
+        delivered = Delivered(np.arange(2 * n), ones, climbs, values, 0.003 * ones)
+        mine = np.arange(2 * n) % n == 0
+        self.told = delivered, mine, ones > 0
+
+    def _kind_of(self, candidate, rows):
+        return self.told
+
+
+ANY_ROWS = np.ones(1, np.bool_)
+
+
+@pytest.mark.parametrize(
+    ("others", "mixed"),
+    [
+        ((0.0, 0.01, 0.02), False),  # 0.15 is out of its kind: that tells.
+        ((0.0, 0.09, 0.25), True),
+        ((0.12, 0.1, 0.25), False),  # 0.02 to 0.05 beyond the faster half: nothing is sure.
+    ],
+)
+def test_of_few_paths_the_faster_half_tells_which_are_slow(others, mixed):
+    paths = OfKind((0.15, *others), (0.15, *others))
+    assert paths.is_mixed(0, 0.15, ANY_ROWS) is mixed
+
+
+@pytest.mark.parametrize(("down", "usual"), [(0.03, True), (0.2, False)])
+def test_a_path_as_slow_as_the_faster_half_in_both_directions_is_usual(down, usual):
+    paths = OfKind((0.03, 0.03, 0.2), (down, 0.02, 0.25))
+    assert paths.is_usual(0, 0.04, ANY_ROWS) is usual
