@@ -61,13 +61,15 @@ class Network:
 
     @cached_property
     def between_groups(self) -> Bools:
-        """By port: whether its cable joins two groups of a dragonfly."""
+        """By port: whether its cable joins two groups of a dragonfly: of a document whose switches
+        have groups."""
         named = [switch.get("group") for switch in self.wiring.document["switches"]]
-        number = {name: i for i, name in enumerate(dict.fromkeys(named))}
-        group = np.array([number[name] for name in named] + [-1] * len(self.hcas), np.int64)
-        of_port = group[self.vertex]
-        apart = of_port.reshape(-1, 2)[:, ::-1].reshape(-1) != of_port
-        return np.asarray(self.between_switches & apart, np.bool_)
+        number = {name: i for i, name in enumerate(dict.fromkeys(named)) if name is not None}
+        group = np.array([number.get(name, -1) for name in named], np.int64)
+        group = np.append(group, np.full(len(self.hcas), -1))
+        here = group[self.vertex]
+        there = here.reshape(-1, 2)[:, ::-1].reshape(-1)
+        return np.asarray((here >= 0) & (there >= 0) & (here != there), np.bool_)
 
     @cached_property
     def height(self) -> Ints:

@@ -29,13 +29,14 @@ class Stages:
         ends = (network.vertex[inner], network.vertex[inner ^ 1])
         # More than any number of hops inside the groups.
         self._apart = n + 1
-        self._cost = np.where(network.between_groups, self._apart, 1)
-        graph = coo_matrix((self._cost[inner], ends), shape=(n, n)).tocsr()
-        # Cables side by side were added up.
-        graph.data = np.where(graph.data < self._apart, 1, self._apart)
+        self._cost_of_port = np.where(network.between_groups, self._apart, 1)
+        # One of parallel cables, which would be added up.
+        _, first = np.unique(ends[0] * n + ends[1], return_index=True)
+        cost = self._cost_of_port[inner[first]]
+        graph = coo_matrix((cost, (ends[0][first], ends[1][first])), shape=(n, n)).tocsr()
         is_even = not network.between_groups.any()
         cost = shortest_path(graph, unweighted=is_even) if n else np.zeros((0, 0))
-        self._costs = np.where(np.isfinite(cost), cost, _NO_PATH).astype(np.int32)
+        self._cost_between = np.where(np.isfinite(cost), cost, _NO_PATH).astype(np.int32)
         order = np.argsort(ends[1], kind="stable")
         self._leading_to = np.split(inner[order], np.searchsorted(ends[1][order], np.arange(1, n)))
         # Many flows have the same ends, and most stages are those of many paths.
@@ -60,7 +61,7 @@ class Stages:
 
     def _inner(self, a: int, b: int) -> tuple[Stage, ...]:
         """The stages from one switch to another. Raises InputError where there is no path."""
-        cost = int(self._costs[a, b])
+        cost = int(self._cost_between[a, b])
         if cost == _NO_PATH:
             names = self._network.switches
             raise InputError(
@@ -74,7 +75,9 @@ class Stages:
         if not length:
             return ()
         ports, leave, enter = self._into(ends)
-        closer = ports[self._costs[a, leave] + self._cost[ports] == self._costs[a, enter]]
+        closer = ports[
+            self._cost_between[a, leave] + self._cost_of_port[ports] == self._cost_between[a, enter]
+        ]
         stage, before = self._stage(tuple(closer.tolist()))
         return (*self._to_any(a, before, length - 1), stage)
 

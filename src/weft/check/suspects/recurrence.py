@@ -30,7 +30,7 @@ def unsteady(survey: Survey) -> list[int]:
 
 def may_come_and_go(survey: Survey) -> Bools:
     """By candidate: whether its readings can show that it is slow now and then. Under adaptive
-    routing messages avoid a slow path among several."""
+    routing messages avoid a slow path where there are several."""
     members = survey.candidates.members
     if not survey.crossings.adaptive:
         return np.ones(len(members), np.bool_)

@@ -138,18 +138,20 @@ def _with_crowded(survey: Survey, made: list[Accusation]) -> list[Accusation]:
         if accusation is None:
             continue
         rows = shared.rows_of(path)
+        kept = [a for a in kept if a.things != accusation.things]
         kept = [a for a in kept if a.standing is Standing.CONFIRMED or not _share(a, rows)]
-        if not any(_share(a, rows) or a.things == accusation.things for a in kept):
+        if not any(_share(a, rows) for a in kept):
             kept.append(accusation)
     kept = [a for a in kept if not _slows_some(survey, shared, a)]
     return with_common_switches(survey, _once(survey, kept))
 
 
 def _once(survey: Survey, made: Sequence[Accusation]) -> list[Accusation]:
-    """The accusations, of those of the two directions of the same paths the stronger."""
+    """The accusations, of those of the two directions of the same paths the stronger one, and
+    a confirmed one first."""
     by_things: dict[frozenset[Thing], Accusation] = {}
     others = []
-    for one in sorted(made, key=lambda a: -a.evidence):
+    for one in sorted(made, key=lambda a: (a.standing is not Standing.CONFIRMED, -a.evidence)):
         if survey.crossings.shared_paths[one.candidate]:
             by_things.setdefault(one.things, one)
         else:

@@ -98,7 +98,7 @@ def intermittents(survey: Survey) -> tuple[Intermittent, ...]:
     of_others = [s for s in survey.explanation.suspects if not slow_again(survey, s)]
     slowed = survey.explainer.predicted(of_others) > 0
     free = survey.judged & survey.in_rounds & ~slowed
-    # What a path among several slows says nothing of the nodes on it.
+    # A reading that one of several paths may have slowed says nothing about its nodes.
     free[survey.rows_of(c for path in survey.crowded for c in path.suspect.candidates)] = False
     free[waiting(survey.crossings, np.flatnonzero(slowed & survey.beyond_noise))] = False
     slow = free & survey.beyond_noise

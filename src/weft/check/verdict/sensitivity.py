@@ -181,8 +181,8 @@ def _room(survey: Survey, rows: Ints, expectations: Expectations | None) -> Floa
 
 
 def _uneven(survey: Survey, metric: Metric) -> Iterator[str]:
-    """Pairs faster than the median by more than near pairs are, and more of them than a few by
-    noise: the median may be that of slow ones."""
+    """Pairs faster than the median by more than near pairs are, and more of them than noise
+    explains: the median may be that of slow ones."""
     limits, against = survey.limits, survey.normed
     of = survey.judged & (survey.readings.metric == metric.code)
     guard = limits.guard(metric, with_fabric=False)
@@ -191,6 +191,8 @@ def _uneven(survey: Survey, metric: Metric) -> Iterator[str]:
         mine = of & (against.norm == number)
         n, n_fast = int(mine.sum()), int((mine & fast).sum())
         by_noise = binom.sf(n_fast - 1, n, normal.cdf(-guard / against.sigma[mine][0]))
+        fastest = -float(against.slower[mine].min()) / against.sigma[mine][0]
+        by_noise = min(float(by_noise), n * float(normal.sf(fastest)))
         few = n_fast <= limits.disturbed_share * n
         if few and by_noise >= normal.sf(limits.contradicted_sigma):
             fast[mine] = False

@@ -1,7 +1,10 @@
 """Every shortest way, stage by stage, against a search anyone can check."""
 # mypy: disable-error-code="no-untyped-def"
 
+from types import SimpleNamespace
+
 import pytest
+from tests.unit.check.documents import fabric_document
 
 from weft.check.readings.components import vertex_of
 from weft.check.readings.network import Network
@@ -89,3 +92,28 @@ def test_of_a_dragonfly_messages_take_one_cable_between_groups():
         start = group[vertex_of(network.ports[found[0][0] ^ 1])]
         end = group[vertex_of(network.ports[found[-1][0]])]
         assert len(between) == (start != end), (a, b)
+
+
+def grouped(groups, n_parallel):
+    """Four switches in a row, the first two of them with parallel cables; a node at each end."""
+    names = [f"r{i}" for i in range(4)]
+    links = [("a/hca0[1]", "r0[99]"), ("b/hca0[1]", "r3[99]")]
+    links += [(f"r0[{i}]", f"r1[{i}]") for i in range(1, n_parallel + 1)]
+    links += [("r1[90]", "r2[90]"), ("r2[91]", "r3[91]")]
+    document = fabric_document(("a", "b"), names, links)
+    for switch, group in zip(document["switches"], groups, strict=True):
+        if group is not None:
+            switch["group"] = group
+    return SimpleNamespace(document=document)
+
+
+@pytest.mark.parametrize("n_parallel", [1, 4, 5, 9])
+@pytest.mark.parametrize("groups", [(0, 0, 1, 1), (None,) * 4, (None, 0, 1, None)])
+def test_many_parallel_cables_are_one_hop(groups, n_parallel):
+    (found,) = Stages(Network(grouped(groups, n_parallel))).between([("a/hca0", "b/hca0")])
+    assert [len(stage) for stage in found] == [1, n_parallel, 1, 1, 1]
+
+
+def test_a_cable_joins_two_groups_only_if_both_its_switches_have_one():
+    network = Network(grouped((None, 0, 1, 1), 2))
+    assert {network.ports[p] for p in network.between_groups.nonzero()[0]} == {"r1[90]", "r2[90]"}

@@ -233,3 +233,16 @@ def test_few_pairs_that_noise_makes_fast_are_no_doubt(n_fast: int) -> None:
         samples[i] = replace(samples[i], metrics=fast)
     doubts = judge_check(samples, None).sensitivity.cannot_tell
     assert any("times as fast as the median" in doubt for doubt in doubts) is (n_fast == 60)
+
+
+def test_one_node_far_faster_than_many_others_forbids_a_good_verdict() -> None:
+    """Its readings are few, and no noise of these hosts would make them."""
+    n, draws = 120, Random(3)
+    found = samples_of(n, {}, 0.0)
+    for i, one in enumerate(found):
+        assert one.pair is not None
+        factor = 1.9 if "n07" in (one.pair.a, one.pair.b) and one.size_bytes > 8 else 1.0
+        metrics = {k: v * factor * draws.uniform(0.92, 1.08) for k, v in one.metrics.items()}
+        found[i] = replace(one, metrics=metrics)
+    verdict = judge_check(found, None)
+    assert any("times as fast as the median" in why for why in verdict.sensitivity.cannot_tell)

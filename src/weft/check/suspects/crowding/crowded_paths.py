@@ -23,7 +23,7 @@ from weft.check.suspects.crowding.filled_stages import filled_by_itself, in_seri
 from weft.check.suspects.crowding.path_kinds import (
     Delivered,
     apart,
-    beyond_faster_half,
+    beyond,
     out_of_kind,
 )
 from weft.check.suspects.explanation import Suspect
@@ -106,7 +106,8 @@ class SharedPaths:
         slower = float(delivered.slower[place])
         if path.look is Look.AT_TIMES:
             mine = self.judged_rows_of(path)
-            slower = self._by_moment(mine[rows[mine]])[1][-2:].min()
+            _, medians = self._by_moment(mine[rows[mine]])
+            slower = float(medians[-2]) if medians.size > 1 else 0.0
         known = [other.number for other in found if other.look is path.look]
         alike = others.kind == delivered.kind[place]
         alike &= others.climbs == delivered.climbs[place]
@@ -140,21 +141,23 @@ class SharedPaths:
 
     def is_usual(self, candidate: int, slower: float, rows: Bools) -> bool:
         """Whether paths accused of being `slower` are, filled by themselves in both directions,
-        less than half as much slower than the faster half of their kind by readings `rows`."""
+        less than half as much slower than the fastest of their kind by readings `rows`."""
         delivered, mine, of_kind = self._kind_of(candidate, rows)
         if delivered is None or mine.sum() < 2:
             return False
-        return bool((beyond_faster_half(delivered, mine, of_kind) < slower / 2).all())
+        least = max(slower / 2, self._limits.bandwidth_least)
+        return bool((beyond(delivered, mine, of_kind, 0.0) < least).all())
 
     def is_mixed(self, candidate: int, slower: float, rows: Bools) -> bool:
         """Whether paths of the kind of a candidate, filled by themselves, differ so much that one
-        that is `slower` is not out of its kind, and is far from the faster half of it: several of
-        few are faulty."""
+        that is `slower` is not out of its kind, and is far from the fastest quarter of it: several
+        of few are faulty."""
         delivered, mine, of_kind = self._kind_of(candidate, rows)
         if delivered is None or not mine.any():
             return False
         _, usual = apart(delivered, of_kind, self._limits)
-        far = beyond_faster_half(delivered, mine, of_kind) >= self._limits.bandwidth_guard
+        sound = 1 - self._limits.largest_slow_share
+        far = beyond(delivered, mine, of_kind, sound) >= self._limits.bandwidth_guard
         of_all = robust_sigma(np.concatenate(usual))
         return self._limits.peer_sigma * of_all > slower and bool(far.any())
 
@@ -213,9 +216,13 @@ class SharedPaths:
         return np.setdiff1d(self._crossings.candidates.rows(path.number), where)
 
     def judged_rows_of(self, path: CrowdedPath) -> Ints:
-        """Those of the same that no suspect slows."""
+        """Those of the same that no suspect slows or holds up."""
         rows = self.rows_of(path)
-        return np.asarray(rows[self._judged[rows]], np.int64)
+        rows = rows[self._judged[rows]]
+        if path.look.is_alone:
+            group = self._crossings.readings.moment[rows] * len(self._crossings.stages)
+            rows = rows[~np.isin(group + path.number, self._groups_with_suspects)]
+        return np.asarray(rows, np.int64)
 
     @cached_property
     def by_itself(self) -> tuple[Ints, Ints]:
@@ -254,8 +261,8 @@ class SharedPaths:
         return replace(path, suspect=replace(path.suspect, candidates=tuple(found)))
 
     def _candidates(self, look: Look, number: int) -> tuple[int, ...]:
-        """The candidates that stand for a path; several for a stage whose ports not the same
-        readings cross."""
+        """The candidates that stand for a path; several for a stage whose ports
+        different readings cross."""
         if not look.is_alone:
             return (number,)
         of_port = self._crossings.candidates.of_part(Part.DIRECTION)
@@ -274,7 +281,7 @@ class SharedPaths:
         component shares; `at_times`: in the slower half of their moments."""
         where, stage = self.by_itself
         group = self._crossings.readings.moment[where] * len(self._crossings.stages) + stage
-        spoiled = np.isin(group, self._groups_with_suspects())
+        spoiled = np.isin(group, self._groups_with_suspects)
         chosen = (self._judged & rows)[where] & ~spoiled
         where, stage = where[chosen], stage[chosen]
         least = self._limits.alone_readings
@@ -307,6 +314,7 @@ class SharedPaths:
         order = np.argsort(medians)
         return moments[order], medians[order]
 
+    @cached_property
     def _groups_with_suspects(self) -> Ints:
         """Moments and stages (a number for both) that something crossed for which others wait."""
         crossed = self._crossings.by_stage[np.flatnonzero(self._holding)].tocoo()

@@ -52,9 +52,9 @@ def apart(
     return values, usual
 
 
-def beyond_faster_half(delivered: Delivered, mine: Bools, of_kind: Bools) -> Floats:
-    """Of the paths `mine`: how much slower each is than the faster half of those of its kind that
-    lead as it does (natural logarithm)."""
+def beyond(delivered: Delivered, mine: Bools, of_kind: Bools, share: float) -> Floats:
+    """Of the paths `mine`: how much slower each is than the fastest `share` of those of its kind
+    that lead as it does (0: than the fastest one; natural logarithm)."""
     same = [of_kind & (delivered.climbs == climbs) for climbs in delivered.climbs[mine]]
-    half = [np.sort(of)[: (of.size + 1) // 2] for of in (delivered.slower[one] for one in same)]
-    return np.asarray(delivered.slower[mine] - [float(np.median(of)) for of in half], np.float64)
+    fast = [float(np.quantile(delivered.slower[one], share)) for one in same]
+    return np.asarray(delivered.slower[mine] - fast, np.float64)

@@ -16,6 +16,7 @@ from weft.check.schedule.scheme import Scheme, SchemeKind
 from weft.check.suspects.accusation import Standing
 from weft.check.suspects.crowding.crowded_paths import Look
 from weft.check.suspects.follow_up import FollowUpPlan, follow_up
+from weft.check.suspects.review import settled
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
 from weft.check.verdict.verdict import judge_check
@@ -184,6 +185,16 @@ def test_what_waits_for_an_adapter_that_sends_slowly_is_no_slow_path(
     assert [name.partition("/")[0] for name in named] == ["n010"]
 
 
+def test_a_weaker_word_about_the_same_paths_keeps_them_from_no_accusation(make_tree, make_fabric):
+    tree = make_tree(N_LEAVES, PER_LEAF, SPINES)
+    _, _, verdict = checked(tree, OneSlowWay(make_fabric(tree, noise=0.02), 4, 0.0))
+    (accusation,) = verdict.accusations
+    standing = Standing.COMING_AND_GOING
+    weaker = replace(accusation, standing=standing, rows=accusation.rows[:0])
+    (found,) = settled(verdict.survey, [weaker])
+    assert found.standing is Standing.CONFIRMED
+
+
 class SlowLeaves(OneSlowWay):
     """All that crosses the paths of some leaves is slower where they are full, in both
     directions."""
@@ -222,6 +233,21 @@ def test_two_slow_leaves_of_four_are_named_once_each(make_tree, make_fabric):
         for one in bad(verdict)
     ]
     assert sorted(named, key=str) == [{"leaf-02"}, {"leaf-03"}]
+
+
+def test_four_slow_leaves_of_five_are_all_named(make_tree, make_fabric):
+    """The faster half of them is slow, too: the fastest is the measure."""
+    tree = make_tree(5, PER_LEAF, SPINES)
+    slow = dict.fromkeys((1, 2, 3, 4), 0.75)
+    _, _, verdict = checked(tree, SlowLeaves(make_fabric(tree, noise=0.01), slow))
+    named = {
+        end[:7]
+        for one in bad(verdict)
+        for suspect in one.facts.suspects
+        for end in suspect.component.ends
+        if "leaf" in end
+    }
+    assert named == {f"leaf-{leaf:02d}" for leaf in slow}
 
 
 def test_a_slow_leaf_switch_is_named_without_its_paths(make_tree, make_fabric, make_slow):

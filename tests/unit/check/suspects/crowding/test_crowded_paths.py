@@ -339,16 +339,16 @@ ANY_ROWS = np.ones(1, np.bool_)
     ("others", "mixed"),
     [
         ((0.0, 0.01, 0.02), False),  # 0.15 is out of its kind: that tells.
-        ((0.0, 0.09, 0.25), True),
-        ((0.12, 0.1, 0.25), False),  # 0.02 to 0.05 beyond the faster half: nothing is sure.
+        ((0.0, 0.03, 0.25), True),
+        ((0.12, 0.1, 0.25), False),  # 0.035 beyond the fastest quarter: nothing is sure.
     ],
 )
-def test_of_few_paths_the_faster_half_tells_which_are_slow(others, mixed):
+def test_of_few_paths_the_fastest_quarter_tells_which_are_slow(others, mixed):
     paths = OfKind((0.15, *others), (0.15, *others))
     assert paths.is_mixed(0, 0.15, ANY_ROWS) is mixed
 
 
 @pytest.mark.parametrize(("down", "usual"), [(0.03, True), (0.2, False)])
-def test_a_path_as_slow_as_the_faster_half_in_both_directions_is_usual(down, usual):
+def test_a_path_as_slow_as_the_fastest_in_both_directions_is_usual(down, usual):
     paths = OfKind((0.03, 0.03, 0.2), (down, 0.02, 0.25))
     assert paths.is_usual(0, 0.04, ANY_ROWS) is usual
