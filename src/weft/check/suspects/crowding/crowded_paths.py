@@ -122,12 +122,8 @@ class SharedPaths:
         cross some other path are normal, and surely less than half as slow: that path slows the
         others."""
         mine = rows[self._judged[rows]]
-        by_cables: dict[frozenset[int], list[int]] = {}
-        for number, ports in enumerate(self._crossings.stages):
-            if self._network.between_switches[list(ports)].all():
-                by_cables.setdefault(frozenset(port >> 1 for port in ports), []).append(number)
         crossed = self._crossings.by_stage[mine].tocsc()
-        for directions in by_cables.values():
+        for directions in self._directions:
             with_other = (crossed[:, directions].sum(axis=1) > 0).A1
             left = mine[~with_other]
             if left.size < self._limits.crowded_readings:
@@ -228,6 +224,15 @@ class SharedPaths:
     def by_itself(self) -> tuple[Ints, Ints]:
         """Rows in whose moment only one stage between switches was filled; and these stages."""
         return filled_by_itself(self._crossings, self._in_series)
+
+    @cached_property
+    def _directions(self) -> list[list[int]]:
+        """The stages between switches, those of the same cables together."""
+        by_cables: dict[frozenset[int], list[int]] = {}
+        for number, ports in enumerate(self._crossings.stages):
+            if self._network.between_switches[list(ports)].all():
+                by_cables.setdefault(frozenset(port >> 1 for port in ports), []).append(number)
+        return list(by_cables.values())
 
     @cached_property
     def _in_series(self) -> dict[int, tuple[int, ...]]:
