@@ -190,8 +190,10 @@ host.
 ## The log that will come
 
 `--predict-log` prints the lines that NCCL will log about its plug-in, as the image's own library
-forms them: tried on NCCL 2.18.3, 2.26.5 and 2.32.3. `...` stands for a name that only the
-plug-in knows.
+forms them: tried on NCCL 2.18.3 whole, on 2.26.5 and 2.32.3 up to the search for the file. Behind
+it these two log more about a plug-in that they open: 2.32.3 first `Loaded net plugin`, which the
+comparison takes for a difference, and it marks a refusal `ATTN`, which `doctor log` does not read.
+`...` stands for a name that only the plug-in knows. Lines of libfabric and MPI are not predicted.
 
 ```sh
 weft doctor container IMAGE --script job.sh --predict-log > predicted.txt
@@ -271,7 +273,8 @@ chain [{link, file, detail, ok}], predicted_log, variables [{name, value, origin
 
 Not checked: symbols without a version; a limit of locked memory from elsewhere (Slurm, systemd,
 limits.conf); libraries that a program loads before NCCL; the program's own RPATH where it leads to
-NCCL; CUDA; what a site's hook does; variables that an entry point of the image sets.
+NCCL; CUDA; what a site's hook does; variables that an entry point of the image sets; PID and IPC
+namespaces of their own, but for /dev/shm; GPU memory over Slingshot (`weft doctor env` does).
 
 ## Rules
 """
