@@ -266,8 +266,8 @@ class SharedPaths:
         return replace(path, suspect=replace(path.suspect, candidates=tuple(found)))
 
     def _candidates(self, look: Look, number: int) -> tuple[int, ...]:
-        """The candidates that stand for a path; several for a stage whose ports
-        different readings cross."""
+        """The candidates that stand for a path; several for a stage whose ports different
+        readings cross."""
         if not look.is_alone:
             return (number,)
         of_port = self._crossings.candidates.of_part(Part.DIRECTION)

@@ -26,8 +26,8 @@ def in_series(crossings: Crossings) -> dict[int, tuple[int, ...]]:
 
 def filled_by_itself(crossings: Crossings, series: dict[int, tuple[int, ...]]) -> tuple[Ints, Ints]:
     """Rows in whose moment one stage of `series` (above) was filled as far as it ever was, and no
-    other of their path half as far; and these stages. Kept only if most rows of
-    the stage in that moment qualify."""
+    other of their path half as far; and these stages. Kept only if most rows of the stage in that
+    moment qualify."""
     counted = np.zeros(len(crossings.stages))
     counted[list(series)] = 1.0
     load = csr_matrix(crossings.load @ diags(counted))
