@@ -22,7 +22,8 @@ LIMIT_BYTES = 8 << 30
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """How a call ended; `code` is negative for a signal."""
+    """How a call ended; `code` is negative for a signal. `most_bytes` is the memory that the call
+    took beyond what its process began with, which is a copy of this one."""
 
     code: int
     out: str
@@ -69,6 +70,7 @@ def call(
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         out, err = Path(folder, "out"), Path(folder, "err")
+        inherited = _private_bytes()
         child = os.fork()
         if child == 0:
             _child(argv, {"stdout": out, "stderr": err}, (limit_s, limit_bytes), full, before)
@@ -78,8 +80,14 @@ def call(
             out.read_text("utf-8", "replace"),
             err.read_text("utf-8", "replace"),
             time.monotonic() - begun,
-            usage.ru_maxrss << 10,
+            max(0, (usage.ru_maxrss << 10) - inherited),
         )
+
+
+def _private_bytes() -> int:
+    """The resident memory of this process that a fork takes along: all but mapped files."""
+    resident, shared = Path("/proc/self/statm").read_text("ascii").split()[1:3]
+    return (int(resident) - int(shared)) * resource.getpagesize()
 
 
 def _child(

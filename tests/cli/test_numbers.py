@@ -25,6 +25,7 @@ VALUES = (
 MOST_SECONDS = 2
 """Of a call that ends with an error, on a machine that does nothing else; tests give it 5 times."""
 MOST_BYTES = 500 << 20
+"""Beyond the memory of the test process."""
 PATHS = ("choice", "path", "file", "directory")
 HOSTS = ("--hosts", "--cluster")
 """Not together with --twin."""
