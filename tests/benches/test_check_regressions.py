@@ -4,6 +4,8 @@
 import pytest
 from benches.check import Job, run_job
 
+from weft.core.errors import ExitCode
+
 
 @pytest.mark.parametrize(
     ("twin", "routing", "number", "seed"),
@@ -36,3 +38,20 @@ def test_dead_cables_are_named_where_all_messages_move(number, named):
     record = run_job(job)
     assert record.wrong == ()
     assert sorted(one.text for one in record.faults if one.named) == list(named), record.words
+
+
+@pytest.mark.parametrize(
+    ("number", "seed", "only"),
+    [
+        # Both nodes of a switch were as quick to one another as ever, and late to most others.
+        (143, 20261128, None),
+        (33, 771, "cables-swapped,node-latency"),
+        (90, 771, "cables-swapped,node-latency"),
+    ],
+)
+def test_a_longer_path_by_exchanged_cables_makes_no_node_a_fault(number, seed, only):
+    record = run_job(Job("torus", "static", False, number, seed, only=only))
+    assert record.wrong == (), record.words
+    late = [one for one in record.faults if one.kind == "node-latency"]
+    assert all(one.named for one in late), record.words
+    assert record.exit_code == (ExitCode.VERDICT_BAD if late else ExitCode.NO_VERDICT)

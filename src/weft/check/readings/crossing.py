@@ -317,6 +317,13 @@ class Crossings:
         hcas = [network.known_hca_of(name) for name in self.readings.endpoints]
         return np.array([network.vertex_id[hca] - network.n_switches for hca in hcas], np.int64)
 
+    @cached_property
+    def switch(self) -> Ints:
+        """By endpoint: the switch that its HCA is cabled to, where a network is known."""
+        network = self.fabric
+        at: Ints = network.vertex[network.port_of_hca[self.hca_number] ^ 1]
+        return at
+
     def _rail_families(self) -> list[Family]:
         """Readings between HCAs of one index; nothing where nodes have one HCA."""
         readings, network = self.readings, self.fabric

@@ -173,15 +173,27 @@ def _spares(survey: Survey, rows: Ints, slower: float) -> bool:
 
 
 def is_longer_path(survey: Survey, suspect: Suspect) -> bool:
-    """Whether messages over a path between switches only take longer, and are carried at full rate:
-    a longer path than the tables say does that, and no slow cable."""
-    if set(suspect.slower) != {Metric.LATENCY} or not survey.crossings.is_path(suspect.best):
+    """Whether messages only take longer, and are carried at full rate: over a path between
+    switches, or of a node with some partners. A longer path than the tables say does that, and no
+    slow cable."""
+    if set(suspect.slower) != {Metric.LATENCY} or survey.crossings.network is None:
         return False
     rows = survey.candidates.rows(suspect.best)
     if survey.crossings.is_switch_pair(suspect.best):
         return _is_longer_between_switches(survey, suspect, rows)
     carried = survey.judged & (survey.readings.metric == Metric.BANDWIDTH.code)
-    return bool(carried[rows].any())
+    if not carried[rows].any():
+        return False
+    return survey.crossings.is_path(suspect.best) or _is_quick_at_its_switch(survey, suspect, rows)
+
+
+def _is_quick_at_its_switch(survey: Survey, suspect: Suspect, rows: Ints) -> bool:
+    """Whether the messages of a node to others at its switch rather speak against its being slow:
+    they cross the nodes' own cables only, and a slow node delays them, too."""
+    readings, switch = survey.readings, survey.crossings.switch
+    rows = rows[survey.judged[rows] & (readings.metric[rows] == Metric.LATENCY.code)]
+    near = rows[switch[readings.a[rows]] == switch[readings.b[rows]]]
+    return survey.explainer.evidence_of(suspect, (), near) < 0
 
 
 def _is_longer_between_switches(survey: Survey, suspect: Suspect, rows: Ints) -> bool:

@@ -3,14 +3,14 @@ were slow, once more."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
 from random import Random
 
 import numpy as np
 
 from weft.check.readings.candidates import Member, cable_ports
 from weft.check.readings.components import PARTS, Part
-from weft.check.readings.readings import host_of
+from weft.check.readings.readings import Metric, host_of
 from weft.check.readings.stages import Stage
 from weft.check.suspects.crowding.partner_test import (
     EndpointPair,
@@ -49,7 +49,10 @@ def follow_up(survey: Survey, seed: int, most_rounds: int | None = None) -> Foll
     draws = Random(f"follow-up/{seed}")  # noqa: S311
     finder = _Finder(survey, draws)
     n_tests, times = limits.tests_a_suspect, limits.times_again
-    of_suspects = [list(islice(finder.tests(suspect), n_tests)) for suspect in suspects]
+    of_suspects = [
+        list(islice(chain(finder.at_its_switch(suspect), finder.tests(suspect)), n_tests))
+        for suspect in suspects
+    ]
     interleaved = [t for group in zip_longest(*of_suspects) for t in group if t is not None]
     alone = [*interleaved, *((pair,) for pair in unexplained)]
     alone += [(pair,) for pair in finder.controls(limits.control_pairs)]
@@ -104,6 +107,37 @@ class _Finder:
                 test = self._take(queue, fill, used)
                 if test:
                     yield test
+
+    def at_its_switch(self, suspect: Suspect) -> list[Round]:
+        """Of a node that is only late, a test with another node at its switch, if possible of no
+        suspect: no cable between switches is on that path."""
+        crossings, readings = self._crossings, self._survey.readings
+        only_late = set(suspect.slower) == {Metric.LATENCY}
+        if crossings.network is None or not only_late or crossings.is_path(suspect.best):
+            return []
+        rows = self._survey.candidates.rows(suspect.best)
+        ends = readings.a[rows], readings.b[rows]
+        host = crossings.host_number
+        own = [
+            end
+            for end in np.unique(ends).tolist()
+            if ((host[ends[0]] == host[end]) | (host[ends[1]] == host[end])).all()
+        ]
+        near = [np.flatnonzero(crossings.switch == crossings.switch[end]).tolist() for end in own]
+        flows = [
+            (self._names[a], self._names[b])
+            for end, there in zip(own, near, strict=True)
+            for other in there
+            for a, b in ((end, other), (other, end))
+            if self._may_meet(self._names[a], self._names[b])
+        ]
+        place = self._suspects.index(suspect)
+        over = [
+            (len({s for s, _ in crossed}), flow)
+            for flow, crossed in zip(flows, self._crossed(flows), strict=True)
+            if (place, suspect.best) in crossed
+        ]
+        return [(min(over)[1],)] if over else []
 
     def controls(self, n: int) -> list[EndpointPair]:
         """Pairs that cross no suspect."""

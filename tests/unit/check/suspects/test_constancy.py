@@ -256,3 +256,10 @@ def test_a_cable_without_another_beside_it_comes_and_goes_under_adaptive_routing
     fabric.share = 0.3
     verdict = checked(fabric, adaptive=True)
     assert severities(verdict, "leaf-02[5]") == [Severity.WARNING]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_node_that_is_as_late_at_its_switch_is_a_fault(seed):
+    slow = Slow(1 / 1.08, node="n003", metrics=("latency",))
+    verdict = checked(Fabric(Tree(8, 2, 2), [slow], noise=0.01, seed=seed))
+    assert severities(verdict, "n003") == [Severity.BAD]

@@ -242,3 +242,15 @@ def test_a_node_slow_now_and_then_is_measured_alone_with_partners_under_adaptive
     alone = [pairs[0] for pairs in follow_up(survey, 1).alone if len(pairs) == 1]
     with_it = [pair for pair in alone if "n006" in pair]
     assert len({other for pair in with_it for other in pair} - {"n006"}) >= 8
+
+
+def test_a_node_that_is_late_is_measured_with_one_at_its_switch(make_tree, make_fabric, make_slow):
+    tree = make_tree(12, 4, 4)
+    late = make_slow(0.8, node="n003", metrics=("latency",))
+    slow = make_slow(0.8, node="n003", metrics=("bandwidth",))
+    of_late, of_slow = (
+        plan(make_fabric(tree, [one], noise=0.01).all_pairs(), tree).alone for one in (late, slow)
+    )
+    assert "n003" in of_late[0][0]
+    assert len(tree.paths(of_late[0])[0]) == 2
+    assert len(of_late) == len(of_slow)

@@ -93,9 +93,14 @@ class Rerouted:
 
     def _predict(self, cables: Sequence[int]) -> Floats | None:
         slower = np.zeros(len(self._crossings.readings))
-        change = self._changes(cables) if cables else None
+        if not cables:
+            return slower
+        rows = np.flatnonzero(self._judged & self._latencies)
+        # All paths are asked for at once: those of the messages that move are among them.
+        slower[rows] = self._later(rows, cables)
+        change = self._changes(cables)
         if change is None:
-            return None if cables else slower
+            return None
         moment = self._crossings.readings.moment
         moved = np.flatnonzero(np.diff(change.indptr))
         rows = np.flatnonzero(self._sending & np.isin(moment, np.unique(moment[moved])))
@@ -103,8 +108,6 @@ class Rerouted:
         then.eliminate_zeros()
         fuller = self._fullest(rows, then) / self._fullest(rows, self._crossed[rows])
         slower[rows] = np.log(np.maximum(fuller, 1.0))
-        rows = np.flatnonzero(self._judged & self._latencies)
-        slower[rows] = self._later(rows, cables)
         return slower
 
     def _later(self, rows: Ints, cables: Sequence[int]) -> Floats:
