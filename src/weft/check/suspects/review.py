@@ -174,16 +174,17 @@ def _accused_path(
     if not seen or path.suspect.evidence < survey.limits.named_evidence:
         return None
     tested = shared.is_measured(path, again)
-    at_times = replace(path, look=Look.AT_TIMES) if path.look.is_alone else path
     if tested and not shared.shows_again(path, found, again):
-        if not shared.shows_again(at_times, found, again):
+        path = replace(path, look=Look.AT_TIMES) if path.look.is_alone else path
+        if not shared.shows_again(path, found, again):
             return None
-        path = at_times
-    standing = Standing.CONFIRMED if tested else Standing.UNTESTED
-    if path.look.is_alone and is_normal_at_times(survey, shared.judged_rows_of(path), path.slower):
-        standing = Standing.COMING_AND_GOING
-    elif path.look is Look.AT_TIMES:
+    rows, at_times = shared.judged_rows_of(path), path.look is Look.AT_TIMES
+    is_normal = path.look.is_alone and is_normal_at_times(survey, rows, path.slower)
+    if at_times and not (tested or is_normal):
         return None
+    standing = Standing.CONFIRMED if tested else Standing.UNTESTED
+    if at_times or is_normal:
+        standing = Standing.COMING_AND_GOING
     return accuse(survey, path.suspect, standing)
 
 

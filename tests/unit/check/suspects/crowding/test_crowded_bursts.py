@@ -12,7 +12,7 @@ from tests.unit.check.schedule.fields import field_of
 from weft.check.schedule.schedule import schedule_of
 from weft.check.schedule.scheme import Scheme, SchemeKind
 from weft.check.suspects.accusation import Standing
-from weft.check.suspects.crowding.crowded_paths import Look
+from weft.check.suspects.crowding.crowded_paths import Look, SharedPaths
 from weft.check.suspects.follow_up import FollowUpPlan, follow_up
 from weft.check.suspects.review import _once, settled
 from weft.check.suspects.survey import survey_of
@@ -316,3 +316,20 @@ def test_a_path_shows_again_by_half_of_what_it_was_found_by(make_tree, make_fabr
     (found,) = (w for w in shared.crowded(~again, surely_slow=False) if w.look is Look.ALONE)
     assert found.slower == pytest.approx(way.slower, rel=0.1)
     assert shared.shows_again(found, (found,), again) is not passes
+
+
+def test_a_path_that_showed_again_is_named_whether_or_not_its_normal_moments_are_sure(
+    make_tree, make_fabric, monkeypatch
+):
+    tree = make_tree(N_LEAVES, PER_LEAF, SPINES)
+    show = SharedPaths.shows_again
+
+    def shows_at_times(self, path, *more):
+        return path.look is Look.AT_TIMES and show(self, path, *more)
+
+    monkeypatch.setattr(SharedPaths, "shows_again", shows_at_times)
+    monkeypatch.setattr("weft.check.suspects.review.is_normal_at_times", lambda *_: False)
+    _, _, verdict = checked(tree, OneSlowWay(make_fabric(tree, noise=0.02), 5, 0.4))
+    (accusation,) = verdict.accusations
+    assert accusation.standing is Standing.COMING_AND_GOING
+    assert "leaf-05[" in accusation.components[0].name
