@@ -189,18 +189,29 @@ host.
 
 ## The log that will come
 
-`--predict-log` prints the lines that NCCL will log about its plug-in, as the image's own library
-forms them: tried on NCCL 2.18.3 whole, on 2.26.5 and 2.32.3 up to the search for the file. Behind
-it these two log more about a plug-in that they open: 2.32.3 first `Loaded net plugin`, which the
-comparison takes for a difference, and it marks a refusal `ATTN`, which `doctor log` does not read.
-`...` stands for a name that only the plug-in knows. Lines of libfabric and MPI are not predicted.
+`--predict-log` prints the lines that NCCL will log about its plug-in and its network, as the
+image's own library forms them: tried on NCCL 2.18.3, 2.26.5 and 2.32.3, line for line. `...` stands
+for a name that only the plug-in knows.
+
+| line | predicted |
+|---|---|
+| about the plug-in: its names, loading, interfaces, refusal (at `ATTN` in 2.32.3) | all, up to \
+its start |
+| `Using network NAME` | with verdict `GOOD`; and `Socket`, where `NCCL_NET` demands it, or NCCL \
+takes no plug-in and `NCCL_IB_DISABLE` or `--host` shows that it finds no adapter |
+| the warning that ends a job | where `NCCL_NET` demands a network that is not there |
+| adapters and addresses (`NET/IB : Using`, `NET/Socket : Using`), the start of a plug-in | none: \
+they depend on the node |
+| of libfabric and MPI | none: which providers libfabric registers depends on the node's \
+adapters, and MPI names its choice only if asked |
 
 ```sh
 weft doctor container IMAGE --script job.sh --predict-log > predicted.txt
 weft doctor log job.log --predicted predicted.txt        # after the job
 ```
 
-[`weft doctor log`](doctor_log.md#beside-a-prediction) names the first line that differs.
+[`weft doctor log`](doctor_log.md#beside-a-prediction) names the first line that differs, and
+ranks that take another network. A line that is not predicted counts only if a plug-in fails there.
 
 ## What mends it
 
@@ -270,6 +281,7 @@ The exit code is 1 for `BAD`, 5 for `UNKNOWN`. `--format json` has `schema`
 `weft.doctor-container/1`: `image, kind, architecture, glibc, runtime, launch, fabric, verdict,
 outcome, would_show, faults, warnings, unknown [{unknown, would_tell}],
 chain [{link, file, detail, ok}], predicted_log, variables [{name, value, origin, beaten}], mounts`.
+A line of `predicted_log` begins with its level, `NCCL INFO`.
 
 Not checked: symbols without a version; a limit of locked memory from elsewhere (Slurm, systemd,
 limits.conf); libraries that a program loads before NCCL; the program's own RPATH where it leads to

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.unit.doctor.container.container_cases import MOUNTS, PATH, need_gcc, run_doctor
-from tests.unit.doctor.container.container_trees import SlingshotNode
+from tests.unit.doctor.container.container_trees import SlingshotNode, compile_library
 
 from weft.cli import run
 from weft.doctor.container.image import view
@@ -44,6 +44,35 @@ def test_a_demanded_network_ends_the_job(
     script.write_text(VARIABLES + 'export NCCL_NET="AWS Libfabric"\n' + SRUN)
     assert run_doctor(node, "--script", script) == 1
     assert "every rank will end: network AWS Libfabric is not found" in capsys.readouterr().out
+
+
+def test_an_empty_name_of_a_network_ends_the_job(
+    node: SlingshotNode, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each of the libraries of tests/oracle/test_nccl_plugins.py looks for a network of no name."""
+    script = tmp_path / "job.sh"
+    script.write_text(VARIABLES + "export NCCL_NET_PLUGIN=ofi NCCL_NET=\n" + SRUN)
+    assert run_doctor(node, "--script", script) == 1
+    assert "every rank will end: network '' is not found" in capsys.readouterr().out
+
+
+def test_a_listed_plugin_that_is_refused_gives_way_to_the_next(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    need_gcc()
+    node = SlingshotNode(tmp_path / "node").build(version="2.32.3")
+    compile_library(node.host / "opt/ofi/libnccl-net-old.so", "int ncclNetPlugin_v3;")
+    script = tmp_path / "job.sh"
+    refused = "/opt/ofi/libnccl-net-old.so, which does not use libfabric"
+    for value, code, words in (
+        ("old,ofi", 0, "net plug-in: /opt/ofi/libnccl-net-ofi.so"),
+        ("old", 1, f"NCCL opens {refused}: NCCL_NET_PLUGIN is old"),
+        ("", 1, "NCCL opens no plug-in: NCCL_NET_PLUGIN is empty"),
+        ("none", 1, "NCCL opens no plug-in: NCCL_NET_PLUGIN is none"),
+    ):
+        script.write_text(VARIABLES + f"export NCCL_NET_PLUGIN={value}\n" + SRUN)
+        assert run_doctor(node, "--script", script) == code
+        assert words in capsys.readouterr().out
 
 
 def test_of_several_launches_the_worst_is_shown(

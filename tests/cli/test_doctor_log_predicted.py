@@ -29,7 +29,8 @@ def predicted(folder: Path, *lines: str, version: str = "2.18.3") -> Path:
     path = folder / "predicted.txt"
     text = f"GOOD  every rank will use NET/OFI over cxi\n\nNCCL {version}: /lib/libnccl.so.2\n\n"
     text += "log   of each rank, with NCCL_DEBUG=INFO:\n"
-    path.write_text(text + "".join(f"      NCCL INFO {one}\n" for one in lines))
+    marked = (one if one.startswith("NCCL ATTN ") else f"NCCL INFO {one}" for one in lines)
+    path.write_text(text + "".join(f"      {one}\n" for one in marked))
     return path
 
 
@@ -116,6 +117,81 @@ def test_a_failed_plugin_is_a_warning_where_ranks_used_a_fast_network(tmp_path: 
     """On InfiniBand NCCL's own code takes over."""
     log = logged(tmp_path, *FAILED, network="IB")
     assert code(log, predicted(tmp_path, SET)) == 0
+
+
+REFUSED = "External network plugin /opt/libnccl-net-ofi.so is unsupported"
+ASKED = "NCCL_NET_PLUGIN set by environment to ofi"
+
+
+def at_attention(
+    log: Path, text: str, place: str = "plugin/net.cc:119 (ncclNetPluginLoad)"
+) -> Path:
+    """Write a line of a log as NCCL 2.32.3 writes it at level ATTN: behind a line feed, a date and
+    its place."""
+    lines = [
+        f"\n[2026-11-28 20:58:03] {one.replace('NCCL INFO', f'{place} NCCL ATTN')}"
+        if one.endswith(text)
+        else one
+        for one in log.read_text().splitlines()
+    ]
+    log.write_text("\n".join(lines) + "\n")
+    return log
+
+
+def test_lines_at_attention(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = at_attention(logged(tmp_path, ASKED, REFUSED, version="2.32.3"), REFUSED)
+    assert "NCCL ATTN External" in log.read_text()
+    code(log, predicted(tmp_path, ASKED, f"NCCL ATTN {REFUSED}", version="2.32.3"))
+    out = capsys.readouterr().out
+    assert "16 of 16 processes logged the predicted 2 lines" in out
+    assert f"plug-in /opt/libnccl-net-ofi.so is unsupported by this NCCL ({log}:" in out
+    assert code(log, predicted(tmp_path, ASKED, version="2.32.3")) == 1
+    assert f"logged     NCCL ATTN {REFUSED}  ({log}:5)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("name", "is_fault"), [("AWS Libfabric", True), ("IB", False)])
+def test_a_network_that_does_not_start(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, is_fault: bool
+) -> None:
+    """NCCL tries its own code for InfiniBand wherever no plug-in is taken."""
+    lost = f"Failed to initialize NET plugin {name}"
+    log = at_attention(logged(tmp_path, ASKED, lost, version="2.32.3"), lost)
+    code(log, predicted(tmp_path, ASKED, version="2.32.3"))
+    sentence = f"at the start of the plug-in, line 2: the plug-in {name} does not start"
+    assert (sentence in capsys.readouterr().out) == is_fault
+
+
+@pytest.mark.parametrize(
+    ("wanted", "network", "is_other"),
+    [
+        ("Socket", "Socket", False),
+        ("aws libfabric", "AWS Libfabric", False),
+        ("Socket", "IB", True),
+        ("...", "Libfabric", False),
+        ("...", "IB", True),
+    ],
+)
+def test_the_network_that_ranks_take(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    wanted: str,
+    network: str,
+    is_other: bool,
+) -> None:
+    log = logged(tmp_path, SET, network=network)
+    for lines in ((SET, f"Using network {wanted}"), (f"Using network {wanted}",)):
+        code(log, predicted(tmp_path, *lines))
+        out = capsys.readouterr().out
+        assert (f"16 of 16 ranks took NET/{network}; predicted: " in out) == is_other
+        assert (f"logged     NCCL INFO Using network {network}  ({log}:" in out) == is_other
+
+
+def test_no_line_about_a_plugin_is_predicted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = logged(tmp_path, network="IB")
+    assert code(log, predicted(tmp_path, "Using network IB")) == 0
+    assert "no process logged a line about a plug-in, as predicted" in capsys.readouterr().out
 
 
 def test_one_process_of_many(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -271,6 +347,7 @@ def test_the_output_of_the_prediction_is_the_input(
     assert run_doctor(node, "--script", script, "--predict-log", "--format", format_) == 0
     prediction = tmp_path / "predicted"
     prediction.write_text(capsys.readouterr().out)
+    assert "NCCL INFO Using network ..." in prediction.read_text()
     assert code(logged(tmp_path, SET, network="AWS Libfabric"), prediction) == 0
     assert code(logged(tmp_path, *FAILED), prediction) == 1
 

@@ -37,6 +37,7 @@ LOGGED = {
     "NET/Socket": "Socket",
 }
 """By part of the verdict the name that NCCL logs for its network."""
+INFO = "NCCL INFO "
 OVER_LIBFABRIC = ("slingshot", "efa")
 FORM = 'const char *form = "NET/Plugin : Plugin load (%s) returned %d : %s";'
 SOURCE = (NCCL_SOURCE + FORM).replace("version %s", "version 2.18.3")
@@ -76,7 +77,9 @@ def logged(folder: Path, case: ContainerCase, chain: Chain) -> Finding:
     said = outcome(case, chain)
     (network,) = (name for part, name in LOGGED.items() if part in said)
     path = folder / "job.log"
-    path.write_text("\n".join(LoggedJob(network=network, before=chain.log).lines()) + "\n")
+    found = [one.removeprefix(INFO) for one in chain.log or () if one.startswith(INFO)]
+    before = tuple(one for one in found if not one.startswith("Using network "))
+    path.write_text("\n".join(LoggedJob(network=network, before=before).lines()) + "\n")
     (only,) = judge(job_log(read_logs([str(path)])))
     assert f"16 of 16 ranks used NET/{network}" in only.sentence
     return only
@@ -84,6 +87,10 @@ def logged(folder: Path, case: ContainerCase, chain: Chain) -> Finding:
 
 def lines_of(selected: str, *, loads: bool) -> tuple[str, ...]:
     """What NCCL logs about its plug-in: none of those here has the collectives."""
+    return tuple(f"{INFO}{one}" for one in texts_of(selected, loads=loads))
+
+
+def texts_of(selected: str, *, loads: bool) -> tuple[str, ...]:
     name = f"libnccl-net-{selected}.so" if selected else "libnccl-net.so"
     asked = (f"Plugin name set by env to {name}",) if selected else ()
     if loads:
@@ -135,7 +142,9 @@ def test_recipe_container_and_log_agree(
         assert "weft doctor container IMAGE --recipe" in path.read_text()
         # The image for Slingshot has HPC-X's plug-in under the default name.
         has_default = recipe.fabric == "slingshot" and not selected
-        assert chain.log == lines_of(selected, loads=has_default)
+        ends = "NCCL_NET" in case.variables and not has_default
+        lost = f"NCCL WARN Error: network {case.value('NCCL_NET')} not found."
+        assert chain.log == (*lines_of(selected, loads=has_default), *([lost] if ends else []))
         if "NCCL_NET" in case.variables:
             network = case.value("NCCL_NET")
             assert f"will end: network {network} is not found" in outcome(case, chain)
@@ -147,7 +156,11 @@ def test_recipe_container_and_log_agree(
             )
         remedy = remedy_of(node.image, node.host, RUNTIMES[runtime], recipe=name, **option)
         case, chain = remedy.case, remedy.chain
-        assert chain.log == lines_of("ofi", loads=True)
+        taken = case.value("NCCL_NET") or "..."
+        assert chain.log == (*lines_of("ofi", loads=True), f"{INFO}Using network {taken}")
+    else:
+        assert chain.log is not None
+        assert chain.log[-1] == f"{INFO}Using network IB"
     assert chain.verdict() is Severity.GOOD
     assert logged(tmp_path, case, chain).severity is Severity.GOOD
 

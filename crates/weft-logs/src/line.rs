@@ -21,7 +21,18 @@ pub(crate) use needle;
 
 /// The head that NCCL and RCCL put before a message, and the message.
 pub(crate) static MARK: Needle = needle!("NCCL ");
-const LEVELS: [&str; 4] = ["INFO ", "WARN ", "TRACE ", "ABORT "];
+const LEVELS: [&str; 5] = ["INFO ", "WARN ", "ATTN ", "TRACE ", "ABORT "];
+
+/// Severity of a message, by its level.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MessageSeverity {
+    /// INFO, TRACE or ABORT.
+    Plain,
+    /// ATTN, which NCCL has from 2.32 on for lines that were WARN or INFO before.
+    Attention,
+    /// WARN.
+    Warning,
+}
 
 /// A message of NCCL or RCCL.
 pub(crate) struct Message<'a> {
@@ -29,7 +40,7 @@ pub(crate) struct Message<'a> {
     pub(crate) head: &'a str,
     /// The message itself.
     pub(crate) text: &'a str,
-    pub(crate) is_warning: bool,
+    pub(crate) severity: MessageSeverity,
     /// Whether another message of the same line was torn by this one.
     pub(crate) tore: bool,
 }
@@ -64,7 +75,7 @@ fn after_escape(tail: &[u8]) -> &[u8] {
 /// The last message of a line: ranks that write at once tear each other's lines.
 pub(crate) fn message(line: &str) -> Option<Message<'_>> {
     let bytes = line.as_bytes();
-    let mut found: Option<(usize, &str)> = None;
+    let mut found: Option<(usize, &&str)> = None;
     let mut n_marks = 0;
     let mut from = 0;
     while let Some(at) = MARK.within(&bytes[from..]).map(|at| at + from) {
@@ -79,7 +90,11 @@ pub(crate) fn message(line: &str) -> Option<Message<'_>> {
     Some(Message {
         head: &line[..at],
         text: without_json(line[at + MARK.1 + level.len()..].trim()),
-        is_warning: level.starts_with("WARN"),
+        severity: match *level {
+            "WARN " => MessageSeverity::Warning,
+            "ATTN " => MessageSeverity::Attention,
+            _ => MessageSeverity::Plain,
+        },
         tore: n_marks > 1,
     })
 }
@@ -89,7 +104,11 @@ pub(crate) fn old_message(line: &str) -> Option<Message<'_>> {
     let (at, level) =
         [" INFO ", " WARN "].iter().find_map(|level| Some((line.find(level)?, level)))?;
     let text = without_json(line[at + level.len()..].trim());
-    Some(Message { head: &line[..at], text, is_warning: *level == " WARN ", tore: false })
+    let severity = match *level {
+        " WARN " => MessageSeverity::Warning,
+        _ => MessageSeverity::Plain,
+    };
+    Some(Message { head: &line[..at], text, severity, tore: false })
 }
 
 /// A message that a container's runtime wrapped: `{"log":"message\n","stream":"stdout"}`.

@@ -2,7 +2,7 @@
 
 use crate::facts::{Facts, Kind, Source, Statement, Understood};
 use crate::library::{libfabric, message, mpi, mvapich, sharp, ucx};
-use crate::line::{self, Message, Needle, needle};
+use crate::line::{self, Message, MessageSeverity, Needle, needle};
 use crate::nccl::{channel, communicator, network, plugin, variables, warning};
 use aho_corasick::{AhoCorasick, MatchKind};
 use std::io::{self, BufRead};
@@ -108,10 +108,14 @@ fn without_mark(line: &str, statement: &mut Statement<'_>) -> Understood {
 }
 
 fn said<'a>(message: &Message<'a>, statement: &mut Statement<'a>) -> Understood {
-    let from = if message.is_warning { warning::place(message.head) } else { "" };
-    statement.from = from;
+    let is_warning = message.severity == MessageSeverity::Warning;
+    statement.from = if is_warning { warning::place(message.head) } else { "" };
     let understood = understand(message.text, statement);
-    if message.is_warning {
+    // NCCL calls a network that it does without ATTN: where a reader knows the message, it is no
+    // warning.
+    let is_unknown = understood.is_none() && message.severity == MessageSeverity::Attention;
+    if is_warning || is_unknown {
+        let from = warning::place(message.head);
         return statement.note(Kind::Warning, &["NCCL", from, message.text]);
     }
     understood

@@ -15,7 +15,7 @@ const ORDINARY: u64 = 3000;
 /// A damaged log may be read so long: it is a few kilobytes.
 const LONGEST: Duration = Duration::from_secs(2);
 /// What a mutation puts in: the marks of the formats, numbers at the edges, noise.
-const PIECES: [&str; 20] = [
+const PIECES: [&str; 21] = [
     "\n",
     "\r",
     " ",
@@ -32,6 +32,7 @@ const PIECES: [&str; 20] = [
     "\u{1f}",
     "NCCL INFO ",
     "NCCL WARN ",
+    "NCCL ATTN ",
     " via NET/",
     "-1",
     "99999999999999999999",

@@ -236,6 +236,34 @@ fn a_warning_names_where_it_comes_from() {
     assert_eq!(with_words(&document, "warning"), expected);
 }
 
+/// The head of libnccl 2.32.3's lines at level ATTN, before and behind the place.
+fn attention(place: &str, text: &str) -> String {
+    format!("\n[2026-11-28 20:57:40] vm:7:8 [0] {place} NCCL ATTN {text}\n")
+}
+
+#[test]
+fn a_known_line_at_attention_is_no_warning() {
+    for (text, kind, words) in [
+        ("Failed to initialize NET plugin AWS Libfabric", "plugin_failed", &["AWS Libfabric"][..]),
+        ("External network plugin /x.so is unsupported", "plugin_refused", &["/x.so"]),
+        ("Invalid value x for NCCL_ALGO, using default 2.", "refused", &["NCCL_ALGO", "x"]),
+    ] {
+        for place in ["plugin/net.cc:229 (ncclNetPluginInit)", "plugin/net.cc:229"] {
+            let document = facts(&attention(place, text));
+            assert_eq!(with_words(&document, kind), [json!(words)], "{text}");
+            assert_eq!(with_words(&document, "warning"), [] as [Value; 0], "{text}");
+            assert_eq!(document["speakers"][0]["host"], "vm", "{text}");
+        }
+    }
+}
+
+#[test]
+fn another_line_at_attention_is_a_warning_with_its_place() {
+    let text = "Socket magic mismatch from 10.0.0.2<7> (peer 0x1 != expected 0x2), discarding";
+    let document = facts(&attention("misc/crypt.cc:710 (ncclCryptAcceptHello)", text));
+    assert_eq!(with_words(&document, "warning"), [json!(["NCCL", "misc/crypt.cc:710", text])]);
+}
+
 #[test]
 fn versions_stand_alone_on_a_line() {
     let document =

@@ -31,19 +31,23 @@ PLUGIN_FORMS = {
     "list": b"%s/Plugin: Could not find:%s%s%s\0",
 }
 """Formats of the line about a plug-in that does not load, by a name of ours."""
+LOST_INTERFACE = b"NET/Plugin: Failed to find ncclNetPlugin_v"
+"""Newer libraries with the form "list" have no such line; no older one of them was tried."""
+ATTENTION = b" NCCL ATTN "
 
 
 @dataclass(frozen=True, slots=True)
 class Libnccl:
     """A library of NCCL. `names` are all texts in it that look like a variable's name,
     `interfaces` the versions of the interface to net plug-ins that it takes, `plugin_form` the
-    format of its lines about plug-ins, "" for another one; `peer_signs` are files that tell it of
-    the kernel's peer memory."""
+    format of its lines about plug-ins, "" for another one; `has_attention` whether it logs some at
+    the level ATTN; `peer_signs` are files that tell it of the kernel's peer memory."""
 
     version: str
     names: frozenset[str]
     interfaces: frozenset[int] = frozenset()
     plugin_form: str = ""
+    has_attention: bool = False
     peer_signs: frozenset[str] = frozenset()
 
 
@@ -76,9 +80,11 @@ def libnccl_of(file: BinaryIO, where: str) -> Libnccl:
         raise refusal("no variables of NCCL are in it")
     interfaces = frozenset(int(one[1] or one[2]) for one in INTERFACE.finditer(data))
     form = next((name for name, text in PLUGIN_FORMS.items() if text in data), "")
+    if form == "list" and LOST_INTERFACE in data:
+        form = ""
     number = version[1].decode() if version is not None else ""
     signs = frozenset(one[1].decode() for one in PEER_SIGN.finditer(data))
-    return Libnccl(number, names, interfaces, form, signs)
+    return Libnccl(number, names, interfaces, form, ATTENTION in data, signs)
 
 
 def _data(section: "Section", n_bytes_of_file: int) -> bytes:

@@ -51,12 +51,11 @@ def container_lines(
 
 def _log(chain: Chain) -> Iterator[str]:
     yield ""
-    yield (
-        "log   of each rank, with NCCL_DEBUG=INFO:"
-        if chain.log
-        else ("log   no prediction: weft does not know this NCCL's lines about plug-ins")
-    )
-    yield from (f"      NCCL INFO {line}" for line in chain.log)
+    if chain.log is None:
+        yield "log   no prediction: weft does not know this NCCL's lines about plug-ins"
+        return
+    yield f"log   of each rank, with NCCL_DEBUG=INFO:{'' if chain.log else ' no line known'}"
+    yield from (f"      {line}" for line in chain.log)
 
 
 def verdict_lines(case: ContainerCase, chain: Chain) -> Iterator[str]:
@@ -129,7 +128,7 @@ def container_record(case: ContainerCase, chain: Chain) -> dict[str, Any]:
             {"link": one.name, "file": one.file, "detail": one.detail, "ok": _is_good(one)}
             for one in chain.links
         ],
-        "predicted_log": list(chain.log),
+        "predicted_log": list(chain.log or ()),
         "variables": [
             {
                 "name": one.name,

@@ -1,8 +1,10 @@
 """The judgement of a container: the network that is meant, its chain, and the verdict."""
 
+from weft.core.finding import Severity
 from weft.core.units import format_size_roughly
 from weft.doctor.container.case import ContainerCase
 from weft.doctor.container.chain.libfabric import OFI_NETWORKS, PROVIDERS, LibfabricChain
+from weft.doctor.container.chain.log_lines import predicted_lines
 from weft.doctor.container.chain.mount_points import report_mount_points
 from weft.doctor.container.chain.mpi import follow_mpi, put_first
 from weft.doctor.container.chain.report import (
@@ -67,10 +69,10 @@ def judge_container(case: ContainerCase) -> Chain:
             )
     report_mount_points(case, chain)
     if fabric in PROVIDERS:
-        LibfabricChain(case, chain, PROVIDERS[fabric]).follow()
+        search = LibfabricChain(case, chain, PROVIDERS[fabric]).follow()
         chain.would_show += WOULD_SHOW["libfabric"]
     else:
-        follow_verbs(case, chain)
+        search = follow_verbs(case, chain)
         chain.would_show += WOULD_SHOW["verbs"]
     if not case.host_is_given:
         for one in case.absent_mounts:
@@ -84,6 +86,7 @@ def judge_container(case: ContainerCase) -> Chain:
     report_broken_links(chain)
     # Nothing of NCCL or MPI happens in a container that does not start.
     chain.faults.sort(key=lambda one: one.rule.id not in _NO_START)
+    chain.log = predicted_lines(search, is_good=chain.verdict() is Severity.GOOD)
     return chain
 
 

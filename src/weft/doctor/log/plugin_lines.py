@@ -13,29 +13,38 @@ EXPECTED = "a log in a file of its own: the comparison reads it a second time"
 MOST_LOG_BYTES = 64 << 30
 MOST_LINE_BYTES = 1 << 20
 MOST_KEPT = 64
-"""Lines of one process; NCCL 2.32.3 writes at most two for each name that it tries."""
-MARK = "NCCL INFO "
+"""Lines of one process; NCCL 2.32.3 writes at most three for each name that it tries."""
+MARK = re.compile(r"NCCL (?:INFO|ATTN) ")
+_BEGINS = (b"NCCL INFO ", b"NCCL ATTN ")
 _PROCESS = re.compile(r"([\w.-]+:\d+):\d+ (\[\d+\]) ")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _OF_PLUGIN = re.compile(
     r"NET/Plugin\b|Plugin name set by env to |Successfully loaded external network plugin "
-    r"|External network plugin "
+    r"|External network plugin |NCCL_NET_PLUGIN set by environment to"
+    r"|Failed to initialize NET plugin (?!(?:IB|Socket)$)"
 )
 """SOURCE: the lines of libnccl 2.18.3, 2.26.5 and 2.32.3 (tests/oracle/test_nccl_plugins.py)."""
 
 FAILURE = re.compile(
     r"returned \d+ :|Could not find:|No plugin found|is unsupported|ncclNetPlugin symbol"
     r"|cannot open shared object file|not found \(required by|ELF|too short|Using internal"
+    r"|Failed to initialize NET plugin"
 )
 """Of these, lines that tell that a plug-in, or what it needs, is not used."""
 
 
 @dataclass(frozen=True, slots=True)
 class PluginLine:
-    """One message, and where it stands first: 'job.log:12'."""
+    """One message with its mark, 'NCCL INFO ', and where it stands first: 'job.log:12'."""
 
     text: str
-    place: str
+    place: str = ""
+    mark: str = "NCCL INFO "
+
+    @property
+    def shown(self) -> str:
+        """The message behind its mark."""
+        return f"{self.mark}{self.text}"
 
 
 @dataclass
@@ -61,7 +70,7 @@ def read_plugin_lines(names: Sequence[str]) -> PluginLines:
             number, begins = 0, True
             while piece := file.readline(MOST_LINE_BYTES):
                 number += begins
-                if begins and MARK.encode() in piece:
+                if begins and any(mark in piece for mark in _BEGINS):
                     _add(found, _plain(piece), f"{name}:{number}")
                 begins = piece.endswith(b"\n")
     _part(found)
@@ -88,16 +97,19 @@ def _part(found: PluginLines) -> None:
 
 
 def _add(found: PluginLines, line: str, place: str) -> None:
-    head, _, message = line.partition(MARK)
-    named = list(_PROCESS.finditer(head))
+    mark = MARK.search(line)
+    if mark is None:
+        return
+    message = line[mark.end() :]
+    named = list(_PROCESS.finditer(line, 0, mark.start()))
     process, device = named[-1].groups() if named else ("", "")
     found.silent.add(process)
-    if MARK in message or len({one[1] for one in named}) > 1:
+    if MARK.search(message) or len({one[1] for one in named}) > 1:
         found.torn.update(one[1] for one in _PROCESS.finditer(line))
     elif _OF_PLUGIN.match(message):
         kept = found.by_process.setdefault(f"{process} {device}", [])
         if len(kept) < MOST_KEPT:
-            kept.append(PluginLine(message, place))
+            kept.append(PluginLine(message, place, mark[0]))
 
 
 def _plain(piece: bytes) -> str:

@@ -12,25 +12,29 @@ from weft.core.documents.text_file import read_text_file
 from weft.core.errors import InputError
 from weft.core.finding import Finding, FindingFacts, FindingKind, Severity, cannot_tell
 from weft.core.words import counted
-from weft.doctor.log.network import finding, not_judged
+from weft.doctor.log.network import OWN_NETWORKS, finding, not_judged, share
 from weft.doctor.log.plugin_lines import FAILURE, MARK, PluginLine, PluginLines, failures
 
 EXPECTED = "the output of weft doctor container IMAGE --predict-log, as text or as json"
 SCHEMA = "weft.doctor-container/1"
 MOST_BYTES = 16 << 20
+NO_LINE = "no further line"
+NETWORK = "Using network "
 ANY_NAME = "..."
 """Stands for a name that only the plug-in knows."""
-_LINE = re.compile(rf"^ +{MARK}(.+)$", re.M)
+_LINE = re.compile(rf"^ *({MARK.pattern})(.+)$", re.M)
 _VERSION = re.compile(r"^(?:!! )?NCCL (\d+\.\d+\.\d+)(?::|$)", re.M)
 _WHO = ("process", "processes")
 
 
 @dataclass(frozen=True, slots=True)
 class PredictedLog:
-    """`version` is that of the image's NCCL, "" where the file does not tell it."""
+    """Lines about the plug-in. `network` is the one that ranks will take, and `version` that of the
+    image's NCCL, each "" where the file does not tell it."""
 
-    lines: tuple[str, ...]
+    lines: tuple[PluginLine, ...]
     version: str
+    network: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +60,10 @@ def read_prediction(path: Path) -> PredictedLog:
         if not is_whole or record.get("schema") != SCHEMA or not isinstance(links, list):
             raise InputError(f"no document of {SCHEMA}", where=str(path), expected=EXPECTED)
         names = [str(one.get("link")) for one in links if isinstance(one, dict)]
-        found = PredictedLog(tuple(map(str, lines or ())), _version("\n".join(names)))
+        found = predicted_log("\n".join(map(str, lines or ())), _version("\n".join(names)))
     else:
-        found = PredictedLog(tuple(one.strip() for one in _LINE.findall(text)), _version(text))
-    if not found.lines:
+        found = predicted_log(text, _version(text))
+    if not (found.lines or found.network):
         raise InputError(
             "no predicted line",
             where=str(path),
@@ -68,6 +72,14 @@ def read_prediction(path: Path) -> PredictedLog:
             "that output",
         )
     return found
+
+
+def predicted_log(text: str, version: str) -> PredictedLog:
+    """The lines of NCCL in a text, each from its mark on."""
+    found = [PluginLine(one[2].strip(), mark=one[1]) for one in _LINE.finditer(text)]
+    lines = tuple(one for one in found if not one.text.startswith(NETWORK))
+    names = [one.text.removeprefix(NETWORK) for one in found if one not in lines]
+    return PredictedLog(lines, version, names[0] if names else "")
 
 
 def _record(text: str, path: Path) -> dict[str, Any]:
@@ -90,6 +102,13 @@ def judge_prediction(log: JobLog, lines: PluginLines, predicted: PredictedLog) -
     processes = lines.by_process
     if lines.torn:
         yield not_judged(f"{counted(len(lines.torn), *_WHO)} with torn or mixed lines not compared")
+    ran = {one.split(" ")[-1].partition("+")[0] for one in log.versions}
+    is_other = bool(predicted.version and ran) and predicted.version not in ran
+    if not is_other:
+        yield from _networks(log, predicted)
+    if not (processes or predicted.lines or lines.torn):
+        yield not_judged("no process logged a line about a plug-in, as predicted")
+        return
     if not processes:
         yield finding(
             Severity.UNKNOWN,
@@ -100,8 +119,7 @@ def judge_prediction(log: JobLog, lines: PluginLines, predicted: PredictedLog) -
             kind=FindingKind.NOT_ENOUGH_DATA,
         )
         return
-    ran = {one.split(" ")[-1].partition("+")[0] for one in log.versions}
-    if predicted.version and ran and predicted.version not in ran:
+    if is_other:
         yield _other_version(log, processes.values(), predicted.version, sorted(ran))
         return
     parted: dict[tuple[int, str | None], list[list[PluginLine]]] = {}
@@ -126,11 +144,11 @@ def judge_prediction(log: JobLog, lines: PluginLines, predicted: PredictedLog) -
         yield not_judged(f"{counted(len(lines.silent), *_WHO)} logged no line about a plug-in")
 
 
-def _parting(predicted: Sequence[str], logged: Sequence[PluginLine]) -> int | None:
+def _parting(predicted: Sequence[PluginLine], logged: Sequence[PluginLine]) -> int | None:
     """The index of the first line that is another one, None where none is. Lines behind those
     predicted count only if they are failures: some versions tell more of a plug-in they take."""
-    for at, text in enumerate(predicted):
-        if at >= len(logged) or not _is_same(text, logged[at].text):
+    for at, one in enumerate(predicted):
+        if at >= len(logged) or not _is_same(one.text, logged[at].text):
             return at
     end = len(predicted)
     more = (at for at in range(end, len(logged)) if FAILURE.search(logged[at].text))
@@ -140,6 +158,31 @@ def _parting(predicted: Sequence[str], logged: Sequence[PluginLine]) -> int | No
 def _is_same(predicted: str, logged: str) -> bool:
     pattern = ".+".join(map(re.escape, predicted.split(ANY_NAME)))
     return re.fullmatch(pattern, logged.strip()) is not None
+
+
+def _networks(log: JobLog, predicted: PredictedLog) -> Iterator[Finding]:
+    """Ranks that took another network than the predicted one. A plug-in's network has any name that
+    NCCL's own do not have."""
+    name = predicted.network
+    if not name:
+        return
+    for fact in log.facts.of("network"):
+        other, ranks = fact.words[0], log.by(fact)
+        is_plugin = other not in OWN_NETWORKS
+        if is_plugin if name == ANY_NAME else other.lower() == name.lower():
+            continue
+        logged = f"{NETWORK}{other}"
+        shown = "a plug-in's" if name == ANY_NAME else f"NET/{name}"
+        yield finding(
+            Severity.WARNING,
+            f"{share(log, ranks)} took NET/{other}; predicted: {shown}",
+            f"predicted  {PluginLine(f'{NETWORK}{name}').shown}",
+            f"logged     {PluginLine(logged).shown}  ({log.facts.place(fact)})",
+            kind=FindingKind.CONTRADICTION,
+            facts=PartingFacts(
+                len(predicted.lines) + 1, f"{NETWORK}{name}", logged, "the network", len(ranks)
+            ),
+        )
 
 
 def _severity(log: JobLog, failed: PluginLine | None) -> Severity:
@@ -159,7 +202,7 @@ def _other_version(
         _severity(log, failed),
         f"the job ran NCCL {', '.join(ran)}, and the prediction is of NCCL {version}: it loaded "
         "another libnccl than the one that was judged",
-        f"logged     {MARK}{first.text}  ({first.place})",
+        f"logged     {first.shown}  ({first.place})",
         kind=FindingKind.CONTRADICTION,
         facts=facts,
     )
@@ -171,25 +214,29 @@ def _parted(
     logged = those[0]
     wanted = predicted.lines[at] if at < len(predicted.lines) else None
     has = logged[at] if at < len(logged) else None
-    link, what = _meaning(has.text if has is not None else None)
+    link, what = _meaning(has)
     if has is None:
         what = "the log ends here, or tells no more of plug-ins"
     _, expected = _meaning(wanted)
     differ = "differs" if len(those) == 1 else "differ"
-    shown = f"{has.text}  ({has.place})" if has is not None else "no further line"
+    texts = (wanted.text if wanted is not None else None, has.text if has is not None else None)
     return finding(
         _severity(log, next(failures(logged[at:]), None)),
         f"{len(those):,} of {counted(n_all, *_WHO)} {differ} from the prediction at {link}, line "
         f"{at + 1}: {what}; predicted: {expected}",
-        f"predicted  {MARK}{wanted}" if wanted is not None else "predicted  no further line",
-        f"logged     {MARK}{shown}" if has is not None else f"logged     {shown}",
+        f"predicted  {wanted.shown if wanted is not None else NO_LINE}",
+        f"logged     {has.shown}  ({has.place})" if has is not None else f"logged     {NO_LINE}",
         kind=FindingKind.CONTRADICTION,
-        facts=PartingFacts(at + 1, wanted, has.text if has is not None else None, link, len(those)),
+        facts=PartingFacts(at + 1, *texts, link, len(those)),
     )
 
 
 _MEANINGS = (
     (r"set by env to (?P<a>\S+)", "NCCL_NET_PLUGIN", "NCCL looks for {a}"),
+    (r"NCCL_NET_PLUGIN set by environment to ?(?P<a>.*)", "NCCL_NET_PLUGIN",
+     "NCCL_NET_PLUGIN is '{a}'"),
+    (r"Failed to initialize NET plugin (?P<a>.+)", "the start of the plug-in",
+     "the plug-in {a} does not start"),
     (r"version `(?P<a>[^']+)' not found \(required by (?P<b>[^)]+)\)", "versions of symbols",
      "{b} needs {a}"),
     (r"(?P<a>\S*libnccl-net\S*): cannot open shared object", "the net plug-in",
@@ -209,12 +256,12 @@ _MEANINGS = (
 """A line of NCCL, the link of the chain that it is about, and what it says."""
 
 
-def _meaning(text: str | None) -> tuple[str, str]:
+def _meaning(line: PluginLine | None) -> tuple[str, str]:
     """The link that a line is about, and what it says in plain words."""
-    if text is None:
-        return "the net plug-in", "no further line"
+    if line is None:
+        return "the net plug-in", NO_LINE
     for pattern, link, words in _MEANINGS:
-        found = re.search(pattern, text)
+        found = re.search(pattern, line.text)
         if found is not None:
             return link, words.format_map(found.groupdict())
-    return "the net plug-in", text
+    return "the net plug-in", line.text

@@ -48,6 +48,7 @@ _HOLDS = (
     "CPU Frequency is not max",
     " NCCL INFO ",
     " NCCL WARN ",
+    " NCCL ATTN ",
     " NCCL TRACE ",
     " UCX  ",
     "no version information available",

@@ -45,6 +45,39 @@ def test_a_whole_stack_is_good(node: SlingshotNode) -> None:
     assert case.devices("/dev/infiniband/uverbs") == ("/dev/infiniband/uverbs0",)
 
 
+FORM = r'const char *form = "\0NET/Plugin : Plugin load (%s) returned %d : %s";'
+NO_PLUGIN = "NCCL INFO NET/Plugin : No plugin found, using internal implementation"
+
+
+@pytest.mark.parametrize(
+    ("files", "text", "network"),
+    [
+        ((), "", ("Using network IB",)),
+        ((), "export NCCL_IB_DISABLE=1\n", ("Using network Socket",)),
+        ((), "export NCCL_IB_DISABLE=0\n", ("Using network IB",)),
+        ((), "export NCCL_NET=Socket\n", ("Using network Socket",)),
+        ((), "export NCCL_NET=$NET\n", ()),
+        (("sys/class/net/eth0",), "", ("Using network Socket",)),
+        (("sys/class/infiniband/mlx5_0",), "", ()),
+        (("dev/null",), "", ()),
+    ],
+)
+def test_the_network_that_nccl_will_log(
+    node: SlingshotNode, files: tuple[str, ...], text: str, network: tuple[str, ...]
+) -> None:
+    """`files` are those of a host without adapters; a host without /sys does not tell of them."""
+    own = node.image / LIBRARY_FOLDER
+    compile_library(own / "libnccl.so.2", NCCL_SOURCE.replace("%s", "2.18.3") + FORM)
+    if files:
+        shutil.rmtree(node.host / "dev/infiniband")
+    for one in files:
+        SlingshotNode.add_file(node.host / one)
+    asking = script(node, f"export NCCL_IB_HCA=mlx5_0\n{text}")
+    chain = judged(node.image, node.host, script=asking)[1]
+    assert chain.log is not None
+    assert chain.log[1:] == (NO_PLUGIN, *(f"NCCL INFO {one}" for one in network))
+
+
 RUN = "podman run --ipc=host --network=host --device /dev/infiniband/uverbs0"
 UNSEEN = "the limit of locked memory"
 

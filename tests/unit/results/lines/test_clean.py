@@ -95,6 +95,7 @@ def test_both_orders_of_utf_16(mark: str) -> None:
     [
         "node7:4242:4250 [0] NCCL INFO Using network IB",
         "[2024-05-01 12:00:00] node7:4242:4250 [0] NCCL WARN Call to connect returned",
+        "[2026-11-28 20:57:40] node7:4242:4250 [0] plugin/net.cc:229 (a) NCCL ATTN Failed",
         "[1,3]<stdout>:node7:4242:4250 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1]",
         "[1714564800.123456] [node7:4242 :0]  ucp_context.c:1042 UCX  WARN  no devices",
         "[node7:04242] PMIX ERROR: ERROR in file gds_ds12_lock_pthread.c at line 169",

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from weft.doctor.container.case import ContainerCase
 from weft.doctor.container.chain.gdrcopy import follow_gdrcopy
 from weft.doctor.container.chain.loads import content_of, report_broken, report_loads
-from weft.doctor.container.chain.log_lines import predicted_lines
 from weft.doctor.container.chain.plugin import (
     PluginSearch,
     interfaces_of,
@@ -53,8 +52,9 @@ class LibfabricChain:
     provider: Provider
     search: PluginSearch = field(init=False)
 
-    def follow(self) -> None:
-        """Every link, each on its own: a fault of one does not hide that of the next."""
+    def follow(self) -> PluginSearch:
+        """Every link, each on its own: a fault of one does not hide that of the next. The search
+        of NCCL for its plug-in."""
         nccl = report_nccl(self.case, self.chain)
         self.search = PluginSearch(self.case, nccl).run()
         plugin = self._plugin()
@@ -63,7 +63,7 @@ class LibfabricChain:
         self._devices()
         report_network(self.case, self.chain, OFI_NETWORKS, '"AWS Libfabric"')
         follow_gdrcopy(self.case, self.chain, nccl, library)
-        self.chain.log = predicted_lines(self.search)
+        return self.search
 
     def _plugin(self) -> LoadedFile | None:
         """The plug-in that NCCL should open, wherever it is."""
@@ -113,8 +113,8 @@ class LibfabricChain:
             "plugin-not-selected",
             opened=opened,
             detail=", which does not use libfabric" if is_other else "",
-            value=f"{search.value} ({self._origin('NCCL_NET_PLUGIN')})"
-            if search.value
+            value=f"{search.value or 'empty'} ({self._origin('NCCL_NET_PLUGIN')})"
+            if search.is_set
             else "not set",
             better=str(better),
         )
@@ -243,14 +243,18 @@ def has_inside(library: LoadedFile, provider: Provider) -> bool:
 
 
 def report_network(case: ContainerCase, chain: Chain, names: Sequence[str], wanted: str) -> None:
-    """The network that NCCL_NET demands, against the `names` of the one that is meant."""
+    """The network that NCCL_NET demands, against the `names` of the one that is meant. An empty
+    value demands a network that has no name."""
     found = case.variables.get("NCCL_NET")
-    value = "" if found is None or not is_known(found.value) else found.value
-    if found is not None and value and value.lower() not in names:
+    chain.network = "use NET/Socket"
+    if found is None or not is_known(found.value):
+        return
+    value = found.value
+    if value.lower() not in names:
         words = {"value": value, "place": found.origin, "wanted": wanted}
         chain.fault("other-network-demanded", **words)
-    ends = value.lower() in names
-    chain.network = f"end: network {value} is not found" if ends else "use NET/Socket"
+    if value.lower() != "socket":
+        chain.network = f"end: network {value or repr(value)} is not found"
 
 
 def report_device(case: ContainerCase, chain: Chain, begin: str) -> None:

@@ -1,13 +1,16 @@
-"""The lines that NCCL will print about its net plug-in, as its own library forms them.
+"""The lines that NCCL will print about its net plug-in and network, as its own library forms them.
 
 SOURCE: tried on libnccl 2.18.3, 2.26.5 and 2.32.3; each case is a test against them.
 """
 
+import re
 from collections.abc import Iterator
 
+from weft.doctor.container.case import ContainerCase
 from weft.doctor.container.chain.plugin import BEGIN, PluginSearch, interfaces_of
+from weft.doctor.container.chain.report import is_known
 from weft.doctor.container.image.view import View
-from weft.doctor.container.loader.closure import Closure, MissingFile
+from weft.doctor.container.loader.closure import Closure, LoadedFile, MissingFile
 from weft.doctor.container.loader.elf import ElfError
 
 NOT_THERE = "cannot open shared object file: No such file or directory"
@@ -15,18 +18,67 @@ NATIVE_OF_LOAD = 6
 """The newest interface of libraries with the first form, which they take without a line."""
 TRIED_FALL_BACK = "2.26."
 """Of libraries with a fall-back in the line, this version's form is known."""
+INFO, ATTENTION, WARNING = "NCCL INFO ", "NCCL ATTN ", "NCCL WARN "
 
 
-def predicted_lines(search: PluginSearch) -> tuple[str, ...]:
-    """The lines at NCCL_DEBUG=INFO, without host and process; none where the form is not known."""
+def predicted_lines(search: PluginSearch, *, is_good: bool) -> tuple[str, ...] | None:
+    """The lines at NCCL_DEBUG=INFO, from the level on; None where the form is not known. `is_good`:
+    the chain holds, so that a plug-in that NCCL takes starts."""
     if search.nccl is None or not search.is_known:
-        return ()
+        return None
     form, version = search.nccl.library.plugin_form, search.nccl.library.version
-    if form == "load":
-        return tuple(_of_load(search))
-    if form == "fall-back" and version.startswith(TRIED_FALL_BACK):
-        return tuple(_of_fall_back(search))
-    return tuple(_of_list(search)) if form == "list" else ()
+    if form == "list":
+        lines = _of_list(search)
+    elif form == "load":
+        lines = (f"{INFO}{one}" for one in _of_load(search))
+    elif form == "fall-back" and version.startswith(TRIED_FALL_BACK):
+        lines = (f"{INFO}{one}" for one in _of_fall_back(search))
+    else:
+        return None
+    return (*lines, *_of_network(search, form, is_good=is_good))
+
+
+def _of_network(search: PluginSearch, form: str, *, is_good: bool) -> Iterator[str]:
+    """The network that NCCL takes, where it can be known before: else no line.
+
+    SOURCE: NVIDIA/nccl, net.cc: of the plug-in, IB and Socket the first that starts, and with
+    NCCL_NET only the one of that name, without regard to case.
+    """
+    demanded = search.case.variables.get("NCCL_NET")
+    if demanded is not None and not is_known(demanded.value):
+        return
+    name = ""
+    if demanded is not None:
+        name = _of_own_name(demanded.value)
+        if name not in OWN_NETWORKS and not search.is_taken:
+            lost = f"Error: network {name} not found."
+            yield f"{WARNING}{'Failed to initialize any NET plugin' if form == 'list' else lost}"
+            return
+    elif search.is_taken:
+        name = "..."
+    else:
+        name = "Socket" if has_no_adapter(search.case) else "IB"
+    if is_good or name == "Socket":
+        yield f"{INFO}Using network {name}"
+
+
+OWN_NETWORKS = ("IB", "Socket")
+_SWITCH = re.compile(r"[1-9][0-9]{0,17}")
+"""A switch that is on: 0 is off, and NCCL does not take what is no number."""
+
+
+def _of_own_name(value: str) -> str:
+    """A value of NCCL_NET as the network of that name is spelled, if NCCL itself has it."""
+    return next((one for one in OWN_NETWORKS if one.lower() == value.lower()), value)
+
+
+def has_no_adapter(case: ContainerCase) -> bool:
+    """Whether it is known that NCCL's own code finds no adapter for InfiniBand or RoCE."""
+    if _SWITCH.fullmatch(case.value("NCCL_IB_DISABLE")):
+        return True
+    is_seen = case.host_is_given and bool(case.host.names("/sys/class"))
+    has_one = case.host.names("/sys/class/infiniband") or case.host_devices("/dev/infiniband")
+    return is_seen and not has_one
 
 
 def load_error(view: View, name: str, closure: Closure) -> str:
@@ -65,10 +117,7 @@ def _of_load(search: PluginSearch) -> Iterator[str]:
     name = f"{BEGIN}-{value}.so" if value else f"{BEGIN}.so"
     if value:
         yield f"Plugin name set by env to {name}"
-    closure = dict(search.tried).get(name)
-    if closure is None:
-        # "none" is a name like any other.
-        closure = search.case.loader.dlopen(name, search.nccl.file) if search.nccl else Closure()
+    closure = _closure_of(search, name)
     error = load_error(search.case.view, name, closure)
     if error:
         yield f"NET/Plugin : Plugin load ({name}) returned 2 : {error}"
@@ -86,18 +135,25 @@ def _of_load(search: PluginSearch) -> Iterator[str]:
         yield f"NET/Plugin: Loaded {word} plugin ... (v{older[0]})"
 
 
+def _closure_of(search: PluginSearch, name: str) -> Closure:
+    """What a name loads. These libraries open "none", too, as a name like any other."""
+    tried = dict(one for names in search.tried for one in names)
+    if name not in tried and search.nccl is not None:
+        return search.case.loader.dlopen(name, search.nccl.file)
+    return tried.get(name, Closure())
+
+
 def _of_fall_back(search: PluginSearch) -> Iterator[str]:
     names = [search.value] if search.value else []
     names.append(f"{BEGIN}-{search.value}.so" if search.value else f"{BEGIN}.so")
     lost = ""
     for name in names:
-        closure = dict(search.tried).get(name)
-        if closure is None and search.nccl is not None:
-            closure = search.case.loader.dlopen(name, search.nccl.file)
-        error = load_error(search.case.view, name, closure or Closure())
+        closure = _closure_of(search, name)
+        error = load_error(search.case.view, name, closure)
         if not error:
             if search.value:
                 yield f"NET/Plugin: Plugin name set by env to {name}"
+            yield from _symbols(search, closure.files[0])
             return
         if _is_not_there(name, error):
             # This version keeps the last name only.
@@ -108,23 +164,59 @@ def _of_fall_back(search: PluginSearch) -> Iterator[str]:
     yield f"NET/Plugin: Could not find: {lost}. {fall_back}" if lost else f"NET/Plugin: {fall_back}"
 
 
-def _of_list(search: PluginSearch) -> Iterator[str]:
-    taken = search.nccl.library.interfaces if search.nccl is not None else frozenset()
-    lost: list[str] = []
-    for index, (name, closure) in enumerate(search.tried):
-        error = load_error(search.case.view, name, closure)
-        if not error:
-            path = closure.files[0].opened
-            if taken & set(interfaces_of(closure.files[0])):
-                yield f"Successfully loaded external network plugin {path}"
-                return
-            yield f"External network plugin {path} is unsupported"
-            continue
-        if _is_not_there(name, error):
-            lost.append(name)
+def _symbols(search: PluginSearch, plugin: LoadedFile) -> Iterator[str]:
+    """It looks for each version of an interface, the newest first, and for the second interface
+    only beside the first."""
+    for kind, word in KINDS:
+        offered = interfaces_of(plugin, f"nccl{kind}Plugin")
+        for version in _taken(search):
+            if version in offered:
+                yield f"NET/Plugin: Loaded {word} plugin ... (v{version})"
+                break
+            yield f"NET/Plugin: Failed to find nccl{kind}Plugin_v{version} symbol."
         else:
-            yield f"NET/Plugin: {name}: {error}"
-        following = search.tried[index + 1][0] if index + 1 < len(search.tried) else ""
-        if lost and not following.startswith(f"{BEGIN}-{name}."):
-            yield f"NET/Plugin: Could not find: {' '.join(lost)}"
-            lost = []
+            return
+
+
+KINDS = (("Net", "net"), ("CollNet", "collnet"))
+"""The interfaces of a plug-in, as its symbols and as the lines name them."""
+
+
+def _taken(search: PluginSearch) -> list[int]:
+    """Versions of the interfaces that this NCCL takes, the newest first; of both the same ones."""
+    return sorted(search.nccl.library.interfaces if search.nccl is not None else (), reverse=True)
+
+
+def _of_list(search: PluginSearch) -> Iterator[str]:
+    if search.is_set:
+        yield f"{INFO}NCCL_NET_PLUGIN set by environment to {search.value}".rstrip()
+    for names in search.tried:
+        lost: list[str] = []
+        for name, closure in names:
+            error = load_error(search.case.view, name, closure)
+            if not error:
+                lost.clear()
+                yield from _of_file(search, closure.files[0])
+            elif _is_not_there(name, error):
+                lost.append(name)
+            else:
+                yield f"{INFO}NET/Plugin: {name}: {error}"
+        if lost:
+            yield f"{INFO}NET/Plugin: Could not find: {' '.join(lost)}"
+
+
+def _of_file(search: PluginSearch, plugin: LoadedFile) -> Iterator[str]:
+    """A plug-in without a version of the interface that this NCCL takes is refused: at ATTN, where
+    the library has that level and the environment asks for the plug-in."""
+    newest = []
+    for kind, word in KINDS:
+        offered = interfaces_of(plugin, f"nccl{kind}Plugin")
+        newest += [(word, version) for version in _taken(search) if version in offered][:1]
+    if not newest or newest[0][0] != "net":
+        has_attention = search.nccl is not None and search.nccl.library.has_attention
+        level = ATTENTION if has_attention and search.is_set else INFO
+        yield f"{level}External network plugin {plugin.opened} is unsupported"
+        return
+    for word, version in newest:
+        yield f"{INFO}NET/Plugin: Loaded {word} plugin ... (v{version})"
+    yield f"{INFO}Successfully loaded external network plugin {plugin.opened}"

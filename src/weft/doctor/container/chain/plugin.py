@@ -110,32 +110,43 @@ def _wheels(view: View) -> Iterator[Located]:
 
 def plugin_names(value: str, version: str) -> tuple[str, ...]:
     """The names that NCCL gives to dlopen, in order, for a value of NCCL_NET_PLUGIN."""
+    return tuple(name for names in plugin_choices(value, version) for name in names)
+
+
+def plugin_choices(value: str, version: str) -> tuple[tuple[str, ...], ...]:
+    """Those names, for each plug-in that the value lists."""
     if not value:
-        return (DEFAULT,)
+        return ((DEFAULT,),)
     if value.lower() == "none":
         return ()
     is_new = not version or version_key(version) >= version_key(_FILES_SINCE)
     if not is_new:
-        return (f"{BEGIN}-{value}.so",)
-    takes_list = not version or version_key(version) >= version_key(_LISTS_SINCE)
-    names: list[str] = []
-    for one in value.split(",") if takes_list else [value]:
-        names.append(one)
-        if "/" not in one and not (one.startswith("lib") and one.endswith(".so")):
-            names.append(f"{BEGIN}-{one}.so")
-    return tuple(name for name in names if name)
+        return ((f"{BEGIN}-{value}.so",),)
+    return tuple(
+        (one,)
+        if "/" in one or (one.startswith("lib") and one.endswith(".so"))
+        else (one, f"{BEGIN}-{one}.so")
+        for one in (value.split(",") if takes_list(version) else [value])
+        if one
+    )
+
+
+def takes_list(version: str) -> bool:
+    """Whether NCCL_NET_PLUGIN is a list, which may be empty; "" for a version not known."""
+    return not version or version_key(version) >= version_key(_LISTS_SINCE)
 
 
 @dataclass
 class PluginSearch:
-    """What NCCL's search for its plug-in meets. `opened` is the file that it loads or fails at."""
+    """What NCCL's search for its plug-in meets. `opened` is the file that it loads or fails at.
+    `tried` has the names that it opens and what each loads, for each plug-in that is listed."""
 
     case: ContainerCase
     nccl: ImageNccl | None
     names: tuple[str, ...] = ()
     closure: Closure = field(default_factory=Closure)
     opened: LoadedFile | None = None
-    tried: list[tuple[str, Closure]] = field(default_factory=list)
+    tried: list[list[tuple[str, Closure]]] = field(default_factory=list)
 
     @property
     def value(self) -> str:
@@ -143,24 +154,45 @@ class PluginSearch:
         return self.case.value("NCCL_NET_PLUGIN")
 
     @property
+    def is_set(self) -> bool:
+        """Whether NCCL_NET_PLUGIN is set, be it empty."""
+        return "NCCL_NET_PLUGIN" in self.case.variables
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether NCCL takes the file that it opened."""
+        opened = self.opened
+        return opened is not None and self.closure.is_whole and takes(self.nccl, opened)
+
+    @property
     def is_known(self) -> bool:
         """Whether the documents tell the value."""
         return HOLE not in self.value and "$" not in self.value
 
     def run(self) -> "PluginSearch":
-        """Open each name as NCCL does, until one loads."""
-        caller = self.nccl.file if self.nccl is not None else self.case.program
+        """Open each name as NCCL does, until it takes what it loads."""
         version = self.nccl.library.version if self.nccl is not None else ""
-        self.names = plugin_names(self.value, version) if self.is_known else ()
-        for name in self.names:
+        is_empty = self.is_set and not self.value and bool(version) and takes_list(version)
+        choices = plugin_choices(self.value, version) if self.is_known and not is_empty else ()
+        self.names = tuple(name for names in choices for name in names)
+        for names in choices:
+            self.tried.append([])
+            if self._opens_one(names):
+                break
+        return self
+
+    def _opens_one(self, names: Sequence[str]) -> bool:
+        """Open a plug-in by its names; whether NCCL takes it, so that it opens no other."""
+        caller = self.nccl.file if self.nccl is not None else self.case.program
+        for name in names:
             closure = self.case.loader.dlopen(name, caller)
-            self.tried.append((name, closure))
+            self.tried[-1].append((name, closure))
             first = next((one for one in closure.files if one.name == name), None)
             if first is not None:
                 self.closure, self.opened = closure, first
                 if closure.is_whole:
-                    break
-        return self
+                    return takes(self.nccl, first)
+        return False
 
     @cached_property
     def for_libfabric(self) -> tuple[LoadedFile, ...]:

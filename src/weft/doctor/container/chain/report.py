@@ -85,8 +85,9 @@ class Chain:
     gaps: list[OpenQuestion] = field(default_factory=list)
     would_show: list[str] = field(default_factory=list)
     network: str = ""
-    log: tuple[str, ...] = ()
-    """Lines that NCCL will print about its plug-in; empty where their form is not known."""
+    log: tuple[str, ...] | None = None
+    """Lines that NCCL will print about its plug-in and network; None where their form is not
+    known."""
 
     def fault(self, rule: str, /, **words: str) -> None:
         """Add a fault, or by its rule a warning, which changes no verdict; each once."""

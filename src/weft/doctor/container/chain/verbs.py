@@ -6,7 +6,6 @@ from weft.doctor.container.case import ContainerCase
 from weft.doctor.container.chain.gdrcopy import follow_gdrcopy
 from weft.doctor.container.chain.libfabric import report_device, report_network
 from weft.doctor.container.chain.loads import content_of, report_loads
-from weft.doctor.container.chain.log_lines import predicted_lines
 from weft.doctor.container.chain.plugin import PluginSearch, report_nccl
 from weft.doctor.container.chain.registration import report_registration
 from weft.doctor.container.chain.report import Chain, ChainLink, is_known
@@ -24,8 +23,8 @@ DRIVER = "mlx5"
 DEVICES = "/dev/infiniband/uverbs"
 
 
-def follow_verbs(case: ContainerCase, chain: Chain) -> None:
-    """Every link, for adapters of NVIDIA."""
+def follow_verbs(case: ContainerCase, chain: Chain) -> PluginSearch:
+    """Every link, for adapters of NVIDIA. The search of NCCL for a plug-in."""
     nccl = report_nccl(case, chain)
     caller = nccl.file if nccl is not None else case.program
     library, closure = None, Closure()
@@ -51,7 +50,6 @@ def follow_verbs(case: ContainerCase, chain: Chain) -> None:
     if disabled is not None and is_off and is_known(disabled.value):
         chain.fault("verbs-disabled", value=disabled.value, place=disabled.origin)
     plugin = PluginSearch(case, nccl).run()
-    chain.log = predicted_lines(plugin)
     if plugin.opened is not None or not plugin.is_known:
         file = plugin.opened.opened if plugin.opened is not None else "a plug-in"
         chain.gap(
@@ -60,6 +58,7 @@ def follow_verbs(case: ContainerCase, chain: Chain) -> None:
         )
     report_registration(case, chain, nccl, library)
     follow_gdrcopy(case, chain, nccl)
+    return plugin
 
 
 def _driver(case: ContainerCase, chain: Chain, library: LoadedFile) -> None:
