@@ -1,9 +1,11 @@
-"""How long `weft doctor container` reads images of packed layers: prints the table.
+"""How long `weft doctor container` reads images of packed layers, and squashfs: prints the table.
 
-python benches/container_layers.py [--gigabytes 20] [--images FOLDER] [--runs 3]
+python benches/container_layers.py [--gigabytes 20] [--images FOLDER] [--runs 3] [--form squashfs]
 
-One layer is packed once and listed 32 times: 20 GB of content take 0.3 GB of disk. Set PYTHONPATH
-to the sources of another weft to measure that one.
+Each image has the loader of this machine and a small NCCL, so that weft judges the whole chain.
+One layer is packed once and listed 32 times: 20 GB of content take 0.3 GB of disk. A squashfs has
+all of its content: 20 GB take 8 GB, and mksquashfs makes it. Set PYTHONPATH to the sources of
+another weft to measure that one.
 """
 
 import argparse
@@ -20,11 +22,19 @@ import tarfile
 import tempfile
 import time
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from tests.unit.doctor.container.container_trees import LIBRARY_FOLDER, SlingshotNode
+
 N_LAYERS = 32
-N_SMALL_FILES = 1_000_000
+N_SMALL_FILES = 900_000
+"""With their folders fewer than the 1,000,000 names that weft walks in search of a plug-in."""
 LARGE_BYTES, SMALL_BYTES = 4_000_000, 2000
 _CONTENT_BYTES = 256 << 20
 _COMMAND = """
@@ -57,6 +67,22 @@ def small_files(content: bytes, n_files: int) -> Iterator[tuple[str, bytes]]:
         yield f"{folder}/module{number % 40}.py", content[at : at + size]
 
 
+def zero_files(n_bytes: int) -> Iterator[tuple[str, bytes]]:
+    """Files of zeros, which a squashfs keeps as holes."""
+    content = bytes(LARGE_BYTES)
+    for number in range(max(1, n_bytes // LARGE_BYTES)):
+        yield f"opt/app/part{number}.bin", content
+
+
+def base_files(folder: Path) -> list[tuple[str, bytes]]:
+    """A loader, the C library and NCCL, as regular files."""
+    own = SlingshotNode(folder).build().image / LIBRARY_FOLDER
+    names = ("libc.so.6", "libm.so.6", "libnccl.so.2")
+    loader = "ld-linux-x86-64.so.2"
+    files = [(f"{LIBRARY_FOLDER}/{name}", (own / name).read_bytes()) for name in names]
+    return [(f"lib64/{loader}", (own / loader).read_bytes()), *files]
+
+
 def shared_objects() -> bytes:
     """Libraries of this Python's packages: content that packs as that of an image."""
     top = Path(sysconfig.get_paths()["platlib"])
@@ -64,20 +90,39 @@ def shared_objects() -> bytes:
     return found[:_CONTENT_BYTES]
 
 
+def tar_pieces(files: Files) -> Iterator[bytes]:
+    """Files as a tar."""
+    for name, content in files:
+        member = tarfile.TarInfo(name)
+        member.size, member.mtime = len(content), 1_700_000_000
+        padding = bytes(-len(content) % tarfile.BLOCKSIZE)
+        yield member.tobuf(tarfile.PAX_FORMAT) + content + padding
+    yield bytes(2 * tarfile.BLOCKSIZE)
+
+
 def write_layer(path: Path, files: Files) -> None:
     """A layer in tar, packed by gzip's default level."""
     pack = zlib.compressobj(6, zlib.DEFLATED, 31)
     with path.open("wb") as out:
-        for name, content in files:
-            member = tarfile.TarInfo(name)
-            member.size, member.mtime = len(content), 1_700_000_000
-            padding = bytes(-len(content) % tarfile.BLOCKSIZE)
-            out.write(pack.compress(member.tobuf(tarfile.PAX_FORMAT) + content + padding))
-        out.write(pack.compress(bytes(2 * tarfile.BLOCKSIZE)) + pack.flush())
+        for piece in tar_pieces(files):
+            out.write(pack.compress(piece))
+        out.write(pack.flush())
 
 
-def write_layout(folder: Path, files: Files) -> None:
-    """An OCI layout that lists one layer 32 times."""
+def write_squashfs(path: Path, files: Files) -> None:
+    """A squashfs packed by zstd. Its level changes the packed blocks, of which weft reads few."""
+    packing = ("-comp", "zstd", "-Xcompression-level", "1")
+    argv = ["mksquashfs", "-", str(path), "-tar", *packing, "-quiet", "-no-progress"]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE) as made:
+        assert made.stdin is not None
+        for piece in tar_pieces(files):
+            made.stdin.write(piece)
+    if made.returncode != 0:
+        raise SystemExit(f"mksquashfs ends with {made.returncode}")
+
+
+def write_layout(folder: Path, base: Files, files: Files) -> None:
+    """An OCI layout with one layer of the base, and one that is listed 32 times."""
     blobs = folder / "blobs" / "sha256"
     blobs.mkdir(parents=True)
 
@@ -87,10 +132,12 @@ def write_layout(folder: Path, files: Files) -> None:
         (blobs / name).write_bytes(content)
         return {"digest": f"sha256:{name}", "size": len(content)}
 
-    write_layer(blobs / "layer", files)
-    layer = {"digest": "sha256:layer", "size": (blobs / "layer").stat().st_size}
+    layers = []
+    for name, members in (("base", base), ("layer", files)):
+        write_layer(blobs / name, members)
+        layers.append({"digest": f"sha256:{name}", "size": (blobs / name).stat().st_size})
     config = put({"architecture": "amd64"})
-    manifest = put({"config": config, "layers": [layer] * N_LAYERS})
+    manifest = put({"config": config, "layers": [layers[0], *layers[1:] * N_LAYERS]})
     (folder / "index.json").write_text(json.dumps({"manifests": [manifest]}))
 
 
@@ -100,11 +147,42 @@ def measured(image: Path, host: Path) -> tuple[float, float, float]:
     begun, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     found = subprocess.run(argv, check=False, capture_output=True, text=True)
     seconds, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
-    # The image has no loader: weft reads all of it, and cannot tell.
-    if found.returncode != 5:
+    if found.returncode != 1 or "[plugin-not-mounted]" not in found.stdout:
         raise SystemExit(f"weft ends with {found.returncode}: {found.stderr}")
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return seconds, cpu, int(found.stderr.split()[-2]) * 1024 / 1e6
+
+
+@dataclass(frozen=True)
+class Made:
+    """An image to read: its form, its content in words, and what writes it to a path."""
+
+    form: str
+    content: str
+    write: Callable[[Path], None]
+
+
+def images(base: Files, content: bytes, gigabytes: float) -> Iterator[Made]:
+    """Layers and squashfs of large and of small files."""
+    n_bytes, n_files = int(gigabytes * 1e9), N_SMALL_FILES
+    kinds: dict[str, Callable[[int], Files]] = {
+        f"{gigabytes:g} GB of large files": lambda parts: large_files(content, n_bytes // parts),
+        f"{gigabytes:g} GB of zeros": lambda parts: zero_files(n_bytes // parts),
+        f"{n_files:,} small files": lambda parts: small_files(content, n_files // parts),
+    }
+    for name, files in kinds.items():
+        # weft refuses a layer that unpacks to 200 times its size, as zeros do.
+        if not name.endswith("zeros"):
+            yield Made("layers", name, partial(_write_layers, base, files))
+        yield Made("squashfs", name, partial(_write_squashfs, base, files))
+
+
+def _write_layers(base: Files, files: Callable[[int], Files], path: Path) -> None:
+    write_layout(path, base, files(N_LAYERS))
+
+
+def _write_squashfs(base: Files, files: Callable[[int], Files], path: Path) -> None:
+    write_squashfs(path, chain(base, files(1)))
 
 
 def main() -> None:
@@ -113,30 +191,32 @@ def main() -> None:
     parser.add_argument("--gigabytes", type=float, default=20, help="of the image of large files")
     parser.add_argument("--images", type=Path, help="folder where images are kept for another run")
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--form", choices=("layers", "squashfs"), help="only these")
     given = parser.parse_args()
-    n_bytes = int(given.gigabytes * 1e9) // N_LAYERS
     with tempfile.TemporaryDirectory() as scratch:
         top = given.images or Path(scratch)
         host = Path(scratch) / "host"
         (host / "dev").mkdir(parents=True)
         (host / "dev" / "cxi0").touch()
-        content = shared_objects()
-        images = {
-            f"{given.gigabytes:g} GB of large files": large_files(content, n_bytes),
-            f"{N_SMALL_FILES:,} small files": small_files(content, N_SMALL_FILES // N_LAYERS),
-        }
+        base = base_files(Path(scratch) / "node")
         print(f"CPUs: {len(os.sched_getaffinity(0))}; layers: {N_LAYERS}\n")
-        print("| image | s | s of CPUs | MB | runs |\n|---|---|---|---|---|")
-        for name, files in images.items():
-            image = top / name.replace(" ", "-")
-            if not image.exists():
-                write_layout(image, files)
-            runs = [measured(image, host) for _ in range(given.runs)]
-            seconds, cpu = (statistics.median(one[place] for one in runs) for place in (0, 1))
-            memory = max(one[2] for one in runs)
-            print(
-                f"| {name} | {seconds:.1f} | {cpu:.1f} | {memory:.0f} | {given.runs} |", flush=True
-            )
+        print("| form | content | s | s of CPUs | MB | runs |\n|---|---|---|---|---|---|")
+        for one in images(base, shared_objects(), given.gigabytes):
+            if given.form in (None, one.form):
+                image = top / f"{one.form} {one.content}".replace(" ", "-")
+                if not image.exists():
+                    one.write(image)
+                print(f"| {one.form} | {one.content} | {figures(image, host, given.runs)} |")
+                sys.stdout.flush()
+                if given.images is None and image.is_file():
+                    image.unlink()
+
+
+def figures(image: Path, host: Path, n_runs: int) -> str:
+    """The cells of a row: medians, and the memory at most."""
+    runs = [measured(image, host) for _ in range(n_runs)]
+    seconds, cpu = (statistics.median(run[place] for run in runs) for place in (0, 1))
+    return f"{seconds:.1f} | {cpu:.1f} | {max(run[2] for run in runs):.0f} | {n_runs}"
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benches.slingshot_claims import ARMS, BUFFER, MIB, firm_lines, measured
+from benches.slingshot_container import container_orders
 
 from weft.bench.model import Launch, Trial
 from weft.bench.twin.backend import TwinBackend, simulate
@@ -154,7 +155,7 @@ def congestion_impact(law: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A row of the source's orders: its id, and what a twin says of it."""
+    """A row of the source's orders: its id, and what a twin or `weft doctor container` says."""
 
     id: str
     found: str
@@ -164,9 +165,8 @@ class Order:
 def orders() -> Iterator[Order]:
     """The source's orders, each reproduced or not, and why."""
     name = "alps-a100"
-    container = "about files and variables of a container: `weft doctor` reads those"
-    for row in ("libfabric", "plugin", "selection", "no-libfabric"):
-        yield Order(f"ord-md-{row}", "not simulated", container)
+    for order in container_orders():
+        yield Order(order.id, said(order.is_so), f"`weft doctor container`, {order.reason}")
     yield Order("ord-md-connection", "not simulated", "states an interface, no order of times")
     eight = [busbw_gb_s(name, 8, 4, arm) for arm in ARMS]
     yield Order(

@@ -288,6 +288,10 @@ limits.conf); libraries that a program loads before NCCL; the program's own RPAT
 NCCL; CUDA; what a site's hook does; variables that an entry point of the image sets; PID and IPC
 namespaces of their own, but for /dev/shm; GPU memory over Slingshot (`weft doctor env` does).
 
+Only podman (4.3.1, with runc) was started in tests. Debian 12 has no package of Apptainer, enroot,
+Pyxis or Sarus, and the Container Engine belongs to CSCS's machines: what weft says of these is from
+their documents and sources.
+
 ## Rules
 """
 

@@ -9,7 +9,11 @@ from random import Random
 
 import pytest
 from tests.unit.doctor.container.container_cases import need_gcc
-from tests.unit.doctor.container.container_trees import compile_library
+from tests.unit.doctor.container.container_trees import (
+    LIBRARY_FOLDER,
+    SlingshotNode,
+    compile_library,
+)
 from tests.unit.doctor.container.loader_plants import PLANTS
 from tests.unit.doctor.container.real_loader import LD_SO, Loads, found_loads, real_loads
 
@@ -146,3 +150,37 @@ def test_the_folders_below_each_one_are_those_that_the_loader_tries() -> None:
     (line,) = re.findall(r"search path=(\S+)\s+\(LD_LIBRARY_PATH\)", said.stderr)[:1]
     tried = list(dict.fromkeys(one.removeprefix("/nowhere").lstrip("/") for one in line.split(":")))
     assert list(machine().below) == tried
+
+
+@pytest.mark.parametrize(
+    ("release", "has_older"), [(b"2.36", True), (b"2.37", False), (b"2.99", False)]
+)
+def test_the_release_of_a_loader_is_the_one_in_its_text(
+    tmp_path: Path, release: bytes, has_older: bool
+) -> None:
+    """Symbols of libc do not tell 2.37 from 2.36. SOURCE: glibc NEWS: 2.37 has no older folders."""
+    need_gcc()
+    SlingshotNode.add_libc(tmp_path)
+    loader = tmp_path / LIBRARY_FOLDER / "ld-linux-x86-64.so.2"
+    content, own = loader.read_bytes(), re.compile(rb"(?<= release version )2\.\d\d(?=\.)")
+    assert len(own.findall(content)) == 1
+    loader.write_bytes(own.sub(release, content))
+    libc = tmp_path / LIBRARY_FOLDER / "libc.so.6"
+    compile_library(libc, "int one;", versions="GLIBC_2.35 { global: one; };", soname="libc.so.6")
+    view = Directories(View(FolderTree(tmp_path)), "x86_64", processor())
+    assert f"2.{view.glibc}" == release.decode()
+    assert ("tls/x86_64" in view.below) is has_older
+
+
+@pytest.mark.parametrize(("name", "release"), [("ld-2.31.so", 31), ("ld-linux-x86-64.so.2", 30)])
+def test_an_older_loader_has_its_release_in_its_name(
+    tmp_path: Path, name: str, release: int
+) -> None:
+    """As Debian 11: its libc.so.6 has symbols of 2.30 at most, and no text in its loader."""
+    need_gcc()
+    own, asked = tmp_path / "lib64", "ld-linux-x86-64.so.2"
+    compile_library(own / name, "int one;")
+    compile_library(own / "libc.so.6", "int one;", versions="GLIBC_2.30 { global: one; };")
+    if name != asked:
+        (own / asked).symlink_to(name)
+    assert Directories(View(FolderTree(tmp_path)), "x86_64").glibc == release

@@ -65,11 +65,16 @@ class TarReader:
         self._file: Any = None
         """As tarfile reads, from the first unusual header on."""
         self._info: tarfile.TarInfo | None = None
-        self._next = 0
+        self._next = self._content_end = 0
 
     def __iter__(self) -> Iterator[TarMember]:
         while True:
-            self._stream.arrive(self._next)
+            self._stream.arrive(self._content_end)
+            self._stream.seek(self._next)
+            # The bytes that fill the last member's block may be left out, and the end of the
+            # archive: umoci 0.4.7 (insert) writes none. SOURCE: Go 1.19, archive/tar/reader.go.
+            if self._stream.tell() < self._next:
+                return
             found = self._usual() or self._unusual()
             if found is None:
                 return
@@ -107,9 +112,10 @@ class TarReader:
         if prefix[0]:
             name = f"{_text(prefix)}/{name}"
         begin, n_bytes, self._info = self._next, int(size, 8), None
-        content = self._next = begin + _BLOCK_BYTES
+        content = self._next = self._content_end = begin + _BLOCK_BYTES
         if kind == tarfile.REGTYPE:
             self._next += -(-n_bytes // _BLOCK_BYTES) * _BLOCK_BYTES
+            self._content_end += n_bytes
         linkname = _text(target) if target[0] else ""
         return TarMember(name, kind, n_bytes, linkname, begin, content)
 
@@ -129,8 +135,11 @@ class TarReader:
             raise ValueError(f"more than {MOST_GLOBAL_HEADERS} global headers")
         # An archive of a million members would keep all of them.
         self._file.members = []
-        self._next, self._info = self._file.offset, found
+        self._next = self._content_end = self._file.offset
+        self._info = found
         content = -1 if found.issparse() else found.offset_data
+        if found.isreg() and content >= 0:
+            self._content_end = content + found.size
         return TarMember(found.name, found.type, found.size, found.linkname, found.offset, content)
 
 

@@ -27,6 +27,10 @@ MOST_CONFIGURATION_BYTES = 1 << 20
 _INCLUDES = re.compile(rb"^\s*include\s+(?:/etc/)?ld\.so\.conf\.d/\*\.conf\s*$", re.M)
 _SYSTEM = re.compile(rb"(?:/[\w./+-]{1,200}/\x00){2,8}")
 _GLIBC = re.compile(r"GLIBC_2\.(\d{1,3})(?:\.\d+)?")
+_LOADER_NAME = re.compile(r".*/ld-2\.(\d{1,3})\.so")
+_RELEASE = re.compile(rb" release version 2\.(\d{1,3})\b")
+"""SOURCE: glibc NEWS and elf/rtld.c: ld.so has its release in its name until 2.33, and in its text
+(`ld.so --version`) since."""
 _X86_LEVELS = (
     ("x86-64-v4", {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}),
     ("x86-64-v3", {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave"}),
@@ -93,14 +97,18 @@ class Directories:
         return has_musl and self.interpreter is None
 
     @cached_property
+    def _loader(self) -> bytes:
+        if self.interpreter is None:
+            return b""
+        return self.view.content(self.interpreter.path, MOST_LOADER_BYTES)
+
+    @cached_property
     def system(self) -> tuple[str, ...]:
         """Those that are compiled into it."""
-        if self.interpreter is not None:
-            content = self.view.content(self.interpreter.path, MOST_LOADER_BYTES)
-            for found in _SYSTEM.finditer(content):
-                names = found[0].decode("ascii").rstrip("\0").split("\0")
-                if any(name in ("/lib/", "/lib64/", "/usr/lib64/", "/usr/lib/") for name in names):
-                    return tuple(name.rstrip("/") for name in names)
+        for found in _SYSTEM.finditer(self._loader):
+            names = found[0].decode("ascii").rstrip("\0").split("\0")
+            if any(name in ("/lib/", "/lib64/", "/usr/lib64/", "/usr/lib/") for name in names):
+                return tuple(name.rstrip("/") for name in names)
         return ("/lib64", "/usr/lib64", "/lib", "/usr/lib")
 
     @property
@@ -110,7 +118,10 @@ class Directories:
 
     @cached_property
     def glibc(self) -> int:
-        """N of glibc 2.N, 0 where the image has none."""
+        """N of glibc 2.N, 0 where the image has none.
+
+        Not every release has symbols of its own version: libc.so.6 of 2.31 has GLIBC_2.30 at most.
+        """
         for folder in self.system:
             found = self.view.resolve(f"{folder}/libc.so.6")
             if found is None or found.node.kind is not NodeKind.FILE:
@@ -120,8 +131,16 @@ class Directories:
             except ElfError:
                 continue
             numbers = (_GLIBC.fullmatch(one) for one in versions)
-            return max((int(one[1]) for one in numbers if one is not None), default=0)
+            symbols = [int(one[1]) for one in numbers if one is not None]
+            return max(*symbols, self._release) if symbols else 0
         return 0
+
+    @cached_property
+    def _release(self) -> int:
+        """As the loader says, 0 where it does not."""
+        path = "" if self.interpreter is None else self.interpreter.path
+        found = _LOADER_NAME.fullmatch(path) or _RELEASE.search(self._loader)
+        return 0 if found is None else int(found[1])
 
     @cached_property
     def below(self) -> tuple[str, ...]:

@@ -67,6 +67,24 @@ def test_content_is_read_of_the_member_that_came_last(tmp_path: Path) -> None:
     assert {one.name: b"".join(reader.content(one)) for one in reader} == parts
 
 
+@pytest.mark.parametrize("packing", [Packing.PLAIN, Packing.GZIP])
+@pytest.mark.parametrize("name", ["a.so", "d" * 300])
+def test_a_last_member_may_end_with_its_content(
+    tmp_path: Path, name: str, packing: Packing
+) -> None:
+    """As umoci's insert writes a layer, and podman loads it. A byte less is a cut file."""
+    whole = layer([file("b.so", b"2" * 700), file(name, b"1" * 700)])
+    end = whole.rindex(b"1" * 700) + 700
+    pack = gzip.compress if packing is Packing.GZIP else bytes
+    path = tmp_path / "layer"
+    for kept in (end, end + 1, end + 323):
+        found = list(TarReader(stream_of(path, pack(whole[:kept]), packing)))
+        assert [(one.name, one.size) for one in found] == [("b.so", 700), (name, 700)]
+    for kept in (end - 1, end - 700, end - 701):
+        with pytest.raises(DAMAGE):
+            list(TarReader(stream_of(path, pack(whole[:kept]), packing)))
+
+
 @pytest.mark.parametrize("place", [0, 99, 156, 263, 400, 511])
 @pytest.mark.parametrize("change", [1, 0x7F, 0x80])
 def test_a_header_whose_sum_is_wrong_is_refused(tmp_path: Path, place: int, change: int) -> None:

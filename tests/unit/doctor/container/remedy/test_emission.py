@@ -22,7 +22,8 @@ from tests.unit.doctor.container.container_trees import (
 )
 from tests.unit.doctor.container.image.image_archives import layer_of, oci_layout
 from tests.unit.doctor.container.real_loader import real_loads
-from tests.unit.doctor.container.remedy.emissions import CDI_SCHEMA, remedy_of, written
+from tests.unit.doctor.container.remedy.cdi_schemas import CDI_SCHEMA, published_validator
+from tests.unit.doctor.container.remedy.emissions import remedy_of, written
 
 from weft.core.errors import InputError, MissingError
 from weft.core.finding import Severity
@@ -104,6 +105,20 @@ def test_without_one_of_its_entries_it_is_not_good(
 def test_a_specification_is_valid(node: SlingshotNode) -> None:
     document = json.loads(remedy_of(node.image, node.host, "cdi").emission.text)
     jsonschema.validate(document, CDI_SCHEMA)
+
+
+def test_a_specification_is_valid_by_the_published_schema(node: SlingshotNode) -> None:
+    validator = published_validator()
+    document = json.loads(remedy_of(node.image, node.host, "cdi").emission.text)
+    validator.validate(document)
+    # The schema's definitions are read, too.
+    (device,) = document["devices"]
+    edits = device["containerEdits"]
+    for name, needed in (("mounts", "containerPath"), ("deviceNodes", "path")):
+        entries = [{**edits[name][0]}, *edits[name][1:]]
+        del entries[0][needed]
+        broken = {**device, "containerEdits": {**edits, name: entries}}
+        assert not validator.is_valid({**document, "devices": [broken]}), name
 
 
 def test_an_edf_is_toml(node: SlingshotNode) -> None:

@@ -19,7 +19,8 @@ from tests.unit.doctor.container.container_trees import (
     compile_library,
 )
 from tests.unit.doctor.container.real_loader import real_loads
-from tests.unit.doctor.container.remedy.emissions import CDI_SCHEMA, remedy_of, written
+from tests.unit.doctor.container.remedy.cdi_schemas import CDI_SCHEMA, published_validator
+from tests.unit.doctor.container.remedy.emissions import remedy_of, written
 from tests.unit.doctor.container.remedy.verbs_trees import add_rdma_core
 
 from weft.core.finding import Severity
@@ -90,6 +91,18 @@ def test_a_plugin_whose_soname_is_its_name_takes_the_cache(
     found = real_loads(f"/{program.name}", {}, node.image)
     assert found.paths["libnccl-net-ofi.so"] == f"{FOLDER}/libnccl-net-ofi.so"
     assert "not found" not in found.paths.values()
+
+
+def test_a_hook_is_valid_by_the_published_schema(node: SlingshotNode) -> None:
+    validator = published_validator()
+    with_cache(node)
+    plugin = node.host / "opt/ofi/libnccl-net-ofi.so"
+    compile_library(plugin, PLUGIN_SOURCE % 6, needs=[node.host / "opt/libfabric/libfabric.so.1"])
+    document = json.loads(remedy_of(node.image, node.host, "cdi").emission.text)
+    validator.validate(document)
+    (hook,) = document["devices"][0]["containerEdits"]["hooks"]
+    del hook["path"]
+    assert not validator.is_valid(document)
 
 
 def test_an_image_without_a_cache_takes_library_path(node: SlingshotNode) -> None:
