@@ -272,10 +272,12 @@ with what keeps MPI from its start, or says that the container does not start |
 the nodes' network or the image's NCCL is not known; \
 a mount, hook, sourced file or folder that only the job knows could mend the fault |
 
-A `warning` changes no verdict: podman and docker give a container a /dev/shm of 64 MB and a network
-of its own. weft does not warn of the network where one container on one node has all ranks. Over
-InfiniBand and RoCE it warns of a limit of locked memory below the host's memory, as
-`--ulimit memlock=` or `/proc/PID/limits` tells it, unless the process may have `CAP_IPC_LOCK`.
+A `warning` changes no verdict: podman and docker give a container a /dev/shm of 64 MB, and a
+network and namespaces of its own. weft does not warn of the network where one container on one node
+has all ranks, and warns of the IPC and PID namespaces where a job surely starts several ranks on a
+node, each in its own container. Over InfiniBand and RoCE it warns of a limit of locked memory below
+the host's memory, as `--ulimit memlock=` or `/proc/PID/limits` tells it, unless the process may
+have `CAP_IPC_LOCK`.
 
 The exit code is 1 for `BAD`, 5 for `UNKNOWN`. `--format json` has `schema`
 `weft.doctor-container/1`: `image, kind, architecture, glibc, runtime, launch, fabric, verdict,
@@ -285,8 +287,8 @@ A line of `predicted_log` begins with its level, `NCCL INFO`.
 
 Not checked: symbols without a version; a limit of locked memory from elsewhere (Slurm, systemd,
 limits.conf); libraries that a program loads before NCCL; the program's own RPATH where it leads to
-NCCL; CUDA; what a site's hook does; variables that an entry point of the image sets; PID and IPC
-namespaces of their own, but for /dev/shm; GPU memory over Slingshot (`weft doctor env` does).
+NCCL; CUDA; what a site's hook does; variables that an entry point of the image sets; namespaces by
+runtimes other than podman and docker; GPU memory over Slingshot (`weft doctor env` does).
 
 Only podman (4.3.1, with runc) was started in tests. Debian 12 has no package of Apptainer, enroot,
 Pyxis or Sarus, and the Container Engine belongs to CSCS's machines: what weft says of these is from

@@ -367,6 +367,17 @@ def test_a_name_that_podman_knows(site: PodmanSite, doctor: Doctor) -> None:
     assert "podman of this machine has none of that name" in end.stderr
 
 
+@pytest.mark.parametrize("options", ["", "--pid=host ", "--pid private ", "--ipc=host --pid=host "])
+def test_ranks_in_separate_containers_have_the_processes_that_weft_warns_of(
+    site: PodmanSite, doctor: Doctor, options: str
+) -> None:
+    start = f"podman run {options}localhost/right:1 /bin/sh -c 'echo $$'"
+    is_first = site.node.do(start).split() == ["1"]
+    judged = doctor.judge_script("right", f"#SBATCH -N 1 -n 2\nsrun {start}")
+    found = [one["happens"] for one in judged.record["warnings"] if one["rule"] == "own-namespaces"]
+    assert any("PID" in one for one in found) == is_first == ("pid=host" not in options)
+
+
 @pytest.mark.parametrize("options", ["", "--shm-size 1g ", "--ipc=host ", "--ipc private "])
 def test_shared_memory_has_the_size_that_weft_warns_of(
     site: PodmanSite, doctor: Doctor, options: str

@@ -96,6 +96,9 @@ def _judge_mpi(case: ContainerCase, chain: Chain) -> None:
     put_first(chain, found)
 
 
+_OF_NAMESPACE = {"IPC": "the shared memory", "PID": "the processes"}
+
+
 def _report_isolation(case: ContainerCase, chain: Chain) -> None:
     plan = case.plan
     if plan.isolation.small_shared_memory:
@@ -103,6 +106,16 @@ def _report_isolation(case: ContainerCase, chain: Chain) -> None:
     if plan.isolation.network:
         name = plan.isolation.network
         chain.fault("own-network", name=name, engine=plan.runtime.name, place=plan.place)
+    if plan.isolation.namespaces:
+        names = plan.isolation.namespaces
+        chain.fault(
+            "own-namespaces",
+            names=" and ".join(f"{name} namespace" for name in names),
+            lost=" and ".join(_OF_NAMESPACE[name] for name in names),
+            options=" ".join(f"--{name.lower()}=host" for name in names),
+            engine=plan.runtime.name,
+            place=plan.place,
+        )
     limit_bytes, memory_bytes = case.locked_memory.limit_bytes, case.host_memory_bytes
     if limit_bytes is None or (memory_bytes is not None and limit_bytes >= memory_bytes):
         return

@@ -128,7 +128,9 @@ PLANTS: dict[str, Plant] = {
 }
 OF_VERBS = {"verbs-disabled", "verbs-absent", "driver-missing"}
 """Their cases: test_verbs.py."""
-OF_ISOLATION = {"shared-memory-small", "own-network", "locked-memory-limited"}
+OF_ISOLATION = {
+    *("shared-memory-small", "own-network", "own-namespaces", "locked-memory-limited"),
+}
 """Their cases: test_isolation.py and test_verbs.py."""
 OF_MPI_IF_USED = {"pmi-unfit-if-used", "mpi-host-unused", "mpi-does-not-load"}
 OF_MPI = {

@@ -8,7 +8,7 @@ from tests.unit.doctor.container.test_engine_launches import DEVICE, ENV, MOUNTS
 
 from weft.core.finding import Severity
 
-SMALL, OWN = "shared-memory-small", "own-network"
+SMALL, OWN, APART = "shared-memory-small", "own-network", "own-namespaces"
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_container_s_own_memory_and_network_are_warned_of(node, tmp_path, comm
         ("#SBATCH -N 1 -n 1\nsrun podman run {}", set()),
         ("srun -N 1 -n 1 podman run {}", set()),
         # Each rank has a container, and a network, of its own.
-        ("#SBATCH -N 1 -n 8\nsrun podman run {}", {OWN}),
+        ("#SBATCH -N 1 -n 8\nsrun podman run {}", {OWN, APART}),
         ("#SBATCH -N 2\npodman run {}", {OWN}),
         ("srun -N 1 -n 1 podman run {} torchrun --nnodes 2", {OWN}),
         ("#SBATCH -N 2\nsrun -N 1 -n 1 podman run {}", {OWN}),
@@ -62,3 +62,46 @@ def test_one_container_on_one_node_may_have_a_network_of_its_own(node, tmp_path,
     _, chain = judged(node.image, node.host, script=path)
     assert {one.rule.id for one in chain.warnings} == warned
     assert chain.verdict() is Severity.GOOD
+
+
+@pytest.mark.parametrize(
+    ("ranks", "several"),
+    [
+        ("#SBATCH -N 1 -n 8", True),
+        ("#SBATCH -N 2 --ntasks-per-node=4", True),
+        ("#SBATCH -N 2 --ntasks-per-node=1", False),
+        # How many ranks a node has is not known.
+        ("#SBATCH -N 2 -n 8", False),
+        ("", False),
+    ],
+)
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ("", "IPC namespace and PID namespace"),
+        ("--ipc=host", "PID namespace"),
+        ("--pid host --ipc shareable", "IPC namespace"),
+        ("--pid=private --ipc=container:other", "PID namespace"),
+        ("--ipc=host --pid=host", ""),
+        ("--ipc=$IPC --pid=$PID", ""),
+    ],
+)
+def test_ranks_of_a_node_in_separate_containers_are_apart(
+    node, tmp_path, ranks, several, options, names
+):
+    path = tmp_path / "job.sh"
+    start = f"podman run --network=host -v /dev/shm:/dev/shm {options} {MOUNTS} {DEVICE}{ENV} i ./a"
+    path.write_text(f"{ranks}\nsrun {start}\n")
+    (node.host / "dev/shm").mkdir()
+    _, chain = judged(node.image, node.host, script=path)
+    found = [one for one in chain.warnings if one.rule.id == APART]
+    assert len(found) == len(chain.warnings) == bool(several and names)
+    assert all(f"with its own {names} by podman" in one.happens for one in found)
+    assert chain.verdict() is Severity.GOOD
+
+
+def test_one_container_of_all_ranks_keeps_none_apart(node, tmp_path):
+    path = tmp_path / "job.sh"
+    path.write_text(f"#SBATCH -N 1 -n 8\npodman run {MOUNTS} {DEVICE}{ENV} i mpirun -n 8 ./a\n")
+    _, chain = judged(node.image, node.host, script=path)
+    assert APART not in {one.rule.id for one in chain.warnings}

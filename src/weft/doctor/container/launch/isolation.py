@@ -1,5 +1,5 @@
 """What podman and docker give a container of its own, where launches of a cluster share the host's:
-/dev/shm, the network, and a limit of locked memory."""
+/dev/shm, the network, the namespaces of ranks, and a limit of locked memory."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -11,12 +11,14 @@ from weft.doctor.container.launch.mounts import BindMount, emptied_folders
 from weft.doctor.job import HOLE, Job, JobLaunch, number_of
 from weft.doctor.machine.system import CAP_IPC_LOCK, locked_limits
 from weft.doctor.numbers import whole
-from weft.launch.command_words import NODES
+from weft.launch.command_words import NODES, TASKS_PER_NODE
 from weft.launch.engine_options import is_on
 
 _ISOLATING = ("podman", "docker")
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 the folder of the container is named, not written
 _HOST = "host"
+_OWN = ("private", "shareable", "")
+"""Values of --ipc and --pid for a namespace of the container's own, which is the default."""
 _MOST_STATUS_BYTES = 1 << 16
 
 
@@ -33,28 +35,48 @@ class LockedMemory:
 class Isolation:
     """`small_shared_memory`: /dev/shm has the engine's default size, 64 MB. `network`: the
     container's own, by the name of its option; "" for the host's, where nothing tells, and where
-    one container on one node has all ranks."""
+    one container on one node has all ranks. `namespaces` that keep the ranks of a node apart, each
+    in a container of its own: "IPC", "PID"."""
 
     small_shared_memory: bool = False
     network: str = ""
+    namespaces: tuple[str, ...] = ()
     locked_memory: LockedMemory = field(default_factory=LockedMemory)
 
 
 def isolation_of(
     job: Job, launch: JobLaunch, mounts: Iterable[BindMount], n_ranks: int | None
 ) -> Isolation:
-    """Of one launch. SOURCE: podman-run(1) and docker run(1): --shm-size, --ipc, --network."""
+    """Of a launch. SOURCE: podman-run(1), docker run(1): --shm-size, --ipc, --pid, --network."""
     if launch.launcher not in _ISOLATING or "pod" in launch.options:
         return Isolation()
     texts = {name: word.text for name, word in launch.options.items()}
     network = texts.get("network", texts.get("net", "default"))
-    own_memory = texts.get("ipc", "private") in ("private", "shareable", "")
+    own_memory = texts.get("ipc", "private") in _OWN
     targets = {one.target for one in mounts} | set(emptied_folders(launch))
     is_set = "shm-size" in texts or SHARED_MEMORY in targets
     is_alone = _has_one_node(job) and (launch.inside is None or n_ranks == 1)
     is_own = network != _HOST and HOLE not in network and not is_alone
-    locked = _locked_memory(texts)
-    return Isolation(own_memory and not is_set, network if is_own else "", locked)
+    apart = {"IPC": own_memory, "PID": texts.get("pid", "private") in _OWN}
+    if not _share_a_node(job, launch, n_ranks):
+        apart = {}
+    return Isolation(
+        small_shared_memory=own_memory and not is_set,
+        network=network if is_own else "",
+        namespaces=tuple(name for name, is_apart in apart.items() if is_apart),
+        locked_memory=_locked_memory(texts),
+    )
+
+
+def _share_a_node(job: Job, launch: JobLaunch, n_ranks: int | None) -> bool:
+    """Whether a node has several ranks for certain, and each starts a container."""
+    if launch.inside is None:
+        return False
+    for options in (job.launches[launch.inside].options, job.options):
+        per_node = number_of(options, TASKS_PER_NODE)
+        if per_node is not None:
+            return per_node > 1
+    return n_ranks is not None and n_ranks > 1 and _has_one_node(job)
 
 
 def _locked_memory(texts: Mapping[str, str]) -> LockedMemory:
