@@ -38,7 +38,7 @@ _GPUS: Mapping[str, Mapping[str, tuple[tuple[str, str], ...]]] = {
 _NAMESPACES = (
     ("--network=host", "ranks meet over the node's own networks"),
     ("--ipc=host", "ranks of a node share memory"),
-    ("--pid=host", "they read one another's, too"),
+    ("--pid=host", "ranks of a node read one another's memory"),
     ("--env 'SLURM_*'", "the number of the rank; an MPI needs its PMI, too"),
 )
 """SOURCE: podman-run(1): --network, --ipc, --pid, --env with a star."""

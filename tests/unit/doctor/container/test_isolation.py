@@ -67,12 +67,19 @@ def test_one_container_on_one_node_may_have_a_network_of_its_own(node, tmp_path,
 @pytest.mark.parametrize(
     ("ranks", "several"),
     [
-        ("#SBATCH -N 1 -n 8", True),
-        ("#SBATCH -N 2 --ntasks-per-node=4", True),
-        ("#SBATCH -N 2 --ntasks-per-node=1", False),
-        # How many ranks a node has is not known.
-        ("#SBATCH -N 2 -n 8", False),
-        ("", False),
+        ("#SBATCH -N 1 -n 8\nsrun", True),
+        ("#SBATCH -N 2 --ntasks-per-node=4\nsrun", True),
+        ("#SBATCH -N 2 -n 8\nsrun", True),
+        ("#SBATCH -N 4\nsrun -N 2 -n 3", True),
+        ("#SBATCH -N 2 --ntasks-per-node=1\nsrun", False),
+        # Beside a number of all ranks that of a node is a most.
+        ("#SBATCH -N 2 --ntasks-per-node=4\nsrun -n 1", False),
+        ("#SBATCH -N 2 --ntasks-per-node=4\nsrun -N 2 -n 2", False),
+        ("#SBATCH -N 4 -n 4 --ntasks-per-node=2\nsrun", False),
+        # How many nodes there are is not known.
+        ("#SBATCH -n 8\nsrun", False),
+        ("#SBATCH -N 2\nsrun -N $NODES -n 8", False),
+        ("srun", False),
     ],
 )
 @pytest.mark.parametrize(
@@ -82,6 +89,7 @@ def test_one_container_on_one_node_may_have_a_network_of_its_own(node, tmp_path,
         ("--ipc=host", "PID namespace"),
         ("--pid host --ipc shareable", "IPC namespace"),
         ("--pid=private --ipc=container:other", "PID namespace"),
+        ("--ipc=none --pid=host", "IPC namespace"),
         ("--ipc=host --pid=host", ""),
         ("--ipc=$IPC --pid=$PID", ""),
     ],
@@ -91,7 +99,7 @@ def test_ranks_of_a_node_in_separate_containers_are_apart(
 ):
     path = tmp_path / "job.sh"
     start = f"podman run --network=host -v /dev/shm:/dev/shm {options} {MOUNTS} {DEVICE}{ENV} i ./a"
-    path.write_text(f"{ranks}\nsrun {start}\n")
+    path.write_text(f"{ranks} {start}\n")
     (node.host / "dev/shm").mkdir()
     _, chain = judged(node.image, node.host, script=path)
     found = [one for one in chain.warnings if one.rule.id == APART]

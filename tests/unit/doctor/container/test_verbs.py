@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.unit.doctor.container.container_cases import judged, need_gcc, verdict_of
 from tests.unit.doctor.container.container_trees import (
+    HPCX_SOURCE,
     LIBRARY_FOLDER,
     NCCL_SOURCE,
     SlingshotNode,
@@ -169,11 +170,43 @@ def test_this_process_has_the_limit_that_its_own_call_tells() -> None:
         ("export NCCL_IB_DISABLE=1\n", {"verbs-disabled"}),
         ("export NCCL_NET=Socket\n", {"other-network-demanded"}),
         ("export NCCL_IB_DISABLE=0 NCCL_NET=IB\n", set()),
+        # NCCL takes the first digits, and refuses what has none.
+        *((f"export NCCL_IB_DISABLE={on}\n", {"verbs-disabled"}) for on in ("-1", "1x", "0x1")),
+        *((f"export NCCL_IB_DISABLE={off}\n", set()) for off in ("false", "00", "0x0", "")),
     ],
 )
 def test_a_network_that_is_switched_off(node: SlingshotNode, line: str, rules: set[str]) -> None:
     found = verdict_of(node.image, node.host, script=script(node, line))
     assert found == (Severity.BAD if rules else Severity.GOOD, rules)
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict", "network"),
+    [
+        ("IBext", Severity.UNKNOWN, ""),
+        ("IB", Severity.UNKNOWN, ""),
+        ("Socket", Severity.BAD, "use NET/Socket"),
+        ("", Severity.BAD, "end: network '' is not found"),
+    ],
+)
+@pytest.mark.parametrize("has_plugin", [True, False])
+def test_a_network_that_may_be_a_plug_in_s_own_is_not_called_absent(
+    node: SlingshotNode, value: str, verdict: Severity, network: str, has_plugin: bool
+) -> None:
+    """libnccl 2.18.3, 2.26.5 and 2.32.3 tried: they take a plug-in named IBext."""
+    own = node.image / LIBRARY_FOLDER
+    if has_plugin:
+        compile_library(own / "libnccl-net.so", HPCX_SOURCE, needs=[own / "libibverbs.so.1"])
+    asking = script(node, f"export NCCL_NET={value}\n")
+    chain = judged(node.image, node.host, script=asking)[1]
+    if not has_plugin and value == "IBext":
+        verdict, network = Severity.BAD, "end: network IBext is not found"
+    if not has_plugin and value == "IB":
+        verdict = Severity.GOOD
+    assert chain.verdict() is verdict
+    assert verdict is not Severity.BAD or chain.network == network
+    named = [one.unknown for one in chain.gaps if "is the network of the plug-in" in one.unknown]
+    assert bool(named) == (has_plugin and value == "IBext")
 
 
 @pytest.mark.parametrize(

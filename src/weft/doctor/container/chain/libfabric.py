@@ -242,14 +242,27 @@ def has_inside(library: LoadedFile, provider: Provider) -> bool:
     return is_linked or provider.sign in content_of(library)
 
 
-def report_network(case: ContainerCase, chain: Chain, names: Sequence[str], wanted: str) -> None:
-    """The network that NCCL_NET demands, against the `names` of the one that is meant. An empty
-    value demands a network that has no name."""
+def report_network(
+    case: ContainerCase,
+    chain: Chain,
+    names: Sequence[str],
+    wanted: str,
+    *,
+    may_be_plugin: bool = False,
+) -> None:
+    """The network that NCCL_NET demands, against the `names` of the one that is meant; it may be
+    that of a plug-in that NCCL takes. No network has an empty name."""
     found = case.variables.get("NCCL_NET")
     chain.network = "use NET/Socket"
     if found is None or not is_known(found.value):
         return
     value = found.value
+    if may_be_plugin and value.lower() not in (*names, "socket", ""):
+        chain.gap(
+            f"whether {value} is the network of the plug-in (NCCL_NET, {found.origin})",
+            "`weft doctor log` of a run with NCCL_DEBUG=INFO",
+        )
+        return
     if value.lower() not in names:
         words = {"value": value, "place": found.origin, "wanted": wanted}
         chain.fault("other-network-demanded", **words)

@@ -1,5 +1,6 @@
 """The chain of a container: its links, the faults in it, and the questions that stay open."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -134,6 +135,20 @@ DECISIVE = (
 """Variables besides NCCL_NET_PLUGIN and LD_LIBRARY_PATH that decide whether the chain holds."""
 MOST_DENIED = 3
 """Paths that are named of those that a user may not see."""
+
+
+def is_switch_on(value: str) -> bool:
+    """Whether NCCL takes a value for another number than 0, by its first digits; what is no number
+    it refuses, and keeps its default.
+
+    SOURCE: libnccl 2.18.3, 2.26.5 and 2.32.3 tried: 1, -1, 1x and " 1" are on; 0, 00, "false" and
+    "" are not.
+    """
+    number = _NUMBER.match(value)
+    return number is not None and bool(number[1].strip("0xX"))
+
+
+_NUMBER = re.compile(r"\s*[+-]?(0[xX][0-9a-fA-F]+|[0-9]+)", re.ASCII)
 
 
 def is_known(value: str) -> bool:

@@ -8,7 +8,7 @@ from weft.doctor.container.chain.libfabric import report_device, report_network
 from weft.doctor.container.chain.loads import content_of, report_loads
 from weft.doctor.container.chain.plugin import PluginSearch, report_nccl
 from weft.doctor.container.chain.registration import report_registration
-from weft.doctor.container.chain.report import Chain, ChainLink, is_known
+from weft.doctor.container.chain.report import Chain, ChainLink, is_switch_on
 from weft.doctor.container.loader.closure import Closure, LoadedFile
 
 NAMES = ("libibverbs.so", "libibverbs.so.1")
@@ -44,12 +44,11 @@ def follow_verbs(case: ContainerCase, chain: Chain) -> PluginSearch:
         chain.links.append(ChainLink("adapter", ", ".join(found), "in the container"))
     else:
         report_device(case, chain, DEVICES)
-    report_network(case, chain, ("ib",), "IB")
-    disabled = case.variables.get("NCCL_IB_DISABLE")
-    is_off = disabled is not None and disabled.value.strip() not in ("", "0")
-    if disabled is not None and is_off and is_known(disabled.value):
-        chain.fault("verbs-disabled", value=disabled.value, place=disabled.origin)
     plugin = PluginSearch(case, nccl).run()
+    report_network(case, chain, ("ib",), "IB", may_be_plugin=plugin.is_taken)
+    disabled = case.variables.get("NCCL_IB_DISABLE")
+    if disabled is not None and is_switch_on(disabled.value):
+        chain.fault("verbs-disabled", value=disabled.value, place=disabled.origin)
     if plugin.opened is not None or not plugin.is_known:
         file = plugin.opened.opened if plugin.opened is not None else "a plug-in"
         chain.gap(

@@ -11,14 +11,15 @@ from weft.doctor.container.launch.mounts import BindMount, emptied_folders
 from weft.doctor.job import HOLE, Job, JobLaunch, number_of
 from weft.doctor.machine.system import CAP_IPC_LOCK, locked_limits
 from weft.doctor.numbers import whole
-from weft.launch.command_words import NODES, TASKS_PER_NODE
+from weft.launch.command_words import NODES
 from weft.launch.engine_options import is_on
 
 _ISOLATING = ("podman", "docker")
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 the folder of the container is named, not written
 _HOST = "host"
 _OWN = ("private", "shareable", "")
-"""Values of --ipc and --pid for a namespace of the container's own, which is the default."""
+"""Values of --ipc and --pid for a namespace of the container's own, which is the default. "none" of
+--ipc has no /dev/shm, either."""
 _MOST_STATUS_BYTES = 1 << 16
 
 
@@ -57,7 +58,8 @@ def isolation_of(
     is_set = "shm-size" in texts or SHARED_MEMORY in targets
     is_alone = _has_one_node(job) and (launch.inside is None or n_ranks == 1)
     is_own = network != _HOST and HOLE not in network and not is_alone
-    apart = {"IPC": own_memory, "PID": texts.get("pid", "private") in _OWN}
+    own_ipc = own_memory or texts["ipc"] == "none"
+    apart = {"IPC": own_ipc, "PID": texts.get("pid", "private") in _OWN}
     if not _share_a_node(job, launch, n_ranks):
         apart = {}
     return Isolation(
@@ -69,14 +71,13 @@ def isolation_of(
 
 
 def _share_a_node(job: Job, launch: JobLaunch, n_ranks: int | None) -> bool:
-    """Whether a node has several ranks for certain, and each starts a container."""
-    if launch.inside is None:
+    """Whether ranks outnumber nodes for certain, and each starts a container. The number of ranks a
+    node is a most, beside that of all ranks: srun(1), --ntasks-per-node."""
+    if launch.inside is None or n_ranks is None:
         return False
-    for options in (job.launches[launch.inside].options, job.options):
-        per_node = number_of(options, TASKS_PER_NODE)
-        if per_node is not None:
-            return per_node > 1
-    return n_ranks is not None and n_ranks > 1 and _has_one_node(job)
+    outer = job.launches[launch.inside].options
+    n_nodes = number_of(outer if NODES in outer else job.options, NODES)
+    return n_nodes is not None and n_ranks > n_nodes
 
 
 def _locked_memory(texts: Mapping[str, str]) -> LockedMemory:

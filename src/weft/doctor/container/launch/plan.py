@@ -333,10 +333,17 @@ def _n_ranks(job: Job, launches: Sequence[JobLaunch]) -> int | None:
         if any(name in one.options and number_of(one.options, name) is None for name in _COUNTS):
             # The job's own number is not that of this launch.
             return None
-    for options in (*(one.options for one in launches), job.options):
-        number = number_of(options, RANKS)
-        if number is not None:
-            return number
+    own = [one.options for one in launches]
+    # srun takes the job's number of tasks before it multiplies; an mpirun with one a node does not.
+    multiplies = any(
+        TASKS_PER_NODE in one.options and one.launcher not in SLURM for one in launches
+    )
+    of_job = [] if multiplies else [job.options]
+    for options in (*own, *of_job):
+        for name in (RANKS, "ntasks"):
+            if (number := number_of(options, name)) is not None:
+                return number
+    for options in (*own, job.options):
         each, nodes = number_of(options, TASKS_PER_NODE), number_of(options, NODES)
         each = each if each is not None else number_of(job.options, TASKS_PER_NODE)
         nodes = nodes if nodes is not None else number_of(job.options, NODES)
