@@ -283,7 +283,8 @@ The exit code is 1 for `BAD`, 5 for `UNKNOWN`. `--format json` has `schema`
 `weft.doctor-container/1`: `image, kind, architecture, glibc, runtime, launch, fabric, verdict,
 outcome, would_show, faults, warnings, unknown [{unknown, would_tell}],
 chain [{link, file, detail, ok}], predicted_log, variables [{name, value, origin, beaten}], mounts`.
-A line of `predicted_log` begins with its level, `NCCL INFO`.
+`predicted_log` is null where weft predicts no lines, and `[]` where it knows of none; a line begins
+with its level, such as `NCCL INFO`.
 
 Not checked: symbols without a version; a limit of locked memory from elsewhere (Slurm, systemd,
 limits.conf); libraries that a program loads before NCCL; the program's own RPATH where it leads to

@@ -364,6 +364,11 @@ def test_the_output_of_the_prediction_is_the_input(
             "no predicted line",
         ),
         (
+            '{"schema": "weft.doctor-container/1", "predicted_log": null, "chain": []}',
+            "no predicted line",
+        ),
+        ('{"schema": "weft.doctor-container/1", "chain": []}', "no document"),
+        (
             '{"schema": "weft.doctor-container/1", "predicted_log": [1], "chain": []}',
             "no document",
         ),

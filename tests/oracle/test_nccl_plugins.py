@@ -9,21 +9,40 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
+from tests.oracle.nccl_plugin_plants import (
+    CASES,
+    FILE,
+    STARTING,
+    Plant,
+    absent,
+    asks,
+    default_name,
+    demanded_absent,
+    listed_too_many,
+    no_interface,
+    right,
+    source,
+)
 from tests.unit.doctor.container.container_cases import need_gcc
 from tests.unit.doctor.container.container_trees import compile_library
-from tests.unit.doctor.container.loader_plants import HEADER_32, HEADER_ARM
 
 from weft.bench.logs.log_facts import read_logs
 from weft.bench.logs.ranks import job_log
 from weft.doctor.container.case import ContainerCase
 from weft.doctor.container.chain.log_lines import predicted_lines
-from weft.doctor.container.chain.plugin import PluginSearch, find_nccl
+from weft.doctor.container.chain.plugin import (
+    LONGEST,
+    LONGEST_BEFORE,
+    PluginSearch,
+    find_nccl,
+    plugin_names,
+)
 from weft.doctor.container.image.image import ContainerImage
 from weft.doctor.container.image.tree import FolderTree
 from weft.doctor.container.launch.environment import EnvironmentLayers, read_pairs
@@ -45,197 +64,8 @@ OTHER = re.compile(
 )
 """Lines that are not predicted: other variables and plug-ins, adapters and addresses of this
 machine, and what a plug-in starts with; the network then says which one started."""
-SOURCE = """
-#include <string.h>
-static int start(void) { return %d; }
-static int devices(int *n) { *n = 1; return 0; }
-#define PROPERTIES(version, n_bytes) \\
-    static int properties_##version(int device, void *all) { memset(all, 0, n_bytes); return 0; }
-PROPERTIES(6, 48) PROPERTIES(7, 56) PROPERTIES(8, 60) PROPERTIES(9, 84)
-typedef struct { const char *name; void *calls[40]; } Interface;
-#define CALLS(properties) {(void *)start, (void *)devices, (void *)properties}
-"""
-"""The sizes are those of NCCL's structures up to what it looks at."""
 CHOSEN = "CHOSEN"
 """Of the probe: the networks that the library took stand behind it."""
-FILE = "libnccl-net-ofi.so"
-NEWEST = 13
-Plant = Callable[[Path], Mapping[str, str]]
-
-
-def source(*versions: int, collnet: Sequence[int] = (), result: int = 0) -> str:
-    """A plug-in with these versions of NCCL's interfaces; `result` is that of its start."""
-    kinds = [("Net", one) for one in versions] + [("CollNet", one) for one in collnet]
-    return SOURCE % result + "".join(
-        f"Interface nccl{kind}Plugin_v{one} = "
-        f'{{"Stub", CALLS(properties_{min(max(one, 6), 9)})}};\n'
-        for kind, one in kinds
-    )
-
-
-def asks(value: str = "ofi", **others: str) -> Mapping[str, str]:
-    return {"NCCL_NET_PLUGIN": value, **others}
-
-
-def right(folder: Path) -> Mapping[str, str]:
-    compile_library(folder / FILE, source(6))
-    return asks()
-
-
-def default_name(folder: Path) -> Mapping[str, str]:
-    compile_library(folder / "libnccl-net.so", source(6))
-    return {}
-
-
-def default_unfit(folder: Path) -> Mapping[str, str]:
-    compile_library(folder / "libnccl-net.so", source(3))
-    return {}
-
-
-def empty_value(folder: Path) -> Mapping[str, str]:
-    compile_library(folder / "libnccl-net.so", source(6))
-    return asks("")
-
-
-def none(_: Path) -> Mapping[str, str]:
-    return asks("none")
-
-
-def absent(_: Path) -> Mapping[str, str]:
-    return asks()
-
-
-def absent_default(_: Path) -> Mapping[str, str]:
-    return {}
-
-
-def dependency(folder: Path) -> Mapping[str, str]:
-    gone = compile_library(folder / "libgone.so.3", "int gone;")
-    compile_library(folder / FILE, source(6), needs=[gone])
-    gone.unlink()
-    return asks()
-
-
-def newer_glibc(folder: Path) -> Mapping[str, str]:
-    libc = folder / "new/libc.so.6"
-    compile_library(libc, "int newer(void) { return 1; }", versions="GLIBC_2.99 { newer; };")
-    use = "int newer(void); int use(void) { return newer(); }"
-    compile_library(folder / FILE, use + source(6), needs=[libc])
-    libc.unlink()
-    return asks()
-
-
-def no_interface(folder: Path) -> Mapping[str, str]:
-    compile_library(folder / FILE, "int other;")
-    return asks()
-
-
-def several_interfaces(folder: Path) -> Mapping[str, str]:
-    compile_library(folder / FILE, source(5, 8, 10, 13, collnet=(5, 7, 9)))
-    return asks()
-
-
-def only_collnet(folder: Path) -> Mapping[str, str]:
-    compile_library(folder / FILE, source(collnet=(6,)))
-    return asks()
-
-
-def class_32(folder: Path) -> Mapping[str, str]:
-    (folder / FILE).write_bytes(HEADER_32 + bytes(1000))
-    return asks()
-
-
-def other_machine(folder: Path) -> Mapping[str, str]:
-    (folder / FILE).write_bytes(HEADER_ARM + bytes(1000))
-    return asks()
-
-
-def no_elf(folder: Path) -> Mapping[str, str]:
-    (folder / FILE).write_bytes(b"version https://git-lfs\n" * 50)
-    return asks()
-
-
-def empty(folder: Path) -> Mapping[str, str]:
-    (folder / FILE).write_bytes(b"")
-    return asks()
-
-
-def two_candidates(folder: Path) -> Mapping[str, str]:
-    compile_library(folder / "libnccl-net.so", "int hpcx;")
-    compile_library(folder / FILE, source(6))
-    return asks()
-
-
-def by_path(folder: Path) -> Mapping[str, str]:
-    compile_library(folder / "libown.so", source(6))
-    return asks(f"{folder}/libown.so")
-
-
-def by_absent_path(folder: Path) -> Mapping[str, str]:
-    return asks(f"{folder}/libnone.so")
-
-
-def by_file_name(folder: Path) -> Mapping[str, str]:
-    compile_library(folder / FILE, source(6))
-    return asks(FILE)
-
-
-def listed(folder: Path) -> Mapping[str, str]:
-    """A list: two that are not there, a broken one, two that are refused, and two that fit."""
-    (folder / "libnccl-net-cut.so").write_bytes(b"")
-    compile_library(folder / "libnccl-net-old.so", source(5))
-    compile_library(folder / "libnccl-net-coll.so", source(collnet=(8,)))
-    compile_library(folder / FILE, source(6, 9))
-    compile_library(folder / "libnccl-net-late.so", source(12))
-    return asks(f"gone,,{folder}/libgone.so,cut,old,coll,ofi,late")
-
-
-def listed_lost(folder: Path) -> Mapping[str, str]:
-    compile_library(folder / "libnccl-net-old.so", source(5))
-    return asks("gone,old")
-
-
-def demanded(folder: Path) -> Mapping[str, str]:
-    compile_library(folder / FILE, source(6))
-    return asks(NCCL_NET="Stub")
-
-
-def sockets_demanded(folder: Path) -> Mapping[str, str]:
-    compile_library(folder / FILE, source(6))
-    return asks(NCCL_NET="SOCKET")
-
-
-def demanded_absent(_: Path) -> Mapping[str, str]:
-    return asks(NCCL_NET="AWS Libfabric")
-
-
-def no_name_demanded(_: Path) -> Mapping[str, str]:
-    return asks(NCCL_NET="")
-
-
-def switched_off(_: Path) -> Mapping[str, str]:
-    return asks(NCCL_IB_DISABLE="1")
-
-
-def of_interface(version: int) -> Plant:
-    def plant(folder: Path) -> Mapping[str, str]:
-        compile_library(folder / FILE, source(version))
-        return asks()
-
-    plant.__name__ = f"interface_v{version}"
-    return plant
-
-
-STARTING: tuple[Plant, ...] = (
-    right, default_name, default_unfit, empty_value, none, absent, absent_default, dependency,
-    newer_glibc, no_interface, several_interfaces, only_collnet, class_32, other_machine, no_elf,
-    empty, two_candidates, by_path, by_absent_path, by_file_name, listed, listed_lost, demanded,
-    sockets_demanded, switched_off,
-)  # fmt: skip
-CASES: tuple[Plant, ...] = (
-    *STARTING, demanded_absent, no_name_demanded, *map(of_interface, range(3, NEWEST + 1)),
-)  # fmt: skip
-"""Behind the jobs that start: those that NCCL_NET ends, and each version of the interface."""
 
 
 def library(version: str) -> Path:
@@ -306,6 +136,32 @@ def test_the_predicted_lines_are_the_printed_ones(
     assert lines
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("version", VERSIONS)
+def test_names_that_nccl_cuts_or_leaves_out(version: str, tmp_path: Path) -> None:
+    """The longest name is loaded, as judged; a longer one is not, and its lines are not known."""
+    need_gcc()
+    path = library(version)
+    is_old = version == VERSIONS[0]
+    most = LONGEST_BEFORE - len("libnccl-net-.so") if is_old else LONGEST
+    below = tmp_path if is_old else tmp_path / ("d" * 100)
+    for n_more in (0, 1):
+        if is_old:
+            value = "q" * (most + n_more)
+            file = below / f"libnccl-net-{value}.so"
+        else:
+            begin = f"{below}/"
+            value = f"{begin}{'q' * (most + n_more - len(begin) - len('.so'))}.so"
+            file = Path(value)
+        compile_library(file, source(6))
+        log = output(path, tmp_path, asks(value))
+        assert ("Using network Stub" in log) == (n_more == 0)
+        assert any(str(file).endswith(one) for one in plugin_names(value, version)) == (n_more == 0)
+        file.unlink()
+    assert predicted(path, tmp_path, asks("q" * 300)) == []
+    assert predicted(path, tmp_path, asks("q" * (100 if is_old else 170))) != []
+
+
 def partings(name: Path, lines: Sequence[str], version: str) -> list[PartingFacts]:
     """Where `weft doctor log` finds that a log is not as predicted."""
     prediction = predicted_log("\n".join(lines), version)
@@ -354,6 +210,38 @@ def test_a_plugin_that_does_not_start_parts_from_its_prediction(
     assert links == {"the network", *own_line}
     failed = {fact.words[0] for fact in read_logs([str(log)]).of("plugin_failed")}
     assert failed == ({"Stub", "IB"} if version == "2.32.3" else set())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_job_that_ends_parts_from_one_that_runs(version: str, tmp_path: Path) -> None:
+    need_gcc()
+    path = library(version)
+    log = tmp_path / "job.log"
+    ends = predicted(path, tmp_path, demanded_absent(tmp_path))
+    log.write_text(output(path, tmp_path, demanded_absent(tmp_path)))
+    assert "NCCL WARN" in log.read_text()
+    assert partings(log, ends, version) == []
+    log.write_text(output(path, tmp_path, absent(tmp_path)))
+    (parting,) = partings(log, ends, version)
+    assert (parting.link, f"NCCL WARN {parting.predicted}") == ("the network", ends[-1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("subsystems", ["INIT", "NET", "INIT,NET"])
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_log_of_few_subsystems_is_no_other_one(
+    version: str, subsystems: str, tmp_path: Path
+) -> None:
+    need_gcc()
+    path = library(version)
+    log = tmp_path / "job.log"
+    for plant in (right, absent, default_name, no_interface, listed_too_many):
+        folder = tmp_path / plant.__name__
+        folder.mkdir()
+        env = plant(folder)
+        log.write_text(output(path, folder, {**env, "NCCL_DEBUG_SUBSYS": subsystems}))
+        assert partings(log, predicted(path, folder, env), version) == [], plant
 
 
 @pytest.mark.slow

@@ -54,7 +54,7 @@ def _log(chain: Chain) -> Iterator[str]:
     if chain.log is None:
         yield "log   no prediction: weft does not know this NCCL's lines about plug-ins"
         return
-    yield f"log   of each rank, with NCCL_DEBUG=INFO:{'' if chain.log else ' no line known'}"
+    yield f"log   of each rank, with NCCL_DEBUG=INFO:{'' if chain.log else ' no line is known'}"
     yield from (f"      {line}" for line in chain.log)
 
 
@@ -128,7 +128,7 @@ def container_record(case: ContainerCase, chain: Chain) -> dict[str, Any]:
             {"link": one.name, "file": one.file, "detail": one.detail, "ok": _is_good(one)}
             for one in chain.links
         ],
-        "predicted_log": list(chain.log or ()),
+        "predicted_log": None if chain.log is None else list(chain.log),
         "variables": [
             {
                 "name": one.name,

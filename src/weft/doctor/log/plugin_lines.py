@@ -20,11 +20,13 @@ _PROCESS = re.compile(r"([\w.-]+:\d+):\d+ (\[\d+\]) ")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _OF_PLUGIN = re.compile(
     r"NET/Plugin\b|Plugin name set by env to |Successfully loaded external network plugin "
-    r"|External network plugin |NCCL_NET_PLUGIN set by environment to"
+    r"|External network plugin |NCCL_NET_PLUGIN (?:set by environment to|list contains )"
     r"|Failed to initialize NET plugin (?!(?:IB|Socket)$)"
 )
 """SOURCE: the lines of libnccl 2.18.3, 2.26.5 and 2.32.3 (tests/oracle/test_nccl_plugins.py)."""
 
+_OF_INIT = b"NCCL INFO Bootstrap : "
+"""A line of each process of 2.18.3 whose NCCL_DEBUG_SUBSYS has INIT. SOURCE: the same library."""
 FAILURE = re.compile(
     r"returned \d+ :|Could not find:|No plugin found|is unsupported|ncclNetPlugin symbol"
     r"|cannot open shared object file|not found \(required by|ELF|too short|Using internal"
@@ -53,11 +55,13 @@ class PluginLines:
     since in containers several ranks of a host have the process id 1. Lines that one process logs
     each time it loads plug-ins are there once. `silent` are processes that logged other lines of
     NCCL; `torn` those with a line inside another one, or with lines that may be of several
-    processes in any order. Both are by host and process id."""
+    processes in any order. Both are by host and process id. `shows_init`:
+    a line is there that NCCL_DEBUG_SUBSYS would hide if INIT were not in it."""
 
     by_process: dict[str, list[PluginLine]] = field(default_factory=dict)
     silent: set[str] = field(default_factory=set)
     torn: set[str] = field(default_factory=set)
+    shows_init: bool = False
 
 
 def read_plugin_lines(names: Sequence[str]) -> PluginLines:
@@ -72,6 +76,7 @@ def read_plugin_lines(names: Sequence[str]) -> PluginLines:
                 number += begins
                 if begins and any(mark in piece for mark in _BEGINS):
                     _add(found, _plain(piece), f"{name}:{number}")
+                    found.shows_init |= _OF_INIT in piece
                 begins = piece.endswith(b"\n")
     _part(found)
     return found

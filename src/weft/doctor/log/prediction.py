@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from weft.bench.logs.echoes import says_what_it_reads
 from weft.bench.logs.ranks import SOCKET, JobLog
 from weft.core.documents.text_file import read_text_file
 from weft.core.errors import InputError
@@ -23,18 +24,24 @@ NETWORK = "Using network "
 ANY_NAME = "..."
 """Stands for a name that only the plug-in knows."""
 _LINE = re.compile(rf"^ *({MARK.pattern})(.+)$", re.M)
+_LEVEL = "NCCL INFO "
+"""Documents of before have the lines without it."""
+_END = re.compile(r"^ *NCCL WARN (.+)$", re.M)
 _VERSION = re.compile(r"^(?:!! )?NCCL (\d+\.\d+\.\d+)(?::|$)", re.M)
 _WHO = ("process", "processes")
+_DO_SHOW = "NCCL_DEBUG=INFO, and INIT and NET if NCCL_DEBUG_SUBSYS is set"
 
 
 @dataclass(frozen=True, slots=True)
 class PredictedLog:
-    """Lines about the plug-in. `network` is the one that ranks will take, and `version` that of the
-    image's NCCL, each "" where the file does not tell it."""
+    """Lines about the plug-in. `network` is the one that ranks will take, `version` that of the
+    image's NCCL, and `ends` the warning with which the job ends, each "" where the file does not
+    tell it."""
 
     lines: tuple[PluginLine, ...]
     version: str
     network: str = ""
+    ends: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +61,18 @@ def read_prediction(path: Path) -> PredictedLog:
     text = read_text_file(path, expected=EXPECTED, most_bytes=MOST_BYTES)
     if text.lstrip().startswith("{"):
         record = _record(text, path)
-        lines = record.get("predicted_log")
+        lines = record.get("predicted_log", "")
+        lines = [] if lines is None else lines
         links = record.get("chain")
         is_whole = isinstance(lines, list) and all(isinstance(one, str) for one in lines)
         if not is_whole or record.get("schema") != SCHEMA or not isinstance(links, list):
             raise InputError(f"no document of {SCHEMA}", where=str(path), expected=EXPECTED)
         names = [str(one.get("link")) for one in links if isinstance(one, dict)]
-        found = predicted_log("\n".join(map(str, lines or ())), _version("\n".join(names)))
+        marked = (one if one.startswith("NCCL ") else f"{_LEVEL}{one}" for one in lines)
+        found = predicted_log("\n".join(marked), _version("\n".join(names)))
     else:
         found = predicted_log(text, _version(text))
-    if not (found.lines or found.network):
+    if not (found.lines or found.network or found.ends):
         raise InputError(
             "no predicted line",
             where=str(path),
@@ -79,7 +88,10 @@ def predicted_log(text: str, version: str) -> PredictedLog:
     found = [PluginLine(one[2].strip(), mark=one[1]) for one in _LINE.finditer(text)]
     lines = tuple(one for one in found if not one.text.startswith(NETWORK))
     names = [one.text.removeprefix(NETWORK) for one in found if one not in lines]
-    return PredictedLog(lines, version, names[0] if names else "")
+    end = _END.search(text)
+    return PredictedLog(
+        lines, version, names[0] if names else "", end[1].strip() if end is not None else ""
+    )
 
 
 def _record(text: str, path: Path) -> dict[str, Any]:
@@ -114,7 +126,7 @@ def judge_prediction(log: JobLog, lines: PluginLines, predicted: PredictedLog) -
             Severity.UNKNOWN,
             cannot_tell(
                 "whether the log is as predicted (no line about NCCL's plug-in is in it)",
-                "a log with NCCL_DEBUG=INFO, and INIT and NET if NCCL_DEBUG_SUBSYS is set",
+                f"a log with {_DO_SHOW}",
             ),
             kind=FindingKind.NOT_ENOUGH_DATA,
         )
@@ -123,9 +135,13 @@ def judge_prediction(log: JobLog, lines: PluginLines, predicted: PredictedLog) -
         yield _other_version(log, processes.values(), predicted.version, sorted(ran))
         return
     parted: dict[tuple[int, str | None], list[list[PluginLine]]] = {}
-    n_more = 0
+    n_more = n_hidden = 0
+    unhidden = _unhidden(log, lines, predicted.lines)
     for logged in processes.values():
         at = _parting(predicted.lines, logged)
+        if at == 0 and _is_equal(unhidden, logged):
+            n_hidden += 1
+            continue
         if at is None:
             n_more = max(n_more, len(logged) - len(predicted.lines))
             continue
@@ -133,7 +149,14 @@ def judge_prediction(log: JobLog, lines: PluginLines, predicted: PredictedLog) -
         parted.setdefault((at, text), []).append(logged)
     for (at, _), those in parted.items():
         yield _parted(log, predicted, at, those, len(processes))
-    n_equal = len(processes) - sum(map(len, parted.values()))
+    if n_hidden:
+        n = len(predicted.lines) - len(unhidden)
+        yield not_judged(
+            f"{n_hidden:,} of {counted(len(processes), *_WHO)} logged the predicted lines about "
+            f"NCCL's plug-in without the first {n:,}, which NCCL_DEBUG_SUBSYS may hide; what shows "
+            f"all: {_DO_SHOW}"
+        )
+    n_equal = len(processes) - n_hidden - sum(map(len, parted.values()))
     if n_equal:
         more = f"; {counted(n_more, 'more line')} about plug-ins not predicted" if n_more else ""
         yield not_judged(
@@ -155,16 +178,42 @@ def _parting(predicted: Sequence[PluginLine], logged: Sequence[PluginLine]) -> i
     return next(more, None)
 
 
+_HIDDEN_WITHOUT_INIT = re.compile(r"Plugin name set by env to ")
+_HIDDEN_WITHOUT_ENV = re.compile(r"NCCL_NET_PLUGIN (?:set by environment to|list contains )")
+"""Lines that the rest of the log may lack: the first of 2.18.3 wants INIT, the other one of 2.32.3
+ENV or NET. 2.26.5 shows its own with either. SOURCE: tried on these libraries."""
+
+
+def _unhidden(
+    log: JobLog, lines: PluginLines, predicted: Sequence[PluginLine]
+) -> Sequence[PluginLine]:
+    """The predicted lines that every NCCL_DEBUG_SUBSYS with INIT or NET shows: all of them, where
+    other lines of the log tell that it hides none."""
+    hidden = []
+    if not lines.shows_init:
+        hidden.append(_HIDDEN_WITHOUT_INIT)
+    if not says_what_it_reads(log.echoed):
+        hidden.append(_HIDDEN_WITHOUT_ENV)
+    return [one for one in predicted if not any(form.match(one.text) for form in hidden)]
+
+
+def _is_equal(predicted: Sequence[PluginLine], logged: Sequence[PluginLine]) -> bool:
+    return len(predicted) == len(logged) and all(
+        _is_same(one.text, other.text) for one, other in zip(predicted, logged, strict=True)
+    )
+
+
 def _is_same(predicted: str, logged: str) -> bool:
     pattern = ".+".join(map(re.escape, predicted.split(ANY_NAME)))
     return re.fullmatch(pattern, logged.strip()) is not None
 
 
 def _networks(log: JobLog, predicted: PredictedLog) -> Iterator[Finding]:
-    """Ranks that took another network than the predicted one. A plug-in's network has any name that
-    NCCL's own do not have."""
+    """Ranks that took another network than the predicted one, or any where the job was to end. A
+    plug-in's network has any name that NCCL's own do not have."""
     name = predicted.network
-    if not name:
+    wanted = f"{_LEVEL}{NETWORK}{name}" if name else f"NCCL WARN {predicted.ends}"
+    if not (name or predicted.ends):
         return
     for fact in log.facts.of("network"):
         other, ranks = fact.words[0], log.by(fact)
@@ -173,14 +222,19 @@ def _networks(log: JobLog, predicted: PredictedLog) -> Iterator[Finding]:
             continue
         logged = f"{NETWORK}{other}"
         shown = "a plug-in's" if name == ANY_NAME else f"NET/{name}"
+        shown = shown if name else "the job ends"
         yield finding(
             Severity.WARNING,
             f"{share(log, ranks)} took NET/{other}; predicted: {shown}",
-            f"predicted  {PluginLine(f'{NETWORK}{name}').shown}",
+            f"predicted  {wanted}",
             f"logged     {PluginLine(logged).shown}  ({log.facts.place(fact)})",
             kind=FindingKind.CONTRADICTION,
             facts=PartingFacts(
-                len(predicted.lines) + 1, f"{NETWORK}{name}", logged, "the network", len(ranks)
+                len(predicted.lines) + 1,
+                f"{NETWORK}{name}" if name else predicted.ends,
+                logged,
+                "the network",
+                len(ranks),
             ),
         )
 
@@ -235,6 +289,7 @@ _MEANINGS = (
     (r"set by env to (?P<a>\S+)", "NCCL_NET_PLUGIN", "NCCL looks for {a}"),
     (r"NCCL_NET_PLUGIN set by environment to ?(?P<a>.*)", "NCCL_NET_PLUGIN",
      "NCCL_NET_PLUGIN is '{a}'"),
+    (r"NCCL_NET_PLUGIN list (?P<a>contains .+)", "NCCL_NET_PLUGIN", "the list {a}"),
     (r"Failed to initialize NET plugin (?P<a>.+)", "the start of the plug-in",
      "the plug-in {a} does not start"),
     (r"version `(?P<a>[^']+)' not found \(required by (?P<b>[^)]+)\)", "versions of symbols",

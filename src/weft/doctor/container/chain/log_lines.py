@@ -3,11 +3,20 @@
 SOURCE: tried on libnccl 2.18.3, 2.26.5 and 2.32.3; each case is a test against them.
 """
 
+import os
 import re
 from collections.abc import Iterator
 
 from weft.doctor.container.case import ContainerCase
-from weft.doctor.container.chain.plugin import BEGIN, PluginSearch, interfaces_of
+from weft.doctor.container.chain.plugin import (
+    BEGIN,
+    LONGEST,
+    LONGEST_BEFORE,
+    MOST_LISTED,
+    PluginSearch,
+    interfaces_of,
+    listed,
+)
 from weft.doctor.container.chain.report import is_known
 from weft.doctor.container.image.view import View
 from weft.doctor.container.loader.closure import Closure, LoadedFile, MissingFile
@@ -27,6 +36,8 @@ def predicted_lines(search: PluginSearch, *, is_good: bool) -> tuple[str, ...] |
     if search.nccl is None or not search.is_known:
         return None
     form, version = search.nccl.library.plugin_form, search.nccl.library.version
+    if _is_cut(search, form):
+        return None
     if form == "list":
         lines = _of_list(search)
     elif form == "load":
@@ -36,6 +47,18 @@ def predicted_lines(search: PluginSearch, *, is_good: bool) -> tuple[str, ...] |
     else:
         return None
     return (*lines, *_of_network(search, form, is_good=is_good))
+
+
+def _is_cut(search: PluginSearch, form: str) -> bool:
+    """Whether a name, or the reason why it does not load, may be longer than NCCL's memory for it:
+    then its lines are cut, or other ones."""
+    longest = LONGEST_BEFORE if form == "load" else LONGEST
+    entries = listed(search.value) if form == "list" else [search.value]
+    if any(len(os.fsencode(f"{BEGIN}-{one}.so")) > longest for one in entries):
+        return True
+    tried = (one for names in search.tried for one in names)
+    errors = (load_error(search.case.view, name, closure) for name, closure in tried)
+    return any(len(os.fsencode(one)) > LONGEST for one in errors)
 
 
 def _of_network(search: PluginSearch, form: str, *, is_good: bool) -> Iterator[str]:
@@ -190,6 +213,9 @@ def _taken(search: PluginSearch) -> list[int]:
 def _of_list(search: PluginSearch) -> Iterator[str]:
     if search.is_set:
         yield f"{INFO}NCCL_NET_PLUGIN set by environment to {search.value}".rstrip()
+        if len(listed(search.value)) > MOST_LISTED:
+            most = f"more than {MOST_LISTED - 1} plugins"
+            yield f"{INFO}NCCL_NET_PLUGIN list contains {most}, ignoring the rest"
     for names in search.tried:
         lost: list[str] = []
         for name, closure in names:

@@ -1,5 +1,6 @@
 """NCCL's net plug-in: the file that this NCCL opens, and whether it can take it."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -28,7 +29,12 @@ _WHEELS = (
     "/opt/venv/lib/{python}/site-packages",
 )
 _FILES_SINCE, _LISTS_SINCE = "2.21.5", "2.27.3"
-"""SOURCE: tried on libnccl 2.18.3, 2.26.5 and 2.32.3; NVIDIA/nccl v2.27.3, src/plugin/net.cc."""
+MOST_LISTED = 14
+"""Plug-ins of a list that NCCL keeps, though its line about the others names one less."""
+LONGEST, LONGEST_BEFORE = 254, 127
+"""Bytes of a name, the second before _FILES_SINCE: NCCL cuts a longer one, and leaves it out of a
+list. SOURCE, for all of these: tried on libnccl 2.18.3, 2.26.5 and 2.32.3; NVIDIA/nccl v2.27.3,
+src/plugin/net.cc."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +127,26 @@ def plugin_choices(value: str, version: str) -> tuple[tuple[str, ...], ...]:
         return ()
     is_new = not version or version_key(version) >= version_key(_FILES_SINCE)
     if not is_new:
-        return ((f"{BEGIN}-{value}.so",),)
+        return ((_cut(f"{BEGIN}-{value}.so", LONGEST_BEFORE),),)
+    if takes_list(version):
+        kept = [one for one in listed(value) if _cut(one) == one][:MOST_LISTED]
+    else:
+        kept = [_cut(value)]
     return tuple(
         (one,)
         if "/" in one or (one.startswith("lib") and one.endswith(".so"))
-        else (one, f"{BEGIN}-{one}.so")
-        for one in (value.split(",") if takes_list(version) else [value])
-        if one
+        else (one, _cut(f"{BEGIN}-{one}.so"))
+        for one in kept
     )
+
+
+def listed(value: str) -> list[str]:
+    """The entries of a value that is a list."""
+    return [one for one in value.split(",") if one]
+
+
+def _cut(name: str, most_bytes: int = LONGEST) -> str:
+    return os.fsdecode(os.fsencode(name)[:most_bytes])
 
 
 def takes_list(version: str) -> bool:
