@@ -165,8 +165,8 @@ class Order:
 def orders() -> Iterator[Order]:
     """The source's orders, each reproduced or not, and why."""
     name = "alps-a100"
-    for order in container_orders():
-        yield Order(order.id, said(order.is_so), f"`weft doctor container`, {order.reason}")
+    for row, is_so, reason in container_orders():
+        yield Order(row, said(is_so), f"`weft doctor container`, {reason}")
     yield Order("ord-md-connection", "not simulated", "states an interface, no order of times")
     eight = [busbw_gb_s(name, 8, 4, arm) for arm in ARMS]
     yield Order(

@@ -56,17 +56,9 @@ def write_cache(node: SlingshotNode) -> None:
     shutil.rmtree(inside)
 
 
-@dataclass(frozen=True, slots=True)
-class ContainerOrder:
-    """A row of the source's orders: its id, whether weft says the same, and of which launches."""
-
-    id: str
-    is_so: bool
-    reason: str
-
-
-def container_orders() -> Iterator[ContainerOrder]:
-    """The source's orders about libfabric, the plug-in, its selection, and an unmodified image."""
+def container_orders() -> Iterator[tuple[str, bool, str]]:
+    """The source's orders about libfabric, the plug-in, its selection, and an unmodified image: the
+    id, whether weft says the same, and of which launches."""
     with tempfile.TemporaryDirectory() as folder:
         node = SlingshotNode(Path(folder)).build()
         whole = launched(node, f"LD_LIBRARY_PATH={PATH}", SELECTED)
@@ -77,27 +69,27 @@ def container_orders() -> Iterator[ContainerOrder]:
         write_cache(node)
         cached = launched(node, f"LD_LIBRARY_PATH={PLUGIN}", SELECTED)
     own = f"{PLUGIN}/libnccl-net-ofi.so"
-    yield ContainerOrder(
+    yield (
         "ord-md-libfabric",
         whole.verdict is cached.verdict is Severity.GOOD
         and lost_fabric.rules == {"libfabric-not-on-path"},
         f"mounted: by LD_LIBRARY_PATH {whole}, by ld.so.cache {cached}, by neither {lost_fabric}",
     )
-    yield ContainerOrder(
+    yield (
         "ord-md-plugin",
         (whole.verdict, whole.plugin) == (Severity.GOOD, own)
         and lost_plugin.rules == {"plugin-not-on-path"},
         f"mounted: with its folder in LD_LIBRARY_PATH {whole} and NCCL opens {whole.plugin},"
         f" without it {lost_plugin}",
     )
-    yield ContainerOrder(
+    yield (
         "ord-md-selection",
         whole.plugin == own
         and unselected.rules == {"plugin-not-selected"}
         and unselected.plugin.endswith("/libnccl-net.so"),
         f"with {SELECTED} NCCL opens {whole.plugin}, without it the image's {unselected.plugin}",
     )
-    yield ContainerOrder(
+    yield (
         "ord-md-no-libfabric",
         "libfabric-absent" in unmodified.rules and unmodified.network.endswith("NET/Socket"),
         f"nothing mounted: {unmodified}; ranks {unmodified.network}",

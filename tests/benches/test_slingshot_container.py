@@ -21,7 +21,7 @@ def _tools() -> None:
 
 
 def found() -> dict[str, bool]:
-    return {order.id: order.is_so for order in container_orders()}
+    return {row: is_so for row, is_so, _ in container_orders()}
 
 
 def test_weft_says_what_the_source_says_of_each_launch() -> None:

@@ -319,10 +319,11 @@ class Crossings:
 
     @cached_property
     def switch(self) -> Ints:
-        """By endpoint: the switch that its HCA is cabled to, where a network is known."""
+        """By endpoint: the switch (or HCA) that its HCA is cabled to, where a network is known; -1
+        without a cable."""
         network = self.fabric
-        at: Ints = network.vertex[network.port_of_hca[self.hca_number] ^ 1]
-        return at
+        own = network.port_of_hca[self.hca_number]
+        return np.where(own >= 0, network.vertex[own ^ 1], -1)
 
     def _rail_families(self) -> list[Family]:
         """Readings between HCAs of one index; nothing where nodes have one HCA."""

@@ -18,8 +18,7 @@ def switch_pair_family(crossings: "Crossings") -> Family:
     higher. At either switch `switch_pair_hcas` HCAs must have been measured with the other one:
     between two nodes and two others, slow nodes look alike."""
     readings, network = crossings.readings, crossings.fabric
-    own = network.port_of_hca[crossings.hca_number] ^ 1
-    switch = np.where(own >= 0, network.vertex[own], -1)
+    switch = crossings.switch
     hcas = np.stack([crossings.hca_number[readings.a], crossings.hca_number[readings.b]])
     ends = np.stack([switch[readings.a], switch[readings.b]])
     order = np.argsort(ends, axis=0)

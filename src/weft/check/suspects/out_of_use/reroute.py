@@ -96,7 +96,7 @@ class Rerouted:
         if not cables:
             return slower
         rows = np.flatnonzero(self._judged & self._latencies)
-        # All paths are asked for at once: those of the messages that move are among them.
+        # First, since it asks for the paths of nearly all pairs: those that move are known then.
         slower[rows] = self._later(rows, cables)
         change = self._changes(cables)
         if change is None:

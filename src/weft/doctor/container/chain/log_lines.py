@@ -4,7 +4,6 @@ SOURCE: tried on libnccl 2.18.3, 2.26.5 and 2.32.3; each case is a test against 
 """
 
 import os
-import re
 from collections.abc import Iterator
 
 from weft.doctor.container.case import ContainerCase
@@ -17,10 +16,11 @@ from weft.doctor.container.chain.plugin import (
     interfaces_of,
     listed,
 )
-from weft.doctor.container.chain.report import is_known
+from weft.doctor.container.chain.report import is_known, is_switch_on
 from weft.doctor.container.image.view import View
 from weft.doctor.container.loader.closure import Closure, LoadedFile, MissingFile
 from weft.doctor.container.loader.elf import ElfError
+from weft.doctor.log.network import OWN_NETWORKS
 
 NOT_THERE = "cannot open shared object file: No such file or directory"
 NATIVE_OF_LOAD = 6
@@ -85,11 +85,6 @@ def _of_network(search: PluginSearch, form: str, *, is_good: bool) -> Iterator[s
         yield f"{INFO}Using network {name}"
 
 
-OWN_NETWORKS = ("IB", "Socket")
-_SWITCH = re.compile(r"[1-9][0-9]{0,17}")
-"""A switch that is on: 0 is off, and NCCL does not take what is no number."""
-
-
 def _of_own_name(value: str) -> str:
     """A value of NCCL_NET as the network of that name is spelled, if NCCL itself has it."""
     return next((one for one in OWN_NETWORKS if one.lower() == value.lower()), value)
@@ -97,7 +92,7 @@ def _of_own_name(value: str) -> str:
 
 def has_no_adapter(case: ContainerCase) -> bool:
     """Whether it is known that NCCL's own code finds no adapter for InfiniBand or RoCE."""
-    if _SWITCH.fullmatch(case.value("NCCL_IB_DISABLE")):
+    if is_switch_on(case.value("NCCL_IB_DISABLE")):
         return True
     is_seen = case.host_is_given and bool(case.host.names("/sys/class"))
     has_one = case.host.names("/sys/class/infiniband") or case.host_devices("/dev/infiniband")
@@ -188,8 +183,8 @@ def _of_fall_back(search: PluginSearch) -> Iterator[str]:
 
 
 def _symbols(search: PluginSearch, plugin: LoadedFile) -> Iterator[str]:
-    """It looks for each version of an interface, the newest first, and for the second interface
-    only beside the first."""
+    """NCCL looks for each version of an interface, the newest first. It looks for the interface of
+    collectives only in a plug-in that has the one of networks."""
     for kind, word in KINDS:
         offered = interfaces_of(plugin, f"nccl{kind}Plugin")
         for version in _taken(search):
@@ -206,7 +201,7 @@ KINDS = (("Net", "net"), ("CollNet", "collnet"))
 
 
 def _taken(search: PluginSearch) -> list[int]:
-    """Versions of the interfaces that this NCCL takes, the newest first; of both the same ones."""
+    """Versions that this NCCL takes, the newest first, the same ones of both interfaces."""
     return sorted(search.nccl.library.interfaces if search.nccl is not None else (), reverse=True)
 
 
@@ -232,8 +227,8 @@ def _of_list(search: PluginSearch) -> Iterator[str]:
 
 
 def _of_file(search: PluginSearch, plugin: LoadedFile) -> Iterator[str]:
-    """A plug-in without a version of the interface that this NCCL takes is refused: at ATTN, where
-    the library has that level and the environment asks for the plug-in."""
+    """The lines about a file that loads. NCCL refuses one without an interface that it takes: at
+    ATTN, where the library has that level and the environment asks for the plug-in."""
     newest = []
     for kind, word in KINDS:
         offered = interfaces_of(plugin, f"nccl{kind}Plugin")
