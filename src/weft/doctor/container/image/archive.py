@@ -5,6 +5,7 @@ import platform
 import shutil
 import tarfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -62,7 +63,10 @@ def _opened(
 ) -> ContainerImage:
     manifest = store.manifest()
     config = store.document(manifest.config)
-    tree = LayerTree(name, [store.layer(one) for one in manifest.layers], folder)
+    layers = [store.layer(one) for one in manifest.layers]
+    for index, digest in enumerate(_digests(config)[: len(layers)]):
+        layers[index] = replace(layers[index], digest=digest)
+    tree = LayerTree(name, layers, folder)
     config_ = config.get("config")
     given = config_ if isinstance(config_, dict) else {}
     listed, place = given.get("Env"), given.get("WorkingDir")
@@ -79,6 +83,16 @@ def _opened(
         has_entry_point=bool(given.get("Entrypoint")),
         close=close,
     )
+
+
+def _digests(config: Mapping[str, Any]) -> list[str]:
+    """Of the layers as they are unpacked, the lowest first.
+
+    SOURCE: opencontainers/image-spec, config.md: rootfs.diff_ids.
+    """
+    root = config.get("rootfs")
+    listed = root.get("diff_ids") if isinstance(root, dict) else None
+    return [str(one) for one in listed] if isinstance(listed, list) else []
 
 
 def _refuse_packed(path: Path) -> None:

@@ -1,5 +1,6 @@
 """Layers as files: their members in order, and the content of those that are asked for."""
 
+import hashlib
 import io
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -10,7 +11,7 @@ from typing import BinaryIO, cast
 from weft.core.units import format_size
 from weft.doctor.container.image.image_part import ImagePart
 from weft.doctor.container.image.layer_stream import DAMAGE, LayerBlob, LayerStream, Packing
-from weft.doctor.container.image.tar_members import TarMember, TarReader
+from weft.doctor.container.image.tar_members import BLOCK_BYTES, TarMember, TarReader
 from weft.doctor.container.image.tree import MOST_TARGET_BYTES, DamagedImageError, open_regular
 from weft.doctor.container.image.unpacked import store
 
@@ -55,6 +56,8 @@ class LayerFiles:
                 if is_packed and member.is_file:
                     self._unpack_early(index, member, library(member.name), members)
                 yield member
+            if not is_packed and self.layers[index].size < members.end + BLOCK_BYTES:
+                self._check_digest(index)
 
     def take_early(self, index: int, member: TarMember) -> None:
         """Keep what was unpacked of a member by the way, while there is room. It is called in the
@@ -86,6 +89,19 @@ class LayerFiles:
         """The error of a layer."""
         where = f"{self.name}, layer {index + 1} ({self.layers[index].name[:23]})"
         return DamagedImageError(what, where=where, expected="layers in tar, plain, gzip or zstd")
+
+    def _check_digest(self, index: int) -> None:
+        """A plain layer without an end, as some programs write it, looks as one that was cut; a
+        packed one has an end of its own."""
+        blob = self.layers[index]
+        with open_regular(blob.path, follow=True) as raw:
+            part = ImagePart(raw, blob.offset, blob.size)
+            kind = "sha512" if blob.digest.startswith("sha512:") else "sha256"
+            found = f"{kind}:{hashlib.file_digest(part, kind).hexdigest()}"
+        if found != blob.digest:
+            known = blob.digest[:23] or "none"
+            what = f"its content is {found[:23]}, and the image's configuration has {known}"
+            raise self.refusal(index, f"damaged (no end of the archive; {what})")
 
     def _check_names(self, index: int, member: TarMember) -> None:
         """Members wait in memory, as many as OrderedPasses lets wait: their names have a limit."""

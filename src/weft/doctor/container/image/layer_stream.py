@@ -78,13 +78,15 @@ def packing_of(begin: bytes) -> Packing:
 
 @dataclass(frozen=True, slots=True)
 class LayerBlob:
-    """A part of a file that holds a layer."""
+    """A part of a file that holds a layer. `digest` is its unpacked content's in the image's
+    configuration ("sha256:..."), "" where there is none."""
 
     name: str
     path: Path
     offset: int
     size: int
     packing: Packing
+    digest: str = ""
 
 
 class LayerStream:

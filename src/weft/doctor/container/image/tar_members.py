@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 from weft.doctor.container.image.layer_stream import LayerStream
 
 MOST_GLOBAL_HEADERS = 100
-_BLOCK_BYTES = 512
+BLOCK_BYTES = 512
 _PIECE_BYTES = 1 << 18
 _DAMAGED_HEADERS = tuple(
     getattr(tarfile, name) for name in ("InvalidHeaderError", "TruncatedHeaderError")
@@ -80,6 +80,11 @@ class TarReader:
                 return
             yield found
 
+    @property
+    def end(self) -> int:
+        """Where the next member begins, after the last one the blocks that end the archive."""
+        return self._next
+
     def content(self, member: TarMember) -> Iterator[bytes]:
         """The content of the member that came last, in pieces."""
         if member.content < 0 and self._info is not None:
@@ -99,7 +104,7 @@ class TarReader:
         """The member at this place, None for one that tarfile reads."""
         if self._file is not None and self._file.pax_headers:
             return None
-        buffer, at = self._stream.window(_BLOCK_BYTES)
+        buffer, at = self._stream.window(BLOCK_BYTES)
         found = _USUAL_HEADER.match(buffer, at)
         if found is None:
             return None
@@ -112,9 +117,9 @@ class TarReader:
         if prefix[0]:
             name = f"{_text(prefix)}/{name}"
         begin, n_bytes, self._info = self._next, int(size, 8), None
-        content = self._next = self._content_end = begin + _BLOCK_BYTES
+        content = self._next = self._content_end = begin + BLOCK_BYTES
         if kind == tarfile.REGTYPE:
-            self._next += -(-n_bytes // _BLOCK_BYTES) * _BLOCK_BYTES
+            self._next += -(-n_bytes // BLOCK_BYTES) * BLOCK_BYTES
             self._content_end += n_bytes
         linkname = _text(target) if target[0] else ""
         return TarMember(name, kind, n_bytes, linkname, begin, content)
@@ -153,5 +158,5 @@ def _sum(buffer: bytes, at: int) -> int:
     INVARIANT: Adler-32 has 1 + the sum of bytes, modulo 65,521, which 256 bytes do not reach.
     """
     low = zlib.adler32(buffer[at : at + 256]) & 0xFFFF
-    high = zlib.adler32(buffer[at + 256 : at + _BLOCK_BYTES]) & 0xFFFF
+    high = zlib.adler32(buffer[at + 256 : at + BLOCK_BYTES]) & 0xFFFF
     return low + high - 2 - sum(buffer[at + 148 : at + 156]) + 8 * 0x20

@@ -71,16 +71,26 @@ def layer_of(root: Path) -> bytes:
     return out.getvalue()
 
 
-def config(env: Sequence[str] = (), **settings: object) -> bytes:
+def config(env: Sequence[str] = (), digests: Sequence[str] = (), **settings: object) -> bytes:
     table = {"architecture": "amd64", "os": "linux", "config": {"Env": list(env), **settings}}
+    if digests:
+        table["rootfs"] = {"type": "layers", "diff_ids": list(digests)}
     return json.dumps(table).encode()
 
 
-def docker_tar(layers: Sequence[bytes], env: Sequence[str] = (), **settings: object) -> bytes:
-    """As `docker save` wrote it before version 25."""
+def docker_tar(
+    layers: Sequence[bytes],
+    env: Sequence[str] = (),
+    digests: Sequence[str] = (),
+    **settings: object,
+) -> bytes:
+    """As `docker save` wrote it before version 25. `digests` are the configuration's of layers."""
     names = [f"{index}/layer.tar" for index in range(len(layers))]
     manifest = [{"Config": "c.json", "RepoTags": ["i:1"], "Layers": names}]
-    parts = {"c.json": config(env, **settings), "manifest.json": json.dumps(manifest).encode()}
+    parts = {
+        "c.json": config(env, digests, **settings),
+        "manifest.json": json.dumps(manifest).encode(),
+    }
     parts |= dict(zip(names, layers, strict=True))
     return layer([file(name, content) for name, content in parts.items()])
 

@@ -1,6 +1,7 @@
 """Images in archives: layers merged as a runtime does, and damaged ones refused by name."""
 
 import gzip
+import hashlib
 import random
 import resource
 import tarfile
@@ -30,6 +31,7 @@ from weft.doctor.container.image import layer_files, layer_stream, layers
 from weft.doctor.container.image.image import open_image
 from weft.doctor.container.image.layer_stream import LayerStream
 from weft.doctor.container.image.tree import NodeKind
+from weft.doctor.container.image.view import View
 
 DEVICES = tuple(f"/dev/cxi{number}:/dev/cxi{number}" for number in range(4))
 
@@ -254,6 +256,30 @@ def test_a_cut_layer_is_refused(node: SlingshotNode, tmp_path: Path) -> None:
     for cut in (2, len(whole) // 9):
         with pytest.raises(InputError, match="damaged"):
             view_of(tmp_path, gzip.compress(whole, 1)[:cut])
+
+
+@pytest.mark.parametrize("kind", ["sha256", "sha512"])
+def test_a_plain_layer_without_an_end_is_whole_by_its_digest(tmp_path: Path, kind: str) -> None:
+    """A cut between members, or within what fills a member's last block, loses only members."""
+    members = [file("a.so", b"1"), file("b.so", b"2"), file("c.so", b"3" * 512)]
+    whole = layer(members)
+    at = {"a.so": 512, "b.so": 3 * 512, "c.so": 5 * 512}
+    assert [whole[place : place + 1] for place in at.values()] == [b"1", b"2", b"3"]
+    below = layer([file("d.so")])
+
+    def opened(upper: bytes, of: bytes | None) -> View:
+        digests = [f"{kind}:{hashlib.new(kind, one).hexdigest()}" for one in (below, of) if one]
+        path = docker_archive(tmp_path / "image.tar", [below, upper], digests=digests)
+        return View(open_image(path).tree)
+
+    without_end = whole[: 6 * 512]
+    assert opened(without_end, without_end).names("/") == ["a.so", "b.so", "c.so", "d.so"]
+    assert opened(whole, None).names("/") == ["a.so", "b.so", "c.so", "d.so"]
+    for cut in (at["a.so"] + 1, 2 * 512, at["b.so"] + 1, at["b.so"] + 300, 6 * 512):
+        with pytest.raises(InputError, match=r"layer 2 .*damaged .no end of the archive"):
+            opened(whole[:cut], whole)
+    with pytest.raises(InputError, match="and the image's configuration has none"):
+        opened(without_end, None)
 
 
 def test_a_disk_that_is_full_is_not_called_damage(node: SlingshotNode, tmp_path: Path) -> None:
