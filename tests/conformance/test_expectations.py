@@ -4,6 +4,7 @@ import pytest
 
 from weft.bench.model import Launch, Trial
 from weft.bench.twin.backend import TwinBackend
+from weft.bench.twin.scenario import work
 from weft.catalog.load import benchmark as benchmark_named
 from weft.catalog.load import benchmark_names, platform
 from weft.expect.model import Conditions
@@ -28,8 +29,8 @@ def test_a_twin_lies_where_its_machine_is_expected(name: str, benchmark: str, si
     asked = Trial(f"t-{benchmark}", benchmark, (size,), tuple(twin.nodes), 1)
     window = int(benchmark_named(benchmark).options.get("window", 64))
     sample = next(iter(twin.measure(Launch(trial=asked, repeat=0, order=0))))
-    algorithm = "" if pairs else document.algorithm(benchmark, size)
-    algorithm = ENGINE_S_OWN.get(benchmark, "") if algorithm is None else algorithm
+    step = work(document, benchmark_named(benchmark), asked)[0]
+    algorithm = "" if pairs else step.get("algorithm", ENGINE_S_OWN.get(benchmark, ""))
     found = predict(
         document, Conditions(benchmark, size, n_nodes, algorithm=algorithm, window=window)
     )

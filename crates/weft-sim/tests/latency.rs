@@ -124,6 +124,28 @@ fn ranks_of_one_node_talk_inside_it() {
     assert_eq!(run(&case).hops, 0, "nothing crosses the fabric");
 }
 
+/// The channel's own processor times, by size; over the network those of the host.
+#[test]
+fn messages_inside_a_node_may_cost_their_own_processor_time() {
+    let flows = messages([(0, 1, 100), (0, 1, 101), (0, 2, 100), (2, 0, 101)]);
+    let case = scenario(tree(2, 2, 1, 200 * GBPS, DELAY), flows);
+    let case = with(case, "placement", json!({"tasks_per_node": 2}));
+    let case = with(case, "switch", switch("cut_through"));
+    let own = json!([{"max_bytes": 100, "send_overhead_ns": 1, "recv_overhead_ns": 2},
+                     {"send_overhead_ns": 3, "recv_overhead_ns": 4, "recv_ns_per_byte": 1}]);
+    let host = json!({"regimes": [{"send_overhead_ns": 1000, "recv_overhead_ns": 2000}],
+                      "intra_node": {"latency_ns": 300, "bits_per_s": 80_000_000_000u64,
+                                     "regimes": own}});
+    let case = with(case, "host", host);
+    let path = |size| 2 * DELAY + ROUTE + ser(framed(size, 4096), 200 * GBPS);
+    // Rank 0 prepares its three messages one after the other. The second crosses after the first.
+    let one = 1_000 + ser(100, 80 * GBPS) + 300_000 + 2_000;
+    let two = 1_000 + ser(100 + 101, 80 * GBPS) + 300_000 + 105_000;
+    let three = 4_000 + 1_000_000 + path(100) + 2_000_000;
+    let four = 1_000_000 + path(101) + 2_000_000;
+    assert_eq!(durations(&case), [one, two, three, four]);
+}
+
 #[test]
 fn messages_of_a_rank_inside_a_node_cross_one_after_the_other() {
     let size = 1_000_000;

@@ -152,6 +152,17 @@ fn hosts() {
     refused("host", intra, "host.intra_node.bits_per_s: 0 bits a second");
     let crawling = json!({"regimes": [{}], "intra_node": {"latency_ns": 1, "bits_per_s": 999_999}});
     refused("host", crawling, "host.intra_node.bits_per_s: 999999 bits a second");
+    let inner = |own: Value, what: &str| {
+        let intra = json!({"latency_ns": 1, "bits_per_s": 80_000_000_000u64, "regimes": own});
+        let what = format!("host.intra_node.regimes{what}");
+        refused("host", json!({"regimes": [{}], "intra_node": intra}), &what);
+    };
+    inner(json!([{"max_bytes": 9}, {"max_bytes": 9}]), "[1]: max_bytes does not rise");
+    inner(json!([{"send_overhead_ns": -1}]), "[0].send_overhead_ns: -1 is no such time");
+    inner(json!([{}, {"latency_ns": 1}]), "[1]: max_bytes does not rise");
+    inner(json!([{"latency_ns": 1}]), "[0]: a latency, a gap or a rendezvous");
+    inner(json!([{"gap_ns_per_byte": 1}]), "[0]: a latency, a gap or a rendezvous");
+    inner(json!([{"protocol": "rendezvous"}]), "[0]: a latency, a gap or a rendezvous");
     let many: Vec<Value> = (1..=256).map(|size| json!({"max_bytes": size})).collect();
     regimes(json!(many), ": 256 regimes");
 }

@@ -145,6 +145,9 @@ fn of_collective(collective: &Collective, mtu_bytes: u64) -> Result<Parts, &'sta
             let moves = Some(passes * (n - 1));
             (Messages::Blocks(n_blocks), n_blocks * mtu_bytes, mtu_bytes, moves)
         }
+        A::TwoLevel if collective.n_segmented_parts() > 0 => {
+            return Err("leaders pass on segments, and nodes the whole");
+        }
         A::DoubleBinaryTree => segments(2),
         A::Chain => segments(1),
         A::Pairwise | A::Linear => {

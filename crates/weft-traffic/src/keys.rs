@@ -56,15 +56,15 @@ impl StepDocument {
     /// Nodes are known by the order of ranks, so an algorithm that takes a leader of each leaves
     /// that order alone.
     fn check_order(&self, place: &str) -> Result<(), TrafficError> {
-        if !self.algorithm.is_some_and(Algorithm::is_offloaded) {
+        if !self.algorithm.is_some_and(Algorithm::has_leaders) {
             return Ok(());
         }
         if self.shuffle.is_some() {
-            refuse(place, "shuffle", "switches know nodes, not an order", "no such key")?;
+            refuse(place, "shuffle", "leaders know nodes, not an order", "no such key")?;
         }
         match self.root {
             None | Some(0) => Ok(()),
-            Some(root) => refuse(place, "root", format!("it is {root}"), "0 where switches reduce"),
+            Some(root) => refuse(place, "root", format!("it is {root}"), "0, the first leader"),
         }
     }
 
@@ -87,7 +87,7 @@ impl StepDocument {
     }
 
     /// By key: whether the step has it, and whether its benchmark (and algorithm) can.
-    fn uses(&self) -> [(&'static str, bool, bool); 25] {
+    fn uses(&self) -> [(&'static str, bool, bool); 26] {
         use {BenchmarkName as B, Operation as O};
         let is = |names: &[B]| names.contains(&self.benchmark);
         let operation = self.benchmark.operation();
@@ -101,8 +101,9 @@ impl StepDocument {
         let stream = is(&[B::Bandwidth, B::Bidirectional, B::MessageRate, B::Pairs]);
         let flows = fan || is(&[B::Permutation, B::Bisect]);
         let ring = is(&[B::NaturalRing, B::RandomRing]);
+        let by_leaders = self.between.filter(|_| chosen == Some(Algorithm::TwoLevel));
         let segmented = matches!(
-            chosen,
+            by_leaders.or(chosen),
             Some(Algorithm::DoubleBinaryTree | Algorithm::Chain | Algorithm::NvlsTree)
         );
         let incast = is(&[B::Incast]);
@@ -122,6 +123,7 @@ impl StepDocument {
                 chosen.is_some_and(Algorithm::knows_nodes),
             ),
             ("fallback", self.fallback.is_some(), chosen.is_some_and(Algorithm::is_offloaded)),
+            ("between", self.between.is_some(), chosen == Some(Algorithm::TwoLevel)),
             ("skew", self.skew.is_some(), skewed),
             ("skew_of", self.skew_of.is_some(), skewed),
             ("compute_ns", self.compute_ns.is_some(), computes),
@@ -214,13 +216,12 @@ pub(crate) fn check_rows(place: &str, n_rows: u64) -> Result<(), TrafficError> {
 /// Refuse a collective whose moves or messages are too many or too large.
 pub(crate) fn check_collective(place: &str, collective: &Collective) -> Result<(), TrafficError> {
     let (n, size_bytes) = (u64::from(collective.n), collective.size_bytes);
-    let n_parts = match collective.algorithm {
-        Algorithm::DoubleBinaryTree => 2,
-        Algorithm::Chain => 1,
-        _ => 0,
-    };
-    // In other algorithms nothing is cut into segments.
-    let n_segments = match n_parts {
+    let tasks = collective.tasks_per_node;
+    if !collective.n.is_multiple_of(tasks) {
+        let what = format!("{n} ranks are no whole nodes of {tasks}");
+        return refuse(place, "tasks_per_node", what, "a divisor of the number of ranks");
+    }
+    let n_segments = match collective.n_segmented_parts() {
         0 => 1,
         n_parts => size_bytes.div_ceil(n_parts * collective.segment_bytes),
     };
@@ -243,11 +244,6 @@ pub(crate) fn check_collective(place: &str, collective: &Collective) -> Result<(
     if per_block && combined && size_bytes.saturating_mul(n) > MAX_SIZE_BYTES {
         let what = format!("blocks of {size_bytes} bytes of {n} ranks in one message");
         return refuse(place, "size_bytes", what, "at most 1 TiB together");
-    }
-    let tasks = collective.tasks_per_node;
-    if !collective.n.is_multiple_of(tasks) {
-        let what = format!("{n} ranks are no whole nodes of {tasks}");
-        return refuse(place, "tasks_per_node", what, "a divisor of the number of ranks");
     }
     Ok(())
 }

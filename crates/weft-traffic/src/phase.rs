@@ -1,6 +1,6 @@
 //! A phase: what all ranks do together, iteration by iteration.
 
-use crate::collective::Collective;
+use crate::collective::{Collective, count_of};
 use crate::exchange::{Blocks, Exchange, Offload, Transfer, Wait};
 use crate::flows::Flows;
 use crate::pair::{PairTraffic, Role};
@@ -151,21 +151,7 @@ impl Phase {
 
     /// How many moves a rank makes in one iteration.
     pub fn n_moves(&self, rank: u32) -> u64 {
-        let mut above = 1;
-        while self.exchange(rank, above - 1).is_some() {
-            above *= 2;
-        }
-        // The first of these that there is not; those that there are come first.
-        let (mut low, mut high) = (above / 2, above - 1);
-        while low < high {
-            let mid = low + (high - low) / 2;
-            if self.exchange(rank, mid).is_some() {
-                low = mid + 1;
-            } else {
-                high = mid;
-            }
-        }
-        low
+        count_of(|index| self.exchange(rank, index).is_some())
     }
 
     /// The move of a rank under its own number.

@@ -193,12 +193,15 @@ impl StepDocument {
             let expected = format!("one of {known:?} in snake_case");
             return Err(TrafficError::document(format!("{place}.algorithm"), what, expected));
         }
-        if let Some(fallback) = self.fallback
-            && (fallback.is_offloaded() || !known.contains(&fallback))
-        {
-            let what = format!("{fallback:?} is no algorithm of ranks alone");
-            let expected = format!("one of {known:?} in snake_case without switches");
-            return Err(TrafficError::document(format!("{place}.fallback"), what, expected));
+        for (key, named) in [("fallback", self.fallback), ("between", self.between)] {
+            let is_of_ranks = |of: &Algorithm| {
+                known.contains(of) && !of.is_offloaded() && !(key == "between" && of.has_leaders())
+            };
+            if let Some(other) = named.filter(|of| !is_of_ranks(of)) {
+                let what = format!("{other:?} is no algorithm of ranks alone");
+                let expected = format!("one of {known:?} in snake_case without switches");
+                return Err(TrafficError::document(format!("{place}.{key}"), what, expected));
+            }
         }
         let skew = Skew { amount: self.skew.unwrap_or(0.0), of: self.skew_of.unwrap_or_default() };
         let collective = Collective {
@@ -207,6 +210,7 @@ impl StepDocument {
             segment_bytes: self.segment_bytes.unwrap_or(DEFAULT_SEGMENT_BYTES),
             tasks_per_node: self.tasks_per_node.unwrap_or(1),
             fallback: self.fallback,
+            between: self.between,
             skew,
             ..Collective::new(operation, algorithm, n, self.size_bytes)
         };

@@ -188,6 +188,9 @@ pub struct StepDocument {
     /// The algorithm of a collective of the switches where they cannot run it; without it, the
     /// default algorithm.
     pub fallback: Option<Algorithm>,
+    /// The algorithm of the leaders of nodes in a collective by two levels; without it, the default
+    /// algorithm.
+    pub between: Option<Algorithm>,
     /// How unequal the blocks of an alltoallv are, from 0 to 1.
     pub skew: Option<f64>,
     /// The rule for the size of a block of an alltoallv.

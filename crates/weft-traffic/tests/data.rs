@@ -12,21 +12,42 @@ const COUNTS: std::ops::RangeInclusive<u32> = 1..=70;
 /// Sizes that divide, that do not, and that leave some blocks or segments empty.
 const SIZES: [u64; 3] = [0, 7, 5040];
 
+/// By every algorithm, with every size; node by node with one size, on nodes of every size and by
+/// every algorithm between leaders.
 fn cases(operation: Operation) -> impl Iterator<Item = Collective> {
     let algorithms = algorithms_of(operation).iter();
-    algorithms.flat_map(move |algorithm| {
+    let plain = algorithms.flat_map(move |algorithm| {
         COUNTS.flat_map(move |n| {
             SIZES.map(move |size_bytes| Collective {
                 segment_bytes: 700,
                 ..Collective::new(operation, *algorithm, n, size_bytes)
             })
         })
+    });
+    plain.chain(COUNTS.flat_map(move |n| by_two_levels(operation, n)))
+}
+
+fn by_two_levels(operation: Operation, n: u32) -> impl Iterator<Item = Collective> {
+    let known = algorithms_of(operation);
+    let tasks = (2..=n)
+        .filter(move |tasks| known.contains(&Algorithm::TwoLevel) && n.is_multiple_of(*tasks));
+    let of_ranks = |one: &Algorithm| *one != Algorithm::TwoLevel && !one.is_offloaded();
+    tasks.flat_map(move |tasks_per_node| {
+        let between = known.iter().copied().filter(of_ranks);
+        between.map(move |between| Collective {
+            segment_bytes: 700,
+            tasks_per_node,
+            between: Some(between),
+            ..Collective::new(operation, Algorithm::TwoLevel, n, 5040)
+        })
     })
 }
 
 fn name(collective: &Collective) -> String {
-    let Collective { operation, algorithm, n, size_bytes, .. } = collective;
-    format!("{operation:?} by {algorithm:?}, {n} ranks, {size_bytes} bytes")
+    let Collective { operation, algorithm, n, size_bytes, tasks_per_node, between, .. } =
+        collective;
+    let nodes = format!("{tasks_per_node} a node, {between:?} between");
+    format!("{operation:?} by {algorithm:?}, {n} ranks, {size_bytes} bytes, {nodes}")
 }
 
 /// Sets of ranks as bits.

@@ -130,6 +130,49 @@ fn what_a_collective_may_not_say_is_refused_with_its_place() {
 }
 
 #[test]
+fn what_a_collective_by_two_levels_may_not_say_is_refused_with_its_place() {
+    all_refused(&[
+        (
+            r#"{"benchmark": "allreduce", "algorithm": "two_level", "tasks_per_node": 3}"#,
+            "work[0].tasks_per_node: 4 ranks are no whole nodes of 3",
+        ),
+        (
+            r#"{"benchmark": "allreduce", "algorithm": "two_level", "between": "two_level"}"#,
+            "work[0].between: TwoLevel is no algorithm of ranks alone",
+        ),
+        (
+            r#"{"benchmark": "allreduce", "algorithm": "two_level", "between": "sharp"}"#,
+            "work[0].between: Sharp is no algorithm of ranks alone",
+        ),
+        (
+            r#"{"benchmark": "allreduce", "algorithm": "two_level", "between": "binomial"}"#,
+            "work[0].between: Binomial is no algorithm of ranks alone",
+        ),
+        (
+            r#"{"benchmark": "allreduce", "algorithm": "ring", "between": "ring"}"#,
+            "work[0].between: 'between' has no meaning",
+        ),
+        (
+            r#"{"benchmark": "allreduce", "algorithm": "two_level", "segment_bytes": 8}"#,
+            "work[0].segment_bytes: 'segment_bytes' has no meaning",
+        ),
+        (
+            r#"{"benchmark": "broadcast", "algorithm": "two_level", "between": "chain",
+                "size_bytes": 1099511627776, "segment_bytes": 1, "tasks_per_node": 2}"#,
+            "work[0].segment_bytes: 1099511627776 segments",
+        ),
+        (
+            r#"{"benchmark": "broadcast", "algorithm": "two_level", "root": 1}"#,
+            "work[0].root: it is 1",
+        ),
+        (
+            r#"{"benchmark": "allreduce", "algorithm": "two_level", "shuffle": 1}"#,
+            "work[0].shuffle: leaders know nodes, not an order",
+        ),
+    ]);
+}
+
+#[test]
 fn too_few_ranks_for_a_step_are_refused() {
     let alone = refusal(r#"{"benchmark": "message_rate"}"#, 1);
     assert!(alone.starts_with("work[0]: one rank has no partner"), "{alone}");

@@ -99,18 +99,6 @@ def ring(ranks: Ranks, size_bytes: int) -> list[Step]:
     return [Step(once, part, crossing, reduces=True), Step(once, part, crossing)]
 
 
-def two_level(ranks: Ranks, size_bytes: int) -> list[Step]:
-    """Allreduce: within nodes to one rank, between those, and back."""
-    local = log2_up(ranks.per_node)
-    leaders = Ranks(ranks.n_nodes, 1)
-    between = min(
-        (recursive_doubling(leaders, size_bytes), rabenseifner(leaders, size_bytes)),
-        key=lambda steps: sum(step.count * (step.size_bytes + 4096) for step in steps),
-    )
-    inside = [Step(local, size_bytes, 0, reduces=True), Step(local, size_bytes, 0)]
-    return [*(inside if local else []), *between]
-
-
 def ring_blocks(ranks: Ranks, size_bytes: int) -> list[Step]:
     """Allgather: every block passes every rank."""
     return [Step(ranks.n - 1, size_bytes, ranks.crossing(1))]
@@ -209,8 +197,45 @@ def binomial_blocks(ranks: Ranks, size_bytes: int) -> list[Step]:
     return steps
 
 
+def _by_leaders(
+    ranks: Ranks, between: list[Step], up_bytes: int | None, down_bytes: int | None
+) -> list[Step]:
+    """Up a node's tree to one rank, between those, and down again; None for a way not taken."""
+    local = log2_up(ranks.per_node)
+    up = [] if not local or up_bytes is None else [Step(local, up_bytes, 0, reduces=True)]
+    down = [] if not local or down_bytes is None else [Step(local, down_bytes, 0)]
+    return [*up, *between, *down]
+
+
+def two_level(ranks: Ranks, size_bytes: int) -> list[Step]:
+    """Allreduce: within nodes to one rank, between those, and back."""
+    leaders = Ranks(ranks.n_nodes, 1)
+    between = min(
+        (recursive_doubling(leaders, size_bytes), rabenseifner(leaders, size_bytes)),
+        key=lambda steps: sum(step.count * (step.size_bytes + 4096) for step in steps),
+    )
+    return _by_leaders(ranks, between, size_bytes, size_bytes)
+
+
+def two_level_barrier(ranks: Ranks, size_bytes: int) -> list[Step]:
+    """Barrier: within nodes to one rank, between those, and back."""
+    leaders = Ranks(ranks.n_nodes, 1)
+    return _by_leaders(ranks, dissemination(leaders, size_bytes), 0, 0)
+
+
+def two_level_allgather(ranks: Ranks, size_bytes: int) -> list[Step]:
+    """Allgather: a node's blocks to one rank, all of them between those, and to all of the node."""
+    held, up = 1, []
+    while held < ranks.per_node:
+        up.append(Step(1, min(held, ranks.per_node - held) * size_bytes, 0))
+        held *= 2
+    leaders = Ranks(ranks.n_nodes, 1)
+    between = bruck_allgather(leaders, size_bytes * ranks.per_node)
+    return [*up, *_by_leaders(ranks, between, None, size_bytes * ranks.n)]
+
+
 ALGORITHMS: dict[str, dict[str, Schedule]] = {
-    "barrier": {"dissemination": dissemination},
+    "barrier": {"dissemination": dissemination, "two_level": two_level_barrier},
     "allreduce": {
         "recursive_doubling": recursive_doubling,
         "rabenseifner": rabenseifner,
@@ -222,10 +247,20 @@ ALGORITHMS: dict[str, dict[str, Schedule]] = {
         "recursive_doubling": doubling_blocks,
         "bruck": bruck_allgather,
         "ring": ring_blocks,
+        "two_level": two_level_allgather,
     },
     "reduce_scatter": {"recursive_halving": recursive_halving, "pairwise": pairwise_reduce_scatter},
-    "broadcast": {"binomial": binomial, "scatter_allgather": scatter_allgather},
-    "reduce": {"binomial": binomial_reduce, "rabenseifner": rabenseifner},
+    # A binomial tree over ranks in the order of nodes is one of leaders, then of each node.
+    "broadcast": {
+        "binomial": binomial,
+        "scatter_allgather": scatter_allgather,
+        "two_level": binomial,
+    },
+    "reduce": {
+        "binomial": binomial_reduce,
+        "rabenseifner": rabenseifner,
+        "two_level": binomial_reduce,
+    },
     "gather": {"binomial": binomial_blocks},
     "scatter": {"binomial": binomial_blocks},
 }

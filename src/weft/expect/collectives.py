@@ -32,7 +32,8 @@ def collective(platform: Platform, conditions: Conditions) -> Expectation:
     }
     if conditions.benchmark in LINEAR and conditions.algorithm in ("", "linear"):
         costs["linear"] = _linear(platform, conditions)
-    name = min(costs, key=lambda name: sum(term.time_ns for term in costs[name]))
+    spent_ns = {name: sum(term.time_ns for term in terms) for name, terms in costs.items()}
+    name, *others = sorted(costs, key=lambda name: spent_ns[name])
     channel = channel_of(platform, conditions)
     terms = costs[name]
     skew = practice("collective-skew")
@@ -42,7 +43,7 @@ def collective(platform: Platform, conditions: Conditions) -> Expectation:
         if term.time_ns > 0
     ]
     floor_ns, floor_name = _floor(channel, conditions)
-    return times(
+    found = times(
         channel,
         waiting,
         conditions.size_bytes,
@@ -51,6 +52,7 @@ def collective(platform: Platform, conditions: Conditions) -> Expectation:
         floor_name=floor_name,
         algorithm=name,
     )
+    return replace(found, others=tuple((one, max(floor_ns, spent_ns[one]) / 1e3) for one in others))
 
 
 def algorithms_of(benchmark: str) -> list[str]:

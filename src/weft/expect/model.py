@@ -108,7 +108,7 @@ class Expectation:
     from (the weakest class among them first). `limit` is what nothing on this platform can beat (a
     least time, a greatest rate), `limit_name` what sets it; None where no such limit is known.
     `terms` are the parts of the time behind `value`, which they add up to. `algorithm` is what the
-    library is taken to choose.
+    library is taken to choose, `others` the further algorithms with their values, best first.
     """
 
     metric: str
@@ -123,6 +123,7 @@ class Expectation:
     limit_name: str = ""
     terms: tuple[Term, ...] = ()
     algorithm: str = ""
+    others: tuple[tuple[str, float], ...] = ()
 
     @property
     def lower_is_better(self) -> bool:

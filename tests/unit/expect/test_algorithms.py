@@ -128,3 +128,22 @@ def test_no_more_ranks_cross_than_a_node_has(benchmark: str) -> None:
         steps = schedule(Ranks(6, 4), 4096)
         assert steps
         assert all(0 <= step.crossing <= 4 and step.count > 0 for step in steps)
+
+
+def test_two_levels_go_up_a_node_between_leaders_and_down() -> None:
+    """Four nodes of four, by hand: trees of two steps, Bruck between four leaders in two."""
+    inside, between = 0, 1
+    assert known.two_level_allgather(Ranks(4, 4), BLOCK) == [
+        Step(1, BLOCK, inside),
+        Step(1, 2 * BLOCK, inside),
+        Step(1, 4 * BLOCK, between),
+        Step(1, 8 * BLOCK, between),
+        Step(2, 16 * BLOCK, inside),
+    ]
+    barrier = known.two_level_barrier(Ranks(5, 3), 0)
+    assert [(step.count, step.size_bytes, step.crossing) for step in barrier] == [
+        (2, 0, inside),
+        *[(1, 0, between)] * 3,
+        (2, 0, inside),
+    ]
+    assert known.two_level_barrier(Ranks(5, 1), 0) == known.dissemination(Ranks(5, 1), 0)

@@ -32,6 +32,10 @@ def test_the_fastest_algorithm_is_taken(benchmark: str) -> None:
         }
         assert free.value == pytest.approx(min(each.values()))
         assert free.algorithm == min(each, key=lambda name: each[name])
+        assert {name for name, _ in free.others} == set(each) - {free.algorithm}
+        assert [value for _, value in free.others] == sorted(value for _, value in free.others)
+        for name, value in free.others:
+            assert value == pytest.approx(each[name])
 
 
 def test_small_vectors_double_and_large_ones_are_cut() -> None:

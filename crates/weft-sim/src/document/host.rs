@@ -41,13 +41,17 @@ pub struct RegimeDocument {
 }
 
 /// The channel between two ranks of one node.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IntraNodeDocument {
     /// Time of flight.
     pub latency_ns: f64,
     /// Rate at which one rank copies.
     pub bits_per_s: u64,
+    /// Processor times of these messages, by rising `max_bytes`; without them, those of the host's
+    /// regimes.
+    #[serde(default)]
+    pub regimes: Vec<RegimeDocument>,
 }
 
 /// Interruptions of the processors.

@@ -211,7 +211,7 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
             return false;
         }
         let (here, there) = (scenario.ranks[number as usize], scenario.ranks[send.peer as usize]);
-        let regime = scenario.hosts.regime_of(send.size_bytes);
+        let regime = scenario.regime_between(here, there, send.size_bytes);
         let costs = scenario.hosts.regime(regime);
         let agreed = costs.protocol == Protocol::Rendezvous && here.node != there.node;
         let role = if agreed { Role::Agreed } else { Role::Eager };
@@ -288,11 +288,7 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
         }
         let places = &scenario.ranks;
         let (here, there) = (places[message.src as usize], places[message.dst as usize]);
-        let inner = scenario.fabric.inside.is_some();
-        if here.node == there.node && inner && here.vertex != there.vertex {
-            return self.inject(id);
-        }
-        if here.node == there.node {
+        if scenario.is_local(here, there) {
             let rate = BitsPerSecond(scenario.hosts.intra_bits_per_s);
             let copy_ps = rate.duration_of_bits(message.size_bytes * 8).0.min(CLOCK_END_PS);
             let rank = &mut self.ranks[message.src as usize];
@@ -300,6 +296,9 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
             rank.channel_free_ps = (begin_ps + copy_ps).min(2 * CLOCK_END_PS);
             let seen_ps = rank.channel_free_ps + scenario.hosts.intra_latency_ps;
             return self.network.clock.schedule_cold(seen_ps, Cold::Local(id));
+        }
+        if here.node == there.node {
+            return self.inject(id);
         }
         if message.role == Role::Agreed {
             if M::ask_ahead(self, id) {

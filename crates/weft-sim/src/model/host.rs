@@ -50,7 +50,9 @@ impl Cost {
 /// The costs of every host.
 #[derive(Clone, Debug)]
 pub(crate) struct HostModel {
+    /// Those of messages over the network, then those of messages inside a node, if they differ.
     regimes: Vec<Regime>,
+    n_of_network: usize,
     /// Least time between two messages that an HCA begins.
     pub message_gap_ps: u64,
     /// Time of flight between ranks of one node.
@@ -117,23 +119,18 @@ impl HostModel {
             let what = "there is no regime";
             return Err(SimError::document("host.regimes", what, "at least one regime"));
         }
-        if document.regimes.len() > MAX_REGIMES {
-            let what = format!("{} regimes", document.regimes.len());
+        let mut regimes = read_regimes("host.regimes", &document.regimes)?;
+        let n_of_network = regimes.len();
+        if let Some(intra) = &document.intra_node {
+            regimes.append(&mut read_inner_regimes(&intra.regimes)?);
+        }
+        if regimes.len() > MAX_REGIMES {
+            let what = format!("{} regimes", regimes.len());
             let expected = format!("at most {MAX_REGIMES}");
             return Err(SimError::document("host.regimes", what, expected));
         }
-        let mut regimes: Vec<Regime> = Vec::new();
-        for (index, regime) in document.regimes.iter().enumerate() {
-            let place = format!("host.regimes[{index}]");
-            let regime = read_regime(&place, regime)?;
-            if regimes.last().is_some_and(|last| last.max_bytes >= regime.max_bytes) {
-                let what = "max_bytes does not rise";
-                return Err(SimError::document(place, what, "regimes by rising max_bytes"));
-            }
-            regimes.push(regime);
-        }
         let noise = Noise::read("host.noise", &document.noise)?;
-        let intra = document.intra_node;
+        let intra = document.intra_node.as_ref();
         let intra_bits_per_s = intra.map_or(u64::MAX, |intra| intra.bits_per_s);
         if intra_bits_per_s < MIN_BITS_PER_S {
             let what = format!("{intra_bits_per_s} bits a second");
@@ -143,6 +140,7 @@ impl HostModel {
         let latency_ns = intra.map_or(0.0, |intra| intra.latency_ns);
         Ok(HostModel {
             regimes,
+            n_of_network,
             message_gap_ps: ps("host.message_gap_ns", document.message_gap_ns)?,
             intra_latency_ps: ps("host.intra_node.latency_ns", latency_ns)?,
             intra_bits_per_s,
@@ -158,10 +156,17 @@ impl HostModel {
         self.noise.probability == 0.0 && self.regimes.iter().all(free)
     }
 
-    /// The number of the regime for a size; the last one covers everything above it.
+    /// The number of the regime for a size over the network; the last one covers everything above.
     pub(crate) fn regime_of(&self, size_bytes: u64) -> u8 {
-        let found = self.regimes.iter().position(|regime| size_bytes <= regime.max_bytes);
-        found.unwrap_or(self.regimes.len() - 1) as u8
+        number_of(&self.regimes[..self.n_of_network], size_bytes) as u8
+    }
+
+    /// The same for a message over the channel inside a node.
+    pub(crate) fn inner_regime_of(&self, size_bytes: u64) -> u8 {
+        match &self.regimes[self.n_of_network..] {
+            [] => self.regime_of(size_bytes),
+            inner => (self.n_of_network + number_of(inner, size_bytes)) as u8,
+        }
     }
 
     /// A regime by number.
@@ -202,6 +207,40 @@ fn read_matching(document: &MatchingDocument) -> Result<MatchingModel, SimError>
         ps_per_entry: ps("host.matching.ns_per_entry", document.ns_per_entry)?,
         hardware_entries: document.hardware_entries,
     })
+}
+
+fn number_of(regimes: &[Regime], size_bytes: u64) -> usize {
+    let found = regimes.iter().position(|regime| size_bytes <= regime.max_bytes);
+    found.unwrap_or(regimes.len() - 1)
+}
+
+fn read_regimes(place: &str, documents: &[RegimeDocument]) -> Result<Vec<Regime>, SimError> {
+    let mut regimes: Vec<Regime> = Vec::new();
+    for (index, regime) in documents.iter().enumerate() {
+        let place = format!("{place}[{index}]");
+        let regime = read_regime(&place, regime)?;
+        if regimes.last().is_some_and(|last| last.max_bytes >= regime.max_bytes) {
+            let what = "max_bytes does not rise";
+            return Err(SimError::document(place, what, "regimes by rising max_bytes"));
+        }
+        regimes.push(regime);
+    }
+    Ok(regimes)
+}
+
+/// Regimes of the channel inside a node, which has a latency of its own and neither gaps nor
+/// agreements.
+fn read_inner_regimes(documents: &[RegimeDocument]) -> Result<Vec<Regime>, SimError> {
+    let place = "host.intra_node.regimes";
+    let regimes = read_regimes(place, documents)?;
+    let has_more =
+        |one: &Regime| one.protocol != Protocol::Eager || [one.latency, one.gap] != [Cost::NONE; 2];
+    if let Some(index) = regimes.iter().position(has_more) {
+        let what = "a latency, a gap or a rendezvous";
+        let place = format!("{place}[{index}]");
+        return Err(SimError::document(place, what, "processor times of sends and receives"));
+    }
+    Ok(regimes)
 }
 
 fn read_regime(place: &str, document: &RegimeDocument) -> Result<Regime, SimError> {

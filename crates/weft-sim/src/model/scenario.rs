@@ -58,6 +58,21 @@ impl ValidScenario {
     pub(crate) fn tree_packets(&self) -> u64 {
         self.in_network.as_ref().map_or(0, InNetwork::n_packets_a_look)
     }
+
+    /// Whether a message takes the channel inside a node, and none of its links.
+    pub(crate) fn is_local(&self, here: RankPlace, there: RankPlace) -> bool {
+        let over_links = self.fabric.inside.is_some() && here.vertex != there.vertex;
+        here.node == there.node && !over_links
+    }
+
+    /// The number of the regime of a message between two ranks.
+    pub(crate) fn regime_between(&self, here: RankPlace, there: RankPlace, size_bytes: u64) -> u8 {
+        if self.is_local(here, there) {
+            self.hosts.inner_regime_of(size_bytes)
+        } else {
+            self.hosts.regime_of(size_bytes)
+        }
+    }
 }
 
 impl ValidScenario {

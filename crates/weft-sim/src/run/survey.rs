@@ -93,10 +93,12 @@ impl Survey {
             most_moves: 0,
         };
         let (_, most) = growth.message_bytes(size_bytes);
-        let regime = scenario.hosts.regime_of(most);
+        let hosts = &scenario.hosts;
+        let of_size = |bytes| [hosts.regime_of(bytes), hosts.inner_regime_of(bytes)];
+        let of_most = of_size(most);
         let regimes = |units: u64| {
             let (least, _) = growth.message_bytes(survey.bytes_of(units));
-            scenario.hosts.regime_of(least) == regime
+            of_size(least) == of_most
         };
         let depth = scenario.depth_bytes().div_ceil(growth.grain_bytes);
         let least = if growth.adds_moves() { 2 * rule.least_moves } else { LEAST_UNITS };

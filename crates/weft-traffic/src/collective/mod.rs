@@ -17,8 +17,8 @@ mod fold;
 mod in_network;
 mod reduce_scatter;
 mod root;
-
 mod tree;
+mod two_level;
 
 pub use alltoall::{Skew, SkewOf};
 pub use double_tree::{Neighbours, neighbours};
@@ -79,6 +79,8 @@ pub enum Algorithm {
     Bruck,
     /// Alltoall: inside nodes for all nodes, then between nodes.
     Hierarchical,
+    /// Node by node: to a leader, between the leaders, and from them to their nodes.
+    TwoLevel,
     /// Allgather: two blocks at a time with the two neighbours in turn.
     NeighborExchange,
     /// Down or up a binomial tree.
@@ -107,9 +109,14 @@ impl Algorithm {
         matches!(self, Sharp | Multicast | Nvls | Collnet | NvlsTree)
     }
 
+    /// Whether one rank of a node takes part for all of them.
+    pub(crate) fn has_leaders(self) -> bool {
+        self == Algorithm::TwoLevel || self.is_offloaded()
+    }
+
     /// Whether it distinguishes the ranks of a node from others.
     pub(crate) fn knows_nodes(self) -> bool {
-        self == Algorithm::Hierarchical || self.is_offloaded()
+        self == Algorithm::Hierarchical || self.has_leaders()
     }
 }
 
@@ -117,13 +124,14 @@ impl Algorithm {
 pub fn algorithms_of(operation: Operation) -> &'static [Algorithm] {
     use Algorithm::*;
     match operation {
-        Operation::Barrier => &[Dissemination, RecursiveDoubling, Tree, Sharp],
+        Operation::Barrier => &[Dissemination, RecursiveDoubling, Tree, TwoLevel, Sharp],
         Operation::Allreduce => &[
             RecursiveDoubling,
             Ring,
             Rabenseifner,
             DoubleBinaryTree,
             ReduceBroadcast,
+            TwoLevel,
             Sharp,
             Nvls,
             Collnet,
@@ -131,10 +139,10 @@ pub fn algorithms_of(operation: Operation) -> &'static [Algorithm] {
         ],
         Operation::Alltoall => &[Pairwise, Linear, Bruck, Hierarchical],
         Operation::Alltoallv => &[Pairwise, Linear],
-        Operation::Allgather => &[Ring, RecursiveDoubling, Bruck, NeighborExchange],
+        Operation::Allgather => &[Ring, RecursiveDoubling, Bruck, NeighborExchange, TwoLevel],
         Operation::ReduceScatter => &[RecursiveHalving, Ring, Pairwise],
-        Operation::Broadcast => &[Binomial, ScatterAllgather, Chain, Sharp, Multicast],
-        Operation::Reduce => &[Binomial, Rabenseifner, Sharp],
+        Operation::Broadcast => &[Binomial, ScatterAllgather, Chain, TwoLevel, Sharp, Multicast],
+        Operation::Reduce => &[Binomial, Rabenseifner, TwoLevel, Sharp],
         Operation::Gather | Operation::Scatter => &[Binomial, Linear],
     }
 }
@@ -165,6 +173,8 @@ pub struct Collective {
     pub tasks_per_node: u32,
     /// The algorithm of an offloaded collective where the switches cannot run it.
     pub fallback: Option<Algorithm>,
+    /// The algorithm of the leaders of nodes, in one that goes node by node.
+    pub between: Option<Algorithm>,
     /// How blocks of an alltoallv differ.
     pub skew: Skew,
 }
@@ -182,6 +192,7 @@ impl Collective {
             segment_bytes: DEFAULT_SEGMENT_BYTES,
             tasks_per_node: 1,
             fallback: None,
+            between: None,
             skew: Skew::default(),
         }
     }
@@ -192,6 +203,9 @@ impl Collective {
         let index = u32::try_from(index).ok().filter(|_| self.n > 1)?;
         if self.algorithm.is_offloaded() {
             return self.in_network(rank, index);
+        }
+        if self.algorithm == Algorithm::TwoLevel {
+            return self.two_level(rank, index);
         }
         match self.operation {
             Operation::Barrier => self.barrier(rank, index),
@@ -205,12 +219,19 @@ impl Collective {
         }
     }
 
+    /// How many moves a rank makes.
+    pub(crate) fn n_moves(&self, rank: u32) -> u32 {
+        let n_moves = count_of(|index| self.exchange(rank, index).is_some());
+        u32::try_from(n_moves).expect("moves are numbered in 32 bits")
+    }
+
     /// Into how many blocks the algorithm cuts the buffer that `size_bytes` counts.
     pub fn n_blocks(&self) -> u32 {
         match self.algorithm {
             Algorithm::Rabenseifner => 1 << self.n.ilog2(),
             Algorithm::DoubleBinaryTree => 2 * self.n_segments(2),
             Algorithm::Chain => self.n_segments(1),
+            Algorithm::TwoLevel => self.of_leaders().n_blocks(),
             Algorithm::Ring
             | Algorithm::RecursiveHalving
             | Algorithm::Pairwise
@@ -225,6 +246,16 @@ impl Collective {
             Algorithm::Ring => true,
             Algorithm::NeighborExchange => !self.n.is_multiple_of(2),
             _ => false,
+        }
+    }
+
+    /// Into how many parts an algorithm cuts the buffer, each passed on in segments; 0 in others.
+    pub(crate) fn n_segmented_parts(&self) -> u64 {
+        match self.algorithm {
+            Algorithm::DoubleBinaryTree => 2,
+            Algorithm::Chain => 1,
+            Algorithm::TwoLevel => self.of_leaders().n_segmented_parts(),
+            _ => 0,
         }
     }
 
@@ -268,6 +299,24 @@ impl Part {
     fn with(self, peer: u32) -> Transfer {
         Transfer { peer, size_bytes: self.size_bytes, blocks: self.blocks }
     }
+}
+
+/// The first number that does not hold, where all below it do.
+pub(crate) fn count_of(holds: impl Fn(u64) -> bool) -> u64 {
+    let mut above = 1;
+    while holds(above - 1) {
+        above *= 2;
+    }
+    let (mut low, mut high) = (above / 2, above - 1);
+    while low < high {
+        let mid = low + (high - low) / 2;
+        if holds(mid) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    low
 }
 
 /// Smallest k with 2^k >= n.

@@ -120,7 +120,7 @@ def work(
         if "window" in benchmark.options:
             step["window"] = _count(options, "window", least=1)
         elif benchmark.kind == "collective":
-            step |= _algorithm(platform, benchmark.name, options, size, trial.n_ranks)
+            step |= _algorithm(platform, trial, options, size)
         if "skew" in options:
             step["skew"] = options["skew"]
         steps += _on_rings(benchmark, options, step) if "rings" in benchmark.options else [step]
@@ -156,21 +156,35 @@ def _on_rings(benchmark: Benchmark, options: Mapping[str, Any], step: Document) 
     return [{**step, "iterations": share, "shuffle": seed + ring} for ring in range(n_rings)]
 
 
-def _algorithm(
-    platform: Platform, benchmark: str, options: Mapping[str, Any], size: int, n_ranks: int
-) -> Document:
-    """The algorithm asked for, or else the platform's, with the window that belongs to it."""
+def _algorithm(platform: Platform, trial: Trial, options: Mapping[str, Any], size: int) -> Document:
+    """The algorithm asked for, or else the library's, or the platform's."""
+    tasks = trial.tasks_per_node
     if "algorithm" in options:
-        asked = ("algorithm", "fallback", "segment_bytes")
-        return {key: options[key] for key in asked if key in options}
-    algorithm = platform.algorithm(benchmark, size, n_ranks)
-    if algorithm is None:
+        asked = ("algorithm", "between", "fallback", "segment_bytes")
+        found = {key: options[key] for key in asked if key in options}
+        return found | _groups(_count({"leaders": 1, **options}, "leaders", least=1), tasks)
+    chosen = platform.choice(trial.benchmark, size, trial.n_ranks, tasks)
+    row = platform.algorithm(trial.benchmark, size, tasks)
+    if chosen is not None:
+        found = {"algorithm": chosen.engine, "window": chosen.window, "between": chosen.between}
+        found |= _groups(chosen.leaders, tasks)
+    elif row is not None:
+        found = {"algorithm": row.algorithm, "between": row.between} | _groups(row.leaders, tasks)
+    else:
+        found = {}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _groups(n_leaders: int, tasks_per_node: int) -> Document:
+    """The tasks of one leader, where a node has several."""
+    if n_leaders == 1:
         return {}
-    chosen = platform.choice(benchmark, size, n_ranks)
-    window = chosen.window if chosen is not None else None
-    return (
-        {"algorithm": algorithm} if window is None else {"algorithm": algorithm, "window": window}
-    )
+    if tasks_per_node % n_leaders:
+        raise InputError(
+            f"{n_leaders} leaders of {tasks_per_node} tasks a node",
+            expected="as many tasks for each leader",
+        )
+    return {"tasks_per_node": tasks_per_node // n_leaders}
 
 
 def rounds_of(trial: Trial) -> list[list[tuple[int, int]]]:
@@ -256,12 +270,21 @@ def _host(host: PlatformHost) -> Document:
             "bits_per_s": round(host.intra_node.rate.value * 1e9),
         },
     }
+    if host.intra_node.overhead_share is not None:
+        share = host.intra_node.overhead_share.value
+        document["intra_node"]["regimes"] = [_inner_regime(one, share) for one in host.regimes]
     if host.start_jitter is not None:
         document["start_jitter_ns"] = host.start_jitter.value
     if host.noise is not None:
         noise = host.noise
         document["noise"] = {"probability": noise.probability.value, "mean_ns": noise.mean.value}
     return document
+
+
+def _inner_regime(regime: HostRegime, share: float) -> Document:
+    document: Document = {} if regime.max_bytes is None else {"max_bytes": regime.max_bytes}
+    overheads = ("send_overhead_ns", "recv_overhead_ns")
+    return document | {key: round(share * getattr(regime, key), 3) for key in overheads}
 
 
 def _regime(regime: HostRegime) -> Document:

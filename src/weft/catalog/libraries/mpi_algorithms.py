@@ -17,8 +17,26 @@ from weft.core.errors import unknown_name
 
 Positive = Annotated[int, Field(ge=1)]
 
+TWO_LEVEL = "two_level"
+"""The engine's algorithm that goes node by node."""
 
-class LibraryAlgorithm(Document):
+
+class Levels(Document):
+    """How an algorithm goes node by node: `leaders` of a node, each for as many of its tasks, and
+    `between` them another algorithm (absent: the operation's default)."""
+
+    between: Slug | None = None
+    leaders: Positive = 1
+
+    @model_validator(mode="after")
+    def _levels_are_of_two_level(self) -> "Levels":
+        is_two_level = getattr(self, "engine", getattr(self, "algorithm", "")) == TWO_LEVEL
+        if not is_two_level and (self.between is not None or self.leaders > 1):
+            raise ValueError(f"'between' and 'leaders' belong to '{TWO_LEVEL}'")
+        return self
+
+
+class LibraryAlgorithm(Levels):
     """An algorithm under the library's name, and the engine's that is it, or stands for it.
 
     `exact`: they send the same messages; otherwise `note` says what differs. `window`: partners at
@@ -40,7 +58,8 @@ class LibraryAlgorithm(Document):
 
 
 class Choice(Document):
-    """The algorithms below a number of ranks (absent: of any number), by size.
+    """The algorithms below a number of ranks (absent: of any number) from so many tasks a node on,
+    by size.
 
     Each of `below` is a size in bytes and what is taken for smaller ones; `else_` for all others.
     With `size = "all"` it is the blocks of all ranks together that are compared. Choices are tried
@@ -49,6 +68,7 @@ class Choice(Document):
 
     benchmark: Slug
     below_ranks: Positive | None = None
+    tasks_per_node: Positive = 1
     power_of_two: bool = False
     size: Literal["one", "all"] = "one"
     below: tuple[tuple[Positive, Slug], ...] = ()
@@ -60,10 +80,14 @@ class Choice(Document):
             raise ValueError("sizes rise from one entry of 'below' to the next")
         return self
 
-    def holds(self, n_ranks: int) -> bool:
-        """Whether it is the choice of so many ranks."""
+    def holds(self, n_ranks: int, tasks_per_node: int) -> bool:
+        """Whether it is the choice of so many ranks, on nodes of so many."""
         few = self.below_ranks is None or n_ranks < self.below_ranks
-        return few and (not self.power_of_two or n_ranks & (n_ranks - 1) == 0)
+        return (
+            few
+            and tasks_per_node >= self.tasks_per_node
+            and (not self.power_of_two or n_ranks & (n_ranks - 1) == 0)
+        )
 
     def name(self, n_ranks: int, size_bytes: int) -> str:
         """The library's name of the algorithm."""
@@ -94,10 +118,12 @@ class MpiAlgorithms(Document):
                     raise ValueError(f"no algorithm '{name}' of {choice.benchmark} is listed")
         return self
 
-    def choose(self, benchmark: str, n_ranks: int, size_bytes: int) -> LibraryAlgorithm | None:
+    def choose(
+        self, benchmark: str, n_ranks: int, size_bytes: int, tasks_per_node: int = 1
+    ) -> LibraryAlgorithm | None:
         """The library's choice; None where it is not known of this benchmark."""
         for choice in self.choices:
-            if choice.benchmark == benchmark and choice.holds(n_ranks):
+            if choice.benchmark == benchmark and choice.holds(n_ranks, tasks_per_node):
                 name = choice.name(n_ranks, size_bytes)
                 stands = (s for s in self.algorithms if (s.benchmark, s.name) == (benchmark, name))
                 return next(stands)

@@ -22,7 +22,7 @@ from weft.catalog.document import (
     Text,
     require_once,
 )
-from weft.catalog.libraries.mpi_algorithms import LibraryAlgorithm, mpi_algorithms
+from weft.catalog.libraries.mpi_algorithms import Levels, LibraryAlgorithm, mpi_algorithms
 from weft.catalog.machine.cabling import Cabling, Dragonfly
 from weft.catalog.machine.fit_report import Fit
 from weft.catalog.machine.node_map import NodeMap
@@ -118,10 +118,13 @@ HOST_COSTS = {
 
 
 class IntraNode(Document):
-    """The channel between two ranks of one node."""
+    """The channel between two ranks of one node. `overhead_share`: the share of a regime's fixed
+    overheads that a message takes there, the bytes being the channel's; without it a message costs
+    the processors what one over the network does."""
 
     latency: Nanoseconds
     rate: Gbps
+    overhead_share: Probability | None = None
 
 
 class Noise(Document):
@@ -160,11 +163,13 @@ class PlatformHost(Document):
         return in_force(self.regimes, size_bytes)
 
 
-class Algorithm(Document):
-    """The algorithm an MPI library takes for a collective up to `max_bytes`."""
+class Algorithm(Levels):
+    """The algorithm an MPI library takes for a collective up to `max_bytes`, from so many tasks a
+    node on."""
 
     benchmark: Slug
     max_bytes: int | None = Field(default=None, ge=0)
+    tasks_per_node: int = Field(default=1, ge=1)
     algorithm: Slug
     class_: SourceClass = Field(alias="class")
     source: Text
@@ -178,7 +183,7 @@ class MpiFigures(Document):
     """
 
     library: str = ""
-    choice: Literal["", "mpich", "mvapich2", "openmpi"] = ""
+    choice: Literal["", "mpich", "mvapich2", "mvapich2-frontera", "openmpi"] = ""
     algorithms: tuple[Algorithm, ...] = ()
 
 
@@ -322,27 +327,26 @@ class Platform(Document):
         hcas = self.node.get("hcas")
         return hcas.whole if hcas is not None else 1
 
-    def algorithm(self, benchmark: str, size_bytes: int, n_ranks: int | None = None) -> str | None:
-        """The algorithm of a collective at a size, or None where the document names none.
-
-        With `n_ranks`, the library's own choice comes before what is only assumed.
-        """
-        chosen = None if n_ranks is None else self.choice(benchmark, size_bytes, n_ranks)
-        if chosen is not None:
-            return chosen.engine
-        row = self._algorithm_row(benchmark, size_bytes)
-        return None if row is None else row.algorithm
-
-    def choice(self, benchmark: str, size_bytes: int, n_ranks: int) -> LibraryAlgorithm | None:
+    def choice(
+        self, benchmark: str, size_bytes: int, n_ranks: int, tasks_per_node: int = 1
+    ) -> LibraryAlgorithm | None:
         """The library's own choice; None where that is not known, or a row knows more."""
-        row = self._algorithm_row(benchmark, size_bytes)
+        row = self.algorithm(benchmark, size_bytes, tasks_per_node)
         unsure = row is None or row.class_ is SourceClass.ASSUMED
         if not self.mpi.choice or not unsure:
             return None
-        return mpi_algorithms(self.mpi.choice).choose(benchmark, n_ranks, size_bytes)
+        library = mpi_algorithms(self.mpi.choice)
+        return library.choose(benchmark, n_ranks, size_bytes, tasks_per_node)
 
-    def _algorithm_row(self, benchmark: str, size_bytes: int) -> Algorithm | None:
-        rows = (row for row in self.mpi.algorithms if row.benchmark == benchmark)
+    def algorithm(
+        self, benchmark: str, size_bytes: int, tasks_per_node: int = 1
+    ) -> Algorithm | None:
+        """The document's own row for a collective at a size; None where it has none."""
+        rows = [
+            row
+            for row in self.mpi.algorithms
+            if row.benchmark == benchmark and tasks_per_node >= row.tasks_per_node
+        ]
         return next((r for r in rows if r.max_bytes is None or size_bytes <= r.max_bytes), None)
 
     def table(self, name: str) -> PublishedTable | None:

@@ -73,6 +73,9 @@ def one_text(platform: Platform, conditions: Conditions, found: Expectation) -> 
         lines.append(f"TIME     {number(time_us)} us a call")
     if found.algorithm:
         lines.append(f"BY       {found.algorithm}")
+    if found.others:
+        listed = [f"{name} {number(value)} {found.unit}" for name, value in found.others]
+        lines.append(f"OTHERS   {', '.join(listed)}")
     lines += ["", _parts(found), "", f"formula  {found.formula}", f"sources  {found.source}"]
     return "\n".join(lines)
 
@@ -240,5 +243,6 @@ def record_of(platform: Platform, found: Found, explained: list[dict[str, Any]])
             }
             for term in one.terms
         ]
-        rows.append({**row_of(platform, conditions, one), "parts": parts})
+        others = [{"algorithm": name, "value": value} for name, value in one.others]
+        rows.append({**row_of(platform, conditions, one), "others": others, "parts": parts})
     return {"expectations": rows, "figures": explained}

@@ -13,6 +13,7 @@ from weft.bench.model import Launch, Sample, State, Trial
 from weft.bench.twin import backend as twin_module
 from weft.bench.twin.backend import TwinBackend, launch_seed
 from weft.bench.twin.fault import parse_fault
+from weft.bench.twin.scenario import work
 from weft.catalog.load import benchmark, benchmark_names, platform
 from weft.core.errors import BenchmarkError, InputError, MissingError
 from weft.expect import closed_forms
@@ -297,10 +298,10 @@ def test_the_same_seed_gives_the_same_samples() -> None:
 def test_collectives_on_one_leaf_take_their_closed_form(name: str, size: int, n_nodes: int) -> None:
     document = platform("frontera")
     twin = TwinBackend(document, n_nodes)
-    (sample,) = measure(twin, trial(name, twin.nodes, (size,)))
-    algorithm = document.algorithm(name, size)
-    assert algorithm is not None
-    steps = ALGORITHMS[name][algorithm](Ranks(n_nodes, 1), size)
+    asked = trial(name, twin.nodes, (size,))
+    (sample,) = measure(twin, asked)
+    (step,) = work(document, benchmark(name), asked)
+    steps = ALGORITHMS[name][step["algorithm"]](Ranks(n_nodes, 1), size)
     expected_us = sum(
         step.count * closed_forms.latency(document, step.size_bytes).value for step in steps
     )

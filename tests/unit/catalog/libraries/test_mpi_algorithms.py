@@ -43,7 +43,9 @@ def test_whatever_the_ranks_and_the_size_something_is_chosen(library):
     for benchmark in {choice.benchmark for choice in document.choices}:
         for n_ranks in (2, 3, 5, 8, 13, 31, 64, 127, 256, 1000, 4096, 100_000):
             for size in (0, 1, 100, 8192, 1 << 20, 1 << 30):
-                assert document.choose(benchmark, n_ranks, size) is not None, (benchmark, n_ranks)
+                tasks = max(choice.tasks_per_node for choice in document.choices)
+                found = document.choose(benchmark, n_ranks, size, tasks)
+                assert found is not None, (benchmark, n_ranks)
     assert document.choose("scan", 8, 8) is None
 
 
@@ -79,14 +81,51 @@ def test_limits_are_those_of_the_source(library, benchmark, n_ranks, size_bytes,
 
 def test_a_platform_takes_its_librarys_choice_before_what_is_assumed():
     alps = platform("alps-gh200")
-    assert alps.algorithm("allreduce", 4096) == "recursive_doubling"
-    assert alps.algorithm("allreduce", 4096, 64) == "rabenseifner"
-    assert alps.algorithm("allgather", 4096, 64) == "recursive_doubling"
-    assert alps.algorithm("scan", 4096, 64) is None
-    scattered = alps.choice("alltoall", 4096, 64)
-    assert scattered is not None
-    assert (scattered.engine, scattered.window) == ("linear", 32)
-    assert platform("fat-tree").algorithm("allreduce", 4096, 64) == "recursive_doubling"
+    assumed = alps.algorithm("allreduce", 4096)
+    assert assumed is not None
+    assert assumed.algorithm == "recursive_doubling"
+    found = {name: alps.choice(name, 4096, 64) for name in ("allreduce", "allgather", "alltoall")}
+    assert {name: (one.engine, one.window) for name, one in found.items() if one is not None} == {
+        "allreduce": ("rabenseifner", None),
+        "allgather": ("recursive_doubling", None),
+        "alltoall": ("linear", 32),
+    }
+    assert alps.choice("scan", 4096, 64) is None
+    assert platform("fat-tree").choice("allreduce", 4096, 64) is None
+
+
+@pytest.mark.parametrize(
+    ("n_ranks", "tasks_per_node", "size_bytes", "name"),
+    [
+        # gen2_cma_FRONTERA_56ppn.h: is_two_level and the algorithm between leaders, by ranks.
+        (112, 56, 1024, "pt2pt_rd"),
+        (112, 56, 4096, "pt2pt_rs"),
+        (224, 56, 4096, "two_level_rd"),
+        (224, 56, 8192, "pt2pt_rs"),
+        (1792, 56, 16384, "two_level_rs"),
+        (3584, 56, 8, "two_level_rd"),
+        (3584, 56, 8192, "two_level_rd"),
+        (3584, 56, 32768, "pt2pt_rs"),
+        # gen2_cma_FRONTERA_28ppn.h
+        (56, 28, 2048, "two_level_rd"),
+        (224, 28, 8192, "pt2pt_rs"),
+        (896, 28, 16384, "two_level_rs"),
+        # gen2_cma_FRONTERA_4ppn.h
+        (16, 4, 64, "pt2pt_rd"),
+        (64, 4, 512, "two_level_rd"),
+        (64, 4, 8192, "pt2pt_rs"),
+        # gen2_cma_FRONTERA_1ppn.h
+        (64, 1, 4096, "pt2pt_rd"),
+        (16, 1, 8192, "pt2pt_rs"),
+    ],
+)
+def test_fronteras_allreduce_goes_node_by_node_where_its_table_does(
+    n_ranks, tasks_per_node, size_bytes, name
+):
+    library = mpi_algorithms("mvapich2-frontera")
+    chosen = library.choose("allreduce", n_ranks, size_bytes, tasks_per_node)
+    assert chosen is not None
+    assert chosen.name == name
 
 
 HEAD = """schema = "weft.algorithms/1"
@@ -118,6 +157,11 @@ engine = "binomial"
             '[[algorithms]]\nbenchmark = "reduce"\nname = "b"\nengine = "binomial"\nexact = false\n'
             '[[choices]]\nbenchmark = "reduce"\nelse = "a"\n',
             "a note where",
+        ),
+        (
+            '[[algorithms]]\nbenchmark = "reduce"\nname = "b"\nengine = "binomial"\n'
+            'between = "binomial"\n[[choices]]\nbenchmark = "reduce"\nelse = "a"\n',
+            "'between' and 'leaders' belong to 'two_level'",
         ),
     ],
 )
