@@ -69,6 +69,9 @@ class MockBackend:
         for trial in trials:
             _check(trial)
 
+    def ahead(self, launches: Sequence[Launch]) -> None:
+        """Nothing: launches follow one another."""
+
     def measure(self, launch: Launch) -> Iterator[Sample]:
         """The samples of one launch. Raises BenchmarkError where the script says so."""
         _check(launch.trial)

@@ -329,3 +329,25 @@ def test_a_plan_says_that_the_job_is_smaller_than_the_twin(mine: str, capsys: Ca
     record = json.loads(capsys.readouterr().out)
     assert len({tuple(one["nodes"]) for one in record["launches"]}) == 5
     assert record["remarks"] == [size.replace("on 2", "on 4")]
+
+
+def test_factors_say_what_switches_each_setting(capsys: Capture) -> None:
+    assert run(["study", "factors"]) == 0
+    assert "sharp               off on" in capsys.readouterr().out
+    assert run(["study", "factors", "adaptive-routing"]) == 0
+    out = capsys.readouterr().out
+    assert "  twin      adaptive_routing = on" in out
+    assert "  machine   by hand: in opensm.conf routing_engine" in out
+    assert run(["study", "factors", "sharp", "--format", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["setting"] for row in rows] == ["off", "on"]
+    assert "MV2_ENABLE_SHARP=1" in rows[1]["machine"]
+    assert run(["study", "factors", "sharpe"]) == 2
+
+
+def test_a_study_may_say_how_large_its_twin_is(capsys: Capture) -> None:
+    assert run(["study", "plan", "frontera-ar", "--twin", "frontera", "--node-sets", "1"]) == 0
+    assert "the job runs on 256 or 512 of the twin's 2024 nodes" in capsys.readouterr().out
+    words = ["study", "plan", "frontera-ar", "--twin", "frontera", "--nodes", "600"]
+    assert run([*words, "--node-sets", "1"]) == 0
+    assert "of the twin's 600 nodes" in capsys.readouterr().out

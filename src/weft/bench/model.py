@@ -193,7 +193,7 @@ class Backend(Protocol):
     """The protocol of everything that turns a launch into samples.
 
     `prepare` is called once, before any launch, with the run directory to write `raw/` and
-    `recipes/` into. `measure` yields the samples of one launch; it raises BenchmarkError when the
+    `recipes/` into. `ahead` is told the launches that come next. `measure` yields the samples of one launch; it raises BenchmarkError when the
     launch failed or hung (after ending whatever it started) and MissingError when this machine
     lacks what it needs. `recipe` says, without running anything, what `measure` would do: for a
     live backend the exact command line, for a twin the scenario.
@@ -218,6 +218,11 @@ class Backend(Protocol):
 
     def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:
         """Get ready once, before any launch; `raw/` and `recipes/` go into `run_dir`."""
+        ...
+
+    def ahead(self, launches: Sequence[Launch]) -> None:
+        """Do what can be done together for the launches that come next, before the first of
+        them; a machine does nothing."""
         ...
 
     def measure(self, launch: Launch) -> Iterator[Sample]:

@@ -111,6 +111,9 @@ class FollowUpBackend:
         self._until = self._clock() + self._within_s
         self._inner.prepare([t for t in trials if not is_follow_up(t)], run_dir)
 
+    def ahead(self, launches: Sequence[Launch]) -> None:
+        """Nothing: what a launch measures depends on those before."""
+
     def measure(self, launch: Launch) -> Iterator[Sample]:
         """The survey as planned; of the follow-up the rounds that test its suspects."""
         if not is_follow_up(launch.trial):

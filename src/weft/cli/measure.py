@@ -81,10 +81,14 @@ def plan_for(
 ) -> "StudyPlan":
     """The plan of a study on these nodes; on one host all ranks fold onto it. A remark says that a
     job is smaller than its twin."""
+    from weft.study.plan.live import on_machine
     from weft.study.plan.plan import make_plan
 
+    if choice.twin is None:
+        document = on_machine(document)
     one_host = choice.twin is None and not choice.mock and len(nodes) == 1
-    made = make_plan(document, nodes, fold_onto_one_node=one_host)
+    simulated = choice.twin is not None
+    made = make_plan(document, nodes, fold_onto_one_node=one_host, is_simulated=simulated)
     n_twin = len((backend.fabric_document or {}).get("nodes", ()))
     if choice.twin is None or all(n == n_twin for n in document.nodes):
         return made

@@ -113,6 +113,9 @@ class LiveBackend:
         self._kernel = self._kernel or build_kernel(self.mpi)
         return self._kernel
 
+    def ahead(self, launches: Sequence[Launch]) -> None:
+        """Nothing: launches follow one another."""
+
     def measure(self, launch: Launch) -> Iterator[Sample]:
         """The samples of one launch, after it has ended well.
 

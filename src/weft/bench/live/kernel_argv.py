@@ -17,7 +17,7 @@ KERNEL_BENCHMARKS = (
 
 TWIN_OPTIONS = (
     *("adaptive_routing", "congestion_control", "routing"),
-    *("algorithm", "fallback", "segment_bytes", "in_network", "node"),
+    *("algorithm", "between", "leaders", "fallback", "segment_bytes", "in_network", "node"),
 )
 """Options that only a simulated fabric has (weft.bench.twin.scenario)."""
 

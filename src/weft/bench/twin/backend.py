@@ -1,5 +1,6 @@
 """The twin backend: a simulated fabric in place of a real one, behind the same protocol."""
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,9 +18,10 @@ from weft.bench.twin.gpu_network import by_step, gpu_network, joined_steps, on_c
 from weft.bench.twin.independent_rounds import apart, joined
 from weft.bench.twin.outcome_rows import rows_of
 from weft.bench.twin.port_counters import COUNTERS_FILE, PortCounters
-from weft.bench.twin.routing import routes_adaptively
+from weft.bench.twin.routing import has_own_tables, routes_adaptively, tables_of
 from weft.bench.twin.samples import pair_samples, series_samples, training_samples
 from weft.bench.twin.scenario import (
+    asks_for_switches,
     channel_work,
     left_to_chance,
     recipe_text,
@@ -41,6 +43,8 @@ from weft.topology.fabric import Fabric
 from weft.topology.fabric_spec import Document, fabric_spec
 
 PLATFORM_FILE = "platform.toml"
+TABLE_KEYS = ("lfts", "lanes", "routing")
+"""Of a fabric document, what says which way messages take."""
 
 
 class TwinBackend:
@@ -79,6 +83,9 @@ class TwinBackend:
         self._detours = detours
         self._run_dir: Path | None = None
         self._folder: HeldFolder | None = None
+        self._tables: dict[str, Document] = {}
+        self._kept_tables: dict[str, str] = {}
+        self._ready: dict[tuple[str, int], Mapping[str, Any]] = {}
         self.fabric = Fabric.from_document(self._fabric_spec)
         self.fabric_document: Document = dict(self.fabric.document)
         self.nodes: tuple[str, ...] = tuple(node["name"] for node in self.fabric_document["nodes"])
@@ -99,8 +106,7 @@ class TwinBackend:
         """The samples of one launch. Raises InputError, or BenchmarkError on a deadlock."""
         document = self.scenario(launch)
         if self._run_dir is not None:
-            recipe = self._run_dir / "recipes" / f"{launch.name}.json"
-            write_part(recipe, recipe_text(document), what="recipe")
+            self._keep_recipe(self._run_dir / "recipes", launch, document)
         measured = benchmark(launch.trial.benchmark)
         try:
             outcome = self._outcome(launch, measured, document)
@@ -123,10 +129,40 @@ class TwinBackend:
         samples = carried_out(samples, outcome)
         yield from at_fidelity(samples, outcome, once=measured.kind == "pairs")
 
+    def ahead(self, launches: Sequence[Launch]) -> None:
+        """Simulate launches that come next together, on all cores: `measure` then has their
+        outcomes. Those that it cannot take together are left to `measure`."""
+        self._ready = {}
+        ready = [one for one in launches if benchmark(one.trial.benchmark).kind != "pairs"]
+        documents = [self.scenario(launch) for launch in ready]
+        alone = [(one, text) for one, text in zip(ready, documents, strict=True) if "work" in text]
+        if len(alone) < 2:
+            return
+        texts = [json.dumps(document) for _, document in alone]
+        with contextlib.suppress(ValueError):
+            # What is refused says so when its turn comes.
+            outcomes = engine_module().simulate_many(texts, 0)
+            keys = (launch.key for launch, _ in alone)
+            self._ready = dict(zip(keys, outcomes, strict=True))
+
+    def _keep_recipe(self, folder: Path, launch: Launch, document: Document) -> None:
+        """The scenario of a launch; a fabric with tables of the trial's own is kept once."""
+        if has_own_tables(launch.trial):
+            name = f"tables-{len(self._tables)}.json"
+            named = str(launch.trial.options["routing"])
+            name = self._kept_tables.setdefault(named, name)
+            if not (folder / name).exists():
+                write_part(folder / name, json.dumps(document["fabric"]), what="recipe")
+            document = {**document, "fabric": {"file": name}}
+        write_part(folder / f"{launch.name}.json", recipe_text(document), what="recipe")
+
     def _outcome(
         self, launch: Launch, measured: Benchmark, document: Document
     ) -> Mapping[str, Any]:
         trial = launch.trial
+        ready = self._ready.pop(launch.key, None)
+        if ready is not None:
+            return _complete(launch, ready)
         if "tenants" in document:
             steps = simulate_parts(document, by_step(document))
             return joined_steps([_complete(launch, outcome) for outcome in steps])
@@ -153,6 +189,9 @@ class TwinBackend:
         routing = "on" if routes_adaptively(self.platform, trial) else "off"
         law = congestion_control(self.platform, trial, self.fidelity)
         found = {"transport": "simulated", "adaptive_routing": routing, "congestion_control": law}
+        found["sharp"] = "on" if asks_for_switches(trial) else "off"
+        if "routing" in trial.options:
+            found["routing"] = str(trial.options["routing"])
         network = trial.options.get(GPU_NETWORK)
         return found if network is None else {**found, GPU_NETWORK: str(network)}
 
@@ -165,7 +204,7 @@ class TwinBackend:
         trial = launch.trial
         self._check(trial)
         seed = launch_seed(self.seed, launch)
-        fabric = self._routed()
+        fabric = self._routed(trial)
         document = scenario(self.platform, fabric, self.faults, trial, seed, fidelity=self.fidelity)
         if self.extrapolate is not None:
             document["steady_state"] = {"tolerance": self.extrapolate}
@@ -175,8 +214,15 @@ class TwinBackend:
         document["work"] = work(self.platform, measured, trial, self.faults)
         return document
 
-    def _routed(self) -> Document:
-        """The fabric with the tables in force: those around dead cables, where there are any."""
+    def _routed(self, trial: Trial) -> Document:
+        """The fabric with the tables in force: those that the trial names, or around dead cables."""
+        if has_own_tables(trial):
+            named = trial.options["routing"]
+            if str(named) not in self._tables:
+                tables = tables_of(self.fabric_document, named, self.platform)
+                bare = {k: v for k, v in self.fabric_document.items() if k not in TABLE_KEYS}
+                self._tables[str(named)] = {**bare, **tables}
+            return self._tables[str(named)]
         if self._detours is None:
             return self._fabric_spec
         # Lanes are those of the tables before.

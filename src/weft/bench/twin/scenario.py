@@ -12,6 +12,7 @@ from weft.bench.twin.gpu_network import by_sockets, gpu_network, inside_of_node,
 from weft.bench.twin.routing import routes_adaptively, routing
 from weft.bench.twin.training_step import is_training, training_step
 from weft.catalog.benchmark import Benchmark
+from weft.catalog.machine.in_network import InNetwork
 from weft.catalog.machine.platform import HostRegime, Platform, PlatformHost
 from weft.core.errors import InputError
 from weft.topology.fabric import DRAGONFLY
@@ -54,8 +55,10 @@ def scenario(
     if platform.packets is None or platform.switch is None:
         raise no_twin(platform)
     switch = platform.switch
-    # No platform says what its switches can do, or what is inside its nodes: a trial does.
+    # No platform says what is inside its nodes: a trial does.
     own = {key: trial.options[key] for key in ("in_network", "node") if key in trial.options}
+    if asks_for_switches(trial):
+        own["in_network"] = _in_network(platform).to_scenario()
     network = gpu_network(trial)
     if network is not None:
         own["node"] = inside_of_node(platform, trial, network)
@@ -88,6 +91,20 @@ def scenario(
         "faults": [fault.to_document() for fault in faults],
         **own,
     }
+
+
+def asks_for_switches(trial: Trial) -> bool:
+    """Whether the platform's switches reduce what its library hands over."""
+    return bool(trial.options.get("in_network") == "platform")
+
+
+def _in_network(platform: Platform) -> InNetwork:
+    if platform.in_network is None:
+        raise InputError(
+            f"platform '{platform.name}' does not say what its switches reduce",
+            expected="a platform with [in_network], or the keys of the scenario's in_network",
+        )
+    return platform.in_network
 
 
 def _lanes(fabric: Document, trial: Trial) -> Document:
@@ -163,6 +180,8 @@ def _algorithm(platform: Platform, trial: Trial, options: Mapping[str, Any], siz
         asked = ("algorithm", "between", "fallback", "segment_bytes")
         found = {key: options[key] for key in asked if key in options}
         return found | _groups(_count({"leaders": 1, **options}, "leaders", least=1), tasks)
+    if asks_for_switches(trial) and _in_network(platform).reduces(trial.benchmark, size):
+        return {"algorithm": "sharp"}
     chosen = platform.choice(trial.benchmark, size, trial.n_ranks, tasks)
     row = platform.algorithm(trial.benchmark, size, tasks)
     if chosen is not None:

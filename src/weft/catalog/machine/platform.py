@@ -25,6 +25,7 @@ from weft.catalog.document import (
 from weft.catalog.libraries.mpi_algorithms import Levels, LibraryAlgorithm, mpi_algorithms
 from weft.catalog.machine.cabling import Cabling, Dragonfly
 from weft.catalog.machine.fit_report import Fit
+from weft.catalog.machine.in_network import InNetwork
 from weft.catalog.machine.node_map import NodeMap
 from weft.core.units import in_force
 
@@ -275,6 +276,7 @@ class Platform(Document):
     links: Links | None = None
     packets: Packets | None = None
     switch: SwitchModel | None = None
+    in_network: InNetwork | None = None
     fabric: Cabling | None = None
     host: PlatformHost | None = None
     gpus: GpuNode | None = None

@@ -1,7 +1,7 @@
 """`weft study`: list, show, plan, run and submit studies."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,6 +19,7 @@ from weft.cli.options import (
 )
 from weft.cli.output import emit, format_option, table_text
 from weft.cli.study.block import block
+from weft.cli.study.factors import factors
 from weft.cli.study.status import status
 from weft.cli.study.submit import submit
 from weft.core.nodeset import fold
@@ -54,6 +55,7 @@ def command() -> None:
 command.add_command(submit)
 command.add_command(status)
 command.add_command(block)
+command.add_command(factors)
 
 
 @command.command(name="list")
@@ -114,6 +116,7 @@ def plan(
 ) -> None:
     """Show the launches of a study on these nodes, in their order. Runs nothing."""
     document, _ = _study(ctx, study, changes, choice)
+    choice = _sized(choice, document)
     backend, nodes = open_backend(choice)
     backend.close()
     made = plan_for(document, nodes, choice, backend)
@@ -164,7 +167,15 @@ def run(
     launch failed or hung.
     """
     document, text = _study(ctx, study, changes, choice)
+    choice = _sized(choice, document)
     return measure_study(lambda _: (document, text), choice, format_, **where)
+
+
+def _sized(choice: BackendChoice, document: "Study") -> BackendChoice:
+    """A twin has as many nodes as the study says, where no option does."""
+    if choice.twin is None or choice.nodes is not None or choice.fabric:
+        return choice
+    return replace(choice, nodes=document.twin_nodes)
 
 
 def _study(

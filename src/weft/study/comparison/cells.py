@@ -13,7 +13,9 @@ from weft.core.units import format_size
 from weft.stats.bimodal import is_bimodal
 from weft.study.comparison.treatment import untreated_because
 from weft.study.plan.document import parse_study
+from weft.study.plan.live import on_machine
 from weft.study.plan.model import Study
+from weft.study.run.backend_record import backend_of
 from weft.study.run.store import StudyRun
 
 NO_VERDICT_FLAGS = (
@@ -110,7 +112,8 @@ def study_of(run: StudyRun) -> Study | None:
     text = str(run.meta.get("study", ""))
     if not text.strip():
         return None
-    return parse_study(text, str(run.directory / "run.toml"))
+    study = parse_study(text, str(run.directory / "run.toml"))
+    return study if backend_of(run).is_twin else on_machine(study)
 
 
 def cells_of(run: StudyRun, headline: HeadlineOf) -> Cells:

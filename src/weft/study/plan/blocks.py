@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from weft.bench.live.kernel_argv import TWIN_OPTIONS
 from weft.bench.model import Launch
 from weft.core.errors import InputError
+from weft.study.plan.live import on_machine
 from weft.study.plan.model import Study
 from weft.study.plan.plan import make_plan
 
@@ -18,6 +19,7 @@ def plan_blocks(study: Study) -> tuple[Launch, ...]:
     nodes have the names of `stand_in`. Raises InputError for a study with manual factors, or
     one that only a simulated fabric can run.
     """
+    study = on_machine(study)
     manual = [factor.name for factor in study.factors if factor.manual]
     if manual:
         raise InputError(

@@ -2,9 +2,10 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from weft.catalog.document import Document, Slug
+from weft.catalog.factors.factor import LiveSwitch, catalogue_factor
 from weft.core.nodeset import MOST_NODES
 from weft.launch.redact import is_secret
 
@@ -23,12 +24,14 @@ class BenchmarkUse(Document):
 
 class FactorSetting(Document):
     """One value of a factor: its effect on a live launch (`env`) and on any backend
-    (`options`), and the evidence that proves it was in force."""
+    (`options`), and the evidence that proves it was in force. With `live` these are the effect on a
+    twin alone, and `live` what puts the setting in force on a machine."""
 
     name: Slug
     env: dict[str, str] = Field(default_factory=dict)
     options: dict[str, Any] = Field(default_factory=dict)
     evidence: dict[str, Any] = Field(default_factory=dict)
+    live: LiveSwitch | None = None
 
     @field_validator("env")
     @classmethod
@@ -44,11 +47,26 @@ class FactorSetting(Document):
 
 class Factor(Document):
     """A variable of a study. The first setting is the baseline. `manual` factors are switched by an
-    administrator, so their arms cannot be interleaved."""
+    administrator, so their arms cannot be interleaved. A setting given by its name alone is that of
+    the catalogue's factor."""
 
     name: Slug
     settings: tuple[FactorSetting, ...] = Field(min_length=2)
     manual: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _settings_by_name(cls, given: Any) -> Any:
+        """Raises InputError for a name that the catalogue does not have."""
+        listed = given.get("settings") if isinstance(given, dict) else None
+        if not isinstance(listed, list | tuple) or not any(isinstance(one, str) for one in listed):
+            return given
+        factor = catalogue_factor(str(given.get("name")))
+        settings = [
+            factor.setting(one).model_dump(exclude_none=True) if isinstance(one, str) else one
+            for one in listed
+        ]
+        return {**given, "settings": settings}
 
     @field_validator("settings")
     @classmethod
@@ -58,12 +76,14 @@ class Factor(Document):
 
 
 class Study(Document):
-    """The whole document. `nodes` lists node counts; `node_sets` how many sets of each count."""
+    """The whole document. `nodes` lists node counts; `node_sets` how many sets of each count;
+    `twin_nodes` is the size of a twin, where the command line names none."""
 
     schema_: Literal["weft.study/1"] = Field(alias="schema")
     name: Slug
     title: str
     question: str
+    twin_nodes: int | None = Field(default=None, ge=1, le=MOST_NODES)
     seed: int = 1
     repeats: int = Field(default=12, ge=1, le=10_000)
     nodes: tuple[Annotated[int, Field(ge=1, le=MOST_NODES)], ...] = (2,)

@@ -15,6 +15,10 @@ from weft.core.units import parse_size_range
 from weft.study.plan.model import BenchmarkUse, Study
 
 MAX_LAUNCHES = 1_000_000
+PACKED, SCATTERED, RANDOM_ORDER = PLACEMENTS = ("packed", "scattered", "random-order")
+"""Which nodes a job gets, of those there are."""
+PLACEMENT = "placement"
+"""The option that says it."""
 _T = TypeVar("_T")
 
 
@@ -36,6 +40,7 @@ class _Arm:
     names: dict[str, str]
     env: dict[str, str]
     options: dict[str, Any]
+    placement: str = SCATTERED
 
 
 def make_plan(
@@ -43,11 +48,13 @@ def make_plan(
     nodes: tuple[str, ...],
     *,
     fold_onto_one_node: bool = False,
+    is_simulated: bool = False,
 ) -> StudyPlan:
     """Expand `study` over the available `nodes`.
 
-    `fold_onto_one_node` puts the ranks of all nodes of a trial on `nodes[0]` (if only one machine
-    exists). Raises InputError: too few nodes, an unknown benchmark, a benchmark listed twice.
+    A simulated fabric does not drift: no launch returns to the baseline. `fold_onto_one_node` puts
+    the ranks of all nodes of a trial on `nodes[0]` (if only one machine exists). Raises InputError:
+    too few nodes, an unknown benchmark, a benchmark listed twice.
     """
     if not nodes:
         raise InputError("no node to run on", expected="at least one node")
@@ -61,7 +68,7 @@ def make_plan(
     trials = _trials(study, nodes, fold_onto_one_node)
     return StudyPlan(
         trials=trials,
-        launches=_ordered(study, trials),
+        launches=_ordered(study, trials, drifts=not is_simulated),
         repeats=study.repeats,
         interleaved=not any(factor.manual for factor in study.factors),
         remarks=remarks,
@@ -82,18 +89,23 @@ def _trials(study: Study, nodes: tuple[str, ...], fold: bool) -> tuple[Trial, ..
     _refuse_twice(uses)
     trials: list[Trial] = []
     for n_nodes in study.nodes:
-        sets: tuple[tuple[str, ...], ...] = ((nodes[0],),)
-        if not fold:
-            sets = choose_node_sets(nodes, n_nodes, study.node_sets, seed=study.seed)
+        folded: tuple[tuple[str, ...], ...] = ((nodes[0],),)
         tasks_of = [n for n in study.tasks_per_node if n_nodes * n > 1 or _is_single(study)]
-        cells = itertools.product(enumerate(sets), tasks_of, uses, arms)
-        for (number, node_set), tasks, (use, sizes, options), arm in cells:
+        placed = {
+            one: choose_node_sets(nodes, n_nodes, study.node_sets, seed=study.seed, placement=one)
+            if not fold
+            else folded
+            for one in {arm.placement for arm in arms}
+        }
+        n_sets = 1 if fold else study.node_sets
+        cells = itertools.product(range(n_sets), tasks_of, uses, arms)
+        for number, tasks, (use, sizes, options), arm in cells:
             trials.append(
                 Trial(
                     id=f"t{len(trials):03d}-{use.name}",
                     benchmark=use.name,
                     sizes_bytes=sizes,
-                    nodes=node_set,
+                    nodes=placed[arm.placement][number],
                     tasks_per_node=tasks * n_nodes if fold else tasks,
                     arm=arm.names,
                     env=arm.env,
@@ -115,12 +127,19 @@ def _is_single(study: Study) -> bool:
 
 
 def choose_node_sets(
-    nodes: tuple[str, ...], n_nodes: int, n_sets: int, *, seed: int
+    nodes: tuple[str, ...],
+    n_nodes: int,
+    n_sets: int,
+    *,
+    seed: int,
+    placement: str = SCATTERED,
 ) -> tuple[tuple[str, ...], ...]:
-    """`n_sets` different sets of `n_nodes` of `nodes`, each in the order of `nodes`.
+    """`n_sets` different sets of `n_nodes` of `nodes`.
 
-    Sets are cut from seeded shuffles of all nodes, so they are disjoint as long as nodes last:
-    independent sets say most about sets like these. Raises InputError when there are too few nodes.
+    Scattered and in random order they are cut from seeded shuffles of all nodes, so that they are
+    disjoint as long as nodes last: they say most about sets like these; scattered ones keep the
+    order of `nodes`. Packed ones are runs of neighbours in that order. Raises InputError when there
+    are too few nodes, and for another placement.
     """
     if n_nodes > len(nodes):
         raise InputError(
@@ -128,22 +147,32 @@ def choose_node_sets(
             expected=f"at least {n_nodes} nodes",
             hint="name more with --nodes or --hosts, or use fewer with --job-nodes",
         )
-    n_possible = math.comb(len(nodes), n_nodes)
+    if placement not in PLACEMENTS:
+        what = f"option 'placement' is {placement!r}"
+        raise InputError(what, expected=", ".join(PLACEMENTS))
+    packed = placement == PACKED
+    n_possible = len(nodes) - n_nodes + 1 if packed else math.comb(len(nodes), n_nodes)
     if n_sets > n_possible:
+        kind = "different packed" if packed else "different"
         raise InputError(
-            f"the study needs {n_sets} different sets of {n_nodes} of {len(nodes)} nodes",
+            f"the study needs {n_sets} {kind} sets of {n_nodes} of {len(nodes)} nodes",
             expected=f"at most {n_possible} set{'' if n_possible == 1 else 's'}",
             hint="draw fewer with --node-sets, or from more nodes (--nodes, --hosts, --job-nodes)",
         )
     rng = random.Random(f"{seed}/{n_nodes}")  # noqa: S311 - reproducible, not secret
-    sets: dict[tuple[int, ...], None] = {}
+    if packed:
+        first = range(n_possible)
+        begins = [0] if n_sets == 1 else rng.sample(first, n_sets)
+        return tuple(nodes[begin : begin + n_nodes] for begin in begins)
+    sets: dict[frozenset[int], tuple[int, ...]] = {}
     while len(sets) < n_sets:
         shuffled = rng.sample(range(len(nodes)), len(nodes))
         for start in range(0, len(nodes) - n_nodes + 1, n_nodes):
-            chosen = tuple(sorted(shuffled[start : start + n_nodes]))
+            drawn = shuffled[start : start + n_nodes]
+            chosen = tuple(drawn if placement == RANDOM_ORDER else sorted(drawn))
             if len(sets) < n_sets:
-                sets[chosen] = None
-    return tuple(tuple(nodes[i] for i in chosen) for chosen in sets)
+                sets.setdefault(frozenset(drawn), chosen)
+    return tuple(tuple(nodes[i] for i in chosen) for chosen in sets.values())
 
 
 def _sizes_and_options(use: BenchmarkUse) -> tuple[tuple[int, ...], dict[str, Any]]:
@@ -167,17 +196,17 @@ def _refuse_twice(uses: Sequence[tuple[BenchmarkUse, tuple[int, ...], Any]]) -> 
 
 
 def _arms(study: Study) -> list[_Arm]:
-    return [
-        _Arm(
-            names={f.name: one.name for f, one in zip(study.factors, settings, strict=True)},
-            env=dict(ChainMap(*(one.env for one in reversed(settings)))),
-            options=dict(ChainMap(*(one.options for one in reversed(settings)))),
-        )
-        for settings in itertools.product(*(factor.settings for factor in study.factors))
-    ]
+    arms = []
+    for settings in itertools.product(*(factor.settings for factor in study.factors)):
+        options = dict(ChainMap(*(one.options for one in reversed(settings))))
+        placement = str(options.pop(PLACEMENT, SCATTERED))
+        names = {f.name: one.name for f, one in zip(study.factors, settings, strict=True)}
+        env = dict(ChainMap(*(one.env for one in reversed(settings))))
+        arms.append(_Arm(names, env, options, placement))
+    return arms
 
 
-def _ordered(study: Study, trials: tuple[Trial, ...]) -> tuple[Launch, ...]:
+def _ordered(study: Study, trials: tuple[Trial, ...], *, drifts: bool) -> tuple[Launch, ...]:
     """Manual settings outermost (few switches), then node sets, then pairs of repeats, inside which
     the cells are shuffled and the arms of each cell run forth and back: A B B A. Where there is one
     arm its repeats are spread instead."""
@@ -189,7 +218,8 @@ def _ordered(study: Study, trials: tuple[Trial, ...]) -> tuple[Launch, ...]:
         chosen = [t for t in trials if tuple(t.arm[name] for name in manual) == in_force]
         for node_set in _shuffled(rng, _grouped(chosen, lambda t: (len(t.nodes), t.node_set))):
             slots.extend(_block(rng, node_set, repeats, next(block)))
-    slots.extend(_drift_block(rng, study, trials, next(block)))
+    if drifts:
+        slots.extend(_drift_block(rng, study, trials, next(block)))
     return tuple(
         Launch(trial=trial, repeat=repeat, order=order, block=number)
         for order, (trial, repeat, number) in enumerate(slots)

@@ -1,5 +1,6 @@
 """The run loop: launches in, samples kept, failures recorded, completed launches never lost."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -10,6 +11,9 @@ from weft.core.errors import BenchmarkError, WeftError
 from weft.study.run.store import Failure, RunStore
 
 GIVE_UP_AFTER = 3
+AHEAD = 4 * (os.cpu_count() or 1)
+"""Launches that a backend may take together: so many that a long one of them leaves few cores
+idle; a killed run loses at most as many."""
 
 
 class Progress:
@@ -77,8 +81,10 @@ def execute(
     try:
         _prepare(backend, launches, store)
         progress.started(len(launches), len(launches) - len(todo))
-        for launch in todo:
+        for number, launch in enumerate(todo):
             progress.launching(launch)
+            if number % AHEAD == 0:
+                backend.ahead(todo[number : number + AHEAD])
             result = _run_one(launch, backend, store, clock)
             tally.add(launch, result)
             if isinstance(result, Failure):

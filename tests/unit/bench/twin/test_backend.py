@@ -299,6 +299,9 @@ def test_collectives_on_one_leaf_take_their_closed_form(name: str, size: int, n_
     document = platform("frontera")
     twin = TwinBackend(document, n_nodes)
     asked = trial(name, twin.nodes, (size,))
+    if name == "alltoall":
+        # The library's own has several partners at a time, and so no steps.
+        asked = replace(asked, options={**asked.options, "algorithm": "pairwise"})
     (sample,) = measure(twin, asked)
     (step,) = work(document, benchmark(name), asked)
     steps = ALGORITHMS[name][step["algorithm"]](Ranks(n_nodes, 1), size)

@@ -48,3 +48,30 @@ def test_a_job_as_large_as_the_machine_has_one_set() -> None:
     with pytest.raises(InputError) as error:
         choose_node_sets(NODES, len(NODES), 5, seed=1)
     assert error.value.expected == "at most 1 set"
+
+
+@given(st.integers(1, 12), st.integers(0, 1000))
+def test_packed_sets_are_runs_of_neighbours(n_nodes: int, seed: int) -> None:
+    n_sets = min(3, len(NODES) - n_nodes + 1)
+    sets = choose_node_sets(NODES, n_nodes, n_sets, seed=seed, placement="packed")
+    assert len(set(sets)) == n_sets
+    for chosen in sets:
+        first = NODES.index(chosen[0])
+        assert chosen == NODES[first : first + n_nodes]
+    assert choose_node_sets(NODES, n_nodes, 1, seed=seed, placement="packed")[0][0] == NODES[0]
+
+
+@given(st.integers(0, 1000))
+def test_sets_in_random_order_have_the_nodes_of_scattered_ones(seed: int) -> None:
+    scattered = choose_node_sets(NODES, 5, 4, seed=seed)
+    mixed = choose_node_sets(NODES, 5, 4, seed=seed, placement="random-order")
+    assert [sorted(one) for one in mixed] == [list(one) for one in scattered]
+    assert any(list(one) != sorted(one) for one in mixed)
+
+
+def test_a_placement_no_one_knows_is_refused_and_too_many_packed_sets() -> None:
+    with pytest.raises(InputError, match="option 'placement' is 'piled'"):
+        choose_node_sets(NODES, 2, 1, seed=1, placement="piled")
+    with pytest.raises(InputError, match="4 different packed sets of 10 of 12 nodes") as caught:
+        choose_node_sets(NODES, 10, 4, seed=1, placement="packed")
+    assert caught.value.expected == "at most 3 sets"

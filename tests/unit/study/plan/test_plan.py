@@ -220,3 +220,26 @@ def test_a_study_of_a_single_rank_alone_keeps_it() -> None:
     plan = make_plan(_study(nodes=[1], tasks_per_node=[1]), ("n1",))
     assert {(len(trial.nodes), trial.tasks_per_node) for trial in plan.trials} == {(1, 1)}
     assert plan.remarks == ()
+
+
+def test_each_arm_has_the_nodes_of_its_placement_and_no_backend_sees_the_option() -> None:
+    placed = {
+        "name": "placement",
+        "settings": [
+            {"name": name, "options": {"placement": name}} for name in ("packed", "scattered")
+        ],
+    }
+    made = make_plan(_study(factors=[placed], nodes=[4], node_sets=3), NODES)
+    for trial in made.trials:
+        assert "placement" not in trial.options
+        first = NODES.index(trial.nodes[0])
+        packed = trial.nodes == NODES[first : first + 4]
+        assert packed or trial.arm["placement"] == "scattered"
+    scattered = {t.nodes for t in made.trials if t.arm["placement"] == "scattered"}
+    assert any(nodes != NODES[NODES.index(nodes[0]) :][:4] for nodes in scattered)
+
+
+def test_a_simulated_fabric_returns_to_no_baseline() -> None:
+    study = _study()
+    live, twin = (make_plan(study, NODES, is_simulated=one) for one in (False, True))
+    assert len(live.launches) > len(twin.launches) == len(_compared(live.launches, study))

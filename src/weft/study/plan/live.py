@@ -1,0 +1,30 @@
+"""A study on a machine: what puts its settings in force there, in place of a twin's options."""
+
+from weft.bench.live.kernel_argv import TWIN_OPTIONS
+from weft.study.plan.model import Factor, FactorSetting, Study
+
+
+def on_machine(study: Study) -> Study:
+    """The study as a machine runs it. A factor that an administrator switches becomes manual."""
+    factors = tuple(_on_machine(factor) for factor in study.factors)
+    return study.model_copy(update={"factors": factors})
+
+
+def _on_machine(factor: Factor) -> Factor:
+    by_hand = any(one.live is not None and one.live.manual for one in factor.settings)
+    settings = tuple(_switched(setting) for setting in factor.settings)
+    update = {"settings": settings, "manual": factor.manual or by_hand}
+    return factor.model_copy(update=update)
+
+
+def _switched(setting: FactorSetting) -> FactorSetting:
+    if setting.live is None:
+        return setting
+    options = {key: value for key, value in setting.options.items() if key not in TWIN_OPTIONS}
+    return setting.model_copy(
+        update={
+            "env": {**setting.env, **setting.live.env},
+            "options": options,
+            "evidence": setting.live.evidence,
+        }
+    )

@@ -1,0 +1,30 @@
+"""Factors of the catalogue: whole, and nothing that no backend can do."""
+
+import pytest
+
+from weft.bench.live.kernel_argv import TWIN_OPTIONS
+from weft.catalog.factors.factor import catalogue_factor, factor_names
+from weft.catalog.load import variable_lists
+from weft.core.errors import InputError
+
+
+@pytest.mark.parametrize("name", factor_names())
+def test_every_setting_says_what_switches_it(name: str) -> None:
+    factor = catalogue_factor(name)
+    assert factor.name == name
+    known = {one.name for library in variable_lists().values() for one in library.variables}
+    for setting in factor.settings:
+        live = setting.live
+        own = [key for key in setting.options if key not in TWIN_OPTIONS]
+        if live is not None and not own:
+            assert live.manual or live.env, (name, setting.name)
+        if live is not None:
+            assert set(live.env) <= known, (name, setting.name)
+
+
+def test_an_unknown_factor_or_setting_is_named_with_its_neighbours() -> None:
+    with pytest.raises(InputError, match="no factor 'sharpe' in the catalogue") as caught:
+        catalogue_factor("sharpe")
+    assert "sharp" in str(caught.value.hint)
+    with pytest.raises(InputError, match="factor 'sharp' has no setting 'onn'"):
+        catalogue_factor("sharp").setting("onn")
