@@ -193,10 +193,11 @@ class Backend(Protocol):
     """The protocol of everything that turns a launch into samples.
 
     `prepare` is called once, before any launch, with the run directory to write `raw/` and
-    `recipes/` into. `ahead` is told the launches that come next. `measure` yields the samples of one launch; it raises BenchmarkError when the
-    launch failed or hung (after ending whatever it started) and MissingError when this machine
-    lacks what it needs. `recipe` says, without running anything, what `measure` would do: for a
-    live backend the exact command line, for a twin the scenario.
+    `recipes/` into. `ahead` is told the launches that come next. `measure` yields the samples of
+    one launch; it raises BenchmarkError when the launch failed or hung (after ending whatever it
+    started) and MissingError when this machine lacks what it needs. `recipe` says, without running
+    anything, what `measure` would do: for a live backend the exact command line, for a twin the
+    scenario.
     """
 
     name: str

@@ -18,6 +18,7 @@ KERNEL_BENCHMARKS = (
 TWIN_OPTIONS = (
     *("adaptive_routing", "congestion_control", "routing"),
     *("algorithm", "between", "leaders", "fallback", "segment_bytes", "in_network", "node"),
+    "host_noise",
 )
 """Options that only a simulated fabric has (weft.bench.twin.scenario)."""
 

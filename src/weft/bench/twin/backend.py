@@ -215,7 +215,7 @@ class TwinBackend:
         return document
 
     def _routed(self, trial: Trial) -> Document:
-        """The fabric with the tables in force: those that the trial names, or around dead cables."""
+        """The fabric with the tables in force: the trial's own, or those around dead cables."""
         if has_own_tables(trial):
             named = trial.options["routing"]
             if str(named) not in self._tables:

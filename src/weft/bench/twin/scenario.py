@@ -13,7 +13,7 @@ from weft.bench.twin.routing import routes_adaptively, routing
 from weft.bench.twin.training_step import is_training, training_step
 from weft.catalog.benchmark import Benchmark
 from weft.catalog.machine.in_network import InNetwork
-from weft.catalog.machine.platform import HostRegime, Platform, PlatformHost
+from weft.catalog.machine.platform import HostRegime, Noise, Platform, PlatformHost
 from weft.core.errors import InputError
 from weft.topology.fabric import DRAGONFLY
 from weft.topology.fabric_spec import Document, no_twin, picoseconds, twin_parts
@@ -62,7 +62,7 @@ def scenario(
     network = gpu_network(trial)
     if network is not None:
         own["node"] = inside_of_node(platform, trial, network)
-    costs = _host(host)
+    costs = _host(host) | _noise(platform, trial)
     if network is not None and network.sockets:
         costs["regimes"] = by_sockets(costs["regimes"], links.host.rate.value)
     law = congestion_control(platform, trial, fidelity)
@@ -91,6 +91,28 @@ def scenario(
         "faults": [fault.to_document() for fault in faults],
         **own,
     }
+
+
+def _noise(platform: Platform, trial: Trial) -> Document:
+    """The noise of the platform's hosts, where a trial asks for it."""
+    asked = trial.options.get("host_noise")
+    if asked is None:
+        return {}
+    _, _, host = twin_parts(platform)
+    cores = platform.node.get("cores")
+    full = cores is not None and trial.tasks_per_node >= cores.whole
+    noise = host.full_node_noise if full else host.idle_core_noise
+    if asked != "platform" or noise is None:
+        raise InputError(
+            f"option 'host_noise' is {asked!r}",
+            where=f"platform '{platform.name}'",
+            expected="'platform', of a platform with idle_core_noise and full_node_noise",
+        )
+    return {"noise": _noise_of(noise)}
+
+
+def _noise_of(noise: Noise) -> Document:
+    return {"probability": noise.probability.value, "mean_ns": noise.mean.value}
 
 
 def asks_for_switches(trial: Trial) -> bool:
@@ -295,8 +317,7 @@ def _host(host: PlatformHost) -> Document:
     if host.start_jitter is not None:
         document["start_jitter_ns"] = host.start_jitter.value
     if host.noise is not None:
-        noise = host.noise
-        document["noise"] = {"probability": noise.probability.value, "mean_ns": noise.mean.value}
+        document["noise"] = _noise_of(host.noise)
     return document
 
 

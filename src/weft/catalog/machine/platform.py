@@ -139,7 +139,8 @@ class PlatformHost(Document):
     """The time that a host adds to the fabric's.
 
     `adapter_latency` is the part of it that does not occupy the host (bus and adapter, one way, on
-    each side); overheads in `regimes` do.
+    each side); overheads in `regimes` do. `noise` is there always; what trials may ask for is
+    `idle_core_noise`, where a node has cores without a task, and `full_node_noise`.
     """
 
     adapter_latency: Nanoseconds
@@ -148,6 +149,8 @@ class PlatformHost(Document):
     intra_node: IntraNode
     start_jitter: Nanoseconds | None = None
     noise: Noise | None = None
+    idle_core_noise: Noise | None = None
+    full_node_noise: Noise | None = None
 
     @model_validator(mode="after")
     def _regimes_cover_every_size(self) -> "PlatformHost":

@@ -1,13 +1,22 @@
 """A study on a machine: what puts its settings in force there, in place of a twin's options."""
 
 from weft.bench.live.kernel_argv import TWIN_OPTIONS
-from weft.study.plan.model import Factor, FactorSetting, Study
+from weft.study.plan.model import BenchmarkUse, Factor, FactorSetting, Study
+
+HOST_NOISE = "host_noise"
+"""An option of benchmarks that a machine needs not: its hosts have noise of their own."""
 
 
 def on_machine(study: Study) -> Study:
     """The study as a machine runs it. A factor that an administrator switches becomes manual."""
     factors = tuple(_on_machine(factor) for factor in study.factors)
-    return study.model_copy(update={"factors": factors})
+    uses = tuple(_measured(use) for use in study.benchmarks)
+    return study.model_copy(update={"factors": factors, "benchmarks": uses})
+
+
+def _measured(use: BenchmarkUse) -> BenchmarkUse:
+    options = {key: value for key, value in use.options.items() if key != HOST_NOISE}
+    return use.model_copy(update={"options": options})
 
 
 def _on_machine(factor: Factor) -> Factor:

@@ -222,3 +222,24 @@ def test_empty_messages_have_no_bandwidth() -> None:
     asked = replace(trial_of("bandwidth"), sizes_bytes=(0, 8))
     with pytest.raises(InputError, match="bandwidth of 0 B"):
         work(platform("fat-tree"), benchmark("bandwidth"), asked)
+
+
+def test_a_trial_may_ask_for_the_noise_of_the_platforms_hosts() -> None:
+    """One kind where cores are idle, another where each core has a task."""
+    frontera = platform("frontera")
+    assert frontera.host is not None
+    own = {1: frontera.host.idle_core_noise, 55: frontera.host.idle_core_noise}
+    own[56] = frontera.host.full_node_noise
+    for tasks, noise in own.items():
+        asked = replace(TRIAL, tasks_per_node=tasks, options={"host_noise": "platform"})
+        document = scenario(frontera, {}, (), asked, 1)
+        assert noise is not None
+        told = {"probability": noise.probability.value, "mean_ns": noise.mean.value}
+        assert document["host"]["noise"] == told
+    assert "noise" not in scenario(frontera, {}, (), TRIAL, 1)["host"]
+    with pytest.raises(InputError, match="option 'host_noise' is 'platform'"):
+        scenario(
+            platform("fat-tree"), {}, (), replace(TRIAL, options={"host_noise": "platform"}), 1
+        )
+    with pytest.raises(InputError, match="option 'host_noise' is 'much'"):
+        scenario(frontera, {}, (), replace(TRIAL, options={"host_noise": "much"}), 1)

@@ -76,3 +76,8 @@ def test_a_machine_never_gets_an_option_of_twins_alone() -> None:
         for setting in factor.settings
     ]
     assert options == [{}] * 4
+
+
+def test_a_machine_needs_no_noise_of_ours() -> None:
+    text = HEAD + 'options = { iterations = 3, host_noise = "platform" }\n'
+    assert on_machine(parse_study(text, "x.toml")).benchmarks[0].options == {"iterations": 3}
