@@ -287,8 +287,8 @@ def claim_lines() -> Iterator[str]:
             saved = 1 - by_switches(on, HOSTS, "allreduce", 8, model) / times[0][1]
             yield f"| x {scale:g} | {name} | {ups[0]:.2f} | {ups[1]:.2f} | {saved:.0%} |"
     yield ""
-    yield f"By tasks a node ({TASK_NODES} nodes of Frontera, 8 B; `task_ns` 0, 100 and 200). Hosts take"
-    yield "MVAPICH2's choice there: node by node from 2 tasks a node on."
+    yield f"By tasks a node ({TASK_NODES} nodes of Frontera, 8 B; `task_ns` 0, 100 and 200)."
+    yield "Hosts take MVAPICH2's choice there: node by node from 2 tasks a node on."
     yield ""
     yield f"| task_ns | {' | '.join(str(tasks) for tasks in TASKS)} |"
     yield f"|---:|{'---:|' * len(TASKS)}"
