@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 class FindingKind(StrEnum):
     """The subject of a finding."""
 
+    ANSWER = "answer"
     LOST_NODE = "lost-node"
     SUSPECT_NODE = "suspect-node"
     SUSPECT_LINK = "suspect-link"

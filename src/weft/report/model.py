@@ -105,7 +105,7 @@ class Section:
 @dataclass(frozen=True, slots=True)
 class RunPage:
     """One run on the page: its verdict first, then its sections. `good_label`: that of its good
-    findings, the word of the verb that judged it."""
+    findings, the word of the verb that judged it. `valid_for`: the range of a study's verdicts."""
 
     id: str
     title: str
@@ -114,6 +114,7 @@ class RunPage:
     caveats: tuple[str, ...]
     sections: tuple[Section, ...]
     good_label: str = Severity.GOOD.value.upper()
+    valid_for: str = ""
 
     def label(self, finding: Finding) -> str:
         """The label of a finding."""

@@ -10,7 +10,7 @@ from weft.check.verdict.verdict import Verdict
 from weft.core.documents.document_text import toml_table
 from weft.core.errors import InputError
 from weft.core.files import HeldFolder, write_part, write_whole
-from weft.core.finding import severity_rank
+from weft.core.finding import Finding, severity_rank
 from weft.report.charts.cells import also_measured_of
 from weft.report.html import render
 from weft.report.model import RunPage, Section
@@ -28,7 +28,11 @@ from weft.report.sections import (
     side_by_side,
     suspect_map,
 )
+from weft.report.study import conclusion
 from weft.report.verdict import Judgement, judge
+from weft.study.comparison.comparison import Comparison
+from weft.study.comparison.conclusion.answer import SUMMED_UP, AnswerFacts
+from weft.study.comparison.effects import EffectFacts
 from weft.study.comparison.headlines import Headlines
 from weft.study.run.backend_record import backend_of
 from weft.study.run.run_folder import RUN_FILE
@@ -63,8 +67,9 @@ def page_of(run: StudyRun, name: str, verdict: Verdict | None = None) -> RunPage
         id=name,
         title=_title(run),
         subtitle=_subtitle(run),
-        findings=judged.findings,
-        caveats=judged.caveats,
+        findings=_summed_up(judged.findings),
+        caveats=judged.caveats if judged.arms is None else (),
+        valid_for="" if judged.arms is None else judged.arms.valid_for,
         sections=_sections(run, judged, name),
         **({} if judged.pairs is None else {"good_label": OK}),
     )
@@ -100,6 +105,7 @@ def _sections(run: StudyRun, judged: Judgement, name: str) -> tuple[Section, ...
         earlier_check.section(run, judged.pairs) if judged.pairs else None,
         suspect_map.section(judged.pairs, run.fabric_document, name) if judged.pairs else None,
         pairs.section(judged.pairs, name) if judged.pairs else None,
+        *(_of_study(judged.arms, judged, name) if judged.arms else ()),
         scaling.section(run, name),
         arms.section(judged.arms, name, Headlines([run])) if judged.arms else None,
         curves.section(measured, backend_of(run).measured_word, name, published_of(run)),
@@ -110,6 +116,29 @@ def _sections(run: StudyRun, judged: Judgement, name: str) -> tuple[Section, ...
         environment.section(run.meta, () if is_imported(run.meta) else run.samples),
     )
     return tuple(section for section in sections if section is not None)
+
+
+def _summed_up(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """The findings without the effects that an answer sums up: the map and the tables show them."""
+    answered = {one.facts.second for one in findings if isinstance(one.facts, AnswerFacts)}
+    return tuple(
+        one
+        for one in findings
+        if not isinstance(one.facts, EffectFacts)
+        or one.facts.second not in answered
+        or one.facts.outcome not in SUMMED_UP
+    )
+
+
+def _of_study(compared: Comparison, judged: Judgement, name: str) -> tuple[Section | None, ...]:
+    """The conclusions from all arms: each may be None."""
+    return (
+        conclusion.matrix(compared, name),
+        conclusion.curves(compared, name),
+        conclusion.onsets(compared),
+        conclusion.anomalies(judged.findings),
+        conclusion.threats(compared, judged.caveats),
+    )
 
 
 def _refuse_unfinished(run: StudyRun, partial: bool) -> None:

@@ -44,7 +44,8 @@ def judge(run: StudyRun, verdict: Verdict | None = None) -> Judgement:
     cells = cells_of(run, Headlines([run]))
     measured = measured_of(run, cells)
     pairs = verdict or (judge_run(run) if has_pairs(run) else None)
-    arms = compare_arms(run) if len({str(x.trial.arm) for x in run.launches}) > 1 else None
+    several = len({str(launch.trial.arm) for launch in run.launches}) > 1
+    arms = compare_arms(run, cells=cells) if several else None
     # A comparison says which arm failed; without one the failures are a finding of their own.
     found = arms.findings if arms is not None else failure_findings(run)
     if pairs is not None:

@@ -66,6 +66,26 @@ def sign_flip_equivalence(log_ratios: ArrayLike, log_margin: float, *, seed: int
     return np.asarray(np.maximum(p_values[:n_columns], p_values[n_columns:]), dtype=np.float64)
 
 
+def critical_t(log_ratios: ArrayLike, share: float, *, seed: int = 1) -> float:
+    """The |t| that one column of a study with this scatter must exceed to differ: at most `share`
+    of the sign flips of whole rows reach it in any column. Columns as in `sign_flip_max_t`, each
+    taken from its own mean. Infinite where so few rows have too few flips."""
+    matrix = _matrix(log_ratios)
+    n_rows, n_columns = matrix.shape
+    flips = _flips(n_rows, seed) if n_rows else np.empty((0, 0))
+    allowed = int(np.floor(share * len(flips)))
+    if n_columns == 0 or allowed < 1:
+        return float("inf")
+    n = np.maximum(np.isfinite(matrix).sum(axis=0), 1)
+    centred = matrix - np.nansum(matrix, axis=0) / n
+    parts = range(0, len(flips), _CHUNK)
+    largest = np.concatenate(
+        [np.abs(_t(flips[i : i + _CHUNK], centred)).max(axis=1) for i in parts]
+    )
+    # The study's own labels are one of the flips, and count among those that reach it.
+    return float(np.sort(largest)[-allowed])
+
+
 def _matrix(log_ratios: ArrayLike) -> Floats:
     matrix = np.asarray(log_ratios, dtype=np.float64)
     if matrix.ndim != 2:

@@ -1,9 +1,10 @@
 """The ratio of paired launches: Hodges-Lehmann on the log scale, with an interval that covers."""
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from weft.core.words import counted
@@ -58,18 +59,19 @@ def paired_ratio(first: ArrayLike, second: ArrayLike, *, seed: int = 1) -> Ratio
     positive and finite, or when the two differ in length.
     """
     logs = log_ratios(first, second)
-    walsh = walsh_averages(logs)
     if logs.size < PAIRS_FROM:
+        walsh = walsh_averages(logs)
         estimate = float(np.exp(np.median(walsh))) if logs.size else float("nan")
         return NotEnoughData(int(logs.size), estimate)
+    walsh = walsh_averages(logs, _rank(logs.size))
     if logs.size <= EXACT_UP_TO:
-        low, high = _ends(walsh, signed_rank.critical_rank(logs.size))
+        low, high = _ends(walsh, _rank(logs.size))
     elif logs.size <= BOOTSTRAP_UP_TO:
         low, high = _bootstrap_t(logs, walsh, seed)
     else:
-        low, high = _ends(walsh, _normal_rank(logs.size))
+        low, high = _ends(walsh, _rank(logs.size))
     return Ratio(
-        ratio=float(np.exp(np.median(walsh))),
+        ratio=float(np.exp(_middle(walsh))),
         low=float(np.exp(low)),
         high=float(np.exp(high)),
         p=_p_value(logs),
@@ -91,11 +93,27 @@ def log_ratios(first: ArrayLike, second: ArrayLike) -> Floats:
     return logs
 
 
-def walsh_averages(values: Floats) -> Floats:
-    """Means of all pairs i <= j along the last axis, sorted: n (n + 1) / 2 of them."""
-    rows, columns = np.triu_indices(values.shape[-1])
-    averages: Floats = np.sort((values[..., rows] + values[..., columns]) / 2, axis=-1)
-    return averages
+def walsh_averages(values: Floats, *ranks: int) -> Floats:
+    """Means of all pairs i <= j along the last axis: n (n + 1) / 2 of them, of which the `ranks`
+    smallest and largest (from 1) stand in their places of order, and all without any."""
+    rows, columns = _pairs(values.shape[-1])
+    averages: Floats = (values[..., rows] + values[..., columns]) / 2
+    if not ranks:
+        return np.sort(averages, axis=-1)
+    size = rows.size
+    places = {(size - 1) // 2, size // 2, *(place for k in ranks for place in (k - 1, size - k))}
+    return np.partition(averages, sorted(places), axis=-1)
+
+
+@functools.lru_cache(maxsize=16)
+def _pairs(n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    return np.triu_indices(n)
+
+
+def _middle(walsh: Floats) -> Floats:
+    """The median along the last axis, of averages whose middle stands in its place."""
+    size = walsh.shape[-1]
+    return np.asarray((walsh[..., (size - 1) // 2] + walsh[..., size // 2]) / 2, dtype=np.float64)
 
 
 def hodges_lehmann(values: ArrayLike) -> float:
@@ -106,6 +124,11 @@ def hodges_lehmann(values: ArrayLike) -> float:
 def _ends(walsh: Floats, k: int) -> tuple[float, float]:
     """The k-th smallest and the k-th largest."""
     return float(walsh[k - 1]), float(walsh[walsh.size - k])
+
+
+def _rank(n: int) -> int:
+    """The rank of an interval's ends among the averages, exact where there are few."""
+    return signed_rank.critical_rank(n) if n <= EXACT_UP_TO else _normal_rank(n)
 
 
 def _normal_rank(n: int) -> int:
@@ -125,15 +148,16 @@ def _standard_error(walsh: Floats, n: int) -> Floats:
 def _bootstrap_t(logs: Floats, walsh: Floats, seed: int) -> tuple[float, float]:
     """Studentised bootstrap of the Hodges-Lehmann estimate. SOURCE: Efron & Tibshirani, An
     Introduction to the Bootstrap, 1993, section 12.5."""
-    centre, error = float(np.median(walsh)), float(_standard_error(walsh, logs.size))
+    centre, error = float(_middle(walsh)), float(_standard_error(walsh, logs.size))
     if error == 0:
         return centre, centre
-    again = walsh_averages(np.random.default_rng(seed).choice(logs, (RESAMPLES, logs.size)))
+    resampled = np.random.default_rng(seed).choice(logs, (RESAMPLES, logs.size))
+    again = walsh_averages(resampled, _rank(logs.size))
     spreads = _standard_error(again, logs.size)
     usable = spreads > 0
     if not usable.any():
         return centre, centre
-    quotients = (np.median(again, axis=1)[usable] - centre) / spreads[usable]
+    quotients = (_middle(again)[usable] - centre) / spreads[usable]
     tail = (1 - CONFIDENCE) / 2
     lower, upper = np.quantile(quotients, [tail, 1 - tail])
     return centre - float(upper) * error, centre - float(lower) * error

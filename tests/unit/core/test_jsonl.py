@@ -75,3 +75,21 @@ def test_a_file_that_was_cut_is_noticed_at_the_end(tmp_path: Path) -> None:
     os.truncate(tmp_path / "a.jsonl", 3)
     with pytest.raises(StorageError, match="3 bytes are left of 8 written ones"):
         writer.close()
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 64, 1 << 24])
+@pytest.mark.parametrize(
+    "value", ["NaN", "-Infinity", "9" * 25, "1e400", "-2E+999", "[" * 70 + "]" * 70]
+)
+def test_an_unusable_value_is_found_wherever_a_part_of_the_file_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int, value: str
+) -> None:
+    monkeypatch.setattr("weft.core.jsonl._CHUNK", chunk)
+    path = tmp_path / "a.jsonl"
+    good = '{"x":12.5,"y":[1e3,1e-300,123456789012345678]}\n'
+    path.write_text(good * 3 + f'{{"x":{value}}}\n' + good)
+    with pytest.raises(InputError) as error:
+        read_lines(path)
+    assert error.value.where == f"{path}:4"
+    path.write_text(good * 5)
+    assert len(read_lines(path).records) == 5

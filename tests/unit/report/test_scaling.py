@@ -36,7 +36,7 @@ def test_several_numbers_of_nodes_are_drawn_an_arm_a_line(tmp_path: Path, measur
     ]
     assert rows[1][2] == format_significant(median(on_four))
     assert "latency: latency_us_p50, 1 rank a node" in page.tables
-    spec = next(spec for spec in page.specs if caption[:9] in spec["description"])
+    spec = next(spec for spec in page.specs if "bus bandwidth on 8 nodes" in spec["description"])
     values = next(iter(spec["datasets"].values())) if "datasets" in spec else spec["data"]["values"]
     assert [value["nodes"] for value in values] == [2, 4, 8, 2, 4, 8]
 

@@ -54,7 +54,7 @@ def command(
     limits = {"tolerance": tolerance, "margin": margin}
     if second is None:
         one = read_run(first)
-        result = compare_arms(one, baseline=baseline, **limits)
+        result = compare_arms(one, baseline=baseline, tolerance=tolerance, margin=margin)
         larger = larger_command(one, result.findings)
     elif baseline is not None:
         raise InputError(
@@ -72,6 +72,9 @@ def command(
             "interleaved": result.interleaved,
             **limits,
             "would_show": list(result.would_show),
+            "valid_for": result.valid_for,
+            "onsets": [onset.to_record() for onset in result.onsets],
+            "threats": list(result.threats),
             "next_command": larger,
             "findings": [finding.to_record() for finding in result.findings],
             "rows": rows,

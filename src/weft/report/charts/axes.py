@@ -80,12 +80,12 @@ def size_axis(rows: Sequence[Row], field: str = "size_bytes") -> alt.X:
     )
 
 
-def node_axis(rows: Sequence[Row]) -> alt.X:
-    """`nodes` on a logarithmic axis with a tick at each number that was measured."""
+def node_axis(rows: Sequence[Row], field: str = "nodes") -> alt.X:
+    """`field` on a logarithmic axis with a tick at each number of `nodes` that was measured."""
     counts = sorted({int(row["nodes"]) for row in rows})
     domain = [counts[0] / 1.15, counts[-1] * 1.15]
     axis = alt.Axis(title="nodes", values=counts, format=",~r", labelOverlap=True)
-    return alt.X("nodes:Q", scale=alt.Scale(type="log", base=2, domain=domain), axis=axis)
+    return alt.X(f"{field}:Q", scale=alt.Scale(type="log", base=2, domain=domain), axis=axis)
 
 
 def log_field(channel: type[Channel], rows: Sequence[Row], title: str) -> Callable[[str], Channel]:

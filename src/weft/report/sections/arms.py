@@ -17,13 +17,14 @@ from weft.study.comparison.rows import ComparisonRow
 
 
 def section(comparison: Comparison, prefix: str, known: Headlines) -> Section:
-    """A figure a benchmark that has a ratio; the table of the remaining ones."""
+    """Of one scale, a figure a benchmark that has a ratio; else tables: a matrix has its curves."""
     by_benchmark: dict[str, list[ComparisonRow]] = {}
     for row in comparison.rows:
         by_benchmark.setdefault(row.cell.benchmark, []).append(row)
     figures, tables = [], []
+    is_matrix = len({row.cell.scale for row in comparison.rows}) > 1
     for benchmark, rows in by_benchmark.items():
-        if any(isinstance(row.effect, Ratio) for row in rows):
+        if not is_matrix and any(isinstance(row.effect, Ratio) for row in rows):
             figures.append(_figure(known(benchmark), comparison, rows, prefix))
         else:
             tables.append(_table(known(benchmark), rows))

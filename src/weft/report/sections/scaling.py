@@ -1,5 +1,6 @@
 """A metric by number of nodes, an arm a line: a figure for each benchmark and ranks a node."""
 
+import dataclasses
 from collections import defaultdict
 
 from weft.bench.result_scale import is_imported
@@ -33,7 +34,10 @@ def section(run: StudyRun, prefix: str) -> Section | None:
     arms = list(dict.fromkeys(arm_name(trial.arm) for trial in planned))
     names = list(dict.fromkeys(trial.benchmark for trial in planned))
     groups: dict[tuple[str, int], list[Value]] = defaultdict(list)
-    values = cells_of(run, lambda name: _by_nodes(run, name)).values
+    if len({len(trial.nodes) for trial in planned}) < LEAST_COUNTS:
+        return None
+    by_nodes = {name: _by_nodes(run, name) for name in names}
+    values = cells_of(_of_largest_sizes(run), by_nodes.__getitem__).values
     for value in sorted(values, key=lambda value: arms.index(value.arm)):
         groups[value.cell.benchmark, value.cell.tasks_per_node].append(value)
     simulated = are_simulated([run])
@@ -55,6 +59,18 @@ def _by_nodes(run: StudyRun, name: str) -> Benchmark:
         if all(sample.metrics.get(metric, 0) > 0 for sample in samples):
             return known.model_copy(update={"headline": metric, "better": "higher"})
     return known
+
+
+def _of_largest_sizes(run: StudyRun) -> StudyRun:
+    """The run with the largest size of each benchmark and ranks a node, which alone is drawn."""
+    tasks = {launch.trial.id: launch.trial.tasks_per_node for launch in run.launches}
+    groups = [(sample.benchmark, tasks.get(sample.trial, 0)) for sample in run.samples]
+    largest: dict[tuple[str, int], int] = {}
+    for group, sample in zip(groups, run.samples, strict=True):
+        largest[group] = max(largest.get(group, 0), sample.size_bytes)
+    pairs = zip(groups, run.samples, strict=True)
+    kept = tuple(sample for group, sample in pairs if sample.size_bytes == largest[group])
+    return dataclasses.replace(run, samples=kept)
 
 
 def _largest_size(values: list[Value]) -> list[Value]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import isfinite
 from statistics import median
 
-from weft.bench.model import Launch, Sample, State
+from weft.bench.model import Launch, Sample, State, Trial
 from weft.bench.result_scale import is_imported
 from weft.catalog.benchmark import Benchmark
 from weft.core.errors import InputError
@@ -47,6 +47,11 @@ class StudyCell:
     def text(self) -> str:
         """'allreduce 64 KiB'."""
         return f"{self.benchmark} {format_size(self.size_bytes)}"
+
+    @property
+    def place(self) -> str:
+        """'allreduce 64 KiB on 2 nodes x 4 ranks'; 'barrier on ...' without a size."""
+        return f"{self.text if self.size_bytes else self.benchmark} on {self.scale}"
 
     @property
     def scale(self) -> str:
@@ -141,10 +146,14 @@ def cells_of(run: StudyRun, headline: HeadlineOf) -> Cells:
             continue
         groups.setdefault((launch.key, sample.size_bytes), []).append(sample)
     values = []
-    for (key, _), samples in groups.items():
+    places: dict[tuple[str, int], _Place] = {}
+    for (key, size), samples in groups.items():
         usable = _with_figure(run, samples, headline, excluded)
         if usable:
-            values.append(_value(launches[key], usable, headline))
+            trial = launches[key].trial
+            place = places.get((trial.id, size)) or _place(trial, size)
+            places[trial.id, size] = place
+            values.append(_value(launches[key], place, usable, headline))
     return Cells(
         values=tuple(value for value in values if value.repeat < n_repeats),
         at_end=tuple(value for value in values if value.repeat >= n_repeats),
@@ -214,18 +223,30 @@ def _unusable_because(sample: Sample, launch: Launch, study: Study | None) -> st
     return untreated_because(sample, launch.trial.arm, study)
 
 
-def _value(launch: Launch, samples: Sequence[Sample], headline: HeadlineOf) -> Value:
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What the launches of a trial share at one size."""
+
+    arm: str
+    cell: StudyCell
+    nodes: frozenset[str]
+
+
+def _place(trial: Trial, size_bytes: int) -> _Place:
+    cell = StudyCell(trial.benchmark, len(trial.nodes), trial.tasks_per_node, size_bytes)
+    return _Place(arm_name(trial.arm), cell, frozenset(trial.nodes))
+
+
+def _value(launch: Launch, place: _Place, samples: Sequence[Sample], headline: HeadlineOf) -> Value:
     trial = launch.trial
     metric = metric_of(samples, headline(trial.benchmark).headline)
     flags = {flag for sample in samples for flag in (*sample.flags, sample.state.value)}
     series = samples[0].times_ns if len(samples) == 1 else None
     return Value(
-        arm=arm_name(trial.arm),
-        cell=StudyCell(
-            trial.benchmark, len(trial.nodes), trial.tasks_per_node, samples[0].size_bytes
-        ),
+        arm=place.arm,
+        cell=place.cell,
         node_set=trial.node_set,
-        nodes=frozenset(trial.nodes),
+        nodes=place.nodes,
         repeat=launch.repeat,
         metric=metric,
         value=median(sample.metrics[metric] for sample in samples),

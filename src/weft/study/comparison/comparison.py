@@ -1,15 +1,17 @@
 """Two arms, launch against launch: effect, certainty and sizes."""
 
 import dataclasses
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from weft.bench.result_scale import is_imported
 from weft.core.errors import ExitCode, InputError, unknown_name
-from weft.core.finding import Finding, FindingKind, Severity, cannot_tell
+from weft.core.finding import Finding, FindingKind, Severity, cannot_tell, worst_first
 from weft.core.shell_line import quoted
 from weft.study.comparison.cells import (
     ONE_ARM,
     Cells,
+    StudyCell,
     Value,
     arm_name,
     cells_of,
@@ -17,6 +19,10 @@ from weft.study.comparison.cells import (
     require_positive,
     study_of,
 )
+from weft.study.comparison.conclusion.anomalies import anomaly_findings
+from weft.study.comparison.conclusion.answer import answer_findings, valid_for
+from weft.study.comparison.conclusion.onset import Onset, onsets_of
+from weft.study.comparison.conclusion.threats import Overturned, threats_of
 from weft.study.comparison.effects import effect_findings, percent, would_show
 from weft.study.comparison.headlines import Headlines
 from weft.study.comparison.missing_cells import expected_cells, missing_findings
@@ -41,7 +47,9 @@ from weft.study.run.store import StudyRun
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """`findings` are worst first; `arms` are (first, second) pairs in the order compared;
-    `would_show` are the slowdowns that its good findings rule out."""
+    `would_show` are the slowdowns that its good findings rule out; `valid_for` is the range of the
+    verdicts, `onsets` where effects begin and end in it, `threats` weaken all of it. `overturned`
+    is empty unless other values of assumed constants were tried."""
 
     arms: tuple[tuple[str, str], ...]
     rows: tuple[ComparisonRow, ...]
@@ -49,6 +57,10 @@ class Comparison:
     would_show: tuple[str, ...]
     margin: float
     interleaved: bool
+    valid_for: str = ""
+    onsets: tuple[Onset, ...] = ()
+    threats: tuple[str, ...] = ()
+    overturned: Overturned = field(default_factory=dict)
 
     @property
     def exit_code(self) -> ExitCode:
@@ -66,9 +78,12 @@ def compare_arms(
     baseline: str | None = None,
     tolerance: float = TOLERANCE,
     margin: float = MARGIN,
+    cells: Cells | None = None,
+    overturned: Overturned | None = None,
 ) -> Comparison:
     """Every arm of a run against the baseline (the first arm of the study unless named). Arms are
-    equal if they differ by less than `margin`.
+    equal if they differ by less than `margin`. `cells` are those of the run, where they are known;
+    `overturned` marks verdicts that other values of assumed constants change.
 
     Raises InputError where the run has one arm only, or no arm of that name.
     """
@@ -86,33 +101,61 @@ def compare_arms(
     first = baseline or arms[0]
     if first not in arms:
         raise unknown_name(f"no arm '{first}' in this run", first, arms)
-    cells = cells_of(run, rules.headline)
+    cells = cells or cells_of(run, rules.headline)
     require_positive(cells, str(run.directory))
     others = [arm for arm in arms if arm != first]
     rules = dataclasses.replace(rules, n_comparisons=len(others))
-    by_arm = {arm: [value for value in cells.values if value.arm == arm] for arm in arms}
-    unproved = _unproved_by_arm(run, first)
-    rows = [
-        row
-        for arm in others
-        for row in rows_of(
-            by_arm[first],
-            by_arm[arm],
-            dataclasses.replace(rules, unproved=unproved[arm], planned=expected_cells(run, (arm,))),
-        )
-    ]
+    judging = _Judging(run, first, others, rules)
+    rows = judging.rows(cells.values)
     effects = effect_findings(rows, margin)
+    answers = answer_findings(rows, effects, margin)
     for arm in others:
         effects += missing_findings(rows, expected_cells(run, (first, arm)), first, arm)
     effects += noise_free_findings(rows)
+    effects += anomaly_findings(
+        cells.values, rows, judging.rows, simulated=rules.simulated, margin=margin
+    )
+    findings = findings_of_arms(run, cells, effects or [_nothing()], first)
+    interleaved = _is_interleaved(run)
     return Comparison(
         arms=tuple((first, arm) for arm in others),
         rows=tuple(rows),
-        findings=findings_of_arms(run, cells, effects or [_nothing()], first),
+        findings=worst_first([*answers, *findings]),
         would_show=would_show(rows, margin),
         margin=margin,
-        interleaved=_is_interleaved(run),
+        interleaved=interleaved,
+        valid_for=valid_for((run,), rows),
+        onsets=onsets_of(rows, tolerance),
+        threats=threats_of(
+            run, cells, rows, findings, interleaved=interleaved, overturned=overturned or {}
+        ),
+        overturned=overturned or {},
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Judging:
+    """The arms of a run against the first, by the same rules however many values are left."""
+
+    run: StudyRun
+    first: str
+    others: Sequence[str]
+    rules: ComparisonRules
+
+    def rows(
+        self, values: Sequence[Value], only: frozenset[StudyCell] | None = None
+    ) -> list[ComparisonRow]:
+        """A row a cell and arm; `only` of these cells. There, what was left out is not lost."""
+        by_arm: dict[str, list[Value]] = {}
+        for value in values:
+            by_arm.setdefault(value.arm, []).append(value)
+        unproved = _unproved_by_arm(self.run, self.first)
+        rows: list[ComparisonRow] = []
+        for arm in self.others:
+            planned = {} if only else expected_cells(self.run, (arm,))
+            rules = dataclasses.replace(self.rules, unproved=unproved[arm], planned=planned)
+            rows += rows_of(by_arm.get(self.first, ()), by_arm.get(arm, ()), rules, only)
+        return rows
 
 
 def compare_runs(
@@ -167,6 +210,7 @@ def compare_runs(
         would_show=would_show(rows, margin),
         margin=margin,
         interleaved=False,
+        valid_for=valid_for((first, second), rows),
     )
 
 

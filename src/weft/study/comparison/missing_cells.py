@@ -35,13 +35,17 @@ def expected_cells(run: StudyRun, arms: Collection[str] | None = None) -> Planne
     of_pairs: dict[str, set[int]] = {}
     for sample in run.samples:
         of_pairs.setdefault(sample.trial, set()).add(sample.size_bytes)
-    planned: dict[StudyCell, set[tuple[int, int]]] = {}
+    trials = {launch.trial.id: launch.trial for launch in wanted}
+    units: dict[str, set[tuple[int, int]]] = {}
     for launch in wanted:
-        trial = launch.trial
+        trial_id, node_set = launch.trial.id, launch.trial.node_set
+        units.setdefault(trial_id, set()).add((node_set, launch.repeat))
+    planned: dict[StudyCell, set[tuple[int, int]]] = {}
+    for trial in trials.values():
         by_pair = trial.benchmark == _BY_PAIR
         for size in of_pairs.get(trial.id, ()) if by_pair else trial.sizes_bytes:
             cell = StudyCell(trial.benchmark, len(trial.nodes), trial.tasks_per_node, size)
-            planned.setdefault(cell, set()).add((trial.node_set, launch.repeat))
+            planned.setdefault(cell, set()).update(units[trial.id])
     return planned
 
 

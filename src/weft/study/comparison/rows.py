@@ -3,13 +3,14 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from math import log1p
+from math import isfinite, log1p
 from typing import Any
 
 import numpy as np
 
 from weft.stats.multiplicity import sign_flip_equivalence, sign_flip_max_t
 from weft.stats.nodesets import CannotBeKnown, SetsRatio, ratio_for_sets_like_these
+from weft.stats.power import detectable
 from weft.stats.ratio import NotEnoughData, Ratio, paired_ratio
 from weft.stats.signed_rank import p_below
 from weft.stats.summary import Floats
@@ -65,7 +66,8 @@ GOOD = (RowOutcome.FASTER, RowOutcome.EQUIVALENT)
 class ComparisonRow:
     """One cell under two arms. `effect` and `sets` hold second / first of `metric`. `p_adjusted` of
     "no difference" and `p_equivalent` of "a difference of the margin or more" are over all cells
-    and arms compared. Pairs, effect and medians are of the units of replication (`unit`).
+    and arms compared. Pairs, effect and medians are of the units of replication (`unit`). 4 of 5
+    studies with this scatter find a ratio of `detectable` or its inverse; infinite: no ratio.
     """
 
     cell: StudyCell
@@ -79,6 +81,7 @@ class ComparisonRow:
     sets: SetsRatio | CannotBeKnown
     p_adjusted: float
     p_equivalent: float
+    detectable: float
     outcome: RowOutcome
     unit: Unit
     lower_is_better: bool
@@ -113,6 +116,7 @@ class ComparisonRow:
             "p": known.p if known else None,
             "p_adjusted": self.p_adjusted if known else None,
             "p_equivalent": self.p_equivalent if known else None,
+            "detectable_ratio": self.detectable if isfinite(self.detectable) else None,
             "sets_ratio_low": sets.low if sets else None,
             "sets_ratio_high": sets.high if sets else None,
             "outcome": self.outcome.value,
@@ -121,9 +125,13 @@ class ComparisonRow:
 
 
 def rows_of(
-    first: Sequence[Value], second: Sequence[Value], rules: ComparisonRules
+    first: Sequence[Value],
+    second: Sequence[Value],
+    rules: ComparisonRules,
+    only: Collection[StudyCell] | None = None,
 ) -> list[ComparisonRow]:
-    """One row a cell that both arms have, in the order of cells."""
+    """One row a cell that both arms have, in the order of cells; `only` of these cells, whose
+    p-values are over all."""
     units = {
         cell: units_of_pairs(pairs, simulated=rules.simulated)
         for cell, pairs in _paired(first, second).items()
@@ -141,6 +149,7 @@ def rows_of(
             lost=[one for one in rules.planned.get(cell, ()) if (cell, one) not in counted],
         )
         for cell in sorted(pairs)
+        if only is None or cell in only
     ]
 
 
@@ -159,10 +168,12 @@ def _paired(first: Sequence[Value], second: Sequence[Value]) -> _Pairs:
 
 @dataclass(frozen=True, slots=True)
 class _Certainty:
-    """Adjusted p-values of a cell: of "no difference", and of "the margin or more"."""
+    """Adjusted p-values of a cell: of "no difference", and of "the margin or more"; the logarithm
+    of the ratio that most such studies find."""
 
     difference: float
     equivalence: float
+    detectable: float
 
 
 def _certainties(pairs: _Pairs, rules: ComparisonRules) -> Mapping[StudyCell, _Certainty]:
@@ -177,7 +188,11 @@ def _certainties(pairs: _Pairs, rules: ComparisonRules) -> Mapping[StudyCell, _C
             logs[row_of[a.pairs_with], column] = np.log(b.value) - np.log(a.value)
     p_values = np.stack([sign_flip_max_t(logs), sign_flip_equivalence(logs, log1p(rules.margin))])
     adjusted = np.minimum(1.0, p_values * rules.n_comparisons)
-    return {cell: _Certainty(*map(float, adjusted[:, i])) for i, cell in enumerate(cells)}
+    found = detectable(logs, SIGNIFICANT / rules.n_comparisons)
+    return {
+        cell: _Certainty(float(adjusted[0, i]), float(adjusted[1, i]), float(found[i]))
+        for i, cell in enumerate(cells)
+    }
 
 
 def _row(
@@ -219,6 +234,7 @@ def _row(
         sets=ratio_for_sets_like_these(a, b, [first.nodes for first, _ in pairs]),
         p_adjusted=certainty.difference,
         p_equivalent=certainty.equivalence,
+        detectable=max(float(np.exp(certainty.detectable)), 1 + rules.tolerance),
         outcome=outcome,
         unit=unit,
         lower_is_better=lower,

@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log
+from statistics import median
 
 import numpy as np
 
@@ -191,14 +193,15 @@ def _launch_levels(
     by_cell: dict[tuple[object, int], list[float]] = {}
     for value in reference:
         by_cell.setdefault((value.cell, value.node_set), []).append(value.value)
+    medians = {place: median(figures) for place, figures in by_cell.items()}
     logs: dict[tuple[object, ...], list[float]] = {}
     starts: dict[tuple[object, ...], float] = {}
     for value in values:
-        usual = by_cell.get((value.cell, value.node_set))
+        usual = medians.get((value.cell, value.node_set))
         if usual is None:
             continue
         key = (value.cell.n_nodes, value.cell.tasks_per_node, *value.pairs_with)
-        logs.setdefault(key, []).append(float(np.log(value.value / np.median(usual))))
+        logs.setdefault(key, []).append(log(value.value / usual))
         starts[key] = min(starts.get(key, value.started_unix_s), value.started_unix_s)
     return [(starts[key], float(np.exp(np.mean(logs[key])))) for key in logs]
 

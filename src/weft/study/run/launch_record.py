@@ -16,21 +16,21 @@ def launch_to_record(launch: Launch) -> dict[str, Any]:
     return {"record": "launch", **place, "trial": trial.pop("id"), **trial, **lists}
 
 
-def launch_from_record(record: Mapping[str, Any], where: str) -> Launch:
-    """The launch of a record. Unknown keys are ignored (a newer writer). Raises InputError."""
+KnownTrials = dict[str, tuple[Mapping[str, Any], Trial]]
+"""By id, a trial and the part of its record that all of its launches share."""
+
+_OF_LAUNCH = frozenset(("order", "block", "repeat"))
+
+
+def launch_from_record(record: Mapping[str, Any], where: str, known: KnownTrials) -> Launch:
+    """The launch of a record. Unknown keys are ignored (a newer writer). Launches share their
+    trial, which `known` remembers. Raises InputError."""
     try:
-        trial = Trial(
-            id=str(record["trial"]),
-            benchmark=str(record["benchmark"]),
-            sizes_bytes=tuple(int(size) for size in record["sizes_bytes"]),
-            nodes=tuple(str(node) for node in record["nodes"]),
-            tasks_per_node=int(record["tasks_per_node"]),
-            arm=dict(record["arm"]),
-            env=dict(record["env"]),
-            options=dict(record["options"]),
-            node_set=int(record["node_set"]),
-            timeout_s=float(record["timeout_s"]),
-        )
+        shared = {key: value for key, value in record.items() if key not in _OF_LAUNCH}
+        raw, trial = known.get(str(record["trial"]), ({}, None))
+        if trial is None or raw != shared:
+            trial = _trial(record)
+            known[trial.id] = (shared, trial)
         return Launch(
             trial=trial,
             repeat=int(record["repeat"]),
@@ -43,3 +43,18 @@ def launch_from_record(record: Mapping[str, Any], where: str) -> Launch:
             where=where,
             expected="a plan written by weft",
         ) from error
+
+
+def _trial(record: Mapping[str, Any]) -> Trial:
+    return Trial(
+        id=str(record["trial"]),
+        benchmark=str(record["benchmark"]),
+        sizes_bytes=tuple(int(size) for size in record["sizes_bytes"]),
+        nodes=tuple(str(node) for node in record["nodes"]),
+        tasks_per_node=int(record["tasks_per_node"]),
+        arm=dict(record["arm"]),
+        env=dict(record["env"]),
+        options=dict(record["options"]),
+        node_set=int(record["node_set"]),
+        timeout_s=float(record["timeout_s"]),
+    )

@@ -20,7 +20,7 @@ from weft.core.documents.text_file import read_file_bytes
 from weft.core.errors import InputError, StorageError
 from weft.core.jsonl import MOST_BYTES, LineWriter, read_lines
 from weft.launch.secret_text import mask_forms, mask_text
-from weft.study.run.launch_record import launch_from_record, launch_to_record
+from weft.study.run.launch_record import KnownTrials, launch_from_record, launch_to_record
 from weft.study.run.run_folder import EARLIER, FILES, FOLDERS, SAMPLES, RunFolder, disk_errors
 from weft.study.run.run_record import refuse_misshapen
 from weft.study.submission.attempts import read_attempts
@@ -267,8 +267,9 @@ def read_meta(run_dir: Path) -> dict[str, Any]:
     return meta
 
 
-def read_run(run_dir: Path) -> StudyRun:
-    """The run of a directory. Raises InputError if it is not a run directory or is damaged."""
+def read_run(run_dir: Path, *, with_fabric: bool = True) -> StudyRun:
+    """The run of a directory; the document of its fabric is large and may be left out. Raises
+    InputError if it is not a run directory or is damaged."""
     meta = read_meta(run_dir)
     launches = read_plan(run_dir)
     order = {launch.key: launch.order for launch in launches}
@@ -284,7 +285,7 @@ def read_run(run_dir: Path) -> StudyRun:
         samples=tuple(sample for key in keys for sample in read.samples[key]),
         failures=tuple(failures),
         done=frozenset(read.samples),
-        fabric_document=_fabric_of(run_dir),
+        fabric_document=_fabric_of(run_dir) if with_fabric else None,
         remarks=tuple(read.remarks),
         seconds=read.seconds,
     )
@@ -387,7 +388,8 @@ def read_plan(run_dir: Path) -> tuple[Launch, ...]:
         raise InputError(
             "the last line is cut off", where=str(path), expected="a plan written by weft, whole"
         )
-    return tuple(launch_from_record(record, str(path)) for record in lines.records)
+    trials: KnownTrials = {}
+    return tuple(launch_from_record(record, str(path), trials) for record in lines.records)
 
 
 def _without_none(value: Any) -> Any:

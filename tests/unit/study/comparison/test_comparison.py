@@ -37,7 +37,10 @@ def test_a_slower_arm_is_a_regression_with_its_size_and_exit_1(
     assert {row.outcome for row in found.rows} == {RowOutcome.SLOWER}
     for ratio in _ratios(found).values():
         assert ratio == pytest.approx(1.25, rel=0.02)
-    worst = found.findings[0]
+    answer, worst, *_ = found.findings
+    assert answer.sentence.startswith(
+        "allreduce and latency with routing=adaptive are slower in all"
+    )
     assert worst.kind is FindingKind.REGRESSION
     assert "slower with" in worst.sentence
     assert "with routing=adaptive than with routing=static at both sizes" in worst.sentence

@@ -10,7 +10,7 @@ from tests.mock_backend import MockBackend
 from weft.bench.model import Launch, Sample, State, Trial
 from weft.core.errors import InputError, MissingError, StorageError
 from weft.study.run.loop import execute
-from weft.study.run.store import RunStore, read_meta, read_run
+from weft.study.run.store import RunStore, read_meta, read_plan, read_run
 
 TRIALS = [
     Trial("t000-latency", "latency", (8, 1024), ("n001", "n002"), 1, arm={"ar": "off"}),
@@ -268,6 +268,22 @@ def test_what_a_run_learns_later_stands_next_to_what_it_knew(tmp_path: Path) -> 
     with RunStore.create(tmp_path / "run", {"seed": 7}) as store:
         store.remember({"against": "earlier"})
     assert read_meta(tmp_path / "run") == {"schema": "weft.run/1", "seed": 7, "against": "earlier"}
+
+
+def test_launches_of_one_trial_share_it_unless_their_lines_differ(tmp_path: Path) -> None:
+    _run(tmp_path / "run")
+    plan = tmp_path / "run" / "plan.jsonl"
+    before = read_plan(tmp_path / "run")
+    assert len({id(launch.trial) for launch in before}) == len({x.trial.id for x in before})
+    first, *others = plan.read_text().splitlines()
+    record = json.loads(first)
+    plan.write_text(
+        "\n".join([first, *others, json.dumps({**record, "nodes": ["other", "two"]})]) + "\n"
+    )
+    after = read_plan(tmp_path / "run")
+    assert after[:-1] == before
+    assert after[-1].trial.nodes == ("other", "two")
+    assert after[0].trial.nodes == before[0].trial.nodes
 
 
 def test_a_plan_whose_last_line_is_cut_is_no_shorter_plan(tmp_path: Path) -> None:
