@@ -28,6 +28,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "study status": ("SUBMITTED",),
     "study submit": ("smoke", "--dir", "NEW", "--dry-run"),
     "compare": ("RUN", "RUN"),
+    "history": ("RUN",),
     "report": ("RUN", "-o", "NEW.html"),
     "judge": (RESULT,),
     "import": (RESULT, "-o", "NEW"),

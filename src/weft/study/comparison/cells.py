@@ -36,12 +36,14 @@ HeadlineOf = Callable[[str], Benchmark]
 
 @dataclass(frozen=True, slots=True, order=True)
 class StudyCell:
-    """The unit of comparison: one benchmark at one size, on a number of nodes and ranks."""
+    """The unit of comparison: one benchmark at one size, on a number of nodes and ranks, under one
+    condition ("" where a study has none)."""
 
     benchmark: str
     n_nodes: int
     tasks_per_node: int
     size_bytes: int
+    condition: str = ""
 
     @property
     def text(self) -> str:
@@ -55,8 +57,9 @@ class StudyCell:
 
     @property
     def scale(self) -> str:
-        """'2 nodes x 4 ranks'."""
-        return scale_text(self.n_nodes, self.tasks_per_node)
+        """'2 nodes x 4 ranks', and the condition."""
+        scale = scale_text(self.n_nodes, self.tasks_per_node)
+        return f"{scale}, {self.condition}" if self.condition else scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,11 @@ def caveats_of(values: Sequence[Value]) -> tuple[str, ...]:
 def mostly_bimodal(values: Sequence[Value]) -> bool:
     """Whether more than half of the launches are."""
     return 2 * sum(value.bimodal for value in values) > len(values)
+
+
+def short_condition(cell: StudyCell) -> str:
+    """'opensm-minhop, packed': the settings without their factors."""
+    return ", ".join(part.partition("=")[2] for part in cell.condition.split(","))
 
 
 def scale_text(n_nodes: int, tasks_per_node: int) -> str:
@@ -220,7 +228,7 @@ def _unusable_because(sample: Sample, launch: Launch, study: Study | None) -> st
         return sample.state.value
     if "invalid_data" in sample.flags:
         return "invalid data"
-    return untreated_because(sample, launch.trial.arm, study)
+    return untreated_because(sample, {**launch.trial.arm, **launch.trial.condition}, study)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,8 +240,15 @@ class _Place:
     nodes: frozenset[str]
 
 
+def cell_of(trial: Trial, size_bytes: int) -> StudyCell:
+    """The cell of a trial's launches at a size."""
+    condition = arm_name(trial.condition) if trial.condition else ""
+    n_nodes, n_tasks = len(trial.nodes), trial.tasks_per_node
+    return StudyCell(trial.benchmark, n_nodes, n_tasks, size_bytes, condition)
+
+
 def _place(trial: Trial, size_bytes: int) -> _Place:
-    cell = StudyCell(trial.benchmark, len(trial.nodes), trial.tasks_per_node, size_bytes)
+    cell = cell_of(trial, size_bytes)
     return _Place(arm_name(trial.arm), cell, frozenset(trial.nodes))
 
 
