@@ -19,10 +19,11 @@ SAMPLE_SCHEMA = "weft.sample/1"
 class Trial:
     """One cell of a plan: arm x nodes x tasks_per_node x benchmark x node set.
 
-    `id` is stable for a given study and unique in its plan. `arm` names the setting of each factor;
-    `env` and `options` are what that setting means to a backend (environment variables of a live
-    launch; benchmark options such as `iterations`, `warmup`, `window`, `validate`, `sync`,
-    `rounds`, `phases`). `sizes_bytes` is (0,) for a benchmark without sizes.
+    `id` is stable for a given study and unique in its plan. `arm` names the setting of each factor
+    that is compared, `condition` of each other; `env` and `options` are what these settings mean to
+    a backend (environment variables of a live launch; benchmark options such as `iterations`,
+    `warmup`, `window`, `validate`, `sync`, `rounds`, `phases`). `sizes_bytes` is (0,) for a
+    benchmark without sizes.
     """
 
     id: str
@@ -35,6 +36,7 @@ class Trial:
     options: Mapping[str, Any] = field(default_factory=dict)
     node_set: int = 0
     timeout_s: float = 300.0
+    condition: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def n_ranks(self) -> int:

@@ -27,7 +27,7 @@ def run_table_text(table: RunTable, how_to_repeat: str | None = None) -> str:
     groups: dict[tuple[object, ...], list[TableRow]] = {}
     for row in table.rows:
         cell = row.cell
-        key = (cell.benchmark, cell.n_nodes, cell.tasks_per_node, row.arm, row.metric)
+        key = (cell.benchmark, cell.scale, row.arm, row.metric)
         groups.setdefault(key, []).append(row)
     blocks = [_block(rows) for rows in groups.values()]
     few = next((row.unit for row in table.rows if row.summary.low is None), None)
@@ -56,7 +56,8 @@ def _block(rows: list[TableRow]) -> str:
     remarks = ", ".join(
         f"{remark} at {k} of {n} sizes" if k < n else remark for remark, k in counts.items()
     )
-    head = f"# {row.cell.benchmark}, {unit}, {nodes} x {row.cell.tasks_per_node}{arm}"
+    under = f", {row.cell.condition}" if row.cell.condition else ""
+    head = f"# {row.cell.benchmark}, {unit}, {nodes} x {row.cell.tasks_per_node}{under}{arm}"
     if remarks:
         head += f"  ({remarks})"
     intervals = any(row.summary.low is not None for row in rows)

@@ -20,13 +20,15 @@ def matrix_lines(rows: "Sequence[ComparisonRow]", width: int) -> list[str]:
     """The blocks under their legend, no line wider than `width`; none for cells of one scale."""
     if len({row.cell.scale for row in rows}) < 2:
         return []
-    planes: dict[tuple[str, str, int], list[ComparisonRow]] = defaultdict(list)
+    planes: dict[tuple[str, str, int, str], list[ComparisonRow]] = defaultdict(list)
     for row in rows:
-        planes[row.cell.benchmark, row.second, row.cell.tasks_per_node].append(row)
+        cell = row.cell
+        planes[cell.benchmark, row.second, cell.tasks_per_node, cell.condition].append(row)
     lines = ["speed-up of the second arm:", "+ faster  - slower  = equal  ? not decided"]
     several = len({row.second for row in rows}) > 1
-    for (benchmark, second, tasks), plane in planes.items():
+    for (benchmark, second, tasks, condition), plane in planes.items():
         title = f"{benchmark}, {counted(tasks, 'rank')} a node, by nodes"
+        title += f", {condition}" if condition else ""
         lines += ["", f"{title}: {second}" if several else title, *_plane(plane, width)]
     return lines
 

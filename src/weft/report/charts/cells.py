@@ -142,6 +142,6 @@ def _one_measured(known: Benchmark, values: list[Value], *, simulated: bool) -> 
     return Measured(known, metric, tuple(cells))
 
 
-def _by_series_and_size(value: Value) -> tuple[int, int, str, int]:
+def _by_series_and_size(value: Value) -> tuple[int, int, str, str, int]:
     cell = value.cell
-    return cell.n_nodes, cell.tasks_per_node, value.arm, cell.size_bytes
+    return cell.n_nodes, cell.tasks_per_node, cell.condition, value.arm, cell.size_bytes

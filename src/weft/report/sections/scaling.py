@@ -1,6 +1,7 @@
 """A metric by number of nodes, an arm a line: a figure for each benchmark and ranks a node."""
 
 import dataclasses
+import re
 from collections import defaultdict
 
 from weft.bench.result_scale import is_imported
@@ -13,7 +14,14 @@ from weft.report.charts.cells import ChartMetric
 from weft.report.model import ReportFigure, Section, cut_table
 from weft.report.sections.curves import meaning
 from weft.stats.summary import Summary, summarise
-from weft.study.comparison.cells import ONE_ARM, Value, arm_name, cells_of, scale_text
+from weft.study.comparison.cells import (
+    ONE_ARM,
+    StudyCell,
+    Value,
+    arm_name,
+    cells_of,
+    scale_text,
+)
 from weft.study.comparison.replication import Unit, are_simulated, units_of_values
 from weft.study.run.store import StudyRun
 
@@ -33,18 +41,19 @@ def section(run: StudyRun, prefix: str) -> Section | None:
     planned = sorted((launch.trial for launch in run.launches), key=lambda trial: trial.id)
     arms = list(dict.fromkeys(arm_name(trial.arm) for trial in planned))
     names = list(dict.fromkeys(trial.benchmark for trial in planned))
-    groups: dict[tuple[str, int], list[Value]] = defaultdict(list)
+    groups: dict[tuple[str, int, str], list[Value]] = defaultdict(list)
     if len({len(trial.nodes) for trial in planned}) < LEAST_COUNTS:
         return None
     by_nodes = {name: _by_nodes(run, name) for name in names}
     values = cells_of(_of_largest_sizes(run), by_nodes.__getitem__).values
     for value in sorted(values, key=lambda value: arms.index(value.arm)):
-        groups[value.cell.benchmark, value.cell.tasks_per_node].append(value)
+        cell = value.cell
+        groups[cell.benchmark, cell.tasks_per_node, cell.condition].append(value)
     simulated = are_simulated([run])
     in_order = sorted(groups.items(), key=lambda group: (names.index(group[0][0]), -group[0][1]))
     figures = [
         _figure(_largest_size(group), prefix, simulated=simulated)
-        for (name, _), group in in_order
+        for (name, *_), group in in_order
         if benchmark(name).kind != "pairs"
         and len({value.cell.n_nodes for value in group}) >= LEAST_COUNTS
     ]
@@ -90,6 +99,7 @@ def _figure(values: list[Value], prefix: str, *, simulated: bool) -> ReportFigur
     cell, metric = values[0].cell, ChartMetric(values[0].metric, lower_is_better=False)
     arms = list(dict.fromkeys(value.arm for value in values))
     title = _title(values[0], metric, summaries)
+    words = "".join(f"-{word}" for word in re.findall(r"\w+", cell.condition))
     rows = [
         {
             "nodes": n_nodes,
@@ -109,14 +119,14 @@ def _figure(values: list[Value], prefix: str, *, simulated: bool) -> ReportFigur
     if len(arms) > charts.MAX_SERIES:
         notes.append(f"{len(arms) - charts.MAX_SERIES} more arms are in the table only.")
     return ReportFigure(
-        id=f"{prefix}-nodes-{cell.benchmark}-{cell.tasks_per_node}",
+        id=f"{prefix}-nodes-{cell.benchmark}-{cell.tasks_per_node}{words}",
         title=title,
         how_to_read=" ".join(notes),
         spec=charts.scaling(
             rows, y_title=metric.axis, description=title, is_share=metric.name == SHARE
         ),
         table=cut_table(
-            f"{cell.benchmark}: {metric.name}, {_ranks(cell.tasks_per_node)}",
+            f"{cell.benchmark}: {metric.name}, {_ranks(cell.tasks_per_node)}{_under(cell)}",
             ("#nodes", *(f"#{arm}" for arm in arms)),
             [
                 (str(n), *(_cell(summaries.get((arm, n))) for arm in arms))
@@ -124,6 +134,10 @@ def _figure(values: list[Value], prefix: str, *, simulated: bool) -> ReportFigur
             ],
         ),
     )
+
+
+def _under(cell: StudyCell) -> str:
+    return f", {cell.condition}" if cell.condition else ""
 
 
 def _cell(summary: Summary | None) -> str:
@@ -146,5 +160,5 @@ def _title(value: Value, metric: ChartMetric, summaries: dict[Point, Summary]) -
     size = f" of {format_size(cell.size_bytes)}" if cell.size_bytes else ""
     ends = said(there[0]) if len(there) == 1 else f"{said(there[0])}, {said(there[-1])}"
     name = cell.benchmark.replace("_", " ")
-    where = f"{name}{size}, {_ranks(cell.tasks_per_node)}"
+    where = f"{name}{size}, {_ranks(cell.tasks_per_node)}{_under(cell)}"
     return f"{where}: {metric.word} on {counted(most, 'node')} {ends}"

@@ -15,7 +15,7 @@ from weft.study.comparison.headlines import Headlines
 from weft.study.run.backend_record import backend_of
 from weft.study.run.store import StudyRun
 
-_Scale = tuple[str, int, int]
+_Scale = tuple[str, int, int, str]
 _Curves = dict[str, dict[int, Summary]]
 
 
@@ -28,10 +28,10 @@ def section(runs: Sequence[StudyRun]) -> Section | None:
         return None
     headline = Headlines(runs)
     figures: list[ReportFigure] = []
-    for (benchmark, *scale), curves in _shared(runs, headline).items():
+    for (benchmark, n_nodes, n_tasks, condition), curves in _shared(runs, headline).items():
         known = headline(benchmark)
         metric = ChartMetric(known.headline, known.better == "lower")
-        cell = StudyCell(benchmark, scale[0], scale[1], 0)
+        cell = StudyCell(benchmark, n_nodes, n_tasks, 0, condition)
         figures.append(_figure(len(figures), cell, metric, curves))
     if not figures:
         return _why_not(runs, headline)
@@ -68,7 +68,8 @@ def _shared(runs: Sequence[StudyRun], headline: Headlines) -> dict[_Scale, _Curv
         for value in cells_of(run, headline).values:
             if headline(value.cell.benchmark).kind == "pairs" or value.value <= 0:
                 continue
-            key = (value.cell.benchmark, value.cell.n_nodes, value.cell.tasks_per_node)
+            cell = value.cell
+            key = (cell.benchmark, cell.n_nodes, cell.tasks_per_node, cell.condition)
             series = name if value.arm == "only" else f"{name}, {value.arm}"
             sizes = values.setdefault(key, {}).setdefault(series, {})
             sizes.setdefault(value.cell.size_bytes, []).append(value.value)

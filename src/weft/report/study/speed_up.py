@@ -20,9 +20,9 @@ def figures(comparison: Comparison, prefix: str) -> tuple[ReportFigure, ...]:
     nodes. None for cells of one scale."""
     if len({row.cell.scale for row in comparison.rows}) < 2:
         return ()
-    groups: dict[tuple[str, str], list[ComparisonRow]] = defaultdict(list)
+    groups: dict[tuple[str, str, str], list[ComparisonRow]] = defaultdict(list)
     for row in comparison.rows:
-        groups[row.cell.benchmark, row.second].append(row)
+        groups[row.cell.benchmark, row.second, row.cell.condition].append(row)
     found: list[ReportFigure] = []
     for rows in groups.values():
         by_size = len({row.cell.size_bytes for row in rows if row.cell.size_bytes}) > 1
@@ -58,7 +58,7 @@ def _figure(
         title=title,
         how_to_read=". ".join(notes) + ".",
         spec=charts.speed_up(drawn, domain, y_title=axis, description=description, by_size=by_size),
-        table=_table(f"{cell.benchmark}: {axis}", rows),
+        table=_table(", ".join(filter(None, (f"{cell.benchmark}: {axis}", cell.condition))), rows),
     )
 
 
@@ -102,6 +102,7 @@ def _title(rows: Sequence[ComparisonRow], *, by_size: bool) -> str:
     cell = rows[0].cell
     ends = sorted(rows, key=lambda row: row.slowdown)
     where = f" on {counted(cell.n_nodes, 'node')}" if by_size else ""
+    where += f", {cell.condition}," if cell.condition else ""
     best, worst = (f"{1 / row.slowdown:.2f}x {_at(row, by_size)}" for row in (ends[0], ends[-1]))
     return f"{cell.benchmark}{where} with {rows[0].second}: at best {best}, at worst {worst}."
 

@@ -10,6 +10,7 @@ from weft.core.units import format_size
 from weft.core.words import counted
 from weft.report.fabric.svg import element, legend_key, picture
 from weft.report.model import LegendKey, ReportDrawing
+from weft.study.comparison.cells import short_condition
 from weft.study.comparison.comparison import Comparison
 from weft.study.comparison.effects import percent
 from weft.study.comparison.rows import ComparisonRow, RowOutcome
@@ -107,18 +108,22 @@ def _legend(
 
 def _panels(rows: Sequence[ComparisonRow], comparison: Comparison, name: str) -> Markup:
     """The drawings of a benchmark and arm, which flow as lines of text do."""
-    planes: dict[int, list[ComparisonRow]] = defaultdict(list)
+    planes: dict[tuple[str, int], list[ComparisonRow]] = defaultdict(list)
     for row in rows:
-        planes[row.cell.tasks_per_node].append(row)
+        planes[row.cell.condition, row.cell.tasks_per_node].append(row)
     return Markup(" ").join(
-        _panel(tasks, plane, comparison, f"{name}-{tasks}") for tasks, plane in planes.items()
+        _panel(plane, comparison, f"{name}-{number}")
+        for number, plane in enumerate(planes.values())
     )
 
 
-def _panel(tasks: int, rows: Sequence[ComparisonRow], comparison: Comparison, name: str) -> Markup:
+def _panel(rows: Sequence[ComparisonRow], comparison: Comparison, name: str) -> Markup:
     nodes = sorted({row.cell.n_nodes for row in rows})
     sizes = sorted({row.cell.size_bytes for row in rows})
-    caption = f"{counted(tasks, 'rank')} a node"
+    cell = rows[0].cell
+    caption = f"{counted(cell.tasks_per_node, 'rank')} a node"
+    if cell.condition:
+        caption = f"{caption}, {short_condition(cell)}"
     parts = [element("text", text=caption, x=LEFT, y=12.0, class_="odd")]
     for column, n in enumerate(nodes):
         x = LEFT + (column + 0.5) * CELL_WIDTH

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from weft.core.finding import Finding, FindingFacts, FindingKind, Severity, cannot_tell
 from weft.core.units import format_size
-from weft.study.comparison.cells import StudyCell, arm_name, n_repeats_of
+from weft.study.comparison.cells import StudyCell, arm_name, cell_of, n_repeats_of
 from weft.study.comparison.rows import ComparisonRow, PlannedUnits
 from weft.study.run.store import StudyRun
 
@@ -44,8 +44,7 @@ def expected_cells(run: StudyRun, arms: Collection[str] | None = None) -> Planne
     for trial in trials.values():
         by_pair = trial.benchmark == _BY_PAIR
         for size in of_pairs.get(trial.id, ()) if by_pair else trial.sizes_bytes:
-            cell = StudyCell(trial.benchmark, len(trial.nodes), trial.tasks_per_node, size)
-            planned.setdefault(cell, set()).update(units[trial.id])
+            planned.setdefault(cell_of(trial, size), set()).update(units[trial.id])
     return planned
 
 

@@ -28,6 +28,7 @@ class TableRow:
         return {
             "benchmark": self.cell.benchmark,
             "arm": self.arm,
+            **({"condition": self.cell.condition} if self.cell.condition else {}),
             "n_nodes": self.cell.n_nodes,
             "tasks_per_node": self.cell.tasks_per_node,
             "size_bytes": self.cell.size_bytes,

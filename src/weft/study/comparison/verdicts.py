@@ -200,7 +200,7 @@ def _launch_levels(
         usual = medians.get((value.cell, value.node_set))
         if usual is None:
             continue
-        key = (value.cell.n_nodes, value.cell.tasks_per_node, *value.pairs_with)
+        key = (value.cell.scale, *value.pairs_with)
         logs.setdefault(key, []).append(log(value.value / usual))
         starts[key] = min(starts.get(key, value.started_unix_s), value.started_unix_s)
     return [(starts[key], float(np.exp(np.mean(logs[key])))) for key in logs]

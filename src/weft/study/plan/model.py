@@ -47,12 +47,14 @@ class FactorSetting(Document):
 
 class Factor(Document):
     """A variable of a study. The first setting is the baseline. `manual` factors are switched by an
-    administrator, so their arms cannot be interleaved. A setting given by its name alone is that of
+    administrator, so their arms cannot be interleaved. Arms are compared within each setting of a
+    `condition`. A setting given by its name alone is that of
     the catalogue's factor."""
 
     name: Slug
     settings: tuple[FactorSetting, ...] = Field(min_length=2)
     manual: bool = False
+    condition: bool = False
 
     @model_validator(mode="before")
     @classmethod

@@ -38,6 +38,7 @@ class StudyPlan:
 @dataclass(frozen=True, slots=True)
 class _Arm:
     names: dict[str, str]
+    condition: dict[str, str]
     env: dict[str, str]
     options: dict[str, Any]
     placement: str = SCATTERED
@@ -108,6 +109,7 @@ def _trials(study: Study, nodes: tuple[str, ...], fold: bool) -> tuple[Trial, ..
                     nodes=placed[arm.placement][number],
                     tasks_per_node=tasks * n_nodes if fold else tasks,
                     arm=arm.names,
+                    condition=arm.condition,
                     env=arm.env,
                     options={**options, **arm.options},
                     node_set=number,
@@ -200,9 +202,11 @@ def _arms(study: Study) -> list[_Arm]:
     for settings in itertools.product(*(factor.settings for factor in study.factors)):
         options = dict(ChainMap(*(one.options for one in reversed(settings))))
         placement = str(options.pop(PLACEMENT, SCATTERED))
-        names = {f.name: one.name for f, one in zip(study.factors, settings, strict=True)}
+        chosen = list(zip(study.factors, settings, strict=True))
+        names = {factor.name: one.name for factor, one in chosen if not factor.condition}
+        condition = {factor.name: one.name for factor, one in chosen if factor.condition}
         env = dict(ChainMap(*(one.env for one in reversed(settings))))
-        arms.append(_Arm(names, env, options, placement))
+        arms.append(_Arm(names, condition, env, options, placement))
     return arms
 
 
@@ -215,7 +219,7 @@ def _ordered(study: Study, trials: tuple[Trial, ...], *, drifts: bool) -> tuple[
     block = itertools.count()
     manual = [factor.name for factor in study.factors if factor.manual]
     for in_force, repeats in _manual_passes(study):
-        chosen = [t for t in trials if tuple(t.arm[name] for name in manual) == in_force]
+        chosen = [t for t in trials if tuple(_setting(t, name) for name in manual) == in_force]
         for node_set in _shuffled(rng, _grouped(chosen, lambda t: (len(t.nodes), t.node_set))):
             slots.extend(_block(rng, node_set, repeats, next(block)))
     if drifts:
@@ -239,11 +243,18 @@ def _manual_passes(study: Study) -> list[tuple[tuple[str, ...], range]]:
     return forth + (back if study.repeats > half else [])
 
 
+def _setting(trial: Trial, factor: str) -> str:
+    return trial.arm.get(factor) or trial.condition[factor]
+
+
 def _block(
     rng: random.Random, trials: list[Trial], repeats: range, number: int
 ) -> list[tuple[Trial, int, int]]:
     slots: list[tuple[Trial, int, int]] = []
-    cells = _grouped(trials, lambda t: (t.benchmark, t.sizes_bytes, t.tasks_per_node))
+    cells = _grouped(
+        trials,
+        lambda t: (t.benchmark, t.sizes_bytes, t.tasks_per_node, tuple(t.condition.items())),
+    )
     stride = 2 if len(cells[0]) > 1 else 1
     for start in range(repeats.start, repeats.stop, stride):
         pair = range(start, min(start + stride, repeats.stop))
@@ -262,7 +273,8 @@ def _drift_block(
     its own repeats span the run."""
     if not study.factors:
         return []
-    baseline = {factor.name: factor.settings[0].name for factor in study.factors}
+    compared = [factor for factor in study.factors if not factor.condition]
+    baseline = {factor.name: factor.settings[0].name for factor in compared}
     n_extra = min(3, max(1, study.repeats // 4))
     again = [
         (trial, study.repeats + extra, number)

@@ -13,6 +13,8 @@ def launch_to_record(launch: Launch) -> dict[str, Any]:
     place = {"order": launch.order, "block": launch.block, "repeat": launch.repeat}
     trial = asdict(launch.trial)
     lists = {name: list(trial[name]) for name in ("sizes_bytes", "nodes")}
+    if not trial["condition"]:
+        del trial["condition"]
     return {"record": "launch", **place, "trial": trial.pop("id"), **trial, **lists}
 
 
@@ -57,4 +59,5 @@ def _trial(record: Mapping[str, Any]) -> Trial:
         options=dict(record["options"]),
         node_set=int(record["node_set"]),
         timeout_s=float(record["timeout_s"]),
+        condition=dict(record.get("condition", {})),
     )

@@ -243,3 +243,20 @@ def test_a_simulated_fabric_returns_to_no_baseline() -> None:
     study = _study()
     live, twin = (make_plan(study, NODES, is_simulated=one) for one in (False, True))
     assert len(live.launches) > len(twin.launches) == len(_compared(live.launches, study))
+
+
+def test_arms_are_compared_within_each_setting_of_a_condition() -> None:
+    factors = [
+        {"name": "ar", "settings": [{"name": "off"}, {"name": "on"}]},
+        {"name": "tables", "condition": True, "settings": [{"name": "a"}, {"name": "b"}]},
+    ]
+    study = _study(factors=factors, node_sets=2)
+    made = make_plan(study, NODES)
+    seen = Counter((t.arm["ar"], t.condition["tables"]) for t in made.trials)
+    assert set(seen.values()) == {len(made.trials) // 4}
+    assert all(set(trial.arm) == {"ar"} for trial in made.trials)
+    # The two arms of a cell run next to each other, under one condition.
+    compared = _compared(made.launches, study)
+    for a, b in zip(compared[::2], compared[1::2], strict=True):
+        assert a.trial.condition == b.trial.condition
+        assert a.trial.arm != b.trial.arm

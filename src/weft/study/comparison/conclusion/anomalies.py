@@ -42,7 +42,7 @@ class AnomalyFacts(FindingFacts):
     changes: tuple[str, ...] | None
 
 
-_Place = tuple[str, str, int, int, int, int]
+_Place = tuple[str, str, int, int, str, int, int]
 """Arm, benchmark, number of nodes, ranks a node, node set, repeat: one launch."""
 
 
@@ -95,7 +95,8 @@ def _odd_values(values: Sequence[Value], *, simulated: bool, margin: float) -> l
 
 def _place(value: Value) -> _Place:
     cell = value.cell
-    return (value.arm, cell.benchmark, cell.n_nodes, cell.tasks_per_node, *value.pairs_with)
+    scale = (cell.n_nodes, cell.tasks_per_node, cell.condition)
+    return (value.arm, cell.benchmark, *scale, *value.pairs_with)
 
 
 def _distance(odd: _Odd) -> float:

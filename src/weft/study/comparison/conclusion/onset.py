@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from weft.core.units import format_size
 from weft.core.words import counted
-from weft.study.comparison.cells import StudyCell
+from weft.study.comparison.cells import StudyCell, short_condition
 from weft.study.comparison.rows import ComparisonRow, RowOutcome
 
 _Key = TypeVar("_Key")
@@ -159,7 +159,7 @@ def onsets_of(rows: Sequence[ComparisonRow], tolerance: float) -> tuple[Onset, .
     decided one. Undecided values belong to it by their estimate, if that differs by `tolerance`.
     """
     found: list[Onset] = []
-    for (second, benchmark), group in _grouped(rows, lambda r: (r.second, r.cell.benchmark)):
+    for (second, benchmark), group in _grouped(rows, lambda r: (r.second, _under(r.cell))):
         for axis, along, at in _PLANES:
             if len({axis.of(row.cell) for row in group}) < 2:
                 continue
@@ -172,6 +172,11 @@ def onsets_of(rows: Sequence[ComparisonRow], tolerance: float) -> tuple[Onset, .
                 for range_, values in _alike(plane, axis, along, tolerance)
             ]
     return tuple(found)
+
+
+def _under(cell: StudyCell) -> str:
+    """'alltoall', or 'alltoall, opensm-minhop, packed'."""
+    return f"{cell.benchmark}, {short_condition(cell)}" if cell.condition else cell.benchmark
 
 
 def _grouped(
