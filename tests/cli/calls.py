@@ -22,6 +22,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "bench rdma-pairs": ("a.invalid", "b.invalid"),
     "study block": ("RUN",),
     "study list": (),
+    "study factors": ("sharp",),
     "study plan": ("smoke", *TWIN),
     "study run": ("smoke", *TWIN, "--dry-run"),
     "study show": ("smoke",),
