@@ -347,7 +347,7 @@ def test_factors_say_what_switches_each_setting(capsys: Capture) -> None:
 
 def test_a_study_may_say_how_large_its_twin_is(capsys: Capture) -> None:
     assert run(["study", "plan", "frontera-ar", "--twin", "frontera", "--node-sets", "1"]) == 0
-    assert "the job runs on 256 or 512 of the twin's 2024 nodes" in capsys.readouterr().out
+    assert "the job runs on 256 or 512 of the twin's 3696 nodes" in capsys.readouterr().out
     words = ["study", "plan", "frontera-ar", "--twin", "frontera", "--nodes", "600"]
     assert run([*words, "--node-sets", "1"]) == 0
     assert "of the twin's 600 nodes" in capsys.readouterr().out

@@ -43,6 +43,10 @@ class Trial:
         """Ranks of one launch."""
         return len(self.nodes) * self.tasks_per_node
 
+    def setting(self, factor: str) -> str:
+        """The setting of a factor, compared or not."""
+        return {**self.arm, **self.condition}[factor]
+
     def node_of(self, rank: int) -> str:
         """The node of a rank: ranks fill one node after the other."""
         return self.nodes[rank // self.tasks_per_node]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from weft.study.comparison.table import RunTable
     from weft.study.plan.model import Study
     from weft.study.plan.plan import StudyPlan
-    from weft.study.run.loop import RunOutcome
+    from weft.study.run.loop import ByHand, RunOutcome
 
 
 def measure_study(
@@ -45,8 +45,11 @@ def measure_study(
     """
     if resume and run_dir is None:
         raise InputError("--resume needs the run to go on with", expected="--dir RUN with it")
+    from weft.study.plan.live import by_hand, on_machine
+
     backend, nodes = open_backend(choice)
     document, text = study_on(nodes)
+    switches = {} if choice.twin is not None else by_hand(on_machine(document))
     made = plan_for(document, nodes, choice, backend)
     for remark in made.remarks:
         talk(remark)
@@ -71,9 +74,11 @@ def measure_study(
         remarks=remarks,
     )
     with kept_run(where):
-        outcome, run = _execute(made, backend, meta, where, resume=resume)
+        outcome, run = _execute(made, backend, meta, where, resume=resume, switches=switches)
     _print_result(run, outcome, format_)
-    return int(ExitCode.BENCHMARK if outcome.failures else ExitCode.GOOD)
+    if outcome.failures:
+        return int(ExitCode.BENCHMARK)
+    return int(ExitCode.GOOD if outcome.complete else ExitCode.NO_VERDICT)
 
 
 def plan_for(
@@ -98,17 +103,26 @@ def plan_for(
 
 
 def _execute(
-    made: "StudyPlan", backend: Backend, meta: dict[str, Any], where: Path, *, resume: bool
+    made: "StudyPlan",
+    backend: Backend,
+    meta: dict[str, Any],
+    where: Path,
+    *,
+    resume: bool,
+    switches: "ByHand",
 ) -> tuple["RunOutcome", StudyRun]:
     from weft.cli.progress import shown_progress
-    from weft.study.run.loop import execute
+    from weft.study.run.loop import execute, to_switch
 
     if resume:
         refuse_other_run(read_meta(where), meta, str(where))
     store = RunStore.open(where) if resume else RunStore.create(where, meta)
     with store:
+        first = next((one for one in made.launches if one.key not in store.finished), None)
+        if first is not None and switches:
+            talk(f"weft: measured as if {to_switch(first, switches)}")
         with shown_progress() as progress:
-            outcome = execute(made.launches, backend, store, progress=progress)
+            outcome = execute(made.launches, backend, store, progress=progress, by_hand=switches)
         return outcome, store.read_back(outcome.n_over)
 
 

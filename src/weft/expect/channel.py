@@ -97,8 +97,6 @@ def channel_of(
     return Channel(platform, conditions, False, rate, name, used, at_most)
 
 
-LOCAL_OVERHEAD_SHARE = 0.5
-"""Of the overheads of a message over the network; assumed, where a platform says nothing."""
 SMALL_BYTES = 1 << 16
 """Below this what a stream of messages costs depends on the library more than on the machine."""
 LARGE_BYTES = 1 << 20
@@ -352,7 +350,7 @@ def _inside_latency(channel: Channel, size_bytes: int) -> list[Term]:
     else:
         # Overheads were fitted to the path over the network; shared memory takes less of them.
         given = host.intra_node.overhead_share
-        share = LOCAL_OVERHEAD_SHARE if given is None else given.value
+        share = practice("intra-node-overhead").value if given is None else given.value
         own_ns = (regime.send_overhead_ns + regime.recv_overhead_ns) * share
         low, high = practice("intra-node-latency").spread
         time_ns = host.intra_node.latency.value + own_ns

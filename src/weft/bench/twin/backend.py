@@ -45,6 +45,8 @@ from weft.topology.fabric_spec import Document, fabric_spec
 PLATFORM_FILE = "platform.toml"
 TABLE_KEYS = ("lfts", "lanes", "routing")
 """Of a fabric document, what says which way messages take."""
+MOST_AHEAD_BYTES = 256 << 20
+"""Of scenarios that are simulated together: a fabric of 8,008 nodes with tables has 10 MB."""
 
 
 class TwinBackend:
@@ -84,7 +86,6 @@ class TwinBackend:
         self._run_dir: Path | None = None
         self._folder: HeldFolder | None = None
         self._tables: dict[str, Document] = {}
-        self._kept_tables: dict[str, str] = {}
         self._ready: dict[tuple[str, int], Mapping[str, Any]] = {}
         self.fabric = Fabric.from_document(self._fabric_spec)
         self.fabric_document: Document = dict(self.fabric.document)
@@ -133,27 +134,30 @@ class TwinBackend:
         """Simulate launches that come next together, on all cores: `measure` then has their
         outcomes. Those that it cannot take together are left to `measure`."""
         self._ready = {}
-        ready = [one for one in launches if benchmark(one.trial.benchmark).kind != "pairs"]
-        documents = [self.scenario(launch) for launch in ready]
-        alone = [(one, text) for one, text in zip(ready, documents, strict=True) if "work" in text]
-        if len(alone) < 2:
+        texts: dict[tuple[str, int], str] = {}
+        for launch in launches:
+            if benchmark(launch.trial.benchmark).kind == "pairs":
+                continue
+            document = self.scenario(launch)
+            if "work" in document:
+                texts[launch.key] = json.dumps(document)
+            if sum(map(len, texts.values())) > MOST_AHEAD_BYTES:
+                break
+        if len(texts) < 2:
             return
-        texts = [json.dumps(document) for _, document in alone]
         with contextlib.suppress(ValueError):
             # What is refused says so when its turn comes.
-            outcomes = engine_module().simulate_many(texts, 0)
-            keys = (launch.key for launch, _ in alone)
-            self._ready = dict(zip(keys, outcomes, strict=True))
+            outcomes = engine_module().simulate_many(list(texts.values()), 0)
+            self._ready = dict(zip(texts, outcomes, strict=True))
 
     def _keep_recipe(self, folder: Path, launch: Launch, document: Document) -> None:
         """The scenario of a launch; a fabric with tables of the trial's own is kept once."""
         if has_own_tables(launch.trial):
-            name = f"tables-{len(self._tables)}.json"
-            named = str(launch.trial.options["routing"])
-            name = self._kept_tables.setdefault(named, name)
-            if not (folder / name).exists():
-                write_part(folder / name, json.dumps(document["fabric"]), what="recipe")
-            document = {**document, "fabric": {"file": name}}
+            named = launch.trial.options["routing"]
+            word = named if isinstance(named, str) else f"files-{_digest(str(named))[:12]}"
+            if not (folder / f"{word}.json").exists():
+                write_part(folder / f"{word}.json", json.dumps(document["fabric"]), what="recipe")
+            document = {**document, "fabric": {"file": f"{word}.json"}}
         write_part(folder / f"{launch.name}.json", recipe_text(document), what="recipe")
 
     def _outcome(
@@ -219,7 +223,8 @@ class TwinBackend:
         if has_own_tables(trial):
             named = trial.options["routing"]
             if str(named) not in self._tables:
-                tables = tables_of(self.fabric_document, named, self.platform)
+                dead = [fault.place for fault in self.faults if fault.kind == "down"]
+                tables = tables_of(self.fabric_document, named, self.platform, dead)
                 bare = {k: v for k, v in self.fabric_document.items() if k not in TABLE_KEYS}
                 self._tables[str(named)] = {**bare, **tables}
             return self._tables[str(named)]

@@ -1,5 +1,7 @@
 """How a simulated fabric routes: by its tables, by an engine, or adaptively."""
 
+from collections.abc import Sequence
+
 from weft.bench.model import Trial
 from weft.catalog.machine.platform import Platform
 from weft.core.errors import InputError, unknown_name
@@ -57,9 +59,11 @@ def has_own_tables(trial: Trial) -> bool:
     return isinstance(named, list) or str(named).startswith(OPENSM)
 
 
-def tables_of(document: Document, named: object, platform: Platform) -> Document:
-    """The tables of a fabric document as OpenSM's engine computes them ("opensm-minhop"), or as a
-    list of files has them. Raises InputError."""
+def tables_of(
+    document: Document, named: object, platform: Platform, dead: Sequence[str] = ()
+) -> Document:
+    """The tables of a fabric document as OpenSM's engine computes them ("opensm-minhop") without
+    the cables at the ports `dead`, or as a list of files has them. Raises InputError."""
     name = str(document["name"])
     if isinstance(named, list):
         read, _ = own_fabric(Subnet.read([str(file) for file in named]), name, platform)
@@ -68,7 +72,10 @@ def tables_of(document: Document, named: object, platform: Platform) -> Document
         if engine not in ENGINES:
             known = [f"{OPENSM}{one}" for one in ENGINES]
             raise unknown_name(f"no tables '{named}'", str(named), known)
-        read, _ = own_fabric(Subnet.of_fabric(document).route(engine), name, platform)
+        subnet = Subnet.of_fabric(document).route(engine)
+        if dead:
+            subnet, _ = subnet.rerouted(dead, engine)
+        read, _ = own_fabric(subnet, name, platform)
     if not _has_ports_of(read, document):
         raise InputError(
             "these tables are of another fabric",

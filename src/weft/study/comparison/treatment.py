@@ -7,6 +7,7 @@ from weft.bench.logs.echoes import is_comparable, is_value, says_what_it_reads, 
 from weft.bench.model import Sample
 from weft.catalog.load import variable_lists
 from weft.study.plan.model import Factor, FactorSetting, Study
+from weft.study.plan.plan import PLACEMENT
 
 
 def untreated_because(sample: Sample, arm: Mapping[str, str], study: Study | None) -> str | None:
@@ -56,7 +57,8 @@ def _contradiction(setting: FactorSetting, log: Mapping[str, Any]) -> str | None
 
 
 def unproved_factors(study: Study | None, *, simulated: bool) -> list[str]:
-    """Factors whose settings name no evidence. A twin follows the options that differ."""
+    """Factors whose settings name no evidence. A twin follows the options that differ, and the plan
+    of any run places the job itself."""
     if study is None:
         return []
     return [
@@ -64,6 +66,7 @@ def unproved_factors(study: Study | None, *, simulated: bool) -> list[str]:
         for factor in study.factors
         if not any(setting.evidence for setting in factor.settings)
         and not (simulated and _options_differ(factor))
+        and not all(PLACEMENT in setting.options for setting in factor.settings)
     ]
 
 

@@ -14,6 +14,17 @@ def on_machine(study: Study) -> Study:
     return study.model_copy(update={"factors": factors, "benchmarks": uses})
 
 
+def by_hand(study: Study) -> dict[str, dict[str, str]]:
+    """By manual factor of `on_machine` and by setting, what a person does to switch it."""
+    return {
+        factor.name: {
+            one.name: one.live.manual if one.live is not None else "" for one in factor.settings
+        }
+        for factor in study.factors
+        if factor.manual
+    }
+
+
 def _measured(use: BenchmarkUse) -> BenchmarkUse:
     options = {key: value for key, value in use.options.items() if key != HOST_NOISE}
     return use.model_copy(update={"options": options})

@@ -48,8 +48,7 @@ class FactorSetting(Document):
 class Factor(Document):
     """A variable of a study. The first setting is the baseline. `manual` factors are switched by an
     administrator, so their arms cannot be interleaved. Arms are compared within each setting of a
-    `condition`. A setting given by its name alone is that of
-    the catalogue's factor."""
+    `condition`. A setting given by its name alone is that of the catalogue's factor."""
 
     name: Slug
     settings: tuple[FactorSetting, ...] = Field(min_length=2)

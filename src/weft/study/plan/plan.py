@@ -163,8 +163,7 @@ def choose_node_sets(
         )
     rng = random.Random(f"{seed}/{n_nodes}")  # noqa: S311 - reproducible, not secret
     if packed:
-        first = range(n_possible)
-        begins = [0] if n_sets == 1 else rng.sample(first, n_sets)
+        begins = [0] if n_sets == 1 else _packed_begins(rng, len(nodes), n_nodes, n_sets)
         return tuple(nodes[begin : begin + n_nodes] for begin in begins)
     sets: dict[frozenset[int], tuple[int, ...]] = {}
     while len(sets) < n_sets:
@@ -175,6 +174,15 @@ def choose_node_sets(
             if len(sets) < n_sets:
                 sets.setdefault(frozenset(drawn), chosen)
     return tuple(tuple(nodes[i] for i in chosen) for chosen in sets.values())
+
+
+def _packed_begins(rng: random.Random, n_all: int, n_nodes: int, n_sets: int) -> list[int]:
+    """Places of different runs of neighbours, which share no node as long as nodes last."""
+    spare = n_all - n_sets * n_nodes
+    if spare < 0:
+        return rng.sample(range(n_all - n_nodes + 1), n_sets)
+    gaps = sorted(rng.sample(range(spare + n_sets), n_sets))
+    return _shuffled(rng, [gap + i * (n_nodes - 1) for i, gap in enumerate(gaps)])
 
 
 def _sizes_and_options(use: BenchmarkUse) -> tuple[tuple[int, ...], dict[str, Any]]:
@@ -219,7 +227,7 @@ def _ordered(study: Study, trials: tuple[Trial, ...], *, drifts: bool) -> tuple[
     block = itertools.count()
     manual = [factor.name for factor in study.factors if factor.manual]
     for in_force, repeats in _manual_passes(study):
-        chosen = [t for t in trials if tuple(_setting(t, name) for name in manual) == in_force]
+        chosen = [t for t in trials if tuple(t.setting(name) for name in manual) == in_force]
         for node_set in _shuffled(rng, _grouped(chosen, lambda t: (len(t.nodes), t.node_set))):
             slots.extend(_block(rng, node_set, repeats, next(block)))
     if drifts:
@@ -241,10 +249,6 @@ def _manual_passes(study: Study) -> list[tuple[tuple[str, ...], range]]:
     forth = [(setting, range(half)) for setting in every]
     back = [(setting, range(half, study.repeats)) for setting in reversed(every)]
     return forth + (back if study.repeats > half else [])
-
-
-def _setting(trial: Trial, factor: str) -> str:
-    return trial.arm.get(factor) or trial.condition[factor]
 
 
 def _block(
@@ -271,9 +275,9 @@ def _drift_block(
 ) -> list[tuple[Trial, int, int]]:
     """The baseline arm again, a quarter of the repeats (at most three). A single arm needs none:
     its own repeats span the run."""
-    if not study.factors:
-        return []
     compared = [factor for factor in study.factors if not factor.condition]
+    if not compared:
+        return []
     baseline = {factor.name: factor.settings[0].name for factor in compared}
     n_extra = min(3, max(1, study.repeats // 4))
     again = [

@@ -1,7 +1,7 @@
 """The run loop: launches in, samples kept, failures recorded, completed launches never lost."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from weft.bench.live.failure import HangError
@@ -14,6 +14,21 @@ GIVE_UP_AFTER = 3
 AHEAD = 4 * (os.cpu_count() or 1)
 """Launches that a backend may take together: so many that a long one of them leaves few cores
 idle; a killed run loses at most as many."""
+
+
+ByHand = Mapping[str, Mapping[str, str]]
+"""By factor and setting, what a person does to switch it; "" where that is not known."""
+
+
+def to_switch(launch: Launch, by_hand: ByHand, before: Launch | None = None) -> str:
+    """What a person has to switch before a launch, after the one before; "" for nothing."""
+    told = []
+    for factor, settings in by_hand.items():
+        setting = launch.trial.setting(factor)
+        if before is None or before.trial.setting(factor) != setting:
+            how = settings.get(setting, "")
+            told.append(f"{factor} has to be {setting}" + (f" ({how})" if how else ""))
+    return "; ".join(told)
 
 
 class Progress:
@@ -66,8 +81,12 @@ def execute(
     *,
     progress: Progress | None = None,
     clock: Clock = system_clock,
+    by_hand: ByHand | None = None,
 ) -> RunOutcome:
     """Run every unfinished launch, in order; close the backend, not the store.
+
+    Where a factor of `by_hand` has to be switched, the run stops: going on with it is the word that
+    it was.
 
     A launch that fails or hangs is recorded as the result of its cell and the run continues, until
     three launches in a row fail unexpectedly. Raises InputError if the store holds another plan,
@@ -82,6 +101,10 @@ def execute(
         _prepare(backend, launches, store)
         progress.started(len(launches), len(launches) - len(todo))
         for number, launch in enumerate(todo):
+            before = todo[number - 1] if number else launch
+            tally.switch = to_switch(launch, by_hand or {}, before)
+            if tally.switch:
+                break
             progress.launching(launch)
             if number % AHEAD == 0:
                 backend.ahead(todo[number : number + AHEAD])
@@ -145,6 +168,7 @@ class _Tally:
     in_a_row: int = 0
     failures: list[Failure] = field(default_factory=list)
     worked: set[str] = field(default_factory=set)
+    switch: str = ""
 
     def add(self, launch: Launch, result: list[Sample] | Failure) -> None:
         if not isinstance(result, Failure):
@@ -159,6 +183,8 @@ class _Tally:
             self.in_a_row += 1
 
     def why_stopped(self) -> str | None:
+        if self.switch:
+            return f"from here on {self.switch}; switch it, then go on with --resume"
         if self.in_a_row < GIVE_UP_AFTER:
             return None
         last = self.failures[-1].message.splitlines()[0]

@@ -9,6 +9,7 @@ import pytest
 
 from weft.bench.model import Launch, Sample, Trial
 from weft.bench.twin.backend import TwinBackend
+from weft.bench.twin.fault import Fault
 from weft.catalog.load import platform
 from weft.core.errors import InputError
 from weft.topology.subnet.subnet import Subnet
@@ -120,14 +121,40 @@ def test_a_launch_that_cannot_be_fails_in_its_own_turn(twin: TwinBackend) -> Non
         one(twin, bad)
 
 
-def test_tables_are_kept_once_a_run(twin: TwinBackend, tmp_path: Path) -> None:
-    asked = [launch(twin, size=size, routing="opensm-minhop") for size in (8, 64)]
+def test_tables_are_kept_once_a_run_each_under_its_own_name(
+    twin: TwinBackend, tmp_path: Path
+) -> None:
+    tables = ("opensm-minhop", "opensm-ftree", "opensm-minhop")
+    asked = [launch(twin, size=8, routing=named) for named in tables]
     asked = [replace(a, trial=replace(a.trial, id=f"t{i}")) for i, a in enumerate(asked)]
     twin.prepare([a.trial for a in asked], tmp_path)
+    twin.ahead(asked)
     for launch_ in asked:
         one(twin, launch_)
     twin.close()
-    kept = sorted(file.name for file in (tmp_path / "recipes").iterdir())
-    assert kept == ["t0.r00.json", "t1.r00.json", "tables-1.json"]
-    recipe = json.loads((tmp_path / "recipes" / "t0.r00.json").read_text())
-    assert recipe["fabric"] == {"file": "tables-1.json"}
+    folder = tmp_path / "recipes"
+    kept = {file.name for file in folder.iterdir()} - {f"t{i}.r00.json" for i in range(3)}
+    assert kept == {"opensm-minhop.json", "opensm-ftree.json"}
+    for number, (named, launch_) in enumerate(zip(tables, asked, strict=True)):
+        recipe = json.loads((folder / f"t{number}.r00.json").read_text())
+        assert recipe["fabric"] == {"file": f"{named}.json"}
+        fabric = json.loads((folder / f"{named}.json").read_text())
+        assert fabric["lfts"] == twin.scenario(launch_)["fabric"]["lfts"]
+
+
+def test_opensm_fills_its_tables_without_a_dead_cable() -> None:
+    """As the subnet manager does when the cable has died: every message arrives."""
+    whole = TwinBackend(FRONTERA, N_NODES)
+    leaf_cables = [
+        link["a"] if link["a"].startswith("leaf-01[") else link["b"]
+        for link in whole.fabric_document["links"]
+        if "leaf-01[" in link["a"] + link["b"] and "spine" in link["a"] + link["b"]
+    ]
+    dead = Fault(leaf_cables[0], "down")
+    twin = TwinBackend(FRONTERA, N_NODES, [dead])
+    asked = launch(twin, routing="opensm-minhop")
+    assert (
+        twin.scenario(asked)["fabric"]["lfts"]["leaf-01"]
+        != whole.scenario(asked)["fabric"]["lfts"]["leaf-01"]
+    )
+    assert one(twin, asked).metrics["latency_us_p50"] > 0

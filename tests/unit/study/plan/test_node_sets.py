@@ -75,3 +75,12 @@ def test_a_placement_no_one_knows_is_refused_and_too_many_packed_sets() -> None:
     with pytest.raises(InputError, match="4 different packed sets of 10 of 12 nodes") as caught:
         choose_node_sets(NODES, 10, 4, seed=1, placement="packed")
     assert caught.value.expected == "at most 3 sets"
+
+
+@given(st.integers(1, 4), st.integers(2, 6), st.integers(0, 1000))
+def test_packed_sets_share_no_node_while_nodes_last(n_nodes: int, n_sets: int, seed: int) -> None:
+    if n_nodes * n_sets > len(NODES):
+        return
+    sets = choose_node_sets(NODES, n_nodes, n_sets, seed=seed, placement="packed")
+    listed = [node for chosen in sets for node in chosen]
+    assert len(listed) == len(set(listed)) == n_nodes * n_sets

@@ -260,3 +260,9 @@ def test_arms_are_compared_within_each_setting_of_a_condition() -> None:
     for a, b in zip(compared[::2], compared[1::2], strict=True):
         assert a.trial.condition == b.trial.condition
         assert a.trial.arm != b.trial.arm
+
+
+def test_a_study_of_conditions_alone_has_one_arm_and_no_return_to_it() -> None:
+    tables = {"name": "t", "condition": True, "settings": [{"name": "a"}, {"name": "b"}]}
+    study = _study(factors=[tables])
+    assert all(launch.repeat < study.repeats for launch in make_plan(study, NODES).launches)

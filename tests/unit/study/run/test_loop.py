@@ -216,3 +216,22 @@ class _FailsLate(MockBackend):
     def measure(self, launch: Launch) -> Iterator[Sample]:
         yield from super().measure(launch)
         yield from MockBackend(failing=[launch.name]).measure(launch)
+
+
+def test_a_run_stops_where_a_person_has_to_switch_and_resuming_is_the_word(tmp_path: Path) -> None:
+    def launch(order: int, setting: str) -> Launch:
+        trial = Trial(f"t{setting}", "latency", (8,), NODES, 1, condition={"ar": setting})
+        return Launch(trial, order, order)
+
+    launches = [launch(order, word) for order, word in enumerate(("off", "off", "on", "off"))]
+    by_hand = {"ar": {"on": "in opensm.conf", "off": ""}}
+    path, outcomes = tmp_path / "run", []
+    for number in range(3):
+        with RunStore.open(path) if number else RunStore.create(path, {}) as store:
+            outcomes.append(execute(launches, MockBackend(), store, by_hand=by_hand))
+    first, second, third = outcomes
+    assert (first.n_done, first.complete) == (2, False)
+    assert "from here on ar has to be on (in opensm.conf)" in str(first.stopped)
+    assert (second.n_done, second.complete) == (1, False)
+    assert "from here on ar has to be off;" in str(second.stopped)
+    assert (third.complete, third.stopped) == (True, None)
