@@ -9,15 +9,15 @@ from weft.bench.model import Launch
 from weft.core.errors import InputError
 from weft.study.plan.live import on_machine
 from weft.study.plan.model import Study
-from weft.study.plan.plan import make_plan
+from weft.study.plan.plan import PLACEMENT, make_plan
 
 
 def plan_blocks(study: Study) -> tuple[Launch, ...]:
     """The launches of a study block by block, each with its returns to the baseline at its end.
 
     Blocks are numbered from 0, by node count in the order of the study, then by node set; their
-    nodes have the names of `stand_in`. Raises InputError for a study with manual factors, or
-    one that only a simulated fabric can run.
+    nodes have the names of `stand_in`. Raises InputError for a study with manual factors or
+    placements, or one that only a simulated fabric can run.
     """
     study = on_machine(study)
     manual = [factor.name for factor in study.factors if factor.manual]
@@ -27,6 +27,13 @@ def plan_blocks(study: Study) -> tuple[Launch, ...]:
             where=f"study '{study.name}'",
             expected="factors that a launch can switch: a queued job cannot wait for a person",
             hint="salloc, then weft study run, one setting after the other",
+        )
+    if any(PLACEMENT in one.options for factor in study.factors for one in factor.settings):
+        raise InputError(
+            "the scheduler places a queued job: every placement would get the same nodes",
+            where=f"study '{study.name}'",
+            expected="a study without the option 'placement'",
+            hint="salloc, then weft study run inside the allocation",
         )
     names = tuple(str(i) for i in range(max(study.nodes) * study.node_sets))
     made = make_plan(study, names)

@@ -99,7 +99,17 @@ class Study(Document):
     @classmethod
     def _factors_are_unique(cls, factors: tuple[Factor, ...]) -> tuple[Factor, ...]:
         _refuse_twice("factor", [factor.name for factor in factors])
+        if factors and all(factor.condition for factor in factors):
+            raise ValueError(
+                "one factor at least that is compared: arms are compared within each setting of a "
+                "condition"
+            )
         return factors
+
+    @property
+    def blocked_factors(self) -> tuple[str, ...]:
+        """Factors whose arms are not interleaved: an administrator switches them."""
+        return tuple(one.name for one in self.factors if one.manual and not one.condition)
 
 
 def _refuse_twice(what: str, names: list[str]) -> None:

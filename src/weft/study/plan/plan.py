@@ -4,7 +4,7 @@ import itertools
 import math
 import random
 from collections import ChainMap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -12,6 +12,7 @@ from weft.bench.model import Launch, Trial
 from weft.catalog.load import benchmark
 from weft.core.errors import InputError
 from weft.core.units import parse_size_range
+from weft.core.words import counted
 from weft.study.plan.model import BenchmarkUse, Study
 
 MAX_LAUNCHES = 1_000_000
@@ -71,7 +72,7 @@ def make_plan(
         trials=trials,
         launches=_ordered(study, trials, drifts=not is_simulated),
         repeats=study.repeats,
-        interleaved=not any(factor.manual for factor in study.factors),
+        interleaved=not study.blocked_factors,
         remarks=remarks,
     )
 
@@ -96,8 +97,9 @@ def _trials(study: Study, nodes: tuple[str, ...], fold: bool) -> tuple[Trial, ..
             one: choose_node_sets(nodes, n_nodes, study.node_sets, seed=study.seed, placement=one)
             if not fold
             else folded
-            for one in {arm.placement for arm in arms}
+            for one in dict.fromkeys(arm.placement for arm in arms)
         }
+        _refuse_alike(placed, n_nodes)
         n_sets = 1 if fold else study.node_sets
         cells = itertools.product(range(n_sets), tasks_of, uses, arms)
         for number, tasks, (use, sizes, options), arm in cells:
@@ -117,6 +119,17 @@ def _trials(study: Study, nodes: tuple[str, ...], fold: bool) -> tuple[Trial, ..
                 )
             )
     return tuple(trials)
+
+
+def _refuse_alike(placed: Mapping[str, tuple[tuple[str, ...], ...]], n_nodes: int) -> None:
+    """Placements that get the same nodes in the same order would look equal."""
+    for (one, sets), (other, others) in itertools.combinations(placed.items(), 2):
+        if sets == others:
+            raise InputError(
+                f"placements '{one}' and '{other}' of {counted(n_nodes, 'node')} are the same",
+                expected="placements that differ: more nodes than a job uses",
+                hint="name more nodes (--nodes, --hosts), or use fewer with --job-nodes",
+            )
 
 
 def _cells_of(study: Study) -> list[tuple[int, int]]:
@@ -225,9 +238,8 @@ def _ordered(study: Study, trials: tuple[Trial, ...], *, drifts: bool) -> tuple[
     rng = random.Random(study.seed)  # noqa: S311 - reproducible, not secret
     slots: list[tuple[Trial, int, int]] = []
     block = itertools.count()
-    manual = [factor.name for factor in study.factors if factor.manual]
     for in_force, repeats in _manual_passes(study):
-        chosen = [t for t in trials if tuple(t.setting(name) for name in manual) == in_force]
+        chosen = [trial for trial in trials if _manual_names(study, trial) == in_force]
         for node_set in _shuffled(rng, _grouped(chosen, lambda t: (len(t.nodes), t.node_set))):
             slots.extend(_block(rng, node_set, repeats, next(block)))
     if drifts:
@@ -240,15 +252,23 @@ def _ordered(study: Study, trials: tuple[Trial, ...], *, drifts: bool) -> tuple[
 
 def _manual_passes(study: Study) -> list[tuple[tuple[str, ...], range]]:
     """The manual settings there and back (M1 M2 M2 M1): a steady drift then favours none."""
-    every = list(
-        itertools.product(*([s.name for s in f.settings] for f in study.factors if f.manual))
-    )
+    every = _manual_settings(study)
     if len(every) == 1:
         return [(every[0], range(study.repeats))]
     half = (study.repeats + 1) // 2
     forth = [(setting, range(half)) for setting in every]
     back = [(setting, range(half, study.repeats)) for setting in reversed(every)]
     return forth + (back if study.repeats > half else [])
+
+
+def _manual_settings(study: Study) -> list[tuple[str, ...]]:
+    return list(
+        itertools.product(*([s.name for s in f.settings] for f in study.factors if f.manual))
+    )
+
+
+def _manual_names(study: Study, trial: Trial) -> tuple[str, ...]:
+    return tuple(trial.setting(factor.name) for factor in study.factors if factor.manual)
 
 
 def _block(
@@ -273,8 +293,8 @@ def _block(
 def _drift_block(
     rng: random.Random, study: Study, trials: tuple[Trial, ...], number: int
 ) -> list[tuple[Trial, int, int]]:
-    """The baseline arm again, a quarter of the repeats (at most three). A single arm needs none:
-    its own repeats span the run."""
+    """The baseline arm again, a quarter of the repeats (at most three), each manual setting at
+    once, the one in force first. A single arm needs none: its own repeats span the run."""
     compared = [factor for factor in study.factors if not factor.condition]
     if not compared:
         return []
@@ -286,7 +306,8 @@ def _drift_block(
         for extra in range(n_extra)
         if dict(trial.arm) == baseline
     ]
-    return _shuffled(rng, again)
+    in_force = {names: number for number, names in enumerate(_manual_settings(study))}
+    return sorted(_shuffled(rng, again), key=lambda slot: in_force[_manual_names(study, slot[0])])
 
 
 def _grouped(trials: Sequence[Trial], key: Callable[[Trial], Any]) -> list[list[Trial]]:

@@ -163,3 +163,13 @@ def test_blocks_on_the_same_nodes_are_one_node_set(
     (row,) = compare_arms(read_run(run_dir)).rows
     assert row.n_pairs == 3 * 4
     assert row.sets.n_sets == n_sets
+
+
+def test_a_scheduler_places_a_queued_job_so_placements_are_refused() -> None:
+    placed = (
+        '[[factors]]\nname = "where"\nsettings = [\n'
+        '  { name = "packed", options = { placement = "packed" } },\n'
+        '  { name = "scattered", options = { placement = "scattered" } },\n]\n'
+    )
+    with pytest.raises(InputError, match="the scheduler places a queued job"):
+        plan_blocks(parse_study(STUDY.format(more="") + placed, "mine.toml"))

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from weft.bench.model import Launch
 from weft.core.errors import InputError
@@ -262,7 +263,36 @@ def test_arms_are_compared_within_each_setting_of_a_condition() -> None:
         assert a.trial.arm != b.trial.arm
 
 
-def test_a_study_of_conditions_alone_has_one_arm_and_no_return_to_it() -> None:
+def test_a_study_of_conditions_alone_has_nothing_to_compare() -> None:
     tables = {"name": "t", "condition": True, "settings": [{"name": "a"}, {"name": "b"}]}
-    study = _study(factors=[tables])
-    assert all(launch.repeat < study.repeats for launch in make_plan(study, NODES).launches)
+    with pytest.raises(ValidationError, match="one factor at least that is compared"):
+        _study(factors=[tables])
+
+
+def test_placements_that_get_the_same_nodes_are_refused() -> None:
+    placed = {
+        "name": "placement",
+        "settings": [
+            {"name": name, "options": {"placement": name}} for name in ("packed", "scattered")
+        ],
+    }
+    study = _study(factors=[placed], nodes=[len(NODES)])
+    with pytest.raises(InputError, match="'packed' and 'scattered' of 16 nodes are the same"):
+        make_plan(study, NODES)
+
+
+def test_what_a_person_switches_is_switched_once_more_for_the_drift() -> None:
+    factors = [
+        {"name": "ar", "settings": [{"name": "off"}, {"name": "on"}]},
+        {
+            "name": "tables",
+            "condition": True,
+            "manual": True,
+            "settings": [{"name": "a"}, {"name": "b"}],
+        },
+    ]
+    made = make_plan(_study(factors=factors), NODES)
+    assert made.interleaved
+    in_force = [launch.trial.condition["tables"] for launch in made.launches]
+    switches = sum(a != b for a, b in itertools.pairwise(in_force))
+    assert switches == 3  # a b b a, then the drift: a, b
