@@ -200,11 +200,10 @@ def _of_run(directory: Path) -> list[MeasuredTable]:
 
 def _run_table(run: StudyRun, benchmark: str, values: Sequence[Value]) -> MeasuredTable:
     where = str(run.directory)
-    aspects = {(value.arm, value.cell.n_nodes, value.cell.tasks_per_node) for value in values}
+    aspects = {f"{value.arm}, {value.cell.scale}" for value in values}
     if len(aspects) > 1:
-        listed = "; ".join(f"{arm}, {n} x {tasks}" for arm, n, tasks in sorted(aspects))
         raise InputError(
-            f"{len(aspects)} arms or scales of {benchmark}: {listed}",
+            f"{len(aspects)} arms or scales of {benchmark}: {'; '.join(sorted(aspects))}",
             where=where,
             expected="a run of one arm between two ranks",
         )

@@ -208,13 +208,11 @@ def _plan_text(document: "Study", made: "StudyPlan") -> str:
 
 
 def _order_text(launches: tuple[Launch, ...]) -> str:
-    from weft.study.comparison.cells import arm_name
-
     rows = [
         (
             str(launch.order),
             launch.name,
-            arm_name(launch.trial.arm) if launch.trial.arm else "-",
+            _setting_text(launch),
             _shown_nodes(launch.trial.nodes),
             str(launch.trial.n_ranks),
         )
@@ -223,6 +221,13 @@ def _order_text(launches: tuple[Launch, ...]) -> str:
     text = table_text(("order", "launch", "arm", "nodes", "ranks"), rows, left=4)
     more = len(launches) - len(rows)
     return f"{text}\n... and {more} more (--format csv lists all)" if more > 0 else text
+
+
+def _setting_text(launch: Launch) -> str:
+    from weft.study.comparison.cells import arm_name
+
+    setting = {**launch.trial.arm, **launch.trial.condition}
+    return arm_name(setting) if setting else "-"
 
 
 def _shown_nodes(nodes: tuple[str, ...]) -> str:

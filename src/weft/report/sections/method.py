@@ -96,7 +96,8 @@ def _plan(run: StudyRun, numbers: Mapping[tuple[str, ...], int]) -> ReportTable:
         (
             trial.id,
             trial.benchmark,
-            ", ".join(f"{name}={value}" for name, value in trial.arm.items()) or "-",
+            ", ".join(f"{name}={value}" for name, value in {**trial.arm, **trial.condition}.items())
+            or "-",
             scale_text(len(trial.nodes), trial.tasks_per_node),
             f"set {numbers[trial.nodes]}" if numbers else fold(trial.nodes),
             _sizes(trial.sizes_bytes),

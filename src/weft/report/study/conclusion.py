@@ -33,7 +33,7 @@ def onsets(comparison: Comparison) -> Section | None:
     text = (
         "An end lies between the last value at which a verdict rules the effect out and the first "
         "at which a verdict finds it. Over the whole matrix, 5 of 100 studies at most find an "
-        "effect where there is none, and 5 at most miss one of the margin or more."
+        "effect where there is none, and 5 at most call one of the margin or more equal."
     )
     table = cut_table("Ends of effects along each axis", ("along", "arm", "where", "effect"), rows)
     if table.is_long:
@@ -48,7 +48,13 @@ def anomalies(findings: Sequence[Finding]) -> Section | None:
         return None
     rows = [
         (
-            f"{one.benchmark} with {one.arm}, set {one.node_set}, repeat {one.repeat}",
+            ", ".join(
+                [
+                    f"{one.benchmark} with {one.arm}",
+                    *([one.condition] if one.condition else []),
+                    f"set {one.node_set}, repeat {one.repeat}",
+                ]
+            ),
             one.nodes,
             ", ".join(format_size(size) for size in one.sizes_bytes if size) or "-",
             f"{max(one.ratios, key=lambda ratio: max(ratio, 1 / ratio)):.2f}x",

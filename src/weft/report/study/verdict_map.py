@@ -10,7 +10,6 @@ from weft.core.units import format_size
 from weft.core.words import counted
 from weft.report.fabric.svg import element, legend_key, picture
 from weft.report.model import LegendKey, ReportDrawing
-from weft.study.comparison.cells import short_condition
 from weft.study.comparison.comparison import Comparison
 from weft.study.comparison.effects import percent
 from weft.study.comparison.rows import ComparisonRow, RowOutcome
@@ -123,7 +122,7 @@ def _panel(rows: Sequence[ComparisonRow], comparison: Comparison, name: str) -> 
     cell = rows[0].cell
     caption = f"{counted(cell.tasks_per_node, 'rank')} a node"
     if cell.condition:
-        caption = f"{caption}, {short_condition(cell)}"
+        caption = f"{caption}, {cell.condition}"
     parts = [element("text", text=caption, x=LEFT, y=12.0, class_="odd")]
     for column, n in enumerate(nodes):
         x = LEFT + (column + 0.5) * CELL_WIDTH

@@ -104,11 +104,6 @@ def mostly_bimodal(values: Sequence[Value]) -> bool:
     return 2 * sum(value.bimodal for value in values) > len(values)
 
 
-def short_condition(cell: StudyCell) -> str:
-    """'opensm-minhop, packed': the settings without their factors."""
-    return ", ".join(part.partition("=")[2] for part in cell.condition.split(","))
-
-
 def scale_text(n_nodes: int, tasks_per_node: int) -> str:
     """'2 nodes x 4 ranks'."""
     nodes = "1 node" if n_nodes == 1 else f"{n_nodes} nodes"

@@ -25,7 +25,11 @@ from weft.study.comparison.conclusion.onset import Onset, onsets_of
 from weft.study.comparison.conclusion.threats import Overturned, threats_of
 from weft.study.comparison.effects import effect_findings, percent, would_show
 from weft.study.comparison.headlines import Headlines
-from weft.study.comparison.missing_cells import expected_cells, missing_findings
+from weft.study.comparison.missing_cells import (
+    expected_cells,
+    missing_cells,
+    missing_findings,
+)
 from weft.study.comparison.replication import are_simulated
 from weft.study.comparison.rows import (
     MARGIN,
@@ -108,9 +112,11 @@ def compare_arms(
     judging = _Judging(run, first, others, rules)
     rows = judging.rows(cells.values)
     effects = effect_findings(rows, margin)
-    answers = answer_findings(rows, effects, margin)
+    expected = {arm: expected_cells(run, (first, arm)) for arm in others}
+    n_missing = {arm: len(missing_cells(rows, cells, arm)) for arm, cells in expected.items()}
+    answers = answer_findings(rows, effects, margin, n_missing)
     for arm in others:
-        effects += missing_findings(rows, expected_cells(run, (first, arm)), first, arm)
+        effects += missing_findings(rows, expected[arm], first, arm)
     effects += noise_free_findings(rows)
     effects += anomaly_findings(
         cells.values, rows, judging.rows, simulated=rules.simulated, margin=margin
@@ -229,13 +235,18 @@ def _one_run(names: tuple[str, str]) -> Finding:
 
 
 def _unproved_by_arm(run: StudyRun, first: str) -> dict[str, tuple[str, ...]]:
-    """By arm, the factors in which it differs from the first, and which nothing proves. Files were
-    named by their arm: there is no setting to prove."""
+    """By arm, the factors that nothing proves: those in which it differs from the first, and all
+    conditions. Files were named by their arm: there is no setting to prove."""
     settings = {arm_name(launch.trial.arm): launch.trial.arm for launch in run.launches}
     study = None if is_imported(run.meta) else study_of(run)
     names = unproved_factors(study, simulated=are_simulated([run]))
+    conditions = {factor.name for factor in study.factors if factor.condition} if study else set()
     return {
-        arm: tuple(name for name in names if values.get(name) != settings[first].get(name))
+        arm: tuple(
+            name
+            for name in names
+            if name in conditions or values.get(name) != settings[first].get(name)
+        )
         for arm, values in settings.items()
     }
 

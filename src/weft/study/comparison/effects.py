@@ -39,6 +39,7 @@ class EffectFacts(FindingFacts):
     margin: float
     unit: Unit
     n_units_needed: int = 0
+    condition: str = ""
 
 
 _KINDS = {
@@ -116,6 +117,7 @@ def _finding(rows: list[ComparisonRow], place: _Place) -> Finding:
             margin=place.margin,
             unit=row.unit,
             n_units_needed=needed,
+            condition=row.cell.condition if n_nodes is not None else "",
         ),
     )
 

@@ -22,6 +22,7 @@ class MissingFacts(FindingFacts):
     first: str
     second: str
     sizes_bytes: tuple[int, ...]
+    condition: str = ""
 
 
 def expected_cells(run: StudyRun, arms: Collection[str] | None = None) -> PlannedUnits:
@@ -48,13 +49,19 @@ def expected_cells(run: StudyRun, arms: Collection[str] | None = None) -> Planne
     return planned
 
 
+def missing_cells(
+    rows: Iterable[ComparisonRow], expected: Collection[StudyCell], second: str
+) -> list[StudyCell]:
+    """Expected cells that no row of `second` compares, in order."""
+    return sorted(set(expected) - {row.cell for row in rows if row.second == second})
+
+
 def missing_findings(
     rows: Iterable[ComparisonRow], expected: Collection[StudyCell], first: str, second: str
 ) -> list[Finding]:
     """One finding a benchmark and scale with expected cells that no row of `second` compares."""
-    compared = {row.cell for row in rows if row.second == second}
     groups: dict[tuple[str, str], list[StudyCell]] = {}
-    for cell in sorted(set(expected) - compared):
+    for cell in missing_cells(rows, expected, second):
         groups.setdefault((cell.benchmark, cell.scale), []).append(cell)
     return [_finding(cells, first, second) for cells in groups.values()]
 
@@ -70,7 +77,7 @@ def _finding(cells: list[StudyCell], first: str, second: str) -> Finding:
             "no launch counts on both sides",
             "launches of both that complete.",
         ),
-        facts=MissingFacts(cell.benchmark, first, second, sizes),
+        facts=MissingFacts(cell.benchmark, first, second, sizes, cell.condition),
     )
 
 

@@ -103,6 +103,7 @@ class ComparisonRow:
             "size_bytes": self.cell.size_bytes,
             "n_nodes": self.cell.n_nodes,
             "tasks_per_node": self.cell.tasks_per_node,
+            "condition": self.cell.condition,
             "metric": self.metric,
             "first": self.first,
             "second": self.second,

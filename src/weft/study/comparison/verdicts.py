@@ -1,19 +1,28 @@
 """From rows to findings, worst first."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 from statistics import median
+from typing import NamedTuple
 
 import numpy as np
 
+from weft.bench.model import Trial
 from weft.bench.twin.fidelity import fidelity_clauses
 from weft.core.finding import Finding, FindingFacts, FindingKind, Severity, severity_rank
 from weft.core.units import ROUNDING
 from weft.stats.drift import return_to_baseline, trend
 from weft.stats.ratio import Ratio
-from weft.study.comparison.cells import Cells, Value, arm_name, n_repeats_of, study_of
+from weft.study.comparison.cells import (
+    Cells,
+    Value,
+    arm_name,
+    cell_of,
+    n_repeats_of,
+    study_of,
+)
 from weft.study.comparison.effects import EffectFacts
 from weft.study.comparison.missing_cells import MissingFacts
 from weft.study.comparison.rows import ComparisonRow
@@ -29,6 +38,7 @@ class FailureFacts(FindingFacts):
     benchmark: str
     arm: str
     n_failed: int
+    condition: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +62,7 @@ def findings_of_arms(
     run: StudyRun, cells: Cells, effects: Sequence[Finding], baseline: str
 ) -> tuple[Finding, ...]:
     """Findings of a run's arms against `baseline`: the effects, and all that weakens them."""
-    arm_of = {launch.trial.id: arm_name(launch.trial.arm) for launch in run.launches}
-    failures = [(arm_of.get(failure.trial, "?"), failure) for failure in run.failures]
+    failures = [(arm, place._replace(arm=""), failure) for arm, place, failure in _placed(run)]
     found = [
         *effects,
         *_failures(failures, _launch_counts(run), baseline),
@@ -72,14 +81,12 @@ def findings_of_runs(
     names: tuple[str, str],
 ) -> tuple[Finding, ...]:
     """Findings of the second run against the first: the effects, and all that weakens them."""
-    failures = [
-        (name, failure) for run, name in zip(runs, names, strict=True) for failure in run.failures
-    ]
-    counts = {
-        (name, benchmark): n
-        for run, name in zip(runs, names, strict=True)
-        for (_, benchmark), n in _launch_counts(run).items()
-    }
+    failures = []
+    counts: Counter[_Group] = Counter()
+    for run, name in zip(runs, names, strict=True):
+        failures += [(name, place, failure) for _, place, failure in _placed(run)]
+        for (_, benchmark, condition), n in _launch_counts(run).items():
+            counts[name, benchmark, condition] += n
     note = _note(
         "The two runs were not interleaved: any other change between them counts as an effect."
     )
@@ -108,7 +115,7 @@ def _worst_first(found: list[Finding]) -> tuple[Finding, ...]:
     """By severity; of the same severity the largest effect first, and no effect after those. A bad
     failure stands for the cells that it left without a value."""
     failed = {
-        (one.facts.arm, one.facts.benchmark)
+        (one.facts.arm, one.facts.benchmark, one.facts.condition)
         for one in found
         if isinstance(one.facts, FailureFacts) and one.severity is Severity.BAD
     }
@@ -116,7 +123,7 @@ def _worst_first(found: list[Finding]) -> tuple[Finding, ...]:
         one
         for one in found
         if not isinstance(one.facts, MissingFacts)
-        or (one.facts.second, one.facts.benchmark) not in failed
+        or (one.facts.second, one.facts.benchmark, one.facts.condition) not in failed
     ]
     return tuple(sorted(found, key=lambda f: (severity_rank(f), -_size_of_effect(f))))
 
@@ -128,33 +135,67 @@ def _size_of_effect(finding: Finding) -> float:
     return max(abs(float(np.log(ratio))) for ratio in facts.ratios)
 
 
-def _launch_counts(run: StudyRun) -> dict[tuple[str, str], int]:
-    """(arm, benchmark) -> launches planned."""
+_Group = tuple[str, str, str]
+"""Arm, benchmark, condition: the failures that share a finding."""
+
+
+class _Place(NamedTuple):
+    """Where launches of two sides stand against each other. `arm`: of a run against another."""
+
+    benchmark: str
+    condition: str
+    n_nodes: int
+    tasks_per_node: int
+    arm: str
+
+
+def _condition(trial: Trial) -> str:
+    return cell_of(trial, 0).condition
+
+
+def _placed(run: StudyRun) -> list[tuple[str, _Place, Failure]]:
+    """Each failure with its arm and place; '?' for a launch that the plan does not have."""
+    trials = {launch.trial.id: launch.trial for launch in run.launches}
+    found = []
+    for failure in run.failures:
+        trial = trials.get(failure.trial)
+        if trial is None:
+            arm, place = "?", _Place(failure.trial.split("-", 1)[-1], "", 0, 0, "?")
+        else:
+            arm, scale = arm_name(trial.arm), (len(trial.nodes), trial.tasks_per_node)
+            place = _Place(trial.benchmark, _condition(trial), *scale, arm)
+        found.append((arm, place, failure))
+    return found
+
+
+def _launch_counts(run: StudyRun) -> Counter[_Group]:
+    """Launches planned."""
     n_repeats = n_repeats_of(run)
     trials = (launch.trial for launch in run.launches if launch.repeat < n_repeats)
-    return Counter((arm_name(trial.arm), trial.benchmark) for trial in trials)
+    return Counter((arm_name(one.arm), one.benchmark, _condition(one)) for one in trials)
 
 
 def _failures(
-    failures: Sequence[tuple[str, Failure]], counts: dict[tuple[str, str], int], baseline: str
+    failures: Sequence[tuple[str, _Place, Failure]], counts: Mapping[_Group, int], baseline: str
 ) -> list[Finding]:
     """A failure is a result: bad where only the arm under test fails, a warning elsewhere."""
-    groups: dict[tuple[str, str], list[Failure]] = {}
-    for arm, failure in failures:
-        benchmark = failure.trial.split("-", 1)[-1]
-        groups.setdefault((arm, benchmark), []).append(failure)
+    failed = {place for arm, place, _ in failures if arm == baseline}
+    groups: dict[_Group, list[tuple[_Place, Failure]]] = {}
+    for arm, place, failure in failures:
+        groups.setdefault((arm, place.benchmark, place.condition), []).append((place, failure))
     found = []
-    for (arm, benchmark), group in groups.items():
-        only_here = arm != baseline and (baseline, benchmark) not in groups
-        states = " or ".join(sorted({failure.state.value for failure in group}))
+    for (arm, benchmark, condition), group in groups.items():
+        only_here = arm != baseline and any(place not in failed for place, _ in group)
+        states = " or ".join(sorted({failure.state.value for _, failure in group}))
+        n_planned = counts.get((arm, benchmark, condition), len(group))
+        under = f", {condition}" if condition else ""
         found.append(
             Finding(
                 FindingKind.FAILURE,
                 Severity.BAD if only_here else Severity.WARNING,
-                f"{benchmark} {states} in {len(group)} of "
-                f"{counts.get((arm, benchmark), len(group))} launches with {arm}.",
-                evidence=tuple(dict.fromkeys(f.message.splitlines()[0] for f in group))[:3],
-                facts=FailureFacts(benchmark, arm, len(group)),
+                f"{benchmark} {states} in {len(group)} of {n_planned} launches with {arm}{under}.",
+                evidence=tuple(dict.fromkeys(f.message.splitlines()[0] for _, f in group))[:3],
+                facts=FailureFacts(benchmark, arm, len(group), condition),
             )
         )
     return found
@@ -221,10 +262,10 @@ def _left_out(cells: Cells) -> list[Finding]:
 def _caveats(run: StudyRun) -> list[Finding]:
     study = study_of(run)
     notes = []
-    manual = [factor.name for factor in study.factors if factor.manual] if study else []
-    if manual:
+    blocked = study.blocked_factors if study else ()
+    if blocked:
         notes.append(
-            f"The arms of {', '.join(manual)} were not interleaved (switched by hand): "
+            f"The arms of {', '.join(blocked)} were not interleaved (switched by hand): "
             "any change over time counts as an effect."
         )
     unproved = unproved_factors(study, simulated=backend_of(run).is_twin)

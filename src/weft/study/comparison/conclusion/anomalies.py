@@ -40,6 +40,7 @@ class AnomalyFacts(FindingFacts):
     n_others: int
     unit: Unit
     changes: tuple[str, ...] | None
+    condition: str = ""
 
 
 _Place = tuple[str, str, int, int, str, int, int]
@@ -116,7 +117,7 @@ def _changes(
         value
         for value in values
         if (value.nodes != left_out.nodes if is_set else value.pairs_with != left_out.pairs_with)
-        or _place(value)[:4] != _place(left_out)[:4]
+        or _place(value)[:5] != _place(left_out)[:5]
     ]
     cells = frozenset(one.value.cell for one in odd)
     found = []
@@ -145,6 +146,7 @@ def _finding(odd: list[_Odd], changes: tuple[str, ...] | None) -> Finding:
         n_others=worst.farthest.n_others,
         unit=unit,
         changes=changes,
+        condition=cell.condition,
     )
     shown = nodes if len(nodes) <= _NODES_NAMED else f"{nodes[: _NODES_NAMED - 4]} ..."
     which = f"repeat {value.repeat} on {shown}" if unit is Unit.LAUNCH else f"on {shown}"

@@ -3,12 +3,14 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from weft.bench.result_scale import is_imported
 from weft.core.finding import Finding, FindingFacts, FindingKind, Severity, cannot_tell
 from weft.core.units import format_size
 from weft.core.words import counted
 from weft.stats.nodesets import SETS_FROM
+from weft.study.comparison.cells import arm_name
 from weft.study.comparison.effects import MOST_UNITS, EffectFacts, percent
 from weft.study.comparison.replication import Unit
 from weft.study.comparison.rows import ComparisonRow, RowOutcome
@@ -41,27 +43,32 @@ class AnswerFacts(FindingFacts):
 
 
 def answer_findings(
-    rows: Sequence[ComparisonRow], effects: Sequence[Finding], margin: float
+    rows: Sequence[ComparisonRow],
+    effects: Sequence[Finding],
+    margin: float,
+    n_missing: Mapping[str, int] = MappingProxyType({}),
 ) -> list[Finding]:
     """One finding an arm that has several effects; a single effect is its own answer. Where no cell
-    is decided and more launches do not help, the effects say what does."""
+    is decided and more launches do not help, the effects say what does. `n_missing`: by arm, the
+    cells planned that no row compares; they are not decided."""
     found = []
     for second in dict.fromkeys(row.second for row in rows):
         facts = [one.facts for one in effects if isinstance(one.facts, EffectFacts)]
         of_arm = [one for one in facts if one.second == second]
         if len(of_arm) > 1 and any(one.outcome in SUMMED_UP for one in of_arm):
-            found.append(_answer([row for row in rows if row.second == second], of_arm, margin))
+            of_second = [row for row in rows if row.second == second]
+            found.append(_answer(of_second, of_arm, margin, n_missing.get(second, 0)))
     return found
 
 
 def _answer(
-    rows: Sequence[ComparisonRow], effects: Sequence[EffectFacts], margin: float
+    rows: Sequence[ComparisonRow], effects: Sequence[EffectFacts], margin: float, n_missing: int
 ) -> Finding:
     n = Counter(row.outcome for row in rows)
     n_faster, n_slower, n_equal = (
         n[one] for one in (RowOutcome.FASTER, RowOutcome.SLOWER, RowOutcome.EQUIVALENT)
     )
-    n_open = len(rows) - n_faster - n_slower - n_equal
+    n_open = len(rows) + n_missing - n_faster - n_slower - n_equal
     severity = Severity.BAD if n_slower else Severity.UNKNOWN if n_open else Severity.GOOD
     gains = [1 / row.slowdown for row in rows if row.outcome is RowOutcome.FASTER]
     losses = [row.slowdown for row in rows if row.outcome is RowOutcome.SLOWER]
@@ -73,7 +80,7 @@ def _answer(
         facts=AnswerFacts(
             rows[0].first,
             rows[0].second,
-            len(rows),
+            len(rows) + n_missing,
             {outcome.value: count for outcome, count in n.items()},
             max(gains, default=1.0),
             max(losses, default=1.0),
@@ -88,9 +95,10 @@ def _sentence(
     margin: float,
 ) -> str:
     n_faster, n_slower, n_equal, n_open = counts
+    n_cells = sum(counts)
     subject, second = _benchmarks(rows), rows[0].second
     plural = "are" if " and " in subject or subject.endswith("benchmarks") else "is"
-    if n_open == len(rows):
+    if n_open == n_cells:
         asked = f"{subject} with {second} against {rows[0].first}, none of {n_open} cells decided"
         return cannot_tell(asked, _needed(effects))
     clauses = [
@@ -101,8 +109,8 @@ def _sentence(
     parts: list[str] = []
     for n, word, most in clauses:
         if n:
-            of_all = "" if parts else " cells" if n == len(rows) else f" of {len(rows)} cells"
-            number = f"all {n}" if n == len(rows) else str(n)
+            of_all = "" if parts else " cells" if n == n_cells else f" of {n_cells} cells"
+            number = f"all {n}" if n == n_cells else str(n)
             parts.append(f"{word} in {number}{of_all}{most}")
     joined = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
     rest = f"; {n_open} {'is' if n_open == 1 else 'are'} not decided" if n_open else ""
@@ -146,8 +154,10 @@ def valid_for(runs: Sequence[StudyRun], rows: Sequence[ComparisonRow]) -> str:
         f"on {nodes} {'node' if nodes == '1' else 'nodes'} x {tasks} rank"
         f"{'' if tasks == '1' else 's'}"
     )
+    under = "; ".join(sorted({row.cell.condition for row in rows} - {""}))
     place = " and ".join(dict.fromkeys(_place(run) for run in runs))
-    return f"Valid for {sizes} {scale}, {_sets(runs, rows)}, {place}."
+    parts = [f"{sizes} {scale}", *([f"under {under}"] if under else []), _sets(runs, rows), place]
+    return f"Valid for {', '.join(parts)}."
 
 
 def _span(values: Sequence[int]) -> str:
@@ -169,19 +179,21 @@ def _named_sizes(rows: Sequence[ComparisonRow]) -> str:
 
 def _sets(runs: Sequence[StudyRun], rows: Sequence[ComparisonRow]) -> str:
     """The node sets that the intervals speak of."""
-    least = min(_sets_by_scale(runs), default=1)
+    least = min(_n_sets(runs), default=1)
     if least >= SETS_FROM:
         is_unit = all(row.unit is Unit.NODE_SET for row in rows)
         return f"{least} node sets" + (" and others like them" if is_unit else "")
     return f"these {counted(least, 'node set')} only" if least > 1 else "this node set only"
 
 
-def _sets_by_scale(runs: Sequence[StudyRun]) -> list[int]:
-    """Different node sets by number of nodes."""
-    sets: dict[int, set[frozenset[str]]] = {}
-    for run in runs:
-        for nodes in {launch.trial.nodes for launch in run.launches}:
-            sets.setdefault(len(nodes), set()).add(frozenset(nodes))
+def _n_sets(runs: Sequence[StudyRun]) -> list[int]:
+    """The different node sets of each run, number of nodes, arm and condition."""
+    sets: dict[tuple[int, int, str, str], set[frozenset[str]]] = {}
+    for number, run in enumerate(runs):
+        trials = {launch.trial.id: launch.trial for launch in run.launches}
+        for trial in trials.values():
+            key = (number, len(trial.nodes), arm_name(trial.arm), arm_name(trial.condition))
+            sets.setdefault(key, set()).add(frozenset(trial.nodes))
     return [len(found) for found in sets.values()]
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from weft.core.units import format_size
 from weft.core.words import counted
-from weft.study.comparison.cells import StudyCell, short_condition
+from weft.study.comparison.cells import StudyCell
 from weft.study.comparison.rows import ComparisonRow, RowOutcome
 
 _Key = TypeVar("_Key")
@@ -48,7 +48,8 @@ class Axis(StrEnum):
 class EffectRange:
     """From `first` to `last` on `axis`, `second` helps (or hurts) by the best estimate; it is
     certain from `certain_first` to `certain_last`. `none_below` and `none_above` are the nearest
-    values at which the effect is ruled out; None where the matrix, or certainty, ends before."""
+    values at which the effect is ruled out; None where the matrix, or certainty, ends before, or
+    another range of the effect comes first."""
 
     axis: Axis
     effect: RowOutcome
@@ -110,6 +111,7 @@ class Onset:
     along: Axis
     values: tuple[int, ...]
     at: tuple[Axis, int]
+    condition: str = ""
 
     @property
     def where(self) -> str:
@@ -118,7 +120,8 @@ class Onset:
         parts = {self.along: self.along.values_text(self.values), axis: axis.text(value)}
         size = parts.pop(Axis.SIZE, "")
         named = size if any(self._sizes) else ""
-        return ", ".join([f"{self.benchmark} {named}".rstrip(), *parts.values()])
+        under = [self.condition] if self.condition else []
+        return ", ".join([f"{self.benchmark} {named}".rstrip(), *parts.values(), *under])
 
     @property
     def _sizes(self) -> tuple[int, ...]:
@@ -135,6 +138,7 @@ class Onset:
         return {
             "benchmark": self.benchmark,
             "second": self.second,
+            "condition": self.condition,
             **{key: str(value) if key == "axis" else value for key, value in range_.items()},
             "effect": "helps" if self.range_.effect is RowOutcome.FASTER else "hurts",
             "along": str(self.along),
@@ -159,7 +163,9 @@ def onsets_of(rows: Sequence[ComparisonRow], tolerance: float) -> tuple[Onset, .
     decided one. Undecided values belong to it by their estimate, if that differs by `tolerance`.
     """
     found: list[Onset] = []
-    for (second, benchmark), group in _grouped(rows, lambda r: (r.second, _under(r.cell))):
+    for (second, benchmark, condition), group in _grouped(
+        rows, lambda row: (row.second, row.cell.benchmark, row.cell.condition)
+    ):
         for axis, along, at in _PLANES:
             if len({axis.of(row.cell) for row in group}) < 2:
                 continue
@@ -167,16 +173,11 @@ def onsets_of(rows: Sequence[ComparisonRow], tolerance: float) -> tuple[Onset, .
             for row in group:
                 planes[at.of(row.cell)].append(row)
             found += [
-                Onset(benchmark, second, range_, along, values, (at, place))
+                Onset(benchmark, second, range_, along, values, (at, place), condition)
                 for place, plane in sorted(planes.items())
                 for range_, values in _alike(plane, axis, along, tolerance)
             ]
     return tuple(found)
-
-
-def _under(cell: StudyCell) -> str:
-    """'alltoall', or 'alltoall, opensm-minhop, packed'."""
-    return f"{cell.benchmark}, {short_condition(cell)}" if cell.condition else cell.benchmark
 
 
 def _grouped(
@@ -217,28 +218,32 @@ def ranges_of(
     walls = [-1, *(i for i, row in enumerate(ordered) if row.outcome in other), len(ordered)]
     found = []
     for low, high in pairwise(walls):
-        certain = [i for i in range(low + 1, high) if ordered[i].outcome is effect]
-        if not certain:
-            continue
-        first, last = certain[0], certain[-1]
-        while first - 1 > low and _leans(ordered[first - 1], effect, tolerance):
-            first -= 1
-        while last + 1 < high and _leans(ordered[last + 1], effect, tolerance):
-            last += 1
-        found.append(
-            EffectRange(
-                axis,
-                effect,
-                first=places[first],
-                last=places[last],
-                certain_first=places[certain[0]],
-                certain_last=places[certain[-1]],
-                none_below=places[low] if low >= 0 else None,
-                none_above=places[high] if high < len(places) else None,
-                axis_first=places[0],
-                axis_last=places[-1],
+        is_inside = [
+            row.outcome is effect or _leans(row, effect, tolerance)
+            for row in ordered[low + 1 : high]
+        ]
+        runs = [
+            [place for place, _ in run]
+            for inside, run in groupby(enumerate(is_inside, low + 1), key=lambda pair: pair[1])
+            if inside
+        ]
+        runs = [run for run in runs if any(ordered[i].outcome is effect for i in run)]
+        for run in runs:
+            certain = [i for i in run if ordered[i].outcome is effect]
+            found.append(
+                EffectRange(
+                    axis,
+                    effect,
+                    first=places[run[0]],
+                    last=places[run[-1]],
+                    certain_first=places[certain[0]],
+                    certain_last=places[certain[-1]],
+                    none_below=places[low] if low >= 0 and run is runs[0] else None,
+                    none_above=places[high] if high < len(places) and run is runs[-1] else None,
+                    axis_first=places[0],
+                    axis_last=places[-1],
+                )
             )
-        )
     return found
 
 

@@ -97,7 +97,7 @@ def test_of_too_few_launches_the_ratios_are_the_answer(run_study: RunStudy, two_
     assert "worst ratio" in found.findings[0].sentence
 
 
-def test_a_failure_of_an_arm_stands_before_a_good_answer(
+def test_a_failure_of_an_arm_stands_before_the_answer_that_counts_its_cell(
     run_study: RunStudy, two_arms: str
 ) -> None:
     backend = MockBackend(effects={"routing=adaptive": 0.5}, failing=["t003-allreduce"])
@@ -108,6 +108,8 @@ def test_a_failure_of_an_arm_stands_before_a_good_answer(
     found = compare_arms(run_study(factors=two_arms, backend=backend, benchmarks=text + third))
     kinds = [finding.kind for finding in found.findings[:2]]
     assert kinds == [FindingKind.FAILURE, FindingKind.ANSWER]
+    assert "in 2 of 3 cells" in found.findings[1].sentence
+    assert found.findings[1].sentence.endswith("; 1 is not decided.")
     assert found.exit_code == 1
 
 

@@ -61,8 +61,10 @@ def _line(
         ("+++++++", ["helps at all of 2 to 128 nodes"]),
         ("???++++", ["helps from 16 nodes on (where it begins is not decided)"]),
         ("++++===", ["helps up to 16 nodes (ends between 16 and 32 nodes)"]),
-        ("==+n+==", ["helps from 8 to 32 nodes (begins between 4 and 8 nodes, ends between 32 "
-                     "and 64 nodes)"]),
+        ("==+n+==", ["helps at 8 nodes (begins between 4 and 8 nodes, where it ends is not "
+                     "decided)",
+                     "helps at 32 nodes (where it begins is not decided, ends between 32 and 64 "
+                     "nodes)"]),
         ("==+====", ["helps at 8 nodes (begins between 4 and 8 nodes, ends between 8 and 16 "
                      "nodes)"]),
         ("==+=+==", ["helps at 8 nodes (begins between 4 and 8 nodes, ends between 8 and 16 "
