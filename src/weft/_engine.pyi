@@ -50,6 +50,9 @@ def simulate_many(scenarios_json: list[str], threads: int) -> list[dict[str, Any
     There are never more threads than scenarios.
     """
 
+def count_work(scenarios_json: list[str]) -> list[tuple[float, float]]:
+    """About how many packet hops and moves of ranks each scenario is; nothing is simulated."""
+
 def expand_collective(step_json: str, n_ranks: int) -> dict[str, Any]:
     """What every rank exchanges in a step of a scenario's work: one row a send or receive.
 
@@ -128,6 +131,15 @@ class Subnet:
     def description(self) -> str:
         """Everything that was read, as a JSON document."""
 
+    def route(self, engine: str, roots: list[int] = ...) -> Subnet:
+        """The same subnet with the tables of OpenSM's `engine`; `roots` are GUIDs, if given."""
+
+    def reroute(
+        self, engine: str | None, dead: list[str], roots: list[int] = ...
+    ) -> tuple[Subnet, str | None]:
+        """The same subnet with the tables after the cables at the ports `dead` died, and the engine
+        that filled them; None where entries over these cables moved."""
+
     def changed_entries(
         self, before: Subnet, most: int
     ) -> tuple[int, int, list[tuple[int, int, int, int, int]]]:
@@ -175,15 +187,6 @@ def read_subnet(paths: list[str]) -> Subnet:
 
 def build_subnet(spec_json: str) -> Subnet:
     """The subnet of a fabric document or a generator, with GUIDs and LIDs of its own."""
-
-def reroute_subnet(
-    subnet: Subnet, engine: str | None, dead: list[str], roots: list[int] = ...
-) -> tuple[Subnet, str | None]:
-    """The same subnet with the tables after the cables at the ports `dead` died, and the engine
-    that filled them; None where entries over these cables moved."""
-
-def route_subnet(subnet: Subnet, engine: str, roots: list[int] = ...) -> Subnet:
-    """The same subnet with the tables of OpenSM's `engine`; `roots` are node GUIDs, if given."""
 
 class HwlocDevice(TypedDict):
     """A PCI bridge or device: its address, its class and ids, the bridge above it, and the NUMA

@@ -44,6 +44,16 @@ fn simulate_many<'py>(
     outcomes.into_iter().map(|outcome| columns(py, outcome)).collect()
 }
 
+/// About how many packet hops and moves of ranks each scenario is, without simulating it.
+#[pyfunction]
+fn count_work(py: Python<'_>, scenarios_json: Vec<String>) -> PyResult<Vec<(f64, f64)>> {
+    let count = || {
+        let count = |text: &String| ValidScenario::parse(text).map(|one| one.amount_of_work());
+        scenarios_json.iter().map(count).collect::<Result<_, _>>()
+    };
+    py.detach(count).map_err(refuse)
+}
+
 /// Numeric columns of a structure into a dictionary, each by its name after a prefix.
 macro_rules! set_arrays {
     ($py:ident, $out:ident, $prefix:literal, $columns:ident: $($column:ident),+) => {
@@ -191,12 +201,11 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(fabric::build_fabric, module)?)?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(simulate_many, module)?)?;
+    module.add_function(wrap_pyfunction!(count_work, module)?)?;
     module.add_function(wrap_pyfunction!(expand_collective, module)?)?;
     module.add_class::<subnet::Subnet>()?;
     module.add_function(wrap_pyfunction!(subnet::read_subnet, module)?)?;
     module.add_function(wrap_pyfunction!(subnet::build_subnet, module)?)?;
-    module.add_function(wrap_pyfunction!(subnet::route_subnet, module)?)?;
-    module.add_function(wrap_pyfunction!(subnet::reroute_subnet, module)?)?;
     module.add_function(wrap_pyfunction!(logs::read_logs, module)?)?;
     module.add_function(wrap_pyfunction!(hwloc::read_hwloc, module)?)?;
     module.add("CONGESTION_LAWS", weft_sim::CONGESTION_LAWS)

@@ -15,8 +15,10 @@ from weft.cli.command_line import repeat_command, resume_command
 from weft.cli.options import fresh_run_dir
 from weft.cli.output import emit, finding_lines, talk
 from weft.cli.reach import refuse_unreachable
+from weft.cli.study.cost import StudyCost, duration_line
 from weft.core.errors import ExitCode, InputError, StorageError, WeftError
 from weft.core.files import storage_error
+from weft.core.units import format_duration
 from weft.core.words import counted
 from weft.study.run.metadata import refuse_other_run, run_meta
 from weft.study.run.store import RunStore, StudyRun, read_meta, read_run
@@ -28,6 +30,10 @@ if TYPE_CHECKING:
     from weft.study.run.loop import ByHand, RunOutcome
 
 
+ESTIMATED_FROM = 10
+"""Launches of a run whose time is announced."""
+
+
 def measure_study(
     study_on: Callable[[Sequence[str]], tuple["Study", str]],
     choice: BackendChoice,
@@ -36,10 +42,11 @@ def measure_study(
     run_dir: Path | None,
     resume: bool,
     dry_run: bool,
+    budget_s: float | None = None,
 ) -> int:
     """Plan, run and print; the exit code. `study_on` gives the study on the nodes that there are,
     and its text as the run records it; the run goes into `run_dir`, or a fresh directory under
-    runs/.
+    runs/. With `budget_s` the study is thinned until it fits.
 
     Raises InputError, MissingError, StorageError and KeyboardInterrupt with how to go on.
     """
@@ -49,6 +56,9 @@ def measure_study(
 
     backend, nodes = open_backend(choice)
     document, text = study_on(nodes)
+    cost = StudyCost(backend)
+    if budget_s is not None:
+        document, text = _fitting(document, nodes, cost, budget_s, run_dir if resume else None)
     switches = {} if choice.twin is not None else by_hand(on_machine(document))
     made = plan_for(document, nodes, choice, backend)
     for remark in made.remarks:
@@ -73,12 +83,36 @@ def measure_study(
         argv=sys.argv[1:],
         remarks=remarks,
     )
+    if len(made.launches) >= ESTIMATED_FROM:
+        seconds = cost.seconds(made.launches)
+        if seconds is not None:
+            talk(f"{len(made.launches)} launches, {duration_line(seconds)}")
     with kept_run(where):
         outcome, run = _execute(made, backend, meta, where, resume=resume, switches=switches)
     _print_result(run, outcome, format_)
     if outcome.failures:
         return int(ExitCode.BENCHMARK)
     return int(ExitCode.GOOD if outcome.complete else ExitCode.NO_VERDICT)
+
+
+def _fitting(
+    document: "Study",
+    nodes: tuple[str, ...],
+    cost: StudyCost,
+    budget_s: float,
+    resumed: Path | None,
+) -> tuple["Study", str]:
+    """The study thinned to a time, and its text. A run that goes on keeps its own: another time
+    would be estimated."""
+    from weft.catalog.document import to_toml
+    from weft.study.plan.document import load_study
+
+    if resumed is not None:
+        return load_study(str(resumed))
+    thin, left_out = cost.thinned(document, nodes, budget_s)
+    if left_out:
+        talk(f"to fit {format_duration(budget_s)}: {'; '.join(left_out)}")
+    return thin, to_toml(thin)
 
 
 def plan_for(

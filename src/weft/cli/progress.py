@@ -1,14 +1,15 @@
-"""Progress of a run: a bar on a terminal, only failures elsewhere; always on standard error."""
+"""Progress of a run: bars on a terminal, lines elsewhere; always on standard error."""
 
 import contextlib
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from weft.bench.model import Launch, Sample
 from weft.check.trials import ALONE, SURVEY
 from weft.cli.output import printable, talk
-from weft.core.clock import system_clock
+from weft.core.clock import Clock, system_clock
 from weft.core.units import format_duration
 from weft.core.words import counted
 from weft.study.run.loop import Progress
@@ -16,48 +17,98 @@ from weft.study.run.store import Failure
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
+    from rich.progress import TaskID
 
 
-class FailuresOnly(Progress):
-    """One line a failure."""
+LINE_EVERY_S = 60.0
+"""In a log, a line on how far the run is."""
+MOST_CELLS = 8
+"""Cells with a bar of their own: those in which most was done last."""
 
-    def started(self, n_launches: int, n_before: int) -> None:
+
+class MinuteLines(Progress):
+    """One line a failure, and one a minute."""
+
+    def __init__(self, clock: Clock = system_clock) -> None:
+        self._clock = clock
+        self._began = self._said = clock()
+        self._n_todo = self._n_over = 0
+
+    def started(self, todo: Sequence[Launch], n_before: int) -> None:
         """Say what is left of a run that goes on."""
+        self._began = self._said = self._clock()
+        self._n_todo = len(todo)
         if n_before:
-            talk(f"{n_before} of {n_launches} launches were over before")
+            talk(f"{n_before} of {n_before + len(todo)} launches were over before")
+
+    def measured(self, launch: Launch, samples: Sequence[Sample]) -> None:  # noqa: ARG002
+        """Once a minute, how many are over and how long the others take at this pace."""
+        self._n_over += 1
+        now = self._clock()
+        if now - self._said < LINE_EVERY_S or self._n_over == self._n_todo:
+            return
+        self._said = now
+        left = (now - self._began) / self._n_over * (self._n_todo - self._n_over)
+        talk(
+            f"{self._n_over} of {self._n_todo} launches over in "
+            f"{format_duration(now - self._began)}, at this pace {format_duration(left)} left"
+        )
 
     def failed(self, launch: Launch, failure: Failure) -> None:
         """One line; the run directory has the whole message."""
         talk(f"{launch.name} {failure.state}: {_first_line(failure)}")
+        self.measured(launch, ())
 
 
-class Bar(Progress):
-    """A bar with the launch in flight and the time left."""
+class Bars(Progress):
+    """A bar of the whole run with the time left, and one of each cell in progress."""
 
-    def __init__(self, bar: "RichProgress") -> None:
-        self._bar = bar
-        self._task = bar.add_task("preparing", total=None)
+    def __init__(self, bars: "RichProgress") -> None:
+        self._bars = bars
+        self._whole = bars.add_task("preparing", total=None)
+        self._cells: dict[str, TaskID] = {}
+        self._totals: Counter[str] = Counter()
 
-    def started(self, n_launches: int, n_before: int) -> None:
-        """The bar gets its length."""
-        self._bar.update(self._task, total=n_launches, completed=n_before)
+    def started(self, todo: Sequence[Launch], n_before: int) -> None:
+        """The bars get their lengths."""
+        total = n_before + len(todo)
+        self._bars.update(self._whole, total=total, completed=n_before)
+        self._totals = Counter(_cell(launch) for launch in todo)
 
     def launching(self, launch: Launch) -> None:
         """Show what runs now."""
-        trial = launch.trial
-        shown = f"{trial.benchmark}, repeat {launch.repeat + 1}, {trial.n_ranks} ranks"
-        self._bar.update(self._task, description=shown)
+        self._bars.update(self._whole, description=_cell(launch))
 
     def measured(self, launch: Launch, samples: Sequence[Sample]) -> None:  # noqa: ARG002
         """One further."""
-        self._bar.advance(self._task)
+        self._bars.advance(self._whole)
+        if len(self._totals) == 1:
+            return
+        name = _cell(launch)
+        task = self._cells.pop(name, None)
+        if task is None:
+            task = self._bars.add_task(f"  {name}", total=self._totals[name])
+        self._bars.advance(task)
+        if self._bars.tasks[self._bars.task_ids.index(task)].finished:
+            self._bars.remove_task(task)
+        else:
+            self._cells[name] = task  # The last one.
+        shown = list(self._cells.values())[-MOST_CELLS:]
+        for one in self._cells.values():
+            self._bars.update(one, visible=one in shown)
 
     def failed(self, launch: Launch, failure: Failure) -> None:
-        """One further, and a line above the bar."""
-        self._bar.console.print(
+        """One further, and a line above the bars."""
+        self._bars.console.print(
             f"{launch.name} {failure.state}: {_first_line(failure)}", markup=False
         )
-        self._bar.advance(self._task)
+        self.measured(launch, ())
+
+
+def _cell(launch: Launch) -> str:
+    """'alltoall 512 x 1': benchmark, nodes and ranks a node."""
+    trial = launch.trial
+    return f"{trial.benchmark} {len(trial.nodes)} x {trial.tasks_per_node}"
 
 
 def _first_line(failure: Failure) -> str:
@@ -66,9 +117,9 @@ def _first_line(failure: Failure) -> str:
 
 @contextlib.contextmanager
 def shown_progress() -> Iterator[Progress]:
-    """A bar where standard error is a terminal, else failures only."""
+    """Bars where standard error is a terminal, else failures and a line a minute."""
     if not sys.stderr.isatty():
-        yield FailuresOnly()
+        yield MinuteLines()
         return
     from rich import progress as rich
     from rich.console import Console
@@ -76,7 +127,7 @@ def shown_progress() -> Iterator[Progress]:
     columns = (rich.BarColumn(), rich.MofNCompleteColumn(), rich.TimeRemainingColumn())
     text = rich.TextColumn("{task.description}")
     with rich.Progress(text, *columns, console=Console(stderr=True), transient=True) as bar:
-        yield Bar(bar)
+        yield Bars(bar)
 
 
 class CheckSteps(Progress):
@@ -88,10 +139,10 @@ class CheckSteps(Progress):
         self._began = 0.0
         self._task = ticking.add_task("preparing", total=None) if ticking is not None else None
 
-    def started(self, n_launches: int, n_before: int) -> None:
+    def started(self, todo: Sequence[Launch], n_before: int) -> None:
         """Say what is left of a check that goes on."""
         if n_before:
-            self._say(f"{n_before} of {n_launches} launches were done before")
+            self._say(f"{n_before} of {n_before + len(todo)} launches were done before")
 
     def launching(self, launch: Launch) -> None:
         """Say what is measured now."""

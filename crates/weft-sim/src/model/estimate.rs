@@ -1,9 +1,11 @@
-//! How many packet hops a scenario is, before it runs: bytes times links, counted on some ranks.
+//! How much work a scenario is, before it runs: packet hops (bytes times links) and moves of ranks,
+//! counted on some ranks.
 
 use crate::document::{Fidelity, Protocol};
 use crate::model::fidelity::{Chosen, Ruling};
 use crate::model::placement::place::{RankPlace, Tenant};
 use crate::model::scenario::ValidScenario;
+use std::iter::Sum;
 use weft_fabric::{HcaId, Routes};
 use weft_traffic::{Algorithm, Phase, StepDocument};
 
@@ -14,6 +16,9 @@ const ROUNDS: u32 = 32;
 const MOVES: u64 = 2048;
 /// Links between an endpoint inside a node and its HCA, both ends together: about so many.
 const LINKS_INSIDE: f64 = 4.0;
+
+/// And between a node and the switch that holds the sum of its buffer and others', there and back.
+const LINKS_OF_OFFLOAD: f64 = 4.0;
 
 /// Up to so many packet hops every packet is followed: some seconds.
 pub(crate) const MOST_HOPS: f64 = 1e8;
@@ -60,50 +65,90 @@ impl ValidScenario {
     }
 }
 
+/// Packet hops, and moves of ranks.
+#[derive(Clone, Copy, Default)]
+struct Amount {
+    hops: f64,
+    moves: f64,
+}
+
+impl Amount {
+    fn times(self, factor: f64) -> Amount {
+        Amount { hops: self.hops * factor, moves: self.moves * factor }
+    }
+}
+
+impl Sum for Amount {
+    fn sum<I: Iterator<Item = Amount>>(parts: I) -> Amount {
+        let add = |sum: Amount, one: Amount| Amount {
+            hops: sum.hops + one.hops,
+            moves: sum.moves + one.moves,
+        };
+        parts.fold(Amount::default(), add)
+    }
+}
+
 impl ValidScenario {
+    /// About how many packet hops and moves of ranks the scenario is.
+    pub fn amount_of_work(&self) -> (f64, f64) {
+        let Amount { hops, moves } = self.amount_of(&self.tenants);
+        (hops, moves)
+    }
+
     /// About how many packet hops the work of tenants is, acknowledgements and agreements included;
     /// of one that repeats its work, once.
     pub(crate) fn packet_hops(&self, tenants: &[Tenant]) -> f64 {
+        self.amount_of(tenants).hops
+    }
+
+    fn amount_of(&self, tenants: &[Tenant]) -> Amount {
         let of_tenant = |tenant: &Tenant| {
             let steps = tenant.work.iter().zip(0..);
-            steps.map(|(step, number)| self.hops_of_step(tenant, step, number)).sum::<f64>()
+            steps.map(|(step, number)| self.of_step(tenant, step, number)).sum::<Amount>()
         };
         tenants.iter().map(of_tenant).sum()
     }
 
-    fn hops_of_step(&self, tenant: &Tenant, step: &StepDocument, number: u32) -> f64 {
+    fn of_step(&self, tenant: &Tenant, step: &StepDocument, number: u32) -> Amount {
         let n_rounds = step.n_phases();
         let stride = n_rounds.div_ceil(ROUNDS).max(1);
         let rounds = (0..n_rounds).step_by(stride as usize);
         let of_round = |round: u32| {
             let phase = step.phase("work", number, round, tenant.n_ranks);
-            phase.map_or(0.0, |phase| self.hops_of_phase(tenant, &phase))
+            phase.map_or_else(|_| Amount::default(), |phase| self.of_phase(tenant, &phase))
         };
         let n_seen = n_rounds.div_ceil(stride).max(1);
-        rounds.map(of_round).sum::<f64>() * f64::from(n_rounds) / f64::from(n_seen)
+        rounds.map(of_round).sum::<Amount>().times(f64::from(n_rounds) / f64::from(n_seen))
     }
 
-    fn hops_of_phase(&self, tenant: &Tenant, phase: &Phase) -> f64 {
+    fn of_phase(&self, tenant: &Tenant, phase: &Phase) -> Amount {
         let stride = tenant.n_ranks.div_ceil(RANKS).max(1);
-        let ranks = (0..tenant.n_ranks).step_by(stride as usize);
-        let n_seen = tenant.n_ranks.div_ceil(stride).max(1);
-        let hops: f64 = ranks.map(|rank| self.hops_of_rank(tenant, phase, rank)).sum();
+        // Not all of them first on their node.
+        let shifted = |(start, number): (u32, u32)| start + number % stride;
+        let ranks = (0..tenant.n_ranks).step_by(stride as usize).zip(0..).map(shifted);
+        let ranks: Vec<u32> = ranks.filter(|rank| *rank < tenant.n_ranks).collect();
+        let seen: Amount = ranks.iter().map(|rank| self.of_rank(tenant, phase, *rank)).sum();
         let n_iterations = f64::from(phase.warmup) + f64::from(phase.iterations);
-        hops * n_iterations * f64::from(tenant.n_ranks) / f64::from(n_seen)
+        seen.times(n_iterations * f64::from(tenant.n_ranks) / ranks.len().max(1) as f64)
     }
 
-    /// Hops of the packets that a rank sends in one iteration.
-    fn hops_of_rank(&self, tenant: &Tenant, phase: &Phase, rank: u32) -> f64 {
+    /// What a rank does in one iteration: its moves, and the hops of the packets that it sends.
+    fn of_rank(&self, tenant: &Tenant, phase: &Phase, rank: u32) -> Amount {
         let place = |rank: u32| self.ranks[(tenant.first_rank + rank) as usize];
         let moves = (0..MOVES).map_while(|index| phase.exchange(rank, index));
-        let (mut hops, mut n_moves) = (0.0, 0);
+        let mut found = Amount::default();
         for exchange in moves {
-            n_moves += 1;
+            found.moves += 1.0;
             if let Some(send) = exchange.send {
-                hops += self.hops_of_message(place(rank), place(send.peer), send.size_bytes);
+                found.hops += self.hops_of_message(place(rank), place(send.peer), send.size_bytes);
+            }
+            if let Some(offload) = exchange.offload {
+                let n_packets = offload.size_bytes.div_ceil(u64::from(self.mtu_bytes)).max(1);
+                found.hops += n_packets as f64 * LINKS_OF_OFFLOAD;
             }
         }
-        if n_moves < MOVES { hops } else { hops / MOVES as f64 * phase.n_moves(rank) as f64 }
+        let n_seen = MOVES as f64;
+        if found.moves < n_seen { found } else { found.times(phase.n_moves(rank) as f64 / n_seen) }
     }
 
     fn hops_of_message(&self, here: RankPlace, there: RankPlace, size_bytes: u64) -> f64 {

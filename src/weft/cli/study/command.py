@@ -19,11 +19,12 @@ from weft.cli.options import (
 )
 from weft.cli.output import emit, format_option, table_text
 from weft.cli.study.block import block
+from weft.cli.study.cost import StudyCost, duration_line
 from weft.cli.study.factors import factors
 from weft.cli.study.status import status
 from weft.cli.study.submit import submit
 from weft.core.nodeset import fold
-from weft.core.units import format_duration
+from weft.core.units import format_duration, parse_duration
 from weft.core.words import counted
 from weft.study.run.launch_record import launch_to_record
 
@@ -44,6 +45,12 @@ class StudyChanges:
     job_nodes: int | None
 
 
+BUDGET = click.option(
+    "--budget",
+    metavar="TIME",
+    help="Leave values of the study out, from the middle of its axes on, until a twin takes about "
+    "so long, such as 10m.",
+)
 CHANGES = options_as("changes", StudyChanges, (REPEATS, NODE_SETS, JOB_NODES))
 
 
@@ -108,28 +115,44 @@ def show(study: str, format_: str) -> None:
 @command.command()
 @click.argument("study", metavar="STUDY")
 @CHANGES
+@BUDGET
 @backend_options
 @format_option
 @click.pass_context
 def plan(
-    ctx: click.Context, study: str, changes: StudyChanges, choice: BackendChoice, format_: str
+    ctx: click.Context,
+    /,
+    *,
+    study: str,
+    changes: StudyChanges,
+    budget: str | None,
+    choice: BackendChoice,
+    format_: str,
 ) -> None:
-    """Show the launches of a study on these nodes, in their order. Runs nothing."""
+    """Show the launches of a study on these nodes, in their order, and on a twin how long it takes.
+    Runs nothing."""
     document, _ = _study(ctx, study, changes, choice)
     choice = _sized(choice, document)
     backend, nodes = open_backend(choice)
     backend.close()
+    cost = StudyCost(backend)
+    left_out: tuple[str, ...] = ()
+    if budget is not None:
+        document, left_out = cost.thinned(document, nodes, parse_duration(budget))
     made = plan_for(document, nodes, choice, backend)
+    seconds = cost.seconds(made.launches)
     rows = [launch_to_record(launch) for launch in made.launches]
     emit(
         format_,
-        text=lambda: _plan_text(document, made),
+        text=lambda: _plan_text(document, made, seconds, left_out),
         record={
             "study": document.name,
             "n_launches": len(rows),
             "n_trials": len(made.trials),
             "interleaved": made.interleaved,
             "remarks": list(made.remarks),
+            "estimated_s": seconds,
+            "left_out": list(left_out),
             "launches": rows,
         },
         rows=[{key: _word(value) for key, value in row.items()} for row in rows],
@@ -148,6 +171,7 @@ def _word(value: object) -> object:
 @RESUME
 @CHANGES
 @click.option("--dry-run", is_flag=True, help="Print what each trial would launch; run nothing.")
+@BUDGET
 @backend_options
 @format_option
 @click.pass_context
@@ -159,6 +183,7 @@ def run(
     changes: StudyChanges,
     choice: BackendChoice,
     format_: str,
+    budget: str | None,
     **where: Any,
 ) -> int:
     """Run a study. STUDY is a name of the catalogue or a .toml file.
@@ -168,7 +193,8 @@ def run(
     """
     document, text = _study(ctx, study, changes, choice)
     choice = _sized(choice, document)
-    return measure_study(lambda _: (document, text), choice, format_, **where)
+    budget_s = None if budget is None else parse_duration(budget)
+    return measure_study(lambda _: (document, text), choice, format_, budget_s=budget_s, **where)
 
 
 def _sized(choice: BackendChoice, document: "Study") -> BackendChoice:
@@ -192,14 +218,18 @@ def _study(
     return load_study(name, {**changed, "seed": choice.seed if typed else None})
 
 
-def _plan_text(document: "Study", made: "StudyPlan") -> str:
+def _plan_text(
+    document: "Study", made: "StudyPlan", seconds: float | None, left_out: tuple[str, ...]
+) -> str:
     n_arms = len({tuple(trial.arm.items()) for trial in made.trials})
     longest = sum(launch.trial.timeout_s for launch in made.launches)
     lines = [
         f"{document.title}",
         f"{len(made.launches)} launches: {len(made.trials)} trials, "
         f"{counted(n_arms, 'arm')}, {counted(made.repeats, 'repeat')}",
+        *([] if seconds is None else [duration_line(seconds)]),
         f"at the very most {format_duration(longest)} (every launch at its time-out)",
+        *([f"left out: {'; '.join(left_out)}"] if left_out else []),
         *made.remarks,
     ]
     if not made.interleaved:

@@ -34,8 +34,8 @@ def to_switch(launch: Launch, by_hand: ByHand, before: Launch | None = None) -> 
 class Progress:
     """Receives each event of a run; shows none of them."""
 
-    def started(self, n_launches: int, n_before: int) -> None:
-        """The run begins: `n_before` launches were over before."""
+    def started(self, todo: Sequence[Launch], n_before: int) -> None:
+        """The run begins with the launches to do: `n_before` others were over before."""
 
     def launching(self, launch: Launch) -> None:
         """A launch begins."""
@@ -99,7 +99,7 @@ def execute(
     tally = _Tally(worked=set(store.worked))
     try:
         _prepare(backend, launches, store)
-        progress.started(len(launches), len(launches) - len(todo))
+        progress.started(todo, len(launches) - len(todo))
         for number, launch in enumerate(todo):
             before = todo[number - 1] if number else launch
             tally.switch = to_switch(launch, by_hand or {}, before)

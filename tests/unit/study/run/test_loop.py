@@ -27,8 +27,8 @@ class Log:
     def __init__(self) -> None:
         self.lines: list[str] = []
 
-    def started(self, n_launches: int, n_before: int) -> None:
-        self.lines.append(f"{n_launches} launches, {n_before} before")
+    def started(self, todo: Sequence[Launch], n_before: int) -> None:
+        self.lines.append(f"{len(todo) + n_before} launches, {n_before} before")
 
     def launching(self, launch: Launch) -> None:
         self.lines.append(f"launching {launch.name}")

@@ -1,0 +1,136 @@
+"""How long a twin takes to simulate launches, before it simulates them."""
+
+import json
+import math
+import os
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from weft.bench.model import Launch, Trial
+from weft.bench.twin.backend import TwinBackend, simulate
+from weft.topology.engine import engine_module
+from weft.topology.fabric_spec import Document
+
+EVENTS_A_HOP = 1.6
+EVENTS_A_MOVE = 0.75
+"""Events of the engine: least squares over 19 launches (barriers to alltoalls, two nodes to 2,024,
+28,672 ranks), which these give within a factor of 1.6."""
+PILOT_EVENTS = 1_000_000
+"""A pilot is a launch of the study that ends after so many events: a fraction of a second."""
+COUNTING_SECONDS = 5.0
+"""Cells of a large study are counted for so long; the others are taken to be like them."""
+
+
+N_CORES = os.cpu_count() or 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """Launches that differ in their nodes and repeats alone. `build_s` is the time to write its
+    scenario."""
+
+    trial: Trial
+    n_events: float
+    build_s: float
+    document: Document
+
+    def like(self, trial: Trial) -> float:
+        """How unlike another cell is in what its work depends on; 0 for the same cell."""
+        mine, other = self.trial, trial
+        unlike = mine.benchmark != other.benchmark or mine.sizes_bytes != other.sizes_bytes
+        far = abs(math.log2(len(mine.nodes) / len(other.nodes)))
+        far += abs(math.log2(mine.tasks_per_node / other.tasks_per_node))
+        return 100.0 * unlike + far + 0.5 * (_settings(mine) != _settings(other))
+
+
+@dataclass(frozen=True, slots=True)
+class Durations:
+    """`build_s`: seconds to write a scenario, one after the other; `read_s`: to read it, on any
+    core. `rates`: seconds an event, by events."""
+
+    cells: tuple[_Cell, ...]
+    build_s: float
+    read_s: float
+    rates: tuple[tuple[float, float], ...]
+
+    def of(self, trial: Trial) -> float:
+        """Seconds of a trial's simulation on one core."""
+        near = min(self.cells, key=lambda cell: cell.like(trial))
+        n_events = near.n_events * trial.n_ranks / near.trial.n_ranks
+        _, rate = min(self.rates, key=lambda rate: abs(math.log(rate[0] / n_events)))
+        return self.read_s + n_events * rate
+
+
+def durations(backend: TwinBackend, trials: Sequence[Trial]) -> Durations:
+    """About how long each trial takes on one core of this machine: the engine counts the work of
+    one of each cell, and simulates the first part of three. Raises InputError where a trial is none
+    of this twin."""
+    cells = sorted(_counted(backend, trials), key=lambda cell: cell.n_events)
+    build_s = sum(cell.build_s for cell in cells) / len(cells)
+    first, *more = (cells[0], cells[len(cells) // 2], cells[-1])
+    least_s, n_least = min(_pilot(first), _pilot(first))
+    rates = []
+    for cell in more:
+        seconds, n_events = _pilot(cell)
+        # Else reading the scenario is nearly all of it.
+        if seconds > 1.5 * least_s and n_events > 1.5 * n_least:
+            rates.append((cell.n_events, (seconds - least_s) / (n_events - n_least)))
+    if not rates:
+        return Durations(tuple(cells), build_s, 0.0, ((first.n_events, least_s / n_least),))
+    read_s = max(least_s - n_least * rates[0][1], 0.0)
+    return Durations(tuple(cells), build_s, read_s, tuple(rates))
+
+
+def simulation_seconds(found: Durations, launches: Sequence[Launch], together: int) -> float:
+    """About how long the launches take, `together` of them at once on all cores."""
+    of_cell: dict[str, float] = {}
+    seconds = found.build_s * len(launches)
+    for first in range(0, len(launches), together):
+        inside = []
+        for launch in launches[first : first + together]:
+            key = _key(launch.trial)
+            if key not in of_cell:
+                of_cell[key] = found.of(launch.trial)
+            inside.append(of_cell[key])
+        seconds += max(sum(inside) / N_CORES, *inside)
+    return seconds
+
+
+def _counted(backend: TwinBackend, trials: Sequence[Trial]) -> list[_Cell]:
+    by_cell = {_key(trial): trial for trial in trials}
+    order = list(by_cell.values())
+    random.Random(0).shuffle(order)  # noqa: S311 - a sample, not a secret
+    began = time.perf_counter()
+    cells: list[_Cell] = []
+    for trial in order:
+        before = time.perf_counter()
+        if cells and before - began > COUNTING_SECONDS:
+            break
+        document = backend.scenario(Launch(trial, 0, 0))
+        text = json.dumps(document)
+        build_s = time.perf_counter() - before
+        ((hops, moves),) = engine_module().count_work([text])
+        n_events = EVENTS_A_HOP * hops + EVENTS_A_MOVE * moves
+        cells.append(_Cell(trial, max(n_events, 1.0), build_s, document))
+    return cells
+
+
+def _pilot(cell: _Cell) -> tuple[float, float]:
+    """Seconds and events, as counted, of the first part of a simulation."""
+    document = {**cell.document, "limits": {"max_events": PILOT_EVENTS}}
+    began = time.perf_counter()
+    outcome = simulate(document)
+    seconds = time.perf_counter() - began
+    return seconds, cell.n_events if outcome["status"] == "complete" else PILOT_EVENTS
+
+
+def _key(trial: Trial) -> str:
+    """What launches that take about as long have in common."""
+    of_cell = (trial.benchmark, trial.sizes_bytes, len(trial.nodes), trial.tasks_per_node)
+    return f"{of_cell} {_settings(trial)}"
+
+
+def _settings(trial: Trial) -> list[tuple[str, str]]:
+    return sorted({**trial.arm, **trial.condition}.items())

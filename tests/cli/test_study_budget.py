@@ -1,0 +1,66 @@
+"""The time of a study, and a study thinned to fit one."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from weft.cli import run as weft
+
+TWIN = ("--twin", "fat-tree", "--nodes", "64")
+STUDY = """
+schema = "weft.study/1"
+name = "mine"
+title = "Mine"
+question = "Is it?"
+repeats = 1
+nodes = [2, 4, 8, 16, 32]
+node_sets = 2
+[[benchmarks]]
+name = "alltoall"
+sizes = "8,1K,4K"
+"""
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> str:
+    """A study of ten launches."""
+    path = tmp_path / "mine.toml"
+    path.write_text(STUDY)
+    return str(path)
+
+
+def test_a_plan_says_how_long_a_twin_takes(mine: str, capsys: Capture) -> None:
+    assert weft(["study", "plan", mine, *TWIN]) == 0
+    assert re.search(r"^about [0-9].* on [0-9]+ cores?$", capsys.readouterr().out, re.MULTILINE)
+
+
+def test_a_budget_that_nothing_fits_is_refused(mine: str, capsys: Capture) -> None:
+    assert weft(["study", "run", mine, *TWIN, "--budget", "1ms"]) == 2
+    error = capsys.readouterr().err
+    assert "study 'mine' does not fit 1 ms: its smallest form of 4 cells takes about" in error
+
+
+def test_a_machine_has_no_budget(mine: str, capsys: Capture) -> None:
+    assert weft(["study", "run", mine, "--mock", "--nodes", "64", "--budget", "10m"]) == 2
+    assert "--budget needs a twin" in capsys.readouterr().err
+
+
+def test_a_thinned_study_is_what_the_run_records_and_goes_on_with(
+    mine: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "weft.cli.study.cost.StudyCost.seconds", lambda self, launches: len(launches)
+    )
+    words = ["study", "run", mine, *TWIN, "--dir", str(tmp_path / "run")]
+    assert weft([*words, "--budget", "7s"]) in {0, 5}
+    assert "to fit 7.0 s: without nodes 4, 8" in capsys.readouterr().err
+    assert weft(["study", "show", str(tmp_path / "run"), "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["nodes"] == [2, 16, 32]
+    # Another day the machine is faster: the run keeps its matrix.
+    monkeypatch.setattr("weft.cli.study.cost.StudyCost.seconds", lambda self, launches: 0.0)
+    assert weft([*words, "--budget", "7s", "--resume"]) in {0, 5}
+    assert "6 of 6 launches complete" in capsys.readouterr().out

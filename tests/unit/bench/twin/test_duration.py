@@ -1,0 +1,70 @@
+"""The work of a launch is counted before it is simulated."""
+
+import json
+from typing import Any
+
+import pytest
+
+from weft.bench.model import Launch, Trial
+from weft.bench.twin.backend import TwinBackend
+from weft.bench.twin.duration import Durations, durations, simulation_seconds
+from weft.catalog.load import platform
+from weft.topology.engine import engine_module
+
+
+@pytest.fixture(scope="module")
+def twin() -> TwinBackend:
+    return TwinBackend(platform("frontera"), 128)
+
+
+def trial(twin: TwinBackend, name: str, n_nodes: int, size: int, **more: Any) -> Trial:
+    tasks = more.pop("tasks", 1)
+    return Trial(f"t-{name}-{n_nodes}-{tasks}", name, (size,), twin.nodes[:n_nodes], tasks, **more)
+
+
+@pytest.mark.parametrize(
+    ("name", "n_nodes", "tasks", "size"),
+    [
+        ("latency", 2, 1, 1 << 20),
+        ("alltoall", 64, 1, 4096),
+        ("allgather", 64, 1, 65536),
+        ("allreduce", 64, 1, 8),
+        ("barrier", 128, 4, 0),
+    ],
+)
+def test_packet_hops_are_those_of_the_simulation(
+    twin: TwinBackend, name: str, n_nodes: int, tasks: int, size: int
+) -> None:
+    text = json.dumps(
+        twin.scenario(Launch(trial(twin, name, n_nodes, size, tasks=tasks), repeat=0, order=0))
+    )
+    ((hops, moves),) = engine_module().count_work([text])
+    assert hops == pytest.approx(engine_module().simulate(text)["hops"], rel=0.05)
+    assert moves >= n_nodes * tasks
+
+
+def test_ranks_that_are_first_on_their_node_are_not_taken_for_all(twin: TwinBackend) -> None:
+    """Leaders of 56 ranks make many more moves than the others."""
+    text = json.dumps(
+        twin.scenario(Launch(trial(twin, "allreduce", 64, 8, tasks=56), repeat=0, order=0))
+    )
+    ((hops, _),) = engine_module().count_work([text])
+    assert 0.5 < hops / engine_module().simulate(text)["hops"] < 2
+
+
+def test_a_cell_that_was_not_counted_takes_as_long_as_its_nearest(twin: TwinBackend) -> None:
+    small, large = (trial(twin, "barrier", n, 0) for n in (8, 32))
+    found = durations(twin, [small])
+    assert found.of(large) == pytest.approx(4 * found.of(small))
+
+
+def test_launches_together_take_all_cores_but_no_less_than_the_longest(
+    twin: TwinBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("weft.bench.twin.duration.N_CORES", 4)
+    counted = durations(twin, [trial(twin, "barrier", 8, 0)])
+    events = counted.cells[0].n_events
+    found = Durations(counted.cells, 0.5, 0.0, ((events, 1 / events),))  # One second each.
+    launches = [Launch(trial(twin, "barrier", 8, 0), n, n) for n in range(8)]
+    assert simulation_seconds(found, launches, 8) == pytest.approx(8 / 4 + 8 * 0.5)
+    assert simulation_seconds(found, launches[:1], 8) == pytest.approx(1 + 0.5)
