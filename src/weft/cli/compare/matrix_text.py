@@ -1,5 +1,6 @@
 """The matrix of a study as text: a block a benchmark, arm and ranks a node; sizes by nodes."""
 
+import textwrap
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -29,8 +30,19 @@ def matrix_lines(rows: "Sequence[ComparisonRow]", width: int) -> list[str]:
     for (benchmark, second, tasks, condition), plane in planes.items():
         title = f"{benchmark}, {counted(tasks, 'rank')} a node, by nodes"
         title += f", {condition}" if condition else ""
-        lines += ["", f"{title}: {second}" if several else title, *_plane(plane, width)]
+        title = f"{title}: {second}" if several else title
+        lines += ["", *_wrapped(title, width), *_plane(plane, width)]
     return lines
+
+
+def _wrapped(title: str, width: int) -> list[str]:
+    """In lines; settings are broken at their commas."""
+    return textwrap.wrap(
+        title.replace(",", ", ").replace(",  ", ", "),
+        width,
+        subsequent_indent="  ",
+        break_on_hyphens=False,
+    )
 
 
 def _plane(rows: "Sequence[ComparisonRow]", width: int) -> list[str]:

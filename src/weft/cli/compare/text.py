@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 _MOST_EFFECTS = 6
+_MOST_ANOMALIES = 4
 _MOST_TABLE = 30
 """Rows of a table that a reader still reads; the matrix holds more."""
 _MOST_ONSETS = 8
@@ -84,12 +85,15 @@ def verdict_lines(findings: Sequence[Finding], would_show: Sequence[str]) -> lis
 
 
 def _shown(findings: Sequence[Finding]) -> list[Finding]:
-    """All findings; of effects that an answer sums up, the first ones."""
+    """All findings; of effects that an answer sums up, and of anomalies, the first ones."""
+    from weft.study.comparison.conclusion.anomalies import AnomalyFacts
     from weft.study.comparison.effects import EffectFacts
 
     effects = [one for one in findings if isinstance(one.facts, EffectFacts)]
     has_answer = any(one.kind is FindingKind.ANSWER for one in findings)
     hidden = {id(one) for one in effects[_MOST_EFFECTS:]} if has_answer else set()
+    odd = [one for one in findings if isinstance(one.facts, AnomalyFacts)]
+    hidden |= {id(one) for one in odd[_MOST_ANOMALIES:]}
     return [one for one in findings if id(one) not in hidden]
 
 

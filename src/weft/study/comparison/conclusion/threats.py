@@ -150,14 +150,19 @@ def power_clause(rows: Sequence[ComparisonRow]) -> str:
     if half == float("inf"):
         return "Too few launches to find a difference of any size."
     share = f"about {round(POWER * 5)} of 5"
-    text = f"Power: {share} such studies find a difference of {percent(half - 1)}"
+    text = f"Power: {share} such studies find a difference of {_difference(half)}"
     if known[-1] == float("inf"):
         n = sum(value == float("inf") for value in known)
         return f"{text}; in {n} of {len(rows)} cells launches are too few to find any."
     worst = max(rows, key=lambda row: row.detectable)
-    if percent(known[-1] - 1) == percent(half - 1):
+    if _difference(known[-1]) == _difference(half):
         return f"{text} in every cell."
     return (
-        f"{text} in half of the cells, of {percent(known[-1] - 1)} in all "
+        f"{text} in half of the cells, of {_difference(known[-1])} in all "
         f"({worst.cell.place} needs most)."
     )
+
+
+def _difference(ratio: float) -> str:
+    """'3.2 %', or 'a factor of 11.9' from 2 on."""
+    return percent(ratio - 1) if ratio < 2 else f"a factor of {ratio:.3g}"
