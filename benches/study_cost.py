@@ -33,7 +33,7 @@ STUDIES = (
 
 def weft(words: list[str]) -> str:
     """What a command prints on standard output."""
-    argv = [sys.executable, "-m", "weft", *words]
+    argv = [str(Path(sys.executable).parent / "weft"), *words]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     if done.returncode not in {0, 1, 5}:
         raise SystemExit(f"{' '.join(argv)}\n{done.stderr}")

@@ -16,6 +16,8 @@ from weft.bench.twin.fidelity import at_fidelity, carried_out, is_extrapolated, 
 from weft.bench.twin.gpu_network import OPTION as GPU_NETWORK
 from weft.bench.twin.gpu_network import by_step, gpu_network, joined_steps, on_channels
 from weft.bench.twin.independent_rounds import apart, joined
+from weft.bench.twin.neighbour import OPTION as NEIGHBOUR
+from weft.bench.twin.neighbour import SERVICE_LEVEL, beside, has_neighbour, rows_of_job
 from weft.bench.twin.outcome_rows import rows_of
 from weft.bench.twin.port_counters import COUNTERS_FILE, PortCounters
 from weft.bench.twin.routing import has_own_tables, routes_adaptively, tables_of
@@ -139,7 +141,7 @@ class TwinBackend:
             if benchmark(launch.trial.benchmark).kind == "pairs":
                 continue
             document = self.scenario(launch)
-            if "work" in document:
+            if "work" in document or has_neighbour(launch.trial):
                 texts[launch.key] = json.dumps(document)
             if sum(map(len, texts.values())) > MOST_AHEAD_BYTES:
                 break
@@ -165,8 +167,11 @@ class TwinBackend:
     ) -> Mapping[str, Any]:
         trial = launch.trial
         ready = self._ready.pop(launch.key, None)
+        if ready is None and has_neighbour(trial):
+            ready = simulate(document)
         if ready is not None:
-            return _complete(launch, ready)
+            outcome = _complete(launch, ready)
+            return rows_of_job(outcome) if has_neighbour(trial) else outcome
         if "tenants" in document:
             steps = simulate_parts(document, by_step(document))
             return joined_steps([_complete(launch, outcome) for outcome in steps])
@@ -194,6 +199,9 @@ class TwinBackend:
         law = congestion_control(self.platform, trial, self.fidelity)
         found = {"transport": "simulated", "adaptive_routing": routing, "congestion_control": law}
         found["sharp"] = "on" if asks_for_switches(trial) else "off"
+        for asked in (NEIGHBOUR, SERVICE_LEVEL):
+            if asked in trial.options:
+                found[asked] = str(trial.options[asked])
         if "routing" in trial.options:
             found["routing"] = str(trial.options["routing"])
         network = trial.options.get(GPU_NETWORK)
@@ -216,6 +224,8 @@ class TwinBackend:
         if gpu_network(trial) is not None:
             return on_channels(document, channel_work(self.platform, measured, trial))
         document["work"] = work(self.platform, measured, trial, self.faults)
+        if has_neighbour(trial):
+            return beside(document, trial, self.nodes, measured)
         return document
 
     def _routed(self, trial: Trial) -> Document:

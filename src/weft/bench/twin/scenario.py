@@ -9,6 +9,7 @@ from weft.bench.phase import phases_of
 from weft.bench.twin.congestion_control import OFF, congestion_control
 from weft.bench.twin.fault import Fault
 from weft.bench.twin.gpu_network import by_sockets, gpu_network, inside_of_node, nccl_steps
+from weft.bench.twin.neighbour import service_level
 from weft.bench.twin.routing import routes_adaptively, routing
 from weft.bench.twin.training_step import is_training, training_step
 from weft.catalog.benchmark import Benchmark
@@ -132,7 +133,16 @@ def _in_network(platform: Platform) -> InNetwork:
 def _lanes(fabric: Document, trial: Trial) -> Document:
     # Lanes of other engines' paths are in the fabric.
     engine = trial.options.get("routing", fabric.get("routing", {}).get("engine"))
-    return {"lanes": {"count": DATA_LANES}} if engine == DRAGONFLY else {}
+    level = service_level(trial)
+    if engine != DRAGONFLY:
+        return {"lanes": {"count": level + 1}} if level else {}
+    if level:
+        raise InputError(
+            "option 'service_level' on a dragonfly",
+            where=trial.id,
+            expected="level 0: its paths take all lanes, to be free of deadlocks",
+        )
+    return {"lanes": {"count": DATA_LANES}}
 
 
 def work(

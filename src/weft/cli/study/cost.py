@@ -9,7 +9,7 @@ from weft.core.units import format_duration
 from weft.core.words import counted
 
 if TYPE_CHECKING:
-    from weft.bench.twin.duration import Durations
+    from weft.study.plan.duration import Durations
     from weft.study.plan.model import Study
 
 
@@ -24,7 +24,7 @@ class StudyCost:
     def seconds(self, launches: Sequence[Launch]) -> float | None:
         """About how long they take; None of a machine."""
         from weft.bench.twin.backend import TwinBackend
-        from weft.bench.twin.duration import durations, simulation_seconds
+        from weft.study.plan.duration import durations, simulation_seconds
         from weft.study.run.loop import AHEAD
 
         if not isinstance(self._backend, TwinBackend):
@@ -57,6 +57,6 @@ class StudyCost:
 
 def duration_line(seconds: float) -> str:
     """'about 7 min 06 s on 2 cores'."""
-    from weft.bench.twin.duration import N_CORES
+    from weft.study.plan.duration import N_CORES
 
     return f"about {format_duration(seconds)} on {counted(N_CORES, 'core')}"

@@ -7,8 +7,8 @@ import pytest
 
 from weft.bench.model import Launch, Trial
 from weft.bench.twin.backend import TwinBackend
-from weft.bench.twin.duration import Durations, durations, simulation_seconds
 from weft.catalog.load import platform
+from weft.study.plan.duration import Durations, durations, simulation_seconds
 from weft.topology.engine import engine_module
 
 
@@ -61,7 +61,7 @@ def test_a_cell_that_was_not_counted_takes_as_long_as_its_nearest(twin: TwinBack
 def test_launches_together_take_all_cores_but_no_less_than_the_longest(
     twin: TwinBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("weft.bench.twin.duration.N_CORES", 4)
+    monkeypatch.setattr("weft.study.plan.duration.N_CORES", 4)
     counted = durations(twin, [trial(twin, "barrier", 8, 0)])
     events = counted.cells[0].n_events
     found = Durations(counted.cells, 0.5, 0.0, ((events, 1 / events),))  # One second each.

@@ -1,0 +1,84 @@
+"""Another job beside the one that is measured."""
+
+import json
+from typing import Any
+
+import pytest
+
+from weft.bench.model import Launch, Trial
+from weft.bench.twin.backend import TwinBackend
+from weft.catalog.load import platform
+from weft.core.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def twin() -> TwinBackend:
+    return TwinBackend(platform("fat-tree"), 64)
+
+
+def launch(twin: TwinBackend, name: str = "alltoall", n_nodes: int = 16, **options: Any) -> Launch:
+    nodes = twin.nodes[: 2 * n_nodes : 2]
+    options = {"iterations": 1, "warmup": 0, **options}
+    return Launch(Trial("t", name, (32768,), nodes, 1, options=options), 0, 0)
+
+
+def times_us(twin: TwinBackend, **options: Any) -> float:
+    (sample,) = twin.measure(launch(twin, routing="minhop", **options))
+    return sample.metrics["latency_us_p50"]
+
+
+def test_the_neighbour_has_as_many_other_nodes_the_same_for_all_launches_of_the_job(
+    twin: TwinBackend,
+) -> None:
+    one = twin.scenario(launch(twin, neighbour="alltoall"))
+    job, other = one["tenants"]
+    assert len(other["placement"]["nodes"]) == 16
+    assert not set(other["placement"]["nodes"]) & set(job["placement"]["nodes"])
+    on = twin.scenario(launch(twin, neighbour="alltoall", adaptive_routing="on"))
+    assert on["tenants"][1] == other
+
+
+def test_a_neighbour_slows_the_job_and_a_lane_of_its_own_helps_it(twin: TwinBackend) -> None:
+    alone, beside = times_us(twin), times_us(twin, neighbour="alltoall")
+    assert beside > 1.02 * alone
+    assert times_us(twin, neighbour="alltoall", service_level=1) < beside
+    assert times_us(twin, service_level=1) == alone
+
+
+def test_only_the_job_is_measured_together_or_alone(twin: TwinBackend) -> None:
+    both = [launch(twin, neighbour=name, routing="minhop") for name in ("none", "alltoall")]
+    twin.ahead(both)
+    ahead = [list(twin.measure(one)) for one in both]
+    twin.ahead([])
+    assert [list(twin.measure(one)) for one in both] == ahead
+    assert [len(samples) for samples in ahead] == [1, 1]
+    assert ahead[1][0].evidence["neighbour"] == "alltoall"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"neighbour": "storm"}, "option 'neighbour' is 'storm'"),
+        ({"neighbour": "alltoall", "service_level": 15}, "option 'service_level' is 15"),
+        ({"neighbour": "alltoall", "n_nodes": 32, "name": "pairs"}, "'neighbour' with pairs"),
+    ],
+)
+def test_what_no_twin_has_is_refused(
+    twin: TwinBackend, options: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(InputError, match=words):
+        twin.scenario(launch(twin, **options))
+
+
+def test_a_job_on_all_nodes_has_no_neighbour() -> None:
+    small = TwinBackend(platform("fat-tree"), 4)
+    trial = Trial("t", "alltoall", (8,), small.nodes, 1, options={"neighbour": "alltoall"})
+    with pytest.raises(InputError, match="no nodes are left for a neighbour: the job has 4 of 4"):
+        small.scenario(Launch(trial, 0, 0))
+
+
+def test_lanes_of_a_dragonfly_are_all_taken() -> None:
+    dragonfly = TwinBackend(platform("alps-a100"), 16)
+    trial = Trial("t", "alltoall", (8,), dragonfly.nodes[:4], 1, options={"service_level": 1})
+    with pytest.raises(InputError, match="option 'service_level' on a dragonfly"):
+        json.dumps(dragonfly.scenario(Launch(trial, 0, 0)))
