@@ -2,33 +2,29 @@
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any
 from unittest.mock import patch
 
 from pydantic import ValidationError
 
 from weft.bench.model import Launch, Trial
 from weft.bench.twin.backend import TwinBackend, simulate
-from weft.catalog.document import Document, SourceClass
 from weft.catalog.libraries.training_model import SyntheticBenchmarks, synthetic_benchmarks
 from weft.catalog.load import benchmark, platform
-from weft.catalog.machine.platform import HOST_COSTS, Platform, figures
+from weft.catalog.machine.platform import Platform, figures
 from weft.catalog.machine.practice import PracticeFigure, practice_figures
+from weft.catalog.machine.scaling import UNSURE, scaled, unsure_figures
 
 ARMS = ("sockets", "ofi", "ofi-gpudirect")
 MIB = 1 << 20
 BUFFER = 64 * MIB
 NODES = (1, 2, 4)
 """Of the runs with figures of half and twice their value."""
-UNSURE = (SourceClass.ASSUMED, SourceClass.UNVERIFIED)
 FACTORS = (0.5, 2.0)
-
-Kind = TypeVar("Kind", bound=Document)
 
 
 def measured(
@@ -123,14 +119,8 @@ class Variation:
 def variations(machine: Platform) -> Iterator[Variation]:
     """Each assumed or unverified figure of the machine, of its host costs and of the training, and
     each figure of practice that a run of the claims reads."""
-    for path, figure in figures(machine):
-        if figure.class_ in UNSURE:
-            yield Variation(path, lambda factor, path=path: scaled(machine, path, factor))
-    regimes = () if machine.host is None else machine.host.regimes
-    for cost in HOST_COSTS:
-        if any(getattr(regime, cost) for regime in regimes if regime.class_ in UNSURE):
-            name = f"host.regimes[].{cost}"
-            yield Variation(name, lambda factor, cost=cost: scaled_costs(machine, cost, factor))
+    for name, machine_with in unsure_figures(machine):
+        yield Variation(name, machine_with)
     for path, figure in figures(synthetic_benchmarks()):
         if figure.class_ in UNSURE:
             yield Variation(
@@ -144,35 +134,6 @@ def variations(machine: Platform) -> Iterator[Variation]:
             lambda _: machine,
             lambda factor, name=name: with_practice(name, factor),
         )
-
-
-def scaled(document: Kind, path: str, factor: float) -> Kind:
-    """A document with one figure times `factor`. Raises ValidationError."""
-    table = document.model_dump(mode="python", by_alias=True, exclude_none=True)
-    part: Any = table
-    for key in re.findall(r"[^.\[\]]+", path):
-        part = part[int(key) if key.isdigit() else key]
-    part["value"] *= factor
-    return type(document).model_validate(table)
-
-
-def scaled_costs(machine: Platform, cost: str, factor: float) -> Platform:
-    """A platform with one cost of every unsure regime of its host times `factor`."""
-    assert machine.host is not None
-    # The engine counts whole picoseconds; costs of a byte have more digits.
-    digits = 3 if HOST_COSTS[cost] == "ns" else None
-    regimes = tuple(
-        one.model_copy(update={cost: _rounded(getattr(one, cost) * factor, digits)})
-        if one.class_ in UNSURE
-        else one
-        for one in machine.host.regimes
-    )
-    host = machine.host.model_copy(update={"regimes": regimes})
-    return machine.model_copy(update={"host": host})
-
-
-def _rounded(value: float, digits: int | None) -> float:
-    return value if digits is None else round(value, digits)
 
 
 def with_training(path: str, factor: float) -> AbstractContextManager[object]:

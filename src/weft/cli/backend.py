@@ -35,6 +35,7 @@ from weft.launch.slurm import is_better_alone, through_srun
 from weft.topology.dead_cables import ROUTINGS, detours
 
 if TYPE_CHECKING:
+    from weft.bench.live.backend import LiveBackend
     from weft.launch.mpi import Mpi
 
 
@@ -69,6 +70,17 @@ class BackendChoice:
         """The devices of `--rails`, by local rank. Raises InputError where one has no name."""
         return rail_names(self.rails)
 
+    @property
+    def mpis(self) -> tuple[str | None, ...]:
+        """The MPIs of `--mpi`, one or more between commas; None is the embedded one. Raises
+        InputError where one has no name."""
+        if self.mpi is None:
+            return (None,)
+        names = tuple(name.strip() for name in self.mpi.split(","))
+        if not all(names):
+            raise InputError(f"--mpi '{self.mpi}' names an empty MPI", expected="MPICC,MPICC,...")
+        return tuple(None if name == "embedded" else name for name in names)
+
 
 LAUNCHER = click.option(
     "--launcher",
@@ -95,7 +107,8 @@ _OPTIONS = (
     click.option(
         "--mpi",
         metavar="MPICC",
-        help="'site' or the mpicc to build and launch with. Default: the embedded MPICH.",
+        help="'site' or the mpicc to build and launch with; 'study run' compares several, between "
+        "commas. Default: the embedded MPICH ('embedded').",
     ),
     click.option("--rails", metavar="DEVICES", help="Network devices by local rank: mlx5_0:1,..."),
     click.option(
@@ -164,8 +177,11 @@ backend_options = options_as("choice", BackendChoice, _OPTIONS)
 """Add the shared options; the command receives them as one `choice: BackendChoice`."""
 
 
-def open_backend(choice: BackendChoice) -> tuple[Backend, tuple[str, ...]]:
-    """The backend and the names of its nodes. Raises InputError, MissingError."""
+def open_backend(
+    choice: BackendChoice, *, may_compare: bool = False
+) -> tuple[Backend, tuple[str, ...]]:
+    """The backend and the names of its nodes; of several MPIs where arms `may_compare` them. Raises
+    InputError, MissingError."""
     if choice.twin is None:
         twin_only = ("plant", "nodes", "fabric", "fidelity", "extrapolate", "routing")
         require_twin(choice, {f"--{name}": getattr(choice, name) for name in twin_only})
@@ -174,6 +190,12 @@ def open_backend(choice: BackendChoice) -> tuple[Backend, tuple[str, ...]]:
         others = {f"--{name}": getattr(choice, name) for name in live_only}
         refuse_together("--twin", {**others, **_container_options(choice)})
     _refuse_routing(choice)
+    if len(choice.mpis) > 1 and not may_compare:
+        raise InputError(
+            f"--mpi '{choice.mpi}' names {len(choice.mpis)} MPIs",
+            expected="one",
+            hint="'weft study run mpi-compare' compares several",
+        )
     if choice.mock:
         return open_mock(choice)
     if choice.twin is not None:
@@ -248,6 +270,7 @@ def _open_twin(choice: BackendChoice) -> tuple[Backend, tuple[str, ...]]:
 
 
 def _open_live(choice: BackendChoice) -> tuple[Backend, tuple[str, ...]]:
+    from weft.bench.live.several_mpis import SeveralMpis
     from weft.cli.recipe.container_launch import rank_container
 
     if choice.cluster is not None:
@@ -259,7 +282,9 @@ def _open_live(choice: BackendChoice) -> tuple[Backend, tuple[str, ...]]:
     nodes = as_slurm_orders(nodes, os.environ)
     container = rank_container(choice, len(nodes))
     rails = choice.rail_names
-    return live_backend(choice.mpi, choice.launcher, rails, nodes, container), nodes
+    mpis = choice.mpis
+    backends = [live_backend(mpi, choice.launcher, rails, nodes, container) for mpi in mpis]
+    return (backends[0] if len(backends) == 1 else SeveralMpis(backends)), nodes
 
 
 def live_backend(
@@ -268,7 +293,7 @@ def live_backend(
     rails: tuple[str, ...],
     nodes: tuple[str, ...],
     container: RankContainer | None = None,
-) -> Backend:
+) -> "LiveBackend":
     """The backend of nodes that no cluster of ours has. Raises InputError, MissingError."""
     from weft.bench.live.backend import LiveBackend
     from weft.bench.live.launch_site import LocalSite

@@ -16,6 +16,7 @@ from weft.cli.options import fresh_run_dir
 from weft.cli.output import emit, finding_lines, talk
 from weft.cli.reach import refuse_unreachable
 from weft.cli.study.cost import StudyCost, duration_line
+from weft.cli.study.sensitivity import require_sensible, try_other_values
 from weft.core.errors import ExitCode, InputError, StorageError, WeftError
 from weft.core.files import storage_error
 from weft.core.units import format_duration
@@ -43,10 +44,12 @@ def measure_study(
     resume: bool,
     dry_run: bool,
     budget_s: float | None = None,
+    sensitivity: bool = False,
 ) -> int:
     """Plan, run and print; the exit code. `study_on` gives the study on the nodes that there are,
     and its text as the run records it; the run goes into `run_dir`, or a fresh directory under
-    runs/. With `budget_s` the study is thinned until it fits.
+    runs/. With `budget_s` the study is thinned until it fits; with `sensitivity` it is run
+    again at other values of assumed constants.
 
     Raises InputError, MissingError, StorageError and KeyboardInterrupt with how to go on.
     """
@@ -54,8 +57,9 @@ def measure_study(
         raise InputError("--resume needs the run to go on with", expected="--dir RUN with it")
     from weft.study.plan.live import by_hand, on_machine
 
-    backend, nodes = open_backend(choice)
-    document, text = study_on(nodes)
+    backend, nodes = open_backend(choice, may_compare=True)
+    document, text = with_own_mpis(*study_on(nodes), backend)
+    varied = require_sensible(backend) if sensitivity else None
     cost = StudyCost(backend)
     if budget_s is not None:
         document, text = _fitting(document, nodes, cost, budget_s, run_dir if resume else None)
@@ -89,10 +93,24 @@ def measure_study(
             talk(f"{len(made.launches)} launches, {duration_line(seconds)}")
     with kept_run(where):
         outcome, run = _execute(made, backend, meta, where, resume=resume, switches=switches)
+    if varied is not None and outcome.complete:
+        try_other_values(varied, made.launches, meta, where)
     _print_result(run, outcome, format_)
     if outcome.failures:
         return int(ExitCode.BENCHMARK)
     return int(ExitCode.GOOD if outcome.complete else ExitCode.NO_VERDICT)
+
+
+def with_own_mpis(document: "Study", text: str, backend: Backend) -> tuple["Study", str]:
+    """The study, and its text, with the MPIs that the command line names as arms."""
+    from weft.bench.live.several_mpis import SeveralMpis
+    from weft.catalog.document import to_toml
+    from weft.study.plan.live import with_mpis
+
+    if not isinstance(backend, SeveralMpis):
+        return document, text
+    compared = with_mpis(document, backend.settings)
+    return compared, to_toml(compared)
 
 
 def _fitting(

@@ -73,6 +73,36 @@ def _dragonfly(
     return dragonfly_document(fabric, n_groups, spec, rates)
 
 
+def tapered(spec: Document, fabric: Document, ratio: str) -> Document:
+    """`fabric` with cables between switches of such a rate that a full leaf of `spec`, its
+    generator's document, has nodes to up-links at `ratio` ('2:1', '11:9'). Cables become thinner,
+    not fewer: tables and collisions of paths stay.
+
+    Raises InputError for another ratio, and where the fabric is no generated tree of two levels.
+    """
+    down, colon, up = ratio.partition(":")
+    if not (colon and down.isdigit() and up.isdigit() and int(up) > 0 and int(down) > 0):
+        raise InputError(
+            f"option 'oversubscription' is {ratio!r}", expected="two whole numbers, such as 2:1"
+        )
+    if spec.get("generate") != "fat_tree" or spec.get("levels") != 2:
+        raise InputError(
+            f"option 'oversubscription' on fabric '{spec['name']}'",
+            expected="a generated fat-tree of two levels",
+            hint="fewer --nodes, or another platform",
+        )
+    inwards = spec["nodes_per_leaf"] * spec["hcas_per_node"] * spec["host_bits_per_s"]
+    n_up = spec["spines"] * spec["cables_per_spine"]
+    rate = round(inwards * int(up) / (int(down) * n_up))
+    if "links" not in fabric:
+        return {**fabric, "switch_bits_per_s": rate}
+    links = [
+        link if "/" in link["a"] + link["b"] else {**link, "bits_per_s": rate}
+        for link in fabric["links"]
+    ]
+    return {**fabric, "links": links}
+
+
 def twin_parts(platform: Platform) -> tuple[Cabling, Links, PlatformHost]:
     """The parts of a twin. Raises InputError where the platform has none."""
     if platform.fabric is None or platform.links is None or platform.host is None:

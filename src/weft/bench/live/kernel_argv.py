@@ -18,7 +18,7 @@ KERNEL_BENCHMARKS = (
 TWIN_OPTIONS = (
     *("adaptive_routing", "congestion_control", "routing"),
     *("algorithm", "between", "leaders", "fallback", "segment_bytes", "in_network", "node"),
-    *("host_noise", "neighbour", "service_level"),
+    *("host_noise", "neighbour", "service_level", "mpi_choice", "oversubscription"),
 )
 """Options that only a simulated fabric has (weft.bench.twin.scenario)."""
 

@@ -42,9 +42,10 @@ from weft.core.files import HeldFolder, write_part
 from weft.topology.dead_cables import Detours
 from weft.topology.engine import as_input_error, engine_module
 from weft.topology.fabric import Fabric
-from weft.topology.fabric_spec import Document, fabric_spec
+from weft.topology.fabric_spec import Document, fabric_spec, tapered
 
 PLATFORM_FILE = "platform.toml"
+TAPER = "oversubscription"
 TABLE_KEYS = ("lfts", "lanes", "routing")
 """Of a fabric document, what says which way messages take."""
 MOST_AHEAD_BYTES = 256 << 20
@@ -83,6 +84,8 @@ class TwinBackend:
         self.faults = tuple(faults)
         self.lost_hosts: Mapping[str, SshFailure] = {}
         self.seed = seed
+        self._fabric = fabric
+        self._n_nodes = n_nodes
         self._fabric_spec = fabric if fabric is not None else fabric_spec(platform, n_nodes)
         self._detours = detours
         self._run_dir: Path | None = None
@@ -96,6 +99,19 @@ class TwinBackend:
         self._counters = None if fabric is not None else PortCounters(self.fabric_document)
         for fault in self.faults:
             check_fault(fault, self.fabric_document)
+
+    def with_platform(self, platform: Platform) -> "TwinBackend":
+        """The same twin of a platform with other figures. Raises InputError."""
+        return TwinBackend(
+            platform,
+            self._n_nodes,
+            self.faults,
+            self.seed,
+            fabric=self._fabric,
+            fidelity=self.fidelity,
+            extrapolate=self.extrapolate,
+            detours=self._detours,
+        )
 
     def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:
         """Keep the platform in `run_dir`; refuse trials this twin cannot run (InputError)."""
@@ -147,10 +163,13 @@ class TwinBackend:
                 break
         if len(texts) < 2:
             return
+        # The largest first: at the end no core waits long for another.
+        n_ranks = {launch.key: launch.trial.n_ranks for launch in launches}
+        keys = sorted(texts, key=lambda key: n_ranks[key], reverse=True)
         with contextlib.suppress(ValueError):
             # What is refused says so when its turn comes.
-            outcomes = engine_module().simulate_many(list(texts.values()), 0)
-            self._ready = dict(zip(texts, outcomes, strict=True))
+            outcomes = engine_module().simulate_many([texts[key] for key in keys], 0)
+            self._ready = dict(zip(keys, outcomes, strict=True))
 
     def _keep_recipe(self, folder: Path, launch: Launch, document: Document) -> None:
         """The scenario of a launch; a fabric with tables of the trial's own is kept once."""
@@ -199,7 +218,7 @@ class TwinBackend:
         law = congestion_control(self.platform, trial, self.fidelity)
         found = {"transport": "simulated", "adaptive_routing": routing, "congestion_control": law}
         found["sharp"] = "on" if asks_for_switches(trial) else "off"
-        for asked in (NEIGHBOUR, SERVICE_LEVEL):
+        for asked in (NEIGHBOUR, SERVICE_LEVEL, TAPER, "mpi_choice"):
             if asked in trial.options:
                 found[asked] = str(trial.options[asked])
         if "routing" in trial.options:
@@ -217,6 +236,8 @@ class TwinBackend:
         self._check(trial)
         seed = launch_seed(self.seed, launch)
         fabric = self._routed(trial)
+        if TAPER in trial.options:
+            fabric = tapered(self._fabric_spec, fabric, str(trial.options[TAPER]))
         document = scenario(self.platform, fabric, self.faults, trial, seed, fidelity=self.fidelity)
         if self.extrapolate is not None:
             document["steady_state"] = {"tolerance": self.extrapolate}

@@ -13,6 +13,7 @@ from weft.bench.twin.neighbour import service_level
 from weft.bench.twin.routing import routes_adaptively, routing
 from weft.bench.twin.training_step import is_training, training_step
 from weft.catalog.benchmark import Benchmark
+from weft.catalog.libraries.mpi_algorithms import mpi_algorithms
 from weft.catalog.machine.in_network import InNetwork
 from weft.catalog.machine.platform import HostRegime, Noise, Platform, PlatformHost
 from weft.core.errors import InputError
@@ -214,8 +215,19 @@ def _algorithm(platform: Platform, trial: Trial, options: Mapping[str, Any], siz
         return found | _groups(_count({"leaders": 1, **options}, "leaders", least=1), tasks)
     if asks_for_switches(trial) and _in_network(platform).reduces(trial.benchmark, size):
         return {"algorithm": "sharp"}
-    chosen = platform.choice(trial.benchmark, size, trial.n_ranks, tasks)
-    row = platform.algorithm(trial.benchmark, size, tasks)
+    if "mpi_choice" in trial.options:
+        library = mpi_algorithms(str(trial.options["mpi_choice"]))
+        chosen, row = library.choose(trial.benchmark, trial.n_ranks, size, tasks), None
+        if chosen is None:
+            raise InputError(
+                f"no algorithm is known that {trial.options['mpi_choice']} has for "
+                f"{trial.benchmark} of {trial.n_ranks} ranks",
+                where=trial.id,
+                expected="a collective of its document in the catalogue",
+            )
+    else:
+        chosen = platform.choice(trial.benchmark, size, trial.n_ranks, tasks)
+        row = platform.algorithm(trial.benchmark, size, tasks)
     if chosen is not None:
         found = {"algorithm": chosen.engine, "window": chosen.window, "between": chosen.between}
         found |= _groups(chosen.leaders, tasks)

@@ -29,7 +29,7 @@ _DROPPED_FIRST = ("metric", "adj. p", "first", "second", "pairs")
 
 def comparison_text(result: "Comparison", runs: Sequence[Path], larger: str | None) -> str:
     """The whole text; `larger` is the command that would decide what is not decided."""
-    from weft.study.comparison.conclusion.threats import power_clause
+    from weft.study.comparison.conclusion.threats import constants_clause, power_clause
 
     width = terminal_width() or _USUAL_WIDTH
     caveats = [finding for finding in result.findings if _is_caveat(finding)]
@@ -47,6 +47,8 @@ def comparison_text(result: "Comparison", runs: Sequence[Path], larger: str | No
     lines.append(f"covered  {_coverage(result.rows)}")
     lines += [f"valid    {result.valid_for.removeprefix('Valid ')}"] if result.valid_for else []
     lines.extend(f"sets     {line}" for line in _sets(result.rows))
+    if constants := constants_clause(result.overturned, result.rows):
+        lines.append(f"fragile  {constants}")
     if power := power_clause(result.rows):
         lines.append(f"power    {power.removeprefix('Power: ')}")
     lines.extend(f"caveat   {finding.sentence}" for finding in caveats)

@@ -8,7 +8,7 @@ import click
 
 from weft.bench.model import Launch
 from weft.cli.backend import BackendChoice, backend_options, open_backend
-from weft.cli.measure import measure_study, plan_for
+from weft.cli.measure import measure_study, plan_for, with_own_mpis
 from weft.cli.options import (
     JOB_NODES,
     NODE_SETS,
@@ -131,9 +131,10 @@ def plan(
 ) -> None:
     """Show the launches of a study on these nodes, in their order, and on a twin how long it takes.
     Runs nothing."""
-    document, _ = _study(ctx, study, changes, choice)
+    document, text = _study(ctx, study, changes, choice)
     choice = _sized(choice, document)
-    backend, nodes = open_backend(choice)
+    backend, nodes = open_backend(choice, may_compare=True)
+    document, _ = with_own_mpis(document, text, backend)
     backend.close()
     cost = StudyCost(backend)
     left_out: tuple[str, ...] = ()
@@ -172,6 +173,12 @@ def _word(value: object) -> object:
 @CHANGES
 @click.option("--dry-run", is_flag=True, help="Print what each trial would launch; run nothing.")
 @BUDGET
+@click.option(
+    "--sensitivity",
+    is_flag=True,
+    help="Twin only: run the study again at half and at twice each assumed constant; compare and "
+    "report then say which verdicts change.",
+)
 @backend_options
 @format_option
 @click.pass_context

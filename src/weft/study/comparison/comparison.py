@@ -22,7 +22,7 @@ from weft.study.comparison.cells import (
 from weft.study.comparison.conclusion.anomalies import anomaly_findings
 from weft.study.comparison.conclusion.answer import answer_findings, valid_for
 from weft.study.comparison.conclusion.onset import Onset, onsets_of
-from weft.study.comparison.conclusion.threats import Overturned, threats_of
+from weft.study.comparison.conclusion.threats import threats_of
 from weft.study.comparison.effects import effect_findings, percent, would_show
 from weft.study.comparison.headlines import Headlines
 from weft.study.comparison.missing_cells import (
@@ -39,6 +39,7 @@ from weft.study.comparison.rows import (
     RowOutcome,
     rows_of,
 )
+from weft.study.comparison.sensitivity import Overturned, overturned_of
 from weft.study.comparison.treatment import unproved_factors
 from weft.study.comparison.verdicts import (
     findings_of_arms,
@@ -87,7 +88,8 @@ def compare_arms(
 ) -> Comparison:
     """Every arm of a run against the baseline (the first arm of the study unless named). Arms are
     equal if they differ by less than `margin`. `cells` are those of the run, where they are known;
-    `overturned` marks verdicts that other values of assumed constants change.
+    `overturned` marks verdicts that other values of assumed constants change: unless given, those
+    that the run directory holds.
 
     Raises InputError where the run has one arm only, or no arm of that name.
     """
@@ -123,6 +125,8 @@ def compare_arms(
     )
     findings = findings_of_arms(run, cells, effects or [_nothing()], first)
     interleaved = _is_interleaved(run)
+    if overturned is None:
+        overturned = overturned_of(run, rows)
     return Comparison(
         arms=tuple((first, arm) for arm in others),
         rows=tuple(rows),
@@ -133,9 +137,9 @@ def compare_arms(
         valid_for=valid_for((run,), rows),
         onsets=onsets_of(rows, tolerance),
         threats=threats_of(
-            run, cells, rows, findings, interleaved=interleaved, overturned=overturned or {}
+            run, cells, rows, findings, interleaved=interleaved, overturned=overturned
         ),
-        overturned=overturned or {},
+        overturned=overturned,
     )
 
 

@@ -1,6 +1,10 @@
 """A study on a machine: what puts its settings in force there, in place of a twin's options."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from weft.bench.live.kernel_argv import TWIN_OPTIONS
+from weft.bench.live.several_mpis import FACTOR as MPI_LIBRARY
 from weft.study.plan.model import BenchmarkUse, Factor, FactorSetting, Study
 
 HOST_NOISE = "host_noise"
@@ -12,6 +16,13 @@ def on_machine(study: Study) -> Study:
     factors = tuple(_on_machine(factor) for factor in study.factors)
     uses = tuple(_measured(use) for use in study.benchmarks)
     return study.model_copy(update={"factors": factors, "benchmarks": uses})
+
+
+def with_mpis(study: Study, settings: Sequence[Mapping[str, Any]]) -> Study:
+    """The study with these settings of its factor `mpi-library`, as a machine has its MPIs."""
+    mpis = Factor.model_validate({"name": MPI_LIBRARY, "settings": list(settings)})
+    others = tuple(factor for factor in study.factors if factor.name != MPI_LIBRARY)
+    return study.model_copy(update={"factors": (mpis, *others)})
 
 
 def by_hand(study: Study) -> dict[str, dict[str, str]]:

@@ -11,7 +11,7 @@ from weft.core.errors import BenchmarkError, WeftError
 from weft.study.run.store import Failure, RunStore
 
 GIVE_UP_AFTER = 3
-AHEAD = 4 * (os.cpu_count() or 1)
+AHEAD = 8 * (os.cpu_count() or 1)
 """Launches that a backend may take together: so many that a long one of them leaves few cores
 idle; a killed run loses at most as many."""
 

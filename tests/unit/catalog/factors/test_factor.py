@@ -19,7 +19,9 @@ def test_every_setting_says_what_switches_it(name: str) -> None:
         if live is not None and not own:
             assert live.manual or live.env, (name, setting.name)
         if live is not None:
-            assert set(live.env) <= known, (name, setting.name)
+            # No list has MPICH's: tests/oracle/test_algorithm_factors.py asks its library.
+            listed = {one for one in live.env if not one.startswith("MPIR_CVAR_")}
+            assert listed <= known, (name, setting.name)
 
 
 def test_an_unknown_factor_or_setting_is_named_with_its_neighbours() -> None:

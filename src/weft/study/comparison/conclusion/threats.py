@@ -1,22 +1,20 @@
 """Threats to validity: what weakens the verdicts of a study, as its own data show it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from weft.core.finding import Finding
 from weft.core.words import counted
 from weft.stats.nodesets import CannotBeKnown
 from weft.stats.power import POWER
-from weft.study.comparison.cells import Cells, StudyCell, n_repeats_of
+from weft.study.comparison.cells import Cells, n_repeats_of
 from weft.study.comparison.conclusion.anomalies import changed_verdicts
 from weft.study.comparison.effects import percent
 from weft.study.comparison.replication import Unit
 from weft.study.comparison.rows import ComparisonRow
+from weft.study.comparison.sensitivity import Overturned
 from weft.study.comparison.verdicts import DriftFacts
 from weft.study.run.backend_record import backend_of
 from weft.study.run.store import StudyRun
-
-Overturned = Mapping[tuple[str, StudyCell], tuple[str, ...]]
-"""By arm and cell, the assumed constants of which another value gives another verdict."""
 
 _ONE_SITTING_H = 24
 
@@ -42,7 +40,7 @@ def threats_of(
         _one_sitting(cells, is_twin=is_twin),
         _one_fabric(run, is_twin=is_twin),
         _on_one_launch(findings),
-        _of_constants(overturned, rows),
+        constants_clause(overturned, rows),
         power_clause(rows),
     ]
     return tuple(threat for threat in found if threat)
@@ -130,7 +128,8 @@ def _on_one_launch(findings: Sequence[Finding]) -> str:
     return f"{counted(n, 'verdict')} {verb} on a single anomalous launch (see Anomalies)."
 
 
-def _of_constants(overturned: Overturned, rows: Sequence[ComparisonRow]) -> str:
+def constants_clause(overturned: Overturned, rows: Sequence[ComparisonRow]) -> str:
+    """How many verdicts change with another value of an assumed constant, and of which."""
     concerned = [names for names in overturned.values() if names]
     if not concerned:
         return ""

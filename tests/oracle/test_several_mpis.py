@@ -1,0 +1,60 @@
+"""Arms of a study that are MPI libraries: the embedded MPICH and Debian's Open MPI."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.needs import need_mpi
+
+from weft.cli import run as weft
+
+STUDY = """
+schema = "weft.study/1"
+name = "mine"
+title = "Mine"
+question = "Which?"
+repeats = 2
+nodes = [2]
+[[benchmarks]]
+name = "allreduce"
+sizes = "8"
+options = { iterations = 50, warmup = 5 }
+"""
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_each_arm_is_measured_with_its_mpi_and_the_ranks_prove_it(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    need_mpi("mpicc.openmpi")
+    study, run = tmp_path / "mine.toml", tmp_path / "run"
+    study.write_text(STUDY)
+    words = ["study", "run", str(study), "--mpi", "embedded,mpicc.openmpi", "--dir", str(run)]
+    assert weft([*words, "--format", "json"]) in {0, 1, 5}
+    record = json.loads(capsys.readouterr().out)
+    assert (record["n_done"], record["n_failed"], record["excluded"]) == (5, 0, {})
+    libraries = {}
+    for line in next((run / "samples").iterdir()).read_text().splitlines():
+        sample = json.loads(line)
+        if sample["record"] == "sample":
+            libraries.setdefault(sample["evidence"]["mpi"], []).append(sample["trial"])
+    assert sorted(name.split()[0] for name in libraries) == ["mpich", "openmpi"]
+    assert not set(libraries[min(libraries)]) & set(libraries[max(libraries)])
+    assert weft([*words, "--resume"]) in {0, 1, 5}
+    assert "5 of 5 launches complete" in capsys.readouterr().out
+
+
+def test_one_mpi_twice_proves_nothing_and_other_verbs_take_one(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    study, run = tmp_path / "mine.toml", tmp_path / "run"
+    study.write_text(STUDY.replace("repeats = 2", "repeats = 6"))
+    words = ["study", "run", str(study), "--mpi", "embedded,embedded", "--dir", str(run)]
+    assert weft(words) == 0
+    assert weft(["compare", str(run)]) in {1, 5}
+    assert "equal within" not in capsys.readouterr().out
+    assert weft(["check", "--mpi", "embedded,site"]) == 2
+    assert "names 2 MPIs" in capsys.readouterr().err
+    assert weft(["study", "run", str(study), "--mpi", "embedded,"]) == 2
+    assert "names an empty MPI" in capsys.readouterr().err
