@@ -36,6 +36,7 @@ from weft.catalog.benchmark import Benchmark
 from weft.catalog.document import to_toml
 from weft.catalog.load import benchmark
 from weft.catalog.machine.platform import Platform
+from weft.catalog.machine.scaling import UNSURE
 from weft.cluster.ssh_failure import SshFailure
 from weft.core.errors import BenchmarkError, InputError
 from weft.core.files import HeldFolder, write_part
@@ -307,6 +308,14 @@ class TwinBackend:
                 f"no node '{unknown[0]}' in this twin",
                 where=trial.id,
                 expected=f"nodes {self.nodes[0]} to {self.nodes[-1]}",
+            )
+        cores = self.platform.node.get("cores")
+        is_sure = cores is not None and cores.class_ not in UNSURE
+        if cores is not None and is_sure and trial.tasks_per_node > cores.whole:
+            raise InputError(
+                f"{trial.tasks_per_node} ranks on a node of {cores.whole} cores",
+                where=trial.id,
+                expected=f"at most {cores.whole}",
             )
         if trial.n_ranks < 2:
             raise InputError(

@@ -13,7 +13,7 @@ from weft.catalog.load import benchmark
 from weft.core.errors import InputError
 from weft.core.units import parse_size_range
 from weft.core.words import counted
-from weft.study.plan.model import BenchmarkUse, Study
+from weft.study.plan.model import BenchmarkUse, FactorSetting, Study
 
 MAX_LAUNCHES = 1_000_000
 PACKED, SCATTERED, RANDOM_ORDER = PLACEMENTS = ("packed", "scattered", "random-order")
@@ -221,6 +221,7 @@ def _refuse_twice(uses: Sequence[tuple[BenchmarkUse, tuple[int, ...], Any]]) -> 
 def _arms(study: Study) -> list[_Arm]:
     arms = []
     for settings in itertools.product(*(factor.settings for factor in study.factors)):
+        _refuse_conflicts(study, settings)
         options = dict(ChainMap(*(one.options for one in reversed(settings))))
         placement = str(options.pop(PLACEMENT, SCATTERED))
         chosen = list(zip(study.factors, settings, strict=True))
@@ -229,6 +230,23 @@ def _arms(study: Study) -> list[_Arm]:
         env = dict(ChainMap(*(one.env for one in reversed(settings))))
         arms.append(_Arm(names, condition, env, options, placement))
     return arms
+
+
+def _refuse_conflicts(study: Study, settings: Sequence[FactorSetting]) -> None:
+    """Two settings of an arm that give one option or variable two values exclude each other."""
+    given: dict[tuple[str, str], tuple[str, Any]] = {}
+    for factor, one in zip(study.factors, settings, strict=True):
+        named = f"{factor.name}={one.name}"
+        for kind, values in (("option", one.options), ("variable", one.env)):
+            for key, value in values.items():
+                other, before = given.setdefault((kind, key), (named, value))
+                if before != value:
+                    raise InputError(
+                        f"{other} and {named} exclude each other: {kind} '{key}' is "
+                        f"{before!r} and {value!r}",
+                        where=f"study '{study.name}'",
+                        expected="one factor that sets it",
+                    )
 
 
 def _ordered(study: Study, trials: tuple[Trial, ...], *, drifts: bool) -> tuple[Launch, ...]:

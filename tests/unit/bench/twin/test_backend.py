@@ -379,3 +379,13 @@ def test_a_trial_may_say_what_is_inside_nodes() -> None:
         one = trial("allreduce", twin.nodes[:n_nodes], (1 << 20,), **options)
         (sample,) = measure(twin, replace(one, tasks_per_node=2))
         assert sample.evidence["carried_out_by"] == algorithm
+
+
+def test_more_ranks_than_the_cores_of_a_node_are_refused_where_their_number_is_known() -> None:
+    machine = TwinBackend(platform("frontera"), 2)
+    wrong = replace(trial("barrier", machine.nodes, (0,)), tasks_per_node=57)
+    with pytest.raises(InputError, match="57 ranks on a node of 56 cores"):
+        machine.scenario(Launch(wrong, 0, 0))
+    assumed = TwinBackend(platform("generic-hdr"), 2)
+    more = replace(trial("barrier", assumed.nodes, (0,)), tasks_per_node=65)
+    assert assumed.scenario(Launch(more, 0, 0))["work"]

@@ -296,3 +296,13 @@ def test_what_a_person_switches_is_switched_once_more_for_the_drift() -> None:
     in_force = [launch.trial.condition["tables"] for launch in made.launches]
     switches = sum(a != b for a, b in itertools.pairwise(in_force))
     assert switches == 3  # a b b a, then the drift: a, b
+
+
+@pytest.mark.parametrize("kind", ["options", "env"])
+def test_settings_that_exclude_each_other_are_refused(kind: str) -> None:
+    factors = [
+        {"name": name, "settings": [{"name": "a", kind: {"X": "1"}}, {"name": "b", kind: {"X": v}}]}
+        for name, v in (("one", "1"), ("two", "2"))
+    ]
+    with pytest.raises(InputError, match=r"one=a and two=b exclude each other: .* 'X' is '1' and"):
+        make_plan(_study(factors=factors), NODES)
