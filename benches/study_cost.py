@@ -6,38 +6,64 @@ Ten studies on twins, announced and then run on all cores. Prints a Markdown tab
 """
 
 import argparse
-import json
-import subprocess
-import sys
+import io
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
+from weft.bench.model import Launch
+from weft.cli import run as weft
+from weft.cli.study.cost import StudyCost
 from weft.core.units import format_duration
+from weft.study.run import loop
 
+SECONDS, EXECUTE = StudyCost.seconds, loop.execute
 STUDIES = (
     "smoke --twin azure-ndv4 --nodes 470 --job-nodes 64",
     "placement --twin fat-tree --nodes 512 --job-nodes 64",
     "adaptive-routing --twin fat-tree --nodes 512 --job-nodes 256",
     "tasks-per-node --twin frontera --nodes 1280 --job-nodes 64",
-    "slingshot-plugin --twin alps-a100 --nodes 8",
-    "slingshot-plugin --twin alps-gh200 --nodes 32",
+    "slingshot-plugin --twin alps-a100 --nodes 32",
+    "oversubscription --twin frontera",
     "lightweight-pair --twin azure-a9 --nodes 64 --repeats 40",
     "frontera-ar --twin frontera --job-nodes 128",
-    "frontera-ar --twin frontera --budget 60s",
-    "frontera-sharp --twin frontera --budget 60s",
+    "neighbour --twin frontera",
+    "frontera-sharp --twin frontera --budget 2m",
 )
 """Words behind `weft study plan` and `weft study run`."""
 
 
-def weft(words: list[str]) -> str:
-    """What a command prints on standard output."""
-    argv = [str(Path(sys.executable).parent / "weft"), *words]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    if done.returncode not in {0, 1, 5}:
-        raise SystemExit(f"{' '.join(argv)}\n{done.stderr}")
-    return done.stdout
+def announced_and_taken(words: list[str], run_dir: Path) -> tuple[int, float, float]:
+    """Launches of a study, the seconds that are announced and those that the launches take."""
+    found: list[float] = []
+    n_launches = 0
+
+    def seconds(cost: StudyCost, launches: Sequence[Launch]) -> float | None:
+        nonlocal n_launches
+        n_launches = len(launches)
+        announced = SECONDS(cost, launches)
+        assert announced is not None
+        found[:] = [announced]
+        return announced
+
+    def execute(*args: Any, **options: Any) -> loop.RunOutcome:
+        began = time.perf_counter()
+        outcome = EXECUTE(*args, **options)
+        found.append(time.perf_counter() - began)
+        return outcome
+
+    with (
+        patch.object(StudyCost, "seconds", seconds),
+        patch.object(loop, "execute", execute),
+        redirect_stdout(io.StringIO()),
+    ):
+        weft(["study", "run", *words, "--dir", str(run_dir)])
+    announced, taken = found
+    return n_launches, announced, taken
 
 
 def rows(n_studies: int) -> Iterator[str]:
@@ -45,19 +71,11 @@ def rows(n_studies: int) -> Iterator[str]:
     yield "| `weft study run ...` | launches | announced | took | announced / took |"
     yield "|---|---|---|---|---|"
     for words in STUDIES[:n_studies]:
-        plan = json.loads(weft(["study", "plan", *words.split(), "--format", "json"]))
-        # Start-up and announcement, which are no part of it.
-        began = time.perf_counter()
-        weft(["study", "plan", *words.split()])
-        before = time.perf_counter() - began
         with tempfile.TemporaryDirectory() as folder:
-            began = time.perf_counter()
-            weft(["study", "run", *words.split(), "--dir", str(Path(folder) / "run")])
-            took = time.perf_counter() - began - before
-        announced = plan["estimated_s"]
+            n, announced, took = announced_and_taken(words.split(), Path(folder) / "run")
         yield (
-            f"| `{words}` | {plan['n_launches']} | {format_duration(announced)} | "
-            f"{format_duration(took)} | {announced / took:.2f} |"
+            f"| `{words}` | {n} | {format_duration(announced)} | {format_duration(took)} | "
+            f"{announced / took:.2f} |"
         )
 
 

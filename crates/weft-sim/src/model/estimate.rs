@@ -14,8 +14,11 @@ use weft_traffic::{Algorithm, Phase, StepDocument};
 const RANKS: u32 = 32;
 const ROUNDS: u32 = 32;
 const MOVES: u64 = 2048;
-/// Links between an endpoint inside a node and its HCA, both ends together: about so many.
-const LINKS_INSIDE: f64 = 4.0;
+/// Links between an endpoint inside a node and its HCA, both ends together: about so many. Over
+/// sockets, by host memory, simulations took 7 to 9.
+const LINKS_INSIDE: f64 = 8.0;
+/// And between two endpoints of one node, whose packets are larger than the fabric's.
+const LINKS_WITHIN: f64 = 1.0;
 
 /// And between a node and the switch that holds the sum of its buffer and others', there and back.
 const LINKS_OF_OFFLOAD: f64 = 4.0;
@@ -152,11 +155,15 @@ impl ValidScenario {
     }
 
     fn hops_of_message(&self, here: RankPlace, there: RankPlace, size_bytes: u64) -> f64 {
-        if here.node == there.node {
-            return 0.0;
-        }
-        let inside = if self.fabric.inside.is_some() { LINKS_INSIDE } else { 0.0 };
-        let n_links = links_between(self, &self.routes, here.hca, there.hca) as f64 + inside;
+        let has_inside = self.fabric.inside.is_some();
+        let n_links = match (here.node == there.node, has_inside) {
+            (true, false) => return 0.0,
+            (true, true) => LINKS_WITHIN,
+            (false, false) => links_between(self, &self.routes, here.hca, there.hca) as f64,
+            (false, true) => {
+                links_between(self, &self.routes, here.hca, there.hca) as f64 + LINKS_INSIDE
+            }
+        };
         let n_packets = size_bytes.div_ceil(u64::from(self.mtu_bytes)).max(1);
         let agreed = self.hosts.regime(self.hosts.regime_of(size_bytes)).protocol;
         let n_agree = if agreed == Protocol::Rendezvous { 2 } else { 0 };

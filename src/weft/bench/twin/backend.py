@@ -92,7 +92,7 @@ class TwinBackend:
         self._run_dir: Path | None = None
         self._folder: HeldFolder | None = None
         self._tables: dict[str, Document] = {}
-        self._ready: dict[tuple[str, int], Mapping[str, Any]] = {}
+        self._ready: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
         self.fabric = Fabric.from_document(self._fabric_spec)
         self.fabric_document: Document = dict(self.fabric.document)
         self.nodes: tuple[str, ...] = tuple(node["name"] for node in self.fabric_document["nodes"])
@@ -153,24 +153,22 @@ class TwinBackend:
         """Simulate launches that come next together, on all cores: `measure` then has their
         outcomes. Those that it cannot take together are left to `measure`."""
         self._ready = {}
-        texts: dict[tuple[str, int], str] = {}
-        for launch in launches:
+        # The largest first: at the end no core waits long for another.
+        texts: list[tuple[tuple[str, int], str]] = []
+        for launch in sorted(launches, key=lambda one: one.trial.n_ranks, reverse=True):
             if benchmark(launch.trial.benchmark).kind == "pairs":
                 continue
-            document = self.scenario(launch)
-            if "work" in document or has_neighbour(launch.trial):
-                texts[launch.key] = json.dumps(document)
-            if sum(map(len, texts.values())) > MOST_AHEAD_BYTES:
+            parts = _parts(self.scenario(launch), launch.trial)
+            texts += [(launch.key, json.dumps(part)) for part in parts]
+            if sum(len(text) for _, text in texts) > MOST_AHEAD_BYTES:
                 break
         if len(texts) < 2:
             return
-        # The largest first: at the end no core waits long for another.
-        n_ranks = {launch.key: launch.trial.n_ranks for launch in launches}
-        keys = sorted(texts, key=lambda key: n_ranks[key], reverse=True)
         with contextlib.suppress(ValueError):
             # What is refused says so when its turn comes.
-            outcomes = engine_module().simulate_many([texts[key] for key in keys], 0)
-            self._ready = dict(zip(keys, outcomes, strict=True))
+            outcomes = engine_module().simulate_many([text for _, text in texts], 0)
+            for (key, _), outcome in zip(texts, outcomes, strict=True):
+                self._ready.setdefault(key, []).append(outcome)
 
     def _keep_recipe(self, folder: Path, launch: Launch, document: Document) -> None:
         """The scenario of a launch; a fabric with tables of the trial's own is kept once."""
@@ -187,14 +185,13 @@ class TwinBackend:
     ) -> Mapping[str, Any]:
         trial = launch.trial
         ready = self._ready.pop(launch.key, None)
-        if ready is None and has_neighbour(trial):
-            ready = simulate(document)
+        if ready is None and "tenants" in document:
+            ready = simulate_parts(document, _parts(document, trial))
         if ready is not None:
-            outcome = _complete(launch, ready)
-            return rows_of_job(outcome) if has_neighbour(trial) else outcome
-        if "tenants" in document:
-            steps = simulate_parts(document, by_step(document))
-            return joined_steps([_complete(launch, outcome) for outcome in steps])
+            outcomes = [_complete(launch, outcome) for outcome in ready]
+            if gpu_network(trial) is not None:
+                return joined_steps(outcomes)
+            return rows_of_job(outcomes[0]) if has_neighbour(trial) else outcomes[0]
         parts = [document]
         if measured.kind == "pairs" and not left_to_chance(self.platform, self.faults, trial):
             parts = apart(document)
@@ -331,6 +328,11 @@ def launch_seed(seed: int, launch: Launch) -> int:
     """A seed of 32 bits that only this launch has, from the run's seed, the trial and repeat."""
     name = f"{seed}/{launch.trial.id}/{launch.repeat}"
     return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=4).digest())
+
+
+def _parts(document: Document, trial: Trial) -> list[Document]:
+    """What of a launch can be simulated apart: the steps between GPUs."""
+    return [document] if gpu_network(trial) is None else by_step(document)
 
 
 def simulate(document: Document) -> Mapping[str, Any]:
