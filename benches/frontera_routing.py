@@ -140,7 +140,7 @@ def uplink_imbalance(adaptive: str) -> float:
 
 def waiting_lines() -> Iterator[str]:
     """Where packets wait for credits, with and without adaptive routing."""
-    yield "| alltoall 32 KiB, 512 packed nodes | adaptive | us | ports up wait, ms | down, ms |"
+    yield "| alltoall 32 KiB, the first 512 nodes | adaptive | us | ports up wait, ms | down, ms |"
     yield "|---|---|---:|---:|---:|"
     for tables in ("opensm-minhop", "dmodk"):
         for adaptive in ("off", "on"):
@@ -217,7 +217,7 @@ def routing_orders(gains: Gains) -> Iterator[Order]:
     yield Order(
         "ord-cz-ar-default",
         "reproduced" if slower else "not reproduced",
-        f"by the rule adaptive routing is not to be the default: {len(slower)} of "
+        f"so it is not to be the default here: {len(slower)} of "
         f"{len(gains.rows)} cells slower, "
         f"{sum(row.outcome is RowOutcome.FASTER for row in gains.rows)} faster",
     )

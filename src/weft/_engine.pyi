@@ -131,15 +131,6 @@ class Subnet:
     def description(self) -> str:
         """Everything that was read, as a JSON document."""
 
-    def route(self, engine: str, roots: list[int] = ...) -> Subnet:
-        """The same subnet with the tables of OpenSM's `engine`; `roots` are GUIDs, if given."""
-
-    def reroute(
-        self, engine: str | None, dead: list[str], roots: list[int] = ...
-    ) -> tuple[Subnet, str | None]:
-        """The same subnet with the tables after the cables at the ports `dead` died, and the engine
-        that filled them; None where entries over these cables moved."""
-
     def changed_entries(
         self, before: Subnet, most: int
     ) -> tuple[int, int, list[tuple[int, int, int, int, int]]]:
@@ -187,6 +178,18 @@ def read_subnet(paths: list[str]) -> Subnet:
 
 def build_subnet(spec_json: str) -> Subnet:
     """The subnet of a fabric document or a generator, with GUIDs and LIDs of its own."""
+
+def route_subnet(
+    subnet: Subnet,
+    engine: str | None,
+    dead: list[str] | None = None,
+    roots: list[int] = ...,
+) -> tuple[Subnet, str | None]:
+    """The same subnet with the tables of OpenSM's `engine`; `roots` are node GUIDs, if given.
+
+    With `dead`, the tables after the cables at these ports died. And the engine that filled them;
+    None where entries over these cables moved.
+    """
 
 class HwlocDevice(TypedDict):
     """A PCI bridge or device: its address, its class and ids, the bridge above it, and the NUMA

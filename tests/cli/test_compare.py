@@ -43,7 +43,7 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> Ma
         study.write_text(STUDY.format(repeats=repeats) + factor)
         backend = MockBackend(**script)  # type: ignore[arg-type]
         opened = (backend, ("n001", "n002"))
-        monkeypatch.setattr("weft.cli.measure.open_backend", lambda _: opened)
+        monkeypatch.setattr("weft.cli.measure.open_backend", lambda _, **__: opened)
         where = str(tmp_path / name)
         monkeypatch.setattr("sys.argv", ["weft", "study", "run", str(study), "--dir", where])
         assert run(["study", "run", str(study), "--dir", where]) in (0, 4)

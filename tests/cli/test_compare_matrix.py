@@ -52,7 +52,7 @@ def where(tmp_path_factory: pytest.TempPathFactory) -> str:
     (folder / "study.toml").write_text(STUDY)
     opened = (OnlyLarge(noise=0.002), tuple(f"n{i:03d}" for i in range(64)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("weft.cli.measure.open_backend", lambda _: opened)
+        patch.setattr("weft.cli.measure.open_backend", lambda _, **__: opened)
         assert run(["study", "run", str(folder / "study.toml"), "--dir", str(folder / "run")]) == 0
     return str(folder / "run")
 
@@ -121,7 +121,7 @@ def test_a_narrow_terminal_loses_columns_of_the_table_not_verdicts(
     text = STUDY.replace("[2, 4, 8, 16, 32, 64]", "[2]").replace("[1, 2]", "[1]")
     (tmp_path / "study.toml").write_text(text)
     opened = (MockBackend(noise=0.002), ("n001", "n002"))
-    monkeypatch.setattr("weft.cli.measure.open_backend", lambda _: opened)
+    monkeypatch.setattr("weft.cli.measure.open_backend", lambda _, **__: opened)
     assert run(["study", "run", str(tmp_path / "study.toml"), "--dir", str(tmp_path / "run")]) == 0
     capsys.readouterr()
     monkeypatch.setattr("weft.cli.compare.text.terminal_width", lambda *_: 60)

@@ -46,7 +46,7 @@ def test_a_budget_that_nothing_fits_is_refused(mine: str, capsys: Capture) -> No
 
 def test_a_machine_has_no_budget(mine: str, capsys: Capture) -> None:
     assert weft(["study", "run", mine, "--mock", "--nodes", "64", "--budget", "10m"]) == 2
-    assert "--budget needs a twin" in capsys.readouterr().err
+    assert "--budget: weft cannot predict how long this takes" in capsys.readouterr().err
 
 
 def test_a_thinned_study_is_what_the_run_records_and_goes_on_with(
@@ -57,10 +57,37 @@ def test_a_thinned_study_is_what_the_run_records_and_goes_on_with(
     )
     words = ["study", "run", mine, *TWIN, "--dir", str(tmp_path / "run")]
     assert weft([*words, "--budget", "7s"]) in {0, 5}
-    assert "to fit 7.0 s: without nodes 4, 8" in capsys.readouterr().err
+    assert "thinned to fit 7.0 s: without nodes 4, 8" in capsys.readouterr().err
     assert weft(["study", "show", str(tmp_path / "run"), "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["nodes"] == [2, 16, 32]
     # Another day the machine is faster: the run keeps its matrix.
     monkeypatch.setattr("weft.cli.study.cost.StudyCost.seconds", lambda self, launches: 0.0)
     assert weft([*words, "--budget", "7s", "--resume"]) in {0, 5}
     assert "6 of 6 launches complete" in capsys.readouterr().out
+
+
+def test_a_thinned_run_says_so_wherever_it_is_read(
+    mine: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "weft.cli.study.cost.StudyCost.seconds", lambda self, launches: len(launches)
+    )
+    run = str(tmp_path / "run")
+    weft(["study", "run", mine, *TWIN, "--dir", run, "--budget", "7s"])
+    assert "thinned to fit" in (tmp_path / "run" / "run.toml").read_text()
+    other = tmp_path / "other.toml"
+    other.write_text(STUDY.replace('name = "mine"', 'name = "other"'))
+    words = ["study", "run", str(other), *TWIN, "--dir", run, "--budget", "7s", "--resume"]
+    capsys.readouterr()
+    assert weft(words) == 2
+    assert "the run is of study 'mine', not 'other'" in capsys.readouterr().err
+
+
+def test_what_the_twin_refuses_is_said_by_its_launches(tmp_path: Path, capsys: Capture) -> None:
+    """No estimate, and no crash of one."""
+    path = tmp_path / "mine.toml"
+    option = 'sizes = "8,1K,4K"\noptions = { algorithm = "rabenseifner" }'
+    path.write_text(STUDY.replace('sizes = "8,1K,4K"', option))
+    assert weft(["study", "plan", str(path), *TWIN]) in {0, 2}
+    assert weft(["study", "run", str(path), *TWIN, "--dir", str(tmp_path / "run")]) == 2
+    assert "algorithm" in capsys.readouterr().err

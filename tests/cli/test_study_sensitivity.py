@@ -44,7 +44,7 @@ def test_each_assumed_constant_is_tried_once_and_verdicts_that_change_are_named(
     words: list[str], tmp_path: Path, capsys: Capture
 ) -> None:
     assert weft([*words, "--sensitivity"]) in {0, 1, 5}
-    assert "other values:" in capsys.readouterr().err
+    assert "sensitivity:" in capsys.readouterr().err
     path = tmp_path / "run" / "sensitivity.jsonl"
     records = [json.loads(line) for line in path.read_text().splitlines()]
     tried = [(record["constant"], record["factor"]) for record in records]
@@ -54,7 +54,7 @@ def test_each_assumed_constant_is_tried_once_and_verdicts_that_change_are_named(
     assert not any(name.startswith("gpus.") for name, _ in tried)
     # Going on tries nothing again.
     assert weft([*words, "--resume", "--sensitivity"]) in {0, 1, 5}
-    assert "other values: 0 runs more" in capsys.readouterr().err
+    assert "sensitivity: 0 more runs" in capsys.readouterr().err
     # Had twice a buffer turned a verdict, the comparison says so.
     records[0]["outcomes"] = [[*one[:-1], "slower"] for one in records[0]["outcomes"]]
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
@@ -68,12 +68,24 @@ def test_a_line_that_weft_did_not_write_is_refused(
     words: list[str], tmp_path: Path, capsys: Capture
 ) -> None:
     assert weft(words) in {0, 1, 5}
-    (tmp_path / "run" / "sensitivity.jsonl").write_text('{"constant": "a"}\n')
-    assert weft(["compare", str(tmp_path / "run")]) == 2
-    assert "sensitivity.jsonl:1" in capsys.readouterr().err
+    path = tmp_path / "run" / "sensitivity.jsonl"
+    for wrong in ('{"constant": "a"}\n', "\xff\n", '{"constant":1,"factor":"x","outcomes":[3]}\n'):
+        path.write_text(wrong, encoding="latin-1")
+        assert weft(["compare", str(tmp_path / "run")]) == 2
+        assert "sensitivity.jsonl:1" in capsys.readouterr().err
+    # A line that a kill cut short is none.
+    path.write_text('{"constant": "a')
+    assert weft(["compare", str(tmp_path / "run")]) in {0, 1, 5}
 
 
 def test_a_machine_has_no_assumed_constant(words: list[str], capsys: Capture) -> None:
     mock = [word for word in words if word not in {"--twin", "fat-tree"}]
     assert weft([*mock, "--mock", "--sensitivity"]) == 2
     assert "--sensitivity needs a twin" in capsys.readouterr().err
+
+
+def test_a_study_of_one_arm_has_no_verdict_to_test(words: list[str], capsys: Capture) -> None:
+    study = Path(words[2])
+    study.write_text(STUDY.partition("[[factors]]")[0])
+    assert weft([*words, "--sensitivity"]) == 2
+    assert "has one arm" in capsys.readouterr().err

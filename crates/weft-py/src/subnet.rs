@@ -58,6 +58,38 @@ fn whole(mut subnet: weft_fabric::subnet::Subnet) -> Subnet {
     Subnet { subnet: Arc::new(subnet), lfts }
 }
 
+/// The same subnet with the tables that an engine of OpenSM computes; `roots` are node GUIDs, none
+/// where the engine should find them. With `dead` the tables are those that a manager has once the
+/// cables at these ports, named as in a fabric document, are down: by the engine, or with entries
+/// over these cables moved. With it the engine that filled them; none where entries were moved.
+#[pyfunction]
+#[pyo3(signature = (subnet, engine, dead=None, roots=Vec::new()))]
+pub(crate) fn route_subnet(
+    py: Python<'_>,
+    subnet: &Subnet,
+    engine: Option<&str>,
+    dead: Option<Vec<String>>,
+    roots: Vec<u64>,
+) -> PyResult<(Subnet, Option<&'static str>)> {
+    let engine = engine.map(engine_of).transpose()?;
+    let of = &subnet.subnet;
+    let options = Options { roots };
+    let (lfts, used) = py
+        .detach(|| match (engine, dead) {
+            (Some(engine), None) => {
+                opensm::route(of, engine, &options).map(|routed| (routed.lfts, Some(engine)))
+            }
+            (engine, dead) => {
+                let ends = of.ends_named(&dead.unwrap_or_default())?;
+                opensm::reroute(of, &subnet.lfts, engine, &options, &ends)
+                    .map(|rerouted| (rerouted.lfts, rerouted.engine))
+            }
+        })
+        .map_err(refuse)?;
+    let routed = Subnet { subnet: Arc::clone(of), lfts: Arc::new(lfts) };
+    Ok((routed, used.map(OpensmEngine::name)))
+}
+
 fn engine_of(word: &str) -> PyResult<OpensmEngine> {
     OpensmEngine::from_word(word).ok_or_else(|| {
         let expected = "minhop, updn or ftree";
@@ -76,39 +108,6 @@ type Changes = (u64, u64, Vec<(u32, u32, u8, u8, u8)>);
 
 #[pymethods]
 impl Subnet {
-    /// The same subnet with the tables that an engine of OpenSM computes; `roots` are node GUIDs,
-    /// none where the engine should find them.
-    #[pyo3(signature = (engine, roots=Vec::new()))]
-    fn route(&self, py: Python<'_>, engine: &str, roots: Vec<u64>) -> PyResult<Subnet> {
-        let engine = engine_of(engine)?;
-        let routed = py.detach(|| opensm::route(&self.subnet, engine, &Options { roots }));
-        let lfts = Arc::new(routed.map_err(refuse)?.lfts);
-        Ok(Subnet { subnet: Arc::clone(&self.subnet), lfts })
-    }
-
-    /// The same subnet with the tables that a manager has once the cables at the ports `dead`,
-    /// named as in a fabric document, are down: by an engine of OpenSM, or with entries over these
-    /// cables moved. With it the engine that filled them; none where entries were moved.
-    #[pyo3(signature = (engine, dead, roots=Vec::new()))]
-    fn reroute(
-        &self,
-        py: Python<'_>,
-        engine: Option<&str>,
-        dead: Vec<String>,
-        roots: Vec<u64>,
-    ) -> PyResult<(Subnet, Option<&'static str>)> {
-        let engine = engine.map(engine_of).transpose()?;
-        let rerouted = py.detach(|| {
-            let ends = self.subnet.ends_named(&dead).map_err(refuse)?;
-            let (of, before) = (&self.subnet, &self.lfts);
-            opensm::reroute(of, before, engine, &Options { roots }, &ends).map_err(refuse)
-        });
-        let rerouted = rerouted?;
-        let lfts = Arc::new(rerouted.lfts);
-        let name = rerouted.engine.map(OpensmEngine::name);
-        Ok((Subnet { subnet: Arc::clone(&self.subnet), lfts }, name))
-    }
-
     /// Everything that was read, as a JSON document.
     fn description(&self, py: Python<'_>) -> String {
         py.detach(|| describe(&self.subnet, &self.lfts))

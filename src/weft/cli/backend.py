@@ -283,6 +283,8 @@ def _open_live(choice: BackendChoice) -> tuple[Backend, tuple[str, ...]]:
     container = rank_container(choice, len(nodes))
     rails = choice.rail_names
     mpis = choice.mpis
+    if len(mpis) > 1:
+        refuse_together("--mpi with several MPIs", _container_options(choice))
     backends = [live_backend(mpi, choice.launcher, rails, nodes, container) for mpi in mpis]
     return (backends[0] if len(backends) == 1 else SeveralMpis(backends)), nodes
 

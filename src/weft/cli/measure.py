@@ -59,12 +59,15 @@ def measure_study(
 
     backend, nodes = open_backend(choice, may_compare=True)
     document, text = with_own_mpis(*study_on(nodes), backend)
-    varied = require_sensible(backend) if sensitivity else None
+    varied = require_sensible(backend, document) if sensitivity else None
     cost = StudyCost(backend)
+    thinned: tuple[str, ...] = ()
     if budget_s is not None:
-        document, text = _fitting(document, nodes, cost, budget_s, run_dir if resume else None)
+        goes_on = run_dir if resume else None
+        document, text, thinned = _fitting((document, text), nodes, cost, budget_s, goes_on)
     switches = {} if choice.twin is not None else by_hand(on_machine(document))
     made = plan_for(document, nodes, choice, backend)
+    made = dataclasses.replace(made, remarks=(*thinned, *made.remarks))
     for remark in made.remarks:
         talk(remark)
     if dry_run:
@@ -87,14 +90,15 @@ def measure_study(
         argv=sys.argv[1:],
         remarks=remarks,
     )
-    if len(made.launches) >= ESTIMATED_FROM:
+    if len(made.launches) >= ESTIMATED_FROM and not resume:
         seconds = cost.seconds(made.launches)
         if seconds is not None:
             talk(f"{len(made.launches)} launches, {duration_line(seconds)}")
     with kept_run(where):
         outcome, run = _execute(made, backend, meta, where, resume=resume, switches=switches)
     if varied is not None and outcome.complete:
-        try_other_values(varied, made.launches, meta, where)
+        with kept_run(where):
+            try_other_values(varied, made.launches, meta, where)
     _print_result(run, outcome, format_)
     if outcome.failures:
         return int(ExitCode.BENCHMARK)
@@ -114,23 +118,33 @@ def with_own_mpis(document: "Study", text: str, backend: Backend) -> tuple["Stud
 
 
 def _fitting(
-    document: "Study",
+    study: tuple["Study", str],
     nodes: tuple[str, ...],
     cost: StudyCost,
     budget_s: float,
     resumed: Path | None,
-) -> tuple["Study", str]:
-    """The study thinned to a time, and its text. A run that goes on keeps its own: another time
-    would be estimated."""
+) -> tuple["Study", str, tuple[str, ...]]:
+    """The study thinned to a time, its text, and what was left out in words. A run that goes on
+    keeps its own matrix: another time would be estimated. Raises InputError."""
     from weft.catalog.document import to_toml
     from weft.study.plan.document import load_study
 
+    document, text = study
     if resumed is not None:
-        return load_study(str(resumed))
+        before, thin_text = load_study(str(resumed))
+        if before.name != document.name:
+            raise InputError(
+                f"the run is of study '{before.name}', not '{document.name}'",
+                where=str(resumed),
+                expected="the study that it began with",
+            )
+        # One that was not thinned has the study as it was written.
+        return (document, text, ()) if thin_text == text else (before, thin_text, ())
     thin, left_out = cost.thinned(document, nodes, budget_s)
-    if left_out:
-        talk(f"to fit {format_duration(budget_s)}: {'; '.join(left_out)}")
-    return thin, to_toml(thin)
+    if not left_out:
+        return document, text, ()
+    remark = f"thinned to fit {format_duration(budget_s)}: {'; '.join(left_out)}"
+    return thin, to_toml(thin), (remark,)
 
 
 def plan_for(
@@ -164,7 +178,7 @@ def _execute(
     switches: "ByHand",
 ) -> tuple["RunOutcome", StudyRun]:
     from weft.cli.progress import shown_progress
-    from weft.study.run.loop import execute, to_switch
+    from weft.study.run.loop import AHEAD, execute, to_switch
 
     if resume:
         refuse_other_run(read_meta(where), meta, str(where))
@@ -173,7 +187,8 @@ def _execute(
         first = next((one for one in made.launches if one.key not in store.finished), None)
         if first is not None and switches:
             talk(f"weft: measured as if {to_switch(first, switches)}")
-        with shown_progress() as progress:
+        together = AHEAD if backend.name == "twin" else 1
+        with shown_progress(together) as progress:
             outcome = execute(made.launches, backend, store, progress=progress, by_hand=switches)
         return outcome, store.read_back(outcome.n_over)
 

@@ -29,7 +29,8 @@ MOST_CELLS = 8
 class MinuteLines(Progress):
     """One line a failure, and one a minute."""
 
-    def __init__(self, clock: Clock = system_clock) -> None:
+    def __init__(self, together: int = 1, clock: Clock = system_clock) -> None:
+        self._together = together
         self._clock = clock
         self._began = self._said = clock()
         self._n_todo = self._n_over = 0
@@ -45,7 +46,9 @@ class MinuteLines(Progress):
         """Once a minute, how many are over and how long the others take at this pace."""
         self._n_over += 1
         now = self._clock()
-        if now - self._said < LINE_EVERY_S or self._n_over == self._n_todo:
+        # Launches of a twin end together: within them no pace can be told.
+        within = self._n_over % self._together
+        if within or now - self._said < LINE_EVERY_S or self._n_over == self._n_todo:
             return
         self._said = now
         left = (now - self._began) / self._n_over * (self._n_todo - self._n_over)
@@ -116,10 +119,11 @@ def _first_line(failure: Failure) -> str:
 
 
 @contextlib.contextmanager
-def shown_progress() -> Iterator[Progress]:
-    """Bars where standard error is a terminal, else failures and a line a minute."""
+def shown_progress(together: int = 1) -> Iterator[Progress]:
+    """Of launches that end `together`, so many at a time: bars where standard error is a terminal,
+    else failures and a line a minute."""
     if not sys.stderr.isatty():
-        yield MinuteLines()
+        yield MinuteLines(together)
         return
     from rich import progress as rich
     from rich.console import Console

@@ -7,6 +7,7 @@ groups where one holds all nodes.
 """
 
 import math
+import re
 from typing import Any
 
 from weft.catalog.document import Figure, SourceClass
@@ -80,11 +81,14 @@ def tapered(spec: Document, fabric: Document, ratio: str) -> Document:
 
     Raises InputError for another ratio, and where the fabric is no generated tree of two levels.
     """
-    down, colon, up = ratio.partition(":")
-    if not (colon and down.isdigit() and up.isdigit() and int(up) > 0 and int(down) > 0):
+    parts = re.fullmatch("([1-9][0-9]{0,2}):([1-9][0-9]{0,2})", ratio)
+    if parts is None:
         raise InputError(
-            f"option 'oversubscription' is {ratio!r}", expected="two whole numbers, such as 2:1"
+            f"option 'oversubscription' is {ratio!r}",
+            where=f"fabric '{spec['name']}'",
+            expected="two whole numbers of up to three digits, such as 2:1",
         )
+    down, up = parts.groups()
     if spec.get("generate") != "fat_tree" or spec.get("levels") != 2:
         raise InputError(
             f"option 'oversubscription' on fabric '{spec['name']}'",

@@ -48,3 +48,19 @@ def test_a_terminal_has_a_bar_a_cell_in_progress_and_no_more_than_fit() -> None:
     for launch in todo[20:]:
         bars.measured(launch, ())
     assert [task.completed for task in rich.tasks] == [40]
+
+
+def test_launches_that_end_together_tell_their_pace_at_the_end(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    now = 0.0
+    progress = MinuteLines(together=4, clock=lambda: now)
+    todo = launches(1, 12)
+    progress.started(todo, 0)
+    for number, launch in enumerate(todo):
+        now += 70 if number % 4 == 0 else 0
+        progress.measured(launch, ())
+    assert capsys.readouterr().err.splitlines() == [
+        "4 of 12 launches over in 1 min 10 s, at this pace 2 min 20 s left",
+        "8 of 12 launches over in 2 min 20 s, at this pace 1 min 10 s left",
+    ]

@@ -116,6 +116,8 @@ def _option(trial: Trial, name: str, value: Any) -> list[str]:
 
 
 def _hint(name: str) -> str | None:
+    if name == "mpi_choice":
+        return "name the MPIs of this machine: --mpi MPICC,MPICC"
     if name in TWIN_OPTIONS:
         return "a twin has it: --twin PLATFORM"
     return did_you_mean(name, [*_OPTIONS, "rounds"])

@@ -34,15 +34,15 @@ class SeveralMpis:
 
     @property
     def settings(self) -> list[dict[str, Any]]:
-        """The settings of the factor. Libraries of one name and version prove nothing: their ranks
-        say the same."""
+        """The settings of the factor. Where two libraries have one name and version, their ranks
+        say the same: then nothing is proved."""
         known = {name: library_named(one.mpi.version) for name, one in self.backends.items()}
-        alike = Counter(known.values())
+        proved = "" not in known.values() and len(set(known.values())) == len(known)
         return [
             {
                 "name": name,
                 "options": {OPTION: name},
-                "evidence": {OPTION: library} if library and alike[library] == 1 else {},
+                "evidence": {OPTION: library} if proved else {},
             }
             for name, library in known.items()
         ]

@@ -17,7 +17,13 @@ from weft.bench.twin.gpu_network import OPTION as GPU_NETWORK
 from weft.bench.twin.gpu_network import by_step, gpu_network, joined_steps, on_channels
 from weft.bench.twin.independent_rounds import apart, joined
 from weft.bench.twin.neighbour import OPTION as NEIGHBOUR
-from weft.bench.twin.neighbour import SERVICE_LEVEL, beside, has_neighbour, rows_of_job
+from weft.bench.twin.neighbour import (
+    SERVICE_LEVEL,
+    beside,
+    check_company,
+    has_neighbour,
+    rows_of_job,
+)
 from weft.bench.twin.outcome_rows import rows_of
 from weft.bench.twin.port_counters import COUNTERS_FILE, PortCounters
 from weft.bench.twin.routing import has_own_tables, routes_adaptively, tables_of
@@ -306,6 +312,7 @@ class TwinBackend:
                 where=trial.id,
                 expected=f"nodes {self.nodes[0]} to {self.nodes[-1]}",
             )
+        check_company(trial)
         cores = self.platform.node.get("cores")
         is_sure = cores is not None and cores.class_ not in UNSURE
         if cores is not None and is_sure and trial.tasks_per_node > cores.whole:

@@ -32,11 +32,24 @@ def has_neighbour(trial: Trial) -> bool:
         raise InputError(
             f"option '{OPTION}' is {asked!r}", expected=", ".join((NONE, *TRAFFIC)), where=trial.id
         )
-    if GPU_NETWORK in trial.options:
-        raise InputError(
-            f"option '{OPTION}' with '{GPU_NETWORK}'", where=trial.id, expected="one of them"
-        )
     return True
+
+
+def check_company(trial: Trial) -> None:
+    """Refuse what would look as if it had an effect. Raises InputError."""
+    alone = not has_neighbour(trial)
+    if service_level(trial) and alone and OPTION not in trial.options:
+        raise InputError(
+            f"option '{SERVICE_LEVEL}' without '{OPTION}': a job alone has no other lane's packets",
+            where=trial.id,
+            expected="the factor neighbour with it",
+        )
+    if GPU_NETWORK in trial.options and (service_level(trial) or not alone):
+        raise InputError(
+            f"option '{OPTION}' or '{SERVICE_LEVEL}' with '{GPU_NETWORK}'",
+            where=trial.id,
+            expected="one of them",
+        )
 
 
 def service_level(trial: Trial) -> int:
@@ -54,23 +67,26 @@ def service_level(trial: Trial) -> int:
 def beside(document: Document, trial: Trial, nodes: Sequence[str], measured: Benchmark) -> Document:
     """The scenario with a second job that repeats its collective until the first is done.
 
-    It has as many of the other nodes, or all of them if they are fewer, one rank each, drawn alike
-    for all launches on the job's nodes. Raises InputError where no two others are left, or for
-    `pairs`.
+    It has as many of the other nodes, one rank each, drawn alike for all launches on the job's
+    nodes. Raises InputError where there are not so many, or for `pairs`.
     """
     if measured.kind == "pairs":
-        raise InputError(f"option '{OPTION}' with {measured.name}", expected="another benchmark")
+        raise InputError(
+            f"option '{OPTION}' with {measured.name}: its pairs have the fabric to themselves",
+            where=trial.id,
+            expected="a collective, or a benchmark of two ranks",
+        )
     job = set(trial.nodes)
     others = [node for node in nodes if node not in job]
-    if len(others) < 2:
+    if len(others) < len(job):
         raise InputError(
-            f"no nodes are left for a neighbour: the job has {len(job)} of {len(nodes)}",
+            f"too few nodes are left for a neighbour: the job has {len(job)} of {len(nodes)}",
             where=trial.id,
-            expected="a twin larger than its job",
+            expected=f"as many again, {2 * len(job)} in all",
             hint="more --nodes, or fewer --job-nodes",
         )
     rng = random.Random("/".join(sorted(job)))  # noqa: S311 - reproducible, not secret
-    drawn = sorted(rng.sample(range(len(others)), min(len(job), len(others))))
+    drawn = sorted(rng.sample(range(len(others)), len(job)))
     step = {"benchmark": trial.options[OPTION], "size_bytes": SIZE_BYTES, "iterations": 1}
     whole = {key: value for key, value in document.items() if key not in {"placement", "work"}}
     first: Document = {"name": "job", "role": "victim"}

@@ -153,6 +153,13 @@ def work(
     one for each kind of its phases."""
     options = {**benchmark.options, **trial.options}
     counts = _counts(benchmark, options)
+    if "mpi_choice" in options and benchmark.kind != "collective":
+        raise InputError(
+            f"option 'mpi_choice' with {benchmark.name}: on a twin libraries differ in the "
+            "algorithms of their collectives alone",
+            where=trial.id,
+            expected="a collective",
+        )
     if benchmark.kind == "pairs":
         if not left_to_chance(platform, faults, trial):
             counts = {"iterations": 1, "warmup": 0}
@@ -210,6 +217,7 @@ def _algorithm(platform: Platform, trial: Trial, options: Mapping[str, Any], siz
     """The algorithm asked for, or else the library's, or the platform's."""
     tasks = trial.tasks_per_node
     if "algorithm" in options:
+        _refuse_beside_algorithm(trial)
         asked = ("algorithm", "between", "fallback", "segment_bytes")
         found = {key: options[key] for key in asked if key in options}
         return found | _groups(_count({"leaders": 1, **options}, "leaders", least=1), tasks)
@@ -236,6 +244,17 @@ def _algorithm(platform: Platform, trial: Trial, options: Mapping[str, Any], siz
     else:
         found = {}
     return {key: value for key, value in found.items() if value is not None}
+
+
+def _refuse_beside_algorithm(trial: Trial) -> None:
+    """An algorithm by name leaves nothing to choose to a library or to switches."""
+    other = "mpi_choice" if "mpi_choice" in trial.options else "in_network"
+    if other == "mpi_choice" or asks_for_switches(trial):
+        raise InputError(
+            f"option 'algorithm' with '{other}'",
+            where=trial.id,
+            expected="one of them: the algorithm is fixed",
+        )
 
 
 def _groups(n_leaders: int, tasks_per_node: int) -> Document:

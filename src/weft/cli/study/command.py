@@ -48,8 +48,8 @@ class StudyChanges:
 BUDGET = click.option(
     "--budget",
     metavar="TIME",
-    help="Leave values of the study out, from the middle of its axes on, until a twin takes about "
-    "so long, such as 10m.",
+    help="Twin only: drop repeats, node counts, ranks or sizes (never the smallest or largest), "
+    "then node sets, until the study takes about TIME, such as 10m.",
 )
 CHANGES = options_as("changes", StudyChanges, (REPEATS, NODE_SETS, JOB_NODES))
 

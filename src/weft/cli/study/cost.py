@@ -15,30 +15,34 @@ if TYPE_CHECKING:
 
 class StudyCost:
     """The time of launches on a twin, which measures its speed at the first question. A machine
-    tells by running."""
+    tells by running, and so do flows, extrapolations and neighbours: no count of packets tells."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._found: Durations | None = None
 
     def seconds(self, launches: Sequence[Launch]) -> float | None:
-        """About how long they take; None of a machine."""
+        """About how long they take; None where that is not known."""
         from weft.bench.twin.backend import TwinBackend
+        from weft.bench.twin.neighbour import has_neighbour
         from weft.study.plan.duration import durations, simulation_seconds
         from weft.study.run.loop import AHEAD
 
-        if not isinstance(self._backend, TwinBackend):
+        twin = self._backend
+        if not isinstance(twin, TwinBackend) or twin.fidelity != "packet" or twin.extrapolate:
+            return None
+        trials = {launch.trial.id: launch.trial for launch in launches}
+        if any(has_neighbour(trial) for trial in trials.values()):
             return None
         if self._found is None:
-            trials = {launch.trial.id: launch.trial for launch in launches}
-            self._found = durations(self._backend, tuple(trials.values()))
-        return simulation_seconds(self._found, launches, AHEAD)
+            self._found = durations(twin, tuple(trials.values()))
+        return None if self._found is None else simulation_seconds(self._found, launches, AHEAD)
 
     def thinned(
         self, document: "Study", nodes: tuple[str, ...], budget_s: float
     ) -> tuple["Study", tuple[str, ...]]:
-        """The study thinned to about `budget_s`, and what was left out. Raises InputError on a
-        machine."""
+        """The study thinned to about `budget_s`, and what was left out. Raises InputError where its
+        time is not known."""
         from weft.study.plan.budget import thinned
         from weft.study.plan.plan import make_plan
 
@@ -47,12 +51,12 @@ class StudyCost:
             if seconds is not None:
                 return seconds
             raise InputError(
-                "--budget needs a twin: how fast a machine is shows when it is measured",
-                expected="--twin PLATFORM with it",
-                hint="fewer --repeats, or a study of fewer sizes",
+                "--budget: weft cannot predict how long this takes",
+                expected="a twin (--twin PLATFORM) that follows every packet, without a neighbour",
+                hint="fewer --repeats or --node-sets, or a study of fewer sizes",
             )
 
-        return thinned(document, budget_s, seconds_of, units="node_sets")
+        return thinned(document, budget_s, seconds_of)
 
 
 def duration_line(seconds: float) -> str:

@@ -14,19 +14,25 @@ from weft.core.words import counted
 
 if TYPE_CHECKING:
     from weft.bench.twin.backend import TwinBackend
-    from weft.catalog.machine.platform import Platform
+    from weft.study.plan.model import Study
 
 FACTORS = (0.5, 2.0)
 
 
-def require_sensible(backend: Backend) -> "TwinBackend":
-    """The twin whose constants are to be varied. Raises InputError for a machine."""
+def require_sensible(backend: Backend, study: "Study") -> "TwinBackend":
+    """The twin whose constants are to be varied. Raises InputError for a machine, and for a study
+    without arms."""
     from weft.bench.twin.backend import TwinBackend
 
     if not isinstance(backend, TwinBackend):
         raise InputError(
             "--sensitivity needs a twin: a machine has no assumed constant",
             expected="--twin PLATFORM with it",
+        )
+    if not study.factors:
+        raise InputError(
+            f"--sensitivity: study '{study.name}' has one arm, and so no verdict to test",
+            expected="a study with a factor",
         )
     return backend
 
@@ -36,46 +42,77 @@ def try_other_values(
 ) -> None:
     """Run the launches with each assumed constant at half and at twice its value, in a folder that
     is removed, and keep the outcomes of their arms in the run directory, a line each as they come.
-    What was tried before, or leaves all scenarios as they are, is left out."""
-    from weft.study.comparison.comparison import compare_arms
-    from weft.study.comparison.sensitivity import SENSITIVITY_FILE, tried, variant_record
-    from weft.study.run.loop import execute
-    from weft.study.run.store import RunStore, read_run
+    Left out is what was tried before, leaves all scenarios as they are, or cannot be run."""
+    from weft.study.comparison.sensitivity import SENSITIVITY_FILE, tried, whole_lines
 
     known = {(record["constant"], record["factor"]) for record in tried(run_dir)}
     firsts = list({launch.trial.id: launch for launch in launches}.values())
     before = [twin.scenario(launch) for launch in firsts]
     variants = [
-        (name, factor, machine)
-        for name, factor, machine in _variants(twin.platform)
-        if (name, factor) not in known
-        and any(
-            varied != scenario
-            for varied, scenario in zip(
-                map(twin.with_platform(machine).scenario, firsts), before, strict=True
-            )
-        )
+        (name, factor, varied)
+        for name, factor, varied in _variants(twin)
+        if (name, factor) not in known and _differs(varied, firsts, before)
     ]
-    talk(f"other values: {counted(len(variants), 'run')} more, each as long as the first")
-    for number, (name, factor, machine) in enumerate(variants, 1):
+    runs = counted(len(variants), "more run")
+    talk(f"sensitivity: {runs} (constants at half and at twice), each as long as the first")
+    path = run_dir / SENSITIVITY_FILE
+    path.write_text("".join(whole_lines(run_dir)), encoding="utf-8")
+    for number, (name, factor, varied) in enumerate(variants, 1):
         talk(f"{number} of {len(variants)}: {name} x {factor:g}")
-        with tempfile.TemporaryDirectory() as folder:
-            where = Path(folder) / "run"
-            with RunStore.create(where, meta) as store, shown_progress() as progress:
-                execute(launches, twin.with_platform(machine), store, progress=progress)
-            rows = compare_arms(read_run(where)).rows
-        with (run_dir / SENSITIVITY_FILE).open("a", encoding="utf-8") as out:
-            out.write(json.dumps(variant_record(name, factor, rows)) + "\n")
+        record = _record(name, factor, varied, launches, meta)
+        if record is None:
+            talk(f"{name} x {factor:g}: not every launch completed; not kept")
+            continue
+        with path.open("a", encoding="utf-8") as out:
+            out.write(json.dumps(record) + "\n")
 
 
-def _variants(machine: "Platform") -> Iterator[tuple[str, float, "Platform"]]:
+def _record(
+    name: str,
+    factor: float,
+    varied: "TwinBackend",
+    launches: Sequence[Launch],
+    meta: dict[str, Any],
+) -> dict[str, Any] | None:
+    """The outcomes of a variant; None where a launch failed."""
+    from weft.study.comparison.comparison import compare_arms
+    from weft.study.comparison.rows import MARGIN, TOLERANCE
+    from weft.study.comparison.sensitivity import VerdictRules, variant_record
+    from weft.study.run.loop import execute
+    from weft.study.run.store import RunStore, read_run
+
+    with tempfile.TemporaryDirectory() as folder:
+        where = Path(folder) / "run"
+        with RunStore.create(where, meta) as store, shown_progress() as progress:
+            outcome = execute(launches, varied, store, progress=progress)
+        if not outcome.complete or outcome.failures:
+            return None
+        result = compare_arms(read_run(where))
+    rules = VerdictRules(result.arms[0][0], MARGIN, TOLERANCE)
+    return variant_record(name, factor, result.rows, rules)
+
+
+def _differs(
+    varied: "TwinBackend", firsts: Sequence[Launch], before: Sequence[dict[str, Any]]
+) -> bool:
+    """Whether any scenario differs; not where one cannot be had with this value."""
+    try:
+        return any(
+            varied.scenario(launch) != scenario
+            for launch, scenario in zip(firsts, before, strict=True)
+        )
+    except InputError:
+        return False
+
+
+def _variants(twin: "TwinBackend") -> Iterator[tuple[str, float, "TwinBackend"]]:
     from pydantic import ValidationError
 
     from weft.catalog.machine.scaling import unsure_figures
 
-    for name, scaled in unsure_figures(machine):
+    for name, scaled in unsure_figures(twin.platform):
         for factor in FACTORS:
             try:
-                yield name, factor, scaled(factor)
-            except ValidationError:
+                yield name, factor, twin.with_platform(scaled(factor))
+            except (ValidationError, InputError):
                 continue  # No machine can have it.

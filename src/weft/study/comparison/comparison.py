@@ -39,7 +39,7 @@ from weft.study.comparison.rows import (
     RowOutcome,
     rows_of,
 )
-from weft.study.comparison.sensitivity import Overturned, overturned_of
+from weft.study.comparison.sensitivity import Overturned, VerdictRules, overturned_of
 from weft.study.comparison.treatment import unproved_factors
 from weft.study.comparison.verdicts import (
     findings_of_arms,
@@ -126,7 +126,7 @@ def compare_arms(
     findings = findings_of_arms(run, cells, effects or [_nothing()], first)
     interleaved = _is_interleaved(run)
     if overturned is None:
-        overturned = overturned_of(run, rows)
+        overturned = overturned_of(run, rows, VerdictRules(first, margin, tolerance))
     return Comparison(
         arms=tuple((first, arm) for arm in others),
         rows=tuple(rows),

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,38 +18,67 @@ Overturned = Mapping[tuple[str, StudyCell], tuple[str, ...]]
 """By arm and cell, the assumed constants of which another value gives another verdict."""
 
 
-def variant_record(name: str, factor: float, rows: Sequence[ComparisonRow]) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class VerdictRules:
+    """What outcomes were judged by: they compare with outcomes of the same rules alone."""
+
+    first: str
+    margin: float
+    tolerance: float
+
+
+def variant_record(
+    name: str, factor: float, rows: Sequence[ComparisonRow], rules: VerdictRules
+) -> dict[str, Any]:
     """The outcomes with one constant at another value, as plain JSON values."""
     return {
         "constant": name,
         "factor": factor,
+        **asdict(rules),
         "outcomes": [[row.second, *_key(row.cell), row.outcome.value] for row in rows],
     }
 
 
-def tried(run_dir: Path) -> list[dict[str, Any]]:
-    """The records of a run directory. Raises InputError."""
+def whole_lines(run_dir: Path) -> list[str]:
+    """The lines of a run directory's file, without one that a kill cut short."""
     path = run_dir / SENSITIVITY_FILE
     if not path.is_file():
         return []
+    lines = path.read_bytes().decode("utf-8", "replace").splitlines(keepends=True)
+    return [line for line in lines if line.endswith("\n")]
+
+
+def tried(run_dir: Path) -> list[dict[str, Any]]:
+    """The records of a run directory. Raises InputError."""
     records = []
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+    for number, line in enumerate(whole_lines(run_dir), 1):
         try:
             record = json.loads(line)
-            record["constant"], record["factor"], record["outcomes"]
-        except (ValueError, TypeError, KeyError) as error:
-            where = f"{path}:{number}"
-            what = "no line of other values of constants"
-            raise InputError(what, where=where, expected="as weft wrote it") from error
+            fields = [record[key] for key in ("constant", "first", "outcomes")]
+            for key in ("factor", "margin", "tolerance"):
+                float(record[key])
+            is_good = all(isinstance(one, list) and len(one) == _FIELDS for one in fields[2])
+            is_good = is_good and all(isinstance(one, str) for one in fields[:2])
+        except (ValueError, TypeError, KeyError):
+            is_good = False
+        if not is_good:
+            raise InputError(
+                "this line is no result of --sensitivity",
+                where=f"{run_dir / SENSITIVITY_FILE}:{number}",
+                expected="a line as weft wrote it",
+                hint="delete the line, then weft study run ... --resume --sensitivity",
+            )
         records.append(record)
     return records
 
 
-def overturned_of(run: StudyRun, rows: Sequence[ComparisonRow]) -> Overturned:
+def overturned_of(run: StudyRun, rows: Sequence[ComparisonRow], rules: VerdictRules) -> Overturned:
     """The verdicts of `rows` that another value changes, each with 'constant x factor'; empty where
-    none was tried."""
+    none was tried, or with other rules."""
     found: dict[tuple[str, StudyCell], list[str]] = {}
     for record in tried(run.directory):
+        if any(record[key] != value for key, value in asdict(rules).items()):
+            continue
         outcomes = {tuple(one[:-1]): one[-1] for one in record["outcomes"]}
         for row in rows:
             outcome = outcomes.get((row.second, *_key(row.cell)), row.outcome.value)
@@ -56,6 +86,10 @@ def overturned_of(run: StudyRun, rows: Sequence[ComparisonRow]) -> Overturned:
                 name = f"{record['constant']} x {record['factor']:g}"
                 found.setdefault((row.second, row.cell), []).append(name)
     return {key: tuple(names) for key, names in found.items()}
+
+
+_FIELDS = 7
+"""Of an outcome: the arm, the five of its cell, the outcome."""
 
 
 def _key(cell: StudyCell) -> tuple[str, int, int, int, str]:

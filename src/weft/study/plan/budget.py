@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from weft.catalog.load import benchmark
 from weft.core.errors import InputError
 from weft.core.units import format_duration, format_size, parse_size_range
 from weft.core.words import counted
@@ -20,21 +21,19 @@ SecondsOf = Callable[[Study], float]
 """About how long a study takes."""
 
 
-def thinned(
-    study: Study, budget_s: float, seconds_of: SecondsOf, *, units: str
-) -> tuple[Study, tuple[str, ...]]:
+def thinned(study: Study, budget_s: float, seconds_of: SecondsOf) -> tuple[Study, tuple[str, ...]]:
     """The study without as many values of its axes (nodes, tasks a node, sizes) as it takes to fit
     `budget_s`, and what was left out, in words.
 
-    The axis with the most values loses one, from the middle on and spread, until all have their
-    ends alone; then `units` ("repeats" or "node_sets") fall to 6. Raises InputError if that is
-    not enough.
+    A twin repeats itself: several node sets take one repeat first. Then the axis with the most
+    values loses one, from the middle on and spread, until all have their ends alone; then node sets
+    or, of one node set, repeats fall to 6. Raises InputError if that is not enough.
     """
     thin = study
     while _n_cells(thin) > MOST_CELLS:
-        thin = _thinner(thin, units) or _refuse(study, thin, budget_s)
+        thin = _thinner(thin) or _refuse(study, thin, budget_s)
     while (seconds := seconds_of(thin)) > budget_s:
-        thin = _thinner(thin, units) or _refuse(study, thin, budget_s, seconds)
+        thin = _thinner(thin) or _refuse(study, thin, budget_s, seconds)
     return thin, _left_out(study, thin)
 
 
@@ -45,21 +44,25 @@ def _n_cells(study: Study) -> int:
 
 
 def sizes_of(study: Study, index: int) -> tuple[int, ...]:
-    """Sizes that a benchmark of the study asks for; one where it leaves them to the benchmark."""
-    asked = study.benchmarks[index].sizes
+    """Sizes that a benchmark of the study measures; 0 where it has none."""
+    use = study.benchmarks[index]
+    asked = use.sizes or benchmark(use.name).sizes
     return parse_size_range(asked) if asked else (0,)
 
 
-def _thinner(study: Study, units: str) -> Study | None:
+def _thinner(study: Study) -> Study | None:
     """One value, or some units, fewer; None where nothing may go."""
+    if study.node_sets >= LEAST_UNITS and study.repeats > 1:
+        return study.model_copy(update={"repeats": 1})
     axes: list[tuple[int, str, int]] = [
-        (len(study.nodes), "nodes", 0),
-        (len(study.tasks_per_node), "tasks_per_node", 0),
-        *((len(sizes_of(study, at)), "sizes", at) for at in range(len(study.benchmarks))),
+        (len(set(study.nodes)), "nodes", 0),
+        (len(set(study.tasks_per_node)), "tasks_per_node", 0),
+        *((len(set(sizes_of(study, at))), "sizes", at) for at in range(len(study.benchmarks))),
     ]
     n_values, axis, at = max(axes, key=lambda one: one[0])
     if n_values > ENDS:
         return _without_middle(study, axis, at)
+    units = "node_sets" if study.node_sets > 1 else "repeats"
     n_units = getattr(study, units)
     if n_units <= LEAST_UNITS:
         return None
@@ -112,6 +115,8 @@ def _refuse(study: Study, thin: Study, budget_s: float, seconds: float | None = 
     raise InputError(
         f"study '{study.name}' does not fit {format_duration(budget_s)}: its smallest form of "
         f"{counted(_n_cells(thin), 'cell')}{takes}",
-        expected=f"a time that the ends of all axes fit, of at most {MOST_CELLS} cells",
+        expected="a longer --budget"
+        if seconds is not None
+        else f"a study whose smallest form has at most {MOST_CELLS} cells",
         hint="fewer factors or benchmarks, or smaller jobs",
     )

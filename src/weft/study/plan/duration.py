@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from weft.bench.model import Launch, Trial
 from weft.bench.twin.backend import TwinBackend, simulate
+from weft.core.errors import BenchmarkError, InputError
 from weft.topology.engine import engine_module
 from weft.topology.fabric_spec import Document
 
@@ -64,11 +65,12 @@ class Durations:
         return self.read_s + n_events * rate
 
 
-def durations(backend: TwinBackend, trials: Sequence[Trial]) -> Durations:
+def durations(backend: TwinBackend, trials: Sequence[Trial]) -> Durations | None:
     """About how long each trial takes on one core of this machine: the engine counts the work of
-    one of each cell, and simulates the first part of three. Raises InputError where a trial is none
-    of this twin."""
+    one of each cell, and simulates the first part of three. None where it refuses all of them."""
     cells = sorted(_counted(backend, trials), key=lambda cell: cell.n_events)
+    if not cells:
+        return None
     build_s = sum(cell.build_s for cell in cells) / len(cells)
     first, *more = (cells[0], cells[len(cells) // 2], cells[-1])
     least_s, n_least = min(_pilot(first), _pilot(first))
@@ -109,10 +111,13 @@ def _counted(backend: TwinBackend, trials: Sequence[Trial]) -> list[_Cell]:
         before = time.perf_counter()
         if cells and before - began > COUNTING_SECONDS:
             break
-        document = backend.scenario(Launch(trial, 0, 0))
-        text = json.dumps(document)
-        build_s = time.perf_counter() - before
-        ((hops, moves),) = engine_module().count_work([text])
+        try:
+            document = backend.scenario(Launch(trial, 0, 0))
+            text = json.dumps(document)
+            build_s = time.perf_counter() - before
+            ((hops, moves),) = engine_module().count_work([text])
+        except (ValueError, InputError):
+            continue  # The launch says so when its turn comes.
         n_events = EVENTS_A_HOP * hops + EVENTS_A_MOVE * moves
         cells.append(_Cell(trial, max(n_events, 1.0), build_s, document))
     return cells
@@ -122,7 +127,10 @@ def _pilot(cell: _Cell) -> tuple[float, float]:
     """Seconds and events, as counted, of the first part of a simulation."""
     document = {**cell.document, "limits": {"max_events": PILOT_EVENTS}}
     began = time.perf_counter()
-    outcome = simulate(document)
+    try:
+        outcome = simulate(document)
+    except (BenchmarkError, InputError):
+        return 0.0, cell.n_events
     seconds = time.perf_counter() - began
     return seconds, cell.n_events if outcome["status"] == "complete" else PILOT_EVENTS
 

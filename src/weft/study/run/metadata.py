@@ -88,6 +88,7 @@ _SAME_FACTS = (
     "extrapolate",
     "mpi",
     "mpi_version",
+    "mpis",
     "rails",
     "container",
 )

@@ -193,7 +193,8 @@ class Subnet:
         `roots` are GUIDs of root switches; without them the engine finds them. Raises InputError.
         """
         with refusals():
-            return Subnet(self._handle.route(engine, list(roots)))
+            routed, _ = engine_module().route_subnet(self._handle, engine, None, list(roots))
+        return Subnet(routed)
 
     def rerouted(
         self, dead: Sequence[str], engine: str | None = None
@@ -203,7 +204,7 @@ class Subnet:
         minhop where `engine` gives up. Without an engine, entries over these cables move. Raises
         InputError."""
         with refusals():
-            after, used = self._handle.reroute(engine, list(dead))
+            after, used = engine_module().route_subnet(self._handle, engine, list(dead))
         return Subnet(after), used
 
     def has_tables_of(self, other: "Subnet") -> bool:

@@ -37,18 +37,18 @@ def cells(one: Study) -> float:
 
 def test_a_study_that_fits_stays_as_it_is() -> None:
     whole = study()
-    assert thinned(whole, 108, cells, units="node_sets") == (whole, ())
+    assert thinned(whole, 108, cells) == (whole, ())
 
 
 def test_the_middle_of_an_axis_goes_first_and_what_is_left_is_spread() -> None:
-    thin, left_out = thinned(study(), 72, cells, units="node_sets")
+    thin, left_out = thinned(study(), 72, cells)
     assert thin.nodes == (2, 4, 16, 64) or thin.nodes == (2, 8, 32, 64)
     assert thin.node_sets == 9
     assert left_out[0].startswith("without nodes ")
 
 
 def test_the_ends_of_all_axes_stay_and_then_node_sets_fall_to_six() -> None:
-    thin, left_out = thinned(study(), 24, cells, units="node_sets")
+    thin, left_out = thinned(study(), 24, cells)
     assert (thin.nodes, thin.tasks_per_node, thin.node_sets) == ((2, 64), (1, 2), 6)
     assert thin.benchmarks[0].sizes == "8,64"
     assert "6 of 9 node sets" in left_out
@@ -57,7 +57,7 @@ def test_the_ends_of_all_axes_stay_and_then_node_sets_fall_to_six() -> None:
 
 def test_what_fits_in_no_form_is_refused() -> None:
     with pytest.raises(InputError, match=r"does not fit 23.0 s: its smallest form of 12 cells"):
-        thinned(study(), 23, cells, units="node_sets")
+        thinned(study(), 23, cells)
 
 
 def test_ten_million_cells_are_thinned_before_their_time_is_estimated() -> None:
@@ -68,7 +68,7 @@ def test_ten_million_cells_are_thinned_before_their_time_is_estimated() -> None:
         seen.append(5 * len(one.nodes) * len(one.tasks_per_node))
         return 1.0
 
-    thin, _ = thinned(many, 60, seconds_of, units="node_sets")
+    thin, _ = thinned(many, 60, seconds_of)
     assert max(seen) <= MOST_CELLS
     assert {thin.nodes[0], thin.nodes[-1]} == {2, 1401}
     gaps = [math.log(b / a) for a, b in zip(thin.nodes, thin.nodes[1:], strict=False)]

@@ -135,8 +135,8 @@ def constants_clause(overturned: Overturned, rows: Sequence[ComparisonRow]) -> s
         return ""
     names = ", ".join(dict.fromkeys(name for one in concerned for name in one))
     return (
-        f"{len(concerned)} of {counted(len(rows), 'verdict')} (marked \N{DAGGER}) change with "
-        f"another value of an assumed constant: {names}."
+        f"{len(concerned)} of {counted(len(rows), 'verdict')} change with another value of an "
+        f"assumed constant (\N{DAGGER} in the report's map): {names}."
     )
 
 
