@@ -74,18 +74,18 @@ pub(crate) fn route_subnet(
     let engine = engine.map(engine_of).transpose()?;
     let of = &subnet.subnet;
     let options = Options { roots };
-    let (lfts, used) = py
-        .detach(|| match (engine, dead) {
-            (Some(engine), None) => {
-                opensm::route(of, engine, &options).map(|routed| (routed.lfts, Some(engine)))
-            }
-            (engine, dead) => {
-                let ends = of.ends_named(&dead.unwrap_or_default())?;
-                opensm::reroute(of, &subnet.lfts, engine, &options, &ends)
-                    .map(|rerouted| (rerouted.lfts, rerouted.engine))
-            }
-        })
-        .map_err(refuse)?;
+    let ends = dead.map(|dead| of.ends_named(&dead)).transpose().map_err(refuse)?;
+    let filled = py.detach(|| match (engine, ends) {
+        (Some(engine), None) => {
+            opensm::route(of, engine, &options).map(|routed| (routed.lfts, Some(engine)))
+        }
+        (engine, ends) => {
+            let ends = ends.unwrap_or_default();
+            opensm::reroute(of, &subnet.lfts, engine, &options, &ends)
+                .map(|rerouted| (rerouted.lfts, rerouted.engine))
+        }
+    });
+    let (lfts, used) = filled.map_err(refuse)?;
     let routed = Subnet { subnet: Arc::clone(of), lfts: Arc::new(lfts) };
     Ok((routed, used.map(OpensmEngine::name)))
 }

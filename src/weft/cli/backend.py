@@ -72,8 +72,7 @@ class BackendChoice:
 
     @property
     def mpis(self) -> tuple[str | None, ...]:
-        """The MPIs of `--mpi`, one or more between commas; None is the embedded one. Raises
-        InputError where one has no name."""
+        """The MPIs of `--mpi`; None: the embedded one. Raises InputError for an empty name."""
         if self.mpi is None:
             return (None,)
         names = tuple(name.strip() for name in self.mpi.split(","))
@@ -180,8 +179,8 @@ backend_options = options_as("choice", BackendChoice, _OPTIONS)
 def open_backend(
     choice: BackendChoice, *, may_compare: bool = False
 ) -> tuple[Backend, tuple[str, ...]]:
-    """The backend and the names of its nodes; of several MPIs where arms `may_compare` them. Raises
-    InputError, MissingError."""
+    """The backend and its nodes; several MPIs if arms `may_compare` them. Raises InputError,
+    MissingError."""
     if choice.twin is None:
         twin_only = ("plant", "nodes", "fabric", "fidelity", "extrapolate", "routing")
         require_twin(choice, {f"--{name}": getattr(choice, name) for name in twin_only})

@@ -1,6 +1,5 @@
 """`weft study run --sensitivity`: the study again at half and at twice each assumed constant."""
 
-import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -43,9 +42,10 @@ def try_other_values(
     """Run the launches with each assumed constant at half and at twice its value, in a folder that
     is removed, and keep the outcomes of their arms in the run directory, a line each as they come.
     Left out is what was tried before, leaves all scenarios as they are, or cannot be run."""
-    from weft.study.comparison.sensitivity import SENSITIVITY_FILE, tried, whole_lines
+    from weft.study.comparison.sensitivity import keep, tried
 
-    known = {(record["constant"], record["factor"]) for record in tried(run_dir)}
+    records = tried(run_dir)
+    known = {(record["constant"], record["factor"]) for record in records}
     firsts = list({launch.trial.id: launch for launch in launches}.values())
     before = [twin.scenario(launch) for launch in firsts]
     variants = [
@@ -55,16 +55,14 @@ def try_other_values(
     ]
     runs = counted(len(variants), "more run")
     talk(f"sensitivity: {runs} (constants at half and at twice), each as long as the first")
-    path = run_dir / SENSITIVITY_FILE
-    path.write_text("".join(whole_lines(run_dir)), encoding="utf-8")
     for number, (name, factor, varied) in enumerate(variants, 1):
         talk(f"{number} of {len(variants)}: {name} x {factor:g}")
         record = _record(name, factor, varied, launches, meta)
         if record is None:
             talk(f"{name} x {factor:g}: not every launch completed; not kept")
             continue
-        with path.open("a", encoding="utf-8") as out:
-            out.write(json.dumps(record) + "\n")
+        records.append(record)
+        keep(run_dir, records)
 
 
 def _record(

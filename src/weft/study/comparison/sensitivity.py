@@ -6,7 +6,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from weft.core.documents.text_file import read_text_file
 from weft.core.errors import InputError
+from weft.core.files import write_part
 from weft.study.comparison.cells import StudyCell
 from weft.study.comparison.rows import ComparisonRow
 from weft.study.run.store import StudyRun
@@ -39,19 +41,14 @@ def variant_record(
     }
 
 
-def whole_lines(run_dir: Path) -> list[str]:
-    """The lines of a run directory's file, without one that a kill cut short."""
+def tried(run_dir: Path) -> list[dict[str, Any]]:
+    """The records of a run directory. Raises InputError."""
     path = run_dir / SENSITIVITY_FILE
     if not path.is_file():
         return []
-    lines = path.read_bytes().decode("utf-8", "replace").splitlines(keepends=True)
-    return [line for line in lines if line.endswith("\n")]
-
-
-def tried(run_dir: Path) -> list[dict[str, Any]]:
-    """The records of a run directory. Raises InputError."""
     records = []
-    for number, line in enumerate(whole_lines(run_dir), 1):
+    text = read_text_file(path, expected=_EXPECTED, most_bytes=_MOST_BYTES)
+    for number, line in enumerate(text.splitlines(), 1):
         try:
             record = json.loads(line)
             fields = [record[key] for key in ("constant", "first", "outcomes")]
@@ -64,12 +61,18 @@ def tried(run_dir: Path) -> list[dict[str, Any]]:
         if not is_good:
             raise InputError(
                 "this line is no result of --sensitivity",
-                where=f"{run_dir / SENSITIVITY_FILE}:{number}",
-                expected="a line as weft wrote it",
+                where=f"{path}:{number}",
+                expected=_EXPECTED,
                 hint="delete the line, then weft study run ... --resume --sensitivity",
             )
         records.append(record)
     return records
+
+
+def keep(run_dir: Path, records: Sequence[Mapping[str, Any]]) -> None:
+    """Write the records of a run directory, whole or not at all. Raises StorageError."""
+    text = "".join(json.dumps(record) + "\n" for record in records)
+    write_part(run_dir / SENSITIVITY_FILE, text, what="outcomes at other values")
 
 
 def overturned_of(run: StudyRun, rows: Sequence[ComparisonRow], rules: VerdictRules) -> Overturned:
@@ -88,6 +91,8 @@ def overturned_of(run: StudyRun, rows: Sequence[ComparisonRow], rules: VerdictRu
     return {key: tuple(names) for key, names in found.items()}
 
 
+_EXPECTED = "lines as weft wrote them"
+_MOST_BYTES = 1 << 28
 _FIELDS = 7
 """Of an outcome: the arm, the five of its cell, the outcome."""
 
