@@ -31,7 +31,7 @@ STUDIES = (
     "oversubscription --twin frontera",
     "lightweight-pair --twin azure-a9 --nodes 64 --repeats 40",
     "frontera-ar --twin frontera --job-nodes 128",
-    "neighbour --twin frontera",
+    "osu-hbv2 --twin azure-hbv2",
     "frontera-sharp --twin frontera --budget 2m",
 )
 """Words behind `weft study plan` and `weft study run`."""

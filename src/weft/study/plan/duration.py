@@ -75,13 +75,17 @@ def durations(backend: TwinBackend, trials: Sequence[Trial]) -> Durations | None
     first, *more = (cells[0], cells[len(cells) // 2], cells[-1])
     least_s, n_least = min(_pilot(first), _pilot(first))
     rates = []
+    most_s, n_most = least_s, n_least
     for cell in more:
         seconds, n_events = _pilot(cell)
+        if n_events >= n_most:
+            most_s, n_most = seconds, n_events
         # Else reading the scenario is nearly all of it.
         if seconds > 1.5 * least_s and n_events > 1.5 * n_least:
             rates.append((cell.n_events, (seconds - least_s) / (n_events - n_least)))
     if not rates:
-        return Durations(tuple(cells), build_s, 0.0, ((first.n_events, least_s / n_least),))
+        # The one of most events tells most of what an event takes.
+        return Durations(tuple(cells), build_s, 0.0, ((cells[-1].n_events, most_s / n_most),))
     read_s = max(least_s - n_least * rates[0][1], 0.0)
     return Durations(tuple(cells), build_s, read_s, tuple(rates))
 

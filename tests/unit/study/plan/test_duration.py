@@ -68,3 +68,19 @@ def test_launches_together_take_all_cores_but_no_less_than_the_longest(
     launches = [Launch(trial(twin, "barrier", 8, 0), n, n) for n in range(8)]
     assert simulation_seconds(found, launches, 8) == pytest.approx(8 / 4 + 8 * 0.5)
     assert simulation_seconds(found, launches[:1], 8) == pytest.approx(1 + 0.5)
+
+
+def test_a_slow_first_pilot_does_not_make_every_event_slow(
+    twin: TwinBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A busy moment while the smallest cell is timed says nothing about an event."""
+    times = {"barrier": 0.2, "alltoall": 0.25}
+
+    def pilot(cell: Any) -> tuple[float, float]:
+        return times[cell.trial.benchmark], cell.n_events
+
+    monkeypatch.setattr("weft.study.plan.duration._pilot", pilot)
+    trials = [trial(twin, "barrier", 2, 0), trial(twin, "alltoall", 64, 4096)]
+    found = durations(twin, trials)
+    assert found is not None
+    assert found.of(trials[1]) == pytest.approx(0.25)
