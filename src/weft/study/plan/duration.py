@@ -4,6 +4,7 @@ import json
 import math
 import os
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -60,7 +61,8 @@ class Durations:
         """Seconds of a trial's simulation on one core."""
         near = min(self.cells, key=lambda cell: cell.unlike(trial))
         n_events = near.n_events * trial.n_ranks / near.trial.n_ranks
-        n_events *= _n_packets(trial) / _n_packets(near.trial)
+        if near.trial.benchmark == trial.benchmark:
+            n_events *= _n_packets(trial) / _n_packets(near.trial)
         _, rate = min(self.rates, key=lambda rate: abs(math.log(rate[0] / n_events)))
         return self.read_s + n_events * rate
 
@@ -107,13 +109,19 @@ def simulation_seconds(found: Durations, launches: Sequence[Launch], together: i
 
 def _counted(backend: TwinBackend, trials: Sequence[Trial]) -> list[_Cell]:
     by_cell = {_key(trial): trial for trial in trials}
-    # The largest first, which take most of the time: the others may be taken to be like them.
-    order = sorted(by_cell.values(), key=lambda trial: trial.n_ranks, reverse=True)
+    # The largest of each benchmark first, which take most of the time: the others are much like
+    # them.
+    place: Counter[str] = Counter()
+    order: list[tuple[int, Trial]] = []
+    for trial in sorted(by_cell.values(), key=lambda trial: trial.n_ranks, reverse=True):
+        order.append((place[trial.benchmark], trial))
+        place[trial.benchmark] += 1
+    order.sort(key=lambda one: one[0])
     began = time.perf_counter()
     cells: list[_Cell] = []
-    for trial in order:
+    for number, trial in order:
         before = time.perf_counter()
-        if cells and before - began > COUNTING_SECONDS:
+        if number > 0 and before - began > COUNTING_SECONDS:
             break
         try:
             document = backend.scenario(Launch(trial, 0, 0))

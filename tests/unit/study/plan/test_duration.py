@@ -84,3 +84,17 @@ def test_a_slow_first_pilot_does_not_make_every_event_slow(
     found = durations(twin, trials)
     assert found is not None
     assert found.of(trials[1]) == pytest.approx(0.25)
+
+
+def test_each_benchmark_is_counted_however_long_that_takes(
+    twin: TwinBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else one would be scaled from another: by sizes that mean something else there."""
+    monkeypatch.setattr("weft.study.plan.duration.COUNTING_SECONDS", 0.0)
+    trials = [
+        *(trial(twin, "barrier", n, 0) for n in (64, 32, 16)),
+        *(trial(twin, "allreduce", n, 1 << 20) for n in (8, 4)),
+    ]
+    found = durations(twin, trials)
+    assert found is not None
+    assert {cell.trial.id for cell in found.cells} == {trials[0].id, trials[3].id}
