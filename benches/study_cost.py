@@ -2,7 +2,7 @@
 
     study_cost.py [--studies N]
 
-Ten studies on twins, announced and then run on all cores. Prints a Markdown table.
+Studies on twins, announced and then run on all cores. Prints a Markdown table.
 """
 
 import argparse
