@@ -1,6 +1,5 @@
 """Several MPI libraries in one run: each setting of the factor `mpi-library` has its own."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,8 +11,7 @@ from weft.bench.model import Launch, Sample, Trial
 from weft.bench.twin.fault import Fault
 from weft.cluster.ssh_failure import SshFailure
 from weft.core.errors import InputError
-from weft.launch.launchers import MPI_LAUNCHERS, UNKNOWN_MPI
-from weft.launch.mpi import VERSION_NUMBER
+from weft.launch.mpi import VERSION_NUMBER, classify
 
 FACTOR = "mpi-library"
 OPTION = "mpi"
@@ -104,14 +102,8 @@ class SeveralMpis:
 
 def library_named(text: str) -> str:
     """'openmpi 4.1.4' of what an MPI says of itself; "" where it does not say."""
-    kinds = (
-        one.implementation
-        for one in MPI_LAUNCHERS.values()
-        if one.version_sign and re.search(one.version_sign, text)
-    )
-    implementation = next(kinds, "mpich" if "mpich" in text.lower() else UNKNOWN_MPI)
     number = VERSION_NUMBER.search(text)
-    return f"{implementation} {number.group()}" if number else ""
+    return f"{classify(text, text, '')} {number.group()}" if number else ""
 
 
 def _names(backends: Sequence[LiveBackend]) -> list[str]:

@@ -312,7 +312,7 @@ class TwinBackend:
                 where=trial.id,
                 expected=f"nodes {self.nodes[0]} to {self.nodes[-1]}",
             )
-        check_company(trial)
+        check_company(trial, self.fidelity)
         cores = self.platform.node.get("cores")
         is_sure = cores is not None and cores.class_ not in UNSURE
         if cores is not None and is_sure and trial.tasks_per_node > cores.whole:

@@ -20,7 +20,7 @@ MOST_LEVEL = 14
 NONE = "none"
 TRAFFIC = ("alltoall", "allgather", "allreduce")
 SIZE_BYTES = 65536
-"""Of the other job's messages: most of what a large job sends, and no more than one buffer."""
+"""Of the other job's messages. No machine's load was measured: the option says what it sends."""
 
 
 def has_neighbour(trial: Trial) -> bool:
@@ -35,9 +35,15 @@ def has_neighbour(trial: Trial) -> bool:
     return True
 
 
-def check_company(trial: Trial) -> None:
+def check_company(trial: Trial, fidelity: str) -> None:
     """Refuse what would look as if it had an effect. Raises InputError."""
     alone = not has_neighbour(trial)
+    if service_level(trial) and fidelity != "packet":
+        raise InputError(
+            f"option '{SERVICE_LEVEL}' with --fidelity {fidelity}: flows know no lanes",
+            where=trial.id,
+            expected="--fidelity packet",
+        )
     if service_level(trial) and alone and OPTION not in trial.options:
         raise InputError(
             f"option '{SERVICE_LEVEL}' without '{OPTION}': a job alone has no other lane's packets",

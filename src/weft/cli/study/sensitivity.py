@@ -13,6 +13,7 @@ from weft.core.words import counted
 
 if TYPE_CHECKING:
     from weft.bench.twin.backend import TwinBackend
+    from weft.catalog.machine.platform import Platform
     from weft.study.plan.model import Study
 
 FACTORS = (0.5, 2.0)
@@ -49,15 +50,15 @@ def try_other_values(
     firsts = list({launch.trial.id: launch for launch in launches}.values())
     before = [twin.scenario(launch) for launch in firsts]
     variants = [
-        (name, factor, varied)
-        for name, factor, varied in _variants(twin)
-        if (name, factor) not in known and _differs(varied, firsts, before)
+        (name, factor, machine)
+        for name, factor, machine in _variants(twin.platform)
+        if (name, factor) not in known and _differs(twin, machine, firsts, before)
     ]
     runs = counted(len(variants), "more run")
     talk(f"sensitivity: {runs} (constants at half and at twice), each as long as the first")
-    for number, (name, factor, varied) in enumerate(variants, 1):
+    for number, (name, factor, machine) in enumerate(variants, 1):
         talk(f"{number} of {len(variants)}: {name} x {factor:g}")
-        record = _record(name, factor, varied, launches, meta)
+        record = _record(name, factor, twin.with_platform(machine), launches, meta)
         if record is None:
             talk(f"{name} x {factor:g}: not every launch completed; not kept")
             continue
@@ -76,12 +77,12 @@ def _record(
     from weft.study.comparison.comparison import compare_arms
     from weft.study.comparison.rows import MARGIN, TOLERANCE
     from weft.study.comparison.sensitivity import VerdictRules, variant_record
-    from weft.study.run.loop import execute
+    from weft.study.run.loop import AHEAD, execute
     from weft.study.run.store import RunStore, read_run
 
     with tempfile.TemporaryDirectory() as folder:
         where = Path(folder) / "run"
-        with RunStore.create(where, meta) as store, shown_progress() as progress:
+        with RunStore.create(where, meta) as store, shown_progress(AHEAD) as progress:
             outcome = execute(launches, varied, store, progress=progress)
         if not outcome.complete or outcome.failures:
             return None
@@ -91,10 +92,14 @@ def _record(
 
 
 def _differs(
-    varied: "TwinBackend", firsts: Sequence[Launch], before: Sequence[dict[str, Any]]
+    twin: "TwinBackend",
+    machine: "Platform",
+    firsts: Sequence[Launch],
+    before: Sequence[dict[str, Any]],
 ) -> bool:
     """Whether any scenario differs; not where one cannot be had with this value."""
     try:
+        varied = twin.with_platform(machine)
         return any(
             varied.scenario(launch) != scenario
             for launch, scenario in zip(firsts, before, strict=True)
@@ -103,14 +108,14 @@ def _differs(
         return False
 
 
-def _variants(twin: "TwinBackend") -> Iterator[tuple[str, float, "TwinBackend"]]:
+def _variants(machine: "Platform") -> Iterator[tuple[str, float, "Platform"]]:
     from pydantic import ValidationError
 
     from weft.catalog.machine.scaling import unsure_figures
 
-    for name, scaled in unsure_figures(twin.platform):
+    for name, scaled in unsure_figures(machine):
         for factor in FACTORS:
             try:
-                yield name, factor, twin.with_platform(scaled(factor))
-            except (ValidationError, InputError):
+                yield name, factor, scaled(factor)
+            except ValidationError:
                 continue  # No machine can have it.

@@ -4,11 +4,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from weft.catalog.load import benchmark
 from weft.core.errors import InputError
-from weft.core.units import format_duration, format_size, parse_size_range
+from weft.core.units import format_duration, format_size
 from weft.core.words import counted
 from weft.study.plan.model import Study
+from weft.study.plan.plan import sizes_of
 
 ENDS = 2
 """An axis keeps its smallest and its largest value."""
@@ -39,15 +39,8 @@ def thinned(study: Study, budget_s: float, seconds_of: SecondsOf) -> tuple[Study
 
 def _n_cells(study: Study) -> int:
     n_arms = math.prod(len(factor.settings) for factor in study.factors)
-    n_sizes = sum(len(sizes_of(study, index)) for index in range(len(study.benchmarks)))
+    n_sizes = sum(len(sizes_of(use)) for use in study.benchmarks)
     return n_arms * n_sizes * len(study.nodes) * len(study.tasks_per_node)
-
-
-def sizes_of(study: Study, index: int) -> tuple[int, ...]:
-    """Sizes that a benchmark of the study measures; 0 where it has none."""
-    use = study.benchmarks[index]
-    asked = use.sizes or benchmark(use.name).sizes
-    return parse_size_range(asked) if asked else (0,)
 
 
 def _thinner(study: Study) -> Study | None:
@@ -57,7 +50,7 @@ def _thinner(study: Study) -> Study | None:
     axes: list[tuple[int, str, int]] = [
         (len(set(study.nodes)), "nodes", 0),
         (len(set(study.tasks_per_node)), "tasks_per_node", 0),
-        *((len(set(sizes_of(study, at))), "sizes", at) for at in range(len(study.benchmarks))),
+        *((len(set(sizes_of(use))), "sizes", at) for at, use in enumerate(study.benchmarks)),
     ]
     n_values, axis, at = max(axes, key=lambda one: one[0])
     if n_values > ENDS:
@@ -72,7 +65,7 @@ def _thinner(study: Study) -> Study | None:
 def _without_middle(study: Study, axis: str, at: int) -> Study:
     if axis != "sizes":
         return study.model_copy(update={axis: _drop_middle(getattr(study, axis))})
-    sizes = ",".join(str(size) for size in _drop_middle(sizes_of(study, at)))
+    sizes = ",".join(str(size) for size in _drop_middle(sizes_of(study.benchmarks[at])))
     uses = list(study.benchmarks)
     uses[at] = uses[at].model_copy(update={"sizes": sizes})
     return study.model_copy(update={"benchmarks": tuple(uses)})
@@ -96,7 +89,7 @@ def _left_out(study: Study, thin: Study) -> tuple[str, ...]:
     for axis, name in (("nodes", "nodes"), ("tasks_per_node", "ranks a node")):
         found += _difference(name, getattr(study, axis), getattr(thin, axis), str)
     for at, use in enumerate(study.benchmarks):
-        found += _difference(use.name, sizes_of(study, at), sizes_of(thin, at), format_size)
+        found += _difference(use.name, sizes_of(use), sizes_of(thin.benchmarks[at]), format_size)
     for units, name in (("repeats", "repeats"), ("node_sets", "node sets")):
         before, now = getattr(study, units), getattr(thin, units)
         if now != before:

@@ -87,7 +87,10 @@ def _trials(study: Study, nodes: tuple[str, ...], fold: bool) -> tuple[Trial, ..
             expected=f"at most {MAX_LAUNCHES}",
             hint="fewer repeats, node sets or settings",
         )
-    uses = [(use, *_sizes_and_options(use)) for use in study.benchmarks]
+    uses = [
+        (use, sizes_of(use), {**benchmark(use.name).options, **use.options})
+        for use in study.benchmarks
+    ]
     _refuse_twice(uses)
     trials: list[Trial] = []
     for n_nodes in study.nodes:
@@ -198,11 +201,10 @@ def _packed_begins(rng: random.Random, n_all: int, n_nodes: int, n_sets: int) ->
     return _shuffled(rng, [gap + i * (n_nodes - 1) for i, gap in enumerate(gaps)])
 
 
-def _sizes_and_options(use: BenchmarkUse) -> tuple[tuple[int, ...], dict[str, Any]]:
-    known = benchmark(use.name)
-    sizes = use.sizes or known.sizes
-    options = {**known.options, **use.options}
-    return (parse_size_range(sizes) if sizes else (0,)), options
+def sizes_of(use: BenchmarkUse) -> tuple[int, ...]:
+    """The sizes that a study measures; 0 for a benchmark without sizes. Raises InputError."""
+    sizes = use.sizes or benchmark(use.name).sizes
+    return parse_size_range(sizes) if sizes else (0,)
 
 
 def _refuse_twice(uses: Sequence[tuple[BenchmarkUse, tuple[int, ...], Any]]) -> None:

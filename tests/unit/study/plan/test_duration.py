@@ -8,7 +8,13 @@ import pytest
 from weft.bench.model import Launch, Trial
 from weft.bench.twin.backend import TwinBackend
 from weft.catalog.load import platform
-from weft.study.plan.duration import Durations, durations, simulation_seconds
+from weft.study.plan.duration import (
+    EVENTS_A_HOP,
+    EVENTS_A_MOVE,
+    Durations,
+    durations,
+    simulation_seconds,
+)
 from weft.topology.engine import engine_module
 
 
@@ -41,6 +47,27 @@ def test_packet_hops_are_those_of_the_simulation(
     ((hops, moves),) = engine_module().count_work([text])
     assert hops == pytest.approx(engine_module().simulate(text)["hops"], rel=0.05)
     assert moves >= n_nodes * tasks
+
+
+@pytest.mark.parametrize(
+    ("name", "n_nodes", "tasks", "size", "options"),
+    [
+        ("latency", 2, 1, 1 << 20, {}),
+        ("alltoall", 64, 1, 4096, {}),
+        ("alltoall", 64, 1, 32768, {"adaptive_routing": "on"}),
+        ("allreduce", 64, 56, 8, {}),
+        ("allreduce", 64, 8, 4096, {"in_network": "platform"}),
+        ("barrier", 128, 14, 0, {"in_network": "platform"}),
+        ("random_ring_bandwidth", 64, 1, 1 << 20, {}),
+    ],
+)
+def test_events_are_those_of_the_simulation_within_a_factor_of_two(
+    twin: TwinBackend, name: str, n_nodes: int, tasks: int, size: int, options: dict[str, Any]
+) -> None:
+    one = trial(twin, name, n_nodes, size, tasks=tasks, options=options)
+    ((hops, moves),) = engine_module().count_work([json.dumps(twin.scenario(Launch(one, 0, 0)))])
+    outcome = engine_module().simulate(json.dumps(twin.scenario(Launch(one, 0, 0))))
+    assert 0.5 < (EVENTS_A_HOP * hops + EVENTS_A_MOVE * moves) / outcome["events"] < 2
 
 
 def test_ranks_that_are_first_on_their_node_are_not_taken_for_all(twin: TwinBackend) -> None:
