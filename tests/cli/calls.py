@@ -1,6 +1,7 @@
 """One harmless call of every verb, taken from the tree of commands so that a new one is missed."""
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -58,14 +59,14 @@ CALLS: dict[str, tuple[str, ...]] = {
     "doctor log": (LOG,),
     "doctor env": (RESULT,),
     "doctor topo": (RESULT,),
-    "doctor container": ("/proc/self/root",),
+    "doctor container": ("IMAGE",),
     "platform detect": (),
     "platform fit": (RESULT, "-o", "NEW.toml"),
     "platform list": (),
     "platform show": ("generic-hdr",),
 }
 """The words behind each verb. RUN is a finished run, SUBMITTED a study in Slurm's hands, KEY.pub a
-key of ssh, NEW a path where nothing is yet."""
+key of ssh, IMAGE a small root file system, NEW a path where nothing is yet."""
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
@@ -87,13 +88,13 @@ def _below(path: str, command: click.Command) -> Iterator[tuple[str, click.Comma
 
 def argv_of(name: str, folder: Path) -> list[str]:
     """The call of a verb, its run and its new paths in a folder."""
-    words = ("RUN", "SUBMITTED", "KEY.pub", "NEW", "NEW.html", "NEW.toml")
+    words = ("RUN", "SUBMITTED", "KEY.pub", "IMAGE", "NEW", "NEW.html", "NEW.toml")
     paths = {word: str(folder / word) for word in words}
     return [*name.split(), *(paths.get(word, word) for word in CALLS[name])]
 
 
 def make_folder(folder: Path) -> None:
-    """Put a finished run, a submitted study and a key into a folder."""
+    """Put a finished run, a submitted study, an image and a key into a folder."""
     made = call(["bench", "latency", *TWIN, "--repeats", "2", "--dir", str(folder / "RUN")])
     assert made.code == 0, made.err
     sbatch = folder / "tools/sbatch"
@@ -106,4 +107,7 @@ def make_folder(folder: Path) -> None:
         before=lambda: os.environ.update(PATH=path),
     )
     assert made.code == 0, made.err
+    shell = folder / "IMAGE/bin/sh"
+    shell.parent.mkdir(parents=True)
+    shutil.copyfile("/bin/sh", shell)
     (folder / "KEY.pub").write_text(ED25519 + "\n")

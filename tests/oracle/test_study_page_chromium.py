@@ -26,6 +26,33 @@ settings = [{ name = "off" }, { name = "on" }]
 """
 
 
+CONDITIONS = """
+schema = "weft.study/1"
+name = "conditions"
+title = "Two conditions"
+question = "Where does it help?"
+repeats = 7
+nodes = [2]
+
+[[benchmarks]]
+name = "barrier"
+
+[[factors]]
+name = "adaptive-routing"
+settings = ["off", "on"]
+
+[[factors]]
+name = "placement"
+condition = true
+settings = ["packed", "scattered"]
+
+[[factors]]
+name = "routing-tables"
+condition = true
+settings = ["dmodk", "opensm-minhop"]
+"""
+
+
 @pytest.fixture(autouse=True)
 def _browser() -> None:
     chromium()
@@ -33,11 +60,14 @@ def _browser() -> None:
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("study")
-    (folder / "study.toml").write_text(STUDY)
+    return _page(tmp_path_factory.mktemp("study"), STUDY, "--mock", "--nodes", "32")
+
+
+def _page(folder: Path, study: str, *argv: str) -> Path:
+    (folder / "study.toml").write_text(study)
     where = folder / "run"
-    argv = ["study", "run", str(folder / "study.toml"), "--mock", "--nodes", "32"]
-    assert run([*argv, "--dir", str(where)]) == 0
+    begin = ["study", "run", str(folder / "study.toml"), "--dir", str(where)]
+    assert run([*begin, *argv]) == 0
     assert run(["report", str(where)]) == 0
     return where / "report.html"
 
@@ -66,6 +96,22 @@ def test_the_page_fits_and_every_text_of_the_map_is_inside_its_cell(
         inside += " && at.height >= 10; })"
         assert tab.value(inside)
         assert tab.console == []
+
+
+def test_a_caption_longer_than_its_panel_is_wide_is_whole(tmp_path: Path) -> None:
+    with browser(tmp_path / "profile") as tab:
+        tab.open(_page(tmp_path, CONDITIONS, "--twin", "fat-tree", "--nodes", "32"))
+        captions = "[...document.querySelectorAll('svg.verdicts text.odd')]"
+        words = tab.value(f"{captions}.map((it) => it.textContent)")
+        assert (
+            words.count("placement=scattered") == words.count("routing-tables=opensm-minhop") == 2
+        )
+        inside = f"{captions}.every((it) => {{"
+        inside += " const panel = it.closest('svg').getBoundingClientRect();"
+        inside += " const at = it.getBoundingClientRect();"
+        inside += " return at.left >= panel.left && at.right <= panel.right"
+        inside += " && at.top >= panel.top && at.bottom <= panel.bottom; })"
+        assert tab.value(inside)
 
 
 def test_no_marker_of_a_curve_covers_the_middle_of_another(page: Path, tmp_path: Path) -> None:

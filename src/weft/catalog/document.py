@@ -138,6 +138,19 @@ def to_toml(document: Document) -> str:
     return tomli_w.dumps(document.model_dump(mode="json", by_alias=True, exclude_none=True))
 
 
+_KINDS = {
+    "tuple_type": "a list, in square brackets",
+    "list_type": "a list, in square brackets",
+    "dict_type": "a table",
+    "mapping_type": "a table",
+    "model_type": "a table",
+    "string_type": "text, in quotes",
+    "int_type": "a whole number",
+    "bool_type": "true or false",
+}
+"""What a key takes, in the words of TOML, by the kind of a fault that pydantic finds."""
+
+
 def _first_problem(
     model: type[Document], error: ValidationError, where: str, kind: str
 ) -> InputError:
@@ -158,7 +171,8 @@ def _first_problem(
         return InputError(f"key '{path}' is missing", where=where, expected=f"a complete {kind}")
     complete = isinstance(problem["input"], str | int | float | bool)
     got = f", not {problem['input']!r}" if complete else ""
-    message = problem["msg"].removeprefix("Value error, ")
+    message = _KINDS.get(problem["type"], problem["msg"])
+    message = message.removeprefix("Value error, ").removeprefix("Input should be ")
     return InputError(f"key '{path}' is wrong", where=where, expected=f"{message}{got}")
 
 

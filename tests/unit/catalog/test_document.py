@@ -61,6 +61,8 @@ def test_an_unverified_figure_gates_nothing() -> None:
         (GOOD.replace("100", "0"), "expected: a figure above 0 Gb/s, not 0"),
         (GOOD.replace("100", "nan"), "key 'rate.value' is wrong"),
         (GOOD.replace("sourced", "rumoured"), "key 'rate.class' is wrong"),
+        (GOOD.replace('"a data sheet"', "3"), "expected: text, in quotes, not 3"),
+        ('name = "r1"\nrate = 3\n', "key 'rate' is wrong\n  expected: a table, not 3"),
         (GOOD + "colour = 1", "unknown key 'rate.colour'"),
     ],
 )

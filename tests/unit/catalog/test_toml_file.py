@@ -59,7 +59,7 @@ def test_fields_have_the_values_and_types_of_the_dataclass() -> None:
         ('unit = "share"', "", "key 'least_share.unit' is missing"),
         ("value = 8", "", "key 'fewest.value' is missing"),
         ('"arithmetic"', '""', "key 'fewest.source' is wrong"),
-        ("value = 8", "value = 8.5", "key 'fewest.value' is wrong\n.*integer.*not 8.5"),
+        ("value = 8", "value = 8.5", "key 'fewest.value' is wrong\n.*a whole number, not 8.5"),
         ("value = 8", "value = 0", "key 'fewest.value' is wrong\n.*greater than 0, not 0"),
         ("value = 1", "value = true", "key 'least_share.value' is wrong\n.*number, not True"),
         ("value = 1", 'value = "1"', "key 'least_share.value' is wrong\n.*number, not '1'"),

@@ -33,7 +33,8 @@ def container_lines(
         yield f"{'launch':<{_WIDTH}}the worst of {n_launches}: {case.plan.place}"
     if chain.fabric:
         yield f"{'network':<{_WIDTH}}{TITLES[chain.fabric]}"
-    yield ""
+    if chain.links:
+        yield ""
     depth = 0
     for one in chain.links:
         depth = 0 if one.is_first else depth
@@ -86,7 +87,8 @@ def _container(case: ContainerCase) -> str:
     libc = f"glibc 2.{glibc}" if glibc else "no glibc"
     where = f"{case.plan.runtime.name} ({case.plan.place})" if case.plan.place else ""
     started = where or case.plan.runtime.name
-    return f"{case.image.kind} {case.image.name}; {case.architecture}, {libc}; {started}"
+    built = ", ".join(word for word in (case.architecture, libc) if word)
+    return f"{case.image.kind} {case.image.name}; {built}; {started}"
 
 
 def _link(depth: int, link: ChainLink) -> str:

@@ -15,6 +15,8 @@ from weft.study.comparison.effects import percent
 from weft.study.comparison.rows import ComparisonRow, RowOutcome
 
 CELL_WIDTH, CELL_HEIGHT, LEFT, TOP = 52.0, 22.0, 62.0, 34.0
+LINE_HEIGHT, LETTER = 15.0, 7.2
+"""Of a panel's caption, whose letters are no wider."""
 DAGGER = "\N{DAGGER}"
 """Marks a verdict that does not survive another value of an assumed constant."""
 
@@ -120,28 +122,32 @@ def _panel(rows: Sequence[ComparisonRow], comparison: Comparison, name: str) -> 
     nodes = sorted({row.cell.n_nodes for row in rows})
     sizes = sorted({row.cell.size_bytes for row in rows})
     cell = rows[0].cell
-    caption = f"{counted(cell.tasks_per_node, 'rank')} a node"
-    if cell.condition:
-        caption = f"{caption}, {cell.condition}"
-    parts = [element("text", text=caption, x=LEFT, y=12.0, class_="odd")]
+    lines = [f"{counted(cell.tasks_per_node, 'rank')} a node"]
+    lines += cell.condition.split(",") if cell.condition else []
+    parts = [
+        element("text", text=line, x=4.0, y=12.0 + number * LINE_HEIGHT, class_="odd")
+        for number, line in enumerate(lines)
+    ]
+    top = TOP + (len(lines) - 1) * LINE_HEIGHT
     for column, n in enumerate(nodes):
         x = LEFT + (column + 0.5) * CELL_WIDTH
-        parts.append(element("text", text=str(n), x=x, y=TOP - 6, text_anchor="middle"))
-    parts.append(element("text", text="nodes", x=LEFT - 6, y=TOP - 6, text_anchor="end"))
+        parts.append(element("text", text=str(n), x=x, y=top - 6, text_anchor="middle"))
+    parts.append(element("text", text="nodes", x=LEFT - 6, y=top - 6, text_anchor="end"))
     for line, size in enumerate(sizes):
-        y = TOP + line * CELL_HEIGHT + 15
+        y = top + line * CELL_HEIGHT + 15
         label = format_size(size) if size else "-"
         parts.append(element("text", text=label, x=LEFT - 6, y=y, text_anchor="end"))
     for row in rows:
         x = LEFT + nodes.index(row.cell.n_nodes) * CELL_WIDTH
-        y = TOP + sizes.index(row.cell.size_bytes) * CELL_HEIGHT
+        y = top + sizes.index(row.cell.size_bytes) * CELL_HEIGHT
         parts.append(
             _cell(row, x, y, name, bool(comparison.overturned.get((row.second, row.cell))))
         )
+    caption = ", ".join(lines)
     return picture(
         [_stripes(name), *parts],
-        width=LEFT + len(nodes) * CELL_WIDTH + 4,
-        height=TOP + len(sizes) * CELL_HEIGHT + 6,
+        width=max(LEFT + len(nodes) * CELL_WIDTH + 4, 8 + LETTER * max(map(len, lines))),
+        height=top + len(sizes) * CELL_HEIGHT + 6,
         title=f"{rows[0].cell.benchmark}, {caption}: {rows[0].second} against {rows[0].first}",
         class_="verdicts",
         id_=name,
