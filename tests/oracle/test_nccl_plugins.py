@@ -47,8 +47,9 @@ from weft.doctor.container.image.image import ContainerImage
 from weft.doctor.container.image.tree import FolderTree
 from weft.doctor.container.launch.environment import EnvironmentLayers, read_pairs
 from weft.doctor.container.launch.plan import ContainerPlan
+from weft.doctor.facts import PartingFacts
 from weft.doctor.log.plugin_lines import read_plugin_lines
-from weft.doctor.log.prediction import PartingFacts, judge_prediction, predicted_log
+from weft.doctor.log.prediction import judge_prediction, predicted_log
 
 VERSIONS = ("2.18.3", "2.26.5", "2.32.3")
 PROBE = Path(__file__).with_name("nccl_plugin_probe.py")

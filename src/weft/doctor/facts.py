@@ -74,3 +74,15 @@ class MessageFacts(FindingFacts):
     hosts: list[str]
     cause: str
     remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartingFacts(FindingFacts):
+    """The first line that is another one: its number from 1 on, and both lines; `logged` is None
+    where the process wrote no further line. `link` of the chain did otherwise."""
+
+    number: int
+    predicted: str | None
+    logged: str | None
+    link: str
+    n_processes: int

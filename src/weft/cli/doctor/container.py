@@ -45,7 +45,7 @@ from weft.doctor.container.remedy.emission_forms import FORMS
     "--predict-log",
     "shows_log",
     is_flag=True,
-    help="Print the lines that NCCL will log about its plug-in and network, too.",
+    help="Print the lines that NCCL, libfabric and ld.so will log, too.",
 )
 @click.option(
     "--emit",

@@ -9,6 +9,7 @@ from weft.doctor.container.case import ContainerCase
 from weft.doctor.container.chain.report import Chain, ChainFault, ChainLink, open_parts
 from weft.doctor.container.judge import TITLES, outcome
 from weft.doctor.container.launch.environment import VariableValue
+from weft.doctor.log.other_lines import OF_PROVIDER, OF_START
 
 SHOWN = (
     "LD_LIBRARY_PATH",
@@ -52,11 +53,21 @@ def container_lines(
 
 def _log(chain: Chain) -> Iterator[str]:
     yield ""
+    if chain.start_log:
+        yield OF_START
+        yield from (f"      {one}" for one in chain.start_log)
+        return
     if chain.log is None:
         yield "log   no prediction: weft does not know this NCCL's lines about plug-ins"
-        return
-    yield f"log   of each rank, with NCCL_DEBUG=INFO:{'' if chain.log else ' no line is known'}"
-    yield from (f"      {line}" for line in chain.log)
+    else:
+        yield f"log   of each rank, with NCCL_DEBUG=INFO:{'' if chain.log else ' no line is known'}"
+        yield from (f"      {one}" for one in chain.log)
+    if chain.provider and chain.provider_log is None:
+        yield "log   of libfabric: no prediction: a variable or the form of its lines is not known"
+    elif chain.provider:
+        none = "" if chain.provider_log else f" no line names {chain.provider}"
+        yield f"{OF_PROVIDER}{chain.provider}, with FI_LOG_LEVEL=info:{none}"
+        yield from (f"      {one}" for one in chain.provider_log or ())
 
 
 def verdict_lines(case: ContainerCase, chain: Chain) -> Iterator[str]:
@@ -131,6 +142,9 @@ def container_record(case: ContainerCase, chain: Chain) -> dict[str, Any]:
             for one in chain.links
         ],
         "predicted_log": None if chain.log is None else list(chain.log),
+        "predicted_provider": chain.provider or None,
+        "predicted_provider_log": None if chain.provider_log is None else list(chain.provider_log),
+        "predicted_start_log": list(chain.start_log),
         "variables": [
             {
                 "name": one.name,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from weft.catalog.libraries.launch_recipe import LaunchRecipe
 from weft.core.errors import InputError
 from weft.core.shell_line import UNSHOWN
-from weft.doctor.container.chain.libfabric import PROVIDERS
+from weft.doctor.container.chain.providers import PROVIDERS
 from weft.doctor.container.remedy.additions import (
     AddedDevice,
     AddedMount,

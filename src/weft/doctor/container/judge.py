@@ -3,10 +3,11 @@
 from weft.core.finding import Severity
 from weft.core.units import format_size_roughly
 from weft.doctor.container.case import ContainerCase
-from weft.doctor.container.chain.libfabric import OFI_NETWORKS, PROVIDERS, LibfabricChain
+from weft.doctor.container.chain.libfabric import OFI_NETWORKS, LibfabricChain
 from weft.doctor.container.chain.log_lines import predicted_lines
 from weft.doctor.container.chain.mount_points import report_mount_points
 from weft.doctor.container.chain.mpi import follow_mpi, put_first
+from weft.doctor.container.chain.providers import PROVIDERS
 from weft.doctor.container.chain.report import (
     Chain,
     report_broken_links,
@@ -86,7 +87,10 @@ def judge_container(case: ContainerCase) -> Chain:
     report_broken_links(chain)
     # Nothing of NCCL or MPI happens in a container that does not start.
     chain.faults.sort(key=lambda one: one.rule.id not in _NO_START)
-    chain.log = predicted_lines(search, is_good=chain.verdict() is Severity.GOOD)
+    if chain.start_log:
+        chain.log, chain.provider = (), ""
+    else:
+        chain.log = predicted_lines(search, is_good=chain.verdict() is Severity.GOOD)
     return chain
 
 

@@ -27,6 +27,15 @@ _OF_PLUGIN = re.compile(
 
 _OF_INIT = b"NCCL INFO Bootstrap : "
 """A line of each process of 2.18.3 whose NCCL_DEBUG_SUBSYS has INIT. SOURCE: the same library."""
+_OF_LIBFABRIC = b"libfabric:"
+_PROVIDER_LINE = re.compile(r"libfabric:(\d+):\S*?(<\w+> .*)$")
+MOST_OF_PROVIDERS = 256
+"""Lines of one process about providers: libfabric 2.5.1 registers 19."""
+ABOUT = re.compile(
+    r'registering provider: (\S+) \(|"(\S+)" filtered by provider'
+    r"|(?:dlopen\(|dlsym: )\S*/lib([\w-]+)-fi\.so"
+)
+"""A message about one provider. SOURCE: as container/chain/process_lines.py."""
 FAILURE = re.compile(
     r"returned \d+ :|Could not find:|No plugin found|is unsupported|ncclNetPlugin symbol"
     r"|cannot open shared object file|not found \(required by|ELF|too short|Using internal"
@@ -56,12 +65,14 @@ class PluginLines:
     each time it loads plug-ins are there once. `silent` are processes that logged other lines of
     NCCL; `torn` those with a line inside another one, or with lines that may be of several
     processes in any order. Both are by host and process id. `shows_init`:
-    a line is there that NCCL_DEBUG_SUBSYS would hide if INIT were not in it."""
+    a line is there that NCCL_DEBUG_SUBSYS would hide if INIT were not in it. `of_providers` has the
+    lines of libfabric about its providers, by process id, each once."""
 
     by_process: dict[str, list[PluginLine]] = field(default_factory=dict)
     silent: set[str] = field(default_factory=set)
     torn: set[str] = field(default_factory=set)
     shows_init: bool = False
+    of_providers: dict[str, dict[str, PluginLine]] = field(default_factory=dict)
 
 
 def read_plugin_lines(names: Sequence[str]) -> PluginLines:
@@ -77,6 +88,8 @@ def read_plugin_lines(names: Sequence[str]) -> PluginLines:
                 if begins and any(mark in piece for mark in _BEGINS):
                     _add(found, _plain(piece), f"{name}:{number}")
                     found.shows_init |= _OF_INIT in piece
+                if begins and _OF_LIBFABRIC in piece:
+                    _add_of_provider(found, _plain(piece), f"{name}:{number}")
                 begins = piece.endswith(b"\n")
     _part(found)
     return found
@@ -115,6 +128,14 @@ def _add(found: PluginLines, line: str, place: str) -> None:
         kept = found.by_process.setdefault(f"{process} {device}", [])
         if len(kept) < MOST_KEPT:
             kept.append(PluginLine(message, place, mark[0]))
+
+
+def _add_of_provider(found: PluginLines, line: str, place: str) -> None:
+    told = _PROVIDER_LINE.search(line)
+    if told is not None and ABOUT.search(told[2]):
+        kept = found.of_providers.setdefault(told[1], {})
+        if len(kept) < MOST_OF_PROVIDERS:
+            kept.setdefault(told[2], PluginLine(told[2], place, ""))
 
 
 def _plain(piece: bytes) -> str:

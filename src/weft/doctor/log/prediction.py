@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,17 @@ from weft.bench.logs.echoes import says_what_it_reads
 from weft.bench.logs.ranks import SOCKET, JobLog
 from weft.core.documents.text_file import read_text_file
 from weft.core.errors import InputError
-from weft.core.finding import Finding, FindingFacts, FindingKind, Severity, cannot_tell
+from weft.core.finding import Finding, FindingKind, Severity, cannot_tell
 from weft.core.words import counted
+from weft.doctor.facts import PartingFacts
 from weft.doctor.log.network import OWN_NETWORKS, finding, not_judged, share
+from weft.doctor.log.other_lines import (
+    OtherLines,
+    judge_provider,
+    judge_start,
+    lines_of_record,
+    lines_of_text,
+)
 from weft.doctor.log.plugin_lines import FAILURE, MARK, PluginLine, PluginLines, failures
 
 EXPECTED = "the output of weft doctor container IMAGE --predict-log, as text or as json"
@@ -42,18 +50,7 @@ class PredictedLog:
     version: str
     network: str = ""
     ends: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class PartingFacts(FindingFacts):
-    """The first line that is another one: its number from 1 on, and both lines; `logged` is None
-    where the process wrote no further line. `link` of the chain did otherwise."""
-
-    number: int
-    predicted: str | None
-    logged: str | None
-    link: str
-    n_processes: int
+    others: OtherLines = field(default_factory=OtherLines)
 
 
 def read_prediction(path: Path) -> PredictedLog:
@@ -70,9 +67,11 @@ def read_prediction(path: Path) -> PredictedLog:
         names = [str(one.get("link")) for one in links if isinstance(one, dict)]
         marked = (one if one.startswith("NCCL ") else f"{_LEVEL}{one}" for one in lines)
         found = predicted_log("\n".join(marked), _version("\n".join(names)))
+        others = lines_of_record(record)
     else:
-        found = predicted_log(text, _version(text))
-    if not (found.lines or found.network or found.ends):
+        found, others = predicted_log(text, _version(text)), lines_of_text(text)
+    found = replace(found, others=others)
+    if not (found.lines or found.network or found.ends or others != OtherLines()):
         raise InputError(
             "no predicted line",
             where=str(path),
@@ -108,9 +107,17 @@ def _version(text: str) -> str:
 
 
 def judge_prediction(log: JobLog, lines: PluginLines, predicted: PredictedLog) -> Iterator[Finding]:
-    """Where prediction and log part: BAD if the log's next lines say that a plug-in is not used,
-    and no rank used another network than sockets; else a warning. UNKNOWN where no process logged
-    such lines."""
+    """Where prediction and log part: at the program's start, at libfabric's provider, and at NCCL's
+    plug-in and network."""
+    yield from judge_start(log, predicted.others)
+    yield from judge_provider(log, lines.of_providers, predicted.others)
+    if not predicted.others.of_start:
+        yield from _judge_plugin(log, lines, predicted)
+
+
+def _judge_plugin(log: JobLog, lines: PluginLines, predicted: PredictedLog) -> Iterator[Finding]:
+    """BAD if the log's next lines say that a plug-in is not used, and no rank used another network
+    than sockets; else a warning. UNKNOWN where no process logged such lines."""
     processes = lines.by_process
     if lines.torn:
         yield not_judged(f"{counted(len(lines.torn), *_WHO)} with torn or mixed lines not compared")

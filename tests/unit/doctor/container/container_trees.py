@@ -19,7 +19,9 @@ LIBFABRIC_SOURCE = """
 int cxil_open(void); int fi_getinfo(void) { return cxil_open(); }
 const char *help = "discovery order, rather than version. (default: /usr/lib64/libfabric)";
 const char *own = "cxip_getinfo";
+const char *said[] = {"registering provider: %s (%d.%d)", "dlopen(%s): %s"};
 """
+PROVIDER_SOURCE = "int cxil_open(void); int fi_prov_ini(void) { return cxil_open(); }"
 PLAIN_LIBFABRIC_SOURCE = "int fi_getinfo(void) { return 0; }"
 
 

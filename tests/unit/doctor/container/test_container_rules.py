@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from tests.unit.doctor.container.container_cases import MOUNTS, PATH, judged, verdict_of
 from tests.unit.doctor.container.container_trees import (
-    LIBFABRIC_SOURCE,
     LIBRARY_FOLDER,
     PLAIN_LIBFABRIC_SOURCE,
     PLUGIN_SOURCE,
+    PROVIDER_SOURCE,
     SlingshotNode,
     compile_library,
 )
@@ -177,13 +177,56 @@ def test_the_versions_of_both_are_named(node: SlingshotNode) -> None:
 def test_a_provider_as_a_file_is_found_by_its_path(node: SlingshotNode) -> None:
     folder = node.host / "opt/libfabric"
     provider(node, {}, [])
-    compile_library(folder / "prov/libcxi-fi.so", LIBFABRIC_SOURCE, needs=[folder / "libcxi.so.1"])
+    file = folder / "prov/libcxi-fi.so"
+    compile_library(file, PROVIDER_SOURCE, needs=[folder / "libcxi.so.1"])
     variables = {"NCCL_NET_PLUGIN": "ofi", "LD_LIBRARY_PATH": PATH}
     script = job(node.folder / "job.sh", variables, list(MOUNTS))
     assert verdict_of(node.image, node.host, script=script)[1] == {"provider-missing"}
     variables["FI_PROVIDER_PATH"] = "/opt/libfabric/prov"
     script = job(node.folder / "job.sh", variables, list(MOUNTS))
     assert verdict_of(node.image, node.host, script=script) == (Severity.GOOD, set())
+    compile_library(file, "int other;")
+    assert verdict_of(node.image, node.host, script=script)[1] == {"provider-missing"}
+
+
+def test_a_provider_as_a_file_is_found_by_its_name(node: SlingshotNode) -> None:
+    """Only a libfabric that knows the name looks for it, and only without FI_PROVIDER_PATH."""
+    folder = node.host / "opt/libfabric"
+    compile_library(folder / "libcxi-fi.so", PROVIDER_SOURCE, needs=[folder / "libcxi.so.1"])
+    variables = {"NCCL_NET_PLUGIN": "ofi", "LD_LIBRARY_PATH": PATH}
+    script = job(node.folder / "job.sh", variables, list(MOUNTS))
+    for knows, path in ((True, ""), (False, ""), (True, "/opt/ofi")):
+        source = PLAIN_LIBFABRIC_SOURCE + (' const char *name = "cxi";' if knows else "")
+        compile_library(folder / "libfabric.so.1", source)
+        script = job(node.folder / "job.sh", {**variables, "FI_PROVIDER_PATH": path}, list(MOUNTS))
+        _, rules = verdict_of(node.image, node.host, script=script)
+        assert rules == (set() if knows and not path else {"provider-missing"})
+
+
+def test_an_empty_list_of_providers_leaves_all_out(node: SlingshotNode) -> None:
+    variables = {"NCCL_NET_PLUGIN": "ofi", "LD_LIBRARY_PATH": PATH, "FI_PROVIDER": ""}
+    script = job(node.folder / "job.sh", variables, list(MOUNTS))
+    _, chain = judged(node.image, node.host, script=script)
+    (fault,) = chain.faults
+    assert fault.happens.startswith("FI_PROVIDER=empty (")
+    variables["FI_PROVIDER"] = "^"
+    script = job(node.folder / "job.sh", variables, list(MOUNTS))
+    assert verdict_of(node.image, node.host, script=script) == (Severity.GOOD, set())
+
+
+def test_a_program_whose_mpi_is_nowhere_does_not_start(node: SlingshotNode) -> None:
+    needed = compile_library(node.folder / "built/libmpi.so.40", "int MPI_Init(void) {return 0;}")
+    compile_library(node.image / "opt/app", "int MPI_Init(void);", needs=[needed])
+    variables = {"NCCL_NET_PLUGIN": "ofi", "LD_LIBRARY_PATH": PATH}
+    script = job(node.folder / "job.sh", variables, list(MOUNTS))
+    script.write_text(script.read_text().replace("./a", "/opt/app"))
+    assert "/opt/app" in script.read_text()
+    _, chain = judged(node.image, node.host, script=script)
+    (fault,) = chain.faults
+    assert fault.happens.endswith("/opt/app needs it; the container has no MPI library"), (
+        fault.happens
+    )
+    assert chain.network == "not start"
 
 
 def test_a_real_libfabric_without_cxi_is_found_out(node: SlingshotNode) -> None:

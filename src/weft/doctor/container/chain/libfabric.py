@@ -1,12 +1,11 @@
 """The chain of a job over libfabric: NCCL, plug-in, libfabric, provider, adapter."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from weft.doctor.container.case import ContainerCase
 from weft.doctor.container.chain.gdrcopy import follow_gdrcopy
-from weft.doctor.container.chain.loads import content_of, report_broken, report_loads
+from weft.doctor.container.chain.loads import report_broken, report_loads
 from weft.doctor.container.chain.plugin import (
     PluginSearch,
     interfaces_of,
@@ -15,32 +14,14 @@ from weft.doctor.container.chain.plugin import (
     takes,
     uses_libfabric,
 )
+from weft.doctor.container.chain.process_lines import is_excluded, provider_lines
+from weft.doctor.container.chain.providers import Provider, ProviderSearch
 from weft.doctor.container.chain.report import Chain, ChainLink, is_known, origin_of
 from weft.doctor.container.loader.closure import Closure, LoadedFile
 
 LIBFABRIC = "libfabric.so.1"
 OFI_NETWORKS = ("aws libfabric", "libfabric", "ofi")
 """SOURCE: aws/aws-ofi-nccl 2daf7d3: names that the plug-in's network has had."""
-_DEFAULT_FOLDER = re.compile(rb"version\. \(default: (/[^)\x00]{1,400})\)")
-"""SOURCE: ofiwg/libfabric, src/fabric.c: help of FI_PROVIDER_PATH."""
-
-
-@dataclass(frozen=True, slots=True)
-class Provider:
-    """A provider of libfabric. `library` is the begin of the library that it is linked to, `sign`
-    a name that only its code has, `devices` where its adapters' files begin."""
-
-    name: str
-    library: str
-    sign: bytes
-    devices: str
-
-
-PROVIDERS = {
-    "slingshot": Provider("cxi", "libcxi.so", b"cxip_", "/dev/cxi"),
-    "efa": Provider("efa", "libefa.so", b"efa_rdm_", "/dev/infiniband/uverbs"),
-}
-"""SOURCE: ofiwg/libfabric af8ddbe, prov/cxi and prov/efa."""
 
 
 @dataclass
@@ -186,34 +167,48 @@ class LibfabricChain:
 
     def _provider(self, library: LoadedFile | None) -> None:
         name = self.provider.name
-        value = self.case.value("FI_PROVIDER")
-        if value and is_known(value):
-            listed = [one.partition(";")[0] for one in value.removeprefix("^").split(",")]
-            if (name in listed) == value.startswith("^"):
-                place = self._origin("FI_PROVIDER")
-                self.chain.fault("provider-excluded", value=value, place=place, provider=name)
+        filters = self.case.variables.get("FI_PROVIDER")
+        if filters is not None and is_known(filters.value) and is_excluded(name, filters.value):
+            words = {"value": filters.value or "empty", "place": filters.origin}
+            self.chain.fault("provider-excluded", provider=name, **words)
         if library is None:
             return
-        folders = provider_folders(self.case, library)
-        paths = [f"{one}/lib{name}-fi.so" for one in folders]
-        file = next((one for one in map(self.case.view.resolve, paths) if one is not None), None)
-        if file is not None:
-            loaded = self.case.library_or_none(file)
-            if loaded is not None:
-                report_loads(self.chain, loaded, self._closure_of(loaded), LIBFABRIC)
-            else:
-                report_broken(self.case, self.chain, file)
-            self.chain.link(f"provider {name}", loaded)
-        elif has_inside(library, self.provider):
+        search = ProviderSearch(self.case, library, self.provider)
+        if self._is_reached_by_nccl:
+            self.chain.provider = name
+            self.chain.provider_log = provider_lines(search)
+        file = search.file
+        if file is not None and file.closure.files:
+            report_loads(self.chain, file.closure.files[0], file.closure, LIBFABRIC)
+            if not file.has_entry:
+                self._provider_missing(library, f"{file.path} has no function fi_prov_ini")
+            is_broken = not file.is_whole
+            self.chain.link(f"provider {name}", file.closure.files[0], is_broken=is_broken)
+        elif file is not None:
+            found = self.case.view.resolve(file.path)
+            assert found is not None
+            report_broken(self.case, self.chain, found)
+            self.chain.link(f"provider {name}", None)
+        elif search.is_inside:
             self.chain.link(f"provider {name}", library, "built in")
         else:
-            self.chain.fault(
-                "provider-missing",
-                file=f"{library.opened} ({origin_of(library.located)})",
-                provider=name,
-                folders=", ".join(folders) or "the default folder",
-            )
+            folders = ", ".join(search.folders) or "the default folder"
+            self._provider_missing(library, f"no lib{name}-fi.so is in {folders}")
             self.chain.link(f"provider {name}", None)
+
+    def _provider_missing(self, library: LoadedFile, lacks: str) -> None:
+        file = f"{library.opened} ({origin_of(library.located)})"
+        words = {"file": file, "provider": self.provider.name, "lacks": lacks}
+        self.chain.fault("provider-missing", **words)
+
+    @property
+    def _is_reached_by_nccl(self) -> bool:
+        """Whether NCCL takes a plug-in that loads libfabric, and no other network is demanded."""
+        demanded = self.case.variables.get("NCCL_NET")
+        names_it = demanded is None or demanded.value.lower() in OFI_NETWORKS
+        search = self.search
+        uses_it = search.opened is not None and uses_libfabric(search.opened)
+        return search.is_taken and uses_it and names_it
 
     def _devices(self) -> None:
         begin, case, chain = self.provider.devices, self.case, self.chain
@@ -222,24 +217,6 @@ class LibfabricChain:
             chain.links.append(ChainLink("adapter", ", ".join(found), "in the container"))
             return
         report_device(case, chain, begin)
-
-
-def provider_folders(case: ContainerCase, library: LoadedFile) -> Sequence[str]:
-    """The folders of providers that are files of their own.
-
-    SOURCE: ofiwg/libfabric, src/fabric.c: FI_PROVIDER_PATH, else the built-in folder.
-    """
-    value = case.value("FI_PROVIDER_PATH")
-    if value and is_known(value):
-        return [one for one in value.removeprefix("@").split(":") if one]
-    found = _DEFAULT_FOLDER.search(content_of(library))
-    return [found[1].decode("utf-8", "replace")] if found is not None else []
-
-
-def has_inside(library: LoadedFile, provider: Provider) -> bool:
-    """Whether a libfabric has the provider built in."""
-    is_linked = any(one.startswith(provider.library) for one in library.facts.needed)
-    return is_linked or provider.sign in content_of(library)
 
 
 def report_network(

@@ -15,6 +15,7 @@ from weft.doctor.container.chain.pmi import (
     mpi_startup,
     plugin_of,
 )
+from weft.doctor.container.chain.process_lines import start_lines
 from weft.doctor.container.chain.report import (
     Chain,
     ChainFault,
@@ -48,12 +49,12 @@ class MpiFault:
 
 
 def follow_mpi(case: ContainerCase, chain: Chain) -> tuple[MpiFault, ...]:
-    """Add links, faults and warnings of MPI; nothing where the container has no MPI library."""
+    """Add links, faults and warnings of MPI; nothing where the container has no MPI library, and
+    the program asks for none."""
     before = list(chain.faults)
     _report_hooks(case, chain)
     refused = tuple(MpiFault(one, NOT_STARTED) for one in chain.faults if one not in before)
-    libraries = mpi_libraries(case)
-    found = MpiChain(case, chain, libraries).follow() if libraries else ()
+    found = MpiChain(case, chain, mpi_libraries(case)).follow()
     return (*refused, *found)
 
 
@@ -66,8 +67,11 @@ def _report_hooks(case: ContainerCase, chain: Chain) -> None:
 
 
 def put_first(chain: Chain, found: tuple[MpiFault, ...]) -> None:
-    """Name those faults first that stay: ranks meet them before anything of NCCL."""
+    """Name those faults first that stay: ranks meet them before anything of NCCL. Only with one
+    of them does the program end at its start."""
     stay = [one for one in found if one.fault in chain.faults]
+    if not any(one.ranks == NOT_STARTED for one in stay):
+        chain.start_log = ()
     if stay:
         first = [one.fault for one in stay]
         chain.faults[:] = [*first, *(one for one in chain.faults if one not in first)]
@@ -157,6 +161,8 @@ class MpiChain:
         chain.would_show.append("an MPI that the program cannot load, or of another ABI")
         lost = next((one.name for one in closure.missing if one.name in ABIS), "")
         report_loads(chain, program, closure, lost)
+        typed = next(iter(self.case.plan.startup.program))
+        chain.start_log = tuple(start_lines(self.case.view, typed, closure))
         used = next(filter(mpi_name, closure.files), None)
         if lost:
             self._report_lost(lost, program)
@@ -251,6 +257,10 @@ class MpiChain:
         same = next((one for one in self.libraries if mpi_name(one) == name), None)
         if same is not None:
             detail = f"; it is at {same.opened}, and no path leads there"
+            self.chain.fault("dependency-missing", name=name, file=program.opened, detail=detail)
+            return
+        if not self.libraries:
+            detail = "; the container has no MPI library"
             self.chain.fault("dependency-missing", name=name, file=program.opened, detail=detail)
             return
         others = [f"{one.opened} ({ABIS[mpi_name(one)]})" for one in self.libraries]

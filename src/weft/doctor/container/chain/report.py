@@ -89,6 +89,12 @@ class Chain:
     log: tuple[str, ...] | None = None
     """Lines that NCCL will print about its plug-in and network; None where their form is not
     known."""
+    provider: str = ""
+    """The provider that the plug-in's libfabric looks for, "" where NCCL reaches no libfabric."""
+    provider_log: tuple[str, ...] | None = ()
+    """Lines of libfabric about it; None where their form is not known."""
+    start_log: tuple[str, ...] = ()
+    """Lines of ld.so with which the program ends at its start."""
 
     def fault(self, rule: str, /, **words: str) -> None:
         """Add a fault, or by its rule a warning, which changes no verdict; each once."""

@@ -7,13 +7,9 @@ from functools import cached_property
 
 from weft.core.errors import InputError, MissingError
 from weft.doctor.container.case import ContainerCase
-from weft.doctor.container.chain.libfabric import (
-    LIBFABRIC,
-    Provider,
-    has_inside,
-    provider_folders,
-)
+from weft.doctor.container.chain.libfabric import LIBFABRIC
 from weft.doctor.container.chain.plugin import BEGIN, uses_libfabric
+from weft.doctor.container.chain.providers import Provider, ProviderSearch
 from weft.doctor.container.chain.verbs import open_driver
 from weft.doctor.container.image.image import ContainerImage
 from weft.doctor.container.launch.environment import VariableValue
@@ -145,12 +141,11 @@ class HostLibraries:
 
 def provider_file(case: ContainerCase, fabric: LoadedFile, provider: Provider) -> LoadedFile | None:
     """The file with the provider: one of its own, or libfabric itself; None without it."""
-    for folder in provider_folders(case, fabric):
-        found = case.view.resolve(f"{folder}/lib{provider.name}-fi.so")
-        own = case.library_or_none(found) if found is not None else None
-        if own is not None:
-            return own
-    return fabric if has_inside(fabric, provider) else None
+    search = ProviderSearch(case, fabric, provider)
+    file = search.file
+    if file is not None and file.closure.files:
+        return file.closure.files[0]
+    return fabric if search.is_inside else None
 
 
 def _base(file: LoadedFile) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from weft.core.errors import MissingError
 from weft.doctor.container.case import ContainerCase
-from weft.doctor.container.chain.libfabric import LIBFABRIC, OFI_NETWORKS, PROVIDERS, Provider
+from weft.doctor.container.chain.libfabric import LIBFABRIC, OFI_NETWORKS
 from weft.doctor.container.chain.plugin import (
     BEGIN,
     DEFAULT,
@@ -14,6 +14,7 @@ from weft.doctor.container.chain.plugin import (
     takes,
     uses_libfabric,
 )
+from weft.doctor.container.chain.providers import PROVIDERS, Provider
 from weft.doctor.container.chain.report import MOST_DENIED, is_known
 from weft.doctor.container.chain.verbs import CONFIGURATION, DEVICES, DRIVER, driver_file
 from weft.doctor.container.judge import fabric_of
