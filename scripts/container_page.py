@@ -189,9 +189,11 @@ host.
 
 ## The log that will come
 
-`--predict-log` prints the lines that NCCL will log about its plug-in and its network, as the
-image's own library forms them: tried on NCCL 2.18.3, 2.26.5 and 2.32.3, line for line. `...` stands
-for a name that only the plug-in knows.
+`--predict-log` prints the lines of NCCL about its plug-in and its network, of libfabric about its
+provider, and of `ld.so` about a program that does not start. They are formed as the container's own
+libraries form them, and tried on the real ones line for line: NCCL 2.18.3, 2.26.5 and 2.32.3;
+libfabric 1.17, 2.1 of Intel MPI and 2.5.1 of MPICH and Open MPI; glibc 2.36. `...` stands for what
+only the running job knows.
 
 | line | predicted |
 |---|---|
@@ -202,8 +204,12 @@ takes no plug-in and `NCCL_IB_DISABLE` or `--host` shows that it finds no adapte
 | the warning that ends a job | where `NCCL_NET` demands a network that is not there |
 | adapters and addresses (`NET/IB : Using`, `NET/Socket : Using`), the start of a plug-in | none: \
 they depend on the node |
-| of libfabric and MPI | none: which providers libfabric registers depends on the node's \
-adapters, and MPI names its choice only if asked |
+| of libfabric at `FI_LOG_LEVEL=info`: the provider is registered, left out by `FI_PROVIDER`, or \
+does not load | where NCCL takes a plug-in that loads libfabric, and the container has the \
+adapter: without it only the files that do not load |
+| of `ld.so`: a library or a version that the program lacks | where the launch names a program \
+that is in the container; then nothing else is predicted |
+| of libfabric about other providers, of MPI | none: MPI names its choice only if asked |
 
 ```sh
 weft doctor container IMAGE --script job.sh --predict-log > predicted.txt
@@ -282,9 +288,12 @@ have `CAP_IPC_LOCK`.
 The exit code is 1 for `BAD`, 5 for `UNKNOWN`. `--format json` has `schema`
 `weft.doctor-container/1`: `image, kind, architecture, glibc, runtime, launch, fabric, verdict,
 outcome, would_show, faults, warnings, unknown [{unknown, would_tell}],
-chain [{link, file, detail, ok}], predicted_log, variables [{name, value, origin, beaten}], mounts`.
+chain [{link, file, detail, ok}], predicted_log, predicted_provider, predicted_provider_log,
+predicted_program, predicted_start_log, variables [{name, value, origin, beaten}], mounts`.
 `predicted_log` is null where weft predicts no lines, and `[]` where it knows of none; a line begins
-with its level, such as `NCCL INFO`.
+with its level, such as `NCCL INFO`. `predicted_provider` is null where NCCL reaches no libfabric,
+`predicted_provider_log` where weft predicts none of its lines. `predicted_program` is null where
+weft does not know the program; `predicted_start_log` is `[]` where the program finds all libraries.
 
 Not checked: symbols without a version; a limit of locked memory from elsewhere (Slurm, systemd,
 limits.conf); libraries that a program loads before NCCL; the program's own RPATH where it leads to

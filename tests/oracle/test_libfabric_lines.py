@@ -11,13 +11,13 @@ from tests.needs import absent
 from tests.unit.doctor.container.container_cases import need_gcc
 
 from weft.doctor.container.case import ContainerCase
-from weft.doctor.container.chain.process_lines import BEGIN, provider_lines, start_lines
+from weft.doctor.container.chain.process_lines import BEGIN, provider_log, start_log
 from weft.doctor.container.chain.providers import PROVIDERS, Provider, ProviderSearch
 from weft.doctor.container.image.image import ContainerImage
 from weft.doctor.container.image.tree import FolderTree
 from weft.doctor.container.launch.environment import EnvironmentLayers, read_pairs
 from weft.doctor.container.launch.plan import ContainerPlan
-from weft.doctor.log.other_lines import ANY, provider_of
+from weft.doctor.log.other_lines import provider_lines_of
 from weft.doctor.log.plugin_lines import read_plugin_lines
 
 LIBRARIES = {
@@ -148,9 +148,9 @@ def predicted(name: str, path: Path, pairs: Sequence[str]) -> list[str]:
     # An adapter that each machine has: the stub asks for none.
     provider = Provider(name, f"lib{name}.so", sign, "/dev/null")
     search = ProviderSearch(case, case.library_at(found), provider)
-    lines = provider_lines(search)
-    assert lines is not None
-    return [one.removeprefix(BEGIN) for one in lines]
+    found = provider_log(search)
+    assert not found.reason
+    return [one.removeprefix(BEGIN) for one in found.lines]
 
 
 def printed(name: str, path: Path, pairs: Sequence[str], folder: Path) -> list[str]:
@@ -164,9 +164,7 @@ def printed(name: str, path: Path, pairs: Sequence[str], folder: Path) -> list[s
     log = folder / "log"
     log.write_text(end.stderr)
     (lines,) = read_plugin_lines([str(log)]).of_providers.values()
-    own_lines = [one for one in lines if provider_of(one) == name]
-    begin = f"<info> registering provider: {name} ("
-    return [f"{begin}{ANY})" if one.startswith(begin) else one for one in own_lines]
+    return list(provider_lines_of(lines, name))
 
 
 def asked_of(folders: Mapping[Plant, str], name: str) -> Iterator[list[str]]:
@@ -180,7 +178,10 @@ def asked_of(folders: Mapping[Plant, str], name: str) -> Iterator[list[str]]:
     yield [f"{own}{folders[lacks]}", f"FI_PROVIDER={name}"]
     yield [f"{own}{folders[lacks]}", f"LD_LIBRARY_PATH={folders[right]}"]
     yield [f"{own}@{folders[right]}"]
-    yield from ([], [own], [f"FI_PROVIDER={name}"], [f"FI_PROVIDER=^{name}"])
+    for value in ("{0}", "^{0}"):
+        yield [f"FI_PROVIDER={value.format(name)}"]
+        yield [f"{own}{folders[right]}", f"FI_PROVIDER={value.format(name.upper())}"]
+    yield from ([], [own], [f"{own}:"])
     for several in ((right, lacks, no_entry), (no_entry, lacks, right)):
         yield [own + ":".join(folders[one] for one in several)]
         yield [own + ":".join(f"+{below(Path(folders[one]), name)}" for one in several)]
@@ -205,8 +206,7 @@ def test_the_lines_about_a_provider_are_the_predicted_ones(
     folders = {plant: plant(tmp_path, name) for plant in PLANTS}
     for pairs in asked_of(folders, name):
         lines = printed(name, path, pairs, tmp_path)
-        # The log keeps one of the same lines about several files.
-        assert list(dict.fromkeys(predicted(name, path, pairs))) == lines, pairs
+        assert predicted(name, path, pairs) == lines, pairs
         told.update(lines)
     assert len(told) >= 3
 
@@ -251,5 +251,6 @@ def test_the_lines_of_a_program_that_does_not_start(
     env = {"LD_LIBRARY_PATH": str(tmp_path)}
     end = subprocess.run([str(program)], env=env, capture_output=True, text=True, check=False)
     closure = case.loader.run(str(program))
-    assert list(start_lines(case.view, str(program), closure)) == end.stderr.splitlines()
+    found = start_log(case.view, str(program), closure)
+    assert list(found.lines) == end.stderr.splitlines()
     assert (plant is whole) == (end.returncode == 0) == closure.is_whole

@@ -1,15 +1,17 @@
 """The report of `weft doctor container`: the verdict, the chain as a tree, variables and mounts."""
 
+import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from weft.cli.output import would_show_lines
 from weft.core.finding import Severity, cannot_tell
 from weft.doctor.container.case import ContainerCase
+from weft.doctor.container.chain.process_lines import ProviderLog, StartLog
 from weft.doctor.container.chain.report import Chain, ChainFault, ChainLink, open_parts
 from weft.doctor.container.judge import TITLES, outcome
 from weft.doctor.container.launch.environment import VariableValue
-from weft.doctor.log.other_lines import OF_PROVIDER, OF_START
+from weft.doctor.log.other_lines import ENDS, OF_PROVIDER, OF_START, STARTS
 
 SHOWN = (
     "LD_LIBRARY_PATH",
@@ -53,21 +55,23 @@ def container_lines(
 
 def _log(chain: Chain) -> Iterator[str]:
     yield ""
-    if chain.start_log:
-        yield OF_START
-        yield from (f"      {one}" for one in chain.start_log)
+    start, provider = chain.start_log, chain.provider_log
+    if start is not None:
+        yield f"{OF_START}{json.dumps(start.program)}{ENDS if start.lines else STARTS}"
+        yield from (f"      {one}" for one in start.lines)
+    if start is not None and start.lines:
         return
     if chain.log is None:
         yield "log   no prediction: weft does not know this NCCL's lines about plug-ins"
     else:
         yield f"log   of each rank, with NCCL_DEBUG=INFO:{'' if chain.log else ' no line is known'}"
         yield from (f"      {one}" for one in chain.log)
-    if chain.provider and chain.provider_log is None:
-        yield "log   of libfabric: no prediction: a variable or the form of its lines is not known"
-    elif chain.provider:
-        none = "" if chain.provider_log else f" no line names {chain.provider}"
-        yield f"{OF_PROVIDER}{chain.provider}, with FI_LOG_LEVEL=info:{none}"
-        yield from (f"      {one}" for one in chain.provider_log or ())
+    if provider is not None and provider.reason:
+        yield f"log   of libfabric: no prediction: {provider.reason}"
+    elif provider is not None:
+        none = "" if provider.lines else f" no line about {provider.provider}"
+        yield f"{OF_PROVIDER}{provider.provider}, with FI_LOG_LEVEL=info:{none}"
+        yield from (f"      {one}" for one in provider.lines)
 
 
 def verdict_lines(case: ContainerCase, chain: Chain) -> Iterator[str]:
@@ -142,9 +146,7 @@ def container_record(case: ContainerCase, chain: Chain) -> dict[str, Any]:
             for one in chain.links
         ],
         "predicted_log": None if chain.log is None else list(chain.log),
-        "predicted_provider": chain.provider or None,
-        "predicted_provider_log": None if chain.provider_log is None else list(chain.provider_log),
-        "predicted_start_log": list(chain.start_log),
+        **_predicted(chain.provider_log, chain.start_log),
         "variables": [
             {
                 "name": one.name,
@@ -162,6 +164,16 @@ def container_record(case: ContainerCase, chain: Chain) -> dict[str, Any]:
             }
             for one in case.mounts
         ],
+    }
+
+
+def _predicted(provider: ProviderLog | None, start: StartLog | None) -> dict[str, Any]:
+    is_told = provider is not None and not provider.reason
+    return {
+        "predicted_provider": provider.provider if provider is not None else None,
+        "predicted_provider_log": list(provider.lines) if provider and is_told else None,
+        "predicted_program": start.program if start is not None else None,
+        "predicted_start_log": list(start.lines) if start is not None else None,
     }
 
 

@@ -87,8 +87,8 @@ def judge_container(case: ContainerCase) -> Chain:
     report_broken_links(chain)
     # Nothing of NCCL or MPI happens in a container that does not start.
     chain.faults.sort(key=lambda one: one.rule.id not in _NO_START)
-    if chain.start_log:
-        chain.log, chain.provider = (), ""
+    if chain.start_log is not None and chain.start_log.lines:
+        chain.log, chain.provider_log = (), None
     else:
         chain.log = predicted_lines(search, is_good=chain.verdict() is Severity.GOOD)
     return chain

@@ -28,14 +28,25 @@ _OF_PLUGIN = re.compile(
 _OF_INIT = b"NCCL INFO Bootstrap : "
 """A line of each process of 2.18.3 whose NCCL_DEBUG_SUBSYS has INIT. SOURCE: the same library."""
 _OF_LIBFABRIC = b"libfabric:"
-_PROVIDER_LINE = re.compile(r"libfabric:(\d+):\S*?(<\w+> .*)$")
-MOST_OF_PROVIDERS = 256
+_PROVIDER_LINE = re.compile(r"libfabric:(\d{1,10}):[^<\s]{0,400}(<\w{1,10}> .*)$")
+_PROCESS_OF_LIBFABRIC = re.compile(r"libfabric:(\d{1,10}):")
+MOST_MESSAGE_BYTES = 8192
+"""Of lines of libfabric and ld.so: twice the longest path, and the words around it."""
+MOST_OF_PROVIDERS = 1024
 """Lines of one process about providers: libfabric 2.5.1 registers 19."""
 ABOUT = re.compile(
-    r'registering provider: (\S+) \(|"(\S+)" filtered by provider'
-    r"|(?:dlopen\(|dlsym: )\S*/lib([\w-]+)-fi\.so"
+    r'<\w{1,10}> (?:registering provider: (\S{1,64}) \(|"(\S{1,64})" filtered by provider'
+    r"|(?:dlopen\(|dlsym: )\S*/lib([\w-]{1,64})-fi\.so)"
 )
 """A message about one provider. SOURCE: as container/chain/process_lines.py."""
+_OF_LINKER = (b"loading shared libraries: ", b"not found (required by ")
+_START = re.compile(
+    r"(?:^|\s)(\S+): (error while loading shared libraries: .+"
+    r"|\S+: version `\S+' not found \(required by .+\))$"
+)
+"""SOURCE: glibc 2.36, elf/dl-version.c and elf/dl-open.c."""
+MOST_STARTS = 256
+"""Different lines of ld.so that are kept."""
 FAILURE = re.compile(
     r"returned \d+ :|Could not find:|No plugin found|is unsupported|ncclNetPlugin symbol"
     r"|cannot open shared object file|not found \(required by|ELF|too short|Using internal"
@@ -58,6 +69,15 @@ class PluginLine:
         return f"{self.mark}{self.text}"
 
 
+@dataclass(frozen=True, slots=True)
+class StartLine:
+    """A line of ld.so about a program that does not start: its name, the rest, and the place."""
+
+    program: str
+    text: str
+    place: str
+
+
 @dataclass
 class PluginLines:
     """`by_process` has the lines of each process that logged any, by host, process id and device,
@@ -66,13 +86,16 @@ class PluginLines:
     NCCL; `torn` those with a line inside another one, or with lines that may be of several
     processes in any order. Both are by host and process id. `shows_init`:
     a line is there that NCCL_DEBUG_SUBSYS would hide if INIT were not in it. `of_providers` has the
-    lines of libfabric about its providers, by process id, each once."""
+    lines of libfabric about its providers, by file, label and process id, `torn_of_providers` the
+    process ids of such lines inside other ones, and `of_starts` the lines of ld.so."""
 
     by_process: dict[str, list[PluginLine]] = field(default_factory=dict)
     silent: set[str] = field(default_factory=set)
     torn: set[str] = field(default_factory=set)
     shows_init: bool = False
-    of_providers: dict[str, dict[str, PluginLine]] = field(default_factory=dict)
+    of_providers: dict[tuple[str, str, str], list[PluginLine]] = field(default_factory=dict)
+    torn_of_providers: set[tuple[str, str]] = field(default_factory=set)
+    of_starts: list[StartLine] = field(default_factory=list)
 
 
 def read_plugin_lines(names: Sequence[str]) -> PluginLines:
@@ -88,8 +111,11 @@ def read_plugin_lines(names: Sequence[str]) -> PluginLines:
                 if begins and any(mark in piece for mark in _BEGINS):
                     _add(found, _plain(piece), f"{name}:{number}")
                     found.shows_init |= _OF_INIT in piece
-                if begins and _OF_LIBFABRIC in piece:
-                    _add_of_provider(found, _plain(piece), f"{name}:{number}")
+                if begins and len(piece) <= MOST_MESSAGE_BYTES:
+                    if _OF_LIBFABRIC in piece:
+                        _add_of_provider(found, _plain(piece), name, number)
+                    elif any(mark in piece for mark in _OF_LINKER):
+                        _add_start(found, _plain(piece), f"{name}:{number}")
                 begins = piece.endswith(b"\n")
     _part(found)
     return found
@@ -112,6 +138,9 @@ def _part(found: PluginLines) -> None:
         if process in found.torn:
             del found.by_process[key]
     found.silent -= found.torn
+    for name, label, process in [*found.of_providers]:
+        if (name, process) in found.torn_of_providers:
+            del found.of_providers[name, label, process]
 
 
 def _add(found: PluginLines, line: str, place: str) -> None:
@@ -130,12 +159,23 @@ def _add(found: PluginLines, line: str, place: str) -> None:
             kept.append(PluginLine(message, place, mark[0]))
 
 
-def _add_of_provider(found: PluginLines, line: str, place: str) -> None:
+def _add_of_provider(found: PluginLines, line: str, name: str, number: int) -> None:
+    named = _PROCESS_OF_LIBFABRIC.findall(line)
+    if len(named) > 1 or MARK.search(line):
+        found.torn_of_providers.update((name, one) for one in named)
+        return
     told = _PROVIDER_LINE.search(line)
-    if told is not None and ABOUT.search(told[2]):
-        kept = found.of_providers.setdefault(told[1], {})
-        if len(kept) < MOST_OF_PROVIDERS:
-            kept.setdefault(told[2], PluginLine(told[2], place, ""))
+    if told is None or not ABOUT.match(told[2]):
+        return
+    kept = found.of_providers.setdefault((name, line[: told.start()], told[1]), [])
+    if len(kept) < MOST_OF_PROVIDERS:
+        kept.append(PluginLine(told[2], f"{name}:{number}", ""))
+
+
+def _add_start(found: PluginLines, line: str, place: str) -> None:
+    told = _START.search(line)
+    if told is not None and not MARK.search(line) and len(found.of_starts) < MOST_STARTS:
+        found.of_starts.append(StartLine(told[1], told[2], place))
 
 
 def _plain(piece: bytes) -> str:

@@ -17,7 +17,7 @@ PLUGIN_SOURCE = (
 HPCX_SOURCE = "int ncclNetPlugin_v6; int ibv_get(void); int use(void) { return ibv_get(); }"
 LIBFABRIC_SOURCE = """
 int cxil_open(void); int fi_getinfo(void) { return cxil_open(); }
-const char *help = "discovery order, rather than version. (default: /usr/lib64/libfabric)";
+const char *help = "Search for providers in specific path. (default: /usr/lib64/libfabric)";
 const char *own = "cxip_getinfo";
 const char *said[] = {"registering provider: %s (%d.%d)", "dlopen(%s): %s"};
 """

@@ -203,15 +203,43 @@ def test_a_provider_as_a_file_is_found_by_its_name(node: SlingshotNode) -> None:
         assert rules == (set() if knows and not path else {"provider-missing"})
 
 
+def test_a_provider_for_another_architecture_is_a_fault(node: SlingshotNode) -> None:
+    folder = node.host / "opt/libfabric"
+    provider(node, {}, [])
+    file = compile_library(folder / "prov/libcxi-fi.so", PROVIDER_SOURCE)
+    content = bytearray(file.read_bytes())
+    content[18:20] = (183).to_bytes(2, "little")  # e_machine: aarch64
+    file.write_bytes(content)
+    variables = {"NCCL_NET_PLUGIN": "ofi", "LD_LIBRARY_PATH": PATH}
+    variables["FI_PROVIDER_PATH"] = "/opt/libfabric/prov"
+    script = job(node.folder / "job.sh", variables, list(MOUNTS))
+    _, chain = judged(node.image, node.host, script=script)
+    (fault,) = chain.faults
+    assert "libcxi-fi.so is for another architecture" in fault.happens
+
+
+def test_providers_in_folders_that_only_the_job_knows(node: SlingshotNode) -> None:
+    provider(node, {}, [])
+    variables = {"NCCL_NET_PLUGIN": "ofi", "LD_LIBRARY_PATH": PATH}
+    script = job(node.folder / "job.sh", variables, list(MOUNTS))
+    text = script.read_text()
+    script.write_text(text.replace("srun", "export FI_PROVIDER_PATH=$SITE_PROVIDERS\nsrun", 1))
+    assert verdict_of(node.image, node.host, script=script) == (Severity.UNKNOWN, set())
+    script.write_text(text.replace("srun", "export FI_PROVIDER_PATH=:\nsrun", 1))
+    assert verdict_of(node.image, node.host, script=script)[1] == {"provider-missing"}
+
+
 def test_an_empty_list_of_providers_leaves_all_out(node: SlingshotNode) -> None:
     variables = {"NCCL_NET_PLUGIN": "ofi", "LD_LIBRARY_PATH": PATH, "FI_PROVIDER": ""}
     script = job(node.folder / "job.sh", variables, list(MOUNTS))
     _, chain = judged(node.image, node.host, script=script)
     (fault,) = chain.faults
-    assert fault.happens.startswith("FI_PROVIDER=empty (")
-    variables["FI_PROVIDER"] = "^"
-    script = job(node.folder / "job.sh", variables, list(MOUNTS))
-    assert verdict_of(node.image, node.host, script=script) == (Severity.GOOD, set())
+    assert fault.happens.startswith("FI_PROVIDER='' (")
+    for value, is_fault in (("^", False), ("CXI", False), ("^CXI", True), ("tcp", True)):
+        variables["FI_PROVIDER"] = value
+        script = job(node.folder / "job.sh", variables, list(MOUNTS))
+        wanted = {"provider-excluded"} if is_fault else set()
+        assert verdict_of(node.image, node.host, script=script)[1] == wanted, value
 
 
 def test_a_program_whose_mpi_is_nowhere_does_not_start(node: SlingshotNode) -> None:

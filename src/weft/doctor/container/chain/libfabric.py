@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from weft.doctor.container.case import ContainerCase
 from weft.doctor.container.chain.gdrcopy import follow_gdrcopy
-from weft.doctor.container.chain.loads import report_broken, report_loads
+from weft.doctor.container.chain.loads import report_loads
 from weft.doctor.container.chain.plugin import (
     PluginSearch,
     interfaces_of,
@@ -14,7 +14,7 @@ from weft.doctor.container.chain.plugin import (
     takes,
     uses_libfabric,
 )
-from weft.doctor.container.chain.process_lines import is_excluded, provider_lines
+from weft.doctor.container.chain.process_lines import is_excluded, provider_log
 from weft.doctor.container.chain.providers import Provider, ProviderSearch
 from weft.doctor.container.chain.report import Chain, ChainLink, is_known, origin_of
 from weft.doctor.container.loader.closure import Closure, LoadedFile
@@ -169,31 +169,26 @@ class LibfabricChain:
         name = self.provider.name
         filters = self.case.variables.get("FI_PROVIDER")
         if filters is not None and is_known(filters.value) and is_excluded(name, filters.value):
-            words = {"value": filters.value or "empty", "place": filters.origin}
+            words = {"value": filters.value or "''", "place": filters.origin}
             self.chain.fault("provider-excluded", provider=name, **words)
         if library is None:
             return
         search = ProviderSearch(self.case, library, self.provider)
         if self._is_reached_by_nccl:
-            self.chain.provider = name
-            self.chain.provider_log = provider_lines(search)
+            self.chain.provider_log = provider_log(search)
         file = search.file
-        if file is not None and file.closure.files:
-            report_loads(self.chain, file.closure.files[0], file.closure, LIBFABRIC)
-            if not file.has_entry:
+        if file is not None:
+            loaded = next(iter(file.closure.files), None)
+            report_loads(self.chain, loaded or library, file.closure, LIBFABRIC)
+            if loaded is not None and not file.has_entry:
                 self._provider_missing(library, f"{file.path} has no function fi_prov_ini")
-            is_broken = not file.is_whole
-            self.chain.link(f"provider {name}", file.closure.files[0], is_broken=is_broken)
-        elif file is not None:
-            found = self.case.view.resolve(file.path)
-            assert found is not None
-            report_broken(self.case, self.chain, found)
-            self.chain.link(f"provider {name}", None)
+            self.chain.link(f"provider {name}", loaded, is_broken=not file.is_whole)
         elif search.is_inside:
             self.chain.link(f"provider {name}", library, "built in")
         else:
-            folders = ", ".join(search.folders) or "the default folder"
-            self._provider_missing(library, f"no lib{name}-fi.so is in {folders}")
+            if is_known(self.case.value("FI_PROVIDER_PATH")):
+                folders = ", ".join(search.folders) or "a folder that it searches"
+                self._provider_missing(library, f"no lib{name}-fi.so is in {folders}")
             self.chain.link(f"provider {name}", None)
 
     def _provider_missing(self, library: LoadedFile, lacks: str) -> None:

@@ -1,10 +1,7 @@
 """Faults of the libraries below a link: absent, broken, or of an older version."""
 
-from weft.doctor.container.case import ContainerCase
 from weft.doctor.container.chain.report import Chain
-from weft.doctor.container.image.view import Located
 from weft.doctor.container.loader.closure import Closure, LoadedFile, MissingFile, MissingVersion
-from weft.doctor.container.loader.elf import ElfError
 
 MOST_LIBRARY_BYTES = 256 << 20
 _GLIBC = ("libc.", "libc-", "libm.", "libm-")
@@ -18,15 +15,6 @@ def report_loads(chain: Chain, file: LoadedFile, closure: Closure, apart: str = 
     for one in closure.versions:
         if one.is_fatal:
             _report_version(chain, one)
-
-
-def report_broken(case: ContainerCase, chain: Chain, found: Located) -> None:
-    """Add the fault of a file that is no library."""
-    try:
-        case.library_at(found)
-    except ElfError as error:
-        name = found.path.rpartition("/")[2]
-        chain.fault("library-broken", path=found.path, name=name, reason=str(error))
 
 
 def _report_lost(chain: Chain, file: LoadedFile, lost: MissingFile) -> None:

@@ -15,7 +15,7 @@ from weft.doctor.container.chain.pmi import (
     mpi_startup,
     plugin_of,
 )
-from weft.doctor.container.chain.process_lines import start_lines
+from weft.doctor.container.chain.process_lines import start_log
 from weft.doctor.container.chain.report import (
     Chain,
     ChainFault,
@@ -55,7 +55,20 @@ def follow_mpi(case: ContainerCase, chain: Chain) -> tuple[MpiFault, ...]:
     _report_hooks(case, chain)
     refused = tuple(MpiFault(one, NOT_STARTED) for one in chain.faults if one not in before)
     found = MpiChain(case, chain, mpi_libraries(case)).follow()
-    return (*refused, *found)
+    return (*refused, *_program_faults(case, chain), *found)
+
+
+def _program_faults(case: ContainerCase, chain: Chain) -> tuple[MpiFault, ...]:
+    """What keeps the program of a launch from its start, be it of MPI or not."""
+    path = started_program(case)
+    closure = case.loader.run(path) if path else Closure()
+    if not closure.files:
+        return ()
+    before = list(chain.faults)
+    mpi = next((one.name for one in closure.missing if one.name in ABIS), "")
+    report_loads(chain, closure.files[0], closure, mpi)
+    chain.start_log = start_log(case.view, next(iter(case.plan.startup.program)), closure)
+    return tuple(MpiFault(one, NOT_STARTED) for one in chain.faults if one not in before)
 
 
 def _report_hooks(case: ContainerCase, chain: Chain) -> None:
@@ -67,11 +80,11 @@ def _report_hooks(case: ContainerCase, chain: Chain) -> None:
 
 
 def put_first(chain: Chain, found: tuple[MpiFault, ...]) -> None:
-    """Name those faults first that stay: ranks meet them before anything of NCCL. Only with one
-    of them does the program end at its start."""
+    """Name those faults first that stay: ranks meet them before anything of NCCL."""
     stay = [one for one in found if one.fault in chain.faults]
-    if not any(one.ranks == NOT_STARTED for one in stay):
-        chain.start_log = ()
+    ends = any(one.ranks == NOT_STARTED for one in stay)
+    if chain.start_log is not None and chain.start_log.lines and not ends:
+        chain.start_log = None
     if stay:
         first = [one.fault for one in stay]
         chain.faults[:] = [*first, *(one for one in chain.faults if one not in first)]
@@ -161,8 +174,6 @@ class MpiChain:
         chain.would_show.append("an MPI that the program cannot load, or of another ABI")
         lost = next((one.name for one in closure.missing if one.name in ABIS), "")
         report_loads(chain, program, closure, lost)
-        typed = next(iter(self.case.plan.startup.program))
-        chain.start_log = tuple(start_lines(self.case.view, typed, closure))
         used = next(filter(mpi_name, closure.files), None)
         if lost:
             self._report_lost(lost, program)

@@ -4,7 +4,7 @@ SOURCE: tried on libfabric 1.17, 2.1 of Intel MPI and 2.5.1 of MPICH and Open MP
 glibc 2.36; each case is a test against them.
 """
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 
 from weft.doctor.container.chain.log_lines import load_error
 from weft.doctor.container.chain.providers import ProviderSearch
@@ -18,22 +18,29 @@ _REGISTERS = b"registering provider: %s"
 _LOADS = b"dlopen(%s): %s"
 
 
-def provider_lines(search: ProviderSearch) -> tuple[str, ...] | None:
-    """The lines at FI_LOG_LEVEL=info about the provider; none where libfabric meets no such one.
+@dataclass(frozen=True, slots=True)
+class ProviderLog:
+    """Lines of libfabric about the `provider` that it looks for: none where it meets none of that
+    name. `reason`: why they are not known."""
 
-    None where they are not known: a variable's value, the form of the lines, or what a provider
-    does without its adapter.
-    """
-    case, name = search.case, search.provider.name
+    provider: str
+    lines: tuple[str, ...] = ()
+    reason: str = ""
+
+
+def provider_log(search: ProviderSearch) -> ProviderLog:
+    """The lines at FI_LOG_LEVEL=info about the provider, each once."""
+    case, name, devices = search.case, search.provider.name, search.provider.devices
     filters = case.variables.get("FI_PROVIDER")
-    is_told = (filters is None or is_known(filters.value)) and is_known(
-        case.value("FI_PROVIDER_PATH")
-    )
-    if not is_told or _REGISTERS not in search.content:
-        return None
+    for variable in ("FI_PROVIDER", "FI_PROVIDER_PATH"):
+        if not is_known(case.value(variable)):
+            return ProviderLog(name, reason=f"only the job knows the value of {variable}")
+    if _REGISTERS not in search.content:
+        return ProviderLog(name, reason="weft does not know the lines of this libfabric")
     meets = search.is_inside or any(one.is_whole for one in search.files)
-    if meets and not case.devices(search.provider.devices):
-        return None
+    if meets and not case.devices(devices):
+        without = "what the provider does without its adapter is not known"
+        return ProviderLog(name, reason=f"no {devices}* is in the container, and {without}")
     taken = [f"<info> registering provider: {name} (...)"]
     if filters is not None and is_excluded(name, filters.value):
         taken.append(f'<info> "{name}" filtered by provider include/exclude list, skipping')
@@ -47,23 +54,34 @@ def provider_lines(search: ProviderSearch) -> tuple[str, ...] | None:
         elif _LOADS in search.content and not one.by_name:
             found.append(f"<warn> dlopen({one.path}): {error}")
     found += taken if search.is_inside else []
-    return tuple(f"{BEGIN}{one}" for one in found)
+    return ProviderLog(name, tuple(f"{BEGIN}{one}" for one in dict.fromkeys(found)))
 
 
 def is_excluded(name: str, value: str) -> bool:
-    """Whether FI_PROVIDER of this value leaves a provider out: an empty one leaves all out."""
-    listed = [one.partition(";")[0] for one in value.removeprefix("^").split(",")]
-    return (name in listed) == value.startswith("^")
+    """Whether FI_PROVIDER of this value leaves a provider out: an empty one leaves all out. Upper
+    and lower case are the same."""
+    listed = [one.partition(";")[0].lower() for one in value.removeprefix("^").split(",")]
+    return (name.lower() in listed) == value.startswith("^")
 
 
-def start_lines(view: View, program: str, closure: Closure) -> Iterator[str]:
-    """What ld.so prints of a program that lacks a library or a version of symbols: the first
-    library, or else all versions. `program` as the launch names it."""
+@dataclass(frozen=True, slots=True)
+class StartLog:
+    """Lines of ld.so with which a `program`, as the launch names it, ends at its start; none where
+    it finds all libraries."""
+
+    program: str
+    lines: tuple[str, ...] = ()
+
+
+def start_log(view: View, program: str, closure: Closure) -> StartLog:
+    """Of a program that loads these: the first library that is missing, or else all versions."""
     if closure.missing:
-        yield f"{program}: error while loading shared libraries: {load_error(view, '', closure)}"
-        return
-    for one in closure.versions:
-        if one.is_fatal:
-            asks = program if one.asked_by.is_program else one.asked_by.opened
-            has = one.offered_by.opened
-            yield f"{program}: {has}: version `{one.version}' not found (required by {asks})"
+        error = load_error(view, "", closure)
+        return StartLog(program, (f"{program}: error while loading shared libraries: {error}",))
+    found = [
+        f"{program}: {one.offered_by.opened}: version `{one.version}' not found (required by "
+        f"{program if one.asked_by.is_program else one.asked_by.opened})"
+        for one in closure.versions
+        if one.is_fatal
+    ]
+    return StartLog(program, tuple(found))

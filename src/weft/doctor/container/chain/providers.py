@@ -10,8 +10,9 @@ from weft.doctor.container.chain.loads import content_of
 from weft.doctor.container.chain.report import is_known
 from weft.doctor.container.loader.closure import Closure, LoadedFile
 
-_DEFAULT_FOLDER = re.compile(rb"version\. .*?\(default: (/[^)\x00]{1,400})\)")
-"""SOURCE: ofiwg/libfabric, src/fabric.c: help of FI_PROVIDER_PATH."""
+_HELP = b"Search for providers in specific path."
+_DEFAULT_FOLDER = re.compile(rb"[^\0\n]{0,1000}\(default: (/[^)\0]{1,400})\)")
+"""Behind the begin of the help of FI_PROVIDER_PATH. SOURCE: ofiwg/libfabric, src/fabric.c."""
 _PREFERS = b"loading preferred provider"
 """Of libraries to which + before a path means a file."""
 _FIRST_ONLY = b"provider with the highest priority"
@@ -95,7 +96,10 @@ class ProviderSearch:
             return [
                 one for i, one in enumerate(entries) if not (is_of_first and i) or one[0] == "+"
             ]
-        found = _DEFAULT_FOLDER.search(self.content)
+        if not is_known(value):
+            return []
+        at = self.content.find(_HELP)
+        found = _DEFAULT_FOLDER.match(self.content, at) if at >= 0 else None
         return [found[1].decode("utf-8", "replace")] if found is not None else []
 
     @cached_property

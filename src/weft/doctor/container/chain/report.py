@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from weft.catalog.libraries.setting_rules import SettingRule, container_rules
 from weft.core.finding import Severity
@@ -10,6 +11,9 @@ from weft.doctor.container.case import ContainerCase
 from weft.doctor.container.image.view import Located
 from weft.doctor.container.loader.closure import LoadedFile
 from weft.doctor.job import HOLE
+
+if TYPE_CHECKING:
+    from weft.doctor.container.chain.process_lines import ProviderLog, StartLog
 
 BY_ABSENCE = frozenset(
     {
@@ -89,12 +93,11 @@ class Chain:
     log: tuple[str, ...] | None = None
     """Lines that NCCL will print about its plug-in and network; None where their form is not
     known."""
-    provider: str = ""
-    """The provider that the plug-in's libfabric looks for, "" where NCCL reaches no libfabric."""
-    provider_log: tuple[str, ...] | None = ()
-    """Lines of libfabric about it; None where their form is not known."""
-    start_log: tuple[str, ...] = ()
-    """Lines of ld.so with which the program ends at its start."""
+    provider_log: "ProviderLog | None" = None
+    """Of the plug-in's libfabric; None where NCCL reaches none."""
+    start_log: "StartLog | None" = None
+    """Of the program; None where weft does not know the program, or a fault that an open part of
+    the launch may mend keeps it from its start."""
 
     def fault(self, rule: str, /, **words: str) -> None:
         """Add a fault, or by its rule a warning, which changes no verdict; each once."""

@@ -17,6 +17,7 @@ from tests.unit.doctor.container.container_trees import (
     LIBRARY_FOLDER,
     PLAIN_LIBFABRIC_SOURCE,
     PLUGIN_SOURCE,
+    PROVIDER_SOURCE,
     SlingshotNode,
     compile_library,
 )
@@ -212,7 +213,7 @@ def test_a_provider_in_a_file_of_its_own_is_found(node: SlingshotNode, tmp_path:
     source = LIBFABRIC_SOURCE.replace("cxip_", "none_").replace("cxil_open()", "0")
     source = source.replace("/usr/lib64/libfabric", "/opt/libfabric/prov")
     compile_library(fast / "libfabric.so.1", source)
-    compile_library(fast / "prov/libcxi-fi.so", LIBFABRIC_SOURCE, needs=[fast / "libcxi.so.1"])
+    compile_library(fast / "prov/libcxi-fi.so", PROVIDER_SOURCE, needs=[fast / "libcxi.so.1"])
     remedy = remedy_of(node.image, node.host, "podman")
     assert ("FI_PROVIDER_PATH", FOLDER) in {(x.name, x.value) for x in remedy.added.variables}
     assert verdict_of(node.image, node.host, **written(remedy, tmp_path)) == GOOD
