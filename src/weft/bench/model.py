@@ -166,7 +166,7 @@ class Sample:
                 state=State(record["state"]),
                 flags=tuple(map(str, record.get("flags", ()))),
                 pair=_pair(pair) if pair else None,
-                times_ns=tuple(map(_whole, times)) if times is not None else None,
+                times_ns=_wholes(times) if times is not None else None,
                 note=record.get("note"),
                 evidence=dict(record.get("evidence", {})),
             )
@@ -182,6 +182,13 @@ def _whole(value: Any) -> int:
     if abs(number) > MOST_BYTES:
         raise ValueError(f"a number above {MOST_BYTES}")
     return number
+
+
+def _wholes(values: Sequence[Any]) -> tuple[int, ...]:
+    """As `_whole` of each: at once where all are integers, as in each file of weft's own."""
+    if set(map(type, values)) <= {int} and values and max(map(abs, values)) <= MOST_BYTES:
+        return tuple(values)
+    return tuple(map(_whole, values))
 
 
 def _measured(value: Any) -> float:

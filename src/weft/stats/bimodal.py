@@ -1,5 +1,7 @@
 """Two populations in one sample: a flag, never a verdict."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -10,6 +12,8 @@ COEFFICIENT_OVER = 5 / 9
 """The coefficient of a uniform distribution; a normal one has 1/3."""
 
 MINORITY_FROM = 0.1
+_AT_ONCE = 4096
+"""Samples of one length that are looked at together."""
 
 
 def is_bimodal(values: ArrayLike) -> bool:
@@ -21,27 +25,46 @@ def is_bimodal(values: ArrayLike) -> bool:
     Psychology 4:700, 2013. Under 20 values the answer is False. Raises ValueError on no or
     non-finite values.
     """
-    array = finite(values)
-    if array.size < VALUES_FROM or np.ptp(array) == 0:
-        return False
-    if bimodality_coefficient(array) <= COEFFICIENT_OVER:
-        return False
-    below = _best_split(np.sort(array))
-    return min(below, array.size - below) >= MINORITY_FROM * array.size
+    return are_bimodal([finite(values)])[0]
 
 
-def bimodality_coefficient(values: Floats) -> float:
-    """Sarle's coefficient of four or more values that are not all equal."""
-    n = values.size
-    distance = values - values.mean()
-    variance = float(np.mean(distance**2))
-    g1 = float(np.mean(distance**3)) / variance**1.5
-    g2 = float(np.mean(distance**4)) / variance**2 - 3
+def are_bimodal(samples: Sequence[Sequence[float] | Floats]) -> list[bool]:
+    """As `is_bimodal` of each sample, which may be empty; those of one length together."""
+    found = [False] * len(samples)
+    by_length: dict[int, list[int]] = {}
+    for place, sample in enumerate(samples):
+        by_length.setdefault(len(sample), []).append(place)
+    for length, places in by_length.items():
+        for begin in range(0, len(places), _AT_ONCE):
+            some = places[begin : begin + _AT_ONCE]
+            rows = np.array([samples[place] for place in some], dtype=np.float64)
+            if length == 0:
+                continue
+            finite(rows)
+            if length < VALUES_FROM:
+                continue
+            suspects = np.flatnonzero(np.ptp(rows, axis=1) > 0)
+            over = bimodality_coefficients(rows[suspects]) > COEFFICIENT_OVER
+            for row in suspects[over]:
+                below = _best_split(np.sort(rows[row]))
+                found[some[row]] = min(below, length - below) >= MINORITY_FROM * length
+    return found
+
+
+def bimodality_coefficients(rows: Floats) -> Floats:
+    """Sarle's coefficient of each row: four or more values that are not all equal."""
+    n = rows.shape[1]
+    distance = rows - rows.mean(axis=1, keepdims=True)
+    squares = distance * distance
+    variance = squares.mean(axis=1)
+    g1 = (squares * distance).mean(axis=1) / variance**1.5
+    g2 = (squares * squares).mean(axis=1) / variance**2 - 3
     # SOURCE: Joanes & Gill, Comparing measures of sample skewness and kurtosis, The Statistician
     # 47, 1998: the estimators G1 and G2.
     skewness = g1 * np.sqrt(n * (n - 1)) / (n - 2)
     excess = ((n + 1) * g2 + 6) * (n - 1) / ((n - 2) * (n - 3))
-    return float((skewness**2 + 1) / (excess + 3 * (n - 1) ** 2 / ((n - 2) * (n - 3))))
+    found: Floats = (skewness**2 + 1) / (excess + 3 * (n - 1) ** 2 / ((n - 2) * (n - 3)))
+    return found
 
 
 def _best_split(ordered: Floats) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import special
 
 from weft.core.units import ROUNDING
 from weft.stats.summary import Floats, finite
@@ -52,7 +52,7 @@ def farthest(values: ArrayLike, blocks: Sequence[Hashable]) -> FarthestValue | N
         return None
     index = int(np.argmax(np.abs(t)))
     others = array[(block == block[index]) & (np.arange(array.size) != index)]
-    p = 2 * float(stats.t.sf(abs(t[index]), freedom))
+    p = 2 * float(special.stdtr(freedom, -abs(t[index])))
     ratio = float(array[index] / np.median(others))
     return FarthestValue(index, ratio, abs(float(t[index])), p, others.size)
 

@@ -46,7 +46,7 @@ def test_a_broken_line_in_the_middle_names_its_place(tmp_path: Path, broken: str
     path = tmp_path / "a.jsonl"
     path.write_text(f'{{"x":1}}\n{broken}\n{{"y":2}}\n')
     with pytest.raises(InputError) as error:
-        read_lines(path)
+        _ = read_lines(path).records
     assert str(error.value).startswith(f"{path}:2: ")
 
 
@@ -89,7 +89,7 @@ def test_an_unusable_value_is_found_wherever_a_part_of_the_file_ends(
     good = '{"x":12.5,"y":[1e3,1e-300,123456789012345678]}\n'
     path.write_text(good * 3 + f'{{"x":{value}}}\n' + good)
     with pytest.raises(InputError) as error:
-        read_lines(path)
+        _ = read_lines(path).records
     assert error.value.where == f"{path}:4"
     path.write_text(good * 5)
     assert len(read_lines(path).records) == 5

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from weft.stats.bimodal import bimodality_coefficient, is_bimodal
+from weft.stats.bimodal import are_bimodal, bimodality_coefficients, is_bimodal
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
@@ -21,7 +21,9 @@ def test_one_speed_with_noise_or_a_few_stragglers_is_not_flagged() -> None:
 
 
 def test_the_coefficient_of_a_uniform_distribution_is_five_ninths() -> None:
-    assert bimodality_coefficient(np.linspace(0, 1, 20_001)) == pytest.approx(5 / 9, abs=1e-3)
+    assert bimodality_coefficients(np.linspace(0, 1, 20_001)[np.newaxis])[0] == pytest.approx(
+        5 / 9, abs=1e-3
+    )
 
 
 def test_few_or_equal_values_are_never_flagged() -> None:
@@ -35,4 +37,18 @@ def test_the_coefficient_rests_on_scipys_unbiased_moments(n: int) -> None:
     skewness = float(stats.skew(values, bias=False))
     excess = float(stats.kurtosis(values, bias=False))
     expected = (skewness**2 + 1) / (excess + 3 * (n - 1) ** 2 / ((n - 2) * (n - 3)))
-    assert bimodality_coefficient(values) == pytest.approx(expected)
+    assert bimodality_coefficients(values[np.newaxis])[0] == pytest.approx(expected)
+
+
+def test_samples_of_any_length_are_told_together() -> None:
+    """Each as alone, in the order given."""
+    rng = np.random.default_rng(2)
+    two = np.concatenate([rng.normal(1, 0.02, 60), rng.normal(2, 0.02, 40)])
+    one = rng.normal(1, 0.1, 100)
+    equal, none = np.full(100, 4.0), np.array([])
+    samples = [two, one, none, equal, two[:19], rng.permutation(two), two[30:80]]
+    told = are_bimodal(samples)
+    assert told == [len(one) > 0 and is_bimodal(one) for one in samples]
+    assert told == [True, False, False, False, False, True, True]
+    with pytest.raises(ValueError, match="not finite"):
+        are_bimodal([one, [*one[:99], float("nan")]])

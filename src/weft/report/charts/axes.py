@@ -46,9 +46,19 @@ _CONFIG: dict[str, Any] = {
 }
 
 
+class _Rows(str):
+    """The name of a chart's data that carries the data: Altair copies what stands inside a
+    specification a dozen times, and keeps a name as it is."""
+
+    __slots__ = ("rows",)
+    rows: list[Row]
+
+
 def chart_of(rows: Sequence[Row]) -> alt.Chart:
-    """A chart of rows, which stand inside the specification."""
-    return alt.Chart(alt.Data(values=list(rows)))  # type: ignore[no-untyped-call]
+    """A chart of rows, which `finished` puts into the specification."""
+    name = _Rows("rows")
+    name.rows = list(rows)
+    return alt.Chart(alt.NamedData(name=name))  # type: ignore[no-untyped-call]
 
 
 def field_on(channel: type[Channel], scale: alt.Scale, axis: alt.Axis) -> Callable[[str], Channel]:
@@ -143,8 +153,19 @@ def finished(
     described = chart.properties(description=description)
     if isinstance(described, alt.LayerChart):
         described = described.properties(width=width, height=height)
-    spec: dict[str, Any] = described.to_dict(validate=False)
+    spec: dict[str, Any] = _with_rows(described.to_dict(validate=False))
     # The page renders its own library's dialect; an address in it would only look like a request.
     spec.pop("$schema", None)
     spec["config"] = _CONFIG
     return spec
+
+
+def _with_rows(part: Any) -> Any:
+    """A part of a specification with its rows in the place of their names."""
+    if isinstance(part, list):
+        return [_with_rows(one) for one in part]
+    if not isinstance(part, dict):
+        return part
+    if isinstance(part.get("name"), _Rows):
+        return {"values": part["name"].rows}
+    return {key: _with_rows(one) for key, one in part.items()}

@@ -10,7 +10,7 @@ from weft.bench.result_scale import is_imported
 from weft.catalog.benchmark import Benchmark
 from weft.core.errors import InputError
 from weft.core.units import format_size
-from weft.stats.bimodal import is_bimodal
+from weft.stats.bimodal import are_bimodal
 from weft.study.comparison.treatment import untreated_because
 from weft.study.plan.document import parse_study
 from weft.study.plan.live import on_machine
@@ -148,7 +148,7 @@ def cells_of(run: StudyRun, headline: HeadlineOf) -> Cells:
             excluded[reason] = excluded.get(reason, 0) + 1
             continue
         groups.setdefault((launch.key, sample.size_bytes), []).append(sample)
-    values = []
+    found: list[tuple[Launch, _Place, list[Sample]]] = []
     places: dict[tuple[str, int], _Place] = {}
     for (key, size), samples in groups.items():
         usable = _with_figure(run, samples, headline, excluded)
@@ -156,7 +156,12 @@ def cells_of(run: StudyRun, headline: HeadlineOf) -> Cells:
             trial = launches[key].trial
             place = places.get((trial.id, size)) or _place(trial, size)
             places[trial.id, size] = place
-            values.append(_value(launches[key], place, usable, headline))
+            found.append((launches[key], place, usable))
+    bimodal = are_bimodal([_series(usable) for _, _, usable in found])
+    values = [
+        _value(launch, place, usable, headline, bimodal=is_it)
+        for (launch, place, usable), is_it in zip(found, bimodal, strict=True)
+    ]
     return Cells(
         values=tuple(value for value in values if value.repeat < n_repeats),
         at_end=tuple(value for value in values if value.repeat >= n_repeats),
@@ -247,11 +252,22 @@ def _place(trial: Trial, size_bytes: int) -> _Place:
     return _Place(arm_name(trial.arm), cell, frozenset(trial.nodes))
 
 
-def _value(launch: Launch, place: _Place, samples: Sequence[Sample], headline: HeadlineOf) -> Value:
+def _series(samples: Sequence[Sample]) -> Sequence[float]:
+    """The times of a launch; none of one with a sample a pair."""
+    return (samples[0].times_ns or ()) if len(samples) == 1 else ()
+
+
+def _value(
+    launch: Launch,
+    place: _Place,
+    samples: Sequence[Sample],
+    headline: HeadlineOf,
+    *,
+    bimodal: bool,
+) -> Value:
     trial = launch.trial
     metric = metric_of(samples, headline(trial.benchmark).headline)
     flags = {flag for sample in samples for flag in (*sample.flags, sample.state.value)}
-    series = samples[0].times_ns if len(samples) == 1 else None
     return Value(
         arm=place.arm,
         cell=place.cell,
@@ -262,5 +278,5 @@ def _value(launch: Launch, place: _Place, samples: Sequence[Sample], headline: H
         value=median(sample.metrics[metric] for sample in samples),
         started_unix_s=min(sample.started_unix_s for sample in samples),
         no_verdict=tuple(flag for flag in NO_VERDICT_FLAGS if flag in flags),
-        bimodal=is_bimodal(series) if series else False,
+        bimodal=bimodal,
     )

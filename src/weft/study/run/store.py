@@ -1,7 +1,5 @@
-"""The run directory: written one line at a time, readable after any kill.
-
-docs/reference/run_directory.md is the format; this file is its only writer and reader.
-"""
+"""The run directory: written one line at a time, readable after any kill. The format is in
+docs/reference/run_directory.md; this file is its only writer and reader."""
 
 import contextlib
 import json
@@ -18,7 +16,7 @@ from weft.bench.model import Launch, Sample, State
 from weft.core.documents.document_text import read_json_file, read_toml_file
 from weft.core.documents.text_file import read_file_bytes
 from weft.core.errors import InputError, StorageError
-from weft.core.jsonl import MOST_BYTES, LineWriter, read_lines
+from weft.core.jsonl import MOST_BYTES, LineWriter, read_lines, uncollected
 from weft.launch.secret_text import mask_forms, mask_text
 from weft.study.run.launch_record import KnownTrials, launch_from_record, launch_to_record
 from weft.study.run.run_folder import EARLIER, FILES, FOLDERS, SAMPLES, RunFolder, disk_errors
@@ -343,8 +341,9 @@ def _read_samples(run_dir: Path) -> _Read:
         if lines.truncated_tail:
             read.remarks.append(f"{path.name}: a half-written last line is ignored")
         pending: dict[Key, list[Sample]] = {}
-        for record in lines.records:
-            _take(read, pending, record, str(path))
+        with uncollected():
+            for record in lines:
+                _take(read, pending, record, str(path))
     return read
 
 
@@ -389,7 +388,7 @@ def read_plan(run_dir: Path) -> tuple[Launch, ...]:
             "the last line is cut off", where=str(path), expected="a plan written by weft, whole"
         )
     trials: KnownTrials = {}
-    return tuple(launch_from_record(record, str(path), trials) for record in lines.records)
+    return tuple(launch_from_record(record, str(path), trials) for record in lines)
 
 
 def _without_none(value: Any) -> Any:
