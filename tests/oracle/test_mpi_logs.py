@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from weft.cli import run
-from weft.study.comparison.treatment import untreated_because
+from weft.study.comparison.treatment import settings_of, untreated_because
 from weft.study.plan.document import parse_study
 from weft.study.run.store import read_run
 
@@ -58,7 +58,7 @@ def test_a_study_sees_in_its_own_logs_which_arms_were_in_force(tmp_path: Path) -
     said = {}
     for sample in done.samples:
         arm = arms[sample.trial]
-        said[arm["lanes"]] = untreated_because(sample, arm, study)
+        said[arm["lanes"]] = untreated_because(sample, settings_of(study, arm))
         if arm["lanes"] == "tcp":
             assert "tcp" in sample.evidence["log"]["transports"]
         if arm["lanes"] == "shm":

@@ -37,7 +37,9 @@ def fidelity_clauses(samples: Iterable[Sample]) -> tuple[str, ...]:
     notes: dict[str, None] = {}
     for sample in samples:
         flows |= FLOW_FLAG in sample.flags
-        found = sample.evidence.get("notes", ()) if "fidelity" in sample.evidence else ()
+        found = sample.evidence.get("notes") if "fidelity" in sample.evidence else None
+        if not found:
+            continue
         stated_notes = map(str, found) if isinstance(found, Sequence) else ()
         notes |= dict.fromkeys(note for note in stated_notes if not note.startswith(_OF_FLOWS))
     more = len(notes) - MAX_CLAUSES

@@ -58,7 +58,12 @@ def chart_of(rows: Sequence[Row]) -> alt.Chart:
     """A chart of rows, which `finished` puts into the specification."""
     name = _Rows("rows")
     name.rows = list(rows)
-    return alt.Chart(alt.NamedData(name=name))  # type: ignore[no-untyped-call]
+    return alt.Chart(alt.NamedData(name=name))
+
+
+def has_rows(chart: alt.Chart) -> bool:
+    """Whether a chart of `chart_of` has any row."""
+    return bool(chart.data.name.rows)
 
 
 def field_on(channel: type[Channel], scale: alt.Scale, axis: alt.Axis) -> Callable[[str], Channel]:

@@ -17,6 +17,7 @@ from weft.report.charts.axes import (
     chart_of,
     field_on,
     finished,
+    has_rows,
     layered,
     log_domain,
     log_field,
@@ -234,7 +235,7 @@ def _points(
                 tooltip=tooltip,
             )
         )
-    return [layer for layer in layers if layer.data.values]
+    return [layer for layer in layers if has_rows(layer)]
 
 
 def _having(key: str, rows: Sequence[Row]) -> list[Row]:

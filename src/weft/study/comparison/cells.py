@@ -11,7 +11,7 @@ from weft.catalog.benchmark import Benchmark
 from weft.core.errors import InputError
 from weft.core.units import format_size
 from weft.stats.bimodal import are_bimodal
-from weft.study.comparison.treatment import untreated_because
+from weft.study.comparison.treatment import SettingInForce, settings_of, untreated_because
 from weft.study.plan.document import parse_study
 from weft.study.plan.live import on_machine
 from weft.study.plan.model import Study
@@ -135,6 +135,7 @@ def cells_of(run: StudyRun, headline: HeadlineOf) -> Cells:
     n_repeats = n_repeats_of(run)
     excluded: dict[str, int] = {}
     groups: dict[tuple[tuple[str, int], int], list[Sample]] = {}
+    settings: dict[str, Sequence[SettingInForce]] = {}
     for sample in run.samples:
         launch = launches.get((sample.trial, sample.repeat))
         if launch is None:
@@ -143,15 +144,19 @@ def cells_of(run: StudyRun, headline: HeadlineOf) -> Cells:
                 where=str(run.directory),
                 expected="plan.jsonl and samples/ of the same run",
             )
-        reason = _unusable_because(sample, launch, study)
+        trial = launch.trial
+        if trial.id not in settings:
+            settings[trial.id] = settings_of(study, {**trial.arm, **trial.condition})
+        reason = _unusable_because(sample, settings[trial.id])
         if reason:
             excluded[reason] = excluded.get(reason, 0) + 1
             continue
         groups.setdefault((launch.key, sample.size_bytes), []).append(sample)
     found: list[tuple[Launch, _Place, list[Sample]]] = []
     places: dict[tuple[str, int], _Place] = {}
+    imported = is_imported(run.meta)
     for (key, size), samples in groups.items():
-        usable = _with_figure(run, samples, headline, excluded)
+        usable = _with_figure(samples, headline, excluded) if imported else samples
         if usable:
             trial = launches[key].trial
             place = places.get((trial.id, size)) or _place(trial, size)
@@ -182,12 +187,10 @@ def require_positive(cells: Cells, where: str) -> None:
 
 
 def _with_figure(
-    run: StudyRun, samples: Sequence[Sample], headline: HeadlineOf, excluded: dict[str, int]
+    samples: Sequence[Sample], headline: HeadlineOf, excluded: dict[str, int]
 ) -> list[Sample]:
     """The samples of an imported run that have a value: tools print 0.00 if they have too
     few digits, and leave fields empty."""
-    if not is_imported(run.meta):
-        return list(samples)
     metric = headline(samples[0].benchmark).headline
     kept = [sample for sample in samples if sample.metrics.get(metric, 0) > 0]
     for sample in samples:
@@ -223,12 +226,12 @@ def metric_of(samples: Sequence[Sample], headline: str) -> str:
     )
 
 
-def _unusable_because(sample: Sample, launch: Launch, study: Study | None) -> str | None:
+def _unusable_because(sample: Sample, settings: Sequence[SettingInForce]) -> str | None:
     if sample.state not in (State.OK, State.NOT_ON_FABRIC):
         return sample.state.value
     if "invalid_data" in sample.flags:
         return "invalid data"
-    return untreated_because(sample, {**launch.trial.arm, **launch.trial.condition}, study)
+    return untreated_because(sample, settings)
 
 
 @dataclass(frozen=True, slots=True)

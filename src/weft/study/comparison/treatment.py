@@ -1,6 +1,6 @@
 """A treatment needs evidence: was the setting of an arm in force when the sample was taken?"""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from weft.bench.logs.echoes import is_comparable, is_value, says_what_it_reads, why_unread
@@ -9,16 +9,31 @@ from weft.catalog.load import variable_lists
 from weft.study.plan.model import Factor, FactorSetting, Study
 from weft.study.plan.plan import PLACEMENT
 
+SettingInForce = tuple[str, FactorSetting]
+"""The name of a factor, and its setting."""
 
-def untreated_because(sample: Sample, arm: Mapping[str, str], study: Study | None) -> str | None:
-    """The reason why a sample does not count for its arm, or None if it counts.
+
+def settings_of(study: Study | None, arm: Mapping[str, str]) -> list[SettingInForce]:
+    """The settings of an arm, or of a condition."""
+    if study is None:
+        return []
+    return [
+        (factor.name, setting)
+        for factor in study.factors
+        for setting in factor.settings
+        if arm.get(factor.name) == setting.name
+    ]
+
+
+def untreated_because(sample: Sample, settings: Sequence[SettingInForce]) -> str | None:
+    """The reason why a sample does not count for the settings of its arm, or None if it counts.
 
     A setting may name evidence: keys of the sample's own evidence, and the values that prove the
     setting; of a table, those of its keys that are named. A key that is absent or says something
     else makes the sample untreated. So does a log in which ranks read another value of a variable
     than the setting gives it, reject it as unknown, or list their variables without it.
     """
-    for factor, setting in _settings(study, arm):
+    for factor, setting in settings:
         for key, wanted in setting.evidence.items():
             found = sample.evidence.get(key)
             if not _is_proved(wanted, found):
@@ -73,14 +88,3 @@ def unproved_factors(study: Study | None, *, simulated: bool) -> list[str]:
 def _options_differ(factor: Factor) -> bool:
     first, *others = (setting.options for setting in factor.settings)
     return all(options != first for options in others)
-
-
-def _settings(study: Study | None, arm: Mapping[str, str]) -> list[tuple[str, FactorSetting]]:
-    if study is None:
-        return []
-    return [
-        (factor.name, setting)
-        for factor in study.factors
-        for setting in factor.settings
-        if arm.get(factor.name) == setting.name
-    ]

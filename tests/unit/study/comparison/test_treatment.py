@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from weft.bench.model import Sample
-from weft.study.comparison.treatment import untreated_because
+from weft.study.comparison.treatment import settings_of, untreated_because
 from weft.study.plan.document import parse_study
 from weft.study.plan.model import Study
 
@@ -36,7 +36,7 @@ def study_of(setting: str) -> Study:
 
 def because(setting: str, **evidence: Any) -> str | None:
     sample = Sample("t", 0, "latency", 8, {"latency_us": 1.0}, 1, 0.0, evidence=evidence)
-    return untreated_because(sample, ONE, study_of(setting))
+    return untreated_because(sample, settings_of(study_of(setting), ONE))
 
 
 PROOF = 'evidence = { log = { network = "NET/IB", settings = { NCCL_ALGO = "Ring" } } }'
@@ -129,4 +129,4 @@ def test_sizes_that_mvapich2_echoes_in_bytes_are_not_compared() -> None:
 
 def test_the_arm_without_the_setting_is_judged_by_its_own() -> None:
     sample = Sample("t", 0, "latency", 8, {"latency_us": 1.0}, 1, 0.0)
-    assert untreated_because(sample, {"transport": "any"}, study_of(PROOF)) is None
+    assert untreated_because(sample, settings_of(study_of(PROOF), {"transport": "any"})) is None
