@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.run_histories import DAY_S, FIRST_S, write_history, write_run
 
@@ -191,3 +192,40 @@ def test_runs_without_times_can_be_taken_as_given(tmp_path: Path, capsys: Captur
     code, text = asked(capsys, "--order", "given", *paths)
     assert code == 1
     assert text.startswith("BAD  run 13  alltoall 64 KiB")
+
+
+def test_figures_that_change_without_a_date_are_not_called_quiet(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    """A setting that is on every other day: no run begins it, and nothing is GOOD."""
+    runs = [
+        write_run(
+            tmp_path / f"r{day:02}",
+            FIRST_S + day * DAY_S,
+            {4096: 100.0 * (1.2 if day % 2 else 1.0) * (1 + 0.002 * (day % 5))},
+            evidence={"adaptive_routing": "on" if day % 2 else "off"},
+        )
+        for day in range(30)
+    ]
+    code = run(["history", *map(str, runs)])
+    out = capsys.readouterr().out
+    assert code == 5, out
+    assert out.startswith("UNKNOWN  cannot tell: when the figures changed: "), out
+    assert "GOOD" not in out
+
+
+def test_a_drift_is_not_called_quiet(tmp_path: Path, capsys: Capture) -> None:
+    draw = np.random.default_rng(1)
+    runs = [
+        write_run(
+            tmp_path / f"r{day:02}",
+            FIRST_S + day * DAY_S,
+            {4096: 100.0 * (1 + 0.006 * day) * draw.normal(1, 0.01)},
+        )
+        for day in range(40)
+    ]
+    run(["history", *map(str, runs)])
+    out = capsys.readouterr().out
+    assert "drifts: " in out, out
+    assert "GOOD" not in out
+    assert "would show" not in out

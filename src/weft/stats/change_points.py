@@ -212,8 +212,12 @@ class _Search:
     def _kept(self, found: Sequence[int]) -> Floats:
         """The series and their means without their drift, NaN where absent or an outlier: a run far
         from the level of its own stretch and from those of the stretches beside it."""
-        values, spread = clipped_series(self.matrix, found)
-        levels, usable = levels_of(self.matrix, found)[[0, *found]], spread > 0
+        _, spread = clipped_series(self.matrix, found)
+        rows, usable = levels_of(self.matrix, found), spread > 0
+        levels = rows[[0, *found]]
+        # Not clipped: a run on the wrong side of a step that is not yet in its place is far off.
+        scaled = (self.matrix - rows.mean(axis=0)) / np.where(usable, spread, 1)
+        values = np.where(usable, scaled, 0.0)
         own = np.searchsorted(np.asarray(found, dtype=int), np.arange(self.n), side="right")
         beside = [np.clip(own + step, 0, len(found)) for step in (-1, 0, 1)]
         near = np.min([np.abs(self.matrix - levels[some]) for some in beside], axis=0)

@@ -19,6 +19,12 @@ Ints = NDArray[np.intp]
 _NO_OUTLIER = 0.85
 """The share of runs that are no outliers, at least."""
 
+NEARLY_ALL = 0.9
+"""Of the runs: a mean is taken over series that have so many."""
+
+EXACT_SPREAD = 1e-4
+"""Of runs that do not scatter, in logarithms: a step of a thousandth is ten of it."""
+
 MOST_ROWS = 240
 """Longer histories are scanned by medians of neighbouring runs, then dated run by run."""
 
@@ -37,6 +43,9 @@ def clipped_series(matrix: Floats, boundaries: Sequence[int]) -> tuple[Floats, F
     if len(boundaries):
         middle = _spread(away, 0.5)
         spread = np.where(middle > ROUNDING, middle, spread)
+        # Stretches without any scatter, as of a twin: their levels differ by more than rounding.
+        exact = (spread <= ROUNDING) & (np.ptp(levels, axis=0) > ROUNDING)
+        spread = np.where(exact, EXACT_SPREAD, spread)
     usable = spread > ROUNDING
     scaled = np.clip(away / np.where(usable, spread, 1), -MOST_SPREADS, MOST_SPREADS)
     above = (levels - levels.mean(axis=0)) / np.where(usable, spread, 1)
@@ -58,11 +67,14 @@ def levels_of(matrix: Floats, boundaries: Sequence[int]) -> Floats:
 
 
 def joined_series(values: Floats, groups: Sequence[int]) -> Floats:
-    """The series, and the mean of each group of several; NaN where most of a group is."""
+    """The series, and the mean of each group of several, of those that nearly all runs have: with
+    others it would move where one of them begins or ends. NaN where most of a group is."""
+    whole = np.isfinite(values).mean(axis=0) >= NEARLY_ALL
     members = [np.flatnonzero(np.asarray(groups) == one) for one in dict.fromkeys(groups)]
-    joined = [some for some in members if len(some) > 1]
+    joined = [some[whole[some]] for some in members]
     if len(members) > 1:
-        joined.append(np.arange(values.shape[1]))
+        joined.append(np.flatnonzero(whole))
+    joined = [some for some in joined if len(some) > 1]
     return np.hstack([values, *(_mean(values[:, some])[:, None] for some in joined)])
 
 

@@ -11,7 +11,7 @@ from weft.stats.change_points import (
     least_runs,
 )
 from weft.stats.change_scan import LEAST_STRETCH, Design, Stretches, running_median
-from weft.stats.change_series import split_costs
+from weft.stats.change_series import joined_series, split_costs
 
 GROUPS = [0, 0, 1]
 
@@ -153,3 +153,31 @@ def test_the_scan_is_the_t_like_contrast_of_least_squares() -> None:
     expected = np.abs(left @ values / np.linalg.norm(left)).max()
     assert Stretches(design).most(noise[None])[0] >= expected * (1 - 1e-5)
     assert design.free_length(inside) == pytest.approx(np.linalg.norm(left))
+
+
+@pytest.mark.parametrize("at", [61, 201, 352, 385])
+@pytest.mark.parametrize("size", [np.log(2), 0.47, -0.47])
+def test_a_large_step_of_a_long_history_is_dated_to_the_run(at: int, size: float) -> None:
+    """More spreads than an outlier is pulled in to: the side of a run is not to be mistaken."""
+    values = series(12, n=400)
+    values[at:] += size
+    assert find_changes(values, GROUPS).boundaries == (at,)
+
+
+@pytest.mark.parametrize("at", [5, 10, 15, 20])
+def test_a_step_of_runs_that_do_not_scatter_is_dated(at: int) -> None:
+    """As on a twin: the same figure in each run, up to a change."""
+    values = np.zeros((30, 3))
+    values[at:] += 0.05
+    assert find_changes(values, GROUPS).boundaries == (at,)
+
+
+def test_a_mean_is_taken_over_series_that_nearly_all_runs_have() -> None:
+    """One size gives way to another, of another level: the mean must not move there."""
+    values = np.arange(4.0) + np.zeros((60, 4))
+    values[:40, 2], values[40:, 3] = np.nan, np.nan
+    joined = joined_series(values, [0, 0, 0, 0])
+    assert joined.shape == (60, 5)
+    assert np.array_equal(joined[:, 4], np.full(60, 0.5))
+    assert joined_series(values, [0, 1, 0, 0]).shape == (60, 5)
+    assert joined_series(values[:, 1:], [0, 0, 0]).shape == (60, 3)

@@ -69,13 +69,16 @@ def judge_history(history: History) -> JudgedHistory:
     steps = _detectable(history)
     findings = [_shift_finding(history, one) for one in shifts]
     findings += _too_few(history)
-    findings += _end(history)
+    end = _end(history)
+    findings += end
     if history.changes.drifts:
         findings.append(_no_dates())
+    elif history.cells and not shifts and _is_undated(history):
+        findings.append(_undated(history))
     elif history.cells:
-        findings += _drift(history, shifts)
-        findings += _unmoved(history, shifts)
-        if not shifts:
+        drift = _drift(history, shifts)
+        findings += drift + _unmoved(history, shifts)
+        if not (shifts or drift or end):
             findings.append(_quiet(history, steps))
     shown = tuple(f"a step of {percent(size)} or more in {name}" for name, size in steps.items())
     good = any(one.severity is Severity.GOOD for one in findings)
@@ -104,7 +107,7 @@ def run_date(history: History, at: int) -> str:
 
 def percent(share: float) -> str:
     """'18 %', '3.2 %'."""
-    return f"{100 * share:.2g} %" if share < 1 else f"{100 * share:.0f} %"
+    return f"{100 * share:.2g} %" if share < 0.095 else f"{100 * share:.0f} %"
 
 
 def change_text(slower: float) -> str:
@@ -196,7 +199,7 @@ def _end(history: History) -> list[Finding]:
     sentence = cannot_tell(
         f"whether the last {counted(len(strange), 'run')} ({names}) "
         f"{'is an outlier' if len(strange) == 1 else 'are outliers'} or a step begins there",
-        f"{4 - len(strange)} more runs",
+        counted(4 - len(strange), "more run"),
     )
     return [Finding(FindingKind.ANOMALY, Severity.UNKNOWN, sentence)]
 
@@ -209,6 +212,23 @@ def _no_dates() -> Finding:
             "when the figures changed: a smooth drift explains them as well as steps do, or runs "
             "depend on each other",
             "more runs, or runs farther apart in time",
+        ),
+    )
+
+
+def _is_undated(history: History) -> bool:
+    """Whether the figures changed, and no step stands: none was kept, or no cell shows it."""
+    return bool(history.changes.points) or history.changes.p < FAMILY_ERROR
+
+
+def _undated(history: History) -> Finding:
+    return Finding(
+        FindingKind.DRIFT,
+        Severity.UNKNOWN,
+        cannot_tell(
+            f"when the figures changed: the runs are not alike (p {history.changes.p:.2g}), and no "
+            "single date explains it",
+            "more runs",
         ),
     )
 

@@ -65,7 +65,8 @@ class Shift:
 
 def shifts_of(history: History) -> list[Shift]:
     """All shifts, in order of time; of each step the cells whose stretches differ (Welch's test at
-    0.1 %, adjusted over cells), or the one that differs most where none does alone."""
+    0.1 %, adjusted over cells), or the one that differs most where none does alone: none where that
+    is less than a hundredth."""
     found = []
     edges = [0, *history.changes.boundaries, len(history.runs)]
     for i, point in enumerate(history.changes.points):
@@ -99,7 +100,10 @@ def _moved(history: History, low: int, at: int, high: int) -> list[CellShift]:
         for one, p in zip(shifts, p_values, strict=True)
         if p < LOCAL_ERROR and abs(np.log(one.slower)) >= np.log1p(TOLERANCE)
     ]
-    return sure or [shifts[int(np.argmin(p_values))]]
+    best = shifts[int(np.argmin(p_values))]
+    if sure or abs(np.log(best.slower)) < np.log1p(TOLERANCE):
+        return sure
+    return [best]
 
 
 def _steady(values: Floats) -> Floats:
@@ -124,6 +128,9 @@ def strange_last_runs(history: History) -> Sequence[int]:
     edges = [0, *history.changes.boundaries]
     part = history.slowness[edges[-1] :]
     if len(part) < 7:
+        return ()
+    part = part[:, np.isfinite(part[:-3]).any(axis=0)]
+    if not part.shape[1]:
         return ()
     body = part[:-3]
     middle = np.nanmedian(body, axis=0)
