@@ -229,3 +229,21 @@ def test_a_drift_is_not_called_quiet(tmp_path: Path, capsys: Capture) -> None:
     assert "drifts: " in out, out
     assert "GOOD" not in out
     assert "would show" not in out
+
+
+def test_a_step_too_small_for_a_finding_is_a_note(tmp_path: Path, capsys: Capture) -> None:
+    """A twin's figures are exact: another version moves them by what matters to nobody."""
+    runs = [
+        write_run(
+            tmp_path / f"r{day:02}",
+            FIRST_S + day * DAY_S,
+            {4096: 100.0 if day < 15 else 100.2, 8192: 180.0},
+        )
+        for day in range(30)
+    ]
+    code = run(["history", *map(str, runs)])
+    out = capsys.readouterr().out
+    assert code == 0, out
+    assert out.startswith("NOTE  2020-01-17  a step of less than 1 % from r15 on"), out
+    assert "BAD" not in out
+    assert "GOOD" not in out

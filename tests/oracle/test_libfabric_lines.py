@@ -193,6 +193,8 @@ def asked_of(folders: Mapping[Plant, str], name: str) -> Iterator[list[str]]:
         pytest.param(kind, name, marks=[] if (kind, name) == ("MPICH", "cxi") else SLOW)
         for kind in LIBRARIES
         for name in ("cxi", "efa", "swift")
+        # libfabric 1.17 has efa inside, and registers it only with an adapter.
+        if (kind, name) != ("Debian", "efa")
     ],
 )
 def test_the_lines_about_a_provider_are_the_predicted_ones(
@@ -200,8 +202,6 @@ def test_the_lines_about_a_provider_are_the_predicted_ones(
 ) -> None:
     need_gcc()
     path = library_of(kind)
-    if (kind, name) == ("Debian", "efa"):
-        pytest.skip("the provider efa in libfabric 1.17 is registered only with an adapter")
     told = set()
     folders = {plant: plant(tmp_path, name) for plant in PLANTS}
     for pairs in asked_of(folders, name):

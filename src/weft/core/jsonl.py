@@ -114,11 +114,6 @@ class Lines:
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return _parse_each(self.path, self.body)
 
-    @property
-    def records(self) -> tuple[dict[str, Any], ...]:
-        """All of them."""
-        return tuple(self)
-
 
 def read_lines(path: Path) -> Lines:
     """The whole records of a file. Raises InputError for what is no file."""

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from weft.stats.summary import Floats, finite
 
@@ -16,20 +15,15 @@ _AT_ONCE = 4096
 """Samples of one length that are looked at together."""
 
 
-def is_bimodal(values: ArrayLike) -> bool:
-    """Whether the values fall into two groups, each with a tenth of them or more.
+def are_bimodal(samples: Sequence[Sequence[float] | Floats]) -> list[bool]:
+    """Of each sample, whether its values fall into two groups, each with a tenth of them or more.
 
     Sarle's coefficient (skewness^2 + 1) / kurtosis, with the small-sample correction, must exceed
     5/9, and the best split in two must leave a tenth on either side: the coefficient alone takes a
     long tail for a second mode. SOURCE: Pfister et al., Good things peak in pairs, Frontiers in
-    Psychology 4:700, 2013. Under 20 values the answer is False. Raises ValueError on no or
-    non-finite values.
+    Psychology 4:700, 2013. Under 20 values, also without any, the answer is False. Samples of one
+    length are looked at together. Raises ValueError on values that are not finite.
     """
-    return are_bimodal([finite(values)])[0]
-
-
-def are_bimodal(samples: Sequence[Sequence[float] | Floats]) -> list[bool]:
-    """As `is_bimodal` of each sample, which may be empty; those of one length together."""
     found = [False] * len(samples)
     by_length: dict[int, list[int]] = {}
     for place, sample in enumerate(samples):

@@ -8,7 +8,6 @@ from scipy import stats
 from weft.stats.summary import CONFIDENCE, Floats
 
 
-@functools.lru_cache(maxsize=64)
 def cumulative(n: int) -> Floats:
     """P(W <= w) for w = 0 .. n(n+1)/2 under no effect, n pairs without ties.
 
@@ -17,6 +16,7 @@ def cumulative(n: int) -> Floats:
     return _sum_distribution(tuple(range(1, n + 1)))
 
 
+@functools.lru_cache(maxsize=64)
 def _sum_distribution(ranks: tuple[int, ...]) -> Floats:
     counts = np.zeros(sum(ranks) + 1, dtype=np.float64)
     counts[0] = 1.0
@@ -36,16 +36,8 @@ def p_value(differences: Floats) -> float:
     moved = differences[differences != 0]
     if moved.size == 0:
         return 1.0
-    sizes = np.abs(moved)
-    ordered = np.sort(sizes)
-    if not np.any(ordered[1:] == ordered[:-1]):
-        # Without ties each rank is there once, and the distribution depends on n alone.
-        w = int((np.searchsorted(ordered, sizes[moved > 0]) + 1).sum())
-        below = cumulative(moved.size)
-        smaller = min(w, moved.size * (moved.size + 1) // 2 - w)
-        return float(min(1.0, 2 * below[smaller]))
-    ranks = np.rint(2 * stats.rankdata(sizes)).astype(int)
-    below = _sum_distribution(tuple(int(rank) for rank in ranks))
+    ranks = np.rint(2 * stats.rankdata(np.abs(moved))).astype(int)
+    below = _sum_distribution(tuple(sorted(ranks.tolist())))
     w = int(ranks[moved > 0].sum())
     smaller = min(w, int(ranks.sum()) - w)
     return float(min(1.0, 2 * below[smaller]))
@@ -59,7 +51,7 @@ def p_below(values: Floats, limit: float, n_lost: int = 0) -> float:
     if moved.size == 0:
         return 1.0
     ranks = np.rint(2 * stats.rankdata(np.abs(moved))).astype(int)
-    below = _sum_distribution(tuple(int(rank) for rank in ranks))
+    below = _sum_distribution(tuple(sorted(ranks.tolist())))
     return float(below[int(ranks[moved < 0].sum())])
 
 

@@ -13,7 +13,7 @@ def test_what_was_appended_is_read_back(tmp_path: Path) -> None:
     writer.append({"y": [1.5, "two"]})
     writer.close()
     lines = read_lines(tmp_path / "a.jsonl")
-    assert lines.records == ({"x": 1}, {"y": [1.5, "two"]})
+    assert tuple(lines) == ({"x": 1}, {"y": [1.5, "two"]})
     assert not lines.truncated_tail
 
 
@@ -37,7 +37,7 @@ def test_a_half_written_last_line_is_recognised_at_every_cut(tmp_path: Path) -> 
     for cut in range(len(whole) + 1):
         path.write_bytes(whole[:cut])
         lines = read_lines(path)
-        assert len(lines.records) == whole[:cut].count(b"\n")
+        assert len(tuple(lines)) == whole[:cut].count(b"\n")
         assert lines.truncated_tail == (cut > 0 and whole[cut - 1 : cut] != b"\n")
 
 
@@ -46,7 +46,7 @@ def test_a_broken_line_in_the_middle_names_its_place(tmp_path: Path, broken: str
     path = tmp_path / "a.jsonl"
     path.write_text(f'{{"x":1}}\n{broken}\n{{"y":2}}\n')
     with pytest.raises(InputError) as error:
-        _ = read_lines(path).records
+        _ = tuple(read_lines(path))
     assert str(error.value).startswith(f"{path}:2: ")
 
 
@@ -89,7 +89,7 @@ def test_an_unusable_value_is_found_wherever_a_part_of_the_file_ends(
     good = '{"x":12.5,"y":[1e3,1e-300,123456789012345678]}\n'
     path.write_text(good * 3 + f'{{"x":{value}}}\n' + good)
     with pytest.raises(InputError) as error:
-        _ = read_lines(path).records
+        _ = tuple(read_lines(path))
     assert error.value.where == f"{path}:4"
     path.write_text(good * 5)
-    assert len(read_lines(path).records) == 5
+    assert len(tuple(read_lines(path))) == 5

@@ -16,6 +16,7 @@ from weft.core.words import counted
 from weft.doctor.facts import PartingFacts
 from weft.doctor.log.network import OWN_NETWORKS, finding, not_judged, share
 from weft.doctor.log.other_lines import (
+    ANY,
     OtherLines,
     judge_provider,
     judge_start,
@@ -29,8 +30,6 @@ SCHEMA = "weft.doctor-container/1"
 MOST_BYTES = 16 << 20
 NO_LINE = "no further line"
 NETWORK = "Using network "
-ANY_NAME = "..."
-"""Stands for a name that only the plug-in knows."""
 _LINE = re.compile(rf"^ *({MARK.pattern})(.+)$", re.M)
 _LEVEL = "NCCL INFO "
 """Documents of before have the lines without it."""
@@ -211,7 +210,7 @@ def _is_equal(predicted: Sequence[PluginLine], logged: Sequence[PluginLine]) -> 
 
 
 def _is_same(predicted: str, logged: str) -> bool:
-    first, *parts = predicted.split(ANY_NAME)
+    first, *parts = predicted.split(ANY)
     text = logged.strip()
     if not parts:
         return text == first
@@ -235,10 +234,10 @@ def _networks(log: JobLog, predicted: PredictedLog) -> Iterator[Finding]:
     for fact in log.facts.of("network"):
         other, ranks = fact.words[0], log.by(fact)
         is_plugin = other not in OWN_NETWORKS
-        if is_plugin if name == ANY_NAME else other.lower() == name.lower():
+        if is_plugin if name == ANY else other.lower() == name.lower():
             continue
         logged = f"{NETWORK}{other}"
-        shown = "a plug-in's" if name == ANY_NAME else f"NET/{name}"
+        shown = "a plug-in's" if name == ANY else f"NET/{name}"
         shown = shown if name else "the job ends"
         yield finding(
             Severity.WARNING,

@@ -27,7 +27,7 @@ from weft.stats.change_points import (
 )
 from weft.stats.drift import trend
 from weft.study.history.history import History, SettingChange, contrasts_of
-from weft.study.history.shifts import Shift, shifts_of, strange_last_runs
+from weft.study.history.shifts import TOLERANCE, Shift, shifts_of, strange_last_runs
 
 MOST_NAMED = 3
 """Settings that a sentence names; the record has all."""
@@ -73,12 +73,13 @@ def judge_history(history: History) -> JudgedHistory:
     findings += end
     if history.changes.drifts:
         findings.append(_no_dates())
-    elif history.cells and not shifts and _is_undated(history):
+    elif history.cells and not history.changes.points and history.changes.p < FAMILY_ERROR:
         findings.append(_undated(history))
     elif history.cells:
         drift = _drift(history, shifts)
-        findings += drift + _unmoved(history, shifts)
-        if not (shifts or drift or end):
+        small = _small(history, shifts)
+        findings += [*small, *(drift or _unmoved(history, shifts))]
+        if not (shifts or small or drift or end):
             findings.append(_quiet(history, steps))
     shown = tuple(f"a step of {percent(size)} or more in {name}" for name, size in steps.items())
     good = any(one.severity is Severity.GOOD for one in findings)
@@ -216,9 +217,19 @@ def _no_dates() -> Finding:
     )
 
 
-def _is_undated(history: History) -> bool:
-    """Whether the figures changed, and no step stands: none was kept, or no cell shows it."""
-    return bool(history.changes.points) or history.changes.p < FAMILY_ERROR
+def _small(history: History, shifts: Sequence[Shift]) -> list[Finding]:
+    """Steps that no cell shows with a hundredth or more, as between two versions on a twin."""
+    shown = {one.point.at for one in shifts}
+    return [
+        Finding(
+            FindingKind.NO_DIFFERENCE,
+            Severity.NOTE,
+            f"{run_date(history, one.at)}  a step of less than {percent(TOLERANCE)} from "
+            f"{history.runs[one.at].name} on, too small for a finding",
+        )
+        for one in history.changes.points
+        if one.at not in shown
+    ]
 
 
 def _undated(history: History) -> Finding:

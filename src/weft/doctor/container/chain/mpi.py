@@ -54,21 +54,28 @@ def follow_mpi(case: ContainerCase, chain: Chain) -> tuple[MpiFault, ...]:
     before = list(chain.faults)
     _report_hooks(case, chain)
     refused = tuple(MpiFault(one, NOT_STARTED) for one in chain.faults if one not in before)
-    found = MpiChain(case, chain, mpi_libraries(case)).follow()
-    return (*refused, *_program_faults(case, chain), *found)
-
-
-def _program_faults(case: ContainerCase, chain: Chain) -> tuple[MpiFault, ...]:
-    """What keeps the program of a launch from its start, be it of MPI or not."""
     path = started_program(case)
     closure = case.loader.run(path) if path else Closure()
-    if not closure.files:
+    broken = _program_faults(case, chain, closure) if closure.files else ()
+    return (*refused, *broken, *MpiChain(case, chain, mpi_libraries(case), closure).follow())
+
+
+def _program_faults(case: ContainerCase, chain: Chain, closure: Closure) -> tuple[MpiFault, ...]:
+    """What keeps the program of a launch from its start, be it of MPI or not. A program with a
+    loader of its own, as of Nix or Conda, finds libraries in other folders."""
+    program, before = closure.files[0], list(chain.faults)
+    loader, own = case.directories.interpreter, program.facts.interpreter
+    found = case.view.resolve(own) if own else loader
+    if found is None or loader is None or found.path != loader.path:
         return ()
-    before = list(chain.faults)
-    mpi = next((one.name for one in closure.missing if one.name in ABIS), "")
-    report_loads(chain, closure.files[0], closure, mpi)
+    report_loads(chain, program, closure, _lost_mpi(closure))
     chain.start_log = start_log(case.view, next(iter(case.plan.startup.program)), closure)
     return tuple(MpiFault(one, NOT_STARTED) for one in chain.faults if one not in before)
+
+
+def _lost_mpi(closure: Closure) -> str:
+    """The MPI that a program needs and does not find, "" where it finds it or needs none."""
+    return next((one.name for one in closure.missing if one.name in ABIS), "")
 
 
 def _report_hooks(case: ContainerCase, chain: Chain) -> None:
@@ -130,19 +137,21 @@ def started_program(case: ContainerCase) -> str:
 
 @dataclass
 class MpiChain:
-    """The search for the MPI of a launch, and what it finds. `libraries` are all that there are."""
+    """The search for the MPI of a launch, and what it finds. `libraries` are all that there are,
+    `loaded` is what the program loads, nothing where it is not known."""
 
     case: ContainerCase
     chain: Chain
     libraries: tuple[LoadedFile, ...]
+    loaded: Closure
 
     def follow(self) -> tuple[MpiFault, ...]:
         """The program's own MPI where the launch names a program that needs one; else every MPI,
         of which it is not known whether the program uses it."""
         before = list(self.chain.faults)
         effect = None
-        if self._loads is not None:
-            effect = self._follow_program(self._loads)
+        if _lost_mpi(self.loaded) or any(map(mpi_name, self.loaded.files)):
+            effect = self._follow_program(self.loaded)
         else:
             self._follow_all()
         new = [one for one in self.chain.faults if one not in before]
@@ -150,14 +159,6 @@ class MpiChain:
         return tuple(
             MpiFault(one, by_pmi if one.rule.id == "pmi-unfit" else NOT_STARTED) for one in new
         )
-
-    @cached_property
-    def _loads(self) -> Closure | None:
-        """What the program loads, None where it needs no MPI or is not known."""
-        path = started_program(self.case)
-        closure = self.case.loader.run(path) if path else Closure()
-        lost = any(one.name in ABIS for one in closure.missing)
-        return closure if lost or any(map(mpi_name, closure.files)) else None
 
     @cached_property
     def _is_open(self) -> bool:
@@ -172,8 +173,7 @@ class MpiChain:
         """The effect of a plug-in that does not fit."""
         chain, program = self.chain, closure.files[0]
         chain.would_show.append("an MPI that the program cannot load, or of another ABI")
-        lost = next((one.name for one in closure.missing if one.name in ABIS), "")
-        report_loads(chain, program, closure, lost)
+        lost = _lost_mpi(closure)
         used = next(filter(mpi_name, closure.files), None)
         if lost:
             self._report_lost(lost, program)
