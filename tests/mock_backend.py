@@ -17,8 +17,8 @@ from weft.bench.metrics import COLLECTIVES, TimeSeries, metrics_of, pair_metrics
 from weft.bench.model import Launch, Pair, Sample, Trial
 from weft.bench.phase import phases_of
 from weft.bench.twin.fault import Fault
-from weft.cli import backend
-from weft.cli.backend import BackendChoice
+from weft.cli.backend import opening
+from weft.cli.backend.choice import BackendChoice
 from weft.cluster.ssh_failure import SshFailure
 from weft.core.errors import BenchmarkError, unknown_name
 
@@ -155,7 +155,7 @@ def open_mock(choice: BackendChoice) -> tuple[MockBackend, tuple[str, ...]]:
 
 def put_into_verbs() -> None:
     """Let every verb of this process open a mock for `--mock`."""
-    backend.open_mock = open_mock
+    opening.open_mock = open_mock
 
 
 def _check(trial: Trial) -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.mock_backend import MockBackend
 
 from weft.bench.model import Launch, Sample, Trial
-from weft.cli.backend import BackendChoice
+from weft.cli.backend.choice import BackendChoice
 from weft.cluster.ssh_failure import SshFailure
 from weft.core.errors import BenchmarkError
 
@@ -55,5 +55,5 @@ def use(
         opened.append(LostHostsBackend(dying, **script))
         return opened[-1], tuple(node for node in nodes if node not in choice.without)
 
-    monkeypatch.setattr("weft.cli.backend.open_backend", open_)
+    monkeypatch.setattr("weft.cli.backend.opening.open_backend", open_)
     return opened

@@ -30,7 +30,7 @@ def use_mock(
 ) -> None:
     """Let the verb open a mock that follows a script."""
     opened = lambda choice: (MockBackend(**script), nodes)  # type: ignore[arg-type]  # noqa: E731
-    monkeypatch.setattr("weft.cli.backend.open_backend", opened)
+    monkeypatch.setattr("weft.cli.backend.opening.open_backend", opened)
 
 
 def check(where: Path, *more: str) -> int:
@@ -134,7 +134,7 @@ def test_an_interrupted_check_is_resumed_to_the_same_verdict(
             yield from super().measure(launch)
 
     opened = lambda choice: (Interrupted(slow_nodes={"n005": 4.0}), NODES)  # noqa: E731
-    monkeypatch.setattr("weft.cli.backend.open_backend", opened)
+    monkeypatch.setattr("weft.cli.backend.opening.open_backend", opened)
     assert check(where) == 130
     assert "--resume" in capsys.readouterr().err
     use_mock(monkeypatch, slow_nodes={"n005": 4.0})

@@ -11,7 +11,7 @@ from tests.mock_backend import MockBackend
 
 from weft.bench.model import Launch, Sample
 from weft.cli import run
-from weft.cli.backend import BackendChoice
+from weft.cli.backend.choice import BackendChoice
 from weft.study.run.store import read_run
 
 Capture = pytest.CaptureFixture[str]
@@ -65,7 +65,7 @@ def test_a_rank_is_held_to_the_adapter_that_its_rail_names(
         opened.append(choice.rails)
         return MockBackend(seed=1, slow_nodes={"n005": 4.0}), NODES
 
-    monkeypatch.setattr("weft.cli.backend.open_backend", opens)
+    monkeypatch.setattr("weft.cli.backend.opening.open_backend", opens)
     assert check(tmp_path / "run", "--fabric", str(path), *asked) == 1
     assert opened[-1] == rails
     document = read_run(tmp_path / "run").fabric_document
@@ -113,7 +113,7 @@ def test_a_host_that_calls_itself_by_a_name_not_in_the_fabric_is_reported(
                 ends = {end: getattr(pair, end).replace("n002", "n002-ib") for end in "ab"}
                 yield replace(sample, pair=replace(pair, **ends))
 
-    monkeypatch.setattr("weft.cli.backend.open_backend", lambda _: (Renaming(), NODES))
+    monkeypatch.setattr("weft.cli.backend.opening.open_backend", lambda _: (Renaming(), NODES))
     fabric = str(fabric_file(tmp_path))
     assert check(tmp_path / "run", "--fabric", fabric) == 2
     said = capsys.readouterr().err

@@ -16,7 +16,7 @@ Capture = pytest.CaptureFixture[str]
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> None:
     opened = lambda choice: (MockBackend(slow_nodes={"n005": 4.0}), NODES)  # noqa: E731
-    monkeypatch.setattr("weft.cli.backend.open_backend", opened)
+    monkeypatch.setattr("weft.cli.backend.opening.open_backend", opened)
 
 
 @pytest.mark.usefixtures("slow")

@@ -87,7 +87,7 @@ def test_the_page_lists_the_keys_that_are_printed(
         assert run(["check", *argv, "--format", "json"]) == 5
         printed |= set(paths_of(json.loads(capsys.readouterr().out)))
     opened = lambda choice: (MockBackend(), NODES)  # noqa: E731
-    monkeypatch.setattr("weft.cli.backend.open_backend", opened)
+    monkeypatch.setattr("weft.cli.backend.opening.open_backend", opened)
     healthy = answer(["--mock"], tmp_path / "mock", capsys)
     printed |= set(paths_of(healthy))
     use(monkeypatch, {"n003": SURVEY})

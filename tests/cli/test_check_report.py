@@ -19,7 +19,7 @@ def slow_node(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the verb open a mock of eight nodes, one of them slow."""
     nodes = tuple(f"n{i:03d}" for i in range(1, 9))
     backend = MockBackend(slow_nodes={"n005": 4.0})
-    monkeypatch.setattr("weft.cli.backend.open_backend", lambda choice: (backend, nodes))
+    monkeypatch.setattr("weft.cli.backend.opening.open_backend", lambda choice: (backend, nodes))
 
 
 def check(where: Path, *more: str) -> int:

@@ -23,7 +23,7 @@ from weft.bench.live.launch_site import LocalSite
 from weft.bench.model import Launch, Trial
 from weft.catalog.load import launch_recipe, recipe_machines
 from weft.cli import run
-from weft.cli.backend import BackendChoice
+from weft.cli.backend.choice import BackendChoice
 from weft.cli.recipe.command import CONTAINERS
 from weft.cli.recipe.container_launch import container_remarks, rank_container
 from weft.core.errors import InputError

@@ -129,7 +129,7 @@ def test_names_are_folded_whatever_they_hold() -> None:
 
 def _check(nodes: Sequence[str], where: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
     backend = MockBackend(slow_nodes={nodes[4]: 4.0})
-    monkeypatch.setattr("weft.cli.backend.open_mock", lambda _: (backend, tuple(nodes)))
+    monkeypatch.setattr("weft.cli.backend.opening.open_mock", lambda _: (backend, tuple(nodes)))
     argv = ["check", "--mock", "--dir", str(where), "--drain", str(where) + ".drain"]
     return call(argv, limit_s=60)
 

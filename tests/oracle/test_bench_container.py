@@ -101,6 +101,27 @@ def test_two_ranks_measure_from_two_containers(node: PodmanNode, tmp_path: Path)
     }
 
 
+def test_ranks_in_a_container_and_without_are_arms_of_one_study(
+    node: PodmanNode, tmp_path: Path
+) -> None:
+    study, where = tmp_path / "short.toml", tmp_path / "run"
+    study.write_text(ENDLESS.replace("10000000", "20").replace("endless", "short"))
+    words = ("--container", "none,podman", *IN_CONTAINER[2:], "--repeats", "2", "--dir", where)
+    end = node.run(weft_words("study", "run", study, *words), LIMIT_S)
+    assert end.returncode in {0, 1, 5}, end.stderr
+    samples = read_run(where).samples
+    assert {sample.state for sample in samples} == {State.OK}
+    inside = {
+        sample.evidence["container"]: "is in the image"
+        in (where / f"raw/{sample.trial}.r{sample.repeat:02d}.err").read_text()
+        for sample in samples
+    }
+    assert inside == {"none": False, "podman": True}
+    facts = tomllib.loads((where / "run.toml").read_text())["backend"]["facts"]
+    assert "container" not in facts["launches"]["none"]
+    assert facts["launches"]["podman"]["container"]["runtime"] == "podman"
+
+
 def test_containers_end_with_a_launch_that_takes_too_long(node: PodmanNode, tmp_path: Path) -> None:
     study, where = tmp_path / "endless.toml", tmp_path / "run"
     study.write_text(ENDLESS)

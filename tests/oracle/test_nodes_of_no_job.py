@@ -16,7 +16,7 @@ import pytest
 from tests.needs import need_mpi
 
 from weft.bench.model import Launch, Trial
-from weft.cli.backend import live_backend
+from weft.cli.backend.opening import live_backend
 from weft.launch.launchers import openmpi
 from weft.launch.spec import LaunchSpec
 

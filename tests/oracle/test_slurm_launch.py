@@ -14,6 +14,7 @@ from tests.oracle.virtual import need_in_hosts
 
 from weft.bench.live.kernel_records import read_kernel_output
 from weft.cluster.slurm.allocation import job_nodes, srun_nodes
+from weft.study.run.store import read_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 STUDY = """\
@@ -90,6 +91,21 @@ def test_srun_starts_the_ranks_by_the_plugin_that_their_mpi_speaks(
     assert facts["launcher"].endswith("/srun")
     assert facts["slurm"]["n_leaves"] == 1
     assert set(facts["slurm"]["leaves"]) == set(facts["nodes"])
+
+
+def test_both_launchers_are_arms_of_one_study(slurm: SlurmCluster) -> None:
+    folder = slurm.folder / "run-launchers"
+    where = ("--dir", str(folder), "--rails", "eth0", "--mpi", OPEN_MPI)
+    argv = launch(slurm, *where, "--launcher", "mpiexec,srun")
+    said = in_allocation(slurm, "--nodelist=node[3-4]", *argv)
+    assert (said["n_failed"], said["excluded"]) == (0, {})
+    started = {
+        sample.evidence["launcher"]: (folder / f"recipes/{sample.trial}.r00.txt").read_text()
+        for sample in read_run(folder).samples
+    }
+    assert set(started) == {"mpiexec", "srun"}
+    assert "/srun --mpi=pmix " in started["srun"]
+    assert "/mpirun.openmpi " in started["mpiexec"] or "/mpiexec" in started["mpiexec"]
 
 
 def test_the_embedded_mpich_starts_its_own_processes_by_srun(slurm: SlurmCluster) -> None:

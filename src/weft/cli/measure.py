@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.bench.model import Backend
-from weft.cli.backend import BackendChoice, open_backend
+from weft.cli.backend.choice import BackendChoice
+from weft.cli.backend.opening import open_backend
 from weft.cli.command_line import repeat_command, resume_command
 from weft.cli.options import fresh_run_dir
 from weft.cli.output import emit, finding_lines, talk
 from weft.cli.reach import refuse_unreachable
-from weft.cli.study.cost import StudyCost, duration_line
+from weft.cli.study.cost import StudyCost
 from weft.cli.study.sensitivity import require_sensible, try_other_values
 from weft.core.errors import ExitCode, InputError, StorageError, WeftError
 from weft.core.files import storage_error
@@ -25,6 +26,7 @@ from weft.study.run.metadata import refuse_other_run, run_meta
 from weft.study.run.store import RunStore, StudyRun, read_meta, read_run
 
 if TYPE_CHECKING:
+    from weft.bench.twin.together import Simulator
     from weft.study.comparison.table import RunTable
     from weft.study.plan.model import Study
     from weft.study.plan.plan import StudyPlan
@@ -45,11 +47,12 @@ def measure_study(
     dry_run: bool,
     budget_s: float | None = None,
     sensitivity: bool = False,
+    simulator: "Simulator | None" = None,
 ) -> int:
     """Plan, run and print; the exit code. `study_on` gives the study on the nodes that there are,
     and its text as the run records it; the run goes into `run_dir`, or a fresh directory under
     runs/. With `budget_s` the study is thinned until it fits; with `sensitivity` it is run
-    again at other values of assumed constants.
+    again at other values of assumed constants. A `simulator` is for twins only.
 
     Raises InputError, MissingError, StorageError and KeyboardInterrupt with how to go on.
     """
@@ -58,7 +61,9 @@ def measure_study(
     from weft.study.plan.live import by_hand, on_machine
 
     backend, nodes = open_backend(choice, may_compare=True)
-    document, text = with_own_mpis(*study_on(nodes), backend)
+    if simulator is not None:
+        backend = simulated_by(backend, simulator)
+    document, text = with_own_launches(*study_on(nodes), backend)
     varied = require_sensible(backend, document) if sensitivity else None
     cost = StudyCost(backend)
     thinned: tuple[str, ...] = ()
@@ -90,10 +95,8 @@ def measure_study(
         argv=sys.argv[1:],
         remarks=remarks,
     )
-    if len(made.launches) >= ESTIMATED_FROM and not resume:
-        seconds = cost.seconds(made.launches)
-        if seconds is not None:
-            talk(f"{len(made.launches)} launches, {duration_line(seconds)}")
+    if not resume:
+        _announce(cost, made)
     with kept_run(where):
         outcome, run = _execute(made, backend, meta, where, resume=resume, switches=switches)
     if varied is not None and outcome.complete:
@@ -105,15 +108,32 @@ def measure_study(
     return int(ExitCode.GOOD if outcome.complete else ExitCode.NO_VERDICT)
 
 
-def with_own_mpis(document: "Study", text: str, backend: Backend) -> tuple["Study", str]:
-    """The study, and its text, with the MPIs that the command line names as arms."""
-    from weft.bench.live.several_mpis import SeveralMpis
-    from weft.catalog.document import to_toml
-    from weft.study.plan.live import with_mpis
+def _announce(cost: StudyCost, made: "StudyPlan") -> None:
+    n_launches = len(made.launches)
+    seconds = cost.seconds(made.launches) if n_launches >= ESTIMATED_FROM else None
+    if seconds is not None:
+        talk(f"{n_launches} launches, {cost.line(seconds)}")
 
-    if not isinstance(backend, SeveralMpis):
+
+def simulated_by(backend: Backend, simulator: "Simulator") -> Backend:
+    """The twin, its launches simulated elsewhere. Raises InputError for a machine."""
+    from weft.bench.twin.backend import TwinBackend
+
+    if not isinstance(backend, TwinBackend):
+        raise InputError("--executor mpi needs a twin", expected="--twin PLATFORM with it")
+    backend.simulator = simulator
+    return backend
+
+
+def with_own_launches(document: "Study", text: str, backend: Backend) -> tuple["Study", str]:
+    """The study, and its text, with the ways to launch that the command line names as arms."""
+    from weft.bench.live.several_launches import SeveralLaunches
+    from weft.catalog.document import to_toml
+    from weft.study.plan.live import with_launches
+
+    if not isinstance(backend, SeveralLaunches):
         return document, text
-    compared = with_mpis(document, backend.settings)
+    compared = with_launches(document, backend.factor, backend.settings)
     return compared, to_toml(compared)
 
 
@@ -154,9 +174,12 @@ def plan_for(
     job is smaller than its twin."""
     from weft.study.plan.live import on_machine
     from weft.study.plan.plan import make_plan
+    from weft.study.plan.twin import refuse_inert
 
     if choice.twin is None:
         document = on_machine(document)
+    else:
+        refuse_inert(document)
     one_host = choice.twin is None and not choice.mock and len(nodes) == 1
     simulated = choice.twin is not None
     made = make_plan(document, nodes, fold_onto_one_node=one_host, is_simulated=simulated)
@@ -178,7 +201,7 @@ def _execute(
     switches: "ByHand",
 ) -> tuple["RunOutcome", StudyRun]:
     from weft.cli.progress import shown_progress
-    from weft.study.run.loop import AHEAD, execute, to_switch
+    from weft.study.run.loop import execute, launches_together, to_switch
 
     if resume:
         refuse_other_run(read_meta(where), meta, str(where))
@@ -187,9 +210,16 @@ def _execute(
         first = next((one for one in made.launches if one.key not in store.finished), None)
         if first is not None and switches:
             talk(f"weft: measured as if {to_switch(first, switches)}")
-        together = AHEAD if backend.name == "twin" else 1
-        with shown_progress(together) as progress:
-            outcome = execute(made.launches, backend, store, progress=progress, by_hand=switches)
+        together = launches_together(backend)
+        with shown_progress() as progress:
+            outcome = execute(
+                made.launches,
+                backend,
+                store,
+                progress=progress,
+                by_hand=switches,
+                together=together,
+            )
         return outcome, store.read_back(outcome.n_over)
 
 

@@ -40,6 +40,27 @@ class ShareType(click.ParamType[float]):
         return share
 
 
+class Several(click.Choice[str]):
+    """One of the words, or several between commas; `only_with_others` are no words alone."""
+
+    def __init__(self, words: Sequence[str], only_with_others: Sequence[str] = ()) -> None:
+        super().__init__(words)
+        self.only_with_others = tuple(only_with_others)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The words as they were typed, each known and once."""
+        given = str(value).split(",")
+        if len(given) == 1:
+            return str(super().convert(value, param, ctx))
+        known = (*self.choices, *self.only_with_others)
+        for word in given:
+            if word not in known:
+                self.fail(f"'{word}' is not one of {', '.join(known)}", param, ctx)
+        if len(set(given)) < len(given):
+            self.fail(f"'{value}' has a word twice", param, ctx)
+        return str(value)
+
+
 ANY_PATH = click.Path(path_type=Path)
 FILE = click.Path(dir_okay=False, path_type=Path)
 EXISTING_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)

@@ -29,9 +29,9 @@ MOST_CELLS = 8
 class MinuteLines(Progress):
     """One line a failure, and one a minute."""
 
-    def __init__(self, together: int = 1, clock: Clock = system_clock) -> None:
-        self._together = together
+    def __init__(self, clock: Clock = system_clock) -> None:
         self._clock = clock
+        self._n_begun = 0
         self._began = self._said = clock()
         self._n_todo = self._n_over = 0
 
@@ -42,13 +42,19 @@ class MinuteLines(Progress):
         if n_before:
             talk(f"{n_before} of {n_before + len(todo)} launches were over before")
 
+    def together(self, n_launches: int) -> None:
+        """They end together: before the last of them no pace can be told."""
+        self._n_begun = self._n_over + n_launches
+
     def measured(self, launch: Launch, samples: Sequence[Sample]) -> None:  # noqa: ARG002
         """Once a minute, how many are over and how long the others take at this pace."""
         self._n_over += 1
         now = self._clock()
-        # Launches of a twin end together: within them no pace can be told.
-        within = self._n_over % self._together
-        if within or now - self._said < LINE_EVERY_S or self._n_over == self._n_todo:
+        if (
+            self._n_over < self._n_begun
+            or now - self._said < LINE_EVERY_S
+            or self._n_over == self._n_todo
+        ):
             return
         self._said = now
         left = (now - self._began) / self._n_over * (self._n_todo - self._n_over)
@@ -119,11 +125,10 @@ def _first_line(failure: Failure) -> str:
 
 
 @contextlib.contextmanager
-def shown_progress(together: int = 1) -> Iterator[Progress]:
-    """Of launches that end `together`, so many at a time: bars where standard error is a terminal,
-    else failures and a line a minute."""
+def shown_progress() -> Iterator[Progress]:
+    """Bars where standard error is a terminal, else failures and a line a minute."""
     if not sys.stderr.isatty():
-        yield MinuteLines(together)
+        yield MinuteLines()
         return
     from rich import progress as rich
     from rich.console import Console

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from weft.cli.backend import BackendChoice
+from weft.cli.backend.choice import BackendChoice
 from weft.cli.command_line import typed_command
 from weft.cluster.reach import OWN_LAUNCH, Reach, try_hosts
 from weft.cluster.remote import Ssh

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.cli.backend import launched_mpi
+from weft.cli.backend.opening import launched_mpi
 from weft.core.errors import InputError, MissingError
 
 

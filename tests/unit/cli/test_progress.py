@@ -54,11 +54,13 @@ def test_launches_that_end_together_tell_their_pace_at_the_end(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     now = 0.0
-    progress = MinuteLines(together=4, clock=lambda: now)
+    progress = MinuteLines(clock=lambda: now)
     todo = launches(1, 12)
     progress.started(todo, 0)
     for number, launch in enumerate(todo):
-        now += 70 if number % 4 == 0 else 0
+        if number % 4 == 0:
+            progress.together(4)
+            now += 70
         progress.measured(launch, ())
     assert capsys.readouterr().err.splitlines() == [
         "4 of 12 launches over in 1 min 10 s, at this pace 2 min 20 s left",

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from weft.bench.model import Trial
+from weft.bench.options import KERNEL_OPTIONS, hint_on_machine
 from weft.bench.phase import phases_of
 from weft.core.errors import InputError, did_you_mean
 from weft.core.units import parse_size
@@ -14,13 +15,6 @@ KERNEL_BENCHMARKS = (
     *("barrier", "allreduce", "reduce", "reduce_scatter", "broadcast", "allgather"),
     *("alltoall", "alltoallv", "gather", "scatter", "pairs"),
 )
-
-TWIN_OPTIONS = (
-    *("adaptive_routing", "congestion_control", "routing"),
-    *("algorithm", "between", "leaders", "fallback", "segment_bytes", "in_network", "node"),
-    *("host_noise", "neighbour", "service_level", "mpi_choice", "oversubscription"),
-)
-"""Options that only a simulated fabric has (weft.bench.twin.scenario)."""
 
 MAX_MESSAGE_BYTES = 2**30  # an MPI count is an int
 MAX_SECONDS = 1e9
@@ -109,18 +103,10 @@ def _option(trial: Trial, name: str, value: Any) -> list[str]:
         raise InputError(
             f"the live backend has no option '{name}'",
             where=f"trial {trial.id}",
-            expected=", ".join((*_OPTIONS, "rounds")),
-            hint=_hint(name),
+            expected=", ".join(KERNEL_OPTIONS),
+            hint=hint_on_machine(name),
         )
     return _OPTIONS[name](trial, name, value)
-
-
-def _hint(name: str) -> str | None:
-    if name == "mpi_choice":
-        return "name the MPIs of this machine: --mpi MPICC,MPICC"
-    if name in TWIN_OPTIONS:
-        return "a twin has it: --twin PLATFORM"
-    return did_you_mean(name, [*_OPTIONS, "rounds"])
 
 
 def _whole(lowest: int) -> Callable[[Trial, str, Any], list[str]]:

@@ -1,20 +1,26 @@
 """The twin backend: a simulated fabric in place of a real one, behind the same protocol."""
 
-import contextlib
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from weft import __version__
 from weft.bench.model import Launch, Sample, Trial
+from weft.bench.options import refuse_unknown
 from weft.bench.phase import phases_of
 from weft.bench.twin.congestion_control import congestion_control
 from weft.bench.twin.fault import Fault, by_fault, check_fault
 from weft.bench.twin.fidelity import at_fidelity, carried_out, is_extrapolated, with_extrapolation
 from weft.bench.twin.gpu_network import OPTION as GPU_NETWORK
-from weft.bench.twin.gpu_network import by_step, gpu_network, joined_steps, on_channels
+from weft.bench.twin.gpu_network import (
+    by_step,
+    gpu_network,
+    joined_steps,
+    on_channels,
+)
 from weft.bench.twin.independent_rounds import apart, joined
 from weft.bench.twin.neighbour import OPTION as NEIGHBOUR
 from weft.bench.twin.neighbour import (
@@ -24,10 +30,9 @@ from weft.bench.twin.neighbour import (
     has_neighbour,
     rows_of_job,
 )
-from weft.bench.twin.outcome_rows import rows_of
 from weft.bench.twin.port_counters import COUNTERS_FILE, PortCounters
 from weft.bench.twin.routing import has_own_tables, routes_adaptively, tables_of
-from weft.bench.twin.samples import pair_samples, series_samples, training_samples
+from weft.bench.twin.samples import pair_samples, rows_of, series_samples, training_samples
 from weft.bench.twin.scenario import (
     asks_for_switches,
     channel_work,
@@ -37,6 +42,7 @@ from weft.bench.twin.scenario import (
     steps_of,
     work,
 )
+from weft.bench.twin.together import Outcomes, OwnCores, Simulator
 from weft.bench.twin.training_step import is_training, training_step
 from weft.catalog.benchmark import Benchmark
 from weft.catalog.document import to_toml
@@ -55,8 +61,6 @@ PLATFORM_FILE = "platform.toml"
 TAPER = "oversubscription"
 TABLE_KEYS = ("lfts", "lanes", "routing")
 """Of a fabric document, what says which way messages take."""
-MOST_AHEAD_BYTES = 256 << 20
-"""Of scenarios that are simulated together: a fabric of 8,008 nodes with tables has 10 MB."""
 
 
 class TwinBackend:
@@ -85,20 +89,28 @@ class TwinBackend:
         extrapolate: float | None = None,
         detours: Detours | None = None,
     ) -> None:
+        self._made_of: dict[str, Any] = {
+            "n_nodes": n_nodes,
+            "faults": tuple(faults),
+            "seed": seed,
+            "fabric": fabric,
+            "fidelity": fidelity,
+            "extrapolate": extrapolate,
+            "detours": detours,
+        }
         self.platform = platform
+        self.simulator: Simulator = OwnCores()
         self.fidelity = fidelity
         self.extrapolate = extrapolate
         self.faults = tuple(faults)
         self.lost_hosts: Mapping[str, SshFailure] = {}
         self.seed = seed
-        self._fabric = fabric
-        self._n_nodes = n_nodes
         self._fabric_spec = fabric if fabric is not None else fabric_spec(platform, n_nodes)
         self._detours = detours
         self._run_dir: Path | None = None
         self._folder: HeldFolder | None = None
         self._tables: dict[str, Document] = {}
-        self._ready: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
+        self._ready: Outcomes = {}
         self.fabric = Fabric.from_document(self._fabric_spec)
         self.fabric_document: Document = dict(self.fabric.document)
         self.nodes: tuple[str, ...] = tuple(node["name"] for node in self.fabric_document["nodes"])
@@ -109,16 +121,11 @@ class TwinBackend:
 
     def with_platform(self, platform: Platform) -> "TwinBackend":
         """The same twin of a platform with other figures. Raises InputError."""
-        return TwinBackend(
-            platform,
-            self._n_nodes,
-            self.faults,
-            self.seed,
-            fabric=self._fabric,
-            fidelity=self.fidelity,
-            extrapolate=self.extrapolate,
-            detours=self._detours,
-        )
+        return TwinBackend(platform, **self._made_of)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As it was made: a copy on another rank has prepared nothing."""
+        return partial(TwinBackend, **self._made_of), (self.platform,)
 
     def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:
         """Keep the platform in `run_dir`; refuse trials this twin cannot run (InputError)."""
@@ -156,25 +163,16 @@ class TwinBackend:
         yield from at_fidelity(samples, outcome, once=measured.kind == "pairs")
 
     def ahead(self, launches: Sequence[Launch]) -> None:
-        """Simulate launches that come next together, on all cores: `measure` then has their
-        outcomes. Those that it cannot take together are left to `measure`."""
+        """Simulate launches that come next together: `measure` then has their outcomes. Those that
+        cannot be taken together are left to `measure`."""
         self._ready = {}
-        # The largest first: at the end no core waits long for another.
-        texts: list[tuple[tuple[str, int], str]] = []
-        for launch in sorted(launches, key=lambda one: one.trial.n_ranks, reverse=True):
-            if benchmark(launch.trial.benchmark).kind == "pairs":
-                continue
-            parts = _parts(self.scenario(launch), launch.trial)
-            texts += [(launch.key, json.dumps(part)) for part in parts]
-            if sum(len(text) for _, text in texts) > MOST_AHEAD_BYTES:
-                break
-        if len(texts) < 2:
-            return
-        with contextlib.suppress(ValueError):
-            # What is refused says so when its turn comes.
-            outcomes = engine_module().simulate_many([text for _, text in texts], 0)
-            for (key, _), outcome in zip(texts, outcomes, strict=True):
-                self._ready.setdefault(key, []).append(outcome)
+        series = [one for one in launches if benchmark(one.trial.benchmark).kind != "pairs"]
+        self._ready = self.simulator.outcomes(self, series)
+
+    def parts(self, launch: Launch) -> list[Document]:
+        """The scenarios of a launch, more than one where its steps can be simulated apart. Raises
+        InputError."""
+        return _parts(self.scenario(launch), launch.trial)
 
     def _keep_recipe(self, folder: Path, launch: Launch, document: Document) -> None:
         """The scenario of a launch; a fabric with tables of the trial's own is kept once."""
@@ -304,6 +302,7 @@ class TwinBackend:
             phases_of(trial.options)
         if is_training(measured):
             training_step(self.platform, trial, measured.options)
+        refuse_unknown(trial, measured.options)
         known = set(self.nodes)
         unknown = [node for node in trial.nodes if node not in known]
         if unknown:

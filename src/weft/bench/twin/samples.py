@@ -1,8 +1,10 @@
 """Samples of a twin's launch, from the rows of its outcome."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from statistics import fmean
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +13,6 @@ from weft.bench.block_sizes import most_bytes
 from weft.bench.metrics import Metrics, TimeSeries, metrics_of, pair_metrics
 from weft.bench.model import Launch, Pair, Sample, Trial
 from weft.bench.phase import phases_of
-from weft.bench.twin.outcome_rows import Rows
 from weft.bench.twin.scenario import pair_size, rounds_of, window_of
 from weft.bench.twin.training_step import TrainingStep
 from weft.catalog.benchmark import Benchmark
@@ -20,6 +21,41 @@ from weft.topology.fabric_spec import Document
 
 FANS = ("fan_in", "fan_out")
 """Benchmarks whose rows are messages: an iteration is over with the slowest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Durations by step, round and pair; within a pair in the order of iterations."""
+
+    phase: NDArray[np.uint64]
+    duration_ns: NDArray[np.float64]
+
+    def times_ns(self, step: int) -> list[float]:
+        """The series of a step without rounds."""
+        return [float(time) for time in self._of(step, 0)]
+
+    def by_pair(self, step: int, round_: int, n_pairs: int) -> NDArray[np.float64]:
+        """The series of a round: one row a pair, one column an iteration."""
+        return self._of(step, round_).reshape(n_pairs, -1)
+
+    def _of(self, step: int, round_: int) -> NDArray[np.float64]:
+        wanted = np.uint64(step << 32 | round_)
+        first, end = (np.searchsorted(self.phase, wanted, side) for side in ("left", "right"))
+        return self.duration_ns[first:end]
+
+    def slowest_ns(self, step: int, n_iterations: int) -> list[float]:
+        """The slowest message of each iteration of a step whose messages have rows of their own."""
+        slowest = self._of(step, 0).reshape(-1, n_iterations).max(axis=0)
+        return [float(time) for time in slowest]
+
+
+def rows_of(outcome: Mapping[str, Any]) -> Rows:
+    """The outcome's rows, sorted once: searching each pair's among all would be quadratic."""
+    columns = (np.asarray(outcome[name], dtype=np.uint64) for name in ("step", "round", "pair"))
+    step, round_, pair = columns
+    order = np.lexsort((pair, round_, step))
+    durations = np.asarray(outcome["duration_ps"], dtype=np.float64) / 1e3
+    return Rows((step << np.uint64(32) | round_)[order], durations[order])
 
 
 def series_samples(

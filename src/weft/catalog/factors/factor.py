@@ -1,13 +1,14 @@
 """A factor of the catalogue (schema weft.factor/1): a study names it and its settings."""
 
+import re
 from functools import cache
 from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from weft.catalog.document import Document, Slug, Text, require_once
 from weft.catalog.toml_file import catalogue_document, catalogue_names
-from weft.core.errors import unknown_name
+from weft.core.errors import InputError, unknown_name
 
 
 class LiveSwitch(Document):
@@ -29,15 +30,36 @@ class CatalogueSetting(Document):
     live: LiveSwitch | None = None
 
 
+class AnySetting(Document):
+    """Settings that a site names itself: each whole match of a `pattern`, which `form` tells in
+    words; '{name}' in a variable's value is the setting's name."""
+
+    form: Text
+    pattern: Text
+    live: LiveSwitch
+
+    def named(self, name: str) -> CatalogueSetting | None:
+        """The setting of this name, None where it is none."""
+        if re.fullmatch(self.pattern, name) is None:
+            return None
+        return CatalogueSetting(name=name, live=self.named_in(name))
+
+    def named_in(self, name: str) -> LiveSwitch:
+        """The switch with this name in its variables."""
+        env = {key: value.replace("{name}", name) for key, value in self.live.env.items()}
+        return self.live.model_copy(update={"env": env})
+
+
 class CatalogueFactor(Document):
-    """A variable that many studies have."""
+    """A variable that many studies have: its `settings`, or `any` that a site names."""
 
     schema_: Literal["weft.factor/1"] = Field(alias="schema")
     name: Slug
     title: Text
     notes: tuple[Text, ...] = ()
     source: Text
-    settings: tuple[CatalogueSetting, ...] = Field(min_length=2)
+    settings: tuple[CatalogueSetting, ...] = ()
+    any: AnySetting | None = None
 
     @field_validator("settings")
     @classmethod
@@ -47,11 +69,23 @@ class CatalogueFactor(Document):
         require_once((setting.name for setting in settings), "setting")
         return settings
 
+    @model_validator(mode="after")
+    def _has_settings(self) -> "CatalogueFactor":
+        if self.any is None and len(self.settings) < 2:
+            raise ValueError("two settings or more, or 'any'")
+        return self
+
     def setting(self, name: str) -> CatalogueSetting:
         """A setting by name. Raises InputError."""
         for setting in self.settings:
             if setting.name == name:
                 return setting
+        if self.any is not None:
+            found = self.any.named(name)
+            if found is not None:
+                return found
+            what = f"factor '{self.name}' has no setting '{name}'"
+            raise InputError(what, expected=self.any.form)
         known = [setting.name for setting in self.settings]
         raise unknown_name(f"factor '{self.name}' has no setting '{name}'", name, known)
 

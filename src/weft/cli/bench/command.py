@@ -8,7 +8,7 @@ import click
 import tomli_w
 
 from weft.bench.twin.congestion_control import LAWS, OFF
-from weft.cli.backend import BackendChoice, backend_options, require_twin
+from weft.cli.backend.choice import BackendChoice, backend_options, require_twin
 from weft.cli.lazy import CommandWithVerbs
 from weft.cli.measure import measure_study
 from weft.cli.options import JOB_NODES, NODE_SETS, RESUME, run_dir_option

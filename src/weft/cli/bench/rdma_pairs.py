@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from weft.cli.backend import ssh_of
+from weft.cli.backend.opening import ssh_of
 from weft.cli.fail_on import exit_code_of, fail_on_option
 from weft.cli.options import SSH_CONFIG, fresh_run_dir, refuse_together, run_dir_option
 from weft.cli.output import emit, format_option, table_text, talk, would_show_lines

@@ -9,7 +9,7 @@ from weft.check.pipeline import judge_earlier, judge_run
 from weft.check.verdict.earlier_check import compare
 from weft.check.verdict.planted_faults import planted_in
 from weft.check.verdict.verdict import Verdict
-from weft.cli.backend import BackendChoice, backend_options
+from weft.cli.backend.choice import BackendChoice, backend_options
 from weft.cli.check.answer import (
     AnswerChoice,
     CheckAnswer,

@@ -19,7 +19,7 @@ from weft.check.external_evidence.event_marks import (
 )
 from weft.check.external_evidence.fabric_marks import NO_MARKS, Marks, PortNames, marked
 from weft.check.external_evidence.platform_choice import ExpectedPlatform
-from weft.cli.backend import BackendChoice
+from weft.cli.backend.choice import BackendChoice
 from weft.cli.check.plan import Setup
 from weft.cli.fabric.files import open_subnet, refuse_named_pipes, say_problems
 from weft.core.clock import system_clock

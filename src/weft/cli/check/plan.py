@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from weft.bench.live.launch_site import is_this_machine
-from weft.cli.backend import BackendChoice
+from weft.cli.backend.choice import BackendChoice
 from weft.cli.fabric.files import refuse_read_once
 from weft.cli.options import options_as
 from weft.cluster.record import first_on_machine, read_cluster
@@ -116,7 +116,7 @@ def set_up(
     from weft.catalog.load import benchmark
     from weft.check.launches import check_launches
     from weft.check.schedule.cost import effort_of, figures
-    from weft.cli.backend import open_backend
+    from weft.cli.backend.opening import open_backend
     from weft.validity.background_traffic import quiet_option
 
     sizes = _sizes(*size_texts)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from weft.bench.live.lost_hosts import LostHost, lost_hosts_of, lost_hosts_of_record
-from weft.cli.backend import BackendChoice
+from weft.cli.backend.choice import BackendChoice
 from weft.cli.check.evidence import PlannedCheck
 from weft.cli.check.measurement import Keeping, measure
 from weft.cli.output import talk

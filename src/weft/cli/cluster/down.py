@@ -2,7 +2,7 @@
 
 import click
 
-from weft.cli.backend import ssh_of
+from weft.cli.backend.opening import ssh_of
 from weft.cli.output import emit, text_or_json
 from weft.cluster.bringup.removal import leave
 from weft.cluster.folder import cluster_folder, cluster_names

@@ -2,7 +2,7 @@
 
 import click
 
-from weft.cli.backend import ssh_of
+from weft.cli.backend.opening import ssh_of
 from weft.cli.fail_on import exit_code_of, fail_on_option
 from weft.cli.output import emit, table_text, text_or_json
 from weft.cluster.bringup.model import Cluster

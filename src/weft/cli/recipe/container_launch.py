@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.bench.model import Backend, Launch
-from weft.cli.backend import BackendChoice
+from weft.cli.backend.choice import BackendChoice
 from weft.cli.output import talk
 from weft.core.errors import InputError
 from weft.core.finding import Severity
@@ -127,7 +127,11 @@ def container_remarks(
     MissingError where the program cannot be built.
     """
     from weft.bench.live.backend import LiveBackend
+    from weft.bench.live.several_launches import SeveralLaunches
 
+    if isinstance(backend, SeveralLaunches):
+        each = backend.with_launches(launches)
+        return tuple(one for part in each for one in container_remarks(*part, run_dir))
     if not isinstance(backend, LiveBackend) or backend.container is None:
         return ()
     kernel = backend.build()

@@ -98,7 +98,8 @@ def _planned(run_dir: Path, number: int) -> tuple[dict[str, Any], tuple[Launch, 
 def _measure(
     meta: Mapping[str, Any], launches: tuple[Launch, ...], nodes: tuple[str, ...], folder: Path
 ) -> "RunOutcome":
-    from weft.cli.backend import live_backend, rail_names
+    from weft.cli.backend.choice import rail_names
+    from weft.cli.backend.opening import live_backend
     from weft.cli.progress import shown_progress
     from weft.study.plan.blocks import on_nodes
     from weft.study.run.loop import execute

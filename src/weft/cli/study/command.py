@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.bench.model import Launch
-from weft.cli.backend import BackendChoice, backend_options, open_backend
-from weft.cli.measure import measure_study, plan_for, with_own_mpis
+from weft.cli.backend.choice import BackendChoice, backend_options
+from weft.cli.backend.opening import open_backend
+from weft.cli.measure import measure_study, plan_for, with_own_launches
 from weft.cli.options import (
     JOB_NODES,
     NODE_SETS,
@@ -19,16 +20,18 @@ from weft.cli.options import (
 )
 from weft.cli.output import emit, format_option, table_text
 from weft.cli.study.block import block
-from weft.cli.study.cost import StudyCost, duration_line
+from weft.cli.study.cost import StudyCost
 from weft.cli.study.factors import factors
 from weft.cli.study.status import status
 from weft.cli.study.submit import submit
+from weft.core.errors import ExitCode
 from weft.core.nodeset import fold
 from weft.core.units import format_duration, parse_duration
 from weft.core.words import counted
 from weft.study.run.launch_record import launch_to_record
 
 if TYPE_CHECKING:
+    from weft.bench.twin.together import Simulator
     from weft.study.plan.model import Study
     from weft.study.plan.plan import StudyPlan
 
@@ -134,7 +137,7 @@ def plan(
     document, text = _study(ctx, study, changes, choice)
     choice = _sized(choice, document)
     backend, nodes = open_backend(choice, may_compare=True)
-    document, _ = with_own_mpis(document, text, backend)
+    document, _ = with_own_launches(document, text, backend)
     backend.close()
     cost = StudyCost(backend)
     left_out: tuple[str, ...] = ()
@@ -142,10 +145,11 @@ def plan(
         document, left_out = cost.thinned(document, nodes, parse_duration(budget))
     made = plan_for(document, nodes, choice, backend)
     seconds = cost.seconds(made.launches)
+    how_long = None if seconds is None else cost.line(seconds)
     rows = [launch_to_record(launch) for launch in made.launches]
     emit(
         format_,
-        text=lambda: _plan_text(document, made, seconds, left_out),
+        text=lambda: _plan_text(document, made, how_long, left_out),
         record={
             "study": document.name,
             "n_launches": len(rows),
@@ -179,6 +183,14 @@ def _word(value: object) -> object:
     help="Twin only: run the study again at half and at twice each assumed constant; compare and "
     "report then say which verdicts change.",
 )
+@click.option(
+    "--executor",
+    type=click.Choice(["local", "mpi"]),
+    default="local",
+    show_default=True,
+    help="Twin only: simulate on the cores of this machine, or on the other ranks of the MPI job "
+    "that weft was started in ('srun -n 64 weft study run ...', a core each).",
+)
 @backend_options
 @format_option
 @click.pass_context
@@ -191,6 +203,7 @@ def run(
     choice: BackendChoice,
     format_: str,
     budget: str | None,
+    executor: str,
     **where: Any,
 ) -> int:
     """Run a study. STUDY is a name of the catalogue or a .toml file.
@@ -198,10 +211,25 @@ def run(
     Every completed launch is kept: after an interrupt or a kill, --resume goes on. Exit 4 where a
     launch failed or hung.
     """
-    document, text = _study(ctx, study, changes, choice)
-    choice = _sized(choice, document)
-    budget_s = None if budget is None else parse_duration(budget)
-    return measure_study(lambda _: (document, text), choice, format_, budget_s=budget_s, **where)
+
+    def measured(simulator: "Simulator | None") -> int:
+        document, text = _study(ctx, study, changes, choice)
+        return measure_study(
+            lambda _: (document, text),
+            _sized(choice, document),
+            format_,
+            budget_s=None if budget is None else parse_duration(budget),
+            simulator=simulator,
+            **where,
+        )
+
+    if executor == "local":
+        return measured(None)
+    from weft.bench.twin.together import mpi_ranks
+
+    with mpi_ranks() as ranks:
+        # The other ranks have simulated for this one.
+        return int(ExitCode.GOOD) if ranks is None else measured(ranks)
 
 
 def _sized(choice: BackendChoice, document: "Study") -> BackendChoice:
@@ -226,7 +254,7 @@ def _study(
 
 
 def _plan_text(
-    document: "Study", made: "StudyPlan", seconds: float | None, left_out: tuple[str, ...]
+    document: "Study", made: "StudyPlan", how_long: str | None, left_out: tuple[str, ...]
 ) -> str:
     n_arms = len({tuple(trial.arm.items()) for trial in made.trials})
     longest = sum(launch.trial.timeout_s for launch in made.launches)
@@ -234,7 +262,7 @@ def _plan_text(
         f"{document.title}",
         f"{len(made.launches)} launches: {len(made.trials)} trials, "
         f"{counted(n_arms, 'arm')}, {counted(made.repeats, 'repeat')}",
-        *([] if seconds is None else [duration_line(seconds)]),
+        *([] if how_long is None else [how_long]),
         f"at the very most {format_duration(longest)} (every launch at its time-out)",
         *([f"left out: {'; '.join(left_out)}"] if left_out else []),
         *made.remarks,

@@ -26,7 +26,6 @@ class StudyCost:
         from weft.bench.twin.backend import TwinBackend
         from weft.bench.twin.neighbour import has_neighbour
         from weft.study.plan.duration import durations, simulation_seconds
-        from weft.study.run.loop import AHEAD
 
         twin = self._backend
         if not isinstance(twin, TwinBackend) or twin.fidelity != "packet" or twin.extrapolate:
@@ -36,7 +35,17 @@ class StudyCost:
             return None
         if self._found is None:
             self._found = durations(twin, tuple(trials.values()))
-        return None if self._found is None else simulation_seconds(self._found, launches, AHEAD)
+        if self._found is None:
+            return None
+        return simulation_seconds(self._found, launches, twin.simulator.n_cores)
+
+    def line(self, seconds: float) -> str:
+        """'about 7 min 06 s on 2 cores'."""
+        from weft.bench.twin.backend import TwinBackend
+
+        assert isinstance(self._backend, TwinBackend)
+        n_cores = self._backend.simulator.n_cores
+        return f"about {format_duration(seconds)} on {counted(n_cores, 'core')}"
 
     def thinned(
         self, document: "Study", nodes: tuple[str, ...], budget_s: float
@@ -57,10 +66,3 @@ class StudyCost:
             )
 
         return thinned(document, budget_s, seconds_of)
-
-
-def duration_line(seconds: float) -> str:
-    """'about 7 min 06 s on 2 cores'."""
-    from weft.study.plan.duration import N_CORES
-
-    return f"about {format_duration(seconds)} on {counted(N_CORES, 'core')}"

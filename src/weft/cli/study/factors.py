@@ -19,7 +19,7 @@ def factors(name: str | None, format_: str) -> None:
     from weft.catalog.factors.factor import catalogue_factor, factor_names
 
     listed = [catalogue_factor(one) for one in ([name] if name else factor_names())]
-    rows = [_row(factor, setting) for factor in listed for setting in factor.settings]
+    rows = [_row(factor, setting) for factor in listed for setting in _settings(factor)]
     emit(
         format_,
         text=lambda: _one_text(listed[0]) if name else _list_text(listed),
@@ -28,14 +28,29 @@ def factors(name: str | None, format_: str) -> None:
     )
 
 
+def _settings(factor: "CatalogueFactor") -> "list[CatalogueSetting]":
+    """Its settings; of those that a site names, their form in place of a name."""
+    from weft.catalog.factors.factor import CatalogueSetting
+
+    if factor.any is None:
+        return list(factor.settings)
+    return [CatalogueSetting.model_construct(name=factor.any.form, live=factor.any.named_in("KEY"))]
+
+
 def _row(factor: "CatalogueFactor", setting: "CatalogueSetting") -> dict[str, Any]:
     return {
         "factor": factor.name,
         "setting": setting.name,
-        "twin": _assigned(setting.options),
+        "twin": _on_twin(factor, setting),
         "machine": _on_machine(setting),
         "evidence": "" if setting.live is None else _assigned(setting.live.evidence),
     }
+
+
+def _on_twin(factor: "CatalogueFactor", setting: "CatalogueSetting") -> str:
+    if factor.any is not None or set(setting.options) & {"launcher", "container"}:
+        return "nothing: a machine only"
+    return _assigned(setting.options)
 
 
 def _on_machine(setting: "CatalogueSetting") -> str:
@@ -51,13 +66,13 @@ def _assigned(values: dict[str, Any]) -> str:
 
 
 def _list_text(listed: "list[CatalogueFactor]") -> str:
-    cells = [(one.name, " ".join(setting.name for setting in one.settings)) for one in listed]
+    cells = [(one.name, " ".join(setting.name for setting in _settings(one))) for one in listed]
     return table_text(("factor", "settings"), cells, left=2)
 
 
 def _one_text(factor: "CatalogueFactor") -> str:
     lines = [f"{factor.name}: {factor.title}", *factor.notes]
-    for setting in factor.settings:
+    for setting in _settings(factor):
         row = _row(factor, setting)
         lines += ["", setting.name, f"  twin      {row['twin'] or 'as without it'}"]
         lines.append(f"  machine   {row['machine']}")

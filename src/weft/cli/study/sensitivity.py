@@ -58,7 +58,9 @@ def try_other_values(
     talk(f"sensitivity: {runs} (constants at half and at twice), each as long as the first")
     for number, (name, factor, machine) in enumerate(variants, 1):
         talk(f"{number} of {len(variants)}: {name} x {factor:g}")
-        record = _record(name, factor, twin.with_platform(machine), launches, meta)
+        varied = twin.with_platform(machine)
+        varied.simulator = twin.simulator
+        record = _record(name, factor, varied, launches, meta)
         if record is None:
             talk(f"{name} x {factor:g}: not every launch completed; not kept")
             continue
@@ -77,13 +79,14 @@ def _record(
     from weft.study.comparison.comparison import compare_arms
     from weft.study.comparison.rows import MARGIN, TOLERANCE
     from weft.study.comparison.sensitivity import VerdictRules, variant_record
-    from weft.study.run.loop import AHEAD, execute
+    from weft.study.run.loop import execute, launches_together
     from weft.study.run.store import RunStore, read_run
 
     with tempfile.TemporaryDirectory() as folder:
         where = Path(folder) / "run"
-        with RunStore.create(where, meta) as store, shown_progress(AHEAD) as progress:
-            outcome = execute(launches, varied, store, progress=progress)
+        together = launches_together(varied)
+        with RunStore.create(where, meta) as store, shown_progress() as progress:
+            outcome = execute(launches, varied, store, progress=progress, together=together)
         if not outcome.complete or outcome.failures:
             return None
         result = compare_arms(read_run(where))

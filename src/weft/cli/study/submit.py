@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.bench.model import Launch
-from weft.cli.backend import LAUNCHER, rail_names
+from weft.cli.backend.choice import LAUNCHER, rail_names
 from weft.cli.options import (
     NODE_COUNT,
     REPEATS,

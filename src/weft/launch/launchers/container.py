@@ -19,6 +19,8 @@ from weft.launch.kernel import cache_candidates
 from weft.launch.secret_text import mask_text
 from weft.launch.spec import LaunchSpec
 
+BARE = "none"
+"""The name of launches without a container, beside those of the runtimes."""
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 SYSTEM_FOLDERS = frozenset(map(Path, ("/", "/usr", "/usr/local")))
 """Mounted at their own path they would hide the image's libraries."""

@@ -10,9 +10,9 @@ from weft.study.run.backend_record import backend_of
 from weft.study.run.store import StudyRun
 
 _MEASURES = (("study", "run"), ("bench",))
-_ONE_WORD = "--resume"
-_PLACES = ("--dir", "--report", "--output", "-o")
-"""Options of files that the run has written already."""
+_ONE_WORD = ("--resume", "--sensitivity")
+_ONCE = ("--dir", "--report", "--output", "-o", "--executor")
+"""Options of files that the run has written already, and of the job that it was part of."""
 
 
 def larger_command(run: StudyRun, findings: Iterable[Finding]) -> str | None:
@@ -30,13 +30,13 @@ def larger_command(run: StudyRun, findings: Iterable[Finding]) -> str | None:
         return None
     for unit, n in needs.items():
         words = [*without_option(words, unit.option), unit.option, str(n)]
-    for option in _PLACES:
+    for option in _ONCE:
         words = without_option(words, option)
     return shell_line(["weft", *words])
 
 
 def without_option(words: Sequence[str], option: str) -> list[str]:
-    """A command line without an option, its value, and --resume."""
+    """A command line without an option, its value, --resume and --sensitivity."""
     kept: list[str] = []
     skip = False
     for word in words:
@@ -44,7 +44,7 @@ def without_option(words: Sequence[str], option: str) -> list[str]:
             skip = False
         elif word == option:
             skip = True
-        elif not word.startswith(f"{option}=") and word != _ONE_WORD:
+        elif not word.startswith(f"{option}=") and word not in _ONE_WORD:
             kept.append(word)
     return kept
 

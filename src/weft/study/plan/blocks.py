@@ -4,8 +4,8 @@ import dataclasses
 import itertools
 from collections.abc import Sequence
 
-from weft.bench.live.kernel_argv import TWIN_OPTIONS
 from weft.bench.model import Launch
+from weft.bench.options import TWIN_OPTIONS
 from weft.core.errors import InputError
 from weft.study.plan.live import on_machine
 from weft.study.plan.model import Study

@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -22,9 +21,6 @@ PILOT_EVENTS = 1_000_000
 """A pilot is a launch of the study that ends after so many events: a fraction of a second."""
 COUNTING_SECONDS = 5.0
 """Cells of a large study are counted for so long; the others are taken to be like them."""
-
-
-N_CORES = os.cpu_count() or 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +88,15 @@ def durations(backend: TwinBackend, trials: Sequence[Trial]) -> Durations | None
     return Durations(tuple(cells), build_s, read_s, tuple(rates))
 
 
-def simulation_seconds(found: Durations, launches: Sequence[Launch], together: int) -> float:
-    """About how long the launches take, `together` of them at once on all cores."""
+def simulation_seconds(found: Durations, launches: Sequence[Launch], n_cores: int) -> float:
+    """About how long the launches take on these cores, and no less than the longest."""
     of_cell: dict[str, float] = {}
-    seconds = found.build_s * len(launches)
-    for first in range(0, len(launches), together):
-        inside = []
-        for launch in launches[first : first + together]:
-            key = _key(launch.trial)
-            if key not in of_cell:
-                of_cell[key] = found.of(launch.trial)
-            inside.append(of_cell[key])
-        seconds += max(sum(inside) / N_CORES, *inside)
-    return seconds
+    for launch in launches:
+        key = _key(launch.trial)
+        if key not in of_cell:
+            of_cell[key] = found.of(launch.trial)
+    each = [of_cell[_key(launch.trial)] for launch in launches]
+    return found.build_s * len(each) + max(sum(each) / n_cores, *each)
 
 
 def _counted(backend: TwinBackend, trials: Sequence[Trial]) -> list[_Cell]:

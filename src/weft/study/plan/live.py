@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from weft.bench.live.kernel_argv import TWIN_OPTIONS
-from weft.bench.live.several_mpis import FACTOR as MPI_LIBRARY
+from weft.bench.options import TWIN_OPTIONS
 from weft.study.plan.model import BenchmarkUse, Factor, FactorSetting, Study
 
 HOST_NOISE = "host_noise"
@@ -18,11 +17,11 @@ def on_machine(study: Study) -> Study:
     return study.model_copy(update={"factors": factors, "benchmarks": uses})
 
 
-def with_mpis(study: Study, settings: Sequence[Mapping[str, Any]]) -> Study:
-    """The study with these settings of its factor `mpi-library`, as a machine has its MPIs."""
-    mpis = Factor.model_validate({"name": MPI_LIBRARY, "settings": list(settings)})
-    others = tuple(factor for factor in study.factors if factor.name != MPI_LIBRARY)
-    return study.model_copy(update={"factors": (mpis, *others)})
+def with_launches(study: Study, factor: str, settings: Sequence[Mapping[str, Any]]) -> Study:
+    """The study with these settings of a factor, the ways to launch that a machine has."""
+    ways = Factor.model_validate({"name": factor, "settings": list(settings)})
+    others = tuple(one for one in study.factors if one.name != factor)
+    return study.model_copy(update={"factors": (ways, *others)})
 
 
 def by_hand(study: Study) -> dict[str, dict[str, str]]:

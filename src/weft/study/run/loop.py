@@ -1,7 +1,6 @@
 """The run loop: launches in, samples kept, failures recorded, completed launches never lost."""
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from weft.bench.live.failure import HangError
@@ -11,13 +10,22 @@ from weft.core.errors import BenchmarkError, WeftError
 from weft.study.run.store import Failure, RunStore
 
 GIVE_UP_AFTER = 3
-AHEAD = 8 * (os.cpu_count() or 1)
-"""Launches that a backend may take together: so many that a long one of them leaves few cores
-idle; a killed run loses at most as many."""
+A_CORE, MOST_A_CORE = 8, 64
+"""Launches for each core that a backend takes together: so many that a long one of them leaves few
+cores idle. A killed run loses at most as many, so they are more only where these take a moment."""
+SHORT_S, LONG_S = 15.0, 45.0
+"""What launches together take: twice as many follow those of less, half as many those of more."""
 
 
 ByHand = Mapping[str, Mapping[str, str]]
 """By factor and setting, what a person does to switch it; "" where that is not known."""
+
+
+def launches_together(backend: Backend) -> int:
+    """How many launches a backend takes together: a machine has one at a time."""
+    from weft.bench.twin.backend import TwinBackend
+
+    return A_CORE * backend.simulator.n_cores if isinstance(backend, TwinBackend) else 1
 
 
 def to_switch(launch: Launch, by_hand: ByHand, before: Launch | None = None) -> str:
@@ -39,6 +47,9 @@ class Progress:
 
     def launching(self, launch: Launch) -> None:
         """A launch begins."""
+
+    def together(self, n_launches: int) -> None:
+        """So many launches begin at once."""
 
     def measured(self, launch: Launch, samples: Sequence[Sample]) -> None:
         """A launch is complete."""
@@ -82,8 +93,10 @@ def execute(
     progress: Progress | None = None,
     clock: Clock = system_clock,
     by_hand: ByHand | None = None,
+    together: int = 1,
 ) -> RunOutcome:
-    """Run every unfinished launch, in order; close the backend, not the store.
+    """Run every unfinished launch, in order, the backend taking so many `together`, or more that
+    are short; close the backend, not the store.
 
     Where a factor of `by_hand` has to be switched, the run stops: going on with it is the word that
     it was.
@@ -100,14 +113,12 @@ def execute(
     try:
         _prepare(backend, launches, store)
         progress.started(todo, len(launches) - len(todo))
-        for number, launch in enumerate(todo):
+        for number, launch in enumerate(_in_batches(todo, backend, progress, together, clock)):
             before = todo[number - 1] if number else launch
             tally.switch = to_switch(launch, by_hand or {}, before)
             if tally.switch:
                 break
             progress.launching(launch)
-            if number % AHEAD == 0:
-                backend.ahead(todo[number : number + AHEAD])
             result = _run_one(launch, backend, store, clock)
             tally.add(launch, result)
             if isinstance(result, Failure):
@@ -125,6 +136,25 @@ def execute(
         failures=tuple(tally.failures),
         stopped=tally.why_stopped(),
     )
+
+
+def _in_batches(
+    todo: Sequence[Launch], backend: Backend, progress: Progress, together: int, clock: Clock
+) -> Iterator[Launch]:
+    """The launches, each batch begun ahead."""
+    n, first = together, 0
+    while first < len(todo):
+        batch = todo[first : first + n]
+        began = clock()
+        progress.together(len(batch))
+        backend.ahead(batch)
+        yield from batch
+        first += len(batch)
+        took = clock() - began
+        if took > LONG_S:
+            n = max(n // 2, together)
+        elif took < SHORT_S and together > 1:
+            n = min(2 * n, together // A_CORE * MOST_A_CORE)
 
 
 def _prepare(backend: Backend, launches: Sequence[Launch], store: RunStore) -> None:

@@ -85,16 +85,13 @@ def test_a_cell_that_was_not_counted_takes_as_long_as_its_nearest(twin: TwinBack
     assert found.of(large) == pytest.approx(4 * found.of(small))
 
 
-def test_launches_together_take_all_cores_but_no_less_than_the_longest(
-    twin: TwinBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("weft.study.plan.duration.N_CORES", 4)
+def test_launches_together_take_all_cores_but_no_less_than_the_longest(twin: TwinBackend) -> None:
     counted = durations(twin, [trial(twin, "barrier", 8, 0)])
     events = counted.cells[0].n_events
     found = Durations(counted.cells, 0.5, 0.0, ((events, 1 / events),))  # One second each.
     launches = [Launch(trial(twin, "barrier", 8, 0), n, n) for n in range(8)]
-    assert simulation_seconds(found, launches, 8) == pytest.approx(8 / 4 + 8 * 0.5)
-    assert simulation_seconds(found, launches[:1], 8) == pytest.approx(1 + 0.5)
+    assert simulation_seconds(found, launches, 4) == pytest.approx(8 / 4 + 8 * 0.5)
+    assert simulation_seconds(found, launches[:1], 4) == pytest.approx(1 + 0.5)
 
 
 def test_a_slow_first_pilot_does_not_make_every_event_slow(

@@ -6,7 +6,7 @@ from tests.mock_backend import MockBackend
 
 from weft.bench.model import Launch, Sample, State, Trial
 from weft.core.errors import BenchmarkError, InputError, MissingError
-from weft.study.run.loop import RunOutcome, execute
+from weft.study.run.loop import Progress, RunOutcome, execute
 from weft.study.run.store import Failure, RunStore, read_run
 
 NODES = ("n001", "n002")
@@ -23,7 +23,7 @@ def _run(path: Path, launches: list[Launch], backend: MockBackend) -> RunOutcome
         return execute(launches, backend, store)
 
 
-class Log:
+class Log(Progress):
     def __init__(self) -> None:
         self.lines: list[str] = []
 
@@ -235,3 +235,32 @@ def test_a_run_stops_where_a_person_has_to_switch_and_resuming_is_the_word(tmp_p
     assert (second.n_done, second.complete) == (1, False)
     assert "from here on ar has to be off;" in str(second.stopped)
     assert (third.complete, third.stopped) == (True, None)
+
+
+class _Ahead(MockBackend):
+    """Takes launches together, each of so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self.seconds, self.now = seconds, 0.0
+        self.batches: list[list[Launch]] = []
+
+    def ahead(self, launches: Sequence[Launch]) -> None:
+        self.batches.append(list(launches))
+        self.now += self.seconds * len(launches)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "sizes"),
+    [(0.01, [8, 16, 32, 64, 64, 16]), (1.9, [8] * 25), (2.5, [8] * 25), (1.0, [8, 16, 16])],
+    ids=("moments", "some-seconds", "long", "in-between"),
+)
+def test_more_launches_are_taken_together_while_they_are_short(
+    tmp_path: Path, seconds: float, sizes: list[int]
+) -> None:
+    backend = _Ahead(seconds)
+    launches = _launches("latency", repeats=200)
+    with RunStore.create(tmp_path / "run", {}) as store:
+        execute(launches, backend, store, clock=lambda: backend.now, together=8)
+    assert [len(batch) for batch in backend.batches][: len(sizes)] == sizes
+    assert [launch for batch in backend.batches for launch in batch] == launches

@@ -1,4 +1,4 @@
-"""Arms of a study that are MPI libraries: the embedded MPICH and Debian's Open MPI."""
+"""Arms of a study that are ways to launch: two MPIs, each with its launcher; what makes none."""
 
 import json
 from pathlib import Path
@@ -38,7 +38,7 @@ def test_each_arm_is_measured_with_its_mpi_and_the_ranks_prove_it(
     for line in next((run / "samples").iterdir()).read_text().splitlines():
         sample = json.loads(line)
         if sample["record"] == "sample":
-            libraries.setdefault(sample["evidence"]["mpi"], []).append(sample["trial"])
+            libraries.setdefault(sample["evidence"]["mpi-library"], []).append(sample["trial"])
     assert sorted(name.split()[0] for name in libraries) == ["mpich", "openmpi"]
     assert not set(libraries[min(libraries)]) & set(libraries[max(libraries)])
     assert weft([*words, "--resume"]) in {0, 1, 5}
@@ -59,6 +59,47 @@ def test_one_mpi_twice_proves_nothing_and_other_verbs_take_one(
     assert "equal" not in {row["outcome"] for row in record["rows"]}
     assert any("names no evidence" in one["sentence"] for one in record["findings"])
     assert weft(["check", "--mpi", "embedded,site"]) == 2
-    assert "names 2 MPIs" in capsys.readouterr().err
+    assert "names several" in capsys.readouterr().err
     assert weft(["study", "run", str(study), "--mpi", "embedded,"]) == 2
     assert "names an empty MPI" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--mpi", "embedded,mpicc.openmpi", "--launcher", "mpiexec,srun"], "both name several"),
+        (["--launcher", "mpiexec,mpirun"], "'mpirun' is not one of srun, mpiexec"),
+        (["--launcher", "srun,srun"], "has a word twice"),
+        (["--container", "none"], "'none' is not one of"),
+        (["--container", "none,podman"], "--container goes with --image"),
+    ],
+)
+def test_what_makes_no_arms_is_refused(
+    tmp_path: Path, capsys: Capture, options: list[str], said: str
+) -> None:
+    study = tmp_path / "mine.toml"
+    study.write_text(STUDY)
+    assert weft(["study", "run", str(study), *options, "--dir", str(tmp_path / "run")]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_check_compares_no_launchers(capsys: Capture) -> None:
+    assert weft(["check", "--launcher", "mpiexec,srun"]) == 2
+    said = capsys.readouterr().err
+    assert "--launcher 'mpiexec,srun' names several" in said
+    assert "'weft study run' compares several" in said
+
+
+@pytest.mark.parametrize("factor", ["launcher", "container"])
+def test_a_factor_of_machines_names_its_option_or_is_refused(
+    tmp_path: Path, capsys: Capture, factor: str
+) -> None:
+    study = tmp_path / "mine.toml"
+    settings = {"launcher": '["mpiexec", "srun"]', "container": '["none", "podman"]'}[factor]
+    study.write_text(f'{STUDY}[[factors]]\nname = "{factor}"\nsettings = {settings}\n')
+    words = ["study", "run", str(study), "--dir", str(tmp_path / "run")]
+    assert weft(words) == 2
+    assert f"--{factor} " in capsys.readouterr().err
+    assert weft([*words, "--twin", "fat-tree", "--nodes", "4"]) == 2
+    assert f"a twin has no option '{factor}'" in capsys.readouterr().err

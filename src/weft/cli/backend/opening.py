@@ -1,18 +1,15 @@
-"""Where a verb measures: this machine, named hosts, or a twin. Shared options and their opening."""
+"""The backend of a verb: this machine, named hosts, or a twin."""
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from weft.bench.model import Backend
-from weft.bench.twin.fault import GRAMMAR, check_fault
+from weft.bench.twin.fault import check_fault
+from weft.cli.backend.choice import BackendChoice, container_options, require_twin
 from weft.cli.fabric.files import read_fabric_files
-from weft.cli.options import HOSTFILE, NODE_COUNT, options_as, refuse_together
+from weft.cli.options import refuse_together
 from weft.cli.output import talk
 from weft.cluster.head import Head
 from weft.cluster.record import (
@@ -30,150 +27,17 @@ from weft.core.host import Host, rdma_devices
 from weft.core.nodeset import expand
 from weft.core.shell_line import quoted
 from weft.launch.hostfile import read_hostfile
-from weft.launch.launchers.container import CONTAINER_RUNTIMES, RankContainer, launcher_for
+from weft.launch.launchers.container import (
+    BARE,
+    RankContainer,
+    launcher_for,
+)
 from weft.launch.slurm import is_better_alone, through_srun
-from weft.topology.dead_cables import ROUTINGS, detours
+from weft.topology.dead_cables import detours
 
 if TYPE_CHECKING:
     from weft.bench.live.backend import LiveBackend
     from weft.launch.mpi import Mpi
-
-
-@dataclass(frozen=True, slots=True)
-class BackendChoice:
-    """The values of the shared options."""
-
-    twin: str | None
-    nodes: int | None
-    fabric: tuple[str, ...]
-    hosts: str | None
-    hostfile: Path | None
-    cluster: str | None
-    mpi: str | None
-    rails: str | None
-    plant: tuple[str, ...]
-    seed: int
-    mock: bool
-    launcher: str | None = None
-    fidelity: str | None = None
-    extrapolate: float | None = None
-    routing: str | None = None
-    container: str | None = None
-    image: str | None = None
-    mount: tuple[str, ...] = ()
-    recipe: str | None = None
-    without: tuple[str, ...] = ()
-    """Hosts of those named that are gone; no option says them."""
-
-    @property
-    def rail_names(self) -> tuple[str, ...]:
-        """The devices of `--rails`, by local rank. Raises InputError where one has no name."""
-        return rail_names(self.rails)
-
-    @property
-    def mpis(self) -> tuple[str | None, ...]:
-        """The MPIs of `--mpi`; None: the embedded one. Raises InputError for an empty name."""
-        if self.mpi is None:
-            return (None,)
-        names = tuple(name.strip() for name in self.mpi.split(","))
-        if not all(names):
-            raise InputError(f"--mpi '{self.mpi}' names an empty MPI", expected="MPICC,MPICC,...")
-        return tuple(None if name == "embedded" else name for name in names)
-
-
-LAUNCHER = click.option(
-    "--launcher",
-    type=click.Choice(["srun", "mpiexec"]),
-    help="srun, or the MPI's own launcher. Default: srun for the nodes of a Slurm job; of MPICH 5 "
-    "its mpiexec.",
-)
-CONTAINER_OPTIONS = ("container", "image", "mount", "recipe")
-_OPTIONS = (
-    click.option(
-        "--twin", metavar="PLATFORM", help="Measure a simulated fabric, not this machine."
-    ),
-    click.option("--nodes", type=NODE_COUNT, help="How many nodes the twin has."),
-    click.option(
-        "--fabric",
-        multiple=True,
-        metavar="FILE",
-        help="The real fabric, from what its own tools printed ('weft fabric'); once a file. A "
-        "twin is built of it; 'weft check' of real hosts names its cables.",
-    ),
-    click.option("--hosts", metavar="NODESET", help="Hosts to measure, such as node[1-64,70]."),
-    HOSTFILE,
-    click.option("--cluster", metavar="NAME", help="Hosts that 'weft cluster up' brought up."),
-    click.option(
-        "--mpi",
-        metavar="MPICC",
-        help="'site' or the mpicc to build and launch with; 'study run' compares several, between "
-        "commas. Default: the embedded MPICH ('embedded').",
-    ),
-    click.option("--rails", metavar="DEVICES", help="Network devices by local rank: mlx5_0:1,..."),
-    click.option(
-        "--plant",
-        multiple=True,
-        metavar="FAULT",
-        help=f"Twin only: a fault, once each: {GRAMMAR}; or 'random', drawn anew each time; or "
-        "'random:SEED', the same again.",
-    ),
-    click.option(
-        "--fidelity",
-        type=click.Choice(["packet", "flow", "auto"]),
-        help="Twin only: every packet, messages as flows that share links fairly, or whichever "
-        "the work allows. Default: packet.",
-    ),
-    click.option(
-        "--extrapolate",
-        metavar="SHARE",
-        type=click.FloatRange(1e-9, 0.5),
-        help="Twin only: simulate a part of a size or a ring whose times repeat within this share "
-        "(such as 0.01), and estimate the error of the remaining times. Default: simulate all.",
-    ),
-    click.option(
-        "--routing",
-        type=click.Choice(ROUTINGS),
-        help="Twin of a --fabric with a planted dead cable: tables around it as an engine of "
-        "OpenSM fills them; moved: its entries move to another shortest path; unchanged: they "
-        "stay. Default: the engine that filled the tables, else moved.",
-    ),
-    click.option("--seed", type=int, default=1, show_default=True, help="Seed of every draw."),
-    LAUNCHER,
-    click.option(
-        "--container",
-        type=click.Choice(tuple(CONTAINER_RUNTIMES)),
-        help="Start each rank in a container, by this runtime.",
-    ),
-    click.option("--image", metavar="IMAGE", help="With --container: its image."),
-    click.option(
-        "--mount",
-        multiple=True,
-        metavar="SRC:DST",
-        help="With --container: a mount more; with :ro behind it read-only. Repeatable.",
-    ),
-    click.option(
-        "--recipe",
-        metavar="PLATFORM",
-        help="With --container: mounts, devices, variables and hooks of 'weft recipe PLATFORM'.",
-    ),
-    click.option("--mock", is_flag=True, hidden=True),
-)
-
-
-def rail_names(rails: str | None) -> tuple[str, ...]:
-    """The devices that `--rails` lists. Raises InputError where one has no name."""
-    if rails is None:
-        return ()
-    names = tuple(name.strip() for name in rails.split(","))
-    if not all(names):
-        raise InputError(
-            f"--rails '{rails}' names an empty device", expected="devices: mlx5_0:1,..."
-        )
-    return names
-
-
-backend_options = options_as("choice", BackendChoice, _OPTIONS)
-"""Add the shared options; the command receives them as one `choice: BackendChoice`."""
 
 
 def open_backend(
@@ -187,24 +51,19 @@ def open_backend(
     else:
         live_only = ("hosts", "hostfile", "cluster", "mpi", "rails", "launcher")
         others = {f"--{name}": getattr(choice, name) for name in live_only}
-        refuse_together("--twin", {**others, **_container_options(choice)})
+        refuse_together("--twin", {**others, **container_options(choice)})
     _refuse_routing(choice)
-    if len(choice.mpis) > 1 and not may_compare:
+    if choice.compared is not None and not may_compare:
         raise InputError(
-            f"--mpi '{choice.mpi}' names {len(choice.mpis)} MPIs",
+            f"--{choice.compared} '{getattr(choice, choice.compared)}' names several",
             expected="one",
-            hint="'weft study run mpi-compare' compares several",
+            hint="'weft study run' compares several",
         )
     if choice.mock:
         return open_mock(choice)
     if choice.twin is not None:
         return _open_twin(choice)
     return _open_live(choice)
-
-
-def _container_options(choice: BackendChoice) -> dict[str, object]:
-    """By option its value, None where it was not given."""
-    return {f"--{name}": getattr(choice, name) or None for name in CONTAINER_OPTIONS}
 
 
 def _refuse_routing(choice: BackendChoice) -> None:
@@ -219,17 +78,6 @@ def _refuse_routing(choice: BackendChoice) -> None:
 def open_mock(choice: BackendChoice) -> tuple[Backend, tuple[str, ...]]:  # noqa: ARG001
     """Tests put a backend of theirs in place of this function. Raises InputError."""
     raise InputError("--mock is for weft's own tests", expected="--twin PLATFORM, or hosts")
-
-
-def require_twin(choice: BackendChoice, options: Mapping[str, object]) -> None:
-    """Raises InputError for an option that has a value and only a simulated fabric can heed."""
-    given = [option for option, value in options.items() if value]
-    if given and choice.twin is None and not choice.mock:
-        raise InputError(
-            f"{given[0]} needs a twin",
-            expected="--twin PLATFORM with it",
-            hint="'weft platform list' names the platforms",
-        )
 
 
 def _open_twin(choice: BackendChoice) -> tuple[Backend, tuple[str, ...]]:
@@ -269,23 +117,31 @@ def _open_twin(choice: BackendChoice) -> tuple[Backend, tuple[str, ...]]:
 
 
 def _open_live(choice: BackendChoice) -> tuple[Backend, tuple[str, ...]]:
-    from weft.bench.live.several_mpis import SeveralMpis
+    from weft.bench.live.several_launches import SeveralLaunches
     from weft.cli.recipe.container_launch import rank_container
 
     if choice.cluster is not None:
         expected = "--hosts or --hostfile with a container"
-        refuse_together("--cluster", _container_options(choice), expected)
+        refuse_together("--cluster", container_options(choice), expected)
     nodes = live_nodes(choice)
     if choice.cluster is not None:
         return _open_cluster(choice, nodes), nodes
     nodes = as_slurm_orders(nodes, os.environ)
-    container = rank_container(choice, len(nodes))
-    rails = choice.rail_names
-    mpis = choice.mpis
-    if len(mpis) > 1:
-        refuse_together("--mpi with several MPIs", _container_options(choice))
-    backends = [live_backend(mpi, choice.launcher, rails, nodes, container) for mpi in mpis]
-    return (backends[0] if len(backends) == 1 else SeveralMpis(backends)), nodes
+    around = [
+        None if one.container == BARE else rank_container(one, len(nodes))
+        for one in choice.launches
+    ]
+    # With a container and without, the launcher is the same.
+    asked = next((name for name in map(launcher_for, around) if name is not None), None)
+    backends = [
+        live_backend(mpi, one.launcher or asked, choice.rail_names, nodes, container)
+        for one, container in zip(choice.launches, around, strict=True)
+        for mpi in one.mpis
+    ]
+    if choice.compared is None:
+        return backends[0], nodes
+    factor = "mpi-library" if choice.compared == "mpi" else choice.compared
+    return SeveralLaunches(factor, backends), nodes
 
 
 def live_backend(
@@ -299,7 +155,7 @@ def live_backend(
     from weft.bench.live.backend import LiveBackend
     from weft.bench.live.launch_site import LocalSite
 
-    mpi = launched_mpi(mpicc, launcher or launcher_for(container), nodes)
+    mpi = launched_mpi(mpicc, launcher, nodes)
     site = LocalSite(
         interface=rail_interface(rails, rdma_devices()) if len(nodes) > 1 else None,
         remote_shell="ssh" if is_beyond_srun(nodes, os.environ) else None,

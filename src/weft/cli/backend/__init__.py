@@ -1,0 +1,1 @@
+"""Where a verb measures: options, and the backend that they name."""
