@@ -70,7 +70,7 @@ def test_one_mpi_twice_proves_nothing_and_other_verbs_take_one(
         (["--mpi", "embedded,mpicc.openmpi", "--launcher", "mpiexec,srun"], "both name several"),
         (["--launcher", "mpiexec,mpirun"], "'mpirun' is not one of srun, mpiexec"),
         (["--launcher", "srun,srun"], "has a word twice"),
-        (["--container", "none"], "'none' is not one of"),
+        (["--container", "none"], "'none' alone changes nothing"),
         (["--container", "none,podman"], "--container goes with --image"),
     ],
 )
@@ -102,4 +102,6 @@ def test_a_factor_of_machines_names_its_option_or_is_refused(
     assert weft(words) == 2
     assert f"--{factor} " in capsys.readouterr().err
     assert weft([*words, "--twin", "fat-tree", "--nodes", "4"]) == 2
-    assert f"a twin has no option '{factor}'" in capsys.readouterr().err
+    assert f"factor '{factor}' on a twin, which launches nothing" in capsys.readouterr().err
+    assert weft(["study", "submit", str(study), "--dry-run"]) == 2
+    assert f"factor '{factor}' with submit" in capsys.readouterr().err

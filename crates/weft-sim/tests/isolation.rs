@@ -72,3 +72,27 @@ fn a_partitions_level_is_refused_above_fifteen() {
     let text = refusal(&shared(json!({}), json!({}), partitions));
     assert!(text.starts_with("partitions[0].service_level: 16 is no service level"), "{text}");
 }
+
+/// On one switch, all but one of 8 hosts send 4 KiB to the first, again and again.
+fn incast(keys: Value, recv_ns: f64) -> Outcome {
+    let step = json!([{"benchmark": "fan_in", "size_bytes": 4096, "iterations": 40}]);
+    let mut case = scenario(deep_tree(8, 8, RATE, 0), json!([]));
+    case.as_object_mut().unwrap().remove("work");
+    let regime = json!({"send_overhead_ns": 0, "recv_overhead_ns": recv_ns, "protocol": "eager"});
+    let case = with(case, "host", json!({"regimes": [regime]}));
+    let mut tenant = json!({"name": "hot", "work": step, "placement": {"nodes": nodes(0..8)}});
+    tenant.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
+    complete(&with(case, "tenants", json!([tenant])))
+}
+
+#[test]
+fn no_processor_holds_one_sided_messages_up() {
+    let mean = |outcome: &Outcome| {
+        let times = &outcome.rows.duration_ps;
+        times.iter().sum::<u64>() / times.len() as u64
+    };
+    let free = mean(&incast(json!({}), 0.0));
+    assert_eq!(mean(&incast(json!({"one_sided": true}), 5_000.0)), free);
+    // Seven receives of 5 us take 35 us of the one processor.
+    assert!(mean(&incast(json!({}), 5_000.0)) >= free + 30_000_000);
+}

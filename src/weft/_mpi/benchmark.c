@@ -18,6 +18,14 @@ const struct benchmark *find_benchmark(const char *name) {
     return NULL;
 }
 
+/* What an aggressor repeats, or NULL: pairs have rounds of their own. */
+const struct benchmark *find_aggressor(const char *name) {
+    if (strcmp(name, put_incast.name) == 0) return &put_incast;
+    if (strcmp(name, get_broadcast.name) == 0) return &get_broadcast;
+    const struct benchmark *found = find_benchmark(name);
+    return found != NULL && found->loop != PAIRS ? found : NULL;
+}
+
 /* All names, for an error text. */
 const char *benchmark_names(void) {
     static char names[MAX_LIST];

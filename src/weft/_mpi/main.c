@@ -21,13 +21,30 @@ static struct problem open_schedules(const struct world *world, const struct opt
 /* All but collectives need a partner. */
 static struct problem check_ranks(const struct world *world, const struct options *options) {
     struct problem problem = {0};
+    if (options->n_aggressors > 0 && world->n_measuring < 2)
+        set_problem(&problem, EXIT_INPUT, "--aggressor",
+                    "%d of %d ranks are left to measure, two are needed", world->n_measuring,
+                    world->n_ranks);
     for (int i = 0; i < options->n_groups; i++) {
         const struct benchmark *benchmark = options->groups[i].benchmark;
+        if (options->n_aggressors > 0 && benchmark->loop == PAIRS)
+            set_problem(&problem, EXIT_INPUT, "--aggressor", "pairs have the fabric to themselves");
         if (world->n_ranks < 2 && benchmark->parties != EVERYONE)
             set_problem(&problem, EXIT_INPUT, "--benchmark", "%s needs two ranks or more",
                         benchmark->name);
     }
     return problem;
+}
+
+/* A group, with the aggressors of the launch beside it. Collective over the world. */
+static void run_beside(const struct world *world, const struct options *options,
+                       const struct group *group) {
+    open_aggressors(options, world, group);
+    if (world->rank < world->n_measuring) {
+        run_group(world, group, options->memory);
+        close_aggressors(options, world, group);
+    }
+    sleeping_barrier(MPI_COMM_WORLD);
 }
 
 /* Everything after the arguments are known to be right. Collective. */
@@ -52,7 +69,7 @@ static int measure(const struct world *world, const struct options *options,
         if (group->benchmark->loop == PAIRS)
             run_pairs(world, group, options->memory, &schedules[i]);
         else
-            run_group(world, group, options->memory);
+            run_beside(world, options, group);
         close_schedule(&schedules[i]);
     }
     read_counters(world, &counters, false);
@@ -74,6 +91,7 @@ int main(int argc, char **argv) {
     CHECK(MPI_Init(&argc, &argv));
     signal(SIGTERM, SIG_DFL);
     open_world(&world);
+    open_jobs(&options, &world);
     if (problem.exit_code == 0) problem = check_ranks(&world, &options);
     int exit_code = agree(&problem);
     if (exit_code == 0 && options.help) {

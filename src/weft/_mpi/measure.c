@@ -17,10 +17,9 @@ int rank_in_world(void) {
 
 /* Two ranks: 0 and n/2, so that with several ranks a node in blocks the two sit on different
  * nodes. Halves: all but the last of an odd number. */
-bool takes_part(const struct benchmark *benchmark, const struct world *world) {
-    if (benchmark->parties == TWO_RANKS)
-        return world->rank == 0 || world->rank == world->n_ranks / 2;
-    if (benchmark->parties == HALVES) return world->rank < world->n_ranks / 2 * 2;
+bool takes_part(const struct benchmark *benchmark, int rank, int n_ranks) {
+    if (benchmark->parties == TWO_RANKS) return rank == 0 || rank == n_ranks / 2;
+    if (benchmark->parties == HALVES) return rank < n_ranks / 2 * 2;
     return true;
 }
 
@@ -54,14 +53,17 @@ static void open_tables(struct job *job) {
 }
 
 /* What this rank is in the group: its communicator, partner and buffers. Collective over the
- * world; returns false on a rank that does not take part. */
-static bool open_job(const struct world *world, const struct group *group, enum memory memory,
-                     struct job *job) {
+ * rank's job; returns false on a rank that does not take part. */
+bool open_job(const struct world *world, const struct group *group, enum memory memory,
+              struct job *job) {
     const struct benchmark *benchmark = group->benchmark;
-    bool active = takes_part(benchmark, world);
     struct extent most = {0, 0};
-    *job = (struct job){.yields = world->oversubscribed};
-    CHECK(MPI_Comm_split(MPI_COMM_WORLD, active ? 0 : MPI_UNDEFINED, world->rank, &job->comm));
+    int rank, n_ranks;
+    *job = (struct job){.yields = world->oversubscribed, .window_of_root = MPI_WIN_NULL};
+    CHECK(MPI_Comm_rank(world->job, &rank));
+    CHECK(MPI_Comm_size(world->job, &n_ranks));
+    bool active = takes_part(benchmark, rank, n_ranks);
+    CHECK(MPI_Comm_split(world->job, active ? 0 : MPI_UNDEFINED, rank, &job->comm));
     if (!active) return false;
     CHECK(MPI_Comm_rank(job->comm, &job->rank));
     CHECK(MPI_Comm_size(job->comm, &job->n_ranks));
@@ -79,7 +81,11 @@ static bool open_job(const struct world *world, const struct group *group, enum 
     return true;
 }
 
-static void close_job(struct job *job) {
+void close_job(struct job *job) {
+    if (job->window_of_root != MPI_WIN_NULL) {
+        CHECK(MPI_Win_unlock_all(job->window_of_root));
+        CHECK(MPI_Win_free(&job->window_of_root));
+    }
     free(job->requests);
     free(job->sent.counts);
     close_buffer(&job->send);
@@ -258,7 +264,7 @@ static void measure_size(const struct world *world, struct job *job, const struc
     free(series.late);
 }
 
-/* All sizes of one group, in the order given. Collective over the world. */
+/* All sizes of one group, in the order given. Collective over the ranks that measure. */
 void run_group(const struct world *world, const struct group *group, enum memory memory) {
     struct job job;
     if (open_job(world, group, memory, &job)) {
@@ -266,5 +272,4 @@ void run_group(const struct world *world, const struct group *group, enum memory
             measure_size(world, &job, group, (size_t)group->sizes[i]);
         close_job(&job);
     }
-    sleeping_barrier(MPI_COMM_WORLD);
 }

@@ -22,9 +22,11 @@ static int64_t available_bytes(void) {
 static int64_t needed_bytes(const struct world *world, const struct group *group,
                             struct problem *problem) {
     const struct benchmark *benchmark = group->benchmark;
-    struct job job = {.rank = world->rank, .n_ranks = world->n_ranks};
+    struct job job = {0};
     size_t send = 0, receive = 0;
-    if (benchmark->extent == NULL || !takes_part(benchmark, world)) return 0;
+    CHECK(MPI_Comm_rank(world->job, &job.rank));
+    CHECK(MPI_Comm_size(world->job, &job.n_ranks));
+    if (benchmark->extent == NULL || !takes_part(benchmark, job.rank, job.n_ranks)) return 0;
     set_place(&job, group);
     for (int i = 0; i < group->n_sizes; i++) {
         struct extent extent = benchmark->extent(&job, (size_t)group->sizes[i]);
@@ -34,7 +36,7 @@ static int64_t needed_bytes(const struct world *world, const struct group *group
     if (benchmark == &alltoallv && (send > INT_MAX || receive > INT_MAX))
         set_problem(problem, EXIT_INPUT, "--sizes",
                     "all blocks of %s on %d ranks pass 2 GiB, the most that MPI addresses",
-                    benchmark->name, world->n_ranks);
+                    benchmark->name, job.n_ranks);
     size_t n_requests = request_count(&job, benchmark);
     if (n_requests > INT_MAX)
         set_problem(problem, EXIT_INPUT, "--window", "%zu messages at once of %s", n_requests,
@@ -47,7 +49,8 @@ struct problem check_memory(const struct world *world, const struct options *opt
     struct problem problem = {0};
     int64_t available = available_bytes();
     for (int i = 0; i < options->n_groups; i++) {
-        const struct group *group = &options->groups[i];
+        struct group own;
+        const struct group *group = my_group(options, world, &options->groups[i], &own);
         int64_t mine = needed_bytes(world, group, &problem), all = 0;
         CHECK(MPI_Allreduce(&mine, &all, 1, MPI_INT64_T, MPI_SUM, world->node));
         if (all > available && problem.exit_code == 0)

@@ -2,7 +2,7 @@
  * and main.c lets the ranks agree on a problem, so a wrong argument never leaves a rank waiting.
  *
  * Grammar: an option before the first --benchmark holds for every group, one after it for that
- * group. --rails, --memory, --quiet and --help hold for the launch, wherever they stand. */
+ * group. --rails, --memory, --aggressor, --quiet and --help hold for the launch, wherever they stand. */
 #include "weft.h"
 
 #include <errno.h>
@@ -40,6 +40,8 @@ const char *usage(void) {
            "  --validate                check received data in an untimed pass\n"
            "  --rails DEV,DEV,...       network device by local rank, such as mlx5_0:1\n"
            "  --memory host|cuda|rocm   where message buffers live\n"
+           "  --aggressor NAME,BYTES,RANKS  repeats a benchmark, put_incast or get_broadcast on\n"
+           "                            the last ranks while the others measure; repeatable\n"
            "  --quiet SECONDS           before anything is measured: which counters of network\n"
            "                            devices move while no rank sends\n"
            "An option before the first --benchmark holds for every benchmark.\n";
@@ -157,6 +159,32 @@ static unsigned parse_phases(const char *option, const char *text, struct proble
     return phases;
 }
 
+/* 'alltoall,4096,8': the benchmark, its size, the ranks that repeat it. */
+static void parse_aggressor(const char *text, struct options *out, struct problem *problem) {
+    static const char *const option = "--aggressor";
+    char name[MAX_NAME], bytes[MAX_NAME], ranks[MAX_NAME];
+    if (out->n_aggressors == MAX_AGGRESSORS) {
+        set_problem(problem, EXIT_INPUT, option, "more than %d aggressors", MAX_AGGRESSORS);
+        return;
+    }
+    struct aggressor *one = &out->aggressors[out->n_aggressors++];
+    if (!next_piece(&text, name, option, problem) || !next_piece(&text, bytes, option, problem) ||
+        !next_piece(&text, ranks, option, problem) || *text != '\0') {
+        set_problem(problem, EXIT_INPUT, option, "NAME,BYTES,RANKS is expected");
+        return;
+    }
+    one->benchmark = find_aggressor(name);
+    if (one->benchmark == NULL)
+        set_problem(problem, EXIT_INPUT, option,
+                    "no benchmark '%.40s'; there are put_incast, get_broadcast, %s", name,
+                    benchmark_names());
+    one->bytes = parse_number(option, bytes, 0, MAX_MESSAGE_BYTES, problem);
+    one->n_ranks = (int)parse_number(option, ranks, 2, INT_MAX, problem);
+    if (problem->exit_code == 0 && one->bytes % (long)one->benchmark->element_bytes != 0)
+        set_problem(problem, EXIT_INPUT, option, "%ld is not a multiple of %zu, as %s needs",
+                    one->bytes, one->benchmark->element_bytes, one->benchmark->name);
+}
+
 /* Start a new group from the defaults given before the first one. */
 static struct group *open_group(struct options *out, const struct group *defaults,
                                 const char *name, struct problem *problem) {
@@ -218,6 +246,8 @@ static bool parse_launch_option(struct options *out, const char *option, const c
         parse_rails(value, out, problem);
     else if (strcmp(option, "--memory") == 0)
         out->memory = (enum memory)parse_word(option, value, memories, 3, problem);
+    else if (strcmp(option, "--aggressor") == 0)
+        parse_aggressor(value, out, problem);
     else if (strcmp(option, "--quiet") == 0)
         out->quiet_seconds = parse_seconds(option, value, problem);
     else

@@ -11,7 +11,7 @@
 
 enum { N_KINDS = 4, MAX_TIMES = 33 };
 enum { TAG_SERIES = 21, TAG_SWAP = 22, TAG_MEET = 23, TAG_START = 24 };
-enum { LONGEST_SLEEP_NS = 1000000, RANKS_A_CPU = 4 };
+enum { RANKS_A_CPU = 4 };
 
 const char *const phase_names[N_PHASES] = {"latency", "bandwidth", "bidirectional"};
 enum { LATENCY, BANDWIDTH, BIDIRECTIONAL, DEFAULT_PHASES = 1 << LATENCY | 1 << BANDWIDTH };
@@ -358,7 +358,7 @@ static void run_round(struct job *job, const struct group *group, const struct r
 }
 
 /* The job of a rank: buffers for the larger size, partners to be chosen round by round. */
-static void open_job(const struct world *world, const struct group *group, enum memory memory,
+static void open_pair(const struct world *world, const struct group *group, enum memory memory,
                      struct job *job) {
     long small = group->pair_sizes[0], large = group->pair_sizes[1];
     size_t bytes = (size_t)(small > large ? small : large) + 1; /* + 1: the acknowledgement */
@@ -376,7 +376,7 @@ void run_pairs(const struct world *world, const struct group *group, enum memory
     struct job job;
     struct round round;
     int longest = 0;
-    open_job(world, group, memory, &job);
+    open_pair(world, group, memory, &job);
     open_round(world, &round);
     for (int k = 0; k < N_KINDS; k++) {
         int n = counts_of(group, &kinds[k]).iterations;

@@ -6,7 +6,7 @@
 
 #include <time.h>
 
-enum { FIRST_SLEEP_NS = 20000, LONGEST_SLEEP_NS = 1000000 };
+enum { FIRST_SLEEP_NS = 20000 };
 
 /* Sleep until the request is complete, `longest_ns` at a time at most. */
 void sleep_until_complete(MPI_Request *request, int64_t longest_ns) {

@@ -17,6 +17,7 @@
  *   clock.c       time, and clock offsets between hosts
  *   buffers.c     host or GPU buffers; memory_check.c whether they fit; random.c hashes, orders
  *   pattern.c     contents of messages, and their check; exact_sums.c the same for sums
+ *   aggressor.c   other jobs, which send meanwhile; one_sided.c two of their patterns
  *   device.c      counters of network devices; background_traffic.c traffic of other jobs
  *   transport.c   the MPI library's transport; errors.c every way this program ends early
  *
@@ -42,7 +43,7 @@
 
 enum { EXIT_INPUT = 2, EXIT_MISSING = 3, EXIT_BENCHMARK = 4 };
 enum { MAX_GROUPS = 32, MAX_SIZES = 128, MAX_RAILS = 64, N_RAIL_VARIABLES = 7 };
-enum { MAX_NAME = 64, MAX_LIST = 384 };
+enum { MAX_NAME = 64, MAX_LIST = 384, MAX_AGGRESSORS = 8 };
 
 /* ---- errors.c: every way this program ends early ----------------------------------------- */
 
@@ -98,9 +99,18 @@ struct group {
     unsigned phases; /* pairs: a bit for each of phase_names; 0: the default */
 };
 
+/* One `--aggressor`: what the ranks of another job repeat. */
+struct aggressor {
+    const struct benchmark *benchmark;
+    long bytes;
+    int n_ranks;
+};
+
 struct options {
     struct group groups[MAX_GROUPS];
     int n_groups;
+    struct aggressor aggressors[MAX_AGGRESSORS];
+    int n_aggressors;
     char rails[MAX_RAILS][MAX_NAME];
     int n_rails;
     enum memory memory;
@@ -131,6 +141,9 @@ const char *environment(const char *name);
 
 struct world {
     int rank, n_ranks, local_rank, tasks_per_node;
+    int n_measuring; /* the first ranks; the others are aggressors' */
+    int aggressor;   /* mine, UNSET for a rank that measures */
+    MPI_Comm job;    /* the ranks that measure, or those of my aggressor */
     char host[MAX_NAME];
     MPI_Comm node; /* the ranks of this host */
     bool oversubscribed;
@@ -154,6 +167,7 @@ void open_world(struct world *world);
 void close_world(struct world *world);
 void rank_facts(const struct world *world, const struct rail *rail, struct rank_facts *out);
 int *host_leaders(const struct world *world, int *n);
+enum { LONGEST_SLEEP_NS = 1000000 };
 void sleep_until_complete(MPI_Request *request, int64_t longest_ns);
 void sleeping_barrier(MPI_Comm comm);
 void parse_cpus(const char *list, cpu_set_t *out);
@@ -249,6 +263,7 @@ struct job {
     struct buffer send, receive;
     struct blocks sent, received; /* alltoallv, reduce_scatter */
     struct ring ring;
+    MPI_Win window_of_root; /* one-sided: the receive buffer of rank 0; else MPI_WIN_NULL */
     MPI_Request *requests; /* 2 x window, or n_requests of the benchmark */
 };
 
@@ -291,7 +306,9 @@ extern const struct benchmark latency, bandwidth, bidirectional, message_rate, f
 extern const struct benchmark random_ring_latency, random_ring_bandwidth, natural_ring_bandwidth;
 extern const struct benchmark barrier, allreduce, reduce, reduce_scatter, broadcast, allgather;
 extern const struct benchmark alltoall, alltoallv, gather, scatter, pairs;
+extern const struct benchmark put_incast, get_broadcast; /* of aggressors only */
 const struct benchmark *find_benchmark(const char *name);
+const struct benchmark *find_aggressor(const char *name);
 const char *benchmark_names(void);
 struct counts default_counts(const struct benchmark *benchmark, size_t bytes);
 
@@ -349,9 +366,12 @@ struct series {
 };
 
 int rank_in_world(void);
-bool takes_part(const struct benchmark *benchmark, const struct world *world);
+bool takes_part(const struct benchmark *benchmark, int rank, int n_ranks);
 void set_place(struct job *job, const struct group *group);
 size_t request_count(const struct job *job, const struct benchmark *benchmark);
+bool open_job(const struct world *world, const struct group *group, enum memory memory,
+              struct job *job);
+void close_job(struct job *job);
 void run_group(const struct world *world, const struct group *group, enum memory memory);
 int64_t typical_ns(const struct job *job, void (*once)(const struct job *));
 struct counts affordable(struct counts counts, double max_seconds, int64_t once_ns);
@@ -381,6 +401,16 @@ void json_null(const char *key);
 void json_ints(const char *key, const int64_t *values, int n);
 void json_begin(const char *key, char bracket); /* '{' or '['; key NULL inside a list */
 void json_finish(char bracket);
+
+/* ---- aggressor.c ------------------------------------------------------------------------- */
+
+void open_jobs(const struct options *options, struct world *world);
+const struct group *my_group(const struct options *options, const struct world *world,
+                             const struct group *group, struct group *own);
+void open_aggressors(const struct options *options, const struct world *world,
+                     const struct group *group);
+void close_aggressors(const struct options *options, const struct world *world,
+                      const struct group *group);
 
 /* ---- device.c, background_traffic.c, transport.c: the carrier of the bytes --------------- */
 

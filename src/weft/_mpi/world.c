@@ -106,6 +106,7 @@ void close_world(struct world *world) {
     const struct timespec rest = {0, SLEEP_BEFORE_FINALIZE_NS};
     bool several_hosts = world->tasks_per_node < world->n_ranks;
     CHECK(MPI_Comm_free(&world->node));
+    CHECK(MPI_Comm_free(&world->job));
     if (!several_hosts || !finalize_may_hang()) return;
     send_between_all(world);
     CHECK(MPI_Barrier(MPI_COMM_WORLD));

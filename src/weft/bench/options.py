@@ -10,15 +10,18 @@ MACHINE_OPTIONS = (
 )
 """Options that a simulated fabric does not heed."""
 KERNEL_OPTIONS = (
+    "aggressors",
     *("iterations", "warmup", "window", "skew", "rings", "seed"),
     *("pair_sizes", "phases", "rounds"),
     *MACHINE_OPTIONS,
 )
 """Options of the measuring program (weft.bench.live.kernel_argv)."""
+OF_SOME_BENCHMARKS = ("window", "rings", "seed")
+"""Options without any effect on the benchmarks of the catalogue that do not have them."""
 TWIN_OPTIONS = (
     *("adaptive_routing", "congestion_control", "routing"),
     *("algorithm", "between", "leaders", "fallback", "segment_bytes", "in_network", "node"),
-    *("host_noise", "neighbour", "service_level", "mpi_choice", "oversubscription"),
+    *("host_noise", "service_level", "mpi_choice", "oversubscription"),
     *("gpu_network", "nccl_version"),
 )
 """Options that only a simulated fabric has (weft.bench.twin.scenario)."""
@@ -48,7 +51,5 @@ def refuse_unknown(trial: Trial, own: Iterable[str]) -> None:
                 f"a twin has no option '{option}'",
                 where=f"trial {trial.id}",
                 expected=", ".join(known),
-                hint="machines have it"
-                if option in WAYS_TO_LAUNCH
-                else did_you_mean(option, known),
+                hint=did_you_mean(option, known),
             )

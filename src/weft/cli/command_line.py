@@ -10,18 +10,20 @@ from weft.core.shell_line import shell_line
 
 _NOT_TWICE = frozenset({"--dir", "--resume", "--report", "--drain", "--output"})
 """Options of places that a command has written to already."""
+_OF_A_JOB = frozenset({"--executor"})
+"""Options that only hold in the job that the command was part of."""
 
 
 def resume_command(context: click.Context, run_dir: Path) -> str:
     """The words of a call, to go on with the run in this directory."""
-    words = _typed(context, {"--dir": None, "--resume": None}, frozenset())
+    words = _typed(context, {"--dir": None, "--resume": None}, _OF_A_JOB)
     return f"{words} {shell_line(['--dir', run_dir, '--resume'])}"
 
 
 def repeat_command(context: click.Context, run_dir: Path | None) -> str:
     """The words of a call, to begin the run again in this directory; None: in a fresh one."""
     named = {"--dir": None if run_dir is None else (run_dir,), "--resume": None}
-    return _typed(context, named, frozenset())
+    return _typed(context, named, _OF_A_JOB)
 
 
 def typed_command(context: click.Context, values: Mapping[str, Sequence[str] | None]) -> str:

@@ -48,11 +48,13 @@ def measure_study(
     budget_s: float | None = None,
     sensitivity: bool = False,
     simulator: "Simulator | None" = None,
+    shown: Callable[[StudyRun], str] | None = None,
 ) -> int:
     """Plan, run and print; the exit code. `study_on` gives the study on the nodes that there are,
     and its text as the run records it; the run goes into `run_dir`, or a fresh directory under
     runs/. With `budget_s` the study is thinned until it fits; with `sensitivity` it is run
-    again at other values of assumed constants. A `simulator` is for twins only.
+    again at other values of assumed constants. A `simulator` is for twins only; `shown` says what
+    is printed of the run instead of weft's own text.
 
     Raises InputError, MissingError, StorageError and KeyboardInterrupt with how to go on.
     """
@@ -64,6 +66,11 @@ def measure_study(
     if simulator is not None:
         backend = simulated_by(backend, simulator)
     document, text = with_own_launches(*study_on(nodes), backend)
+    if simulator is not None and all(use.name == "pairs" for use in document.benchmarks):
+        raise InputError(
+            "--executor mpi for pairs alone: they are simulated on one machine",
+            expected="a study with another benchmark, or no --executor",
+        )
     varied = require_sensible(backend, document) if sensitivity else None
     cost = StudyCost(backend)
     thinned: tuple[str, ...] = ()
@@ -102,7 +109,7 @@ def measure_study(
     if varied is not None and outcome.complete:
         with kept_run(where):
             try_other_values(varied, made.launches, meta, where)
-    _print_result(run, outcome, format_)
+    _print_result(run, outcome, format_, shown)
     if outcome.failures:
         return int(ExitCode.BENCHMARK)
     return int(ExitCode.GOOD if outcome.complete else ExitCode.NO_VERDICT)
@@ -172,13 +179,17 @@ def plan_for(
 ) -> "StudyPlan":
     """The plan of a study on these nodes; on one host all ranks fold onto it. A remark says that a
     job is smaller than its twin."""
-    from weft.study.plan.live import on_machine
+    from weft.bench.live.several_launches import SeveralLaunches
+    from weft.study.plan.live import on_machine, refuse_unnamed_ways
     from weft.study.plan.plan import make_plan
     from weft.study.plan.twin import refuse_inert
 
     if choice.twin is None:
+        if not isinstance(backend, SeveralLaunches):
+            refuse_unnamed_ways(document, "needs its option")
         document = on_machine(document)
     else:
+        refuse_unnamed_ways(document, "on a twin, which launches nothing", "hosts")
         refuse_inert(document)
     one_host = choice.twin is None and not choice.mock and len(nodes) == 1
     simulated = choice.twin is not None
@@ -267,14 +278,22 @@ def _is_free(run_dir: Path) -> bool:
         return False
 
 
-def _print_result(run_read: StudyRun, outcome: "RunOutcome", format_: str) -> None:
+def _print_result(
+    run_read: StudyRun,
+    outcome: "RunOutcome",
+    format_: str,
+    shown: Callable[[StudyRun], str] | None,
+) -> None:
+    from weft.cli.bench.congestion import impact_text
     from weft.cli.compare.text import verdict_lines
     from weft.report.verdict import judge
     from weft.study.comparison.cells import arm_name
+    from weft.study.comparison.impact import impact_rows
     from weft.study.comparison.larger_run import larger_command
     from weft.study.comparison.table import table_of
 
     where = run_read.directory
+    impact = impact_rows(run_read)
     table = table_of(run_read)
     judgement = judge(run_read)
     n_arms = len({arm_name(launch.trial.arm) for launch in run_read.launches})
@@ -292,10 +311,13 @@ def _print_result(run_read: StudyRun, outcome: "RunOutcome", format_: str) -> No
         "lost_hosts": outcome.lost,
         "excluded": dict(table.excluded),
         "rows": rows,
+        **({"impact": [row.to_record() for row in impact]} if impact else {}),
     }
 
     def text() -> str:
         """The findings (of a run without arms the worst one) and caveats, then the figures."""
+        if shown is not None:
+            return shown(run_read)
         arms = judgement.arms
         if arms is None:
             verdict = finding_lines(judgement.findings[0])
@@ -304,7 +326,8 @@ def _print_result(run_read: StudyRun, outcome: "RunOutcome", format_: str) -> No
         caveats = (f"  ! {caveat}" for caveat in judgement.caveats)
         larger = larger_command(run_read, judgement.findings)
         figures = _figures_text(where, outcome, table, n_arms, larger)
-        return "\n".join([*verdict, *caveats, "", figures])
+        block = [impact_text(impact), ""] if impact else []
+        return "\n".join([*verdict, *caveats, "", *block, figures])
 
     emit(format_, text=text, record=record, rows=rows)
     if outcome.stopped:

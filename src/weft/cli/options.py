@@ -50,6 +50,8 @@ class Several(click.Choice[str]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The words as they were typed, each known and once."""
         given = str(value).split(",")
+        if given[0] in self.only_with_others and len(given) == 1:
+            self.fail(f"'{value}' alone changes nothing: name another beside it", param, ctx)
         if len(given) == 1:
             return str(super().convert(value, param, ctx))
         known = (*self.choices, *self.only_with_others)

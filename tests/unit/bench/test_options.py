@@ -18,7 +18,7 @@ def test_the_measuring_program_has_what_is_listed() -> None:
 
 
 def test_a_twin_refuses_what_it_does_not_have() -> None:
-    refuse_unknown(trial(window=2, memory="host", neighbour="none", model="m"), ["model"])
+    refuse_unknown(trial(window=2, memory="host", aggressors=[], model="m"), ["model"])
     with pytest.raises(InputError, match="a twin has no option 'adaptive_ruoting'") as caught:
         refuse_unknown(trial(adaptive_ruoting="on"), [])
     assert "adaptive_routing" in str(caught.value.hint)

@@ -43,6 +43,9 @@ pub struct TenantDocument {
     /// Begin again with the first step until every tenant without this is done.
     #[serde(default)]
     pub repeat: bool,
+    /// Its messages between nodes are puts or gets: no processor sends or receives them.
+    #[serde(default)]
+    pub one_sided: bool,
     /// The service level of its messages; its partition's without it.
     pub service_level: Option<u8>,
     /// The partition of its messages.
@@ -63,6 +66,7 @@ impl TenantDocument {
             role: TenantRole::Victim,
             start_ns: 0.0,
             repeat: false,
+            one_sided: false,
             service_level: None,
             partition_key: DEFAULT_PARTITION,
             placement,

@@ -50,7 +50,8 @@ impl Cost {
 /// The costs of every host.
 #[derive(Clone, Debug)]
 pub(crate) struct HostModel {
-    /// Those of messages over the network, then those of messages inside a node, if they differ.
+    /// Those of messages over the network; those of messages inside a node, if they differ; those
+    /// of one-sided messages, by the sizes of the first.
     regimes: Vec<Regime>,
     n_of_network: usize,
     /// Least time between two messages that an HCA begins.
@@ -124,6 +125,11 @@ impl HostModel {
         if let Some(intra) = &document.intra_node {
             regimes.append(&mut read_inner_regimes(&intra.regimes)?);
         }
+        regimes.extend_from_within(..n_of_network);
+        let first = regimes.len() - n_of_network;
+        for regime in &mut regimes[first..] {
+            (regime.send, regime.recv, regime.protocol) = (Cost::NONE, Cost::NONE, Protocol::Eager);
+        }
         if regimes.len() > MAX_REGIMES {
             let what = format!("{} regimes", regimes.len());
             let expected = format!("at most {MAX_REGIMES}");
@@ -163,10 +169,16 @@ impl HostModel {
 
     /// The same for a message over the channel inside a node.
     pub(crate) fn inner_regime_of(&self, size_bytes: u64) -> u8 {
-        match &self.regimes[self.n_of_network..] {
+        match &self.regimes[self.n_of_network..self.regimes.len() - self.n_of_network] {
             [] => self.regime_of(size_bytes),
             inner => (self.n_of_network + number_of(inner, size_bytes)) as u8,
         }
+    }
+
+    /// The same for a message that no processor sends or receives: adapters write or read memory.
+    pub(crate) fn one_sided_regime_of(&self, size_bytes: u64) -> u8 {
+        let first = self.regimes.len() - self.n_of_network;
+        (first + number_of(&self.regimes[first..], size_bytes)) as u8
     }
 
     /// A regime by number.

@@ -69,6 +69,8 @@ impl ValidScenario {
     pub(crate) fn regime_between(&self, here: RankPlace, there: RankPlace, size_bytes: u64) -> u8 {
         if self.is_local(here, there) {
             self.hosts.inner_regime_of(size_bytes)
+        } else if self.tenants[here.tenant as usize].one_sided {
+            self.hosts.one_sided_regime_of(size_bytes)
         } else {
             self.hosts.regime_of(size_bytes)
         }

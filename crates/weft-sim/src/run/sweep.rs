@@ -38,7 +38,8 @@ pub fn simulate_many_watched(
         let scenario = ValidScenario::parse(text).map_err(|error| numbered(index, &error))?;
         Ok(simulate_watched(&scenario, stop, monitor))
     };
-    let each = texts.par_iter().zip(monitors).enumerate();
+    // One at a time: of a few together, one core would keep the long ones to itself.
+    let each = texts.par_iter().zip(monitors).enumerate().with_max_len(1);
     pool(threads, texts.len())?.install(|| each.map(run).collect())
 }
 

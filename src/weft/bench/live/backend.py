@@ -7,15 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from weft.bench.evidence import evidence_of, not_on_fabric_note, state_of
+from weft.bench.live.aggressor_ranks import launched_with, with_aggressors
 from weft.bench.live.failure import containers_left, failure_of
 from weft.bench.live.host_watch import HostWatch, not_started, pids_of, with_probes
 from weft.bench.live.kernel_argv import kernel_argv, rounds_text
 from weft.bench.live.kernel_records import KernelOutput, read_kernel_output
-from weft.bench.live.kernel_samples import to_samples
+from weft.bench.live.kernel_samples import samples_of
 from weft.bench.live.launch_site import LaunchSite, LocalSite
 from weft.bench.logs.evidence import evidence_of_files
-from weft.bench.model import Launch, Sample, State, Trial
+from weft.bench.model import Launch, Sample, Trial
 from weft.bench.twin.fault import Fault
 from weft.cluster.host_probe import HostProbe
 from weft.cluster.slurm.neighbours import neighbour_questions
@@ -124,22 +124,23 @@ class LiveBackend:
         A trial between hosts that wants a quiet network also asks the scheduler who else is there;
         launch and answer share the trial's time.
         """
-        here = all(map(self._site.is_local, launch.trial.nodes))
+        launched = launched_with(launch, self.nodes)
+        here = all(map(self._site.is_local, launched.trial.nodes))
         if here or "quiet" not in launch.trial.options:
-            output = self._run(launch)
-            yield from _samples(output, launch, self._log_evidence(launch))
+            output = self._run(launched)
+            yield from samples_of(output, launch, self._log_evidence(launch))
             return
-        with neighbour_questions(launch.trial.nodes) as scheduler:
+        with neighbour_questions(launched.trial.nodes) as scheduler:
             started, limit_s = time.monotonic(), launch.trial.timeout_s
-            output = self._run(launch)
+            output = self._run(launched)
             left_s = limit_s - (time.monotonic() - started)
             neighbours = scheduler.answer(min(ANSWER_TIMEOUT_S, ANSWER_SHARE * limit_s, left_s))
         external = {"neighbours": neighbours.to_record(), **self._log_evidence(launch)}
-        yield from _samples(output, launch, external)
+        yield from samples_of(output, launch, external)
 
     def recipe(self, launch: Launch) -> str:
         """The command line of a launch, as shell lines; nothing runs."""
-        return self._site.text(self._recipe(launch))
+        return self._site.text(self._recipe(launched_with(launch, self.nodes)))
 
     def facts(self) -> Mapping[str, Any]:
         """The MPI, its launcher, the nodes and the rails, and what the scheduler says of them."""
@@ -169,7 +170,7 @@ class LiveBackend:
         self._written_by = []
 
     def _check(self, trial: Trial) -> None:
-        check_trial(trial, self.rails)
+        check_trial(with_aggressors(trial, self.nodes), self.rails)
         strangers = [node for node in trial.nodes if node not in self.nodes]
         if strangers:
             raise InputError(
@@ -185,6 +186,7 @@ class LiveBackend:
         MPI: 4 ms, not 7 us). Where ranks outnumber CPUs even then, they must yield: a second
         launch tells, in what is left of the time that one may take.
         """
+        trials = [with_aggressors(trial, self.nodes) for trial in trials]
         nodes = tuple(dict.fromkeys(node for trial in trials for node in trial.nodes))
         tasks = max((trial.tasks_per_node for trial in trials), default=1)
         options = {"iterations": 1, "warmup": 0}
@@ -216,8 +218,8 @@ class LiveBackend:
             raise not_started(launch, missing)
         recipe = self._recipe(launch)
         self._write_files(launch, recipe)
-        path = self._run_dir / "recipes" / f"{launch.name}.txt"
-        write_part(path, mask_text(self._site.text(recipe))[0], what="recipe")
+        text = mask_text(self._site.text(recipe))[0]
+        write_part(self._run_dir / "recipes" / f"{launch.name}.txt", text, what="recipe")
         out, err = self._raw(launch)
         probes: dict[str, HostProbe] = {}
         try:
@@ -381,20 +383,3 @@ def launch_spec(
         pmi=mpi.pmi,
         limit_s=trial.timeout_s,
     )
-
-
-def _samples(
-    output: KernelOutput, launch: Launch, external: Mapping[str, Any] | None = None
-) -> Iterator[Sample]:
-    state = state_of(output)
-    evidence = evidence_of(output) | dict(external or {})
-    note = not_on_fabric_note(output) if state is State.NOT_ON_FABRIC else None
-    try:
-        for sample in to_samples(output, launch, state, evidence):
-            yield sample if note is None else replace(sample, note=note)
-    except ValueError as error:
-        raise BenchmarkError(
-            f"{launch.trial.benchmark} ({launch.name}): {error}",
-            where=f"rank 0 on {output.host_of(0) or launch.trial.nodes[0]}",
-            expected="series of positive times",
-        ) from error

@@ -147,6 +147,12 @@ def _skew(trial: Trial, name: str, value: Any) -> list[str]:
     return [_flag(name), f"{value:g}"]
 
 
+def _aggressors(trial: Trial, name: str, value: Any) -> list[str]:  # noqa: ARG001
+    """As `with_aggressors` lists them."""
+    listed = (",".join(map(str, one)) for one in value)
+    return [word for one in listed for word in ("--aggressor", one)]
+
+
 def _two_sizes(trial: Trial, name: str, value: Any) -> list[str]:
     parts = value.split(",") if isinstance(value, str) else value
     try:
@@ -190,4 +196,5 @@ _OPTIONS: Mapping[str, Callable[[Trial, str, Any], list[str]]] = {
     "skew": _skew,
     "rings": _whole(1),
     "seed": _whole(0),
+    "aggressors": _aggressors,
 }

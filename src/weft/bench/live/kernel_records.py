@@ -192,6 +192,17 @@ class Transport(_Record):
     open_devices: tuple[str, ...] = ()
 
 
+class AggressorRecord(_Record):
+    """What the ranks of an aggressor repeated beside a benchmark."""
+
+    beside: str
+    benchmark: str
+    size_bytes: int
+    n_ranks: int
+    iterations: int
+    elapsed_ns: int = Field(gt=0)
+
+
 class KernelFailure(_Record):
     """An error record: the kernel stopped itself."""
 
@@ -216,6 +227,7 @@ class KernelOutput:
     rows: list[KernelRow] = field(default_factory=list)
     pair_rows: list[PairRow] = field(default_factory=list)
     quiet: list[QuietCounter] = field(default_factory=list)
+    aggressors: list[AggressorRecord] = field(default_factory=list)
     devices: list[DeviceCounter] = field(default_factory=list)
     transports: list[Transport] = field(default_factory=list)
     failures: list[KernelFailure] = field(default_factory=list)
@@ -223,6 +235,13 @@ class KernelOutput:
     n_noise_lines: int = 0
     last_noise: deque[str] = field(default_factory=lambda: deque(maxlen=NOISE_KEPT))
     broken: str | None = None
+
+    @property
+    def n_measuring(self) -> int:
+        """The ranks that measure: without those of aggressors."""
+        first = self.aggressors[0].beside if self.aggressors else ""
+        beside = (one.n_ranks for one in self.aggressors if one.beside == first)
+        return len(self.ranks) - sum(beside)
 
     def host_of(self, rank: int) -> str | None:
         """The host that a rank reported."""
@@ -246,6 +265,7 @@ _LISTS: dict[str, tuple[str, type[_Record]]] = {
     "row": ("rows", KernelRow),
     "pair_row": ("pair_rows", PairRow),
     "quiet": ("quiet", QuietCounter),
+    "aggressor": ("aggressors", AggressorRecord),
     "device": ("devices", DeviceCounter),
     "transport": ("transports", Transport),
     "error": ("failures", KernelFailure),

@@ -3,20 +3,42 @@
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from weft.bench.evidence import evidence_of, not_on_fabric_note, state_of
+from weft.bench.live.aggressor_ranks import aggressor_evidence
 from weft.bench.live.kernel_records import KernelOutput, KernelRow, PairRow
 from weft.bench.metrics import Metrics, TimeSeries, metrics_of, pair_metrics
 from weft.bench.model import Launch, Pair, Sample, State, Trial
 from weft.bench.phase import BANDWIDTH
+from weft.core.errors import BenchmarkError
 from weft.core.nodeset import short_name
 
 SKEW_DOMINATES_FROM = 0.5
 """Start skew over this share of a collective's median: what was timed is the barrier's exit."""
 
 MPI_DEFAULT_WINDOW = 64  # SOURCE: OSU Micro-Benchmarks 7.4, osu_bw's default window
+
+
+def samples_of(
+    output: KernelOutput, launch: Launch, external: Mapping[str, Any] | None = None
+) -> Iterator[Sample]:
+    """The samples of a launch that ended well, with all evidence. Raises BenchmarkError."""
+    state = state_of(output)
+    evidence = evidence_of(output) | aggressor_evidence(output, launch) | dict(external or {})
+    note = not_on_fabric_note(output) if state is State.NOT_ON_FABRIC else None
+    try:
+        for sample in to_samples(output, launch, state, evidence):
+            yield sample if note is None else replace(sample, note=note)
+    except ValueError as error:
+        raise BenchmarkError(
+            f"{launch.trial.benchmark} ({launch.name}): {error}",
+            where=f"rank 0 on {output.host_of(0) or launch.trial.nodes[0]}",
+            expected="series of positive times",
+        ) from error
 
 
 def to_samples(
@@ -35,7 +57,7 @@ def to_samples(
         yield Sample(
             benchmark=row.benchmark,
             size_bytes=row.size_bytes,
-            metrics=row_metrics(row, len(output.ranks)),
+            metrics=row_metrics(row, output.n_measuring),
             iterations=len(row.judged_ns),
             times_ns=row.times_ns,
             flags=flags + _row_flags(row),

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from weft import __version__
+from weft.bench.aggressor import OPTION as AGGRESSORS
+from weft.bench.aggressor import aggressors_of, in_words
 from weft.bench.model import Launch, Sample, Trial
 from weft.bench.options import refuse_unknown
 from weft.bench.phase import phases_of
@@ -22,14 +24,6 @@ from weft.bench.twin.gpu_network import (
     on_channels,
 )
 from weft.bench.twin.independent_rounds import apart, joined
-from weft.bench.twin.neighbour import OPTION as NEIGHBOUR
-from weft.bench.twin.neighbour import (
-    SERVICE_LEVEL,
-    beside,
-    check_company,
-    has_neighbour,
-    rows_of_job,
-)
 from weft.bench.twin.port_counters import COUNTERS_FILE, PortCounters
 from weft.bench.twin.routing import has_own_tables, routes_adaptively, tables_of
 from weft.bench.twin.samples import pair_samples, rows_of, series_samples, training_samples
@@ -41,6 +35,13 @@ from weft.bench.twin.scenario import (
     scenario,
     steps_of,
     work,
+)
+from weft.bench.twin.tenants import (
+    SERVICE_LEVEL,
+    beside,
+    check_tenants,
+    has_aggressors,
+    rows_of_job,
 )
 from weft.bench.twin.together import Outcomes, OwnCores, Simulator
 from weft.bench.twin.training_step import is_training, training_step
@@ -195,7 +196,7 @@ class TwinBackend:
             outcomes = [_complete(launch, outcome) for outcome in ready]
             if gpu_network(trial) is not None:
                 return joined_steps(outcomes)
-            return rows_of_job(outcomes[0]) if has_neighbour(trial) else outcomes[0]
+            return rows_of_job(outcomes[0]) if has_aggressors(trial) else outcomes[0]
         parts = [document]
         if measured.kind == "pairs" and not left_to_chance(self.platform, self.faults, trial):
             parts = apart(document)
@@ -220,7 +221,9 @@ class TwinBackend:
         law = congestion_control(self.platform, trial, self.fidelity)
         found = {"transport": "simulated", "adaptive_routing": routing, "congestion_control": law}
         found["sharp"] = "on" if asks_for_switches(trial) else "off"
-        for asked in (NEIGHBOUR, SERVICE_LEVEL, TAPER, "mpi_choice"):
+        if AGGRESSORS in trial.options:
+            found[AGGRESSORS] = in_words(aggressors_of(trial))
+        for asked in (SERVICE_LEVEL, TAPER, "mpi_choice"):
             if asked in trial.options:
                 found[asked] = str(trial.options[asked])
         if "routing" in trial.options:
@@ -247,7 +250,7 @@ class TwinBackend:
         if gpu_network(trial) is not None:
             return on_channels(document, channel_work(self.platform, measured, trial))
         document["work"] = work(self.platform, measured, trial, self.faults)
-        if has_neighbour(trial):
+        if has_aggressors(trial):
             return beside(document, trial, self.nodes, measured)
         return document
 
@@ -311,7 +314,7 @@ class TwinBackend:
                 where=trial.id,
                 expected=f"nodes {self.nodes[0]} to {self.nodes[-1]}",
             )
-        check_company(trial, self.fidelity)
+        check_tenants(trial, self.fidelity)
         cores = self.platform.node.get("cores")
         is_sure = cores is not None and cores.class_ not in UNSURE
         if cores is not None and is_sure and trial.tasks_per_node > cores.whole:

@@ -4,13 +4,14 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from weft.bench.aggressor import OPTION as AGGRESSORS
 from weft.bench.model import Trial
 from weft.bench.phase import phases_of
 from weft.bench.twin.congestion_control import OFF, congestion_control
 from weft.bench.twin.fault import Fault
 from weft.bench.twin.gpu_network import by_sockets, gpu_network, inside_of_node, nccl_steps
-from weft.bench.twin.neighbour import service_level
 from weft.bench.twin.routing import routes_adaptively, routing
+from weft.bench.twin.tenants import RINGS, highest_level
 from weft.bench.twin.training_step import is_training, training_step
 from weft.catalog.benchmark import Benchmark
 from weft.catalog.libraries.mpi_algorithms import mpi_algorithms
@@ -28,12 +29,6 @@ DATA_LANES = 8
 HEADERS = {"infiniband": "infiniband", "ethernet": "none"}
 """The engine's headers for those of a platform: rates of Ethernet are taken to be of payload."""
 
-RINGS = {
-    "random_ring_latency": "random_ring",
-    "random_ring_bandwidth": "random_ring",
-    "natural_ring_bandwidth": "natural_ring",
-}
-"""The engine's name for the traffic of a ring, for every metric of its times."""
 REGIME_KEYS = (
     *("protocol", "send_overhead_ns", "recv_overhead_ns", "send_ns_per_byte", "recv_ns_per_byte"),
     *("latency_ns", "latency_ns_per_byte", "gap_ns", "gap_ns_per_byte"),
@@ -134,7 +129,7 @@ def _in_network(platform: Platform) -> InNetwork:
 def _lanes(fabric: Document, trial: Trial) -> Document:
     # Lanes of other engines' paths are in the fabric.
     engine = trial.options.get("routing", fabric.get("routing", {}).get("engine"))
-    level = service_level(trial)
+    level = highest_level(trial)
     if engine != DRAGONFLY:
         return {"lanes": {"count": level + 1}} if level else {}
     if level:
@@ -288,11 +283,13 @@ def window_of(benchmark: Benchmark, trial: Trial) -> int:
 
 
 def _counts(benchmark: Benchmark, options: Mapping[str, Any]) -> Document:
-    """Iterations on a twin: few, because each gives the same time but for jitter and noise."""
+    """Iterations on a twin: few, because each gives the same time but for jitter and noise; beside
+    aggressors as many as asked for."""
     counts = {}
     for key, least in (("iterations", 1), ("warmup", 0)):
         most = benchmark.twin.get(key, least)
-        counts[key] = min(_count({key: most, **options}, key, least=least), most)
+        asked = _count({key: most, **options}, key, least=least)
+        counts[key] = asked if AGGRESSORS in options else min(asked, most)
     return counts
 
 

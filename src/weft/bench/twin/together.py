@@ -4,6 +4,8 @@ import contextlib
 import importlib.util
 import json
 import os
+import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -85,6 +87,7 @@ class MpiRanks:
         self._communicator = communicator
         self._executor: MPICommExecutor | None = None
         self._pool: MPIPoolExecutor | None = None
+        self._has_sent = False
 
     def outcomes(self, twin: Twin, launches: Sequence[Launch]) -> Outcomes:
         """Of all launches; each rank has one at a time."""
@@ -99,8 +102,12 @@ class MpiRanks:
 
     def close(self, *, failed: bool) -> None:
         """Let the other ranks end; after a failure without what they were to do next."""
-        if self._executor is None or self._pool is None:
+        if not self._has_sent:
+            _wake(self._communicator)
             self._communicator.bcast(None)
+            return
+        if self._executor is None or self._pool is None:
+            self._communicator.Abort(1)
             return
         if failed:
             self._pool.shutdown(wait=False, cancel_futures=True)
@@ -109,6 +116,8 @@ class MpiRanks:
     def _started(self, twin: Twin) -> "MPIPoolExecutor":
         from mpi4py.futures import MPICommExecutor
 
+        _wake(self._communicator)
+        self._has_sent = True
         self._communicator.bcast(twin)
         self._executor = MPICommExecutor(self._communicator, root=0)
         self._pool = cast("MPIPoolExecutor", self._executor.__enter__())
@@ -125,7 +134,14 @@ def mpi_ranks() -> Iterator[MpiRanks | None]:
     """
     communicator = _world()
     if communicator.Get_rank() > 0:
-        _serve(communicator)
+        try:
+            _serve(communicator)
+        except BaseException as error:
+            # The first rank would wait for this one for ever.
+            where = f"rank {communicator.Get_rank()} on {os.uname().nodename}"
+            print(f"weft: {where}: {error or type(error).__name__}", file=sys.stderr, flush=True)
+            communicator.Abort(1)
+            raise
         yield None
         return
     ranks = MpiRanks(communicator)
@@ -174,9 +190,17 @@ _TWINS: dict[str, Twin] = {}
 with other figures that was asked for last."""
 
 
+def _wake(communicator: "Intracomm") -> None:
+    """All ranks meet here; those that come early sleep, where a library would take a core."""
+    request = communicator.Ibarrier()
+    while not request.Test():
+        time.sleep(0.01)
+
+
 def _serve(communicator: "Intracomm") -> None:
     from mpi4py.futures import MPICommExecutor
 
+    _wake(communicator)
     twin = communicator.bcast(None)
     if twin is None:
         return

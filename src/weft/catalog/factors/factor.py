@@ -85,7 +85,7 @@ class CatalogueFactor(Document):
             if found is not None:
                 return found
             what = f"factor '{self.name}' has no setting '{name}'"
-            raise InputError(what, expected=self.any.form)
+            raise InputError(what, expected=self.any.form, hint=next(iter(self.notes), None))
         known = [setting.name for setting in self.settings]
         raise unknown_name(f"factor '{self.name}' has no setting '{name}'", name, known)
 

@@ -68,7 +68,7 @@ class BackendChoice:
         if len(more) > 1:
             raise InputError(
                 f"--{more[0]} and --{more[1]} both name several",
-                expected="one of them with several: these are the arms",
+                expected="several of one option, and one of each other",
             )
         (option,) = more
         return [replace(self, **{option: name}) for name in several[option]]
@@ -108,8 +108,8 @@ _OPTIONS = (
     click.option(
         "--mpi",
         metavar="MPICC",
-        help="'site' or the mpicc to build and launch with; 'study run' compares several, between "
-        "commas. Default: the embedded MPICH ('embedded').",
+        help="'site' or the mpicc to build and launch with; 'study run' and 'bench' compare "
+        "several, between commas. Default: the embedded MPICH ('embedded').",
     ),
     click.option("--rails", metavar="DEVICES", help="Network devices by local rank: mlx5_0:1,..."),
     click.option(
@@ -143,14 +143,15 @@ _OPTIONS = (
     click.option(
         "--launcher",
         type=Several(_LAUNCHERS),
-        help="srun, or the MPI's own launcher; 'study run' compares both: srun,mpiexec. "
+        help="srun, or the MPI's own launcher; 'study run' and 'bench' compare both: "
+        "srun,mpiexec. "
         f"{_DEFAULT}",
     ),
     click.option(
         "--container",
         type=Several(tuple(CONTAINER_RUNTIMES), (BARE,)),
-        help="Start each rank in a container, by this runtime; 'study run' compares several, and "
-        "without one: none,podman.",
+        help="Start each rank in a container, by this runtime; 'study run' and 'bench' compare "
+        "several, and without one: none,podman.",
     ),
     click.option("--image", metavar="IMAGE", help="With --container: its image."),
     click.option(

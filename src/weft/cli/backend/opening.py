@@ -57,7 +57,7 @@ def open_backend(
         raise InputError(
             f"--{choice.compared} '{getattr(choice, choice.compared)}' names several",
             expected="one",
-            hint="'weft study run' compares several",
+            hint="'weft study run' and 'weft bench' compare several",
         )
     if choice.mock:
         return open_mock(choice)

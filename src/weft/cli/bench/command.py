@@ -9,6 +9,8 @@ import tomli_w
 
 from weft.bench.twin.congestion_control import LAWS, OFF
 from weft.cli.backend.choice import BackendChoice, backend_options, require_twin
+from weft.cli.bench.congestion import AGGRESSORS, PRESET, REPEATS, VICTIMS, job_size, load_factor
+from weft.cli.bench.congestion import gpcnet_text as gpcnet_tables
 from weft.cli.lazy import CommandWithVerbs
 from weft.cli.measure import measure_study
 from weft.cli.options import JOB_NODES, NODE_SETS, RESUME, run_dir_option
@@ -31,7 +33,24 @@ class Bench(CommandWithVerbs):
 @click.argument("benchmarks", nargs=-1, metavar="BENCHMARK...")
 @click.option("--sizes", default="", help="'8', '8,64K' or '1:4M'. Default: the benchmark's own.")
 @click.option("--tasks-per-node", type=click.IntRange(1), help="Ranks a node. Default: 1.")
-@click.option("--repeats", type=click.IntRange(1, 10_000), default=3, show_default=True)
+@click.option(
+    "--repeats",
+    type=click.IntRange(1, 10_000),
+    help="Launches of each benchmark. Default: 3; 6 beside aggressors, on a twin 6 node sets.",
+)
+@click.option(
+    "--aggressor",
+    "aggressors",
+    multiple=True,
+    metavar="PATTERN[:SIZE]@NODES",
+    help="Measure alone, and beside a job on other nodes that repeats a pattern: alltoall:1M@20%, "
+    "fan_in:4K@8, put_incast, get_broadcast ... Repeatable; twins: ,sl=1 ,pkey=0x21 ,start=1ms.",
+)
+@click.option(
+    "--gpcnet-text",
+    is_flag=True,
+    help="With aggressors: print the tables of GPCNeT's network_load_test.",
+)
 @NODE_SETS
 @JOB_NODES
 @click.option("--iterations", type=click.IntRange(1), help="Instead of OSU's by size.")
@@ -76,9 +95,11 @@ def command(
     benchmarks: tuple[str, ...],
     sizes: str,
     tasks_per_node: int | None,
-    repeats: int,
+    repeats: int | None,
     node_sets: int | None,
     job_nodes: int | None,
+    aggressors: tuple[str, ...],
+    gpcnet_text: bool,
     run_dir: Path | None,
     resume: bool,
     dry_run: bool,
@@ -95,6 +116,9 @@ def command(
     of the twin's --nodes or --fabric), unless --job-nodes says how many; on one host all ranks
     share it. Iterations, windows and figures are defined as OSU's, those of rings as HPCC's and
     GPCNeT's.
+
+    BENCHMARK congestion-impact stands for GPCNeT's three tests beside its four aggressors, on 80 %
+    of the nodes, and --aggressor for others beside any benchmark.
 
     `weft bench rdma-pairs A B` measures RDMA on all rails between two hosts, by perftest.
     """
@@ -113,22 +137,52 @@ def command(
     twin_only = {routing: "adaptive_routing", "--congestion-control": "congestion_control"}
     require_twin(choice, {option: given[key] for option, key in twin_only.items()})
     options = {name: value for name, value in given.items() if value not in (None, False)}
-    uses = [_use(name, sizes, options) for name in benchmarks]
+    if set(benchmarks) & set(PRESET):
+        aggressors = aggressors or AGGRESSORS
+    if gpcnet_text and not aggressors:
+        raise InputError(
+            "--gpcnet-text needs aggressors", expected="congestion-impact, or --aggressor"
+        )
+    uses = [
+        use
+        for name in benchmarks
+        for use in (
+            [{**victim, "options": options} for victim in VICTIMS]
+            if name in PRESET
+            else [_use(name, sizes, options)]
+        )
+    ]
+    names = tuple(str(use["name"]) for use in uses)
 
     def study_on(nodes: Sequence[str]) -> "tuple[Study, str]":
         from weft.study.plan.document import parse_study
 
+        on_twin = choice.twin is not None
+        n_nodes = job_nodes or _n_nodes(names, nodes)
         plan = {
             "seed": choice.seed,
-            "repeats": repeats,
-            "nodes": [job_nodes or _n_nodes(benchmarks, nodes)],
+            "repeats": repeats or 3,
+            "nodes": [n_nodes],
             "node_sets": node_sets or 1,
             "tasks_per_node": [tasks_per_node or 1],
         }
+        if aggressors:
+            plan["nodes"] = [job_nodes or job_size(aggressors, len(nodes))]
+            plan["repeats"] = repeats or (1 if on_twin else REPEATS)
+            plan["node_sets"] = node_sets or (REPEATS if on_twin else 1)
+            plan["factors"] = [load_factor(aggressors)]
         text = _study_text(uses, plan)
         return parse_study(text, "weft bench"), text
 
-    return measure_study(study_on, choice, format_, run_dir=run_dir, resume=resume, dry_run=dry_run)
+    return measure_study(
+        study_on,
+        choice,
+        format_,
+        run_dir=run_dir,
+        resume=resume,
+        dry_run=dry_run,
+        shown=gpcnet_tables if gpcnet_text else None,
+    )
 
 
 def _use(name: str, sizes: str, options: dict[str, Any]) -> dict[str, Any]:

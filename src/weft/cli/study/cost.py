@@ -24,14 +24,14 @@ class StudyCost:
     def seconds(self, launches: Sequence[Launch]) -> float | None:
         """About how long they take; None where that is not known."""
         from weft.bench.twin.backend import TwinBackend
-        from weft.bench.twin.neighbour import has_neighbour
+        from weft.bench.twin.tenants import has_aggressors
         from weft.study.plan.duration import durations, simulation_seconds
 
         twin = self._backend
         if not isinstance(twin, TwinBackend) or twin.fidelity != "packet" or twin.extrapolate:
             return None
         trials = {launch.trial.id: launch.trial for launch in launches}
-        if any(has_neighbour(trial) for trial in trials.values()):
+        if any(has_aggressors(trial) for trial in trials.values()):
             return None
         if self._found is None:
             self._found = durations(twin, tuple(trials.values()))

@@ -58,7 +58,10 @@ def _on_machine(setting: "CatalogueSetting") -> str:
         return "nothing: a twin only"
     if setting.live.manual:
         return f"by hand: {setting.live.manual}"
-    return " ".join(f"{key}={quoted(value)}" for key, value in setting.live.env.items()) or "weft"
+    return (
+        " ".join(f"{key}={quoted(value)}" for key, value in setting.live.env.items())
+        or "weft does it"
+    )
 
 
 def _assigned(values: dict[str, Any]) -> str:

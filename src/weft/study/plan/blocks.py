@@ -4,10 +4,11 @@ import dataclasses
 import itertools
 from collections.abc import Sequence
 
+from weft.bench.aggressor import aggressors_of
 from weft.bench.model import Launch
 from weft.bench.options import TWIN_OPTIONS
 from weft.core.errors import InputError
-from weft.study.plan.live import on_machine
+from weft.study.plan.live import on_machine, refuse_unnamed_ways
 from weft.study.plan.model import Study
 from weft.study.plan.plan import PLACEMENT, make_plan
 
@@ -19,6 +20,7 @@ def plan_blocks(study: Study) -> tuple[Launch, ...]:
     nodes have the names of `stand_in`. Raises InputError for a study with manual factors or
     placements, or one that only a simulated fabric can run.
     """
+    refuse_unnamed_ways(study, "with submit", "one launcher, without a container, for all blocks")
     study = on_machine(study)
     manual = [factor.name for factor in study.factors if factor.manual]
     if manual:
@@ -37,6 +39,13 @@ def plan_blocks(study: Study) -> tuple[Launch, ...]:
         )
     names = tuple(str(i) for i in range(max(study.nodes) * study.node_sets))
     made = make_plan(study, names)
+    if any(aggressors_of(launch.trial) for launch in made.launches):
+        raise InputError(
+            "a block has the nodes of its job alone, and aggressors need others",
+            where=f"study '{study.name}'",
+            expected="a study without the option 'aggressors'",
+            hint="salloc, then weft study run inside the allocation",
+        )
     _refuse_of_twins(study.name, made.launches)
     sets = itertools.product(study.nodes, range(study.node_sets))
     blocks = {node_set: number for number, node_set in enumerate(sets)}

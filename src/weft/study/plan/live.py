@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from weft.bench.options import TWIN_OPTIONS
+from weft.bench.options import TWIN_OPTIONS, WAYS_TO_LAUNCH
+from weft.core.errors import InputError
 from weft.study.plan.model import BenchmarkUse, Factor, FactorSetting, Study
 
 HOST_NOISE = "host_noise"
@@ -22,6 +23,19 @@ def with_launches(study: Study, factor: str, settings: Sequence[Mapping[str, Any
     ways = Factor.model_validate({"name": factor, "settings": list(settings)})
     others = tuple(one for one in study.factors if one.name != factor)
     return study.model_copy(update={"factors": (ways, *others)})
+
+
+def refuse_unnamed_ways(study: Study, what: str, expected: str | None = None) -> None:
+    """Raises InputError for a factor of ways to launch, whose settings an option of the command
+    line names: `what` is said of it. Unless `expected` is given, that is this option."""
+    for factor in study.factors:
+        if any(factor.name in WAYS_TO_LAUNCH and factor.name in s.options for s in factor.settings):
+            raise InputError(
+                f"factor '{factor.name}' {what}",
+                where=f"study '{study.name}'",
+                expected=expected or WAYS_TO_LAUNCH[factor.name],
+                hint=None if expected else "the option adds the factor to any study",
+            )
 
 
 def by_hand(study: Study) -> dict[str, dict[str, str]]:

@@ -10,7 +10,7 @@ from weft.core.errors import BenchmarkError, WeftError
 from weft.study.run.store import Failure, RunStore
 
 GIVE_UP_AFTER = 3
-A_CORE, MOST_A_CORE = 8, 64
+A_CORE, MOST_A_CORE, MOST_TOGETHER = 8, 64, 4096
 """Launches for each core that a backend takes together: so many that a long one of them leaves few
 cores idle. A killed run loses at most as many, so they are more only where these take a moment."""
 SHORT_S, LONG_S = 15.0, 45.0
@@ -154,7 +154,8 @@ def _in_batches(
         if took > LONG_S:
             n = max(n // 2, together)
         elif took < SHORT_S and together > 1:
-            n = min(2 * n, together // A_CORE * MOST_A_CORE)
+            most = min(together // A_CORE * MOST_A_CORE, max(together, MOST_TOGETHER))
+            n = min(2 * n, most)
 
 
 def _prepare(backend: Backend, launches: Sequence[Launch], store: RunStore) -> None:

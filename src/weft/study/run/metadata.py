@@ -88,7 +88,7 @@ _SAME_FACTS = (
     "extrapolate",
     "mpi",
     "mpi_version",
-    "mpis",
+    "launches",
     "rails",
     "container",
 )

@@ -37,7 +37,7 @@ def test_a_site_names_its_partition_by_its_key() -> None:
     setting = catalogue_factor("partition").setting("0x0021")
     assert setting.live is not None
     assert setting.live.env == {"UCX_IB_PKEY": "0x0021"}
-    for name in ("0x8021", "0x21", "21", "default"):
+    for name in ("0x8021", "0x0000", "0x21", "21", "default"):
         with pytest.raises(InputError, match=f"no setting '{name}'") as caught:
             catalogue_factor("partition").setting(name)
         assert caught.value.expected == "0x0001 to 0x7fff"

@@ -33,6 +33,8 @@ pub(crate) struct Tenant {
     pub start_ps: u64,
     /// Begin again until every tenant without this is done.
     pub repeat: bool,
+    /// Its messages between nodes cost no processor.
+    pub one_sided: bool,
     /// The service level of its messages.
     pub service_level: u8,
     /// Number of its first rank in the scenario.
@@ -127,6 +129,7 @@ fn read_tenant(
         role: document.role,
         start_ps: ps(&format!("{place}start_ns"), document.start_ns)?,
         repeat: document.repeat,
+        one_sided: document.one_sided,
         service_level,
         first_rank: first_rank as u32,
         n_ranks: n_ranks as u32,

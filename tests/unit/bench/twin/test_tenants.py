@@ -10,6 +10,8 @@ from weft.bench.twin.backend import TwinBackend
 from weft.catalog.load import platform
 from weft.core.errors import InputError
 
+BESIDE = "alltoall:64K@job"
+
 
 @pytest.fixture(scope="module")
 def twin() -> TwinBackend:
@@ -32,39 +34,41 @@ def times_us(twin: TwinBackend, **options: Any) -> float:
 def test_the_neighbour_has_as_many_other_nodes_the_same_for_all_launches_of_the_job(
     twin: TwinBackend,
 ) -> None:
-    one = twin.scenario(launch(twin, neighbour="alltoall"))
+    one = twin.scenario(launch(twin, aggressors=[BESIDE]))
     job, other = one["tenants"]
     assert len(other["placement"]["nodes"]) == 16
     assert not set(other["placement"]["nodes"]) & set(job["placement"]["nodes"])
-    on = twin.scenario(launch(twin, neighbour="alltoall", adaptive_routing="on"))
+    on = twin.scenario(launch(twin, aggressors=[BESIDE], adaptive_routing="on"))
     assert on["tenants"][1] == other
 
 
 def test_a_neighbour_slows_the_job_and_a_lane_of_its_own_helps_it(twin: TwinBackend) -> None:
-    alone, beside = times_us(twin), times_us(twin, neighbour="alltoall")
+    alone, beside = times_us(twin), times_us(twin, aggressors=[BESIDE])
     assert beside > alone
-    assert times_us(twin, neighbour="alltoall", service_level=1) < beside
-    assert times_us(twin, neighbour="none", service_level=1) == alone
+    assert times_us(twin, aggressors=[BESIDE], service_level=1) < beside
+    assert times_us(twin, aggressors=[], service_level=1) == alone
 
 
 def test_only_the_job_is_measured_together_or_alone(twin: TwinBackend) -> None:
-    both = [launch(twin, neighbour=name, routing="minhop") for name in ("none", "alltoall")]
+    loads: list[list[str]] = [[], [BESIDE]]
+    both = [launch(twin, aggressors=one, routing="minhop") for one in loads]
     twin.ahead(both)
     ahead = [list(twin.measure(one)) for one in both]
     twin.ahead([])
     assert [list(twin.measure(one)) for one in both] == ahead
     assert [len(samples) for samples in ahead] == [1, 1]
-    assert ahead[1][0].evidence["neighbour"] == "alltoall"
+    assert ahead[1][0].evidence["aggressors"] == BESIDE
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"neighbour": "storm"}, "option 'neighbour' is 'storm'"),
-        ({"neighbour": "alltoall", "service_level": 15}, "option 'service_level' is 15"),
-        ({"neighbour": "alltoall", "n_nodes": 32, "name": "pairs"}, "'neighbour' with pairs"),
-        ({"service_level": 1}, "option 'service_level' without 'neighbour'"),
-        ({"neighbour": "alltoall", "gpu_network": "ofi"}, "with 'gpu_network'"),
+        ({"aggressors": ["storm@job"]}, "no pattern 'storm' for an aggressor"),
+        ({"aggressors": "alltoall@job"}, "option 'aggressors' is 'alltoall@job'"),
+        ({"aggressors": [BESIDE], "service_level": 15}, "option 'service_level' is 15"),
+        ({"aggressors": [BESIDE], "n_nodes": 32, "name": "pairs"}, "'aggressors' with pairs"),
+        ({"service_level": 1}, "option 'service_level' without 'aggressors'"),
+        ({"aggressors": [BESIDE], "gpu_network": "ofi"}, "with 'gpu_network'"),
     ],
 )
 def test_what_no_twin_has_is_refused(
@@ -76,9 +80,9 @@ def test_what_no_twin_has_is_refused(
 
 def test_a_job_on_all_nodes_has_no_neighbour() -> None:
     small = TwinBackend(platform("fat-tree"), 4)
-    trial = Trial("t", "alltoall", (8,), small.nodes, 1, options={"neighbour": "alltoall"})
+    trial = Trial("t", "alltoall", (8,), small.nodes, 1, options={"aggressors": [BESIDE]})
     with pytest.raises(
-        InputError, match="too few nodes are left for a neighbour: the job has 4 of 4"
+        InputError, match="too few nodes are left for aggressors: the job has 4 of 4"
     ):
         small.scenario(Launch(trial, 0, 0))
 
@@ -91,7 +95,7 @@ def test_lanes_of_a_dragonfly_are_all_taken() -> None:
         (8,),
         dragonfly.nodes[:4],
         1,
-        options={"service_level": 1, "neighbour": "alltoall"},
+        options={"service_level": 1, "aggressors": [BESIDE]},
     )
     with pytest.raises(InputError, match="option 'service_level' on a dragonfly"):
         json.dumps(dragonfly.scenario(Launch(trial, 0, 0)))
@@ -101,4 +105,4 @@ def test_flows_know_no_lanes() -> None:
     """Both settings would be equal, and look proved."""
     flows = TwinBackend(platform("fat-tree"), 64, fidelity="flow")
     with pytest.raises(InputError, match="'service_level' with --fidelity flow"):
-        flows.scenario(launch(flows, neighbour="alltoall", service_level=1))
+        flows.scenario(launch(flows, aggressors=[BESIDE], service_level=1))

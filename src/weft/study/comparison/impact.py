@@ -1,0 +1,162 @@
+"""Congestion impact: how much worse a job is beside aggressors than alone, on average and in the
+tail.
+
+SOURCE: GPCNeT 1.3, network_load_test: impact is time beside congestors over time alone, of a
+bandwidth alone over beside; here of values that are not rounded, and with intervals.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from weft.bench.aggressor import OPTION, aggressors_of, in_words
+from weft.bench.metrics import P99_FROM_ITERATIONS
+from weft.bench.model import Launch, Sample, State
+from weft.stats.ratio import NotEnoughData, Ratio, paired_ratio
+from weft.stats.summary import Floats
+from weft.study.comparison.cells import StudyCell, arm_name
+from weft.study.comparison.replication import Unit, are_simulated
+from weft.study.run.store import StudyRun
+
+P999_FROM = 5000
+"""As few values lie beyond a quantile as `P99_FROM_ITERATIONS` leaves beyond the 99th."""
+TAILS: Mapping[str, tuple[float, int]] = {
+    "mean": (0.0, 1),
+    "p99": (0.99, P99_FROM_ITERATIONS),
+    "p999": (0.999, P999_FROM),
+}
+"""By name its quantile, and the fewest iterations that it needs; the mean is no quantile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Impact:
+    """A figure alone and beside aggressors, of all iterations, and its impact: 2 is twice as bad.
+    `low` and `high` bound it with 95 %, None where too few launches have so many iterations."""
+
+    alone: float
+    beside: float
+    impact: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ImpactRow:
+    """A benchmark at one size beside `aggressors`. `metric` is `latency_us` or `bandwidth_mb_s`;
+    `figures` by name of `TAILS`, without those that the iterations do not allow."""
+
+    cell: StudyCell
+    arm: str
+    aggressors: str
+    metric: str
+    unit: Unit
+    n_units: int
+    n_iterations: int
+    figures: Mapping[str, Impact]
+    caveats: tuple[str, ...]
+
+    def to_record(self) -> dict[str, Any]:
+        """As JSON has it."""
+        record = asdict(self)
+        del record["cell"]
+        cell = asdict(self.cell)
+        del cell["condition"]
+        return {**cell, **record, "unit": self.unit.value}
+
+
+def impact_rows(run: StudyRun) -> list[ImpactRow]:
+    """A row for each cell that was measured alone and beside; none of a run without aggressors."""
+    launches = {launch.key: launch for launch in run.launches if OPTION in launch.trial.options}
+    groups: dict[tuple[StudyCell, str], dict[str, list[tuple[Launch, Sample]]]] = {}
+    for sample in run.samples:
+        launch = launches.get((sample.trial, sample.repeat))
+        if launch is None or sample.state is not State.OK or not sample.times_ns:
+            continue
+        beside = in_words(aggressors_of(launch.trial))
+        key = (_cell(launch, sample), _others(launch))
+        groups.setdefault(key, {}).setdefault(beside, []).append((launch, sample))
+    simulated = are_simulated([run])
+    return [
+        _row(cell, arm, beside, by_load["none"], found, simulated=simulated)
+        for (cell, arm), by_load in groups.items()
+        for beside, found in by_load.items()
+        if beside != "none" and "none" in by_load
+    ]
+
+
+def _cell(launch: Launch, sample: Sample) -> StudyCell:
+    trial = launch.trial
+    return StudyCell(sample.benchmark, len(trial.nodes), trial.tasks_per_node, sample.size_bytes)
+
+
+LOAD = "load"
+"""The factor whose settings are alone and beside."""
+
+
+def _others(launch: Launch) -> str:
+    """The settings of the other factors."""
+    settings = {**launch.trial.arm, **launch.trial.condition}
+    return arm_name({name: one for name, one in settings.items() if name != LOAD})
+
+
+def _row(
+    cell: StudyCell,
+    arm: str,
+    beside: str,
+    alone: Sequence[tuple[Launch, Sample]],
+    loaded: Sequence[tuple[Launch, Sample]],
+    *,
+    simulated: bool,
+) -> ImpactRow:
+    by_unit = [_by_unit(found, simulated=simulated) for found in (alone, loaded)]
+    units = [unit for unit in by_unit[0] if unit in by_unit[1]]
+    of_all = [np.concatenate(list(one.values())) for one in by_unit]
+    scale, metric = _scale(alone[0][1])
+    figures = {}
+    n_iterations = min(times.size for times in of_all)
+    for name, (quantile, fewest) in TAILS.items():
+        if n_iterations < fewest:
+            continue
+        whole = [_figure(times, quantile) for times in of_all]
+        shown = [value * scale if metric == "latency_us" else scale / value for value in whole]
+        enough = min(one[unit].size for one in by_unit for unit in units) >= fewest
+        bounds: Ratio | NotEnoughData | None = None
+        if enough:
+            first, second = ([_figure(one[unit], quantile) for unit in units] for one in by_unit)
+            bounds = paired_ratio(first, second)
+        ratio = whole[1] / whole[0] if bounds is None else bounds.ratio
+        low, high = (bounds.low, bounds.high) if isinstance(bounds, Ratio) else (None, None)
+        figures[name] = Impact(shown[0], shown[1], ratio, low, high)
+    flags = dict.fromkeys(flag for _, sample in (*alone, *loaded) for flag in sample.flags)
+    unit = Unit.NODE_SET if simulated else Unit.LAUNCH
+    return ImpactRow(
+        cell, arm, beside, metric, unit, len(units), n_iterations, figures, tuple(flags)
+    )
+
+
+def _by_unit(
+    found: Sequence[tuple[Launch, Sample]], *, simulated: bool
+) -> dict[tuple[int, int], Floats]:
+    """The times of each launch; of a twin those on one node set, which it repeats, together."""
+    times: dict[tuple[int, int], list[Floats]] = {}
+    for launch, sample in found:
+        unit = (launch.trial.node_set, 0 if simulated else launch.repeat)
+        times.setdefault(unit, []).append(np.asarray(sample.times_ns, dtype=np.float64))
+    return {unit: np.concatenate(series) for unit, series in times.items()}
+
+
+def _figure(times: Floats, quantile: float) -> float:
+    return float(np.quantile(times, quantile)) if quantile else float(times.mean())
+
+
+def _scale(sample: Sample) -> tuple[float, str]:
+    """What makes the benchmark's own metric of a time in nanoseconds: a latency by multiplying, a
+    bandwidth by dividing."""
+    assert sample.times_ns is not None
+    middle = median(sample.times_ns)
+    if "latency_us_p50" in sample.metrics:
+        return sample.metrics["latency_us_p50"] / middle, "latency_us"
+    return sample.metrics["bandwidth_mb_s_p50"] * middle, "bandwidth_mb_s"
