@@ -38,27 +38,21 @@ def test_on_one_switch_that_blocks_nothing_other_jobs_cost_nothing(
     }
 
 
-def test_an_aggressor_hurts_across_a_tapered_tree_and_a_lane_or_a_law_keeps_it_off(
+def test_an_aggressor_hurts_and_a_lane_or_a_law_keeps_it_off(
     tmp_path: Path, capsys: Capture
 ) -> None:
-    twin = (
-        "allreduce",
-        "--sizes",
-        "8",
-        "--twin",
-        "frontera",
-        "--nodes",
-        "176",
-        "--job-nodes",
-        "16",
-    )
-    many = ("--aggressor", "alltoall:64K@144", "--job-nodes", "16", "--iterations", "4")
-    beside = impact(capsys, tmp_path / "a", *twin, *many)["allreduce"]["figures"]["mean"]
-    assert beside["impact"] > 1.5
-    assert beside["low"] > 1
-    own_lane = (*many[:1], f"{many[1]},sl=1", *many[2:])
-    apart = impact(capsys, tmp_path / "b", *twin, *own_lane)["allreduce"]["figures"]["mean"]
-    assert 1 <= apart["impact"] < beside["impact"]
+    twin = ("random_ring_latency", "--twin", "frontera", "--nodes", "176", "--job-nodes", "40")
+
+    def mean(name: str, aggressor: str, *more: str) -> dict[str, float]:
+        words = (*twin, "--aggressor", aggressor, *more)
+        found = impact(capsys, tmp_path / name, *words)["random_ring_latency"]["figures"]["mean"]
+        return dict(found)
+
+    beside = mean("beside", "fan_in:1M@60%")
+    assert beside["impact"] > 10
+    assert mean("apart", "fan_in:1M@60%,sl=1")["impact"] < 1.1
+    law = mean("law", "fan_in:1M@60%", "--congestion-control", "endpoint", "--iterations", "40")
+    assert 1 <= law["impact"] < beside["impact"] / 4
 
 
 def test_the_tables_of_gpcnet_are_read_back(tmp_path: Path, capsys: Capture) -> None:

@@ -2,7 +2,8 @@
  * and main.c lets the ranks agree on a problem, so a wrong argument never leaves a rank waiting.
  *
  * Grammar: an option before the first --benchmark holds for every group, one after it for that
- * group. --rails, --memory, --aggressor, --quiet and --help hold for the launch, wherever they stand. */
+ * group. --rails, --memory, --aggressor, --quiet and --help hold for the launch, wherever they
+ * stand. */
 #include "weft.h"
 
 #include <errno.h>

@@ -63,14 +63,9 @@ def measure_study(
     from weft.study.plan.live import by_hand, on_machine
 
     backend, nodes = open_backend(choice, may_compare=True)
-    if simulator is not None:
-        backend = simulated_by(backend, simulator)
     document, text = with_own_launches(*study_on(nodes), backend)
-    if simulator is not None and all(use.name == "pairs" for use in document.benchmarks):
-        raise InputError(
-            "--executor mpi for pairs alone: they are simulated on one machine",
-            expected="a study with another benchmark, or no --executor",
-        )
+    if simulator is not None:
+        backend = simulated_by(backend, simulator, document)
     varied = require_sensible(backend, document) if sensitivity else None
     cost = StudyCost(backend)
     thinned: tuple[str, ...] = ()
@@ -93,7 +88,6 @@ def measure_study(
 
     where = run_dir or fresh_run_dir(document.name)
     remarks = (*made.remarks, *container_remarks(backend, made.launches, where))
-
     meta = run_meta(
         study_text=text,
         seed=document.seed,
@@ -122,12 +116,18 @@ def _announce(cost: StudyCost, made: "StudyPlan") -> None:
         talk(f"{n_launches} launches, {cost.line(seconds)}")
 
 
-def simulated_by(backend: Backend, simulator: "Simulator") -> Backend:
-    """The twin, its launches simulated elsewhere. Raises InputError for a machine."""
+def simulated_by(backend: Backend, simulator: "Simulator", document: "Study") -> Backend:
+    """The twin, its launches simulated elsewhere. Raises InputError for a machine, and for a study
+    without any launch that can be."""
     from weft.bench.twin.backend import TwinBackend
 
     if not isinstance(backend, TwinBackend):
         raise InputError("--executor mpi needs a twin", expected="--twin PLATFORM with it")
+    if all(use.name == "pairs" for use in document.benchmarks):
+        raise InputError(
+            "--executor mpi for pairs alone: they are simulated on one machine",
+            expected="a study with another benchmark, or no --executor",
+        )
     backend.simulator = simulator
     return backend
 

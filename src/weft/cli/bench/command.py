@@ -1,6 +1,7 @@
 """`weft bench`: how fast is this path or this collective?"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from weft.cli.bench.congestion import AGGRESSORS, PRESET, REPEATS, VICTIMS, job_
 from weft.cli.bench.congestion import gpcnet_text as gpcnet_tables
 from weft.cli.lazy import CommandWithVerbs
 from weft.cli.measure import measure_study
-from weft.cli.options import JOB_NODES, NODE_SETS, RESUME, run_dir_option
+from weft.cli.options import JOB_NODES, NODE_SETS, RESUME, options_as, run_dir_option
 from weft.cli.output import format_option
 from weft.core.errors import InputError
 from weft.core.units import parse_size_range
@@ -29,30 +30,52 @@ class Bench(CommandWithVerbs):
     folder = "bench"
 
 
+@dataclass(frozen=True, slots=True)
+class BenchScale:
+    """How many launches on how many nodes, and what sends beside them."""
+
+    tasks_per_node: int | None
+    repeats: int | None
+    node_sets: int | None
+    job_nodes: int | None
+    aggressors: tuple[str, ...]
+
+
+SCALE = options_as(
+    "scale",
+    BenchScale,
+    (
+        click.option("--tasks-per-node", type=click.IntRange(1), help="Ranks a node. Default: 1."),
+        click.option(
+            "--repeats",
+            type=click.IntRange(1, 10_000),
+            help="Launches of each benchmark. Default: 3; with aggressors 6, on a twin 6 node "
+            "sets.",
+        ),
+        NODE_SETS,
+        JOB_NODES,
+        click.option(
+            "--aggressor",
+            "aggressors",
+            multiple=True,
+            metavar="PATTERN[:SIZE]@NODES",
+            help="Measure alone, and beside a job on other nodes that repeats a pattern: "
+            "alltoall:1M@20%, fan_in:4K@8, put_incast, get_broadcast ... Repeatable; twins: ,sl=1 "
+            ",pkey=0x21 ,start=1ms.",
+        ),
+    ),
+)
+
+
 @click.command(name="bench", cls=Bench)
 @click.argument("benchmarks", nargs=-1, metavar="BENCHMARK...")
 @click.option("--sizes", default="", help="'8', '8,64K' or '1:4M'. Default: the benchmark's own.")
-@click.option("--tasks-per-node", type=click.IntRange(1), help="Ranks a node. Default: 1.")
-@click.option(
-    "--repeats",
-    type=click.IntRange(1, 10_000),
-    help="Launches of each benchmark. Default: 3; 6 beside aggressors, on a twin 6 node sets.",
-)
-@click.option(
-    "--aggressor",
-    "aggressors",
-    multiple=True,
-    metavar="PATTERN[:SIZE]@NODES",
-    help="Measure alone, and beside a job on other nodes that repeats a pattern: alltoall:1M@20%, "
-    "fan_in:4K@8, put_incast, get_broadcast ... Repeatable; twins: ,sl=1 ,pkey=0x21 ,start=1ms.",
-)
 @click.option(
     "--gpcnet-text",
     is_flag=True,
     help="With aggressors: print the tables of GPCNeT's network_load_test.",
 )
-@NODE_SETS
-@JOB_NODES
+@SCALE
 @click.option("--iterations", type=click.IntRange(1), help="Instead of OSU's by size.")
 @click.option(
     "--time-limit",
@@ -94,11 +117,7 @@ def command(
     *,
     benchmarks: tuple[str, ...],
     sizes: str,
-    tasks_per_node: int | None,
-    repeats: int | None,
-    node_sets: int | None,
-    job_nodes: int | None,
-    aggressors: tuple[str, ...],
+    scale: BenchScale,
     gpcnet_text: bool,
     run_dir: Path | None,
     resume: bool,
@@ -138,40 +157,18 @@ def command(
     require_twin(choice, {option: given[key] for option, key in twin_only.items()})
     options = {name: value for name, value in given.items() if value not in (None, False)}
     if set(benchmarks) & set(PRESET):
-        aggressors = aggressors or AGGRESSORS
-    if gpcnet_text and not aggressors:
+        scale = replace(scale, aggressors=scale.aggressors or AGGRESSORS)
+    if gpcnet_text and not scale.aggressors:
         raise InputError(
             "--gpcnet-text needs aggressors", expected="congestion-impact, or --aggressor"
         )
-    uses = [
-        use
-        for name in benchmarks
-        for use in (
-            [{**victim, "options": options} for victim in VICTIMS]
-            if name in PRESET
-            else [_use(name, sizes, options)]
-        )
-    ]
-    names = tuple(str(use["name"]) for use in uses)
+    uses = [use for name in benchmarks for use in _uses(name, sizes, options)]
 
     def study_on(nodes: Sequence[str]) -> "tuple[Study, str]":
         from weft.study.plan.document import parse_study
 
-        on_twin = choice.twin is not None
-        n_nodes = job_nodes or _n_nodes(names, nodes)
-        plan = {
-            "seed": choice.seed,
-            "repeats": repeats or 3,
-            "nodes": [n_nodes],
-            "node_sets": node_sets or 1,
-            "tasks_per_node": [tasks_per_node or 1],
-        }
-        if aggressors:
-            plan["nodes"] = [job_nodes or job_size(aggressors, len(nodes))]
-            plan["repeats"] = repeats or (1 if on_twin else REPEATS)
-            plan["node_sets"] = node_sets or (REPEATS if on_twin else 1)
-            plan["factors"] = [load_factor(aggressors)]
-        text = _study_text(uses, plan)
+        plan = _plan(uses, nodes, scale, on_twin=choice.twin is not None)
+        text = _study_text(uses, {"seed": choice.seed, **plan})
         return parse_study(text, "weft bench"), text
 
     return measure_study(
@@ -183,6 +180,34 @@ def command(
         dry_run=dry_run,
         shown=gpcnet_tables if gpcnet_text else None,
     )
+
+
+def _plan(
+    uses: Sequence[dict[str, Any]], nodes: Sequence[str], scale: BenchScale, *, on_twin: bool
+) -> dict[str, Any]:
+    """Nodes, repeats and factors of the study document."""
+    plan = {
+        "repeats": scale.repeats or 3,
+        "node_sets": scale.node_sets or 1,
+        "tasks_per_node": [scale.tasks_per_node or 1],
+    }
+    if not scale.aggressors:
+        names = tuple(str(use["name"]) for use in uses)
+        return {**plan, "nodes": [scale.job_nodes or _n_nodes(names, nodes)]}
+    return {
+        **plan,
+        "nodes": [scale.job_nodes or job_size(scale.aggressors, len(nodes))],
+        "repeats": scale.repeats or (1 if on_twin else REPEATS),
+        "node_sets": scale.node_sets or (REPEATS if on_twin else 1),
+        "factors": [load_factor(scale.aggressors)],
+    }
+
+
+def _uses(name: str, sizes: str, options: dict[str, Any]) -> list[dict[str, Any]]:
+    """The benchmarks that a name stands for. Raises InputError for an unknown one."""
+    if name in PRESET:
+        return [{**victim, "options": options} for victim in VICTIMS]
+    return [_use(name, sizes, options)]
 
 
 def _use(name: str, sizes: str, options: dict[str, Any]) -> dict[str, Any]:

@@ -100,7 +100,8 @@ def impact_text(rows: "Sequence[ImpactRow]") -> str:
 
 def _heading(row: "ImpactRow") -> str:
     arm = f", {row.arm}" if row.arm != "only" else ""
-    return f"# impact of {row.aggressors} on {row.cell.scale}{arm}, {row.n_units} {row.unit.value}"
+    first = f"# impact on {row.cell.scale}{arm}, {row.n_units} {row.unit.value}"
+    return f"{first}\n# beside {row.aggressors}"
 
 
 _GPCNET_NAMES = {

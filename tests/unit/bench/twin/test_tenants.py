@@ -43,10 +43,24 @@ def test_the_neighbour_has_as_many_other_nodes_the_same_for_all_launches_of_the_
 
 
 def test_a_neighbour_slows_the_job_and_a_lane_of_its_own_helps_it(twin: TwinBackend) -> None:
-    alone, beside = times_us(twin), times_us(twin, aggressors=[BESIDE])
-    assert beside > alone
-    assert times_us(twin, aggressors=[BESIDE], service_level=1) < beside
+    hot = ["alltoall:1M@48"]
+    alone, beside = times_us(twin), times_us(twin, aggressors=hot)
+    assert beside > 1.1 * alone
+    assert times_us(twin, aggressors=hot, service_level=1) < 0.95 * beside
+    assert times_us(twin, aggressors=[f"{hot[0]},sl=1"]) < 0.95 * beside
     assert times_us(twin, aggressors=[], service_level=1) == alone
+
+
+def test_an_aggressor_is_of_its_partition_and_its_puts_cost_no_processor(
+    twin: TwinBackend,
+) -> None:
+    asked = ["put_incast@8,pkey=0x21", "alltoall:64K@job,start=1ms"]
+    document = twin.scenario(launch(twin, aggressors=asked))
+    job, put, other = document["tenants"]
+    assert (put["one_sided"], put["partition_key"]) == (True, 0x21)
+    assert document["partitions"] == [{"key": 0x21, "nodes": put["placement"]["nodes"]}]
+    assert job["start_ns"] > other["start_ns"] == 1_000_000
+    assert "one_sided" not in other
 
 
 def test_only_the_job_is_measured_together_or_alone(twin: TwinBackend) -> None:
