@@ -12,8 +12,9 @@ from weft.core.finding import Finding, FindingKind, Severity, worst_first
 from weft.core.units import format_significant
 from weft.report.charts.cells import Measured, measured_of
 from weft.stats.summary import summarise
-from weft.study.comparison.cells import cells_of
+from weft.study.comparison.cells import Cells, cells_of
 from weft.study.comparison.comparison import Comparison, compare_arms
+from weft.study.comparison.conclusion.scaling import scaling_answer
 from weft.study.comparison.headlines import Headlines
 from weft.study.latency_fit import LatencyFit, latency_fit
 from weft.study.run.backend_record import backend_of
@@ -51,7 +52,8 @@ def judge(run: StudyRun, verdict: Verdict | None = None) -> Judgement:
     if pairs is not None:
         found += tuple(_with_remedy(finding) for finding in _of_pairs(pairs))
     elif arms is None:
-        found += (figures_finding(run, [_headline_of(one) for one in measured[:MAX_HEADLINES]]),)
+        figures = figures_finding(run, [_headline_of(one) for one in measured[:MAX_HEADLINES]])
+        found += (_scaling(run, cells, figures),)
     notes = [finding.sentence for finding in found if _is_caveat(finding)]
     of_pairs = () if pairs is None else pairs.caveats
     places = [
@@ -69,6 +71,18 @@ def judge(run: StudyRun, verdict: Verdict | None = None) -> Judgement:
         excluded=cells.excluded,
         fit=_fit_of(measured) if backend_of(run).name == LIVE else None,
     )
+
+
+def _scaling(run: StudyRun, cells: Cells, figures: Finding) -> Finding:
+    """The finding of the figures, which on several scales begins with how they change."""
+    if figures.severity is not Severity.NOTE:
+        return figures
+    simulated = backend_of(run).is_twin
+    answer = scaling_answer(cells.values, Headlines([run]), simulated=simulated)
+    if answer is None:
+        return figures
+    evidence = (*answer.evidence, f"valid for {answer.valid_for}", figures.sentence)
+    return replace(figures, kind=FindingKind.ANSWER, sentence=answer.sentence, evidence=evidence)
 
 
 def _fit_of(measured: Sequence[Measured]) -> LatencyFit | None:
