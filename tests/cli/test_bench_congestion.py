@@ -91,6 +91,10 @@ def test_the_tables_of_gpcnet_are_read_back(tmp_path: Path, capsys: Capture) -> 
         ),
         (["allreduce", "--twin", "fat-tree", "--aggressor", "storm@4"], "no pattern 'storm'"),
         (["allreduce", "--twin", "fat-tree", "--gpcnet-text"], "--gpcnet-text needs aggressors"),
+        (
+            ["congestion-impact", "--gpcnet-text", "--iterations", "20", "--repeats", "2"],
+            "40 iterations have no 99 %",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(

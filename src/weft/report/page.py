@@ -28,12 +28,13 @@ from weft.report.sections import (
     side_by_side,
     suspect_map,
 )
-from weft.report.study import conclusion
+from weft.report.study import conclusion, impact
 from weft.report.verdict import Judgement, judge
 from weft.study.comparison.comparison import Comparison
 from weft.study.comparison.conclusion.answer import SUMMED_UP, AnswerFacts
 from weft.study.comparison.effects import EffectFacts
 from weft.study.comparison.headlines import Headlines
+from weft.study.comparison.impact import impact_rows
 from weft.study.run.backend_record import backend_of
 from weft.study.run.run_folder import RUN_FILE
 from weft.study.run.store import StudyRun, read_run
@@ -105,6 +106,7 @@ def _sections(run: StudyRun, judged: Judgement, name: str) -> tuple[Section, ...
         earlier_check.section(run, judged.pairs) if judged.pairs else None,
         suspect_map.section(judged.pairs, run.fabric_document, name) if judged.pairs else None,
         pairs.section(judged.pairs, name) if judged.pairs else None,
+        impact.section(impact_rows(run)),
         *(_of_study(judged.arms, judged, name) if judged.arms else ()),
         scaling.section(run, name),
         arms.section(judged.arms, name, Headlines([run])) if judged.arms else None,

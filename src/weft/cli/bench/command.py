@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import tomli_w
 
+from weft.bench.metrics import P99_FROM_ITERATIONS
 from weft.bench.twin.congestion_control import LAWS, OFF
 from weft.cli.backend.choice import BackendChoice, backend_options, require_twin
 from weft.cli.bench.congestion import AGGRESSORS, PRESET, REPEATS, VICTIMS, job_size, load_factor
@@ -162,6 +163,8 @@ def command(
         raise InputError(
             "--gpcnet-text needs aggressors", expected="congestion-impact, or --aggressor"
         )
+    if gpcnet_text:
+        options = enough_for_tails(options, scale, on_twin=choice.twin is not None)
     uses = [use for name in benchmarks for use in _uses(name, sizes, options)]
 
     def study_on(nodes: Sequence[str]) -> "tuple[Study, str]":
@@ -180,6 +183,23 @@ def command(
         dry_run=dry_run,
         shown=gpcnet_tables if gpcnet_text else None,
     )
+
+
+def enough_for_tails(
+    options: dict[str, Any], scale: BenchScale, *, on_twin: bool
+) -> dict[str, Any]:
+    """The options with so many iterations that there is a 99 % of them. Raises InputError."""
+    n_launches = (scale.repeats or (1 if on_twin else REPEATS)) * (
+        scale.node_sets or (REPEATS if on_twin else 1)
+    )
+    fewest = -(-P99_FROM_ITERATIONS // n_launches)
+    given = options.get("iterations", fewest if on_twin else None)
+    if given is not None and given < fewest:
+        raise InputError(
+            f"--gpcnet-text: {given * n_launches} iterations have no 99 %",
+            expected=f"--iterations {fewest} or more, in {n_launches} launches",
+        )
+    return options if given is None else {**options, "iterations": given}
 
 
 def _plan(

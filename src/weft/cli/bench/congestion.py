@@ -11,7 +11,7 @@ from weft.core.units import format_significant, format_size
 from weft.stats.ratio import PAIRS_FROM
 
 if TYPE_CHECKING:
-    from weft.study.comparison.impact import ImpactRow
+    from weft.study.comparison.impact import Impact, ImpactRow
     from weft.study.run.store import StudyRun
 
 PRESET = ("congestion-impact", "congestion_impact")
@@ -25,6 +25,8 @@ AGGRESSORS = ("alltoall:4K@20%", "fan_in:4K@20%", "put_incast:4K@20%", "get_broa
 quarter of 80 % of the nodes each."""
 FEWEST_NODES = 10
 REPEATS = PAIRS_FROM
+MOST_BLOCKS = 2
+"""Arms with all of their figures; of more one line each."""
 
 
 def load_factor(aggressors: Sequence[str]) -> dict[str, Any]:
@@ -69,33 +71,65 @@ _TAIL_NAMES = {"mean": "mean", "p99": "99 %", "p999": "99.9 %"}
 
 
 def impact_text(rows: "Sequence[ImpactRow]") -> str:
-    """The impact of each benchmark, a block for each set of aggressors and arm."""
-    blocks = []
-    for heading in dict.fromkeys(map(_heading, rows)):
-        cells: list[tuple[str, ...]] = []
-        for row in (row for row in rows if _heading(row) == heading):
-            unit = "us" if row.metric == "latency_us" else "MB/s"
-            name = f"{row.cell.benchmark} {format_size(row.cell.size_bytes)}, {unit}"
-            for tail, one in row.figures.items():
-                between = (
-                    "no interval"
-                    if one.low is None or one.high is None
-                    else f"{one.low:.3g} to {one.high:.3g}"
-                )
-                cells.append(
-                    (
-                        name,
-                        _TAIL_NAMES[tail],
-                        format_significant(one.alone),
-                        format_significant(one.beside),
-                        f"{one.impact:.3g}",
-                        between,
-                    )
-                )
-                name = ""
-        header = ("", "", "alone", "beside", "impact", "95 %")
-        blocks.append(f"{heading}\n{table_text(header, cells, left=2)}")
-    return "\n\n".join(blocks)
+    """The impact of each benchmark; of several arms a line each, with the impact on the mean."""
+    headings = list(dict.fromkeys(map(_heading, rows)))
+    if len(headings) > MOST_BLOCKS:
+        return _by_arm(rows)
+    return "\n\n".join(
+        f"{heading}\n{_block([row for row in rows if _heading(row) == heading])}"
+        for heading in headings
+    )
+
+
+def _block(rows: "Sequence[ImpactRow]") -> str:
+    cells: list[tuple[str, ...]] = []
+    for row in rows:
+        unit = "us" if row.metric == "latency_us" else "MB/s"
+        name = f"{_benchmark(row)}, {unit}"
+        for tail, one in row.figures.items():
+            shown = (format_significant(one.alone), format_significant(one.beside))
+            cells.append((name, _TAIL_NAMES[tail], *shown, f"{one.impact:.3g}", _between(one)))
+            name = ""
+    return table_text(("", "", "alone", "beside", "impact", "95 %"), cells, left=2)
+
+
+def _by_arm(rows: "Sequence[ImpactRow]") -> str:
+    """Settings down, benchmarks across."""
+    names = list(dict.fromkeys(map(_benchmark, rows)))
+    scales = {row.cell.scale for row in rows}
+    by_arm: dict[tuple[str, ...], dict[str, ImpactRow]] = {}
+    for row in rows:
+        settings = ",".join(part.partition("=")[2] for part in row.arm.split(","))
+        place = () if len(scales) == 1 else (row.cell.scale,)
+        by_arm.setdefault((settings, *place), {})[_benchmark(row)] = row
+    cells = [
+        (", ".join(place), *(_short(own[name]) if name in own else "-" for name in names))
+        for place, own in by_arm.items()
+    ]
+    first = rows[0]
+    where = f" on {first.cell.scale}" if len(scales) == 1 else ""
+    factors = ",".join(part.partition("=")[0] for part in first.arm.split(","))
+    lines = [f"# impact on the mean{where}, {first.n_units} {first.unit.value}, with its 95 %"]
+    lines += [f"# beside {one}" for one in dict.fromkeys(row.aggressors for row in rows)]
+    header = ("", *(name.replace("random_ring_", "ring ") for name in names))
+    return "\n".join([*lines, f"# {factors}", table_text(header, cells)])
+
+
+def _short(row: "ImpactRow") -> str:
+    """'1.6 1.05-2.51'."""
+    one = row.figures["mean"]
+    between = "" if one.low is None or one.high is None else f" {one.low:.3g}-{one.high:.3g}"
+    return f"{one.impact:.3g}{between}"
+
+
+def _benchmark(row: "ImpactRow") -> str:
+    return f"{row.cell.benchmark} {format_size(row.cell.size_bytes)}"
+
+
+def _between(one: "Impact") -> str:
+    if one.low is None or one.high is None:
+        return "no interval"
+    return f"{one.low:.3g} to {one.high:.3g}"
 
 
 def _heading(row: "ImpactRow") -> str:

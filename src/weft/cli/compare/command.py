@@ -1,6 +1,7 @@
 """`weft compare`: the arms of one run, or two runs, with intervals and one verdict."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,6 +10,9 @@ from weft.cli.options import ANY_PATH, ShareType
 from weft.cli.output import emit, format_option
 from weft.core.errors import InputError
 from weft.study.run.store import read_run
+
+if TYPE_CHECKING:
+    from weft.study.comparison.impact import ImpactRow
 
 
 @click.command(name="compare")
@@ -46,16 +50,20 @@ def command(
     all sizes. On a twin the node sets are the units: its launches on one set count once. Exit 1
     where something got slower or fails that did not before, 5 where a size is not decided.
     """
+    from weft.cli.bench.congestion import impact_text
     from weft.cli.compare.text import comparison_text
     from weft.study.comparison.comparison import compare_arms, compare_runs
+    from weft.study.comparison.impact import impact_rows
     from weft.study.comparison.larger_run import larger_command
 
     larger = None
+    impact: list[ImpactRow] = []
     limits = {"tolerance": tolerance, "margin": margin}
     if second is None:
         one = read_run(first)
         result = compare_arms(one, baseline=baseline, tolerance=tolerance, margin=margin)
         larger = larger_command(one, result.findings)
+        impact = impact_rows(one)
     elif baseline is not None:
         raise InputError(
             "--baseline names an arm of one run, and two runs are given",
@@ -64,9 +72,14 @@ def command(
     else:
         result = compare_runs(read_run(first), read_run(second), **limits)
     rows = [row.to_record() for row in result.rows]
+
+    def text() -> str:
+        whole = comparison_text(result, [run for run in (first, second) if run], larger)
+        return f"{whole}\n\n{impact_text(impact)}" if impact else whole
+
     emit(
         format_,
-        text=lambda: comparison_text(result, [run for run in (first, second) if run], larger),
+        text=text,
         record={
             "arms": [list(pair) for pair in result.arms],
             "interleaved": result.interleaved,
@@ -78,6 +91,7 @@ def command(
             "next_command": larger,
             "findings": [finding.to_record() for finding in result.findings],
             "rows": rows,
+            **({"impact": [row.to_record() for row in impact]} if impact else {}),
         },
         rows=rows,
     )

@@ -71,7 +71,8 @@ def impact_rows(run: StudyRun) -> list[ImpactRow]:
     """A row for each cell that was measured alone and beside; none of a run without aggressors."""
     launches = {launch.key: launch for launch in run.launches if OPTION in launch.trial.options}
     groups: dict[tuple[StudyCell, str], dict[str, list[tuple[Launch, Sample]]]] = {}
-    for sample in run.samples:
+    # In the order of the study, not of its launches.
+    for sample in sorted(run.samples, key=lambda one: (one.trial, one.repeat)):
         launch = launches.get((sample.trial, sample.repeat))
         if launch is None or sample.state is not State.OK or not sample.times_ns:
             continue

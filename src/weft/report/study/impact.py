@@ -1,0 +1,62 @@
+"""What other jobs cost: each benchmark alone and beside aggressors."""
+
+from collections.abc import Sequence
+
+from weft.core.units import format_significant, format_size
+from weft.report.model import ReportTable, Section, cut_table
+from weft.study.comparison.impact import Impact, ImpactRow
+
+_TAILS = {"mean": "mean", "p99": "99 %", "p999": "99.9 %"}
+
+
+def section(rows: Sequence[ImpactRow]) -> Section | None:
+    """The impact on each benchmark, worst first within each tail; None of a run without
+    aggressors."""
+    if not rows:
+        return None
+    worst = max(rows, key=lambda row: row.figures["mean"].impact)
+    figure = worst.figures["mean"]
+    where = f" with {worst.arm}" if worst.arm != "only" else ""
+    sentence = (
+        f"Most of all beside other jobs: {_name(worst)} on {worst.cell.scale}{where}, "
+        f"{figure.impact:.3g} times as bad as alone on average ({_between(figure)})."
+    )
+    besides = dict.fromkeys(row.aggressors for row in rows)
+    return Section(
+        "What other jobs cost",
+        (sentence, *(f"Beside {one}." for one in besides)),
+        tables=(_table(rows),),
+    )
+
+
+def _table(rows: Sequence[ImpactRow]) -> ReportTable:
+    several = len({row.aggressors for row in rows}) > 1
+    heads = ["benchmark", "nodes x ranks", *(["beside"] if several else []), "settings", "of"]
+    heads += ["#alone", "#beside", "#impact", "#95 % interval"]
+    cells = [
+        (
+            f"{_name(row)}, {'µs' if row.metric == 'latency_us' else 'MB/s'}",
+            row.cell.scale,
+            *([row.aggressors] if several else []),
+            row.arm if row.arm != "only" else "-",
+            _TAILS[tail],
+            format_significant(one.alone),
+            format_significant(one.beside),
+            f"{one.impact:.3g}",
+            _between(one),
+        )
+        for row in rows
+        for tail, one in row.figures.items()
+    ]
+    caption = f"Impact: time beside over time alone; {rows[0].n_units} {rows[0].unit.value}"
+    return cut_table(caption, heads, cells)
+
+
+def _name(row: ImpactRow) -> str:
+    return f"{row.cell.benchmark.replace('_', ' ')} {format_size(row.cell.size_bytes)}"
+
+
+def _between(one: Impact) -> str:
+    if one.low is None or one.high is None:
+        return "no interval"
+    return f"{one.low:.3g} to {one.high:.3g}"
