@@ -87,7 +87,7 @@ def test_the_tables_of_gpcnet_are_read_back(tmp_path: Path, capsys: Capture) -> 
         ),
         (
             ["allreduce", "--twin", "fat-tree", "--nodes", "8", "--aggressor", "alltoall@12"],
-            "too few nodes are left for aggressors",
+            "the aggressors leave 0 nodes of 8 for the job",
         ),
         (["allreduce", "--twin", "fat-tree", "--aggressor", "storm@4"], "no pattern 'storm'"),
         (["allreduce", "--twin", "fat-tree", "--gpcnet-text"], "--gpcnet-text needs aggressors"),

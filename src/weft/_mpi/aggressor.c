@@ -47,19 +47,21 @@ static int a_pass(const struct job *job, void (*once)(const struct job *)) {
     return n < MOST_A_PASS ? (int)n : MOST_A_PASS;
 }
 
-/* Repeat until the ranks that measure are done: all ranks of the job stop after the same pass. */
-static int64_t send_until_done(const struct job *job, void (*once)(const struct job *),
-                               MPI_Request *done) {
+/* Repeat until the ranks that measure are done: all ranks of the job stop after the same pass.
+ * `sent` gets how often, and the time it took. */
+static void send_until_done(const struct job *job, void (*once)(const struct job *),
+                            MPI_Request *done, int64_t *sent) {
     int n = a_pass(job, once), over = 0;
-    int64_t iterations = 0;
-    while (!over) {
-        for (int i = 0; i < n; i++) once(job);
-        iterations += n;
+    int64_t begin_ns = now_ns();
+    for (;;) {
         CHECK(MPI_Test(done, &over, MPI_STATUS_IGNORE));
         CHECK(MPI_Allreduce(MPI_IN_PLACE, &over, 1, MPI_INT, MPI_MIN, job->comm));
+        if (over) break;
+        for (int i = 0; i < n; i++) once(job);
+        sent[0] += n;
     }
+    sent[1] = now_ns() - begin_ns;
     CHECK(MPI_Wait(done, MPI_STATUS_IGNORE));
-    return iterations;
 }
 
 /* Rank 0: one record an aggressor, of what it did meanwhile. */
@@ -91,7 +93,7 @@ static void send_beside(const struct options *options, const struct world *world
     struct job job;
     const struct benchmark *benchmark = my_group(options, world, group, &own)->benchmark;
     bool active = open_job(world, &own, options->memory, &job);
-    int64_t sent[N_SENT] = {0, 0}, begin_ns = now_ns();
+    int64_t sent[N_SENT] = {0, 0};
     if (active) {
         job.bytes = (size_t)own.sizes[0];
         if (benchmark->prepare != NULL) benchmark->prepare(&job);
@@ -100,11 +102,10 @@ static void send_beside(const struct options *options, const struct world *world
     CHECK(MPI_Ibarrier(MPI_COMM_WORLD, &started));
     CHECK(MPI_Ibarrier(MPI_COMM_WORLD, &done));
     if (active)
-        sent[0] = send_until_done(&job, benchmark->once, &done);
+        send_until_done(&job, benchmark->once, &done, sent);
     else
         sleep_until_complete(&done, LONGEST_SLEEP_NS);
     CHECK(MPI_Wait(&started, MPI_STATUS_IGNORE));
-    sent[1] = now_ns() - begin_ns;
     if (active && job.rank == 0)
         CHECK(MPI_Send(sent, N_SENT, MPI_INT64_T, 0, TAG_SENT, MPI_COMM_WORLD));
     if (active) close_job(&job);

@@ -18,12 +18,16 @@ ONE_SIDED = {"put_incast": "fan_in", "get_broadcast": "fan_out"}
 SENDS = (
     *("alltoall", "allgather", "allreduce", "reduce_scatter", "broadcast", "reduce", "gather"),
     *("scatter", "alltoallv", "fan_in", "fan_out", "random_ring_bandwidth"),
-    *("natural_ring_bandwidth", "random_ring_latency", "bidirectional"),
+    *("natural_ring_bandwidth", "random_ring_latency", "message_rate"),
     *ONE_SIDED,
 )
 DEFAULT_BYTES = 4096
 """SOURCE: GPCNeT 1.3, network_load_test: the size of all its congestors."""
 FEWEST_NODES = 2
+MOST_AGGRESSORS = 8
+MOST_BYTES = 2**30
+ELEMENT_BYTES = {"allreduce": 4, "reduce": 4, "reduce_scatter": 4}
+"""Limits of the measuring program; sums are of floats."""
 GRAMMAR = "PATTERN[:SIZE]@NODES[,sl=N][,pkey=0xKEY][,start=TIME][,placement=packed]"
 MOST_LEVEL = 14
 """A port has 15 data lanes."""
@@ -59,6 +63,10 @@ def aggressors_of(trial: Trial) -> tuple[Aggressor, ...]:
         raise InputError(
             f"option '{OPTION}' is {given!r}", where=trial.id, expected=f'a list of "{GRAMMAR}"'
         )
+    if len(given) > MOST_AGGRESSORS:
+        raise InputError(
+            f"{len(given)} aggressors", where=trial.id, expected=f"at most {MOST_AGGRESSORS}"
+        )
     return tuple(map(parse_aggressor, given))
 
 
@@ -79,16 +87,25 @@ def parse_aggressor(text: str) -> Aggressor:
         raise unknown_name(f"no pattern '{benchmark}' for an aggressor", benchmark, SENDS)
     share, n_nodes = _place(text, where)
     named = _named(text, more)
+    n_bytes = parse_size(size) if colon else DEFAULT_BYTES
+    element = ELEMENT_BYTES.get(benchmark, 1)
+    if not 0 < n_bytes <= MOST_BYTES or n_bytes % element:
+        raise InputError(
+            f"aggressor '{text}' sends {n_bytes} B",
+            expected=f"multiples of {element} up to 1 GiB: it adds up floats"
+            if element > 1
+            else "1 B to 1 GiB",
+        )
     return Aggressor(
         text,
         benchmark,
-        parse_size(size) if colon else DEFAULT_BYTES,
+        n_bytes,
         share,
         n_nodes,
         is_packed=named.get("placement") == "packed",
         start_ns=round(parse_duration(named["start"]) * 1e9) if "start" in named else 0,
-        service_level=_number(text, named, "sl", MOST_LEVEL),
-        partition_key=_number(text, named, "pkey", 0x7FFF),
+        service_level=_number(text, named, "sl", 0, MOST_LEVEL),
+        partition_key=_number(text, named, "pkey", 1, 0x7FFF),
     )
 
 
@@ -127,16 +144,17 @@ def _named(text: str, parts: Sequence[str]) -> dict[str, str]:
     return named
 
 
-def _number(text: str, named: dict[str, str], key: str, most: int) -> int | None:
+def _number(text: str, named: dict[str, str], key: str, least: int, most: int) -> int | None:
     if key not in named:
         return None
     try:
         value = int(named[key], 0)
     except ValueError:
         value = -1
-    if not 0 <= value <= most:
+    if not least <= value <= most:
         raise InputError(
-            f"aggressor '{text}' has {key}={named[key]}", expected=f"a number from 0 to {most}"
+            f"aggressor '{text}' has {key}={named[key]}",
+            expected=f"a number from {least} to {most}",
         )
     return value
 
@@ -155,28 +173,35 @@ def nodes_of(
                 f"aggressor '{one.text}' gets {counted(n, 'node')} of {len(nodes)}",
                 where=trial.id,
                 expected=f"{FEWEST_NODES} or more: its messages are between nodes",
-                hint="more nodes, or a larger share",
+                hint="more nodes",
             )
     if sum(counts) > len(others):
         raise InputError(
             f"too few nodes are left for aggressors: the job has {len(job)} of {len(nodes)}, they "
             f"ask for {sum(counts)}",
             where=trial.id,
-            expected=f"{len(job) + sum(counts)} nodes or more",
-            hint="more --nodes, or fewer --job-nodes",
+            expected=f"at most {len(others)} for them",
+            hint="more --nodes, fewer --job-nodes, or smaller shares",
         )
     rng = random.Random("/".join(sorted(job)))  # noqa: S311 - reproducible, not secret
-    drawn = rng.sample(range(len(others)), sum(counts))
-    free = set(range(len(others))) - set(drawn)
-    found = []
-    for one, n in zip(aggressors, counts, strict=True):
-        own, drawn = sorted(drawn[:n]), drawn[n:]
+    free = list(range(len(others)))
+    found: dict[int, list[int]] = {}
+    # Neighbours first, while there are any.
+    for number, (one, n) in enumerate(zip(aggressors, counts, strict=True)):
         if one.is_packed:
-            free |= set(own)
-            own = _run(sorted(free), n) or own
-            free -= set(own)
-        found.append(tuple(others[at] for at in own))
-    return found
+            found[number] = _run(free, n)
+            if not found[number]:
+                raise InputError(
+                    f"no {n} neighbours are left for the aggressor '{one.text}'",
+                    where=trial.id,
+                    expected="placement=scattered, or fewer nodes",
+                )
+            free = [at for at in free if at not in found[number]]
+    scattered = [number for number in range(len(aggressors)) if number not in found]
+    drawn = rng.sample(free, sum(counts[number] for number in scattered))
+    for number in scattered:
+        found[number], drawn = sorted(drawn[: counts[number]]), drawn[counts[number] :]
+    return [tuple(others[at] for at in found[number]) for number in range(len(aggressors))]
 
 
 def _run(free: Sequence[int], n: int) -> list[int]:

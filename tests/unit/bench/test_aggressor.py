@@ -2,7 +2,7 @@
 
 import pytest
 
-from weft.bench.aggressor import Aggressor, nodes_of, parse_aggressor
+from weft.bench.aggressor import Aggressor, aggressors_of, nodes_of, parse_aggressor
 from weft.bench.model import Trial
 from weft.core.errors import InputError
 
@@ -46,6 +46,11 @@ def test_a_text_says_what_repeats_where(text: str, meant: Aggressor) -> None:
         ("alltoall@4,sl=1,sl=2", "has 'sl=2'"),
         ("alltoall@4,placement=round", "is placed 'round'"),
         ("alltoall:4Q@4", "is not a size"),
+        ("alltoall:4G@4", "sends 4294967296 B"),
+        ("allreduce:3@4", "sends 3 B"),
+        ("alltoall:0@4", "sends 0 B"),
+        ("alltoall@4,pkey=0", "has pkey=0"),
+        ("bidirectional@4", "no pattern 'bidirectional'"),
     ],
 )
 def test_what_nobody_can_mean_is_refused(text: str, words: str) -> None:
@@ -65,15 +70,24 @@ def test_no_node_is_of_two_jobs_and_all_launches_on_the_jobs_nodes_have_the_same
 
 
 def test_packed_nodes_are_neighbours_in_the_order_of_nodes() -> None:
-    (own,) = nodes_of([parse_aggressor("alltoall@4,placement=packed")], trial(), NODES)
+    asked = ["fan_in@6", "alltoall@40%,placement=packed", "alltoall@10,placement=packed"]
+    scattered, first, second = nodes_of(list(map(parse_aggressor, asked)), trial(), NODES)
     others = [node for node in NODES if node not in trial().nodes]
-    first = others.index(own[0])
-    assert list(own) == others[first : first + 4]
+    for own, n in ((first, 16), (second, 10)):
+        at = others.index(own[0])
+        assert list(own) == others[at : at + n]
+    assert len({*scattered, *first, *second}) == 32
+
+
+def test_more_aggressors_than_the_program_has_are_refused() -> None:
+    many = Trial("t", "allreduce", (8,), NODES, 1, options={"aggressors": ["alltoall@2"] * 9})
+    with pytest.raises(InputError, match="9 aggressors"):
+        aggressors_of(many)
 
 
 def test_too_few_nodes_are_said() -> None:
     with pytest.raises(InputError, match="they ask for 33") as caught:
         nodes_of([parse_aggressor("alltoall@33")], trial(), NODES)
-    assert caught.value.expected == "41 nodes or more"
+    assert caught.value.expected == "at most 32 for them"
     with pytest.raises(InputError, match="gets 1 node of 8"):
         nodes_of([parse_aggressor("alltoall@20%")], trial(2), NODES[:8])

@@ -22,7 +22,7 @@ def with_aggressors(trial: Trial, nodes: Sequence[str]) -> Trial:
     for one in aggressors:
         _refuse_of_twins(one, trial)
     if len(nodes) == 1:
-        n_ranks = _on_one_host(aggressors, trial)
+        n_ranks = ranks_on_one_host(aggressors, trial.tasks_per_node)
         more = trial.tasks_per_node + sum(n_ranks)
         launched = replace(trial, tasks_per_node=more)
     else:
@@ -65,15 +65,13 @@ def aggressor_evidence(output: KernelOutput, launch: Launch) -> dict[str, Any]:
     return found
 
 
-def _on_one_host(aggressors: Sequence[Aggressor], trial: Trial) -> list[int]:
-    """Ranks in place of nodes: a share is of all ranks."""
-    n_job = trial.tasks_per_node
+def ranks_on_one_host(aggressors: Sequence[Aggressor], n_job: int) -> list[int]:
+    """Ranks in place of nodes: a share is of all ranks. Raises InputError."""
     fixed = sum(one.count(n_job, 0) for one in aggressors if one.share is None)
     shares = sum(one.share or 0.0 for one in aggressors)
     if shares >= 1:
         raise InputError(
             f"aggressors ask for {shares:.0%} of all ranks",
-            where=trial.id,
             expected="less than all: the job has the others",
         )
     n_all = math.floor((n_job + fixed) / (1 - shares) + 1e-9)

@@ -11,7 +11,15 @@ import tomli_w
 from weft.bench.metrics import P99_FROM_ITERATIONS
 from weft.bench.twin.congestion_control import LAWS, OFF
 from weft.cli.backend.choice import BackendChoice, backend_options, require_twin
-from weft.cli.bench.congestion import AGGRESSORS, PRESET, REPEATS, VICTIMS, job_size, load_factor
+from weft.cli.bench.congestion import (
+    AGGRESSORS,
+    GPCNET_NAMES,
+    PRESET,
+    REPEATS,
+    VICTIMS,
+    job_size,
+    load_factor,
+)
 from weft.cli.bench.congestion import gpcnet_text as gpcnet_tables
 from weft.cli.lazy import CommandWithVerbs
 from weft.cli.measure import measure_study
@@ -157,12 +165,7 @@ def command(
     twin_only = {routing: "adaptive_routing", "--congestion-control": "congestion_control"}
     require_twin(choice, {option: given[key] for option, key in twin_only.items()})
     options = {name: value for name, value in given.items() if value not in (None, False)}
-    if set(benchmarks) & set(PRESET):
-        scale = replace(scale, aggressors=scale.aggressors or AGGRESSORS)
-    if gpcnet_text and not scale.aggressors:
-        raise InputError(
-            "--gpcnet-text needs aggressors", expected="congestion-impact, or --aggressor"
-        )
+    scale = _with_aggressors(benchmarks, sizes, scale, gpcnet_text=gpcnet_text)
     if gpcnet_text:
         options = enough_for_tails(options, scale, on_twin=choice.twin is not None)
     uses = [use for name in benchmarks for use in _uses(name, sizes, options)]
@@ -183,6 +186,30 @@ def command(
         dry_run=dry_run,
         shown=gpcnet_tables if gpcnet_text else None,
     )
+
+
+def _with_aggressors(
+    benchmarks: Sequence[str], sizes: str, scale: BenchScale, *, gpcnet_text: bool
+) -> BenchScale:
+    """With those of congestion-impact, where that is named. Raises InputError."""
+    if set(benchmarks) & set(PRESET):
+        scale = replace(scale, aggressors=scale.aggressors or AGGRESSORS)
+        if sizes:
+            raise InputError(
+                f"--sizes {sizes} with congestion-impact",
+                expected="its own sizes: 8 B and 128 KiB",
+                hint="name its benchmarks, and --aggressor, to measure other sizes",
+            )
+    if gpcnet_text and not scale.aggressors:
+        raise InputError(
+            "--gpcnet-text needs aggressors", expected="congestion-impact, or --aggressor"
+        )
+    if gpcnet_text and not {*benchmarks} & {*PRESET, *GPCNET_NAMES}:
+        raise InputError(
+            "--gpcnet-text: nothing is measured that GPCNeT measures",
+            expected=", ".join((PRESET[0], *GPCNET_NAMES)),
+        )
+    return scale
 
 
 def enough_for_tails(
@@ -211,12 +238,15 @@ def _plan(
         "node_sets": scale.node_sets or 1,
         "tasks_per_node": [scale.tasks_per_node or 1],
     }
+    names = tuple(str(use["name"]) for use in uses)
+    n_nodes = _n_nodes(names, nodes)
     if not scale.aggressors:
-        names = tuple(str(use["name"]) for use in uses)
-        return {**plan, "nodes": [scale.job_nodes or _n_nodes(names, nodes)]}
+        return {**plan, "nodes": [scale.job_nodes or n_nodes]}
+    if n_nodes > 2:
+        n_nodes = job_size(scale.aggressors, len(nodes))
     return {
         **plan,
-        "nodes": [scale.job_nodes or job_size(scale.aggressors, len(nodes))],
+        "nodes": [scale.job_nodes or n_nodes],
         "repeats": scale.repeats or (1 if on_twin else REPEATS),
         "node_sets": scale.node_sets or (REPEATS if on_twin else 1),
         "factors": [load_factor(scale.aggressors)],

@@ -5,10 +5,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from weft.bench.aggressor import Aggressor, in_words, parse_aggressor
+from weft.bench.live.aggressor_ranks import ranks_on_one_host
 from weft.cli.output import table_text
 from weft.core.errors import InputError
 from weft.core.units import format_significant, format_size
+from weft.core.words import counted
 from weft.stats.ratio import PAIRS_FROM
+from weft.study.comparison.cells import ONE_ARM
 
 if TYPE_CHECKING:
     from weft.study.comparison.impact import Impact, ImpactRow
@@ -24,6 +27,7 @@ AGGRESSORS = ("alltoall:4K@20%", "fan_in:4K@20%", "put_incast:4K@20%", "get_broa
 """SOURCE: GPCNeT 1.3, network_load_test: its tests with their sizes, and its four congestors, on a
 quarter of 80 % of the nodes each."""
 FEWEST_NODES = 10
+FEWEST_OF_JOB = 2
 REPEATS = PAIRS_FROM
 MOST_BLOCKS = 2
 """Arms with all of their figures; of more one line each."""
@@ -61,10 +65,16 @@ def job_size(aggressors: Sequence[str], n_nodes: int) -> int:
             hint="--aggressor PATTERN@NODES --job-nodes N for fewer; on one host ranks stand for "
             "nodes",
         )
-    others = sum(one.count(0, n_nodes) for one in asked)
-    if any(one.share is None and one.n_nodes is None for one in asked):
-        return (n_nodes - others) // (1 + sum(one.count(1, 0) == 1 for one in asked))
-    return max(2, n_nodes - others)
+    as_many = sum(one.share is None and one.n_nodes is None for one in asked)
+    left = n_nodes - sum(one.count(0, n_nodes) for one in asked)
+    if left // (1 + as_many) < FEWEST_OF_JOB:
+        raise InputError(
+            f"the aggressors leave {counted(max(left, 0), 'node')} of {n_nodes} for the job"
+            + (" and for those that have as many" if as_many else ""),
+            expected="two for each",
+            hint="more nodes, or fewer of them for aggressors",
+        )
+    return left // (1 + as_many)
 
 
 _TAIL_NAMES = {"mean": "mean", "p99": "99 %", "p999": "99.9 %"}
@@ -88,7 +98,7 @@ def _block(rows: "Sequence[ImpactRow]") -> str:
         name = f"{_benchmark(row)}, {unit}"
         for tail, one in row.figures.items():
             shown = (format_significant(one.alone), format_significant(one.beside))
-            cells.append((name, _TAIL_NAMES[tail], *shown, f"{one.impact:.3g}", _between(one)))
+            cells.append((name, _TAIL_NAMES[tail], *shown, _times(one.impact), _between(one)))
             name = ""
     return table_text(("", "", "alone", "beside", "impact", "95 %"), cells, left=2)
 
@@ -96,12 +106,13 @@ def _block(rows: "Sequence[ImpactRow]") -> str:
 def _by_arm(rows: "Sequence[ImpactRow]") -> str:
     """Settings down, benchmarks across."""
     names = list(dict.fromkeys(map(_benchmark, rows)))
-    scales = {row.cell.scale for row in rows}
+    scales, besides = ({row.cell.scale for row in rows}, {row.aggressors for row in rows})
     by_arm: dict[tuple[str, ...], dict[str, ImpactRow]] = {}
     for row in rows:
         settings = ",".join(part.partition("=")[2] for part in row.arm.split(","))
         place = () if len(scales) == 1 else (row.cell.scale,)
-        by_arm.setdefault((settings, *place), {})[_benchmark(row)] = row
+        load = () if len(besides) == 1 else (row.aggressors,)
+        by_arm.setdefault((*filter(None, [settings]), *place, *load), {})[_benchmark(row)] = row
     cells = [
         (", ".join(place), *(_short(own[name]) if name in own else "-" for name in names))
         for place, own in by_arm.items()
@@ -109,36 +120,46 @@ def _by_arm(rows: "Sequence[ImpactRow]") -> str:
     first = rows[0]
     where = f" on {first.cell.scale}" if len(scales) == 1 else ""
     factors = ",".join(part.partition("=")[0] for part in first.arm.split(","))
-    lines = [f"# impact on the mean{where}, {first.n_units} {first.unit.value}, with its 95 %"]
-    lines += [f"# beside {one}" for one in dict.fromkeys(row.aggressors for row in rows)]
+    lines = [f"# impact on the mean{where}, {_units(first)}, with its 95 %"]
+    lines += [f"# beside {first.aggressors}"] if len(besides) == 1 else []
+    lines += [f"# {factors}"] if factors != ONE_ARM else []
     header = ("", *(name.replace("random_ring_", "ring ") for name in names))
-    return "\n".join([*lines, f"# {factors}", table_text(header, cells)])
+    return "\n".join([*lines, table_text(header, cells)])
+
+
+def _units(row: "ImpactRow") -> str:
+    return f"{row.n_units} {row.unit.one if row.n_units == 1 else row.unit.value}"
+
+
+def _times(ratio: float) -> str:
+    """'1.00', '12.3', '123'."""
+    return f"{ratio:.2f}" if ratio < 10 else f"{ratio:.3g}"
 
 
 def _short(row: "ImpactRow") -> str:
     """'1.6 1.05-2.51'."""
     one = row.figures["mean"]
-    between = "" if one.low is None or one.high is None else f" {one.low:.3g}-{one.high:.3g}"
-    return f"{one.impact:.3g}{between}"
+    between = "" if one.low is None or one.high is None else f" {_between(one, '-')}"
+    return f"{_times(one.impact)}{between}"
 
 
 def _benchmark(row: "ImpactRow") -> str:
     return f"{row.cell.benchmark} {format_size(row.cell.size_bytes)}"
 
 
-def _between(one: "Impact") -> str:
+def _between(one: "Impact", joint: str = " to ") -> str:
     if one.low is None or one.high is None:
         return "no interval"
-    return f"{one.low:.3g} to {one.high:.3g}"
+    return f"{_times(one.low)}{joint}{_times(one.high)}"
 
 
 def _heading(row: "ImpactRow") -> str:
-    arm = f", {row.arm}" if row.arm != "only" else ""
-    first = f"# impact on {row.cell.scale}{arm}, {row.n_units} {row.unit.value}"
+    arm = f", {row.arm}" if row.arm != ONE_ARM else ""
+    first = f"# impact on {row.cell.scale}{arm}, {_units(row)}"
     return f"{first}\n# beside {row.aggressors}"
 
 
-_GPCNET_NAMES = {
+GPCNET_NAMES = {
     "random_ring_latency": "RR Two-sided Lat",
     "random_ring_bandwidth": "RR Two-sided BW+Sync",
     "allreduce": "Multiple Allreduce",
@@ -153,17 +174,19 @@ def gpcnet_text(run: "StudyRun") -> str:
     three tests."""
     from weft.study.comparison.impact import impact_rows
 
-    rows = [row for row in impact_rows(run) if row.cell.benchmark in _GPCNET_NAMES]
+    rows = [row for row in impact_rows(run) if row.cell.benchmark in GPCNET_NAMES]
     if not rows:
         raise InputError(
             "--gpcnet-text: nothing was measured that GPCNeT measures",
-            expected=f"{', '.join(_GPCNET_NAMES)} beside aggressors",
+            expected=f"{', '.join(GPCNET_NAMES)} beside aggressors",
         )
-    n_job = rows[0].cell.n_nodes
-    tasks = rows[0].cell.tasks_per_node
+    nodes = [str(node) for node in run.meta.get("nodes", ())]
+    n_job, tasks = rows[0].cell.n_nodes, rows[0].cell.tasks_per_node
     asked = [parse_aggressor(one) for one in rows[0].aggressors.split()]
-    n_all = len(run.meta.get("nodes", ())) or n_job
-    counts = [one.count(n_job, n_all) for one in asked]
+    counts = [one.count(n_job, len(nodes)) for one in asked]
+    if len(nodes) == 1:
+        # Ranks of one host stand for nodes.
+        counts, n_job, tasks = ranks_on_one_host(asked, tasks), tasks, 1
     n_used = n_job + sum(counts)
     lines = [
         "NetworkLoad Tests v1.3",
@@ -209,12 +232,17 @@ def _key_results(rows: "Sequence[ImpactRow]") -> list[str]:
     lines += [f"| {'':>31} | {'Avg':>20} | {'99%':>19} |", _KEY_LINE]
     for row in rows:
         shown = [
-            f"{row.figures[tail].impact:.1f}X" if tail in row.figures else "-"
+            f"{_quotient(row, row.figures[tail]):.1f}X" if tail in row.figures else "-"
             for tail in ("mean", "p99")
         ]
         lines += [f"| {_name(row):>31} | {shown[0]:>20} | {shown[1]:>19} |", _KEY_LINE]
     return lines
 
 
+def _quotient(row: "ImpactRow", one: "Impact") -> float:
+    """Of the two figures as they are printed."""
+    return one.beside / one.alone if row.metric == "latency_us" else one.alone / one.beside
+
+
 def _name(row: "ImpactRow") -> str:
-    return f"{_GPCNET_NAMES[row.cell.benchmark]} ({row.cell.size_bytes} B)"
+    return f"{GPCNET_NAMES[row.cell.benchmark]} ({row.cell.size_bytes} B)"

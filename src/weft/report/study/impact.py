@@ -19,12 +19,14 @@ def section(rows: Sequence[ImpactRow]) -> Section | None:
     where = f" with {worst.arm}" if worst.arm != "only" else ""
     sentence = (
         f"Most of all beside other jobs: {_name(worst)} on {worst.cell.scale}{where}, "
-        f"{figure.impact:.3g} times as bad as alone on average ({_between(figure)})."
+        f"{_times(figure.impact)} times as bad as alone on average ({_between(figure)})."
     )
     besides = dict.fromkeys(row.aggressors for row in rows)
+    flags = dict.fromkeys(flag for row in rows for flag in row.caveats)
+    caveats = [f"Do not rely on it: {', '.join(flags).replace('_', ' ')}."] if flags else []
     return Section(
         "What other jobs cost",
-        (sentence, *(f"Beside {one}." for one in besides)),
+        (sentence, *caveats, *(f"Beside {one}." for one in besides)),
         tables=(_table(rows),),
     )
 
@@ -42,13 +44,13 @@ def _table(rows: Sequence[ImpactRow]) -> ReportTable:
             _TAILS[tail],
             format_significant(one.alone),
             format_significant(one.beside),
-            f"{one.impact:.3g}",
+            _times(one.impact),
             _between(one),
         )
         for row in rows
         for tail, one in row.figures.items()
     ]
-    caption = f"Impact: time beside over time alone; {rows[0].n_units} {rows[0].unit.value}"
+    caption = f"Impact: time beside over time alone; {_units(rows[0])}"
     return cut_table(caption, heads, cells)
 
 
@@ -59,4 +61,12 @@ def _name(row: ImpactRow) -> str:
 def _between(one: Impact) -> str:
     if one.low is None or one.high is None:
         return "no interval"
-    return f"{one.low:.3g} to {one.high:.3g}"
+    return f"{_times(one.low)} to {_times(one.high)}"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.2f}" if ratio < 10 else f"{ratio:.3g}"
+
+
+def _units(row: ImpactRow) -> str:
+    return f"{row.n_units} {row.unit.one if row.n_units == 1 else row.unit.value}"

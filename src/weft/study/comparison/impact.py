@@ -7,7 +7,7 @@ bandwidth alone over beside; here of values that are not rounded, and with inter
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 import numpy as np
@@ -70,37 +70,47 @@ class ImpactRow:
 def impact_rows(run: StudyRun) -> list[ImpactRow]:
     """A row for each cell that was measured alone and beside; none of a run without aggressors."""
     launches = {launch.key: launch for launch in run.launches if OPTION in launch.trial.options}
+    loads = _load_factors(list(launches.values()))
     groups: dict[tuple[StudyCell, str], dict[str, list[tuple[Launch, Sample]]]] = {}
     # In the order of the study, not of its launches.
     for sample in sorted(run.samples, key=lambda one: (one.trial, one.repeat)):
         launch = launches.get((sample.trial, sample.repeat))
         if launch is None or sample.state is not State.OK or not sample.times_ns:
             continue
-        beside = in_words(aggressors_of(launch.trial))
-        key = (_cell(launch, sample), _others(launch))
-        groups.setdefault(key, {}).setdefault(beside, []).append((launch, sample))
+        settings = {**launch.trial.arm, **launch.trial.condition}
+        others = {name: one for name, one in settings.items() if name not in loads}
+        key = (_cell(launch, sample), arm_name(others))
+        groups.setdefault(key, {}).setdefault(_load(launch), []).append((launch, sample))
     simulated = are_simulated([run])
-    return [
-        _row(cell, arm, beside, by_load["none"], found, simulated=simulated)
+    found = [
+        _row(cell, arm, beside, by_load["none"], loaded, simulated=simulated)
         for (cell, arm), by_load in groups.items()
-        for beside, found in by_load.items()
+        for beside, loaded in by_load.items()
         if beside != "none" and "none" in by_load
     ]
+    return [row for row in found if row is not None]
+
+
+def _load(launch: Launch) -> str:
+    return in_words(aggressors_of(launch.trial))
+
+
+def _load_factors(launches: Sequence[Launch]) -> set[str]:
+    """The factors whose settings say which aggressors there are."""
+    found = set()
+    for factor in {name for one in launches for name in (*one.trial.arm, *one.trial.condition)}:
+        by_setting: dict[str, set[str]] = {}
+        for launch in launches:
+            by_setting.setdefault(launch.trial.setting(factor), set()).add(_load(launch))
+        distinct = {next(iter(one)) for one in by_setting.values() if len(one) == 1}
+        if len(distinct) == len(by_setting) > 1:
+            found.add(factor)
+    return found
 
 
 def _cell(launch: Launch, sample: Sample) -> StudyCell:
     trial = launch.trial
     return StudyCell(sample.benchmark, len(trial.nodes), trial.tasks_per_node, sample.size_bytes)
-
-
-LOAD = "load"
-"""The factor whose settings are alone and beside."""
-
-
-def _others(launch: Launch) -> str:
-    """The settings of the other factors."""
-    settings = {**launch.trial.arm, **launch.trial.condition}
-    return arm_name({name: one for name, one in settings.items() if name != LOAD})
 
 
 def _row(
@@ -111,10 +121,13 @@ def _row(
     loaded: Sequence[tuple[Launch, Sample]],
     *,
     simulated: bool,
-) -> ImpactRow:
+) -> ImpactRow | None:
+    """None where no launch alone has a partner beside."""
     by_unit = [_by_unit(found, simulated=simulated) for found in (alone, loaded)]
     units = [unit for unit in by_unit[0] if unit in by_unit[1]]
-    of_all = [np.concatenate(list(one.values())) for one in by_unit]
+    if not units:
+        return None
+    of_all = [np.concatenate([one[unit] for unit in units]) for one in by_unit]
     scale, metric = _scale(alone[0][1])
     figures = {}
     n_iterations = min(times.size for times in of_all)
@@ -128,7 +141,7 @@ def _row(
         if enough:
             first, second = ([_figure(one[unit], quantile) for unit in units] for one in by_unit)
             bounds = paired_ratio(first, second)
-        ratio = whole[1] / whole[0] if bounds is None else bounds.ratio
+        ratio = bounds.ratio if isinstance(bounds, Ratio) else whole[1] / whole[0]
         low, high = (bounds.low, bounds.high) if isinstance(bounds, Ratio) else (None, None)
         figures[name] = Impact(shown[0], shown[1], ratio, low, high)
     flags = dict.fromkeys(flag for _, sample in (*alone, *loaded) for flag in sample.flags)
@@ -153,11 +166,16 @@ def _figure(times: Floats, quantile: float) -> float:
     return float(np.quantile(times, quantile)) if quantile else float(times.mean())
 
 
+_ONE_WAY = ("latency", "random_ring_latency")
+"""Benchmarks whose latency is half of a time."""
+
+
 def _scale(sample: Sample) -> tuple[float, str]:
     """What makes the benchmark's own metric of a time in nanoseconds: a latency by multiplying, a
     bandwidth by dividing."""
     assert sample.times_ns is not None
-    middle = median(sample.times_ns)
     if "latency_us_p50" in sample.metrics:
-        return sample.metrics["latency_us_p50"] / middle, "latency_us"
-    return sample.metrics["bandwidth_mb_s_p50"] * middle, "bandwidth_mb_s"
+        return 1 / (2e3 if sample.benchmark in _ONE_WAY else 1e3), "latency_us"
+    if "bandwidth_mb_s_p50" in sample.metrics:
+        return sample.metrics["bandwidth_mb_s_p50"] * median(sample.times_ns), "bandwidth_mb_s"
+    return sample.metrics["bandwidth_mb_s"] * fmean(sample.times_ns), "bandwidth_mb_s"

@@ -1,6 +1,7 @@
 """The impact of other jobs: time beside over time alone, of a bandwidth the other way around."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -96,3 +97,35 @@ def test_caveats_of_samples_stay_with_the_row() -> None:
     row = only(run_of(series, series, flags=("oversubscribed",)))
     assert row.caveats == ("oversubscribed",)
     assert row.to_record()["caveats"] == ("oversubscribed",)
+
+
+def test_only_launches_with_a_partner_count() -> None:
+    alone = [[1000.0] * 10] * 6 + [[9000.0] * 10]  # The baseline returns at the end.
+    row = only(run_of(alone, [[2000.0] * 10] * 6))
+    assert (row.figures["mean"].alone, row.n_iterations) == (1.0, 60)
+    assert row.figures["mean"].impact == pytest.approx(2)
+
+
+def test_launches_without_any_partner_have_no_row() -> None:
+    run = run_of([[1000.0] * 10] * 2, [[1000.0] * 10])
+    left = [one for one in run.samples if (one.trial, one.repeat) != ("t000", 0)]
+    assert impact_rows(replace(run, samples=tuple(left))) == []
+
+
+def test_any_factor_that_names_the_aggressors_is_the_load() -> None:
+    run = run_of([[1000.0] * 10] * 3, [[2000.0] * 10] * 3)
+    renamed = [
+        replace(one, trial=replace(one.trial, arm={"neighbour": one.trial.id, "sharp": "off"}))
+        for one in run.launches
+    ]
+    row = only(replace(run, launches=tuple(renamed)))
+    assert row.arm == "sharp=off"
+
+
+def test_a_message_rate_is_a_bandwidth() -> None:
+    run = run_of([[1000.0] * 10] * 3, [[2000.0] * 10] * 3, "message_rate")
+    rates = [
+        replace(one, metrics={"bandwidth_mb_s": 8.0, "msg_rate_mps": 1.0}) for one in run.samples
+    ]
+    row = only(replace(run, samples=tuple(rates)))
+    assert (row.metric, row.figures["mean"].impact) == ("bandwidth_mb_s", 2)
