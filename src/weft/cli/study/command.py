@@ -46,15 +46,24 @@ class StudyChanges:
     repeats: int | None
     node_sets: int | None
     job_nodes: int | None
+    aggressors: tuple[str, ...]
 
 
+AGGRESSOR = click.option(
+    "--aggressor",
+    "aggressors",
+    multiple=True,
+    metavar="PATTERN[:SIZE]@NODES",
+    help="Measure each arm alone, and beside a job on other nodes that repeats a pattern, as for "
+    "'weft bench'. Repeatable.",
+)
 BUDGET = click.option(
     "--budget",
     metavar="TIME",
     help="Twin only: drop repeats, node counts, ranks or sizes (never the smallest or largest), "
     "then node sets, until the study takes about TIME, such as 10m.",
 )
-CHANGES = options_as("changes", StudyChanges, (REPEATS, NODE_SETS, JOB_NODES))
+CHANGES = options_as("changes", StudyChanges, (REPEATS, NODE_SETS, JOB_NODES, AGGRESSOR))
 
 
 @click.group(name="study")
@@ -245,12 +254,19 @@ def _study(
     """The study with the values of the command line; the seed only where one was typed."""
     from click.core import ParameterSource
 
+    from weft.catalog.document import to_toml
+    from weft.cli.bench.congestion import load_factor
     from weft.study.plan.document import load_study
+    from weft.study.plan.live import with_load
 
     typed = ctx.get_parameter_source("seed") is ParameterSource.COMMANDLINE
     nodes = None if changes.job_nodes is None else (changes.job_nodes,)
     changed = {"repeats": changes.repeats, "node_sets": changes.node_sets, "nodes": nodes}
-    return load_study(name, {**changed, "seed": choice.seed if typed else None})
+    document, text = load_study(name, {**changed, "seed": choice.seed if typed else None})
+    if not changes.aggressors:
+        return document, text
+    beside = with_load(document, load_factor(changes.aggressors))
+    return beside, to_toml(beside)
 
 
 def _plan_text(

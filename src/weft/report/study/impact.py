@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from weft.core.units import format_significant, format_size
 from weft.report.model import ReportTable, Section, cut_table
+from weft.study.comparison.cells import ONE_ARM
 from weft.study.comparison.impact import Impact, ImpactRow
 
 _TAILS = {"mean": "mean", "p99": "99 %", "p999": "99.9 %"}
@@ -16,7 +17,7 @@ def section(rows: Sequence[ImpactRow]) -> Section | None:
         return None
     worst = max(rows, key=lambda row: row.figures["mean"].impact)
     figure = worst.figures["mean"]
-    where = f" with {worst.arm}" if worst.arm != "only" else ""
+    where = f" with {worst.arm}" if worst.arm != ONE_ARM else ""
     sentence = (
         f"Most of all beside other jobs: {_name(worst)} on {worst.cell.scale}{where}, "
         f"{_times(figure.impact)} times as bad as alone on average ({_between(figure)})."
@@ -40,7 +41,7 @@ def _table(rows: Sequence[ImpactRow]) -> ReportTable:
             f"{_name(row)}, {'µs' if row.metric == 'latency_us' else 'MB/s'}",
             row.cell.scale,
             *([row.aggressors] if several else []),
-            row.arm if row.arm != "only" else "-",
+            _settings(row),
             _TAILS[tail],
             format_significant(one.alone),
             format_significant(one.beside),
@@ -50,8 +51,16 @@ def _table(rows: Sequence[ImpactRow]) -> ReportTable:
         for row in rows
         for tail, one in row.figures.items()
     ]
+    factors = ", ".join(part.partition("=")[0] for part in rows[0].arm.split(","))
     caption = f"Impact: time beside over time alone; {_units(rows[0])}"
+    caption += f"; settings of {factors}" if rows[0].arm != ONE_ARM else ""
     return cut_table(caption, heads, cells)
+
+
+def _settings(row: ImpactRow) -> str:
+    if row.arm == ONE_ARM:
+        return "-"
+    return ", ".join(part.partition("=")[2] for part in row.arm.split(","))
 
 
 def _name(row: ImpactRow) -> str:

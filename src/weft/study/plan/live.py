@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from weft.bench.aggressor import OPTION
 from weft.bench.options import TWIN_OPTIONS, WAYS_TO_LAUNCH
 from weft.core.errors import InputError
 from weft.study.plan.model import BenchmarkUse, Factor, FactorSetting, Study
@@ -23,6 +24,19 @@ def with_launches(study: Study, factor: str, settings: Sequence[Mapping[str, Any
     ways = Factor.model_validate({"name": factor, "settings": list(settings)})
     others = tuple(one for one in study.factors if one.name != factor)
     return study.model_copy(update={"factors": (ways, *others)})
+
+
+def with_load(study: Study, load: Mapping[str, Any]) -> Study:
+    """The study alone and beside aggressors: a condition of its arms, or its arms where it has
+    none. Raises InputError for a study that names aggressors itself."""
+    own = [one for one in study.factors if any(OPTION in s.options for s in one.settings)]
+    if own or any(OPTION in use.options for use in study.benchmarks):
+        raise InputError(
+            f"--aggressor, and study '{study.name}' names aggressors itself",
+            expected="one of the two",
+        )
+    factor = Factor.model_validate({**load, "condition": bool(study.factors)})
+    return study.model_copy(update={"factors": (*study.factors, factor)})
 
 
 def refuse_unnamed_ways(study: Study, what: str, expected: str | None = None) -> None:

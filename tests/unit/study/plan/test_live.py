@@ -7,7 +7,7 @@ import pytest
 from weft.core.errors import InputError
 from weft.study.plan.blocks import plan_blocks
 from weft.study.plan.document import parse_study
-from weft.study.plan.live import on_machine
+from weft.study.plan.live import on_machine, with_load
 from weft.study.plan.model import Study
 
 HEAD = """schema = "weft.study/1"
@@ -81,3 +81,20 @@ def test_a_machine_never_gets_an_option_of_twins_alone() -> None:
 def test_a_machine_needs_no_noise_of_ours() -> None:
     text = HEAD + 'options = { iterations = 3, host_noise = "platform" }\n'
     assert on_machine(parse_study(text, "x.toml")).benchmarks[0].options == {"iterations": 3}
+
+
+LOAD = {
+    "name": "load",
+    "settings": [
+        {"name": "alone", "options": {"aggressors": []}},
+        {"name": "beside", "options": {"aggressors": ["alltoall@4"]}},
+    ],
+}
+
+
+def test_aggressors_are_a_condition_of_arms_or_the_arms_of_a_study_without() -> None:
+    assert [one.condition for one in with_load(study(SHARP), LOAD).factors] == [False, True]
+    assert [one.condition for one in with_load(study(), LOAD).factors] == [False]
+    own = 'name = "neighbour"\nsettings = ["none", "alltoall"]'
+    with pytest.raises(InputError, match="names aggressors itself"):
+        with_load(study(own), LOAD)

@@ -154,10 +154,23 @@ def valid_for(runs: Sequence[StudyRun], rows: Sequence[ComparisonRow]) -> str:
         f"on {nodes} {'node' if nodes == '1' else 'nodes'} x {tasks} rank"
         f"{'' if tasks == '1' else 's'}"
     )
-    under = "; ".join(sorted({row.cell.condition for row in rows} - {""}))
+    under = _conditions(sorted({row.cell.condition for row in rows} - {""}))
     place = " and ".join(dict.fromkeys(_place(run) for run in runs))
     parts = [f"{sizes} {scale}", *([f"under {under}"] if under else []), _sets(runs, rows), place]
     return f"Valid for {', '.join(parts)}."
+
+
+def _conditions(conditions: Sequence[str]) -> str:
+    """Each of few; of many each factor with its settings."""
+    if len(conditions) <= _NAMED:
+        return "; ".join(conditions)
+    settings: dict[str, dict[str, None]] = {}
+    for condition in conditions:
+        for part in condition.split(","):
+            factor, _, setting = part.partition("=")
+            settings.setdefault(factor, {})[setting] = None
+    each = "; ".join(f"{factor} {', '.join(names)}" for factor, names in settings.items())
+    return f"{len(conditions)} conditions ({each})"
 
 
 def _span(values: Sequence[int]) -> str:

@@ -16,7 +16,12 @@ from tests.unit.study.comparison.conclusion.drawn_study import (
 from weft.core.finding import FindingKind, Severity
 from weft.study.comparison.cells import StudyCell
 from weft.study.comparison.comparison import compare_arms
-from weft.study.comparison.conclusion.answer import AnswerFacts, answer_findings, valid_for
+from weft.study.comparison.conclusion.answer import (
+    AnswerFacts,
+    _conditions,
+    answer_findings,
+    valid_for,
+)
 from weft.study.comparison.effects import effect_findings
 from weft.study.comparison.rows import ComparisonRow
 from weft.study.run.store import StudyRun
@@ -136,3 +141,10 @@ def test_the_range_names_sizes_scales_node_sets_and_place(
 
 def test_without_rows_there_is_no_range() -> None:
     assert valid_for((), ()) == ""
+
+
+def test_of_many_conditions_the_range_names_settings_not_their_combinations() -> None:
+    few = [f"routing={one},sharp=off" for one in ("a", "b")]
+    assert _conditions(few) == "routing=a,sharp=off; routing=b,sharp=off"
+    many = [f"routing={one},sharp={two}" for one in ("a", "b", "c") for two in ("off", "on")]
+    assert _conditions(many) == "6 conditions (routing a, b, c; sharp off, on)"
