@@ -38,6 +38,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "fabric show": (FABRIC,),
     "fabric trace": ("c104-001", "c104-002", FABRIC, "--engine", "minhop"),
     "fabric audit": (FABRIC,),
+    "fabric congestion": (FABRIC, "--before", FABRIC, "--seconds", "1"),
     "fabric route": (FABRIC,),
     "fabric export": (FABRIC, "--to", "slurm"),
     "fabric generate": ("fat-tree", "--nodes", "4"),

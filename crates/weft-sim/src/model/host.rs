@@ -51,9 +51,10 @@ impl Cost {
 #[derive(Clone, Debug)]
 pub(crate) struct HostModel {
     /// Those of messages over the network; those of messages inside a node, if they differ; those
-    /// of one-sided messages, by the sizes of the first.
+    /// of one-sided messages, if a tenant has them, by the sizes of the first.
     regimes: Vec<Regime>,
     n_of_network: usize,
+    n_one_sided: usize,
     /// Least time between two messages that an HCA begins.
     pub message_gap_ps: u64,
     /// Time of flight between ranks of one node.
@@ -114,8 +115,8 @@ impl Noise {
 }
 
 impl HostModel {
-    /// The model of a document.
-    pub(crate) fn new(document: &HostDocument) -> Result<HostModel, SimError> {
+    /// The model of a document; `one_sided`: of a scenario with such messages.
+    pub(crate) fn new(document: &HostDocument, one_sided: bool) -> Result<HostModel, SimError> {
         if document.regimes.is_empty() {
             let what = "there is no regime";
             return Err(SimError::document("host.regimes", what, "at least one regime"));
@@ -125,14 +126,16 @@ impl HostModel {
         if let Some(intra) = &document.intra_node {
             regimes.append(&mut read_inner_regimes(&intra.regimes)?);
         }
-        regimes.extend_from_within(..n_of_network);
-        let first = regimes.len() - n_of_network;
+        let n_one_sided = if one_sided { n_of_network } else { 0 };
+        regimes.extend_from_within(..n_one_sided);
+        let first = regimes.len() - n_one_sided;
         for regime in &mut regimes[first..] {
             (regime.send, regime.recv, regime.protocol) = (Cost::NONE, Cost::NONE, Protocol::Eager);
         }
         if regimes.len() > MAX_REGIMES {
             let what = format!("{} regimes", regimes.len());
-            let expected = format!("at most {MAX_REGIMES}");
+            let more = if one_sided { ", those of one-sided messages among them" } else { "" };
+            let expected = format!("at most {MAX_REGIMES}{more}");
             return Err(SimError::document("host.regimes", what, expected));
         }
         let noise = Noise::read("host.noise", &document.noise)?;
@@ -147,6 +150,7 @@ impl HostModel {
         Ok(HostModel {
             regimes,
             n_of_network,
+            n_one_sided,
             message_gap_ps: ps("host.message_gap_ns", document.message_gap_ns)?,
             intra_latency_ps: ps("host.intra_node.latency_ns", latency_ns)?,
             intra_bits_per_s,
@@ -169,7 +173,7 @@ impl HostModel {
 
     /// The same for a message over the channel inside a node.
     pub(crate) fn inner_regime_of(&self, size_bytes: u64) -> u8 {
-        match &self.regimes[self.n_of_network..self.regimes.len() - self.n_of_network] {
+        match &self.regimes[self.n_of_network..self.regimes.len() - self.n_one_sided] {
             [] => self.regime_of(size_bytes),
             inner => (self.n_of_network + number_of(inner, size_bytes)) as u8,
         }
@@ -177,7 +181,7 @@ impl HostModel {
 
     /// The same for a message that no processor sends or receives: adapters write or read memory.
     pub(crate) fn one_sided_regime_of(&self, size_bytes: u64) -> u8 {
-        let first = self.regimes.len() - self.n_of_network;
+        let first = self.regimes.len() - self.n_one_sided;
         (first + number_of(&self.regimes[first..], size_bytes)) as u8
     }
 

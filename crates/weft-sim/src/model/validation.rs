@@ -77,7 +77,7 @@ impl ValidScenario {
             fabric,
             routes: Arc::new(routes),
             steering,
-            hosts: HostModel::new(&scenario.host)?,
+            hosts: HostModel::new(&scenario.host, tenants.iter().any(|one| one.one_sided))?,
             faults,
             link_death,
             probes: Probes::new(&scenario.probes)?,
