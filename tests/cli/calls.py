@@ -17,6 +17,9 @@ LOG = str(ROOT / "tests/fixtures/field_logs/11-awsofi-24-horovod.log")
 FABRIC = str(ROOT / "docs/samples/unplugged-cable.out")
 TWIN = ("--twin", "fat-tree", "--nodes", "4")
 
+COUNTERS = {"EARLIER.out": 0, "LATER.out": 2_500_000_000}
+"""Two readings of a port's counters: it waited for most of a second."""
+
 CALLS: dict[str, tuple[str, ...]] = {
     "check": (*TWIN, "--dry-run"),
     "bench": ("latency", *TWIN, "--dry-run"),
@@ -24,7 +27,8 @@ CALLS: dict[str, tuple[str, ...]] = {
     "study block": ("RUN",),
     "study list": (),
     "study factors": ("sharp",),
-    "study plan": ("smoke", *TWIN),
+    # On hosts: how long a twin takes is another figure each time.
+    "study plan": ("smoke", "--hosts", "n[1-2]"),
     "study run": ("smoke", *TWIN, "--dry-run"),
     "study show": ("smoke",),
     "study status": ("SUBMITTED",),
@@ -38,7 +42,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "fabric show": (FABRIC,),
     "fabric trace": ("c104-001", "c104-002", FABRIC, "--engine", "minhop"),
     "fabric audit": (FABRIC,),
-    "fabric congestion": (FABRIC, "--before", FABRIC, "--seconds", "1"),
+    "fabric congestion": (FABRIC, "LATER.out", "--before", "EARLIER.out", "--seconds", "1"),
     "fabric route": (FABRIC,),
     "fabric export": (FABRIC, "--to", "slurm"),
     "fabric generate": ("fat-tree", "--nodes", "4"),
@@ -89,7 +93,7 @@ def _below(path: str, command: click.Command) -> Iterator[tuple[str, click.Comma
 
 def argv_of(name: str, folder: Path) -> list[str]:
     """The call of a verb, its run and its new paths in a folder."""
-    words = ("RUN", "SUBMITTED", "KEY.pub", "IMAGE", "NEW", "NEW.html", "NEW.toml")
+    words = ("RUN", "SUBMITTED", "KEY.pub", "IMAGE", "NEW", "NEW.html", "NEW.toml", *COUNTERS)
     paths = {word: str(folder / word) for word in words}
     return [*name.split(), *(paths.get(word, word) for word in CALLS[name])]
 
@@ -112,3 +116,6 @@ def make_folder(folder: Path) -> None:
     shell.parent.mkdir(parents=True)
     shutil.copyfile("/bin/sh", shell)
     (folder / "KEY.pub").write_text(ED25519 + "\n")
+    for name, n in COUNTERS.items():
+        lines = ("# Port counters: Lid 20 port 1", f"PortXmitData:{n}", f"PortXmitWait:{n}")
+        (folder / name).write_text("\n".join(lines) + "\n")

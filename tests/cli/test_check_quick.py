@@ -131,7 +131,7 @@ def test_a_scheduler_that_hangs_is_waited_for_in_what_the_launch_left(
     told: list[Any] = []
     monkeypatch.setattr(LiveBackend, "_run", lambda self, launch: None)
     monkeypatch.setattr(
-        "weft.bench.live.backend._samples",
+        "weft.bench.live.backend.samples_of",
         lambda output, launch, beside: told.append(beside) or iter(()),
     )
     backend = LiveBackend(find_mpi(None), ("one.invalid", "two.invalid"), ())

@@ -74,6 +74,18 @@ def test_without_waiting_ports_it_is_good_only_if_all_were_read(
     assert first
 
 
+def test_a_port_that_waits_for_what_was_not_read_is_no_verdict(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    fabric = Path(__file__).parents[2] / "docs/samples/unplugged-cable.out"
+    for name, n in (("before", 0), ("after", 2_500_000_000)):
+        lines = ("# Port counters: Lid 20 port 1", f"PortXmitData:{n}", f"PortXmitWait:{n}")
+        (tmp_path / f"{name}.out").write_text("\n".join(lines) + "\n")
+    argv = ["fabric", "congestion", str(fabric), str(tmp_path / "after.out"), "--seconds", "1"]
+    assert run([*argv, "--before", str(tmp_path / "before.out")]) == 5
+    assert capsys.readouterr().out.startswith("UNKNOWN  1 port waited; what for was not read")
+
+
 def test_what_cannot_be_told_is_refused(twin: TwinBackend, tmp_path: Path, capsys: Capture) -> None:
     judged(twin, random.Random(1), ["allreduce:8@6"], tmp_path)
     for name in ("before", "after"):

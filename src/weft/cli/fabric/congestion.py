@@ -87,9 +87,10 @@ def command(
             for tree in record["trees"]
         ],
     )
-    if found.trees or found.unexplained:
+    if found.trees:
         return int(ExitCode.VERDICT_BAD)
-    return int(ExitCode.GOOD if found.n_read == found.n_ports else ExitCode.NO_VERDICT)
+    is_whole = found.n_read == found.n_ports and not found.unexplained
+    return int(ExitCode.GOOD if is_whole else ExitCode.NO_VERDICT)
 
 
 def _jobs(path: Path) -> dict[str, tuple[str, ...]]:
