@@ -183,3 +183,27 @@ def test_under_srun_two_nodes_simulate(
     assert end.code == 0, end
     assert "48 of 48 launches complete" in end.out
     assert list(records(run)) == list(records(on_own_cores))
+
+
+def test_a_rank_that_cannot_simulate_ends_the_job(study: Path, tmp_path: Path) -> None:
+    """The first rank would wait for it for ever."""
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "sitecustomize.py").write_text(
+        "from weft.bench.twin import backend\n"
+        "def fails(*_, **__):\n"
+        "    raise RuntimeError('no engine on this node')\n"
+        "backend.TwinBackend.__init__ = fails\n"
+    )
+    own = [*WEFT, *words(study, tmp_path / "run", "--executor", "mpi")]
+    other = ["-n", "1", "-env", "PYTHONPATH", str(broken), *own]
+    end = subprocess.run(
+        [EMBEDDED, "-n", "1", *own, ":", *other],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert end.returncode != 0
+    assert "weft: rank 1 on " in end.stderr
+    assert "no engine on this node" in end.stderr
