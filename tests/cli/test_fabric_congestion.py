@@ -78,12 +78,35 @@ def test_a_port_that_waits_for_what_was_not_read_is_no_verdict(
     tmp_path: Path, capsys: Capture
 ) -> None:
     fabric = Path(__file__).parents[2] / "docs/samples/unplugged-cable.out"
-    for name, n in (("before", 0), ("after", 2_500_000_000)):
+    for name, n in (("before", 0), ("after", 1_000_000_000)):
         lines = ("# Port counters: Lid 20 port 1", f"PortXmitData:{n}", f"PortXmitWait:{n}")
         (tmp_path / f"{name}.out").write_text("\n".join(lines) + "\n")
     argv = ["fabric", "congestion", str(fabric), str(tmp_path / "after.out"), "--seconds", "1"]
     assert run([*argv, "--before", str(tmp_path / "before.out")]) == 5
     assert capsys.readouterr().out.startswith("UNKNOWN  1 port waited; what for was not read")
+    argv[-1] = "0.1"
+    assert run([*argv, "--before", str(tmp_path / "before.out")]) == 2
+    assert "sent and waited for 640%" in capsys.readouterr().err
+
+
+def test_no_port_is_blamed_beside_one_that_was_not_read(
+    twin: TwinBackend, tmp_path: Path, capsys: Capture
+) -> None:
+    """The root's own reading is lost: a fuller neighbour must not take its place."""
+    case, found, _ = judged(twin, random.Random(0), ["fan_in:1M@16"], tmp_path)
+    assert case.interval is not None
+    (tree,) = found.trees
+    switch, port = tree.root
+    lost = f"# Port counters: Lid {case.subnet.nodes[switch].lid} port {port} "
+    after = tmp_path / "after.out"
+    first, *blocks = after.read_text().split("# Port counters: ")
+    kept = [one for one in blocks if not f"# Port counters: {one}".startswith(lost)]
+    assert len(kept) == len(blocks) - 1
+    after.write_text(first + "".join(f"# Port counters: {one}" for one in kept))
+    code, said_now = said(capsys, tmp_path, "--seconds", str(case.interval.seconds))
+    assert code == 5
+    assert said_now["trees"] == []
+    assert said_now["unexplained"]
 
 
 def test_what_cannot_be_told_is_refused(twin: TwinBackend, tmp_path: Path, capsys: Capture) -> None:

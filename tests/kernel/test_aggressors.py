@@ -38,7 +38,9 @@ def test_every_pattern_ends_with_the_measurement_and_spoils_no_message(kernel, p
     )
     assert outcome.exit_code == 0, outcome.stderr
     assert outcome.only("row")["n_errors"] == 0
-    assert outcome.only("aggressor")["iterations"] >= 0
+    aggressor = outcome.only("aggressor")
+    assert (aggressor["benchmark"], aggressor["n_ranks"]) == (pattern, n_ranks)
+    assert aggressor["iterations"] > 0
     assert outcome.only("end")
 
 

@@ -47,11 +47,11 @@ static int a_pass(const struct job *job, void (*once)(const struct job *)) {
     return n < MOST_A_PASS ? (int)n : MOST_A_PASS;
 }
 
-/* Repeat until the ranks that measure are done: all ranks of the job stop after the same pass.
- * `sent` gets how often, and the time it took. */
-static void send_until_done(const struct job *job, void (*once)(const struct job *),
+/* Repeat passes of n until the ranks that measure are done: all ranks of the job stop after the
+ * same pass. `sent` gets how often, and the time it took. */
+static void send_until_done(const struct job *job, void (*once)(const struct job *), int n,
                             MPI_Request *done, int64_t *sent) {
-    int n = a_pass(job, once), over = 0;
+    int over = 0;
     int64_t begin_ns = now_ns();
     for (;;) {
         CHECK(MPI_Test(done, &over, MPI_STATUS_IGNORE));
@@ -94,15 +94,16 @@ static void send_beside(const struct options *options, const struct world *world
     const struct benchmark *benchmark = my_group(options, world, group, &own)->benchmark;
     bool active = open_job(world, &own, options->memory, &job);
     int64_t sent[N_SENT] = {0, 0};
+    int n = 0;
     if (active) {
         job.bytes = (size_t)own.sizes[0];
         if (benchmark->prepare != NULL) benchmark->prepare(&job);
-        for (int i = 0; i < MIN_ITERATIONS; i++) benchmark->once(&job);
+        n = a_pass(&job, benchmark->once);
     }
     CHECK(MPI_Ibarrier(MPI_COMM_WORLD, &started));
     CHECK(MPI_Ibarrier(MPI_COMM_WORLD, &done));
     if (active)
-        send_until_done(&job, benchmark->once, &done, sent);
+        send_until_done(&job, benchmark->once, n, &done, sent);
     else
         sleep_until_complete(&done, LONGEST_SLEEP_NS);
     CHECK(MPI_Wait(&started, MPI_STATUS_IGNORE));

@@ -31,24 +31,10 @@ static void get(const struct job *job) {
     CHECK(MPI_Win_flush(ROOT, job->window_of_root));
 }
 
-const struct benchmark put_incast = {
-    .name = "put_incast",
-    .parties = FAN,
-    .has_sizes = true,
-    .element_bytes = 1,
-    .default_window = 1,
-    .extent = one_block_each,
-    .prepare = expose,
-    .once = put,
-};
+/* What both have in common. */
+#define WITH_ROOT \
+    .parties = FAN, .has_sizes = true, .element_bytes = 1, .default_window = 1, \
+    .extent = one_block_each, .prepare = expose
 
-const struct benchmark get_broadcast = {
-    .name = "get_broadcast",
-    .parties = FAN,
-    .has_sizes = true,
-    .element_bytes = 1,
-    .default_window = 1,
-    .extent = one_block_each,
-    .prepare = expose,
-    .once = get,
-};
+const struct benchmark put_incast = {.name = "put_incast", WITH_ROOT, .once = put};
+const struct benchmark get_broadcast = {.name = "get_broadcast", WITH_ROOT, .once = get};

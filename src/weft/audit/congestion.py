@@ -26,6 +26,9 @@ COVERS = 0.9
 occupied quite as long as it waits."""
 ALIKE = 0.5
 """ASSUMED: of the fullest port. Two jobs may have filled ports of a switch one after the other."""
+OVERFULL = 1.1
+"""ASSUMED: no port sends and waits longer than the time there is, but for readings that come a
+moment late. Beyond it the time is wrong, or the vendor counts waits in another unit."""
 HINT = 0.01
 """A port that waits so little is a root only if none behind it is fuller."""
 
@@ -89,6 +92,15 @@ def congestion_of(case: AuditCase, jobs: Mapping[str, Sequence[str]]) -> Congest
         raise InputError(
             f"no port has two readings of {DATA} and {WAIT}",
             expected="perfquery of all ports (perfquery -l LID, or ibqueryerrors --data), twice",
+        )
+    fullest = max(uses, key=lambda key: uses[key].occupied)
+    if uses[fullest].occupied > OVERFULL:
+        raise InputError(
+            f"{case.subnet.name(*fullest)} sent and waited for "
+            f"{uses[fullest].occupied:.0%} of the time between the readings",
+            where=f"{case.interval.seconds:g} s, {case.interval.how}",
+            expected=f"the time between them (--seconds), and a {WAIT} that counts times of four "
+            "octets",
         )
     least = case.thresholds.wait_share.value
     waiting = {key for key, use in uses.items() if use.waited >= least}
@@ -158,16 +170,15 @@ def _roots(
 
 def _blocked(case: AuditCase, uses: Mapping[PortKey, PortUse], key: PortKey) -> list[PortKey]:
     """The fullest egress ports of the switch behind a port, if they are occupied as long as it
-    waits; but for the way back."""
+    waits; but for the way back. None where a port of the switch was not read: it may be that."""
     beyond = case.subnet.cable_at[key].beyond(key)
     switch = case.subnet.nodes[beyond.node]
     if not switch.is_switch:
         return []
-    ports = [
-        (switch.index, port)
-        for port in range(1, switch.n_ports + 1)
-        if port != beyond.port and (switch.index, port) in uses
-    ]
+    keys = [(switch.index, port) for port in range(1, switch.n_ports + 1) if port != beyond.port]
+    ports = [key for key in keys if key in case.subnet.cable_at]
+    if any(port not in uses for port in ports):
+        return []
     most = max((uses[port].occupied for port in ports), default=0.0)
     least = max(COVERS * uses[key].waited, ALIKE * most)
     return [port for port in ports if uses[port].occupied >= least]

@@ -167,7 +167,7 @@ def command(
     options = {name: value for name, value in given.items() if value not in (None, False)}
     scale = _with_aggressors(benchmarks, sizes, scale, gpcnet_text=gpcnet_text)
     if gpcnet_text:
-        options = enough_for_tails(options, scale, on_twin=choice.twin is not None)
+        options = _enough_for_tails(options, scale, on_twin=choice.twin is not None)
     uses = [use for name in benchmarks for use in _uses(name, sizes, options)]
 
     def study_on(nodes: Sequence[str]) -> "tuple[Study, str]":
@@ -212,7 +212,7 @@ def _with_aggressors(
     return scale
 
 
-def enough_for_tails(
+def _enough_for_tails(
     options: dict[str, Any], scale: BenchScale, *, on_twin: bool
 ) -> dict[str, Any]:
     """The options with so many iterations that there is a 99 % of them. Raises InputError."""

@@ -11,7 +11,6 @@ from weft.core.errors import InputError
 from weft.core.units import format_significant, format_size
 from weft.core.words import counted
 from weft.stats.ratio import PAIRS_FROM
-from weft.study.comparison.cells import ONE_ARM
 
 if TYPE_CHECKING:
     from weft.study.comparison.impact import Impact, ImpactRow
@@ -77,9 +76,6 @@ def job_size(aggressors: Sequence[str], n_nodes: int) -> int:
     return left // (1 + as_many)
 
 
-_TAIL_NAMES = {"mean": "mean", "p99": "99 %", "p999": "99.9 %"}
-
-
 def impact_text(rows: "Sequence[ImpactRow]") -> str:
     """The impact of each benchmark; of several arms a line each, with the impact on the mean."""
     headings = list(dict.fromkeys(map(_heading, rows)))
@@ -92,13 +88,15 @@ def impact_text(rows: "Sequence[ImpactRow]") -> str:
 
 
 def _block(rows: "Sequence[ImpactRow]") -> str:
+    from weft.study.comparison.impact import TAIL_NAMES
+
     cells: list[tuple[str, ...]] = []
     for row in rows:
         unit = "us" if row.metric == "latency_us" else "MB/s"
         name = f"{_benchmark(row)}, {unit}"
         for tail, one in row.figures.items():
             shown = (format_significant(one.alone), format_significant(one.beside))
-            cells.append((name, _TAIL_NAMES[tail], *shown, _times(one.impact), _between(one)))
+            cells.append((name, TAIL_NAMES[tail], *shown, one.text, one.between()))
             name = ""
     return table_text(("", "", "alone", "beside", "impact", "95 %"), cells, left=2)
 
@@ -109,53 +107,35 @@ def _by_arm(rows: "Sequence[ImpactRow]") -> str:
     scales, besides = ({row.cell.scale for row in rows}, {row.aggressors for row in rows})
     by_arm: dict[tuple[str, ...], dict[str, ImpactRow]] = {}
     for row in rows:
-        settings = ",".join(part.partition("=")[2] for part in row.arm.split(","))
         place = () if len(scales) == 1 else (row.cell.scale,)
         load = () if len(besides) == 1 else (row.aggressors,)
-        by_arm.setdefault((*filter(None, [settings]), *place, *load), {})[_benchmark(row)] = row
+        by_arm.setdefault((*filter(None, [row.settings]), *place, *load), {})[_benchmark(row)] = row
     cells = [
         (", ".join(place), *(_short(own[name]) if name in own else "-" for name in names))
         for place, own in by_arm.items()
     ]
     first = rows[0]
     where = f" on {first.cell.scale}" if len(scales) == 1 else ""
-    factors = ",".join(part.partition("=")[0] for part in first.arm.split(","))
-    lines = [f"# impact on the mean{where}, {_units(first)}, with its 95 %"]
+    lines = [f"# impact on the mean{where}, {first.units}, with its 95 %"]
     lines += [f"# beside {first.aggressors}"] if len(besides) == 1 else []
-    lines += [f"# {factors}"] if factors != ONE_ARM else []
+    lines += [f"# {first.factors}"] if first.factors else []
     header = ("", *(name.replace("random_ring_", "ring ") for name in names))
     return "\n".join([*lines, table_text(header, cells)])
-
-
-def _units(row: "ImpactRow") -> str:
-    return f"{row.n_units} {row.unit.one if row.n_units == 1 else row.unit.value}"
-
-
-def _times(ratio: float) -> str:
-    """'1.00', '12.3', '123'."""
-    return f"{ratio:.2f}" if ratio < 10 else f"{ratio:.3g}"
 
 
 def _short(row: "ImpactRow") -> str:
     """'1.6 1.05-2.51'."""
     one = row.figures["mean"]
-    between = "" if one.low is None or one.high is None else f" {_between(one, '-')}"
-    return f"{_times(one.impact)}{between}"
+    return one.text if one.low is None else f"{one.text} {one.between('-')}"
 
 
 def _benchmark(row: "ImpactRow") -> str:
     return f"{row.cell.benchmark} {format_size(row.cell.size_bytes)}"
 
 
-def _between(one: "Impact", joint: str = " to ") -> str:
-    if one.low is None or one.high is None:
-        return "no interval"
-    return f"{_times(one.low)}{joint}{_times(one.high)}"
-
-
 def _heading(row: "ImpactRow") -> str:
-    arm = f", {row.arm}" if row.arm != ONE_ARM else ""
-    first = f"# impact on {row.cell.scale}{arm}, {_units(row)}"
+    arm = f", {row.arm}" if row.settings else ""
+    first = f"# impact on {row.cell.scale}{arm}, {row.units}"
     return f"{first}\n# beside {row.aggressors}"
 
 

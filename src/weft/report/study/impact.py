@@ -4,10 +4,7 @@ from collections.abc import Sequence
 
 from weft.core.units import format_significant, format_size
 from weft.report.model import ReportTable, Section, cut_table
-from weft.study.comparison.cells import ONE_ARM
-from weft.study.comparison.impact import Impact, ImpactRow
-
-_TAILS = {"mean": "mean", "p99": "99 %", "p999": "99.9 %"}
+from weft.study.comparison.impact import TAIL_NAMES, ImpactRow
 
 
 def section(rows: Sequence[ImpactRow]) -> Section | None:
@@ -17,10 +14,10 @@ def section(rows: Sequence[ImpactRow]) -> Section | None:
         return None
     worst = max(rows, key=lambda row: row.figures["mean"].impact)
     figure = worst.figures["mean"]
-    where = f" with {worst.arm}" if worst.arm != ONE_ARM else ""
+    where = f" with {worst.arm}" if worst.settings else ""
     sentence = (
         f"Most of all beside other jobs: {_name(worst)} on {worst.cell.scale}{where}, "
-        f"{_times(figure.impact)} times as bad as alone on average ({_between(figure)})."
+        f"{figure.text} times as bad as alone on average ({figure.between()})."
     )
     besides = dict.fromkeys(row.aggressors for row in rows)
     flags = dict.fromkeys(flag for row in rows for flag in row.caveats)
@@ -41,41 +38,21 @@ def _table(rows: Sequence[ImpactRow]) -> ReportTable:
             f"{_name(row)}, {'µs' if row.metric == 'latency_us' else 'MB/s'}",
             row.cell.scale,
             *([row.aggressors] if several else []),
-            _settings(row),
-            _TAILS[tail],
+            row.settings.replace(",", ", ") or "-",
+            TAIL_NAMES[tail],
             format_significant(one.alone),
             format_significant(one.beside),
-            _times(one.impact),
-            _between(one),
+            one.text,
+            one.between(),
         )
         for row in rows
         for tail, one in row.figures.items()
     ]
-    factors = ", ".join(part.partition("=")[0] for part in rows[0].arm.split(","))
-    caption = f"Impact: time beside over time alone; {_units(rows[0])}"
-    caption += f"; settings of {factors}" if rows[0].arm != ONE_ARM else ""
+    factors = rows[0].factors.replace(",", ", ")
+    caption = f"Impact: time beside over time alone; {rows[0].units}"
+    caption += f"; settings of {factors}" if factors else ""
     return cut_table(caption, heads, cells)
-
-
-def _settings(row: ImpactRow) -> str:
-    if row.arm == ONE_ARM:
-        return "-"
-    return ", ".join(part.partition("=")[2] for part in row.arm.split(","))
 
 
 def _name(row: ImpactRow) -> str:
     return f"{row.cell.benchmark.replace('_', ' ')} {format_size(row.cell.size_bytes)}"
-
-
-def _between(one: Impact) -> str:
-    if one.low is None or one.high is None:
-        return "no interval"
-    return f"{_times(one.low)} to {_times(one.high)}"
-
-
-def _times(ratio: float) -> str:
-    return f"{ratio:.2f}" if ratio < 10 else f"{ratio:.3g}"
-
-
-def _units(row: ImpactRow) -> str:
-    return f"{row.n_units} {row.unit.one if row.n_units == 1 else row.unit.value}"

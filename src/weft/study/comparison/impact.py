@@ -17,7 +17,7 @@ from weft.bench.metrics import P99_FROM_ITERATIONS
 from weft.bench.model import Launch, Sample, State
 from weft.stats.ratio import NotEnoughData, Ratio, paired_ratio
 from weft.stats.summary import Floats
-from weft.study.comparison.cells import StudyCell, arm_name
+from weft.study.comparison.cells import ONE_ARM, StudyCell, arm_name
 from weft.study.comparison.replication import Unit, are_simulated
 from weft.study.run.store import StudyRun
 
@@ -29,6 +29,7 @@ TAILS: Mapping[str, tuple[float, int]] = {
     "p999": (0.999, P999_FROM),
 }
 """By name its quantile, and the fewest iterations that it needs; the mean is no quantile."""
+TAIL_NAMES = {"mean": "mean", "p99": "99 %", "p999": "99.9 %"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,22 @@ class Impact:
     impact: float
     low: float | None
     high: float | None
+
+    @property
+    def text(self) -> str:
+        """'1.04'."""
+        return _times(self.impact)
+
+    def between(self, joint: str = " to ") -> str:
+        """'1.03 to 1.05', or 'no interval'."""
+        if self.low is None or self.high is None:
+            return "no interval"
+        return f"{_times(self.low)}{joint}{_times(self.high)}"
+
+
+def _times(ratio: float) -> str:
+    """'1.00', '12.3', '123'."""
+    return f"{ratio:.2f}" if ratio < 10 else f"{ratio:.3g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +74,26 @@ class ImpactRow:
     n_iterations: int
     figures: Mapping[str, Impact]
     caveats: tuple[str, ...]
+
+    @property
+    def units(self) -> str:
+        """'6 node sets'."""
+        return f"{self.n_units} {self.unit.one if self.n_units == 1 else self.unit.value}"
+
+    @property
+    def factors(self) -> str:
+        """'routing,sharp' of the arm 'routing=adaptive,sharp=on'; "" without other factors."""
+        return self._parts(0)
+
+    @property
+    def settings(self) -> str:
+        """'adaptive,on'; "" without other factors."""
+        return self._parts(2)
+
+    def _parts(self, which: int) -> str:
+        if self.arm == ONE_ARM:
+            return ""
+        return ",".join(part.partition("=")[which] for part in self.arm.split(","))
 
     def to_record(self) -> dict[str, Any]:
         """As JSON has it."""
