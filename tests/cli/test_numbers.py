@@ -76,6 +76,7 @@ def test_one_option_of_every_verb(
         ["bench", "latency", "--twin", "fat-tree", "--dry-run", "--sizes", "9" * 400],
         ["bench", "rdma-pairs", "a.invalid", "b.invalid", "--size", "9" * 400],
         ["expect", "generic-hdr", "latency", "--size", "9" * 400],
+        ["bench", "alltoallv", "--twin", "fat-tree", "--dry-run", "--skew", "nan"],
         ["study", "submit", "smoke", "--dry-run", "--nodes-per", str(10**18)],
         ["check", "--hosts", "n[1-1000000000]", "--dry-run"],
         ["platform", "detect", "--hosts", "n[1-1000000000]"],

@@ -40,6 +40,17 @@ class ShareType(click.ParamType[float]):
         return share
 
 
+class NumberRange(click.FloatRange):
+    """A number between two ends. Click's own type lets NaN through, which is in no range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number of a text."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"'{value}' is no finite number", param, ctx)
+        return number
+
+
 class Several(click.Choice[str]):
     """One of the words, or several between commas; `only_with_others` are no words alone."""
 

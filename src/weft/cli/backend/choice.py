@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from weft.bench.twin.fault import GRAMMAR
-from weft.cli.options import HOSTFILE, NODE_COUNT, Several, options_as
+from weft.cli.options import HOSTFILE, NODE_COUNT, NumberRange, Several, options_as
 from weft.core.errors import InputError
 from weft.launch.launchers.container import BARE, CONTAINER_RUNTIMES
 from weft.topology.dead_cables import ROUTINGS
@@ -128,7 +128,7 @@ _OPTIONS = (
     click.option(
         "--extrapolate",
         metavar="SHARE",
-        type=click.FloatRange(1e-9, 0.5),
+        type=NumberRange(1e-9, 0.5),
         help="Twin only: simulate a part of a size or a ring whose times repeat within this share "
         "(such as 0.01), and estimate the error of the remaining times. Default: simulate all.",
     ),

@@ -23,7 +23,14 @@ from weft.cli.bench.congestion import (
 from weft.cli.bench.congestion import gpcnet_text as gpcnet_tables
 from weft.cli.lazy import CommandWithVerbs
 from weft.cli.measure import measure_study
-from weft.cli.options import JOB_NODES, NODE_SETS, RESUME, options_as, run_dir_option
+from weft.cli.options import (
+    JOB_NODES,
+    NODE_SETS,
+    RESUME,
+    NumberRange,
+    options_as,
+    run_dir_option,
+)
 from weft.cli.output import format_option
 from weft.core.errors import InputError
 from weft.core.units import parse_size_range
@@ -90,13 +97,13 @@ SCALE = options_as(
     "--time-limit",
     "max_seconds_per_size",
     metavar="SECONDS",
-    type=click.FloatRange(0, 86_400, min_open=True),
+    type=NumberRange(0, 86_400, min_open=True),
     help="Of a message size: fewer iterations where they take longer, five at least (live runs).",
 )
 @click.option(
     "--window", type=click.IntRange(1), help="Messages in flight. Default: 64; rings 8, or 1."
 )
-@click.option("--skew", type=click.FloatRange(0, 1), help="alltoallv: how unequal its blocks are.")
+@click.option("--skew", type=NumberRange(0, 1), help="alltoallv: how unequal its blocks are.")
 @click.option("--validate", is_flag=True, help="Check every received byte (live runs).")
 @click.option(
     "--sync",

@@ -9,6 +9,7 @@ import click
 from weft.audit.facts import AuditPort, UnknownEnd
 from weft.cli.fabric.files import open_subnet
 from weft.cli.fail_on import exit_code_of, fail_on_option
+from weft.cli.options import NumberRange
 from weft.cli.output import emit, format_option
 from weft.core.finding import Finding, Severity
 from weft.core.shell_line import shell_line
@@ -48,7 +49,7 @@ WITHOUT_NODES = ("opensm-lfts.dump", "opensm.fdbs", "opensm-sl2vl.dump", "opensm
 )
 @click.option(
     "--seconds",
-    type=click.FloatRange(min=0, min_open=True),
+    type=NumberRange(min=0, min_open=True),
     help="Time between the first and the last reading of counters; else that of the files.",
 )
 @click.option("--platform", metavar="P", help="The machine: a name of the catalogue, or a .toml.")

@@ -7,7 +7,7 @@ import click
 
 from weft.cli.fabric.audit import open_earlier
 from weft.cli.fabric.files import open_subnet
-from weft.cli.options import EXISTING_FILE
+from weft.cli.options import EXISTING_FILE, NumberRange
 from weft.cli.output import emit, format_option
 from weft.core.errors import ExitCode, InputError
 from weft.core.nodeset import expand
@@ -34,7 +34,7 @@ MOST_BYTES = 1 << 24
 )
 @click.option(
     "--seconds",
-    type=click.FloatRange(min=0, min_open=True),
+    type=NumberRange(min=0, min_open=True),
     help="Time between the two readings of counters; else that of the files.",
 )
 @click.option(

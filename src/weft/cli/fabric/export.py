@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from weft.cli.fabric.files import open_subnet, say_problems
-from weft.cli.options import ENGINE, OUTPUT
+from weft.cli.options import ENGINE, OUTPUT, NumberRange
 from weft.cli.output import talk, write_or_print
 
 FORMATS = ("ibsim", "slurm", "graphml", "json")
@@ -34,7 +34,7 @@ MOST_CHANGES = 30
 @click.option(
     "--cable-delay",
     "delay_ns",
-    type=click.FloatRange(0, 1e6),
+    type=NumberRange(0, 1e6),
     default=50.0,
     show_default=True,
     metavar="NS",
@@ -43,7 +43,7 @@ MOST_CHANGES = 30
 @click.option(
     "--cable-rate",
     "rate_gbps",
-    type=click.FloatRange(0.001, 8000),
+    type=NumberRange(0.001, 8000),
     default=100.0,
     show_default=True,
     metavar="GBPS",
