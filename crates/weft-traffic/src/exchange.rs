@@ -45,8 +45,13 @@ pub enum Wait {
     No,
     /// Until all its sends and receives are complete.
     All,
-    /// Until at most so many of its receives, and as many of its sends, are not.
-    AtMost(u32),
+    /// Until at most so many of its receives and sends are not.
+    AtMost {
+        /// Receives.
+        receives: u32,
+        /// Sends.
+        sends: u32,
+    },
     /// `All`, and then until every rank of the tenant has come this far (an ideal barrier).
     Together,
 }

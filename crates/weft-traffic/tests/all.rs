@@ -1,5 +1,6 @@
 //! All tests of traffic: one binary, since each takes a link of its own.
 
+mod calls;
 mod data;
 mod executor;
 mod phases;

@@ -200,12 +200,13 @@ fn a_window_says_how_many_partners_are_in_flight_and_a_barrier_that_all_wait() {
         let phase = phase(&text, 6);
         moves(&phase, 2).map(|moved| moved.wait).collect()
     };
-    use Wait::{All, AtMost, No, Together};
+    use Wait::{All, No, Together};
     assert_eq!(waits(""), [All; 5]);
     assert_eq!(waits(r#""algorithm": "linear","#), [No, No, No, No, All]);
     assert_eq!(waits(r#""algorithm": "linear", "window": 1,"#), [All; 5]);
     let three = waits(r#""algorithm": "linear", "window": 3,"#);
-    assert_eq!(three, [AtMost(2), AtMost(2), AtMost(2), AtMost(2), All]);
+    let two = Wait::AtMost { receives: 2, sends: 2 };
+    assert_eq!(three, [two, two, two, two, All]);
     assert_eq!(waits(r#""barrier_every_step": true,"#), [Together; 5]);
 }
 

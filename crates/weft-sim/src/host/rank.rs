@@ -108,7 +108,9 @@ impl Rank {
     pub(crate) fn wait_is_over(&mut self) -> bool {
         let over = match self.waiting {
             Wait::No => true,
-            Wait::AtMost(n) => self.receives <= n && self.outstanding - self.receives <= n,
+            Wait::AtMost { receives, sends } => {
+                self.receives <= receives && self.n_sends() <= sends
+            }
             Wait::All | Wait::Together => self.outstanding == 0,
         };
         if over {

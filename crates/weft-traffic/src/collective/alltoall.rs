@@ -99,7 +99,7 @@ impl Collective {
             _ if step + 1 == self.n => Wait::All,
             None => Wait::No,
             Some(1) => Wait::All,
-            Some(window) => Wait::AtMost(window - 1),
+            Some(window) => Wait::AtMost { receives: window - 1, sends: window - 1 },
         }
     }
 

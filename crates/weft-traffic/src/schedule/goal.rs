@@ -5,6 +5,7 @@
 //! and one NIC, and a receive names its source and tag.
 
 use super::graph::{MAX_OPERATIONS, ScheduledMessage, ScheduledOperation, Work, wrong};
+use super::text::{number, without_comments};
 use crate::error::TrafficError;
 use std::collections::HashMap;
 
@@ -41,28 +42,6 @@ pub(super) fn read(
         (None, false) => Err(reader.wrong("no 'num_ranks'", "'num_ranks' and a number")),
         (None, true) => Ok(reader.ranks),
     }
-}
-
-/// The text with comments (`//` to the end of the line, `/*` to `*/`) left out, lines kept.
-fn without_comments(text: &str) -> String {
-    let (mut kept, mut tail) = (String::with_capacity(text.len()), text);
-    while let Some(at) = tail.find('/') {
-        kept.push_str(&tail[..at]);
-        tail = &tail[at..];
-        let end = if tail.starts_with("//") {
-            tail.find('\n').unwrap_or(tail.len())
-        } else if tail.starts_with("/*") {
-            let end = tail.find("*/").map_or(tail.len(), |end| end + 2);
-            kept.extend(tail[..end].chars().filter(|letter| *letter == '\n'));
-            end
-        } else {
-            kept.push('/');
-            1
-        };
-        tail = &tail[end..];
-    }
-    kept.push_str(tail);
-    kept
 }
 
 impl Reader<'_> {
@@ -240,6 +219,6 @@ impl Reader<'_> {
     }
 
     fn number<T: std::str::FromStr>(&self, word: &str, expected: &str) -> Result<T, TrafficError> {
-        word.parse().map_err(|_| self.wrong(format!("'{word}' is no number"), expected))
+        number(self.place, self.line, word, expected)
     }
 }

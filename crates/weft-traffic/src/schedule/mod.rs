@@ -1,12 +1,16 @@
-//! Schedules written elsewhere: GOAL texts and MSCCL algorithms.
+//! Schedules written elsewhere: GOAL texts, MSCCL algorithms, and the MPI calls of a program.
 //!
-//! Both are graphs: operations of a rank, and which must be over before which. A rank here does one
-//! thing after another, so a graph is laid out in levels: what is ready and meets its partner is
-//! done together, and a rank waits for all it has in flight before its next level.
+//! The first two are graphs: operations of a rank, and which must be over before which. A rank here
+//! does one thing after another, so a graph is laid out in levels: what is ready and meets its
+//! partner is done together, and a rank waits for all it has in flight before its next level. Calls
+//! have an order of their own.
 
+mod calls;
 mod goal;
 mod graph;
+mod groups;
 mod msccl;
+mod text;
 
 use crate::error::TrafficError;
 use crate::exchange::Exchange;
@@ -21,6 +25,8 @@ pub enum ScheduleFormat {
     Goal,
     /// The XML of an MSCCL algorithm.
     Msccl,
+    /// The MPI calls of each rank.
+    Calls,
 }
 
 /// A schedule laid out: the moves of all ranks, one rank after the other.
@@ -40,11 +46,12 @@ impl Program {
         n_ranks: u32,
         size_bytes: u64,
     ) -> Result<Program, TrafficError> {
-        let ranks = match format {
-            ScheduleFormat::Goal => goal::read(place, text, n_ranks)?,
-            ScheduleFormat::Msccl => msccl::read(place, text, n_ranks, size_bytes)?,
+        let laid_out = |ranks: Vec<_>| graph::lay_out(place, &ranks);
+        let moves = match format {
+            ScheduleFormat::Goal => laid_out(goal::read(place, text, n_ranks)?)?,
+            ScheduleFormat::Msccl => laid_out(msccl::read(place, text, n_ranks, size_bytes)?)?,
+            ScheduleFormat::Calls => calls::read(place, text, n_ranks)?,
         };
-        let moves = graph::lay_out(place, &ranks)?;
         let mut start = vec![0];
         for moves in &moves {
             start.push(start[start.len() - 1] + moves.len() as u32);

@@ -91,7 +91,9 @@ fn passes<P>(ranks: &[Rank<P>], rank: u32, next: impl Fn(u32, u64) -> Option<Exc
     match me.waits {
         Wait::No => true,
         Wait::All => me.outstanding == [0, 0],
-        Wait::AtMost(most) => me.outstanding.iter().all(|count| *count <= most),
+        Wait::AtMost { receives, sends } => {
+            me.outstanding[0] <= sends && me.outstanding[1] <= receives
+        }
         Wait::Together => ranks.iter().enumerate().all(|(number, other)| {
             let come = other.together == me.together || next(number as u32, other.index).is_none();
             other.together > me.together || other.outstanding == [0, 0] && come
