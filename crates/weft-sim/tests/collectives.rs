@@ -141,6 +141,22 @@ fn a_schedule_runs_as_the_collective_it_spells_out() {
     assert_eq!(taken, 2 * message_ps(size));
 }
 
+#[test]
+fn calls_are_done_in_their_order_and_their_marks_cut_the_time() {
+    let size = 4096;
+    let text = format!(
+        "num_ranks 2\nrank 0 {{\ncalc 1000\nmark\nisend {size}b to 1\ncalc 5000\nwait 0 0\nmark\n\
+         recv from 1\n}}\nrank 1 {{\ncalc 2000\nmark\nrecv from 0\nmark\nsend {size}b to 0\n}}\n"
+    );
+    let calls = json!([{"benchmark": "schedule", "format": "calls", "text": text}]);
+    let times = durations(&one_switch(2, calls));
+    // The last rank passes the first mark after 2 us, the second after the computing of the sender,
+    // during which its message came; then there is one message more, sent long before.
+    let sum: u64 = times.iter().sum();
+    assert_eq!((times[0], times[0] + times[1]), (2_000_000, 6_000_000));
+    assert_eq!((times.len(), sum), (3, 6_000_000));
+}
+
 /// One step of every kind, on a tree whose links are fewer than its hosts.
 fn every_kind() -> Vec<Value> {
     let mut steps = vec![

@@ -216,8 +216,8 @@ fn other_seeds(fabric: &Value) -> Vec<Value> {
         "routing",
         json!({"engine": "dragonfly", "adaptive": {"non_minimal": "ugal", "bias_bytes": 4096}}),
     );
-    let goal = "num_ranks 8\nrank 0 {\na: calc 100\nb: send 9000b to 1 tag 3\nb requires a\n}\n\
-                rank 1 {\nrecv 9000b from 0 tag 3\n}\n";
+    let goal = "num_ranks 8\nrank 0 {\na: calc 1\nb: send 9000b to 1\nb requires a\n}\nrank 1 {\n\
+                recv 9000b from 0\n}\n";
     let xml = "<algo nchunksperloop='2'><gpu id='0'><tb id='0' send='1' recv='-1' chan='0'>\
                <step s='0' type='s' cnt='1' depid='-1' deps='-1'/></tb></gpu><gpu id='1'>\
                <tb id='0' send='-1' recv='0' chan='0'><step s='0' type='r' cnt='1' depid='-1' \
@@ -238,10 +238,10 @@ fn other_seeds(fabric: &Value) -> Vec<Value> {
         {"benchmark": "broadcast", "root": 3, "shuffle": 9, "size_bytes": 800}]);
     let schedules = json!([
         {"benchmark": "schedule", "text": goal},
+        {"benchmark": "schedule", "format": "calls", "text": CALLS},
         {"benchmark": "schedule", "format": "msccl", "text": xml, "size_bytes": 8000}]);
-    let one = |work: &Value| scenario(fabric.clone(), json!([work]));
-    let each = patterns.as_array().into_iter().chain(schedules.as_array()).flatten().map(one);
-    each.chain([inner, detours]).collect()
+    let both = patterns.as_array().into_iter().chain(schedules.as_array()).flatten();
+    both.map(|work| scenario(fabric.clone(), json!([work]))).chain([inner, detours]).collect()
 }
 
 /// Keys of lanes, adaptive routing, the transport, and probes.

@@ -17,6 +17,8 @@ pub enum Rows {
     Pair,
     /// One row a message.
     Message,
+    /// One row from each mark of a program to the next, each passed by the last rank.
+    Interval,
 }
 
 #[derive(Clone, Debug)]
@@ -77,7 +79,16 @@ impl Phase {
             Pattern::Pairs { roles, .. } if self.rows == Rows::Pair => {
                 roles.iter().flatten().count() as u32 / 2
             }
+            Pattern::Schedule(program) => program.n_marks() + 1,
             _ => 1,
+        }
+    }
+
+    /// The mark that a rank passes at its `index`-th move.
+    pub fn mark(&self, rank: u32, index: u64) -> Option<u32> {
+        match &self.pattern {
+            Pattern::Schedule(program) if self.rows == Rows::Interval => program.mark(rank, index),
+            _ => None,
         }
     }
 
@@ -87,7 +98,8 @@ impl Phase {
     pub fn timed_row(&self, rank: u32) -> Option<u32> {
         match &self.pattern {
             Pattern::Collective(_) | Pattern::Ring { .. } => Some(0),
-            Pattern::Compute | Pattern::Schedule(_) => Some(0),
+            Pattern::Compute => Some(0),
+            Pattern::Schedule(program) => Some(program.n_marks()),
             Pattern::Flows(_) => None,
             Pattern::Pairs { traffic, roles } => {
                 let both = matches!(traffic, PairTraffic::BothWays { .. });

@@ -110,6 +110,7 @@ impl StepDocument {
             rows: match pattern {
                 Pattern::Flows(_) => Rows::Message,
                 Pattern::Pairs { .. } if self.benchmark == BenchmarkName::Pairs => Rows::Pair,
+                Pattern::Schedule(ref program) if program.n_marks() > 0 => Rows::Interval,
                 _ => Rows::Whole,
             },
             n_ranks,

@@ -4,7 +4,7 @@
 use crate::executor;
 use proptest::prelude::*;
 use serde_json::json;
-use weft_traffic::{Exchange, Phase, StepDocument, TrafficError, Wait};
+use weft_traffic::{Exchange, Phase, Rows, StepDocument, TrafficError, Wait};
 
 fn read(text: &str, n: u32) -> Result<Phase, TrafficError> {
     let step = json!({"benchmark": "schedule", "format": "calls", "text": text});
@@ -66,6 +66,15 @@ fn collectives_of_groups_are_those_of_their_members_with_the_root_where_it_is() 
 }
 
 #[test]
+fn a_row_lasts_from_one_mark_to_the_next() {
+    let rank = "calc 5\nmark\ncalc 7\nmark\ncalc 1\n";
+    let phase = calls(&format!("num_ranks 2\nrank 0 {{\n{rank}}}\nrank 1 {{\n{rank}}}\n"), 2);
+    assert_eq!((phase.rows, phase.n_rows(), phase.timed_row(1)), (Rows::Interval, 3, Some(2)));
+    let marks: Vec<Option<u32>> = (0..5).map(|index| phase.mark(1, index)).collect();
+    assert_eq!(marks, [None, Some(0), None, Some(1), None]);
+}
+
+#[test]
 fn what_calls_may_not_say_is_refused_with_its_line() {
     let ranks = |zero: &str, one: &str| {
         format!("num_ranks 2\ngroup left 0\nrank 0 {{\n{zero}\n}}\nrank 1 {{\n{one}\n}}\n")
@@ -98,6 +107,7 @@ fn what_calls_may_not_say_is_refused_with_its_line() {
         (ranks("", "barrier in left"), "line 7: rank 1 is not in the group"),
         (ranks("barrier", "allreduce 8b"), "line 7: another collective than that of line 4"),
         (ranks("barrier\nbarrier", "barrier"), "line 5: rank 1 never comes to this collective"),
+        (ranks("mark", ""), "line 8: rank 1 passes 0 marks, rank 0 1"),
         (ranks("send 8b to 1", ""), "line 4: rank 0 sends 1 messages to rank 1, which receives 0"),
     ];
     for (text, what) in refused {

@@ -24,7 +24,8 @@ pub(crate) enum Report {
     Began(u32, u64),
     /// A rank waits until all that run have come as far.
     Together(u32),
-    /// A message that has a row of its own is complete, and this rank has it.
+    /// A message that has a row of its own is complete, and this rank has it; or the rank passes
+    /// the mark of that row.
     Message { rank: u32, row: u32, duration_ps: u64 },
     /// The connection from the first of these ranks to the second is broken.
     Broken(u32, u32),
@@ -171,6 +172,10 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
         let rank = &mut self.ranks[number as usize];
         if stage.looks_at_moves() {
             self.reports.push(Report::Began(number, rank.index));
+        }
+        if let Some(row) = stage.mark(number, rank.index) {
+            let duration_ps = now_ps - stage.start_ps;
+            self.reports.push(Report::Message { rank: number, row, duration_ps });
         }
         let message = stage.message_row(number, rank.index);
         rank.index += 1;

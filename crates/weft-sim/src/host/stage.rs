@@ -51,6 +51,11 @@ impl Stage {
         Some((row, self.start_ps + start_ps))
     }
 
+    /// The mark that a rank passes at its `index`-th move.
+    pub(crate) fn mark(&self, number: u32, index: u64) -> Option<u32> {
+        self.phase.mark(number - self.first_rank, index)
+    }
+
     /// How far a rank that takes part has come in the iteration, from 0 to 1.
     pub(crate) fn share_done(&self, number: u32, index: u64) -> f64 {
         let n_moves = self.phase.n_moves(number - self.first_rank);

@@ -11,6 +11,8 @@ pub(crate) const PS_PER_S: u128 = 1_000_000_000_000;
 
 /// The laws of congestion control.
 pub(crate) const LAWS: [&str; 4] = ["annex_a10", "dcqcn", "rtt", "endpoint"];
+/// Two ranks of eight that send, compute and add up, with a mark each.
+pub(crate) const CALLS: &str = include_str!("../fixtures/two_ranks.calls");
 
 /// LRH + BTH + ICRC + VCRC, and RETH on the first packet of a message.
 pub(crate) const HEADER: u64 = 8 + 12 + 4 + 2;

@@ -5,24 +5,23 @@
 //! levels as a graph is: computing between a send and its wait overlaps with it, as on a machine.
 //! A collective becomes the moves of its algorithm; what is open before it stays open.
 //!
-//! Messages of a pair meet in order, so receives have no tags: which of a rank's receives a message
-//! completes does not matter to a wait that counts.
+//! Messages of a pair meet in order, so receives have no tags: a wait counts, whichever they are.
 
 use super::graph::{MAX_OPERATIONS, wrong};
 use super::groups::{Group, Moves, Part, beside};
-use super::text::{number, without_comments};
+use super::text::{number, parsed, without_comments};
 use crate::collective::{Algorithm, Collective, Operation, algorithms_of};
 use crate::error::TrafficError;
 use crate::exchange::{Blocks, Exchange, Transfer, Wait};
 use crate::keys::check_collective;
 use crate::step::BenchmarkName;
-use serde::Deserialize;
-use serde::de::IntoDeserializer;
-use serde::de::value::{Error as ValueError, StrDeserializer};
 use std::collections::{BTreeMap, HashMap};
 
 /// The group of all ranks.
 const WORLD: &str = "world";
+
+/// The moves of each rank, and the numbers of those at which it passes a mark.
+type Calls = (Vec<Vec<Exchange>>, Vec<Vec<u32>>);
 
 /// The rank whose braces are open.
 struct OpenRank {
@@ -39,25 +38,25 @@ struct Reader<'a> {
     line: u32,
     n_ranks: u32,
     moves: Vec<Vec<Exchange>>,
-    n_moves: usize,
+    n_left: usize,
     declared: u32,
     groups: Vec<Group>,
     group_names: HashMap<String, usize>,
     rank: Option<OpenRank>,
     /// By rank that was read and by group, how many collectives it has done.
     done: HashMap<u32, Vec<usize>>,
+    /// By rank, the moves at which it passes marks.
+    marks: Vec<Vec<u32>>,
     /// By source and destination: sends, receives, and the line of the last of either.
     pairs: BTreeMap<(u32, u32), [u32; 3]>,
 }
 
-/// The moves of each rank.
-pub(super) fn read(
-    place: &str,
-    text: &str,
-    n_ranks: u32,
-) -> Result<Vec<Vec<Exchange>>, TrafficError> {
+/// The moves of each rank, and those at which it passes marks.
+pub(super) fn read(place: &str, text: &str, n_ranks: u32) -> Result<Calls, TrafficError> {
     let moves = vec![Vec::new(); n_ranks as usize];
-    let mut reader = Reader { place, n_ranks, moves, ..Reader::default() };
+    let marks = vec![Vec::new(); n_ranks as usize];
+    let mut reader =
+        Reader { place, n_ranks, moves, marks, n_left: MAX_OPERATIONS, ..Reader::default() };
     let text = without_comments(text);
     for line in text.lines() {
         reader.line += 1;
@@ -92,6 +91,7 @@ impl Reader<'_> {
                 self.wrong(what, "'num_ranks N', 'group NAME RANKS' or 'rank R {'")
             }
             ["calc", ns] => self.calc(ns),
+            ["mark"] => self.mark(),
             ["send", size, "to", peer] => self.send(size, peer, true),
             ["isend", size, "to", peer] => self.send(size, peer, false),
             ["recv", "from", peer] => self.recv(peer, true),
@@ -157,7 +157,7 @@ impl Reader<'_> {
     }
 
     /// All is read: every message has its two ends, every collective all its members.
-    fn finish(self) -> Result<Vec<Vec<Exchange>>, TrafficError> {
+    fn finish(self) -> Result<Calls, TrafficError> {
         if let Some(rank) = &self.rank {
             return self.wrong(format!("the braces of rank {} are open", rank.number), "a '}'");
         }
@@ -183,7 +183,15 @@ impl Reader<'_> {
                 return Err(wrong(self.place, *line, what, "a receive for each send"));
             }
         }
-        Ok(self.moves)
+        let mut ranks: Vec<u32> = self.done.keys().copied().collect();
+        ranks.sort_unstable();
+        let n_marks = |rank: u32| self.marks[rank as usize].len();
+        if let Some(odd) = ranks.iter().find(|rank| n_marks(**rank) != n_marks(ranks[0])) {
+            let (own, other) = (n_marks(*odd), n_marks(ranks[0]));
+            let what = format!("rank {odd} passes {own} marks, rank {} {other}", ranks[0]);
+            return self.wrong(what, "as many on every rank");
+        }
+        Ok((self.moves, self.marks))
     }
 
     /// Numbers and names of groups.
@@ -219,10 +227,10 @@ impl Reader<'_> {
     }
 
     fn push(&mut self, exchange: Exchange) -> Result<(), TrafficError> {
-        self.n_moves += 1;
-        if self.n_moves > MAX_OPERATIONS {
-            return self.wrong("too many moves", format!("at most {MAX_OPERATIONS}"));
-        }
+        self.n_left = match self.n_left.checked_sub(1) {
+            Some(n_left) => n_left,
+            None => return self.wrong("too many moves", format!("at most {MAX_OPERATIONS}")),
+        };
         let rank = self.mine().number as usize;
         self.moves[rank].push(exchange);
         Ok(())
@@ -236,6 +244,12 @@ impl Reader<'_> {
         }
     }
 
+    fn mark(&mut self) -> Result<(), TrafficError> {
+        let rank = self.mine().number as usize;
+        self.marks[rank].push(self.moves[rank].len() as u32);
+        self.push(Exchange::default())
+    }
+
     /// The transfer of a call, counted at its end of the pair: 0 sends, 1 receives.
     fn transfer(
         &mut self,
@@ -243,12 +257,11 @@ impl Reader<'_> {
         size_bytes: u64,
         end: usize,
     ) -> Result<Transfer, TrafficError> {
-        let (own, peer) = (self.mine().number, self.peer(peer)?);
+        let (own, peer, line) = (self.mine().number, self.peer(peer)?, self.line);
         if peer == own {
             return self.wrong("a message of a rank to itself", "two different ranks");
         }
         let pair = if end == 0 { (own, peer) } else { (peer, own) };
-        let line = self.line;
         let counts = self.pairs.entry(pair).or_default();
         counts[end] += 1;
         counts[2] = line;
@@ -272,10 +285,11 @@ impl Reader<'_> {
     fn after(&mut self, side: usize, waits: bool) -> Wait {
         let open = &mut self.mine().open;
         if waits {
-            return Wait::AtMost { receives: open[0], sends: open[1] };
+            Wait::AtMost { receives: open[0], sends: open[1] }
+        } else {
+            open[side] += 1;
+            Wait::No
         }
-        open[side] += 1;
-        Wait::No
     }
 
     fn wait(&mut self, receives: &str, sends: &str) -> Result<(), TrafficError> {
@@ -375,13 +389,7 @@ impl Reader<'_> {
             return self.wrong(what, "the same one, of the same size, on all members");
         }
         let open = self.mine().open;
-        let moves = Moves::of(&self.groups[number], part, place);
-        moves.into_iter().try_for_each(|moved| self.push(beside(moved, open)))
+        let mut moves = Moves::of(&self.groups[number], part, place);
+        moves.try_for_each(|moved| self.push(beside(moved, open)))
     }
-}
-
-/// A word of documents.
-fn parsed<'de, T: Deserialize<'de>>(word: &'de str) -> Option<T> {
-    let word: StrDeserializer<'de, ValueError> = word.into_deserializer();
-    T::deserialize(word).ok()
 }

@@ -34,6 +34,8 @@ pub enum ScheduleFormat {
 pub(crate) struct Program {
     start: Vec<u32>,
     moves: Vec<Exchange>,
+    /// By rank, the numbers of the moves at which it passes each mark.
+    marks: Vec<Vec<u32>>,
 }
 
 impl Program {
@@ -47,16 +49,30 @@ impl Program {
         size_bytes: u64,
     ) -> Result<Program, TrafficError> {
         let laid_out = |ranks: Vec<_>| graph::lay_out(place, &ranks);
-        let moves = match format {
-            ScheduleFormat::Goal => laid_out(goal::read(place, text, n_ranks)?)?,
-            ScheduleFormat::Msccl => laid_out(msccl::read(place, text, n_ranks, size_bytes)?)?,
+        let (moves, marks) = match format {
+            ScheduleFormat::Goal => (laid_out(goal::read(place, text, n_ranks)?)?, Vec::new()),
+            ScheduleFormat::Msccl => {
+                (laid_out(msccl::read(place, text, n_ranks, size_bytes)?)?, Vec::new())
+            }
             ScheduleFormat::Calls => calls::read(place, text, n_ranks)?,
         };
         let mut start = vec![0];
         for moves in &moves {
             start.push(start[start.len() - 1] + moves.len() as u32);
         }
-        Ok(Program { start, moves: moves.into_iter().flatten().collect() })
+        Ok(Program { start, moves: moves.into_iter().flatten().collect(), marks })
+    }
+
+    /// How many marks every rank passes.
+    pub(crate) fn n_marks(&self) -> u32 {
+        self.marks.iter().map(Vec::len).max().unwrap_or(0) as u32
+    }
+
+    /// The mark that a rank passes at its `index`-th move.
+    pub(crate) fn mark(&self, rank: u32, index: u64) -> Option<u32> {
+        let own = self.marks.get(rank as usize)?;
+        let found = own.binary_search_by_key(&index, |at| u64::from(*at)).ok()?;
+        Some(found as u32)
     }
 
     /// The `index`-th move of a rank.

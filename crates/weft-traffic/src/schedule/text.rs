@@ -2,6 +2,9 @@
 
 use super::graph::wrong;
 use crate::error::TrafficError;
+use serde::Deserialize;
+use serde::de::IntoDeserializer;
+use serde::de::value::{Error as ValueError, StrDeserializer};
 
 /// The text with comments (`//` to the end of the line, `/*` to `*/`) left out, lines kept.
 pub(super) fn without_comments(text: &str) -> String {
@@ -34,4 +37,10 @@ pub(super) fn number<T: std::str::FromStr>(
 ) -> Result<T, TrafficError> {
     let wrong = |_| wrong(place, line.max(1), format!("'{word}' is no number"), expected);
     word.parse().map_err(wrong)
+}
+
+/// A value by its name in documents.
+pub(super) fn parsed<'de, T: Deserialize<'de>>(word: &'de str) -> Option<T> {
+    let word: StrDeserializer<'de, ValueError> = word.into_deserializer();
+    T::deserialize(word).ok()
 }

@@ -82,9 +82,11 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// A message that has a row of its own took `duration_ps`.
+    /// A message that has a row of its own took `duration_ps`; or a rank has passed a mark so long
+    /// after the iteration began, and the last one counts.
     pub(crate) fn timed(&mut self, row: u32, duration_ps: u64) {
-        self.durations_ps[row as usize] = duration_ps;
+        let slot = &mut self.durations_ps[row as usize];
+        *slot = (*slot).max(duration_ps);
     }
 
     /// A rank begins its `index`-th move.
@@ -221,11 +223,16 @@ impl<'a> Job<'a> {
         let Some(iteration) = self.iteration.checked_sub(phase.warmup) else {
             return;
         };
-        for (row, duration_ps) in durations_ps.iter().enumerate() {
-            let own_start = (phase.rows == Rows::Message)
-                .then(|| phase.message_start(row as u32))
-                .flatten()
-                .unwrap_or(0);
+        let mut before_ps = 0;
+        for (row, passed_ps) in durations_ps.iter().enumerate() {
+            let (own_start, duration_ps) = match phase.rows {
+                Rows::Message => (phase.message_start(row as u32).unwrap_or(0), *passed_ps),
+                Rows::Interval => {
+                    let since_ps = std::mem::replace(&mut before_ps, *passed_ps);
+                    (since_ps, passed_ps.saturating_sub(since_ps))
+                }
+                Rows::Whole | Rows::Pair => (0, *passed_ps),
+            };
             let row = Row {
                 tenant: self.number,
                 step: phase.step,
@@ -233,7 +240,7 @@ impl<'a> Job<'a> {
                 round: phase.round,
                 iteration: self.passes.saturating_mul(phase.iterations).saturating_add(iteration),
                 start_ps: start_ps + own_start,
-                duration_ps: *duration_ps,
+                duration_ps,
             };
             if self.passes == 0 { rows.push(row) } else { rows.push_repeated(row) }
         }
