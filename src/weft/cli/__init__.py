@@ -22,6 +22,8 @@ VERBS: dict[str, str] = {
     "report": "Write one self-contained HTML page about a run.",
     "judge": "Is this result normal, and what limits it? Files of the tools in the field.",
     "import": "Store result files of other tools as a run: report and compare work on it.",
+    "record": "Record the MPI calls of a program, in a trace that a twin can repeat.",
+    "replay": "Repeat a recorded program on a twin: how long, and what a neighbour costs it.",
     "expect": "What should this path or collective deliver, and what limits it?",
     "fabric": "Read, trace, route, audit, draw and export a cluster's own fabric files.",
     "cluster": "From bare hosts to an MPI cluster, or a virtual one on this machine.",

@@ -288,6 +288,22 @@ class Process:
             self._exit_event = None
 
 
+def run_in_foreground(argv: Sequence[str], env: Mapping[str, str]) -> int:
+    """Run a user's own command on this terminal, in this process group, without a limit; its exit
+    code, negative for a signal. Ctrl-C reaches it as well, and it decides when it ends.
+
+    Raises MissingError when it cannot be started."""
+    try:
+        process = subprocess.Popen(list(argv), env=dict(env))
+    except (OSError, ValueError) as error:
+        raise MissingError(
+            f"'{argv[0]}' cannot be started ({error})", expected="an executable file"
+        ) from error
+    while True:
+        with contextlib.suppress(KeyboardInterrupt):
+            return process.wait()
+
+
 def spawn(
     argv: Sequence[str],
     *,

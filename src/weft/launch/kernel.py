@@ -1,4 +1,5 @@
-"""The kernel, compiled once for each MPI and kept: weft-kernel from its C sources."""
+"""The C programs, compiled once for each MPI and kept: weft-kernel, and the library that records
+programs."""
 
 import hashlib
 import os
@@ -14,6 +15,8 @@ from weft.launch.mpi import Mpi, compiler_env
 
 # No -march=native: the login node that compiles is not the compute node that runs.
 COMPILER_FLAGS = ("-std=c11", "-O2", "-Wall", "-Wextra")
+LIBRARY_FLAGS = ("-fPIC", "-shared", "-ftls-model=initial-exec", "-Wl,-z,lazy")
+"""Of a library that is preloaded: its own data at a known place, functions found when called."""
 COMPILE_TIMEOUT_S = 300.0
 
 
@@ -25,15 +28,28 @@ def build_kernel(mpi: Mpi, cache: Path | None = None) -> Path:
     """
     sources = kernel_sources()
     name = f"weft-kernel-{digest(mpi, sources)[:20]}"
+    return _built(mpi, sources, name, (), cache)
+
+
+def build_recorder(mpi: Mpi, cache: Path | None = None) -> Path:
+    """The library that records the MPI calls of a program, likewise."""
+    sources = _sources("recorder")
+    name = f"libweft-recorder-{digest(mpi, sources)[:20]}.so"
+    return _built(mpi, sources, name, LIBRARY_FLAGS, cache)
+
+
+def _built(
+    mpi: Mpi, sources: Sequence[Path], name: str, flags: Sequence[str], cache: Path | None
+) -> Path:
     # An administrator may have compiled it where users can only read.
     for folder in (cache,) if cache is not None else cache_candidates():
         if os.access(folder / name, os.X_OK):
             return folder / name
     target = (cache if cache is not None else cache_folder()) / name
-    # mkstemp's random name is not needed: a process builds one kernel at a time.
+    # mkstemp's random name is not needed: a process builds one program at a time.
     unfinished = target.parent / f".{target.name}.{platform.node()}.{os.getpid()}"
     try:
-        _compile(mpi, sources, unfinished)
+        _compile(mpi, sources, unfinished, flags)
         unfinished.rename(target)
     finally:
         unfinished.unlink(missing_ok=True)
@@ -42,11 +58,15 @@ def build_kernel(mpi: Mpi, cache: Path | None = None) -> Path:
 
 def kernel_sources() -> tuple[Path, ...]:
     """C sources and headers of the installed package, sorted by name. Raises MissingError."""
-    folder = Path(weft.__file__).resolve().parent / "_mpi"
+    return _sources(".")
+
+
+def _sources(program: str) -> tuple[Path, ...]:
+    folder = Path(weft.__file__).resolve().parent / "_mpi" / program
     files = sorted((*folder.glob("*.c"), *folder.glob("*.h")))
     if not any(path.suffix == ".c" for path in files):
         raise MissingError(
-            "the kernel's C sources are missing",
+            "C sources are missing",
             where=str(folder),
             expected="*.c in the folder of the package",
             hint="install weft again",
@@ -94,9 +114,9 @@ def cache_folder() -> Path:
     )
 
 
-def _compile(mpi: Mpi, sources: Sequence[Path], target: Path) -> None:
+def _compile(mpi: Mpi, sources: Sequence[Path], target: Path, flags: Sequence[str]) -> None:
     units = [str(path) for path in sources if path.suffix == ".c"]
-    argv = [str(mpi.mpicc), *COMPILER_FLAGS, "-o", str(target), *units, "-ldl", "-lm"]
+    argv = [str(mpi.mpicc), *COMPILER_FLAGS, *flags, "-o", str(target), *units, "-ldl", "-lm"]
     try:
         env = dict(os.environ) | compiler_env(mpi)
         ran = run_command(argv, timeout_s=COMPILE_TIMEOUT_S, env=env)

@@ -13,6 +13,7 @@ from weft.bench.block_sizes import most_bytes
 from weft.bench.metrics import Metrics, TimeSeries, metrics_of, pair_metrics
 from weft.bench.model import Launch, Pair, Sample, Trial
 from weft.bench.phase import phases_of
+from weft.bench.replay import is_replay
 from weft.bench.twin.scenario import pair_size, rounds_of, window_of
 from weft.bench.twin.training_step import TrainingStep
 from weft.catalog.benchmark import Benchmark
@@ -72,6 +73,8 @@ def series_samples(
     series = [
         rows.slowest_ns(number, step["iterations"])
         if measured.name in FANS
+        else _iterations(rows.times_ns(number))
+        if is_replay(measured)
         else rows.times_ns(number)
         for number, step in enumerate(steps)
     ]
@@ -82,6 +85,11 @@ def series_samples(
         outside = fit is not None and measured.sizes and not fit.covers(size)
         flags = ("outside_fit",) if outside else ()
         yield _sample(launch, size, values, len(times_ns), evidence, times_ns=times_ns, flags=flags)
+
+
+def _iterations(times_ns: list[float]) -> list[float]:
+    """Of a program's rows those between two marks; without marks, the whole program."""
+    return times_ns[1:-1] if len(times_ns) > 2 else times_ns
 
 
 def _metrics(measured: Benchmark, trial: Trial, size: int, times_ns: Sequence[float]) -> Metrics:

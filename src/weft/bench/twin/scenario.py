@@ -7,6 +7,7 @@ from typing import Any
 from weft.bench.aggressor import OPTION as AGGRESSORS
 from weft.bench.model import Trial
 from weft.bench.phase import phases_of
+from weft.bench.replay import is_replay, replay_steps
 from weft.bench.twin.congestion_control import OFF, congestion_control
 from weft.bench.twin.fault import Fault
 from weft.bench.twin.gpu_network import by_sockets, gpu_network, inside_of_node, nccl_steps
@@ -155,6 +156,8 @@ def work(
             where=trial.id,
             expected="a collective",
         )
+    if is_replay(benchmark):
+        return replay_steps(platform, trial, benchmark.options)
     if benchmark.kind == "pairs":
         if not left_to_chance(platform, faults, trial):
             counts = {"iterations": 1, "warmup": 0}

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from weft.bench.twin.fault import GRAMMAR
-from weft.cli.options import HOSTFILE, NODE_COUNT, NumberRange, Several, options_as
+from weft.cli.options import HOSTFILE, NODE_COUNT, Decorator, NumberRange, Several, options_as
 from weft.core.errors import InputError
 from weft.launch.launchers.container import BARE, CONTAINER_RUNTIMES
 from weft.topology.dead_cables import ROUTINGS
@@ -18,17 +18,17 @@ from weft.topology.dead_cables import ROUTINGS
 class BackendChoice:
     """The values of the shared options."""
 
-    twin: str | None
-    nodes: int | None
-    fabric: tuple[str, ...]
-    hosts: str | None
-    hostfile: Path | None
-    cluster: str | None
-    mpi: str | None
-    rails: str | None
-    plant: tuple[str, ...]
-    seed: int
-    mock: bool
+    twin: str | None = None
+    nodes: int | None = None
+    fabric: tuple[str, ...] = ()
+    hosts: str | None = None
+    hostfile: Path | None = None
+    cluster: str | None = None
+    mpi: str | None = None
+    rails: str | None = None
+    plant: tuple[str, ...] = ()
+    seed: int = 1
+    mock: bool = False
     launcher: str | None = None
     fidelity: str | None = None
     extrapolate: float | None = None
@@ -90,83 +90,91 @@ LAUNCHER = click.option(
     help=f"srun, or the MPI's own launcher. {_DEFAULT}",
 )
 CONTAINER_OPTIONS = ("container", "image", "mount", "recipe")
-_OPTIONS = (
-    click.option(
+_OPTIONS: dict[str, Decorator] = {
+    "twin": click.option(
         "--twin", metavar="PLATFORM", help="Measure a simulated fabric, not this machine."
     ),
-    click.option("--nodes", type=NODE_COUNT, help="How many nodes the twin has."),
-    click.option(
+    "nodes": click.option("--nodes", type=NODE_COUNT, help="How many nodes the twin has."),
+    "fabric": click.option(
         "--fabric",
         multiple=True,
         metavar="FILE",
         help="The real fabric, from what its own tools printed ('weft fabric'); once a file. A "
         "twin is built of it; 'weft check' of real hosts names its cables.",
     ),
-    click.option("--hosts", metavar="NODESET", help="Hosts to measure, such as node[1-64,70]."),
-    HOSTFILE,
-    click.option("--cluster", metavar="NAME", help="Hosts that 'weft cluster up' brought up."),
-    click.option(
+    "hosts": click.option(
+        "--hosts", metavar="NODESET", help="Hosts to measure, such as node[1-64,70]."
+    ),
+    "hostfile": HOSTFILE,
+    "cluster": click.option(
+        "--cluster", metavar="NAME", help="Hosts that 'weft cluster up' brought up."
+    ),
+    "mpi": click.option(
         "--mpi",
         metavar="MPICC",
         help="'site' or the mpicc to build and launch with; 'study run' and 'bench' compare "
         "several, between commas. Default: the embedded MPICH ('embedded').",
     ),
-    click.option("--rails", metavar="DEVICES", help="Network devices by local rank: mlx5_0:1,..."),
-    click.option(
+    "rails": click.option(
+        "--rails", metavar="DEVICES", help="Network devices by local rank: mlx5_0:1,..."
+    ),
+    "plant": click.option(
         "--plant",
         multiple=True,
         metavar="FAULT",
         help=f"Twin only: a fault, once each: {GRAMMAR}; or 'random', drawn anew each time; or "
         "'random:SEED', the same again.",
     ),
-    click.option(
+    "fidelity": click.option(
         "--fidelity",
         type=click.Choice(["packet", "flow", "auto"]),
         help="Twin only: every packet, messages as flows that share links fairly, or whichever "
         "the work allows. Default: packet.",
     ),
-    click.option(
+    "extrapolate": click.option(
         "--extrapolate",
         metavar="SHARE",
         type=NumberRange(1e-9, 0.5),
         help="Twin only: simulate a part of a size or a ring whose times repeat within this share "
         "(such as 0.01), and estimate the error of the remaining times. Default: simulate all.",
     ),
-    click.option(
+    "routing": click.option(
         "--routing",
         type=click.Choice(ROUTINGS),
         help="Twin of a --fabric with a planted dead cable: tables around it as an engine of "
         "OpenSM fills them; moved: its entries move to another shortest path; unchanged: they "
         "stay. Default: the engine that filled the tables, else moved.",
     ),
-    click.option("--seed", type=int, default=1, show_default=True, help="Seed of every draw."),
-    click.option(
+    "seed": click.option(
+        "--seed", type=int, default=1, show_default=True, help="Seed of every draw."
+    ),
+    "launcher": click.option(
         "--launcher",
         type=Several(_LAUNCHERS),
         help="srun, or the MPI's own launcher; 'study run' and 'bench' compare both: "
         "srun,mpiexec. "
         f"{_DEFAULT}",
     ),
-    click.option(
+    "container": click.option(
         "--container",
         type=Several(tuple(CONTAINER_RUNTIMES), (BARE,)),
         help="Start each rank in a container, by this runtime; 'study run' and 'bench' compare "
         "several, and without one: none,podman.",
     ),
-    click.option("--image", metavar="IMAGE", help="With --container: its image."),
-    click.option(
+    "image": click.option("--image", metavar="IMAGE", help="With --container: its image."),
+    "mount": click.option(
         "--mount",
         multiple=True,
         metavar="SRC:DST",
         help="With --container: a mount more; with :ro behind it read-only. Repeatable.",
     ),
-    click.option(
+    "recipe": click.option(
         "--recipe",
         metavar="PLATFORM",
         help="With --container: mounts, devices, variables and hooks of 'weft recipe PLATFORM'.",
     ),
-    click.option("--mock", is_flag=True, hidden=True),
-)
+    "mock": click.option("--mock", is_flag=True, hidden=True),
+}
 
 
 def rail_names(rails: str | None) -> tuple[str, ...]:
@@ -181,8 +189,11 @@ def rail_names(rails: str | None) -> tuple[str, ...]:
     return names
 
 
-backend_options = options_as("choice", BackendChoice, _OPTIONS)
+OF_TWINS = ("twin", "nodes", "fabric", "plant", "fidelity", "extrapolate", "routing", "seed")
+backend_options = options_as("choice", BackendChoice, tuple(_OPTIONS.values()))
 """Add the shared options; the command receives them as one `choice: BackendChoice`."""
+twin_options = options_as("choice", BackendChoice, tuple(_OPTIONS[name] for name in OF_TWINS))
+"""The same for a verb that only a twin can do."""
 
 
 def require_twin(choice: BackendChoice, options: Mapping[str, object]) -> None:

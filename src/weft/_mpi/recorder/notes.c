@@ -1,0 +1,387 @@
+/* notes.c -- one call, written down: what it is, the time since the last one, its own, numbers. */
+#include "recorder.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t n_begun;
+
+static bool is_elsewhere(void)
+{
+    static _Thread_local int known; /* 0: not asked, 1: the first thread, 2: another one */
+    static pthread_t first;
+    static bool has_first;
+    if (known == 0) {
+        if (!has_first) {
+            first = pthread_self();
+            has_first = true;
+        }
+        known = pthread_equal(first, pthread_self()) ? 1 : 2;
+    }
+    return known == 2;
+}
+
+/* Ends a call; whether it is to be written down. Pairs with `noted`. */
+static bool is_to_note(void)
+{
+    if (--depth != 0 || !recorder.is_on)
+        return false;
+    if (recorder.has_threads) {
+        pthread_mutex_lock(&lock);
+        recorder.n_elsewhere += is_elsewhere();
+    }
+    return true;
+}
+
+static void noted(void)
+{
+    if (recorder.has_threads)
+        pthread_mutex_unlock(&lock);
+}
+
+/* The head of a record, with room for so many numbers behind it; NULL where there is none. */
+static unsigned char *head(enum call call, size_t n_numbers)
+{
+    uint64_t now = ticks();
+    unsigned char *at = room((n_numbers + 3) * MOST_NUMBER_BYTES);
+    if (at == NULL)
+        return NULL;
+    at = put(at, call);
+    /* Another thread's call may have ended after this one began. */
+    uint64_t gap = entered > recorder.left ? entered - recorder.left : 0;
+    at = put(at, recorder.computed + gap);
+    at = put(at, recorder.polled + (now - entered));
+    recorder.computed = recorder.polled = 0;
+    recorder.left = now;
+    return at;
+}
+
+uint64_t bytes_of(long count, MPI_Datatype type)
+{
+    int size = 0;
+    if (count <= 0)
+        return 0;
+    PMPI_Type_size(type, &size);
+    return (uint64_t)count * (uint64_t)size;
+}
+
+void leave(void)
+{
+    depth--;
+}
+
+/* A poll right after the last one is waiting, and so is the time between them. */
+void leave_poll(void)
+{
+    if (!is_to_note())
+        return;
+    uint64_t now = ticks(), gap = entered > recorder.left ? entered - recorder.left : 0;
+    if (gap > recorder.short_gap)
+        recorder.computed += gap;
+    else
+        recorder.polled += gap;
+    recorder.polled += now - entered;
+    recorder.left = now;
+    noted();
+}
+
+/* ---- messages ----------------------------------------------------------------------------- */
+
+static void write_message(enum call call, uint64_t begun, int peer, uint64_t bytes, int tag,
+                          const struct group *group)
+{
+    unsigned char *at = head(call, 5);
+    if (at == NULL)
+        return;
+    if (begun > 0)
+        at = put(at, begun);
+    at = put(at, (uint64_t)(peer + 1)); /* 0: any source */
+    at = put(at, bytes);
+    at = put(at, (uint64_t)(tag < 0 ? 0 : tag + 1));
+    at = put(at, group->number);
+    advance(at);
+}
+
+void leave_message(enum call call, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm)
+{
+    if (!is_to_note())
+        return;
+    const struct group *group = group_of(comm);
+    int rank = group == NULL ? -1 : world_rank(group, peer);
+    if (rank >= 0)
+        write_message(call, 0, rank, bytes_of(count, type), tag, group);
+    noted();
+}
+
+void leave_received(enum call call, MPI_Comm comm, const MPI_Status *status)
+{
+    if (!is_to_note())
+        return;
+    const struct group *group = group_of(comm);
+    int rank = group == NULL ? -1 : world_rank(group, status->MPI_SOURCE);
+    int bytes = 0;
+    if (rank >= 0) {
+        PMPI_Get_count(status, MPI_BYTE, &bytes);
+        write_message(call, 0, rank, bytes < 0 ? 0 : (uint64_t)bytes, status->MPI_TAG, group);
+    }
+    noted();
+}
+
+/* A send and a receive that wait for each other's end: begun both, then waited for. */
+void leave_exchange(int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                    const MPI_Status *status, bool receives)
+{
+    if (!is_to_note())
+        return;
+    const struct group *group = group_of(comm);
+    int target = group == NULL ? -1 : world_rank(group, to);
+    int source = group == NULL || !receives ? -1 : world_rank(group, status->MPI_SOURCE);
+    uint32_t begun[2];
+    int n = 0, bytes = 0;
+    if (source >= 0) {
+        PMPI_Get_count(status, MPI_BYTE, &bytes);
+        begun[n++] = ++n_begun;
+        write_message(CALL_IRECV, n_begun, source, bytes < 0 ? 0 : (uint64_t)bytes,
+                      status->MPI_TAG, group);
+        entered = recorder.left;
+    }
+    if (target >= 0) {
+        begun[n++] = ++n_begun;
+        write_message(CALL_ISEND, n_begun, target, bytes_of(count, type), tag, group);
+        entered = recorder.left;
+    }
+    unsigned char *at = n > 0 ? head(CALL_WAIT, 5) : NULL;
+    if (at != NULL) {
+        at = put(at, (uint64_t)n);
+        for (int i = 0; i < n; i++)
+            at = put(put(at, begun[i]), 0);
+        advance(at);
+    }
+    noted();
+}
+
+/* ---- requests ----------------------------------------------------------------------------- */
+
+static void begin_message(struct pending *pending)
+{
+    pending->number = ++n_begun;
+    write_message(pending->call, pending->number, pending->peer, pending->bytes, pending->tag,
+                  pending->group);
+}
+
+static struct pending *prepared(enum call call, int count, MPI_Datatype type, int peer, int tag,
+                                MPI_Comm comm, MPI_Request request)
+{
+    const struct group *group = group_of(comm);
+    bool is_from_any = call == CALL_IRECV && peer == MPI_ANY_SOURCE;
+    int rank = group == NULL ? -1 : world_rank(group, peer);
+    if (group == NULL || (rank < 0 && !is_from_any))
+        return NULL;
+    struct pending *pending = follow(request);
+    if (pending == NULL)
+        return NULL;
+    pending->call = call;
+    pending->is_from_any = is_from_any;
+    pending->group = group;
+    pending->peer = rank;
+    pending->tag = tag;
+    pending->bytes = bytes_of(count, type);
+    return pending;
+}
+
+void leave_begun(enum call call, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                 MPI_Request request)
+{
+    if (!is_to_note())
+        return;
+    struct pending *pending = prepared(call, count, type, peer, tag, comm, request);
+    if (pending != NULL)
+        begin_message(pending);
+    noted();
+}
+
+void leave_prepared(enum call call, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                    MPI_Request request)
+{
+    if (!is_to_note())
+        return;
+    struct pending *pending = prepared(call, count, type, peer, tag, comm, request);
+    if (pending != NULL)
+        pending->is_persistent = true;
+    noted();
+}
+
+void leave_started(int n, const MPI_Request *requests)
+{
+    if (!is_to_note())
+        return;
+    for (int i = 0; i < n; i++) {
+        struct pending *pending = pending_of(requests[i]);
+        if (pending != NULL && pending->is_persistent) {
+            begin_message(pending);
+            entered = recorder.left;
+        }
+    }
+    noted();
+}
+
+/* ---- waits -------------------------------------------------------------------------------- */
+
+void enter_wait(struct waiting *waiting, int n, const MPI_Request *requests, MPI_Status *statuses)
+{
+    waiting->n = n;
+    waiting->statuses = statuses;
+    waiting->is_noted = depth == 0 && recorder.is_on;
+    waiting->owns_statuses = false;
+    enter();
+    if (!waiting->is_noted)
+        return;
+    enum { FEW = sizeof waiting->few / sizeof waiting->few[0] };
+    waiting->pending = n <= FEW ? waiting->few : malloc(sizeof *waiting->pending * (size_t)n);
+    if (waiting->pending == NULL) {
+        waiting->is_noted = false;
+        return;
+    }
+    if (recorder.has_threads)
+        pthread_mutex_lock(&lock);
+    bool needs_source = false;
+    for (int i = 0; i < n; i++) {
+        waiting->pending[i] = pending_of(requests[i]);
+        if (waiting->pending[i] != NULL) {
+            waiting->pending[i]->is_taken = true;
+            needs_source |= waiting->pending[i]->is_from_any;
+        }
+    }
+    if (recorder.has_threads)
+        pthread_mutex_unlock(&lock);
+    bool has_none = statuses == MPI_STATUSES_IGNORE || statuses == MPI_STATUS_IGNORE;
+    if (!needs_source || !has_none)
+        return;
+    MPI_Status *own = n <= FEW ? waiting->own : calloc((size_t)n, sizeof *statuses);
+    if (own != NULL) {
+        waiting->statuses = own;
+        waiting->owns_statuses = own != waiting->own;
+    }
+}
+
+/* The source of the k-th request that is over, as plus 1; 0 where the call named it. */
+static uint64_t source_of(const struct waiting *waiting, const struct pending *pending, int k)
+{
+    bool has_none = waiting->statuses == MPI_STATUSES_IGNORE ||
+                    waiting->statuses == MPI_STATUS_IGNORE;
+    if (!pending->is_from_any || has_none)
+        return 0;
+    return (uint64_t)(world_rank(pending->group, waiting->statuses[k].MPI_SOURCE) + 1);
+}
+
+static void write_wait(struct waiting *waiting, int n_done, const int *indices)
+{
+    unsigned char *at = head(CALL_WAIT, 2 * (size_t)n_done + 1);
+    int n = 0;
+    for (int k = 0; k < n_done; k++) {
+        const struct pending *pending = waiting->pending[indices == NULL ? k : indices[k]];
+        n += pending != NULL && pending->number > 0;
+    }
+    at = at == NULL ? NULL : put(at, (uint64_t)n);
+    for (int k = 0; k < n_done; k++) {
+        struct pending *pending = waiting->pending[indices == NULL ? k : indices[k]];
+        if (pending == NULL || pending->number == 0)
+            continue;
+        if (at != NULL)
+            at = put(put(at, pending->number), source_of(waiting, pending, k));
+        pending->is_taken = false;
+        pending->number = 0;
+        if (!pending->is_persistent)
+            unfollow(pending);
+    }
+    if (at != NULL)
+        advance(at);
+}
+
+void leave_wait(struct waiting *waiting, int n_done, const int *indices)
+{
+    if (!waiting->is_noted) {
+        depth--;
+        return;
+    }
+    bool writes = is_to_note();
+    if (writes && n_done > 0)
+        write_wait(waiting, n_done, indices);
+    for (int i = 0; i < waiting->n; i++) {
+        /* INVARIANT: one that was unfollowed is spare, and no follow has come between. */
+        if (waiting->pending[i] != NULL)
+            waiting->pending[i]->is_taken = false;
+    }
+    if (writes)
+        noted();
+    if (waiting->pending != waiting->few)
+        free(waiting->pending);
+    if (waiting->owns_statuses)
+        free(waiting->statuses);
+}
+
+/* ---- collectives -------------------------------------------------------------------------- */
+
+/* The numbers behind a collective: group, and the number of one that leaves a request, plus 1. */
+static unsigned char *put_group(unsigned char *at, enum call call, const struct group *group,
+                                const MPI_Request *request)
+{
+    at = put(at, group->number);
+    if (request == NULL)
+        return put(at, 0);
+    struct pending *pending = follow(*request);
+    if (pending != NULL) {
+        pending->call = call;
+        pending->group = group;
+        pending->number = ++n_begun;
+    }
+    return put(at, n_begun);
+}
+
+void leave_collective(enum call call, uint64_t bytes, int root, MPI_Comm comm,
+                      const MPI_Request *request)
+{
+    if (!is_to_note())
+        return;
+    const struct group *group = group_of(comm);
+    bool is_inter = group != NULL && group->remote_size > 0;
+    unsigned char *at = group == NULL ? NULL : head(is_inter ? CALL_SPAWN : call, 5);
+    if (at != NULL && is_inter) {
+        advance(put(at, bytes));
+    } else if (at != NULL) {
+        at = put(put(at, bytes), (uint64_t)root);
+        advance(put_group(at, call, group, request));
+    }
+    noted();
+}
+
+void leave_blocks(enum call call, const uint64_t *bytes, int n, int root, MPI_Comm comm,
+                  const MPI_Request *request)
+{
+    if (!is_to_note())
+        return;
+    const struct group *group = group_of(comm);
+    bool is_inter = group != NULL && group->remote_size > 0;
+    unsigned char *at = group == NULL ? NULL : head(is_inter ? CALL_SPAWN : call, (size_t)n + 5);
+    if (at != NULL && is_inter) {
+        advance(put(at, 0));
+    } else if (at != NULL) {
+        at = put(at, (uint64_t)n);
+        for (int i = 0; i < n; i++)
+            at = put(at, bytes[i]);
+        at = put(at, (uint64_t)root);
+        advance(put_group(at, call, group, request));
+    }
+    noted();
+}
+
+void leave_unreplayed(enum call call, uint64_t bytes)
+{
+    if (!is_to_note())
+        return;
+    unsigned char *at = head(call, 1);
+    if (at != NULL)
+        advance(put(at, bytes));
+    noted();
+}

@@ -1,0 +1,144 @@
+"""`weft replay`: a recorded program on a twin."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import tomli_w
+
+from weft.cli.backend.choice import BackendChoice, require_twin, twin_options
+from weft.cli.bench.congestion import load_factor
+from weft.cli.measure import measure_study
+from weft.cli.options import NODE_SETS, NumberRange, run_dir_option
+from weft.cli.output import format_option, talk
+from weft.core.errors import InputError
+from weft.core.words import counted
+
+if TYPE_CHECKING:
+    from weft.study.plan.model import Study
+    from weft.trace.iterations import Iterations
+    from weft.trace.trace import Trace
+
+NODE_SETS_BESIDE = 6
+"""Fewer give no interval of a paired ratio."""
+
+
+@click.command("replay")
+@click.argument("trace", type=click.Path(path_type=Path))
+@click.option(
+    "--tasks-per-node",
+    type=click.IntRange(1),
+    help="Ranks a node. Default: as recorded; 1 if all ranks were on one host.",
+)
+@click.option(
+    "--compute",
+    type=NumberRange(0, 1e6),
+    default=1.0,
+    show_default=True,
+    help="Multiply all computing: 0.5 for processors twice as fast.",
+)
+@click.option(
+    "--iteration",
+    metavar="CALL[:SIZE][*N]",
+    help="The collective of all ranks at which an iteration begins, such as allreduce:8; *2: at "
+    "each second one. Default: the one that divides the run best.",
+)
+@click.option(
+    "--aggressor",
+    "aggressors",
+    multiple=True,
+    metavar="PATTERN[:SIZE]@NODES",
+    help="Also beside a job that repeats a pattern, as in 'weft bench'. Repeatable.",
+)
+@NODE_SETS
+@run_dir_option("Where the run is kept. Default: runs/replay-<time>.")
+@click.option("--dry-run", is_flag=True, help="Print what would be simulated; simulate nothing.")
+@twin_options
+@format_option
+def command(
+    *,
+    trace: Path,
+    tasks_per_node: int | None,
+    compute: float,
+    iteration: str | None,
+    aggressors: tuple[str, ...],
+    node_sets: int | None,
+    run_dir: Path | None,
+    dry_run: bool,
+    choice: BackendChoice,
+    format_: str,
+) -> int:
+    """Repeat a recorded program on a twin.
+
+    TRACE is a directory that `weft record` wrote. Each rank computes as long as it did, and sends
+    and receives the same messages; collectives are those of the MPI it was recorded with, where
+    the catalogue knows how that chooses. The figures are times of iterations, of the slowest rank.
+
+    With --aggressor they are compared with those beside another job, on node sets drawn anew.
+    """
+    from weft.bench.replay import recorded
+
+    require_twin(choice, {"weft replay": True})
+    whole, iterations = recorded(str(trace), iteration or "")
+    tasks = tasks_per_node or _recorded_tasks(whole)
+    if whole.n_ranks % tasks:
+        raise InputError(
+            f"{whole.n_ranks} ranks, {tasks} a node", expected="whole nodes", where=str(trace)
+        )
+    for line in _said(whole, iterations):
+        talk(line)
+    sets = node_sets or (NODE_SETS_BESIDE if aggressors else 1)
+    plan: dict[str, Any] = {
+        "nodes": [whole.n_ranks // tasks],
+        "tasks_per_node": [tasks],
+        "repeats": 1,
+        "node_sets": sets,
+        "seed": choice.seed,
+        **({"factors": [load_factor(aggressors)]} if aggressors else {}),
+    }
+    options: dict[str, Any] = {"trace": str(trace.absolute()), "compute": compute}
+    if iteration is not None:
+        options["iteration"] = iteration
+
+    def study_on(_: Sequence[str]) -> "tuple[Study, str]":
+        from weft.study.plan.document import parse_study
+
+        text = tomli_w.dumps(
+            {
+                "schema": "weft.study/1",
+                "name": "replay",
+                "title": f"replay of {trace.name}",
+                "question": f"How long is an iteration of {trace.name} here?",
+                **plan,
+                "benchmarks": [{"name": "replay", "sizes": "", "options": options}],
+            }
+        )
+        return parse_study(text, "weft replay"), text
+
+    return measure_study(study_on, choice, format_, run_dir=run_dir, resume=False, dry_run=dry_run)
+
+
+def _recorded_tasks(trace: "Trace") -> int:
+    """Ranks a node as recorded; 1 of one host, and of hosts with different numbers of ranks."""
+    counts = set(trace.tasks_by_host.values())
+    return counts.pop() if len(trace.tasks_by_host) > 1 and len(counts) == 1 else 1
+
+
+def _said(trace: "Trace", iterations: "Iterations") -> list[str]:
+    """What is replayed, and what of it cannot be."""
+    import numpy as np
+
+    from weft.trace.recording import command_of
+
+    name = command_of(trace.path) or trace.path.name
+    lines = [f"{counted(trace.n_ranks, 'rank')} of: {name}"]
+    if iterations.n:
+        middle = float(np.median(iterations.seconds)) * 1e6
+        lines.append(
+            f"{counted(iterations.n, 'iteration')}, from {iterations.name} to the next; recorded "
+            f"median {middle:,.0f} us"
+        )
+    else:
+        lines.append("no call comes again on all ranks: the whole run is one iteration")
+    return lines + [f"! {caveat}" for caveat in trace.caveats()]
