@@ -1,5 +1,6 @@
 """Programs that a twin repeats: the work of the benchmark `replay`."""
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,9 +14,11 @@ from weft.catalog.libraries.mpi_algorithms import mpi_algorithms, mpi_algorithms
 from weft.catalog.machine.platform import Platform
 from weft.core.errors import InputError
 from weft.core.words import counted
+from weft.topology.engine import engine_module, refusals
 from weft.topology.fabric_spec import Document
 from weft.trace.iterations import Iterations, iterations_of
-from weft.trace.program import Program, program_of
+from weft.trace.program import Program, told, written
+from weft.trace.scaling import scaled
 from weft.trace.trace import Trace, read_trace
 
 TRACE = "trace"
@@ -52,9 +55,11 @@ def replayed(platform: Platform, trial: Trial, defaults: Mapping[str, Any]) -> P
         )
     iteration = str(options["iteration"])
     trace, _ = recorded(path, iteration)
-    if trace.n_ranks != trial.n_ranks:
+    larger = Scale(int(options["scale"]), bool(options["strong"]))
+    if trace.n_ranks * larger.factor != trial.n_ranks:
+        times = f" x {larger.factor}" if larger.factor > 1 else ""
         raise InputError(
-            f"the trace has {counted(trace.n_ranks, 'rank')}, the job {trial.n_ranks}",
+            f"the trace has {counted(trace.n_ranks, 'rank')}{times}, the job {trial.n_ranks}",
             where=trial.id,
             expected="as many: nodes x tasks a node",
         )
@@ -64,7 +69,25 @@ def replayed(platform: Platform, trial: Trial, defaults: Mapping[str, Any]) -> P
         str(options.get("mpi_choice", library_of(trace))),
         platform,
     )
-    return _program(path, _stamp(path), iteration, float(options["compute"]), choice)
+    how = How(iteration, float(options["compute"]), larger)
+    return _program(path, _stamp(path), how, choice)
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """So many times the ranks; `strong`: with the whole's work, not each rank's, as it was."""
+
+    factor: int = 1
+    strong: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """The call that begins an iteration ("": chosen), what multiplies computing, and the scale."""
+
+    iteration: str
+    compute: float
+    scale: Scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +103,27 @@ class AlgorithmChoice:
     def __call__(self, name: str, size_bytes: int, n_ranks: int) -> str | None:
         """The engine's name; None for the engine's default."""
         row = self.platform.algorithm(name, size_bytes, self.tasks_per_node)
-        chosen: str | None = None if row is None else row.algorithm
-        if chosen is None and self.library in mpi_algorithms_names():
-            found = mpi_algorithms(self.library).choose(name, n_ranks, size_bytes)
-            chosen = None if found is None else found.engine
-        return None if chosen in OF_NODES else chosen
+        chosen = None if row is None else row.algorithm
+        return _of_ranks(chosen or library_algorithm(self.library, name, size_bytes, n_ranks))
+
+
+def library_algorithm(library: str, name: str, size_bytes: int, n_ranks: int) -> str | None:
+    """The engine's name of what a library chooses; None where the catalogue does not know."""
+    if library not in mpi_algorithms_names():
+        return None
+    found = mpi_algorithms(library).choose(name, n_ranks, size_bytes)
+    return None if found is None else _of_ranks(found.engine)
+
+
+def _of_ranks(algorithm: str | None) -> str | None:
+    return None if algorithm in OF_NODES else algorithm
+
+
+def expanded(step: Mapping[str, Any], n_ranks: int) -> Mapping[str, Any]:
+    """What every rank exchanges in a collective, as columns."""
+    with refusals():
+        moves: Mapping[str, Any] = engine_module().expand_collective(json.dumps(step), n_ranks)
+    return moves
 
 
 def library_of(trace: Trace) -> str:
@@ -112,8 +151,9 @@ def _recorded(path: str, stamp: int, iteration: str) -> tuple[Trace, Iterations]
 
 
 @lru_cache(KEPT)
-def _program(
-    path: str, stamp: int, iteration: str, compute: float, choice: AlgorithmChoice
-) -> Program:
-    trace, iterations = _recorded(path, stamp, iteration)
-    return program_of(trace, choice, compute=compute, marks=iterations.marks)
+def _program(path: str, stamp: int, how: How, choice: AlgorithmChoice) -> Program:
+    trace, iterations = _recorded(path, stamp, how.iteration)
+    ranks = told(trace, compute=how.compute, marks=iterations.marks)
+    if how.scale.factor > 1:
+        ranks, _, _ = scaled(ranks, how.scale.factor, strong=how.scale.strong)
+    return written(ranks, choice)

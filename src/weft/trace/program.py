@@ -67,6 +67,13 @@ def program_of(
     """The program of a trace. `compute` multiplies all computing; `marks` are, by rank, the calls
     before which an iteration begins. Raises InputError for what is no order of calls: calls of
     several threads."""
+    return written(told(trace, compute=compute, marks=marks), choose)
+
+
+def told(
+    trace: Trace, *, compute: float = 1.0, marks: Sequence[Sequence[int]] = ()
+) -> list[RankProgram]:
+    """What each rank does, as `program_of`. Raises InputError."""
     elsewhere = sum(rank.n_elsewhere for rank in trace.ranks)
     if elsewhere:
         raise InputError(
@@ -74,11 +81,10 @@ def program_of(
             where=str(trace.path),
             expected="MPI calls of one thread a rank: those of several have no one order",
         )
-    ranks = [
+    return [
         RankProgram(list(_steps(rank, compute, marks[rank.rank] if marks else ())))
         for rank in trace.ranks
     ]
-    return written(ranks, choose)
 
 
 def written(ranks: Sequence[RankProgram], choose: Choose) -> Program:

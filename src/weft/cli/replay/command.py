@@ -1,6 +1,7 @@
 """`weft replay`: a recorded program on a twin."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +11,10 @@ import tomli_w
 from weft.cli.backend.choice import BackendChoice, require_twin, twin_options
 from weft.cli.bench.congestion import load_factor
 from weft.cli.measure import measure_study
-from weft.cli.options import NODE_SETS, NumberRange, run_dir_option
+from weft.cli.options import FILE, NODE_SETS, NumberRange, run_dir_option
 from weft.cli.output import format_option, talk
-from weft.core.errors import InputError
+from weft.core.errors import ExitCode, InputError
+from weft.core.files import write_whole
 from weft.core.words import counted
 
 if TYPE_CHECKING:
@@ -20,8 +22,22 @@ if TYPE_CHECKING:
     from weft.trace.iterations import Iterations
     from weft.trace.trace import Trace
 
+MOST_FACTOR = 4096
 NODE_SETS_BESIDE = 6
 """Fewer give no interval of a paired ratio."""
+
+
+class ScaleType(click.ParamType[int]):
+    """'8x' or '8' as a number."""
+
+    name = "scale"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number of a text."""
+        digits = str(value).removesuffix("x")
+        if not digits.isdecimal() or not 1 <= int(digits[:9]) <= MOST_FACTOR:
+            self.fail(f"'{value}' is no scale from 1x to {MOST_FACTOR}x", param, ctx)
+        return int(digits)
 
 
 @click.command("replay")
@@ -45,11 +61,28 @@ NODE_SETS_BESIDE = 6
     "each second one. Default: the one that divides the run best.",
 )
 @click.option(
+    "--scale",
+    metavar="Nx",
+    type=ScaleType(),
+    default=1,
+    help="On N times the ranks, by the grid of neighbours that its messages show: 8x.",
+)
+@click.option(
+    "--strong",
+    is_flag=True,
+    help="With --scale: all ranks together have as much to do as before. Default: each rank has.",
+)
+@click.option(
     "--aggressor",
     "aggressors",
     multiple=True,
     metavar="PATTERN[:SIZE]@NODES",
     help="Also beside a job that repeats a pattern, as in 'weft bench'. Repeatable.",
+)
+@click.option(
+    "--goal",
+    type=FILE,
+    help="Write the program as GOAL there, for LogGOPSim and others, and simulate nothing.",
 )
 @NODE_SETS
 @run_dir_option("Where the run is kept. Default: runs/replay-<time>.")
@@ -62,7 +95,10 @@ def command(
     tasks_per_node: int | None,
     compute: float,
     iteration: str | None,
+    scale: int,
+    strong: bool,
     aggressors: tuple[str, ...],
+    goal: Path | None,
     node_sets: int | None,
     run_dir: Path | None,
     dry_run: bool,
@@ -79,18 +115,20 @@ def command(
     """
     from weft.bench.replay import recorded
 
-    require_twin(choice, {"weft replay": True})
+    if goal is None:
+        require_twin(choice, {"weft replay": True})
     whole, iterations = recorded(str(trace), iteration or "")
     tasks = tasks_per_node or _recorded_tasks(whole)
-    if whole.n_ranks % tasks:
-        raise InputError(
-            f"{whole.n_ranks} ranks, {tasks} a node", expected="whole nodes", where=str(trace)
-        )
-    for line in _said(whole, iterations):
+    n_ranks = whole.n_ranks * scale
+    if n_ranks % tasks:
+        raise InputError(f"{n_ranks} ranks, {tasks} a node", expected="whole nodes")
+    for line in [*_said(whole, iterations), *_scale_said(whole, iterations, scale, strong=strong)]:
         talk(line)
+    if goal is not None:
+        return _write_goal(whole, compute, goal)
     sets = node_sets or (NODE_SETS_BESIDE if aggressors else 1)
     plan: dict[str, Any] = {
-        "nodes": [whole.n_ranks // tasks],
+        "nodes": [n_ranks // tasks],
         "tasks_per_node": [tasks],
         "repeats": 1,
         "node_sets": sets,
@@ -100,6 +138,8 @@ def command(
     options: dict[str, Any] = {"trace": str(trace.absolute()), "compute": compute}
     if iteration is not None:
         options["iteration"] = iteration
+    if scale > 1:
+        options |= {"scale": scale, "strong": strong}
 
     def study_on(_: Sequence[str]) -> "tuple[Study, str]":
         from weft.study.plan.document import parse_study
@@ -117,6 +157,35 @@ def command(
         return parse_study(text, "weft replay"), text
 
     return measure_study(study_on, choice, format_, run_dir=run_dir, resume=False, dry_run=dry_run)
+
+
+def _scale_said(
+    trace: "Trace", iterations: "Iterations", factor: int, *, strong: bool
+) -> list[str]:
+    """How the program grows. Raises InputError."""
+    from weft.trace.grid import larger
+    from weft.trace.program import told
+    from weft.trace.scaling import grid_of, iterations_of_ranks
+
+    if factor == 1:
+        return []
+    small = grid_of(iterations_of_ranks(told(trace, marks=iterations.marks)))
+    kind = "strong: all ranks together do as much" if strong else "weak: each rank does as much"
+    large = larger(small, factor)
+    return [f"scaled from a grid of {small.words} ranks to {large.words}; {kind} as recorded"]
+
+
+def _write_goal(trace: "Trace", compute: float, out: Path) -> int:
+    from weft.bench.replay import expanded, library_algorithm, library_of
+    from weft.trace.goal import goal_text
+    from weft.trace.program import program_of
+
+    choose = partial(library_algorithm, library_of(trace))
+    program = program_of(trace, choose, compute=compute)
+    text = "\n".join(goal_text(program.text, expanded)) + "\n"
+    write_whole(out, text, what="GOAL text")
+    talk(f"wrote {out}")
+    return int(ExitCode.GOOD)
 
 
 def _recorded_tasks(trace: "Trace") -> int:
