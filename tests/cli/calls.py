@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from tests.process_calls import call
 from tests.unit.cluster.cloud.conftest import ED25519
+from tests.unit.trace.trace_files import ring, write
 
 from weft.cli import weft
 
@@ -38,6 +39,8 @@ CALLS: dict[str, tuple[str, ...]] = {
     "report": ("RUN", "-o", "NEW.html"),
     "judge": (RESULT,),
     "import": (RESULT, "-o", "NEW"),
+    "record": ("--dir", "NEW", "--", "true"),
+    "replay": ("TRACE", *TWIN, "--dry-run"),
     "expect": ("generic-hdr", "allreduce"),
     "fabric show": (FABRIC,),
     "fabric trace": ("c104-001", "c104-002", FABRIC, "--engine", "minhop"),
@@ -71,7 +74,8 @@ CALLS: dict[str, tuple[str, ...]] = {
     "platform show": ("generic-hdr",),
 }
 """The words behind each verb. RUN is a finished run, SUBMITTED a study in Slurm's hands, KEY.pub a
-key of ssh, IMAGE a small root file system, NEW a path where nothing is yet."""
+key of ssh, IMAGE a small root file system, TRACE a recorded program, NEW a path where nothing is
+yet."""
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
@@ -93,7 +97,8 @@ def _below(path: str, command: click.Command) -> Iterator[tuple[str, click.Comma
 
 def argv_of(name: str, folder: Path) -> list[str]:
     """The call of a verb, its run and its new paths in a folder."""
-    words = ("RUN", "SUBMITTED", "KEY.pub", "IMAGE", "NEW", "NEW.html", "NEW.toml", *COUNTERS)
+    words = ("RUN", "SUBMITTED", "KEY.pub", "IMAGE", "TRACE", "NEW", "NEW.html", "NEW.toml")
+    words += (*COUNTERS,)
     paths = {word: str(folder / word) for word in words}
     return [*name.split(), *(paths.get(word, word) for word in CALLS[name])]
 
@@ -116,6 +121,7 @@ def make_folder(folder: Path) -> None:
     shell.parent.mkdir(parents=True)
     shutil.copyfile("/bin/sh", shell)
     (folder / "KEY.pub").write_text(ED25519 + "\n")
+    write(folder / "TRACE", [ring(rank, 2, 1000, 1) * 7 for rank in range(2)])
     for name, n in COUNTERS.items():
         lines = ("# Port counters: Lid 20 port 1", f"PortXmitData:{n}", f"PortXmitWait:{n}")
         (folder / name).write_text("\n".join(lines) + "\n")

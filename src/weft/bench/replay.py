@@ -55,7 +55,7 @@ def replayed(platform: Platform, trial: Trial, defaults: Mapping[str, Any]) -> P
         )
     iteration = str(options["iteration"])
     trace, _ = recorded(path, iteration)
-    larger = Scale(int(options["scale"]), bool(options["strong"]))
+    larger = RankScale(int(options["scale"]), bool(options["strong"]))
     if trace.n_ranks * larger.factor != trial.n_ranks:
         times = f" x {larger.factor}" if larger.factor > 1 else ""
         raise InputError(
@@ -69,12 +69,12 @@ def replayed(platform: Platform, trial: Trial, defaults: Mapping[str, Any]) -> P
         str(options.get("mpi_choice", library_of(trace))),
         platform,
     )
-    how = How(iteration, float(options["compute"]), larger)
+    how = ReplayOptions(iteration, float(options["compute"]), larger)
     return _program(path, _stamp(path), how, choice)
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class RankScale:
     """So many times the ranks; `strong`: with the whole's work, not each rank's, as it was."""
 
     factor: int = 1
@@ -82,12 +82,12 @@ class Scale:
 
 
 @dataclass(frozen=True, slots=True)
-class How:
+class ReplayOptions:
     """The call that begins an iteration ("": chosen), what multiplies computing, and the scale."""
 
     iteration: str
     compute: float
-    scale: Scale
+    scale: RankScale
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def _recorded(path: str, stamp: int, iteration: str) -> tuple[Trace, Iterations]
 
 
 @lru_cache(KEPT)
-def _program(path: str, stamp: int, how: How, choice: AlgorithmChoice) -> Program:
+def _program(path: str, stamp: int, how: ReplayOptions, choice: AlgorithmChoice) -> Program:
     trace, iterations = _recorded(path, stamp, how.iteration)
     ranks = told(trace, compute=how.compute, marks=iterations.marks)
     if how.scale.factor > 1:

@@ -290,15 +290,12 @@ class Process:
 
 def run_in_foreground(argv: Sequence[str], env: Mapping[str, str]) -> int:
     """Run a user's own command on this terminal, in this process group, without a limit; its exit
-    code, negative for a signal. Ctrl-C reaches it as well, and it decides when it ends.
-
-    Raises MissingError when it cannot be started."""
+    code, negative for a signal. Ctrl-C reaches it as well. Raises MissingError."""
     try:
         process = subprocess.Popen(list(argv), env=dict(env))
     except (OSError, ValueError) as error:
-        raise MissingError(
-            f"'{argv[0]}' cannot be started ({error})", expected="an executable file"
-        ) from error
+        what = f"'{argv[0]}' cannot be started ({error})"
+        raise MissingError(what, expected="an executable file") from error
     while True:
         with contextlib.suppress(KeyboardInterrupt):
             return process.wait()

@@ -26,7 +26,7 @@ ENGINE_NAMES = {"scan": "allreduce"}
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CollectivePart:
     """A rank's part in a collective: `size` in bytes, or `blocks` where they differ; `root` is a
     place among the members."""
 
@@ -115,7 +115,7 @@ def _steps(
     rank: RankTrace, compute: float, marks: Sequence[int]
 ) -> Iterator[tuple[str, tuple[Any, ...]]]:
     sources = _sources(rank)
-    waiting: dict[int, Part | None] = {}
+    waiting: dict[int, CollectivePart | None] = {}
     mark_at = set(marks)
     for number, call in enumerate(rank.calls):
         computed = call.gap_ns + (call.time_ns if call.name in UNREPLAYED else 0.0)
@@ -175,7 +175,7 @@ def _message(
     return "recv", (peer, begun)
 
 
-def _part(rank: RankTrace, call: Call) -> Part | None:
+def _part(rank: RankTrace, call: Call) -> CollectivePart | None:
     """None where nobody else takes part, or somebody outside of the world."""
     members = rank.groups[call.of("group")]
     if len(members) < 2 or any(member is None for member in members):
@@ -186,7 +186,7 @@ def _part(rank: RankTrace, call: Call) -> Part | None:
         return None
     blocks = call.of("blocks") if call.name in OF_BLOCKS else ()
     size = 0 if call.name in OF_BLOCKS else call.of("bytes")
-    return Part(call.name, ranks, size, blocks, root)
+    return CollectivePart(call.name, ranks, size, blocks, root)
 
 
 # ---- partners -----------------------------------------------------------------------------
@@ -207,10 +207,10 @@ def _whole_messages(ranks: Sequence[RankProgram]) -> dict[tuple[int, int], int]:
 
 def _whole_collectives(
     ranks: Sequence[RankProgram],
-) -> tuple[dict[Members, list[dict[int, Part]]], int]:
+) -> tuple[dict[Members, list[dict[int, CollectivePart]]], int]:
     """By members: the collectives that all of them came to, with the part of each; and how many
     parts have none."""
-    found: dict[Members, dict[int, list[Part]]] = defaultdict(lambda: defaultdict(list))
+    found: dict[Members, dict[int, list[CollectivePart]]] = defaultdict(lambda: defaultdict(list))
     for number, rank in enumerate(ranks):
         for kind, numbers in rank.steps:
             if kind == "collective":
@@ -235,7 +235,7 @@ class _Writer:
         choose: Choose,
         groups: dict[Members, str],
         messages: Mapping[tuple[int, int], int],
-        instances: Mapping[Members, list[dict[int, Part]]],
+        instances: Mapping[Members, list[dict[int, CollectivePart]]],
     ) -> None:
         self.rank = rank
         self.choose = choose
@@ -282,7 +282,7 @@ class _Writer:
     def _until_open(self) -> str:
         return f"wait {self.n_open['recv']} {self.n_open['send']}"
 
-    def _collective(self, part: Part) -> list[str]:
+    def _collective(self, part: CollectivePart) -> list[str]:
         at = self.done[part.members]
         self.done[part.members] += 1
         parts = self.instances[part.members]
@@ -302,7 +302,7 @@ class _Writer:
         by = "" if algorithm is None else f" by {algorithm}"
         return [f"{name}{size}{where}{root}{by}"]
 
-    def _blocks(self, part: Part, rounds: Messages) -> list[str]:
+    def _blocks(self, part: CollectivePart, rounds: Messages) -> list[str]:
         lines = []
         for receives, sends in rounds:
             lines += [f"irecv from {part.members[place]}" for place in receives]

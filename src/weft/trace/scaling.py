@@ -17,7 +17,7 @@ from typing import Any
 
 from weft.core.errors import InputError
 from weft.trace.grid import Grid, grids, larger
-from weft.trace.program import Part, RankProgram
+from weft.trace.program import CollectivePart, RankProgram
 
 MOST_FACTOR = 4096
 OF_PAIRS = ("alltoall", "alltoallv")
@@ -125,7 +125,7 @@ class _Copy:
                 step[at] = 1 if (n % 2 == 0) == (kind == "send") else -1
         return self.large.rank([a + b for a, b in zip(self.place, step, strict=True)])
 
-    def _part(self, part: Part) -> Part:
+    def _part(self, part: CollectivePart) -> CollectivePart:
         if part.members not in self.groups:
             self.groups[part.members] = self._members(part)
         members = self.groups[part.members]
@@ -139,7 +139,7 @@ class _Copy:
             blocks = tuple(round(blocks[at % n] * share) for at in range(len(members)))
         return replace(part, members=members, size=round(part.size * share), blocks=blocks)
 
-    def _members(self, part: Part) -> tuple[int, ...]:
+    def _members(self, part: CollectivePart) -> tuple[int, ...]:
         """Those of the group along the same dimensions of the larger grid."""
         places = [self.small.place(member) for member in part.members]
         free = [

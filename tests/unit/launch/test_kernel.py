@@ -96,7 +96,7 @@ def test_two_processes_that_build_at_once_both_get_a_whole_kernel(compiler: Mpi,
 
 def test_without_sources_the_message_says_where_they_should_be(tmp_path: Path, monkeypatch):
     monkeypatch.setattr(kernel_module.weft, "__file__", str(tmp_path / "src/weft/__init__.py"))
-    with pytest.raises(MissingError, match="the kernel's C sources are missing"):
+    with pytest.raises(MissingError, match="C sources are missing"):
         kernel_sources()
 
 

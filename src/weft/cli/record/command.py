@@ -50,7 +50,7 @@ def command(argv: tuple[str, ...], directory: Path | None, mpicc: str | None, fo
     Exit 4 if the program fails; the trace is kept. Exit 3 if no rank recorded anything.
     """
     from weft.launch.kernel import build_recorder
-    from weft.launch.recorder import (
+    from weft.launch.launchers.recorder import (
         mpi_of,
         recording_environment,
         recording_launch,
@@ -90,7 +90,13 @@ def command(argv: tuple[str, ...], directory: Path | None, mpicc: str | None, fo
             "launcher that clears the environment has to pass on LD_PRELOAD and WEFT_RECORD_DIR",
         )
     write_recording(where, Recording(typed, code, started, seconds, mpi.version, __version__))
-    trace = read_trace(where)
+    _print(read_trace(where), code, format_)
+    if code:
+        talk(f"weft: '{argv[0]}' ended with exit code {code}")
+    return int(ExitCode.BENCHMARK if code else ExitCode.GOOD)
+
+
+def _print(trace: "Trace", code: int, format_: str) -> None:
     caveats = trace.caveats()
     if code:
         caveats.insert(0, f"the program ended with exit code {code}")
@@ -98,7 +104,7 @@ def command(argv: tuple[str, ...], directory: Path | None, mpicc: str | None, fo
         format_,
         text=lambda: _text(trace, caveats),
         record={
-            "trace": str(where),
+            "trace": str(trace.path),
             "n_ranks": trace.n_ranks,
             "hosts": dict(trace.tasks_by_host),
             "mpi": trace.mpi,
@@ -112,9 +118,6 @@ def command(argv: tuple[str, ...], directory: Path | None, mpicc: str | None, fo
         },
         rows=[{"call": name, "n": n} for name, n in sorted(trace.calls.items())],
     )
-    if code:
-        talk(f"weft: '{argv[0]}' ended with exit code {code}")
-    return int(ExitCode.BENCHMARK if code else ExitCode.GOOD)
 
 
 def _text(trace: "Trace", caveats: list[str]) -> str:

@@ -5,10 +5,12 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from weft.core.documents.text_file import read_file_bytes
 from weft.core.errors import MissingError
 from weft.core.files import write_part
 from weft.launch.mpi import Mpi, find_mpi
 
+MOST_LIBRARY_BYTES = 1 << 24
 DIRECTORY = "WEFT_RECORD_DIR"
 PRELOAD = "LD_PRELOAD"
 LAUNCHER_STEMS = ("mpirun", "mpiexec")
@@ -42,7 +44,8 @@ def shared_library(library: Path, directory: Path) -> Path:
     """A copy of the library in the directory of the trace, which all nodes see; the cache of
     compiled programs may be a node's own. Raises StorageError."""
     copy = directory / library.name
-    write_part(copy, library.read_bytes(), what="library that records")
+    content = read_file_bytes(library, expected="a compiled library", most_bytes=MOST_LIBRARY_BYTES)
+    write_part(copy, content, what="library that records")
     return copy.absolute()
 
 
