@@ -49,10 +49,9 @@ def test_a_program_is_recorded_and_replayed(
     assert "5 iterations, from allreduce:32B to the next; recorded median" in shown.err
     (sample,) = read_run(tmp_path / "run").samples
     assert sample.iterations == 5
-    # Nothing but two exchanges of a message: the same each time.
+    # Two exchanges of a message each, and no computing.
     assert sample.times_ns is not None
-    assert len(set(sample.times_ns[:4])) == 1
-    assert 1000 < sample.times_ns[0] < 20_000
+    assert all(1000 < time < 10_000 for time in sample.times_ns[:4])
 
 
 def test_a_program_that_fails_leaves_its_trace(
@@ -122,6 +121,9 @@ def test_a_replay_on_more_ranks_says_its_grid(tmp_path: Path, capsys: Capture) -
     assert "scaled from a grid of 4 ranks to 8; weak: each rank does as much" in (
         capsys.readouterr().err
     )
+    out = tmp_path / "larger.goal"
+    assert run(["replay", str(trace), "--scale", "2x", "--goal", str(out)]) == 0
+    assert out.read_text().startswith("num_ranks 8\n")
     strong = [*asked[:-1], str(tmp_path / "strong"), "--strong"]
     assert run(["replay", str(trace), *strong]) == 0
     weak_us, strong_us = (
@@ -151,6 +153,8 @@ def test_a_replay_writes_goal_without_a_twin(tmp_path: Path, capsys: Capture) ->
         ((*FABRIC, "--scale", "0x"), "'0x' is no scale"),
         ((*FABRIC, "--scale", "4x"), "16"),
         ((*FABRIC, "--compute", "nan"), "nan"),
+        ((*FABRIC, "--strong"), "--strong without --scale"),
+        (("--goal", "g", "--aggressor", "alltoall@2"), "--goal with --aggressor"),
         (("--twin", "frontera", "--nodes", "2"), "2"),
     ],
 )

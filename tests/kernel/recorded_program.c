@@ -1,6 +1,6 @@
 /* recorded_program.c -- calls of every kind that a recorder writes down, a known number of each.
  *
- *   recorded_program [crash | threads | one-sided]
+ *   recorded_program [crash | threads | one-sided | spawn]
  *
  * crash: rank 1 dies of SIGSEGV in the middle. threads: calls of two threads at once. */
 #include <mpi.h>
@@ -66,6 +66,27 @@ static void persistent(void)
     MPI_Request_free(&requests[1]);
 }
 
+/* A receive that is cancelled, a send whose request is freed, a message that is matched first. */
+static void odd_ends(void)
+{
+    MPI_Request request;
+    MPI_Comm half;
+    MPI_Message message;
+    int mine;
+    MPI_Irecv(in, 9, MPI_BYTE, (rank + n - 1) % n, 99, MPI_COMM_WORLD, &request);
+    MPI_Cancel(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Isend(out, 6, MPI_BYTE, (rank + 1) % n, 6, MPI_COMM_WORLD, &request);
+    MPI_Request_free(&request);
+    MPI_Recv(in, 6, MPI_BYTE, (rank + n - 1) % n, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &half);
+    MPI_Comm_rank(half, &mine);
+    MPI_Send(out, 13, MPI_BYTE, 1 - mine, 7, half);
+    MPI_Mprobe(1 - mine, 7, half, &message, MPI_STATUS_IGNORE);
+    MPI_Mrecv(in, 13, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&half);
+}
+
 static void collectives(void)
 {
     MPI_Comm half;
@@ -113,6 +134,19 @@ static void one_sided(void)
     MPI_Win_free(&window);
 }
 
+/* A job that this one starts, with the same environment; it is no part of the trace. */
+static void spawned(char *program)
+{
+    MPI_Comm parent, children;
+    MPI_Comm_get_parent(&parent);
+    if (parent != MPI_COMM_NULL)
+        return;
+    char *argv[] = {(char *)"spawned", NULL};
+    MPI_Comm_spawn(program, argv, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children,
+                   MPI_ERRCODES_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static void *other_thread(void *unused)
 {
     (void)unused;
@@ -130,6 +164,12 @@ int main(int argc, char **argv)
         MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
+    if (strcmp(what, "spawned") == 0) {
+        for (int k = 0; k < 1000; k++)
+            MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Finalize();
+        return 0;
+    }
     two_sided();
     from_any();
     if (strcmp(what, "crash") == 0) {
@@ -138,9 +178,12 @@ int main(int argc, char **argv)
             raise(SIGSEGV);
     }
     persistent();
+    odd_ends();
     collectives();
     if (strcmp(what, "one-sided") == 0)
         one_sided();
+    if (strcmp(what, "spawn") == 0)
+        spawned(argv[0]);
     if (level == MPI_THREAD_MULTIPLE) {
         pthread_t thread;
         pthread_create(&thread, NULL, other_thread, NULL);

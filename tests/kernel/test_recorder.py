@@ -94,8 +94,8 @@ def test_every_call_is_written_down_with_its_size_and_partner(
         received = ring_of(trace, rank, sent=False)
         # An open receive is as large as its buffer, one that is over as its message.
         assert received == Counter((*[1000] * 10, 7, 9, 8, 8, *[21] * 3))
-    assert trace.n_messages == N * len(RING_BYTES) + 2 * (N - 1)
-    assert trace.message_bytes == N * sum(RING_BYTES) + (11 + 12) * (N - 1)
+    assert trace.n_messages == N * len(RING_BYTES) + 2 * (N - 1) + 2 * N
+    assert trace.message_bytes == N * sum(RING_BYTES) + (11 + 12) * (N - 1) + (6 + 13) * N
     counts = {"allreduce": 7, "broadcast": 1, "reduce": 1, "allgather": 1, "alltoall": 1}
     counts |= {"alltoallv": 1, "gatherv": 1, "scatterv": 1, "allgatherv": 1, "gather": 1}
     counts |= {"scatter": 1, "reduce_scatter": 1, "scan": 1, "barrier": 1}
@@ -108,7 +108,8 @@ def test_every_call_is_written_down_with_its_size_and_partner(
     # Odd ranks, the last one first; freed handles come again as other groups.
     assert last.groups[by_name["broadcast"].of("group")] == (3, 1)
     assert last.groups[by_name["allgather"].of("group")] == (2, 3)
-    assert by_name["alltoallv"].of("blocks") == (30, 31, 32, 33)
+    # What each rank sends to this one.
+    assert by_name["alltoallv"].of("blocks") == (3, 13, 23, 33)
     assert by_name["reduce_scatter"].of("bytes") == 4 * N
     assert 0 <= trace.computing_share <= 1
 
@@ -122,6 +123,7 @@ def test_what_was_recorded_runs_on_a_twin_and_as_goal(
     trace = read_trace(tmp_path / "trace")
     marks = iterations_of(trace, "allreduce").marks
     told = program_of(trace, marks=marks)
+    # A cancelled receive, a freed request and a message that was matched first all have both ends.
     assert (told.n_left_out, told.n_collectives_left_out, told.n_marks) == (0, 0, 6)
     scenario = {
         "schema": "weft.scenario/1",
@@ -156,7 +158,20 @@ def test_the_trace_of_a_crash_is_read_to_its_end(
     assert not dead.is_whole
     assert [call.name for call in dead.calls][-1] == "barrier"
     assert any("did not end in MPI_Finalize" in caveat for caveat in trace.caveats())
-    assert "barrier" in program_of(trace).text
+    # Other ranks were ended before they noted theirs.
+    assert "isend 400b to 2" in program_of(trace).text
+
+
+def test_a_job_that_the_program_starts_leaves_its_trace_alone(
+    built: Callable[[str], tuple[Path, Path]], tmp_path: Path
+) -> None:
+    library, program = built("openmpi")
+    launch("openmpi", tmp_path / "trace", [str(program), "spawn"], library)
+    trace = read_trace(tmp_path / "trace")
+    assert (trace.n_ranks, trace.calls["spawn"]) == (N, N)
+    assert trace.calls["barrier"] == 2 * N
+    assert all(rank.is_whole for rank in trace.ranks)
+    assert "4 spawn calls: not replayed" in trace.caveats()
 
 
 def test_one_sided_calls_are_counted_and_threads_refused(
@@ -199,6 +214,28 @@ def test_a_program_in_fortran_is_recorded(
     assert program_of(trace).n_left_out == 0
 
 
+def test_a_program_with_the_module_of_fortran_2008_is_recorded(
+    built: Callable[[str], tuple[Path, Path]], tmp_path: Path
+) -> None:
+    mpi = "openmpi"
+    compiler = f"mpif90.{mpi}"
+    need(compiler, package=f"lib{mpi}-dev gfortran")
+    library, _ = built(mpi)
+    program = tmp_path / "program"
+    source = str(HERE / "recorded_f08.f90")
+    words = [str(shutil.which(compiler)), "-ffree-line-length-none", "-o", str(program), source]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    launch(mpi, tmp_path / "trace", [str(program)], library)
+    trace = read_trace(tmp_path / "trace")
+    assert {name: trace.calls[name] for name in ("isend", "irecv", "allreduce")} == dict.fromkeys(
+        ("isend", "irecv", "allreduce"), 5 * N
+    )
+    assert trace.message_bytes == N * 5 * 800
+    assert all(rank.is_whole for rank in trace.ranks)
+    assert program_of(trace).n_left_out == 0
+
+
 @pytest.mark.parametrize("mpi", MPIS)
 def test_a_directory_that_takes_nothing_does_not_end_the_program(
     mpi: str, built: Callable[[str], tuple[Path, Path]], tmp_path: Path
@@ -215,4 +252,4 @@ def test_a_directory_that_takes_nothing_does_not_end_the_program(
         env=env, capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
     assert done.returncode == 0
-    assert "weft record: rank 0 records no more: Is a directory" in done.stderr
+    assert "weft record: rank 0 records no more: File exists" in done.stderr

@@ -145,7 +145,7 @@ fn a_schedule_runs_as_the_collective_it_spells_out() {
 fn calls_are_done_in_their_order_and_their_marks_cut_the_time() {
     let size = 4096;
     let text = format!(
-        "num_ranks 2\nrank 0 {{\ncalc 1000\nmark\nisend {size}b to 1\ncalc 5000\nwait 0 0\nmark\n\
+        "num_ranks 2\nrank 0 {{\ncalc 1000\nmark\nisend {size}b to 1\ncalc 5000\nwait\nmark\n\
          recv from 1\n}}\nrank 1 {{\ncalc 2000\nmark\nrecv from 0\nmark\nsend {size}b to 0\n}}\n"
     );
     let calls = json!([{"benchmark": "schedule", "format": "calls", "text": text}]);

@@ -22,6 +22,9 @@ pub enum Blocks {
         /// From one to the next.
         step: u32,
     },
+    /// Not followed: a message of this channel. Messages and receives of one channel meet in order,
+    /// whatever other messages there are between the two ranks.
+    Channel(u32),
     /// Bruck: the blocks whose place, counted from the rank's own, has this bit set.
     Bit(u32),
 }
@@ -51,6 +54,13 @@ pub enum Wait {
         receives: u32,
         /// Sends.
         sends: u32,
+    },
+    /// Until so many of its receives of this channel are complete.
+    Received {
+        /// The channel.
+        channel: u32,
+        /// Receives.
+        n: u32,
     },
     /// `All`, and then until every rank of the tenant has come this far (an ideal barrier).
     Together,

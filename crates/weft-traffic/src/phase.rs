@@ -92,6 +92,14 @@ impl Phase {
         }
     }
 
+    /// Who sends on a channel of a program.
+    pub fn channel_source(&self, channel: u32) -> Option<u32> {
+        match &self.pattern {
+            Pattern::Schedule(program) => Some(program.source(channel)),
+            _ => None,
+        }
+    }
+
     /// The row that a rank's own time counts for; none where it is not a timing rank. Where both
     /// ranks of a pair send, an iteration is over when both have received: the next window of one
     /// waits for the other's.

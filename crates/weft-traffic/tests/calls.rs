@@ -4,7 +4,7 @@
 use crate::executor;
 use proptest::prelude::*;
 use serde_json::json;
-use weft_traffic::{Exchange, Phase, Rows, StepDocument, TrafficError, Wait};
+use weft_traffic::{Blocks, Exchange, Phase, Rows, StepDocument, TrafficError, Wait};
 
 fn read(text: &str, n: u32) -> Result<Phase, TrafficError> {
     let step = json!({"benchmark": "schedule", "format": "calls", "text": text});
@@ -21,28 +21,66 @@ fn moves(phase: &Phase, rank: u32) -> Vec<Exchange> {
     (0..).map_while(|index| phase.exchange(rank, index)).collect()
 }
 
-#[test]
-fn computing_between_a_send_and_its_wait_overlaps_with_it() {
-    let text = "num_ranks 2\nrank 0 {\nirecv from 1\nisend 8b to 1\ncalc 50\nwait 0 0\n}\n\
-                rank 1 {\nsend 16b to 0\nrecv from 0\n}\n";
-    let phase = calls(text, 2);
-    let zero = moves(&phase, 0);
-    let waits: Vec<Wait> = zero.iter().map(|moved| moved.wait).collect();
-    assert_eq!(waits, [Wait::No, Wait::No, Wait::No, Wait::All]);
-    assert_eq!((zero[2].compute_ps, zero[1].send.map(|send| send.size_bytes)), (50_000, Some(8)));
-    let none = Wait::AtMost { receives: 0, sends: 0 };
-    assert_eq!(moves(&phase, 1).iter().map(|one| one.wait).collect::<Vec<_>>(), [none, Wait::All]);
+fn waits(phase: &Phase, rank: u32) -> Vec<Wait> {
+    moves(phase, rank).iter().map(|moved| moved.wait).collect()
+}
+
+fn channels(phase: &Phase, rank: u32) -> Vec<Blocks> {
+    let ends = moves(phase, rank).into_iter().flat_map(|moved| [moved.recv, moved.send]);
+    ends.flatten().map(|end| end.blocks).collect()
 }
 
 #[test]
-fn a_call_that_waits_leaves_open_what_was_open_before_it() {
-    let text = "num_ranks 2\nrank 0 {\nirecv from 1\nirecv from 1\nsend 8b to 1\nbarrier\n\
-                wait 1 0\nwait 0 0\n}\nrank 1 {\nrecv from 0\nbarrier\nsend 1b to 0\n\
-                send 1b to 0\n}\n";
-    let zero = moves(&calls(text, 2), 0);
-    let at_most = |receives| Wait::AtMost { receives, sends: 0 };
-    let waits: Vec<Wait> = zero.iter().map(|moved| moved.wait).collect();
-    assert_eq!(waits, [Wait::No, Wait::No, at_most(2), at_most(2), at_most(1), Wait::All]);
+fn computing_between_a_send_and_its_wait_overlaps_with_it() {
+    let text = "num_ranks 2\nrank 0 {\nr: irecv from 1\ns: isend 8b to 1\ncalc 50\nwait r s\n}\n\
+                rank 1 {\nsend 16b to 0\nrecv from 0\n}\n";
+    let phase = calls(text, 2);
+    let zero = moves(&phase, 0);
+    assert_eq!(waits(&phase, 0), [Wait::No, Wait::No, Wait::No, Wait::All]);
+    assert_eq!((zero[2].compute_ps, zero[1].send.map(|send| send.size_bytes)), (50_000, Some(8)));
+    assert_eq!(waits(&phase, 1), [Wait::All, Wait::All]);
+}
+
+#[test]
+fn a_call_waits_for_its_own_message_whatever_else_is_open() {
+    let text = "num_ranks 3\nrank 0 {\na: irecv from 1\nb: irecv from 1\nrecv from 2\nsend 8b to 1\n\
+                s: isend 8b to 2\nwait b\nwait a s\n}\nrank 1 {\nsend 1b to 0\nsend 1b to 0\nrecv from 0\n}\n\
+                rank 2 {\nsend 1b to 0\nrecv from 0\n}\n";
+    let phase = calls(text, 3);
+    let Blocks::Channel(one) = channels(&phase, 0)[0] else { panic!("a channel") };
+    let Blocks::Channel(two) = channels(&phase, 0)[2] else { panic!("a channel") };
+    assert_ne!(one, two);
+    let sent = Wait::AtMost { receives: u32::MAX, sends: 0 };
+    let expected = [
+        Wait::No,
+        Wait::No,
+        Wait::Received { channel: two, n: 1 },
+        sent,
+        Wait::No,
+        Wait::Received { channel: one, n: 2 },
+        Wait::All,
+    ];
+    assert_eq!(waits(&phase, 0), expected);
+    assert_eq!(phase.channel_source(two), Some(2));
+}
+
+#[test]
+fn tags_and_collectives_have_channels_of_their_own() {
+    let text = "num_ranks 2\nrank 0 {\nx: irecv from 1 tag 5\nbarrier\nrecv from 1\nwait x\n}\n\
+                rank 1 {\nsend 1b to 0\nbarrier\nsend 2b to 0 tag 5\n}\n";
+    let phase = calls(text, 2);
+    let [tagged, collective, _, plain] = channels(&phase, 0)[..] else { panic!("four ends") };
+    assert!(tagged != plain && plain != collective && tagged != collective);
+    let Blocks::Channel(of_barrier) = collective else { panic!("a channel") };
+    assert_eq!(
+        waits(&phase, 0)[1..3],
+        [
+            Wait::AtMost { receives: u32::MAX, sends: 0 },
+            Wait::Received { channel: of_barrier, n: 1 }
+        ]
+    );
+    assert_eq!(channels(&phase, 1)[0], plain);
+    assert_eq!(channels(&phase, 1).last(), Some(&tagged));
 }
 
 #[test]
@@ -97,7 +135,13 @@ fn what_calls_may_not_say_is_refused_with_its_line() {
         (ranks("calc 9999999999999999999", ""), "line 4: 9999999999999999999 ns"),
         (ranks("send 8b to 0", ""), "line 4: a message of a rank to itself"),
         (ranks("isend 9999999999999b to 1", ""), "line 4: a message of 9999999999999 bytes"),
-        (ranks("wait 1", ""), "line 4: 'wait 1' is no call"),
+        (ranks("wait a", ""), "line 4: no call with label 'a' is open"),
+        (ranks("a: isend 1b to 1\na: isend 1b to 1", ""), "line 5: a label that is open"),
+        (ranks("a: send 1b to 1", ""), "line 4: 'a: send 1b to 1' is no call"),
+        (ranks("send 8b", ""), "line 4: 'send 8b' is no message"),
+        (ranks("recv 8b from 1", ""), "line 4: 'recv 8b from 1' is no message"),
+        (ranks("send 8b to 1 tag", ""), "line 4: 'send 8b to 1 tag' is no message"),
+        (ranks("send 8b to 1", "recv from 0 tag 1"), "line 4: rank 0 sends 1 messages to rank 1"),
         (ranks("allreduce", ""), "line 4: a allreduce without a size"),
         (ranks("allreduce 8b in right", ""), "line 4: there is no group 'right'"),
         (ranks("allreduce 8b by sharp", ""), "line 4: 'sharp' is no algorithm"),
@@ -151,22 +195,14 @@ proptest! {
                 Call::Collective(text) => {
                     ranks.iter_mut().for_each(|rank| *rank += &format!("{text}\n"));
                 }
-                Call::Wait => ranks.iter_mut().for_each(|rank| *rank += "wait 0 0\n"),
+                Call::Wait => ranks.iter_mut().for_each(|rank| *rank += "wait\n"),
             }
         }
         let text: String =
             (0..).zip(&ranks).map(|(rank, calls)| format!("rank {rank} {{\n{calls}}}\n")).collect();
         let phase = calls(&format!("num_ranks 5\n{text}"), 5);
         let mut states = vec![(); 5];
-        let next = |rank, index| {
-            let free = |transfer: weft_traffic::Transfer| weft_traffic::Transfer {
-                size_bytes: 0,
-                blocks: weft_traffic::Blocks::None,
-                ..transfer
-            };
-            let moved: Option<Exchange> = phase.exchange(rank, index);
-            moved.map(|one| Exchange { recv: one.recv.map(free), send: one.send.map(free), ..one })
-        };
+        let next = |rank, index| phase.exchange(rank, index);
         executor::run("calls", &mut states, next, |_, _, _| (), |_, _, _, ()| ());
     }
 }

@@ -35,8 +35,8 @@ BUS_FACTORS: dict[str, Callable[[int], float]] = {
 OF_BLOCKS = ("allgather", "alltoall", "alltoallv", "gather", "scatter")
 """Collectives whose size is one rank's block: algbw counts n of them. SOURCE: nccl-tests, src."""
 
-REPLAY = "replay"
-"""The benchmark whose series is a program's iterations."""
+PROGRAMS = ("replay", "halo", "transposes", "plane_waves")
+"""Benchmarks whose series is a program's iterations."""
 COLLECTIVES = ("barrier", *BUS_FACTORS)
 PAIR_KINDS = tuple(kind for phase in PHASES.values() for kind in phase.kinds)
 
@@ -219,5 +219,5 @@ _METRICS: Mapping[str, Callable[[TimeSeries], Metrics]] = {
     "random_ring_bandwidth": _ring_bandwidth,
     "natural_ring_bandwidth": _ring_bandwidth,
     **dict.fromkeys(COLLECTIVES, _collective),
-    REPLAY: lambda series: _spread(series.times),
+    **dict.fromkeys(PROGRAMS, lambda series: _spread(series.times)),
 }

@@ -16,12 +16,14 @@ from weft.core.errors import InputError
 from weft.core.words import counted
 from weft.topology.engine import engine_module, refusals
 from weft.topology.fabric_spec import Document
+from weft.trace.applications import application
 from weft.trace.iterations import Iterations, iterations_of
-from weft.trace.program import Program, told, written
+from weft.trace.program import Program, RankProgram, told, written
 from weft.trace.scaling import scaled
 from weft.trace.trace import Trace, read_trace
 
 TRACE = "trace"
+APPLICATION = "application"
 OF_NODES = frozenset({"two_level", "hierarchical", "sharp", "multicast"})
 """Of the engine, those that know nodes or switches: a program's groups are neither."""
 LIBRARIES = {"Open MPI": "openmpi", "MPICH": "mpich", "MVAPICH2": "mvapich2"}
@@ -31,8 +33,8 @@ KEPT = 4
 
 
 def is_replay(measured: Benchmark) -> bool:
-    """Whether a benchmark repeats a program."""
-    return TRACE in measured.options
+    """Whether a benchmark repeats a program, or the pattern of an application."""
+    return TRACE in measured.options or APPLICATION in measured.options
 
 
 def replay_steps(platform: Platform, trial: Trial, defaults: Mapping[str, Any]) -> list[Document]:
@@ -45,6 +47,10 @@ def replay_steps(platform: Platform, trial: Trial, defaults: Mapping[str, Any]) 
 def replayed(platform: Platform, trial: Trial, defaults: Mapping[str, Any]) -> Program:
     """The program of a trial, with as many ranks. Raises InputError."""
     options = {**defaults, **trial.options}
+    if APPLICATION in defaults:
+        ranks = application(str(defaults[APPLICATION]), trial.n_ranks, options)
+        library = str(options.get("mpi_choice", ""))
+        return written(ranks, _choice(platform, trial, library))
     path = str(options[TRACE])
     if not path:
         raise InputError(
@@ -63,14 +69,13 @@ def replayed(platform: Platform, trial: Trial, defaults: Mapping[str, Any]) -> P
             where=trial.id,
             expected="as many: nodes x tasks a node",
         )
-    choice = AlgorithmChoice(
-        platform.name,
-        trial.tasks_per_node,
-        str(options.get("mpi_choice", library_of(trace))),
-        platform,
-    )
+    choice = _choice(platform, trial, str(options.get("mpi_choice", library_of(trace))))
     how = ReplayOptions(iteration, float(options["compute"]), larger)
     return _program(path, _stamp(path), how, choice)
+
+
+def _choice(platform: Platform, trial: Trial, library: str) -> "AlgorithmChoice":
+    return AlgorithmChoice(platform.name, trial.tasks_per_node, library, platform)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +158,12 @@ def _recorded(path: str, stamp: int, iteration: str) -> tuple[Trace, Iterations]
 @lru_cache(KEPT)
 def _program(path: str, stamp: int, how: ReplayOptions, choice: AlgorithmChoice) -> Program:
     trace, iterations = _recorded(path, stamp, how.iteration)
+    return written(programs_of(trace, iterations, how), choice)
+
+
+def programs_of(trace: Trace, iterations: Iterations, how: ReplayOptions) -> list[RankProgram]:
+    """What each rank does, scaled where that is asked for. Raises InputError."""
     ranks = told(trace, compute=how.compute, marks=iterations.marks)
     if how.scale.factor > 1:
         ranks, _, _ = scaled(ranks, how.scale.factor, strong=how.scale.strong)
-    return written(ranks, choice)
+    return ranks

@@ -32,8 +32,9 @@ def messages_of(name: str, blocks: Sequence[Sequence[int]], place: int, root: in
     if name == "allgatherv":
         return _ring(blocks[place], place)
     others = [(place + step) % n for step in range(1, n)]
-    receives = [other for other in reversed(others) if blocks[other][place]]
-    sends = [(other, blocks[place][other]) for other in others if blocks[place][other]]
+    # Written down is what each rank receives: that is known in place, too.
+    receives = [other for other in reversed(others) if blocks[place][other]]
+    sends = [(other, blocks[other][place]) for other in others if blocks[other][place]]
     return [(receives, sends)]
 
 

@@ -7,7 +7,7 @@ Where that is more than one operation, a computation of 0 ns joins them. Collect
 messages, and each message has a tag of its own.
 """
 
-from collections import Counter, defaultdict, deque
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
@@ -25,15 +25,16 @@ partner's place in the group, bytes."""
 def goal_text(calls: str, expand: Expand) -> Iterator[str]:
     """GOAL, line by line, of calls of a program (docs/reference/scenario.md)."""
     program = _Parsed(calls, _Collectives(expand))
-    sizes: dict[tuple[int, int], list[int]] = defaultdict(list)
+    sizes: dict[Key, list[int]] = defaultdict(list)
+    tags: dict[tuple[str, int], int] = {}
     for rank in program.ranks:
         for part in program.parts(rank):
-            for kind, peer, size in part.messages:
+            for kind, peer, channel, size in part.messages:
                 if kind == "send":
-                    sizes[rank, peer].append(size)
+                    sizes[rank, peer, channel].append(size)
     yield f"num_ranks {program.n_ranks}"
     for rank in program.ranks:
-        writer = _RankWriter(rank, sizes)
+        writer = _RankWriter(rank, sizes, tags)
         yield f"rank {rank} {{"
         for part in program.parts(rank):
             yield from writer.lines(part)
@@ -42,13 +43,14 @@ def goal_text(calls: str, expand: Expand) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A statement: one that waits for all of its messages, or leaves them open; a computation in
-    ns; or a wait for all but so many receives and sends. `messages`: kind, peer, bytes."""
+    """A statement: one that waits for all of its messages, or leaves one open under a `label`; a
+    computation in ns; or a wait for labels. `messages`: kind, peer, channel, bytes."""
 
-    messages: tuple[tuple[str, int, int], ...] = ()
-    is_open: bool = False
+    messages: tuple[tuple[str, int, str, int], ...] = ()
+    label: str = ""
     compute_ns: int = 0
-    most_open: tuple[int, int] | None = None
+    over: tuple[str, ...] = ()
+    is_send: bool = False
 
 
 class _Parsed:
@@ -80,15 +82,19 @@ class _Parsed:
 
     def parts(self, rank: int) -> Iterator[_Part]:
         """What a rank does, in order."""
-        for words in self._lines[rank]:
+        for line in self._lines[rank]:
+            words = [*line]
+            label = words.pop(0).rstrip(":") if words[0].endswith(":") else ""
             kind = words[0].removeprefix("i")
             if words[0] == "calc":
                 yield _Part(compute_ns=int(words[1]))
             elif words[0] == "wait":
-                yield _Part(most_open=(int(words[1]), int(words[2])))
+                yield _Part(over=tuple(words[1:]))
             elif kind in ("send", "recv"):
                 size = int(words[1].removesuffix("b")) if kind == "send" else 0
-                yield _Part(((kind, int(words[-1]), size),), is_open=words[0] != kind)
+                channel = words[-1] if words[-2] == "tag" else ""
+                peer = int(words[-3] if channel else words[-1])
+                yield _Part(((kind, peer, channel, size),), label, is_send=words[0] == "send")
             else:
                 yield from self._moves(words, rank)
 
@@ -96,14 +102,15 @@ class _Parsed:
         name, *options = words
         size = int(options.pop(0).removesuffix("b")) if options and options[0][0].isdigit() else 0
         named = dict(zip(options[::2], options[1::2], strict=True))
-        members = self._groups[named.pop("in", "world")]
+        group = named.pop("in", "world")
+        members = self._groups[group]
         step = {"benchmark": name, "size_bytes": size}
         step |= {"algorithm": named["by"]} if "by" in named else {}
         step |= {"root": int(named["root"])} if "root" in named else {}
         exchanges = self._collectives.of(step, len(members), members.index(rank))
         for _, ends in groupby(exchanges, key=lambda one: one[0]):
             sides = (("send" if is_send else "recv", place, n) for _, is_send, place, n in ends)
-            yield _Part(tuple((side, members[place], n) for side, place, n in sides))
+            yield _Part(tuple((side, members[place], f"in {group}", n) for side, place, n in sides))
 
 
 class _Collectives:
@@ -126,43 +133,51 @@ class _Collectives:
         return self._known[key].get(place, [])
 
 
+Key = tuple[int, int, str]
+"""Source, destination and channel."""
+
+
 class _RankWriter:
     """Writes one rank: what operations that come next have to wait for, and what is open."""
 
-    def __init__(self, rank: int, sizes: Mapping[tuple[int, int], list[int]]) -> None:
+    def __init__(
+        self, rank: int, sizes: Mapping[Key, list[int]], tags: dict[tuple[str, int], int]
+    ) -> None:
         self.rank = rank
         self.sizes = sizes
+        self.tags = tags
         self.n_labels = 0
         self.required: list[str] = []
-        self.open: dict[str, deque[str]] = {"recv": deque(), "send": deque()}
-        self.n_messages: Counter[tuple[str, int]] = Counter()
+        self.begun: list[str] = []
+        self.open: dict[str, str] = {}
+        self.n_messages: Counter[tuple[str, int, str]] = Counter()
 
     def lines(self, part: _Part) -> Iterator[str]:
         """The lines of a statement."""
         if part.compute_ns:
             yield from self._joined(f"calc {part.compute_ns}")
         labels = []
-        for kind, peer, size in part.messages:
+        for kind, peer, channel, size in part.messages:
             labels.append(f"l{self.n_labels}")
-            yield from self._operation(self._message(kind, peer, size))
-        if part.is_open:
-            self.open[part.messages[0][0]] += labels
+            yield from self._operation(self._message(kind, peer, channel, size))
+        if part.label:
+            self.open[part.label] = labels[0]
+        elif part.is_send:
+            # Whether a send waits for its receive is its size's business: LogGOPSim's S.
+            self.required, self.begun = [], labels
         elif labels:
             yield from self._wait_for(labels)
-        if part.most_open is not None:
-            closed = []
-            for side, most in zip(("recv", "send"), part.most_open, strict=True):
-                while len(self.open[side]) > most:
-                    closed.append(self.open[side].popleft())
-            if closed:
-                yield from self._wait_for([*self.required, *closed])
+        if part.over:
+            closed = [self.open.pop(label) for label in part.over]
+            yield from self._wait_for([*self.required, *closed])
 
-    def _message(self, kind: str, peer: int, size: int) -> str:
-        """A receive is of the size of the message that meets it: the next one of the pair."""
-        tag = self.n_messages[kind, peer]
-        self.n_messages[kind, peer] += 1
+    def _message(self, kind: str, peer: int, channel: str, size: int) -> str:
+        """A receive is of the size of the message that meets it: the next one of its channel."""
+        n = self.n_messages[kind, peer, channel]
+        self.n_messages[kind, peer, channel] += 1
         if kind == "recv":
-            size = self.sizes[peer, self.rank][tag]
+            size = self.sizes[peer, self.rank, channel][n]
+        tag = self.tags.setdefault((channel, n), len(self.tags))
         return f"{kind} {size}b {'to' if kind == 'send' else 'from'} {peer} tag {tag}"
 
     def _operation(self, text: str) -> Iterator[str]:
@@ -171,15 +186,17 @@ class _RankWriter:
         yield f"{label}: {text}"
         for earlier in self.required:
             yield f"{label} requires {earlier}"
+        for earlier in self.begun:
+            yield f"{label} irequires {earlier}"
 
     def _joined(self, text: str) -> Iterator[str]:
         label = f"l{self.n_labels}"
         yield from self._operation(text)
-        self.required = [label]
+        self.required, self.begun = [label], []
 
     def _wait_for(self, labels: list[str]) -> Iterator[str]:
         """What comes next requires these, which require what came before them."""
-        if len(labels) == 1:
+        if len(labels) == 1 and not self.begun:
             self.required = labels
         elif labels:
             self.required = labels

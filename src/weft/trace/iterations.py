@@ -51,7 +51,7 @@ def iterations_of(trace: Trace, wanted: str | None = None) -> Iterations:
     by_rank = [_calls_of_all(rank, trace.n_ranks) for rank in trace.ranks]
     if wanted is not None:
         signature, every = _parsed(wanted, by_rank[0])
-        marks = tuple(tuple(own[signature][::every]) for own in by_rank)
+        marks = _even(trace, [own.get(signature, [])[::every] for own in by_rank])
         if len(marks[0]) < 2:
             raise InputError(
                 f"iterations by '{wanted}': {counted(len(marks[0]), 'call')} of all ranks",
@@ -60,13 +60,29 @@ def iterations_of(trace: Trace, wanted: str | None = None) -> Iterations:
             )
         return _found(trace, _words(signature, every), marks)
     common = set(by_rank[0]).intersection(*by_rank[1:])
-    same = [one for one in common if len({len(own[one]) for own in by_rank}) == 1]
+    is_cut = not all(rank.is_whole for rank in trace.ranks)
+    same = [one for one in common if is_cut or len({len(own[one]) for own in by_rank}) == 1]
     starts = _starts(trace.ranks[0])
     scored = sorted((-_score(starts, by_rank[0][one]), one) for one in same)
     if scored and scored[0][0] < 0:
         signature = scored[0][1]
-        return _found(trace, _words(signature, 1), tuple(tuple(own[signature]) for own in by_rank))
+        marks = _even(trace, [own[signature] for own in by_rank])
+        return _found(trace, _words(signature, 1), marks)
     return _by_messages(trace)
+
+
+def _even(trace: Trace, calls: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    """As many calls on each rank: of ranks that were cut the last ones are missing. Raises
+    InputError where another one has fewer."""
+    least = min(map(len, calls))
+    if all(rank.is_whole for rank in trace.ranks) and any(len(own) != least for own in calls):
+        rank = min(range(len(calls)), key=lambda number: len(calls[number]))
+        raise InputError(
+            f"rank {rank} made {least} of these calls, another one {max(map(len, calls))}",
+            where=str(trace.path),
+            expected="a collective that all ranks make",
+        )
+    return tuple(tuple(own[:least]) for own in calls)
 
 
 def _calls_of_all(rank: RankTrace, n_ranks: int) -> Mapping[Signature, list[int]]:

@@ -2,8 +2,8 @@
 program").
 
 What the trace cannot tell again is decided here: a collective that leaves a request is carried out
-where the request is waited for; blocks of different sizes become messages; a message of which only
-one end was recorded is left out.
+where the request is waited for, or before the next collective of the same ranks; blocks of
+different sizes become messages; a message of which only one end was recorded is left out.
 """
 
 from collections import Counter, defaultdict
@@ -14,7 +14,7 @@ from typing import Any
 from weft.core.errors import InputError
 from weft.core.words import counted
 from weft.trace.blocks import Messages, messages_of
-from weft.trace.rank_trace import Call, RankTrace
+from weft.trace.rank_trace import CANCELLED, Call, RankTrace
 from weft.trace.trace import COLLECTIVES, UNREPLAYED, Trace
 
 Members = tuple[int, ...]
@@ -39,9 +39,10 @@ class CollectivePart:
 
 @dataclass(slots=True)
 class RankProgram:
-    """What one rank does, in order: (kind, numbers). `numbers` of a send are destination, bytes
-    and the number of its request (0 without one), of a receive source and request, of a wait the
-    requests that are over, of `calc` ns."""
+    """What one rank does, in order: (kind, numbers). `numbers` of a send are destination, bytes,
+    the number of its request (0 without one) and its channel, of a receive source, request and
+    channel, of a wait the requests that are over, of `calc` ns. Messages of a pair meet in order
+    on their channel."""
 
     steps: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
 
@@ -81,98 +82,110 @@ def told(
             where=str(trace.path),
             expected="MPI calls of one thread a rank: those of several have no one order",
         )
+    channels: dict[tuple[object, int], int] = {}
     return [
-        RankProgram(list(_steps(rank, compute, marks[rank.rank] if marks else ())))
+        RankProgram(list(_Teller(rank, channels).steps(compute, marks[rank.rank] if marks else ())))
         for rank in trace.ranks
     ]
 
 
 def written(ranks: Sequence[RankProgram], choose: Choose) -> Program:
     """The text of what ranks do, without the messages and collectives that lack a partner."""
-    messages = _whole_messages(ranks)
+    messages, n_lost_messages = _whole_messages(ranks)
     instances, n_lost = _whole_collectives(ranks)
     groups: dict[Members, str] = {tuple(range(len(ranks))): "world"}
     lines = [f"num_ranks {len(ranks)}"]
     bodies = []
-    n_left_out = 0
     for number, rank in enumerate(ranks):
         writer = _Writer(number, choose, groups, messages, instances)
         body = [line for step in rank.steps for line in writer.lines(*step)]
-        n_left_out += writer.n_left_out
         bodies.append(f"rank {number} {{\n" + "".join(f"{line}\n" for line in body) + "}")
     for members, name in groups.items():
         if name != "world":
             lines.append(f"group {name} {' '.join(map(str, members))}")
     n_marks = max((sum(kind == "mark" for kind, _ in rank.steps) for rank in ranks), default=0)
     text = "\n".join([*lines, *bodies]) + "\n"
-    return Program(text, len(ranks), n_marks, n_left_out, n_lost)
+    return Program(text, len(ranks), n_marks, n_lost_messages, n_lost)
+
+
+def left_out(ranks: Sequence[RankProgram]) -> tuple[int, int]:
+    """How many ends of messages, and parts in collectives, `written` leaves out."""
+    return _whole_messages(ranks)[1], _whole_collectives(ranks)[1]
 
 
 # ---- what a rank does ---------------------------------------------------------------------
 
 
-def _steps(
-    rank: RankTrace, compute: float, marks: Sequence[int]
-) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    sources = _sources(rank)
-    waiting: dict[int, CollectivePart | None] = {}
-    mark_at = set(marks)
-    for number, call in enumerate(rank.calls):
-        computed = call.gap_ns + (call.time_ns if call.name in UNREPLAYED else 0.0)
-        if computed * compute >= 1:
-            yield "calc", (round(computed * compute),)
-        if number in mark_at:
-            yield "mark", ()
-        if call.name in COLLECTIVES:
-            part = _part(rank, call)
-            if call.of("begun"):
-                waiting[call.of("begun")] = part
-            elif part is not None:
-                yield "collective", (part,)
-        elif call.name == "wait":
-            # In the order in which they began: all members have the same one.
-            done = set(call.of("done")[::2])
-            last = max((one for one in done if one in waiting), default=0)
-            for begun in [one for one in waiting if one <= last]:
-                part = waiting.pop(begun)
-                if part is not None:
-                    yield "collective", (part,)
-            yield "wait", (tuple(sorted(done)),)
-        elif call.name not in UNREPLAYED:
-            step = _message(rank, call, sources)
-            if step is not None:
-                yield step
-    if rank.end is not None and rank.end.gap_ns * compute >= 1:
-        yield "calc", (round(rank.end.gap_ns * compute),)
+class _Teller:
+    """Tells what one rank did. `channels` number the tags of groups, alike for all ranks."""
 
+    def __init__(self, rank: RankTrace, channels: dict[tuple[object, int], int]) -> None:
+        self.rank = rank
+        self.channels = channels
+        self.waiting: dict[int, CollectivePart] = {}
+        self.sources: dict[int, int] = {}
+        self.tags: dict[int, int] = {}
+        for call in rank.calls:
+            if call.name == "wait":
+                done = call.of("done")
+                for begun, source, tag in zip(done[::3], done[1::3], done[2::3], strict=True):
+                    self.sources[begun], self.tags[begun] = source, tag
 
-def _sources(rank: RankTrace) -> dict[int, int]:
-    """By request of a receive from any source: the source that it had."""
-    found: dict[int, int] = {}
-    for call in rank.calls:
-        if call.name == "wait":
-            done = call.of("done")
-            found.update(
-                (begun, source - 1)
-                for begun, source in zip(done[::2], done[1::2], strict=True)
-                if source
-            )
-    return found
+    def steps(self, compute: float, marks: Sequence[int]) -> Iterator[tuple[str, tuple[Any, ...]]]:
+        """In order, with marks before the calls of these numbers."""
+        mark_at = set(marks)
+        for number, call in enumerate(self.rank.calls):
+            computed = call.gap_ns + (call.time_ns if call.name in UNREPLAYED else 0.0)
+            if computed * compute >= 1:
+                yield "calc", (round(computed * compute),)
+            if number in mark_at:
+                yield "mark", ()
+            if call.name in COLLECTIVES:
+                yield from self._collective(call)
+            elif call.name == "wait":
+                done = set(call.of("done")[::3])
+                # In the order in which they began: all members have the same one.
+                yield from self._carried_out([one for one in done if one in self.waiting])
+                yield "wait", (tuple(sorted(done)),)
+            elif call.name not in UNREPLAYED:
+                step = self._message(call)
+                if step is not None:
+                    yield step
+        yield from self._carried_out([*self.waiting])
+        end = self.rank.end
+        if end is not None and end.gap_ns * compute >= 1:
+            yield "calc", (round(end.gap_ns * compute),)
 
+    def _collective(self, call: Call) -> Iterator[tuple[str, tuple[Any, ...]]]:
+        part = _part(self.rank, call)
+        if part is None:
+            return
+        if call.of("begun"):
+            self.waiting[call.of("begun")] = part
+            return
+        same = [begun for begun, one in self.waiting.items() if one.members == part.members]
+        yield from self._carried_out(same)
+        yield "collective", (part,)
 
-def _message(
-    rank: RankTrace, call: Call, sources: Mapping[int, int]
-) -> tuple[str, tuple[Any, ...]] | None:
-    """None for a message to itself, and for a receive that nothing ever came to."""
-    begun = call.of("begun") if "begun" in call.words else 0
-    peer = call.of("peer") - 1
-    if peer < 0:
-        peer = sources.get(begun, -1)
-    if peer < 0 or peer == rank.rank:
-        return None
-    if call.name in ("send", "isend"):
-        return "send", (peer, call.of("bytes"), begun)
-    return "recv", (peer, begun)
+    def _carried_out(self, due: Sequence[int]) -> Iterator[tuple[str, tuple[Any, ...]]]:
+        """Collectives with a request, and all that began before the last of them."""
+        for begun in [one for one in self.waiting if due and one <= max(due)]:
+            yield "collective", (self.waiting.pop(begun),)
+
+    def _message(self, call: Call) -> tuple[str, tuple[Any, ...]] | None:
+        """None for a message to itself, one that was cancelled, and a receive that nothing ever
+        came to."""
+        begun = call.of("begun") if "begun" in call.words else 0
+        source = self.sources.get(begun, 0)
+        peer = (call.of("peer") or source) - 1
+        if peer < 0 or peer == self.rank.rank or source == CANCELLED:
+            return None
+        tag = call.of("tag") or self.tags.get(begun, 0)
+        key = (self.rank.groups[call.of("group")], tag)
+        channel = self.channels.setdefault(key, len(self.channels))
+        if call.name in ("send", "isend"):
+            return "send", (peer, call.of("bytes"), begun, channel)
+        return "recv", (peer, begun, channel)
 
 
 def _part(rank: RankTrace, call: Call) -> CollectivePart | None:
@@ -192,17 +205,22 @@ def _part(rank: RankTrace, call: Call) -> CollectivePart | None:
 # ---- partners -----------------------------------------------------------------------------
 
 
-def _whole_messages(ranks: Sequence[RankProgram]) -> dict[tuple[int, int], int]:
-    """By source and destination: how many messages have both ends."""
-    sent: Counter[tuple[int, int]] = Counter()
-    received: Counter[tuple[int, int]] = Counter()
+Key = tuple[int, int, int]
+"""Source, destination and channel."""
+
+
+def _whole_messages(ranks: Sequence[RankProgram]) -> tuple[dict[Key, int], int]:
+    """How many messages have both ends, and how many ends have no other."""
+    sent: Counter[Key] = Counter()
+    received: Counter[Key] = Counter()
     for number, rank in enumerate(ranks):
         for kind, numbers in rank.steps:
             if kind == "send":
-                sent[number, numbers[0]] += 1
+                sent[number, numbers[0], numbers[-1]] += 1
             elif kind == "recv":
-                received[numbers[0], number] += 1
-    return {pair: min(n, received[pair]) for pair, n in sent.items()}
+                received[numbers[0], number, numbers[-1]] += 1
+    whole = {key: min(n, received[key]) for key, n in sent.items()}
+    return whole, sent.total() + received.total() - 2 * sum(whole.values())
 
 
 def _whole_collectives(
@@ -227,14 +245,14 @@ def _whole_collectives(
 
 
 class _Writer:
-    """Writes one rank: what is open, and how many messages of each pair it has written."""
+    """Writes one rank: what is open, and how many messages of each channel it has written."""
 
     def __init__(
         self,
         rank: int,
         choose: Choose,
         groups: dict[Members, str],
-        messages: Mapping[tuple[int, int], int],
+        messages: Mapping[Key, int],
         instances: Mapping[Members, list[dict[int, CollectivePart]]],
     ) -> None:
         self.rank = rank
@@ -242,11 +260,9 @@ class _Writer:
         self.groups = groups
         self.messages = messages
         self.instances = instances
-        self.open: dict[int, str] = {}
-        self.n_open = {"recv": 0, "send": 0}
-        self.written: Counter[tuple[int, int]] = Counter()
+        self.open: set[int] = set()
+        self.written: Counter[Key] = Counter()
         self.done: Counter[Members] = Counter()
-        self.n_left_out = 0
 
     def lines(self, kind: str, numbers: tuple[Any, ...]) -> list[str]:
         """The lines of a step."""
@@ -261,26 +277,22 @@ class _Writer:
         return self._transfer(kind, numbers)
 
     def _transfer(self, kind: str, numbers: tuple[Any, ...]) -> list[str]:
-        peer, begun = numbers[0], numbers[-1]
-        pair = (self.rank, peer) if kind == "send" else (peer, self.rank)
-        self.written[pair] += 1
-        if self.written[pair] > self.messages.get(pair, 0):
-            self.n_left_out += 1
+        peer, begun, channel = numbers[0], numbers[-2], numbers[-1]
+        key = (self.rank, peer, channel) if kind == "send" else (peer, self.rank, channel)
+        self.written[key] += 1
+        if self.written[key] > self.messages.get(key, 0):
             return []
         if begun:
-            self.open[begun] = kind
-            self.n_open[kind] += 1
-        i = "i" if begun else ""
-        return [f"{i}send {numbers[1]}b to {peer}" if kind == "send" else f"{i}recv from {peer}"]
+            self.open.add(begun)
+        label = f"q{begun}: i" if begun else ""
+        tag = f" tag {channel}" if channel else ""
+        what = f"send {numbers[1]}b to {peer}" if kind == "send" else f"recv from {peer}"
+        return [f"{label}{what}{tag}"]
 
     def _wait(self, done: Sequence[int]) -> list[str]:
-        kinds = [self.open.pop(begun) for begun in done if begun in self.open]
-        for kind in kinds:
-            self.n_open[kind] -= 1
-        return [self._until_open()] if kinds else []
-
-    def _until_open(self) -> str:
-        return f"wait {self.n_open['recv']} {self.n_open['send']}"
+        over = [begun for begun in done if begun in self.open]
+        self.open.difference_update(over)
+        return [f"wait {' '.join(f'q{begun}' for begun in over)}"] if over else []
 
     def _collective(self, part: CollectivePart) -> list[str]:
         at = self.done[part.members]
@@ -288,12 +300,11 @@ class _Writer:
         parts = self.instances[part.members]
         if at >= len(parts):
             return []
+        group = self.groups.setdefault(part.members, f"g{len(self.groups)}")
         if part.name in OF_BLOCKS:
             blocks = [parts[at][member].blocks for member in part.members]
             place = part.members.index(self.rank)
-            found = messages_of(part.name, blocks, place, part.root)
-            return self._blocks(part, found)
-        group = self.groups.setdefault(part.members, f"g{len(self.groups)}")
+            return _block_lines(part, group, messages_of(part.name, blocks, place, part.root))
         name = ENGINE_NAMES.get(part.name, part.name)
         size = "" if name == "barrier" else f" {part.size}b"
         where = "" if group == "world" else f" in {group}"
@@ -302,11 +313,14 @@ class _Writer:
         by = "" if algorithm is None else f" by {algorithm}"
         return [f"{name}{size}{where}{root}{by}"]
 
-    def _blocks(self, part: CollectivePart, rounds: Messages) -> list[str]:
-        lines = []
-        for receives, sends in rounds:
-            lines += [f"irecv from {part.members[place]}" for place in receives]
-            lines += [f"isend {size}b to {part.members[place]}" for place, size in sends]
-            if receives or sends:
-                lines.append(self._until_open())
-        return lines
+
+def _block_lines(part: CollectivePart, group: str, rounds: Messages) -> list[str]:
+    """The messages of a round are posted at once, and waited for."""
+    lines: list[str] = []
+    for receives, sends in rounds:
+        posted = [f"irecv from {part.members[place]} tag {group}" for place in receives]
+        posted += [f"isend {size}b to {part.members[place]} tag {group}" for place, size in sends]
+        lines += [f"v{number}: {one}" for number, one in enumerate(posted)]
+        if posted:
+            lines.append(f"wait {' '.join(f'v{number}' for number in range(len(posted)))}")
+    return lines

@@ -23,7 +23,9 @@ MOST_BYTES = 1 << 29
 MOST_HEADER_BYTES = 1 << 16
 EXPECTED = "a trace of 'weft record'"
 PACKED = ".zst"
-LISTS = {"blocks": 1, "ranks": 1, "done": 2}
+LISTS = {"blocks": 1, "ranks": 1, "done": 3}
+CANCELLED = 2**32 - 1
+"""The source of a call that is over because it was cancelled."""
 """Numbers of a call that are lists: how many numbers an entry has."""
 KNOWN = frozenset(
     {

@@ -11,7 +11,7 @@ factor, and a message is a face of a smaller part.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -56,6 +56,7 @@ def grid_of(ranks: Sequence[Sequence[Step]]) -> Grid:
     for grid in grids(len(ranks)):
         odd = [(n, pair) for pair, n in pairs.items() if not grid.is_neighbour(*pair)]
         if not odd:
+            _refuse_ends(grid, pairs)
             return grid
         _, (src, dst) = max(odd)
         if worst is None or len(odd) < worst[0]:
@@ -66,6 +67,23 @@ def grid_of(ranks: Sequence[Sequence[Step]]) -> Grid:
         expected="a program of neighbours and collectives, to be scaled by its pattern",
         hint="replay it as recorded: without --scale",
     )
+
+
+def _refuse_ends(grid: Grid, pairs: Mapping[tuple[int, int], int]) -> None:
+    """Raises InputError where messages along a dimension do not go round its ends: copies side by
+    side would not talk to one another. Of two ranks that cannot be seen."""
+    for axis, size in enumerate(grid.dims):
+        along = [(src, dst) for src, dst in pairs if grid.step(src, dst)[axis]]
+        ends = [
+            {grid.place(src)[axis], grid.place(dst)[axis]} == {0, size - 1} for src, dst in along
+        ]
+        if size > 2 and along and not any(ends):
+            raise InputError(
+                f"messages along {size} ranks of the grid {grid.words} that do not go round its "
+                "ends",
+                expected="a program with periodic ends, to be scaled by its pattern",
+                hint="replay it as recorded: without --scale",
+            )
 
 
 def iterations_of_ranks(ranks: Sequence[RankProgram]) -> list[list[Step]]:
@@ -97,7 +115,7 @@ class _Copy:
         self.face = factor ** (-(n_long - 1) / n_long) if strong and n_long > 1 else 1.0
         self.computing = 1 / factor if strong else 1.0
         self.strong = strong
-        self.n_between: Counter[tuple[str, int]] = Counter()
+        self.n_between: Counter[tuple[str, int, int]] = Counter()
         self.groups: dict[tuple[int, ...], tuple[int, ...]] = {}
 
     def step(self, kind: str, numbers: tuple[Any, ...]) -> Step:
@@ -105,23 +123,24 @@ class _Copy:
         if kind == "calc":
             return kind, (max(1, round(numbers[0] * self.computing)),)
         if kind == "send":
-            peer, size, begun = numbers
-            return kind, (self._partner(kind, peer), round(size * self.face), begun)
+            peer, size, *others = numbers
+            size = round(size * self.face)
+            return kind, (self._partner(kind, peer, others[-1]), size, *others)
         if kind == "recv":
-            peer, begun = numbers
-            return kind, (self._partner(kind, peer), begun)
+            peer, *others = numbers
+            return kind, (self._partner(kind, peer, others[-1]), *others)
         if kind == "collective":
             return kind, (self._part(numbers[0]),)
         return kind, numbers
 
-    def _partner(self, kind: str, peer: int) -> int:
+    def _partner(self, kind: str, peer: int, channel: int) -> int:
         """Two ranks along a dimension are each other's neighbours on both sides. There the first
         message goes one way and the next the other, and is received from the other."""
         step = list(self.small.step(self.template, peer))
         for at, size in enumerate(self.small.dims):
             if size == 2 and step[at] and self.large.dims[at] > 2:
-                n = self.n_between[kind, peer]
-                self.n_between[kind, peer] += 1
+                n = self.n_between[kind, peer, channel]
+                self.n_between[kind, peer, channel] += 1
                 step[at] = 1 if (n % 2 == 0) == (kind == "send") else -1
         return self.large.rank([a + b for a, b in zip(self.place, step, strict=True)])
 

@@ -20,7 +20,7 @@ COLLECTIVES = (
     *("reduce_scatter", "scan", "gatherv", "scatterv", "allgatherv", "alltoallv"),
 )
 SENDS, RECEIVES = ("send", "isend"), ("recv", "irecv")
-UNREPLAYED = ("one_sided", "neighbour_collective", "spawn")
+UNREPLAYED = (*("one_sided", "neighbour_collective", "intercommunicator_collective", "spawn"),)
 """Calls that are counted, and that no replay repeats."""
 
 

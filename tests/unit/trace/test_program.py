@@ -27,15 +27,40 @@ def told(tmp_path: Path, bodies: Sequence[bytes], **options: object) -> str:
 def test_open_calls_are_closed_by_the_waits_that_name_them(tmp_path: Path) -> None:
     text = told(tmp_path, [ring(rank, 2, 100, 1) for rank in range(2)])
     assert text.startswith("num_ranks 2\n")
-    assert lines_of(text, 0) == ["irecv from 1", "calc 10", "isend 100b to 1", "wait 0 0"]
+    expected = ["q1: irecv from 1", "calc 10", "q2: isend 100b to 1", "wait q1 q2"]
+    assert lines_of(text, 0) == expected
     partly = (
         record("irecv", 1, 2, 8, 1, 0) + record("irecv", 2, 2, 8, 1, 0)
-        + record("isend", 3, 2, 8, 1, 0) + record("wait", [2, 0]) + record("wait", [1, 0, 3, 0])
+        + record("isend", 3, 2, 8, 1, 0) + record("wait", [2, 0, 0])
+        + record("wait", [1, 0, 0, 3, 0, 0])
     )  # fmt: skip
     other = record("send", 1, 8, 1, 0) * 2 + record("recv", 1, 8, 1, 0)
     text = told(tmp_path, [partly, other])
-    assert lines_of(text, 0)[3:] == ["wait 1 1", "wait 0 0"]
+    assert lines_of(text, 0)[3:] == ["wait q2", "wait q1 q3"]
     assert lines_of(text, 1) == ["send 8b to 0", "send 8b to 0", "recv from 0"]
+
+
+def test_each_tag_and_group_has_a_channel_alike_on_all_ranks(tmp_path: Path) -> None:
+    pair = record("group", 4, [1, 2])
+    zero = (
+        pair + record("send", 2, 8, 9, 4) + record("send", 2, 8, 9, 0) + record("send", 2, 8, 3, 0)
+    )
+    # A receive with any tag has that of the message that came.
+    any_tag = record("irecv", 1, 2, 8, 0, 0) + record("wait", [1, 0, 3])
+    one = record("recv", 1, 8, 9, 0) + record("group", 1, [1, 2]) + record("recv", 1, 8, 9, 1)
+    text = told(tmp_path, [zero, one + any_tag.replace(b"\x02", b"\x01", 1), b""])
+    sent, received = (lines_of(text, rank) for rank in (0, 1))
+    assert sent == ["send 8b to 1", "send 8b to 1 tag 1", "send 8b to 1 tag 2"]
+    assert received == ["recv from 0 tag 1", "recv from 0", "q1: irecv from 0 tag 2", "wait q1"]
+
+
+def test_what_was_cancelled_never_was(tmp_path: Path) -> None:
+    zero = (
+        record("irecv", 1, 2, 8, 1, 0) + record("wait", [1, 2**32 - 1, 0])
+        + record("irecv", 2, 2, 8, 1, 0) + record("wait", [2, 0, 0])
+    )  # fmt: skip
+    text = told(tmp_path, [zero, record("send", 1, 8, 1, 0)])
+    assert lines_of(text, 0) == ["q2: irecv from 1", "wait q2"]
 
 
 def test_computing_is_what_passed_between_calls(tmp_path: Path) -> None:
@@ -52,11 +77,11 @@ def test_computing_is_what_passed_between_calls(tmp_path: Path) -> None:
 def test_a_receive_from_any_source_has_the_source_that_came(tmp_path: Path) -> None:
     zero = (
         record("irecv", 1, 0, 8, 1, 0) + record("irecv", 2, 0, 8, 1, 0)
-        + record("wait", [1, 3, 2, 2]) + record("irecv", 3, 0, 8, 1, 0)
+        + record("wait", [1, 3, 0, 2, 2, 0]) + record("irecv", 3, 0, 8, 1, 0)
     )  # fmt: skip
     text = told(tmp_path, [zero, record("send", 1, 8, 1, 0), record("send", 1, 8, 1, 0)])
     # The last one never came: it is no receive.
-    assert lines_of(text, 0) == ["irecv from 2", "irecv from 1", "wait 0 0"]
+    assert lines_of(text, 0) == ["q1: irecv from 2", "q2: irecv from 1", "wait q1 q2"]
 
 
 def test_collectives_name_their_group_root_and_algorithm(tmp_path: Path) -> None:
@@ -76,11 +101,22 @@ def test_collectives_name_their_group_root_and_algorithm(tmp_path: Path) -> None
 def test_a_collective_with_a_request_is_where_it_is_waited_for(tmp_path: Path) -> None:
     """Ranks wait in different orders; all do the collectives in the order of their calls."""
     begun = record("allreduce", 8, 0, 0, 5) + record("barrier", 0, 0, 0, 6)
-    zero = begun + record("send", 2, 4, 1, 0) + record("wait", [5, 0, 6, 0])
-    one = record("recv", 1, 4, 1, 0) + begun + record("wait", [6, 0]) + record("wait", [5, 0])
+    zero = begun + record("send", 2, 4, 1, 0) + record("wait", [5, 0, 0, 6, 0, 0])
+    one = record("recv", 1, 4, 1, 0) + begun + record("wait", [6, 0, 0]) + record("wait", [5, 0, 0])
     text = told(tmp_path, [zero, one])
     assert lines_of(text, 0) == ["send 4b to 1", "allreduce 8b", "barrier"]
     assert lines_of(text, 1) == ["recv from 0", "allreduce 8b", "barrier"]
+
+
+def test_a_collective_of_the_same_ranks_comes_after_those_that_began_before(
+    tmp_path: Path,
+) -> None:
+    begun = record("allreduce", 4, 0, 0, 5)
+    early = begun + record("wait", [5, 0, 0]) + record("allreduce", 8, 0, 0, 0)
+    late = begun + record("allreduce", 8, 0, 0, 0) + record("wait", [5, 0, 0])
+    never = begun + record("allreduce", 8, 0, 0, 0)
+    text = told(tmp_path, [early, late, never])
+    assert [lines_of(text, rank) for rank in range(3)] == [["allreduce 4b", "allreduce 8b"]] * 3
 
 
 def test_what_has_one_end_only_is_left_out_and_counted(tmp_path: Path) -> None:
@@ -97,13 +133,15 @@ def test_blocks_that_differ_are_messages(tmp_path: Path) -> None:
     blocks = [(0, 5, 0), (7, 0, 9), (1, 2, 3)]
     bodies = [record("alltoallv", list(own), 0, 0, 0) for own in blocks]
     text = told(tmp_path, bodies)
-    assert lines_of(text, 0) == ["irecv from 2", "irecv from 1", "isend 5b to 1", "wait 0 0"]
-    assert lines_of(text, 2) == [
-        "irecv from 1", "isend 1b to 0", "isend 2b to 1", "wait 0 0"
+    # Written down is what each rank receives.
+    assert lines_of(text, 0) == [
+        "v0: irecv from 1 tag world", "v1: isend 7b to 1 tag world", "v2: isend 1b to 2 tag world",
+        "wait v0 v1 v2",
     ]  # fmt: skip
+    assert lines_of(text, 2)[:2] == ["v0: irecv from 1 tag world", "v1: irecv from 0 tag world"]
     gathered = told(tmp_path, [record("gatherv", [n], 1, 0, 0) for n in (4, 0, 6)])
-    assert lines_of(gathered, 0) == ["isend 4b to 1", "wait 0 0"]
-    assert lines_of(gathered, 1) == ["irecv from 0", "irecv from 2", "wait 0 0"]
+    assert lines_of(gathered, 0) == ["v0: isend 4b to 1 tag world", "wait v0"]
+    assert lines_of(gathered, 1)[-1] == "wait v0 v1"
 
 
 @pytest.mark.parametrize("n", [2, 3, 5])

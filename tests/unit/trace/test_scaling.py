@@ -28,8 +28,8 @@ def halo(grid: Grid, *, size: int = 1000, compute: int = 8000, n: int = 3) -> li
                     there, back = list(place), list(place)
                     there[axis] += way
                     back[axis] -= way
-                    steps.append(("recv", (grid.rank(back), begun + 1)))
-                    steps.append(("send", (grid.rank(there), size, begun + 2)))
+                    steps.append(("recv", (grid.rank(back), begun + 1, 0)))
+                    steps.append(("send", (grid.rank(there), size, begun + 2, 0)))
                     done += [begun + 1, begun + 2]
                     begun += 2
                 steps.append(("wait", (tuple(done),)))
@@ -81,10 +81,10 @@ def test_groups_along_a_dimension_stay_along_it_and_pairs_share_their_data() -> 
             ("mark", ()),
             ("collective", (CollectivePart("alltoall", row, 800, (), 0),)),
             ("collective", (CollectivePart("alltoallv", row, 0, (8, 16, 24, 32), 0),)),
-            ("send", ((number + 4) % 16, 10, 1)),
-            ("recv", ((number - 4) % 16, 2)),
-            ("send", (number // 4 * 4 + (number + 1) % 4, 10, 3)),
-            ("recv", (number // 4 * 4 + (number - 1) % 4, 4)),
+            ("send", ((number + 4) % 16, 10, 1, 0)),
+            ("recv", ((number - 4) % 16, 2, 0)),
+            ("send", (number // 4 * 4 + (number + 1) % 4, 10, 3, 0)),
+            ("recv", (number // 4 * 4 + (number - 1) % 4, 4, 0)),
             ("wait", ((1, 2, 3, 4),)),
             ("mark", ()),
         ]
@@ -103,9 +103,24 @@ def test_groups_along_a_dimension_stay_along_it_and_pairs_share_their_data() -> 
 
 
 def test_messages_to_ranks_that_are_no_neighbours_are_named() -> None:
-    steps = [[("send", (3, 8, 0))], [("send", (0, 8, 0))], [], [("recv", (0, 0))], [], [], []]
+    steps = [
+        [("send", (3, 8, 0, 0))],
+        [("send", (0, 8, 0, 0))],
+        [],
+        [("recv", (0, 0, 0))],
+        [],
+        [],
+        [],
+    ]
     with pytest.raises(InputError, match="neighbours on no grid: rank 0 to 3"):
         grid_of(steps)
+
+
+def test_a_line_whose_ends_do_not_meet_is_refused() -> None:
+    """Copies of it would be islands."""
+    steps = [[("send", (number + 1, 8, 0, 0))] for number in range(3)]
+    with pytest.raises(InputError, match="along 4 ranks of the grid 4 that do not go round"):
+        grid_of([*steps, []])
 
 
 def test_groups_that_are_no_part_of_the_grid_are_refused() -> None:

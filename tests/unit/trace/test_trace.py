@@ -59,7 +59,7 @@ def test_large_numbers_are_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("n_cut", range(1, 40))
 def test_a_trace_that_was_cut_is_read_to_its_last_whole_call(tmp_path: Path, n_cut: int) -> None:
-    body = world(1) + record("send", 1, 300, 1, 0) * 3 + record("wait", [5, 0, 600, 1])
+    body = world(1) + record("send", 1, 300, 1, 0) * 3 + record("wait", [5, 0, 0, 600, 1, 300])
     whole = header(0, 1) + body
     n_cut = min(n_cut, len(body) - len(world(1)))
     for end in (b"", bytes(4096)):

@@ -37,7 +37,7 @@ def record(name: str, *values: Any, gap: int = 0, time: int = 0) -> bytes:
     numbers = [NUMBERS[name], gap, time]
     for value in values:
         if isinstance(value, Sequence):
-            width = 2 if name == "wait" else 1
+            width = 3 if name == "wait" else 1
             numbers += [len(value) // width, *value]
         else:
             numbers.append(value)
@@ -79,4 +79,4 @@ def ring(rank: int, n: int, size: int, begun: int) -> bytes:
     left, right = (rank - 1) % n, (rank + 1) % n
     receive = record("irecv", begun, left + 1, size, 1, 0)
     send = record("isend", begun + 1, right + 1, size, 1, 0, gap=10)
-    return receive + send + record("wait", [begun, 0, begun + 1, 0], time=500)
+    return receive + send + record("wait", [begun, 0, 0, begun + 1, 0, 0], time=500)

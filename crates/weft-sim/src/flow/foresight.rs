@@ -38,12 +38,12 @@ impl Hosts<'_, Flows, false> {
     /// Ask for the go-ahead of a message without an event, if what comes of it is known; whether it
     /// was.
     pub(crate) fn ask_ahead(&mut self, id: u32) -> bool {
-        let Message { src, dst, lane, .. } = self.network.endpoints.messages[id];
+        let Message { src, dst, lane, key, .. } = self.network.endpoints.messages[id];
         if !self.mode.foreseen || !self.ranks[src as usize].sends_only_this() {
             return false;
         }
         let there = &self.ranks[dst as usize];
-        let posted = there.queues.awaits(src);
+        let posted = there.queues.awaits(key);
         let is_free = waits_for_all(there.waiting)
             && there.n_sends() <= u32::from(there.last_peer != src)
             && !self.network.endpoints.senders.has(key_of_pair(dst, src, lane));
@@ -55,18 +55,19 @@ impl Hosts<'_, Flows, false> {
             self.cross_ahead(&request, self.network.clock.now_ps);
         let model = &self.network.scenario.hosts.matching;
         if posted {
-            self.ranks[dst as usize].queues.arrive(model, src, id);
+            self.ranks[dst as usize].queues.arrive(model, key, id);
             self.agree_ahead(id, request.ready_ps);
         } else {
             let request = self.network.endpoints.messages.add(request);
-            self.ranks[dst as usize].queues.arrive(model, src, request);
+            self.ranks[dst as usize].queues.arrive(model, key, request);
         }
         true
     }
 
     fn request(&self, id: u32) -> Message {
         let message = &self.network.endpoints.messages[id];
-        self.control_message(message.src, message.dst, Role::Request(id))
+        let request = self.control_message(message.src, message.dst, Role::Request(id));
+        Message { key: message.key, ..request }
     }
 
     /// Let a message without payload cross from `leave_ps` on: when it has come, and when the
@@ -139,7 +140,7 @@ impl Hosts<'_, Flows, false> {
         network.clock.schedule_cold(request.start_ps, Cold::Local(id));
         self.ranks[request.src as usize].in_flight += 1;
         let model = &self.network.scenario.hosts.matching;
-        self.ranks[number as usize].queues.post(model, request.src);
+        self.ranks[number as usize].queues.post(model, request.key);
         true
     }
 

@@ -3,7 +3,7 @@
 use crate::document::{Matching, Protocol};
 use crate::host::matching::Found;
 use crate::host::mode::Mode;
-use crate::host::rank::{Arrival, Progress, Rank};
+use crate::host::rank::{Arrival, Progress, Rank, match_key};
 use crate::host::stage::Stage;
 use crate::host::transfers::Transfers;
 use crate::limits::{CLOCK_END_PS, NEVER, NIL};
@@ -163,7 +163,7 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
         }
         if let Some(recv) = exchange.recv.filter(|_| rank.progress != Progress::Send) {
             rank.progress = Progress::Send;
-            self.post(number, recv.peer, &exchange);
+            self.post(number, match_key(recv.peer, &recv), &exchange);
             let rank = &self.ranks[number as usize];
             if rank.free_ps > now_ps || !rank.inbox.is_empty() {
                 return true;
@@ -173,10 +173,9 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
         if stage.looks_at_moves() {
             self.reports.push(Report::Began(number, rank.index));
         }
-        if let Some(row) = stage.mark(number, rank.index) {
-            let duration_ps = now_ps - stage.start_ps;
-            self.reports.push(Report::Message { rank: number, row, duration_ps });
-        }
+        let duration_ps = now_ps - stage.start_ps;
+        let passed = |row| Report::Message { rank: number, row, duration_ps };
+        self.reports.extend(stage.mark(number, rank.index).map(passed));
         let message = stage.message_row(number, rank.index);
         rank.index += 1;
         (rank.progress, rank.waiting) = (Progress::Compute, exchange.wait);
@@ -188,12 +187,12 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
     }
 
     /// Post a receive; a message that came first is matched at once.
-    fn post(&mut self, number: u32, src: u32, exchange: &Exchange) {
+    fn post(&mut self, number: u32, key: u32, exchange: &Exchange) {
         let model = &self.network.scenario.hosts.matching;
         let rank = &mut self.ranks[number as usize];
         rank.outstanding += 1;
         rank.receives += 1;
-        let (early, n_looked) = rank.queues.post(model, src);
+        let (early, n_looked) = rank.queues.post(model, key);
         if let Some(message) = early {
             if M::meet_ahead(self, number, message, exchange) {
                 return;
@@ -221,7 +220,7 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
         let agreed = costs.protocol == Protocol::Rendezvous && here.node != there.node;
         let role = if agreed { Role::Agreed } else { Role::Eager };
         let mut message = Message::new(number, send.peer, there.hca.0, send.size_bytes, role);
-        message.regime = regime;
+        (message.regime, message.key) = (regime, match_key(number, &send));
         if let Some((row, start_ps)) = row {
             (message.row, message.start_ps) = (row, start_ps);
         }
@@ -310,6 +309,7 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
                 return;
             }
             let request = self.control(message.src, message.dst, Role::Request(id));
+            self.network.endpoints.messages[request].key = message.key;
             self.ranks[message.src as usize].in_flight += 1;
             return self.inject(request);
         }
@@ -335,7 +335,7 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
         }
         let rank = &mut self.ranks[message.dst as usize];
         let found = match message.role {
-            Role::Eager | Role::Request(_) => rank.queues.arrive(model, message.src, id),
+            Role::Eager | Role::Request(_) => rank.queues.arrive(model, message.key, id),
             Role::GoAhead(_) => {
                 Some(Found { by_hca: model.by == Matching::Hardware, ..Found::default() })
             }
@@ -378,6 +378,7 @@ impl<'a, M: Mode<PLAIN>, const PLAIN: bool> Hosts<'a, M, PLAIN> {
         rank.free_ps = now_ps + cost_ps;
         rank.outstanding -= 1;
         rank.receives -= 1;
+        rank.count_received(message.key);
         let end_ps = rank.free_ps;
         if message.flow != NIL {
             self.network.endpoints.flows.end(message.flow, end_ps);

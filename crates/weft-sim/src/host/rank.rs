@@ -2,9 +2,33 @@
 
 use crate::host::matching::MatchQueues;
 use crate::limits::{NEVER, NIL};
+use crate::state::id_map::IdMap;
 use rand_pcg::Pcg32;
 use std::collections::VecDeque;
-use weft_traffic::Wait;
+use weft_traffic::{Blocks, Transfer, Wait};
+
+/// Set in the keys of channels; the others are numbers of ranks.
+const CHANNEL: u32 = 1 << 31;
+
+/// The key by which messages and receives of a channel meet.
+pub(crate) fn key_of_channel(channel: u32) -> u32 {
+    assert!(channel < CHANNEL, "fewer channels than messages");
+    CHANNEL | channel
+}
+
+/// The channel of a key, if it is one of a channel.
+pub(crate) fn channel_of(key: u32) -> Option<u32> {
+    (key & CHANNEL != 0).then_some(key & !CHANNEL)
+}
+
+/// The key by which a message from rank `src` meets its receive: that of its channel, or its
+/// source.
+pub(crate) fn match_key(src: u32, transfer: &Transfer) -> u32 {
+    match transfer.blocks {
+        Blocks::Channel(channel) => key_of_channel(channel),
+        _ => src,
+    }
+}
 
 /// How far a rank is with its exchange.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,6 +89,8 @@ pub(crate) struct Rank {
     pub(crate) channel_free_ps: u64,
     pub(crate) random: Pcg32,
     pub(crate) queues: MatchQueues,
+    /// By key of a channel, how many receives are complete.
+    pub(crate) received: IdMap<u32, u32>,
 }
 
 impl Rank {
@@ -91,6 +117,7 @@ impl Rank {
             channel_free_ps: 0,
             random: Pcg32::new(seed, u64::from(rank)),
             queues: MatchQueues::default(),
+            received: IdMap::default(),
         }
     }
 
@@ -100,8 +127,16 @@ impl Rank {
         (self.index, self.done) = (0, false);
         (self.progress, self.waiting) = (Progress::Compute, Wait::No);
         (self.start_ps, self.free_ps) = (start_ps, start_ps);
+        self.received.clear();
         // A real barrier outlasts the gap after whatever was sent before it.
         self.gap_until_ps = 0;
+    }
+
+    /// A receive with this key is complete.
+    pub(crate) fn count_received(&mut self, key: u32) {
+        if channel_of(key).is_some() {
+            *self.received.entry(key).or_default() += 1;
+        }
     }
 
     /// Whether its own sends and receives let it go on; then it waits for nothing any more.
@@ -110,6 +145,9 @@ impl Rank {
             Wait::No => true,
             Wait::AtMost { receives, sends } => {
                 self.receives <= receives && self.n_sends() <= sends
+            }
+            Wait::Received { channel, n } => {
+                self.received.get(&key_of_channel(channel)).is_some_and(|own| *own >= n)
             }
             Wait::All | Wait::Together => self.outstanding == 0,
         };

@@ -2,6 +2,7 @@
 
 use crate::host::hosts::Hosts;
 use crate::host::mode::Mode;
+use crate::host::rank::channel_of;
 use crate::limits::NIL;
 use crate::run::job::Job;
 use crate::state::buffer::buffers::Buffers;
@@ -67,7 +68,11 @@ fn waiting_ranks<M: Mode<PLAIN>, const PLAIN: bool>(
             let rank = &hosts.ranks[*number as usize];
             let sources: Vec<u32> = rank.queues.waits_for();
             let what = match sources.first() {
-                Some(source) => format!("a message of rank {}", source - first),
+                Some(key) => {
+                    let of_channel =
+                        channel_of(*key).and_then(|key| stage.phase.channel_source(key));
+                    format!("a message of rank {}", of_channel.unwrap_or(key - first))
+                }
                 None if rank.together => "the other ranks".to_owned(),
                 None => "its sends".to_owned(),
             };

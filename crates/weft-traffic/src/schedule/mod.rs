@@ -8,7 +8,6 @@
 mod calls;
 mod goal;
 mod graph;
-mod groups;
 mod msccl;
 mod text;
 
@@ -36,6 +35,8 @@ pub(crate) struct Program {
     moves: Vec<Exchange>,
     /// By rank, the numbers of the moves at which it passes each mark.
     marks: Vec<Vec<u32>>,
+    /// By channel, who sends on it.
+    sources: Vec<u32>,
 }
 
 impl Program {
@@ -49,18 +50,17 @@ impl Program {
         size_bytes: u64,
     ) -> Result<Program, TrafficError> {
         let laid_out = |ranks: Vec<_>| graph::lay_out(place, &ranks);
-        let (moves, marks) = match format {
-            ScheduleFormat::Goal => (laid_out(goal::read(place, text, n_ranks)?)?, Vec::new()),
-            ScheduleFormat::Msccl => {
-                (laid_out(msccl::read(place, text, n_ranks, size_bytes)?)?, Vec::new())
-            }
-            ScheduleFormat::Calls => calls::read(place, text, n_ranks)?,
+        let moves = match format {
+            ScheduleFormat::Goal => laid_out(goal::read(place, text, n_ranks)?)?,
+            ScheduleFormat::Msccl => laid_out(msccl::read(place, text, n_ranks, size_bytes)?)?,
+            ScheduleFormat::Calls => return Ok(calls::read(place, text, n_ranks)?.into()),
         };
-        let mut start = vec![0];
-        for moves in &moves {
-            start.push(start[start.len() - 1] + moves.len() as u32);
-        }
-        Ok(Program { start, moves: moves.into_iter().flatten().collect(), marks })
+        Ok(Calls { moves, ..Calls::default() }.into())
+    }
+
+    /// Who sends on a channel.
+    pub(crate) fn source(&self, channel: u32) -> u32 {
+        self.sources[channel as usize]
     }
 
     /// How many marks every rank passes.
@@ -80,5 +80,25 @@ impl Program {
         let (from, to) = (*self.start.get(rank as usize)?, *self.start.get(rank as usize + 1)?);
         let moves = &self.moves[from as usize..to as usize];
         moves.get(usize::try_from(index).ok()?).copied()
+    }
+}
+
+/// What each rank does, the numbers of the moves at which it passes marks, and by channel who sends
+/// on it.
+#[derive(Default)]
+struct Calls {
+    moves: Vec<Vec<Exchange>>,
+    marks: Vec<Vec<u32>>,
+    sources: Vec<u32>,
+}
+
+impl From<Calls> for Program {
+    fn from(calls: Calls) -> Program {
+        let Calls { moves, marks, sources } = calls;
+        let mut start = vec![0];
+        for moves in &moves {
+            start.push(start[start.len() - 1] + moves.len() as u32);
+        }
+        Program { start, moves: moves.into_iter().flatten().collect(), marks, sources }
     }
 }

@@ -12,6 +12,8 @@ struct Rank<P> {
     /// Posted and not complete: sends and receives.
     outstanding: [u32; 2],
     waits: Wait,
+    /// By channel, how many receives are complete.
+    received: BTreeMap<u32, u32>,
     together: u64,
     landed: Vec<(Blocks, P)>,
 }
@@ -31,10 +33,16 @@ pub(crate) fn run<S, P: Clone>(
     store: impl Fn(&mut S, u32, Blocks, P),
 ) {
     let n = states.len() as u32;
-    let idle =
-        || Rank { index: 0, outstanding: [0, 0], waits: Wait::No, together: 0, landed: Vec::new() };
+    let idle = || Rank {
+        index: 0,
+        outstanding: [0, 0],
+        waits: Wait::No,
+        received: BTreeMap::new(),
+        together: 0,
+        landed: Vec::new(),
+    };
     let mut ranks: Vec<Rank<P>> = (0..n).map(|_| idle()).collect();
-    let mut wires: BTreeMap<(u32, u32), Wire<P>> = BTreeMap::new();
+    let mut wires: Wires<P> = BTreeMap::new();
     let mut pools: BTreeMap<u64, Vec<(u32, Option<P>)>> = BTreeMap::new();
     let mut moved = true;
     while std::mem::take(&mut moved) {
@@ -68,12 +76,14 @@ pub(crate) fn run<S, P: Clone>(
                 let carried = exchange.send.map(|send| (send, gather(state, rank, send.blocks)));
                 if let Some(recv) = exchange.recv {
                     assert_ne!(recv.peer, rank, "{what}: a message to itself");
-                    wire(&mut wires, recv.peer, rank).recvs.push_back(recv);
-                    settle(what, &mut ranks, &mut wires, recv.peer, rank);
+                    let key = (recv.peer, rank, channel_of(recv));
+                    wire(&mut wires, key).recvs.push_back(recv);
+                    settle(what, &mut ranks, &mut wires, key);
                 }
                 if let Some((send, carried)) = carried {
-                    wire(&mut wires, rank, send.peer).sends.push_back((send, carried));
-                    settle(what, &mut ranks, &mut wires, rank, send.peer);
+                    let key = (rank, send.peer, channel_of(send));
+                    wire(&mut wires, key).sends.push_back((send, carried));
+                    settle(what, &mut ranks, &mut wires, key);
                 }
             }
         }
@@ -94,6 +104,7 @@ fn passes<P>(ranks: &[Rank<P>], rank: u32, next: impl Fn(u32, u64) -> Option<Exc
         Wait::AtMost { receives, sends } => {
             me.outstanding[0] <= sends && me.outstanding[1] <= receives
         }
+        Wait::Received { channel, n } => me.received.get(&channel).is_some_and(|own| *own >= n),
         Wait::Together => ranks.iter().enumerate().all(|(number, other)| {
             let come = other.together == me.together || next(number as u32, other.index).is_none();
             other.together > me.together || other.outstanding == [0, 0] && come
@@ -112,27 +123,39 @@ fn reduce<P: Clone>(ranks: &mut [Rank<P>], pool: Vec<(u32, Option<P>)>) {
     }
 }
 
-fn wire<P>(wires: &mut BTreeMap<(u32, u32), Wire<P>>, src: u32, dst: u32) -> &mut Wire<P> {
-    let empty = || Wire { sends: VecDeque::new(), recvs: VecDeque::new() };
-    wires.entry((src, dst)).or_insert_with(empty)
+/// Source, destination and channel: sends and receives of one such key meet in order.
+type Key = (u32, u32, Option<u32>);
+type Wires<P> = BTreeMap<Key, Wire<P>>;
+
+fn channel_of(transfer: Transfer) -> Option<u32> {
+    match transfer.blocks {
+        Blocks::Channel(channel) => Some(channel),
+        _ => None,
+    }
 }
 
-fn settle<P>(
-    what: &str,
-    ranks: &mut [Rank<P>],
-    wires: &mut BTreeMap<(u32, u32), Wire<P>>,
-    src: u32,
-    dst: u32,
-) {
-    let wire = wire(wires, src, dst);
+fn wire<P>(wires: &mut Wires<P>, key: Key) -> &mut Wire<P> {
+    let empty = || Wire { sends: VecDeque::new(), recvs: VecDeque::new() };
+    wires.entry(key).or_insert_with(empty)
+}
+
+fn settle<P>(what: &str, ranks: &mut [Rank<P>], wires: &mut Wires<P>, key: Key) {
+    let (src, dst, channel) = key;
+    let wire = wire(wires, key);
     if wire.sends.is_empty() || wire.recvs.is_empty() {
         return;
     }
     let (send, carried) = wire.sends.pop_front().expect("looked");
     let recv = wire.recvs.pop_front().expect("looked");
-    let sides = ((send.size_bytes, send.blocks), (recv.size_bytes, recv.blocks));
-    assert_eq!(sides.0, sides.1, "{what}: {src} sends other than {dst} receives");
+    if channel.is_none() {
+        let sides = ((send.size_bytes, send.blocks), (recv.size_bytes, recv.blocks));
+        assert_eq!(sides.0, sides.1, "{what}: {src} sends other than {dst} receives");
+    }
     ranks[src as usize].outstanding[0] -= 1;
-    ranks[dst as usize].outstanding[1] -= 1;
-    ranks[dst as usize].landed.push((recv.blocks, carried));
+    let there = &mut ranks[dst as usize];
+    there.outstanding[1] -= 1;
+    there.landed.push((recv.blocks, carried));
+    if let Some(channel) = channel {
+        *there.received.entry(channel).or_default() += 1;
+    }
 }

@@ -7,8 +7,8 @@
 #define WEFT_RECORDER_CALLS_H
 
 /* CALL(name in enum call, name in the trace, numbers after gap and time).
- * `blocks` is how many numbers follow, and these; `done` the same with pairs of a call's number and
- * a source plus 1 (0 where it was known). A call that leaves a request has its own number first:
+ * `blocks` is how many numbers follow, and these; `done` the same with a call's number, its source
+ * plus 1 and its tag plus 1 (0 where the call named them; the source 2^32 - 1: it was cancelled). A call that leaves a request has its own number first:
  * `begun`. */
 #define CALLS \
     CALL(NONE, "none", "") \
@@ -35,6 +35,7 @@
     CALL(ALLTOALLV, "alltoallv", "blocks root group begun") \
     CALL(ONE_SIDED, "one_sided", "bytes") \
     CALL(NEIGHBOURS, "neighbour_collective", "bytes") \
+    CALL(BETWEEN, "intercommunicator_collective", "bytes") \
     CALL(SPAWN, "spawn", "bytes")
 
 #define CALL(name, text, numbers) CALL_##name,

@@ -34,6 +34,17 @@ static int size_of(MPI_Comm comm)
     return size;
 }
 
+static void leave_types(const int *counts, const MPI_Datatype *types, MPI_Comm comm,
+                        const MPI_Request *request)
+{
+    int n = depth == 1 ? size_of(comm) : 0;
+    uint64_t *blocks = malloc(sizeof *blocks * (size_t)(n + 1));
+    for (int i = 0; blocks != NULL && i < n; i++)
+        blocks[i] = counts[i] > 0 ? bytes_of(counts[i], types[i]) : 0;
+    leave_blocks(CALL_ALLTOALLV, blocks, blocks == NULL ? 0 : n, 0, comm, request);
+    free(blocks);
+}
+
 static bool is_root(int root, MPI_Comm comm)
 {
     int rank = 0;
@@ -178,7 +189,12 @@ WITH(Alltoallv, Ialltoallv,
      (const void *in, const int *n_in, const int *at_in, MPI_Datatype in_type, void *out,
       const int *n_out, const int *at_out, MPI_Datatype out_type, MPI_Comm comm),
      (in, n_in, at_in, in_type, out, n_out, at_out, out_type, comm),
-     leave_counts(CALL_ALLTOALLV, in == MPI_IN_PLACE ? n_out : n_in, size_of(comm),
-                  in == MPI_IN_PLACE ? out_type : in_type, 0, comm, request))
+     leave_counts(CALL_ALLTOALLV, n_out, size_of(comm), out_type, 0, comm, request))
+
+WITH(Alltoallw, Ialltoallw,
+     (const void *in, const int *n_in, const int *at_in, const MPI_Datatype *in_types, void *out,
+      const int *n_out, const int *at_out, const MPI_Datatype *out_types, MPI_Comm comm),
+     (in, n_in, at_in, in_types, out, n_out, at_out, out_types, comm),
+     leave_types(n_out, out_types, comm, request))
 
 #pragma GCC visibility pop

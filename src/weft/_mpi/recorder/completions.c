@@ -75,6 +75,12 @@ int MPI_Testsome(int n, MPI_Request *requests, int *n_done, int *indices, MPI_St
     return code;
 }
 
+int MPI_Cancel(MPI_Request *request)
+{
+    note_cancel(*request);
+    return PMPI_Cancel(request);
+}
+
 /* A request that is freed is never waited for: a replay waits for it at the end. */
 int MPI_Request_free(MPI_Request *request)
 {

@@ -55,6 +55,8 @@ BEGINS(irsend, leave_begun, CALL_ISEND)
 BEGINS(irecv, leave_begun, CALL_IRECV)
 BEGINS(send_init, leave_prepared, CALL_ISEND)
 BEGINS(ssend_init, leave_prepared, CALL_ISEND)
+BEGINS(bsend_init, leave_prepared, CALL_ISEND)
+BEGINS(rsend_init, leave_prepared, CALL_ISEND)
 BEGINS(recv_init, leave_prepared, CALL_IRECV)
 
 static void leave_one(enum call call, const struct status *status, MPI_Comm comm)
@@ -200,4 +202,5 @@ static void release(const Int *request)
         unfollow(pending);
 }
 
+FORTRAN_AS(cancel, (Int *request), (request), note_cancel(REQUEST(request)), (void)0)
 FORTRAN_AS(request_free, (Int *request), (request), release(request), (void)0)

@@ -2,7 +2,8 @@
  *
  * They call Fortran's own profiling functions with what they were given, so buffers that are
  * constants (MPI_IN_PLACE, MPI_BOTTOM) need no translation. Open MPI's module mpi_f08 has names of
- * its own with the same arguments; that of MPICH calls MPI's functions in C. */
+ * its own with the same arguments. That of MPICH passes descriptors and calls profiling functions
+ * itself: nothing of it can be seen. */
 #ifndef WEFT_RECORDER_FORTRAN_H
 #define WEFT_RECORDER_FORTRAN_H
 
@@ -23,9 +24,14 @@ typedef MPI_Fint Int;
         after; \
     }
 
+#ifdef OPEN_MPI
 #define FORTRAN_AS(name, parameters, arguments, before, after) \
     FORTRAN_ONE(name, _, parameters, arguments, before, after) \
     FORTRAN_ONE(name, _f08_, parameters, arguments, before, after)
+#else
+#define FORTRAN_AS(name, parameters, arguments, before, after) \
+    FORTRAN_ONE(name, _, parameters, arguments, before, after)
+#endif
 
 #define FORTRAN(name, parameters, arguments, after) \
     FORTRAN_AS(name, parameters, arguments, enter(), after)

@@ -125,4 +125,4 @@ WITH(alltoallv,
      (void *in, Int *n_in, Int *at_in, Int *in_type, void *out, Int *n_out, Int *at_out,
       Int *out_type, Int *comm),
      (in, n_in, at_in, in_type, out, n_out, at_out, out_type, comm),
-     leave_counts(CALL_ALLTOALLV, n_in, TYPE(in_type), 0, COMM(comm), request))
+     leave_counts(CALL_ALLTOALLV, n_out, TYPE(out_type), 0, COMM(comm), request))

@@ -1,7 +1,6 @@
 /* life.c -- from MPI_Init to MPI_Finalize. */
 #include "recorder.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,10 +13,10 @@ enum { SHORT_GAP_NS = 1000 };
 
 void stop_recording(const char *why)
 {
-    if (recorder.is_on || recorder.left == 0)
+    if (recorder.is_on || !recorder.has_begun)
         fprintf(stderr, "weft record: rank %d records no more: %s\n", recorder.rank, why);
     recorder.is_on = false;
-    recorder.left = 1;
+    recorder.has_begun = true;
 }
 
 /* A text in JSON: what would have to be escaped becomes a blank. */
@@ -65,18 +64,37 @@ static void write_header(char *header, size_t size, int thread_level, double ns_
     snprintf(header + n, size - n, "]}\n");
 }
 
-void begin_recording(int thread_level)
+/* Before main: the rate of the counter is known by the time MPI has started. */
+__attribute__((constructor)) static void before_main(void)
 {
+    choose_clock();
+    recorder.began = ticks();
+    recorder.began_ns = system_ns();
+}
+
+/* Begins at the first call after MPI has started, whatever has started it. The ranks of a job that
+ * another one spawned are no part of its trace. */
+void begin_recording(void)
+{
+    int is_started = 0, is_over = 0, thread_level = MPI_THREAD_SINGLE;
+    PMPI_Initialized(&is_started);
+    PMPI_Finalized(&is_over);
+    if (recorder.has_begun || !is_started || is_over)
+        return;
     uint64_t now = ticks(), now_ns = system_ns();
+    MPI_Comm parent = MPI_COMM_NULL;
+    PMPI_Comm_get_parent(&parent);
     PMPI_Comm_rank(MPI_COMM_WORLD, &recorder.rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &recorder.n_ranks);
+    PMPI_Query_thread(&thread_level);
     recorder.has_threads = thread_level == MPI_THREAD_MULTIPLE;
     double passed = (double)(now - recorder.began);
     double ns_a_tick = passed > 0 ? (double)(now_ns - recorder.began_ns) / passed : 1;
     recorder.short_gap = (uint64_t)(SHORT_GAP_NS / ns_a_tick);
     static char header[8192];
     write_header(header, sizeof header, thread_level, ns_a_tick);
-    recorder.is_on = open_trace(header);
+    recorder.is_on = parent == MPI_COMM_NULL && open_trace(header);
+    recorder.has_begun = true;
     if (!recorder.is_on)
         return;
     group_of(MPI_COMM_WORLD);
@@ -108,32 +126,21 @@ void end_recording(void)
 
 #pragma GCC visibility push(default)
 
-static void before_init(void)
-{
-    choose_clock();
-    recorder.began = ticks();
-    recorder.began_ns = system_ns();
-}
-
 int MPI_Init(int *argc, char ***argv)
 {
-    before_init();
     depth++;
     int code = PMPI_Init(argc, argv);
     depth--;
-    if (code == MPI_SUCCESS)
-        begin_recording(MPI_THREAD_SINGLE);
+    begin_recording();
     return code;
 }
 
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
-    before_init();
     depth++;
     int code = PMPI_Init_thread(argc, argv, required, provided);
     depth--;
-    if (code == MPI_SUCCESS)
-        begin_recording(*provided);
+    begin_recording();
     return code;
 }
 
@@ -153,49 +160,6 @@ int MPI_Comm_disconnect(MPI_Comm *comm)
 {
     forget_group(*comm);
     return PMPI_Comm_disconnect(comm);
-}
-
-/* Fortran's. Their own functions of C may or may not be those of this library. */
-
-void pmpi_init_(MPI_Fint *error);
-void pmpi_init_thread_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error);
-void pmpi_finalize_(MPI_Fint *error);
-void pmpi_comm_free_(MPI_Fint *comm, MPI_Fint *error);
-#pragma weak pmpi_init_
-#pragma weak pmpi_init_thread_
-#pragma weak pmpi_finalize_
-#pragma weak pmpi_comm_free_
-
-void mpi_init_(MPI_Fint *error)
-{
-    before_init();
-    depth++;
-    pmpi_init_(error);
-    depth--;
-    if (!recorder.is_on)
-        begin_recording(MPI_THREAD_SINGLE);
-}
-
-void mpi_init_thread_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error)
-{
-    before_init();
-    depth++;
-    pmpi_init_thread_(required, provided, error);
-    depth--;
-    if (!recorder.is_on)
-        begin_recording((int)*provided);
-}
-
-void mpi_finalize_(MPI_Fint *error)
-{
-    end_recording();
-    pmpi_finalize_(error);
-}
-
-void mpi_comm_free_(MPI_Fint *comm, MPI_Fint *error)
-{
-    forget_group(MPI_Comm_f2c(*comm));
-    pmpi_comm_free_(comm, error);
 }
 
 #pragma GCC visibility pop

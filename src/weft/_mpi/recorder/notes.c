@@ -25,7 +25,11 @@ static bool is_elsewhere(void)
 /* Ends a call; whether it is to be written down. Pairs with `noted`. */
 static bool is_to_note(void)
 {
-    if (--depth != 0 || !recorder.is_on)
+    if (--depth != 0)
+        return false;
+    if (!recorder.has_begun)
+        begin_recording();
+    if (!recorder.is_on)
         return false;
     if (recorder.has_threads) {
         pthread_mutex_lock(&lock);
@@ -151,11 +155,11 @@ void leave_exchange(int count, MPI_Datatype type, int to, int tag, MPI_Comm comm
         write_message(CALL_ISEND, n_begun, target, bytes_of(count, type), tag, group);
         entered = recorder.left;
     }
-    unsigned char *at = n > 0 ? head(CALL_WAIT, 5) : NULL;
+    unsigned char *at = n > 0 ? head(CALL_WAIT, 7) : NULL;
     if (at != NULL) {
         at = put(at, (uint64_t)n);
         for (int i = 0; i < n; i++)
-            at = put(put(at, begun[i]), 0);
+            at = put(put(put(at, begun[i]), 0), 0);
         advance(at);
     }
     noted();
@@ -183,6 +187,7 @@ static struct pending *prepared(enum call call, int count, MPI_Datatype type, in
         return NULL;
     pending->call = call;
     pending->is_from_any = is_from_any;
+    pending->has_any_tag = call == CALL_IRECV && tag == MPI_ANY_TAG;
     pending->group = group;
     pending->peer = rank;
     pending->tag = tag;
@@ -245,18 +250,19 @@ void enter_wait(struct waiting *waiting, int n, const MPI_Request *requests, MPI
     }
     if (recorder.has_threads)
         pthread_mutex_lock(&lock);
-    bool needs_source = false;
+    bool needs_status = false;
     for (int i = 0; i < n; i++) {
         waiting->pending[i] = pending_of(requests[i]);
         if (waiting->pending[i] != NULL) {
             waiting->pending[i]->is_taken = true;
-            needs_source |= waiting->pending[i]->is_from_any;
+            needs_status |= waiting->pending[i]->is_from_any ||
+                            waiting->pending[i]->has_any_tag || waiting->pending[i]->is_cancelled;
         }
     }
     if (recorder.has_threads)
         pthread_mutex_unlock(&lock);
     bool has_none = statuses == MPI_STATUSES_IGNORE || statuses == MPI_STATUS_IGNORE;
-    if (!needs_source || !has_none)
+    if (!needs_status || !has_none)
         return;
     MPI_Status *own = n <= FEW ? waiting->own : calloc((size_t)n, sizeof *statuses);
     if (own != NULL) {
@@ -265,19 +271,32 @@ void enter_wait(struct waiting *waiting, int n, const MPI_Request *requests, MPI
     }
 }
 
-/* The source of the k-th request that is over, as plus 1; 0 where the call named it. */
-static uint64_t source_of(const struct waiting *waiting, const struct pending *pending, int k)
+/* A call that is over: its number, and of its status what the call did not name. */
+static unsigned char *put_done(unsigned char *at, const struct waiting *waiting,
+                               const struct pending *pending, int k)
 {
-    bool has_none = waiting->statuses == MPI_STATUSES_IGNORE ||
-                    waiting->statuses == MPI_STATUS_IGNORE;
-    if (!pending->is_from_any || has_none)
-        return 0;
-    return (uint64_t)(world_rank(pending->group, waiting->statuses[k].MPI_SOURCE) + 1);
+    enum { CANCELLED = -1 };
+    uint64_t source = 0, tag = 0;
+    bool has_status = waiting->statuses != MPI_STATUSES_IGNORE &&
+                      waiting->statuses != MPI_STATUS_IGNORE;
+    if (has_status) {
+        const MPI_Status *status = &waiting->statuses[k];
+        int is_cancelled = 0;
+        if (pending->is_cancelled)
+            PMPI_Test_cancelled(status, &is_cancelled);
+        if (pending->is_from_any)
+            source = (uint64_t)(world_rank(pending->group, status->MPI_SOURCE) + 1);
+        if (pending->has_any_tag)
+            tag = (uint64_t)(status->MPI_TAG < 0 ? 0 : status->MPI_TAG + 1);
+        if (is_cancelled)
+            source = (uint32_t)CANCELLED;
+    }
+    return put(put(put(at, pending->number), source), tag);
 }
 
 static void write_wait(struct waiting *waiting, int n_done, const int *indices)
 {
-    unsigned char *at = head(CALL_WAIT, 2 * (size_t)n_done + 1);
+    unsigned char *at = head(CALL_WAIT, 3 * (size_t)n_done + 1);
     int n = 0;
     for (int k = 0; k < n_done; k++) {
         const struct pending *pending = waiting->pending[indices == NULL ? k : indices[k]];
@@ -289,8 +308,8 @@ static void write_wait(struct waiting *waiting, int n_done, const int *indices)
         if (pending == NULL || pending->number == 0)
             continue;
         if (at != NULL)
-            at = put(put(at, pending->number), source_of(waiting, pending, k));
-        pending->is_taken = false;
+            at = put_done(at, waiting, pending, k);
+        pending->is_taken = pending->is_cancelled = false;
         pending->number = 0;
         if (!pending->is_persistent)
             unfollow(pending);
@@ -321,6 +340,33 @@ void leave_wait(struct waiting *waiting, int n_done, const int *indices)
         free(waiting->statuses);
 }
 
+/* ---- matched messages --------------------------------------------------------------------- */
+
+enum { MOST_MATCHED = 64 };
+static struct {
+    MPI_Message message;
+    MPI_Comm comm;
+} matched[MOST_MATCHED];
+static int next_matched;
+
+/* The last ones: a matched message is received soon. */
+void remember_matched(MPI_Message message, MPI_Comm comm)
+{
+    matched[next_matched].message = message;
+    matched[next_matched].comm = comm;
+    next_matched = (next_matched + 1) % MOST_MATCHED;
+}
+
+MPI_Comm comm_of_matched(MPI_Message message)
+{
+    for (int i = 1; i <= MOST_MATCHED; i++) {
+        int at = (next_matched + MOST_MATCHED - i) % MOST_MATCHED;
+        if (matched[at].message == message && matched[at].comm != 0)
+            return matched[at].comm;
+    }
+    return MPI_COMM_WORLD;
+}
+
 /* ---- collectives -------------------------------------------------------------------------- */
 
 /* The numbers behind a collective: group, and the number of one that leaves a request, plus 1. */
@@ -346,7 +392,7 @@ void leave_collective(enum call call, uint64_t bytes, int root, MPI_Comm comm,
         return;
     const struct group *group = group_of(comm);
     bool is_inter = group != NULL && group->remote_size > 0;
-    unsigned char *at = group == NULL ? NULL : head(is_inter ? CALL_SPAWN : call, 5);
+    unsigned char *at = group == NULL ? NULL : head(is_inter ? CALL_BETWEEN : call, 5);
     if (at != NULL && is_inter) {
         advance(put(at, bytes));
     } else if (at != NULL) {
@@ -363,7 +409,7 @@ void leave_blocks(enum call call, const uint64_t *bytes, int n, int root, MPI_Co
         return;
     const struct group *group = group_of(comm);
     bool is_inter = group != NULL && group->remote_size > 0;
-    unsigned char *at = group == NULL ? NULL : head(is_inter ? CALL_SPAWN : call, (size_t)n + 5);
+    unsigned char *at = group == NULL ? NULL : head(is_inter ? CALL_BETWEEN : call, (size_t)n + 5);
     if (at != NULL && is_inter) {
         advance(put(at, 0));
     } else if (at != NULL) {

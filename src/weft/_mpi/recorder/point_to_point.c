@@ -106,10 +106,20 @@ int MPI_Sendrecv_replace(void *buffer, int count, MPI_Datatype type, int to, int
 int MPI_Mrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status)
 {
     MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
+    MPI_Comm comm = comm_of_matched(*message);
     enter();
     int code = PMPI_Mrecv(buffer, count, type, message, used);
-    /* A matched message no longer knows its communicator; nearly all are of the world. */
-    leave_received(CALL_RECV, MPI_COMM_WORLD, used);
+    leave_received(CALL_RECV, comm, used);
+    return code;
+}
+
+int MPI_Imrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message,
+               MPI_Request *request)
+{
+    MPI_Comm comm = comm_of_matched(*message);
+    enter();
+    int code = PMPI_Imrecv(buffer, count, type, message, request);
+    leave_begun(CALL_IRECV, count, type, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, *request);
     return code;
 }
 
@@ -135,6 +145,7 @@ int MPI_Mprobe(int from, int tag, MPI_Comm comm, MPI_Message *message, MPI_Statu
 {
     enter();
     int code = PMPI_Mprobe(from, tag, comm, message, status);
+    remember_matched(*message, comm);
     leave_poll();
     return code;
 }
@@ -144,6 +155,8 @@ int MPI_Improbe(int from, int tag, MPI_Comm comm, int *flag, MPI_Message *messag
 {
     enter();
     int code = PMPI_Improbe(from, tag, comm, flag, message, status);
+    if (*flag)
+        remember_matched(*message, comm);
     leave_poll();
     return code;
 }

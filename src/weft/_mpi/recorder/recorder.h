@@ -13,7 +13,7 @@
  *   requests.c         requests that are open
  *   notes.c            one call, written down
  *   point_to_point.c completions.c collectives.c unreplayed.c    MPI's functions in C
- *   fortran.h fortran.c fortran_collectives.c                    the same in Fortran
+ *   fortran.h fortran_life.c fortran.c fortran_collectives.c     the same in Fortran
  *
  * It never ends the program: if it cannot write it says so once, and records no more.
  */
@@ -61,7 +61,7 @@ static inline uint64_t ticks(void)
 
 /* Of this rank. A call inside another one (a library's own use of MPI) is not written down. */
 struct recorder {
-    bool is_on;
+    bool is_on, has_begun;
     bool has_threads; /* MPI_THREAD_MULTIPLE: several may call at once */
     int rank, n_ranks;
     uint64_t left; /* when the last call ended */
@@ -80,7 +80,7 @@ static inline void enter(void)
         entered = ticks();
 }
 
-void begin_recording(int thread_level);
+void begin_recording(void);
 void end_recording(void);
 void stop_recording(const char *why);
 
@@ -140,7 +140,7 @@ struct pending {
     uint64_t key;
     uint32_t number; /* of the call that began it; 0 for a persistent one that is idle */
     enum call call;
-    bool is_persistent, is_from_any, is_taken;
+    bool is_persistent, is_from_any, has_any_tag, is_taken, is_cancelled;
     const struct group *group;
     int peer, tag;
     uint64_t bytes;
@@ -149,6 +149,8 @@ struct pending {
 
 /* Begins to follow a request; several may share a handle (MPI gives one to all that are over). */
 struct pending *follow(MPI_Request request);
+/* The program asks for a request to be cancelled; whether it was, its status says. */
+void note_cancel(MPI_Request request);
 /* The oldest with this handle that is not taken; NULL for one that is not followed. */
 struct pending *pending_of(MPI_Request request);
 void unfollow(struct pending *pending);
@@ -172,6 +174,9 @@ void leave_collective(enum call call, uint64_t bytes, int root, MPI_Comm comm,
 void leave_blocks(enum call call, const uint64_t *bytes, int n, int root, MPI_Comm comm,
                   const MPI_Request *request);
 void leave_unreplayed(enum call call, uint64_t bytes);
+/* A probe found a message, or a matched message was received: its communicator, by its handle. */
+void remember_matched(MPI_Message message, MPI_Comm comm);
+MPI_Comm comm_of_matched(MPI_Message message);
 uint64_t bytes_of(long count, MPI_Datatype type);
 
 /* The requests that a call may complete, as they were before it. */

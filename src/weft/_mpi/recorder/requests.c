@@ -52,6 +52,13 @@ struct pending *pending_of(MPI_Request request)
     return pending;
 }
 
+void note_cancel(MPI_Request request)
+{
+    struct pending *pending = pending_of(request);
+    if (pending != NULL)
+        pending->is_cancelled = true;
+}
+
 void unfollow(struct pending *pending)
 {
     for (struct pending **at = slot_of(pending->key); *at != NULL; at = &(*at)->next) {

@@ -54,7 +54,7 @@ bool open_trace(const char *header)
     int n = snprintf(path, sizeof path, "%s/rank-%05d.trace", folder, recorder.rank);
     if (n < 0 || (size_t)n >= sizeof path)
         return false;
-    file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     size_t length = strlen(header);
     if (file < 0 || !map_from(0, length)) {
         stop_recording(strerror(errno));

@@ -24,6 +24,30 @@ ONE_SIDED(Accumulate,
           (const void *from, int n, MPI_Datatype type, int target, MPI_Aint at, int n_there,
            MPI_Datatype type_there, MPI_Op op, MPI_Win window),
           (from, n, type, target, at, n_there, type_there, op, window), bytes_of(n, type))
+ONE_SIDED(Get_accumulate,
+          (const void *from, int n, MPI_Datatype type, void *to, int n_to, MPI_Datatype to_type,
+           int target, MPI_Aint at, int n_there, MPI_Datatype type_there, MPI_Op op,
+           MPI_Win window),
+          (from, n, type, to, n_to, to_type, target, at, n_there, type_there, op, window),
+          bytes_of(n_to, to_type))
+ONE_SIDED(Fetch_and_op,
+          (const void *from, void *to, MPI_Datatype type, int target, MPI_Aint at, MPI_Op op,
+           MPI_Win window),
+          (from, to, type, target, at, op, window), bytes_of(1, type))
+ONE_SIDED(Compare_and_swap,
+          (const void *from, const void *compared, void *to, MPI_Datatype type, int target,
+           MPI_Aint at, MPI_Win window),
+          (from, compared, to, type, target, at, window), bytes_of(1, type))
+ONE_SIDED(Rput,
+          (const void *from, int n, MPI_Datatype type, int target, MPI_Aint at, int n_there,
+           MPI_Datatype type_there, MPI_Win window, MPI_Request *request),
+          (from, n, type, target, at, n_there, type_there, window, request), bytes_of(n, type))
+ONE_SIDED(Rget,
+          (void *to, int n, MPI_Datatype type, int target, MPI_Aint at, int n_there,
+           MPI_Datatype type_there, MPI_Win window, MPI_Request *request),
+          (to, n, type, target, at, n_there, type_there, window, request), bytes_of(n, type))
+ONE_SIDED(Win_flush_local, (int rank, MPI_Win window), (rank, window), 0)
+ONE_SIDED(Win_flush_local_all, (MPI_Win window), (window), 0)
 ONE_SIDED(Win_fence, (int hints, MPI_Win window), (hints, window), 0)
 ONE_SIDED(Win_lock, (int kind, int rank, int hints, MPI_Win window), (kind, rank, hints, window), 0)
 ONE_SIDED(Win_unlock, (int rank, MPI_Win window), (rank, window), 0)

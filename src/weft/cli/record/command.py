@@ -86,7 +86,8 @@ def command(argv: tuple[str, ...], directory: Path | None, mpicc: str | None, fo
             "no rank recorded anything",
             where=typed,
             expected=f"an MPI program that loads {mpi.version} when it starts",
-            hint="--mpi names the mpicc of another MPI; a static program cannot be recorded; a "
+            hint="--mpi names the mpicc of another MPI; static programs and "
+            "MPICH's module mpi_f08 cannot be recorded; a "
             "launcher that clears the environment has to pass on LD_PRELOAD and WEFT_RECORD_DIR",
         )
     write_recording(where, Recording(typed, code, started, seconds, mpi.version, __version__))

@@ -18,6 +18,7 @@ from weft.core.files import write_whole
 from weft.core.words import counted
 
 if TYPE_CHECKING:
+    from weft.bench.replay import ReplayOptions
     from weft.study.plan.model import Study
     from weft.trace.iterations import Iterations
     from weft.trace.trace import Trace
@@ -113,19 +114,24 @@ def command(
 
     With --aggressor they are compared with those beside another job, on node sets drawn anew.
     """
-    from weft.bench.replay import recorded
+    from weft.bench.replay import RankScale, ReplayOptions, recorded
 
     if goal is None:
         require_twin(choice, {"weft replay": True})
+    elif aggressors:
+        raise InputError("--goal with --aggressor", expected="one of them: GOAL is one program")
+    if strong and scale == 1:
+        raise InputError("--strong without --scale", expected="--scale 8x with it")
     whole, iterations = recorded(str(trace), iteration or "")
     tasks = tasks_per_node or _recorded_tasks(whole)
+    larger = RankScale(scale, strong)
     n_ranks = whole.n_ranks * scale
     if n_ranks % tasks:
         raise InputError(f"{n_ranks} ranks, {tasks} a node", expected="whole nodes")
     for line in [*_said(whole, iterations), *_scale_said(whole, iterations, scale, strong=strong)]:
         talk(line)
     if goal is not None:
-        return _write_goal(whole, compute, goal)
+        return _write_goal(whole, iterations, ReplayOptions("", compute, larger), goal)
     sets = node_sets or (NODE_SETS_BESIDE if aggressors else 1)
     plan: dict[str, Any] = {
         "nodes": [n_ranks // tasks],
@@ -175,13 +181,15 @@ def _scale_said(
     return [f"scaled from a grid of {small.words} ranks to {large.words}; {kind} as recorded"]
 
 
-def _write_goal(trace: "Trace", compute: float, out: Path) -> int:
-    from weft.bench.replay import expanded, library_algorithm, library_of
+def _write_goal(
+    trace: "Trace", iterations: "Iterations", options: "ReplayOptions", out: Path
+) -> int:
+    from weft.bench.replay import expanded, library_algorithm, library_of, programs_of
     from weft.trace.goal import goal_text
-    from weft.trace.program import program_of
+    from weft.trace.program import written
 
     choose = partial(library_algorithm, library_of(trace))
-    program = program_of(trace, choose, compute=compute)
+    program = written(programs_of(trace, iterations, options), choose)
     text = "\n".join(goal_text(program.text, expanded)) + "\n"
     write_whole(out, text, what="GOAL text")
     talk(f"wrote {out}")
@@ -198,6 +206,7 @@ def _said(trace: "Trace", iterations: "Iterations") -> list[str]:
     """What is replayed, and what of it cannot be."""
     import numpy as np
 
+    from weft.trace.program import left_out, told
     from weft.trace.recording import command_of
 
     name = command_of(trace.path) or trace.path.name
@@ -210,4 +219,10 @@ def _said(trace: "Trace", iterations: "Iterations") -> list[str]:
         )
     else:
         lines.append("no call comes again on all ranks: the whole run is one iteration")
-    return lines + [f"! {caveat}" for caveat in trace.caveats()]
+    n_ends, n_parts = left_out(told(trace))
+    caveats = trace.caveats()
+    if n_ends:
+        caveats.append(f"{counted(n_ends, 'end')} of messages without the other end: left out")
+    if n_parts:
+        caveats.append(f"{counted(n_parts, 'part')} in collectives that not all came to: left out")
+    return lines + [f"! {caveat}" for caveat in caveats]

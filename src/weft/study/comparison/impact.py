@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from weft.bench.aggressor import OPTION, aggressors_of, in_words
-from weft.bench.metrics import P99_FROM_ITERATIONS
+from weft.bench.metrics import P99_FROM_ITERATIONS, PROGRAMS
 from weft.bench.model import Launch, Sample, State
 from weft.stats.ratio import NotEnoughData, Ratio, paired_ratio
 from weft.stats.summary import Floats
@@ -27,9 +27,11 @@ TAILS: Mapping[str, tuple[float, int]] = {
     "mean": (0.0, 1),
     "p99": (0.99, P99_FROM_ITERATIONS),
     "p999": (0.999, P999_FROM),
+    "slowest": (1.0, 1),
 }
-"""By name its quantile, and the fewest iterations that it needs; the mean is no quantile."""
-TAIL_NAMES = {"mean": "mean", "p99": "99 %", "p999": "99.9 %"}
+"""By name its quantile, and the fewest iterations that it needs; the mean is no quantile. The
+slowest iteration is one of a program, whose iterations are as many on each launch."""
+TAIL_NAMES = {"mean": "mean", "p99": "99 %", "p999": "99.9 %", "slowest": "slowest"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +171,7 @@ def _row(
     figures = {}
     n_iterations = min(times.size for times in of_all)
     for name, (quantile, fewest) in TAILS.items():
-        if n_iterations < fewest:
+        if n_iterations < fewest or (name == "slowest" and cell.benchmark not in PROGRAMS):
             continue
         whole = [_figure(times, quantile) for times in of_all]
         shown = [value * scale if metric == "latency_us" else scale / value for value in whole]

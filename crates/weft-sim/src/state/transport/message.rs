@@ -63,6 +63,8 @@ pub(crate) struct Message {
     pub(crate) size_bytes: u64,
     pub(crate) role: Role,
     pub(crate) regime: u8,
+    /// What its receive is found by: the sender, or a channel.
+    pub(crate) key: u32,
     /// The outcome's row it completes, or NIL.
     pub(crate) row: u32,
     /// Its row among the flows, or NIL.
@@ -103,6 +105,7 @@ impl Message {
             dst_hca,
             size_bytes,
             role,
+            key: src,
             row: NIL,
             flow: NIL,
             dst_vertex: NIL,

@@ -1,33 +1,31 @@
 //! The MPI calls of each rank, in the order in which it makes them.
 //!
 //! A rank does one call after another; a call that does not wait leaves a send or a receive open,
-//! and `wait R S` goes on when at most R receives and S sends are. So nothing here is laid out in
-//! levels as a graph is: computing between a send and its wait overlaps with it, as on a machine.
-//! A collective becomes the moves of its algorithm; what is open before it stays open.
-//!
-//! Messages of a pair meet in order, so receives have no tags: a wait counts, whichever they are.
+//! and `wait` names those that are to be over. So nothing here is laid out in levels as a graph is:
+//! computing between a send and its wait overlaps with it, as on a machine. A collective becomes
+//! the moves of its algorithm; what is open before it stays open. Messages of a pair meet in order
+//! on their channel: a tag, or a group whose collectives they are part of.
 
+mod collectives;
+mod groups;
+mod open;
+
+use self::groups::Group;
+use self::open::{End, Open, waiting};
+use super::Calls;
 use super::graph::{MAX_OPERATIONS, wrong};
-use super::groups::{Group, Moves, Part, beside};
-use super::text::{number, parsed, without_comments};
-use crate::collective::{Algorithm, Collective, Operation, algorithms_of};
+use super::text::{number, without_comments};
 use crate::error::TrafficError;
 use crate::exchange::{Blocks, Exchange, Transfer, Wait};
-use crate::keys::check_collective;
-use crate::step::BenchmarkName;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 /// The group of all ranks.
 const WORLD: &str = "world";
 
-/// The moves of each rank, and the numbers of those at which it passes a mark.
-type Calls = (Vec<Vec<Exchange>>, Vec<Vec<u32>>);
-
 /// The rank whose braces are open.
 struct OpenRank {
     number: u32,
-    /// Receives and sends that it does not wait for yet.
-    open: [u32; 2],
+    open: Open,
     /// By group, how many collectives it has done.
     n_parts: Vec<usize>,
 }
@@ -47,8 +45,10 @@ struct Reader<'a> {
     done: HashMap<u32, Vec<usize>>,
     /// By rank, the moves at which it passes marks.
     marks: Vec<Vec<u32>>,
-    /// By source and destination: sends, receives, and the line of the last of either.
-    pairs: BTreeMap<(u32, u32), [u32; 3]>,
+    /// By source, destination and the word of a tag or group: the number of the channel.
+    channels: HashMap<(u32, u32, String), u32>,
+    /// By channel: source and destination, sends, receives, and the line of the last of either.
+    ends: Vec<[u32; 5]>,
 }
 
 /// The moves of each rank, and those at which it passes marks.
@@ -92,11 +92,13 @@ impl Reader<'_> {
             }
             ["calc", ns] => self.calc(ns),
             ["mark"] => self.mark(),
-            ["send", size, "to", peer] => self.send(size, peer, true),
-            ["isend", size, "to", peer] => self.send(size, peer, false),
-            ["recv", "from", peer] => self.recv(peer, true),
-            ["irecv", "from", peer] => self.recv(peer, false),
-            ["wait", receives, sends] => self.wait(receives, sends),
+            ["wait", labels @ ..] => self.wait(labels),
+            [label, call @ ("isend" | "irecv"), tail @ ..] if label.ends_with(':') => {
+                self.message(call, tail, Some(label.trim_end_matches(':')))
+            }
+            [call @ ("send" | "recv" | "isend" | "irecv"), tail @ ..] => {
+                self.message(call, tail, None)
+            }
             [name, tail @ ..] => self.collective(name, tail, words),
         }
     }
@@ -141,7 +143,7 @@ impl Reader<'_> {
         if self.done.contains_key(&number) {
             return self.wrong(format!("rank {number} again"), "each rank once");
         }
-        self.rank = Some(OpenRank { number, open: [0, 0], n_parts: Vec::new() });
+        self.rank = Some(OpenRank { number, open: Open::default(), n_parts: Vec::new() });
         Ok(())
     }
 
@@ -175,7 +177,7 @@ impl Reader<'_> {
                 }
             }
         }
-        for ((src, dst), [sends, receives, line]) in &self.pairs {
+        for [src, dst, sends, receives, line] in &self.ends {
             if sends != receives {
                 let what = format!(
                     "rank {src} sends {sends} messages to rank {dst}, which receives {receives}"
@@ -191,7 +193,8 @@ impl Reader<'_> {
             let what = format!("rank {odd} passes {own} marks, rank {} {other}", ranks[0]);
             return self.wrong(what, "as many on every rank");
         }
-        Ok((self.moves, self.marks))
+        let sources = self.ends.iter().map(|[src, ..]| *src).collect();
+        Ok(Calls { moves: self.moves, marks: self.marks, sources })
     }
 
     /// Numbers and names of groups.
@@ -250,146 +253,85 @@ impl Reader<'_> {
         self.push(Exchange::default())
     }
 
-    /// The transfer of a call, counted at its end of the pair: 0 sends, 1 receives.
-    fn transfer(
+    /// A message between two ranks on a channel, counted at one of its ends.
+    fn transfer(&mut self, peer: u32, size_bytes: u64, is_send: bool, word: &str) -> Transfer {
+        let own = self.mine().number;
+        let (src, dst) = if is_send { (own, peer) } else { (peer, own) };
+        let n = self.ends.len() as u32;
+        let channel = *self.channels.entry((src, dst, word.to_owned())).or_insert(n);
+        if channel == n {
+            self.ends.push([src, dst, 0, 0, 0]);
+        }
+        let line = self.line;
+        let ends = &mut self.ends[channel as usize];
+        ends[if is_send { 2 } else { 3 }] += 1;
+        ends[4] = line;
+        Transfer { peer, size_bytes, blocks: Blocks::Channel(channel) }
+    }
+
+    /// The end of a transfer at this rank.
+    fn end_of(&mut self, transfer: Transfer, is_send: bool) -> End {
+        match transfer.blocks {
+            Blocks::Channel(channel) if !is_send => self.mine().open.next_receive(channel),
+            _ => End::Send,
+        }
+    }
+
+    /// `send 8b to R [tag T]` and `recv from R [tag T]`; `isend` and `irecv` leave it open.
+    fn message(
         &mut self,
-        peer: &str,
-        size_bytes: u64,
-        end: usize,
-    ) -> Result<Transfer, TrafficError> {
-        let (own, peer, line) = (self.mine().number, self.peer(peer)?, self.line);
-        if peer == own {
+        call: &str,
+        words: &[&str],
+        label: Option<&str>,
+    ) -> Result<(), TrafficError> {
+        let (size, tail) = match (call.ends_with("send"), words) {
+            (true, [size, "to", tail @ ..]) => (Some(self.size(size)?), tail),
+            (false, ["from", tail @ ..]) => (None, tail),
+            _ => (None, &[][..]),
+        };
+        let (peer, tag) = match tail {
+            [peer] => (self.peer(peer)?, ""),
+            [peer, "tag", tag] => (self.peer(peer)?, *tag),
+            _ => {
+                let what = format!("'{call} {}' is no message", words.join(" "));
+                return self.wrong(what, "'send SIZEb to R [tag T]' or 'recv from R [tag T]'");
+            }
+        };
+        if peer == self.mine().number {
             return self.wrong("a message of a rank to itself", "two different ranks");
         }
-        let pair = if end == 0 { (own, peer) } else { (peer, own) };
-        let counts = self.pairs.entry(pair).or_default();
-        counts[end] += 1;
-        counts[2] = line;
-        Ok(Transfer { peer, size_bytes, blocks: Blocks::None })
-    }
-
-    fn send(&mut self, size: &str, peer: &str, waits: bool) -> Result<(), TrafficError> {
-        let size_bytes = self.size(size)?;
-        let transfer = self.transfer(peer, size_bytes, 0)?;
-        let wait = self.after(1, waits);
-        self.push(Exchange { wait, ..Exchange::send(transfer) })
-    }
-
-    fn recv(&mut self, peer: &str, waits: bool) -> Result<(), TrafficError> {
-        let transfer = self.transfer(peer, 0, 1)?;
-        let wait = self.after(0, waits);
-        self.push(Exchange { wait, ..Exchange::recv(transfer) })
-    }
-
-    /// The wait after a call that leaves one more open, or waits for it.
-    fn after(&mut self, side: usize, waits: bool) -> Wait {
-        let open = &mut self.mine().open;
-        if waits {
-            Wait::AtMost { receives: open[0], sends: open[1] }
-        } else {
-            open[side] += 1;
-            Wait::No
-        }
-    }
-
-    fn wait(&mut self, receives: &str, sends: &str) -> Result<(), TrafficError> {
-        let expected = "how many receives and sends may be open";
-        let most = [self.number(receives, expected)?, self.number(sends, expected)?];
-        let open = &mut self.mine().open;
-        for (open, most) in open.iter_mut().zip(most) {
-            *open = u64::from(*open).min(most) as u32;
-        }
-        let wait = Wait::AtMost { receives: open[0], sends: open[1] };
-        self.push(Exchange { wait, ..Exchange::default() })
-    }
-
-    // ---- collectives ----------------------------------------------------------------------
-
-    /// `allreduce 8b [in GROUP] [root R] [by ALGORITHM]`.
-    fn collective(
-        &mut self,
-        name: &str,
-        tail: &[&str],
-        words: &[&str],
-    ) -> Result<(), TrafficError> {
-        let operation = parsed::<BenchmarkName>(name).and_then(BenchmarkName::operation);
-        let Some(operation) = operation else {
-            let what = format!("'{}' is no call", words.join(" "));
-            let expected = "'calc NS', 'send SIZEb to R', 'recv from R', 'wait R S', \
-                            or a collective, 'allreduce SIZEb'";
-            return self.wrong(what, expected);
+        let transfer = self.transfer(peer, size.unwrap_or(0), size.is_some(), tag);
+        let end = self.end_of(transfer, size.is_some());
+        let moved = match size {
+            Some(_) => Exchange::send(transfer),
+            None => Exchange::recv(transfer),
         };
-        let (size_bytes, tail) = match tail {
-            [size, tail @ ..] if size.starts_with(|letter: char| letter.is_ascii_digit()) => {
-                (self.size(size)?, tail)
+        if call.starts_with('i') {
+            if !self.mine().open.leave(end, label) {
+                return self.wrong("a label that is open", "another one, or a wait for it before");
             }
-            _ if operation == Operation::Barrier => (0, tail),
-            _ => return self.wrong(format!("a {name} without a size"), format!("'{name} 8b'")),
-        };
-        let (group, root, algorithm) = self.options(operation, tail)?;
-        let n = self.groups[group].members.len() as u32;
-        let collective = Collective::new(operation, algorithm, n, size_bytes);
-        check_collective(self.place, &collective)?;
-        self.take_part(group, Part { collective, root })
+            return self.push(moved.without_wait());
+        }
+        let waits = self.mine().open.waits_for(&[end]);
+        waiting(moved, waits).into_iter().try_for_each(|one| self.push(one))
     }
 
-    fn options(
-        &self,
-        operation: Operation,
-        mut words: &[&str],
-    ) -> Result<(usize, u32, Algorithm), TrafficError> {
-        let (mut group, mut root, mut algorithm) = (0, 0, algorithms_of(operation)[0]);
-        while let [key, value, tail @ ..] = words {
-            match *key {
-                "in" => match self.group_names.get(*value) {
-                    Some(number) => group = *number,
-                    None => return self.wrong(format!("there is no group '{value}'"), "its name"),
-                },
-                "root" => root = self.number(value, "a place in the group")? as u32,
-                "by" => match parsed::<Algorithm>(value) {
-                    Some(own) if !own.knows_nodes() && algorithms_of(operation).contains(&own) => {
-                        algorithm = own;
-                    }
-                    _ => {
-                        let what = format!("'{value}' is no algorithm of ranks alone for it");
-                        return self.wrong(what, "one that knows neither nodes nor switches");
-                    }
-                },
-                _ => return self.wrong(format!("'{key}'"), "'in', 'root' or 'by'"),
+    /// `wait` for all that is open, `wait A B` for those of these labels.
+    fn wait(&mut self, labels: &[&str]) -> Result<(), TrafficError> {
+        let mut ends = Vec::new();
+        for label in labels {
+            match self.mine().open.take(label) {
+                Some(end) => ends.push(end),
+                None => {
+                    let what = format!("no call with label '{label}' is open");
+                    return self.wrong(what, "labels of this rank's open calls");
+                }
             }
-            words = tail;
         }
-        if !words.is_empty() {
-            return self.wrong(format!("'{}' without a value", words[0]), "a word after it");
+        if labels.is_empty() {
+            self.mine().open.clear();
         }
-        let n = self.groups[group].members.len();
-        if root as usize >= n {
-            return self.wrong(format!("root {root} of {n}"), format!("a place below {n}"));
-        }
-        Ok((group, root, algorithm))
-    }
-
-    /// The moves of this rank's part in a collective of its group.
-    fn take_part(&mut self, number: usize, part: Part) -> Result<(), TrafficError> {
-        let (line, own) = (self.line, self.mine().number);
-        let group = &mut self.groups[number];
-        let Some(place) = group.place_of.get(&own).copied() else {
-            return self.wrong(format!("rank {own} is not in the group"), "a member of it");
-        };
-        let parts = &mut self.rank.as_mut().expect("in a rank").n_parts;
-        parts.resize(parts.len().max(number + 1), 0);
-        let index = parts[number];
-        parts[number] += 1;
-        if index == group.parts.len() {
-            group.parts.push((part, line));
-        }
-        let (first, first_line) = group.parts[index];
-        if first != part {
-            let what = format!("another collective than that of line {first_line}");
-            return self.wrong(what, "the same one, of the same size, on all members");
-        }
-        let open = self.mine().open;
-        let mut moves = Moves::of(&self.groups[number], part, place);
-        moves.try_for_each(|moved| self.push(beside(moved, open)))
+        let waits = self.mine().open.waits_for(&ends);
+        waiting(Exchange::default(), waits).into_iter().try_for_each(|one| self.push(one))
     }
 }

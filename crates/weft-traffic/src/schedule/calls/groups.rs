@@ -1,7 +1,7 @@
 //! Groups of ranks and the moves of their members in a collective.
 
 use crate::collective::Collective;
-use crate::exchange::{Exchange, Wait};
+use crate::exchange::Exchange;
 use crate::renumbering::Renumbering;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -59,17 +59,4 @@ impl Iterator for Moves {
         };
         Some(moved.with_peers(|place| self.members[place as usize]))
     }
-}
-
-/// A move where `open` receives and sends are open that it does not wait for.
-pub(super) fn beside(moved: Exchange, open: [u32; 2]) -> Exchange {
-    let [receives, sends] = open;
-    let wait = match moved.wait {
-        Wait::No => Wait::No,
-        Wait::All | Wait::Together => Wait::AtMost { receives, sends },
-        Wait::AtMost { receives: own, sends: own_sends } => {
-            Wait::AtMost { receives: receives + own, sends: sends + own_sends }
-        }
-    };
-    Exchange { wait, ..moved }
 }
