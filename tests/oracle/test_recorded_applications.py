@@ -1,0 +1,242 @@
+"""Real applications, recorded: their messages are those that Open MPI counts, and their iterations
+last as long on the twin of a cluster as on it."""
+
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.needs import need
+from tests.oracle.virtual import Virtual, skip_without_namespaces
+
+from weft.cli import run
+from weft.study.run.store import read_run
+from weft.trace.iterations import iterations_of
+from weft.trace.trace import SENDS, read_trace
+
+Capture = pytest.CaptureFixture[str]
+LAMMPS = """units lj
+atom_style atomic
+lattice fcc 0.8442
+region box block 0 8 0 8 0 8
+create_box 1 box
+create_atoms 1 box
+mass 1 1.0
+velocity all create 1.44 87287 loop geom
+pair_style lj/cut 2.5
+pair_coeff 1 1 1.0 1.0 2.5
+neighbor 0.3 bin
+neigh_modify delay 0 every 20 check no
+fix 1 all nve
+thermo 10
+run 200
+"""
+ATOM = """ &input
+  title='H', zed=1., rel=0, config='1s1 2p-1', iswitch=3, dft='PZ'
+ /
+ &inputp
+  lloc=0, pseudotype=1, file_pseudopw='H.UPF', tm=.true.
+ /
+1
+1S 1 0 1.00 0.00 1.20 1.20 0.0
+"""
+PLANE_WAVES = """ &control
+  calculation='scf', prefix='h', pseudo_dir='.', outdir='./out', disk_io='none'
+ /
+ &system
+  ibrav=1, celldm(1)=12.0, nat=2, ntyp=1, ecutwfc=40.0, nbnd=8
+ /
+ &electrons
+  conv_thr=1e-12
+ /
+ATOMIC_SPECIES
+H 1.0 H.UPF
+ATOMIC_POSITIONS bohr
+H 0.0 0.0 0.0
+H 1.4 0.0 0.0
+K_POINTS gamma
+"""
+HPCC = """HPLinpack benchmark input file
+weft
+HPL.out output file name
+8 device out
+1 # of problems sizes (N)
+600 Ns
+1 # of NBs
+40 NBs
+0 PMAP
+1 # of process grids (P x Q)
+1 Ps
+2 Qs
+16.0 threshold
+1 # of panel fact
+2 PFACTs
+1 # of recursive stopping criterium
+4 NBMINs
+1 # of panels in recursion
+2 NDIVs
+1 # of recursive panel fact.
+1 RFACTs
+1 # of broadcast
+1 BCASTs
+1 # of lookahead depth
+1 DEPTHs
+2 SWAP
+64 swapping threshold
+0 L1
+0 U
+1 Equilibration
+8 memory alignment
+##### (32)
+0 additional problem sizes for PTRANS
+1200
+0 additional blocking sizes for PTRANS
+40
+"""
+MBIT = 200
+PAYLOAD = 1448 / 1514
+"""Of an Ethernet frame of TCP with time stamps, as `tc` counts it."""
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def need_applications() -> None:
+    need("mpirun.openmpi", package="openmpi-bin")
+    need("lmp", package="lammps")
+    need("pw.x", "ld1.x", package="quantum-espresso")
+    need("hpcc")
+
+
+def inputs(folder: Path) -> None:
+    """The inputs of all three; the pseudopotential is made by Quantum ESPRESSO itself."""
+    (folder / "in.lj").write_text(LAMMPS)
+    (folder / "pw.in").write_text(PLANE_WAVES)
+    (folder / "hpccinf.txt").write_text(HPCC)
+    done = subprocess.run(
+        ["ld1.x"], input=ATOM, text=True, capture_output=True, check=False, cwd=folder, timeout=60
+    )
+    assert (folder / "H.UPF").exists(), done.stdout[-500:]
+
+
+def test_messages_of_lammps_are_those_that_open_mpi_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SOURCE: Open MPI's pml/monitoring, level 2: a line 'E' for messages of the program alone."""
+    need("mpirun.openmpi", package="openmpi-bin")
+    need("lmp", package="lammps")
+    (tmp_path / "in.lj").write_text(LAMMPS)
+    for name, value in AS_ROOT.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    program = ["-n", "4", "lmp", "-in", "in.lj", "-log", "none", "-screen", "none"]
+    monitored = (
+        "--mca pml_monitoring_enable 2 --mca pml_monitoring_enable_output 3 "
+        "--mca pml_monitoring_filename counted"
+    )
+    launcher = ["mpirun.openmpi", "--oversubscribe"]
+    done = subprocess.run(
+        [*launcher, *monitored.split(), *program], capture_output=True, text=True, check=False,
+        timeout=100, env={**os.environ, **AS_ROOT},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    counted: dict[tuple[int, int], tuple[int, int]] = {}
+    for path in sorted(tmp_path.glob("counted.*.prof")):
+        for line in path.read_text().splitlines():
+            match = re.match(r"E\s+(\d+)\s+(\d+)\s+(\d+) bytes\s+(\d+) msgs sent", line)
+            if match:
+                src, dst, n_bytes, n = map(int, match.groups())
+                counted[src, dst] = (n, n_bytes)
+    assert len(counted) >= 8
+    assert run(["record", "--dir", "trace", "--", *launcher, *program]) == 0
+    n_of: Counter[tuple[int, int]] = Counter()
+    bytes_of: Counter[tuple[int, int]] = Counter()
+    for rank in read_trace(tmp_path / "trace").ranks:
+        for call in rank.calls:
+            if call.name in SENDS:
+                pair = (rank.rank, call.of("peer") - 1)
+                n_of[pair] += 1
+                bytes_of[pair] += call.of("bytes")
+    assert {pair: (n, bytes_of[pair]) for pair, n in n_of.items()} == counted
+
+
+@pytest.fixture
+def hosts(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Virtual]:
+    need_applications()
+    skip_without_namespaces()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    made = Virtual(capsys, f"recorded-{os.getpid()}")
+    try:
+        rates = ("--rate", f"node[1-2]={MBIT}mbit")
+        code, said = made.up(2, *rates, "--mpi", "mpicc.openmpi")
+        assert code == 0, said
+        yield made
+    finally:
+        made.end()
+
+
+@pytest.fixture
+def shared() -> Iterator[Path]:
+    """A folder that virtual hosts see; their /tmp and home are their own."""
+    folder = Path(tempfile.mkdtemp(dir="/var/tmp", prefix="weft-recorded-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_iterations_last_as_long_on_the_twin_as_on_the_cluster(
+    hosts: Virtual, shared: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    inputs(shared)
+    sizes = "8,64,256,4K,8K,16K,32K,64K,128K,256K"
+    asked = ("--sizes", sizes, "--iterations", "30", "--repeats", "3")
+    base = str(tmp_path / "base")
+    code, said = hosts.weft("bench", "latency", *asked, "--cluster", hosts.name, "--dir", base)
+    assert code == 0, said
+    platform = str(tmp_path / "cluster.toml")
+    rate = f"{MBIT / 1000 * PAYLOAD:.4f} Gb/s"
+    assert run(["platform", "fit", base, "--link", rate, "--name", "cluster", "-o", platform]) == 0
+    weft = Path(sys.executable).with_name("weft")
+    mpirun = (
+        "mpiexec.openmpi --hostfile /tmp/hosts --mca plm ^slurm --mca ras ^slurm "
+        f"--mca oob_tcp_if_include eth0 --mca btl_tcp_if_include eth0 --wdir {shared} -n 2 "
+        "--map-by slot --bind-to none -x OMP_NUM_THREADS"
+    )
+    env = " ".join(f"{name}={value}" for name, value in AS_ROOT.items())
+    found = {}
+    for name, program, iteration in (
+        ("lammps", "lmp -in in.lj -log none -screen none", ""),
+        ("quantum-espresso", "pw.x -in pw.in", ""),
+        # Its loops over small alltoalls; its rings of 2 MB go both ways at once, which Open MPI
+        # over TCP does one after the other.
+        ("hpcc", "hpcc", "alltoall"),
+    ):
+        line = (
+            f"printf '%s\\n' 'node1 slots=1' 'node2 slots=1' >/tmp/hosts; cd {shared}; "
+            f"export {env} OMP_NUM_THREADS=1 "
+            f'OMPI_MCA_plm_rsh_agent="$HOME/.ssh/weft-{hosts.name}/ssh"; '
+            f"{weft} record --dir {shared}/{name} -- {mpirun} {program}"
+        )
+        done = hosts.on("node1", "sh", "-c", line, timeout_s=300.0)
+        trace = shared / name
+        assert (trace / "recording.json").exists(), done
+        live = statistics.median(iterations_of(read_trace(trace), iteration or None).seconds)
+        by = ["--iteration", iteration] if iteration else []
+        where = str(tmp_path / f"run-{name}")
+        words = ["replay", str(trace), "--twin", platform, "--nodes", "2", "--dir", where, *by]
+        assert run(words) == 0
+        capsys.readouterr()
+        (sample,) = read_run(Path(where)).samples
+        found[name] = sample.metrics["latency_us_p50"] / 1e6 / live
+    (tmp_path / "found.json").write_text(json.dumps(found))
+    print(json.dumps(found))
+    assert all(0.9 <= ratio <= 1.1 for ratio in found.values()), found
