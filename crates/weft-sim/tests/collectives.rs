@@ -157,6 +157,29 @@ fn calls_are_done_in_their_order_and_their_marks_cut_the_time() {
     assert_eq!((times.len(), sum), (3, 6_000_000));
 }
 
+#[test]
+fn a_receive_of_a_program_waits_for_its_own_message() {
+    // The message of rank 1 comes at once, that of rank 2 after 20 us; rank 3 computes as long
+    // after rank 0 has heard of it.
+    let text = "num_ranks 4\nrank 0 {\na: irecv from 1\nrecv from 2\nsend 8b to 3\nwait a\n}\n\
+                rank 1 {\nsend 8b to 0\n}\nrank 2 {\ncalc 20000\nsend 8b to 0\n}\n\
+                rank 3 {\nrecv from 0\ncalc 20000\n}\n";
+    let taken = step_ps(4, json!({"benchmark": "schedule", "format": "calls", "text": text}));
+    assert_eq!(taken, 2 * (20_000_000 + message_ps(8)));
+}
+
+#[test]
+fn messages_of_a_tag_do_not_hold_up_a_barrier() {
+    // The long message is sent first and received last.
+    let text = "num_ranks 2\nrank 0 {\nbarrier\nmark\nrecv from 1 tag 7\n}\n\
+                rank 1 {\nisend 10000000b to 0 tag 7\nbarrier\nmark\n}\n";
+    let calls = json!([{"benchmark": "schedule", "format": "calls", "text": text}]);
+    let host = json!({"regimes": [{"max_bytes": 4096}, {"protocol": "rendezvous"}]});
+    let times = durations(&with(one_switch(2, calls), "host", host));
+    assert!(times[0] < 10_000_000, "the barrier waits for no other message: {times:?}");
+    assert!(times[1] > 100_000_000, "{times:?}");
+}
+
 /// One step of every kind, on a tree whose links are fewer than its hosts.
 fn every_kind() -> Vec<Value> {
     let mut steps = vec![

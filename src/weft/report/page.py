@@ -28,7 +28,7 @@ from weft.report.sections import (
     side_by_side,
     suspect_map,
 )
-from weft.report.study import conclusion, impact
+from weft.report.study import conclusion, impact, iterations
 from weft.report.verdict import Judgement, judge
 from weft.study.comparison.comparison import Comparison
 from weft.study.comparison.conclusion.answer import SUMMED_UP, AnswerFacts
@@ -107,6 +107,7 @@ def _sections(run: StudyRun, judged: Judgement, name: str) -> tuple[Section, ...
         suspect_map.section(judged.pairs, run.fabric_document, name) if judged.pairs else None,
         pairs.section(judged.pairs, name) if judged.pairs else None,
         impact.section(impact_rows(run)),
+        iterations.section(run, name),
         *(_of_study(judged.arms, judged, name) if judged.arms else ()),
         scaling.section(run, name),
         arms.section(judged.arms, name, Headlines([run])) if judged.arms else None,
