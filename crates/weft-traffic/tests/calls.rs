@@ -43,9 +43,9 @@ fn computing_between_a_send_and_its_wait_overlaps_with_it() {
 
 #[test]
 fn a_call_waits_for_its_own_message_whatever_else_is_open() {
-    let text = "num_ranks 3\nrank 0 {\na: irecv from 1\nb: irecv from 1\nrecv from 2\nsend 8b to 1\n\
-                s: isend 8b to 2\nwait b\nwait a s\n}\nrank 1 {\nsend 1b to 0\nsend 1b to 0\nrecv from 0\n}\n\
-                rank 2 {\nsend 1b to 0\nrecv from 0\n}\n";
+    let text = "num_ranks 3\nrank 0 {\na: irecv from 1\nb: irecv from 1\nrecv from 2\n\
+                send 8b to 1\ns: isend 8b to 2\nwait b\nwait a s\n}\nrank 1 {\nsend 1b to 0\n\
+                send 1b to 0\nrecv from 0\n}\nrank 2 {\nsend 1b to 0\nrecv from 0\n}\n";
     let phase = calls(text, 3);
     let Blocks::Channel(one) = channels(&phase, 0)[0] else { panic!("a channel") };
     let Blocks::Channel(two) = channels(&phase, 0)[2] else { panic!("a channel") };

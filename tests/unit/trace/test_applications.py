@@ -1,6 +1,7 @@
 """Patterns of applications: who sends what to whom in a step."""
 
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from weft.trace.program import RankProgram, written
 SIZES = {"steps": 11, "size": "64K", "compute_us": 3.0}
 
 
-def of_kind(rank: RankProgram, kind: str) -> list[tuple[object, ...]]:
+def of_kind(rank: RankProgram, kind: str) -> list[tuple[Any, ...]]:
     return [numbers for own, numbers in rank.steps if own == kind]
 
 
@@ -37,8 +38,8 @@ def test_a_halo_goes_to_six_neighbours_of_a_cube_and_sums_now_and_then() -> None
 
 
 def test_transposes_go_within_rows_and_columns_and_share_the_data() -> None:
-    parts = [n[0] for n in of_kind(application("transposes", 12, SIZES)[5], "collective")]  # type: ignore[index]
-    step = parts[:13]  # type: ignore[index]
+    parts = [n[0] for n in of_kind(application("transposes", 12, SIZES)[5], "collective")]
+    step = parts[:13]
     assert [one.members for one in step[:4]] == [(4, 5, 6, 7), (1, 5, 9), (1, 5, 9), (4, 5, 6, 7)]
     assert [one.size for one in step[:4]] == [16384, 21845, 21845, 16384]
     assert (step[12].name, step[12].size) == ("allreduce", 8)

@@ -7,9 +7,9 @@
 #define WEFT_RECORDER_CALLS_H
 
 /* CALL(name in enum call, name in the trace, numbers after gap and time).
- * `blocks` is how many numbers follow, and these; `done` the same with a call's number, its source
- * plus 1 and its tag plus 1 (0 where the call named them; the source 2^32 - 1: it was cancelled). A call that leaves a request has its own number first:
- * `begun`. */
+ * `blocks` is how many numbers follow, and these. `done` is how many calls are over, and of each
+ * its number, its source plus 1 and its tag plus 1 (0 where the call named them; the source
+ * 2^32 - 1: it was cancelled). A call that leaves a request has its own number first: `begun`. */
 #define CALLS \
     CALL(NONE, "none", "") \
     CALL(END, "end", "elsewhere ns ticks") \

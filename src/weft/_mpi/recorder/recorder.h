@@ -11,7 +11,7 @@
  *   clock.c            ticks
  *   groups.c           communicators as lists of ranks
  *   requests.c         requests that are open
- *   notes.c            one call, written down
+ *   notes.c waits.c    one call, written down
  *   point_to_point.c completions.c collectives.c unreplayed.c    MPI's functions in C
  *   fortran.h fortran_life.c fortran.c fortran_collectives.c     the same in Fortran
  *
@@ -157,6 +157,13 @@ void unfollow(struct pending *pending);
 
 /* ---- notes.c ------------------------------------------------------------------------------ */
 
+/* Ends a call; whether it is to be written down, and then until `noted` no other thread does. */
+bool is_to_note(void);
+void noted(void);
+void lock_out(void);
+void unlock(void);
+/* The head of a record, with room for so many numbers behind it; NULL where there is none. */
+unsigned char *head(enum call call, size_t n_numbers);
 /* Each ends a call that `enter` began, and writes it down unless it is inside another. */
 void leave(void);
 void leave_poll(void); /* nothing was over */

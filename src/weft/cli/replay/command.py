@@ -116,12 +116,7 @@ def command(
     """
     from weft.bench.replay import RankScale, ReplayOptions, recorded
 
-    if goal is None:
-        require_twin(choice, {"weft replay": True})
-    elif aggressors:
-        raise InputError("--goal with --aggressor", expected="one of them: GOAL is one program")
-    if strong and scale == 1:
-        raise InputError("--strong without --scale", expected="--scale 8x with it")
+    _check(choice, aggressors, goal, scale, strong=strong)
     whole, iterations = recorded(str(trace), iteration or "")
     tasks = tasks_per_node or _recorded_tasks(whole)
     larger = RankScale(scale, strong)
@@ -194,6 +189,18 @@ def _write_goal(
     write_whole(out, text, what="GOAL text")
     talk(f"wrote {out}")
     return int(ExitCode.GOOD)
+
+
+def _check(
+    choice: BackendChoice, aggressors: Sequence[str], goal: Path | None, scale: int, *, strong: bool
+) -> None:
+    """Raises InputError for options that contradict each other."""
+    if goal is None:
+        require_twin(choice, {"weft replay": True})
+    elif aggressors:
+        raise InputError("--goal with --aggressor", expected="one of them: GOAL is one program")
+    if strong and scale == 1:
+        raise InputError("--strong without --scale", expected="--scale 8x with it")
 
 
 def _recorded_tasks(trace: "Trace") -> int:
