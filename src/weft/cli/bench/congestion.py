@@ -130,7 +130,8 @@ def _short(row: "ImpactRow") -> str:
 
 
 def _benchmark(row: "ImpactRow") -> str:
-    return f"{row.cell.benchmark} {format_size(row.cell.size_bytes)}"
+    size = f" {format_size(row.cell.size_bytes)}" if row.cell.size_bytes else ""
+    return f"{row.cell.benchmark}{size}"
 
 
 def _heading(row: "ImpactRow") -> str:

@@ -55,4 +55,5 @@ def _table(rows: Sequence[ImpactRow]) -> ReportTable:
 
 
 def _name(row: ImpactRow) -> str:
-    return f"{row.cell.benchmark.replace('_', ' ')} {format_size(row.cell.size_bytes)}"
+    size = f" {format_size(row.cell.size_bytes)}" if row.cell.size_bytes else ""
+    return f"{row.cell.benchmark.replace('_', ' ')}{size}"

@@ -18,22 +18,37 @@ MOST_POINTS = 250
 """Of a series: each point is the slowest of as many iterations as one has to stand for."""
 
 
+Arms = Mapping[str, tuple[Launch, Sample]]
+"""By name of an arm, its launch and the sample of a program."""
+
+
 def section(run: StudyRun, prefix: str) -> Section | None:
-    """A figure a program, of the first node set; None of a run without programs."""
+    """A figure a program, of the node set that other jobs slow most (of the first without other
+    jobs); None of a run without programs."""
     launches = {launch.key: launch for launch in run.launches}
-    found: dict[str, dict[str, tuple[Launch, Sample]]] = {}
+    found: dict[str, dict[int, dict[str, tuple[Launch, Sample]]]] = {}
     for sample in sorted(run.samples, key=lambda one: (one.trial, one.repeat)):
         launch = launches.get((sample.trial, sample.repeat))
         if launch is None or sample.benchmark not in PROGRAMS or sample.state is not State.OK:
             continue
-        if launch.trial.node_set == 0 and launch.repeat == 0 and len(sample.times_ns or ()) > 1:
-            name = _name(launch)
-            found.setdefault(sample.benchmark, {}).setdefault(name, (launch, sample))
-    figures = [
-        _figure(benchmark, _chosen(arms), f"{prefix}-iterations-{benchmark}")
-        for benchmark, arms in found.items()
-    ]
+        if launch.repeat == 0 and len(sample.times_ns or ()) > 1:
+            arms = found.setdefault(sample.benchmark, {}).setdefault(launch.trial.node_set, {})
+            arms.setdefault(_name(launch), (launch, sample))
+    figures = []
+    for benchmark, by_set in found.items():
+        series = {number: _chosen(arms) for number, arms in by_set.items()}
+        number = max(sorted(series), key=lambda one: _slowed(series[one]))
+        name = f"{prefix}-iterations-{benchmark}"
+        figures.append(_figure(benchmark, series[number], name, number))
     return Section("Iteration by iteration", figures=tuple(figures)) if figures else None
+
+
+def _slowed(series: Sequence[tuple[str, Sample]]) -> float:
+    """The mean of the second series over that of the first, if they are beside and alone."""
+    if len(series) < 2 or not series[1][0].startswith("beside"):
+        return 0.0
+    alone, beside = (float(np.mean(sample.times_ns or (1,))) for _, sample in series[:2])
+    return beside / alone
 
 
 def _name(launch: Launch) -> str:
@@ -44,9 +59,7 @@ def _name(launch: Launch) -> str:
     return ", ".join([load, *others])
 
 
-def _chosen(
-    arms: Mapping[str, tuple[Launch, Sample]],
-) -> list[tuple[str, Sample]]:
+def _chosen(arms: Arms) -> list[tuple[str, Sample]]:
     """Alone and beside with the first setting of each factor, then beside with one setting changed;
     as many as there are colours."""
     settings = {
@@ -87,7 +100,9 @@ def _short(name: str, first: Mapping[str, str]) -> str:
     return ", ".join([load, *kept])
 
 
-def _figure(benchmark: str, series: Sequence[tuple[str, Sample]], name: str) -> ReportFigure:
+def _figure(
+    benchmark: str, series: Sequence[tuple[str, Sample]], name: str, node_set: int
+) -> ReportFigure:
     rows: list[dict[str, Any]] = []
     cells = []
     for label, sample in series:
@@ -104,12 +119,17 @@ def _figure(benchmark: str, series: Sequence[tuple[str, Sample]], name: str) -> 
     return ReportFigure(
         id=name,
         title=title,
-        how_to_read=f"The first node set; every iteration by its slowest rank.{slowest}",
+        how_to_read=(
+            f"Node set {node_set + 1}, which the other jobs slow most; every iteration by its "
+            f"slowest rank.{slowest}"
+            if _slowed(series)
+            else f"Every iteration by its slowest rank.{slowest}"
+        ),
         spec=charts.iterations(
             rows, y_title="time of an iteration (µs)", description=f"{title} The table has them."
         ),
         table=cut_table(
-            f"{benchmark}: iterations of the first node set, µs",
+            f"{benchmark}: iterations of node set {node_set + 1}, µs",
             ("", "#iterations", "#mean", "#median", "#slowest"),
             cells,
         ),
