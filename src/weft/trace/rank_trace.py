@@ -63,6 +63,7 @@ class RankTrace:
     rank: int
     n_ranks: int
     host: str
+    n_cpus: int
     mpi: str
     calls: tuple[Call, ...]
     groups: Mapping[int, tuple[int | None, ...]]
@@ -112,6 +113,7 @@ def read_rank_trace(path: Path) -> RankTrace:
         header["rank"],
         header["n_ranks"],
         str(header["host"]),
+        header["n_cpus"],
         str(header["mpi"]).strip(),
         tuple(calls),
         groups,
@@ -168,7 +170,7 @@ def _header(path: Path, line: bytes) -> dict[str, Any]:
         raise _wrong(path, "has a first line that is no JSON") from error
     if not isinstance(header, dict) or header.get("schema") != SCHEMA:
         raise _wrong(path, f"is not of schema {SCHEMA}")
-    kinds = {"rank": int, "n_ranks": int, "host": str, "mpi": str, "calls": list}
+    kinds = {"rank": int, "n_ranks": int, "host": str, "n_cpus": int, "mpi": str, "calls": list}
     for key, kind in kinds.items():
         if not isinstance(header.get(key), kind) or isinstance(header[key], bool):
             raise _wrong(path, f"has no '{key}'")

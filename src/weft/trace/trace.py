@@ -86,6 +86,13 @@ class Trace:
                 f"{counted(len(cut), 'rank')} of {self.n_ranks} did not end in MPI_Finalize "
                 f"(first: rank {cut[0]}): read to the last call"
             )
+        n_cpus = {rank.host: rank.n_cpus for rank in self.ranks}
+        full = [host for host, tasks in self.tasks_by_host.items() if tasks > n_cpus[host] > 0]
+        if full:
+            found.append(
+                f"{counted(self.tasks_by_host[full[0]], 'rank')} on {n_cpus[full[0]]} CPUs of "
+                f"{full[0]}: computing includes the time that ranks waited for one"
+            )
         found += [
             f"{counted(self.calls[name], name.replace('_', ' ') + ' call')}: not replayed"
             for name in UNREPLAYED

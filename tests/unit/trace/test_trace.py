@@ -86,6 +86,16 @@ def test_packed_traces_say_the_same_and_are_smaller(tmp_path: Path) -> None:
     assert pack(path) == 3
 
 
+def test_more_ranks_than_cpus_are_said(tmp_path: Path) -> None:
+    """They wait for one another, which looks like computing."""
+    for rank in range(3):
+        whole = header(rank, 3, host="h", n_cpus=2) + world(3) + record("end", 0, 1000, 1000)
+        (tmp_path / f"rank-{rank:05d}.trace").write_bytes(whole)
+    assert read_trace(tmp_path).caveats() == [
+        "3 ranks on 2 CPUs of h: computing includes the time that ranks waited for one"
+    ]
+
+
 def test_the_command_is_kept_beside_it(tmp_path: Path) -> None:
     assert command_of(tmp_path) == ""
     write_recording(tmp_path, Recording("mpirun ./app", 0, 1.0, 2.0, "MPICH 4.0.2", "0.1.0"))

@@ -51,6 +51,7 @@ def header(of_rank: int, of_ranks: int, **more: Any) -> bytes:
         "rank": of_rank,
         "n_ranks": of_ranks,
         "host": f"h{of_rank}",
+        "n_cpus": 8,
         "mpi": "Open MPI v4.1.4, package",
         "has_threads": False,
         "ns_a_tick": 1.0,

@@ -57,8 +57,9 @@ static void write_header(char *header, size_t size, int thread_level, double ns_
     size_t n = (size_t)snprintf(
         header, size,
         "{\"schema\": \"weft.trace/1\", \"rank\": %d, \"n_ranks\": %d, \"host\": \"%s\", "
-        "\"mpi\": \"%s\", \"has_threads\": %s, \"ns_a_tick\": %.9g, \"calls\": [",
-        recorder.rank, recorder.n_ranks, plain_host, plain,
+        "\"mpi\": \"%s\", \"n_cpus\": %ld, \"has_threads\": %s, \"ns_a_tick\": %.9g, "
+        "\"calls\": [",
+        recorder.rank, recorder.n_ranks, plain_host, plain, sysconf(_SC_NPROCESSORS_ONLN),
         thread_level == MPI_THREAD_MULTIPLE ? "true" : "false", ns_a_tick);
     n += append_calls(header + n, size - n);
     snprintf(header + n, size - n, "]}\n");
