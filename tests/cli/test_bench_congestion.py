@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from weft.cli import run
+from weft.report.study.impact import section
 from weft.results.result_file import read_results
 from weft.study.comparison.impact import impact_rows
 from weft.study.run.store import read_run
@@ -102,3 +103,30 @@ def test_what_cannot_be_is_refused(
 ) -> None:
     assert run(["bench", *words, "--dir", str(tmp_path / "run")]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_each_aggressor_alone_makes_a_matrix_of_who_hurts_whom(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = tmp_path / "run"
+    asked = ["--aggressor", "fan_in:64K@8", "--aggressor", "allreduce:8@4", "--each-aggressor"]
+    twin = ["--twin", "fat-tree", "--nodes", "20", "--node-sets", "6", "--dir", str(where)]
+    words = ["bench", "allreduce", "alltoall", "--sizes", "4K", *asked, *twin, "--job-nodes", "4"]
+    assert run([*words, "--format", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["impact"]
+    loads = ["fan_in:64K@8 allreduce:8@4", "fan_in:64K@8", "allreduce:8@4"]
+    assert {(row["benchmark"], row["aggressors"]) for row in rows} == {
+        (name, load) for name in ("allreduce", "alltoall") for load in loads
+    }
+    found = section(impact_rows(read_run(where)))
+    assert found is not None
+    matrix = found.tables[0]
+    assert [column.header for column in matrix.columns][2:] == loads
+    assert [row[0] for row in matrix.rows] == [
+        "allreduce 4 KiB, 4 nodes x 1 rank", "alltoall 4 KiB, 4 nodes x 1 rank"
+    ]  # fmt: skip
+    assert run(["bench", "allreduce", "--each-aggressor", *twin[:4]]) == 2
+    assert "--each-aggressor without aggressors" in capsys.readouterr().err
+    one = ["--aggressor", "fan_in@4", "--each-aggressor"]
+    assert run(["bench", "allreduce", *one, *twin[:4], "--job-nodes", "4"]) == 2
+    assert "fewer than two aggressors" in capsys.readouterr().err

@@ -13,6 +13,7 @@ from weft.bench.twin.congestion_control import LAWS, OFF
 from weft.cli.backend.choice import BackendChoice, backend_options, require_twin
 from weft.cli.bench.congestion import (
     AGGRESSORS,
+    EACH,
     GPCNET_NAMES,
     PRESET,
     REPEATS,
@@ -55,6 +56,7 @@ class BenchScale:
     node_sets: int | None
     job_nodes: int | None
     aggressors: tuple[str, ...]
+    each_aggressor: bool
 
 
 SCALE = options_as(
@@ -79,6 +81,7 @@ SCALE = options_as(
             "alltoall:1M@20%, fan_in:4K@8, put_incast, get_broadcast ... Repeatable; twins: ,sl=1 "
             ",pkey=0x21 ,start=1ms.",
         ),
+        EACH,
     ),
 )
 
@@ -207,6 +210,12 @@ def _with_aggressors(
                 expected="its own sizes: 8 B and 128 KiB",
                 hint="name its benchmarks, and --aggressor, to measure other sizes",
             )
+    if gpcnet_text and scale.each_aggressor:
+        raise InputError(
+            "--gpcnet-text with --each-aggressor", expected="one of them: it has one load"
+        )
+    if scale.each_aggressor and not scale.aggressors:
+        raise InputError("--each-aggressor without aggressors", expected="--aggressor, twice")
     if gpcnet_text and not scale.aggressors:
         raise InputError(
             "--gpcnet-text needs aggressors", expected="congestion-impact, or --aggressor"
@@ -256,7 +265,7 @@ def _plan(
         "nodes": [scale.job_nodes or n_nodes],
         "repeats": scale.repeats or (1 if on_twin else REPEATS),
         "node_sets": scale.node_sets or (REPEATS if on_twin else 1),
-        "factors": [load_factor(scale.aggressors)],
+        "factors": [load_factor(scale.aggressors, each=scale.each_aggressor)],
     }
 
 

@@ -4,6 +4,8 @@ jobs."""
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from weft.bench.aggressor import Aggressor, in_words, parse_aggressor
 from weft.bench.live.aggressor_ranks import ranks_on_one_host
 from weft.cli.output import table_text
@@ -32,22 +34,30 @@ MOST_BLOCKS = 2
 """Arms with all of their figures; of more one line each."""
 
 
-def load_factor(aggressors: Sequence[str]) -> dict[str, Any]:
-    """The factor of a study whose settings are alone, and beside these. Raises InputError."""
-    words = in_words([parse_aggressor(one) for one in aggressors])
+EACH = click.option(
+    "--each-aggressor",
+    is_flag=True,
+    help="With several --aggressor: also beside each of them alone, for who hurts whom.",
+)
+
+
+def load_factor(aggressors: Sequence[str], *, each: bool = False) -> dict[str, Any]:
+    """The factor of a study whose settings are alone, beside all of these, and beside `each` of
+    them. Raises InputError."""
+    loads: dict[str, Sequence[str]] = {"alone": (), "beside": aggressors}
+    if each:
+        if len(aggressors) < 2:
+            raise InputError("--each-aggressor with fewer than two aggressors", expected="several")
+        loads |= {f"beside-{number}": [one] for number, one in enumerate(aggressors, 1)}
     return {
         "name": "load",
         "settings": [
             {
-                "name": "alone",
-                "options": {"aggressors": []},
-                "evidence": {"aggressors": "none"},
-            },
-            {
-                "name": "beside",
-                "options": {"aggressors": list(aggressors)},
-                "evidence": {"aggressors": words},
-            },
+                "name": name,
+                "options": {"aggressors": list(load)},
+                "evidence": {"aggressors": in_words([parse_aggressor(one) for one in load])},
+            }
+            for name, load in loads.items()
         ],
     }
 

@@ -9,7 +9,7 @@ import click
 import tomli_w
 
 from weft.cli.backend.choice import BackendChoice, require_twin, twin_options
-from weft.cli.bench.congestion import load_factor
+from weft.cli.bench.congestion import EACH, load_factor
 from weft.cli.measure import measure_study
 from weft.cli.options import FILE, NODE_SETS, NumberRange, run_dir_option
 from weft.cli.output import format_option, talk
@@ -80,6 +80,7 @@ class ScaleType(click.ParamType[int]):
     metavar="PATTERN[:SIZE]@NODES",
     help="Also beside a job that repeats a pattern, as in 'weft bench'. Repeatable.",
 )
+@EACH
 @click.option(
     "--goal",
     type=FILE,
@@ -99,6 +100,7 @@ def command(
     scale: int,
     strong: bool,
     aggressors: tuple[str, ...],
+    each_aggressor: bool,
     goal: Path | None,
     node_sets: int | None,
     run_dir: Path | None,
@@ -134,7 +136,7 @@ def command(
         "repeats": 1,
         "node_sets": sets,
         "seed": choice.seed,
-        **({"factors": [load_factor(aggressors)]} if aggressors else {}),
+        **({"factors": [load_factor(aggressors, each=each_aggressor)]} if aggressors else {}),
     }
     options: dict[str, Any] = {"trace": str(trace.absolute()), "compute": compute}
     if iteration is not None:

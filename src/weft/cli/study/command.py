@@ -9,6 +9,7 @@ import click
 from weft.bench.model import Launch
 from weft.cli.backend.choice import BackendChoice, backend_options
 from weft.cli.backend.opening import open_backend
+from weft.cli.bench.congestion import EACH, load_factor
 from weft.cli.measure import measure_study, plan_for, with_own_launches
 from weft.cli.options import (
     JOB_NODES,
@@ -24,7 +25,7 @@ from weft.cli.study.cost import StudyCost
 from weft.cli.study.factors import factors
 from weft.cli.study.status import status
 from weft.cli.study.submit import submit
-from weft.core.errors import ExitCode
+from weft.core.errors import ExitCode, InputError
 from weft.core.nodeset import fold
 from weft.core.units import format_duration, parse_duration
 from weft.core.words import counted
@@ -47,6 +48,7 @@ class StudyChanges:
     node_sets: int | None
     job_nodes: int | None
     aggressors: tuple[str, ...]
+    each_aggressor: bool
 
 
 AGGRESSOR = click.option(
@@ -63,7 +65,7 @@ BUDGET = click.option(
     help="Twin only: drop repeats, node counts, ranks or sizes (never the smallest or largest), "
     "then node sets, until the study takes about TIME, such as 10m.",
 )
-CHANGES = options_as("changes", StudyChanges, (REPEATS, NODE_SETS, JOB_NODES, AGGRESSOR))
+CHANGES = options_as("changes", StudyChanges, (REPEATS, NODE_SETS, JOB_NODES, AGGRESSOR, EACH))
 
 
 @click.group(name="study")
@@ -255,7 +257,6 @@ def _study(
     from click.core import ParameterSource
 
     from weft.catalog.document import to_toml
-    from weft.cli.bench.congestion import load_factor
     from weft.study.plan.document import load_study
     from weft.study.plan.live import with_load
 
@@ -264,8 +265,10 @@ def _study(
     changed = {"repeats": changes.repeats, "node_sets": changes.node_sets, "nodes": nodes}
     document, text = load_study(name, {**changed, "seed": choice.seed if typed else None})
     if not changes.aggressors:
+        if changes.each_aggressor:
+            raise InputError("--each-aggressor without --aggressor", expected="--aggressor, twice")
         return document, text
-    beside = with_load(document, load_factor(changes.aggressors))
+    beside = with_load(document, load_factor(changes.aggressors, each=changes.each_aggressor))
     return beside, to_toml(beside)
 
 

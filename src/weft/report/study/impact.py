@@ -25,8 +25,27 @@ def section(rows: Sequence[ImpactRow]) -> Section | None:
     return Section(
         "What other jobs cost",
         (sentence, *caveats, *(f"Beside {one}." for one in besides)),
-        tables=(_table(rows),),
+        tables=(*((_matrix(rows),) if len(besides) > 1 else ()), _table(rows)),
     )
+
+
+def _matrix(rows: Sequence[ImpactRow]) -> ReportTable:
+    """Who hurts whom: a row a benchmark and setting, a column each load."""
+    besides = list(dict.fromkeys(row.aggressors for row in rows))
+    found: dict[tuple[str, str], dict[str, ImpactRow]] = {}
+    for row in rows:
+        key = (f"{_name(row)}, {row.cell.scale}", row.settings.replace(",", ", ") or "-")
+        found.setdefault(key, {})[row.aggressors] = row
+    cells = [(*key, *(_short(own.get(beside)) for beside in besides)) for key, own in found.items()]
+    caption = "Who hurts whom: impact on the mean, with its 95 %"
+    return cut_table(caption, ["hurt", "settings", *(f"#{one}" for one in besides)], cells)
+
+
+def _short(row: ImpactRow | None) -> str:
+    if row is None:
+        return "-"
+    one = row.figures["mean"]
+    return one.text if one.low is None else f"{one.text} ({one.between()})"
 
 
 def _table(rows: Sequence[ImpactRow]) -> ReportTable:
