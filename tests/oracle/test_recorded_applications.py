@@ -213,30 +213,35 @@ def test_iterations_last_as_long_on_the_twin_as_on_the_cluster(
     )
     env = " ".join(f"{name}={value}" for name, value in AS_ROOT.items())
     found = {}
-    for name, program, iteration in (
-        ("lammps", "lmp -in in.lj -log none -screen none", ""),
-        ("quantum-espresso", "pw.x -in pw.in", ""),
+    for name, program, iteration, n_runs in (
+        ("lammps", "lmp -in in.lj -log none -screen none", "", 3),
+        ("quantum-espresso", "pw.x -in pw.in", "", 3),
         # Its loops over small alltoalls; its rings of 2 MB go both ways at once, which Open MPI
-        # over TCP does one after the other.
-        ("hpcc", "hpcc", "alltoall"),
+        # over TCP does one after the other. It runs for a minute.
+        ("hpcc", "hpcc", "alltoall", 1),
     ):
-        line = (
-            f"printf '%s\\n' 'node1 slots=1' 'node2 slots=1' >/tmp/hosts; cd {shared}; "
-            f"export {env} OMP_NUM_THREADS=1 "
-            f'OMPI_MCA_plm_rsh_agent="$HOME/.ssh/weft-{hosts.name}/ssh"; '
-            f"{weft} record --dir {shared}/{name} -- {mpirun} {program}"
-        )
-        done = hosts.on("node1", "sh", "-c", line, timeout_s=300.0)
-        trace = shared / name
-        assert (trace / "recording.json").exists(), done
-        live = statistics.median(iterations_of(read_trace(trace), iteration or None).seconds)
+        lives = {}
+        for number in range(n_runs):
+            trace = shared / f"{name}-{number}"
+            line = (
+                f"printf '%s\\n' 'node1 slots=1' 'node2 slots=1' >/tmp/hosts; cd {shared}; "
+                f"export {env} OMP_NUM_THREADS=1 "
+                f'OMPI_MCA_plm_rsh_agent="$HOME/.ssh/weft-{hosts.name}/ssh"; '
+                f"{weft} record --dir {trace} -- {mpirun} {program}"
+            )
+            done = hosts.on("node1", "sh", "-c", line, timeout_s=300.0)
+            assert (trace / "recording.json").exists(), done
+            seconds = iterations_of(read_trace(trace), iteration or None).seconds
+            lives[trace] = statistics.median(seconds)
+        # Other work on this machine only makes a run slower.
+        trace = min(lives, key=lambda one: lives[one])
         by = ["--iteration", iteration] if iteration else []
         where = str(tmp_path / f"run-{name}")
         words = ["replay", str(trace), "--twin", platform, "--nodes", "2", "--dir", where, *by]
         assert run(words) == 0
         capsys.readouterr()
         (sample,) = read_run(Path(where)).samples
-        found[name] = sample.metrics["latency_us_p50"] / 1e6 / live
+        found[name] = sample.metrics["latency_us_p50"] / 1e6 / lives[trace]
     (tmp_path / "found.json").write_text(json.dumps(found))
     print(json.dumps(found))
     assert all(0.9 <= ratio <= 1.1 for ratio in found.values()), found
