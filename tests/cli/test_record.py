@@ -147,9 +147,9 @@ def test_a_replay_writes_goal_without_a_twin(tmp_path: Path, capsys: Capture) ->
     ("words", "what"),
     [
         ((), "weft replay needs a twin"),
-        ((*FABRIC, "--tasks-per-node", "3"), "4 ranks, 3 a node"),
+        ((*FABRIC, "--tasks-per-node", "3"), "4 ranks do not fill whole nodes of 3"),
         ((*FABRIC, "--iteration", "barrier"), "iterations by 'barrier': 0 calls of all ranks"),
-        ((*FABRIC, "--iteration", "walk"), "iterations by 'walk'"),
+        ((*FABRIC, "--iteration", "walk"), "iteration 'walk' names no collective"),
         ((*FABRIC, "--scale", "0x"), "'0x' is no scale"),
         ((*FABRIC, "--scale", "4x"), "16"),
         ((*FABRIC, "--compute", "nan"), "nan"),

@@ -100,10 +100,16 @@ def _parsed(wanted: str, known: Mapping[Signature, Sequence[int]]) -> tuple[Sign
     match = _WORD.fullmatch(wanted)
     name = "" if match is None else match["name"]
     if match is None or name not in COLLECTIVES:
-        raise InputError(f"iterations by '{wanted}'", expected=GRAMMAR)
+        raise InputError(
+            f"iteration '{wanted}' names no collective",
+            expected=GRAMMAR,
+            hint=f"collectives: {', '.join(COLLECTIVES)}",
+        )
     every = int(match["every"] or 1)
     if not 1 <= every <= 1_000_000:
-        raise InputError(f"every {every}-th call", expected="from 1 to 1,000,000")
+        raise InputError(
+            f"iteration '{wanted}': *{every} is out of range", expected="*1 to *1000000"
+        )
     if match["size"] is not None:
         return (name, parse_size(match["size"])), every
     sizes = sorted((one for one in known if one[0] == name), key=lambda one: -len(known[one]))

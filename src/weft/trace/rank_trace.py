@@ -24,9 +24,9 @@ MOST_HEADER_BYTES = 1 << 16
 EXPECTED = "a trace of 'weft record'"
 PACKED = ".zst"
 LISTS = {"blocks": 1, "ranks": 1, "done": 3}
+"""How many numbers an entry has, by the name of each list in a call."""
 CANCELLED = 2**32 - 1
 """The source of a call that is over because it was cancelled."""
-"""Numbers of a call that are lists: how many numbers an entry has."""
 KNOWN = frozenset(
     {
         *("begun", "blocks", "bytes", "done", "elsewhere", "group", "ns", "number", "peer"),

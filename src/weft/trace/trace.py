@@ -100,7 +100,10 @@ class Trace:
         ]
         elsewhere = sum(rank.n_elsewhere for rank in self.ranks)
         if elsewhere:
-            found.append(f"{counted(elsewhere, 'call')} of other threads than the first")
+            found.append(
+                f"{counted(elsewhere, 'call')} by threads other than the first: weft replay refuses "
+                "this trace"
+            )
         if self.calls["scan"]:
             found.append(f"{counted(self.calls['scan'], 'scan')}: replayed as allreduces")
         return found

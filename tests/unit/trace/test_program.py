@@ -224,10 +224,10 @@ def test_without_a_collective_of_all_messages_to_one_partner_divide(tmp_path: Pa
 @pytest.mark.parametrize(
     ("wanted", "what"),
     [
-        ("send", "iterations by 'send'"),
-        ("allreduce:", "iterations by 'allreduce:'"),
+        ("send", "iteration 'send' names no collective"),
+        ("allreduce:", "iteration 'allreduce:' names no collective"),
         ("allreduce:x", "'x'"),
-        ("allreduce*0", "every 0-th call"),
+        ("allreduce*0", r"\*0 is out of range"),
         ("allreduce:16", "0 calls of all ranks"),
         ("allreduce*99", "1 call of all ranks"),
     ],

@@ -46,7 +46,8 @@ class ScaleType(click.ParamType[int]):
 @click.option(
     "--tasks-per-node",
     type=click.IntRange(1),
-    help="Ranks a node. Default: as recorded; 1 if all ranks were on one host.",
+    help="Ranks a node. Default: as recorded; 1 if there was one host, or if hosts had different "
+    "numbers of ranks.",
 )
 @click.option(
     "--compute",
@@ -111,8 +112,9 @@ def command(
     """Repeat a recorded program on a twin.
 
     TRACE is a directory that `weft record` wrote. Each rank computes as long as it did, and sends
-    and receives the same messages; collectives are those of the MPI it was recorded with, where
-    the catalogue knows how that chooses. The figures are times of iterations, of the slowest rank.
+    and receives the same messages. Collectives use the algorithms that the platform names; else
+    those that the recorded MPI would choose, if the catalogue knows them; else the engine's. An
+    iteration lasts from when the last rank passes one mark to when the last rank passes the next.
 
     With --aggressor they are compared with those beside another job, on node sets drawn anew.
     """
@@ -124,7 +126,12 @@ def command(
     larger = RankScale(scale, strong)
     n_ranks = whole.n_ranks * scale
     if n_ranks % tasks:
-        raise InputError(f"{n_ranks} ranks, {tasks} a node", expected="whole nodes")
+        raise InputError(
+            f"{n_ranks} ranks do not fill whole nodes of {tasks}",
+            where=str(trace),
+            expected=f"a number that divides {n_ranks}",
+            hint="--tasks-per-node N",
+        )
     for line in [*_said(whole, iterations), *_scale_said(whole, iterations, scale, strong=strong)]:
         talk(line)
     if goal is not None:
@@ -221,17 +228,22 @@ def _said(trace: "Trace", iterations: "Iterations") -> list[str]:
     name = command_of(trace.path) or trace.path.name
     lines = [f"{counted(trace.n_ranks, 'rank')} of: {name}"]
     if iterations.n:
-        middle = float(np.median(iterations.seconds)) * 1e6
+        median_us = float(np.median(iterations.seconds)) * 1e6
         lines.append(
             f"{counted(iterations.n, 'iteration')}, from {iterations.name} to the next; recorded "
-            f"median {middle:,.0f} us"
+            f"median {median_us:,.0f} us"
         )
     else:
-        lines.append("no call comes again on all ranks: the whole run is one iteration")
+        lines.append(
+            "no call repeats six times or more on all ranks: the whole run is one iteration; "
+            "--iteration CALL names a rarer one"
+        )
     n_ends, n_parts = left_out(told(trace))
     caveats = trace.caveats()
     if n_ends:
-        caveats.append(f"{counted(n_ends, 'end')} of messages without the other end: left out")
+        caveats.append(f"{counted(n_ends, 'message')} recorded at one end only: left out")
     if n_parts:
-        caveats.append(f"{counted(n_parts, 'part')} in collectives that not all came to: left out")
+        caveats.append(
+            f"{counted(n_parts, 'call')} of collectives that other ranks did not make: left out"
+        )
     return lines + [f"! {caveat}" for caveat in caveats]
