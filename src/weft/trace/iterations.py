@@ -32,7 +32,7 @@ Signature = tuple[str, int]
 class Iterations:
     """`marks` are, by rank, the numbers of the calls at which an iteration begins, as many on each
     rank; `seconds` the recorded time of each iteration, by the last rank. `name` says which call it
-    is; "" where no call comes again on all ranks."""
+    is; "" where none repeats six times or more on all ranks."""
 
     name: str
     marks: tuple[tuple[int, ...], ...]

@@ -101,8 +101,8 @@ class Trace:
         elsewhere = sum(rank.n_elsewhere for rank in self.ranks)
         if elsewhere:
             found.append(
-                f"{counted(elsewhere, 'call')} by threads other than the first: weft replay refuses "
-                "this trace"
+                f"{counted(elsewhere, 'call')} by threads other than the first: weft replay "
+                "refuses this trace"
             )
         if self.calls["scan"]:
             found.append(f"{counted(self.calls['scan'], 'scan')}: replayed as allreduces")

@@ -43,9 +43,9 @@ def command(argv: tuple[str, ...], directory: Path | None, mpicc: str | None, fo
     """Run an MPI program and record its calls: weft record -- mpirun -n 8 ./app.
 
     COMMAND is a whole launch with mpirun, mpiexec or srun. A small library is preloaded into its
-    ranks, in C, C++ or Fortran, for MPICH, Open MPI and MPIs with the ABI of MPICH. It notes each call
-    with its size, partner and communicator, and the time that the rank computed before it. `weft
-    replay` repeats that on a twin.
+    ranks, in C, C++ or Fortran, for MPICH, Open MPI and MPIs with the ABI of MPICH. It notes each
+    call with its size, partner and communicator, and the time that the rank computed before it.
+    `weft replay` repeats that on a twin.
 
     Exit 4 if the program fails; weft keeps the calls recorded up to then, if any. Exit 3 if the
     program succeeds but no rank recorded a call.
