@@ -1,6 +1,6 @@
 """`weft replay`: a recorded program on a twin."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,29 +116,24 @@ def command(
     those that the recorded MPI would choose, if the catalogue knows them; else the engine's. An
     iteration lasts from when the last rank passes one mark to when the last rank passes the next.
 
-    With --aggressor they are compared with those beside another job, on node sets drawn anew.
+    With --aggressor weft compares iterations alone and beside another job, on node sets drawn anew.
     """
     from weft.bench.replay import RankScale, ReplayOptions, recorded
 
     _check(choice, aggressors, goal, scale, strong=strong)
+    if each_aggressor and not aggressors:
+        raise InputError("--each-aggressor without --aggressor", expected="--aggressor, twice")
     whole, iterations = recorded(str(trace), iteration or "")
     tasks = tasks_per_node or _recorded_tasks(whole)
     larger = RankScale(scale, strong)
-    n_ranks = whole.n_ranks * scale
-    if n_ranks % tasks:
-        raise InputError(
-            f"{n_ranks} ranks do not fill whole nodes of {tasks}",
-            where=str(trace),
-            expected=f"a number that divides {n_ranks}",
-            hint="--tasks-per-node N",
-        )
+    n_nodes = _whole_nodes(whole.n_ranks * scale, tasks)
     for line in [*_said(whole, iterations), *_scale_said(whole, iterations, scale, strong=strong)]:
         talk(line)
     if goal is not None:
         return _write_goal(whole, iterations, ReplayOptions("", compute, larger), goal)
     sets = node_sets or (NODE_SETS_BESIDE if aggressors else 1)
     plan: dict[str, Any] = {
-        "nodes": [n_ranks // tasks],
+        "nodes": [n_nodes],
         "tasks_per_node": [tasks],
         "repeats": 1,
         "node_sets": sets,
@@ -154,19 +149,34 @@ def command(
     def study_on(_: Sequence[str]) -> "tuple[Study, str]":
         from weft.study.plan.document import parse_study
 
-        text = tomli_w.dumps(
-            {
-                "schema": "weft.study/1",
-                "name": "replay",
-                "title": f"replay of {trace.name}",
-                "question": f"How long is an iteration of {trace.name} here?",
-                **plan,
-                "benchmarks": [{"name": "replay", "sizes": "", "options": options}],
-            }
-        )
+        text = _study_text(trace.name, plan, options)
         return parse_study(text, "weft replay"), text
 
     return measure_study(study_on, choice, format_, run_dir=run_dir, resume=False, dry_run=dry_run)
+
+
+def _whole_nodes(n_ranks: int, tasks: int) -> int:
+    """How many nodes. Raises InputError where the last one is not full."""
+    if n_ranks % tasks:
+        raise InputError(
+            f"{n_ranks} ranks do not fill whole nodes of {tasks}",
+            expected=f"a number that divides {n_ranks}",
+            hint="--tasks-per-node N",
+        )
+    return n_ranks // tasks
+
+
+def _study_text(name: str, plan: Mapping[str, Any], options: Mapping[str, Any]) -> str:
+    return tomli_w.dumps(
+        {
+            "schema": "weft.study/1",
+            "name": "replay",
+            "title": f"replay of {name}",
+            "question": f"How long is an iteration of {name} here?",
+            **plan,
+            "benchmarks": [{"name": "replay", "sizes": "", "options": options}],
+        }
+    )
 
 
 def _scale_said(
