@@ -66,7 +66,7 @@ def test_the_verbs_that_plant_are_the_ones_tried_above() -> None:
         for sub, one in inner:
             if one is not None and any("--plant" in p.opts for p in one.params):
                 planting.add(f"{name} {sub}".strip())
-    assert planting == {"check", "bench", "study run", "study plan"}
+    assert planting == {"check", "bench", "replay", "study run", "study plan"}
 
 
 @pytest.mark.parametrize(

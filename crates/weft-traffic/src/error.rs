@@ -41,3 +41,13 @@ fn clipped(text: String) -> String {
     let end: String = text.chars().skip(n_letters - MAX_SHOWN).collect();
     format!("{beginning} ... {end}")
 }
+
+/// Refuse the value of a key.
+pub(crate) fn refuse(
+    place: &str,
+    key: &str,
+    what: impl Into<String>,
+    expected: impl Into<String>,
+) -> Result<(), TrafficError> {
+    Err(TrafficError::document(format!("{place}.{key}"), what, expected))
+}

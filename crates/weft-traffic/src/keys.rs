@@ -1,17 +1,13 @@
 //! Keys of a step: those of each benchmark, and their largest values.
 
-use crate::collective::{Algorithm, Collective, Operation, algorithms_of};
-use crate::error::TrafficError;
+use crate::collective::{Algorithm, MAX_SIZE_BYTES, Operation, algorithms_of};
+use crate::error::{TrafficError, refuse};
 use crate::step::{BenchmarkName, StepDocument};
 
-/// Largest message or buffer: 1 TiB.
-const MAX_SIZE_BYTES: u64 = 1 << 40;
 /// Most iterations of a step, warm-up included.
 const MAX_ITERATIONS: u64 = 10_000_000;
 /// Most messages of a window.
 const MAX_WINDOW: u32 = 1 << 20;
-/// Most segments of a buffer.
-const MAX_SEGMENTS: u64 = 1 << 20;
 /// Most rows of a step.
 pub(crate) const MAX_ROWS: u64 = 100_000_000;
 /// Latest start of a message: eleven days.
@@ -211,48 +207,4 @@ pub(crate) fn check_rows(place: &str, n_rows: u64) -> Result<(), TrafficError> {
         return Err(TrafficError::document(place, what, format!("at most {MAX_ROWS}")));
     }
     Ok(())
-}
-
-/// Refuse a collective whose moves or messages are too many or too large.
-pub(crate) fn check_collective(place: &str, collective: &Collective) -> Result<(), TrafficError> {
-    let (n, size_bytes) = (u64::from(collective.n), collective.size_bytes);
-    let tasks = collective.tasks_per_node;
-    if !collective.n.is_multiple_of(tasks) {
-        let what = format!("{n} ranks are no whole nodes of {tasks}");
-        return refuse(place, "tasks_per_node", what, "a divisor of the number of ranks");
-    }
-    let n_segments = match collective.n_segmented_parts() {
-        0 => 1,
-        n_parts => size_bytes.div_ceil(n_parts * collective.segment_bytes),
-    };
-    if n_segments > MAX_SEGMENTS {
-        let what = format!("{n_segments} segments");
-        return refuse(place, "segment_bytes", what, format!("at most {MAX_SEGMENTS}"));
-    }
-    let per_block = !matches!(
-        collective.operation,
-        Operation::Barrier
-            | Operation::Allreduce
-            | Operation::ReduceScatter
-            | Operation::Broadcast
-            | Operation::Reduce
-    );
-    let combined = !matches!(
-        collective.algorithm,
-        Algorithm::Pairwise | Algorithm::Linear | Algorithm::Ring | Algorithm::NeighborExchange
-    );
-    if per_block && combined && size_bytes.saturating_mul(n) > MAX_SIZE_BYTES {
-        let what = format!("blocks of {size_bytes} bytes of {n} ranks in one message");
-        return refuse(place, "size_bytes", what, "at most 1 TiB together");
-    }
-    Ok(())
-}
-
-pub(crate) fn refuse(
-    place: &str,
-    key: &str,
-    what: impl Into<String>,
-    expected: impl Into<String>,
-) -> Result<(), TrafficError> {
-    Err(TrafficError::document(format!("{place}.{key}"), what, expected))
 }

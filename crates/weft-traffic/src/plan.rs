@@ -1,11 +1,11 @@
 //! The plan of a step: a step as written becomes phases.
 
 use crate::collective::{
-    Algorithm, Collective, DEFAULT_SEGMENT_BYTES, Operation, Skew, algorithms_of,
+    Algorithm, Collective, DEFAULT_SEGMENT_BYTES, Operation, Skew, algorithms_of, check_collective,
 };
-use crate::error::TrafficError;
+use crate::error::{TrafficError, refuse};
 use crate::flows::{Fan, Flows, bisect, permutation};
-use crate::keys::{check_collective, check_rows, refuse};
+use crate::keys::check_rows;
 use crate::pair::{DEFAULT_WINDOW, PairTraffic, roles};
 use crate::phase::{Compute, Pattern, Phase, Rows};
 use crate::renumbering::Renumbering;

@@ -15,6 +15,7 @@ mod barrier;
 mod double_tree;
 mod fold;
 mod in_network;
+mod limits;
 mod reduce_scatter;
 mod root;
 mod tree;
@@ -22,12 +23,14 @@ mod two_level;
 
 pub use alltoall::{Skew, SkewOf};
 pub use double_tree::{Neighbours, neighbours};
+pub(crate) use limits::{MAX_SIZE_BYTES, check_collective};
 
 use crate::exchange::{Blocks, Exchange, Transfer};
 use serde::{Deserialize, Serialize};
 
-/// The result of a collective.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The result of a collective, by its name in documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Operation {
     /// No rank continues before all ranks have arrived.
     Barrier,

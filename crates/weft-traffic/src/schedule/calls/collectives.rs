@@ -1,14 +1,12 @@
 //! Collectives among the calls of a program.
 
 use super::Reader;
-use super::groups::{Moves, Part};
+use super::groups::{GroupPart, Moves};
 use super::open::waiting;
-use crate::collective::{Algorithm, Collective, Operation, algorithms_of};
+use crate::collective::{Algorithm, Collective, Operation, algorithms_of, check_collective};
 use crate::error::TrafficError;
 use crate::exchange::{Exchange, Transfer, Wait};
-use crate::keys::check_collective;
 use crate::schedule::text::parsed;
-use crate::step::BenchmarkName;
 
 impl Reader<'_> {
     /// `allreduce 8b [in GROUP] [root R] [by ALGORITHM]`.
@@ -18,8 +16,7 @@ impl Reader<'_> {
         tail: &[&str],
         words: &[&str],
     ) -> Result<(), TrafficError> {
-        let operation = parsed::<BenchmarkName>(name).and_then(BenchmarkName::operation);
-        let Some(operation) = operation else {
+        let Some(operation) = parsed::<Operation>(name) else {
             let what = format!("'{}' is no call", words.join(" "));
             let expected = "'calc NS', 'send SIZEb to R', 'recv from R', 'wait', or a collective, \
                             'allreduce SIZEb'";
@@ -36,7 +33,7 @@ impl Reader<'_> {
         let n = self.groups[group].members.len() as u32;
         let collective = Collective::new(operation, algorithm, n, size_bytes);
         check_collective(self.place, &collective)?;
-        self.take_part(group, Part { collective, root })
+        self.take_part(group, GroupPart { collective, root })
     }
 
     fn options(
@@ -76,7 +73,7 @@ impl Reader<'_> {
     }
 
     /// The moves of this rank's part in a collective of its group.
-    fn take_part(&mut self, number: usize, part: Part) -> Result<(), TrafficError> {
+    fn take_part(&mut self, number: usize, part: GroupPart) -> Result<(), TrafficError> {
         let (line, own) = (self.line, self.mine().number);
         let group = &mut self.groups[number];
         let Some(place) = group.place_of.get(&own).copied() else {

@@ -10,7 +10,7 @@ use std::rc::Rc;
 pub(super) struct Group {
     pub(super) members: Rc<[u32]>,
     pub(super) place_of: HashMap<u32, u32>,
-    pub(super) parts: Vec<(Part, u32)>,
+    pub(super) parts: Vec<(GroupPart, u32)>,
 }
 
 impl Group {
@@ -22,7 +22,7 @@ impl Group {
 
 /// A collective of a group.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) struct Part {
+pub(super) struct GroupPart {
     pub(super) collective: Collective,
     pub(super) root: u32,
 }
@@ -38,7 +38,7 @@ pub(super) struct Moves {
 
 impl Moves {
     /// Of the member at `place`.
-    pub(super) fn of(group: &Group, part: Part, place: u32) -> Moves {
+    pub(super) fn of(group: &Group, part: GroupPart, place: u32) -> Moves {
         let root = (part.root > 0).then_some(part.root);
         let turned = Renumbering::new(group.members.len() as u32, None, root);
         let number = turned.as_ref().map_or(place, |turned| turned.number_of(place));
