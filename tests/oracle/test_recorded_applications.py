@@ -173,7 +173,7 @@ def hosts(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     made = Virtual(capsys, f"recorded-{os.getpid()}")
     try:
-        rates = ("--rate", f"node[1-2]={MBIT}mbit")
+        rates = ("--rate", f"node[1-2]={MBIT}mbit/2kb")
         code, said = made.up(2, *rates, "--mpi", "mpicc.openmpi")
         assert code == 0, said
         yield made

@@ -1,7 +1,10 @@
 """The cables of virtual hosts, as options of `weft cluster up` write them."""
 
+import pytest
+
 from weft.cli.cluster.hosts import cables_of
 from weft.cluster.local.layout import Impairment
+from weft.core.errors import InputError
 
 
 def test_an_option_is_of_both_directions_or_of_the_named_one() -> None:
@@ -22,3 +25,11 @@ def test_an_option_is_of_both_directions_or_of_the_named_one() -> None:
 def test_of_a_direction_named_twice_the_last_value_counts() -> None:
     (host,) = cables_of(1, ("node1=1gbit", "node1:sending=10mbit", "node1=1mbit"), (), ())
     assert host.sending == host.receiving == Impairment("1mbit")
+
+
+def test_a_rate_may_say_how_much_passes_at_once() -> None:
+    (host,) = cables_of(1, ("node1=200mbit/2kb",), (), ())
+    assert host.sending == Impairment("200mbit/2kb")
+    for wrong in ("200mbit/", "200mbit/2", "200mbit/0kb", "200mbit/2mb"):
+        with pytest.raises(InputError, match="--rate"):
+            cables_of(1, (f"node1={wrong}",), (), ())

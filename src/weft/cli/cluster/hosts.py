@@ -75,7 +75,8 @@ def cables_of(
 
 
 def _rate(text: str) -> str | None:
-    return text if re.fullmatch(r"[1-9]\d{0,8}(?:[kmg]bit|bit)", text) else None
+    form = r"[1-9]\d{0,8}(?:[kmg]bit|bit)(?:/[1-9]\d{0,5}kb)?"
+    return text if re.fullmatch(form, text) else None
 
 
 def _delay_us(text: str) -> float | None:

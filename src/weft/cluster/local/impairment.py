@@ -5,7 +5,6 @@ of containers and small machines have no netem.
 """
 
 import os
-import re
 import select
 import subprocess
 import sys
@@ -18,10 +17,9 @@ from weft.core.process import spawn
 
 MOST_SEGMENTS = 65535
 """The kernel's own limit: a frame is cut into packets only where the cable needs it."""
-FRAME_BYTES = 2048
-"""More than the largest frame of Ethernet: a smaller burst lets none pass."""
-BURST_S = 50e-6
-"""A timer of the kernel is that late now and then."""
+BURST = "128kb"
+"""Passes at once. A message below it passes a ping-pong at twice the rate, because each direction
+rests for half of the time; a smaller one costs bandwidth, because timers are late."""
 PARTS = 1_000_000
 """A loss is so many frames of a million."""
 
@@ -99,26 +97,11 @@ def _has_device(within: Words, device: str) -> bool:
 
 
 def _limit(within: Words, device: str, rate: str | None) -> None:
-    """Limit what leaves a device."""
+    """Limit what leaves a device, to '200mbit', or to '200mbit/2kb' with so much at once."""
     if rate is not None:
-        burst = ("burst", str(_burst_bytes(rate)))
-        limit = ("tbf", "rate", rate, *burst, "latency", "20ms")
+        word, _, burst = rate.partition("/")
+        limit = ("tbf", "rate", word, "burst", burst or BURST, "latency", "20ms")
         run(*within, "tc", "qdisc", "replace", "dev", device, "root", *limit)
-
-
-def _burst_bytes(rate: str) -> int:
-    """How much passes at once. A cable has no such burst, and a message below it would pass a
-    ping-pong at twice the rate: each direction rests for half of the time. So it is one frame, or
-    what timers need at high rates.
-
-    SOURCE: tc(8), units of rates.
-    """
-    match = re.fullmatch(r"([0-9.]+)([kmgt]?)(i?)(bit|bps)", rate.lower())
-    if match is None:
-        return 1 << 17
-    thousand, power = 1024 if match[3] else 1000, "kmgt".find(match[2]) + 1 if match[2] else 0
-    bits_per_s = float(match[1]) * float(thousand**power) * (8 if match[4] == "bps" else 1)
-    return max(FRAME_BYTES, round(bits_per_s / 8 * BURST_S))
 
 
 def _lose(within: Words, device: str, share: float) -> None:

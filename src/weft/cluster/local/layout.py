@@ -26,8 +26,9 @@ MOST_HOSTS = 254
 
 @dataclass(frozen=True, slots=True)
 class Impairment:
-    """One direction of a host's cable. `rate` is a word of `tc` ('200mbit'), None for as fast as
-    the machine is; `delay_us` is added to each frame; `loss` is the share of frames lost."""
+    """One direction of a host's cable. `rate` is a word of `tc` ('200mbit', with a burst of its own
+    '200mbit/2kb'), None for as fast as the machine is; `delay_us` is added to each frame; `loss` is
+    the share of frames lost."""
 
     rate: str | None = None
     delay_us: float = 0.0
