@@ -1,13 +1,15 @@
 /* recorded_program.c -- calls of every kind that a recorder writes down, a known number of each.
  *
- *   recorded_program [crash | threads | one-sided | spawn]
+ *   recorded_program [crash | threads | one-sided | spawn | poll]
  *
  * crash: rank 1 dies of SIGSEGV in the middle. threads: calls of two threads at once. */
+#define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static int rank, n;
 static char out[1 << 16], in[1 << 16];
@@ -134,6 +136,23 @@ static void one_sided(void)
     MPI_Win_free(&window);
 }
 
+/* The first rank asks MPI_Test again and again while the others sleep for 0.2 s. */
+static void polled(void)
+{
+    MPI_Request request;
+    int flag = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank > 0) {
+        nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+        if (rank == n - 1)
+            MPI_Send(out, 1, MPI_BYTE, 0, 8, MPI_COMM_WORLD);
+    } else {
+        MPI_Irecv(in, 1, MPI_BYTE, n - 1, 8, MPI_COMM_WORLD, &request);
+        while (!flag)
+            MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+    }
+}
+
 /* A job that this one starts, with the same environment; it is no part of the trace. */
 static void spawned(char *program)
 {
@@ -182,6 +201,8 @@ int main(int argc, char **argv)
     collectives();
     if (strcmp(what, "one-sided") == 0)
         one_sided();
+    if (strcmp(what, "poll") == 0)
+        polled();
     if (strcmp(what, "spawn") == 0)
         spawned(argv[0]);
     if (level == MPI_THREAD_MULTIPLE) {

@@ -162,6 +162,20 @@ def test_the_trace_of_a_crash_is_read_to_its_end(
     assert "isend 400b to 2" in program_of(trace).text
 
 
+@pytest.mark.parametrize("mpi", MPIS)
+def test_asking_again_and_again_is_waiting_not_computing(
+    mpi: str, built: Callable[[str], tuple[Path, Path]], tmp_path: Path
+) -> None:
+    library, program = built(mpi)
+    launch(mpi, tmp_path / "trace", [str(program), "poll"], library)
+    trace = read_trace(tmp_path / "trace")
+    asking, sleeping = trace.ranks[0].calls, trace.ranks[N - 1].calls
+    done = next(call for call in reversed(asking) if call.name == "wait")
+    assert done.time_ns > 150e6 > 10 * done.gap_ns
+    slept = next(call for call in reversed(sleeping) if call.name == "send")
+    assert slept.gap_ns > 190e6
+
+
 def test_a_job_that_the_program_starts_leaves_its_trace_alone(
     built: Callable[[str], tuple[Path, Path]], tmp_path: Path
 ) -> None:

@@ -84,10 +84,8 @@ void leave(void)
 }
 
 /* A poll right after the last one is waiting, and so is the time between them. */
-void leave_poll(void)
+void count_poll(void)
 {
-    if (!is_to_note())
-        return;
     uint64_t now = ticks(), gap = entered > recorder.left ? entered - recorder.left : 0;
     if (gap > recorder.short_gap)
         recorder.computed += gap;
@@ -95,6 +93,13 @@ void leave_poll(void)
         recorder.polled += gap;
     recorder.polled += now - entered;
     recorder.left = now;
+}
+
+void leave_poll(void)
+{
+    if (!is_to_note())
+        return;
+    count_poll();
     noted();
 }
 

@@ -166,7 +166,8 @@ void unlock(void);
 unsigned char *head(enum call call, size_t n_numbers);
 /* Each ends a call that `enter` began, and writes it down unless it is inside another. */
 void leave(void);
-void leave_poll(void); /* nothing was over */
+void count_poll(void); /* of a noted call: nothing was over */
+void leave_poll(void);
 void leave_message(enum call call, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm);
 void leave_received(enum call call, MPI_Comm comm, const MPI_Status *status);
 void leave_exchange(int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,

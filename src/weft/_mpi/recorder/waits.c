@@ -100,6 +100,8 @@ void leave_wait(struct waiting *waiting, int n_done, const int *indices)
         if (waiting->pending[i] != NULL)
             waiting->pending[i]->is_taken = false;
     }
+    if (writes && n_done == 0)
+        count_poll();
     if (writes)
         noted();
     if (waiting->pending != waiting->few)
