@@ -114,6 +114,20 @@ def test_a_replay_beside_an_aggressor_has_an_impact(tmp_path: Path, capsys: Capt
     assert row["figures"]["mean"]["impact"] >= 1
 
 
+def test_what_no_replay_repeats_is_in_the_run(tmp_path: Path, capsys: Capture) -> None:
+    parts = (record("allreduce", 8, 0, 0, 0, gap=20_000), record("one_sided", 8))
+    bodies = [b"".join(parts) * 7] * 4
+    bodies[1] += record("send", 3, 8, 1, 0)
+    trace = write(tmp_path / "t", bodies)
+    where = tmp_path / "run"
+    assert run(["replay", str(trace), *FABRIC, "--dir", str(where)]) == 0
+    assert "! 28 one sided calls: not replayed" in capsys.readouterr().err
+    assert run(["report", str(where)]) == 0
+    page = (where / "report.html").read_text()
+    assert "Of the recorded program: 28 one sided calls: not replayed." in page
+    assert "Of the recorded program: 1 message recorded at one end only: left out." in page
+
+
 def test_a_replay_on_more_ranks_says_its_grid(tmp_path: Path, capsys: Capture) -> None:
     trace = iterative(tmp_path / "t")
     asked = ["--scale", "2x", "--twin", "fat-tree", "--nodes", "8", "--dir", str(tmp_path / "run")]

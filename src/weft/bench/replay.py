@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from weft.bench.metrics import PROGRAMS
 from weft.bench.model import Trial
 from weft.catalog.benchmark import Benchmark
 from weft.catalog.libraries.mpi_algorithms import mpi_algorithms, mpi_algorithms_names
@@ -18,7 +19,7 @@ from weft.topology.engine import engine_module, refusals
 from weft.topology.fabric_spec import Document
 from weft.trace.applications import application
 from weft.trace.iterations import Iterations, iterations_of
-from weft.trace.program import Program, RankProgram, told, written
+from weft.trace.program import Program, RankProgram, left_out, rank_programs, written
 from weft.trace.scaling import scaled
 from weft.trace.trace import Trace, read_trace
 
@@ -34,7 +35,7 @@ KEPT = 4
 
 def is_replay(measured: Benchmark) -> bool:
     """Whether a benchmark repeats a program, or the pattern of an application."""
-    return TRACE in measured.options or APPLICATION in measured.options
+    return measured.name in PROGRAMS
 
 
 def replay_steps(platform: Platform, trial: Trial, defaults: Mapping[str, Any]) -> list[Document]:
@@ -47,10 +48,32 @@ def replay_steps(platform: Platform, trial: Trial, defaults: Mapping[str, Any]) 
 def replayed(platform: Platform, trial: Trial, defaults: Mapping[str, Any]) -> Program:
     """The program of a trial, with as many ranks. Raises InputError."""
     options = {**defaults, **trial.options}
+    asked = str(options.get("mpi_choice", ""))
     if APPLICATION in defaults:
         ranks = application(str(defaults[APPLICATION]), trial.n_ranks, options)
-        library = str(options.get("mpi_choice", ""))
-        return written(ranks, _choice(platform, trial, library))
+        return written(ranks, _choice(platform, trial, asked, ""))
+    path, how = _replay_of(trial, options)
+    trace, _ = recorded_trace(path, how.iteration)
+    larger = how.scale
+    if trace.n_ranks * larger.factor != trial.n_ranks:
+        times = f" x {larger.factor}" if larger.factor > 1 else ""
+        raise InputError(
+            f"the trace has {counted(trace.n_ranks, 'rank')}{times}, the job {trial.n_ranks}",
+            where=trial.id,
+            expected="as many: nodes x tasks a node",
+        )
+    return _program(path, _stamp(path), how, _choice(platform, trial, asked, library_of(trace)))
+
+
+def replay_caveats(measured: Benchmark, trial: Trial) -> list[str]:
+    """What the recording of a trial lacks, in clauses; none of another benchmark."""
+    if TRACE not in measured.options:
+        return []
+    path, how = _replay_of(trial, {**measured.options, **trial.options})
+    return [f"of the recorded program: {caveat}" for caveat in program_caveats(path, how)]
+
+
+def _replay_of(trial: Trial, options: Mapping[str, Any]) -> "tuple[str, ReplayOptions]":
     path = str(options[TRACE])
     if not path:
         raise InputError(
@@ -59,23 +82,12 @@ def replayed(platform: Platform, trial: Trial, defaults: Mapping[str, Any]) -> P
             expected=f"option '{TRACE}': a directory that 'weft record' wrote",
             hint="weft replay TRACE --twin PLATFORM",
         )
-    iteration = str(options["iteration"])
-    trace, _ = recorded(path, iteration)
     larger = RankScale(int(options["scale"]), bool(options["strong"]))
-    if trace.n_ranks * larger.factor != trial.n_ranks:
-        times = f" x {larger.factor}" if larger.factor > 1 else ""
-        raise InputError(
-            f"the trace has {counted(trace.n_ranks, 'rank')}{times}, the job {trial.n_ranks}",
-            where=trial.id,
-            expected="as many: nodes x tasks a node",
-        )
-    choice = _choice(platform, trial, str(options.get("mpi_choice", library_of(trace))))
-    how = ReplayOptions(iteration, float(options["compute"]), larger)
-    return _program(path, _stamp(path), how, choice)
+    return path, ReplayOptions(str(options["iteration"]), float(options["compute"]), larger)
 
 
-def _choice(platform: Platform, trial: Trial, library: str) -> "AlgorithmChoice":
-    return AlgorithmChoice(platform.name, trial.tasks_per_node, library, platform)
+def _choice(platform: Platform, trial: Trial, asked: str, recorded: str) -> "AlgorithmChoice":
+    return AlgorithmChoice(platform.name, trial.tasks_per_node, asked, recorded, platform)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,26 +109,35 @@ class ReplayOptions:
 
 @dataclass(frozen=True, slots=True)
 class AlgorithmChoice:
-    """The algorithm of a collective on a platform: what the document of the platform says, else the
-    `library`'s own choice by the catalogue."""
+    """The algorithm of a collective: of the library that is `asked` for, if any; else by the
+    platform, as for any benchmark, whose assumed rows come after the `recorded` library's choice.
+    """
 
     platform_name: str
     tasks_per_node: int
-    library: str
+    asked: str
+    recorded: str
     platform: Platform = field(compare=False, repr=False)
 
     def __call__(self, name: str, size_bytes: int, n_ranks: int) -> str | None:
         """The engine's name; None for the engine's default."""
-        row = self.platform.algorithm(name, size_bytes, self.tasks_per_node)
-        chosen = None if row is None else row.algorithm
-        return _of_ranks(chosen or library_algorithm(self.library, name, size_bytes, n_ranks))
+        if self.asked:
+            return library_algorithm(self.asked, name, size_bytes, n_ranks, self.tasks_per_node)
+        tasks, library = self.tasks_per_node, self.recorded
+        chosen = self.platform.choice(name, size_bytes, n_ranks, tasks, library=library)
+        if chosen is not None:
+            return _of_ranks(chosen.engine)
+        row = self.platform.algorithm(name, size_bytes, tasks)
+        return None if row is None else _of_ranks(row.algorithm)
 
 
-def library_algorithm(library: str, name: str, size_bytes: int, n_ranks: int) -> str | None:
+def library_algorithm(
+    library: str, name: str, size_bytes: int, n_ranks: int, tasks_per_node: int = 1
+) -> str | None:
     """The engine's name of what a library chooses; None where the catalogue does not know."""
     if library not in mpi_algorithms_names():
         return None
-    found = mpi_algorithms(library).choose(name, n_ranks, size_bytes)
+    found = mpi_algorithms(library).choose(name, n_ranks, size_bytes, tasks_per_node)
     return None if found is None else _of_ranks(found.engine)
 
 
@@ -124,7 +145,7 @@ def _of_ranks(algorithm: str | None) -> str | None:
     return None if algorithm in OF_NODES else algorithm
 
 
-def expanded(step: Mapping[str, Any], n_ranks: int) -> Mapping[str, Any]:
+def collective_moves(step: Mapping[str, Any], n_ranks: int) -> Mapping[str, Any]:
     """What every rank exchanges in a collective, as columns."""
     with refusals():
         moves: Mapping[str, Any] = engine_module().expand_collective(json.dumps(step), n_ranks)
@@ -136,7 +157,7 @@ def library_of(trace: Trace) -> str:
     return next((name for sign, name in LIBRARIES.items() if trace.mpi.startswith(sign)), "")
 
 
-def recorded(path: str, iteration: str) -> tuple[Trace, Iterations]:
+def recorded_trace(path: str, iteration: str) -> tuple[Trace, Iterations]:
     """A trace and its iterations, by the call that is asked for. Raises InputError."""
     return _recorded(path, _stamp(path), iteration)
 
@@ -155,15 +176,49 @@ def _recorded(path: str, stamp: int, iteration: str) -> tuple[Trace, Iterations]
     return trace, iterations_of(trace, iteration or None)
 
 
-@lru_cache(KEPT)
-def _program(path: str, stamp: int, how: ReplayOptions, choice: AlgorithmChoice) -> Program:
-    trace, iterations = _recorded(path, stamp, how.iteration)
-    return written(programs_of(trace, iterations, how), choice)
-
-
-def programs_of(trace: Trace, iterations: Iterations, how: ReplayOptions) -> list[RankProgram]:
+def replay_programs(path: str, how: ReplayOptions) -> list[RankProgram]:
     """What each rank does, scaled where that is asked for. Raises InputError."""
-    ranks = told(trace, compute=how.compute, marks=iterations.marks)
+    ranks = recorded_programs(path, how)
     if how.scale.factor > 1:
         ranks, _, _ = scaled(ranks, how.scale.factor, strong=how.scale.strong)
     return ranks
+
+
+def recorded_programs(path: str, how: ReplayOptions) -> list[RankProgram]:
+    """What each rank did, not scaled. Raises InputError."""
+    return _programs(path, _stamp(path), how.iteration, how.compute)
+
+
+def program_caveats(path: str, how: ReplayOptions) -> list[str]:
+    """What a trace lacks, and what of it no replay repeats. Raises InputError."""
+    return _caveats(path, _stamp(path), how.iteration, how.compute)
+
+
+@lru_cache(1)
+def _programs(path: str, stamp: int, iteration: str, compute: float) -> list[RankProgram]:
+    trace, iterations = _recorded(path, stamp, iteration)
+    return rank_programs(trace, compute=compute, marks=iterations.marks)
+
+
+@lru_cache(KEPT)
+def _caveats(path: str, stamp: int, iteration: str, compute: float) -> list[str]:
+    trace, _ = _recorded(path, stamp, iteration)
+    n_ends, n_parts = left_out(_programs(path, stamp, iteration, compute))
+    found = trace.caveats()
+    if n_ends:
+        found.append(f"{counted(n_ends, 'message')} recorded at one end only: left out")
+    if n_parts:
+        found.append(
+            f"{counted(n_parts, 'call')} of collectives that other ranks did not make: left out"
+        )
+    return found
+
+
+@lru_cache(KEPT)
+def _program(
+    path: str,
+    stamp: int,  # noqa: ARG001
+    how: ReplayOptions,
+    choice: AlgorithmChoice,
+) -> Program:
+    return written(replay_programs(path, how), choice)

@@ -1,1 +1,1 @@
-"""Traces of MPI programs: read, summed up, and told again as calls that a twin repeats."""
+"""Traces of MPI programs: read, summed up, and written as calls that a twin repeats."""

@@ -1,9 +1,9 @@
-"""A trace told again as calls that the engine carries out (docs/reference/scenario.md, "Calls of a
+"""A trace as calls that the engine carries out (docs/reference/scenario.md, "Calls of a
 program").
 
-What the trace cannot tell again is decided here: a collective that leaves a request is carried out
-where the request is waited for, or before the next collective of the same ranks; blocks of
-different sizes become messages; a message of which only one end was recorded is left out.
+What a replay cannot repeat as it was is decided here: a collective that leaves a request is
+carried out where the request is waited for, or before the next collective of the same ranks; blocks
+of different sizes become messages; a message of which only one end was recorded is left out.
 """
 
 from collections import Counter, defaultdict
@@ -52,8 +52,6 @@ class Program:
     """The calls of all ranks as a text for the engine, and how many messages were left out."""
 
     text: str
-    n_ranks: int
-    n_marks: int
     n_left_out: int
     n_collectives_left_out: int
 
@@ -68,10 +66,10 @@ def program_of(
     """The program of a trace. `compute` multiplies all computing; `marks` are, by rank, the calls
     before which an iteration begins. Raises InputError for what is no order of calls: calls of
     several threads."""
-    return written(told(trace, compute=compute, marks=marks), choose)
+    return written(rank_programs(trace, compute=compute, marks=marks), choose)
 
 
-def told(
+def rank_programs(
     trace: Trace, *, compute: float = 1.0, marks: Sequence[Sequence[int]] = ()
 ) -> list[RankProgram]:
     """What each rank does, as `program_of`. Raises InputError."""
@@ -84,7 +82,9 @@ def told(
         )
     channels: dict[tuple[object, int], int] = {}
     return [
-        RankProgram(list(_Teller(rank, channels).steps(compute, marks[rank.rank] if marks else ())))
+        RankProgram(
+            list(_ProgramReader(rank, channels).steps(compute, marks[rank.rank] if marks else ()))
+        )
         for rank in trace.ranks
     ]
 
@@ -103,9 +103,8 @@ def written(ranks: Sequence[RankProgram], choose: Choose) -> Program:
     for members, name in groups.items():
         if name != "world":
             lines.append(f"group {name} {' '.join(map(str, members))}")
-    n_marks = max((sum(kind == "mark" for kind, _ in rank.steps) for rank in ranks), default=0)
     text = "\n".join([*lines, *bodies]) + "\n"
-    return Program(text, len(ranks), n_marks, n_lost_messages, n_lost)
+    return Program(text, n_lost_messages, n_lost)
 
 
 def left_out(ranks: Sequence[RankProgram]) -> tuple[int, int]:
@@ -116,8 +115,8 @@ def left_out(ranks: Sequence[RankProgram]) -> tuple[int, int]:
 # ---- what a rank does ---------------------------------------------------------------------
 
 
-class _Teller:
-    """Tells what one rank did. `channels` number the tags of groups, alike for all ranks."""
+class _ProgramReader:
+    """Reads what one rank did. `channels` number the tags of groups, alike for all ranks."""
 
     def __init__(self, rank: RankTrace, channels: dict[tuple[object, int], int]) -> None:
         self.rank = rank

@@ -19,7 +19,7 @@ COLLECTIVES = (
     *("barrier", "broadcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall"),
     *("reduce_scatter", "scan", "gatherv", "scatterv", "allgatherv", "alltoallv"),
 )
-SENDS, RECEIVES = ("send", "isend"), ("recv", "irecv")
+SENDS = ("send", "isend")
 UNREPLAYED = (*("one_sided", "neighbour_collective", "intercommunicator_collective", "spawn"),)
 """Calls that are counted, and that no replay repeats."""
 

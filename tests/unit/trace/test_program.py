@@ -1,4 +1,4 @@
-"""Traces told again as calls: what is open stays open, what lacks a partner is left out."""
+"""Traces as calls: what is open stays open, what lacks a partner is left out."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,13 +19,13 @@ def lines_of(text: str, rank: int) -> list[str]:
     return body.splitlines()
 
 
-def told(tmp_path: Path, bodies: Sequence[bytes], **options: object) -> str:
+def program_text(tmp_path: Path, bodies: Sequence[bytes], **options: object) -> str:
     path = write(tmp_path / f"t{len(list(tmp_path.iterdir()))}", bodies)
     return program_of(read_trace(path), **options).text  # type: ignore[arg-type]
 
 
 def test_open_calls_are_closed_by_the_waits_that_name_them(tmp_path: Path) -> None:
-    text = told(tmp_path, [ring(rank, 2, 100, 1) for rank in range(2)])
+    text = program_text(tmp_path, [ring(rank, 2, 100, 1) for rank in range(2)])
     assert text.startswith("num_ranks 2\n")
     expected = ["q1: irecv from 1", "calc 10", "q2: isend 100b to 1", "wait q1 q2"]
     assert lines_of(text, 0) == expected
@@ -35,7 +35,7 @@ def test_open_calls_are_closed_by_the_waits_that_name_them(tmp_path: Path) -> No
         + record("wait", [1, 0, 0, 3, 0, 0])
     )  # fmt: skip
     other = record("send", 1, 8, 1, 0) * 2 + record("recv", 1, 8, 1, 0)
-    text = told(tmp_path, [partly, other])
+    text = program_text(tmp_path, [partly, other])
     assert lines_of(text, 0)[3:] == ["wait q2", "wait q1 q3"]
     assert lines_of(text, 1) == ["send 8b to 0", "send 8b to 0", "recv from 0"]
 
@@ -48,7 +48,7 @@ def test_each_tag_and_group_has_a_channel_alike_on_all_ranks(tmp_path: Path) -> 
     # A receive with any tag has that of the message that came.
     any_tag = record("irecv", 1, 2, 8, 0, 0) + record("wait", [1, 0, 3])
     one = record("recv", 1, 8, 9, 0) + record("group", 1, [1, 2]) + record("recv", 1, 8, 9, 1)
-    text = told(tmp_path, [zero, one + any_tag.replace(b"\x02", b"\x01", 1), b""])
+    text = program_text(tmp_path, [zero, one + any_tag.replace(b"\x02", b"\x01", 1), b""])
     sent, received = (lines_of(text, rank) for rank in (0, 1))
     assert sent == ["send 8b to 1", "send 8b to 1 tag 1", "send 8b to 1 tag 2"]
     assert received == ["recv from 0 tag 1", "recv from 0", "q1: irecv from 0 tag 2", "wait q1"]
@@ -59,7 +59,7 @@ def test_what_was_cancelled_never_was(tmp_path: Path) -> None:
         record("irecv", 1, 2, 8, 1, 0) + record("wait", [1, 2**32 - 1, 0])
         + record("irecv", 2, 2, 8, 1, 0) + record("wait", [2, 0, 0])
     )  # fmt: skip
-    text = told(tmp_path, [zero, record("send", 1, 8, 1, 0)])
+    text = program_text(tmp_path, [zero, record("send", 1, 8, 1, 0)])
     assert lines_of(text, 0) == ["q2: irecv from 1", "wait q2"]
 
 
@@ -79,7 +79,7 @@ def test_a_receive_from_any_source_has_the_source_that_came(tmp_path: Path) -> N
         record("irecv", 1, 0, 8, 1, 0) + record("irecv", 2, 0, 8, 1, 0)
         + record("wait", [1, 3, 0, 2, 2, 0]) + record("irecv", 3, 0, 8, 1, 0)
     )  # fmt: skip
-    text = told(tmp_path, [zero, record("send", 1, 8, 1, 0), record("send", 1, 8, 1, 0)])
+    text = program_text(tmp_path, [zero, record("send", 1, 8, 1, 0), record("send", 1, 8, 1, 0)])
     # The last one never came: it is no receive.
     assert lines_of(text, 0) == ["q1: irecv from 2", "q2: irecv from 1", "wait q1 q2"]
 
@@ -89,12 +89,14 @@ def test_collectives_name_their_group_root_and_algorithm(tmp_path: Path) -> None
     first = group + record("broadcast", 30, 1, 1, 0) + record("allreduce", 64, 0, 0, 0)
     alone = record("group", 1, [2]) + record("barrier", 0, 0, 1, 0)
     bodies = [first, alone + record("allreduce", 64, 0, 0, 0), first]
-    text = told(tmp_path, bodies, choose=lambda name, size, n: "ring" if size > 32 else None)
+    text = program_text(
+        tmp_path, bodies, choose=lambda name, size, n: "ring" if size > 32 else None
+    )
     assert "group g1 2 0\n" in text
     assert lines_of(text, 0) == ["broadcast 30b in g1 root 1", "allreduce 64b by ring"]
     # A communicator of one rank has nobody to wait for.
     assert lines_of(text, 1) == ["allreduce 64b by ring"]
-    scans = told(tmp_path, [record("scan", 8, 0, 0, 0)] * 2)
+    scans = program_text(tmp_path, [record("scan", 8, 0, 0, 0)] * 2)
     assert lines_of(scans, 0) == ["allreduce 8b"]
 
 
@@ -103,7 +105,7 @@ def test_a_collective_with_a_request_is_where_it_is_waited_for(tmp_path: Path) -
     begun = record("allreduce", 8, 0, 0, 5) + record("barrier", 0, 0, 0, 6)
     zero = begun + record("send", 2, 4, 1, 0) + record("wait", [5, 0, 0, 6, 0, 0])
     one = record("recv", 1, 4, 1, 0) + begun + record("wait", [6, 0, 0]) + record("wait", [5, 0, 0])
-    text = told(tmp_path, [zero, one])
+    text = program_text(tmp_path, [zero, one])
     assert lines_of(text, 0) == ["send 4b to 1", "allreduce 8b", "barrier"]
     assert lines_of(text, 1) == ["recv from 0", "allreduce 8b", "barrier"]
 
@@ -115,7 +117,7 @@ def test_a_collective_of_the_same_ranks_comes_after_those_that_began_before(
     early = begun + record("wait", [5, 0, 0]) + record("allreduce", 8, 0, 0, 0)
     late = begun + record("allreduce", 8, 0, 0, 0) + record("wait", [5, 0, 0])
     never = begun + record("allreduce", 8, 0, 0, 0)
-    text = told(tmp_path, [early, late, never])
+    text = program_text(tmp_path, [early, late, never])
     assert [lines_of(text, rank) for rank in range(3)] == [["allreduce 4b", "allreduce 8b"]] * 3
 
 
@@ -132,14 +134,14 @@ def test_what_has_one_end_only_is_left_out_and_counted(tmp_path: Path) -> None:
 def test_blocks_that_differ_are_messages(tmp_path: Path) -> None:
     blocks = [(0, 5, 0), (7, 0, 9), (1, 2, 3)]
     bodies = [record("alltoallv", list(own), 0, 0, 0) for own in blocks]
-    text = told(tmp_path, bodies)
+    text = program_text(tmp_path, bodies)
     # Written down is what each rank receives.
     assert lines_of(text, 0) == [
         "v0: irecv from 1 tag world", "v1: isend 7b to 1 tag world", "v2: isend 1b to 2 tag world",
         "wait v0 v1 v2",
     ]  # fmt: skip
     assert lines_of(text, 2)[:2] == ["v0: irecv from 1 tag world", "v1: irecv from 0 tag world"]
-    gathered = told(tmp_path, [record("gatherv", [n], 1, 0, 0) for n in (4, 0, 6)])
+    gathered = program_text(tmp_path, [record("gatherv", [n], 1, 0, 0) for n in (4, 0, 6)])
     assert lines_of(gathered, 0) == ["v0: isend 4b to 1 tag world", "wait v0"]
     assert lines_of(gathered, 1)[-1] == "wait v0 v1"
 

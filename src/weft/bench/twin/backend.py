@@ -13,6 +13,7 @@ from weft.bench.aggressor import aggressors_of, in_words
 from weft.bench.model import Launch, Sample, Trial
 from weft.bench.options import refuse_unknown
 from weft.bench.phase import phases_of
+from weft.bench.replay import replay_caveats
 from weft.bench.twin.congestion_control import congestion_control
 from weft.bench.twin.fault import Fault, by_fault, check_fault
 from weft.bench.twin.fidelity import at_fidelity, carried_out, is_extrapolated, with_extrapolation
@@ -161,7 +162,8 @@ class TwinBackend:
                 share = len(steps) // len(launch.trial.sizes_bytes)
                 samples = with_extrapolation(samples, outcome, share)
         samples = carried_out(samples, outcome)
-        yield from at_fidelity(samples, outcome, once=measured.kind == "pairs")
+        more = replay_caveats(measured, launch.trial)
+        yield from at_fidelity(samples, outcome, more, once=measured.kind == "pairs")
 
     def ahead(self, launches: Sequence[Launch]) -> None:
         """Simulate launches that come next together: `measure` then has their outcomes. Those that

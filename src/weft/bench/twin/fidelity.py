@@ -19,13 +19,16 @@ MAX_CLAUSES = 4
 Outcome = Mapping[str, Any]
 
 
-def at_fidelity(samples: Iterable[Sample], outcome: Outcome, *, once: bool) -> Iterator[Sample]:
-    """The samples of a launch with the fidelity of its outcome. Each has the notes as evidence, or
-    the first alone with `once`."""
+def at_fidelity(
+    samples: Iterable[Sample], outcome: Outcome, more: Sequence[str] = (), *, once: bool
+) -> Iterator[Sample]:
+    """The samples of a launch with the fidelity of its outcome. Each has the notes, and `more`, as
+    evidence, or the first alone with `once`."""
     flags = (FLOW_FLAG,) if outcome["fidelity"] == "flow" else ()
     stated: Mapping[str, Any] = {}
-    if outcome["notes"]:
-        stated = {"fidelity": outcome["fidelity"], "notes": list(outcome["notes"])}
+    notes = [*outcome["notes"], *more]
+    if notes:
+        stated = {"fidelity": outcome["fidelity"], "notes": notes}
     for sample in samples:
         yield replace(sample, evidence={**sample.evidence, **stated}, flags=(*sample.flags, *flags))
         stated = {} if once else stated

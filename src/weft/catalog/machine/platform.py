@@ -333,15 +333,22 @@ class Platform(Document):
         return hcas.whole if hcas is not None else 1
 
     def choice(
-        self, benchmark: str, size_bytes: int, n_ranks: int, tasks_per_node: int = 1
+        self,
+        benchmark: str,
+        size_bytes: int,
+        n_ranks: int,
+        tasks_per_node: int = 1,
+        *,
+        library: str = "",
     ) -> LibraryAlgorithm | None:
-        """The library's own choice; None where that is not known, or a row knows more."""
+        """The library's own choice, `library`'s where the document names none; None where that is
+        not known, or a row knows more."""
         row = self.algorithm(benchmark, size_bytes, tasks_per_node)
         unsure = row is None or row.class_ is SourceClass.ASSUMED
-        if not self.mpi.choice or not unsure:
+        named = self.mpi.choice or library
+        if not named or not unsure:
             return None
-        library = mpi_algorithms(self.mpi.choice)
-        return library.choose(benchmark, n_ranks, size_bytes, tasks_per_node)
+        return mpi_algorithms(named).choose(benchmark, n_ranks, size_bytes, tasks_per_node)
 
     def algorithm(
         self, benchmark: str, size_bytes: int, tasks_per_node: int = 1

@@ -12,6 +12,7 @@ from weft.bench.metrics import P99_FROM_ITERATIONS
 from weft.bench.twin.congestion_control import LAWS, OFF
 from weft.cli.backend.choice import BackendChoice, backend_options, require_twin
 from weft.cli.bench.congestion import (
+    AGGRESSOR,
     AGGRESSORS,
     EACH,
     GPCNET_NAMES,
@@ -20,6 +21,7 @@ from weft.cli.bench.congestion import (
     VICTIMS,
     job_size,
     load_factor,
+    require_aggressors,
 )
 from weft.cli.bench.congestion import gpcnet_text as gpcnet_tables
 from weft.cli.lazy import CommandWithVerbs
@@ -72,15 +74,7 @@ SCALE = options_as(
         ),
         NODE_SETS,
         JOB_NODES,
-        click.option(
-            "--aggressor",
-            "aggressors",
-            multiple=True,
-            metavar="PATTERN[:SIZE]@NODES",
-            help="Measure alone, and beside a job on other nodes that repeats a pattern: "
-            "alltoall:1M@20%, fan_in:4K@8, put_incast, get_broadcast ... Repeatable; twins: ,sl=1 "
-            ",pkey=0x21 ,start=1ms.",
-        ),
+        AGGRESSOR,
         EACH,
     ),
 )
@@ -214,8 +208,7 @@ def _with_aggressors(
         raise InputError(
             "--gpcnet-text with --each-aggressor", expected="one of them: it has one load"
         )
-    if scale.each_aggressor and not scale.aggressors:
-        raise InputError("--each-aggressor without aggressors", expected="--aggressor, twice")
+    require_aggressors(scale.aggressors, each=scale.each_aggressor)
     if gpcnet_text and not scale.aggressors:
         raise InputError(
             "--gpcnet-text needs aggressors", expected="congestion-impact, or --aggressor"

@@ -34,11 +34,25 @@ MOST_BLOCKS = 2
 """Arms with all of their figures; of more one line each."""
 
 
+AGGRESSOR = click.option(
+    "--aggressor",
+    "aggressors",
+    multiple=True,
+    metavar="PATTERN[:SIZE]@NODES",
+    help="Measure alone, and beside a job on other nodes that repeats a pattern: alltoall:1M@20%, "
+    "fan_in:4K@8, put_incast, get_broadcast ... Repeatable; twins: ,sl=1 ,pkey=0x21 ,start=1ms.",
+)
 EACH = click.option(
     "--each-aggressor",
     is_flag=True,
     help="With several --aggressor: also beside each of them alone, for who hurts whom.",
 )
+
+
+def require_aggressors(aggressors: Sequence[str], *, each: bool) -> None:
+    """Raises InputError for --each-aggressor where none is named."""
+    if each and not aggressors:
+        raise InputError("--each-aggressor without --aggressor", expected="--aggressor, twice")
 
 
 def load_factor(aggressors: Sequence[str], *, each: bool = False) -> dict[str, Any]:

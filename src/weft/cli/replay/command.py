@@ -9,7 +9,13 @@ import click
 import tomli_w
 
 from weft.cli.backend.choice import BackendChoice, require_twin, twin_options
-from weft.cli.bench.congestion import EACH, load_factor
+from weft.cli.bench.congestion import (
+    AGGRESSOR,
+    EACH,
+    REPEATS,
+    load_factor,
+    require_aggressors,
+)
 from weft.cli.measure import measure_study
 from weft.cli.options import FILE, NODE_SETS, NumberRange, run_dir_option
 from weft.cli.output import format_option, talk
@@ -23,10 +29,6 @@ if TYPE_CHECKING:
     from weft.trace.iterations import Iterations
     from weft.trace.trace import Trace
 
-MOST_FACTOR = 4096
-NODE_SETS_BESIDE = 6
-"""Fewer give no interval of a paired ratio."""
-
 
 class ScaleType(click.ParamType[int]):
     """'8x' or '8' as a number."""
@@ -36,6 +38,8 @@ class ScaleType(click.ParamType[int]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The number of a text."""
         digits = str(value).removesuffix("x")
+        from weft.trace.scaling import MOST_FACTOR
+
         if not digits.isdecimal() or not 1 <= int(digits[:9]) <= MOST_FACTOR:
             self.fail(f"'{value}' is no scale from 1x to {MOST_FACTOR}x", param, ctx)
         return int(digits)
@@ -74,13 +78,7 @@ class ScaleType(click.ParamType[int]):
     is_flag=True,
     help="With --scale: all ranks together have as much to do as before. Default: each rank has.",
 )
-@click.option(
-    "--aggressor",
-    "aggressors",
-    multiple=True,
-    metavar="PATTERN[:SIZE]@NODES",
-    help="Also beside a job that repeats a pattern, as in 'weft bench'. Repeatable.",
-)
+@AGGRESSOR
 @EACH
 @click.option(
     "--goal",
@@ -112,26 +110,26 @@ def command(
     """Repeat a recorded program on a twin.
 
     TRACE is a directory that `weft record` wrote. Each rank computes as long as it did, and sends
-    and receives the same messages. Collectives use the algorithms that the platform names; else
-    those that the recorded MPI would choose, if the catalogue knows them; else the engine's. An
+    and receives the same messages. Collectives use the algorithms that the platform is known to
+    use; else those that the recorded MPI would choose, if the catalogue knows them; else the
+    platform's assumed ones. An
     iteration lasts from when the last rank passes one mark to when the last rank passes the next.
 
     With --aggressor weft compares iterations alone and beside another job, on node sets drawn anew.
     """
-    from weft.bench.replay import RankScale, ReplayOptions, recorded
+    from weft.bench.replay import RankScale, ReplayOptions, recorded_trace
 
     _check(choice, aggressors, goal, scale, strong=strong)
-    if each_aggressor and not aggressors:
-        raise InputError("--each-aggressor without --aggressor", expected="--aggressor, twice")
-    whole, iterations = recorded(str(trace), iteration or "")
+    require_aggressors(aggressors, each=each_aggressor)
+    whole, iterations = recorded_trace(str(trace), iteration or "")
     tasks = tasks_per_node or _recorded_tasks(whole)
-    larger = RankScale(scale, strong)
+    how = ReplayOptions(iteration or "", compute, RankScale(scale, strong))
     n_nodes = _whole_nodes(whole.n_ranks * scale, tasks)
-    for line in [*_said(whole, iterations), *_scale_said(whole, iterations, scale, strong=strong)]:
+    for line in [*_summary_lines(whole, iterations, how), *_scale_lines(str(trace), how)]:
         talk(line)
     if goal is not None:
-        return _write_goal(whole, iterations, ReplayOptions("", compute, larger), goal)
-    sets = node_sets or (NODE_SETS_BESIDE if aggressors else 1)
+        return _write_goal(whole, how, goal)
+    sets = node_sets or (REPEATS if aggressors else 1)
     plan: dict[str, Any] = {
         "nodes": [n_nodes],
         "tasks_per_node": [tasks],
@@ -179,32 +177,33 @@ def _study_text(name: str, plan: Mapping[str, Any], options: Mapping[str, Any]) 
     )
 
 
-def _scale_said(
-    trace: "Trace", iterations: "Iterations", factor: int, *, strong: bool
-) -> list[str]:
+def _scale_lines(path: str, how: "ReplayOptions") -> list[str]:
     """How the program grows. Raises InputError."""
+    from weft.bench.replay import recorded_programs
     from weft.trace.grid import larger
-    from weft.trace.program import told
     from weft.trace.scaling import grid_of, iterations_of_ranks
 
-    if factor == 1:
+    if how.scale.factor == 1:
         return []
-    small = grid_of(iterations_of_ranks(told(trace, marks=iterations.marks)))
-    kind = "strong: all ranks together do as much" if strong else "weak: each rank does as much"
-    large = larger(small, factor)
+    small = grid_of(iterations_of_ranks(recorded_programs(path, how)))
+    weak, strong = "weak: each rank does as much", "strong: all ranks together do as much"
+    large, kind = larger(small, how.scale.factor), strong if how.scale.strong else weak
     return [f"scaled from a grid of {small.words} ranks to {large.words}; {kind} as recorded"]
 
 
-def _write_goal(
-    trace: "Trace", iterations: "Iterations", options: "ReplayOptions", out: Path
-) -> int:
-    from weft.bench.replay import expanded, library_algorithm, library_of, programs_of
+def _write_goal(trace: "Trace", how: "ReplayOptions", out: Path) -> int:
+    from weft.bench.replay import (
+        collective_moves,
+        library_algorithm,
+        library_of,
+        replay_programs,
+    )
     from weft.trace.goal import goal_text
     from weft.trace.program import written
 
     choose = partial(library_algorithm, library_of(trace))
-    program = written(programs_of(trace, iterations, options), choose)
-    text = "\n".join(goal_text(program.text, expanded)) + "\n"
+    program = written(replay_programs(str(trace.path), how), choose)
+    text = "\n".join(goal_text(program.text, collective_moves)) + "\n"
     write_whole(out, text, what="GOAL text")
     talk(f"wrote {out}")
     return int(ExitCode.GOOD)
@@ -228,11 +227,11 @@ def _recorded_tasks(trace: "Trace") -> int:
     return counts.pop() if len(trace.tasks_by_host) > 1 and len(counts) == 1 else 1
 
 
-def _said(trace: "Trace", iterations: "Iterations") -> list[str]:
+def _summary_lines(trace: "Trace", iterations: "Iterations", how: "ReplayOptions") -> list[str]:
     """What is replayed, and what of it cannot be."""
     import numpy as np
 
-    from weft.trace.program import left_out, told
+    from weft.bench.replay import program_caveats
     from weft.trace.recording import command_of
 
     name = command_of(trace.path) or trace.path.name
@@ -248,12 +247,4 @@ def _said(trace: "Trace", iterations: "Iterations") -> list[str]:
             "no call repeats six times or more on all ranks: the whole run is one iteration; "
             "--iteration CALL names a rarer one"
         )
-    n_ends, n_parts = left_out(told(trace))
-    caveats = trace.caveats()
-    if n_ends:
-        caveats.append(f"{counted(n_ends, 'message')} recorded at one end only: left out")
-    if n_parts:
-        caveats.append(
-            f"{counted(n_parts, 'call')} of collectives that other ranks did not make: left out"
-        )
-    return lines + [f"! {caveat}" for caveat in caveats]
+    return lines + [f"! {caveat}" for caveat in program_caveats(str(trace.path), how)]

@@ -9,7 +9,7 @@ import click
 from weft.bench.model import Launch
 from weft.cli.backend.choice import BackendChoice, backend_options
 from weft.cli.backend.opening import open_backend
-from weft.cli.bench.congestion import EACH, load_factor
+from weft.cli.bench.congestion import AGGRESSOR, EACH, load_factor, require_aggressors
 from weft.cli.measure import measure_study, plan_for, with_own_launches
 from weft.cli.options import (
     JOB_NODES,
@@ -25,7 +25,7 @@ from weft.cli.study.cost import StudyCost
 from weft.cli.study.factors import factors
 from weft.cli.study.status import status
 from weft.cli.study.submit import submit
-from weft.core.errors import ExitCode, InputError
+from weft.core.errors import ExitCode
 from weft.core.nodeset import fold
 from weft.core.units import format_duration, parse_duration
 from weft.core.words import counted
@@ -51,14 +51,6 @@ class StudyChanges:
     each_aggressor: bool
 
 
-AGGRESSOR = click.option(
-    "--aggressor",
-    "aggressors",
-    multiple=True,
-    metavar="PATTERN[:SIZE]@NODES",
-    help="Measure each arm alone, and beside a job on other nodes that repeats a pattern, as for "
-    "'weft bench'. Repeatable.",
-)
 BUDGET = click.option(
     "--budget",
     metavar="TIME",
@@ -264,9 +256,8 @@ def _study(
     nodes = None if changes.job_nodes is None else (changes.job_nodes,)
     changed = {"repeats": changes.repeats, "node_sets": changes.node_sets, "nodes": nodes}
     document, text = load_study(name, {**changed, "seed": choice.seed if typed else None})
+    require_aggressors(changes.aggressors, each=changes.each_aggressor)
     if not changes.aggressors:
-        if changes.each_aggressor:
-            raise InputError("--each-aggressor without --aggressor", expected="--aggressor, twice")
         return document, text
     beside = with_load(document, load_factor(changes.aggressors, each=changes.each_aggressor))
     return beside, to_toml(beside)
