@@ -30,6 +30,7 @@ from weft.results.result_file import MOST_RESULT_BYTES, MOST_UNPACKED_BYTES
 from weft.study.import_run import MOST_IMPORTED_BYTES, MOST_IMPORTED_ROWS
 from weft.study.plan.plan import MAX_LAUNCHES
 from weft.topology.subnet.traffic import MOST_PAIRS_BYTES
+from weft.trace import rank_trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,7 @@ _ROWS: tuple[tuple[str, Any, Callable[[Any], str], str], ...] = (
     ("rows of an import together", MOST_IMPORTED_ROWS, _count, "import"),
     ("a file of hosts", MOST_HOSTFILE_BYTES, _size, "--hostfile"),
     ("a file of rounds", MOST_ROUNDS_BYTES, _size, "check --schedule"),
+    ("the trace of a rank", rank_trace.MOST_BYTES, _size, "replay, record"),
     ("a file of pairs", MOST_PAIRS_BYTES, _size, "fabric show --load pairs:FILE"),
     (
         "a script, manifest or nccl.conf",

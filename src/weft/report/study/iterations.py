@@ -69,7 +69,6 @@ def _chosen(arms: Arms) -> list[tuple[str, Sample]]:
     for own in settings.values():
         for factor, one in own.items():
             first.setdefault(factor, one)
-    first = _baseline(settings.values(), first)
 
     def n_changed(name: str) -> int:
         own = settings[name]
@@ -83,18 +82,8 @@ def _chosen(arms: Arms) -> list[tuple[str, Sample]]:
     return [(_short(name, first), arms[name][1]) for name in names[:MAX_SERIES]]
 
 
-def _baseline(settings: Any, first: Mapping[str, str]) -> dict[str, str]:
-    """The settings by which nothing is switched on, where a factor has one."""
-    found = dict(first)
-    for own in settings:
-        for factor, one in own.items():
-            if one in ("off", "0", "none"):
-                found[factor] = one
-    return found
-
-
 def _short(name: str, first: Mapping[str, str]) -> str:
-    """Without the settings that are the baseline's."""
+    """Without the settings that come first."""
     load, *others = name.split(", ")
     kept = [one for one in others if one.partition("=")[2] != first.get(one.partition("=")[0])]
     return ", ".join([load, *kept])
