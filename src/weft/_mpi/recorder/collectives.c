@@ -23,17 +23,6 @@ static void leave_counts(enum call call, const int *counts, int n, MPI_Datatype 
     free(blocks);
 }
 
-static int size_of(MPI_Comm comm)
-{
-    int size = 0, is_inter = 0;
-    PMPI_Comm_test_inter(comm, &is_inter);
-    if (is_inter)
-        PMPI_Comm_remote_size(comm, &size);
-    else
-        PMPI_Comm_size(comm, &size);
-    return size;
-}
-
 static void leave_types(const int *counts, const MPI_Datatype *types, MPI_Comm comm,
                         const MPI_Request *request)
 {
@@ -43,13 +32,6 @@ static void leave_types(const int *counts, const MPI_Datatype *types, MPI_Comm c
         blocks[i] = counts[i] > 0 ? bytes_of(counts[i], types[i]) : 0;
     leave_blocks(CALL_ALLTOALLV, blocks, blocks == NULL ? 0 : n, 0, comm, request);
     free(blocks);
-}
-
-static bool is_root(int root, MPI_Comm comm)
-{
-    int rank = 0;
-    PMPI_Comm_rank(comm, &rank);
-    return rank == root;
 }
 
 /* Of a gatherv: what this rank gives; in place it sends nothing. */
@@ -64,7 +46,7 @@ static void leave_own_block(const void *in, int count, MPI_Datatype type, int ro
 static void leave_scattered(const int *counts, MPI_Datatype type, int root, MPI_Comm comm,
                             const MPI_Request *request)
 {
-    if (root == MPI_ROOT || (root >= 0 && is_root(root, comm)))
+    if (is_root(root, comm))
         leave_counts(CALL_SCATTERV, counts, size_of(comm), type, root, comm, request);
     else
         leave_blocks(CALL_SCATTERV, NULL, 0, root, comm, request);

@@ -7,20 +7,6 @@
  * the end that counts in place, too: what a rank receives, or at the root of a gather or scatter
  * what it receives or sends. */
 
-static bool is_root(const Int *root, MPI_Comm comm)
-{
-    int rank = 0;
-    PMPI_Comm_rank(comm, &rank);
-    return rank == *root;
-}
-
-static int size_of(MPI_Comm comm)
-{
-    int size = 0;
-    PMPI_Comm_size(comm, &size);
-    return size;
-}
-
 static void leave_counts(enum call call, const Int *counts, MPI_Datatype type, int root,
                          MPI_Comm comm, const MPI_Request *request)
 {
@@ -35,20 +21,19 @@ static void leave_counts(enum call call, const Int *counts, MPI_Datatype type, i
 static void leave_scattered(const Int *counts, MPI_Datatype type, const Int *root, MPI_Comm comm,
                             const MPI_Request *request)
 {
-    if (is_root(root, comm))
+    if (is_root((int)*root, comm))
         leave_counts(CALL_SCATTERV, counts, type, (int)*root, comm, request);
     else
         leave_blocks(CALL_SCATTERV, NULL, 0, (int)*root, comm, request);
 }
 
+/* The root's own block of a gatherv stays where it is: it is no message. */
 static void leave_own_block(const Int *n, const Int *type, const Int *root, MPI_Comm comm,
                             const MPI_Request *request)
 {
-    uint64_t bytes = is_root(root, comm) ? 0 : bytes_of(*n, TYPE(type));
+    uint64_t bytes = is_root((int)*root, comm) ? 0 : bytes_of(*n, TYPE(type));
     leave_blocks(CALL_GATHERV, &bytes, 1, (int)*root, comm, request);
 }
-
-/* The root's own block of a gatherv stays where it is: it is no message. */
 
 static uint64_t sum_of(const Int *counts, MPI_Comm comm, MPI_Datatype type)
 {
@@ -101,11 +86,11 @@ WITH(alltoall, BLOCKS, BLOCK_ARGUMENTS,
      COLLECTIVE(CALL_ALLTOALL, bytes_of(*n_out, TYPE(out_type)), 0))
 WITH(gather, ROOTED, ROOTED_ARGUMENTS,
      COLLECTIVE(CALL_GATHER,
-                is_root(root, COMM(comm)) ? bytes_of(*n_out, TYPE(out_type))
+                is_root((int)*root, COMM(comm)) ? bytes_of(*n_out, TYPE(out_type))
                                           : bytes_of(*n_in, TYPE(in_type)), *root))
 WITH(scatter, ROOTED, ROOTED_ARGUMENTS,
      COLLECTIVE(CALL_SCATTER,
-                is_root(root, COMM(comm)) ? bytes_of(*n_in, TYPE(in_type))
+                is_root((int)*root, COMM(comm)) ? bytes_of(*n_in, TYPE(in_type))
                                           : bytes_of(*n_out, TYPE(out_type)), *root))
 WITH(gatherv,
      (void *in, Int *n_in, Int *in_type, void *out, Int *n_out, Int *at, Int *out_type, Int *root,

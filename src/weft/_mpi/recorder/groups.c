@@ -5,20 +5,12 @@
 #include "recorder.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { N_SLOTS = 256 };
 
 static struct group *slots[N_SLOTS];
 static struct group *last; /* used */
 static uint32_t n_groups;
-
-static uint64_t key_of(MPI_Comm comm)
-{
-    uint64_t key = 0;
-    memcpy(&key, &comm, sizeof comm < sizeof key ? sizeof comm : sizeof key);
-    return key;
-}
 
 static struct group **slot_of(uint64_t key)
 {
@@ -71,7 +63,7 @@ static void write_group(const struct group *group)
 
 const struct group *group_of(MPI_Comm comm)
 {
-    uint64_t key = key_of(comm);
+    uint64_t key = key_of(&comm, sizeof comm);
     if (last != NULL && last->key == key)
         return last;
     struct group **slot = slot_of(key);
@@ -101,7 +93,7 @@ const struct group *group_of(MPI_Comm comm)
 /* The group stays in memory: open requests may be of it. */
 void forget_group(MPI_Comm comm)
 {
-    uint64_t key = key_of(comm);
+    uint64_t key = key_of(&comm, sizeof comm);
     last = NULL;
     for (struct group **at = slot_of(key); *at != NULL; at = &(*at)->next) {
         if ((*at)->key == key) {
@@ -115,4 +107,22 @@ int world_rank(const struct group *group, int rank)
 {
     int n = group->remote_size > 0 ? group->remote_size : group->size;
     return rank < 0 || rank >= n ? -1 : group->ranks[rank];
+}
+
+int size_of(MPI_Comm comm)
+{
+    int size = 0, is_inter = 0;
+    PMPI_Comm_test_inter(comm, &is_inter);
+    if (is_inter)
+        PMPI_Comm_remote_size(comm, &size);
+    else
+        PMPI_Comm_size(comm, &size);
+    return size;
+}
+
+bool is_root(int root, MPI_Comm comm)
+{
+    int rank = 0;
+    PMPI_Comm_rank(comm, &rank);
+    return root == MPI_ROOT || rank == root;
 }

@@ -25,6 +25,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "calls.h"
 
@@ -55,6 +56,14 @@ static inline uint64_t ticks(void)
         return __builtin_ia32_rdtsc();
 #endif
     return system_ns();
+}
+
+/* A handle, a pointer or a number, as a key. */
+static inline uint64_t key_of(const void *handle, size_t size)
+{
+    uint64_t key = 0;
+    memcpy(&key, handle, size < sizeof key ? size : sizeof key);
+    return key;
 }
 
 /* ---- life.c ------------------------------------------------------------------------------- */
@@ -130,6 +139,9 @@ struct group {
 
 /* The group of a communicator, written down where it is new. */
 const struct group *group_of(MPI_Comm comm);
+/* How many peers a rank has in a communicator, itself among them. */
+int size_of(MPI_Comm comm);
+bool is_root(int root, MPI_Comm comm);
 void forget_group(MPI_Comm comm);
 /* The world's rank of a rank of the group; -1 for MPI_PROC_NULL and MPI_ANY_SOURCE. */
 int world_rank(const struct group *group, int rank);

@@ -2,19 +2,11 @@
 #include "recorder.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { N_SLOTS = 4096 };
 
 static struct pending *slots[N_SLOTS];
 static struct pending *spare;
-
-static uint64_t key_of(MPI_Request request)
-{
-    uint64_t key = 0;
-    memcpy(&key, &request, sizeof request < sizeof key ? sizeof request : sizeof key);
-    return key;
-}
 
 static struct pending **slot_of(uint64_t key)
 {
@@ -33,7 +25,7 @@ struct pending *follow(MPI_Request request)
         stop_recording("no memory");
         return NULL;
     }
-    *pending = (struct pending){.key = key_of(request)};
+    *pending = (struct pending){.key = key_of(&request, sizeof request)};
     struct pending **at = slot_of(pending->key);
     while (*at != NULL)
         at = &(*at)->next;
@@ -45,7 +37,7 @@ struct pending *pending_of(MPI_Request request)
 {
     if (request == MPI_REQUEST_NULL)
         return NULL;
-    uint64_t key = key_of(request);
+    uint64_t key = key_of(&request, sizeof request);
     struct pending *pending = *slot_of(key);
     while (pending != NULL && (pending->key != key || pending->is_taken))
         pending = pending->next;
