@@ -126,7 +126,7 @@ def test_each_aggressor_alone_makes_a_matrix_of_who_hurts_whom(
         "allreduce 4 KiB, 4 nodes x 1 rank", "alltoall 4 KiB, 4 nodes x 1 rank"
     ]  # fmt: skip
     assert run(["bench", "allreduce", "--each-aggressor", *twin[:4]]) == 2
-    assert "--each-aggressor without aggressors" in capsys.readouterr().err
+    assert "--each-aggressor without --aggressor" in capsys.readouterr().err
     one = ["--aggressor", "fan_in@4", "--each-aggressor"]
     assert run(["bench", "allreduce", *one, *twin[:4], "--job-nodes", "4"]) == 2
     assert "fewer than two aggressors" in capsys.readouterr().err

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 from functools import cache
+from statistics import median
 
 import pytest
 from tests.needs import need
@@ -58,10 +59,12 @@ def test_devices_and_transport_are_reported_for_each_host(records):
 
 def test_clocks_far_apart_are_brought_together(records):
     assert of(records, "header")[0]["common_clock"] is False
-    # Ranks that do meet start far closer than the clocks are apart; a busy machine delays some.
-    skews_ns = [row["skew_ns"]["p50"] for row in of(records, "row")]
-    assert max(skews_ns) < SHIFT_S * 1e9 / 1e3
-    assert min(skews_ns) < SHIFT_S * 1e9 / 1e6
+    rows = of(records, "row")
+    assert max(row["skew_ns"]["p50"] for row in rows) < SHIFT_S * 1e9 / 1e3
+    # Whoever starts first waits for the others, so an iteration takes as long as starts are apart;
+    # on a busy machine that is some ms, and half a round trip is the error of the clocks.
+    waits_ns = [row["skew_ns"]["p50"] - 2 * median(row["times_ns"]) for row in rows]
+    assert min(waits_ns) < SHIFT_S * 1e9 / 1e6
 
 
 def test_agreed_starts_are_agreed_on_clocks_far_apart(records):
