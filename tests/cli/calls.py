@@ -15,6 +15,7 @@ from weft.cli import weft
 ROOT = Path(__file__).resolve().parents[2]
 RESULT = str(ROOT / "tests/fixtures/field/c01-flux-hpcx-hdr.txt")
 LOG = str(ROOT / "tests/fixtures/field_logs/11-awsofi-24-horovod.log")
+TENANTS = str(ROOT / "docs/samples/tenants.toml")
 FABRIC = str(ROOT / "docs/samples/unplugged-cable.out")
 TWIN = ("--twin", "fat-tree", "--nodes", "4")
 
@@ -64,6 +65,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     ),
     "cluster down": ("no-such-cluster",),
     "recipe": ("azure-ndv5",),
+    "recipe isolation": ("--tenants", TENANTS, "--fabric", FABRIC, "--twin", "frontera"),
     "doctor log": (LOG,),
     "doctor env": (RESULT,),
     "doctor topo": (RESULT,),

@@ -88,14 +88,20 @@ class Ibsim:
         self.run(*argv, *([] if engine == "minhop" else ["-R", engine]), limit_s=limit_s)
         return self.dumps
 
-    def start_opensm(self, sweep_s: int = 2, engine: str = "minhop") -> Path:
-        """Start OpenSM as a daemon; its log, once the subnet is up."""
+    def start_opensm(
+        self, sweep_s: int = 2, engine: str = "minhop", *, more: str = "", partitions: str = ""
+    ) -> Path:
+        """Start OpenSM as a daemon, with `more` options and these partitions; its log, once the
+        subnet is up."""
         log = self.folder / "osm.log"
         # Its log would stay in a buffer.
         options = self.folder / "opensm.conf"
-        options.write_text("force_log_flush TRUE\n")
+        options.write_text(f"force_log_flush TRUE\n{more}")
         argv = ["ibsim-run", "opensm", "-e", "-D", "0x43", "-s", str(sweep_s), "-f", str(log)]
         argv += ["-F", str(options), "-R", engine, *(["-Q"] if engine == "dfsssp" else [])]
+        if partitions:
+            (self.folder / "partitions.conf").write_text(partitions)
+            argv += ["-P", str(self.folder / "partitions.conf")]
         daemon = subprocess.Popen(
             argv,
             env=self.environment,

@@ -31,6 +31,7 @@ mod paths;
 mod routing;
 mod slurm;
 mod subnet;
+mod tenants;
 mod tool_agreement;
 mod unreadable_files;
 mod updn;

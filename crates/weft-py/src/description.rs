@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use weft_fabric::paths::Net;
 use weft_fabric::subnet::host::factory_sentences;
-use weft_fabric::subnet::{End, Kind, Lfts, LogicalState, PhysicalState, Subnet, SubnetNode};
+use weft_fabric::subnet::{
+    Arbitration, End, Kind, Lfts, LogicalState, PhysicalState, Subnet, SubnetNode,
+};
 
 /// Nodes and cables are written as they are read; as values, a fabric of a million ports would be
 /// gigabytes.
@@ -78,6 +80,11 @@ fn others(net: &Net<'_>, lfts: &Lfts) -> Value {
         "n_tables": tables,
         "n_adaptive": subnet.adaptive.len(),
         "n_sl2vl": subnet.sl2vl.len(),
+        "lanes": lanes(subnet),
+        "n_without_lanes": n_without_lanes(subnet),
+        "arbitration": arbitration(subnet),
+        "partition_keys": partition_keys(subnet),
+        "path_levels": subnet.path_levels,
         "readings": subnet.readings,
         "devices": subnet.devices,
         "tree": subnet.tree,
@@ -110,6 +117,57 @@ fn describe_node<'a>(net: &Net<'_>, at: usize, node: &'a SubnetNode) -> Node<'a>
             .filter_map(|(port, it)| it.physical.map(|physical| Uncabled { port, physical }))
             .collect(),
     }
+}
+
+/// Each list of lanes by service level, and how many paths of messages have it.
+fn lanes(subnet: &Subnet) -> Vec<Value> {
+    let mut n_paths = BTreeMap::new();
+    for ((node, ingress, _), list) in &subnet.sl2vl {
+        // What a switch itself sends is management.
+        if *ingress > 0 || subnet.nodes[*node as usize].kind != Kind::Switch {
+            *n_paths.entry(list).or_insert(0) += 1;
+        }
+    }
+    n_paths.into_iter().map(|(list, n)| json!({"by_level": list, "n_paths": n})).collect()
+}
+
+/// Paths between cabled ports through a switch, and adapters' ports, whose lanes were not read.
+fn n_without_lanes(subnet: &Subnet) -> usize {
+    let is_cabled = |node: &SubnetNode, at: usize| node.ports[at].peer.is_some();
+    let mut n_without = 0;
+    for (index, node) in subnet.nodes.iter().enumerate() {
+        let cabled: Vec<u8> = (0..node.ports.len())
+            .filter(|at| is_cabled(node, *at))
+            .map(|at| at as u8 + 1)
+            .collect();
+        let has = |ingress, egress| subnet.sl2vl.contains_key(&(index as u32, ingress, egress));
+        if node.kind == Kind::Switch {
+            let others = |i: u8| cabled.iter().filter(move |o| **o != i && !has(i, **o)).count();
+            n_without += cabled.iter().map(|i| others(*i)).sum::<usize>();
+        } else {
+            n_without += cabled.iter().filter(|port| !has(0, 0) && !has(0, **port)).count();
+        }
+    }
+    n_without
+}
+
+/// Each pair of tables, with the ports that have it.
+fn arbitration(subnet: &Subnet) -> Vec<Value> {
+    let mut ends: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for (end, tables) in &subnet.arbitration {
+        ends.entry(tables).or_default().push(end);
+    }
+    let one = |(tables, ends): (&Arbitration, _)| {
+        let (low, high) = (&tables.low, &tables.high);
+        json!({"low": low, "high": high, "ends": ends})
+    };
+    ends.into_iter().map(one).collect()
+}
+
+/// Node, port, and its keys by index.
+fn partition_keys(subnet: &Subnet) -> Vec<Value> {
+    let all = subnet.partition_keys.iter();
+    all.map(|((node, port), keys)| json!([node, port, keys])).collect()
 }
 
 fn port_guids(subnet: &Subnet) -> Vec<Value> {

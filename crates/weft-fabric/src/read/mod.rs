@@ -34,6 +34,8 @@ pub const FORMATS: &[Format] = &[
     opensm::log::FORMAT,
     diags::perfquery::FORMAT,
     diags::ibqueryerrors::FORMAT,
+    diags::smpquery_vlarb::FORMAT,
+    diags::saquery::FORMAT,
     host::ibstat::FORMAT,
     host::rdma_link::TEXT,
     host::rdma_link::JSON,

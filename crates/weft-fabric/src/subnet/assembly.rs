@@ -28,6 +28,7 @@ pub(super) fn assemble(gathered: Gathered) -> Subnet {
     }
     assembly.subnet.index_lids();
     assembly.tables(&gathered);
+    assembly.partitions(&gathered);
     assembly.readings(&gathered);
     let mut subnet = assembly.subnet;
     subnet.devices = gathered.devices;
@@ -236,6 +237,24 @@ impl Assembly {
                 self.subnet.sl2vl.insert(key, record.lanes);
             }
         }
+    }
+
+    fn partitions(&mut self, gathered: &Gathered) {
+        for record in &gathered.arbitration {
+            if let Some(node) = self.find(record.who, record.place, "arbitration of lanes") {
+                self.subnet.arbitration.insert((node, record.port), record.arbitration.clone());
+            }
+        }
+        for record in &gathered.partition_keys {
+            let Some(node) = self.find(record.who, record.place, "partition keys") else {
+                continue;
+            };
+            let keys = self.subnet.partition_keys.entry((node, record.port)).or_default();
+            let first = u32::from(record.block) * record.keys.len() as u32;
+            let there = (first..).zip(&record.keys).filter(|(_, key)| **key != 0);
+            keys.extend(there.filter_map(|(at, key)| Some((u16::try_from(at).ok()?, *key))));
+        }
+        self.subnet.path_levels.clone_from(&gathered.path_levels);
     }
 
     fn readings(&mut self, gathered: &Gathered) {

@@ -21,7 +21,7 @@ pub use lfts::Lfts;
 pub use link::{LinkRate, LogicalState, PhysicalState, Speed, Width};
 pub use records::{Gathered, Kind, Place};
 
-use records::{AdaptiveRecord, DeviceRecord, SmLog, Source, TreeSwitch, Unread};
+use records::{AdaptiveRecord, DeviceRecord, PathLevelRecord, SmLog, Source, TreeSwitch, Unread};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -166,6 +166,15 @@ pub enum Misfit {
 /// Virtual lanes by node index, ingress and egress port: by service level the lane.
 pub type Sl2vl = BTreeMap<(u32, u8, u8), [u8; 16]>;
 
+/// Tables of a port by which lanes share its cable: lanes and weights, in the order of service;
+/// `high` goes first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[allow(missing_docs)] // The specification's own names.
+pub struct Arbitration {
+    pub low: Vec<(u8, u8)>,
+    pub high: Vec<(u8, u8)>,
+}
+
 /// A whole subnet. INVARIANT: nodes are in the order of their GUIDs, each once; peers are mutual.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Subnet {
@@ -177,6 +186,12 @@ pub struct Subnet {
     pub adaptive: BTreeMap<u32, AdaptiveRecord>,
     /// Virtual lanes.
     pub sl2vl: Sl2vl,
+    /// How ports share their cables among lanes, by node index and port.
+    pub arbitration: BTreeMap<(u32, u8), Arbitration>,
+    /// Partition keys of ports by index, by node index and port (0 of a switch itself).
+    pub partition_keys: BTreeMap<(u32, u8), BTreeMap<u16, u16>>,
+    /// Service levels of paths, in the order of the files.
+    pub path_levels: Vec<PathLevelRecord>,
     /// Counters in the order of the files.
     pub readings: Vec<Reading>,
     /// Devices as tools on their hosts describe them.

@@ -2,6 +2,7 @@
 //!
 //! [`Gathered`] holds all of them; [`crate::subnet::Subnet::of`] joins those that belong together.
 
+use super::Arbitration;
 use super::link::{LinkRate, LogicalState, PhysicalState};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -168,6 +169,49 @@ pub struct Sl2vlRecord {
     pub lanes: [u8; 16],
 }
 
+/// How a port shares its cable among virtual lanes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArbitrationRecord {
+    /// Where it stands.
+    pub place: Place,
+    /// Whose.
+    pub who: Who,
+    /// The port's number.
+    pub port: u8,
+    /// Its tables.
+    pub arbitration: Arbitration,
+}
+
+/// A block of a port's partition keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartitionKeysRecord {
+    /// Where it stands.
+    pub place: Place,
+    /// Whose.
+    pub who: Who,
+    /// The port's number; 0 of a switch itself.
+    pub port: u8,
+    /// The number of the block, from 0.
+    pub block: u16,
+    /// Its 32 keys, the membership in the highest bit; 0 for none.
+    pub keys: Vec<u16>,
+}
+
+/// The service level that the subnet manager answers for a path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PathLevelRecord {
+    /// Where it stands.
+    pub place: Place,
+    /// LID of the sender.
+    pub source: u16,
+    /// LID of the receiver.
+    pub target: u16,
+    /// The partition's key, with the bit of membership.
+    pub key: u16,
+    /// The service level.
+    pub level: u8,
+}
+
 /// Counters of a port at one time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadingRecord {
@@ -299,6 +343,9 @@ pub struct Gathered {
     pub tables: Vec<TableRecord>,
     pub adaptive: Vec<(Place, Who, AdaptiveRecord)>,
     pub sl2vl: Vec<Sl2vlRecord>,
+    pub arbitration: Vec<ArbitrationRecord>,
+    pub partition_keys: Vec<PartitionKeysRecord>,
+    pub path_levels: Vec<PathLevelRecord>,
     pub readings: Vec<ReadingRecord>,
     pub devices: Vec<DeviceRecord>,
     pub tree: Vec<TreeSwitch>,

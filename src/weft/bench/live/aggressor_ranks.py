@@ -67,6 +67,12 @@ def aggressor_evidence(output: KernelOutput, launch: Launch) -> dict[str, Any]:
 
 def ranks_on_one_host(aggressors: Sequence[Aggressor], n_job: int) -> list[int]:
     """Ranks in place of nodes: a share is of all ranks. Raises InputError."""
+    named = next((one for one in aggressors if one.nodes), None)
+    if named is not None:
+        raise InputError(
+            f"aggressor '{named.text}' names nodes: there is one, which has the job",
+            expected="a number or a share: on one host ranks stand for nodes",
+        )
     fixed = sum(one.count(n_job, 0) for one in aggressors if one.share is None)
     shares = sum(one.share or 0.0 for one in aggressors)
     if shares >= 1:

@@ -195,7 +195,7 @@ class TwinBackend:
         if ready is None and "tenants" in document:
             ready = simulate_parts(document, _parts(document, trial))
         if ready is not None:
-            outcomes = [_complete(launch, outcome) for outcome in ready]
+            outcomes = [completed(launch, outcome) for outcome in ready]
             if gpu_network(trial) is not None:
                 return joined_steps(outcomes)
             return rows_of_job(outcomes[0]) if has_aggressors(trial) else outcomes[0]
@@ -203,10 +203,10 @@ class TwinBackend:
         if measured.kind == "pairs" and not left_to_chance(self.platform, self.faults, trial):
             parts = apart(document)
         if len(parts) == 1:
-            outcome = _complete(launch, simulate(document))
+            outcome = completed(launch, simulate(document))
             self._count(measured, [outcome])
             return outcome
-        outcomes = [_complete(launch, outcome) for outcome in simulate_parts(document, parts)]
+        outcomes = [completed(launch, outcome) for outcome in simulate_parts(document, parts)]
         self._count(measured, outcomes)
         return joined(parts, outcomes)
 
@@ -378,7 +378,8 @@ def simulate_parts(whole: Document, parts: Sequence[Document]) -> list[Mapping[s
         return [simulate(whole)]
 
 
-def _complete(launch: Launch, outcome: Mapping[str, Any]) -> Mapping[str, Any]:
+def completed(launch: Launch, outcome: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The outcome. Raises BenchmarkError for one of a simulation that ended early."""
     if outcome["status"] != "complete":
         raise BenchmarkError(
             f"the simulation ended in '{outcome['status']}': {outcome['message']}",

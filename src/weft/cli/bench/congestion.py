@@ -40,7 +40,7 @@ AGGRESSOR = click.option(
     multiple=True,
     metavar="PATTERN[:SIZE]@NODES",
     help="Measure alone, and beside a job on other nodes that repeats a pattern: alltoall:1M@20%, "
-    "fan_in:4K@8, put_incast, get_broadcast ... Repeatable; twins: ,sl=1 ,pkey=0x21 ,start=1ms.",
+    "fan_in:4K@8, put_incast@n[1-4] ... Repeatable; twins: ,sl=1 ,pkey=0x21 ,start=1ms.",
 )
 EACH = click.option(
     "--each-aggressor",
@@ -88,7 +88,7 @@ def job_size(aggressors: Sequence[str], n_nodes: int) -> int:
             hint="--aggressor PATTERN@NODES --job-nodes N for fewer; on one host ranks stand for "
             "nodes",
         )
-    as_many = sum(one.share is None and one.n_nodes is None for one in asked)
+    as_many = sum(one.share is None and one.n_nodes is None and not one.nodes for one in asked)
     left = n_nodes - sum(one.count(0, n_nodes) for one in asked)
     if left // (1 + as_many) < FEWEST_OF_JOB:
         raise InputError(

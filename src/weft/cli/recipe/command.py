@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from weft.cli.lazy import CommandWithVerbs
 from weft.cli.options import ANY_PATH, NODE_COUNT
 from weft.cli.output import emit, format_option, table_text, talk
 from weft.core.errors import ExitCode, InputError
@@ -18,7 +19,14 @@ FORMS = ("mpirun", "srun", "sbatch", "modulefile")
 CONTAINERS = tuple(CONTAINER_RUNTIMES)
 
 
-@click.command("recipe")
+class RecipeCommand(CommandWithVerbs):
+    """A recipe of a platform, or one that is compiled: 'isolation'."""
+
+    verbs = ("isolation",)
+    folder = "recipe"
+
+
+@click.command("recipe", cls=RecipeCommand)
 @click.argument("platform", required=False)
 @click.option("--nodes", type=NODE_COUNT, help="Nodes of the run; else NODES of the shell.")
 @click.option(
@@ -51,7 +59,8 @@ def command(platform: str | None, script: Path | None, format_: str, **options: 
     """Print a complete launch command, script or modulefile for PLATFORM.
 
     Without PLATFORM: the machines that have a recipe; 'here' is the recipe of this machine's links,
-    with its own adapters. With --diff exit 1 where a script differs.
+    with its own adapters. With --diff exit 1 where a script differs. 'weft recipe isolation' is the
+    recipe of a fabric with several tenants.
     """
     if platform is None:
         _list(format_)

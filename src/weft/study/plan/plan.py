@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from weft.bench.aggressor import named_nodes
 from weft.bench.model import Launch, Trial
 from weft.catalog.load import benchmark
 from weft.core.errors import InputError
@@ -93,6 +94,10 @@ def _trials(study: Study, nodes: tuple[str, ...], fold: bool) -> tuple[Trial, ..
     ]
     _refuse_twice(uses)
     trials: list[Trial] = []
+    # Nodes that an aggressor names are its own, in the arms without it, too.
+    taken = frozenset(node for arm in arms for node in named_nodes(arm.options))
+    if not fold:
+        nodes = tuple(node for node in nodes if node not in taken)
     for n_nodes in study.nodes:
         folded: tuple[tuple[str, ...], ...] = ((nodes[0],),)
         tasks_of = [n for n in study.tasks_per_node if n_nodes * n > 1 or _is_single(study)]

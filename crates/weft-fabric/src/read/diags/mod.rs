@@ -10,3 +10,5 @@ mod ibsim_guids;
 pub(super) mod node_list;
 pub(super) mod perfquery;
 pub(super) mod port_list;
+pub(super) mod saquery;
+pub(super) mod smpquery_vlarb;

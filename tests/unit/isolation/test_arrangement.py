@@ -1,0 +1,83 @@
+"""Arrangements: which tenant gets which lane, and what a scenario and OpenSM get of it."""
+
+import pytest
+
+from weft.isolation.annex_a10 import SETTINGS, TABLE, opensm_lines, table_entry
+from weft.isolation.arrangement import arrangements, levels_of
+from weft.isolation.opensm_files import options_conf
+from weft.isolation.tenants import Tenancy
+
+
+def tenancy(*targets: float | None, lanes: int = 8, law: str = "off", **pinned: int) -> Tenancy:
+    """Tenants a, b, ... with these targets."""
+    tenants = [
+        {"name": name, "nodes": f"{name}[1-2]", "traffic": "allreduce:8", "target": target}
+        | ({"service_level": pinned[name]} if name in pinned else {})
+        for name, target in zip("abcdefgh", targets, strict=False)
+    ]
+    document = {"schema": "weft.tenants/1", "data_lanes": lanes, "congestion_control": law}
+    return Tenancy.model_validate({**document, "tenant": tenants})
+
+
+def test_the_strictest_have_lanes_of_their_own_and_the_last_lane_is_shared() -> None:
+    assert levels_of(tenancy(1.5, None, 1.1)) == {"a": 2, "b": 0, "c": 1}
+    assert levels_of(tenancy(1.5, 1.2, 1.1, lanes=3)) == {"a": 2, "b": 2, "c": 1}
+    assert levels_of(tenancy(1.5, 1.2, lanes=1)) == {"a": 0, "b": 0}
+
+
+def test_levels_that_the_list_names_are_kept_and_given_to_nobody_else() -> None:
+    assert levels_of(tenancy(1.5, 1.2, None, a=1, c=4)) == {"a": 1, "b": 2, "c": 4}
+
+
+def test_the_least_is_tried_first() -> None:
+    words = [one.words for one in arrangements(tenancy(1.1, None, law="annex_a10"))]
+    assert words == [
+        "one lane", "lanes", "lanes, priority", "congestion control",
+        "lanes, congestion control", "lanes, priority, congestion control",
+    ]  # fmt: skip
+    assert [one.words for one in arrangements(tenancy(1.1, None, lanes=1))] == ["one lane"]
+
+
+def test_a_scenario_has_the_lanes_and_tables_that_opensm_is_given() -> None:
+    asked = tenancy(1.1, None, 1.2, law="annex_a10")
+    one = arrangements(asked)[-1]
+    scenario = one.to_scenario()
+    assert scenario["lanes"] == {
+        "count": 3,
+        "sl2vl": [0, 1, 2] + [0] * 13,
+        "low": [{"vl": 0, "weight": 64}],
+        "high": [{"vl": 1, "weight": 64}, {"vl": 2, "weight": 64}],
+        "high_limit": 255,
+    }
+    lines = options_conf(asked, one).splitlines()
+    for line in (
+        "qos TRUE", "qos_max_vls 8", "qos_high_limit 255", "qos_vlarb_high 1:64,2:64",
+        "qos_vlarb_low 0:64", "qos_sl2vl 0,1,2,0,0,0,0,0,0,0,0,0,0,0,0,0",
+        "cc_ca_cong_setting_control_map 0x0007",
+    ):  # fmt: skip
+        assert line in lines
+    law = scenario["congestion_control"]["annex_a10"]
+    assert f"cc_sw_cong_setting_threshold {law['threshold']:#04x}" in lines
+    assert f"cc_ca_cong_setting_ccti_timer 1 {law['timer_ns'] // 1024}" in lines
+    assert f"cc_ca_cong_setting_ccti_increase 1 {law['increase']}" in lines
+    assert f"cc_cct {','.join(law['table'])}" in lines
+
+
+@pytest.mark.parametrize(
+    ("wait", "entry"), [(0.0, "3:0"), (1.0, "3:8"), (2047.8, "3:16382"), (5000.0, "1:10000")]
+)
+def test_an_entry_is_as_fine_as_fourteen_bits_allow(wait: float, entry: str) -> None:
+    assert table_entry(wait) == entry
+
+
+def test_a_line_of_the_table_is_one_that_opensm_reads_whole() -> None:
+    # OpenSM 3.3.23 keeps 128 entries, and reads lines of up to 1023 characters.
+    (line,) = (one for one in opensm_lines({0}) if one.startswith("cc_cct"))
+    assert len(TABLE) == 128 == len(SETTINGS["table"])
+    assert len(line) < 1023
+
+
+def test_one_lane_without_congestion_control_changes_no_option() -> None:
+    asked = tenancy(1.1, None)
+    lines = options_conf(asked, arrangements(asked)[0]).splitlines()
+    assert all(line.startswith("#") for line in lines)
