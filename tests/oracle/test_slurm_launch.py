@@ -93,6 +93,26 @@ def test_srun_starts_the_ranks_by_the_plugin_that_their_mpi_speaks(
     assert set(facts["slurm"]["leaves"]) == set(facts["nodes"])
 
 
+def test_a_job_and_its_aggressors_are_one_step_of_srun(slurm: SlurmCluster) -> None:
+    folder = slurm.folder / "run-congestion"
+    asked = ("--aggressor", "fan_in:4K@2", "--job-nodes", "2", "--iterations", "20")
+    where = ("--dir", str(folder), "--rails", "eth0", "--mpi", OPEN_MPI, "--repeats", "1")
+    argv = ("bench", "congestion-impact", *asked, *where, "--format", "json")
+    said = in_allocation(slurm, "--nodes=4", *argv)
+    assert {(row["benchmark"], row["size_bytes"]) for row in said["impact"]} == {
+        ("random_ring_latency", 8), ("random_ring_bandwidth", 131072), ("allreduce", 8),
+    }  # fmt: skip
+    run = read_run(folder)
+    loads = {sample.evidence["aggressors"] for sample in run.samples}
+    assert loads == {"none", "fan_in:4K@2"}
+    for sample in run.samples:
+        recipe = (folder / f"recipes/{sample.trial}.r00.txt").read_text()
+        n_nodes = 2 if sample.evidence["aggressors"] == "none" else 4
+        assert f"/srun --mpi=pmix --nodes={n_nodes} --ntasks={n_nodes} " in recipe
+        if n_nodes == 4:
+            assert min(sample.evidence["aggressor_passes_per_s"]) > 0
+
+
 def test_both_launchers_are_arms_of_one_study(slurm: SlurmCluster) -> None:
     folder = slurm.folder / "run-launchers"
     where = ("--dir", str(folder), "--rails", "eth0", "--mpi", OPEN_MPI)
