@@ -51,8 +51,9 @@ def test_every_pattern_ends_with_the_measurement_and_spoils_no_message(kernel, p
         (("alltoall,4096,2", "fan_in,8,3"), "-1 of 4 ranks are left to measure"),
         (("pairs,4096,2",), "no benchmark 'pairs'"),
         (("storm,4096,2",), "no benchmark 'storm'; there are put_incast, get_broadcast, latency"),
-        (("alltoall,4096",), "NAME,BYTES,RANKS is expected"),
-        (("alltoall,4096,2,1",), "NAME,BYTES,RANKS is expected"),
+        (("alltoall,4096",), "NAME,BYTES,RANKS[,SL] is expected"),
+        (("alltoall,4096,2,1,1",), "NAME,BYTES,RANKS[,SL] is expected"),
+        (("alltoall,4096,2,15",), "'15' is not a whole number from 0"),
         (("alltoall,x,2",), "'x' is not a whole number"),
         (("alltoall,4096,1",), "'1' is not a whole number from 2"),
         (("allreduce,6,2",), "6 is not a multiple of 4"),
@@ -70,3 +71,14 @@ def test_pairs_have_the_fabric_to_themselves(kernel):
     outcome = kernel.run(4, "--benchmark", "pairs", "--aggressor", "alltoall,8,2")
     assert outcome.exit_code == 2
     assert "pairs have the fabric to themselves" in outcome.only("error")["message"]
+
+
+def test_ranks_of_an_aggressor_have_the_service_level_that_it_asks_for(any_kernel):
+    beside = ("--aggressor", "alltoall,64,2,3", "--aggressor", "fan_in,64,2")
+    measured = ("--benchmark", "allreduce", "--sizes", "8", "--iterations", "5")
+    for own in (None, "1"):
+        settings = {} if own is None else {"UCX_IB_SL": own}
+        outcome = any_kernel.run(6, *measured, *beside, **settings)
+        assert outcome.exit_code == 0, outcome.stderr
+        found = [rank["rail_settings"].get("UCX_IB_SL") for rank in outcome.of("rank")]
+        assert found == [own, own, "3", "3", own, own]

@@ -88,6 +88,7 @@ int main(int argc, char **argv) {
     struct rail rail = {.local_rank = UNSET};
     struct problem problem = parse_options(argc, argv, &options);
     if (problem.exit_code == 0) problem = choose_rail(&options, &rail);
+    if (problem.exit_code == 0) problem = choose_level(&options);
     CHECK(MPI_Init(&argc, &argv));
     signal(SIGTERM, SIG_DFL);
     open_world(&world);

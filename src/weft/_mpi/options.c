@@ -41,8 +41,9 @@ const char *usage(void) {
            "  --validate                check received data in an untimed pass\n"
            "  --rails DEV,DEV,...       network device by local rank, such as mlx5_0:1\n"
            "  --memory host|cuda|rocm   where message buffers live\n"
-           "  --aggressor NAME,BYTES,RANKS  repeats a benchmark, put_incast or get_broadcast on\n"
-           "                            the last ranks while the others measure; repeatable\n"
+           "  --aggressor NAME,BYTES,RANKS[,SL]  repeats a benchmark, put_incast or get_broadcast\n"
+           "                            on the last ranks while the others measure, on service\n"
+           "                            level SL (UCX_IB_SL); repeatable\n"
            "  --quiet SECONDS           before anything is measured: which counters of network\n"
            "                            devices move while no rank sends\n"
            "An option before the first --benchmark holds for every benchmark.\n";
@@ -160,18 +161,19 @@ static unsigned parse_phases(const char *option, const char *text, struct proble
     return phases;
 }
 
-/* 'alltoall,4096,8': the benchmark, its size, the ranks that repeat it. */
+/* 'alltoall,4096,8': the benchmark, its size, the ranks that repeat it; then its service level. */
 static void parse_aggressor(const char *text, struct options *out, struct problem *problem) {
     static const char *const option = "--aggressor";
-    char name[MAX_NAME], bytes[MAX_NAME], ranks[MAX_NAME];
+    char name[MAX_NAME], bytes[MAX_NAME], ranks[MAX_NAME], level[MAX_NAME] = "";
     if (out->n_aggressors == MAX_AGGRESSORS) {
         set_problem(problem, EXIT_INPUT, option, "more than %d aggressors", MAX_AGGRESSORS);
         return;
     }
     struct aggressor *one = &out->aggressors[out->n_aggressors++];
     if (!next_piece(&text, name, option, problem) || !next_piece(&text, bytes, option, problem) ||
-        !next_piece(&text, ranks, option, problem) || *text != '\0') {
-        set_problem(problem, EXIT_INPUT, option, "NAME,BYTES,RANKS is expected");
+        !next_piece(&text, ranks, option, problem) ||
+        (*text != '\0' && !next_piece(&text, level, option, problem)) || *text != '\0') {
+        set_problem(problem, EXIT_INPUT, option, "NAME,BYTES,RANKS[,SL] is expected");
         return;
     }
     one->benchmark = find_aggressor(name);
@@ -181,6 +183,8 @@ static void parse_aggressor(const char *text, struct options *out, struct proble
                     benchmark_names());
     one->bytes = parse_number(option, bytes, 0, MAX_MESSAGE_BYTES, problem);
     one->n_ranks = (int)parse_number(option, ranks, 2, INT_MAX, problem);
+    one->service_level = UNSET;
+    if (level[0] != '\0') one->service_level = (int)parse_number(option, level, 0, 14, problem);
     if (problem->exit_code == 0 && one->bytes % (long)one->benchmark->element_bytes != 0)
         set_problem(problem, EXIT_INPUT, option, "%ld is not a multiple of %zu, as %s needs",
                     one->bytes, one->benchmark->element_bytes, one->benchmark->name);

@@ -1,4 +1,5 @@
-/* rail.c -- before MPI_Init: which network device this rank uses, and the CPUs next to it.
+/* rail.c -- before MPI_Init: which network device this rank uses, the CPUs next to it, and the
+ * service level of an aggressor's rank.
  *
  * MPI libraries read their device settings while they start, so the choice must be made before
  * MPI_Init, from the local rank the launcher put into the environment. A setting the user made is
@@ -21,9 +22,17 @@ static const char *const local_size_names[] = {
     "OMPI_COMM_WORLD_LOCAL_SIZE", "MV2_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
     "PMI_LOCAL_SIZE", "PALS_LOCAL_SIZE", NULL};
 
+/* Of the rank, and of the number of ranks. */
+static const char *const rank_names[] = {
+    "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "PMI_RANK", "PALS_RANKID", "FLUX_TASK_RANK",
+    "SLURM_PROCID", NULL};
+static const char *const size_names[] = {
+    "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE", "PMI_SIZE", "FLUX_JOB_SIZE", "SLURM_NTASKS",
+    NULL};
+
 const char *const rail_variables[] = {"UCX_NET_DEVICES", "FI_CXI_DEVICE_NAME", "MV2_IBA_HCA",
                                       "UCX_TLS",         "FI_PROVIDER",        "OMPI_MCA_pml",
-                                      "OMPI_MCA_btl",    NULL};
+                                      "OMPI_MCA_btl",    "UCX_IB_SL",          NULL};
 
 /* The value of an environment variable, "" where it is not set. */
 const char *environment(const char *name) {
@@ -122,5 +131,33 @@ struct problem choose_rail(const struct options *options, struct rail *out) {
     export_rail(rail, device);
     out->numa_node = device_numa_node(device);
     if (out->numa_node != UNSET) bind_near(out->numa_node, first_number(local_size_names));
+    return problem;
+}
+
+/* The service level that an aggressor asks for, where this rank is one of its: the last ranks are.
+ * It replaces the launch's own. SOURCE: UCX's UCX_IB_SL. */
+struct problem choose_level(const struct options *options) {
+    struct problem problem = {0};
+    bool asked = false;
+    for (int i = 0; i < options->n_aggressors; i++)
+        asked |= options->aggressors[i].service_level != UNSET;
+    if (!asked) return problem;
+    int rank = first_number(rank_names), end = first_number(size_names);
+    if (rank == UNSET || end == UNSET) {
+        set_problem(&problem, EXIT_MISSING, "--aggressor",
+                    "the launcher does not set rank and number of ranks before MPI_Init (%s, ...)",
+                    rank_names[0]);
+        return problem;
+    }
+    for (int i = options->n_aggressors - 1; i >= 0; i--) {
+        const struct aggressor *one = &options->aggressors[i];
+        int first = end - one->n_ranks;
+        if (first <= rank && rank < end && one->service_level != UNSET) {
+            char level[MAX_NAME];
+            snprintf(level, sizeof level, "%d", one->service_level);
+            setenv("UCX_IB_SL", level, 1);
+        }
+        end = first;
+    }
     return problem;
 }

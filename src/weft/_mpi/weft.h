@@ -5,7 +5,7 @@
  *
  *   main.c        the whole run on one screen
  *   options.c     command line -> struct options
- *   rail.c        before MPI_Init: choose a device, bind to its NUMA node
+ *   rail.c        before MPI_Init: choose a device, bind to its NUMA node, choose a service level
  *   world.c       my rank, the ranks of my host, whether ranks outnumber CPUs
  *   cpus.c        the CPUs of a rank, their memory, and the ranks that share them
  *   measure.c     warm up, time, validate: one (benchmark, size)
@@ -42,7 +42,7 @@
 #pragma GCC visibility push(hidden)
 
 enum { EXIT_INPUT = 2, EXIT_MISSING = 3, EXIT_BENCHMARK = 4 };
-enum { MAX_GROUPS = 32, MAX_SIZES = 128, MAX_RAILS = 64, N_RAIL_VARIABLES = 7 };
+enum { MAX_GROUPS = 32, MAX_SIZES = 128, MAX_RAILS = 64, N_RAIL_VARIABLES = 8 };
 enum { MAX_NAME = 64, MAX_LIST = 384, MAX_AGGRESSORS = 8 };
 
 /* ---- errors.c: every way this program ends early ----------------------------------------- */
@@ -104,6 +104,7 @@ struct aggressor {
     const struct benchmark *benchmark;
     long bytes;
     int n_ranks;
+    int service_level; /* UNSET: as the launch's */
 };
 
 struct options {
@@ -133,6 +134,7 @@ struct rail {
 extern const char *const rail_variables[];
 int device_numa_node(const char *device);
 struct problem choose_rail(const struct options *options, struct rail *out);
+struct problem choose_level(const struct options *options);
 const char *sysfs_root(void);
 bool read_text(const char *path, char *out, size_t capacity);
 const char *environment(const char *name);

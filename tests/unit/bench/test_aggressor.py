@@ -2,7 +2,13 @@
 
 import pytest
 
-from weft.bench.aggressor import Aggressor, aggressors_of, nodes_of, parse_aggressor
+from weft.bench.aggressor import (
+    Aggressor,
+    aggressors_of,
+    named_nodes,
+    nodes_of,
+    parse_aggressor,
+)
 from weft.bench.model import Trial
 from weft.core.errors import InputError
 
@@ -91,3 +97,28 @@ def test_too_few_nodes_are_said() -> None:
     assert caught.value.expected == "at most 32 for them"
     with pytest.raises(InputError, match="gets 1 node of 8"):
         nodes_of([parse_aggressor("alltoall@20%")], trial(2), NODES[:8])
+
+
+@pytest.mark.parametrize(
+    ("text", "nodes"),
+    [
+        ("alltoall@n[1-3]", ("n1", "n2", "n3")),
+        ("alltoall:1M@n[1-2,7],m4,sl=1", ("m4", "n1", "n2", "n7")),
+        ("alltoall@a-1,b-2", ("a-1", "b-2")),
+    ],
+)
+def test_nodes_by_their_names_may_have_commas(text: str, nodes: tuple[str, ...]) -> None:
+    one = parse_aggressor(text)
+    assert (one.nodes, one.share, one.n_nodes) == (nodes, None, None)
+    assert one.count(4, 16) == len(nodes)
+
+
+@pytest.mark.parametrize("text", ["alltoall@n1", "alltoall@n[1-2],placement=packed"])
+def test_one_node_or_a_placement_of_named_nodes_is_refused(text: str) -> None:
+    with pytest.raises(InputError):
+        parse_aggressor(text)
+
+
+def test_a_job_is_drawn_from_the_nodes_that_no_aggressor_names() -> None:
+    assert named_nodes({"aggressors": ["alltoall@n[1-2]", "fan_in@4"]}) == {"n1", "n2"}
+    assert named_nodes({}) == named_nodes({"aggressors": "alltoall@n[1-2]"}) == frozenset()

@@ -11,10 +11,14 @@ from weft.bench.model import Launch, Trial
 from weft.core.errors import BenchmarkError, InputError
 from weft.core.words import counted
 
+LEVEL_VARIABLE = "UCX_IB_SL"
+"""SOURCE: UCX 1.20."""
+
 
 def with_aggressors(trial: Trial, nodes: Sequence[str]) -> Trial:
     """The trial as it is launched: on the nodes of its aggressors, too; on a single host with more
-    ranks. Its option then lists pattern, bytes and ranks of each. Raises InputError."""
+    ranks. Its option then lists pattern, bytes and ranks of each, and its service level: where the
+    job has one of its own, an aggressor has level 0 unless it names one. Raises InputError."""
     aggressors = aggressors_of(trial)
     options = {key: value for key, value in trial.options.items() if key != OPTION}
     if not aggressors:
@@ -29,7 +33,12 @@ def with_aggressors(trial: Trial, nodes: Sequence[str]) -> Trial:
         drawn = nodes_of(aggressors, trial, nodes)
         n_ranks = [len(own) * trial.tasks_per_node for own in drawn]
         launched = replace(trial, nodes=(*trial.nodes, *(node for own in drawn for node in own)))
-    asked = [(one.benchmark, one.size_bytes, n) for one, n in zip(aggressors, n_ranks, strict=True)]
+    default = () if LEVEL_VARIABLE not in trial.env else (0,)
+    asked = [
+        (one.benchmark, one.size_bytes, n)
+        + (default if one.service_level is None else (one.service_level,))
+        for one, n in zip(aggressors, n_ranks, strict=True)
+    ]
     return replace(launched, options={**options, OPTION: asked})
 
 
@@ -85,19 +94,17 @@ def ranks_on_one_host(aggressors: Sequence[Aggressor], n_job: int) -> list[int]:
 
 
 def _refuse_of_twins(one: Aggressor, trial: Trial) -> None:
-    given = [
-        name
-        for name, value in (
-            ("sl", one.service_level),
-            ("pkey", one.partition_key),
-            ("start", one.start_ns or None),
-        )
-        if value is not None
-    ]
-    if given:
+    if one.partition_key is not None:
         raise InputError(
-            f"aggressor '{one.text}' has {given[0]}, which a twin alone has",
+            f"aggressor '{one.text}' has pkey, which a twin alone has",
             where=trial.id,
-            expected="an aggressor without it: all ranks of a launch have one environment",
+            expected="an aggressor without it: all ranks of a launch have to reach each other",
+            hint="--twin PLATFORM",
+        )
+    if one.start_ns:
+        raise InputError(
+            f"aggressor '{one.text}' has start, which a twin alone has",
+            where=trial.id,
+            expected="an aggressor without it: it sends before the job begins",
             hint="--twin PLATFORM",
         )
