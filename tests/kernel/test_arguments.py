@@ -32,6 +32,11 @@ WRONG = [
     (["--benchmark", "reduce", "--sizes", "6"], "--sizes", "6 is not a multiple of 4"),
     (["--benchmark", "alltoallv", "--skew", "1.5"], "--skew", "'1.5' is not a share from 0 to 1"),
     (["--benchmark", "alltoall", "--skew", "0.5"], "--skew", "only blocks of alltoallv differ"),
+    (
+        ["--benchmark", "random_ring_latency", "--closing-barrier"],
+        "--closing-barrier",
+        "only rings of bandwidth end in one, not random_ring_latency",
+    ),
     (["--benchmark", "random_ring_latency", "--rings", "0"], "--rings", "whole number from 1"),
     (["--benchmark", "random_ring_latency", "--seed", "-1"], "--seed", "whole number from 0"),
     (["--benchmark", "random_ring_latency", "--sync", "window"], "--sync", "window is for coll"),

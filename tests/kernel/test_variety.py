@@ -65,3 +65,15 @@ def test_blocks_of_an_alltoallv_are_as_unequal_as_the_page_says(kernel):
         sums = [sum(row) for row in blocks] + [sum(column) for column in zip(*blocks, strict=True)]
         assert (row["most_bytes"], row["n_errors"]) == (max(sums), 0), (skew, size)
         assert skew > 0 or row["most_bytes"] == 3 * size
+
+
+def test_a_closing_barrier_makes_all_ranks_wait_for_the_slowest(any_kernel):
+    ring = ("--benchmark", "natural_ring_bandwidth", "--sizes", "64", "--iterations", "200")
+    outcome = any_kernel.run(3, *ring, "--window", "1", "--closing-barrier", "--validate")
+    assert outcome.exit_code == 0, outcome.stderr
+    row = outcome.only("row")
+    assert row["n_errors"] == 0
+    # Who comes last to a barrier leaves it with the others: their times differ by their starts.
+    skew_ns = row["skew_ns"]["p50"]
+    medians = [rank["p50"] for rank in row["ranks_ns"]]
+    assert max(medians) - min(medians) < skew_ns + 0.5 * max(medians) + 20_000

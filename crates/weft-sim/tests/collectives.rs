@@ -128,6 +128,9 @@ fn a_shift_is_free_of_contention_and_rings_use_both_directions() {
     let taken = step_ps(8, ring);
     let wire = message_ps(size) - 2 * DELAY_PS - SWITCH_PS;
     assert_eq!(taken, 2 * wire + 2 * DELAY_PS + SWITCH_PS);
+    // A barrier behind it takes its own time: all ranks leave the ring at once.
+    let closed = json!({"benchmark": "natural_ring", "size_bytes": size, "closing_barrier": true});
+    assert_eq!(step_ps(8, closed), taken + step_ps(8, json!({"benchmark": "barrier"})));
 }
 
 #[test]

@@ -83,7 +83,7 @@ impl StepDocument {
     }
 
     /// By key: whether the step has it, and whether its benchmark (and algorithm) can.
-    fn uses(&self) -> [(&'static str, bool, bool); 26] {
+    fn uses(&self) -> [(&'static str, bool, bool); 27] {
         use {BenchmarkName as B, Operation as O};
         let is = |names: &[B]| names.contains(&self.benchmark);
         let operation = self.benchmark.operation();
@@ -112,6 +112,7 @@ impl StepDocument {
             ("root", self.root.is_some(), rooted || fan),
             ("shuffle", self.shuffle.is_some(), collective || is(&[B::RandomRing])),
             ("barrier_every_step", self.barrier_every_step, direct),
+            ("closing_barrier", self.closing_barrier, ring),
             ("segment_bytes", self.segment_bytes.is_some(), segmented),
             (
                 "tasks_per_node",

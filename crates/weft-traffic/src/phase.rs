@@ -23,9 +23,17 @@ pub enum Rows {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Pattern {
-    Pairs { traffic: PairTraffic, roles: Vec<Option<Role>> },
+    Pairs {
+        traffic: PairTraffic,
+        roles: Vec<Option<Role>>,
+    },
     Collective(Collective),
-    Ring { size_bytes: u64, window: u32 },
+    /// The barrier follows in the order of ranks, not of the ring.
+    Ring {
+        size_bytes: u64,
+        window: u32,
+        barrier: Option<Collective>,
+    },
     Flows(Flows),
     Compute,
     Schedule(Program),
@@ -154,6 +162,7 @@ impl Phase {
     /// The `index`-th move of `rank` in one iteration; none when it has finished.
     pub fn exchange(&self, rank: u32, index: u64) -> Option<Exchange> {
         let moved = match &self.renumbering {
+            _ if self.is_closing(index) => self.closing(rank, index),
             None => self.own(rank, index),
             Some(renumbering) => {
                 let moved = self.own(renumbering.number_of(rank), index);
@@ -174,11 +183,28 @@ impl Phase {
         count_of(|index| self.exchange(rank, index).is_some())
     }
 
+    /// Whether a move is one of the barrier behind a ring.
+    fn is_closing(&self, index: u64) -> bool {
+        match &self.pattern {
+            Pattern::Ring { window, barrier: Some(_), .. } => index >= 2 * u64::from(*window),
+            _ => false,
+        }
+    }
+
+    fn closing(&self, rank: u32, index: u64) -> Option<Exchange> {
+        match &self.pattern {
+            Pattern::Ring { window, barrier: Some(barrier), .. } => {
+                barrier.exchange(rank, index - 2 * u64::from(*window))
+            }
+            _ => None,
+        }
+    }
+
     /// The move of a rank under its own number.
     fn own(&self, rank: u32, index: u64) -> Option<Exchange> {
         match &self.pattern {
             Pattern::Collective(collective) => collective.exchange(rank, index),
-            Pattern::Ring { size_bytes, window } => {
+            Pattern::Ring { size_bytes, window, .. } => {
                 neighbours(self.n_ranks, rank, *size_bytes, *window, index)
             }
             Pattern::Pairs { traffic, roles } => traffic.exchange(roles[rank as usize]?, index),

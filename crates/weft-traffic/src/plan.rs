@@ -130,7 +130,9 @@ impl StepDocument {
         match self.benchmark {
             BenchmarkName::NaturalRing | BenchmarkName::RandomRing => {
                 let window = self.window.unwrap_or(1);
-                Ok(Pattern::Ring { size_bytes: self.size_bytes, window })
+                let barrier = || self.collective(place, Operation::Barrier, n_ranks);
+                let barrier = self.closing_barrier.then(barrier).transpose()?;
+                Ok(Pattern::Ring { size_bytes: self.size_bytes, window, barrier })
             }
             BenchmarkName::Compute => Ok(Pattern::Compute),
             BenchmarkName::Schedule => self.schedule(place, n_ranks),

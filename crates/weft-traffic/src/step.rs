@@ -181,6 +181,9 @@ pub struct StepDocument {
     /// An ideal barrier after each partner of a pairwise or linear alltoall.
     #[serde(default)]
     pub barrier_every_step: bool,
+    /// A dissemination barrier at the end of each iteration of a ring, timed with it.
+    #[serde(default)]
+    pub closing_barrier: bool,
     /// Largest segment of a pipelined algorithm.
     pub segment_bytes: Option<u64>,
     /// Ranks of a node, for algorithms that distinguish them; without it, the placement's.

@@ -80,6 +80,7 @@ fn every_step_is_carried_out_by_any_number_of_ranks() {
         r#"{"benchmark": "message_rate", "size_bytes": 8}"#,
         r#"{"benchmark": "natural_ring", "size_bytes": 8}"#,
         r#"{"benchmark": "random_ring", "size_bytes": 8, "shuffle": 3, "compute_ns": 1}"#,
+        r#"{"benchmark": "random_ring", "size_bytes": 8, "shuffle": 3, "closing_barrier": true}"#,
         r#"{"benchmark": "permutation", "permutation": {"shift": 5}, "size_bytes": 8}"#,
         r#"{"benchmark": "permutation", "permutation": {"random": 5}, "window": 3}"#,
         r#"{"benchmark": "bisect", "size_bytes": 8, "both_ways": true, "seed": 9}"#,
@@ -117,6 +118,20 @@ fn a_ring_has_both_neighbours_and_a_random_one_other_neighbours() {
         at != 0
     } {}
     assert_eq!(seen, 64);
+}
+
+#[test]
+fn a_ring_that_closes_with_a_barrier_ends_in_the_barrier_of_the_ranks_in_their_own_order() {
+    let ring = r#"{"benchmark": "random_ring", "size_bytes": 9, "window": 2, "shuffle": 3"#;
+    for n in [2, 5, 8] {
+        let (open, closed) = (format!("{ring}}}"), format!("{ring}, \"closing_barrier\": true}}"));
+        let (open, closed) = (phase(&open, n), phase(&closed, n));
+        let barrier = phase(r#"{"benchmark": "barrier"}"#, n);
+        for rank in 0..n {
+            let expected: Vec<Exchange> = moves(&open, rank).chain(moves(&barrier, rank)).collect();
+            assert_eq!(moves(&closed, rank).collect::<Vec<_>>(), expected);
+        }
+    }
 }
 
 #[test]

@@ -32,6 +32,7 @@ void set_place(struct job *job, const struct group *group) {
     job->peer = fan ? 0 : job->rank < half ? job->rank + half : job->rank - half;
     job->window = group->window == UNSET ? benchmark->default_window : group->window;
     job->batch = group->batch;
+    job->closing_barrier = group->closing_barrier;
     job->skew = group->skew;
     job->ring.most = group->n_rings;
     job->ring.seed = group->seed;

@@ -37,6 +37,8 @@ const char *usage(void) {
            "                            one clock reading (1, as OSU; HPCC: 8)\n"
            "  --skew S                  alltoallv: blocks differ by up to this share, 0 to 1 (0)\n"
            "  --rings N --seed N        random rings: how many, drawn from which seed (30, 1)\n"
+           "  --closing-barrier         rings of bandwidth: a barrier ends each iteration, and is\n"
+           "                            timed with it (GPCNeT's BW+Sync)\n"
            "  --sync barrier|window     how iterations of collectives start\n"
            "  --validate                check received data in an untimed pass\n"
            "  --rails DEV,DEV,...       network device by local rank, such as mlx5_0:1\n"
@@ -300,6 +302,10 @@ static void check_group(struct group *group, struct problem *problem) {
         set_problem(problem, EXIT_INPUT, "--sync",
                     "%s does not start from a common point; window is for collectives",
                     benchmark->name);
+    if (group->closing_barrier && benchmark != &random_ring_bandwidth &&
+        benchmark != &natural_ring_bandwidth)
+        set_problem(problem, EXIT_INPUT, "--closing-barrier",
+                    "only rings of bandwidth end in one, not %s", benchmark->name);
     if (group->skew > 0 && benchmark != &alltoallv)
         set_problem(problem, EXIT_INPUT, "--skew", "only blocks of alltoallv differ, not of %s",
                     benchmark->name);
@@ -316,6 +322,10 @@ static void parse_one(int argc, char **argv, int *at, struct options *out, struc
     }
     if (strcmp(option, "--validate") == 0) {
         (*group)->validate = true;
+        return;
+    }
+    if (strcmp(option, "--closing-barrier") == 0) {
+        (*group)->closing_barrier = true;
         return;
     }
     const char *value = *at < argc ? argv[(*at)++] : NULL;

@@ -4,7 +4,7 @@
  * a message of the window, all waited for; half of the time is the latency; a rank's bandwidth
  * counts the bytes that it sends to both. 30 random rings, as both draw, but from a seed in the
  * record: ring k is the order of seed + k. The iterations of a series are shared out among its
- * rings. */
+ * rings. A closing barrier is that of GPCNeT's BW+Sync. */
 #include "weft.h"
 
 enum { TAG_TO_RIGHT = 41, TAG_TO_LEFT = 42 };
@@ -53,6 +53,7 @@ static void once(const struct job *job) {
         CHECK(MPI_Isend(send, n, MPI_CHAR, ring->left, TAG_TO_LEFT, job->comm, next++));
     }
     wait_all(job, 4 * job->window, job->requests);
+    if (job->closing_barrier) CHECK(MPI_Barrier(job->comm));
 }
 
 /* The next ring where its share of the iterations begins. Neighbours who meet for the first time

@@ -90,6 +90,7 @@ struct group {
     int batch; /* latency: round trips a clock reading */
     double max_seconds; /* 0: no limit */
     bool validate;
+    bool closing_barrier; /* rings of bandwidth: a barrier ends each iteration */
     int skew;       /* alltoallv: how unequal blocks are, in parts of WHOLE_SKEW */
     int n_rings;    /* random rings: at most, in one series */
     uint64_t seed;  /* random rings: ring k is drawn from seed + k */
@@ -261,6 +262,7 @@ struct job {
     size_t bytes;
     int window;
     int batch; /* back to back: calls a clock reading */
+    bool closing_barrier; /* rings: a barrier ends an iteration */
     int skew;  /* alltoallv, in parts of WHOLE_SKEW */
     struct buffer send, receive;
     struct blocks sent, received; /* alltoallv, reduce_scatter */

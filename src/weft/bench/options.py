@@ -11,7 +11,7 @@ MACHINE_OPTIONS = (
 """Options that a simulated fabric does not heed."""
 KERNEL_OPTIONS = (
     "aggressors",
-    *("iterations", "warmup", "window", "skew", "rings", "seed"),
+    *("iterations", "warmup", "window", "skew", "rings", "seed", "closing_barrier"),
     *("pair_sizes", "phases", "rounds"),
     *MACHINE_OPTIONS,
 )

@@ -185,6 +185,7 @@ _OPTIONS: Mapping[str, Callable[[Trial, str, Any], list[str]]] = {
     "warmup": _whole(0),
     "window": _whole(1),
     "validate": _switch,
+    "closing_barrier": _switch,
     "sync": _one_of("barrier", "window"),
     "batch": _whole(1),
     "buffers": _one_of("two", "one", "untouched"),

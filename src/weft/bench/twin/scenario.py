@@ -178,6 +178,8 @@ def work(
             step |= _algorithm(platform, trial, options, size)
         if "skew" in options:
             step["skew"] = options["skew"]
+        if options.get("closing_barrier"):
+            step["closing_barrier"] = True
         steps += _on_rings(benchmark, options, step) if "rings" in benchmark.options else [step]
     return steps
 

@@ -265,7 +265,9 @@ def _plan(
 def _uses(name: str, sizes: str, options: dict[str, Any]) -> list[dict[str, Any]]:
     """The benchmarks that a name stands for. Raises InputError for an unknown one."""
     if name in PRESET:
-        return [{**victim, "options": options} for victim in VICTIMS]
+        return [
+            {**victim, "options": {**victim.get("options", {}), **options}} for victim in VICTIMS
+        ]
     return [_use(name, sizes, options)]
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PRESET = ("congestion-impact", "congestion_impact")
 VICTIMS = (
     {"name": "random_ring_latency", "sizes": "8"},
-    {"name": "random_ring_bandwidth", "sizes": "128K"},
+    {"name": "random_ring_bandwidth", "sizes": "128K", "options": {"closing_barrier": True}},
     {"name": "allreduce", "sizes": "8"},
 )
 AGGRESSORS = ("alltoall:4K@20%", "fan_in:4K@20%", "put_incast:4K@20%", "get_broadcast:4K@20%")

@@ -41,6 +41,10 @@ TABLE = [
         trial("random_ring_bandwidth", (8,), window=8, rings=30, seed=7),
         "--benchmark random_ring_bandwidth --sizes 8 --window 8 --rings 30 --seed 7",
     ),
+    (
+        trial("random_ring_bandwidth", (8,), closing_barrier=True),
+        "--benchmark random_ring_bandwidth --sizes 8 --closing-barrier",
+    ),
     (trial("fan_in", (1,)), "--benchmark fan_in --sizes 1"),
     (trial("pairs", (8, 1048576)), "--benchmark pairs --pair-sizes 8,1048576"),
     (trial("pairs", (0,)), "--benchmark pairs"),

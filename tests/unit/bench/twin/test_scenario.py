@@ -83,6 +83,13 @@ def test_random_rings_are_steps_of_the_orders_that_the_kernel_draws() -> None:
         assert sum(step["iterations"] for step in rings) == most["iterations"]
 
 
+def test_a_ring_closes_with_a_barrier_where_a_trial_asks_for_it() -> None:
+    name = "random_ring_bandwidth"
+    for asked, expected in (({}, None), ({"closing_barrier": True}, True)):
+        steps = work(platform("fat-tree"), benchmark(name), trial_of(name, options=asked))
+        assert {step.get("closing_barrier") for step in steps} == {expected}
+
+
 def test_a_ring_in_rank_order_is_one_step_a_size() -> None:
     asked = trial_of("natural_ring_bandwidth", options={})
     steps = work(platform("fat-tree"), benchmark("natural_ring_bandwidth"), asked)
