@@ -51,7 +51,9 @@ class Virtual:
     ) -> None:
         """Change the cables of its hosts, as another `up` with these options does."""
         layout = read_layout(self.folder)
-        change(self.folder, layout, cables_of(len(layout.hosts), rates, delays, losses))
+        n_leaves = max(1, len(layout.leaves))
+        hosts = cables_of(len(layout.hosts), rates, delays, losses, n_leaves=n_leaves)
+        change(self.folder, layout, hosts, layout.uplink)
 
     def on(self, host: str, *command: str, timeout_s: float = 20.0) -> SshResult:
         """What a command says on a host of it."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from weft.cli.cluster.hosts import cables_of
+from weft.cli.cluster.hosts import cables_of, uplink_of
 from weft.cluster.local.layout import Impairment
 from weft.core.errors import InputError
 
@@ -33,3 +33,18 @@ def test_a_rate_may_say_how_much_passes_at_once() -> None:
     for wrong in ("200mbit/", "200mbit/2", "200mbit/0kb", "200mbit/2mb"):
         with pytest.raises(InputError, match="--rate"):
             cables_of(1, (f"node1={wrong}",), (), ())
+
+
+def test_hosts_keep_their_leaf_with_their_cables() -> None:
+    hosts = cables_of(3, ("node3=1gbit",), (), (), n_leaves=2)
+    assert [host.leaf for host in hosts] == [1, 1, 2]
+    assert hosts[2].sending == Impairment("1gbit")
+
+
+def test_uplinks_take_the_words_of_a_rate() -> None:
+    assert uplink_of(None, 1) is None
+    assert uplink_of("200MBIT/2kb", 2) == "200mbit/2kb"
+    for wrong in ("200", "node1=200mbit", "200mbit/2mb", ""):
+        with pytest.raises(InputError, match="--uplink") as refused:
+            uplink_of(wrong, 2)
+        assert refused.value.expected == "RATE such as 200mbit or 200mbit/2kb"

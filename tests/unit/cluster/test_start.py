@@ -8,6 +8,7 @@ import pytest
 
 from weft.cluster.local import start
 from weft.cluster.local.layout import (
+    UNKNOWN_RATE,
     Impairment,
     Layout,
     VirtualHost,
@@ -104,3 +105,36 @@ def test_a_change_that_fails_is_recorded_with_all_that_a_cable_may_have(
     assert start.change(folder, left, wanted).hosts == wanted
     assert begun[-1] == (may_have, wanted[1])
     assert read_layout(folder).hosts == wanted
+
+
+def test_uplinks_that_change_by_half_are_recorded_as_unknown(
+    tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    hosts = virtual_hosts(4, 2)
+    layout = Layout(
+        *("mine", str(folder), hosts, "ada", 1000, 1000, "/home/ada"),
+        shared_home=True,
+        visible=(),
+        caches=(),
+        sshd="/usr/sbin/sshd",
+        uplink="100mbit",
+    )
+    wanted: list[object] = []
+
+    def limit(*args: object) -> None:
+        wanted.append(args[2])
+        if len(wanted) == 1:
+            raise NamespaceError("it fails here")
+
+    monkeypatch.setattr(start, "limit_uplinks", limit)
+    monkeypatch.setattr(start, "first_processes", lambda _: (1, {}))
+    with pytest.raises(MissingError, match="it fails here"):
+        start.change(folder, layout, hosts, "200mbit")
+    left = read_layout(folder)
+    assert left.uplink == UNKNOWN_RATE
+    assert start.change(folder, left, hosts, "100mbit").uplink == "100mbit"
+    assert start.change(folder, read_layout(folder), hosts, "100mbit").uplink == "100mbit"
+    assert start.change(folder, read_layout(folder), hosts).uplink is None
+    assert wanted == ["200mbit", "100mbit", None]

@@ -50,11 +50,16 @@ def named_hosts(hosts: str | None, hostfile: Path | None, folder: Path) -> tuple
 
 
 def cables_of(
-    n: int, rates: tuple[str, ...], delays: tuple[str, ...], losses: tuple[str, ...]
+    n: int,
+    rates: tuple[str, ...],
+    delays: tuple[str, ...],
+    losses: tuple[str, ...],
+    *,
+    n_leaves: int = 1,
 ) -> tuple[VirtualHost, ...]:
     """`node1` to `nodeN` with their cables; of a direction that is named twice the last value.
     Raises InputError."""
-    hosts = {host.name: host for host in hosts_of(n)}
+    hosts = {host.name: host for host in hosts_of(n, n_leaves)}
     for option, read, key, given in (
         ("--rate", _rate, "rate", rates),
         ("--delay", _delay_us, "delay_us", delays),
@@ -72,6 +77,22 @@ def cables_of(
                     end = replace(getattr(hosts[name], way), **{key: value})
                     hosts[name] = replace(hosts[name], **{way: end})
     return tuple(hosts.values())
+
+
+def uplink_of(text: str | None, n_leaves: int) -> str | None:
+    """The rate of `--uplink`, in words of `tc`. Raises InputError."""
+    if text is None:
+        return None
+    if n_leaves == 1:
+        raise InputError(
+            f"--uplink {text}, and no leaf has an uplink",
+            expected="--leaves 2 or more with it",
+            hint="--rate limits the hosts' own cables",
+        )
+    rate = _rate(text.lower())
+    if rate is None:
+        raise InputError(f"--uplink '{text}'", expected="RATE such as 200mbit or 200mbit/2kb")
+    return rate
 
 
 def _rate(text: str) -> str | None:
@@ -94,7 +115,12 @@ def _loss(text: str) -> float | None:
 
 
 def virtual_hosts(
-    folder: Path, asked: tuple[VirtualHost, ...], *, shared_home: bool, start: bool
+    folder: Path,
+    asked: tuple[VirtualHost, ...],
+    *,
+    uplink: str | None,
+    shared_home: bool,
+    start: bool,
 ) -> tuple[tuple[str, ...], bool]:
     """The hosts of a virtual cluster and whether they run: with `start` they do, with the cables
     that are asked for. Raises InputError, MissingError."""
@@ -107,15 +133,17 @@ def virtual_hosts(
     names = tuple(host.name for host in asked)
     if local.namespace_root_of(folder) is None:
         if start:
-            local.start(folder, asked, shared_home=shared_home)
+            local.start(folder, asked, shared_home=shared_home, uplink=uplink)
         return names, start
     layout = read_layout(folder)
-    if len(layout.hosts) != len(asked) or layout.shared_home != shared_home:
+    running, wanted = ([host.leaf for host in hosts] for hosts in (layout.hosts, asked))
+    if running != wanted or layout.shared_home != shared_home:
+        leaves = f" on {len(layout.leaves)} leaves" if layout.leaves else ""
         raise InputError(
-            f"a virtual cluster '{folder.name}' of {len(layout.hosts)} other hosts is running",
-            expected="as many hosts with the same homes, or another --name",
+            f"a virtual cluster '{folder.name}' of {len(running)} other hosts{leaves} is running",
+            expected="as many hosts and leaves with the same homes, or another --name",
             hint=f"'weft cluster down {quoted(folder.name)}' ends it",
         )
     if start:
-        local.change(folder, layout, asked)
+        local.change(folder, layout, asked, uplink)
     return names, True

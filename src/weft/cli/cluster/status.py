@@ -1,5 +1,7 @@
 """`weft cluster status`: all clusters, or the state of the hosts of one."""
 
+from pathlib import Path
+
 import click
 
 from weft.cli.backend.opening import ssh_of
@@ -9,11 +11,13 @@ from weft.cluster.bringup.model import Cluster
 from weft.cluster.bringup.run import BringupResult, bring_up
 from weft.cluster.bringup.stages import stages
 from weft.cluster.folder import cluster_folder, cluster_names
+from weft.cluster.local.layout import read_layout
 from weft.cluster.local.start import leftovers, namespace_root_of
 from weft.cluster.record import FILE, read_cluster
 from weft.core.errors import ExitCode, InputError
 from weft.core.finding import Severity
 from weft.core.nodeset import fold
+from weft.core.words import counted
 
 
 @click.command("status")
@@ -39,7 +43,7 @@ def _all(format_: str) -> int:
         if record is not None:
             state = "virtual, down" if record.virtual else "real hosts"
         if namespace_root_of(folder) is not None:
-            state = "virtual, up"
+            state = f"virtual, up{_leaves_of(folder)}"
         elif name in running:
             state = f"left over: {running[name]} processes"
         rows.append([name, state, fold(hosts) if hosts else "-"])
@@ -48,6 +52,15 @@ def _all(format_: str) -> int:
     record_ = {"schema": "weft.clusters/1", "clusters": records}
     emit(format_, text=lambda: text, record=record_, rows=records)
     return int(ExitCode.GOOD)
+
+
+def _leaves_of(folder: Path) -> str:
+    """', 2 leaves' where the hosts are on several switches and the record can be read."""
+    try:
+        leaves = read_layout(folder).leaves
+    except InputError:
+        return ""
+    return f", {counted(len(leaves), 'leaf', 'leaves')}" if leaves else ""
 
 
 def _one(name: str, format_: str) -> int:

@@ -7,6 +7,8 @@ from weft.cli.output import emit, table_text
 from weft.cluster.bringup.model import Cluster, Outcome, StageState
 from weft.cluster.bringup.run import BringupResult
 from weft.cluster.hostfiles import written_hostfiles
+from weft.cluster.local.layout import Layout, read_layout
+from weft.cluster.local.start import has_layout
 from weft.core.nodeset import fold
 from weft.core.shell_line import quoted
 from weft.core.words import counted
@@ -58,12 +60,30 @@ def up_text(cluster: Cluster, went: BringupResult) -> str:
         + (f"\n        to mend: {outcome.remedy}" if outcome.remedy else "")
         for (stage, outcome), hosts in _unfinished(went)
     ]
+    lines += _leaves_lines(_layout(cluster))
     if good:
         files = written_hostfiles(cluster.folder)
         lines += [f"{name:<18} {path}" for name, path in files.items()]
     if good and cluster.mend:
         lines.append(f"next: weft bench latency --cluster {quoted(cluster.name)}")
     return "\n".join(lines)
+
+
+def _layout(cluster: Cluster) -> Layout | None:
+    """Of a virtual cluster. Raises InputError for one that is damaged."""
+    return read_layout(cluster.folder) if has_layout(cluster.folder) else None
+
+
+def _leaves_lines(layout: Layout | None) -> list[str]:
+    """Who is on which leaf; no line where all are on one switch."""
+    if layout is None or not layout.leaves:
+        return []
+    of_leaf = " | ".join(fold(leaf) for leaf in _leaves(layout))
+    return [f"{'leaves':<18} {of_leaf}, uplinks {layout.uplink or 'without a limit'}"]
+
+
+def _leaves(layout: Layout) -> list[list[str]]:
+    return [[host.name for host in of] for of in layout.leaves.values()]
 
 
 def _unfinished(went: BringupResult) -> list[tuple[tuple[str, Outcome], str]]:
@@ -83,11 +103,14 @@ def print_up(cluster: Cluster, went: BringupResult, format_: str) -> None:
 
 def up_record(cluster: Cluster, went: BringupResult) -> dict[str, Any]:
     """The same as plain JSON values."""
+    layout = _layout(cluster)
     return {
         "schema": "weft.cluster-up/1",
         "cluster": cluster.name,
         "folder": str(cluster.folder),
         "good": list(went.good_hosts()),
+        "leaves": _leaves(layout) if layout else [],
+        "uplink": layout.uplink if layout else None,
         "agreed": dict(cluster.agreed),
         "hostfiles": written_hostfiles(cluster.folder),
         "hosts": {

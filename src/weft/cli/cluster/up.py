@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from weft.cli.cluster.virtual import VIRTUAL, VirtualChoice
 from weft.cli.options import HOSTFILE, SSH_CONFIG, refuse_together
 from weft.cli.output import talk, text_or_json
 from weft.cluster.bringup.model import Cluster, Outcome, StageState
@@ -23,31 +24,8 @@ from weft.core.files import make_folder
 @click.command("up")
 @click.argument("hosts", metavar="[HOSTS]", required=False)
 @HOSTFILE
-@click.option("--local", type=click.IntRange(1, 254), metavar="N", help="N virtual hosts here.")
+@VIRTUAL
 @click.option("--name", help="The name of the cluster.  [default: local, or cluster]")
-@click.option(
-    "--rate",
-    "rates",
-    multiple=True,
-    metavar="HOSTS=RATE",
-    help="Limit the network of virtual hosts: node3=200mbit, 'node[1-8]=1gbit',"
-    " node3:sending=1gbit.",
-)
-@click.option(
-    "--delay",
-    "delays",
-    multiple=True,
-    metavar="HOSTS=TIME",
-    help="Delay each frame of virtual hosts: node3=200us, node3:receiving=1ms.",
-)
-@click.option(
-    "--loss",
-    "losses",
-    multiple=True,
-    metavar="HOSTS=SHARE",
-    help="Lose a share of the frames of virtual hosts: node3=0.1%, node3:sending=1%.",
-)
-@click.option("--shared-home", is_flag=True, help="Virtual hosts share one home folder.")
 @click.option("--mpi", metavar="MPICC", help="'site' or an mpicc of the hosts. Default: weft's.")
 @click.option("--mpi-module", metavar="NAME", help="The site's module that has the MPI.")
 @click.option(
@@ -63,12 +41,8 @@ def command(
     *,
     hosts: str | None,
     hostfile: Path | None,
-    local: int | None,
+    virtual: VirtualChoice,
     name: str | None,
-    rates: tuple[str, ...],
-    delays: tuple[str, ...],
-    losses: tuple[str, ...],
-    shared_home: bool,
     mpi: str | None,
     mpi_module: str | None,
     sudo: bool,
@@ -81,10 +55,11 @@ def command(
 
     HOSTS is a node set such as node[1-16]. Run it again at any time: correct parts stay.
     """
-    from weft.cli.cluster.hosts import cables_of, named_hosts, virtual_hosts
+    from weft.cli.cluster.hosts import named_hosts
     from weft.cli.cluster.text import print_up, stage_line
 
     _refuse_two_mpis(mpi, mpi_module, sudo=sudo)
+    local = virtual.local
     chosen = name or ("local" if local is not None else "cluster")
     folder = cluster_folder(chosen)
     if local is not None:
@@ -96,14 +71,10 @@ def command(
             )
         of_real = {"HOSTS": hosts, "--hostfile": hostfile, "--ssh-config": ssh_config}
         refuse_together("--local", of_real)
-        wanted = cables_of(local, rates, delays, losses)
-        nodes, running = virtual_hosts(folder, wanted, shared_home=shared_home, start=not dry_run)
+        nodes, running = virtual.hosts(local, folder, start=not dry_run)
         ssh_config = folder / "ssh_config"
     else:
-        of_virtual = {"--rate": rates, "--delay": delays, "--loss": losses}
-        for what, given in {**of_virtual, "--shared-home": shared_home}.items():
-            if given:
-                raise InputError(f"{what} is for virtual hosts", expected="--local N with it")
+        virtual.refuse_without_local()
         nodes, running = named_hosts(hosts, hostfile, folder), True
     cluster = Cluster(chosen, folder, Ssh(ssh_config), nodes, mend=not dry_run)
     if not running:

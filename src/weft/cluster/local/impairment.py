@@ -1,16 +1,19 @@
 """The faults of the cables of a running virtual cluster: rates, delays, lost frames.
 
 A rate is a queue of `tc`, a loss a rule of `nft`, a delay a process (delay_line.py): many kernels
-of containers and small machines have no netem.
+of containers and small machines have no netem. The cable of a leaf takes the ports behind it in
+turn, as a switch does: one queue would give a port the more, the more connections it has.
 """
 
 import os
 import select
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from string import ascii_lowercase
 
-from weft.cluster.local.layout import BRIDGE, MARKER, VirtualHost
+from weft.cluster.local.layout import MARKER, VirtualHost, leaves_of, uplink_ends
 from weft.cluster.local.namespace_commands import ENVIRONMENT, LIMIT_S, NamespaceError, run
 from weft.core.files import output_file
 from weft.core.process import spawn
@@ -20,6 +23,13 @@ MOST_SEGMENTS = 65535
 BURST = "128kb"
 """Passes at once. A message below it passes a ping-pong at twice the rate, because each direction
 rests for half of the time; a smaller one costs bandwidth, because timers are late."""
+QUEUE_MS = 20
+"""What waits for a limited cable, in its own time; more is dropped."""
+QUANTUM_BYTES = 1514
+"""Of a port in its turn: a frame of Ethernet without its check sum."""
+NO_LIMIT = ("rate", "100gbit", "burst", "1mb", "cburst", "1mb")
+"""Of the ports behind a cable: it alone limits."""
+_BITS = {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
 PARTS = 1_000_000
 """A loss is so many frames of a million."""
 
@@ -39,6 +49,29 @@ def impair(folder: Path, root: int, process: int, old: VirtualHost, new: Virtual
     if is_lossy(new):
         _lose(own, "eth0", new.receiving.loss)
         _lose(within, _edge(new), new.sending.loss)
+
+
+def limit_uplinks(root: int, hosts: Sequence[VirtualHost], rate: str | None) -> None:
+    """Limit the cable of each leaf to the spine, in each direction; None takes the limit away.
+    `root` is the cluster's first process. Raises NamespaceError."""
+    within, leaves = _within(root), leaves_of(hosts)
+    for leaf, own in leaves.items():
+        up, down = uplink_ends(leaf)
+        others = [of for number, of in leaves.items() if number != leaf]
+        for device, ports in ((up, [(host,) for host in own]), (down, others)):
+            _clear_limit(within, device)
+            _limit(within, device, rate)
+            if rate is not None:
+                _take_turns(within, device, rate, ports)
+
+
+def queue_bytes(rate: str) -> int:
+    """What waits at most for a cable that is limited to '200mbit' or '200mbit/2kb': so much as a
+    queue of tbf lets wait."""
+    word, _, burst = rate.partition("/")
+    number = word.rstrip(ascii_lowercase)
+    in_time = int(number) * _BITS[word.removeprefix(number)] * QUEUE_MS // 8000
+    return in_time + 1024 * int((burst or BURST).removesuffix("kb"))
 
 
 def is_lossy(host: VirtualHost) -> bool:
@@ -72,9 +105,7 @@ def _clear(within: Words, own: Words, host: VirtualHost) -> None:
         (within, host.port, host.receiving.rate),
     ):
         if rate is not None:
-            # There must be a queue to delete.
-            run(*words, "tc", "qdisc", "replace", "dev", device, "root", "pfifo")
-            run(*words, "tc", "qdisc", "del", "dev", device, "root")
+            _clear_limit(words, device)
     if is_lossy(host):
         for words, device in ((own, "eth0"), (within, host.port), (within, _join(host))):
             table = f"table netdev weft_{device}"
@@ -85,7 +116,7 @@ def _clear(within: Words, own: Words, host: VirtualHost) -> None:
         if _has_device(within, _join(host)):
             # Its process ends with the device.
             run(*within, "ip", "link", "delete", _join(host))
-        run(*within, "ip", "link", "set", host.port, "master", BRIDGE)
+        run(*within, "ip", "link", "set", host.port, "master", host.bridge)
 
 
 def _has_device(within: Words, device: str) -> bool:
@@ -96,12 +127,36 @@ def _has_device(within: Words, device: str) -> bool:
     return True
 
 
+def _clear_limit(within: Words, device: str) -> None:
+    # There must be a queue to delete.
+    run(*within, "tc", "qdisc", "replace", "dev", device, "root", "pfifo")
+    run(*within, "tc", "qdisc", "del", "dev", device, "root")
+
+
 def _limit(within: Words, device: str, rate: str | None) -> None:
     """Limit what leaves a device, to '200mbit', or to '200mbit/2kb' with so much at once."""
     if rate is not None:
         word, _, burst = rate.partition("/")
-        limit = ("tbf", "rate", word, "burst", burst or BURST, "latency", "20ms")
-        run(*within, "tc", "qdisc", "replace", "dev", device, "root", *limit)
+        limit = ("tbf", "rate", word, "burst", burst or BURST, "latency", f"{QUEUE_MS}ms")
+        run(*within, "tc", "qdisc", "replace", "dev", device, "root", "handle", "1:", *limit)
+
+
+def _take_turns(
+    within: Words, device: str, rate: str, ports: Sequence[Sequence[VirtualHost]]
+) -> None:
+    """Give each port behind a limited cable, with the hosts that send by it, a queue of its own,
+    and serve these in turn. The first class has what no host sends: ssh from the bridge."""
+    there = ("dev", device, "parent")
+    run(*within, "tc", "qdisc", "add", *there, "1:1", "handle", "2:", "htb", "default", "1")
+    for number, hosts in enumerate([(), *ports], 1):
+        port = f"2:{number:x}"
+        turn = ("htb", *NO_LIMIT, "quantum", str(QUANTUM_BYTES))
+        run(*within, "tc", "class", "add", *there, "2:", "classid", port, *turn)
+        queue = ("bfifo", "limit", str(queue_bytes(rate)))
+        run(*within, "tc", "qdisc", "add", *there, port, *queue)
+        for host in hosts:
+            of_host = ("u32", "match", "ip", "src", f"{host.address}/32", "flowid", port)
+            run(*within, "tc", "filter", "add", *there, "2:", "protocol", "ip", *of_host)
 
 
 def _lose(within: Words, device: str, share: float) -> None:
@@ -123,7 +178,7 @@ def _add_delay(folder: Path, root: int, host: VirtualHost) -> None:
     run(*within, "ip", "link", "set", host.port, "nomaster")
     run(*within, "ip", "link", "add", near, "type", "veth", "peer", "name", join)
     run(*within, "ip", "link", "set", near, "up")
-    run(*within, "ip", "link", "set", join, "master", BRIDGE, "up")
+    run(*within, "ip", "link", "set", join, "master", host.bridge, "up")
     delays = (str(host.sending.delay_us), str(host.receiving.delay_us))
     with output_file(folder / f"{host.name}.delay_line.log") as log:
         process = spawn(

@@ -1,7 +1,8 @@
 """The parts of a virtual cluster, for the processes that make it."""
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from ipaddress import IPv4Address
 from pathlib import Path
 
@@ -10,14 +11,18 @@ from pydantic import TypeAdapter, ValidationError
 from weft.core.documents.document_text import read_json_file
 from weft.core.errors import InputError
 from weft.core.files import write_part
+from weft.core.words import counted
 
 LAYOUT_FILE = "layout.json"
 MARKER = "WEFT_CLUSTER"
 """The environment variable by which a virtual cluster's processes are found again: its folder."""
 
 BRIDGE = "br0"
+"""That all hosts are on, or the spine of the leaves."""
 BRIDGE_ADDRESS = "10.77.255.254"
 """Of the bridge, where ssh comes from. Nothing of it is seen outside its own namespace."""
+UNKNOWN_RATE = "unknown"
+"""Of the uplinks while they are changed."""
 
 _FIRST_ADDRESS = IPv4Address("10.77.0.1")
 PREFIX_LENGTH = 16
@@ -38,13 +43,20 @@ class Impairment:
 @dataclass(frozen=True, slots=True)
 class VirtualHost:
     """A host, and its cable in the direction in which it sends and the one in which it receives.
-    `is_changing`: a change of the cable has begun, and its faults are these or some of them."""
+    `is_changing`: a change of the cable has begun, and its faults are these or some of them.
+    `leaf` is the number of the switch that it is on; 0 where all are on one."""
 
     name: str
     address: str
     sending: Impairment = Impairment()
     receiving: Impairment = Impairment()
     is_changing: bool = False
+    leaf: int = 0
+
+    @property
+    def bridge(self) -> str:
+        """The bridge that it is on."""
+        return leaf_bridge(self.leaf) if self.leaf else BRIDGE
 
     @property
     def port(self) -> str:
@@ -61,14 +73,15 @@ class VirtualHost:
             )
             for old, new in ((self.sending, other.sending), (self.receiving, other.receiving))
         )
-        return VirtualHost(self.name, self.address, sending, receiving, is_changing=True)
+        return replace(self, sending=sending, receiving=receiving, is_changing=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
     """The hosts, who logs in (`user` with a home folder and a numeric id), which folder is the
     cluster's, and which folders stay visible inside though home and /tmp are private: those that
-    weft itself runs from. `caches` are private, too, where home is."""
+    weft itself runs from. `caches` are private, too, where home is. `uplink` is the rate of the
+    leaves' cables to the spine, in words of `tc`."""
 
     name: str
     folder: str
@@ -81,6 +94,12 @@ class Layout:
     visible: tuple[str, ...]
     caches: tuple[str, ...]
     sshd: str
+    uplink: str | None = None
+
+    @property
+    def leaves(self) -> dict[int, tuple[VirtualHost, ...]]:
+        """The hosts of each leaf, by its number; of a cluster with one switch none."""
+        return leaves_of(self.hosts)
 
     @property
     def is_root(self) -> bool:
@@ -109,8 +128,33 @@ def read_layout(folder: Path) -> Layout:
         ) from error
 
 
-def virtual_hosts(n: int) -> tuple[VirtualHost, ...]:
-    """`node1` to `nodeN`, each with its address. Raises InputError."""
+def virtual_hosts(n: int, n_leaves: int = 1) -> tuple[VirtualHost, ...]:
+    """`node1` to `nodeN`, each with its address; consecutive ones share a leaf, and leaves differ
+    by one host at most. Raises InputError."""
     if not 0 < n <= MOST_HOSTS:
         raise InputError(f"{n} virtual hosts", expected=f"1 to {MOST_HOSTS}")
-    return tuple(VirtualHost(f"node{i + 1}", str(_FIRST_ADDRESS + i)) for i in range(n))
+    if not 0 < n_leaves <= n:
+        raise InputError(
+            f"{n_leaves} leaves for {counted(n, 'virtual host')}",
+            expected="at least one host on each leaf: --leaves up to as many as --local",
+        )
+    leaf = [1 + i * n_leaves // n if n_leaves > 1 else 0 for i in range(n)]
+    return tuple(
+        VirtualHost(f"node{i + 1}", str(_FIRST_ADDRESS + i), leaf=leaf[i]) for i in range(n)
+    )
+
+
+def leaves_of(hosts: Sequence[VirtualHost]) -> dict[int, tuple[VirtualHost, ...]]:
+    """The hosts of each leaf, by its number; of hosts on one switch none."""
+    numbers = sorted({host.leaf for host in hosts if host.leaf})
+    return {leaf: tuple(host for host in hosts if host.leaf == leaf) for leaf in numbers}
+
+
+def leaf_bridge(leaf: int) -> str:
+    """The bridge of a leaf, by its number."""
+    return f"leaf{leaf}"
+
+
+def uplink_ends(leaf: int) -> tuple[str, str]:
+    """The devices of a leaf's cable to the spine: at the leaf, at the spine."""
+    return f"up{leaf}", f"down{leaf}"

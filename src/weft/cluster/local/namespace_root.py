@@ -1,4 +1,4 @@
-"""The first process of a virtual cluster: makes the bridge and the hosts, and waits for them.
+"""The first process of a virtual cluster: makes the bridges and the hosts, and waits for them.
 
 It runs in namespaces of its own, as their process 1: when it ends, by whatever signal, the kernel
 ends everything in them and takes networks and mounts away.
@@ -10,7 +10,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-from weft.cluster.local.layout import BRIDGE, BRIDGE_ADDRESS, PREFIX_LENGTH, Layout, read_layout
+from weft.cluster.local.layout import (
+    BRIDGE,
+    BRIDGE_ADDRESS,
+    PREFIX_LENGTH,
+    Layout,
+    leaf_bridge,
+    read_layout,
+    uplink_ends,
+)
 from weft.cluster.local.namespace_commands import (
     ENVIRONMENT,
     NamespaceError,
@@ -44,6 +52,8 @@ def _make(layout: Layout) -> dict[str, str]:
     run("ip", "link", "add", BRIDGE, "type", "bridge")
     run("ip", "address", "add", f"{BRIDGE_ADDRESS}/{PREFIX_LENGTH}", "dev", BRIDGE)
     run("ip", "link", "set", BRIDGE, "up")
+    for leaf in layout.leaves:
+        _add_leaf(leaf)
     if layout.shared_home:
         mount_tmpfs(Path(layout.folder) / SHARED_HOME, "0700")
     hosts = [(host.name, _start(layout, host.name)) for host in layout.hosts]
@@ -51,11 +61,21 @@ def _make(layout: Layout) -> dict[str, str]:
         _read_line(host.name, process, "waits")
         far_end = ("peer", "name", "eth0", "netns", str(process.pid))
         run("ip", "link", "add", host.port, "type", "veth", *far_end)
-        run("ip", "link", "set", host.port, "master", BRIDGE, "up")
+        run("ip", "link", "set", host.port, "master", host.bridge, "up")
         assert process.stdin is not None
         process.stdin.write(b"connected\n")
         process.stdin.close()
     return {name: _read_line(name, process, "key") for name, process in hosts}
+
+
+def _add_leaf(leaf: int) -> None:
+    """A bridge, and its one cable to the spine."""
+    bridge, (up, down) = leaf_bridge(leaf), uplink_ends(leaf)
+    run("ip", "link", "add", bridge, "type", "bridge")
+    run("ip", "link", "add", up, "type", "veth", "peer", "name", down)
+    run("ip", "link", "set", up, "master", bridge, "up")
+    run("ip", "link", "set", down, "master", BRIDGE, "up")
+    run("ip", "link", "set", bridge, "up")
 
 
 def _start(layout: Layout, name: str) -> subprocess.Popen[bytes]:

@@ -16,11 +16,12 @@ from pathlib import Path
 
 import weft
 from weft.cluster.folder import clusters_folder, is_name
-from weft.cluster.local.impairment import impair, is_lossy
+from weft.cluster.local.impairment import impair, is_lossy, limit_uplinks
 from weft.cluster.local.layout import (
     BRIDGE_ADDRESS,
     LAYOUT_FILE,
     MARKER,
+    UNKNOWN_RATE,
     Layout,
     VirtualHost,
 )
@@ -53,10 +54,16 @@ LOSS_TOOLS = {"nft": "nftables"}
 _HIDDEN = ("/tmp", "/run", "/dev/shm")  # noqa: S108
 
 
-def start(folder: Path, hosts: tuple[VirtualHost, ...], *, shared_home: bool) -> Layout:
+def start(
+    folder: Path,
+    hosts: tuple[VirtualHost, ...],
+    *,
+    shared_home: bool,
+    uplink: str | None = None,
+) -> Layout:
     """Start hosts, whose `ssh_config` then lies in the folder. Raises InputError, MissingError;
     nothing is left running then."""
-    sound = tuple(VirtualHost(host.name, host.address) for host in hosts)
+    sound = tuple(VirtualHost(host.name, host.address, leaf=host.leaf) for host in hosts)
     layout = _layout(folder, sound, shared_home=shared_home)
     _check_tools(hosts)
     config = _ssh_config(layout)
@@ -77,19 +84,22 @@ def start(folder: Path, hosts: tuple[VirtualHost, ...], *, shared_home: bool) ->
         write_part(folder / SSH_CONFIG, config, what="file for ssh")
         # Last: by this file the cluster counts as running.
         write_part(folder / ROOT_FILE, json.dumps(root), what="record of the hosts' first process")
-        return change(folder, layout, hosts)
+        return change(folder, layout, hosts, uplink)
     except BaseException:
         _kill(process.pid)
         raise
 
 
-def change(folder: Path, layout: Layout, hosts: tuple[VirtualHost, ...]) -> Layout:
-    """Make the cables of a running cluster as they are wanted, host by host. What a change that
-    fails leaves behind is in the record, and the next one clears it. Raises MissingError."""
+def change(
+    folder: Path, layout: Layout, hosts: tuple[VirtualHost, ...], uplink: str | None = None
+) -> Layout:
+    """Make the cables of a running cluster as they are wanted, host by host, and the uplinks of its
+    leaves. What a change that fails leaves behind is in the record, and the next one clears it.
+    Raises MissingError."""
     _check_tools(hosts)
     changed = [(at, new) for at, new in enumerate(hosts) if new != layout.hosts[at]]
     try:
-        if changed:
+        if changed or uplink != layout.uplink:
             root, processes = first_processes(folder)
             for at, new in changed:
                 layout = _recorded(layout, at, layout.hosts[at].on_the_way_to(new))
@@ -97,11 +107,17 @@ def change(folder: Path, layout: Layout, hosts: tuple[VirtualHost, ...]) -> Layo
                     raise NamespaceError(f"{new.name} is not running")
                 impair(folder, root, processes[new.name], layout.hosts[at], new)
                 layout = _recorded(layout, at, new)
+            if uplink != layout.uplink:
+                replace(layout, uplink=UNKNOWN_RATE).write()
+                limit_uplinks(root, hosts, uplink)
+                layout = replace(layout, uplink=uplink)
+                layout.write()
     except NamespaceError as error:
         raise MissingError(
             f"the cables cannot be changed: {error}",
             where=str(folder),
-            expected="a kernel with tbf (--rate), packet sockets (--delay), nf_tables (--loss)",
+            expected="a kernel with tbf (--rate), packet sockets (--delay), nf_tables (--loss);"
+            " tbf, htb and u32 (--uplink)",
             hint="'weft cluster down' ends the cluster",
         ) from error
     return layout
