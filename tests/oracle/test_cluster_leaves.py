@@ -1,14 +1,11 @@
 """Leaves of a virtual cluster: flows between two of them share the cable, and the ports behind it
 have equal shares of it; flows inside a leaf do not cross it."""
 
-import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from tests.oracle.virtual import Virtual
-
-from weft.cluster.local.start import first_processes
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
@@ -94,7 +91,3 @@ def test_uplinks_change_while_the_cluster_runs_and_leaves_do_not(virtual: Virtua
     assert code == 0, said
     assert said["uplink"] is None
     assert mbit_per_s(virtual, ("node1", "node3", 1))[0] > 200
-    root, _ = first_processes(virtual.folder)
-    virtual.end()
-    with pytest.raises(ProcessLookupError):
-        os.kill(root, 0)
