@@ -1,6 +1,7 @@
 """`weft recipe isolation`, on what a real OpenSM and the diagnostics printed of a small fabric."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,7 @@ def test_a_target_that_nothing_meets_is_named_with_its_cable(
     tried = list(dict.fromkeys(row["arrangement"] for row in found["tried"]))
     assert len(tried) == 6
     (why,) = found["unmet"]
-    assert why.startswith("why: paths of cfd and of others cross MF0;")
+    assert why.startswith("why: of all cables that paths of cfd and of others share, ")
     worst = {
         words: max(row["impact_most"] / row["target"] for row in rows)
         for words in tried
@@ -110,7 +111,7 @@ traffic = "fan_in:1M"
     found = json.loads(capsys.readouterr().out)
     assert found["arrangement"] == "one lane"
     assert [row["impact_most"] for row in found["tried"]] == [1.0]
-    assert found["files"]["opensm.conf"].count("\n") == 1
+    assert "qos_vlarb_low 0:64\n" in found["files"]["opensm.conf"]
 
 
 def test_settings_in_force_are_judged_by_what_was_read(tmp_path: Path, capsys: Capture) -> None:
@@ -144,10 +145,16 @@ def test_settings_in_force_are_judged_by_what_was_read(tmp_path: Path, capsys: C
         assert f"not read: {says}" in capsys.readouterr().out
     # Without lanes the incast is felt.
     files = [file for file in everything if file != "opensm-sl2vl.dump"]
-    assert isolation(tmp_path, "--as-read", tenants=pinned(), files=files) == 1
+    assert isolation(tmp_path, "--as-read", tenants=pinned(), files=files) == 5
     said = capsys.readouterr().out
-    assert said.startswith("BAD  cfd takes ")
+    assert said.startswith("UNKNOWN  a target is missed (cfd ")
     assert "not read: lanes of service levels" in said
+    # One lane that was read is a miss.
+    dump = (FILES / "opensm-sl2vl.dump").read_text()
+    (tmp_path / "opensm-sl2vl.dump").write_text(dump.replace(": 0  1  2  0", ": 0  0  0  0"))
+    files = [tmp_path / one if one == "opensm-sl2vl.dump" else one for one in everything]
+    assert isolation(tmp_path, "--as-read", tenants=pinned(), files=files) == 1
+    assert capsys.readouterr().out.startswith("BAD  the settings in force miss: cfd ")
 
 
 @pytest.mark.parametrize(
@@ -220,11 +227,47 @@ def test_what_contradicts_itself_is_refused(
     assert says in capsys.readouterr().err
 
 
-def test_a_fabric_without_port_guids_has_no_partitions(tmp_path: Path, capsys: Capture) -> None:
-    files = [ROOT / "docs/samples/unplugged-cable.out"]
-    names = TENANTS.replace('services = "c101-002"\n', "")
-    code = isolation(tmp_path, tenants=names, files=files)
-    assert (code, capsys.readouterr().err) != (70, "")
+def test_tenants_that_share_another_partition_are_found(tmp_path: Path, capsys: Capture) -> None:
+    text = (FILES / "keys.txt").read_text()
+    for old, new, says in (
+        ("0x7fff 0x", "0xffff 0x", "tenants' nodes are full members of the default partition"),
+        ("0x8001 0x0000", "0x8001 0x9000", "partition 0x1000 has nodes of"),
+        ("0x7fff 0x", "0x0000 0x", "not in the default partition, so no service"),
+    ):
+        changed = text.replace(old, new)
+        if "0x9000" in new:
+            changed = changed.replace("0x8002 0x0000", "0x8002 0x9000")
+        (tmp_path / "keys.txt").write_text(changed)
+        files = [*CABLES, *(tmp_path / one if one == "keys.txt" else one for one in SETTINGS)]
+        assert isolation(tmp_path, "--as-read", tenants=pinned(), files=files) == 1
+        assert f"wrong: {says}" in capsys.readouterr().out
+
+
+def test_a_level_of_a_path_between_others_is_no_evidence(tmp_path: Path, capsys: Capture) -> None:
+    text = (FILES / "paths.txt").read_text()
+    (tmp_path / "paths.txt").write_text(
+        re.sub(r"slid\.+(\d+)", "slid....................60000", text, count=1)
+    )
+    files = [*CABLES, *(tmp_path / one if one == "paths.txt" else one for one in SETTINGS)]
+    assert isolation(tmp_path, "--as-read", tenants=pinned(), files=files) == 5
+    assert "not read: service levels of paths (saquery PR) of cfd" in capsys.readouterr().out
+
+
+def test_a_level_whose_packets_are_dropped_is_refused(tmp_path: Path, capsys: Capture) -> None:
+    dump = (FILES / "opensm-sl2vl.dump").read_text()
+    (tmp_path / "opensm-sl2vl.dump").write_text(dump.replace(": 0  1  2  0", ": 0  15 2  0"))
+    files = [*CABLES, *(tmp_path / one if "sl2vl" in one else one for one in SETTINGS)]
+    assert isolation(tmp_path, "--as-read", tenants=pinned(), files=files) == 2
+    assert "packets of service level 1 are dropped (lane 15)" in capsys.readouterr().err
+
+
+def test_congestion_control_is_no_part_of_the_time_alone(tmp_path: Path, capsys: Capture) -> None:
+    # The cost of the law to the tenant itself counts: alone is without it for all arrangements.
+    tenants = TENANTS.replace("target = 1.1\n", "target = 1.0\n", 1)
+    assert isolation(tmp_path, "--format", "json", tenants=tenants) == 1
+    found = json.loads(capsys.readouterr().out)
+    for name in ("cfd", "fft"):
+        assert len({row["alone_us"] for row in found["tried"] if row["tenant"] == name}) == 1
 
 
 def test_tables_that_need_their_lanes_are_refused() -> None:

@@ -73,6 +73,13 @@ def test_pairs_have_the_fabric_to_themselves(kernel):
     assert "pairs have the fabric to themselves" in outcome.only("error")["message"]
 
 
+def test_a_level_by_ranks_of_another_launcher_is_refused(kernel):
+    beside = ("--benchmark", "barrier", "--aggressor", "alltoall,64,2,3")
+    outcome = kernel.run(4, *beside, OMPI_COMM_WORLD_RANK="0", OMPI_COMM_WORLD_SIZE="9")
+    assert outcome.exit_code == 3
+    assert "the launcher's variables say rank 0 of 9" in outcome.only("error")["message"]
+
+
 def test_ranks_of_an_aggressor_have_the_service_level_that_it_asks_for(any_kernel):
     beside = ("--aggressor", "alltoall,64,2,3", "--aggressor", "fan_in,64,2")
     measured = ("--benchmark", "allreduce", "--sizes", "8", "--iterations", "5")

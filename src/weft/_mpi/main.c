@@ -85,15 +85,16 @@ static int measure(const struct world *world, const struct options *options,
 int main(int argc, char **argv) {
     static struct options options;
     struct world world = {0};
-    struct rail rail = {.local_rank = UNSET};
+    struct rail rail = {.local_rank = UNSET, .rank = UNSET, .n_ranks = UNSET};
     struct problem problem = parse_options(argc, argv, &options);
     if (problem.exit_code == 0) problem = choose_rail(&options, &rail);
-    if (problem.exit_code == 0) problem = choose_level(&options);
+    if (problem.exit_code == 0) problem = choose_level(&options, &rail);
     CHECK(MPI_Init(&argc, &argv));
     signal(SIGTERM, SIG_DFL);
     open_world(&world);
     open_jobs(&options, &world);
     if (problem.exit_code == 0) problem = check_ranks(&world, &options);
+    if (problem.exit_code == 0) problem = check_level(&rail, &world);
     int exit_code = agree(&problem);
     if (exit_code == 0 && options.help) {
         if (world.rank == 0) fputs(usage(), stdout);

@@ -2,8 +2,8 @@
  * service level of an aggressor's rank.
  *
  * MPI libraries read their device settings while they start, so the choice must be made before
- * MPI_Init, from the local rank the launcher put into the environment. A setting the user made is
- * never replaced. */
+ * MPI_Init, from the ranks the launcher put into the environment. A setting the user made is
+ * replaced only by the level that an aggressor asks for. */
 #include "weft.h"
 
 #include <sched.h>
@@ -22,13 +22,13 @@ static const char *const local_size_names[] = {
     "OMPI_COMM_WORLD_LOCAL_SIZE", "MV2_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
     "PMI_LOCAL_SIZE", "PALS_LOCAL_SIZE", NULL};
 
-/* Of the rank, and of the number of ranks. */
-static const char *const rank_names[] = {
-    "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "PMI_RANK", "PALS_RANKID", "FLUX_TASK_RANK",
-    "SLURM_PROCID", NULL};
-static const char *const size_names[] = {
-    "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE", "PMI_SIZE", "FLUX_JOB_SIZE", "SLURM_NTASKS",
-    NULL};
+/* Of a launcher, the innermost first: the rank, and the number of ranks. */
+static const char *const rank_and_size_names[][2] = {
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
+    {"PMI_RANK", "PMI_SIZE"},
+    {"FLUX_TASK_RANK", "FLUX_JOB_SIZE"},
+    {"SLURM_PROCID", "SLURM_NTASKS"}};
 
 const char *const rail_variables[] = {"UCX_NET_DEVICES", "FI_CXI_DEVICE_NAME", "MV2_IBA_HCA",
                                       "UCX_TLS",         "FI_PROVIDER",        "OMPI_MCA_pml",
@@ -57,14 +57,19 @@ bool read_text(const char *path, char *out, size_t capacity) {
     return got;
 }
 
+/* The number that a variable holds, or UNSET. */
+static int number(const char *name) {
+    char *end;
+    const char *text = environment(name);
+    long value = strtol(text, &end, 10);
+    bool is_one = end != text && *end == '\0' && value >= 0 && value < 10000000;
+    return is_one ? (int)value : UNSET;
+}
+
 /* The first of these variables that holds a number, or UNSET. */
 static int first_number(const char *const *names) {
-    for (; *names != NULL; names++) {
-        char *end;
-        const char *text = environment(*names);
-        long value = strtol(text, &end, 10);
-        if (end != text && *end == '\0' && value >= 0 && value < 100000) return (int)value;
-    }
+    for (; *names != NULL; names++)
+        if (number(*names) != UNSET) return number(*names);
     return UNSET;
 }
 
@@ -116,7 +121,8 @@ static void bind_near(int numa_node, int local_size) {
  * a guess would put every rank on one device. */
 struct problem choose_rail(const struct options *options, struct rail *out) {
     struct problem problem = {0};
-    *out = (struct rail){.local_rank = first_number(local_rank_names), .numa_node = UNSET};
+    out->local_rank = first_number(local_rank_names);
+    out->numa_node = UNSET;
     if (options->n_rails == 0) return problem;
     if (out->local_rank == UNSET) {
         set_problem(&problem, EXIT_MISSING, "--rails",
@@ -135,29 +141,45 @@ struct problem choose_rail(const struct options *options, struct rail *out) {
 }
 
 /* The service level that an aggressor asks for, where this rank is one of its: the last ranks are.
- * It replaces the launch's own. SOURCE: UCX's UCX_IB_SL. */
-struct problem choose_level(const struct options *options) {
+ * SOURCE: UCX's UCX_IB_SL. */
+struct problem choose_level(const struct options *options, struct rail *out) {
     struct problem problem = {0};
     bool asked = false;
     for (int i = 0; i < options->n_aggressors; i++)
         asked |= options->aggressors[i].service_level != UNSET;
     if (!asked) return problem;
-    int rank = first_number(rank_names), end = first_number(size_names);
-    if (rank == UNSET || end == UNSET) {
+    for (size_t i = 0; i < sizeof rank_and_size_names / sizeof *rank_and_size_names; i++) {
+        out->rank = number(rank_and_size_names[i][0]);
+        out->n_ranks = number(rank_and_size_names[i][1]);
+        if (out->rank != UNSET && out->n_ranks != UNSET) break;
+    }
+    if (out->rank == UNSET || out->n_ranks == UNSET) {
         set_problem(&problem, EXIT_MISSING, "--aggressor",
                     "the launcher does not set rank and number of ranks before MPI_Init (%s, ...)",
-                    rank_names[0]);
+                    rank_and_size_names[0][0]);
         return problem;
     }
+    int end = out->n_ranks;
     for (int i = options->n_aggressors - 1; i >= 0; i--) {
         const struct aggressor *one = &options->aggressors[i];
         int first = end - one->n_ranks;
-        if (first <= rank && rank < end && one->service_level != UNSET) {
+        if (first <= out->rank && out->rank < end && one->service_level != UNSET) {
             char level[MAX_NAME];
             snprintf(level, sizeof level, "%d", one->service_level);
             setenv("UCX_IB_SL", level, 1);
         }
         end = first;
     }
+    return problem;
+}
+
+/* After MPI_Init: a level was chosen by the rank that MPI gives, not by another launcher's. */
+struct problem check_level(const struct rail *rail, const struct world *world) {
+    struct problem problem = {0};
+    if (rail->n_ranks == UNSET) return problem;
+    if (rail->rank != world->rank || rail->n_ranks != world->n_ranks)
+        set_problem(&problem, EXIT_MISSING, "--aggressor",
+                    "the launcher's variables say rank %d of %d, MPI rank %d of %d", rail->rank,
+                    rail->n_ranks, world->rank, world->n_ranks);
     return problem;
 }

@@ -89,8 +89,7 @@ struct group {
     int iterations, warmup, window;
     int batch; /* latency: round trips a clock reading */
     double max_seconds; /* 0: no limit */
-    bool validate;
-    bool closing_barrier; /* rings of bandwidth: a barrier ends each iteration */
+    bool validate, closing_barrier; /* of rings: a barrier ends each iteration */
     int skew;       /* alltoallv: how unequal blocks are, in parts of WHOLE_SKEW */
     int n_rings;    /* random rings: at most, in one series */
     uint64_t seed;  /* random rings: ring k is drawn from seed + k */
@@ -126,7 +125,7 @@ const char *usage(void);
 /* ---- rail.c: before MPI_Init ------------------------------------------------------------- */
 
 struct rail {
-    int local_rank;        /* from the launcher, UNSET without it */
+    int local_rank, rank, n_ranks; /* from the launcher, UNSET without it */
     char device[MAX_NAME]; /* "" where no rail was asked for */
     int numa_node;         /* of the device, UNSET where unknown */
 };
@@ -135,7 +134,7 @@ struct rail {
 extern const char *const rail_variables[];
 int device_numa_node(const char *device);
 struct problem choose_rail(const struct options *options, struct rail *out);
-struct problem choose_level(const struct options *options);
+struct problem choose_level(const struct options *options, struct rail *out);
 const char *sysfs_root(void);
 bool read_text(const char *path, char *out, size_t capacity);
 const char *environment(const char *name);
@@ -168,6 +167,7 @@ struct rank_facts {
 
 void open_world(struct world *world);
 void close_world(struct world *world);
+struct problem check_level(const struct rail *rail, const struct world *world);
 void rank_facts(const struct world *world, const struct rail *rail, struct rank_facts *out);
 int *host_leaders(const struct world *world, int *n);
 enum { LONGEST_SLEEP_NS = 1000000 };

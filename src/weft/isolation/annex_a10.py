@@ -2,14 +2,16 @@
 
 ASSUMED: the values are those of the twin's own law (docs/reference/scenario.md) in steps twice as
 wide, because OpenSM 3.3.23 keeps 128 entries; no vendor publishes some. Times are in the
-specification's units.
+specification's units; the timer is for the rate of hosts, as the law's own.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 TIMER_UNIT_NS = 1024
-TIMER = 18
+TIMER_NS = 18_000
+"""At FULL_GBPS; the law's own is 9 us, in steps half as wide."""
+FULL_GBPS = 200.0
+MOST_TIMER = 65_535
 INCREASE = 4
 THRESHOLD = 8
 PACKET_CREDITS = 8
@@ -32,22 +34,30 @@ def table_entry(wait: float) -> str:
 
 
 TABLE = tuple(table_entry(2 ** (at / DOUBLING) - 1) for at in range(N_ENTRIES))
-SETTINGS: Mapping[str, Any] = {
-    "threshold": THRESHOLD,
-    "packet_size": PACKET_CREDITS,
-    "marking_rate": MARKING_RATE,
-    "victim_mask": "none",
-    "increase": INCREASE,
-    "timer_ns": TIMER * TIMER_UNIT_NS,
-    "ccti_limit": N_ENTRIES - 1,
-    "table": list(TABLE),
-}
-"""Keys of the scenario's law. Ports are marked as roots of congestion only: the mask of OpenSM is
-one for all switches, and cannot say which of their ports face hosts."""
 
 
-def opensm_lines(levels: set[int]) -> list[str]:
-    """The options of opensm.conf for these service levels.
+def timer(gbps: float) -> int:
+    """Of hosts of this rate, in units of 1.024 us: as many packets pass in it at any rate."""
+    return min(max(round(TIMER_NS * FULL_GBPS / gbps / TIMER_UNIT_NS), 1), MOST_TIMER)
+
+
+def settings(gbps: float) -> dict[str, Any]:
+    """Keys of the scenario's law. Ports are marked as roots of congestion only: the mask of OpenSM
+    is one for all switches, and cannot say which of their ports face hosts."""
+    return {
+        "threshold": THRESHOLD,
+        "packet_size": PACKET_CREDITS,
+        "marking_rate": MARKING_RATE,
+        "victim_mask": "none",
+        "increase": INCREASE,
+        "timer_ns": timer(gbps) * TIMER_UNIT_NS,
+        "ccti_limit": N_ENTRIES - 1,
+        "table": list(TABLE),
+    }
+
+
+def opensm_lines(levels: set[int], gbps: float) -> list[str]:
+    """The options of opensm.conf for these service levels and this rate of hosts.
 
     SOURCE: comments of the opensm.conf that OpenSM 3.3.23 writes.
     """
@@ -66,7 +76,7 @@ def opensm_lines(levels: set[int]) -> list[str]:
     ]
     for level in sorted(levels):
         lines += [
-            f"cc_ca_cong_setting_ccti_timer {level} {TIMER}",
+            f"cc_ca_cong_setting_ccti_timer {level} {timer(gbps)}",
             f"cc_ca_cong_setting_ccti_increase {level} {INCREASE}",
             f"cc_ca_cong_setting_trigger_threshold {level} 0",
             f"cc_ca_cong_setting_ccti_min {level} 0",

@@ -6,9 +6,9 @@ from filling buffers that others need.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from weft.isolation.annex_a10 import SETTINGS
+from weft.isolation.annex_a10 import settings
 from weft.isolation.tenants import Tenancy, Tenant
 from weft.topology.fabric_spec import Document
 
@@ -26,7 +26,8 @@ Weights = tuple[tuple[int, int], ...]
 @dataclass(frozen=True, slots=True)
 class Arrangement:
     """`levels` by tenant, `lanes` by service level, who shares cables how (`low`, `high`: lanes and
-    weights; `high` first), and the law of congestion control, "off" for none."""
+    weights; `high` first), and the law of congestion control, "off" for none; `gbps`: the rate of
+    hosts, which times of the law are for."""
 
     words: str
     levels: Mapping[str, int]
@@ -34,12 +35,7 @@ class Arrangement:
     low: Weights
     high: Weights = ()
     law: str = "off"
-    assumed: tuple[str, ...] = field(default=())
-
-    @property
-    def n_lanes(self) -> int:
-        """Data lanes in use."""
-        return 1 + max(lane for lane in self.lanes if lane != DROPPED)
+    gbps: float = 200.0
 
     @property
     def has_lanes(self) -> bool:
@@ -47,25 +43,28 @@ class Arrangement:
         return len({self.lanes[level] for level in self.levels.values()}) > 1
 
     def to_scenario(self) -> Document:
-        """The keys of a scenario. Lane 15 drops packets: no tenant's level has it."""
-        lanes = [0 if lane == DROPPED else lane for lane in self.lanes]
+        """The keys of a scenario. Its lanes are numbered without gaps. Lane 15 drops packets: no
+        tenant's level has it."""
+        used = sorted(set(self.lanes) - {DROPPED})
+        number = {lane: at for at, lane in enumerate(used)}
         entries = {
-            name: [{"vl": lane, "weight": weight} for lane, weight in weights]
+            name: [{"vl": number[lane], "weight": weight} for lane, weight in weights]
             for name, weights in (("low", self.low), ("high", self.high))
             if weights
         }
-        found: Document = {"lanes": {"count": self.n_lanes, "sl2vl": lanes, **entries}}
+        lanes = [number.get(lane, 0) for lane in self.lanes]
+        found: Document = {"lanes": {"count": len(used), "sl2vl": lanes, **entries}}
         if self.high:
             found["lanes"]["high_limit"] = NO_LIMIT
         if self.law != "off":
-            found["congestion_control"] = {
-                self.law: dict(SETTINGS) if self.law == "annex_a10" else {}
-            }
+            knobs = settings(self.gbps) if self.law == "annex_a10" else {}
+            found["congestion_control"] = {self.law: knobs}
         return found
 
 
-def arrangements(tenancy: Tenancy) -> list[Arrangement]:
-    """Those that are tried, in the order of how much they ask of the fabric."""
+def arrangements(tenancy: Tenancy, gbps: float = 200.0) -> list[Arrangement]:
+    """Those that are tried, in the order of how much they ask of the fabric; `gbps` is the rate of
+    its hosts."""
     levels = levels_of(tenancy)
     shared = {tenant.name: tenant.service_level or 0 for tenant in tenancy.tenants}
     one_lane = Arrangement("one lane", shared, (0,) * N_LEVELS, ((0, WEIGHT),))
@@ -81,13 +80,13 @@ def arrangements(tenancy: Tenancy) -> list[Arrangement]:
         if high:
             found.append(Arrangement("lanes, priority", levels, lanes, low, high))
     if tenancy.congestion_control != "off":
-        found += [_controlled(one, tenancy.congestion_control) for one in found]
+        found += [_controlled(one, tenancy.congestion_control, gbps) for one in found]
     return found
 
 
-def _controlled(one: Arrangement, law: str) -> Arrangement:
+def _controlled(one: Arrangement, law: str, gbps: float) -> Arrangement:
     words = "congestion control" if not one.has_lanes else f"{one.words}, congestion control"
-    return Arrangement(words, one.levels, one.lanes, one.low, one.high, law)
+    return Arrangement(words, one.levels, one.lanes, one.low, one.high, law, gbps)
 
 
 def levels_of(tenancy: Tenancy) -> dict[str, int]:
@@ -98,7 +97,8 @@ def levels_of(tenancy: Tenancy) -> dict[str, int]:
         for tenant in tenancy.tenants
         if tenant.service_level is not None
     }
-    free = [level for level in range(1, tenancy.data_lanes) if level not in chosen.values()]
+    taken = {level % tenancy.data_lanes for level in chosen.values()}
+    free = [level for level in range(1, tenancy.data_lanes) if level not in taken]
     strictest = sorted(tenancy.victims, key=_strictness)
     asked = [tenant for tenant in strictest if tenant.name not in chosen]
     for number, tenant in enumerate(asked):

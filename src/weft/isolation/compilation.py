@@ -51,10 +51,13 @@ class Compilation:
         return self.chosen.unmet(self.tenancy)
 
 
-def compile_isolation(twin: TenantTwin) -> Compilation:
-    """Try arrangements until one meets every target. Raises InputError, BenchmarkError."""
+def compile_isolation(twin: TenantTwin, gbps: float) -> Compilation:
+    """Try arrangements until one meets every target; `gbps` is the rate of hosts.
+
+    Raises InputError, BenchmarkError.
+    """
     tried: list[Tried] = []
-    for arrangement in arrangements(twin.tenancy):
+    for arrangement in arrangements(twin.tenancy, gbps):
         tried.append(Tried(arrangement, twin.impacts(arrangement)))
         if not tried[-1].unmet(twin.tenancy):
             break

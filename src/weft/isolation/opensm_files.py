@@ -66,22 +66,19 @@ def _members(head: str, guids: Mapping[str, Sequence[int]]) -> list[str]:
 
 def options_conf(tenancy: Tenancy, arrangement: Arrangement) -> str:
     """The lines for OpenSM's opensm.conf that arrange lanes and congestion control."""
-    if arrangement.n_lanes == 1 and arrangement.law == "off":
-        return "# One lane, and no congestion control: opensm.conf stays as it is.\n"
-    lines = ["# Add these to opensm.conf, in place of the lines with the same names."]
-    if arrangement.n_lanes > 1:
-        # Weight 0 keeps a lane out of a table. OpenSM wants both tables.
-        none = ((0, 0),)
-        lines += [
-            "qos TRUE",
-            f"qos_max_vls {tenancy.data_lanes}",
-            f"qos_high_limit {NO_LIMIT if arrangement.high else 0}",
-            f"qos_vlarb_high {_weights(arrangement.high or none)}",
-            f"qos_vlarb_low {_weights(arrangement.low or none)}",
-            f"qos_sl2vl {','.join(map(str, arrangement.lanes))}",
-        ]
+    # Weight 0 keeps a lane out of a table. OpenSM wants both tables.
+    none = ((0, 0),)
+    lines = [
+        "# Add these to opensm.conf, in place of all its lines qos_* and cc_*.",
+        "qos TRUE",
+        f"qos_max_vls {tenancy.data_lanes}",
+        f"qos_high_limit {NO_LIMIT if arrangement.high else 0}",
+        f"qos_vlarb_high {_weights(arrangement.high or none)}",
+        f"qos_vlarb_low {_weights(arrangement.low or none)}",
+        f"qos_sl2vl {','.join(map(str, arrangement.lanes))}",
+    ]
     if arrangement.law == "annex_a10":
-        lines += ["", *opensm_lines(set(arrangement.levels.values()))]
+        lines += ["", *opensm_lines(set(arrangement.levels.values()), arrangement.gbps)]
     elif arrangement.law == "rtt":
         lines += [
             "",

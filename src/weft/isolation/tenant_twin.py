@@ -1,6 +1,7 @@
 """What the other tenants cost a tenant, on the twin of their fabric."""
 
-from collections.abc import Mapping, Sequence
+import random
+from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -19,13 +20,16 @@ from weft.isolation.tenants import Tenancy, Tenant
 from weft.topology.fabric_spec import Document
 
 N_RUNS = 3
-"""Runs with seeds of their own: what chance decides (ties of ports, noise of hosts) differs."""
+"""Runs in which the others begin at other moments, drawn anew: how their messages meet the
+tenant's depends on it."""
+MOST_APART_US = 1000.0
 
 
 @dataclass(frozen=True, slots=True)
 class TenantImpact:
-    """The time of a tenant's iteration beside all others over that alone, of each run, and the
-    means of both in microseconds. A target holds if the largest does not exceed it."""
+    """The time of a tenant's iteration beside all others, of each run, over that alone on one lane
+    without congestion control; the means of both in microseconds. A target holds if the largest
+    does not exceed it."""
 
     alone_us: float
     beside_us: float
@@ -35,11 +39,6 @@ class TenantImpact:
     def largest(self) -> float:
         """Of all runs."""
         return max(self.ratios)
-
-    @property
-    def mean(self) -> float:
-        """Of all runs."""
-        return fmean(self.ratios)
 
 
 class TenantTwin:
@@ -56,71 +55,56 @@ class TenantTwin:
                 hint="lanes for tenants would put packets of several levels on one of them",
             )
         self.tenancy = tenancy
-        self._twins = [
-            TwinBackend(platform, 0, seed=seed + run, fabric=fabric) for run in range(N_RUNS)
+        self._twin = TwinBackend(platform, 0, seed=seed, fabric=fabric)
+        rng = random.Random(seed)  # noqa: S311 - reproducible, not secret
+        self._starts_us = [
+            {one.name: rng.uniform(1, MOST_APART_US) for one in tenancy.tenants}
+            for _ in range(N_RUNS)
         ]
         self._iterations = iterations
-        self._alone: dict[tuple[str, bool], list[float]] = {}
+        self._alone_us: dict[str, float] = {}
 
     def impacts(self, arrangement: Arrangement) -> Mapping[str, TenantImpact]:
         """Of all tenants with a target, by name. Raises InputError, BenchmarkError."""
         victims = self.tenancy.victims
-        missing = [
-            one for one in victims if (one.name, _is_controlled(arrangement)) not in self._alone
-        ]
-        jobs = [(tenant, False) for tenant in missing] + [(tenant, True) for tenant in victims]
-        cells = [(tenant, beside, twin) for tenant, beside in jobs for twin in self._twins]
-        launches = [
-            _launch(tenant, self.tenancy, arrangement, self._iterations, beside=beside)
-            for tenant, beside, _ in cells
-        ]
-        documents = [
-            twin.scenario(launch) | arrangement.to_scenario()
-            for (_, _, twin), launch in zip(cells, launches, strict=True)
-        ]
+        missing = [tenant for tenant in victims if tenant.name not in self._alone_us]
+        launches = [self._launch(tenant, {}) for tenant in missing]
+        documents = [self._twin.scenario(launch) for launch in launches]
+        for tenant in victims:
+            for starts_us in self._starts_us:
+                launches.append(self._launch(tenant, starts_us, arrangement))
+                documents.append(self._twin.scenario(launches[-1]) | arrangement.to_scenario())
         outcomes = simulate_parts(documents[0], documents)
-        times: dict[tuple[str, bool], list[float]] = {}
-        for (tenant, beside, _), launch, document, outcome in zip(
-            cells, launches, documents, outcomes, strict=True
-        ):
-            mean = _mean_us(launch, document, outcome, beside=beside)
-            times.setdefault((tenant.name, beside), []).append(mean)
-        for tenant in missing:
-            self._alone[tenant.name, _is_controlled(arrangement)] = times[tenant.name, False]
-        return {
-            tenant.name: _impact(
-                self._alone[tenant.name, _is_controlled(arrangement)], times[tenant.name, True]
-            )
-            for tenant in victims
-        }
+        cells = zip(launches, documents, outcomes, strict=True)
+        times = [_mean_us(*cell, beside=at >= len(missing)) for at, cell in enumerate(cells)]
+        for tenant, alone_us in zip(missing, times, strict=False):
+            self._alone_us[tenant.name] = alone_us
+        found = {}
+        for at, tenant in enumerate(victims):
+            alone_us, first = self._alone_us[tenant.name], len(missing) + at * N_RUNS
+            beside = times[first : first + N_RUNS]
+            ratios = tuple(one / alone_us for one in beside)
+            found[tenant.name] = TenantImpact(alone_us, fmean(beside), ratios)
+        return found
 
-
-def _is_controlled(arrangement: Arrangement) -> bool:
-    return arrangement.law != "off"
-
-
-def _impact(alone: Sequence[float], beside: Sequence[float]) -> TenantImpact:
-    ratios = tuple(b / a for a, b in zip(alone, beside, strict=True))
-    return TenantImpact(fmean(alone), fmean(beside), ratios)
-
-
-def _launch(
-    tenant: Tenant, tenancy: Tenancy, arrangement: Arrangement, iterations: int, *, beside: bool
-) -> Launch:
-    options: dict[str, Any] = {"iterations": iterations, "warmup": 1}
-    others = [
-        f"{other.traffic}@{other.nodes},sl={arrangement.levels[other.name]}"
-        for other in tenancy.beside(tenant)
-    ]
-    # With the option, alone too, as many iterations are simulated as asked for.
-    options[OPTION] = others if beside else []
-    if beside:
-        options["service_level"] = arrangement.levels[tenant.name]
-    pattern = tenant.pattern
-    sizes = (pattern.size_bytes,)
-    return Launch(
-        Trial(tenant.name, pattern.benchmark, sizes, pattern.nodes, 1, options=options), 0, 0
-    )
+    def _launch(
+        self,
+        tenant: Tenant,
+        starts_us: Mapping[str, float],
+        arrangement: Arrangement | None = None,
+    ) -> Launch:
+        """Beside the others as they are arranged; without an arrangement alone."""
+        options: dict[str, Any] = {"iterations": self._iterations, "warmup": 1, OPTION: []}
+        if arrangement is not None:
+            options[OPTION] = [
+                f"{other.traffic}@{other.nodes},sl={arrangement.levels[other.name]},"
+                f"start={starts_us[other.name] / 1e3:.6f}ms"
+                for other in self.tenancy.beside(tenant)
+            ]
+            options["service_level"] = arrangement.levels[tenant.name]
+        one = tenant.pattern
+        trial = Trial(tenant.name, one.benchmark, (one.size_bytes,), one.nodes, 1, options=options)
+        return Launch(trial, 0, 0)
 
 
 def _mean_us(

@@ -130,6 +130,29 @@ def require_nodes(tenancy: Tenancy, known: Sequence[str], where: str) -> None:
                 )
 
 
+def _pattern(tenant: Tenant, place: str) -> Aggressor:
+    """Raises InputError, in words about a tenant."""
+    try:
+        # Its traffic alone: nodes of aggressors may also be a number or a share.
+        parse_aggressor(f"{tenant.traffic}@{FEWEST_NODES}")
+    except InputError as error:
+        raise InputError(
+            f"traffic = '{tenant.traffic}': {error.what}",
+            where=place,
+            expected="PATTERN:SIZE, such as alltoall:64K",
+            hint=error.hint,
+        ) from error
+    nodes = set(expand(tenant.nodes))
+    is_counted = tenant.nodes == "job" or not re.search(r"[^\d.%,\[\]-]", tenant.nodes)
+    if len(nodes) < FEWEST_NODES or is_counted:
+        raise InputError(
+            f"nodes = '{tenant.nodes}'",
+            where=place,
+            expected=f"names of {FEWEST_NODES} nodes or more, such as n[001-016]",
+        )
+    return tenant.pattern
+
+
 def _check(tenancy: Tenancy, where: str) -> None:
     if not tenancy.victims:
         raise InputError(
@@ -153,18 +176,7 @@ def _check(tenancy: Tenancy, where: str) -> None:
     owner = dict.fromkeys(tenancy.service_nodes, "services")
     for tenant in tenancy.tenants:
         place = f"{where}: tenant '{tenant.name}'"
-        try:
-            pattern = tenant.pattern
-        except InputError as error:
-            raise InputError(
-                error.what, where=place, expected=error.expected, hint=error.hint
-            ) from error
-        if not pattern.nodes:
-            raise InputError(
-                f"nodes = '{tenant.nodes}'",
-                where=place,
-                expected=f"names of {FEWEST_NODES} nodes or more, such as n[001-016]",
-            )
+        pattern = _pattern(tenant, place)
         if tenant.target is not None and pattern.benchmark in ONE_SIDED:
             raise InputError(
                 f"traffic '{tenant.traffic}' with a target",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from weft.isolation.annex_a10 import SETTINGS, TABLE, opensm_lines, table_entry
+from weft.isolation.annex_a10 import TABLE, opensm_lines, settings, table_entry, timer
 from weft.isolation.arrangement import arrangements, levels_of
 from weft.isolation.opensm_files import options_conf
 from weft.isolation.tenants import Tenancy
@@ -72,12 +72,35 @@ def test_an_entry_is_as_fine_as_fourteen_bits_allow(wait: float, entry: str) -> 
 
 def test_a_line_of_the_table_is_one_that_opensm_reads_whole() -> None:
     # OpenSM 3.3.23 keeps 128 entries, and reads lines of up to 1023 characters.
-    (line,) = (one for one in opensm_lines({0}) if one.startswith("cc_cct"))
-    assert len(TABLE) == 128 == len(SETTINGS["table"])
+    (line,) = (one for one in opensm_lines({0}, 200.0) if one.startswith("cc_cct"))
+    assert len(TABLE) == 128 == len(settings(200.0)["table"])
     assert len(line) < 1023
 
 
-def test_one_lane_without_congestion_control_changes_no_option() -> None:
-    asked = tenancy(1.1, None)
+def test_one_lane_is_written_too_because_other_lines_may_be_there() -> None:
+    asked = tenancy(1.1, None, a=3)
     lines = options_conf(asked, arrangements(asked)[0]).splitlines()
-    assert all(line.startswith("#") for line in lines)
+    assert "qos_vlarb_low 0:64" in lines
+    assert "qos_vlarb_high 0:0" in lines
+    assert "qos_sl2vl " + ",".join(["0"] * 16) in lines
+
+
+def test_a_level_beyond_the_lanes_leaves_its_lane_to_nobody_else() -> None:
+    assert levels_of(tenancy(1.5, 1.2, a=9)) == {"a": 9, "b": 2}
+
+
+def test_lanes_with_gaps_are_numbered_without_for_the_twin() -> None:
+    one = arrangements(tenancy(1.1, None, 1.2, a=4, c=6))[1]
+    assert one.lanes[4] == 4
+    scenario = one.to_scenario()["lanes"]
+    assert scenario["count"] == 3
+    assert (scenario["sl2vl"][0], scenario["sl2vl"][4], scenario["sl2vl"][6]) == (0, 1, 2)
+    assert [entry["vl"] for entry in scenario["low"]] == [0, 1, 2]
+
+
+def test_the_timer_is_for_the_rate_of_hosts() -> None:
+    # In the time of as many packets: 18 us at 200 Gb/s, in units of 1.024 us.
+    assert (timer(200.0), timer(100.0), timer(400.0)) == (18, 35, 9)
+    lines = opensm_lines({1}, 100.0)
+    assert "cc_ca_cong_setting_ccti_timer 1 35" in lines
+    assert settings(100.0)["timer_ns"] == 35 * 1024

@@ -251,6 +251,9 @@ impl Assembly {
             };
             let keys = self.subnet.partition_keys.entry((node, record.port)).or_default();
             let first = u32::from(record.block) * record.keys.len() as u32;
+            // What a later reading no longer has is gone.
+            let last = first + record.keys.len() as u32;
+            keys.retain(|at, _| !(first..last).contains(&u32::from(*at)));
             let there = (first..).zip(&record.keys).filter(|(_, key)| **key != 0);
             keys.extend(there.filter_map(|(at, key)| Some((u16::try_from(at).ok()?, *key))));
         }

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from weft.study.run.store import StudyRun
 
 PRESET = ("congestion-impact", "congestion_impact")
-VICTIMS = (
+VICTIMS: tuple[dict[str, Any], ...] = (
     {"name": "random_ring_latency", "sizes": "8"},
     {"name": "random_ring_bandwidth", "sizes": "128K", "options": {"closing_barrier": True}},
     {"name": "allreduce", "sizes": "8"},

@@ -1,6 +1,7 @@
 """`weft recipe isolation`: the subnet manager's files that keep tenants within their targets."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +11,15 @@ from weft.cli.fabric.files import open_subnet, say_problems
 from weft.cli.options import EXISTING_FILE, FOLDER
 from weft.cli.output import emit, format_option, table_text, talk
 from weft.core.errors import ExitCode, InputError
+from weft.core.shell_line import quoted
 from weft.core.units import format_significant
+from weft.core.words import counted
 
 if TYPE_CHECKING:
-    from weft.isolation.compilation import Compilation
+    from collections.abc import Callable
+
+    from weft.catalog.machine.platform import Platform
+    from weft.isolation.compilation import Compilation, Tried
     from weft.isolation.settings_read import SettingsRead
     from weft.isolation.tenant_twin import TenantTwin
     from weft.isolation.tenants import Tenant
@@ -35,7 +41,7 @@ if TYPE_CHECKING:
     multiple=True,
     required=True,
     metavar="FILE",
-    help="The fabric, from what its own tools printed ('weft fabric'); once a file.",
+    help="A file about the fabric that one of its own tools printed ('weft fabric'). Repeatable.",
 )
 @click.option(
     "--twin",
@@ -47,7 +53,7 @@ if TYPE_CHECKING:
 @click.option(
     "--as-read",
     is_flag=True,
-    help="Judge the lanes, keys and levels that FILEs tell, instead of choosing some.",
+    help="Choose nothing: judge the lanes, keys and levels that are in force by the FILES.",
 )
 @click.option("--dir", "folder", type=FOLDER, help="Write the files there.")
 @click.option(
@@ -55,7 +61,7 @@ if TYPE_CHECKING:
     type=click.IntRange(1, 100_000),
     default=20,
     show_default=True,
-    help="Of each tenant's traffic, in each of three runs.",
+    help="How often each tenant repeats its traffic in a run.",
 )
 @click.option("--seed", type=click.IntRange(0, 2**31), default=1, show_default=True)
 @format_option
@@ -76,7 +82,8 @@ def command(
     lane, on lanes of their own, with priority, with congestion control. The first arrangement that
     meets every target is written: partitions.conf, lines for opensm.conf, variables of each tenant.
 
-    Exit 1 if no arrangement meets every target; the nearest one is written.
+    Exit 1 if no arrangement meets every target: the nearest one is written. With --as-read exit 1
+    if a target is missed or a key or level is wrong, 5 if what decides it was not read.
     """
     from weft.catalog.load import platform
     from weft.isolation.tenant_twin import TenantTwin
@@ -94,41 +101,63 @@ def command(
         talk(f"weft: {change}")
     require_nodes(tenancy, [str(node["name"]) for node in document["nodes"]], str(tenants_file))
     twin = TenantTwin(figures, document, tenancy, iterations=iterations, seed=seed)
+    fabric = _Fabric(subnet, _gbps(figures), len(document["nodes"]))
     if as_read:
-        return _judge(subnet, twin, format_)
-    return _compile(subnet, twin, folder, format_)
+        return _judge(fabric, twin, format_)
+    again = f"weft recipe isolation --tenants {quoted(str(tenants_file))} --twin {quoted(model)}"
+    again += "".join(f" --fabric {quoted(file)}" for file in files)
+    return _compile(fabric, twin, folder, format_, f"{again} --dir settings")
 
 
-def _compile(subnet: "Subnet", twin: "TenantTwin", folder: Path | None, format_: str) -> int:
+@dataclass(frozen=True, slots=True)
+class _Fabric:
+    """The subnet, the rate of its hosts in Gb/s, and how many nodes it has."""
+
+    subnet: "Subnet"
+    gbps: float
+    n_nodes: int
+
+
+def _gbps(figures: "Platform") -> float:
+    from weft.topology.fabric_spec import twin_parts
+
+    return twin_parts(figures)[1].host.rate.value
+
+
+def _compile(
+    fabric: _Fabric, twin: "TenantTwin", folder: Path | None, format_: str, again: str
+) -> int:
     from weft.isolation.compilation import compile_isolation
 
-    found = compile_isolation(twin)
-    texts = _files(found, subnet)
+    found = compile_isolation(twin, fabric.gbps)
+    texts = _files(found, fabric.subnet)
     if folder is not None:
         _write(folder, texts)
     emit(
         format_,
-        text=lambda: _text(found, subnet, folder, texts),
-        record=_record(found, subnet) | {"files": texts},
+        text=lambda: _text(found, fabric, f"written to {folder}" if folder else f"next:  {again}"),
+        record=_record(found, fabric.subnet) | {"files": texts},
         rows=_rows(found),
     )
     return int(ExitCode.VERDICT_BAD if found.unmet else ExitCode.GOOD)
 
 
-def _judge(subnet: "Subnet", twin: "TenantTwin", format_: str) -> int:
+def _judge(fabric: _Fabric, twin: "TenantTwin", format_: str) -> int:
     from weft.isolation.compilation import Compilation, Tried
     from weft.isolation.settings_read import settings_read
 
-    read = settings_read(subnet, twin.tenancy)
+    read = settings_read(fabric.subnet, twin.tenancy, fabric.gbps)
     found = Compilation(twin.tenancy, (Tried(read.arrangement, twin.impacts(read.arrangement)),))
-    record = _record(found, subnet) | {"wrong": read.wrong, "unread": read.unread}
+    record = _record(found, fabric.subnet)
+    record |= {"wrong": read.wrong, "unread": read.unread, "read": read.read}
     emit(
         format_,
-        text=lambda: _read_text(found, read, subnet),
+        text=lambda: _read_text(found, read, fabric),
         record=record,
         rows=_rows(found),
     )
-    if found.unmet or read.wrong:
+    # A target that is missed with settings that were not read proves nothing.
+    if read.wrong or (found.unmet and not read.unread):
         return int(ExitCode.VERDICT_BAD)
     return int(ExitCode.NO_VERDICT if read.unread else ExitCode.GOOD)
 
@@ -161,59 +190,70 @@ def _write(folder: Path, texts: Mapping[str, str]) -> None:
         write_part(folder / name, text, what="settings of the fabric")
 
 
-def _text(
-    found: "Compilation", subnet: "Subnet", folder: Path | None, texts: Mapping[str, str]
-) -> str:
-    names = ", ".join(texts)
-    next_ = f"written to {folder}: {names}" if folder else f"next:  --dir DIR writes {names}"
-    return "\n".join(
-        [*_first_lines(found, subnet), "", _table(found), *_reasons(found, subnet), "", next_]
-    )
-
-
-def _first_lines(found: "Compilation", subnet: "Subnet") -> list[str]:
+def _text(found: "Compilation", fabric: _Fabric, last: str) -> str:
     words = found.chosen.arrangement.words
-    if not found.unmet:
-        return [f"GOOD  every target is met with {words}", *_caveats(found, subnet)]
-    first, *others = found.unmet
-    impact = found.chosen.impacts[first.name].largest
-    also = f", nor {', '.join(one.name for one in others)}" if others else ""
-    return [
-        f"BAD  nothing keeps {first.name} within {first.target:g} times its time alone{also}; "
-        f"nearest is {impact:.2f}, with {words}",
-        *_caveats(found, subnet),
-    ]
+    first = f"GOOD  every target is met with {words}"
+    if found.unmet:
+        missed = ", ".join(map(_missed(found), found.unmet))
+        first = f"BAD  nothing meets every target; nearest is {words}, which misses: {missed}"
+    lines = [first, *_caveats(found, fabric), "", _table(found)]
+    return "\n".join([*lines, *_reasons(found, fabric.subnet), "", last])
 
 
-def _caveats(found: "Compilation", subnet: "Subnet") -> list[str]:
+def _missed(found: "Compilation") -> "Callable[[Tenant], str]":
+    """'cfd 1.31 of 1.1'."""
+
+    def words(tenant: "Tenant") -> str:
+        impact = found.chosen.impacts[tenant.name].largest
+        return f"{tenant.name} {_shown(impact, tenant)} of {tenant.target:g}"
+
+    return words
+
+
+def _shown(impact: float, tenant: "Tenant") -> str:
+    """With as many digits as tell it from the target."""
+    assert tenant.target is not None
+    digits = next((n for n in (2, 3, 4) if round(impact, n) != round(tenant.target, n)), 5)
+    return f"{impact:.{digits if impact > tenant.target else 2}f}"
+
+
+def _caveats(found: "Compilation", fabric: _Fabric) -> list[str]:
     lines = ["  ! Simulated: a twin of the fabric, not the fabric."]
-    if not subnet.has_tables:
+    if not fabric.subnet.has_tables:
         lines.append("  ! No forwarding tables were read: routed as OpenSM's minhop would.")
+    tenancy = found.tenancy
+    known = sum(len(one.node_names) for one in tenancy.tenants) + len(tenancy.service_nodes)
+    if known < fabric.n_nodes:
+        silent = counted(fabric.n_nodes - known, "node")
+        lines.append(
+            f"  ! {silent} of no tenant: silent on the twin, and cut off but for services."
+        )
     if found.chosen.arrangement.high:
         lines.append("  ! Lanes with priority go first without limit: they can starve the others.")
     return lines
 
 
 def _table(found: "Compilation") -> str:
-    """A line a tenant, a column an arrangement."""
-    head = ["tenant", "traffic", "alone", "target", *(one.arrangement.words for one in found.tried)]
-    rows = []
-    for tenant in found.tenancy.tenants:
-        if tenant.target is None:
-            rows.append([tenant.name, tenant.traffic, "", "", *("" for _ in found.tried)])
-            continue
-        impacts = [one.impacts[tenant.name] for one in found.tried]
-        alone = f"{format_significant(impacts[0].alone_us)} us"
-        shown = [_range(one.ratios) for one in impacts]
-        rows.append([tenant.name, tenant.traffic, alone, f"{tenant.target:g}", *shown])
-    return "# times as long as alone, beside all others; of three runs\n" + table_text(
-        head, rows, left=2
-    )
+    """A line an arrangement, a column a tenant with a target."""
+    victims = found.tenancy.victims
+    heads = [f"{one.name}, {one.traffic}" for one in victims]
+    alone = [
+        f"{format_significant(found.tried[0].impacts[one.name].alone_us)} us" for one in victims
+    ]
+    rows = [["alone", *alone], ["target", *(f"{one.target:g}" for one in victims)]]
+    rows += [
+        [tried.arrangement.words, *(_cell(tried, tenant) for tenant in victims)]
+        for tried in found.tried
+    ]
+    title = "# an iteration beside all others, in times of it alone; least and most of three runs"
+    return f"{title}\n{table_text(['', *heads], rows, left=1)}"
 
 
-def _range(ratios: tuple[float, ...]) -> str:
-    least, most = f"{min(ratios):.2f}", f"{max(ratios):.2f}"
-    return least if least == most else f"{least}-{most}"
+def _cell(tried: "Tried", tenant: "Tenant") -> str:
+    ratios = tried.impacts[tenant.name].ratios
+    least, most = f"{min(ratios):.2f}", _shown(max(ratios), tenant)
+    cell = least if least == f"{max(ratios):.2f}" == most else f"{least}-{most}"
+    return f"{cell} missed" if tried.excess(tenant) > 1 else cell
 
 
 def _reasons(found: "Compilation", subnet: "Subnet") -> list[str]:
@@ -228,29 +268,31 @@ def _reason(found: "Compilation", subnet: "Subnet", tenant: "Tenant") -> str:
         return f"why: {tenant.name} shares no cable between switches with the others"
     others = ", ".join(f"{n} of {name}" for name, n in shared.others.items())
     return (
-        f"why: paths of {tenant.name} and of others cross {shared.port} -> {shared.far}: "
-        f"{shared.n_own} of its own, {others}. Placing them apart, or more cables, would help"
+        f"why: of all cables that paths of {tenant.name} and of others share, most of others' "
+        f"cross {shared.port} -> {shared.far}: {shared.n_own} of its own, {others}"
     )
 
 
-def _read_text(found: "Compilation", read: "SettingsRead", subnet: "Subnet") -> str:
-    if found.unmet:
-        tenant = found.unmet[0]
-        impact = found.chosen.impacts[tenant.name].largest
-        first = (
-            f"BAD  {tenant.name} takes {impact:.2f} times as long as alone with the settings read; "
-            f"its target is {tenant.target:g}"
-        )
-    elif read.wrong:
+def _read_text(found: "Compilation", read: "SettingsRead", fabric: _Fabric) -> str:
+    missed = ", ".join(map(_missed(found), found.unmet))
+    if read.wrong:
         first = f"BAD  {read.wrong[0]}"
     elif read.unread:
-        first = f"UNKNOWN  targets are met, if what was not read is so: {read.unread[0]}"
+        what = f"a target is missed ({missed})" if missed else "targets are met"
+        first = f"UNKNOWN  {what}, if what was not read is so: {read.unread[0]}"
+    elif missed:
+        first = f"BAD  the settings in force miss: {missed}"
     else:
         first = "GOOD  every target is met with the settings read"
-    lines = [first, *_caveats(found, subnet), "", _table(found), *_reasons(found, subnet)]
+    lines = [first, *_caveats(found, fabric)]
+    if found.chosen.arrangement.law == "off":
+        lines.append(
+            "  ! Congestion control: no file tells; taken as off, as the tenants' list has it."
+        )
+    lines += ["", _table(found), *_reasons(found, fabric.subnet), ""]
     lines += [f"wrong: {one}" for one in read.wrong]
     lines += [f"not read: {one}" for one in read.unread]
-    return "\n".join(lines)
+    return "\n".join([*lines, f"read: {read.read}"])
 
 
 def _record(found: "Compilation", subnet: "Subnet") -> dict[str, Any]:

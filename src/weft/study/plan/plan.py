@@ -98,6 +98,12 @@ def _trials(study: Study, nodes: tuple[str, ...], fold: bool) -> tuple[Trial, ..
     taken = frozenset(node for arm in arms for node in named_nodes(arm.options))
     if not fold:
         nodes = tuple(node for node in nodes if node not in taken)
+        if not nodes:
+            raise InputError(
+                "aggressors name every node",
+                where=f"study '{study.name}'",
+                expected="nodes that are left for the job",
+            )
     for n_nodes in study.nodes:
         folded: tuple[tuple[str, ...], ...] = ((nodes[0],),)
         tasks_of = [n for n in study.tasks_per_node if n_nodes * n > 1 or _is_single(study)]

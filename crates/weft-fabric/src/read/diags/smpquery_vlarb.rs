@@ -11,6 +11,7 @@ use std::io;
 
 const HEADER: &str = "a port: '# VLArbitration tables: Lid 3 port 1 LowCap 8 HighCap 8'";
 const ROWS: &str = "lanes and as many weights below them: 'VL    : |0x0 |', 'WEIGHT: |0x40|'";
+const BOTH: &str = "the tables of low and of high priority";
 
 /// A block a port: a header, then for low and for high priority rows of lanes and weights.
 pub(crate) const FORMAT: Format =
@@ -20,39 +21,62 @@ fn is_it(head: &str) -> bool {
     head.lines().any(|line| line.starts_with("# VLArbitration tables: Lid "))
 }
 
+/// A port that is being read: whether the next rows are of high priority, lanes whose weights come
+/// next, and whether rows of low and of high priority came.
+struct Open {
+    record: ArbitrationRecord,
+    is_high: bool,
+    lanes: Option<Vec<u8>>,
+    came: [bool; 2],
+}
+
 fn read(lines: &mut Lines<'_>, gathered: &mut Gathered) -> io::Result<()> {
-    let (mut port, mut is_high, mut lanes) = (None, false, None);
+    let mut open: Option<Open> = None;
     while let Some((place, text)) = lines.next_full()? {
         if text.starts_with("# VLArbitration") {
-            gathered.arbitration.extend(port.take());
-            (is_high, lanes) = (false, None);
-            port = header(&text).map(|(lid, port)| {
+            close(open.take(), gathered);
+            open = header(&text).map(|(lid, port)| {
                 let arbitration = Arbitration::default();
-                ArbitrationRecord { place, who: Who::Lid(lid), port, arbitration }
+                let record = ArbitrationRecord { place, who: Who::Lid(lid), port, arbitration };
+                Open { record, is_high: false, lanes: None, came: [false; 2] }
             });
-            if port.is_none() {
+            if open.is_none() {
                 gathered.unread(place, &text, HEADER);
             }
             continue;
         }
-        match (&mut port, numbers(&text), lanes.take()) {
-            (Some(_), _, None) if text.ends_with("priority VL Arbitration Table:") => {
-                is_high = text.starts_with("# High");
+        let Some(port) = &mut open else {
+            gathered.unread(place, &text, HEADER);
+            continue;
+        };
+        match (numbers(&text), port.lanes.take()) {
+            (_, None) if text.ends_with("priority VL Arbitration Table:") => {
+                port.is_high = text.starts_with("# High");
             }
-            (Some(_), Some(row), None) if text.starts_with("VL") => lanes = Some(row),
-            (Some(port), Some(row), Some(lanes))
-                if text.starts_with("WEIGHT") && row.len() == lanes.len() =>
-            {
-                let arbitration = &mut port.arbitration;
-                let table = if is_high { &mut arbitration.high } else { &mut arbitration.low };
+            (Some(row), None) if text.starts_with("VL") => port.lanes = Some(row),
+            (Some(row), Some(lanes)) if text.starts_with("WEIGHT") && row.len() == lanes.len() => {
+                let arbitration = &mut port.record.arbitration;
+                let high = port.is_high;
+                let table = if high { &mut arbitration.high } else { &mut arbitration.low };
                 table.extend(lanes.into_iter().zip(row).filter(|(_, weight)| *weight > 0));
+                port.came[usize::from(high)] = true;
             }
-            (Some(_), ..) => gathered.unread(place, &text, ROWS),
-            (None, ..) => gathered.unread(place, &text, HEADER),
+            _ => gathered.unread(place, &text, ROWS),
         }
     }
-    gathered.arbitration.extend(port);
+    close(open, gathered);
     Ok(())
+}
+
+/// A half of the tables is none: the other may go first.
+fn close(open: Option<Open>, gathered: &mut Gathered) {
+    match open {
+        Some(Open { record, came: [true, true], .. }) => gathered.arbitration.push(record),
+        Some(Open { record, .. }) => {
+            gathered.unread(record.place, "a port without both tables", BOTH);
+        }
+        None => {}
+    }
 }
 
 /// LID and port of a block.
