@@ -243,6 +243,18 @@ def test_tenants_that_share_another_partition_are_found(tmp_path: Path, capsys: 
         assert f"wrong: {says}" in capsys.readouterr().out
 
 
+def test_what_goes_first_without_a_known_limit_is_no_proof(tmp_path: Path, capsys: Capture) -> None:
+    text = (FILES / "vlarb.txt").read_text()
+    none = "WEIGHT: |0x0 |0x0 |"
+    assert text.count(none) == 48
+    (tmp_path / "vlarb.txt").write_text(text.replace(none, "WEIGHT: |0x40|0x0 |"))
+    files = [*CABLES, *(tmp_path / one if one == "vlarb.txt" else one for one in SETTINGS)]
+    assert isolation(tmp_path, "--as-read", tenants=pinned(), files=files) in {1, 5}
+    said = capsys.readouterr().out
+    assert "not read: how much high priority sends before low (VLHighLimit)" in said
+    assert "! Lanes with priority go first without limit: they can starve the others." in said
+
+
 def test_a_level_of_a_path_between_others_is_no_evidence(tmp_path: Path, capsys: Capture) -> None:
     text = (FILES / "paths.txt").read_text()
     (tmp_path / "paths.txt").write_text(

@@ -104,3 +104,10 @@ def test_the_timer_is_for_the_rate_of_hosts() -> None:
     lines = opensm_lines({1}, 100.0)
     assert "cc_ca_cong_setting_ccti_timer 1 35" in lines
     assert settings(100.0)["timer_ns"] == 35 * 1024
+
+
+def test_control_by_round_trips_is_switched_on_by_another_subnet_manager() -> None:
+    asked = tenancy(1.1, None, law="rtt")
+    one = arrangements(asked)[-1]
+    assert "mlnx_congestion_control 2" in options_conf(asked, one).splitlines()
+    assert one.to_scenario()["congestion_control"] == {"rtt": {}}
