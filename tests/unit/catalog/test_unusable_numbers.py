@@ -46,9 +46,11 @@ def models() -> dict[str, type[Document]]:
 IN_JSON = {"weft.check_marks/1"}
 """weft writes it into a run directory itself, and reads it by the same kind of model."""
 MODELS = {schema: model for schema, model in models().items() if schema not in IN_JSON}
+DOCUMENTATION = Path(__file__).parents[3] / "docs/samples"
 SHIPPED = {
     tomllib.loads(path.read_text("utf-8"))["schema"]: path
-    for path in sorted(Path(weft.__path__[0]).rglob("*.toml"))
+    for folder in (Path(weft.__path__[0]), DOCUMENTATION)
+    for path in sorted(folder.rglob("*.toml"))
     if "schema" in tomllib.loads(path.read_text("utf-8"))
 }
 

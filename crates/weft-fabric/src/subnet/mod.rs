@@ -19,7 +19,7 @@ pub use drawing::{Drawn, Unsaid};
 pub use entry_changes::{EntryChange, EntryChanges, entry_changes};
 pub use lfts::Lfts;
 pub use link::{LinkRate, LogicalState, PhysicalState, Speed, Width};
-pub use records::{Gathered, Kind, Place};
+pub use records::{Arbitration, Gathered, Kind, Place};
 
 use records::{AdaptiveRecord, DeviceRecord, PathLevelRecord, SmLog, Source, TreeSwitch, Unread};
 use serde::Serialize;
@@ -165,15 +165,6 @@ pub enum Misfit {
 
 /// Virtual lanes by node index, ingress and egress port: by service level the lane.
 pub type Sl2vl = BTreeMap<(u32, u8, u8), [u8; 16]>;
-
-/// Tables of a port by which lanes share its cable: lanes and weights, in the order of service;
-/// `high` goes first.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[allow(missing_docs)] // The specification's own names.
-pub struct Arbitration {
-    pub low: Vec<(u8, u8)>,
-    pub high: Vec<(u8, u8)>,
-}
 
 /// A whole subnet. INVARIANT: nodes are in the order of their GUIDs, each once; peers are mutual.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -2,7 +2,6 @@
 //!
 //! [`Gathered`] holds all of them; [`crate::subnet::Subnet::of`] joins those that belong together.
 
-use super::Arbitration;
 use super::link::{LinkRate, LogicalState, PhysicalState};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -167,6 +166,15 @@ pub struct Sl2vlRecord {
     pub egress: u8,
     /// By service level the virtual lane; 15 drops.
     pub lanes: [u8; 16],
+}
+
+/// Tables of a port by which lanes share its cable: lanes and weights, in the order of service;
+/// `high` goes first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[allow(missing_docs)] // The specification's own names.
+pub struct Arbitration {
+    pub low: Vec<(u8, u8)>,
+    pub high: Vec<(u8, u8)>,
 }
 
 /// How a port shares its cable among virtual lanes.
