@@ -1,7 +1,7 @@
 """`weft recipe isolation`: the subnet manager's files that keep tenants within their targets."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from weft.isolation.tenant_twin import TenantTwin
     from weft.isolation.tenants import Tenant
     from weft.topology.subnet.subnet import Subnet
+
+OF_OPENSM = "annex_a10"
+"""The law of congestion control that OpenSM switches on."""
 
 
 @click.command("isolation")
@@ -148,6 +151,13 @@ def _judge(fabric: _Fabric, twin: "TenantTwin", format_: str) -> int:
 
     read = settings_read(fabric.subnet, twin.tenancy, fabric.gbps)
     found = Compilation(twin.tenancy, (Tried(read.arrangement, twin.impacts(read.arrangement)),))
+    if read.arrangement.law == "off":
+        # No file tells whether it is on: the verdict has to be the same with OpenSM's law.
+        controlled = replace(read.arrangement, law=OF_OPENSM)
+        other = Tried(controlled, twin.impacts(controlled))
+        if bool(other.unmet(twin.tenancy)) != bool(found.unmet):
+            gap = "whether congestion control is on, which decides: taken as off"
+            read = replace(read, unread=(*read.unread, gap))
     record = _record(found, fabric.subnet)
     record |= {"wrong": read.wrong, "unread": read.unread, "read": read.read}
     emit(
@@ -287,7 +297,7 @@ def _read_text(found: "Compilation", read: "SettingsRead", fabric: _Fabric) -> s
     lines = [first, *_caveats(found, fabric)]
     if found.chosen.arrangement.law == "off":
         lines.append(
-            "  ! Congestion control: no file tells; taken as off, as the tenants' list has it."
+            f"  ! No file tells of congestion control: tried without, and with {OF_OPENSM}."
         )
     lines += ["", _table(found), *_reasons(found, fabric.subnet), ""]
     lines += [f"wrong: {one}" for one in read.wrong]
