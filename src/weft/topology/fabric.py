@@ -83,8 +83,9 @@ class Fabric:
         than weft's own. Small trees may be filled alike by several. None is a subnet manager's: it
         fills a small tree alike while all is well, and not once a cable is dead. Without tables
         the one whose paths weft takes."""
-        if self._engine is not None:
-            return (self._engine,)
+        kept = self._engine or self.document.get("routing", {}).get("engine")
+        if kept is not None:
+            return (kept,)
         if {TABLES_AS_READ, TABLES_UNREAD} & set(self.document.get("assumed", ())):
             return ()
         return tuple(self._built.engines()) if self.document.get("lfts") else ("minhop",)

@@ -84,6 +84,11 @@ class Crossings:
         )
 
     @cached_property
+    def crossed(self) -> csr_matrix:
+        """Readings x ports: the share of its messages that takes a port."""
+        return csr_matrix(self.by_stage @ self.by_port)
+
+    @cached_property
     def load(self) -> csr_matrix:
         """Readings x stages, as `by_stage`, of readings that fill cables. The load is the sum of
         the flows of the same moment, as a share of the rate of all ports of the stage. A flow has

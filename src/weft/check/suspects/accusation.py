@@ -13,7 +13,7 @@ from weft.check.readings.readings import Bools, Floats, Ints, Metric
 from weft.check.suspects.constancy import comes_and_goes, is_longer_path, spares_partners
 from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.survey import Survey
-from weft.check.trials import ALONE, TOGETHER
+from weft.check.trials import ALONE, SURVEY, TOGETHER
 from weft.core.natural import SortKey, natural_key
 
 
@@ -21,14 +21,18 @@ class Standing(StrEnum):
     """The result of measuring an accused component again.
 
     CONFIRMED: slow alone, or (where several paths share a load) slow again in rounds. OUT_OF_USE: a
-    cable whose messages meet others elsewhere. MET: slow in rounds only. PASSING: slow in the
-    survey only. COMING_AND_GOING: a path between switches that is normal too often
-    for a fault. LONGER: a path that takes longer at full rate. PARTNERS: a node in one direction
-    that is normal with some partners, where paths are not known. UNTESTED: measured once.
+    cable whose messages meet others elsewhere. EXCHANGED: one of two such cables, some of whose
+    messages are normal. ANOTHER_ENTRY: a switch whose messages to one destination leave by another
+    port than its table says. MET: slow in rounds only. PASSING: slow in the survey only.
+    COMING_AND_GOING: a path between switches that is normal too often for a fault. LONGER: a path
+    that takes longer at full rate. PARTNERS: a node in one direction that is normal with some
+    partners, where paths are not known. UNTESTED: measured once.
     """
 
     CONFIRMED = "confirmed"
     OUT_OF_USE = "out of use"
+    EXCHANGED = "exchanged"
+    ANOTHER_ENTRY = "another entry"
     MET = "met other traffic"
     PASSING = "passing"
     COMING_AND_GOING = "comes and goes"
@@ -51,10 +55,21 @@ class Count:
     n_others_slow: int
 
 
+@dataclass(frozen=True, slots=True)
+class MovedEntry:
+    """What a switch sends to `destination` leaves by `port`: `n_slow` of the `n` messages are slow
+    that then share a cable."""
+
+    destination: str
+    port: str
+    n_slow: int
+    n: int
+
+
 @dataclass(frozen=True)
 class Accusation:
     """`components`: those that no reading separates, one for each thing. `rows`: the slow
-    readings over `candidate`, the best of them."""
+    readings over `candidate`, the best of them. `moved`: of ANOTHER_ENTRY."""
 
     components: tuple[Component, ...]
     standing: Standing
@@ -65,6 +80,7 @@ class Accusation:
     pairs: tuple[tuple[str, str], ...]
     rows: Ints
     candidate: int
+    moved: MovedEntry | None = None
 
     @property
     def tie(self) -> bool:
@@ -120,21 +136,12 @@ def accuse(
         standing=standing,
         slower=suspect.slower,
         evidence=suspect.evidence,
-        evidence_alone=_evidence_in(survey, suspect, ALONE),
+        evidence_alone=survey.evidence_in(suspect, ALONE),
         counts=tuple(_count(survey, rows, metric, slow) for metric in suspect.slower),
         pairs=tuple(sorted({survey.readings.unordered(row) for row in accused.tolist()})),
         rows=accused,
         candidate=suspect.best,
     )
-
-
-def _evidence_in(survey: Survey, suspect: Suspect, trial: str) -> float | None:
-    """The evidence of a trial's readings, with the other suspects in force; None without any."""
-    suspects = survey.explanation.suspects
-    others = suspects if any(one is suspect for one in suspects) else ()
-    rows = survey.candidates.rows(suspect.best)
-    of_trial = np.intersect1d(survey.readings.of_trial(trial), rows)
-    return survey.explainer.evidence_of(suspect, others, of_trial) if of_trial.size else None
 
 
 def standing_of(survey: Survey, suspect: Suspect) -> Standing:
@@ -147,23 +154,24 @@ def standing_of(survey: Survey, suspect: Suspect) -> Standing:
     if spares_partners(survey, suspect):
         return Standing.PARTNERS
     # A node may be unsteady: that is a fault of its own.
-    if survey.crossings.is_path(suspect.best) and comes_and_goes(survey, suspect):
-        return Standing.COMING_AND_GOING
-    return tested
+    if not survey.crossings.is_path(suspect.best):
+        return tested
+    in_survey = survey.evidence_in(suspect, SURVEY)
+    was_normal = in_survey is not None and in_survey <= 0
+    return Standing.COMING_AND_GOING if was_normal or comes_and_goes(survey, suspect) else tested
 
 
 def _standing_of_tests(survey: Survey, suspect: Suspect) -> Standing:
-    alone, together = (_evidence_in(survey, suspect, trial) for trial in (ALONE, TOGETHER))
+    alone, together = (survey.evidence_in(suspect, trial) for trial in (ALONE, TOGETHER))
     if alone is None and together is None:
         return Standing.UNTESTED
-    enough = survey.limits.confirmed_evidence
-    if alone is not None and alone >= enough:
+    if survey.has_passed(suspect):
+        return Standing.PASSING
+    if alone is not None and alone >= survey.limits.confirmed_evidence:
         return Standing.CONFIRMED
-    if together is not None and together >= enough:
-        # Of several paths at once a message takes a fast one while no other message runs.
-        shared = survey.crossings.shared_paths[suspect.best]
-        return Standing.CONFIRMED if shared else Standing.MET
-    return Standing.PASSING
+    # Of several paths at once a message takes a fast one while no other message runs.
+    shared = survey.crossings.shared_paths[suspect.best]
+    return Standing.CONFIRMED if shared else Standing.MET
 
 
 def _count(survey: Survey, rows: Ints, metric: Metric, slow: Bools) -> Count:

@@ -26,10 +26,12 @@ def comes_and_goes(survey: Survey, suspect: Suspect) -> bool:
     and disturbances explain of a constant fault (binomial, `contradicted_sigma`).
 
     Only flows that were slow once count: others may have lacked the load that shows a fault.
-    Readings that another suspect slows say nothing. A reading is normal if it is slow by less than
-    half of what the suspect costs, or costs as many messages at once.
+    Readings that another suspect slows say nothing, unless that one was normal when measured again.
+    A reading is normal if it is slow by less than half of what the suspect costs, or costs as many
+    messages at once.
     """
-    others = [one for one in survey.explanation.suspects if one.best != suspect.best]
+    suspects = survey.explanation.suspects
+    others = [one for one in suspects if one.best != suspect.best and not survey.has_passed(one)]
     free = survey.judged & (survey.explainer.predicted(others) == 0)
     return any(_is_missing(survey, suspect, metric, free) for metric in suspect.slower)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from weft.check.readings.components import Thing
 from weft.check.readings.readings import Bools, Ints, Metric, union
-from weft.check.suspects.accusation import Accusation, Standing, accuse
+from weft.check.suspects.accusation import Accusation, MovedEntry, Standing, accuse
 from weft.check.suspects.constancy import is_normal_at_times
 from weft.check.suspects.crowding.common_switches import with_common_switches
 from weft.check.suspects.crowding.crowded_paths import CrowdedPath, Look, SharedPaths
@@ -16,6 +16,7 @@ from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.out_of_use.detour import Detour
 from weft.check.suspects.out_of_use.longer_paths import take_longer
 from weft.check.suspects.out_of_use.unused_cables import surely_out_of_use
+from weft.check.suspects.out_of_use.wrong_entry import wrong_entry
 from weft.check.suspects.queueing import waiting
 from weft.check.suspects.survey import Survey
 from weft.check.trials import TOGETHER
@@ -80,17 +81,36 @@ def _with_out_of_use(survey: Survey, made: list[Accusation]) -> list[Accusation]
     but = union([behind, explained])
     rows = np.setdiff1d(np.flatnonzero(survey.slow), np.union1d(survey.alone, but))
     kept = list(made)
-    detours = surely_out_of_use(survey.crossings, survey.normed, rows, but)
-    cables = [detour.cables[0] for detour in detours]
-    if cables:
+    settled_cables = surely_out_of_use(survey.crossings, survey.normed, rows, but)
+    detours, cables = settled_cables.sure, settled_cables.cables
+    if detours:
         kept = [a for a in kept if not _goes_around(survey, a, cables)]
     if any(a.standing is Standing.LONGER for a in kept):
         # Longer paths that no cable out of use explains: the cabling is another one.
         return list(made)
     for detour in detours:
-        accused = accuse(survey, detour.suspect(survey.crossings), Standing.OUT_OF_USE)
+        is_dead = detour in settled_cables.dead
+        standing = Standing.OUT_OF_USE if is_dead else Standing.EXCHANGED
+        accused = accuse(survey, detour.suspect(survey.crossings), standing)
         kept = [a for a in kept if not _follows(survey, a, detour, accused)] + [accused]
-    return kept
+    return kept if detours else _with_wrong_entry(survey, kept, rows, but)
+
+
+def _with_wrong_entry(
+    survey: Survey, made: list[Accusation], rows: Ints, but: Ints
+) -> list[Accusation]:
+    """The accusations, with a switch one of whose table entries explains slow messages `rows`."""
+    entry = wrong_entry(survey.crossings, survey.normed, rows, but)
+    if entry is None:
+        return made
+    slow = np.zeros(len(survey.readings), np.bool_)
+    slow[entry.detour.rows] = True
+    suspect = entry.suspect(survey.crossings)
+    accused = accuse(survey, suspect, Standing.ANOTHER_ENTRY, slow)
+    port = survey.crossings.fabric.ports[entry.port]
+    moved = MovedEntry(entry.destination, port, entry.detour.rows.size, entry.detour.expected.size)
+    accused = replace(accused, moved=moved)
+    return [a for a in made if not _follows(survey, a, entry.detour, accused)] + [accused]
 
 
 def _follows(survey: Survey, accusation: Accusation, detour: Detour, accused: Accusation) -> bool:

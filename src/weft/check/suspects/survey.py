@@ -26,7 +26,7 @@ from weft.check.suspects.explanation import Explainer, Explanation, Suspect
 from weft.check.suspects.out_of_use.detour import Detour
 from weft.check.suspects.out_of_use.unused_cables import out_of_use
 from weft.check.thresholds import CheckThresholds
-from weft.check.trials import ALONE
+from weft.check.trials import ALONE, TOGETHER
 from weft.topology.fabric import Fabric
 
 
@@ -139,6 +139,21 @@ class Survey:
     def rows_of(self, candidates: Iterable[int]) -> Ints:
         """The readings that cross any of these candidates."""
         return union(map(self.candidates.rows, candidates))
+
+    def evidence_in(self, suspect: Suspect, trial: str) -> float | None:
+        """The evidence of a trial's readings, with the other suspects in force; None without
+        any."""
+        suspects = self.explanation.suspects
+        others = suspects if any(one is suspect for one in suspects) else ()
+        rows = self.candidates.rows(suspect.best)
+        of_trial = np.intersect1d(self.readings.of_trial(trial), rows)
+        return self.explainer.evidence_of(suspect, others, of_trial) if of_trial.size else None
+
+    def has_passed(self, suspect: Suspect) -> bool:
+        """Whether a suspect was measured again and was not slow enough to confirm it."""
+        again = [self.evidence_in(suspect, trial) for trial in (ALONE, TOGETHER)]
+        known = [evidence for evidence in again if evidence is not None]
+        return bool(known) and max(known) < self.limits.confirmed_evidence
 
     def alone_over(self, candidate: int, metric: Metric) -> Ints:
         """The readings of a metric that cross a candidate and were measured alone."""

@@ -12,6 +12,7 @@ from scipy.stats import binom
 from weft.check.readings.components import Thing
 from weft.check.readings.readings import Bools, Ints, Metric
 from weft.check.suspects.accusation import Accusation, Standing
+from weft.check.suspects.out_of_use.detour import gains_of_sharing
 from weft.check.suspects.survey import Survey
 from weft.check.trials import SURVEY, TOGETHER
 from weft.core.words import counted
@@ -73,10 +74,13 @@ def _names(found: Sequence[Accusation]) -> str:
 
 
 def rounds_to_repeat(survey: Survey) -> tuple[int, ...]:
-    """The rounds of the survey in which most messages were slow at once without a suspect."""
-    number = survey.readings.round[_met(survey)]
-    rounds, n = np.unique(number, return_counts=True)
-    order = np.argsort(-n, kind="stable")[: survey.limits.meetings_again]
+    """The rounds of the survey in which messages were slow at once without a suspect, those first
+    that look most as if they had shared a cable."""
+    met = _met(survey)
+    rounds, of = np.unique(survey.readings.round[met], return_inverse=True)
+    gain = gains_of_sharing(survey.crossings, survey.normed, met) if met.size else np.zeros(0)
+    shared = np.bincount(of.reshape(-1), weights=gain, minlength=rounds.size)
+    order = np.argsort(-shared, kind="stable")[: survey.limits.meetings_again]
     return tuple(rounds[order].tolist())
 
 

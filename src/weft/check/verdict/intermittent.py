@@ -95,8 +95,7 @@ def intermittents(survey: Survey) -> tuple[Intermittent, ...]:
     """
     if not len(survey.candidates):
         return ()
-    of_others = [s for s in survey.explanation.suspects if not slow_again(survey, s)]
-    slowed = survey.explainer.predicted(of_others) > 0
+    slowed = _slowed(survey)
     free = survey.judged & survey.in_rounds & ~slowed
     # A reading that one of several paths may have slowed says nothing about its nodes.
     free[survey.rows_of(c for path in survey.crowded for c in path.suspect.candidates)] = False
@@ -108,6 +107,20 @@ def intermittents(survey: Survey) -> tuple[Intermittent, ...]:
         found.append(best)
         free[best.rows] = slow[best.rows] = False
     return tuple(found) if len(found) <= most else ()
+
+
+def _slowed(survey: Survey) -> Bools:
+    """By reading: whether a fault slows it."""
+    of_others = [s for s in survey.explanation.suspects if not slow_again(survey, s)]
+    slowed: Bools = survey.explainer.predicted(of_others) > 0
+    return slowed
+
+
+def _free_alone(survey: Survey, candidate: int, metric: Metric) -> Ints:
+    """The readings alone over a candidate that no fault slows; all of them where each is slowed."""
+    rows = survey.alone_over(candidate, metric)
+    free: Ints = rows[~_slowed(survey)[rows]]
+    return free if free.size else rows
 
 
 def slow_again(survey: Survey, suspect: Suspect) -> bool:
@@ -239,7 +252,7 @@ def _median_of_slow(survey: Survey, one: Intermittent, metric: Metric) -> float:
 def _evidence_again(survey: Survey, candidate: int, seen: Seen) -> float:
     """The evidence of readings alone; zero where they are of one pair only, which may be slow by
     itself."""
-    rows = survey.alone_over(candidate, seen.metric)
+    rows = _free_alone(survey, candidate, seen.metric)
     slow = survey.beyond_noise[rows]
     if np.unique(survey.readings.pair[rows[slow]]).size < 2:
         return 0.0

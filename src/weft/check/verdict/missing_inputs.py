@@ -43,6 +43,8 @@ def inputs() -> dict[str, Input]:
 
 _BY_STANDING = {
     Standing.OUT_OF_USE: "out_of_use",
+    Standing.EXCHANGED: "exchanged",
+    Standing.ANOTHER_ENTRY: "another_entry",
     Standing.MET: "met",
     Standing.PASSING: "passing",
     Standing.COMING_AND_GOING: "passing",

@@ -149,7 +149,7 @@ def judge_check(
         *stall_findings(survey),
         *intermittent.stall_place_findings(survey),
     ]
-    findings = _with_intermittent(survey, findings, coverage, len(accusations))
+    findings = _with_intermittent(survey, findings, coverage, accusations)
     findings, sensitivity = _with_sensitivity(survey, findings, coverage, expectations, repeated)
     limits_of_run = [
         *caveats.of_unattributed(survey, accusations),
@@ -221,13 +221,19 @@ def _any_bad(findings: Iterable[Finding]) -> bool:
 
 
 def _with_intermittent(
-    survey: Survey, findings: list[Finding], coverage: Covered, n_accused: int
+    survey: Survey,
+    findings: list[Finding],
+    coverage: Covered,
+    accusations: Sequence[Accusation],
 ) -> list[Finding]:
     """The findings with intermittent components; next to a fault those that it leaves."""
     if not _any_bad(one for one in findings if one.kind is not FindingKind.SUSPECT_PAIR):
         return _without_pairs_of_intermittent(survey, findings, coverage)
-    if coverage.out_of_use or n_accused >= survey.limits.most_suspects:
-        # Messages around a dead cable meet others now and then.
+    elsewhere = (Standing.OUT_OF_USE, Standing.EXCHANGED, Standing.ANOTHER_ENTRY)
+    if any(one.standing in elsewhere for one in accusations):
+        # Messages that take other paths meet others now and then.
+        return findings
+    if len(accusations) >= survey.limits.most_suspects:
         return findings
     return [*findings, *intermittent.beside_fault(survey)]
 

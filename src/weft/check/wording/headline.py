@@ -11,7 +11,13 @@ from weft.check.wording.figures import longer, own_node, who
 from weft.core.finding import FAULTS, Finding, Severity
 from weft.core.units import format_significant
 
-ACCUSED = (Standing.CONFIRMED, Standing.UNTESTED, Standing.OUT_OF_USE)
+ACCUSED = (
+    Standing.CONFIRMED,
+    Standing.UNTESTED,
+    Standing.OUT_OF_USE,
+    Standing.EXCHANGED,
+    Standing.ANOTHER_ENTRY,
+)
 """Standings of faulty components; the others are no fault of the component."""
 
 _KIND_WORDS = {"hca": "HCA"}
@@ -67,6 +73,10 @@ def headline_of(finding: Finding) -> Headline | None:
     if fault.standing is Standing.OUT_OF_USE:
         verb = "carries" if finding.severity is Severity.BAD else "may carry"
         figure, over = f"{verb} nothing: messages go around it", "meant to cross it"
+    elif fault.standing is Standing.EXCHANGED:
+        figure, over = "exchanged with another: messages go around it", "meant to cross it"
+    elif fault.standing is Standing.ANOTHER_ENTRY:
+        figure, over = "a table entry leads elsewhere: messages meet others", "through it"
     else:
         figure, over = figure_of(worst), "over it"
     count = (

@@ -44,11 +44,18 @@ def remedy_of(finding: Finding) -> Remedy | None:
     return _remedies()[_remedy_name(fault, sure=finding.severity is Severity.BAD)]
 
 
+_OF_STANDING = {
+    Standing.OUT_OF_USE: "out_of_use",
+    Standing.EXCHANGED: "exchanged",
+    Standing.ANOTHER_ENTRY: "another_entry",
+}
+
+
 def _remedy_name(fault: AccusationFacts, *, sure: bool) -> str:
     if not sure:
         return "unsure"
-    if fault.standing is Standing.OUT_OF_USE:
-        return "out_of_use"
+    if fault.standing in _OF_STANDING:
+        return _OF_STANDING[fault.standing]
     owner = own_node(fault.components)
     if owner is None and fault.tie:
         return "tie"

@@ -8,8 +8,7 @@ import numpy as np
 from weft.bench.model import Sample
 from weft.check.external_evidence.expectation import Expectations
 from weft.check.external_evidence.lossy_cables import Damage
-from weft.check.facts import AccusationFacts, DisturbedReadings, PairFacts
-from weft.check.readings.components import Component, Part
+from weft.check.facts import DisturbedReadings, PairFacts
 from weft.check.readings.norms import Norm, medians
 from weft.check.readings.readings import Metric
 from weft.check.suspects.accusation import Accusation, Standing
@@ -17,32 +16,18 @@ from weft.check.suspects.stall import Stall
 from weft.check.suspects.survey import Survey
 from weft.check.verdict.coverage import Covered
 from weft.check.verdict.sensitivity import Sensitivity
+from weft.check.wording.accused import alone, finding_of
+from weft.check.wording.cabling import OF_CABLING
 from weft.check.wording.figures import (
     against,
-    capital,
     certainty,
     list_pairs,
     over_it,
     own_node,
-    who,
 )
 from weft.core.finding import Finding, FindingKind, Severity, cannot_tell
 from weft.core.units import format_significant
 from weft.core.words import counted
-
-_KIND_OF_PART = {
-    Part.NODE: FindingKind.SUSPECT_NODE,
-    Part.NODE_SENDING: FindingKind.SUSPECT_NODE,
-    Part.NODE_RECEIVING: FindingKind.SUSPECT_NODE,
-    Part.HCA: FindingKind.SUSPECT_NODE,
-    Part.RANK: FindingKind.SUSPECT_NODE,
-    Part.RAIL: FindingKind.MIS_SETTING,
-    Part.CABLE: FindingKind.SUSPECT_LINK,
-    Part.DIRECTION: FindingKind.SUSPECT_LINK,
-    Part.SWITCH: FindingKind.SUSPECT_SWITCH,
-    Part.SWITCH_PAIR: FindingKind.SUSPECT_LINK,
-}
-
 
 _COUNTERS = {
     Damage.GROWN: "its error counters grew, or its link went down during the check: traffic of"
@@ -62,14 +47,14 @@ def accused(
     match accusation.standing:
         case Standing.MET:
             return _met(accusation, owners, clean=clean)
-        case Standing.OUT_OF_USE:
-            return _out_of_use(accusation, owners, sure=sure)
+        case Standing.OUT_OF_USE | Standing.EXCHANGED | Standing.ANOTHER_ENTRY as standing:
+            return OF_CABLING[standing](accusation, owners, sure=sure)
         case Standing.COMING_AND_GOING:
             return _coming_and_going(accusation, owners, clean=clean)
         case Standing.PASSING | Standing.LONGER | Standing.PARTNERS as standing:
             return _OF_STANDING[standing](accusation, owners)
     text = f"{'is slow' if sure else 'may be slow'}: {_slowness(accusation)}."
-    return _finding(accusation, owners, text, _evidence(accusation, sure=sure), sure=sure)
+    return finding_of(accusation, owners, text, _evidence(accusation, sure=sure), sure=sure)
 
 
 def loses_packets(
@@ -80,7 +65,7 @@ def loses_packets(
     sure = sure and damage is Damage.GROWN
     text = f"{'loses' if sure else 'may lose'} packets: {_slowness(accusation)}."
     evidence = ("only some of its messages are slow: packet loss does that", _COUNTERS[damage])
-    return _finding(accusation, owners, text, evidence, sure=sure)
+    return finding_of(accusation, owners, text, evidence, sure=sure)
 
 
 def unsteady(accusation: Accusation, again: str, sure: bool, owners: Mapping[str, str]) -> Finding:
@@ -91,25 +76,7 @@ def unsteady(accusation: Accusation, again: str, sure: bool, owners: Mapping[str
         "most readings are slow, each by a different amount: other processes or interrupts on"
         " the CPU do that"
     )
-    return _finding(accusation, owners, text, (why, again), sure=sure)
-
-
-def _finding(
-    accusation: Accusation,
-    owners: Mapping[str, str],
-    text: str,
-    evidence: Iterable[str],
-    *,
-    sure: bool = False,
-) -> Finding:
-    """The finding of a fault; `text`: the sentence after its subject."""
-    return Finding(
-        kind_of(accusation.components),
-        Severity.BAD if sure else Severity.WARNING,
-        f"{capital(who(accusation.components))} {text}",
-        tuple(evidence),
-        facts=AccusationFacts.of(accusation, owners),
-    )
+    return finding_of(accusation, owners, text, (why, again), sure=sure)
 
 
 def _slowness(accusation: Accusation) -> str:
@@ -122,10 +89,10 @@ def _met(accusation: Accusation, owners: Mapping[str, str], *, clean: bool) -> F
     if not clean:
         why += "; or packets lost on the path, if its error counters (PortRcvErrors) grow"
     text = (
-        f"is slow under load and {_alone(accusation)}: {against(accusation.worst)};"
+        f"is slow under load and {alone(accusation)}: {against(accusation.worst)};"
         f" its messages meet other traffic{lost}."
     )
-    finding = _finding(accusation, owners, text, (over_it(accusation.worst), why))
+    finding = finding_of(accusation, owners, text, (over_it(accusation.worst), why))
     return replace(finding, kind=FindingKind.ANOMALY)
 
 
@@ -136,7 +103,7 @@ def _coming_and_going(accusation: Accusation, owners: Mapping[str, str], *, clea
         " makes so",
         f"{why}: read the error counters of its ports, and check again",
     )
-    finding = _finding(accusation, owners, f"comes and goes: {_slowness(accusation)}.", evidence)
+    finding = finding_of(accusation, owners, f"comes and goes: {_slowness(accusation)}.", evidence)
     return replace(finding, kind=FindingKind.ANOMALY)
 
 
@@ -147,7 +114,7 @@ def _longer(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
         "other possible causes: a longer cable, or one that corrects errors (FEC)",
     )
     text = f"takes longer at full rate: {_slowness(accusation)}."
-    return replace(_finding(accusation, owners, text, evidence), kind=FindingKind.ANOMALY)
+    return replace(finding_of(accusation, owners, text, evidence), kind=FindingKind.ANOMALY)
 
 
 def _some_partners(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
@@ -157,7 +124,7 @@ def _some_partners(accusation: Accusation, owners: Mapping[str, str]) -> Finding
         "the fabric file tells which (--fabric with the output of ibnetdiscover and dump_lfts)",
     )
     text = f"is slow with some partners and normal with others: {_slowness(accusation)}."
-    return replace(_finding(accusation, owners, text, evidence), kind=FindingKind.ANOMALY)
+    return replace(finding_of(accusation, owners, text, evidence), kind=FindingKind.ANOMALY)
 
 
 def _passing(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
@@ -166,36 +133,8 @@ def _passing(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
         "possible causes: traffic of another job, a flapping link, packet loss: read its error"
         " counters, or check again later"
     )
-    finding = _finding(accusation, owners, text, (against(accusation.worst), why))
+    finding = finding_of(accusation, owners, text, (against(accusation.worst), why))
     return replace(finding, kind=FindingKind.ANOMALY, severity=Severity.NOTE)
-
-
-def _out_of_use(accusation: Accusation, owners: Mapping[str, str], *, sure: bool) -> Finding:
-    verb = "carries nothing" if sure else "may carry nothing"
-    around = "its messages take the other" if accusation.tie else "its messages take other paths"
-    evidence = (
-        f"under load {against(accusation.worst)}; {_alone(accusation)}",
-        over_it(accusation.worst),
-        "messages of other cables were as slow in the same rounds: they shared a path",
-        "possible causes: it is down, disabled or left out by the routing: look at the state of"
-        " its ports",
-        "other possible causes: exchanged cables, or a wrong table entry: weft fabric audit of"
-        " fresh files shows them",
-    )
-    return _finding(accusation, owners, f"{verb}: {around}.", evidence, sure=sure)
-
-
-def _alone(accusation: Accusation) -> str:
-    if accusation.evidence_alone is None:
-        return "not measured alone"
-    return "normal alone" if accusation.evidence_alone <= 0 else "slow alone too"
-
-
-def kind_of(components: Sequence[Component]) -> FindingKind:
-    """The kind of a finding that names these components."""
-    if own_node(components) is not None:
-        return FindingKind.SUSPECT_NODE
-    return _KIND_OF_PART[components[0].part] if len(components) == 1 else FindingKind.TIE
 
 
 def _evidence(accusation: Accusation, *, sure: bool) -> Iterable[str]:

@@ -17,6 +17,7 @@ from weft.check.suspects.accusation import Standing, accuse, accuse_all
 from weft.check.suspects.crowding.crowded_paths import SharedPaths
 from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.follow_up import FollowUpPlan, follow_up
+from weft.check.suspects.out_of_use.unused_cables import Settled
 from weft.check.suspects.queueing import waiting
 from weft.check.suspects.review import settled
 from weft.check.suspects.survey import survey_of
@@ -225,10 +226,14 @@ def test_what_met_the_messages_of_a_cable_out_of_use_is_not_accused(
     met = detour(survey, "leaf-02[6]").rows[:4]
     accusation = replace(slow_way(survey, "leaf-02[6]", 50.0), standing=standing, rows=met)
     around = replace(around, met=met[:n_met])
-    monkeypatch.setattr(module, "surely_out_of_use", lambda *_: (around,))
+    monkeypatch.setattr(module, "surely_out_of_use", lambda *_: dead(around))
     left = settled(survey, [accusation])
     assert (accusation in left) == stays
     assert len(left) == 1 + stays
+
+
+def dead(around):
+    return Settled((around,), (), around.cables[:1])
 
 
 @pytest.mark.parametrize(("port", "stays"), [("leaf-02[5]", False), ("leaf-02[6]", True)])
@@ -236,7 +241,7 @@ def test_of_a_cable_out_of_use_nothing_else_is_said(monkeypatch, port, stays):
     survey = surveyed_twice()
     around = detour(survey, "leaf-02[5]")
     passing = replace(slow_way(survey, port, 50.0), standing=Standing.PASSING)
-    monkeypatch.setattr(module, "surely_out_of_use", lambda *_: (around,))
+    monkeypatch.setattr(module, "surely_out_of_use", lambda *_: dead(around))
     assert (passing in settled(survey, [passing])) == stays
 
 
@@ -259,7 +264,7 @@ def test_what_takes_longer_around_a_cable_out_of_use_is_not_accused(
     over = survey.candidates.rows(survey.candidates.of_part(Part.NODE)[12])
     rows = over[survey.readings.metric[over] == Metric.LATENCY.code][:4]
     node = of_node(survey, metric, Standing.CONFIRMED, rows)
-    monkeypatch.setattr(module, "surely_out_of_use", lambda *_: (around,))
+    monkeypatch.setattr(module, "surely_out_of_use", lambda *_: dead(around))
     monkeypatch.setattr(module, "take_longer", lambda _, of, __: np.isin(of, rows[:n_longer]))
     slow = np.isin(np.arange(len(survey.readings)), over) & others_slow
     survey.__dict__["slow"] = slow | np.isin(np.arange(slow.size), rows)
@@ -391,7 +396,7 @@ def test_what_waits_behind_something_slow_tells_of_no_cable_out_of_use(monkeypat
     behind = np.setdiff1d(waiting(survey.crossings, slow), [*slow, *survey.alone])
     assert survey.slow[behind].any()
     asked = []
-    monkeypatch.setattr(module, "surely_out_of_use", lambda *given: asked.append(given[2:]) or ())
+    monkeypatch.setattr(module, "surely_out_of_use", lambda *given: asked.append(given[2:]) or Settled())
     settled(survey, [receiver])
     ((pool, but),) = asked
     assert not np.isin(pool, behind).any()

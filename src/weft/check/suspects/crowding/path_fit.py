@@ -71,12 +71,22 @@ class DetourFit:
             entry.taken = int(gains.argmax())
             self._take(entry)
 
-    def _gains(self, entry: Entry) -> Floats:
-        """By path of an entry the gain of all readings that any of its paths touches."""
+    def slowed(self, entry: Entry) -> dict[int, float]:
+        """How much slower than with every cable in use the rows are that an entry's path slows, as
+        natural logarithms."""
+        fuller = {row: self._fullest(row) / self._before[row] for row in self._touched(entry)}
+        return {row: float(np.log(more)) for row, more in fuller.items() if more > 1}
+
+    def _touched(self, entry: Entry) -> set[int]:
+        """The rows on any of an entry's paths in its moments."""
         ports = {port for path in entry.paths for port in path}
         moments = {self._messages[row].moment for row in entry.rows}
         with_others = (self._on[moment, port] for moment in moments for port in ports)
-        touched = set(entry.rows).union(*with_others)
+        return set(entry.rows).union(*with_others)
+
+    def _gains(self, entry: Entry) -> Floats:
+        """By path of an entry the gain of all readings that any of its paths touches."""
+        touched = self._touched(entry)
         gains = np.zeros(len(entry.paths))
         for place in range(gains.size):
             entry.taken = place

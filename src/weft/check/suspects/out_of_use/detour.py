@@ -23,7 +23,8 @@ from weft.core.units import ROUNDING
 class Detour:
     """`cables` (numbers; several where no reading separates them) carry nothing: `rows` should have
     crossed the first, and may have met `met`, all slow by about `slower`. `expected`: readings that
-    the first should slow."""
+    the first should slow; a `normal_share` of them is not. `is_slower`: whether `rows` are slower
+    than sharing other cables makes them by the routing: traffic of others is there."""
 
     cables: tuple[int, ...]
     rows: Ints
@@ -31,6 +32,8 @@ class Detour:
     expected: Ints
     slower: float
     evidence: float
+    normal_share: float = 0.0
+    is_slower: bool = False
 
     def is_sure(self, crossings: Crossings) -> bool:
         """Whether the evidence names a fault that showed again when the rounds came again: a link
@@ -38,6 +41,11 @@ class Detour:
         limits = crossings.limits
         again = np.isin(self.rows, crossings.readings.of_trial(TOGETHER)).sum()
         return bool(self.evidence >= limits.named_evidence and again >= limits.detour_again)
+
+    def keeps_some(self, crossings: Crossings) -> bool:
+        """Whether more of its messages are normal than of a dead cable: exchanged cables leave some
+        of them on paths of their own."""
+        return self.normal_share > crossings.limits.detour_normal
 
     def suspect(self, crossings: Crossings) -> Suspect:
         """The cables as something to accuse."""

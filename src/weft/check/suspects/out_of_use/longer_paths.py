@@ -2,7 +2,6 @@
 on their path is slow."""
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 
@@ -28,7 +27,29 @@ def take_longer(crossings: Crossings, rows: Ints, cables: Sequence[int]) -> Bool
 
 def more_links(crossings: Crossings, rows: Ints, cables: Sequence[int], engine: str) -> Ints | None:
     """There and back x rows: how many links more the engine leads their messages over with `cables`
-    (numbers) out of use. None where some have no path."""
+    (numbers) out of use. None where some have no path. Only those through a switch of the cables
+    are asked for: an engine that fills the tables leads the others over a shortest path, and that
+    is still there."""
+    network = crossings.fabric
+    ends = network.vertex[[2 * cable + end for cable in cables for end in (0, 1)]]
+    ports = np.isin(network.vertex, ends) | np.isin(_far(network), ends)
+    through = np.asarray(crossings.crossed[rows] @ ports.astype(np.float64)).reshape(-1) > 0
+    found: Ints = np.zeros((2, rows.size), np.int64)
+    more = _more_links(crossings, rows[through], cables, engine)
+    if more is None:
+        return None
+    found[:, through] = more
+    return found
+
+
+def _far(network: Network) -> Ints:
+    """By port: the vertex at its other end."""
+    return network.vertex.reshape(-1, 2)[:, ::-1].reshape(-1)
+
+
+def _more_links(
+    crossings: Crossings, rows: Ints, cables: Sequence[int], engine: str
+) -> Ints | None:
     readings, network = crossings.readings, crossings.fabric
     down = [network.ports[2 * cable] for cable in cables]
     n = len(readings.endpoints)
@@ -39,22 +60,13 @@ def more_links(crossings: Crossings, rows: Ints, cables: Sequence[int], engine: 
     flows, of = np.unique(np.concatenate([there, back]), return_inverse=True)
     hcas = [str(network.hca_of(name)) for name in readings.endpoints]
     pairs = [(hcas[flow // n], hcas[flow % n]) for flow in flows.tolist()]
-    before = _lengths(network, engine, tuple(pairs))
+    before = network.wiring.rerouted(pairs, [], engine)
     after = network.wiring.rerouted(pairs, down, engine)
     if before is None or after is None:
         return None
-    more = [len(now) - then for then, now in zip(before, after, strict=True)]
+    more = [len(now) - len(then) for then, now in zip(before, after, strict=True)]
     found: Ints = np.array(more, np.int64)[of.reshape(-1)].reshape(2, rows.size)
     return found
-
-
-@lru_cache(maxsize=4)
-def _lengths(
-    network: Network, engine: str, pairs: tuple[tuple[str, str], ...]
-) -> tuple[int, ...] | None:
-    """How many links the paths of pairs of HCAs have with every cable in use."""
-    paths = network.wiring.rerouted(list(pairs), [], engine)
-    return None if paths is None else tuple(map(len, paths))
 
 
 def slower_by(against: Normed, rows: Ints, more: Floats) -> Floats:

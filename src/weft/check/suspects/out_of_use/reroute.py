@@ -32,6 +32,10 @@ class Rerouted:
         # What something else slows loads a cable by as much less.
         self._rate: Floats = crossings.lowest_rate.astype(np.float64)
         self._rate[but] *= np.exp(-np.maximum(against.slower[but], 0.0))
+        moment = crossings.readings.moment
+        self.may_meet_slow: Bools = np.isin(moment, moment[but])
+        """By reading: whether something else is slow in its moment."""
+        self._crossed = crossings.crossed
         self._known: dict[tuple[int, ...], Floats | None] = {}
 
     @property
@@ -96,7 +100,6 @@ class Rerouted:
         if not cables:
             return slower
         rows = np.flatnonzero(self._judged & self._latencies)
-        # First, since it asks for the paths of nearly all pairs: those that move are known then.
         slower[rows] = self._later(rows, cables)
         change = self._changes(cables)
         if change is None:
@@ -124,11 +127,6 @@ class Rerouted:
     def _latencies(self) -> Bools:
         latencies: Bools = self._crossings.readings.metric == Metric.LATENCY.code
         return latencies
-
-    @cached_property
-    def _crossed(self) -> csr_matrix:
-        """Readings x ports."""
-        return csr_matrix(self._crossings.by_stage @ self._crossings.by_port)
 
     def _changes(self, cables: Sequence[int]) -> csr_matrix | None:
         """Readings x ports: 1 where a message then crosses a port that it does not cross now, -1

@@ -1,13 +1,14 @@
 """Cables that carry no message: their messages take other paths and meet others there."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
 from weft.check.readings.crossing import Crossings
 from weft.check.readings.norms import Normed
-from weft.check.readings.readings import Bools, Ints, Metric, union
+from weft.check.readings.readings import Bools, Floats, Ints, Metric, union
 from weft.check.suspects.out_of_use.detour import (
     Detour,
     candidates_of,
@@ -25,6 +26,10 @@ _MOST_STARTS = 3
 healthy cable with one start and none with three."""
 
 
+_EXCHANGED = 2
+"""Cables that exchange their ends."""
+
+
 def out_of_use(crossings: Crossings, against: Normed, pool: Ints, but: Ints) -> tuple[Detour, ...]:
     """Detours that explain slow readings of `pool`, the strongest first; rows `but` were measured
     alone or are slow for something else.
@@ -35,23 +40,43 @@ def out_of_use(crossings: Crossings, against: Normed, pool: Ints, but: Ints) -> 
     return _by_routing(crossings, against, _rows_of(crossings, against, pool), but)
 
 
-def surely_out_of_use(
-    crossings: Crossings, against: Normed, pool: Ints, but: Ints
-) -> tuple[Detour, ...]:
+@dataclass(frozen=True)
+class Settled:
+    """Cables that surely carry nothing: `dead`, or two that are `exchanged`. `cables` (numbers):
+    all that may."""
+
+    dead: tuple[Detour, ...] = ()
+    exchanged: tuple[Detour, ...] = ()
+    cables: tuple[int, ...] = ()
+
+    @property
+    def sure(self) -> tuple[Detour, ...]:
+        """The detours of both."""
+        return (*self.dead, *self.exchanged)
+
+
+def surely_out_of_use(crossings: Crossings, against: Normed, pool: Ints, but: Ints) -> Settled:
     """Those of the same that surely are, once the rounds came again, and whose messages were slow
     each time. None where most of what slow messages tell stays open: other cabling or other traffic
-    is there."""
+    is there. Two cables that both look dead, though some of the messages of each are normal, are
+    exchanged."""
     rows = _rows_of(crossings, against, pool)
+    found = _by_routing(crossings, against, rows, but)
     sure = tuple(
         detour
-        for detour in _by_routing(crossings, against, rows, but)
+        for detour in found
         if detour.is_sure(crossings)
         and slow_each_time(crossings, against, detour)
         and not _is_of_one_entry(crossings, detour)
+        and not detour.is_slower
     )
-    told_by = [part for detour in sure for part in (detour.rows, detour.met)]
-    left_open = _left_open(crossings, against, rows, union(told_by))
-    return sure if left_open <= 1 - crossings.limits.least_explained else ()
+    dead = tuple(detour for detour in sure if not detour.keeps_some(crossings))
+    exchanged = sure if len(found) == len(sure) == _EXCHANGED and not dead else ()
+    told_by = [part for detour in (*dead, *exchanged) for part in (detour.rows, detour.met)]
+    left_open = share_left_open(crossings, against, rows, union(told_by))
+    if left_open > 1 - crossings.limits.least_explained:
+        return Settled()
+    return Settled(dead, exchanged, tuple(detour.cables[0] for detour in found))
 
 
 def _is_of_one_entry(crossings: Crossings, detour: Detour) -> bool:
@@ -65,7 +90,7 @@ def _is_of_one_entry(crossings: Crossings, detour: Detour) -> bool:
     return moved.size == 1 and np.unique(readings.b[np.intersect1d(over, detour.expected)]).size > 1
 
 
-def _left_open(crossings: Crossings, against: Normed, rows: Ints, explained: Ints) -> float:
+def share_left_open(crossings: Crossings, against: Normed, rows: Ints, explained: Ints) -> float:
     """The share of what slow messages `rows` tell that those not `explained` tell."""
     shown = np.maximum(gains_of_sharing(crossings, against, rows), 0.0)
     return float(shown[~np.isin(rows, explained)].sum()) / max(float(shown.sum()), 1e-9)
@@ -102,7 +127,7 @@ def _by_tables(crossings: Crossings, against: Normed, rows: Ints, but: Ints) -> 
     found = _ByRouting(crossings, against, rows, kept).found()
     if not all(kept.shows_in_both_directions(one.cables[0], one.rows) for one in found):
         return ()
-    left_open = _left_open(crossings, against, rows, union([one.rows for one in found]))
+    left_open = share_left_open(crossings, against, rows, union([one.rows for one in found]))
     return found if left_open <= crossings.limits.left_open else ()
 
 
@@ -115,7 +140,7 @@ class _ByRouting:
     ) -> None:
         self._crossings = crossings
         self._limits = crossings.limits
-        self._slower = against.slower
+        self._slower, self._sigma = against.slower, against.sigma
         self._rows = rows
         self._rerouted = rerouted
         self._gain = gains_of_sharing(crossings, against, rows)
@@ -169,7 +194,9 @@ class _ByRouting:
                 return
             expected = self._rerouted.slowed([*before, cable], before)
             if self._shows(expected):
-                found = self._detour(cable, -minus, scored, expected)
+                predicted = self._rerouted.predicted([*before, cable])
+                assert predicted is not None  # Else its evidence were 0.
+                found = self._detour(cable, -minus, scored, expected, predicted)
                 if found is None:
                     return
                 yield found
@@ -182,7 +209,12 @@ class _ByRouting:
         return bool(enough) and self._shows_repeatedly(slowed)
 
     def _detour(
-        self, cable: int, score: float, scored: Sequence[tuple[float, int]], expected: Ints
+        self,
+        cable: int,
+        score: float,
+        scored: Sequence[tuple[float, int]],
+        expected: Ints,
+        predicted: Floats,
     ) -> Detour | None:
         slowed = np.isin(self._rows, expected)
         least = score - self._limits.near_evidence
@@ -192,8 +224,34 @@ class _ByRouting:
             return None
         mine = self._rows[slowed]
         met = np.intersect1d(waiting(self._crossings, mine), self._rows)
-        slower = float(np.median(self._slower[mine]))
-        return Detour(alike, mine, np.setdiff1d(met, mine), expected, slower, score)
+        return Detour(
+            cables=alike,
+            rows=mine,
+            met=np.setdiff1d(met, mine),
+            expected=expected,
+            slower=float(np.median(self._slower[mine])),
+            evidence=score,
+            normal_share=self._share_of_normal(expected, predicted),
+            is_slower=self._are_slower(mine, predicted),
+        )
+
+    def _share_of_normal(self, rows: Ints, predicted: Floats) -> float:
+        """The share of messages that are less than half as slow as predicted. Those that meet
+        something slow say nothing."""
+        rows = rows[~self._rerouted.may_meet_slow[rows]]
+        return float((self._slower[rows] < predicted[rows] / 2).mean()) if rows.size else 0.0
+
+    def _are_slower(self, rows: Ints, predicted: Floats) -> bool:
+        """Whether messages are slower than sharing cables makes them: by more than paths differ
+        (`uneven_share`) and noise explains (`contradicted_sigma`). Those that meet something slow
+        say nothing."""
+        rows = rows[~self._rerouted.may_meet_slow[rows]]
+        if not rows.size:
+            return False
+        error = float(np.median(self._sigma[rows])) / np.sqrt(rows.size)
+        most = (1 + self._limits.uneven_share) * predicted[rows]
+        beyond = float(np.median(self._slower[rows] - most))
+        return bool(beyond > self._limits.contradicted_sigma * error)
 
     def _likely(self, known: Sequence[int]) -> set[int]:
         """The cables that the most of the slow readings should cross, by how clear these are. Where

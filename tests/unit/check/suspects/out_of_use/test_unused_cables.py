@@ -177,5 +177,5 @@ def test_what_an_engine_says_need_not_show_apart_but_surely_and_again(monkeypatc
     for found, sure in (([one, beside], 2), ([one, *unsure, one], 2), (unsure, 0)):
         monkeypatch.setattr(module, "_by_routing", lambda *_, said=tuple(found): said)
         left = module.surely_out_of_use(twice.crossings, all_slow, NOBODY, NOBODY)
-        assert len(left) == sure
-        assert not module.surely_out_of_use(twice.crossings, twice.normed, NOBODY, NOBODY)
+        assert len(left.dead) == sure
+        assert not module.surely_out_of_use(twice.crossings, twice.normed, NOBODY, NOBODY).sure
