@@ -17,6 +17,8 @@ from weft.check.suspects.survey import Survey
 from weft.stats.summary import robust_sigma
 
 _DIRECTIONS = frozenset({Part.NODE_SENDING, Part.NODE_RECEIVING})
+_FULL_SHARE = 0.9
+"""Of the most messages that filled a path at once: with three of four, one of four is free."""
 _LEAST_SPARED = 2
 """One partner is itself what makes a pair."""
 
@@ -96,7 +98,11 @@ def _normal_by_noise(survey: Survey, rows: Ints, level: Floats) -> Floats:
 
 def is_normal_at_times(survey: Survey, rows: Ints, slower: float) -> bool:
     """Whether paths that messages share are normal in too many moments, or at times in a round that
-    is slow at others. In a moment some messages take a fast path, so its median counts."""
+    is slow at others. In a moment some messages take a fast path, so its median counts. Moments of
+    fewer messages say nothing: the other paths carry them."""
+    moment = survey.readings.moment[rows]
+    _, of, n_messages = np.unique(moment, return_inverse=True, return_counts=True)
+    rows = rows[n_messages[of] >= _FULL_SHARE * n_messages.max(initial=0)]
     moment = survey.readings.moment[rows]
     of_moment = [rows[moment == one] for one in np.unique(moment)]
     medians = np.array([float(np.median(survey.normed.slower[of])) for of in of_moment])

@@ -9,6 +9,7 @@ from weft.check.readings.components import Part
 from weft.check.readings.readings import Metric
 from weft.check.schedule.rounds.matchings import reflections
 from weft.check.suspects.out_of_use.detour import Detour
+from weft.check.suspects.out_of_use.unused_cables import Settled
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
 from weft.check.trials import SURVEY, TOGETHER
@@ -56,3 +57,8 @@ def detour(survey, port, *, n=4, again=4, evidence=100.0):
     none = np.zeros(0, np.int64)
     slow = np.concatenate([seen, later])
     return Detour((cable,), slow, none, slow, 0.7, evidence)
+
+
+def dead(*around):
+    """The cables of detours as surely out of use."""
+    return Settled(around, (), tuple(one.cables[0] for one in around))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.unit.check.conftest import Fabric, Slow, Tree
-from tests.unit.check.suspects.detours import detour, direction, surveyed_twice
+from tests.unit.check.suspects.detours import dead, detour, direction, surveyed_twice
 
 from weft.check.readings.components import Component, Part
 from weft.check.readings.readings import Metric
@@ -17,7 +17,6 @@ from weft.check.suspects.accusation import Standing, accuse, accuse_all
 from weft.check.suspects.crowding.crowded_paths import SharedPaths
 from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.follow_up import FollowUpPlan, follow_up
-from weft.check.suspects.out_of_use.unused_cables import Settled
 from weft.check.suspects.queueing import waiting
 from weft.check.suspects.review import settled
 from weft.check.suspects.survey import survey_of
@@ -232,10 +231,6 @@ def test_what_met_the_messages_of_a_cable_out_of_use_is_not_accused(
     assert len(left) == 1 + stays
 
 
-def dead(around):
-    return Settled((around,), (), around.cables[:1])
-
-
 @pytest.mark.parametrize(("port", "stays"), [("leaf-02[5]", False), ("leaf-02[6]", True)])
 def test_of_a_cable_out_of_use_nothing_else_is_said(monkeypatch, port, stays):
     survey = surveyed_twice()
@@ -396,7 +391,9 @@ def test_what_waits_behind_something_slow_tells_of_no_cable_out_of_use(monkeypat
     behind = np.setdiff1d(waiting(survey.crossings, slow), [*slow, *survey.alone])
     assert survey.slow[behind].any()
     asked = []
-    monkeypatch.setattr(module, "surely_out_of_use", lambda *given: asked.append(given[2:]) or Settled())
+    monkeypatch.setattr(
+        module, "surely_out_of_use", lambda *given: asked.append(given[2:]) or dead()
+    )
     settled(survey, [receiver])
     ((pool, but),) = asked
     assert not np.isin(pool, behind).any()
