@@ -26,7 +26,7 @@ from weft.check.suspects import (
     untraced,
 )
 from weft.check.suspects.crowding import crowded_paths, partner_test
-from weft.check.suspects.out_of_use import unused_cables
+from weft.check.suspects.out_of_use import unused_cables, wrong_entry
 from weft.check.verdict import intermittent, slow_pairs
 
 
@@ -60,7 +60,7 @@ def _second(_: Any, given: Any, *__: Any) -> Any:
 RULES: dict[str, tuple[Rule, ...]] = {
     "cables out of use (all of it)": (
         Rule(unused_cables, "out_of_use", _gives(())),
-        Rule(unused_cables, "surely_out_of_use", _gives(())),
+        Rule(unused_cables, "surely_out_of_use", _gives(unused_cables.Settled())),
     ),
     "a cable out of use: both directions": (
         Rule(unused_cables.Kept, "shows_in_both_directions", _gives(True)),
@@ -69,9 +69,10 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "a cable out of use: several destinations": (
         Rule(unused_cables, "_is_of_one_entry", _gives(False)),
     ),
-    "a cable out of use: little left open": (Rule(unused_cables, "_left_open", _gives(0.0)),),
+    "a cable out of use: little left open": (Rule(unused_cables, "share_left_open", _gives(0.0)),),
     "longer paths around it": (Rule(review, "_goes_around", _gives(False)),),
     "queueing (all of it)": (Rule(queueing, "waiting", _second),),
+    "another entry": (Rule(wrong_entry, "wrong_entry", _gives(None)),),
     "queueing: accused paths": (Rule(review, "_without_waiting", lambda _, made: list(made)),),
     "crowding (all of it)": (Rule(crowded_paths.SharedPaths, "crowded", _gives(())),),
     "crowding: shows again": (Rule(crowded_paths.SharedPaths, "shows_again", _gives(True)),),
