@@ -125,6 +125,18 @@ def test_a_slingshot_device_has_the_state_and_rate_of_its_interface(kernel, tmp_
     assert told == ["cxi0", "up", 200.0, 3, 77]
 
 
+def test_segments_that_tcp_sent_again_are_counted(kernel, tmp_path):
+    (tmp_path / "sys").mkdir()
+    snmp = tmp_path / "proc" / "net" / "snmp"
+    snmp.parent.mkdir(parents=True)
+    snmp.write_text(
+        "Ip: Forwarding RetransSegs\nIp: 1 7\nTcp: OutSegs RetransSegs InErrs\nTcp: 900 42 0\n"
+    )
+    record = kernel.run(1, *BARRIER, WEFT_SYSFS=str(tmp_path / "sys")).only("device")
+    told = [record[key] for key in ("device", "link_layer", "counter", "before", "after")]
+    assert told == ["tcp", "TCP", "RetransSegs", 42, 42]
+
+
 DATAGRAM = 1000
 FRAME = DATAGRAM + 8 + 20 + 14  # UDP, IPv4 and Ethernet headers, as the device counts them
 SENDER = f"""

@@ -59,13 +59,11 @@ static void interface_facts(struct counter *like, const char *path) {
     if (atof(speed) > 0) like->link_rate_gbps = atof(speed) / 1e3;
 }
 
-/* Read one counter: a new entry before, the matching entry after. */
-static void note(struct counters *out, bool before, const struct counter *like, const char *name,
-                 const char *path) {
-    uint64_t value;
+/* Keep one count: a new entry before, the matching entry after. */
+static void keep(struct counters *out, bool before, const struct counter *like, const char *name,
+                 uint64_t value) {
     const char *last = strrchr(name, '/');
     const char *bare = last == NULL ? name : last + 1;
-    if (!read_count(path, &value)) return;
     for (int i = 0; !before && i < out->n; i++) {
         struct counter *known = &out->of[i];
         if (strcmp(known->device, like->device) == 0 && known->port == like->port &&
@@ -77,6 +75,12 @@ static void note(struct counters *out, bool before, const struct counter *like, 
     *new = *like;
     copy_name(new->name, bare);
     new->before = new->after = value;
+}
+
+static void note(struct counters *out, bool before, const struct counter *like, const char *name,
+                 const char *path) {
+    uint64_t value;
+    if (read_count(path, &value)) keep(out, before, like, name, value);
 }
 
 /* All counters of `names` below `folder`. */
@@ -183,6 +187,28 @@ static void visit_cxi(struct counters *out, bool before, const char *device, con
     each_entry(telemetry, visit_telemetry, out, before, device);
 }
 
+/* Segments that TCP sent again, of all connections of the host (of its network namespace).
+ * SOURCE: RFC 1213, tcpRetransSegs; the Linux kernel's /proc/net/snmp: a line of names, one of
+ * values. */
+static void note_tcp(struct counters *out, bool before) {
+    struct counter like = {.device = "tcp", .link_layer = "TCP", .port = UNSET,
+                           .numa_node = UNSET, .is_virtual = true};
+    char path[MAX_PATH], names[MAX_PATH], values[MAX_PATH], *name_left, *value_left;
+    snprintf(path, sizeof path, "%.400s/../proc/net/snmp", sysfs_root());
+    FILE *file = fopen(path, "r");
+    if (file == NULL) return;
+    while (fgets(names, sizeof names, file) && fgets(values, sizeof values, file)) {
+        const char *name = strtok_r(names, " \n", &name_left);
+        const char *value = strtok_r(values, " \n", &value_left);
+        bool is_tcp = name != NULL && strcmp(name, "Tcp:") == 0;
+        for (; is_tcp && name != NULL && value != NULL;
+             name = strtok_r(NULL, " \n", &name_left), value = strtok_r(NULL, " \n", &value_left))
+            if (strcmp(name, "RetransSegs") == 0)
+                keep(out, before, &like, name, strtoull(value, NULL, 10));
+    }
+    fclose(file);
+}
+
 /* Local rank 0 reads the counters of its host; the others leave `out` empty. */
 void read_counters(const struct world *world, struct counters *out, bool before) {
     static const struct {
@@ -197,6 +223,7 @@ void read_counters(const struct world *world, struct counters *out, bool before)
         snprintf(folder, sizeof folder, "%.400s/class/%s", sysfs_root(), classes[i].class);
         each_entry(folder, classes[i].visit, out, before, NULL);
     }
+    note_tcp(out, before);
 }
 
 /* The keys that say which counter of which device a record is about. */

@@ -1,7 +1,7 @@
 """From the samples of a check to a verdict: findings worst first, coverage, caveats."""
 
 import sys
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from weft.check.external_evidence.fabric_marks import NO_MARKS, Marks
 from weft.check.external_evidence.few_nodes import compared_with_platform
 from weft.check.external_evidence.link_rate import compared_with_links, no_link_rate
 from weft.check.external_evidence.platform_choice import ExpectedPlatform
+from weft.check.external_evidence.resent_segments import resent_findings
 from weft.check.facts import AccusationFacts, NamedPair, PairFacts, SuspectComponent
 from weft.check.readings.components import Thing
 from weft.check.readings.norms import Norm
@@ -146,8 +147,7 @@ def judge_check(
         *unshown(survey, accusations, marks),
         *_against_limits(survey, samples, expectations, _slowed_by(of_suspects)),
         *over_time.findings(survey, spoiled),
-        *stall_findings(survey),
-        *intermittent.stall_place_findings(survey),
+        *_of_lost_packets(survey, samples, coverage),
     ]
     findings = _with_intermittent(survey, findings, coverage, accusations)
     findings, sensitivity = _with_sensitivity(survey, findings, coverage, expectations, repeated)
@@ -178,6 +178,17 @@ def _surveyed(
     if spoiled:
         survey = survey_of(over_time.without(samples, spoiled), wiring, limits, adaptive=adaptive)
     return survey, spoiled
+
+
+def _of_lost_packets(
+    survey: Survey, samples: Sequence[Sample], coverage: Covered
+) -> Iterator[Finding]:
+    """What stalled, and who sent much again."""
+    yield from stall_findings(survey)
+    yield from intermittent.stall_place_findings(survey)
+    enough = caveats.enough_nodes(survey, coverage)
+    hosts = survey.crossings.hosts
+    yield from resent_findings(samples, hosts, survey.limits, enough_nodes=enough)
 
 
 def _with_sensitivity(

@@ -1,0 +1,125 @@
+"""Hosts whose TCP connections sent much again: packets are lost at their cable, or in their own
+queues. Bandwidth hardly shows it: a segment is sent again within a round trip."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from statistics import median
+from typing import Any
+
+import numpy as np
+from scipy.special import xlogy
+
+from weft.bench.model import Sample
+from weft.check.readings.components import Component, Part
+from weft.check.thresholds import CheckThresholds
+from weft.core.finding import Finding, FindingFacts, FindingKind, Severity
+from weft.core.words import counted
+
+_COUNTER = " tcp RetransSegs"
+"""As evidence names it, behind the host (docs/reference/run_directory.md)."""
+_LEAST_HOSTS = 4
+"""Of three hosts one lossy cable makes a half and two quarters of all segments sent again."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResentFacts(FindingFacts):
+    """Hosts that sent segments again, of `n_hosts`: how many each, and the median of the others.
+    `evidence`: a natural logarithm, of the least."""
+
+    components: tuple[Component, ...]
+    n_resent: tuple[int, ...]
+    n_others: float
+    n_hosts: int
+    evidence: float
+
+    def to_record(self) -> dict[str, Any]:
+        """The components as their ends."""
+        record = asdict(self)
+        del record["components"]
+        return {"ends": [component.ends for component in self.components], **record}
+
+
+def resent_segments(samples: Iterable[Sample]) -> Counter[str]:
+    """By host how many segments TCP sent again, in all launches whose messages it carried."""
+    found: Counter[str] = Counter()
+    for sample in samples:
+        carried = sample.evidence.get("carried_bytes", {})
+        if not sample.evidence or carried.get("fabric", 0):
+            continue
+        for name, n in sample.evidence.get("device_errors", {}).items():
+            host, is_tcp, _ = name.partition(_COUNTER)
+            found[host] += n if is_tcp else 0
+    return +found
+
+
+def resent_findings(
+    samples: Iterable[Sample], hosts: Sequence[str], limits: CheckThresholds, *, enough_nodes: bool
+) -> list[Finding]:
+    """A finding of the hosts that sent far more again than the others; none without. A check loads
+    all hosts alike, so a lossy cable makes its host send half of all segments again, and most
+    others send some again to it. One burst at one host does not: that is a warning."""
+    resent = resent_segments(samples)
+    n, total = len(hosts), resent.total()
+    if n < _LEAST_HOSTS or not set(resent) <= set(hosts):
+        return []
+    ranked = sorted(hosts, key=lambda host: -resent[host])
+    found: list[str] = []
+    least = 0.0
+    for host in ranked[: n // 2]:
+        others = median(resent[other] for other in ranked if other not in (*found, host))
+        evidence = _evidence(resent[host], total, n, limits)
+        if evidence < limits.named_evidence or resent[host] < 2 * others:
+            break
+        found.append(host)
+        least = evidence
+    if not found:
+        return []
+    others = float(median(resent[host] for host in hosts if host not in found))
+    return [_finding(found, resent, others, n, least, sure=enough_nodes and others >= 1)]
+
+
+def _evidence(mine: int, total: int, n: int, limits: CheckThresholds) -> float:
+    """The logarithm of a binomial likelihood ratio: a host's share of what all sent again, against
+    an equal one; less that of the number of hosts."""
+    share = mine / max(1, total)
+    if share * n <= 1:
+        return 0.0
+    ratio = xlogy(mine, share * n) + xlogy(total - mine, (1 - share) / (1 - 1 / n))
+    return float(ratio - np.log(n) - limits.evidence_a_metric)
+
+
+def _finding(
+    found: Sequence[str],
+    resent: Counter[str],
+    others: float,
+    n: int,
+    evidence: float,
+    *,
+    sure: bool,
+) -> Finding:
+    first = found[0]
+    verb = "loses" if sure else "may lose"
+    subject = f"Node {first} or its cable" if len(found) == 1 else f"{len(found)} nodes"
+    if len(found) > 1:
+        verb = "lose" if sure else "may lose"
+    them = "it" if len(found) == 1 else f"{first}, the first of them,"
+    return Finding(
+        FindingKind.SUSPECT_NODE,
+        Severity.BAD if sure else Severity.WARNING,
+        f"{subject} {verb} packets: {them} sent {counted(resent[first], 'TCP segment')} again,"
+        f" other nodes {others:g} (median).",
+        evidence=(
+            ", ".join(f"{host}: {resent[host]:,}" for host in found),
+            "counted by the host (/proc/net/snmp, RetransSegs) before and after the launches",
+            "possible causes: its cable or adapter, or queues that overflow: look at the error and"
+            " drop counters of its interface (ip -s link) and of its switch port",
+        ),
+        facts=ResentFacts(
+            components=tuple(Component(Part.NODE, (host,)) for host in found),
+            n_resent=tuple(resent[host] for host in found),
+            n_others=others,
+            n_hosts=n,
+            evidence=round(evidence, 2),
+        ),
+    )
