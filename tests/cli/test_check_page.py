@@ -16,6 +16,7 @@ from tests.unit.check.misfits.sample_edits import (
     without,
 )
 
+from weft.check.external_evidence.resent_segments import ResentFacts
 from weft.check.readings.components import Component, Part
 from weft.check.trials import SURVEY
 from weft.check.verdict.intermittent import StallPlaceFacts
@@ -94,7 +95,9 @@ def test_the_page_lists_the_keys_that_are_printed(
     printed |= set(paths_of(answer(["--mock"], tmp_path / "lost", capsys)))
     # Few runs have stalls that cross one cable: its record by itself.
     stalls = StallPlaceFacts((Component(Part.CABLE, ("s1[1]", "s2[1]")),), 3, 30, 200, 9.0)
-    printed |= {f"findings[].facts.{key}" for key in stalls.to_record()}
+    resent = ResentFacts((Component(Part.NODE, ("n1",)),), (90,), 4.0, 8, 60.0)
+    for facts in (stalls, resent):
+        printed |= {f"findings[].facts.{key}" for key in facts.to_record()}
     # As the page says, these hold what stands elsewhere in the table.
     elsewhere = ("against.gone[].suspects[]", "findings[].facts.expectation.")
     printed = {path for path in printed if not path.startswith(elsewhere)}
