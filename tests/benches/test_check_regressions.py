@@ -98,3 +98,11 @@ def test_a_cable_that_comes_and_goes_is_told_from_its_switch():
     record = run_job(Job("tree-16", "static", healthy=False, number=28, seed=41007))
     assert record.wrong == ()
     assert all(one.named for one in record.faults), record.notes
+
+
+@pytest.mark.parametrize(("twin", "number"), [("tree-16", 1205), ("tree-40", 657)])
+def test_a_slow_switch_that_all_leaves_share_leaves_nothing_good(twin, number):
+    record = run_job(Job(twin, "adaptive", healthy=False, number=number, seed=88213))
+    assert record.wrong == ()
+    assert record.exit_code == ExitCode.NO_VERDICT, record.notes
+    assert "between switches are slow under load" in record.notes[0]

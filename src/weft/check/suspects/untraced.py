@@ -57,6 +57,13 @@ def untraced(
     if partly:
         words = "slow with some partners and normal with others"
         yield Untraced(f"{_names(partly)} {words}", (FABRIC,))
+    share = _slow_under_load(survey)
+    if share:
+        reason = (
+            f"{100 * share:.0f} % of the messages between switches are slow under load, and no path"
+            " stands out: a switch that all of them share, or traffic of others"
+        )
+        yield Untraced(reason, (COUNTERS, QUIET))
     met = _met(survey)
     if met.size and not survey.readings.of_trial(TOGETHER).size:
         reason = f"{met.size} messages were slow at once, and no round was measured again"
@@ -65,6 +72,23 @@ def untraced(
     if n:
         reason = f"{n} messages were slow in the survey and whenever their round ran again"
         yield Untraced(reason, (FRESH_FILES, QUIET))
+
+
+def _slow_under_load(survey: Survey) -> float:
+    """The share of bandwidths in rounds, over paths that switches choose, that are slow; 0 where it
+    is a tenth at most, or disturbances explain it. A slow switch that all leaves share makes no
+    path stand out, and messages alone avoid it. Of healthy twins (ten, with noise, outliers and
+    drift) it was 0.02 at most."""
+    if not survey.crossings.shared_paths.any():
+        return 0.0
+    columns = survey.candidates.columns[:, np.flatnonzero(survey.crossings.shared_paths)]
+    shared = np.asarray(columns.sum(axis=1)).reshape(-1) > 0
+    sending = survey.readings.metric == Metric.BANDWIDTH.code
+    rows = np.flatnonzero(shared & sending & survey.judged & survey.in_rounds)
+    slow = survey.normed.slower[rows] > survey.limits.guard(Metric.BANDWIDTH, with_fabric=True)
+    by_chance = float(binom.sf(int(slow.sum()) - 1, rows.size, survey.limits.disturbed_share))
+    few = slow.sum() <= survey.limits.contradicted_share * rows.size
+    return 0.0 if few or by_chance >= survey.limits.chance_of_a_pair else float(slow.mean())
 
 
 def _names(found: Sequence[Accusation]) -> str:
