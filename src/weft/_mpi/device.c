@@ -77,6 +77,7 @@ static void keep(struct counters *out, bool before, const struct counter *like, 
     new->before = new->after = value;
 }
 
+/* Read one counter and keep it. */
 static void note(struct counters *out, bool before, const struct counter *like, const char *name,
                  const char *path) {
     uint64_t value;

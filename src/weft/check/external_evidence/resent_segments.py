@@ -9,15 +9,19 @@ from typing import Any
 
 import numpy as np
 from scipy.special import xlogy
+from scipy.stats import binom, norm
 
 from weft.bench.model import Sample
 from weft.check.readings.components import Component, Part
+from weft.check.readings.readings import Metric
+from weft.check.suspects.survey import Survey
 from weft.check.thresholds import CheckThresholds
 from weft.core.finding import Finding, FindingFacts, FindingKind, Severity
 from weft.core.words import counted
 
 _COUNTER = " tcp RetransSegs"
 """As evidence names it, behind the host (docs/reference/run_directory.md)."""
+_TENTH = 0.1
 _LEAST_HOSTS = 4
 """Of three hosts one lossy cable makes a half and two quarters of all segments sent again."""
 
@@ -54,11 +58,12 @@ def resent_segments(samples: Iterable[Sample]) -> Counter[str]:
 
 
 def resent_findings(
-    samples: Iterable[Sample], hosts: Sequence[str], limits: CheckThresholds, *, enough_nodes: bool
+    samples: Iterable[Sample], survey: Survey, *, enough_nodes: bool
 ) -> list[Finding]:
     """A finding of the hosts that sent far more again than the others; none without. A check loads
-    all hosts alike, so a lossy cable makes its host send half of all segments again, and most
-    others send some again to it. One burst at one host does not: that is a warning."""
+    all hosts alike, so a lossy cable makes its host send half of all segments again, and slows most
+    of its messages a little. One burst at one host slows few: that is a warning."""
+    hosts, limits = survey.crossings.hosts, survey.limits
     resent = resent_segments(samples)
     n, total = len(hosts), resent.total()
     if n < _LEAST_HOSTS or not set(resent) <= set(hosts):
@@ -76,7 +81,25 @@ def resent_findings(
     if not found:
         return []
     others = float(median(resent[host] for host in hosts if host not in found))
-    return [_finding(found, resent, others, n, least, sure=enough_nodes and others >= 1)]
+    sure = enough_nodes and all(_is_slow_throughout(survey, host, found) for host in found)
+    return [_finding(found, resent, others, n, least, sure=sure)]
+
+
+def _is_slow_throughout(survey: Survey, host: str, found: Sequence[str]) -> bool:
+    """Whether far more of a host's bandwidths are among the slowest tenth of what the others
+    measured than chance makes so (binomial, three standard deviations), however little they
+    lose."""
+    readings, crossings = survey.readings, survey.crossings
+    ends = crossings.host_number[np.stack([readings.a, readings.b])]
+    sending = survey.judged & (readings.metric == Metric.BANDWIDTH.code)
+    suspects = [crossings.hosts.index(one) for one in found]
+    others = survey.normed.slower[sending & ~np.isin(ends, suspects).any(axis=0)]
+    mine = survey.normed.slower[sending & (ends == crossings.hosts.index(host)).any(axis=0)]
+    if not others.size or not mine.size:
+        return False
+    n_slow = int((mine > np.quantile(others, 1 - _TENTH)).sum())
+    by_chance = float(binom.sf(n_slow - 1, mine.size, _TENTH))
+    return by_chance < float(norm.sf(survey.limits.contradicted_sigma))
 
 
 def _evidence(mine: int, total: int, n: int, limits: CheckThresholds) -> float:

@@ -187,8 +187,7 @@ def _of_lost_packets(
     yield from stall_findings(survey)
     yield from intermittent.stall_place_findings(survey)
     enough = caveats.enough_nodes(survey, coverage)
-    hosts = survey.crossings.hosts
-    yield from resent_findings(samples, hosts, survey.limits, enough_nodes=enough)
+    yield from resent_findings(samples, survey, enough_nodes=enough)
 
 
 def _with_sensitivity(

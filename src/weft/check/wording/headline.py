@@ -69,14 +69,17 @@ def headline_of(finding: Finding) -> Headline | None:
     fault = fault_of(finding)
     if fault is None:
         return None
-    worst = fault.worst
+    worst, sure = fault.worst, finding.severity is Severity.BAD
     if fault.standing is Standing.OUT_OF_USE:
-        verb = "carries" if finding.severity is Severity.BAD else "may carry"
+        verb = "carries" if sure else "may carry"
         figure, over = f"{verb} nothing: messages go around it", "meant to cross it"
     elif fault.standing is Standing.EXCHANGED:
-        figure, over = "exchanged with another: messages go around it", "meant to cross it"
+        verb = "is" if sure else "may be"
+        figure = f"{verb} exchanged with another: messages go around it"
+        over = "meant to cross it"
     elif fault.standing is Standing.ANOTHER_ENTRY:
-        figure, over = "a table entry leads elsewhere: messages meet others", "through it"
+        verb = "leads" if sure else "may lead"
+        figure, over = f"a table entry {verb} elsewhere: messages meet others", "through it"
     else:
         figure, over = figure_of(worst), "over it"
     count = (
