@@ -51,6 +51,7 @@ class CheckThresholds:
     alone_readings: int
     second_share: float
     detour_again: int
+    cables_tested: int
     detour_normal: float
     asked_of_shared: float
     bursts_least: int

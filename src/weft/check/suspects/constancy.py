@@ -211,7 +211,7 @@ def _is_longer_between_switches(survey: Survey, suspect: Suspect, rows: Ints) ->
     known. In rounds messages that take other paths meet others."""
     readings = survey.readings
     carried = survey.judged & (readings.metric == Metric.BANDWIDTH.code)
-    carried &= np.isin(readings.pair, readings.pair[rows]) & ~survey.in_rounds
+    carried &= np.isin(readings.pair, readings.pair[rows]) & survey.is_alone
     if carried.any() and survey.slow[carried].mean() > survey.limits.contradicted_share:
         return False
     judged = rows[survey.judged[rows]]

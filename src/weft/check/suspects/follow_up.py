@@ -19,6 +19,7 @@ from weft.check.suspects.crowding.partner_test import (
     rounds_with_others,
 )
 from weft.check.suspects.explanation import Suspect
+from weft.check.suspects.out_of_use.meeting_tests import meeting_tests
 from weft.check.suspects.queueing import waiting
 from weft.check.suspects.recurrence import unsteady
 from weft.check.suspects.stall import stalls
@@ -47,6 +48,7 @@ def follow_up(survey: Survey, seed: int, most_rounds: int | None = None) -> Foll
     if not any((suspects, unexplained, survey.crowded, stalled, uneasy)):
         return FollowUpPlan((), ())
     draws = Random(f"follow-up/{seed}")  # noqa: S311
+    meetings = tuple(meeting_tests(survey, draws)) * limits.times_again
     finder = _Finder(survey, draws)
     n_tests, times = limits.tests_a_suspect, limits.times_again
     of_suspects = [
@@ -67,10 +69,9 @@ def follow_up(survey: Survey, seed: int, most_rounds: int | None = None) -> Foll
         if test in once
     )
     again = tuple(dict.fromkeys((*_rounds_again(survey, suspects), *of_meetings)))
-    # Messages around a dead cable meet again each time, those that met others do not. A path among
-    # several is tested in rounds only.
+    # A path among several is tested in rounds only.
     shared = [s for s in survey.explanation.suspects if survey.crossings.shared_paths[s.best]]
-    of_detours = _rounds_again(survey, [*survey.detours, *shared]) * limits.path_repeats
+    of_shared = _rounds_again(survey, shared) * limits.path_repeats
     others = rounds_with_others(survey, n_tests * (times + limits.path_repeats), draws)
     tests = once * times
     room = None if most_rounds is None else max(0, most_rounds - len(tests))
@@ -79,7 +80,8 @@ def follow_up(survey: Survey, seed: int, most_rounds: int | None = None) -> Foll
     )
     more = once_more + of_uneasy * times + of_paths * limits.path_repeats
     more = (more + stalled * limits.stall_repeats)[:room]
-    return FollowUpPlan(tests + more, (again * times + of_detours + others)[:most_rounds])
+    together = again * times + meetings + of_shared + others
+    return FollowUpPlan(tests + more, together[:most_rounds])
 
 
 class _Finder:

@@ -72,10 +72,14 @@ def _sure_rows(survey: Survey, made: Sequence[Accusation]) -> Ints:
     return survey.rows_of(a.candidate for a in made if _is_sure(survey, a))
 
 
+_IN_ROUNDS_ONLY = (Standing.MET, Standing.LONGER, Standing.PASSING)
+"""Not slow alone."""
+
+
 def _with_out_of_use(survey: Survey, made: list[Accusation]) -> list[Accusation]:
     """The accusations, with cables out of use in place of paths that their messages met: paths that
     are slow in rounds only. Then nothing else is said of the cables themselves."""
-    of_paths = union(a.rows for a in made if a.standing in (Standing.MET, Standing.LONGER))
+    of_paths = union(a.rows for a in made if a.standing in _IN_ROUNDS_ONLY)
     explained = np.setdiff1d(np.flatnonzero(survey.explained), of_paths)
     behind = waiting(survey.crossings, _sure_rows(survey, made))
     but = union([behind, explained])
@@ -115,8 +119,9 @@ def _with_wrong_entry(
 
 def _follows(survey: Survey, accusation: Accusation, detour: Detour, accused: Accusation) -> bool:
     """Whether an accusation follows from the cables out of use that are `accused`."""
-    if accusation.standing is Standing.PASSING:
-        return accusation.things <= accused.things
+    passed = accusation.standing in (Standing.PASSING, Standing.MET)
+    if passed and accusation.things <= accused.things:
+        return True
     return accusation.standing is Standing.MET and _met(survey, accusation, detour)
 
 

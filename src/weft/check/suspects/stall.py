@@ -78,7 +78,7 @@ def stalls(survey: Survey) -> tuple[Stall, ...]:
     stalled = (times_slower >= np.exp(survey.limits.slowest_fitted)) & ~survey.explained
     found: dict[NamedPair, Stall] = {}
     for row in np.flatnonzero(stalled & survey.in_rounds).tolist():
-        again = np.isfinite(times_slower) & ~survey.in_rounds
+        again = np.isfinite(times_slower) & survey.is_alone
         again &= survey.readings.pair == survey.readings.pair[row]
         slowest = float(times_slower[row])
         pair = survey.readings.unordered(row)

@@ -24,6 +24,7 @@ from weft.check.suspects.crowding.crowded_paths import CrowdedPath, SharedPaths
 from weft.check.suspects.disturbance import shares
 from weft.check.suspects.explanation import Explainer, Explanation, Suspect
 from weft.check.suspects.out_of_use.detour import Detour
+from weft.check.suspects.out_of_use.repeated_rounds import rows_of_tests
 from weft.check.suspects.out_of_use.unused_cables import out_of_use
 from weft.check.thresholds import CheckThresholds
 from weft.check.trials import ALONE, TOGETHER
@@ -32,7 +33,8 @@ from weft.topology.fabric import Fabric
 
 @dataclass(frozen=True)
 class Survey:
-    """Readings and what explains them. `alone`: the rows measured without other messages."""
+    """Readings and what explains them. `alone`: the rows measured without other messages; `tests`:
+    those of rounds in which messages meet only if a cable is out of use."""
 
     readings: Readings
     crossings: Crossings
@@ -40,6 +42,7 @@ class Survey:
     explainer: Explainer
     explanation: Explanation
     alone: Ints
+    tests: Ints
 
     @property
     def suspects(self) -> tuple[Suspect, ...]:
@@ -102,10 +105,17 @@ class Survey:
 
     @cached_property
     def in_rounds(self) -> Bools:
-        """By reading: whether it was measured in a round, not alone."""
-        in_rounds = np.ones(len(self.readings), np.bool_)
-        in_rounds[self.alone] = False
+        """By reading: whether it was measured in a round of the survey, then or again."""
+        in_rounds = ~self.is_alone
+        in_rounds[self.tests] = False
         return in_rounds
+
+    @cached_property
+    def is_alone(self) -> Bools:
+        """By reading: whether it was measured without other messages."""
+        is_alone = np.zeros(len(self.readings), np.bool_)
+        is_alone[self.alone] = True
+        return is_alone
 
     @cached_property
     def judged(self) -> Bools:
@@ -146,7 +156,7 @@ class Survey:
         suspects = self.explanation.suspects
         others = suspects if any(one is suspect for one in suspects) else ()
         rows = self.candidates.rows(suspect.best)
-        of_trial = np.intersect1d(self.readings.of_trial(trial), rows)
+        of_trial = np.setdiff1d(np.intersect1d(self.readings.of_trial(trial), rows), self.tests)
         return self.explainer.evidence_of(suspect, others, of_trial) if of_trial.size else None
 
     def has_passed(self, suspect: Suspect) -> bool:
@@ -164,13 +174,22 @@ class Survey:
     @cached_property
     def _detours(self) -> tuple[Detour, ...]:
         """Cables that may be out of use: what should cross them met something elsewhere."""
-        # A path that looks slow may be where messages met.
+        but = np.flatnonzero(self._surely_explained)
+        return out_of_use(self.crossings, self.normed, self.slow_in_rounds, but)
+
+    @cached_property
+    def _surely_explained(self) -> Bools:
+        """By reading: whether a suspect slows it that is no path: one that looks slow may be where
+        messages met."""
         sure = [s for s in self.explanation.suspects if not self.crossings.is_path(s.best)]
-        explained = self.explainer.predicted(sure) > 0
+        explained: Bools = self.explainer.predicted(sure) > 0
+        return explained
+
+    @cached_property
+    def slow_in_rounds(self) -> Ints:
+        """Readings in rounds that are slow beyond noise, and not for a suspect that is no path."""
         slower = self.normed.slower > self.limits.meeting_sigma * self.normed.sigma
-        pool = np.setdiff1d(np.flatnonzero(slower & ~explained), self.alone)
-        but = np.flatnonzero(explained)
-        return out_of_use(self.crossings, self.normed, pool, but)
+        return np.setdiff1d(np.flatnonzero(slower & ~self._surely_explained), self.alone)
 
     @property
     def limits(self) -> CheckThresholds:
@@ -187,6 +206,7 @@ class Survey:
         """Slow rows that no suspect explains, the slowest first."""
         unexplained = (self.normed.slower - self.explanation.predicted) / self.normed.sigma
         rows = np.flatnonzero(self.judged & (unexplained >= self.limits.noise_sigma))
+        rows = np.setdiff1d(rows, self.tests)
         slowest: Ints = rows[np.argsort(-self.normed.slower[rows], kind="stable")]
         return slowest
 
@@ -205,30 +225,39 @@ def survey_of(
         limits = replace(limits, latency_least=limits.latency_least_without_fabric)
     readings = readings_of(samples)
     crossings = Crossings(readings, network, adaptive=adaptive, limits=limits)
-    alone = readings.of_trial(ALONE)
-    first = _explained(crossings, alone)
-    second = _explained(crossings, alone, first) if _touched(first).size else first
+    first = _explained(crossings)
+    second = _explained(crossings, first) if _touched(first).size else first
     # Without the touched readings a class may be too small for a norm.
     return second if len(second.normed.norms) == len(first.normed.norms) else first
 
 
-def _explained(crossings: Crossings, alone: Ints, before: Survey | None = None) -> Survey:
+def _explained(crossings: Crossings, before: Survey | None = None) -> Survey:
     """Norms and suspects. `before`: the same by all readings. Its suspects and slow pairs support
-    no norm, and its other readings give the share of disturbed ones."""
+    no norm, and its other readings give the share of disturbed ones. Messages that meet in a test
+    accuse no component and support no norm."""
     readings, limits = crossings.readings, crossings.limits
+    alone, tests = readings.of_trial(ALONE), rows_of_tests(crossings)
+    but = np.union1d(alone, tests)
     disturbed = None
     if before is None:
-        against = normed(crossings, limits, but=alone)
+        against = normed(crossings, limits, but=but)
     else:
         touched = _touched(before)
-        against = normed(crossings, limits, but=np.union1d(alone, touched))
+        against = normed(crossings, limits, but=np.union1d(but, touched))
         against = _levelled(against, alone, touched, limits.least_controls)
         among = ~before.explained & before.in_rounds
         disturbed = shares(readings, against, among, limits)[readings.metric]
+    norm = against.norm.copy()
+    norm[tests] = -1
     explainer = Explainer(
-        readings, crossings.candidates, against, limits, apart=alone, disturbed=disturbed
+        readings,
+        crossings.candidates,
+        replace(against, norm=norm),
+        limits,
+        apart=alone,
+        disturbed=disturbed,
     )
-    return Survey(readings, crossings, against, explainer, explainer.explain(), alone)
+    return Survey(readings, crossings, against, explainer, explainer.explain(), alone, tests)
 
 
 def _touched(survey: Survey) -> Ints:

@@ -272,10 +272,11 @@ def _strongest(survey: Survey, free: Bools, slow: Bools) -> Intermittent | None:
     limits = survey.limits
     by_metric = evidence_by_metric(survey, free, slow)
     evidences = total(by_metric, limits)
-    most = float(evidences.max())
-    if most < limits.evidence_a_metric:
+    shows = by_metric.max(axis=0) >= limits.evidence_a_metric
+    if not shows.any():
         return None
-    near = np.flatnonzero(evidences >= most - limits.near_evidence)
+    most = float(evidences[shows].max())
+    near = np.flatnonzero(shows & (evidences >= most - limits.near_evidence))
     free_of = [free & (survey.readings.metric == metric.code) for metric in METRICS]
     seen_of, found = dict[int, list[Seen]](), dict[int, float]()
     for candidate in near.tolist():

@@ -232,7 +232,7 @@ def _unexplained(survey: Survey, rows: Bools, metric: Metric) -> Iterator[str]:
     guard = limits.guard(metric, with_fabric=survey.crossings.network is not None)
     slow = of & ~survey.explained & survey.beyond_noise & (survey.normed.slower > guard)
     flow = readings.a * len(readings.endpoints) + readings.b
-    again = of & ~survey.in_rounds
+    again = of & survey.is_alone
     flows = np.unique(flow[of & rows])
     n_again, n_slow_again = (
         (flow[which][:, None] == flows[None, :]).sum(axis=0) for which in (again, again & slow)

@@ -149,7 +149,7 @@ def _chance(survey: Survey, always_slow: dict[int, int]) -> Floats:
     in_rounds = others & survey.in_rounds & ~unknown
     found = shares(readings, survey.normed, in_rounds, survey.limits)
     for metric in METRICS:
-        again = others & ~survey.in_rounds & (readings.metric == metric.code)
+        again = others & survey.is_alone & (readings.metric == metric.code)
         if again.any():
             found[metric.code] = max(found[metric.code], float(survey.beyond_noise[again].mean()))
     return found

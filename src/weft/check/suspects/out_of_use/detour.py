@@ -23,8 +23,8 @@ from weft.core.units import ROUNDING
 class Detour:
     """`cables` (numbers; several where no reading separates them) carry nothing: `rows` should have
     crossed the first, and may have met `met`, all slow by about `slower`. `expected`: readings that
-    the first should slow; a `normal_share` of them is not. `is_slower`: whether `rows` are slower
-    than sharing other cables makes them by the routing: traffic of others is there."""
+    the first should slow, `rows` among them. `is_slower`: whether `rows` are slower than sharing
+    other cables makes them by the routing: traffic of others is there."""
 
     cables: tuple[int, ...]
     rows: Ints
@@ -32,7 +32,6 @@ class Detour:
     expected: Ints
     slower: float
     evidence: float
-    normal_share: float = 0.0
     is_slower: bool = False
 
     def is_sure(self, crossings: Crossings) -> bool:
@@ -41,6 +40,11 @@ class Detour:
         limits = crossings.limits
         again = np.isin(self.rows, crossings.readings.of_trial(TOGETHER)).sum()
         return bool(self.evidence >= limits.named_evidence and again >= limits.detour_again)
+
+    @property
+    def normal_share(self) -> float:
+        """The share of `expected` that is not slow."""
+        return 1 - self.rows.size / max(1, self.expected.size)
 
     def keeps_some(self, crossings: Crossings) -> bool:
         """Whether more of its messages are normal than of a dead cable: exchanged cables leave some

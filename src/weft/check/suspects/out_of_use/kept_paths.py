@@ -115,6 +115,13 @@ class Kept(Rerouted):
         return list(entries.values()) or None
 
 
+def ways_around(network: Network, path: list[int], dead: set[int]) -> tuple[Tail, ...]:
+    """The other ends of a path, as short, that lead around dead ports."""
+    known: dict[Place, Entry] = {}
+    place = _place_of(network, path, dead, known)
+    return () if place is None else known[place].paths
+
+
 def _place_of(
     network: Network, path: list[int], dead: set[int], known: dict[Place, Entry]
 ) -> Place | None:

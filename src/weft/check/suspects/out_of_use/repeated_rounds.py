@@ -10,7 +10,7 @@ from weft.check.readings.crossing import Crossings
 from weft.check.readings.norms import Normed
 from weft.check.readings.readings import Ints, Metric
 from weft.check.suspects.out_of_use.detour import Detour
-from weft.check.trials import TOGETHER
+from weft.check.trials import SURVEY, TOGETHER
 
 
 def slow_each_time(crossings: Crossings, against: Normed, detour: Detour) -> bool:
@@ -30,6 +30,18 @@ def slow_each_time(crossings: Crossings, against: Normed, detour: Detour) -> boo
     chance = float(norm.cdf(-detour.slower / 2 / sigma).mean()) + limits.disturbed_share
     by_chance = float(binom.sf(n_normal - 1, rows.size, min(1.0, chance)))
     return by_chance >= float(norm.sf(limits.contradicted_sigma))
+
+
+def rows_of_tests(crossings: Crossings) -> Ints:
+    """The readings, after the survey, in rounds of other messages than any round of it has; none
+    where switches choose the paths."""
+    readings = crossings.readings
+    again = readings.of_trial(TOGETHER)
+    if crossings.adaptive or not again.size:
+        return np.zeros(0, np.int64)
+    kind = numbers_of_rounds(crossings) // len(readings.endpoints) ** 2
+    tests: Ints = again[~np.isin(kind[again], kind[readings.of_trial(SURVEY)])]
+    return tests
 
 
 @lru_cache(maxsize=2)

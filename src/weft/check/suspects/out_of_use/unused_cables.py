@@ -19,7 +19,6 @@ from weft.check.suspects.out_of_use.kept_paths import Kept
 from weft.check.suspects.out_of_use.repeated_rounds import slow_each_time
 from weft.check.suspects.out_of_use.reroute import Rerouted
 from weft.check.suspects.queueing import waiting
-from weft.check.trials import TOGETHER
 
 _MOST_STARTS = 3
 """Of 120 pairs of dead cables of a tree (four leaves, four spines) with known tables, one named a
@@ -58,7 +57,7 @@ class Settled:
 def surely_out_of_use(crossings: Crossings, against: Normed, pool: Ints, but: Ints) -> Settled:
     """Those of the same that surely are, once the rounds came again, and whose messages were slow
     each time. None where most of what slow messages tell stays open: other cabling or other traffic
-    is there. Two cables that both look dead, though some of the messages of each are normal, are
+    is there. Two cables that both look dead, though some of the messages of one are normal, are
     exchanged."""
     rows = _rows_of(crossings, against, pool)
     found = _by_routing(crossings, against, rows, but)
@@ -71,10 +70,12 @@ def surely_out_of_use(crossings: Crossings, against: Normed, pool: Ints, but: In
         and not detour.is_slower
     )
     dead = tuple(detour for detour in sure if not detour.keeps_some(crossings))
-    exchanged = sure if len(found) == len(sure) == _EXCHANGED and not dead else ()
+    exchanged: tuple[Detour, ...] = ()
+    if len(found) == len(sure) == _EXCHANGED and len(dead) < len(sure):
+        dead, exchanged = (), sure
     told_by = [part for detour in (*dead, *exchanged) for part in (detour.rows, detour.met)]
     left_open = share_left_open(crossings, against, rows, union(told_by))
-    if left_open > 1 - crossings.limits.least_explained:
+    if left_open > (crossings.limits.left_open if dead else 1 - crossings.limits.least_explained):
         return Settled()
     return Settled(dead, exchanged, tuple(detour.cables[0] for detour in found))
 
@@ -91,9 +92,13 @@ def _is_of_one_entry(crossings: Crossings, detour: Detour) -> bool:
 
 
 def share_left_open(crossings: Crossings, against: Normed, rows: Ints, explained: Ints) -> float:
-    """The share of what slow messages `rows` tell that those not `explained` tell."""
-    shown = np.maximum(gains_of_sharing(crossings, against, rows), 0.0)
-    return float(shown[~np.isin(rows, explained)].sum()) / max(float(shown.sum()), 1e-9)
+    """The share of what slow messages `rows` tell that those not `explained` tell. One that was
+    slow by itself in its moment met nothing, and tells nothing."""
+    moment = crossings.readings.moment[rows]
+    is_explained = np.isin(rows, explained)
+    told = (np.bincount(moment)[moment] > 1) | is_explained if rows.size else is_explained
+    shown = np.maximum(gains_of_sharing(crossings, against, rows[told]), 0.0)
+    return float(shown[~is_explained[told]].sum()) / max(float(shown.sum()), 1e-9)
 
 
 def _rows_of(crossings: Crossings, against: Normed, pool: Ints) -> Ints:
@@ -145,7 +150,6 @@ class _ByRouting:
         self._rerouted = rerouted
         self._gain = gains_of_sharing(crossings, against, rows)
         self._cables = rerouted.cables_of(rows)
-        self._is_survey = ~np.isin(rows, crossings.readings.of_trial(TOGETHER))
 
     def found(self) -> tuple[Detour, ...]:
         """The detours, each with the others in force; none where messages arrive sooner than they
@@ -231,15 +235,8 @@ class _ByRouting:
             expected=expected,
             slower=float(np.median(self._slower[mine])),
             evidence=score,
-            normal_share=self._share_of_normal(expected, predicted),
             is_slower=self._are_slower(mine, predicted),
         )
-
-    def _share_of_normal(self, rows: Ints, predicted: Floats) -> float:
-        """The share of messages that are less than half as slow as predicted. Those that meet
-        something slow say nothing."""
-        rows = rows[~self._rerouted.may_meet_slow[rows]]
-        return float((self._slower[rows] < predicted[rows] / 2).mean()) if rows.size else 0.0
 
     def _are_slower(self, rows: Ints, predicted: Floats) -> bool:
         """Whether messages are slower than sharing cables makes them: by more than paths differ
@@ -269,5 +266,5 @@ class _ByRouting:
 
     def _shows_repeatedly(self, slowed: Bools) -> bool:
         """Whether it shows more than once."""
-        moment = self._crossings.readings.moment[self._rows[slowed & self._is_survey]]
+        moment = self._crossings.readings.moment[self._rows[slowed]]
         return bool(np.unique(moment).size >= self._limits.meeting_moments)

@@ -64,12 +64,11 @@ def _is_sure(crossings: Crossings, against: Normed, detour: Detour) -> bool:
     limits, again = crossings.limits, crossings.readings.of_trial(TOGETHER)
     n_endpoints = len(crossings.readings.endpoints)
     rounds = np.unique(numbers_of_rounds(crossings)[detour.rows] // n_endpoints**2)
-    n_normal = detour.expected.size - detour.rows.size
     return bool(
         detour.is_sure(crossings)
         and rounds.size >= limits.meeting_moments
         and np.setdiff1d(detour.rows, again).size
-        and n_normal <= limits.contradicted_share * detour.expected.size
+        and detour.normal_share <= limits.contradicted_share
         and slow_each_time(crossings, against, detour)
     )
 
