@@ -1,8 +1,8 @@
 """Hosts whose TCP connections sent much again: packets are lost at their cable, or in their own
 queues. Bandwidth hardly shows it: a segment is sent again within a round trip."""
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
@@ -26,6 +26,10 @@ _LEAST_HOSTS = 4
 """Of three hosts one lossy cable makes a half and two quarters of all segments sent again."""
 
 
+Launch = tuple[str, int]
+"""A trial and its repeat."""
+
+
 @dataclass(frozen=True, slots=True)
 class ResentFacts(FindingFacts):
     """Hosts that sent segments again, of `n_hosts`: how many each, and the median of the others.
@@ -44,17 +48,17 @@ class ResentFacts(FindingFacts):
         return {"ends": [component.ends for component in self.components], **record}
 
 
-def resent_segments(samples: Iterable[Sample]) -> Counter[str]:
-    """By host how many segments TCP sent again, in all launches whose messages it carried."""
-    found: Counter[str] = Counter()
+def resent_segments(samples: Iterable[Sample]) -> dict[Launch, Counter[str]]:
+    """By launch and host how many segments TCP sent again, where it carried the messages."""
+    found: dict[Launch, Counter[str]] = defaultdict(Counter)
     for sample in samples:
         carried = sample.evidence.get("carried_bytes", {})
         if not sample.evidence or carried.get("fabric", 0):
             continue
         for name, n in sample.evidence.get("device_errors", {}).items():
             host, is_tcp, _ = name.partition(_COUNTER)
-            found[host] += n if is_tcp else 0
-    return +found
+            found[sample.trial, sample.repeat][host] += n if is_tcp else 0
+    return found
 
 
 def resent_findings(
@@ -62,9 +66,11 @@ def resent_findings(
 ) -> list[Finding]:
     """A finding of the hosts that sent far more again than the others; none without. A check loads
     all hosts alike, so a lossy cable makes its host send half of all segments again, and slows most
-    of its messages a little. One burst at one host slows few: that is a warning."""
+    of its messages a little. One burst at one host slows few: that is a warning; it is none if the
+    other launches did not show it."""
     hosts, limits = survey.crossings.hosts, survey.limits
-    resent = resent_segments(samples)
+    by_launch = resent_segments(samples)
+    resent = +sum(by_launch.values(), Counter[str]())
     n, total = len(hosts), resent.total()
     if n < _LEAST_HOSTS or not set(resent) <= set(hosts):
         return []
@@ -76,6 +82,8 @@ def resent_findings(
         evidence = _evidence(resent[host], total, n, limits)
         if evidence < limits.named_evidence or resent[host] < 2 * others:
             break
+        if not _shows_in_all(survey, by_launch, host):
+            continue
         found.append(host)
         least = evidence
     if not found:
@@ -83,6 +91,19 @@ def resent_findings(
     others = float(median(resent[host] for host in hosts if host not in found))
     sure = enough_nodes and all(_is_slow_throughout(survey, host, found) for host in found)
     return [_finding(found, resent, others, n, least, sure=sure)]
+
+
+def _shows_in_all(survey: Survey, by_launch: Mapping[Launch, Counter[str]], host: str) -> bool:
+    """Whether no launch has more of what a host sent again than its share of the host's messages
+    explains (binomial, `contradicted_sigma`). A queue that overflows once sends again in one."""
+    readings, crossings = survey.readings, survey.crossings
+    ends = crossings.host_number[np.stack([readings.a, readings.b])]
+    mine = (ends == crossings.hosts.index(host)).any(axis=0)
+    mine &= readings.metric == Metric.BANDWIDTH.code
+    share = np.bincount(readings.trial[mine], minlength=len(readings.trials)) / mine.sum()
+    n = np.array([by_launch.get(launch, Counter())[host] for launch in readings.trials])
+    by_chance = binom.sf(n - 1, n.sum(), share)
+    return bool((by_chance >= norm.sf(survey.limits.contradicted_sigma)).all())
 
 
 def _is_slow_throughout(survey: Survey, host: str, found: Sequence[str]) -> bool:

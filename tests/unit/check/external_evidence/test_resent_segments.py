@@ -6,7 +6,9 @@ from dataclasses import replace
 import pytest
 from tests.unit.check.verdict.test_sensitivity import samples_of
 
+from weft.bench.model import Sample
 from weft.check.external_evidence.resent_segments import ResentFacts
+from weft.check.trials import ALONE
 from weft.check.verdict.verdict import judge_check
 from weft.core.finding import Finding, Severity
 
@@ -89,3 +91,23 @@ def test_few_or_equal_counts_name_no_host(resent: Mapping[str, int], fabric_byte
 
 def test_a_host_that_the_check_does_not_know_leaves_it_open() -> None:
     assert found_with(8, {"elsewhere": 900}) == []
+
+
+@pytest.mark.parametrize(("survey", "again", "n_found"), [(1, 42, 0), (42, 1, 0), (40, 44, 1)])
+def test_one_burst_in_one_launch_names_no_host(survey: int, again: int, n_found: int) -> None:
+    """1 and 42 were measured on virtual hosts beside a slow one."""
+    samples = samples_of(8, {}, 0.001)
+    later = [replace(sample, trial=ALONE) for sample in samples]
+    verdict = judge_check([*counted(samples, survey), *counted(later, again)], None)
+    found = [one for one in verdict.findings if isinstance(one.facts, ResentFacts)]
+    assert len(found) == n_found
+
+
+def counted(samples: list[Sample], n: int) -> list[Sample]:
+    """Samples of a launch during which one host sent so many segments again."""
+    evidence = {
+        "hosts": 8,
+        "device_errors": {"n02 tcp RetransSegs": n},
+        "carried_bytes": {"fabric": 0, "elsewhere": 10**9},
+    }
+    return [replace(samples[0], evidence=evidence), *samples[1:]]
