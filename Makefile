@@ -103,8 +103,8 @@ $(VENV)/opt/%/bin/mpicc: requirements/%.lock $(STAMP)
 	    --prefix $(VENV)/opt/$* -r $<
 	@touch $@
 
-NCCLS := 2.18.3 2.26.5 2.32.3
-nccl: $(NCCLS:%=$(VENV)/opt/nccl-%/.complete) ## three NCCLs of PyPI (760 MB), for the slow tests
+NCCLS := 2.18.3 2.26.5 2.28.3 2.32.3
+nccl: $(NCCLS:%=$(VENV)/opt/nccl-%/.complete) ## four NCCLs of PyPI (1 GB), for the slow tests
 
 $(VENV)/opt/nccl-%/.complete: requirements/nccl-%.lock $(STAMP)
 	@rm -rf $(VENV)/opt/nccl-$*

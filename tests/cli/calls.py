@@ -70,6 +70,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "doctor env": (RESULT,),
     "doctor topo": (RESULT,),
     "doctor container": ("IMAGE",),
+    "doctor nccl-plan": (RESULT, "--platform", "azure-ndv5"),
     "platform detect": (),
     "platform fit": (RESULT, "-o", "NEW.toml"),
     "platform list": (),

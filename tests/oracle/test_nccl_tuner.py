@@ -1,96 +1,112 @@
-"""weft's tuner beside that of the NCCL which the published NDv5 results were measured with."""
+"""Plans that real libraries of NCCL tell, and weft's own tuner beside them."""
 
-import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.oracle.nccl_topology_probe import HOST_HASH
-from tests.oracle.nccl_tuner_probe import MARK
 from tests.oracle.test_nccl_libraries import library
 
 from weft.catalog.load import platform
-from weft.doctor.topo.node import node_of_platform, topology_text
-from weft.expect.model import Conditions
+from weft.core.errors import InputError
+from weft.doctor.nccl_plan.asking import ask_library
+from weft.doctor.nccl_plan.nodes import topology_of
+from weft.doctor.nccl_plan.plan import NcclPlan
+from weft.expect.model import Conditions, Expectation
 from weft.expect.nccl.collectives import busbw_factor, nccl
 
 pytestmark = pytest.mark.slow
 
-PROBE = Path(__file__).with_name("nccl_tuner_probe.py")
-ROOT = Path(__file__).resolve().parents[2]
-VERSION = "2.26.5"
 N_BYTES = 16 << 30
 NODES = (4, 8, 16, 32, 64, 128)
-_DEVICE = re.compile(r'<pci busid="[^"]*" class="(0x0[32])[^>]*/>')
+TUNED = "2.26.5"
+"""The version that the published NDv5 results were measured with."""
 
 
-def whole_job(text: str) -> str:
-    """A topology file with the GPUs, links and adapters that NCCL adds to it on a node."""
-    counts = {"0x03": 0, "0x02": 0}
-
-    def filled(found: re.Match[str]) -> str:
-        kind, i = found[1], counts[found[1]]
-        counts[kind] += 1
-        inside = (
-            f'<gpu dev="{i}" sm="90" rank="{i}" gdr="1">'
-            '<nvlink target="0000:ee:00.0" count="18" tclass="0x068000"/></gpu>'
-            if kind == "0x03"
-            else f'<nic><net name="mlx5_ib{i}" dev="{i}" latency="0" speed="400000" port="1"'
-            f' guid="{i + 1:#x}" maxconn="131072" gdr="1" coll="0"/></nic>'
-        )
-        return f"{found[0].removesuffix('/>')}>{inside}</pci>"
-
-    text = text.replace("<cpu ", f'<cpu host_hash="{HOST_HASH:#x}" ')
-    return _DEVICE.sub(filled, text)
-
-
-def asked(folder: Path, **env: str) -> dict[str, Any]:
-    """What the library finds and chooses for 16 GiB on NDv5."""
-    file = folder / "ndv5.xml"
-    file.write_text(whole_job(topology_text(node_of_platform(platform("azure-ndv5")))))
-    words = [str(library(VERSION)), VERSION, str(file), str(N_BYTES), *map(str, NODES)]
-    done = subprocess.run(
-        [sys.executable, str(PROBE), *words],
-        # 2: as NVIDIA's own unit tests, no question to a driver that is not here.
-        env={**os.environ, "NCCL_IGNORE_DISABLED_P2P": "2", "PYTHONPATH": str(ROOT), **env},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=True,
+def asked(version: str, name: str = "azure-ndv5", *nodes: int, **variables: str) -> NcclPlan:
+    """What a library finds and chooses for 16 GiB on a platform."""
+    job = topology_of(name, None)
+    sizes = (N_BYTES,)
+    return ask_library(
+        library(version), job, nodes=nodes or NODES, sizes_bytes=sizes, variables=variables
     )
-    line = next(one for one in done.stdout.split("\n") if one.startswith(MARK))
-    found: dict[str, Any] = json.loads(line.removeprefix(MARK))
-    return found
 
 
-def expected(n_nodes: int, version: str) -> Any:
+def expected(n_nodes: int, version: str) -> Expectation:
     conditions = Conditions(
         "allreduce", N_BYTES, n_nodes, 8, "gpu", "nccl", library_version=version
     )
     return nccl(platform("azure-ndv5"), conditions)
 
 
-def test_the_library_takes_alternating_rings_and_weft_takes_its_time(tmp_path: Path) -> None:
-    found = asked(tmp_path)
-    assert found["ring"] == [8, 48.0]
+def test_the_library_takes_alternating_rings_and_weft_takes_its_time() -> None:
+    plan = asked(TUNED)
     for n_nodes in NODES:
-        algorithm, protocol, time_us = found["choices"][str(n_nodes)]
-        one = expected(n_nodes, VERSION)
-        assert one.algorithm == f"{algorithm} {protocol}" == "ring simple"
-        bus = N_BYTES * busbw_factor("allreduce", 8 * n_nodes) / time_us / 1e3
+        ring = plan.by_nodes[n_nodes].graphs["ring"]
+        assert (ring.n_channels, ring.gb_s_between) == (8, 48.0)
+        assert all(enters != leaves for enters, leaves in ring.nets)
+        found = plan.by_nodes[n_nodes].choice("allreduce", N_BYTES)
+        assert found is not None
+        one = expected(n_nodes, TUNED)
+        assert one.algorithm == f"{found.algorithm} {found.protocol}" == "ring simple"
+        bus = N_BYTES * busbw_factor("allreduce", 8 * n_nodes) / found.time_us / 1e3
         assert one.value == pytest.approx(bus, rel=1e-3)
     # The ring's estimate is the worst on the most nodes, and NVLSTree's is worse even there.
-    ring_us = found["choices"][str(NODES[-1])][2]
-    assert ring_us < found["nvlstree"] < 1.1 * ring_us
+    every = plan.by_nodes[NODES[-1]].times["allreduce", N_BYTES]
+    tree = next(one for one in every if one.algorithm == "nvlstree")
+    assert every[0].time_us < tree.time_us < 1.1 * every[0].time_us
 
 
-def test_without_cross_nic_rings_close_over_nvlink_as_before_2_20(tmp_path: Path) -> None:
-    found = asked(tmp_path, NCCL_CROSS_NIC="0")
-    assert found["ring"] == [8, 45.0]
+def test_without_cross_nic_rings_close_over_nvlink_as_before_2_20() -> None:
+    plan = asked(TUNED, NCCL_CROSS_NIC="0")
     for n_nodes in NODES[:-1]:
-        algorithm, protocol, _ = found["choices"][str(n_nodes)]
-        assert expected(n_nodes, "2.19.3").algorithm == f"{algorithm} {protocol}"
+        ring = plan.by_nodes[n_nodes].graphs["ring"]
+        assert (ring.n_channels, ring.gb_s_between) == (8, 45.0)
+        found = plan.by_nodes[n_nodes].choice("allreduce", N_BYTES)
+        assert found is not None
+        assert expected(n_nodes, "2.19.3").algorithm == f"{found.algorithm} {found.protocol}"
+
+
+@pytest.mark.parametrize("version", ["2.18.3", "2.26.5", "2.32.3"])
+@pytest.mark.parametrize(
+    ("name", "channels", "gb_s"), [("azure-ndv5", 12, 30), ("azure-ndv4", 12, 20)]
+)
+def test_rings_inside_a_node_use_all_of_nvlink(
+    version: str, name: str, channels: int, gb_s: int
+) -> None:
+    """18 links of 20.6 GB/s carry 12 channels of 30; 12 of 20 carry 12 of 20."""
+    plan = asked(version, name, 1, 2)
+    assert plan.version == version
+    ring = plan.by_nodes[1].graphs["ring"]
+    assert (ring.n_channels, ring.gb_s_inside) == (channels, gb_s)
+    for one in plan.by_nodes.values():
+        for graph in (one.graphs["ring"], one.graphs["tree"]):
+            assert all(sorted(gpus) == list(range(8)) for gpus in graph.gpus)
+    # Every adapter is entered by as many channels as any other.
+    nets = [enters for enters, _ in plan.by_nodes[2].graphs["ring"].nets]
+    assert sorted(nets) == list(range(8))
+
+
+def test_the_tuner_of_2_32_is_not_asked() -> None:
+    assert not asked("2.32.3", "azure-ndv5", 2).has_times
+    assert asked("2.18.3", "azure-ndv5", 2).has_times
+
+
+def test_nccl_says_what_it_dislikes(tmp_path: Path) -> None:
+    """A processor that the file does not name, and no driver is here to ask."""
+    job = topology_of("azure-ndv5", None)
+    text = re.sub(r' arch="x86_64"', "", job.text)
+    file = tmp_path / "partial.xml"
+    file.write_text(text)
+    with pytest.raises(InputError, match=r"2\.26\.5 gave up at ncclTopoGetSystemFromXml: .*arch"):
+        ask_library(library(TUNED), topology_of("azure-ndv5", file), nodes=(2,))
+
+
+def test_2_28_takes_nvls_trees_where_2_26_took_rings() -> None:
+    """As is known of 16 GiB on NDv5: constants of NVLSTree changed between them."""
+    before, after = asked("2.26.5"), asked("2.28.3")
+    for n_nodes in NODES:
+        was, now = (one.by_nodes[n_nodes].choice("allreduce", N_BYTES) for one in (before, after))
+        assert was is not None
+        assert now is not None
+        assert was.algorithm == "ring"
+        assert now.algorithm == expected(n_nodes, "2.28.3").algorithm.split()[0]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.bench.model import Backend, Launch, Sample, Trial
+from weft.check.external_evidence.resent_segments import hosts_to_measure_again
 from weft.check.suspects.crowding.partner_test import Round
 from weft.check.suspects.follow_up import FollowUpPlan, follow_up
 from weft.check.suspects.survey import survey_of
@@ -159,7 +160,8 @@ class FollowUpBackend:
             self._plan = FollowUpPlan((), ())
         if self._plan is None:
             survey = survey_of(self._survey, self._wiring, thresholds(), adaptive=self._adaptive)
-            self._plan = follow_up(survey, self._seed, self._most_rounds)
+            hosts = hosts_to_measure_again(self._survey, survey)
+            self._plan = follow_up(survey, self._seed, self._most_rounds, hosts)
         return self._plan
 
 

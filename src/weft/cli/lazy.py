@@ -45,7 +45,7 @@ class LazyVerbs(click.Group):
     def module_of(self, verb: str) -> str:
         """The module of a verb: weft.cli.FOLDER.VERB, or weft.cli.VERB.command."""
         if self.folder:
-            return f"weft.cli.{self.folder}.{verb}"
+            return f"weft.cli.{self.folder}.{verb.replace('-', '_')}"
         return f"weft.cli.{_FOLDERS.get(verb, verb)}.command"
 
     def format_commands(

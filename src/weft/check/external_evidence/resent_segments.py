@@ -71,36 +71,58 @@ def resent_findings(
     hosts, limits = survey.crossings.hosts, survey.limits
     by_launch = resent_segments(samples)
     resent = +sum(by_launch.values(), Counter[str]())
-    n, total = len(hosts), resent.total()
-    if n < _LEAST_HOSTS or not set(resent) <= set(hosts):
-        return []
-    ranked = sorted(hosts, key=lambda host: -resent[host])
-    found: list[str] = []
-    least = 0.0
-    for host in ranked[: n // 2]:
-        others = median(resent[other] for other in ranked if other not in (*found, host))
-        evidence = _evidence(resent[host], total, n, limits)
-        if evidence < limits.named_evidence or resent[host] < 2 * others:
-            break
-        if not _shows_in_all(survey, by_launch, host):
-            continue
-        found.append(host)
-        least = evidence
+    standing_out = {
+        host: evidence
+        for host, evidence in _standing_out(resent, survey, limits.suspect_evidence).items()
+        if _shows_in_all(survey, by_launch, host, alone=evidence >= limits.named_evidence)
+    }
+    found = list(standing_out)
     if not found:
         return []
     others = float(median(resent[host] for host in hosts if host not in found))
-    sure = enough_nodes and all(_is_slow_throughout(survey, host, found) for host in found)
-    return [_finding(found, resent, others, n, least, sure=sure)]
+    least = min(standing_out.values())
+    sure = enough_nodes and least >= limits.named_evidence
+    sure = sure and all(_is_slow_throughout(survey, host, found) for host in found)
+    return [_finding(found, resent, others, len(hosts), least, sure=sure)]
 
 
-def _shows_in_all(survey: Survey, by_launch: Mapping[Launch, Counter[str]], host: str) -> bool:
+def hosts_to_measure_again(samples: Iterable[Sample], survey: Survey) -> list[str]:
+    """The hosts that sent more again than the others, too little to say so after the survey."""
+    resent = +sum(resent_segments(samples).values(), Counter[str]())
+    return list(_standing_out(resent, survey, survey.limits.near_evidence))
+
+
+def _standing_out(resent: Counter[str], survey: Survey, least: float) -> dict[str, float]:
+    """By host the evidence that it sent more again than the others: `least` or more, the strongest
+    first, half of the hosts at most."""
+    hosts = survey.crossings.hosts
+    n, total = len(hosts), resent.total()
+    found: dict[str, float] = {}
+    if n < _LEAST_HOSTS or not set(resent) <= set(hosts):
+        return found
+    ranked = sorted(hosts, key=lambda host: -resent[host])
+    for host in ranked[: n // 2]:
+        others = median(resent[other] for other in ranked if other not in (*found, host))
+        evidence = _evidence(resent[host], total, n, survey.limits)
+        if evidence < least or resent[host] < 2 * others:
+            break
+        found[host] = evidence
+    return found
+
+
+def _shows_in_all(
+    survey: Survey, by_launch: Mapping[Launch, Counter[str]], host: str, *, alone: bool
+) -> bool:
     """Whether no launch has more of what a host sent again than its share of the host's messages
-    explains (binomial, `contradicted_sigma`). A queue that overflows once sends again in one."""
+    explains (binomial, `contradicted_sigma`). A queue that overflows once sends again in one.
+    `alone`: whether one launch is enough."""
     readings, crossings = survey.readings, survey.crossings
     ends = crossings.host_number[np.stack([readings.a, readings.b])]
     mine = (ends == crossings.hosts.index(host)).any(axis=0)
     mine &= readings.metric == Metric.BANDWIDTH.code
     share = np.bincount(readings.trial[mine], minlength=len(readings.trials)) / mine.sum()
+    if not alone and np.count_nonzero(share) == 1:
+        return False
     n = np.array([by_launch.get(launch, Counter())[host] for launch in readings.trials])
     by_chance = binom.sf(n - 1, n.sum(), share)
     return bool((by_chance >= norm.sf(survey.limits.contradicted_sigma)).all())

@@ -36,13 +36,18 @@ class FollowUpPlan:
     together: tuple[Round, ...]
 
 
-def follow_up(survey: Survey, seed: int, most_rounds: int | None = None) -> FollowUpPlan:
-    """The plan for the suspects of a survey; empty without any. At most so many rounds of each
-    kind (None: no limit)."""
+def follow_up(
+    survey: Survey, seed: int, most_rounds: int | None = None, hosts: Sequence[str] = ()
+) -> FollowUpPlan:
+    """The plan for the suspects of a survey, and for `hosts` that look faulty by their own
+    counters; empty without any. At most so many rounds of each kind (None: no limit)."""
     suspects, limits = survey.slow_or_out_of_use, survey.limits
     unexplained = _pairs_again(survey, limits.pairs_again)
     stalled = tuple((stall.pair,) for stall in stalls(survey)[: limits.stalls_again])
-    uneasy = unsteady(survey)
+    of_host = survey.candidates.of_part(Part.NODE)
+    numbers = (survey.crossings.hosts.index(host) for host in hosts)
+    again_too = [of_host[number] for number in numbers if number in of_host]
+    uneasy = list(dict.fromkeys([*unsteady(survey), *again_too]))
     rounds = (round_of(survey, number) for number in rounds_to_repeat(survey))
     of_meetings = tuple(pairs for pairs in rounds if len(pairs) > 1)
     if not any((suspects, unexplained, survey.crowded, stalled, uneasy)):

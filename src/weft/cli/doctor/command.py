@@ -14,6 +14,7 @@ VERBS = {
     "env": "Faults in the variables of a script, a file or this environment.",
     "container": "The network that NCCL of an image will use, and what keeps it from a faster one.",
     "topo": "NCCL's reading of a topology file, and the faults of the file.",
+    "nccl-plan": "What a libnccl.so would do on your nodes: channels, algorithms, rates.",
 }
 """Verb -> one line. Each lives in weft.cli.doctor.VERB, as `command`."""
 

@@ -80,8 +80,8 @@ def command(
 
     Exit 1 if the fast network is out of reach, 5 if a file is missing that could show it.
     """
-    from weft.cli.doctor.container_case import cases_of
-    from weft.cli.doctor.container_text import container_lines, container_record, container_rows
+    from weft.cli.doctor.images.case import cases_of
+    from weft.cli.doctor.images.text import container_lines, container_record, container_rows
     from weft.core.finding import WORST_FIRST
     from weft.doctor.container.judge import judge_container
 
@@ -99,7 +99,7 @@ def command(
         judged = [(case, judge_container(case)) for case in cases]
         worst = min(judged, key=lambda one: WORST_FIRST.index(one[1].verdict()))
         if form is not None:
-            from weft.cli.doctor.container_emission import TypedWords, show_emission
+            from weft.cli.doctor.images.emission import TypedWords, show_emission
 
             typed: list[str | Path] = [image]
             typed += ["--host", host] if host is not None else []

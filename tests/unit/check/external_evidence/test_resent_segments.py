@@ -7,7 +7,14 @@ import pytest
 from tests.unit.check.verdict.test_sensitivity import samples_of
 
 from weft.bench.model import Sample
-from weft.check.external_evidence.resent_segments import ResentFacts
+from weft.check.external_evidence.resent_segments import (
+    ResentFacts,
+    hosts_to_measure_again,
+    resent_findings,
+)
+from weft.check.suspects.follow_up import follow_up
+from weft.check.suspects.survey import survey_of
+from weft.check.thresholds import thresholds
 from weft.check.trials import ALONE
 from weft.check.verdict.verdict import judge_check
 from weft.core.finding import Finding, Severity
@@ -93,7 +100,9 @@ def test_a_host_that_the_check_does_not_know_leaves_it_open() -> None:
     assert found_with(8, {"elsewhere": 900}) == []
 
 
-@pytest.mark.parametrize(("survey", "again", "n_found"), [(1, 42, 0), (42, 1, 0), (40, 44, 1)])
+@pytest.mark.parametrize(
+    ("survey", "again", "n_found"), [(1, 42, 0), (42, 1, 0), (40, 44, 1), (4, 4, 1), (1, 1, 0)]
+)
 def test_one_burst_in_one_launch_names_no_host(survey: int, again: int, n_found: int) -> None:
     """1 and 42 were measured on virtual hosts beside a slow one."""
     samples = samples_of(8, {}, 0.001)
@@ -111,3 +120,17 @@ def counted(samples: list[Sample], n: int) -> list[Sample]:
         "carried_bytes": {"fabric": 0, "elsewhere": 10**9},
     }
     return [replace(samples[0], evidence=evidence), *samples[1:]]
+
+
+@pytest.mark.parametrize(("n", "again"), [(29, ["n02"]), (9, [])])
+def test_a_host_that_may_lose_packets_is_measured_again(n: int, again: list[str]) -> None:
+    """29 and 8 were measured with 0.1 % loss: too little after the survey."""
+    each = {"n00": 8, "n01": 8, "n02": n, "n03": 9}
+    first, *others = samples_of(4, {}, 0.001)
+    evidence = {"device_errors": {f"{host} tcp RetransSegs": one for host, one in each.items()}}
+    samples = [replace(first, evidence=evidence), *others]
+    survey = survey_of(samples, None, thresholds())
+    assert hosts_to_measure_again(samples, survey) == again
+    assert all("n02" in pair for (pair,) in follow_up(survey, 1, None, again).alone[3 * 2 :])
+    (warned, *_) = [*resent_findings(samples, survey, enough_nodes=False), None]
+    assert warned is None

@@ -8,7 +8,7 @@ from tests.needs import need
 from tests.unit.doctor.container.container_trees import SlingshotNode
 
 from weft.cli import run
-from weft.cli.doctor.container_case import cases_of
+from weft.cli.doctor.images.case import cases_of
 from weft.core.finding import Severity
 from weft.doctor.container.case import ContainerCase
 from weft.doctor.container.chain.report import Chain

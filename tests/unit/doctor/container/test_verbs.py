@@ -15,7 +15,7 @@ from tests.unit.doctor.container.container_trees import (
 )
 from tests.unit.doctor.container.remedy.verbs_trees import VERSIONS, add_rdma_core, verbs_source
 
-from weft.cli.doctor.container_text import verdict_lines
+from weft.cli.doctor.images.text import verdict_lines
 from weft.core.finding import Severity
 from weft.doctor.container.launch.isolation import LockedMemory, locked_memory_of
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from weft.cli.doctor.container_case import cases_of
+from weft.cli.doctor.images.case import cases_of
 from weft.doctor.container.remedy.emission_forms import FORMS
 from weft.doctor.container.remedy.search import ContainerRemedy, find_remedy
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from weft.cli.doctor.container_text import rule_rows, verdict_lines
+from weft.cli.doctor.images.text import rule_rows, verdict_lines
 from weft.cli.fail_on import exit_code_of
 from weft.cli.output import emit, printable, talk
 from weft.core.errors import InputError

@@ -1,0 +1,1 @@
+"""`weft doctor container`: the image and its launch, the remedy, the words."""
