@@ -1,11 +1,12 @@
 """`weft expect`: what a path or a collective should deliver, and what limits it."""
 
+from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from weft.cli.options import GPU_COUNT, NODE_COUNT
+from weft.cli.options import EXISTING_FILE, GPU_COUNT, NODE_COUNT
 from weft.cli.output import emit, format_option
 from weft.core.shell_line import shell_line
 
@@ -23,6 +24,12 @@ from weft.core.shell_line import shell_line
 )
 @click.option("--protocol", default="", metavar="P", help="NCCL: LL, LL128 or Simple.")
 @click.option("--nccl", "nccl_version", default="", metavar="V", help="NCCL's version, as 2.26.5.")
+@click.option(
+    "--libnccl", type=EXISTING_FILE, metavar="FILE", help="NCCL: ask this library what it chooses."
+)
+@click.option(
+    "--topo", "topology", type=EXISTING_FILE, help="With --libnccl: a topology file of a node."
+)
 @click.option(
     "--window",
     type=click.IntRange(min=1),
@@ -43,6 +50,8 @@ def command(
     words: tuple[str, ...],
     *,
     size: str | None,
+    libnccl: Path | None,
+    topology: Path | None,
     explain: bool,
     format_: str,
     **given: Any,
@@ -66,20 +75,34 @@ def command(
 
     where, benchmark = _platform_and_benchmark(words)
     document = platform_named(where)
-    given["size"] = size
+    given |= {"size": size, "libnccl": libnccl}
     if benchmark is None:
         questions = usual(document, given)
     else:
         name, library = parse_benchmark(benchmark)
         is_own = benchmark.lower().replace("-", "_") in OWN
         questions = asked(document, name, library, given, own_name=is_own)
+    asked_of = ""
+    if libnccl is not None:
+        from weft.cli.expect.library_choice import by_library
+
+        questions, asked_of = by_library(questions, where, libnccl, topology)
+    elif topology is not None:
+        raise click.UsageError("--topo goes with --libnccl")
     found = [(one, predict(document, one)) for one in questions]
     figures = figures_of(document, found) if explain else []
     following = _next(where, benchmark, explain=explain)
     text = overview_text if benchmark is None else answer_text
     emit(
         format_,
-        text=lambda: f"{text(document, found, figures)}\n\nnext: {following}",
+        text=lambda: "\n".join(
+            [
+                text(document, found, figures),
+                *([asked_of] if asked_of else []),
+                "",
+                f"next: {following}",
+            ]
+        ),
         record=record_of(document, found, figures),
         rows=[row_of(document, *pair) for pair in found],
     )

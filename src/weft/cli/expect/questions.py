@@ -24,7 +24,7 @@ USUAL_NCCL_BYTES = 1 << 30
 USUAL_SMALL_BYTES = 8
 USUAL = ("latency", "bandwidth", "message_rate", "allreduce")
 """What a machine is asked without a benchmark."""
-OF_NCCL = ("nccl_version", "protocol", "gpus")
+OF_NCCL = ("nccl_version", "libnccl", "protocol", "gpus")
 """Options that only NCCL has."""
 
 
@@ -135,6 +135,7 @@ def _refuse_unused(benchmark: str, library: Library, given: dict[str, Any]) -> N
     unused = {
         "--protocol": bool(given["protocol"]) and not nccl,
         "--nccl": bool(given["nccl_version"]) and not nccl,
+        "--libnccl": given["libnccl"] is not None and not nccl,
         "--memory host": given["memory"] == "host" and nccl,
         "--algorithm": bool(given["algorithm"]) and not nccl and benchmark not in MPI_ALGORITHMS,
         "--without-gpudirect": given["without_gpudirect"] and host,

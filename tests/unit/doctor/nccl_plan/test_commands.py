@@ -1,0 +1,79 @@
+"""What `weft doctor nccl-plan` and `weft expect --libnccl` print of a stand-in for NCCL."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from tests.unit.doctor.nccl_plan.conftest import CRASH
+
+from weft.cli import run
+
+Capture = pytest.CaptureFixture[str]
+PLAN = ("--platform", "azure-ndv5", "--nodes", "1,4", "--size", "1K,1M")
+
+
+def printed(capsys: Capture, *words: str, code: int = 0) -> str:
+    assert run(list(words)) == code
+    shown = capsys.readouterr()
+    return shown.err if code else shown.out
+
+
+def test_the_plan_as_text_json_and_csv(libraries: dict[int, Path], capsys: Capture) -> None:
+    words = ("doctor", "nccl-plan", str(libraries[0]), *PLAN)
+    text = printed(capsys, *words, "--channels")
+    assert text.startswith("NCCL 2.99.1 on nodes of azure-ndv5, 8 GPUs each")
+    assert "ring 1: net1 > GPUs 1 2 3 4 5 6 7 0 > net1" in text
+    assert "1 KiB to 1 MiB  ring Simple  1.05 ms for 1 MiB" in text
+    record = json.loads(printed(capsys, *words, "--format", "json"))
+    (plan,) = record["plans"]
+    assert (plan["version"], plan["gpus_per_node"], plan["tuner_asked"]) == ("2.99.1", 8, True)
+    assert [one["nodes"] for one in plan["plans"]] == [1, 4]
+    assert plan["plans"][1]["graphs"][0]["channels"][1]["nets"] == [1, 1]
+    rows = list(csv.DictReader(io.StringIO(printed(capsys, *words, "--format", "csv"))))
+    assert [(row["nodes"], row["size_bytes"]) for row in rows] == [
+        (n, size) for n in ("1", "4") for size in ("1024", str(1 << 20))
+    ]
+
+
+def test_two_libraries_alike_differ_in_nothing(libraries: dict[int, Path], capsys: Capture) -> None:
+    one = str(libraries[0])
+    text = printed(capsys, "doctor", "nccl-plan", one, *PLAN, "--against", one)
+    assert "from NCCL 2.99.1 to 2.99.1:\n  1 to 4 nodes: nothing changes" in text
+
+
+def test_a_crash_is_one_sentence(libraries: dict[int, Path], capsys: Capture) -> None:
+    words = ("doctor", "nccl-plan", str(libraries[CRASH]), *PLAN)
+    text = printed(capsys, *words, code=2)
+    assert "crashed (signal 6) at ncclTopoCompute" in text
+    assert "Traceback" not in text
+
+
+def test_an_expectation_takes_what_the_library_chooses(
+    libraries: dict[int, Path], capsys: Capture
+) -> None:
+    words = ("expect", "azure-ndv5", "allreduce", "--nodes", "4", "--size", "1M")
+    assert "BY       tree ll128" in printed(capsys, *words, "--gpus", "32")
+    asked = printed(capsys, *words, "--libnccl", str(libraries[0]))
+    # Both channels of the stand-in enter by the first two of eight adapters.
+    assert "BY       ring simple" in asked
+    assert "2 x PCIe of 48 GB/s" in asked
+    assert "asked libnccl0.so of NCCL 2.99.1: algorithm, protocol and adapters" in asked
+    own = printed(capsys, *words, "--libnccl", str(libraries[0]), "--algorithm", "tree")
+    assert "BY       tree" in own
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("azure-ndv5", "alltoall", "--nodes", "4"), "--libnccl decides nothing here"),
+        (("frontera", "osu_allreduce"), "--libnccl does not apply"),
+        (("azure-ndv5", "allreduce", "--tasks-per-node", "4"), "4 GPUs of each node"),
+    ],
+)
+def test_questions_that_are_none_for_the_library(
+    libraries: dict[int, Path], capsys: Capture, words: tuple[str, ...], says: str
+) -> None:
+    text = printed(capsys, "expect", *words, "--libnccl", str(libraries[0]), code=2)
+    assert says in text
