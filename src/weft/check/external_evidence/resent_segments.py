@@ -14,6 +14,7 @@ from scipy.stats import binom, norm
 from weft.bench.model import Sample
 from weft.check.readings.components import Component, Part
 from weft.check.readings.readings import Metric
+from weft.check.suspects.accusation import Accusation, Standing
 from weft.check.suspects.survey import Survey
 from weft.check.thresholds import CheckThresholds
 from weft.core.finding import Finding, FindingFacts, FindingKind, Severity
@@ -62,12 +63,19 @@ def resent_segments(samples: Iterable[Sample]) -> dict[Launch, Counter[str]]:
 
 
 def resent_findings(
-    samples: Iterable[Sample], survey: Survey, *, enough_nodes: bool
+    samples: Iterable[Sample],
+    survey: Survey,
+    accusations: Iterable[Accusation] = (),
+    *,
+    enough_nodes: bool,
 ) -> list[Finding]:
     """A finding of the hosts that sent far more again than the others; none without. A check loads
     all hosts alike, so a lossy cable makes its host send half of all segments again, and slows most
     of its messages a little. One burst at one host slows few: that is a warning; it is none if the
-    other launches did not show it."""
+    other launches did not show it. Beside something slow there is none: the queues of those that
+    send to it overflow."""
+    if any(_is_slow(one) for one in accusations):
+        return []
     hosts, limits = survey.crossings.hosts, survey.limits
     by_launch = resent_segments(samples)
     resent = +sum(by_launch.values(), Counter[str]())
@@ -84,6 +92,11 @@ def resent_findings(
     sure = enough_nodes and least >= limits.named_evidence
     sure = sure and all(_is_slow_throughout(survey, host, found) for host in found)
     return [_finding(found, resent, others, len(hosts), least, sure=sure)]
+
+
+def _is_slow(accusation: Accusation) -> bool:
+    may_be = accusation.standing in (Standing.CONFIRMED, Standing.UNTESTED)
+    return may_be and Metric.BANDWIDTH in accusation.slower
 
 
 def hosts_to_measure_again(samples: Iterable[Sample], survey: Survey) -> list[str]:

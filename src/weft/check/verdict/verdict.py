@@ -147,7 +147,7 @@ def judge_check(
         *unshown(survey, accusations, marks),
         *_against_limits(survey, samples, expectations, _slowed_by(of_suspects)),
         *over_time.findings(survey, spoiled),
-        *_of_lost_packets(survey, samples, coverage),
+        *_of_lost_packets(survey, samples, coverage, accusations),
     ]
     findings = _with_intermittent(survey, findings, coverage, accusations)
     findings, sensitivity = _with_sensitivity(survey, findings, coverage, expectations, repeated)
@@ -181,13 +181,16 @@ def _surveyed(
 
 
 def _of_lost_packets(
-    survey: Survey, samples: Sequence[Sample], coverage: Covered
+    survey: Survey,
+    samples: Sequence[Sample],
+    coverage: Covered,
+    accusations: Sequence[Accusation],
 ) -> Iterator[Finding]:
     """What stalled, and who sent much again."""
     yield from stall_findings(survey)
     yield from intermittent.stall_place_findings(survey)
     enough = caveats.enough_nodes(survey, coverage)
-    yield from resent_findings(samples, survey, enough_nodes=enough)
+    yield from resent_findings(samples, survey, accusations, enough_nodes=enough)
 
 
 def _with_sensitivity(

@@ -96,6 +96,14 @@ def test_few_or_equal_counts_name_no_host(resent: Mapping[str, int], fabric_byte
     assert found_with(8, counts, fabric_bytes=fabric_bytes) == []
 
 
+def test_beside_a_slow_host_those_that_send_to_it_are_not_named() -> None:
+    """16 were measured at one host beside another at 1 % of the others' rate."""
+    names = hosts(8)
+    counts = {**dict.fromkeys(names, 0), names[2]: 160}
+    assert found_with(8, counts)
+    assert found_with(8, counts, slow={5: 3.0}) == []
+
+
 def test_a_host_that_the_check_does_not_know_leaves_it_open() -> None:
     assert found_with(8, {"elsewhere": 900}) == []
 
