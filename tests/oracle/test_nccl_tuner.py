@@ -56,6 +56,18 @@ def test_the_library_takes_alternating_rings_and_weft_takes_its_time() -> None:
     assert every[0].time_us < tree.time_us < 1.1 * every[0].time_us
 
 
+def test_a_file_of_settings_counts_as_for_a_job(tmp_path: Path) -> None:
+    settings = tmp_path / "nccl.conf"
+    settings.write_text("NCCL_CROSS_NIC=0\n")
+    for version, usual in (("2.18.3", 45.0), ("2.26.5", 48.0), ("2.32.3", 48.0)):
+        plans = (
+            asked(version, "azure-ndv5", 4),
+            asked(version, "azure-ndv5", 4, NCCL_CONF_FILE=str(settings)),
+        )
+        found = [one.by_nodes[4].graphs["ring"].gb_s_between for one in plans]
+        assert found == [usual, 45.0]
+
+
 def test_without_cross_nic_rings_close_over_nvlink_as_before_2_20() -> None:
     plan = asked(TUNED, NCCL_CROSS_NIC="0")
     for n_nodes in NODES[:-1]:

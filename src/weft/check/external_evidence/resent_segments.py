@@ -23,12 +23,10 @@ from weft.core.words import counted
 _COUNTER = " tcp RetransSegs"
 """As evidence names it, behind the host (docs/reference/run_directory.md)."""
 _TENTH = 0.1
+_Launch = tuple[str, int]
+"""A trial and its repeat."""
 _LEAST_HOSTS = 4
 """Of three hosts one lossy cable makes a half and two quarters of all segments sent again."""
-
-
-Launch = tuple[str, int]
-"""A trial and its repeat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +47,9 @@ class ResentFacts(FindingFacts):
         return {"ends": [component.ends for component in self.components], **record}
 
 
-def resent_segments(samples: Iterable[Sample]) -> dict[Launch, Counter[str]]:
+def resent_segments(samples: Iterable[Sample]) -> dict[_Launch, Counter[str]]:
     """By launch and host how many segments TCP sent again, where it carried the messages."""
-    found: dict[Launch, Counter[str]] = defaultdict(Counter)
+    found: dict[_Launch, Counter[str]] = defaultdict(Counter)
     for sample in samples:
         carried = sample.evidence.get("carried_bytes", {})
         if not sample.evidence or carried.get("fabric", 0):
@@ -72,17 +70,18 @@ def resent_findings(
     """A finding of the hosts that sent far more again than the others; none without. A check loads
     all hosts alike, so a lossy cable makes its host send half of all segments again, and slows most
     of its messages a little. One burst at one host slows few: that is a warning; it is none if the
-    other launches did not show it. Beside something slow there is none: the queues of those that
-    send to it overflow."""
-    if any(_is_slow(one) for one in accusations):
-        return []
+    other launches did not show it. Beside slow hosts or cables only slow hosts are named: the
+    queues of those that send to them overflow."""
+    slow = [one for one in accusations if _is_slow(one)]
+    slow_hosts = {host for one in slow for component in one.components for host in component.ends}
     hosts, limits = survey.crossings.hosts, survey.limits
     by_launch = resent_segments(samples)
     resent = +sum(by_launch.values(), Counter[str]())
     standing_out = {
         host: evidence
         for host, evidence in _standing_out(resent, survey, limits.suspect_evidence).items()
-        if _shows_in_all(survey, by_launch, host, alone=evidence >= limits.named_evidence)
+        if (not slow or host in slow_hosts)
+        and _shows_in_all(survey, by_launch, host, alone=evidence >= limits.named_evidence)
     }
     found = list(standing_out)
     if not found:
@@ -124,7 +123,7 @@ def _standing_out(resent: Counter[str], survey: Survey, least: float) -> dict[st
 
 
 def _shows_in_all(
-    survey: Survey, by_launch: Mapping[Launch, Counter[str]], host: str, *, alone: bool
+    survey: Survey, by_launch: Mapping[_Launch, Counter[str]], host: str, *, alone: bool
 ) -> bool:
     """Whether no launch has more of what a host sent again than its share of the host's messages
     explains (binomial, `contradicted_sigma`). A queue that overflows once sends again in one.

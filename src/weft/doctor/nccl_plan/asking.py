@@ -29,7 +29,7 @@ _STRUCTURES = dict.fromkeys(
 )
 _OF_TASK = "ncclInfo"
 """What older tuners are asked with."""
-_OPTIONAL = {child.TUNE, child.TIME, child.PROCESSOR, child.CONSTANTS}
+_OPTIONAL = {child.TUNE, child.TIME, child.PROCESSOR, child.CONSTANTS, child.SETTINGS}
 _PARAMETERS = {
     child.READ: ("PKcP7ncclXmli",),
     child.BUILD: ("P7ncclXmlPP14ncclTopoSystem", "P7ncclXmlPP14ncclTopoSystemm"),
@@ -39,6 +39,7 @@ _PARAMETERS = {
     child.COMPUTE: ("P14ncclTopoSystemP13ncclTopoGraph",),
     child.PROCESSOR: ("P8ncclComm",),
     child.CONSTANTS: ("P8ncclComm",),
+    child.SETTINGS: ("v",),
     child.TUNE: ("P8ncclCommiiPP13ncclTopoGraph",),
     child.TIME: ("P8ncclCommiiimiPf", "P8ncclInfoiiiPf"),
 }

@@ -25,8 +25,10 @@ READ, BUILD = "ncclTopoGetXmlFromFile", "ncclTopoGetSystemFromXml"
 PATHS, TRIM, SEARCH = "ncclTopoComputePaths", "ncclTopoTrimSystem", "ncclTopoSearchInit"
 COMPUTE, TUNE, TIME = "ncclTopoCompute", "ncclTopoTuneModel", "ncclTopoGetAlgoTime"
 PROCESSOR, CONSTANTS = "ncclTopoComputeCommCPU", "ncclTopoInitTunerConstants"
+SETTINGS = "initEnv"
+"""Reads nccl.conf."""
 PATH_NAMES = "topoPathTypeStr"
-FUNCTIONS = (READ, BUILD, PATHS, TRIM, SEARCH, COMPUTE, TUNE, TIME, PROCESSOR, CONSTANTS)
+FUNCTIONS = (READ, BUILD, PATHS, TRIM, SEARCH, COMPUTE, TUNE, TIME, PROCESSOR, CONSTANTS, SETTINGS)
 X86 = 1
 _VALUES = {1: ctypes.c_int8, 4: ctypes.c_int32, 8: ctypes.c_int64}
 
@@ -255,6 +257,8 @@ class Communicator:
 def answer(request: Mapping[str, Any]) -> dict[str, Any]:
     """What the library finds for each number of nodes."""
     library = Library(request)
+    if library.has(SETTINGS):
+        library.call(SETTINGS)
     return {str(n): _of_job(library, request, n) for n in request["n_nodes"]}
 
 

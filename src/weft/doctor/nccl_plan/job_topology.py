@@ -12,6 +12,7 @@ from weft.core.errors import InputError
 from weft.doctor.topo.element import Element
 from weft.doctor.topo.elements import bus_id, kind_of, number
 from weft.doctor.topo.graph import Known, graph_of
+from weft.doctor.topo.node import attributes_text
 from weft.doctor.topo.xml import TopologyFile
 
 HOST_HASH = 1
@@ -19,7 +20,6 @@ HOST_HASH = 1
 NVSWITCH = "0000:ee:00.0"
 """A made-up bus id; NCCL asks for the class alone."""
 _OF_NET = {"latency": "0", "port": "1", "maxconn": "131072", "gdr": "1", "coll": "0"}
-_LEAST_GPUS = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def job_topology(file: TopologyFile, known: Known) -> JobTopology:
         )
     graph = graph_of(file.system, known)
     gpus = sorted(graph.gpus, key=lambda one: one.number)
-    if len(gpus) < _LEAST_GPUS:
+    if not gpus:
         raise InputError("no GPU is in it", where=file.name, expected="a file of a GPU node")
     capabilities = {gpu.sm for gpu in gpus}
     if len(capabilities) > 1 or not min(capabilities):
@@ -116,7 +116,7 @@ def _lines(element: Element, known: Known, counts: _Counts, *, indent: str) -> I
 def _element(
     name: str, attributes: Mapping[str, str], inside: list[str], indent: str
 ) -> Iterator[str]:
-    tag = f"{indent}<{name}" + "".join(f' {key}="{one}"' for key, one in attributes.items())
+    tag = f"{indent}<{name}{attributes_text(attributes)}"
     yield f"{tag}>" if inside else f"{tag}/>"
     if inside:
         yield from inside

@@ -140,14 +140,14 @@ def topology_text(node: Node) -> str:
         attributes = {"numaid": str(numa.number)}
         if numa.cpus:
             attributes["affinity"] = mask_text(numa.cpus, n_cpus)
-        lines.append(f"  <cpu{_attributes(attributes | dict(node.processor))}>")
+        lines.append(f"  <cpu{attributes_text(attributes | dict(node.processor))}>")
         lines += [line for device in numa.devices for line in _device_lines(device, " " * 4)]
         lines.append("  </cpu>")
     return "\n".join([*lines, "</system>", ""])
 
 
 def _device_lines(device: TopologyDevice, indent: str) -> Iterator[str]:
-    tag = _attributes({"busid": device.bus_id, "class": device.class_, **device.facts})
+    tag = attributes_text({"busid": device.bus_id, "class": device.class_, **device.facts})
     yield f"{indent}<pci{tag}{'>' if device.inside else '/>'}"
     for one in device.inside:
         yield from _device_lines(one, f"{indent}  ")
@@ -155,7 +155,9 @@ def _device_lines(device: TopologyDevice, indent: str) -> Iterator[str]:
         yield f"{indent}</pci>"
 
 
-def _attributes(values: Mapping[str, str]) -> str:
+def attributes_text(values: Mapping[str, str]) -> str:
+    """The attributes of an element as NCCL reads them. Raises InputError for a value that it does
+    not."""
     for key, value in values.items():
         if not _PLAIN.fullmatch(value) or len(value) > MOST_CHARACTERS:
             raise InputError(

@@ -102,6 +102,8 @@ def test_beside_a_slow_host_those_that_send_to_it_are_not_named() -> None:
     counts = {**dict.fromkeys(names, 0), names[2]: 160}
     assert found_with(8, counts)
     assert found_with(8, counts, slow={5: 3.0}) == []
+    (own,) = found_with(8, counts, slow={2: 3.0})
+    assert own.facts.to_record()["ends"] == [(names[2],)]
 
 
 def test_a_host_that_the_check_does_not_know_leaves_it_open() -> None:
@@ -139,6 +141,6 @@ def test_a_host_that_may_lose_packets_is_measured_again(n: int, again: list[str]
     samples = [replace(first, evidence=evidence), *others]
     survey = survey_of(samples, None, thresholds())
     assert hosts_to_measure_again(samples, survey) == again
-    assert all("n02" in pair for (pair,) in follow_up(survey, 1, None, again).alone[3 * 2 :])
-    (warned, *_) = [*resent_findings(samples, survey, enough_nodes=False), None]
-    assert warned is None
+    tests = [pair for (pair,) in follow_up(survey, 1, None, again).alone if "n02" in pair]
+    assert len(tests) >= (2 * 3 if again else 0)
+    assert resent_findings(samples, survey, enough_nodes=False) == []

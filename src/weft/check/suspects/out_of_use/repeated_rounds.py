@@ -4,11 +4,12 @@ messages that met the traffic of others do not."""
 from functools import lru_cache
 
 import numpy as np
+from scipy.sparse import csr_matrix
 from scipy.stats import binom, norm
 
 from weft.check.readings.crossing import Crossings
 from weft.check.readings.norms import Normed
-from weft.check.readings.readings import Ints, Metric
+from weft.check.readings.readings import Ints, Metric, Readings
 from weft.check.suspects.out_of_use.detour import Detour
 from weft.check.trials import SURVEY, TOGETHER
 
@@ -33,15 +34,26 @@ def slow_each_time(crossings: Crossings, against: Normed, detour: Detour) -> boo
 
 
 def rows_of_tests(crossings: Crossings) -> Ints:
-    """The readings, after the survey, in rounds of other messages than any round of it has; none
-    where switches choose the paths."""
+    """The readings, after the survey, in rounds that repeat none of it; none where switches choose
+    the paths. A round repeats another with most of its flows: a reading may be missing."""
     readings = crossings.readings
-    again = readings.of_trial(TOGETHER)
+    again, survey = readings.of_trial(TOGETHER), readings.of_trial(SURVEY)
     if crossings.adaptive or not again.size:
         return np.zeros(0, np.int64)
-    kind = numbers_of_rounds(crossings) // len(readings.endpoints) ** 2
-    tests: Ints = again[~np.isin(kind[again], kind[readings.of_trial(SURVEY)])]
+    of_survey, of_later = (_flows_of_moments(readings, rows) for rows in (survey, again))
+    shared = (of_later @ of_survey.T).tocoo()
+    n_flows = np.asarray(of_survey.sum(axis=1)).reshape(-1)
+    repeats = np.unique(shared.row[2 * shared.data > n_flows[shared.col]])
+    tests: Ints = again[~np.isin(readings.moment[again], repeats)]
     return tests
+
+
+def _flows_of_moments(readings: Readings, rows: Ints) -> csr_matrix:
+    """Moments x flows: 1 where a row of the moment is of the flow."""
+    n = len(readings.endpoints)
+    shape = (int(readings.moment.max()) + 1, n * n)
+    flow = readings.a[rows] * n + readings.b[rows]
+    return csr_matrix((np.ones(rows.size), (readings.moment[rows], flow)), shape=shape)
 
 
 @lru_cache(maxsize=2)

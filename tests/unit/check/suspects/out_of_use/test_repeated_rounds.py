@@ -10,11 +10,11 @@ from tests.unit.check.conftest import Fabric, Slow, Tree
 from weft.check.readings.readings import Metric
 from weft.check.schedule.rounds.matchings import reflections
 from weft.check.suspects.out_of_use.detour import Detour, candidates_of
-from weft.check.suspects.out_of_use.repeated_rounds import slow_each_time
+from weft.check.suspects.out_of_use.repeated_rounds import rows_of_tests, slow_each_time
 from weft.check.suspects.out_of_use.unused_cables import _is_of_one_entry
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
-from weft.check.trials import TOGETHER
+from weft.check.trials import SURVEY, TOGETHER
 
 UP_LINK = frozenset({"leaf-02[6]", "spine-02[2]"})
 SLOWER = float(np.log(2))
@@ -52,3 +52,18 @@ def test_messages_to_one_destination_may_be_moved_by_one_table_entry():
     assert one.rows.size < detour.rows.size
     assert _is_of_one_entry(survey.crossings, one)
     assert not _is_of_one_entry(survey.crossings, replace(one, expected=one.rows))
+
+
+@pytest.mark.parametrize("missing", [None, "n002"])
+def test_a_round_that_lacks_a_few_readings_is_still_a_repeat_and_a_new_one_is_a_test(missing):
+    tree = Tree(4, 4, 4)
+    rounds = [pairs.tolist() for pairs in reflections(len(tree.nodes))]
+    fabric = Fabric(tree, noise=0.01)
+    later = fabric.measure([rounds[0], [(0, 5), (1, 10)]], TOGETHER)
+    later = [s for s in later if s.pair.round or missing not in (s.pair.a, s.pair.b)]
+    survey = survey_of([*fabric.all_pairs(), *later], tree, thresholds())
+    names = {frozenset(survey.readings.name(row)) for row in survey.tests.tolist()}
+    assert names == {frozenset({"n001", "n006"}), frozenset({"n002", "n011"})}
+    assert not np.isin(survey.tests, survey.readings.of_trial(SURVEY)).any()
+    assert survey.in_rounds.sum() == len(survey.readings) - survey.tests.size
+    assert rows_of_tests(survey.crossings).size == survey.tests.size > 0
