@@ -24,8 +24,8 @@ SECONDS_LONG = {"report"}
 """Its charts take 3 s a call."""
 
 
-SILENT = {"bench rdma-pairs", "cluster down", "record", "study block"}
-"""Without hosts, a cluster, an MPI program or a Slurm job these end before they print."""
+SILENT = {"bench rdma-pairs", "cluster down", "doctor nccl-plan", "record", "study block"}
+"""Without hosts, a cluster, a library, MPI program or Slurm job these end before they print."""
 
 
 def ended(argv: list[str], **streams: object) -> subprocess.CompletedProcess[str]:

@@ -15,6 +15,8 @@ OTHERS: dict[str, str] = {
     "core/process_tree.py": "reads /proc",
     "doctor/container/image/tree.py": "reads regular files of an image, without waiting",
     "doctor/container/image/unpacked.py": "unpacks libraries into a temporary folder of its own",
+    "doctor/nccl_plan/asking.py": "writes into a temporary folder of its own",
+    "doctor/nccl_plan/child.py": "reads /proc",
     "doctor/machine/sysroot.py": "reads /sys and the like below a root, without waiting",
     "catalog/toml_file.py": "reads weft's own documents",
     "catalog/secret_form.py": "reads weft's own document",

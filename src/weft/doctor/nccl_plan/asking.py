@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -11,6 +10,7 @@ from typing import Any
 
 from weft.catalog.libraries.nccl import PROTOCOLS
 from weft.core.errors import InputError
+from weft.core.process import Command, Ending, Limits, run
 from weft.doctor.libnccl import read_libnccl
 from weft.doctor.nccl_plan import child
 from weft.doctor.nccl_plan.debug_info import EXPECTED, DebugInfo, read_debug_info
@@ -146,27 +146,19 @@ def _answer(
     # 2: as NVIDIA's own unit tests, no question to a driver that is not here.
     env |= {"NCCL_DEBUG": "WARN", "NCCL_IGNORE_DISABLED_P2P": "2"}
     env.pop("NCCL_DEBUG_FILE", None)
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", child.__name__],
-            input=json.dumps(request),
-            env=env,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=limit_s,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as expired:
-        said = expired.stdout or b""
-        text = said.decode("utf-8", "replace") if isinstance(said, bytes) else said
-        raise _failed(request, version, text, f"has not answered within {limit_s:g} s") from expired
-    lines = [one for one in done.stdout.splitlines() if one.startswith(child.ANSWER)]
-    if done.returncode == 0 and lines:
+    command = Command(
+        (sys.executable, "-m", child.__name__), env, stdin=json.dumps(request).encode()
+    )
+    end = run(command, Limits(limit_s))
+    printed, errors = (text.decode("utf-8", "replace") for text in (end.out, end.err))
+    if end.ending is not Ending.EXITED:
+        raise _failed(request, version, printed, f"has not answered within {limit_s:g} s")
+    lines = [one for one in printed.splitlines() if one.startswith(child.ANSWER)]
+    if end.exit_code == 0 and lines:
         found: dict[str, Any] = json.loads(lines[-1].removeprefix(child.ANSWER))
         return found
-    how = "gave up" if done.returncode > 0 else f"crashed (signal {-done.returncode})"
-    raise _failed(request, version, done.stdout, how, done.stderr)
+    how = "gave up" if end.exit_code > 0 else f"crashed (signal {-end.exit_code})"
+    raise _failed(request, version, printed, how, errors)
 
 
 def _failed(

@@ -60,16 +60,20 @@ class Rerouted:
     def evidence(self, cable: int, known: Sequence[int]) -> float:
         """The evidence that a cable is out of use as well as those known to be; 0 where messages
         then have no path."""
-        return self._evidence(cable, known, np.ones(self._judged.size, np.bool_))
+        return self._evidence([*known, cable], known, np.ones(self._judged.size, np.bool_))
+
+    def evidence_together(self, cables: Sequence[int]) -> float:
+        """The evidence that all of these are out of use."""
+        return self._evidence(cables, (), np.ones(self._judged.size, np.bool_))
 
     def arrives_sooner(self, cable: int, known: Sequence[int]) -> bool:
         """Whether messages arrive sooner than the way around the cable allows: then it is in use.
         A disturbance only ever makes them late."""
         least = self._crossings.limits.confirmed_evidence
-        return self._evidence(cable, known, self._latencies) <= -least
+        return self._evidence([*known, cable], known, self._latencies) <= -least
 
-    def _evidence(self, cable: int, known: Sequence[int], of: Bools) -> float:
-        before, after = self.predicted(known), self.predicted([*known, cable])
+    def _evidence(self, cables: Sequence[int], known: Sequence[int], of: Bools) -> float:
+        before, after = self.predicted(known), self.predicted(cables)
         if before is None or after is None:
             return 0.0
         rows = np.flatnonzero((before != after) & self._judged & of)
@@ -80,11 +84,13 @@ class Rerouted:
         return log_likelihood(*given, after) - log_likelihood(*given, before)
 
     def slowed(self, cables: Sequence[int], known: Sequence[int]) -> Ints:
-        """The judged bandwidths that cables out of use slow in addition to those known to be."""
+        """The judged bandwidths that cables out of use slow in addition to those known to be, by so
+        much that it would show."""
         before, after = self.predicted(known), self.predicted(cables)
         if before is None or after is None:
             return np.zeros(0, np.int64)
-        return np.flatnonzero((after > before) & self._judged & self._sending)
+        shows = after - before > self._crossings.limits.meeting_least
+        return np.flatnonzero(shows & self._judged & self._sending)
 
     def predicted(self, cables: Sequence[int]) -> Floats | None:
         """By reading how much slower it is than with every cable in use, as a natural logarithm:

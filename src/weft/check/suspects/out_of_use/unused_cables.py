@@ -119,10 +119,11 @@ def _by_routing(crossings: Crossings, against: Normed, rows: Ints, but: Ints) ->
 def _by_engines(crossings: Crossings, against: Normed, rows: Ints, but: Ints) -> tuple[Detour, ...]:
     """The detours of the engine that explains most, of those that fill the tables as they are."""
     by_engine = (
-        _ByRouting(crossings, against, rows, Rerouted(crossings, against, but, engine)).found()
+        _ByRouting(crossings, against, rows, Rerouted(crossings, against, but, engine))
         for engine in crossings.fabric.wiring.engines
     )
-    return max(by_engine, key=lambda found: sum(detour.evidence for detour in found))
+    found = [(one.found(), one) for one in by_engine]
+    return max(found, key=lambda pair: pair[1].evidence_of(pair[0]))[0]
 
 
 def _by_tables(crossings: Crossings, against: Normed, rows: Ints, but: Ints) -> tuple[Detour, ...]:
@@ -156,13 +157,17 @@ class _ByRouting:
         could: the cabling is another one. Begun with each of the strongest: the first of several
         cables may look weaker than one whose messages meet those of both."""
         chains = [self._settled(start) for start in self._starts()]
-        kept = max(chains, key=lambda chain: sum(detour.evidence for detour in chain), default=[])
+        kept = max(chains, key=self.evidence_of, default=[])
         cables = [detour.cables[0] for detour in kept]
         sooner = (
             self._rerouted.arrives_sooner(cable, [one for one in cables if one != cable])
             for cable in cables
         )
         return () if any(sooner) else tuple(kept)
+
+    def evidence_of(self, chain: Sequence[Detour]) -> float:
+        """The evidence for all detours of a chain together."""
+        return self._rerouted.evidence_together([detour.cables[0] for detour in chain])
 
     def _starts(self) -> list[Detour]:
         """The strongest detours by themselves; one where every start takes long."""
@@ -174,11 +179,19 @@ class _ByRouting:
         found = [first]
         while (best := self.following(found)) is not None:
             found.append(best)
+        if len(found) == 1:
+            return found
+        # What one explains depends on the others: without one that is dropped, all are asked again.
+        while len(kept := self._with_the_others(found)) < len(found):
+            found = kept
+        return kept
+
+    def _with_the_others(self, found: Sequence[Detour]) -> list[Detour]:
+        """Each, or one that may have been taken for it, by what it explains with the others in
+        force; none for one that they explain."""
         kept: list[Detour] = []
-        for place in range(len(found)):
-            # One may have been taken for what a later one explains better.
-            rest = [*kept, *found[place + 1 :]]
-            again = self.following(rest, found[place].cables) if rest else found[place]
+        for place, one in enumerate(found):
+            again = self.following([*kept, *found[place + 1 :]], one.cables)
             kept += [] if again is None else [again]
         return kept
 
