@@ -91,8 +91,13 @@ class Readings:
 
     def of_trial(self, name: str) -> Ints:
         """The rows of every repeat of a trial."""
+        return np.flatnonzero(self.is_of_trial(name, np.arange(len(self))))
+
+    def is_of_trial(self, name: str, rows: Ints) -> Bools:
+        """By row of `rows`: whether it is of a repeat of a trial."""
         numbers = [i for i, (trial, _) in enumerate(self.trials) if trial == name]
-        return np.flatnonzero(np.isin(self.trial, numbers))
+        is_of: Bools = np.isin(self.trial[rows], numbers)
+        return is_of
 
     @cached_property
     def moment(self) -> Ints:

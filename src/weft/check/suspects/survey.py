@@ -106,9 +106,13 @@ class Survey:
     @cached_property
     def in_rounds(self) -> Bools:
         """By reading: whether it was measured in a round of the survey, then or again."""
-        in_rounds = ~self.is_alone
-        in_rounds[self.tests] = False
-        return in_rounds
+        return ~(self.is_alone | self._is_test)
+
+    @cached_property
+    def _is_test(self) -> Bools:
+        is_test = np.zeros(len(self.readings), np.bool_)
+        is_test[self.tests] = True
+        return is_test
 
     @cached_property
     def is_alone(self) -> Bools:
@@ -156,7 +160,7 @@ class Survey:
         suspects = self.explanation.suspects
         others = suspects if any(one is suspect for one in suspects) else ()
         rows = self.candidates.rows(suspect.best)
-        of_trial = np.setdiff1d(np.intersect1d(self.readings.of_trial(trial), rows), self.tests)
+        of_trial = rows[self.readings.is_of_trial(trial, rows) & ~self._is_test[rows]]
         return self.explainer.evidence_of(suspect, others, of_trial) if of_trial.size else None
 
     def has_passed(self, suspect: Suspect) -> bool:

@@ -103,7 +103,7 @@ def intermittents(survey: Survey) -> tuple[Intermittent, ...]:
     slow = free & survey.beyond_noise
     most = survey.limits.most_intermittent
     found: list[Intermittent] = []
-    while len(found) <= most and (best := _strongest(survey, free, slow)) is not None:
+    while len(found) <= most and (best := _strongest(survey, free, slow, slowed)) is not None:
         found.append(best)
         free[best.rows] = slow[best.rows] = False
     return tuple(found) if len(found) <= most else ()
@@ -116,10 +116,10 @@ def _slowed(survey: Survey) -> Bools:
     return slowed
 
 
-def _free_alone(survey: Survey, candidate: int, metric: Metric) -> Ints:
+def _free_alone(survey: Survey, candidate: int, metric: Metric, slowed: Bools) -> Ints:
     """The readings alone over a candidate that no fault slows; all of them where each is slowed."""
     rows = survey.alone_over(candidate, metric)
-    free: Ints = rows[~_slowed(survey)[rows]]
+    free: Ints = rows[~slowed[rows]]
     return free if free.size else rows
 
 
@@ -205,7 +205,8 @@ def _unsteady(survey: Survey, one: Intermittent, *, enough_nodes: bool) -> Findi
     shown = [seen for seen in mostly if not _is_refuted(seen, *again[seen.metric])]
     counted_in = shown or mostly
     best = one.candidates[0]
-    found = sum(seen.evidence + _evidence_again(survey, best, seen) for seen in counted_in)
+    slowed = _slowed(survey)
+    found = sum(seen.evidence + _evidence_again(survey, best, seen, slowed) for seen in counted_in)
     slower = {seen.metric: _median_of_slow(survey, one, seen.metric) for seen in counted_in}
     suspect = Suspect(one.candidates, slower, found)
     accusation = accuse(survey, suspect, Standing.CONFIRMED)
@@ -249,10 +250,10 @@ def _median_of_slow(survey: Survey, one: Intermittent, metric: Metric) -> float:
     return float(np.median(survey.normed.slower[rows[survey.beyond_noise[rows]]]))
 
 
-def _evidence_again(survey: Survey, candidate: int, seen: Seen) -> float:
+def _evidence_again(survey: Survey, candidate: int, seen: Seen, slowed: Bools) -> float:
     """The evidence of readings alone; zero where they are of one pair only, which may be slow by
     itself."""
-    rows = _free_alone(survey, candidate, seen.metric)
+    rows = _free_alone(survey, candidate, seen.metric, slowed)
     slow = survey.beyond_noise[rows]
     if np.unique(survey.readings.pair[rows[slow]]).size < 2:
         return 0.0
@@ -267,7 +268,7 @@ def _again(survey: Survey, candidate: int, metric: Metric) -> tuple[int, int]:
     return int(survey.beyond_noise[rows].sum()), int(rows.size)
 
 
-def _strongest(survey: Survey, free: Bools, slow: Bools) -> Intermittent | None:
+def _strongest(survey: Survey, free: Bools, slow: Bools, slowed: Bools) -> Intermittent | None:
     """That of the most evidence, of the survey and of its readings alone."""
     limits = survey.limits
     by_metric = evidence_by_metric(survey, free, slow)
@@ -284,7 +285,7 @@ def _strongest(survey: Survey, free: Bools, slow: Bools) -> Intermittent | None:
         of = by_metric[:, candidate] - np.log(evidences.size)
         seen = [_seen(free_of[m.code], rows, slow, m, float(of[m.code])) for m in METRICS]
         seen_of[candidate] = sorted(seen, key=lambda s: -s.evidence)
-        again = sum(_evidence_again(survey, candidate, one) for one in seen if one.n_slow)
+        again = sum(_evidence_again(survey, candidate, one, slowed) for one in seen if one.n_slow)
         found[candidate] = float(evidences[candidate]) + again
     best = max(found, key=lambda candidate: found[candidate])
     if found[best] < limits.suspect_evidence:
