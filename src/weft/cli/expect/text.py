@@ -9,6 +9,7 @@ from weft.cli.output import table_text
 from weft.core.units import format_significant, format_size
 from weft.expect.model import Conditions, Expectation
 from weft.expect.nccl.collectives import busbw_factor
+from weft.expect.nccl.topology import is_of_amd
 
 Found = Sequence[tuple[Conditions, Expectation]]
 
@@ -44,7 +45,7 @@ def overview_text(platform: Platform, found: Found, explained: list[dict[str, An
     """The usual values of a machine, a row each."""
     cells = [
         [
-            what(conditions),
+            what(platform, conditions),
             where(platform, conditions).partition(", ")[2],
             f"{number(one.value)} {one.unit}",
             f"{number(one.low)} to {number(one.high)}",
@@ -64,7 +65,7 @@ def one_text(platform: Platform, conditions: Conditions, found: Expectation) -> 
     lines = [
         f"EXPECT   {number(found.value)} {found.unit}{_metric(found)}"
         f" ({number(found.low)} to {number(found.high)}):"
-        f" {what(conditions)} on {where(platform, conditions)}",
+        f" {what(platform, conditions)} on {where(platform, conditions)}",
         f"BINDS    {found.bound}",
         f"LIMIT    {limit(found)}",
     ]
@@ -87,7 +88,7 @@ def curve_text(platform: Platform, found: Found) -> str:
     sizes = f"{format_size(first.size_bytes)} to {format_size(last.size_bytes)}"
     head = (
         f"EXPECT   {number(top.value)} {top.unit}{_metric(top)} at {format_size(last.size_bytes)}:"
-        f" {what(replace(last, size_bytes=0))} of {sizes} on {where(platform, last)}"
+        f" {what(platform, replace(last, size_bytes=0))} of {sizes} on {where(platform, last)}"
     )
     cells = [
         [
@@ -128,14 +129,17 @@ def _time_us(conditions: Conditions, found: Expectation) -> float | None:
     return conditions.size_bytes * factor / found.value / 1e3
 
 
-def what(conditions: Conditions) -> str:
+def what(platform: Platform, conditions: Conditions) -> str:
     """'NCCL allreduce of 1 GiB'."""
+    library = LIBRARIES[conditions.library]
+    if conditions.library == "nccl" and is_of_amd(platform):
+        library = "RCCL"
     size = f" of {format_size(conditions.size_bytes)}" if conditions.size_bytes else ""
     memory = ""
     if conditions.memory == "gpu" and conditions.library != "nccl":
         memory = " in GPU memory"
     version = f" {conditions.library_version}" if conditions.library_version else ""
-    return f"{LIBRARIES[conditions.library]}{version} {conditions.benchmark}{size}{memory}"
+    return f"{library}{version} {conditions.benchmark}{size}{memory}"
 
 
 def where(platform: Platform, conditions: Conditions) -> str:

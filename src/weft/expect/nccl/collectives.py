@@ -7,12 +7,13 @@ it then is does not depend on what that version believed, so the newest constant
 from dataclasses import replace
 
 from weft.catalog.document import SourceClass
-from weft.catalog.libraries.nccl import ALGORITHMS, PROTOCOLS, NcclConstants, nccl_constants
+from weft.catalog.libraries.nccl import ALGORITHMS, PROTOCOLS, nccl_constants
 from weft.catalog.machine.platform import Platform
 from weft.catalog.machine.practice import practice
 from weft.core.errors import InputError, unknown_name
 from weft.expect.model import SPREAD, Conditions, Expectation, Term, largest, span
-from weft.expect.nccl.topology import GpuTopology, topology
+from weft.expect.nccl.rccl import RCCL_SOURCE, rccl_ring
+from weft.expect.nccl.topology import GpuTopology, is_of_amd, topology
 from weft.expect.nccl.tuner import USES, Candidate, candidates, plateau
 
 
@@ -34,9 +35,9 @@ def nccl(platform: Platform, conditions: Conditions) -> Expectation:
 
         return nccl_p2p(platform, conditions)
     found = topology(platform, conditions)
-    if found.architecture.startswith("cdna"):
-        raise InputError(
-            f"no constants of RCCL for {platform.name}", expected="a platform with NVIDIA GPUs"
+    if is_of_amd(platform):
+        return _expectation(
+            platform, conditions, found, rccl_ring(platform, conditions, found), RCCL_SOURCE
         )
     chosen = _choice(found, conditions)
     now = nccl_constants()
@@ -99,8 +100,13 @@ def _forced(conditions: Conditions) -> tuple[str, str]:
 
 
 def _expectation(
-    platform: Platform, conditions: Conditions, found: GpuTopology, chosen: Candidate
+    platform: Platform,
+    conditions: Conditions,
+    found: GpuTopology,
+    chosen: Candidate,
+    source: str = "",
 ) -> Expectation:
+    """`source`: of the latencies, where they are not NCCL's."""
     constants = nccl_constants()
     coll, size = conditions.benchmark, conditions.size_bytes
     factor = plateau(chosen, found, constants, coll, size)
@@ -109,7 +115,7 @@ def _expectation(
         chosen.latency_us * factor * 1e3,
         SourceClass.ASSUMED,
         practice("nccl-latency").spread,
-        constants.source,
+        source or constants.source,
     )
     rate = practice(_rate_range(conditions, chosen))
     transfer = Term(
@@ -124,7 +130,8 @@ def _expectation(
         platform,
         conditions,
         (latency, transfer),
-        formula=_formula(constants, chosen, conditions),
+        formula=_formula(chosen, conditions)
+        + ("" if source else f", constants of NCCL {constants.version}"),
         limit=limit,
         limit_name=limit_name,
         algorithm=f"{chosen.algorithm} {chosen.protocol}",
@@ -145,11 +152,11 @@ def _rate_range(conditions: Conditions, chosen: Candidate) -> str:
     return "nccl-rate-collnet" if "collnet" in chosen.algorithm else "nccl-rate"
 
 
-def _formula(constants: NcclConstants, chosen: Candidate, conditions: Conditions) -> str:
+def _formula(chosen: Candidate, conditions: Conditions) -> str:
     factor = busbw_factor(conditions.benchmark, conditions.n_ranks)
     return (
         f"bytes / (latency + bytes / {chosen.rate.gb_s:.4g} GB/s) x {factor:.4g};"
-        f" {chosen.algorithm} {chosen.protocol}, constants of NCCL {constants.version}"
+        f" {chosen.algorithm} {chosen.protocol}"
     )
 
 
@@ -166,7 +173,7 @@ def limit_gb_s(found: GpuTopology, conditions: Conditions, chosen: Candidate) ->
             per_gpu = min(per_gpu, (group + 1) / group)
     if group <= 1:
         return _net_limit(found, conditions, chosen, factor)
-    nvlink = (inside / per_gpu * factor, f"NVLink, {inside:.4g} GB/s of one GPU at most")
+    nvlink = (inside / per_gpu * factor, f"{found.link_name}, {inside:.4g} GB/s of one GPU at most")
     if found.loopback:
         return found.net_raw / found.gpus_per_node, found.net_limit
     if found.n_nodes == 1:

@@ -57,6 +57,11 @@ class GpuTopology:
         return self.n_gpus / self.n_nodes
 
     @property
+    def link_name(self) -> str:
+        """What joins the GPUs of a group."""
+        return "xGMI" if self.architecture.startswith("cdna") else "NVLink"
+
+    @property
     def row(self) -> int:
         """Which column of NCCL's tables: one node, two, more."""
         return min(self.n_nodes, 3) - 1
@@ -111,6 +116,11 @@ def topology(platform: Platform, conditions: Conditions) -> GpuTopology:
         alternating_rings=alternating,
         closing_hop=not alternating and not gpus.pcie_switch,
     )
+
+
+def is_of_amd(platform: Platform) -> bool:
+    """Whether its GPUs are AMD's, on which RCCL runs in place of NCCL."""
+    return platform.gpus is not None and platform.gpus.architecture.startswith("cdna")
 
 
 def _seen_share(gpus: GpuNode, conditions: Conditions, one: float) -> float:

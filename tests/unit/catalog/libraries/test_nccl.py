@@ -58,8 +58,9 @@ def test_a_table_without_an_algorithm_is_refused() -> None:
 
 def test_nvlink_adds_up_to_what_data_sheets_say() -> None:
     raw = nccl_hardware().nvlink_link_raw_gb_s
-    # Both directions of all links: V100 300, A100 600, H100 900, GB300 1800 GB/s.
+    # Both directions of all links: V100 300, A100 600, H100 900, GB300 1800, MI300X 896 GB/s.
     links = {"volta": (6, 300), "ampere": (12, 600), "hopper": (18, 900), "blackwell": (18, 1800)}
+    links["cdna3"] = (7, 896)
     sums = {name: 2 * links[name][0] * rate for name, rate in raw.items()}
     assert sums == {name: total for name, (_, total) in links.items()}
 

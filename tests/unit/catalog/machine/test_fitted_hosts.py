@@ -72,7 +72,8 @@ def test_no_cost_of_another_machines_host_is_called_fitted() -> None:
 
 def test_machines_without_a_table_borrow_a_host() -> None:
     assert {name for name, _ in borrowers()} == {
-        *("azure-hb", "azure-hc", "azure-hbv4", "azure-ndv2", "azure-ndv5", "azure-ndv6"),
+        *("azure-hb", "azure-hc", "azure-hbv4", "azure-mi300x"),
+        *("azure-ndv2", "azure-ndv5", "azure-ndv6"),
         *("generic-qdr", "generic-edr", "generic-hdr", "generic-ndr", "generic-slingshot11"),
         *("alps-a100", "frontier", "perlmutter"),
         *("azure-ndv4", "frontera", "fat-tree"),
