@@ -210,6 +210,7 @@ def _graph_record(graph: SearchGraph) -> dict[str, Any]:
         "gb_s_between": graph.gb_s_between,
         "path_inside": graph.path_inside,
         "path_between": graph.path_between,
+        "cross_nic": graph.cross_nic,
     }
 
 

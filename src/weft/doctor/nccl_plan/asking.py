@@ -187,6 +187,7 @@ def _node_plan(n_nodes: int, said: Mapping[str, Any]) -> NodePlan:
             path_between=one["path_between"],
             gpus=tuple(map(tuple, one["gpus"])),
             nets=tuple((a, b) for a, b in one["nets"]),
+            cross_nic=one["cross_nic"],
         )
         for name, one in said["graphs"].items()
     }

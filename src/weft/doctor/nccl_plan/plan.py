@@ -10,7 +10,8 @@ from weft.catalog.libraries.nccl import Algorithm, Protocol
 class SearchGraph:
     """What the search found: channels with GB/s of each inside a node and between nodes, and the
     farthest path of each kind, in NCCL's words. By channel: `gpus` in their order (ranks of a
-    node), and `nets` by which it enters and leaves the node, where it does."""
+    node), and `nets` by which it enters and leaves the node, where it does. `cross_nic`: NCCL's
+    number for whether a ring may leave by another adapter than it enters."""
 
     name: str
     n_channels: int
@@ -20,6 +21,7 @@ class SearchGraph:
     path_between: str
     gpus: tuple[tuple[int, ...], ...]
     nets: tuple[tuple[int, int], ...]
+    cross_nic: int
 
 
 @dataclass(frozen=True, slots=True)
