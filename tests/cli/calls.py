@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 from tests.process_calls import call
+from tests.unit.audit.channels.job_logs import DrawnJob
 from tests.unit.cluster.cloud.conftest import ED25519
 from tests.unit.trace.trace_files import ring, write
 
@@ -47,6 +48,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "fabric trace": ("c104-001", "c104-002", FABRIC, "--engine", "minhop"),
     "fabric audit": (FABRIC,),
     "fabric congestion": (FABRIC, "LATER.out", "--before", "EARLIER.out", "--seconds", "1"),
+    "fabric channels": (FABRIC, "--engine", "minhop", "--log", "JOB.log"),
     "fabric route": (FABRIC,),
     "fabric export": (FABRIC, "--to", "slurm"),
     "fabric generate": ("fat-tree", "--nodes", "4"),
@@ -77,8 +79,8 @@ CALLS: dict[str, tuple[str, ...]] = {
     "platform show": ("generic-hdr",),
 }
 """The words behind each verb. RUN is a finished run, SUBMITTED a study in Slurm's hands, KEY.pub a
-key of ssh, IMAGE a small root file system, TRACE a recorded program, NEW a path where nothing is
-yet."""
+key of ssh, IMAGE a small root file system, TRACE a recorded program, JOB.log a log of NCCL, NEW a
+path where nothing is yet."""
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
@@ -101,7 +103,7 @@ def _below(path: str, command: click.Command) -> Iterator[tuple[str, click.Comma
 def argv_of(name: str, folder: Path) -> list[str]:
     """The call of a verb, its run and its new paths in a folder."""
     words = ("RUN", "SUBMITTED", "KEY.pub", "IMAGE", "TRACE", "NEW", "NEW.html", "NEW.toml")
-    words += (*COUNTERS,)
+    words += (*COUNTERS, "JOB.log")
     paths = {word: str(folder / word) for word in words}
     return [*name.split(), *(paths.get(word, word) for word in CALLS[name])]
 
@@ -125,6 +127,8 @@ def make_folder(folder: Path) -> None:
     shutil.copyfile("/bin/sh", shell)
     (folder / "KEY.pub").write_text(ED25519 + "\n")
     write(folder / "TRACE", [ring(rank, 2, 1000, 1) * 7 for rank in range(2)])
+    job = DrawnJob(["c104-001", "c104-002", "c101-001"], 2, [(0, 0)] * 2, ["mlx5_0:1"])
+    (folder / "JOB.log").write_text(job.text())
     for name, n in COUNTERS.items():
         lines = ("# Port counters: Lid 20 port 1", f"PortXmitData:{n}", f"PortXmitWait:{n}")
         (folder / name).write_text("\n".join(lines) + "\n")

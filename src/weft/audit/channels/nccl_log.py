@@ -167,7 +167,7 @@ def _chosen(found: Sequence[_Communicator], id_: str, where: str) -> _Communicat
     if not id_:
         return next((one for one in found if one.utterances), found[0])
     for one in found:
-        if one.id and int(one.id, 16) == int(id_, 16):
+        if one.id == id_.lower():
             return one
     ids = [one.id for one in found if one.id]
     raise InputError(
