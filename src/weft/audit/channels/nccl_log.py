@@ -244,11 +244,13 @@ def _completing(
 
 def _open_rings(chosen: _Communicator, edges: Sequence[Edge]) -> list[str]:
     """Hosts at which a ring of a channel does not go on."""
-    leaving = Counter((edge[0], chosen.crosses(edge)[0]) for edge in edges)
-    entering = Counter((edge[0], chosen.crosses(edge)[1]) for edge in edges)
+    ends = [(edge[0], *chosen.crosses(edge)) for edge in edges]
+    leaving = Counter((channel, src) for channel, src, dst in ends if src != dst)
+    entering = Counter((channel, dst) for channel, src, dst in ends if src != dst)
     found = []
+    channels = range(chosen.n_channels)
     for host in chosen.hosts:
-        at = [(channel, host) for channel in range(chosen.n_channels)]
+        at = [(channel, host) for channel in channels]
         open_ = [key[0] for key in at if (leaving[key], entering[key]) != (1, 1)]
         if open_:
             found.append(
@@ -267,8 +269,9 @@ def _job(
     for edge in edges:
         src, dst = chosen.crosses(edge)
         if src is not None and dst is not None and edge in sends and edge in receives:
-            ends = place[src], sends[edge].device, place[dst], receives[edge].device
-            hops.append(NcclHop(edge[0], *ends))
+            out, into = (place[src], sends[edge].device), (place[dst], receives[edge].device)
+            # What goes from an adapter to itself crosses no cable.
+            hops += [NcclHop(edge[0], *out, *into)] if out != into else []
         elif not (edge in sends and edge in receives):
             unpaired.append(edge)
     n_ranks = chosen.n_ranks or 1 + max(max(edge[1:]) for edge in chosen.known)

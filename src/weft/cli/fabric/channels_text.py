@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from weft.audit.channels.channel_map import FULL, CableUse, ChannelMap
-from weft.audit.channels.report import ChannelReport, RoutedChannels
+from weft.audit.channels.report import ChannelReport
 from weft.cli.output import table_text
 from weft.core.finding import Severity, cannot_tell
 from weft.core.nodeset import expand, fold
@@ -39,15 +39,15 @@ def _verdict(report: ChannelReport) -> str:
             f"GOOD  no channels collide: no cable carries more than its rate, busbw up to "
             f"{busbw:.1f} GB/s"
         )
-    worst = now.collisions[0]
-    return (
-        f"BAD  collisions leave {busbw:.1f} of {free:.1f} GB/s busbw: "
-        f"{_cable(now, worst)} is wanted {worst.wanted_gbps / worst.gbps:.1f} times"
-    )
+    return f"BAD  collisions leave {busbw:.1f} of {free:.1f} GB/s busbw"
 
 
 def _reasons(report: ChannelReport) -> list[str]:
     found = [f"  {reason}" for reason in report.unknown[:MOST_REASONS]]
+    if report.severity is Severity.BAD:
+        worst = report.now.collisions[0]
+        times = worst.wanted_gbps / worst.gbps
+        found.append(f"  {_cable(report.now, worst)} is wanted {times:.1f} times")
     if len(report.unknown) > MOST_REASONS:
         found.append(f"  ... and {len(report.unknown) - MOST_REASONS} more: --format json")
     if report.severity is Severity.UNKNOWN:
@@ -142,17 +142,28 @@ def _advice(report: ChannelReport) -> str:
             f"No order of hosts helps: none of {here.search.n_tried:,} tried has more than "
             f"{report.now.busbw_gb_s:.1f} GB/s."
         )
-    routed = max(report.routings, key=lambda one: one.given.busbw_gb_s)
-    if routed is not here and routed.given.busbw_gb_s > FULL * report.now.busbw_gb_s:
-        lines.append(f"Routing {routed.engine} in the job's own order: {_gain(routed.given)}.")
-    else:
-        lines.append(_no_routing(report.routings[1:]))
+    lines += _other_routings(report)
     return "\n".join(lines)
 
 
-def _no_routing(others: Sequence[RoutedChannels]) -> str:
-    names = ", ".join(one.engine for one in others)
-    return f"No other routing helps in the job's own order ({names or 'none can route this'})."
+def _other_routings(report: ChannelReport) -> list[str]:
+    """The best of other engines in the job's own order, and with the best order of each."""
+    here, *others = report.routings
+    if not others:
+        return ["No other routing was tried: none can route this fabric."]
+    given = max(others, key=lambda one: one.given.busbw_gb_s)
+    best = max(others, key=lambda one: one.search.best.outcome.busbw_gb_s)
+    lines = []
+    if given.given.busbw_gb_s > FULL * report.now.busbw_gb_s:
+        lines.append(f"Routing {given.engine} in the job's own order: {_gain(given.given)}.")
+    else:
+        names = ", ".join(one.engine for one in others)
+        lines.append(f"No other routing helps in the job's own order ({names}).")
+    if best.search.best.outcome.busbw_gb_s > FULL * here.search.best.outcome.busbw_gb_s:
+        found = best.search.best
+        lines.append(f"Routing {best.engine} and the order {in_order(found.hosts)}:")
+        lines.append(f"  {_gain(found.outcome)}")
+    return lines
 
 
 def _gain(outcome: ChannelMap) -> str:

@@ -8,6 +8,7 @@ from tests.unit.audit.channels.fabric_jobs import GBPS, job_on_fabric
 from weft import _engine as engine
 from weft.audit.channels.adapters import adapters_of
 from weft.audit.channels.channel_map import CablePaths, ChannelMap, channel_map
+from weft.audit.channels.host_order import SearchLimits, search_orders
 from weft.topology.subnet.subnet import Subnet
 
 BYTES = 8 << 20
@@ -69,3 +70,15 @@ def test_the_slowest_hop_loses_what_the_packet_engine_takes_longer(
         took = simulated_s(found, subnet)
         alone = simulated_s(found, subnet, faster=16)
         assert alone / took == pytest.approx(predicted, rel=0.03), (name, seed)
+
+
+@pytest.mark.parametrize("name", ["tapered", "two adapters", "four adapters"])
+def test_the_order_that_is_printed_gains_what_is_predicted(name: str) -> None:
+    job, subnet = job_on_fabric(CASES[name], "minhop", 0)
+    adapters, _ = adapters_of(subnet, job, ())
+    search = search_orders(job, adapters, CablePaths(subnet), SearchLimits(500, 0))
+    given, best = search.orders[0].outcome, search.best.outcome
+    predicted = best.busbw_gb_s / given.busbw_gb_s
+    assert predicted >= 1.9
+    gained = simulated_s(given, subnet) / simulated_s(best, subnet)
+    assert gained == pytest.approx(predicted, rel=0.03)
