@@ -102,12 +102,16 @@ class ChannelMap:
     def busbw_gb_s(self) -> float:
         """Predicted bus bandwidth of an allreduce: each channel has an equal share of the bytes, so
         the slowest hop bounds all. Payload and the inside of nodes are not counted."""
-        return self._busbw(self.rates_gbps)
+        return self.busbw_of(min(self.rates_gbps, default=0.0))
 
     @property
     def free_busbw_gb_s(self) -> float:
         """The same without collisions."""
-        return self._busbw(self.alone_gbps)
+        return self.busbw_of(min(self.alone_gbps, default=0.0))
+
+    def busbw_of(self, slowest_gbps: float) -> float:
+        """The bus bandwidth in GB/s, were that the rate of the slowest hop."""
+        return self.job.n_channels * slowest_gbps * self.job.busbw_factor / _GBPS_OF_GB_S
 
     @cached_property
     def uses(self) -> tuple[CableUse, ...]:
@@ -150,11 +154,6 @@ class ChannelMap:
         # The two ends of a path over one cable are the same.
         crossed = [sorted({number[egress] for egress, _ in path}) for path in paths]
         return tuple(fair_rates_gbps(crossed, capacity).tolist())
-
-    def _busbw(self, rates: Sequence[float]) -> float:
-        if not rates:
-            return 0.0
-        return self.job.n_channels * min(rates) * self.job.busbw_factor / _GBPS_OF_GB_S
 
 
 def channel_map(job: NcclJob, adapters: Mapping[NetKey, Endport], paths: CablePaths) -> ChannelMap:

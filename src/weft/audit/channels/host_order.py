@@ -9,6 +9,7 @@ import numpy as np
 from weft.audit.channels.adapters import NetKey
 from weft.audit.channels.channel_map import CablePaths, ChannelMap, channel_map
 from weft.audit.channels.job import NcclJob
+from weft.audit.channels.leaf_bound import LeafBound, leaf_bound
 from weft.core.natural import natural_key
 from weft.topology.subnet.labels import labels_of
 from weft.topology.subnet.subnet import Endport, PortKey, Subnet
@@ -43,16 +44,27 @@ class HostOrder:
 class OrderSearch:
     """The orders that were tried: as given, by leaf, and the best of a search of `n_tried` steps.
 
-    `refused`: why no other order than that as given can be judged."""
+    `bound`: what no order avoids. `refused`: why no other order than that as given can be judged.
+    """
 
     orders: tuple[HostOrder, ...]
     n_tried: int
+    bound: LeafBound | None = None
     refused: str = ""
 
     @property
     def best(self) -> HostOrder:
-        """The one with the greatest bandwidth, among equals the first."""
-        return max(self.orders, key=lambda order: order.outcome.busbw_gb_s)
+        """The one with the greatest bandwidth, then with the fewest collisions."""
+        return max(self.orders, key=_merit)
+
+    @property
+    def bound_busbw_gb_s(self) -> float | None:
+        """No order has more bus bandwidth; None where that is not known."""
+        if self.bound is None:
+            return None
+        given = self.orders[0].outcome
+        free = given.free_busbw_gb_s
+        return min(free, given.busbw_of(1 / self.bound.load)) if self.bound.load else free
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +89,23 @@ def search_orders(
         return OrderSearch((given,), 1)
     numbers = {number for _, number in adapters}
     if any((at, number) not in adapters for at in range(n_hosts) for number in numbers):
-        return OrderSearch((given,), 1, "the hosts do not all use devices of the same numbers")
-    loads = _Loads(job, adapters, paths)
+        refused = "the hosts do not all use devices of the same numbers"
+        return OrderSearch((given,), 1, refused=refused)
+    loads, bound = _Loads(job, adapters, paths), leaf_bound(job, adapters, paths)
+    if bound is not None:
+        loads.least = max(loads.least, bound.load)
     sorted_ = _by_leaf(paths.subnet, job, adapters)
     best = min((given.places, sorted_), key=loads.cost_of)
     found = [given, _ordered(LEAF_BY_LEAF, sorted_, job, adapters, paths)]
     best, n_more = _climb(loads, best, limits)
-    if best not in (sorted_, given.places):
-        found.append(_ordered(SEARCHED, best, job, adapters, paths))
-    return OrderSearch(tuple(found), len(found[:2]) + n_more)
+    searched = _ordered(SEARCHED, best, job, adapters, paths)
+    if max(map(_merit, found)) < _merit(searched):
+        found.append(searched)
+    return OrderSearch(tuple(found), 2 + n_more, bound)
+
+
+def _merit(order: HostOrder) -> tuple[float, int]:
+    return round(order.outcome.busbw_gb_s, 6), -len(order.outcome.collisions)
 
 
 def _ordered(
@@ -124,8 +144,7 @@ def _by_leaf(subnet: Subnet, job: NcclJob, adapters: Mapping[NetKey, Endport]) -
 def _climb(
     loads: "_Loads", start: tuple[int, ...], limits: SearchLimits
 ) -> tuple[tuple[int, ...], int]:
-    """Exchange two hosts at random, and keep what is no worse; end where hosts' own cables are the
-    fullest."""
+    """Exchange two hosts at random, and keep what is no worse; end where no order has less."""
     pairs = np.random.default_rng(limits.seed).integers(0, len(start), (limits.tries, 2))
     cost = loads.cost_of(start)
     for tried, (a, b) in enumerate(pairs.tolist()):

@@ -176,8 +176,9 @@ def _messages(file: Path) -> Iterator[tuple[Speaker, str]]:
                 continue
             text = _ESCAPES.sub("", line.decode("utf-8", "replace"))
             heads = list(_HEAD.finditer(text))
-            ends = [head.start() for head in heads[1:]] + [len(text)]
-            for head, end in zip(heads, ends, strict=True):
+            ends = [*(head.start() for head in heads[1:]), len(text)]
+            # A line whose beginning is lost has no writer, and one end too many.
+            for head, end in zip(heads, ends, strict=False):
                 speaker = Speaker(head["host"], head["pid"], head["thread"], head["gpu"])
                 yield speaker, text[head.end() : end].strip()
 

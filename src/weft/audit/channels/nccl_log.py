@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 
 from weft.audit.channels.job import RING, NcclHop, NcclJob
@@ -275,11 +276,12 @@ def _job(
         elif not (edge in sends and edge in receives):
             unpaired.append(edge)
     n_ranks = chosen.n_ranks or 1 + max(max(edge[1:]) for edge in chosen.known)
-    missing = [rank for rank in range(n_ranks) if rank not in host_of]
+    n_missing = n_ranks - sum(rank < n_ranks for rank in host_of)
+    missing = list(islice((rank for rank in range(n_ranks) if rank not in host_of), _MOST_NAMED))
     gaps = [*gaps, *_unpaired(unpaired, sends)]
     if missing:
-        names = [f"rank {rank}" for rank in missing[:_MOST_NAMED]]
-        gaps.append(f"no line of {first_few(names, len(missing))}")
+        names = [f"rank {rank}" for rank in missing]
+        gaps.append(f"no line of {first_few(names, n_missing)}")
     return NcclJob(
         source=f"log, {chosen.name}",
         pattern=pattern,

@@ -190,10 +190,12 @@ def _use_record(found: ChannelMap, use: CableUse) -> dict[str, Any]:
 
 
 def _routing_record(routed: RoutedChannels) -> dict[str, Any]:
+    bound = routed.search.bound_busbw_gb_s
     return {
         "engine": routed.engine,
         "n_tried": routed.search.n_tried,
         "refused": routed.search.refused or None,
+        "bound_busbw_gb_s": None if bound is None else round(bound, 4),
         "orders": [
             {
                 "order": order.name,

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from weft.audit.channels.channel_map import FULL, CableUse, ChannelMap
+from weft.audit.channels.host_order import OrderSearch
 from weft.audit.channels.report import ChannelReport
 from weft.cli.output import table_text
 from weft.core.finding import Severity, cannot_tell
@@ -127,23 +128,33 @@ def _routings(report: ChannelReport) -> str:
 
 
 def _advice(report: ChannelReport) -> str:
-    here = report.routings[0]
-    best = here.search.best
-    lines = []
-    if best.outcome.busbw_gb_s > FULL * report.now.busbw_gb_s:
-        lines += [
+    now, search = report.now, report.routings[0].search
+    best = search.best
+    if best.outcome.busbw_gb_s > FULL * now.busbw_gb_s:
+        lines = [
             f"Order of hosts with {_gain(best.outcome)} (-o FILE writes it):",
             f"  {in_order(best.hosts)}",
+            *_bound(search, now, "No order has more"),
         ]
-    elif here.search.refused:
-        lines.append(f"No other order was tried: {here.search.refused}.")
+    elif search.refused:
+        lines = [f"No other order was tried: {search.refused}."]
     else:
-        lines.append(
-            f"No order of hosts helps: none of {here.search.n_tried:,} tried has more than "
-            f"{report.now.busbw_gb_s:.1f} GB/s."
-        )
-    lines += _other_routings(report)
-    return "\n".join(lines)
+        lines = _bound(search, now, "No order of hosts helps") or [
+            f"No order of hosts helps: none of {search.n_tried:,} tried has more than "
+            f"{now.busbw_gb_s:.1f} GB/s."
+        ]
+    return "\n".join([*lines, *_other_routings(report)])
+
+
+def _bound(search: OrderSearch, now: ChannelMap, sentence: str) -> list[str]:
+    """The switch whose cables keep the best order from more."""
+    bound, most = search.bound, search.bound_busbw_gb_s
+    if bound is None or most is None or FULL * search.best.outcome.busbw_gb_s < most:
+        return []
+    if FULL * most >= now.free_busbw_gb_s:
+        return []
+    hops, cables = counted(bound.n_hops, "hop"), counted(bound.n_cables, "cable")
+    return [f"{sentence}: {hops} must leave {now.labels[bound.switch].name} by {cables}."]
 
 
 def _other_routings(report: ChannelReport) -> list[str]:

@@ -4,7 +4,7 @@ import itertools
 from dataclasses import replace
 
 import pytest
-from tests.unit.audit.channels.fabric_jobs import job_on_fabric
+from tests.unit.audit.channels.fabric_jobs import GBPS, job_on_fabric
 
 from weft.audit.channels.adapters import adapters_of
 from weft.audit.channels.channel_map import CablePaths, channel_map
@@ -12,7 +12,19 @@ from weft.audit.channels.host_order import SearchLimits, search_orders
 from weft.audit.channels.job import NcclJob
 from weft.topology.subnet.subnet import Subnet
 
-SMALL = {"nodes": 6, "hcas_per_node": 1, "nodes_per_leaf": 3, "spines": 2}
+FEW = {
+    "one spine": {"nodes": 6, "hcas_per_node": 1, "nodes_per_leaf": 3, "spines": 1},
+    "two spines": {"nodes": 6, "hcas_per_node": 1, "nodes_per_leaf": 2, "spines": 2},
+    "three spines": {"nodes": 6, "hcas_per_node": 4, "nodes_per_leaf": 2, "spines": 3},
+    "rails": {
+        "generate": "rails",
+        "nodes": 6,
+        "hcas_per_node": 2,
+        "nodes_per_unit": 3,
+        "spines": 1,
+        "switch_bits_per_s": 60 * 10**9,
+    },
+}
 WIDE = {"nodes": 24, "hcas_per_node": 2, "nodes_per_leaf": 4, "spines": 8}
 
 
@@ -25,16 +37,33 @@ def busbw(subnet: Subnet, job: NcclJob) -> float:
     return channel_map(job, adapters, CablePaths(subnet)).busbw_gb_s
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_the_search_finds_the_best_of_all_orders_of_six_hosts(seed: int) -> None:
-    job, subnet = job_on_fabric({**SMALL, "spines": 1}, "minhop", seed)
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("name", FEW)
+def test_the_search_finds_the_best_of_all_orders_and_none_passes_the_bound(
+    name: str, seed: int
+) -> None:
+    job, subnet = job_on_fabric(FEW[name], "minhop", seed)
     best = max(
         busbw(subnet, reordered(job, (0, *tail)))
         for tail in itertools.permutations(range(1, len(job.hosts)))
     )
     adapters, _ = adapters_of(subnet, job, ())
-    search = search_orders(job, adapters, CablePaths(subnet), SearchLimits(200, 0))
+    search = search_orders(job, adapters, CablePaths(subnet), SearchLimits(300, 0))
     assert search.best.outcome.busbw_gb_s == pytest.approx(best)
+    if search.bound_busbw_gb_s is not None:
+        assert search.bound_busbw_gb_s >= best * (1 - 1e-9)
+
+
+def test_the_bound_is_reached_where_one_switch_is_the_bottleneck() -> None:
+    """Four channels have to leave each leaf over three cables: one carries two."""
+    case = {"nodes": 8, "hcas_per_node": 4, "nodes_per_leaf": 2, "spines": 3}
+    job, subnet = job_on_fabric(case, "minhop", 1)
+    adapters, _ = adapters_of(subnet, job, ())
+    search = search_orders(job, adapters, CablePaths(subnet), SearchLimits(300, 0))
+    assert search.bound is not None
+    assert (search.bound.n_hops, search.bound.n_cables) == (4, 3)
+    assert search.bound_busbw_gb_s == pytest.approx(4 * GBPS / 2 / 8)
+    assert search.best.outcome.busbw_gb_s == pytest.approx(search.bound_busbw_gb_s)
 
 
 @pytest.mark.parametrize("seed", range(4))

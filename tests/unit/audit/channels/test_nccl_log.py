@@ -141,6 +141,7 @@ def test_lines_of_old_versions_and_of_proxies(tmp_path: Path) -> None:
         "2026-01-02 12:00:00 b:1:2 [0] NCCL INFO Ring 00 : 1 -> 0 [send] via NET/IB/5",
         "b:1:2 [0] NCCL INFO Channel 00/1 : 1[0] -> 0[0] [send] via NET/IB/7",
         "b:1:2 [0] NCCL INFO Ring 00 : 0 -> 1 -> 0",
+        "1:2 [0] NCCL INFO Channel 00/0 : 1[0] -> 0[0] [send] via NET/IB/6",
     ]
     found = job_of_log([written(tmp_path, "\n".join(lines))])
     assert hops_of(found) == [(0, "a", 1, "b", 2), (0, "b", 5, "a", 3)]
@@ -192,3 +193,23 @@ def test_one_rank_without_its_peer_is_told(tmp_path: Path) -> None:
     assert hops_of(found) == [(0, "a", 0, "b", 0)]
     assert "no line of rank 2" in found.gaps
     assert any("[receive] end (the first: channel 0, rank 1 -> 2)" in gap for gap in found.gaps)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_damaged_log_is_read_or_refused(seed: int, tmp_path: Path) -> None:
+    job, draw = drawn(seed), random.Random(seed)
+    text = bytearray(job.text(orders=draw.random() < 0.5, trees=draw.random() < 0.5).encode())
+    for _ in range(draw.randint(1, 30)):
+        at = draw.randrange(len(text))
+        text[at : at + draw.randrange(40)] = draw.choice(
+            [b"", b"9", b"-1", b"9999999", b"\n", b" -> ", b"\x1b[3", b"\xff", b"NCCL INFO "]
+        )
+    log = tmp_path / "nccl.log"
+    log.write_bytes(text)
+    for pattern in ("ring", "tree"):
+        try:
+            found = job_of_log([log], pattern)
+        except InputError:
+            continue
+        assert all(0 <= hop.src < len(found.hosts) for hop in found.hops)
+        assert len(found.devices) == len(found.hosts)
