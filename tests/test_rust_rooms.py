@@ -73,6 +73,16 @@ ROOMS: dict[str, list[list[str]]] = {
         ["library"],
         ["reader"],
     ],
+    "weft-nccl": [
+        ["error"],
+        ["document"],
+        ["version"],
+        ["topology"],
+        ["graph"],
+        ["capacity"],
+        ["channels"],
+        ["passes"],
+    ],
 }
 
 Module = tuple[str, ...]

@@ -220,3 +220,9 @@ def read_logs(logs: list[tuple[str, bytes | None]]) -> str:
     Each has a name, and its content where it is no file of that name ('-': standard input).
     Raises OSError where a file cannot be read.
     """
+
+def search_nccl_graphs(job_json: str) -> str:
+    """The graphs that a version of NCCL finds on a node, as JSON in the order of the requests.
+
+    Raises ValueError where the document holds something that cannot be.
+    """

@@ -17,31 +17,63 @@ _AMPERE = 80
 _CHANNELS = 64
 
 
+@dataclass(frozen=True, slots=True)
+class PathRules:
+    """What differs between versions of NCCL. The last ones prefer the nearer path; before 2.29 the
+    faster one of fewer links counts, the processor of fewest links is the local one, and PXN does
+    not ask for GPUDirect. P2C is of 2.27 and later."""
+
+    prefers_near: bool = True
+    has_p2c: bool = True
+
+    @staticmethod
+    def of_version(version: tuple[int, int, int]) -> "PathRules":
+        """The rules of a version."""
+        return PathRules(prefers_near=version >= (2, 29, 0), has_p2c=version >= (2, 27, 0))
+
+
+LAST_RULES = PathRules()
+
+
 @dataclass(slots=True)
 class TopologyPath:
-    """From one vertex to another: links, GB/s of the slowest, and the type."""
+    """From one vertex to another: links in order, GB/s of the slowest, and the type."""
 
-    n_links: int
+    links: tuple[Link, ...]
     gb_s: float
     type: PathType
 
+    @property
+    def n_links(self) -> int:
+        """How many links it has."""
+        return len(self.links)
 
-_NONE = TopologyPath(0, 0.0, PathType.DIS)
+
+_NONE = TopologyPath((), 0.0, PathType.DIS)
 
 
 class Distances:
-    """All pairs of GPUs, and of GPUs and networks, once NCCL has decided on every path."""
+    """All pairs of GPUs, and of GPUs with networks and NVSwitches, once NCCL has decided on every
+    path."""
 
-    def __init__(self, graph: Graph, *, gdr_level: PathType = GDR_DEFAULT) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        *,
+        gdr_level: PathType = GDR_DEFAULT,
+        rules: PathRules = LAST_RULES,
+    ) -> None:
         self.graph = graph
         self.gdr_level = gdr_level
+        self._rules = rules
         self._paths: dict[tuple[Vertex, Vertex], TopologyPath] = {}
         self._near: dict[Vertex, list[Vertex]] = {}
         self._proxy: dict[tuple[Vertex, Vertex], Vertex] = {}
-        for base in (*graph.cpus, *graph.gpus, *graph.nets):
+        for base in (*graph.cpus, *graph.gpus, *graph.nets, graph.nvswitch):
             self._search(base)
         self._divert_gpus()
-        self._shorten_c2c()
+        if rules.has_p2c:
+            self._shorten_c2c()
         self._divert_nets()
 
     def path(self, start: Vertex, end: Vertex) -> TopologyPath:
@@ -74,7 +106,7 @@ class Distances:
 
     def _search(self, base: Vertex) -> None:
         """Breadth first from a vertex, and again from each vertex that has a better path now."""
-        self._set(base, base, TopologyPath(0, nccl_topology().local_gb_s, PathType.LOC))
+        self._set(base, base, TopologyPath((), nccl_topology().local_gb_s, PathType.LOC))
         layer = [base]
         while layer:
             following: list[Vertex] = []
@@ -95,8 +127,7 @@ class Distances:
         return link.type is PathType.NVL and link.to.kind == "GPU" and path.n_links <= 1
 
     def _step(self, base: Vertex, vertex: Vertex, path: TopologyPath, link: Link) -> bool:
-        """Whether a link leads somewhere on a better path than the known one, and notes that: the
-        nearer type, and of equal types the faster."""
+        """Whether a link leads somewhere on a better path than the known one, and notes that."""
         to, path_type = link.to, link.type
         known, gb_s = self.path(to, base), min(path.gb_s, link.gb_s)
         if path_type is PathType.NET:
@@ -108,9 +139,14 @@ class Distances:
         elif vertex.kind == "GPU" and path.type is PathType.NVL and path_type is PathType.NVL:
             path_type = PathType.NVB
         path_type = max(path.type, path_type)
-        is_better = known.gb_s == 0 or (path_type, -gb_s) < (known.type, -known.gb_s)
+        is_better = known.gb_s == 0
+        if self._rules.prefers_near:
+            is_better = is_better or (path_type, -gb_s) < (known.type, -known.gb_s)
+        else:
+            is_better = (is_better or known.n_links > path.n_links) and known.gb_s < gb_s
         if is_better:
-            self._set(to, base, TopologyPath(path.n_links + 1, gb_s, path_type))
+            back = (one for one in to.links if one.to is vertex and one.type is link.type)
+            self._set(to, base, TopologyPath((next(back, link), *path.links), gb_s, path_type))
         return is_better
 
     def _set(self, start: Vertex, end: Vertex, path: TopologyPath) -> None:
@@ -121,17 +157,25 @@ class Distances:
     def _local_cpu(self, gpu: Vertex) -> Vertex | None:
         """The processor of most bandwidth, then the nearest, then of fewest links."""
         paths = {cpu: self.path(gpu, cpu) for cpu in self.graph.cpus}
+        near = self._rules.prefers_near
         keys = {
-            cpu: (-one.gb_s, one.type, one.n_links) for cpu, one in paths.items() if one.n_links
+            cpu: (-one.gb_s, one.type, one.n_links) if near else (0.0, 0, one.n_links)
+            for cpu, one in paths.items()
+            if one.n_links
         }
         return min(keys, key=lambda cpu: keys[cpu], default=None)
+
+    def _merged(self, one: PathType, other: PathType) -> PathType:
+        """C2C to a processor and PHB from there is P2C; else the farther of both."""
+        is_p2c = self._rules.has_p2c and {one, other} == {PathType.PHB, PathType.C2C}
+        return PathType.P2C if is_p2c else max(one, other)
 
     def _via(self, via: Vertex, start: Vertex, end: Vertex) -> None:
         """Send a path through a third vertex."""
         first, second = self.path(start, via), self.path(via, end)
-        path_type = _merged(first.type, second.type) if via.kind != "GPU" else PathType.PXN
-        n_links = first.n_links + second.n_links
-        self._set(start, end, TopologyPath(n_links, min(first.gb_s, second.gb_s), path_type))
+        path_type = self._merged(first.type, second.type) if via.kind != "GPU" else PathType.PXN
+        links = (*first.links, *second.links)
+        self._set(start, end, TopologyPath(links, min(first.gb_s, second.gb_s), path_type))
 
     def _divert_gpus(self) -> None:
         """Two GPUs too far apart for peer-to-peer meet in host memory."""
@@ -149,8 +193,9 @@ class Distances:
             cpu = self._local_cpu(gpu)
             if cpu is None:
                 continue
-            for net in self.nearest(gpu, self.graph.nets):
-                if _merged(self.path(gpu, cpu).type, self.path(net, cpu).type) is PathType.P2C:
+            nets = self.graph.nets
+            for net in self.nearest(gpu, nets) if self._rules.prefers_near else nets:
+                if self._merged(self.path(gpu, cpu).type, self.path(net, cpu).type) is PathType.P2C:
                     for ends in ((gpu, net), (net, gpu)):
                         path = self.path(*ends)
                         self._set(*ends, replace(path, type=min(PathType.P2C, path.type)))
@@ -167,17 +212,19 @@ class Distances:
 
     def _by_another_gpu(self, gpu: Vertex, net: Vertex) -> None:
         """PXN: over NVLink to the GPU near the adapter, where that is better."""
-        peer = self._local_gpu(net)
+        peer = self.local_gpu(net)
         if peer is None or peer is gpu:
             return
         its, own = self.path(peer, net), self.path(gpu, net)
-        is_near = its.type <= PXN_MOST and self.uses_gdr(peer, net, sends=True)
+        is_near = its.type <= PXN_MOST
+        if self._rules.prefers_near:
+            is_near = is_near and self.uses_gdr(peer, net, sends=True)
         is_joined = self.path(peer, gpu).type <= PathType.NVL
         if is_near and is_joined and (its.gb_s > own.gb_s or own.type > PathType.PXN):
             self._via(peer, gpu, net)
             self._proxy[gpu, net] = peer
 
-    def _local_gpu(self, net: Vertex) -> Vertex | None:
+    def local_gpu(self, net: Vertex) -> Vertex | None:
         """The GPU that uses a network before others do: by the channels, each GPU takes its nearest
         networks in turn."""
         turns = [(gpu, *self._turn(gpu)) for gpu in self.nearest(net, self.graph.gpus)]
@@ -188,6 +235,11 @@ class Distances:
                     return gpu
         return None
 
+    def own_nets(self, gpu: Vertex) -> list[Vertex]:
+        """The networks that a GPU takes in turn, by channel."""
+        nets, first, n_in_turn = self._turn(gpu)
+        return [nets[(first + i) % len(nets)] for i in range(n_in_turn)] if nets else []
+
     def _turn(self, gpu: Vertex) -> tuple[list[Vertex], int, int]:
         """A GPU's nearest networks, the one it begins with, and how many it takes in turn."""
         nets = self.nearest(gpu, self.graph.nets)
@@ -197,11 +249,6 @@ class Distances:
         is_power_of_2 = len(nets) & (len(nets) - 1) == 0
         first = _mirrored(gpu.number, len(nets)) if is_power_of_2 else gpu.number
         return nets, first, -(-len(nets) // n_gpus)
-
-
-def _merged(one: PathType, other: PathType) -> PathType:
-    """C2C to a processor and PHB from there is P2C; else the farther of both."""
-    return PathType.P2C if {one, other} == {PathType.PHB, PathType.C2C} else max(one, other)
 
 
 def _mirrored(number: int, power: int) -> int:

@@ -51,14 +51,16 @@ class Link:
 @dataclass(slots=True, eq=False)
 class Vertex:
     """`kind` is CPU, PCI, GPU, NIC, NET or NVS. `name` is a bus id, a NUMA node, or an adapter's
-    name; `number` counts GPUs and networks (NCCL's dev). `above` is where it hangs; `at` the place
-    in the file of a GPU or a network."""
+    name; `number` counts GPUs and networks (NCCL's dev). Networks of one `port` share its rate.
+    `above` is where it hangs; `at` the place in the file of a GPU or a network."""
 
     kind: str
     name: str
     number: int = 0
     sm: int = 0
     has_gdr: bool = True
+    port: tuple[str, int] = ("", 0)
+    has_collectives: bool = False
     above: "Vertex | None" = None
     at: TextPlace = NOWHERE
     links: list[Link] = field(default_factory=list)
@@ -223,7 +225,10 @@ def _add_nets(graph: Graph, nic: Vertex, element: Element, known: Known) -> None
         speed, gb_s = number(net.get("speed")), known.net_gb_s or tables.local_gb_s
         if net.get("speed"):
             gb_s = (speed if speed > 0 else tables.unsaid_net_mb_s) / 8000
-        vertex = Vertex("NET", net.get("name") or nic.name, number=len(graph.nets))
+        place = number(net.get("dev")) if net.get("dev") else len(graph.nets)
+        vertex = Vertex("NET", net.get("name") or nic.name, number=place)
+        vertex.port = (net.get("guid") or f"dev {place}", number(net.get("port")))
+        vertex.has_collectives = number(net.get("coll")) != 0
         vertex.at = net.at
         vertex.has_gdr = _has_gdr(net)
         graph.nets.append(vertex)

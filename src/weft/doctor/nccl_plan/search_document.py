@@ -1,0 +1,147 @@
+"""A node as weft's own search of NCCL wants it: vertices, links, and the paths of a version."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weft.catalog.libraries.nccl_topology import nccl_topology
+from weft.doctor.nccl_plan.job_topology import JobTopology
+from weft.doctor.topo.distance import Distances, PathRules
+from weft.doctor.topo.element import Element
+from weft.doctor.topo.graph import Graph, Known, PathType, Vertex, graph_of
+from weft.doctor.topo.xml import read_topology
+
+Version = tuple[int, int, int]
+_KINDS = {PathType.NVL: "nvlink", PathType.PIX: "pci"}
+
+
+def path_types(version: Version) -> list[str]:
+    """The path types that a version knows, the nearest first. SOURCE: NVIDIA/nccl,
+    src/graph/topo.cc: topoPathTypeStr."""
+    lacks = {"P2C"} if version < (2, 27, 0) else set()
+    if version < (2, 26, 0):
+        lacks |= {"C2C", "NET"}
+    return [one.name for one in PathType if one.name not in lacks]
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    vertices: dict[Vertex, int]
+    links: dict[int, int]
+
+
+def node_document(topology: JobTopology, version: Version, n_nodes: int) -> dict[str, Any]:
+    """The node of a job on so many: NCCL drops the networks of a job on one."""
+    system = read_topology("job", topology.text).system
+    assert system is not None
+    graph = graph_of(system, Known())
+    if n_nodes == 1:
+        _drop_nets(graph)
+    _round_nvlinks(graph)
+    distances = Distances(graph, rules=PathRules.of_version(version))
+    has_switch = bool(graph.nvswitch.links)
+    vertices = [*graph.cpus, *graph.bridges, *graph.gpus, *graph.nics, *graph.nets]
+    vertices += [graph.nvswitch] if has_switch else []
+    links = [(vertex, link) for vertex in vertices for link in vertex.links]
+    places = _Places(
+        {vertex: i for i, vertex in enumerate(vertices)},
+        {id(link): i for i, (_, link) in enumerate(links)},
+    )
+    processors = dict(zip(graph.cpus, system.inside("cpu"), strict=True))
+    return {
+        "version": version,
+        "path_types": path_types(version),
+        "is_amd": graph.is_amd,
+        "vertices": [_vertex_word(one, processors.get(one)) for one in vertices],
+        "links": [
+            {
+                "from": places.vertices[vertex],
+                "to": places.vertices[link.to],
+                "kind": _KINDS.get(link.type, "other"),
+                "gb_s": link.gb_s,
+            }
+            for vertex, link in links
+        ],
+        "paths": list(_paths(graph, distances, places, version)),
+        "gpus": _gpus(graph, distances, places, topology),
+        "nets": _nets(graph, distances, places),
+        "nvswitch": places.vertices[graph.nvswitch] if has_switch else None,
+    }
+
+
+def _drop_nets(graph: Graph) -> None:
+    for nic in graph.nics:
+        nic.links = [link for link in nic.links if link.to.kind != "NET"]
+    graph.nets = []
+
+
+def _vertex_word(vertex: Vertex, processor: Element | None) -> str:
+    if processor is None:
+        return "gpu" if vertex.kind == "GPU" else "other"
+    architecture = processor.get("arch") or ""
+    if architecture.startswith("ppc64"):
+        return "power"
+    is_intel = (processor.get("vendor") or "").startswith("GenuineIntel")
+    return "intel" if architecture.startswith("x86_64") and is_intel else "other"
+
+
+def _round_nvlinks(graph: Graph) -> None:
+    """NCCL counts NVLinks in single precision."""
+    for gpu in graph.gpus:
+        of_one = nccl_topology().nvlink_gb_s(gpu.sm)
+        back = (link for link in graph.nvswitch.links if link.to is gpu)
+        for link in (*(one for one in gpu.links if one.type is PathType.NVL), *back):
+            link.gb_s = round(link.gb_s / of_one) * float(np.float32(of_one))
+
+
+def _paths(
+    graph: Graph, distances: Distances, places: _Places, version: Version
+) -> Iterator[dict[str, Any]]:
+    types = path_types(version)
+    others = [*graph.nets, graph.nvswitch] if graph.nvswitch.links else graph.nets
+    pairs = [(a, b) for a in graph.gpus for b in graph.gpus]
+    pairs += [(a, b) for gpu in graph.gpus for net in others for a, b in ((gpu, net), (net, gpu))]
+    for start, end in pairs:
+        path = distances.path(start, end)
+        known = path.type.name in types
+        yield {
+            "from": places.vertices[start],
+            "to": places.vertices[end],
+            "path_type": types.index(path.type.name if known else "DIS"),
+            "gb_s": path.gb_s,
+            "links": [places.links[id(link)] for link in path.links],
+        }
+
+
+def _gpus(
+    graph: Graph, distances: Distances, places: _Places, topology: JobTopology
+) -> list[dict[str, Any]]:
+    nets = {net: i for i, net in enumerate(graph.nets)}
+    ranks = {bus: rank for rank, bus in enumerate(topology.bus_ids)}
+    return [
+        {
+            "vertex": places.vertices[gpu],
+            "rank": ranks[int(gpu.name.replace(":", "").replace(".", ""), 16)],
+            "sm": gpu.sm,
+            "own_nets": [nets[net] for net in distances.own_nets(gpu)],
+        }
+        for gpu in graph.gpus
+    ]
+
+
+def _nets(graph: Graph, distances: Distances, places: _Places) -> list[dict[str, Any]]:
+    gpus = {gpu: i for i, gpu in enumerate(graph.gpus)}
+    ports = {port: i for i, port in enumerate(dict.fromkeys(net.port for net in graph.nets))}
+    return [
+        {
+            "vertex": places.vertices[net],
+            "number": net.number,
+            "port": ports[net.port],
+            "gb_s": next(link.gb_s for link in net.links),
+            "has_collectives": net.has_collectives,
+            "local_gpu": gpus[local] if (local := distances.local_gpu(net)) else None,
+        }
+        for net in graph.nets
+    ]
