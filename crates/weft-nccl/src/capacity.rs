@@ -1,6 +1,6 @@
 //! What traffic leaves of links and adapters.
 
-use crate::topology::{Back, End, Path, Topology};
+use crate::topology::{Back, End, Gpu, Path, Topology};
 
 /// GB/s that are left. Links keep three decimals, as in NCCL, also once all is put back.
 #[derive(Clone, Debug)]
@@ -21,6 +21,11 @@ impl Capacity {
     pub(crate) fn new(topology: &Topology) -> Self {
         let links = topology.links.iter().map(|link| link.gb_s).collect();
         Self { links, nets: topology.nets.iter().map(|net| net.gb_s).collect() }
+    }
+
+    /// Whole GB/s that are left of a GPU's PCI Express link in its busier direction, -1 without one.
+    pub(crate) fn pci_gb_s(&self, gpu: &Gpu) -> i32 {
+        gpu.pci.map_or(-1, |[up, down]| self.links[up].min(self.links[down]) as i32)
     }
 
     /// Take GB/s of all links of a path, or of none where one has less. Negative ones are put back.

@@ -48,8 +48,8 @@ pub(crate) struct Link {
 pub(crate) struct Gpu {
     pub(crate) rank: u32,
     pub(crate) sm: u32,
-    /// Whole GB/s of its PCI Express link, -1 without one.
-    pub(crate) pci_gb_s: i32,
+    /// Its first PCI Express link, up and down.
+    pub(crate) pci: Option<[usize; 2]>,
     pub(crate) own_nets: Vec<usize>,
 }
 
@@ -98,7 +98,7 @@ impl Topology {
         let gpus = node.gpus.iter().map(|one| Gpu {
             rank: one.rank,
             sm: one.sm,
-            pci_gb_s: pci_gb_s(node, one.vertex),
+            pci: pci_of(node, one.vertex),
             own_nets: one.own_nets.clone(),
         });
         let nets = node.nets.iter().map(|one| Net {
@@ -270,14 +270,12 @@ fn links_of(node: &NodeDocument) -> Vec<Link> {
     node.links.iter().map(link_of).collect()
 }
 
-/// Whole GB/s of a GPU's first PCI Express link, both directions considered.
-fn pci_gb_s(node: &NodeDocument, gpu: usize) -> i32 {
-    for up in node.links.iter().filter(|one| one.from == gpu && one.kind == LinkKind::Pci) {
-        if let Some(down) = node.links.iter().find(|one| one.from == up.to && one.to == gpu) {
-            return (up.gb_s as f32).min(down.gb_s as f32) as i32;
-        }
-    }
-    -1
+fn pci_of(node: &NodeDocument, gpu: usize) -> Option<[usize; 2]> {
+    let mut links = node.links.iter();
+    let up = links.position(|one| one.from == gpu && one.kind == LinkKind::Pci)?;
+    let above = node.links[up].to;
+    let down = node.links.iter().position(|one| one.from == above && one.to == gpu)?;
+    Some([up, down])
 }
 
 fn check(node: &NodeDocument) -> Result<(), NcclError> {

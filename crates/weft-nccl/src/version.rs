@@ -24,9 +24,10 @@ pub(crate) struct Rules {
     version: (u32, u32),
     /// Most channels of a graph, and adapters that are looked at.
     pub(crate) most_channels: usize,
-    /// Where channels may differ, whether the last one is also tried again, and whether a channel
-    /// starts at the GPUs of fewest links rather than at the adapter's own.
+    /// Whether the last channel is also tried again where channels may differ.
     pub(crate) replays_first: bool,
+    /// Whether a channel starts at the GPUs of fewest links rather than at the adapter's own.
+    pub(crate) starts_at_nearest: bool,
 }
 
 impl Rules {
@@ -36,6 +37,7 @@ impl Rules {
             version,
             most_channels: if version >= (2, 19) { 64 } else { 32 },
             replays_first: version < (2, 27),
+            starts_at_nearest: version < (2, 27),
         }
     }
 

@@ -34,7 +34,7 @@ impl Search<'_> {
         next.sort_by_key(|other| {
             let between = net.map(|net| {
                 let path = self.topology.path(End::Net(net), End::Gpu(*other));
-                let pci = self.topology.gpus[*other].pci_gb_s;
+                let pci = self.capacity.pci_gb_s(&self.topology.gpus[*other]);
                 (Reverse(path.gb_s as i32), Reverse(pci), path.links.len())
             });
             (between, inside(other))
@@ -97,7 +97,7 @@ impl Search<'_> {
 
     /// GPUs at which a channel from an adapter may start.
     pub(super) fn first_gpus(&self, net: usize) -> Vec<usize> {
-        if self.topology.rules.replays_first {
+        if self.topology.rules.starts_at_nearest {
             return self.nearest_in_turn(net);
         }
         let own = self.topology.nets[net].local_gpu;
