@@ -9,6 +9,8 @@ from weft.catalog.document import Document, Text
 from weft.catalog.toml_file import catalogue_document
 
 Positive = Annotated[float, Field(gt=0)]
+LibraryVersion = tuple[int, int, int]
+OLDEST = (0, 0, 0)
 NodeKind = Literal["PCI", "NVS", "CPU", "GPU", "NIC"]
 
 
@@ -18,6 +20,7 @@ class IntelModel(Document):
     model: int
     gb_s: Positive
     only: bool = False
+    since: LibraryVersion = OLDEST
 
 
 class AmdFamily(Document):
@@ -25,6 +28,7 @@ class AmdFamily(Document):
 
     family: int
     gb_s: Positive
+    since: LibraryVersion = OLDEST
 
 
 class NvlinkRate(Document):
@@ -33,6 +37,7 @@ class NvlinkRate(Document):
     sm: int
     gb_s: Positive
     only: bool = False
+    since: LibraryVersion = OLDEST
 
 
 class GpuModel(Document):
@@ -65,6 +70,16 @@ class NcclTopology(Document):
     amd: tuple[AmdFamily, ...]
     nvlink: tuple[NvlinkRate, ...]
     gpus: tuple[GpuModel, ...] = Field(alias="gpu")
+
+    def of_version(self, version: LibraryVersion) -> "NcclTopology":
+        """The tables as an older version has them: without what came later."""
+        return self.model_copy(
+            update={
+                "intel": tuple(one for one in self.intel if one.since <= version),
+                "amd": tuple(one for one in self.amd if one.since <= version),
+                "nvlink": tuple(one for one in self.nvlink if one.since <= version),
+            }
+        )
 
     def kind(self, class_: str) -> NodeKind | None:
         """The kind of a PCI class, None where NCCL knows none that it begins with."""

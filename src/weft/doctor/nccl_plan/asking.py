@@ -25,7 +25,8 @@ MOST_NODES = 256
 """Elements of a file. SOURCE: NVIDIA/nccl, src/graph/xml.h."""
 _SEARCH = "graph/search.cc"
 _STRUCTURES = dict.fromkeys(
-    ("ncclComm", "ncclTopoGraph", "ncclXml", "ncclXmlNode", "ncclPeerInfo"), _SEARCH
+    ("ncclComm", "ncclTopoGraph", "ncclTopoSystem", "ncclXml", "ncclXmlNode", "ncclPeerInfo"),
+    _SEARCH,
 )
 _OF_TASK = "ncclInfo"
 """What older tuners are asked with."""

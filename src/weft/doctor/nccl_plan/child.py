@@ -190,6 +190,7 @@ class Communicator:
     def told(self, graph: Memory) -> dict[str, Any]:
         """A graph in plain values."""
         n, names = graph.number("nChannels"), self.library.path_names()
+        n_gpus = self._n_searched()
         ranks, nets = graph.numbers("intra"), graph.numbers("inter")
         return {
             "n_channels": n,
@@ -199,9 +200,15 @@ class Communicator:
             "path_between": names[graph.number("typeInter")],
             "cross_nic": graph.number("crossNic"),
             "same_channels": graph.number("sameChannels"),
-            "gpus": [ranks[i * self.n_gpus : (i + 1) * self.n_gpus] for i in range(n)],
+            "gpus": [ranks[i * n_gpus : (i + 1) * n_gpus] for i in range(n)],
             "nets": [nets[2 * i : 2 * i + 2] for i in range(n)],
         }
+
+    def _n_searched(self) -> int:
+        """GPUs in the search: not those that NCCL reaches by the network, where that is faster."""
+        at, *_ = self.library.structures["ncclTopoSystem"]["fields"]["nodes"]
+        # GPUs are the first kind of node, and a set of nodes begins with its count.
+        return ctypes.c_int32.from_address((self.system.value or 0) + at).value
 
     def tune(self, graphs: Mapping[str, Memory]) -> None:
         """Let the tuner reckon rates and latencies of each algorithm."""

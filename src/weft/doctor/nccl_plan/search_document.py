@@ -1,6 +1,6 @@
 """A node as weft's own search of NCCL wants it: vertices, links, and the paths of a version."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,11 +36,14 @@ def node_document(topology: JobTopology, version: Version, n_nodes: int) -> dict
     """The node of a job on so many: NCCL drops the networks of a job on one."""
     system = read_topology("job", topology.text).system
     assert system is not None
-    graph = graph_of(system, Known())
-    if n_nodes == 1:
-        _drop_nets(graph)
+    graph = graph_of(system, Known(), nccl_topology().of_version(version))
     _round_nvlinks(graph)
-    distances = Distances(graph, rules=PathRules.of_version(version))
+    rules = PathRules.of_version(version)
+    ranks = _ranks(graph, topology)
+    has_all = _keep_first_domain(graph, Distances(graph, rules=rules, is_job=True), ranks)
+    if n_nodes == 1 and has_all:
+        _drop_nets(graph)
+    distances = Distances(graph, rules=rules, is_job=True)
     has_switch = bool(graph.nvswitch.links)
     vertices = [*graph.cpus, *graph.bridges, *graph.gpus, *graph.nics, *graph.nets]
     vertices += [graph.nvswitch] if has_switch else []
@@ -65,10 +68,35 @@ def node_document(topology: JobTopology, version: Version, n_nodes: int) -> dict
             for vertex, link in links
         ],
         "paths": list(_paths(graph, distances, places, version)),
-        "gpus": _gpus(graph, distances, places, topology),
+        "gpus": _gpus(graph, distances, places, ranks),
         "nets": _nets(graph, distances, places),
         "nvswitch": places.vertices[graph.nvswitch] if has_switch else None,
     }
+
+
+def _ranks(graph: Graph, topology: JobTopology) -> dict[Vertex, int]:
+    ranks = {bus: rank for rank, bus in enumerate(topology.bus_ids)}
+    numbers = {gpu: int(gpu.name.replace(":", "").replace(".", ""), 16) for gpu in graph.gpus}
+    return {gpu: ranks[number] for gpu, number in numbers.items()}
+
+
+def _keep_first_domain(graph: Graph, distances: Distances, ranks: Mapping[Vertex, int]) -> bool:
+    """Drop the GPUs that rank 0 reaches over the network alone; whether none was dropped."""
+    domains: list[int] = []
+    for i, gpu in enumerate(graph.gpus):
+        joined = [
+            domains[j]
+            for j, other in enumerate(graph.gpus[:i])
+            if distances.path(gpu, other).type < PathType.NET
+        ]
+        domains.append(min([i, *joined]))
+    first = next(domain for gpu, domain in zip(graph.gpus, domains, strict=True) if not ranks[gpu])
+    kept = [gpu for gpu, domain in zip(graph.gpus, domains, strict=True) if domain == first]
+    dropped = set(graph.gpus) - set(kept)
+    for vertex in (*graph.cpus, *graph.bridges, *graph.gpus, graph.nvswitch):
+        vertex.links = [link for link in vertex.links if link.to not in dropped]
+    graph.gpus = kept
+    return not dropped
 
 
 def _drop_nets(graph: Graph) -> None:
@@ -116,14 +144,13 @@ def _paths(
 
 
 def _gpus(
-    graph: Graph, distances: Distances, places: _Places, topology: JobTopology
+    graph: Graph, distances: Distances, places: _Places, ranks: Mapping[Vertex, int]
 ) -> list[dict[str, Any]]:
     nets = {net: i for i, net in enumerate(graph.nets)}
-    ranks = {bus: rank for rank, bus in enumerate(topology.bus_ids)}
     return [
         {
             "vertex": places.vertices[gpu],
-            "rank": ranks[int(gpu.name.replace(":", "").replace(".", ""), 16)],
+            "rank": ranks[gpu],
             "sm": gpu.sm,
             "own_nets": [nets[net] for net in distances.own_nets(gpu)],
         }

@@ -54,7 +54,7 @@ _NONE = TopologyPath((), 0.0, PathType.DIS)
 
 class Distances:
     """All pairs of GPUs, and of GPUs with networks and NVSwitches, once NCCL has decided on every
-    path."""
+    path. `is_job`: as in a job, where two GPUs use the network if that is faster."""
 
     def __init__(
         self,
@@ -62,6 +62,7 @@ class Distances:
         *,
         gdr_level: PathType = GDR_DEFAULT,
         rules: PathRules = LAST_RULES,
+        is_job: bool = False,
     ) -> None:
         self.graph = graph
         self.gdr_level = gdr_level
@@ -71,7 +72,7 @@ class Distances:
         self._proxy: dict[tuple[Vertex, Vertex], Vertex] = {}
         for base in (*graph.cpus, *graph.gpus, *graph.nets, graph.nvswitch):
             self._search(base)
-        self._divert_gpus()
+        self._divert_gpus(is_job)
         if rules.has_p2c:
             self._shorten_c2c()
         self._divert_nets()
@@ -177,8 +178,8 @@ class Distances:
         links = (*first.links, *second.links)
         self._set(start, end, TopologyPath(links, min(first.gb_s, second.gb_s), path_type))
 
-    def _divert_gpus(self) -> None:
-        """Two GPUs too far apart for peer-to-peer meet in host memory."""
+    def _divert_gpus(self, is_job: bool) -> None:
+        """Two GPUs too far apart for peer-to-peer meet in host memory, or in the network."""
         few_on_amd = self.graph.is_amd and len(self.graph.gpus) <= 2
         level = PathType.SYS if few_on_amd else P2P_DEFAULT
         for gpu in self.graph.gpus:
@@ -186,6 +187,14 @@ class Distances:
             for peer in self.graph.gpus:
                 if cpu is not None and self.path(peer, gpu).type > level:
                     self._via(cpu, peer, gpu)
+            for peer in self.graph.gpus if is_job else ():
+                path = self.path(peer, gpu)
+                if peer is not gpu and path.gb_s < min(map(self._near_net_gb_s, (peer, gpu))):
+                    self._set(peer, gpu, replace(path, type=PathType.NET))
+
+    def _near_net_gb_s(self, gpu: Vertex) -> float:
+        paths = (self.path(gpu, net) for net in self.graph.nets)
+        return max((one.gb_s for one in paths if one.type <= P2P_DEFAULT), default=0.0)
 
     def _shorten_c2c(self) -> None:
         """A GPU that hangs on its processor by C2C reaches that processor's adapters by P2C."""

@@ -7,7 +7,7 @@ the job, as in a job of whole nodes.
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from weft.catalog.libraries.nccl_topology import nccl_topology
+from weft.catalog.libraries.nccl_topology import NcclTopology, nccl_topology
 from weft.doctor.job import NOWHERE, TextPlace
 from weft.doctor.topo.affinity import mask_of
 from weft.doctor.topo.element import Element
@@ -105,8 +105,9 @@ class Graph:
         return any(link.type is PathType.NVL for gpu in self.gpus for link in gpu.links)
 
 
-def graph_of(system: Element, known: Known) -> Graph:
-    """The graph of a file."""
+def graph_of(system: Element, known: Known, tables: NcclTopology | None = None) -> Graph:
+    """The graph of a file, by the tables of the last version or of another."""
+    tables = nccl_topology() if tables is None else tables
     graph = Graph()
     of_element: dict[Element, Vertex] = {}
     for cpu in system.inside("cpu"):
@@ -116,12 +117,12 @@ def graph_of(system: Element, known: Known) -> Graph:
         _add_devices(graph, cpu, of_element, known)
     graph.is_amd = _is_amd(system)
     _number_gpus(graph, system, of_element)
-    _add_nvlinks(graph, of_element, known)
+    _add_nvlinks(graph, of_element, known, tables)
     for element, vertex in of_element.items():
         _add_other_links(graph, element, vertex)
     for cpu, vertex in zip(system.inside("cpu"), graph.cpus, strict=True):
         for other in (one for one in graph.cpus if one is not vertex):
-            vertex.link(other, PathType.SYS, _socket_gb_s(cpu))
+            vertex.link(other, PathType.SYS, _socket_gb_s(cpu, tables))
     _up_last(graph)
     return graph
 
@@ -143,9 +144,8 @@ def _is_amd(system: Element) -> bool:
     return is_x86 and (first.get("vendor") or "").startswith("AuthenticAMD")
 
 
-def _socket_gb_s(cpu: Element) -> float:
+def _socket_gb_s(cpu: Element, tables: NcclTopology) -> float:
     """GB/s that NCCL counts from a processor to another."""
-    tables = nccl_topology()
     architecture, vendor = cpu.get("arch") or "x86_64", cpu.get("vendor") or ""
     model = (number(cpu.get("familyid")), number(cpu.get("modelid")))
     for name in ("arm64", "ppc64"):
@@ -276,8 +276,9 @@ def _number_gpus(graph: Graph, system: Element, of_element: dict[Element, Vertex
 # --- other links
 
 
-def _add_nvlinks(graph: Graph, of_element: dict[Element, Vertex], known: Known) -> None:
-    tables = nccl_topology()
+def _add_nvlinks(
+    graph: Graph, of_element: dict[Element, Vertex], known: Known, tables: NcclTopology
+) -> None:
     by_name = {vertex.name: vertex for vertex in graph.gpus}
     links = [
         (vertex, link)
