@@ -35,6 +35,8 @@ pub(crate) struct Search<'a> {
     capacity: &'a mut Capacity,
     /// By GPU, a bit a channel.
     used: Vec<u64>,
+    /// Adapters in the order in which they are tried, by GPU; last, those of all GPUs.
+    nets_to_try: Vec<Vec<usize>>,
     graph: Graph,
     best: &'a mut Graph,
 }
@@ -52,6 +54,7 @@ impl<'a> Search<'a> {
             topology,
             capacity,
             used: vec![0; topology.gpus.len()],
+            nets_to_try: order::nets_to_try(topology, limits.type_between),
             graph: Graph { n_channels: 0, ..limits.clone() },
             best,
         };
@@ -129,9 +132,9 @@ impl<'a> Search<'a> {
         let channel = self.graph.n_channels;
         // Whole GB/s: NCCL keeps this rate in an integer.
         let gb_s = self.graph.gb_s_between.trunc();
-        let nets = self.nets_to_try(None);
-        for i in 0..nets.len() {
-            let index = nets[(channel + i) % nets.len()];
+        let n_nets = self.nets_to_try[self.n_gpus()].len();
+        for i in 0..n_nets {
+            let index = self.nets_to_try[self.n_gpus()][(channel + i) % n_nets];
             let net = &self.topology.nets[index];
             let is_paired = self.graph.pattern == Pattern::Ring
                 && self.graph.cross_nic == 2
@@ -145,7 +148,7 @@ impl<'a> Search<'a> {
             self.graph.nets[channel][0] = net.number;
             self.capacity.take_of_port(self.topology, net.port, gb_s);
             let is_found = if self.graph.pattern.is_heads() {
-                channel < nets.len() && self.head_at(index, route, left)
+                channel < n_nets && self.head_at(index, route, left)
             } else {
                 self.channel_from(index, route, left);
                 false
@@ -274,7 +277,8 @@ impl<'a> Search<'a> {
         let is_balanced = self.graph.pattern == Pattern::BalancedTree;
         let gb_s = self.graph.gb_s_between;
         let shared = if is_balanced { gb_s / 2. } else { gb_s };
-        for net in self.nets_to_try(Some(gpu)) {
+        for i in 0..self.nets_to_try[gpu].len() {
+            let net = self.nets_to_try[gpu][i];
             let is_second = is_balanced && step > 0;
             let number = self.topology.nets[net].number;
             if !self.may_leave_by(net) || (is_second && number != self.graph.nets[channel][1]) {

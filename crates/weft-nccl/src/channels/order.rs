@@ -2,8 +2,33 @@
 
 use super::Search;
 use crate::graph::Pattern;
-use crate::topology::End;
+use crate::topology::{End, Topology};
 use std::cmp::Reverse;
+
+/// Adapters in the order in which they are tried, for each GPU and, last, for all: those that a GPU
+/// takes first, then the others from near to far.
+pub(super) fn nets_to_try(topology: &Topology, farthest: u8) -> Vec<Vec<usize>> {
+    let all: Vec<usize> = (0..topology.gpus.len()).collect();
+    let groups = all.chunks(1).chain([&all[..]]);
+    groups.map(|gpus| nets_of(topology, farthest, gpus)).collect()
+}
+
+fn nets_of(topology: &Topology, farthest: u8, gpus: &[usize]) -> Vec<usize> {
+    let own = gpus.iter().flat_map(|&gpu| topology.gpus[gpu].own_nets.iter().copied());
+    let n_nets = topology.nets.len().min(topology.rules.most_channels);
+    let near = (0..=farthest).flat_map(|path_type| {
+        let pairs = gpus.iter().flat_map(|&gpu| (0..n_nets).map(move |net| (gpu, net)));
+        let path = |gpu, net| topology.path(End::Gpu(gpu), End::Net(net));
+        pairs.filter(move |&(gpu, net)| path(gpu, net).path_type == path_type).map(|(_, net)| net)
+    });
+    let mut found = Vec::new();
+    for net in own.chain(near) {
+        if !found.contains(&net) {
+            found.push(net);
+        }
+    }
+    found
+}
 
 impl Search<'_> {
     pub(super) fn index_of(&self, rank: u32) -> usize {
@@ -22,27 +47,25 @@ impl Search<'_> {
     pub(super) fn next_gpus(&self, gpu: usize, meets_net: Option<bool>) -> Vec<usize> {
         let (n_gpus, channel) = (self.n_gpus(), self.graph.n_channels);
         let net = meets_net.map(|_| self.net_numbered(self.graph.nets[channel][0]));
-        let free = (1..n_gpus).map(|i| (gpu + i) % n_gpus).filter(|&other| {
-            let is_apart = !self.topology.path(End::Gpu(gpu), End::Gpu(other)).links.is_empty();
-            is_apart && self.used[other] & (1 << channel) == 0
-        });
-        let mut next: Vec<usize> = free.collect();
-        let inside = |other: &usize| {
-            let path = self.topology.path(End::Gpu(gpu), End::Gpu(*other));
-            (Reverse(path.gb_s as i32), path.links.len())
-        };
-        next.sort_by_key(|other| {
+        let free = (1..n_gpus).map(|i| (gpu + i) % n_gpus);
+        let free = free.filter(|&other| self.used[other] & (1 << channel) == 0);
+        let scored = free.filter_map(|other| {
+            let path = self.topology.path(End::Gpu(gpu), End::Gpu(other));
+            let inside = (Reverse(path.gb_s as i32), path.links.len());
             let between = net.map(|net| {
-                let path = self.topology.path(End::Net(net), End::Gpu(*other));
-                let pci = self.capacity.pci_gb_s(&self.topology.gpus[*other]);
+                let path = self.topology.path(End::Net(net), End::Gpu(other));
+                let pci = self.capacity.pci_gb_s(&self.topology.gpus[other]);
                 (Reverse(path.gb_s as i32), Reverse(pci), path.links.len())
             });
-            (between, inside(other))
+            (!path.links.is_empty()).then_some((between, inside, other))
         });
-        let is_alike = next.windows(2).all(|pair| inside(&pair[0]) == inside(&pair[1]));
+        let mut scored: Vec<_> = scored.collect();
+        scored.sort_by_key(|&(between, inside, _)| (between, inside));
+        let is_alike = scored.windows(2).all(|pair| pair[0].1 == pair[1].1);
         if meets_net == Some(false) && is_alike {
-            next.reverse();
+            scored.reverse();
         }
+        let next: Vec<usize> = scored.into_iter().map(|(_, _, other)| other).collect();
         if self.topology.has_switch { self.neighbours_of(gpu, &next) } else { next }
     }
 
@@ -63,36 +86,6 @@ impl Search<'_> {
     fn net_numbered(&self, number: u32) -> usize {
         let place = self.topology.nets.iter().position(|net| net.number == number);
         place.expect("channels hold adapters of the node")
-    }
-
-    /// Adapters in the order in which they are tried, for one GPU or for all: those that a GPU takes
-    /// first, then the others from near to far.
-    pub(super) fn nets_to_try(&self, of: Option<usize>) -> Vec<usize> {
-        let gpus: Vec<usize> = match of {
-            Some(gpu) => vec![gpu],
-            None => (0..self.n_gpus()).collect(),
-        };
-        let mut found = Vec::new();
-        let mut add = |net: usize| {
-            if !found.contains(&net) {
-                found.push(net);
-            }
-        };
-        for &gpu in &gpus {
-            self.topology.gpus[gpu].own_nets.iter().for_each(|&net| add(net));
-        }
-        let n_nets = self.topology.nets.len().min(self.topology.rules.most_channels);
-        for path_type in 0..=self.graph.type_between {
-            for &gpu in &gpus {
-                for net in 0..n_nets {
-                    let path = self.topology.path(End::Gpu(gpu), End::Net(net));
-                    if path.path_type == path_type {
-                        add(net);
-                    }
-                }
-            }
-        }
-        found
     }
 
     /// GPUs at which a channel from an adapter may start.

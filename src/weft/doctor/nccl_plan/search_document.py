@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.catalog.libraries.nccl_topology import nccl_topology
+from weft.catalog.libraries.nccl_topology import NcclTopology, nccl_topology
 from weft.doctor.nccl_plan.job_topology import JobTopology
 from weft.doctor.topo.distance import Distances, PathRules
 from weft.doctor.topo.element import Element
@@ -36,8 +36,9 @@ def node_document(topology: JobTopology, version: Version, n_nodes: int) -> dict
     """The node of a job on so many: NCCL drops the networks of a job on one."""
     system = read_topology("job", topology.text).system
     assert system is not None
-    graph = graph_of(system, Known(), nccl_topology().of_version(version))
-    _round_nvlinks(graph)
+    tables = nccl_topology().of_version(version)
+    graph = graph_of(system, Known(), tables)
+    _round_nvlinks(graph, tables)
     rules = PathRules.of_version(version)
     ranks = _ranks(graph, topology)
     has_all = _keep_first_domain(graph, Distances(graph, rules=rules, is_job=True), ranks)
@@ -115,10 +116,10 @@ def _vertex_word(vertex: Vertex, processor: Element | None) -> str:
     return "intel" if architecture.startswith("x86_64") and is_intel else "other"
 
 
-def _round_nvlinks(graph: Graph) -> None:
+def _round_nvlinks(graph: Graph, tables: NcclTopology) -> None:
     """NCCL counts NVLinks in single precision."""
     for gpu in graph.gpus:
-        of_one = nccl_topology().nvlink_gb_s(gpu.sm)
+        of_one = tables.nvlink_gb_s(gpu.sm)
         back = (link for link in graph.nvswitch.links if link.to is gpu)
         for link in (*(one for one in gpu.links if one.type is PathType.NVL), *back):
             link.gb_s = round(link.gb_s / of_one) * float(np.float32(of_one))

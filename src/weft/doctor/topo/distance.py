@@ -189,7 +189,9 @@ class Distances:
                     self._via(cpu, peer, gpu)
             for peer in self.graph.gpus if is_job else ():
                 path = self.path(peer, gpu)
-                if peer is not gpu and path.gb_s < min(map(self._near_net_gb_s, (peer, gpu))):
+                if peer is gpu or (path.n_links == 2 and path.links[0].to.kind == "GPU"):
+                    continue
+                if path.gb_s < min(map(self._near_net_gb_s, (peer, gpu))):
                     self._set(peer, gpu, replace(path, type=PathType.NET))
 
     def _near_net_gb_s(self, gpu: Vertex) -> float:
