@@ -2,6 +2,7 @@
 GPUs on PCI Express alone, rails that are missing, bridges of two levels."""
 
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tests.oracle.job_topologies import BROADCOM
@@ -68,7 +69,7 @@ class _Node:
             return {edge: rng.choice((1, 2)) for edge in edges}
         lost = rng.random() < 0.3
         pairs = [(a, b) for a in range(n) for b in range(a + 1, n)]
-        return {pair: most for pair in pairs[: -1 if lost else None]}
+        return dict.fromkeys(pairs[: -1 if lost else None], most)
 
     def _nets(self) -> list[int]:
         """The GPU beside which each network hangs."""
@@ -102,7 +103,7 @@ class _Node:
             )
         return f'<system version="1">{"".join(cpus)}</system>'
 
-    def _group(self, gpus: range, layout: str, made_nets: "object", net_speed: int) -> str:
+    def _group(self, gpus: range, layout: str, made_nets: Iterator[int], net_speed: int) -> str:
         devices = ["".join(self._devices(gpu, made_nets, net_speed)) for gpu in gpus]
         if layout == "direct":
             return "".join(devices)
@@ -111,9 +112,9 @@ class _Node:
         halves = (devices[: len(devices) // 2], devices[len(devices) // 2 :])
         return self._bridge("".join(self._bridge("".join(one), 1) for one in halves if one), 0)
 
-    def _devices(self, gpu: int, made_nets: "object", net_speed: int) -> list[str]:
+    def _devices(self, gpu: int, made_nets: Iterator[int], net_speed: int) -> list[str]:
         found = [self._gpu(gpu)]
-        found += [self._net(next(made_nets), net_speed) for at in self.nets if at == gpu]  # type: ignore[call-overload]
+        found += [self._net(next(made_nets), net_speed) for at in self.nets if at == gpu]
         return found
 
     def _pci(self, bus: str, class_: str, inside: str, more: str = "") -> str:

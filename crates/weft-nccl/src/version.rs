@@ -14,6 +14,11 @@ const INSIDE_BLACKWELL_2_26: &[f32] = &[90., 80., 70., 60., 50., 40., 30., 24., 
 const INSIDE_BLACKWELL: &[f32] = &[90., 80., 70., 60., 50., 40., 30., 24., 20., 19., 18.];
 const BETWEEN_BLACKWELL: &[f32] =
     &[96., 48., 45.1, 42., 40., 30., 24., 22., 20., 17.5, 15., 12., 6., 3., 2.4, 1.2, 0.24, 0.12];
+const INSIDE_BLACKWELL_2_32: &[f32] = &[90., 80., 70., 60., 50., 45., 40., 30., 24., 20., 19., 18.];
+const BETWEEN_BLACKWELL_2_32: &[f32] = &[
+    96., 90.2, 86., 80., 48., 45.1, 42., 40., 30., 24., 22., 20., 17.5, 15., 12., 6., 3., 2.4, 1.2,
+    0.24, 0.12,
+];
 
 const HOPPER: u32 = 90;
 const BLACKWELL: u32 = 100;
@@ -28,6 +33,8 @@ pub(crate) struct Rules {
     pub(crate) replays_first: bool,
     /// Whether a channel starts at the GPUs of fewest links rather than at the adapter's own.
     pub(crate) starts_at_nearest: bool,
+    /// Whether paths from adapters to GPUs count for the farthest type that is tried.
+    pub(crate) looks_both_ways: bool,
 }
 
 impl Rules {
@@ -38,6 +45,7 @@ impl Rules {
             most_channels: if version >= (2, 19) { 64 } else { 32 },
             replays_first: version < (2, 27),
             starts_at_nearest: version < (2, 27),
+            looks_both_ways: version >= (2, 29),
         }
     }
 
@@ -46,6 +54,8 @@ impl Rules {
         let is_old = self.version < (2, 22);
         if sm >= BLACKWELL && !is_old {
             return match (has_nets, self.version >= (2, 27)) {
+                (true, true) if self.version >= (2, 29) => BETWEEN_BLACKWELL_2_32,
+                (false, true) if self.version >= (2, 29) => INSIDE_BLACKWELL_2_32,
                 (true, true) => BETWEEN_BLACKWELL,
                 (true, false) => BETWEEN_HOPPER,
                 (false, true) => INSIDE_BLACKWELL,

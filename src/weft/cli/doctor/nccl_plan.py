@@ -1,5 +1,6 @@
 """`weft doctor nccl-plan LIBNCCL`: what a library of NCCL would do on given nodes."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +14,8 @@ USUAL_NODES = "1,2,4,16,64"
 
 
 @click.command("nccl-plan")
-@click.argument("library", metavar="LIBNCCL", type=EXISTING_FILE)
+@click.argument("library", metavar="[LIBNCCL]", type=EXISTING_FILE, required=False)
+@click.option("--nccl", metavar="VERSION", help="No library: weft's own search of this version.")
 @click.option("--platform", metavar="P", help="The machine, where no file or only bus ids are.")
 @click.option("--topo", "topology", type=EXISTING_FILE, help="A topology file of a node.")
 @click.option(
@@ -39,8 +41,9 @@ USUAL_NODES = "1,2,4,16,64"
 )
 @format_option
 def command(
-    library: Path,
+    library: Path | None,
     *,
+    nccl: str | None,
     platform: str | None,
     topology: Path | None,
     nodes: str,
@@ -59,21 +62,33 @@ def command(
 
     The nodes are those of --platform, or of a topology file (NCCL_TOPO_FILE, NCCL_TOPO_DUMP_FILE).
     Variables of NCCL in this environment count, as for a job.
+
+    --nccl VERSION needs no library: weft searches for the channels itself, as that version does.
+    Of the variables NCCL_CROSS_NIC alone counts then, and algorithms by size are not told.
     """
     from weft.cli.doctor.nccl_plan_text import plan_record, plan_rows, plan_text
     from weft.core.units import parse_size_range
     from weft.doctor.nccl_plan.asking import ask_library
     from weft.doctor.nccl_plan.nodes import topology_of
+    from weft.doctor.nccl_plan.own_search import CROSS_NIC, own_plan
+    from weft.doctor.numbers import strtoll
 
+    if (library is None) == (nccl is None):
+        raise click.UsageError("give a file LIBNCCL, or --nccl VERSION")
     if platform is None and topology is None:
         raise click.UsageError("give --platform P, or --topo FILE, or both")
     counts = _counts(nodes)
     job = topology_of(platform, topology)
     sizes = parse_size_range(size)
-    asked = [library] if against is None else [library, against]
-    plans = [
+    plans = []
+    if nccl is not None:
+        cross_nic = strtoll(os.environ.get("NCCL_CROSS_NIC", ""))[0]
+        cross_nic = cross_nic if cross_nic in (0, 1) else CROSS_NIC
+        plans.append(own_plan(job, nccl, nodes=counts, cross_nic=cross_nic))
+    plans += [
         ask_library(one, job, nodes=counts, sizes_bytes=sizes, collectives=(collective,))
-        for one in asked
+        for one in (library, against)
+        if one is not None
     ]
     where = platform or str(topology)
     emit(

@@ -14,12 +14,16 @@ Same = list[tuple[list[int], Any]]
 def plan_text(plans: Sequence[NcclPlan], where: str, collective: str, *, channels: bool) -> str:
     """The first plan; of two, what differs first."""
     plan = plans[0]
-    parts = [f"NCCL {plan.version} on nodes of {where}, {plan.n_gpus} GPUs each"]
+    parts = [f"{_named_plan(plan)} on nodes of {where}, {plan.n_gpus} GPUs each"]
     parts += [_differences(plan, other, collective) for other in plans[1:]]
     parts += [_graphs(plan), _choices(plan, collective)]
     if channels:
         parts += [_channels(plan, one) for one in plan.by_nodes.values()]
     return "\n\n".join(parts)
+
+
+def _named_plan(plan: NcclPlan) -> str:
+    return f"weft's own search of NCCL {plan.version}" if plan.is_model else f"NCCL {plan.version}"
 
 
 def _graphs(plan: NcclPlan) -> str:
@@ -48,6 +52,10 @@ def _graph_cells(plan: NodePlan) -> tuple[tuple[str, ...], ...]:
 
 
 def _choices(plan: NcclPlan, collective: str) -> str:
+    if plan.is_model:
+        return (
+            "the search tells no algorithms by size: weft expect PLATFORM allreduce --nccl VERSION"
+        )
     if not plan.has_times:
         return f"the tuner of NCCL {plan.version} cannot be asked: algorithms are not known"
     rows = [
@@ -128,7 +136,7 @@ def _channel(plan: NcclPlan, graph: SearchGraph, i: int, *, inside: bool) -> str
 
 
 def _differences(one: NcclPlan, other: NcclPlan, collective: str) -> str:
-    lines = [f"from NCCL {one.version} to {other.version}:"]
+    lines = [f"from {_named_plan(one)} to {'NCCL ' if one.is_model else ''}{other.version}:"]
     changed = []
     for n, plan in one.by_nodes.items():
         after = other.by_nodes[n]
@@ -176,6 +184,7 @@ def plan_record(plans: Sequence[NcclPlan], where: str, collective: str) -> dict[
 def _record(plan: NcclPlan, collective: str) -> dict[str, Any]:
     return {
         "version": plan.version,
+        "is_model": plan.is_model,
         "gpus_per_node": plan.n_gpus,
         "nets": list(plan.nets),
         "tuner_asked": plan.has_times,

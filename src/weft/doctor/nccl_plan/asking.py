@@ -60,12 +60,12 @@ def ask_library(
 ) -> NcclPlan:
     """The plan of a library for jobs of all GPUs on so many equal nodes. `variables`: of NCCL, in
     place of those of this process. Raises InputError where the library cannot be asked."""
-    version = read_libnccl(library).version
-    info = _debug_info(library, version)
+    request = library_request(library)
+    version = request["version"]
     with tempfile.TemporaryDirectory(prefix="weft-nccl-plan-") as folder:
         file = Path(folder) / "topology.xml"
         file.write_text(topology.text)
-        request = _request(library, info, topology, file)
+        request |= nodes_request(topology, file)
         request |= {
             "n_nodes": list(nodes),
             "sizes": list(sizes_bytes),
@@ -108,8 +108,26 @@ def _cannot_ask(library: Path, version: str, why: str) -> InputError:
     )
 
 
-def _request(library: Path, info: DebugInfo, topology: JobTopology, file: Path) -> dict[str, Any]:
+def nodes_request(topology: JobTopology, file: Path) -> dict[str, Any]:
+    """What the child process is told of the nodes, whose topology is in a file."""
     return {
+        "topology": str(file),
+        "n_gpus": len(topology.bus_ids),
+        "bus_ids": topology.bus_ids,
+        "compute_capability": topology.sm,
+        "nvls": topology.has_nvswitch and topology.sm >= HOPPER,
+        "collnet": False,
+        "host_hash": HOST_HASH,
+        "most_nodes": MOST_NODES,
+    }
+
+
+def library_request(library: Path) -> dict[str, Any]:
+    """What the child process is told of a library. Raises InputError where it cannot be asked."""
+    version = read_libnccl(library).version
+    info = _debug_info(library, version)
+    return {
+        "version": version,
         "library": str(library.resolve()),
         "functions": {
             name: (one.address, one.parameters, one.n_bytes) for name, one in info.symbols.items()
@@ -124,14 +142,6 @@ def _request(library: Path, info: DebugInfo, topology: JobTopology, file: Path) 
             }
             for name, one in info.structures.items()
         },
-        "topology": str(file),
-        "n_gpus": len(topology.bus_ids),
-        "bus_ids": topology.bus_ids,
-        "compute_capability": topology.sm,
-        "nvls": topology.has_nvswitch and topology.sm >= HOPPER,
-        "collnet": False,
-        "host_hash": HOST_HASH,
-        "most_nodes": MOST_NODES,
     }
 
 

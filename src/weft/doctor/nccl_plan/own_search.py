@@ -5,37 +5,67 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from weft._engine import search_nccl_graphs
+from weft.core.errors import InputError
 from weft.doctor.nccl_plan.job_topology import JobTopology
-from weft.doctor.nccl_plan.plan import SearchGraph
+from weft.doctor.nccl_plan.plan import NcclPlan, NodePlan, SearchGraph
 from weft.doctor.nccl_plan.search_document import Version, node_document
 
+FIRST_MINOR, LAST_MINOR = (2, 26), (2, 28)
+"""Versions in between have the search that tests/oracle/test_nccl_search.py holds to libraries."""
 CROSS_NIC = 2
 """NCCL_CROSS_NIC where it is not set."""
+_MOST_CHANNELS = 64
+_HOPPER = 90
+
+
+def own_plan(
+    topology: JobTopology, version: str, *, nodes: Sequence[int], cross_nic: int = CROSS_NIC
+) -> NcclPlan:
+    """The graphs of a version of NCCL for jobs of all GPUs on so many equal nodes, by weft's own
+    search. Raises InputError for a version that it does not know."""
+    known = known_version(version)
+    # NCCL looks at one node: how many others there are changes nothing.
+    graphs = {
+        several: search_graphs(topology, known, 2 if several else 1, cross_nic=cross_nic)
+        for several in {n > 1 for n in nodes}
+    }
+    plans = {n: NodePlan(n, graphs[n > 1], {}) for n in nodes}
+    return NcclPlan(version, len(topology.bus_ids), topology.nets, plans, is_model=True)
+
+
+def known_version(text: str) -> Version:
+    """A version as numbers. Raises InputError for one that the search does not know."""
+    parts = text.split(".")
+    if len(parts) == 3 and all(part.isascii() and part.isdigit() for part in parts):
+        major, minor, patch = map(int, parts)
+        if FIRST_MINOR <= (major, minor) <= LAST_MINOR:
+            return major, minor, patch
+    first, last = (".".join(map(str, one)) for one in (FIRST_MINOR, LAST_MINOR))
+    raise InputError(
+        f"weft has no search of NCCL '{text}'",
+        expected=f"a version of {first} to {last}, as {first}.5",
+        hint="weft doctor nccl-plan LIBNCCL asks a library of any other version",
+    )
 
 
 def search_graphs(
-    topology: JobTopology, version: Version, n_nodes: int, *, has_nvls: bool = False
+    topology: JobTopology, version: Version, n_nodes: int, *, cross_nic: int = CROSS_NIC
 ) -> Mapping[str, SearchGraph]:
-    """The graphs of a job of all GPUs on so many equal nodes."""
+    """The graphs of a job on so many nodes, in the order in which NCCL looks for them."""
     node = node_document(topology, version, n_nodes)
-    most = 64 if version >= (2, 19, 0) else 32
-    ring = _graphs(node, [("ring", "ring", 1, most // 2)])
-    n = ring["ring"].n_channels
-    asked = [("tree", "balanced_tree", n, n)]
-    if has_nvls:
-        asked.append(("nvls", "nvls", 1, most))
-    return {**ring, **_graphs(node, asked)}
 
+    def found(name: str, pattern: str, least: int, most: int) -> dict[str, SearchGraph]:
+        request = {"pattern": pattern, "min_channels": least, "max_channels": most}
+        job = {"node": node, "requests": [request | {"cross_nic": cross_nic}]}
+        (one,) = json.loads(search_nccl_graphs(json.dumps(job)))
+        return {name: _graph(name, one)}
 
-def _graphs(
-    node: Mapping[str, Any], asked: Sequence[tuple[str, str, int, int]]
-) -> dict[str, SearchGraph]:
-    requests = [
-        {"pattern": word, "min_channels": least, "max_channels": most, "cross_nic": CROSS_NIC}
-        for _, word, least, most in asked
-    ]
-    found = json.loads(search_nccl_graphs(json.dumps({"node": node, "requests": requests})))
-    return {name: _graph(name, one) for (name, *_), one in zip(asked, found, strict=True)}
+    graphs = found("ring", "ring", 1, _MOST_CHANNELS // 2)
+    n = graphs["ring"].n_channels
+    graphs |= found("tree", "balanced_tree", n, n)
+    if topology.has_nvswitch and topology.sm >= _HOPPER:
+        graphs |= found("nvls", "nvls", 1, _MOST_CHANNELS)
+    return graphs
 
 
 def _graph(name: str, one: Mapping[str, Any]) -> SearchGraph:

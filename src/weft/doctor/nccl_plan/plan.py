@@ -51,12 +51,13 @@ class NodePlan:
 @dataclass(frozen=True, slots=True)
 class NcclPlan:
     """Of a library of a version, on nodes of `n_gpus` GPUs; `nets` are the adapters' names by
-    NCCL's number."""
+    NCCL's number. `is_model`: by weft's own search, which tells no times."""
 
     version: str
     n_gpus: int
     nets: tuple[str, ...]
     by_nodes: Mapping[int, NodePlan]
+    is_model: bool = False
 
     @property
     def has_times(self) -> bool:

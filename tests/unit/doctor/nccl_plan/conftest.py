@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).with_name("stand_in.c")
-CRASH, HANG, REFUSAL, OTHER = 1, 2, 3, 4
+CRASH, HANG, REFUSAL, OTHER, DROP = 1, 2, 3, 4, 5
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
     (folder / "graph").mkdir()
     shutil.copy(SOURCE, folder / "graph/search.cc")
     found = {}
-    for fault in range(5):
+    for fault in range(6):
         found[fault] = folder / f"libnccl{fault}.so"
         how = ["-g", "-shared", "-fPIC", "-fcf-protection=none", f"-DFAULT={fault}", "-x", "c"]
         words = [compiler, *how, "graph/search.cc", "-o", str(found[fault])]

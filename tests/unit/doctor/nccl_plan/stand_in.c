@@ -1,5 +1,5 @@
 /* A library with the functions of NCCL's search that weft asks, and what may go wrong in them.
-   FAULT: 0 none, 1 a crash, 2 a hang, 3 a refusal, 4 other parameters. */
+   FAULT: 0 none, 1 a crash, 2 a hang, 3 a refusal, 4 other parameters, 5 a GPU is dropped. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +24,12 @@ struct ncclTopoGraph {
     int intra[8 * 256];
     int64_t inter[16];
 };
+struct ncclTopoNodeSet {
+    int count;
+};
 struct ncclTopoSystem {
-    int n;
+    int id;
+    struct ncclTopoNodeSet nodes[6];
 };
 struct ncclComm {
     struct ncclPeerInfo *peerInfo;
@@ -66,7 +70,7 @@ int paths(struct ncclTopoSystem *system, struct ncclComm *comm) {
 int trim(struct ncclTopoSystem *, struct ncclComm *) __asm__(
     "_Z18ncclTopoTrimSystemP14ncclTopoSystemP8ncclComm");
 int trim(struct ncclTopoSystem *system, struct ncclComm *comm) {
-    system->n = comm->nRanks / comm->nNodes;
+    system->nodes[0].count = comm->nRanks / comm->nNodes - (FAULT == 5);
     return 0;
 }
 
@@ -88,18 +92,19 @@ int compute(struct ncclTopoSystem *system, struct ncclTopoGraph *graph) {
 #elif FAULT == 2
     pause();
 #elif FAULT == 3
-    printf("\nhost:1:1 [0] graph/search.cc:9 NCCL WARN no ring of %d GPUs\n", system->n);
+    printf("\nhost:1:1 [0] graph/search.cc:9 NCCL WARN no ring of %d GPUs\n", system->nodes[0].count);
     fflush(stdout);
     return 3;
 #endif
+    int n = system->nodes[0].count;
     graph->nChannels = graph->maxChannels < 2 ? graph->maxChannels : 2;
     graph->bwIntra = 40;
     graph->bwInter = 24;
     graph->typeIntra = 1;
     graph->typeInter = 2;
     for (int channel = 0; channel < graph->nChannels; channel++) {
-        for (int i = 0; i < system->n; i++) {
-            graph->intra[channel * system->n + i] = (i + channel) % system->n;
+        for (int i = 0; i < n; i++) {
+            graph->intra[channel * n + i] = (i + channel) % n;
         }
         graph->inter[2 * channel] = graph->inter[2 * channel + 1] = channel;
     }

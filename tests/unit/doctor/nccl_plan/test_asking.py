@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.unit.doctor.nccl_plan.conftest import CRASH, HANG, OTHER, REFUSAL
+from tests.unit.doctor.nccl_plan.conftest import CRASH, DROP, HANG, OTHER, REFUSAL
 
 from weft.core.errors import InputError
 from weft.doctor.nccl_plan.asking import ask_library
@@ -35,6 +35,11 @@ def test_a_plan_is_what_the_functions_of_the_library_return(libraries: dict[int,
         (found,) = one.times["allreduce", 1 << 20]
         assert (found.algorithm, found.protocol) == ("ring", "simple")
         assert found.time_us == pytest.approx(2 + (1 << 20) / 1000)
+
+
+def test_gpus_that_the_library_drops_are_in_no_channel(libraries: dict[int, Path]) -> None:
+    ring = asked(libraries[DROP]).by_nodes[2].graphs["ring"]
+    assert ring.gpus == ((0, 1, 2, 3, 4, 5, 6), (1, 2, 3, 4, 5, 6, 0))
 
 
 @pytest.mark.parametrize(

@@ -77,3 +77,31 @@ def test_questions_that_are_none_for_the_library(
 ) -> None:
     text = printed(capsys, "expect", *words, "--libnccl", str(libraries[0]), code=2)
     assert says in text
+
+
+def test_a_search_of_our_own_wants_no_library(capsys: Capture) -> None:
+    words = ("doctor", "nccl-plan", "--nccl", "2.26.5", "--platform", "azure-ndv5")
+    text = printed(capsys, *words, "--nodes", "1,4", "--channels")
+    assert text.startswith("weft's own search of NCCL 2.26.5 on nodes of azure-ndv5, 8 GPUs each")
+    assert "the search tells no algorithms by size: weft expect" in text
+    record = json.loads(printed(capsys, *words, "--nodes", "4", "--format", "json"))
+    (plan,) = record["plans"]
+    assert (plan["version"], plan["is_model"], plan["tuner_asked"]) == ("2.26.5", True, False)
+
+
+def test_a_library_beside_our_own_search(libraries: dict[int, Path], capsys: Capture) -> None:
+    words = ("doctor", "nccl-plan", "--nccl", "2.28.3", *PLAN, "--against", str(libraries[0]))
+    assert "from weft's own search of NCCL 2.28.3 to NCCL 2.99.1:" in printed(capsys, *words)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((), "give a file LIBNCCL, or --nccl VERSION"),
+        (("--nccl", "2.11.4"), "weft has no search of NCCL '2.11.4'"),
+        (("--nccl", "2.26"), "expected: a version of 2.26 to 2.28, as 2.26.5"),
+    ],
+)
+def test_versions_without_a_search(capsys: Capture, words: tuple[str, ...], says: str) -> None:
+    text = printed(capsys, "doctor", "nccl-plan", *words, "--platform", "azure-ndv5", code=2)
+    assert says in text
