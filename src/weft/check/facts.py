@@ -102,6 +102,14 @@ class PairFacts(FindingFacts):
 
 
 @dataclass(frozen=True, slots=True)
+class NodeFaultFacts(FindingFacts):
+    """A fault of a node that launches of nccl-tests show: a key of remedies.toml."""
+
+    node: str
+    fault: str
+
+
+@dataclass(frozen=True, slots=True)
 class DisturbedReadings(FindingFacts):
     """How many readings were slow once, with nothing in common."""
 

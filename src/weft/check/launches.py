@@ -32,7 +32,7 @@ def check_launches(
     nodes: tuple[str, ...],
     *,
     tasks_per_node: int,
-    sizes_bytes: tuple[int, int],
+    sizes_bytes: tuple[int, ...],
     rounds: Rounds,
     options: Mapping[str, Any],
     timeout_s: float,

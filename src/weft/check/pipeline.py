@@ -1,5 +1,6 @@
 """From a run directory to its verdict: the one pipeline of check, report and `--against`."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from weft.check.external_evidence.platform_choice import ExpectedPlatform
 from weft.check.launches import routes_adaptively
 from weft.check.misfits.run_misfits import misfits_of
 from weft.check.misfits.wrong_tables import contradiction_of
+from weft.check.nccl.verdict import gpus_of_run, with_nccl
 from weft.check.verdict.lost_hosts import with_lost
 from weft.check.verdict.rerun_command import Again, with_own_options
 from weft.check.verdict.verdict import Verdict, judge_check
@@ -37,12 +39,15 @@ def judge_run(
     samples = [sample for sample in run.samples if sample.pair is not None]
     wiring = wiring or wiring_of(run)
     adaptive = routes_adaptively(run.launches)
+    machine = machine or platform_choice.of_run(run.directory, samples)
+    if machine is not None:
+        machine = replace(machine, gpus_per_node=gpus_of_run(run))
     misfits = misfits_of(run, samples, wiring, adaptive=adaptive)
     judged = partial(
         judge_check,
         misfits.samples,
         adaptive=adaptive,
-        machine=machine or platform_choice.of_run(run.directory, samples),
+        machine=machine,
     )
     marks = fabric_marks.of_run(run.directory).joined(more)
     verdict = judged(wiring, marks=marks)
@@ -50,7 +55,7 @@ def judge_run(
     if contradiction is not None and not verdict.refused:
         verdict = judged(None, marks=marks.without_fabric())
         misfits = misfits.and_finding(contradiction)
-    verdict = misfits.added_to(verdict)
+    verdict = with_nccl(misfits.added_to(verdict), run, machine)
     verdict = with_lost(verdict, run.lost, [one.trial for one in run.failed_for_lost])
     return with_own_options(verdict, Again.of_record(run.meta.get(AGAIN)))
 

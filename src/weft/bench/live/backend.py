@@ -315,6 +315,11 @@ class LiveBackend:
         return make_recipe(self.mpi, spec, self._site.cwd(self._run_dir), files)
 
     @property
+    def site(self) -> LaunchSite:
+        """Where launches start."""
+        return self._site
+
+    @property
     def container(self) -> RankContainer | None:
         """The container of each rank as the user asked for it."""
         return self._container

@@ -25,6 +25,7 @@ BENCHMARKS = {
     Metric.LATENCY: "latency",
     Metric.BANDWIDTH: "bandwidth",
     Metric.BIDIRECTIONAL: "bidirectional",
+    Metric.BUSBW: "allreduce",
 }
 
 
@@ -106,7 +107,7 @@ def expectations_of(survey: Survey, machine: ExpectedPlatform) -> Expectations:
     small = _small_classes(survey)
     for norm in (*survey.normed.norms, *small):
         hop_class = norm.hop_class
-        conditions = _conditions(survey, hop_class, machine.platform, window)
+        conditions = _conditions(survey, hop_class, machine, window)
         expectation = predictor(_with_shared_links(machine, hop_class))(conditions)
         if isinstance(expectation, str):
             why_not[expectation] = None
@@ -164,9 +165,11 @@ def _is_settled(found: Expectation, conditions: Conditions, limits: Rules) -> bo
     return binding >= limits.settled_share * sum(term.time_ns for term in found.terms)
 
 
-def _conditions(survey: Survey, of: HopClass, platform: Platform, window: int) -> Conditions:
-    endpoints = survey.readings.endpoints
+def _conditions(survey: Survey, of: HopClass, machine: ExpectedPlatform, window: int) -> Conditions:
+    endpoints, platform = survey.readings.endpoints, machine.platform
     ranks = any(is_rank(name) for name in endpoints)
+    if of.metric is Metric.BUSBW:
+        return nccl_conditions(machine, of.size_bytes, n_nodes=2, is_of_rails=ranks)
     n_hosts = len(survey.crossings.hosts)
     known = of.n_links >= 0
     return Conditions(
@@ -177,6 +180,24 @@ def _conditions(survey: Survey, of: HopClass, platform: Platform, window: int) -
         n_hcas=1 if ranks and not of.same_host and platform.hcas_per_node > 1 else None,
         window=window,
         n_switches=(of.n_links + of.most_links + 1) // 2 - 1 if known and of.n_links > 1 else None,
+    )
+
+
+def nccl_conditions(
+    machine: ExpectedPlatform, size_bytes: int, *, n_nodes: int, is_of_rails: bool = False
+) -> Conditions:
+    """An allreduce of NCCL over all GPUs of so many nodes; of rails over one GPU and one HCA of
+    each."""
+    gpus = machine.platform.gpus
+    n_gpus = machine.gpus_per_node or (1 if gpus is None else gpus.per_node.whole)
+    return Conditions(
+        benchmark=BENCHMARKS[Metric.BUSBW],
+        size_bytes=size_bytes,
+        n_nodes=n_nodes,
+        tasks_per_node=1 if is_of_rails else n_gpus,
+        memory="gpu",
+        library="nccl",
+        n_hcas=1 if is_of_rails else None,
     )
 
 

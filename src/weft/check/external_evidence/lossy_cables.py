@@ -11,7 +11,7 @@ from scipy.stats import hypergeom
 
 from weft.check.external_evidence.fabric_marks import GROWN, Marks
 from weft.check.readings.components import PARTS, Component, Part, Thing
-from weft.check.readings.readings import METRICS, Bools, Ints, union
+from weft.check.readings.readings import METRICS, MOST_METRICS_OF_A_RUN, Bools, Ints, union
 from weft.check.suspects.accusation import Accusation, Standing, accuse
 from weft.check.suspects.explanation import Suspect
 from weft.check.suspects.survey import Survey
@@ -76,7 +76,7 @@ def disturbed_by(
     for cable in grown:
         if cable.thing in named:
             continue
-        suspect = _suspect(survey, cables[cable], slow, len(METRICS) * len(grown))
+        suspect = _suspect(survey, cables[cable], slow, MOST_METRICS_OF_A_RUN * len(grown))
         if suspect.evidence >= survey.limits.confirmed_evidence:
             accusation = accuse(survey, suspect, Standing.CONFIRMED, slow)
             found.append(replace(accusation, components=(cable,)))

@@ -29,11 +29,13 @@ _DETECTED = "read from the machine that ran the check, as no platform was named"
 @dataclass(frozen=True, slots=True)
 class ExpectedPlatform:
     """A platform, and why a run is compared with it. `has_own_rates`: the cable rates are those of
-    the fabric, not of the platform (a twin of a real fabric)."""
+    the fabric, not of the platform (a twin of a real fabric). `gpus_per_node` took part (None: all
+    that the platform has)."""
 
     platform: Platform
     because: str
     has_own_rates: bool = False
+    gpus_per_node: int | None = None
 
 
 def named(name: str) -> ExpectedPlatform:

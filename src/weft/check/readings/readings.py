@@ -19,22 +19,29 @@ Bools = NDArray[np.bool_]
 
 
 class Metric(StrEnum):
-    """The metric of a reading. A bandwidth has a direction; a latency is a round trip halved, and
-    `bidirectional` counts both directions, so these two have none."""
+    """The metric of a reading. A bandwidth has a direction; a latency is a round trip halved,
+    `bidirectional` counts both directions, and the collective behind a bus bandwidth sends in both,
+    so these three have none."""
 
     LATENCY = "latency_us"
     BANDWIDTH = "bandwidth_mb_s"
     BIDIRECTIONAL = "bidirectional_mb_s"
+    BUSBW = "busbw_gb_s"
 
     @property
     def unit(self) -> str:
         """As printed."""
-        return "us" if self is Metric.LATENCY else "MB/s"
+        units = {Metric.LATENCY: "us", Metric.BUSBW: "GB/s"}
+        return units.get(self, "MB/s")
 
     @property
     def word(self) -> str:
         """As written in a sentence."""
-        words = {Metric.LATENCY: "latency", Metric.BANDWIDTH: "bandwidth"}
+        words = {
+            Metric.LATENCY: "latency",
+            Metric.BANDWIDTH: "bandwidth",
+            Metric.BUSBW: "bus bandwidth",
+        }
         return words.get(self, "bidirectional bandwidth")
 
     @property
@@ -49,6 +56,8 @@ class Metric(StrEnum):
 
 
 METRICS = tuple(Metric)
+MOST_METRICS_OF_A_RUN = 3
+"""Ranks of weft measure up to three metrics, nccl-tests a bus bandwidth alone."""
 _CODES = {metric: code for code, metric in enumerate(METRICS)}
 
 _MOST_DIGITS = 18

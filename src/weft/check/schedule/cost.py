@@ -47,6 +47,9 @@ class Figures:
     quick_survey_s: float
     quick_follow_up_s: float
     quick_all_s: float
+    nccl_launch_s: float
+    nccl_limit_s: float
+    nccl_budget_s: float
 
 
 @functools.cache

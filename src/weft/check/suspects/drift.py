@@ -12,7 +12,14 @@ from scipy.stats import theilslopes
 
 from weft.bench.model import Sample
 from weft.check.readings.components import Part
-from weft.check.readings.readings import METRICS, Bools, Floats, Ints, Metric
+from weft.check.readings.readings import (
+    METRICS,
+    MOST_METRICS_OF_A_RUN,
+    Bools,
+    Floats,
+    Ints,
+    Metric,
+)
 from weft.check.suspects.explanation import log_likelihood
 from weft.check.suspects.survey import Survey
 from weft.check.thresholds import CheckThresholds
@@ -186,7 +193,7 @@ def _drift_of(rounds: Ints, medians: Floats, limits: CheckThresholds) -> Drift |
     if rounds.size < limits.fewest_rounds:
         return None
     drift = trend(rounds, np.exp(medians))
-    certain = drift is not None and drift.notable and drift.p < SIGNIFICANT / len(METRICS)
+    certain = drift is not None and drift.notable and drift.p < SIGNIFICANT / MOST_METRICS_OF_A_RUN
     return drift if certain else None
 
 

@@ -4,7 +4,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 
-from weft.check.verdict.lost_hosts import lost_node
+from weft.check.verdict.lost_hosts import named_node
 from weft.check.wording.headline import fault_of, headline_of
 from weft.core.finding import Finding, Severity
 
@@ -19,7 +19,7 @@ def accused_node(finding: Finding) -> str | None:
     where it is none, or where more than one is left."""
     fault = fault_of(finding)
     if fault is None:
-        return lost_node(finding)
+        return named_node(finding)
     nodes = {suspect.node for suspect in fault.suspects}
     return nodes.pop() if len(nodes) == 1 else None
 

@@ -13,7 +13,7 @@ from weft.check.readings.norms import Norm
 from weft.check.readings.readings import METRICS, Metric
 from weft.check.suspects.survey import Survey
 from weft.check.thresholds import CheckThresholds, thresholds
-from weft.check.verdict.lost_hosts import lost_node
+from weft.check.verdict.lost_hosts import named_node
 from weft.check.verdict.verdict import Verdict
 from weft.check.wording.headline import fault_of, headline_of, things_of
 from weft.core.finding import Finding, FindingFacts, FindingKind, Severity, worst_first
@@ -113,7 +113,7 @@ def summary(finding: Finding) -> str:
 
 def _things(finding: Finding) -> Iterator[Thing]:
     """The physical things that a finding accuses; pairs, where nothing explains them."""
-    lost = lost_node(finding)
+    lost = named_node(finding)
     if lost is not None:
         yield ("node", (lost,))
     elif fault_of(finding) is not None:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from weft.check.external_evidence.class_expectation import ClassFacts
-from weft.check.facts import AccusationFacts, PairFacts
+from weft.check.facts import AccusationFacts, NodeFaultFacts, PairFacts
 from weft.check.misfits.host_clocks import WrongClockFacts
 from weft.check.misfits.missing_readings import UnmeasuredFacts
 from weft.check.readings.norms import hop_classes
@@ -48,7 +48,7 @@ def _unshown(facts: object) -> tuple[str, ...]:
 
 def _names(facts: object, *, of_ranks: bool) -> set[str]:
     match facts:
-        case LostHostFacts():
+        case LostHostFacts() | NodeFaultFacts():
             return {facts.node}
         case PairFacts():
             ends = {end for pair in facts.pairs for end in pair}
@@ -78,7 +78,7 @@ def some_are_good(verdict: Verdict) -> bool:
 def _all_pairs_are_bad(verdict: Verdict) -> bool:
     """Whether each pair is of a hop class that is bad as a whole, or a bad finding names neither
     nodes nor pairs nor classes."""
-    of_some = AccusationFacts | PairFacts | LostHostFacts
+    of_some = AccusationFacts | PairFacts | LostHostFacts | NodeFaultFacts
     whole = [one.facts for one in _bad(verdict) if not isinstance(one.facts, of_some)]
     classes = [one for one in whole if isinstance(one, ClassFacts)]
     if len(classes) < len(whole):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from weft.bench.live.lost_hosts import LostHost
+from weft.check.facts import NodeFaultFacts
 from weft.check.trials import ALONE, TOGETHER
 from weft.core.finding import Finding, FindingFacts, FindingKind, Severity
 
@@ -43,6 +44,13 @@ def with_lost(
 def lost_node(finding: Finding) -> str | None:
     """The host that a finding reports as lost; None of any other finding."""
     return finding.facts.node if isinstance(finding.facts, LostHostFacts) else None
+
+
+def named_node(finding: Finding) -> str | None:
+    """The node that a finding names without readings: a lost host, or one whose own launches of
+    nccl-tests show its fault; None of any other finding."""
+    facts = finding.facts
+    return facts.node if isinstance(facts, NodeFaultFacts) else lost_node(finding)
 
 
 def n_unmeasured(findings: Sequence[Finding]) -> int:

@@ -96,9 +96,12 @@ def figure_of(count: Count) -> str:
         figures = [format_significant(value, 3) for value in (measured, expected)]
         more = longer(measured / expected)
         return f"latency {more} ({figures[0]} where others take {figures[1]} us)"
+    share = 100 * measured / expected
+    if count.metric is Metric.BUSBW:
+        rates = [format_significant(rate, 3) for rate in (measured, expected)]
+        return f"{share:.0f} % of others ({rates[0]} of {rates[1]} GB/s of bus bandwidth)"
     rates = [format_significant(rate * _GBPS_OF_MB_S, 3) for rate in (measured, expected)]
     both = " in both directions" if count.metric is Metric.BIDIRECTIONAL else ""
-    share = 100 * measured / expected
     return f"{share:.0f} % of others ({rates[0]} of {rates[1]} Gb/s{both})"
 
 

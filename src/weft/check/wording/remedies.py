@@ -7,7 +7,7 @@ from pydantic import Field
 
 from weft.catalog.document import Document, Text
 from weft.catalog.toml_file import shipped_document
-from weft.check.facts import AccusationFacts
+from weft.check.facts import AccusationFacts, NodeFaultFacts
 from weft.check.suspects.accusation import Standing
 from weft.check.verdict.lost_hosts import LostHostFacts
 from weft.check.wording.figures import own_node
@@ -33,12 +33,15 @@ def _remedies() -> dict[str, Remedy]:
 
 
 def remedy_of(finding: Finding) -> Remedy | None:
-    """The remedy of an accusation or of a lost host; None of any other finding."""
+    """The remedy of an accusation, a lost host or a fault of a node; None of any other finding."""
     fault, facts = fault_of(finding), finding.facts
     if isinstance(facts, LostHostFacts):
         # What ssh reported decides; the general remedy stands for an unknown cause.
         general = _remedies()["lost"]
         return Remedy(do=f"{facts.node}: {facts.remedy or general.do}", fix=general.fix)
+    if isinstance(facts, NodeFaultFacts):
+        remedy = _remedies()[facts.fault]
+        return Remedy(do=f"{facts.node}: {remedy.do}", fix=remedy.fix)
     if fault is None:
         return None
     return _remedies()[_remedy_name(fault, sure=finding.severity is Severity.BAD)]

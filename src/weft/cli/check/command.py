@@ -20,6 +20,7 @@ from weft.cli.check.answer import (
 )
 from weft.cli.check.evidence import EvidenceFiles, PlannedCheck, with_evidence
 from weft.cli.check.measurement import Keeping, again_with_hosts
+from weft.cli.check.nccl import NcclChoice, nccl_options, refuse_without_nccl, set_up_nccl
 from weft.cli.check.plan import PlanChoice, plan_options, say_plan, set_up
 from weft.cli.check.remaining_hosts import lost_before, measure_remaining, without
 from weft.cli.check.replay import judge_again
@@ -31,6 +32,9 @@ from weft.cli.reach import refuse_unreachable
 from weft.core.clock import system_clock
 from weft.core.errors import ExitCode, InputError
 from weft.study.run.store import StudyRun
+
+SMALL, LARGE = "8", "1M"
+"""Message sizes of ranks over MPI, for latency and for bandwidth."""
 
 
 @click.command(name="check")
@@ -59,12 +63,14 @@ from weft.study.run.store import StudyRun
     help="Judge this check again, with the evidence of --counters, --fabric and --platform. "
     "Measures nothing and writes nothing into RUN.",
 )
-@click.option("--small", default="8", show_default=True, help="Message size for latency.")
-@click.option("--large", default="1M", show_default=True, help="Message size for bandwidth.")
+@nccl_options
+@click.option("--small", help="Message size for latency. Default: 8; with --with none.")
+@click.option("--large", help="Message size for bandwidth. Default: 1M; with --with 1G.")
 @click.option(
     "--tasks-per-node",
     type=click.IntRange(1),
-    help="Ranks a node, more than its CPUs if need be. Default: one a rail; on one host its CPUs.",
+    help="Ranks a node, more than its CPUs if need be. Default: one a rail; on one host its CPUs; "
+    "with --with this machine's GPUs.",
 )
 @run_dir_option("Where the run is kept. Default: runs/check-<time>.")
 @click.option(
@@ -81,10 +87,11 @@ def command(
     *,
     choice: BackendChoice,
     wanted: PlanChoice,
+    nccl: NcclChoice,
     platform: str | None,
     counters: tuple[str, ...],
-    small: str,
-    large: str,
+    small: str | None,
+    large: str | None,
     tasks_per_node: int | None,
     run_dir: Path | None,
     resume: bool,
@@ -105,6 +112,7 @@ def command(
     if earlier_run is not None:
         files = EvidenceFiles.of_options(choice.fabric, counters)
         return judge_again(earlier_run, files, platform, shown, format_)
+    refuse_without_nccl(nccl)
     resumed = _resumed(run_dir, resume)
     against = shown.against
     if resumed is not None and against is None:
@@ -112,7 +120,13 @@ def command(
     before = None if against is None else judge_earlier(against)
 
     def planned(choice: BackendChoice) -> PlannedCheck:
-        setup = set_up(choice, (small, large), wanted, adaptive, tasks_per_node)
+        if nccl.library is None:
+            sizes = (small or SMALL, large or LARGE)
+            setup = set_up(choice, sizes, wanted, adaptive, tasks_per_node)
+        else:
+            setup = set_up_nccl(
+                choice, (small, large), wanted, nccl, adaptive=adaptive, n_gpus=tasks_per_node
+            )
         return with_evidence(platform, counters, choice, setup)
 
     lost = () if resumed is None else lost_before(resumed)

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 from weft.check.facts import PairFacts
 from weft.check.readings.components import Part
 from weft.check.verdict.drain_list import accused_node
-from weft.check.verdict.lost_hosts import lost_node
+from weft.check.verdict.lost_hosts import lost_node, named_node
 from weft.check.wording.headline import components_of, headline_of, things_of
 from weft.core.finding import Finding, Severity
 from weft.core.natural import natural_key
@@ -79,16 +79,16 @@ def _add(case: ElementTree.Element, tag: str, finding: Finding) -> None:
 
 
 def _kind(finding: Finding) -> str:
-    if lost_node(finding) is not None:
+    if named_node(finding) is not None:
         return "node"
     kinds = {kind for kind, _ in things_of(finding)}
     return kinds.pop() if len(kinds) == 1 else finding.kind.value
 
 
 def _name(finding: Finding) -> str:
-    lost, headline = lost_node(finding), headline_of(finding)
-    if lost is not None or headline is not None:
-        return lost or (headline.name if headline else "")
+    named, headline = named_node(finding), headline_of(finding)
+    if named is not None or headline is not None:
+        return named or (headline.name if headline else "")
     pairs = finding.facts.pairs if isinstance(finding.facts, PairFacts) else ()
     return ", ".join(" - ".join(pair) for pair in pairs) or finding.kind.value
 

@@ -12,7 +12,9 @@ import tomli_w
 
 from weft.bench.live.lost_hosts import LostHost, lost_hosts_of
 from weft.bench.model import Sample
+from weft.bench.nccl.backend import NcclBackend
 from weft.check.launches import FollowUpBackend
+from weft.check.nccl.follow_up import NcclFollowUp
 from weft.check.trials import SURVEY
 from weft.check.verdict.rerun_command import Again
 from weft.cli.check.plan import Setup
@@ -69,7 +71,8 @@ def measure(setup: Setup, keeping: Keeping, lost: tuple[LostHost, ...] = ()) -> 
     known: tuple[Sample, ...] = ()
     if keeping.resume:
         known = tuple(s for s in read_run(directory).samples if s.trial == SURVEY)
-    backend = FollowUpBackend(
+    follow_up = NcclFollowUp if isinstance(setup.backend, NcclBackend) else FollowUpBackend
+    backend = follow_up(
         setup.backend,
         setup.fabric,
         known,
@@ -158,7 +161,7 @@ def _new_store(setup: Setup, keeping: Keeping, lost: tuple[LostHost, ...]) -> Ru
 
 def _study_text(setup: Setup, seed: int) -> str:
     """The check as a study document, so that every reader of run directories can read it."""
-    small, large = setup.launches[0].trial.sizes_bytes
+    sizes = setup.launches[0].trial.sizes_bytes
     study = {
         "schema": "weft.study/1",
         "name": "check",
@@ -168,6 +171,6 @@ def _study_text(setup: Setup, seed: int) -> str:
         "repeats": 1,
         "nodes": [len(setup.nodes)],
         "tasks_per_node": [setup.launches[0].trial.tasks_per_node],
-        "benchmarks": [{"name": "pairs", "sizes": f"{small},{large}"}],
+        "benchmarks": [{"name": "pairs", "sizes": ",".join(map(str, sizes))}],
     }
     return tomli_w.dumps(study)

@@ -89,7 +89,7 @@ class Setup:
 
     backend: "Backend"
     fabric: "Fabric | None"
-    launches: "tuple[Launch, Launch, Launch]"
+    launches: "tuple[Launch, ...]"
     adaptive: bool
     plan: "CheckPlan"
 
@@ -358,12 +358,12 @@ def _no_pair(node: str, *, is_known: bool) -> InputError:
 
 def say_plan(setup: Setup, format_: str) -> None:
     """Print the plan for `--dry-run`."""
+    from weft.check.launches import is_follow_up
     from weft.cli.dry_run import print_dry_run
 
-    survey = setup.launches[0]
     print_dry_run(
         setup.backend,
-        [survey],
+        [launch for launch in setup.launches if not is_follow_up(launch.trial)],
         format_,
         first_line=setup.plan.text,
         more={"plan": setup.plan.to_record()},

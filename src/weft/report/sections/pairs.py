@@ -38,6 +38,10 @@ _HOW = {
         "Each pair has two squares: its bandwidth, both directions together, as a share of what "
         "pairs as many links apart deliver."
     ),
+    Metric.BUSBW: (
+        "Each pair has two squares: the bus bandwidth of a collective of its GPUs, as a share of "
+        "what other pairs deliver."
+    ),
     Metric.LATENCY: (
         "Each pair has two squares: the latency expected of pairs as many links apart, as a share "
         "of the one measured."

@@ -1,0 +1,134 @@
+"""The plan of a check by nccl-tests: as many rounds as fit, because each is a launch."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from weft.check.nccl.trials import NODE_ROUNDS
+from weft.check.schedule.cost import Cost, figures
+from weft.check.schedule.plan import CheckPlan
+from weft.check.schedule.rounds.matchings import Round
+from weft.check.schedule.schedule import Field, schedule_of
+from weft.check.schedule.scheme import Scheme, SchemeKind
+from weft.core.units import format_duration
+from weft.core.words import counted, times
+
+SURVEY_SHARE = 0.35
+"""Of the launches of a budget, those of the survey; with eight partners a slow node stands out."""
+FOLLOW_UP_KINDS = 2
+"""Suspects alone, and suspects in rounds."""
+FEWEST_ROUNDS = 2
+RETESTS = 5
+"""Rounds of hosts whose launches failed, at most."""
+
+
+@dataclass(frozen=True)
+class LaunchCost(Cost):
+    """Each round is one launch a pair, all at the same time."""
+
+    launch_s: float = 0.0
+
+    @property
+    def is_bound(self) -> bool:
+        """No rate is known: starting takes longer than sending."""
+        return True
+
+    @property
+    def least_rate_mb_s(self) -> float | None:
+        """A slow pair takes longer, up to the time limit of a launch."""
+        return None
+
+    def seconds(self, rounds: Sequence[Round]) -> float:
+        """Of starting and measuring each round."""
+        return self.launch_s * len(rounds)
+
+
+@dataclass(frozen=True)
+class NcclPlan(CheckPlan):
+    """A schedule of pairs of nodes, and the launches around it. `n_groups` are measured together
+    once, `n_adapters` of slow nodes one by one, each node alone `n_alone` times."""
+
+    n_groups: int = 0
+    n_adapters: int = 0
+    limit_s: float = 0.0
+    n_alone: int = NODE_ROUNDS
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options that the plan adds to a trial."""
+        return {"rounds": self.schedule.option}
+
+    @property
+    def most_follow_up_rounds(self) -> int | None:
+        """Rounds of each kind of follow-up that the remaining budget bears."""
+        left = self._n_launches_of_budget - self._n_fixed - RETESTS
+        return max(2, left // FOLLOW_UP_KINDS)
+
+    @property
+    def n_launches(self) -> int:
+        """Launches one after the other, with all follow-ups."""
+        return self._n_fixed + RETESTS + FOLLOW_UP_KINDS * (self.most_follow_up_rounds or 0)
+
+    @property
+    def time_text(self) -> str:
+        """'at most about 9 min 40 s'."""
+        return f"at most about {format_duration(self.n_launches * self._launch_s)}"
+
+    @property
+    def text(self) -> str:
+        """A few lines: which launches, what they cover, how long they take."""
+        n = len(self.field.ranks.units)
+        each = f"{counted(n, 'node')} alone {times(self.n_alone)}, then " if self.n_alone else ""
+        groups = f", {counted(self.n_groups, 'group')} under one switch" if self.n_groups else ""
+        return "\n".join(
+            (
+                f"plan     {each}{self.schedule.words}: {self.coverage.pairs_text}{groups}",
+                "         one launch of nccl-tests a pair, those of a round at the same time",
+                f"time     {self.time_text}, suspects again included: a round takes about"
+                f" {self._launch_s:g} s; a launch that hangs is ended after {self.limit_s:g} s",
+            )
+        )
+
+    @property
+    def _launch_s(self) -> float:
+        return figures().nccl_launch_s
+
+    @property
+    def _n_fixed(self) -> int:
+        return self.n_alone + len(self.schedule) + bool(self.n_groups) + self.n_adapters
+
+    @property
+    def _n_launches_of_budget(self) -> int:
+        return int((self.budget_s or figures().nccl_budget_s) / self._launch_s)
+
+
+def plan_nccl(
+    field: Field,
+    cost: Cost,
+    scheme: Scheme | None = None,
+    budget_s: float | None = None,
+    *,
+    n_groups: int = 0,
+    n_adapters: int = 0,
+    limit_s: float | None = None,
+    alone: bool = True,
+) -> NcclPlan:
+    """The plan of a scheme, or all pairs where they fit the budget (ten minutes), else as many
+    random rounds as fit. Raises InputError."""
+    known = figures()
+    launches = (budget_s or known.nccl_budget_s) / known.nccl_launch_s
+    most = max(FEWEST_ROUNDS, int(SURVEY_SHARE * launches))
+    n = len(field.ranks.units)
+    if scheme is None:
+        fits = n - 1 + n % 2 <= most
+        scheme = Scheme(SchemeKind.FULL) if fits else Scheme(SchemeKind.RANDOM, most)
+    return NcclPlan(
+        field,
+        schedule_of(scheme, field),
+        LaunchCost(cost.ranks, cost.paths, cost.effort, launch_s=known.nccl_launch_s),
+        budget_s,
+        n_groups=n_groups,
+        n_adapters=n_adapters,
+        limit_s=limit_s or known.nccl_limit_s,
+        n_alone=NODE_ROUNDS if alone else 0,
+    )

@@ -1,0 +1,90 @@
+"""Rounds after the survey for hosts whose launches failed or gave wrong results: each with partners
+whose own launches all went well."""
+
+from collections.abc import Iterable, Sequence
+
+from weft.bench.model import Sample
+from weft.bench.nccl.backend import NODE_PASS, PAIR_PASS
+from weft.check.nccl.failed_launches import (
+    FAILS,
+    WRONG,
+    alone_counts,
+    has_failed,
+    in_pairs,
+    is_wrong,
+)
+from weft.check.nccl.outcomes import GroupOutcome, of_pass, outcomes_of
+from weft.check.suspects.crowding.partner_test import Round
+
+TIMES = 3
+"""Partners of each host that is tested again."""
+MOST_HOSTS = 16
+
+
+def rounds_again(samples: Iterable[Sample]) -> tuple[Round, ...]:
+    """Rounds of pairs of endpoints, several pairs at the same time; none where nothing went wrong.
+    A host that fails alone is not tested again; nor is anything where most launches fail."""
+    outcomes = outcomes_of(samples)
+    dead = [node for node, count in alone_counts(outcomes, FAILS).items() if count.always]
+    suspects: dict[str, None] = {}
+    pairs: list[tuple[str, str]] = []
+    for fault in (FAILS, WRONG):
+        found, _ = in_pairs(outcomes, fault, apart=dead)
+        if found.is_common:
+            return ()
+        for culprit in found.culprits:
+            suspects.update(dict.fromkeys(culprit.hosts))
+            if len(culprit.hosts) == 2:
+                pairs.append((culprit.hosts[0], culprit.hosts[1]))
+    good = _good(outcomes, {*suspects, *dead})
+    if not suspects or not good:
+        return ()
+    tested = [*suspects][:MOST_HOSTS]
+    met = _met(outcomes)
+    rounds = [_round(tested, good, met, number) for number in range(TIMES)]
+    apart = [_disjoint(pairs)] * 2 if pairs else []
+    return tuple(of for of in (*rounds, *apart) if of)
+
+
+def _good(outcomes: Sequence[GroupOutcome], but: set[str]) -> list[str]:
+    """Hosts of which no launch went wrong, in the order of the nodes."""
+    seen: dict[str, bool] = {}
+    for of in (NODE_PASS, PAIR_PASS):
+        for one in of_pass(outcomes, of):
+            if but & set(one.hosts):
+                continue
+            for host in one.hosts:
+                well = not has_failed(one) and not is_wrong(one)
+                seen[host] = seen.get(host, True) and well
+    return [host for host, well in seen.items() if well]
+
+
+def _met(outcomes: Sequence[GroupOutcome]) -> set[frozenset[str]]:
+    return {frozenset(one.hosts) for one in of_pass(outcomes, PAIR_PASS)}
+
+
+def _round(
+    tested: Sequence[str], good: Sequence[str], met: set[frozenset[str]], number: int
+) -> Round:
+    """Each tested host with a good one of its own, one that it has not met where there is any."""
+    free, pairs = list(good), []
+    for place, host in enumerate(tested):
+        if not free:
+            break
+        turned = [free[(place + number + i) % len(free)] for i in range(len(free))]
+        partner = next((p for p in turned if frozenset((host, p)) not in met), turned[0])
+        met.add(frozenset((host, partner)))
+        free.remove(partner)
+        pairs.append((host, partner))
+    return tuple(pairs)
+
+
+def _disjoint(pairs: Sequence[tuple[str, str]]) -> Round:
+    """As many of the pairs as can run at the same time."""
+    used: set[str] = set()
+    kept = []
+    for a, b in pairs:
+        if not {a, b} & used:
+            used |= {a, b}
+            kept.append((a, b))
+    return tuple(kept)
