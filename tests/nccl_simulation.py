@@ -37,20 +37,15 @@ iters: 20 agg iters: 1 validation: 1 graph: 0
 # Using devices
 {devices}#
 """
-TITLES = """\
-#                                                              out-of-place                       \
-in-place          
-#       size         count      type   redop    root     time   algbw   busbw #wrong     time   \
-algbw   busbw #wrong
-#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  \
-(GB/s)  (GB/s)       
-"""
-FOOTER = """\
-# Out of bounds values : {wrong} {ok}
-# Avg bus bandwidth    : {busbw:g} 
-#
-
-"""
+TITLES = (
+    f"# {'':>10}  {'':>12}  {'':>8}  {'':>6}  {'':>6}           out-of-place"
+    "                       in-place          \n"
+    "#       size         count      type   redop    root     time   algbw   busbw #wrong"
+    "     time   algbw   busbw #wrong\n"
+    "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)       "
+    "     (us)  (GB/s)  (GB/s)       \n"
+)
+FOOTER = "# Out of bounds values : {wrong} {ok}\n# Avg bus bandwidth    : {busbw:g} \n#\n\n"
 USING = "{host}:101:101 [0] NCCL INFO NET/IB : Using {devices} [RO]; OOB eth0:10.0.0.1<0>\n"
 VERSION_LINE = "# nccl-tests version 2.17.2 nccl-headers=22605 nccl-library=22605\n"
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from weft.bench.model import Launch, Sample
+from weft.check.nccl.trials import OF_NCCL
 from weft.check.trials import ALONE, SURVEY
 from weft.cli.output import printable, talk
 from weft.core.clock import Clock, system_clock
@@ -159,11 +160,12 @@ class CheckSteps(Progress):
         step = {
             SURVEY: "measuring pairs ...",
             ALONE: "measuring suspects again, each without other traffic ...",
+            **OF_NCCL,
         }.get(launch.trial.id, "measuring suspects again, together with other pairs ...")
         self._began = system_clock()
         if self._ticking is not None and self._task is not None:
             self._ticking.reset(self._task, description=step)
-        elif survey:
+        elif survey or launch.trial.id in OF_NCCL:
             self._say(step)
 
     def measured(self, launch: Launch, samples: Sequence[Sample]) -> None:
@@ -173,6 +175,8 @@ class CheckSteps(Progress):
         if launch.trial.id == SURVEY:
             planned = f" (planned: {self._planned} of fabric time)" if self._planned else ""
             self._say(f"{pairs} measured{self._took}{planned}")
+        elif launch.trial.id in OF_NCCL:
+            self._say(f"{counted(len(samples), 'launch', 'launches')} over{self._took}")
         elif samples:
             how = "" if launch.trial.id == ALONE else " together with others"
             self._say(f"{pairs} measured again{how}{self._took}, to test what looks slow")

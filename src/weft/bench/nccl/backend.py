@@ -179,8 +179,8 @@ class NcclBackend:
         finally:
             for path in (out, err):
                 redact_output(path)
-        texts = (path.read_bytes().decode(errors="replace") for path in (out, err))
-        return outcome_of(self.tests, group, ended, *texts, limit_s)
+        out_text, err_text = (path.read_bytes().decode(errors="replace") for path in (out, err))
+        return outcome_of(self.tests, group, ended, out_text, err_text, limit_s)
 
     def _recipe(self, launch: Launch, group: Group, *, is_logged: bool, number: int = 0) -> Recipe:
         site, tests, folder = self._site, self.tests, self._site.folder(self._run_dir)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from weft.bench.nccl.backend import GIVEN_UP_AFTER
 from weft.check.nccl.trials import NODE_ROUNDS
 from weft.check.schedule.cost import Cost, figures
 from weft.check.schedule.plan import CheckPlan
@@ -13,13 +14,14 @@ from weft.check.schedule.scheme import Scheme, SchemeKind
 from weft.core.units import format_duration
 from weft.core.words import counted, times
 
-SURVEY_SHARE = 0.35
+SURVEY_SHARE = 0.27
 """Of the launches of a budget, those of the survey; with eight partners a slow node stands out."""
 FOLLOW_UP_KINDS = 2
 """Suspects alone, and suspects in rounds."""
 FEWEST_ROUNDS = 2
-RETESTS = 5
-"""Rounds of hosts whose launches failed, at most."""
+RETESTS = 3
+"""Rounds of hosts whose launches failed, at most; each may take a launch's whole time limit, and so
+may two of the survey."""
 
 
 @dataclass(frozen=True)
@@ -61,18 +63,25 @@ class NcclPlan(CheckPlan):
     @property
     def most_follow_up_rounds(self) -> int | None:
         """Rounds of each kind of follow-up that the remaining budget bears."""
-        left = self._n_launches_of_budget - self._n_fixed - RETESTS
-        return max(2, left // FOLLOW_UP_KINDS)
+        budget_s = self.budget_s or figures().nccl_budget_s
+        left_s = budget_s - self.seconds - self._reserve_s
+        return max(2, int(left_s / self._launch_s / FOLLOW_UP_KINDS))
 
     @property
-    def n_launches(self) -> int:
-        """Launches one after the other, with all follow-ups."""
-        return self._n_fixed + RETESTS + FOLLOW_UP_KINDS * (self.most_follow_up_rounds or 0)
+    def seconds(self) -> float:
+        """Of the launches that are planned before anything is measured."""
+        return self._launch_s * (self.n_alone + len(self.schedule) + bool(self.n_groups))
+
+    @property
+    def most_seconds(self) -> float:
+        """With follow-ups, and with a slow node or one that hangs."""
+        again = FOLLOW_UP_KINDS * (self.most_follow_up_rounds or 0)
+        return self.seconds + self._reserve_s + self._launch_s * again
 
     @property
     def time_text(self) -> str:
         """'at most about 9 min 40 s'."""
-        return f"at most about {format_duration(self.n_launches * self._launch_s)}"
+        return f"at most about {format_duration(self.most_seconds)}"
 
     @property
     def text(self) -> str:
@@ -94,12 +103,10 @@ class NcclPlan(CheckPlan):
         return figures().nccl_launch_s
 
     @property
-    def _n_fixed(self) -> int:
-        return self.n_alone + len(self.schedule) + bool(self.n_groups) + self.n_adapters
-
-    @property
-    def _n_launches_of_budget(self) -> int:
-        return int((self.budget_s or figures().nccl_budget_s) / self._launch_s)
+    def _reserve_s(self) -> float:
+        """Seconds for the adapters of a slow node, or for a node that hangs, whichever is more."""
+        hangs = RETESTS * self.limit_s + GIVEN_UP_AFTER * max(0.0, self.limit_s - self._launch_s)
+        return max(self.n_adapters * self._launch_s, hangs)
 
 
 def plan_nccl(

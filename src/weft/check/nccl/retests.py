@@ -16,7 +16,7 @@ from weft.check.nccl.failed_launches import (
 from weft.check.nccl.outcomes import GroupOutcome, of_pass, outcomes_of
 from weft.check.suspects.crowding.partner_test import Round
 
-TIMES = 3
+TIMES = 2
 """Partners of each host that is tested again."""
 MOST_HOSTS = 16
 
@@ -42,7 +42,7 @@ def rounds_again(samples: Iterable[Sample]) -> tuple[Round, ...]:
     tested = [*suspects][:MOST_HOSTS]
     met = _met(outcomes)
     rounds = [_round(tested, good, met, number) for number in range(TIMES)]
-    apart = [_disjoint(pairs)] * 2 if pairs else []
+    apart = [_disjoint(pairs)] if pairs else []
     return tuple(of for of in (*rounds, *apart) if of)
 
 

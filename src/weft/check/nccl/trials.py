@@ -7,7 +7,7 @@ from typing import Any
 
 from weft.bench.model import Launch, Trial
 from weft.bench.nccl.backend import ADAPTERS, GROUPS, SURVEYS
-from weft.check.launches import FOLLOW_UP, Rounds, check_launches
+from weft.check.launches import FOLLOW_UP, check_launches
 
 NODES = "t000-nodes-alone"
 GROUPS_TRIAL = "t004-groups"
@@ -15,13 +15,21 @@ ADAPTERS_TRIAL = "t005-adapters"
 NODE_ROUNDS = 2
 """Each node is measured alone so often: a fault shows each time, a disturbance once."""
 
+OF_NCCL: Mapping[str, str] = {
+    f"{NODES}-1": "measuring each node alone ...",
+    f"{NODES}-2": "measuring each node alone, once more ...",
+    GROUPS_TRIAL: "measuring the nodes under each switch together ...",
+    ADAPTERS_TRIAL: "measuring the adapters of slow nodes one by one ...",
+}
+"""The steps of such a check by their trials, as they are announced."""
+
 
 def nccl_launches(
     nodes: tuple[str, ...],
     *,
     tasks_per_node: int,
     sizes_bytes: tuple[int, ...],
-    rounds: Rounds,
+    rounds: Sequence[Sequence[Sequence[int]]],
     limit_s: float,
     alone: bool = True,
     groups: Sequence[Sequence[str]] = (),
@@ -34,7 +42,7 @@ def nccl_launches(
         nodes,
         tasks_per_node=tasks_per_node,
         sizes_bytes=sizes_bytes,
-        rounds=rounds,
+        rounds=[[(a, b) for a, b in pairs] for pairs in rounds],
         options=dict(options or {}),
         timeout_s=limit_s,
     )
@@ -53,4 +61,4 @@ def nccl_launches(
 
 def _pass(survey: Trial, id_: str, groups: Sequence[Sequence[str]]) -> Trial:
     options = {GROUPS: [list(group) for group in groups]}
-    return replace(survey, id=id_, benchmark="allreduce", options=options, tasks_per_node=1)
+    return replace(survey, id=id_, options=options, tasks_per_node=1)

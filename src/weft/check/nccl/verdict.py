@@ -1,11 +1,13 @@
 """The verdict of a check by nccl-tests: that on its pairs, and the faults that pairs do not show."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.bench.nccl.backend import PAIR_PASS
 from weft.check.external_evidence.platform_choice import ExpectedPlatform
-from weft.check.nccl import failed_launches, nodes_alone
+from weft.check.facts import NodeFaultFacts
+from weft.check.nccl import failed_launches, groups, nodes_alone, settings
 from weft.check.nccl.adapters import adapter_lines
 from weft.check.nccl.outcomes import GroupOutcome, of_pass, outcomes_of
 from weft.check.thresholds import thresholds
@@ -18,6 +20,7 @@ from weft.study.run.store import StudyRun
 if TYPE_CHECKING:
     from weft.check.verdict.verdict import Verdict
 
+TOOL = "nccl-tests"
 REPLACED = (FindingKind.HEALTHY, FindingKind.NOT_ENOUGH_DATA)
 """Findings about all nodes that do not stand beside a fault."""
 
@@ -34,23 +37,24 @@ def with_nccl(verdict: "Verdict", run: StudyRun, machine: ExpectedPlatform | Non
     outcomes = outcomes_of(run.samples)
     if not outcomes:
         return verdict
-    return _joined(verdict, list(_found(outcomes, machine)), outcomes, machine)
-
-
-def _found(outcomes: list[GroupOutcome], machine: ExpectedPlatform | None) -> list[Finding]:
     limits = thresholds()
     figures = nodes_alone.figures_of(outcomes, machine, limits)
-    return [
-        *failed_launches.findings(outcomes, "nccl-tests"),
+    logs = run.directory
+    found = [
+        *(_with_log(one, logs, outcomes) for one in failed_launches.findings(outcomes, TOOL)),
         *nodes_alone.findings(figures, machine, limits),
+        *settings.version_findings(outcomes),
+        *settings.log_findings(logs, outcomes),
     ]
+    accused = {node for one in (*found, *verdict.findings) if (node := accused_node(one))}
+    found += groups.findings(outcomes, accused)
+    shown = (*nodes_alone.would_show(figures, limits), *verdict.sensitivity.would_show)
+    sensitivity = replace(verdict.sensitivity, would_show=shown)
+    return replace(_joined(verdict, found, outcomes), sensitivity=sensitivity)
 
 
 def _joined(
-    verdict: "Verdict",
-    found: list[Finding],
-    outcomes: list[GroupOutcome],
-    machine: ExpectedPlatform | None,
+    verdict: "Verdict", found: list[Finding], outcomes: list[GroupOutcome]
 ) -> "Verdict":
     own = verdict.findings
     measured = any(one.is_ok for one in of_pass(outcomes, PAIR_PASS))
@@ -60,11 +64,18 @@ def _joined(
     elif no_verdict:
         own = tuple(one for one in own if one.kind is not FindingKind.HEALTHY)
     own = tuple(_with_adapters(one, outcomes) for one in own)
-    limits = thresholds()
-    figures = nodes_alone.figures_of(outcomes, machine, limits)
-    shown = (*nodes_alone.would_show(figures, limits), *verdict.sensitivity.would_show)
-    sensitivity = replace(verdict.sensitivity, would_show=shown)
-    return replace(verdict, findings=worst_first([*found, *own]), sensitivity=sensitivity)
+    return replace(verdict, findings=worst_first([*found, *own]))
+
+
+def _with_log(finding: Finding, run_dir: Path, outcomes: list[GroupOutcome]) -> Finding:
+    """A finding about a node that fails, with what the log of its last failed launch says."""
+    facts = finding.facts
+    if not isinstance(facts, NodeFaultFacts) or facts.fault != failed_launches.FAILS:
+        return finding
+    failed = [one for one in outcomes if facts.node in one.hosts and not one.is_ok]
+    started = [one for one in failed if not one.is_skipped]
+    line = settings.log_line(run_dir, started[-1]) if started else None
+    return finding if line is None else replace(finding, evidence=(*finding.evidence, line))
 
 
 def _with_adapters(finding: Finding, outcomes: list[GroupOutcome]) -> Finding:

@@ -71,7 +71,9 @@ def measure(setup: Setup, keeping: Keeping, lost: tuple[LostHost, ...] = ()) -> 
     known: tuple[Sample, ...] = ()
     if keeping.resume:
         known = tuple(s for s in read_run(directory).samples if s.trial == SURVEY)
-    follow_up = NcclFollowUp if isinstance(setup.backend, NcclBackend) else FollowUpBackend
+    is_nccl = isinstance(setup.backend, NcclBackend)
+    follow_up = NcclFollowUp if is_nccl else FollowUpBackend
+    announced = None if is_nccl else setup.announced_time
     backend = follow_up(
         setup.backend,
         setup.fabric,
@@ -85,7 +87,7 @@ def measure(setup: Setup, keeping: Keeping, lost: tuple[LostHost, ...] = ()) -> 
     with store:
         if keeping.against is not None:
             store.remember({AGAINST: str(keeping.against.resolve())})
-        with shown_check_progress(setup.announced_time) as progress:
+        with shown_check_progress(announced) as progress:
             outcome = execute(setup.launches, backend, store, progress=progress)
         gone = _lost_after_survey(setup, outcome)
         if gone:
