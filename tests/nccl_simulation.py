@@ -1,7 +1,7 @@
 """nccl-tests without processes: nodes with planted faults, and the text that it would print.
 
-The layout of the text is that of nccl-tests 2.13 (and of 2.17 with its version line), as in people's
-listings under tests/fixtures/results/nccl-tests; the figures describe no machine.
+The layout of the text is that of nccl-tests 2.13 (and of 2.17 with its version line), as in
+listings of people under tests/fixtures/results/nccl-tests; the figures describe no machine.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,8 +11,8 @@ from random import Random
 
 from weft.bench.model import Launch, Sample
 from weft.bench.nccl.backend import NcclBackend
-from weft.bench.nccl.outcome import Outcome, outcome_of
-from weft.bench.nccl.program import Group, NcclTests
+from weft.bench.nccl.outcome import NcclOutcome, outcome_of
+from weft.bench.nccl.program import NcclGroup, NcclTests
 from weft.check.nccl.follow_up import NcclFollowUp
 from weft.check.nccl.plan import plan_nccl
 from weft.check.nccl.trials import nccl_launches
@@ -114,13 +114,13 @@ class SimulatedNccl(NcclBackend):
     def prepare(self, trials: Sequence[object], run_dir: Path) -> None:
         """Nothing to get ready."""
 
-    def _one(self, launch: Launch, number: int, group: Group) -> Outcome:
+    def _one(self, launch: Launch, number: int, group: NcclGroup) -> NcclOutcome:
         self.n_launches += 1
         draws = Random(f"{self.seed}/{launch.trial.id}/{number}/{group.name}")
         ended, out, err = self._text(group, draws)
-        return outcome_of(self.tests, group, ended, out, err, launch.trial.timeout_s)
+        return outcome_of(self.tests, group, ended, (out, err), launch.trial.timeout_s)
 
-    def _text(self, group: Group, draws: Random) -> tuple[CommandEnd, str, str]:
+    def _text(self, group: NcclGroup, draws: Random) -> tuple[CommandEnd, str, str]:
         planted, hosts = self.planted, group.hosts
         n_gpus = self.tests.tasks_per_node(group)
         begun = table_text(hosts, n_gpus, None)
@@ -155,7 +155,7 @@ class SimulatedNccl(NcclBackend):
         text = table_text(hosts, n_gpus, busbw, wrong=wrong, version=version, log=log)
         return CommandEnd(Ending.EXITED, 1 if wrong else 0, 5.0), text, ""
 
-    def _busbw(self, group: Group) -> float:
+    def _busbw(self, group: NcclGroup) -> float:
         planted, hosts = self.planted, group.hosts
         inside = ALONE_GB_S * min(planted.nvlink.get(host, 1.0) for host in hosts)
         if len(hosts) == 1:

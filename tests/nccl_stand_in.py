@@ -56,8 +56,9 @@ int main(int argc, char **argv)
         if (others && planted(hosts[r], "silent", 0)) { MPI_Finalize(); return 0; }
     }
     if (!rank) {
-        printf("# nThread 1 nGpus 1 minBytes %.0f maxBytes %.0f step: 1048576(bytes) warmup iters: 5"
-               " iters: 20 agg iters: 1 validation: 1 graph: 0\n#\n# Using devices\n", size, size);
+        printf("# nThread 1 nGpus 1 minBytes %.0f maxBytes %.0f step: 1048576(bytes)", size, size);
+        printf(" warmup iters: 5 iters: 20 agg iters: 1 validation: 1 graph: 0\n#\n");
+        printf("# Using devices\n");
         for (r = 0; r < n; r++)
             printf("#  Rank %2d Group  0 Pid %6d on %10s device %2d [0x%02x] NVIDIA A100\n", r,
                    1000 + r, hosts[r], r, r);
@@ -67,7 +68,8 @@ int main(int argc, char **argv)
     if (others && planted(own, "crash", 0)) raise(SIGSEGV);
     MPI_Barrier(MPI_COMM_WORLD);
     if (!rank) {
-        double algbw = busbw / (2.0 * (n - 1) / n), us = size / algbw / 1e3;
+        double algbw = busbw / (2.0 * (n - 1) / n);
+        double us = size / algbw / 1e3;
         printf("#\n#%11s  %12s  %8s  %6s  %6s  %7s  %6s  %6s %6s  %7s  %6s  %6s %6s\n", "size",
                "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "time",
                "algbw", "busbw", "#wrong");

@@ -1,1 +1,1 @@
-"""nccl-tests and rccl-tests of the site on groups of hosts: many launches at a time, each a group."""
+"""nccl-tests and rccl-tests of the site on groups of hosts: a launch a group, many at a time."""

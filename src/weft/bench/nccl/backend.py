@@ -11,8 +11,8 @@ from typing import Any
 
 from weft.bench.live.launch_site import LaunchSite, LocalSite
 from weft.bench.model import Launch, Pair, Sample, State, Trial
-from weft.bench.nccl.outcome import Outcome, Stage, outcome_of
-from weft.bench.nccl.program import ITERATIONS, Group, NcclTests
+from weft.bench.nccl.outcome import LaunchStage, NcclOutcome, outcome_of
+from weft.bench.nccl.program import ITERATIONS, NcclGroup, NcclTests
 from weft.bench.twin.fault import Fault
 from weft.cluster.ssh_failure import SshFailure
 from weft.core.clock import Clock, system_clock
@@ -50,7 +50,7 @@ class _Tally:
     failures: Counter[str] = field(default_factory=Counter)
     worked: set[str] = field(default_factory=set)
 
-    def add(self, outcomes: Sequence[Outcome]) -> None:
+    def add(self, outcomes: Sequence[NcclOutcome]) -> None:
         """Count the launches of a round that were started."""
         for one in outcomes:
             if one.state is State.OK:
@@ -150,20 +150,20 @@ class NcclBackend:
     def close(self) -> None:
         """Nothing is held: each launch ended with all its processes."""
 
-    def _round(self, launch: Launch, number: int, groups: Sequence[Group]) -> list[Outcome]:
+    def _round(self, launch: Launch, number: int, groups: Sequence[NcclGroup]) -> list[NcclOutcome]:
         """The outcomes of groups at the same time, in their order."""
 
-        def measured(group: Group) -> Outcome:
+        def measured(group: NcclGroup) -> NcclOutcome:
             out = self._given_up(launch.trial, group)
             if out is None:
                 return self._one(launch, number, group)
             reason = f"was not started: {out} failed before"
-            known = Outcome(group, State.FAILED, Stage.NOTHING, reason=reason)
+            known = NcclOutcome(group, State.FAILED, LaunchStage.NOTHING, reason=reason)
             return replace(known, blamed=out, is_skipped=True)
 
         return in_parallel(groups, measured, at_once=MOST_AT_ONCE)
 
-    def _one(self, launch: Launch, number: int, group: Group) -> Outcome:
+    def _one(self, launch: Launch, number: int, group: NcclGroup) -> NcclOutcome:
         # Once for each host: a log of NCCL_DEBUG=INFO is a thousand times the table.
         is_logged = number == 0 and is_of_survey(launch.trial)
         recipe = self._recipe(launch, group, is_logged=is_logged, number=number)
@@ -179,10 +179,12 @@ class NcclBackend:
         finally:
             for path in (out, err):
                 redact_output(path)
-        out_text, err_text = (path.read_bytes().decode(errors="replace") for path in (out, err))
-        return outcome_of(self.tests, group, ended, out_text, err_text, limit_s)
+        texts = (_text_of(out), _text_of(err))
+        return outcome_of(self.tests, group, ended, texts, limit_s)
 
-    def _recipe(self, launch: Launch, group: Group, *, is_logged: bool, number: int = 0) -> Recipe:
+    def _recipe(
+        self, launch: Launch, group: NcclGroup, *, is_logged: bool, number: int = 0
+    ) -> Recipe:
         site, tests, folder = self._site, self.tests, self._site.folder(self._run_dir)
         spec = LaunchSpec(
             launcher=self.mpi.launcher,
@@ -200,7 +202,7 @@ class NcclBackend:
         )
         return make_recipe(self.mpi, spec, site.cwd(self._run_dir))
 
-    def _given_up(self, trial: Trial, group: Group) -> str | None:
+    def _given_up(self, trial: Trial, group: NcclGroup) -> str | None:
         """The host for which a group is left out: a failure may cost the whole time limit. Launches
         after the survey test hosts that failed in pairs."""
         if len(group.hosts) == 1:
@@ -208,7 +210,7 @@ class NcclBackend:
         tallies = (self._alone, self._in_pairs) if is_of_survey(trial) else (self._alone,)
         return next((h for h in group.hosts if any(t.is_given_up(h) for t in tallies)), None)
 
-    def _refuse_missing(self, outcomes: Sequence[Outcome]) -> None:
+    def _refuse_missing(self, outcomes: Sequence[NcclOutcome]) -> None:
         """Raises MissingError where no host of a round has the program."""
         if not outcomes or not all(one.is_missing for one in outcomes):
             return
@@ -218,6 +220,10 @@ class NcclBackend:
             expected=f"{self.tests.tool} at the same path on every host",
             hint="name it: --tests PATH; or load its module before weft starts",
         )
+
+
+def _text_of(path: Path) -> str:
+    return path.read_bytes().decode(errors="replace")
 
 
 def is_of_nodes(trial: Trial) -> bool:
@@ -231,11 +237,11 @@ def is_of_survey(trial: Trial) -> bool:
     return bool(trial.options.get(SURVEYS))
 
 
-def rounds_of(trial: Trial, adapters: Sequence[str]) -> list[list[Group]]:
+def rounds_of(trial: Trial, adapters: Sequence[str]) -> list[list[NcclGroup]]:
     """The groups of a trial, round by round."""
     groups = trial.options.get(GROUPS)
     if groups is not None:
-        return [[Group(tuple(hosts)) for hosts in groups]]
+        return [[NcclGroup(tuple(hosts)) for hosts in groups]]
     per_round = trial.options.get(ADAPTERS) or ()
     rounds = []
     for number, pairs in enumerate(trial.options["rounds"]):
@@ -244,17 +250,17 @@ def rounds_of(trial: Trial, adapters: Sequence[str]) -> list[list[Group]]:
     return rounds
 
 
-def _pair(trial: Trial, a: int, b: int, adapters: Sequence[str], adapter: str | None) -> Group:
+def _pair(trial: Trial, a: int, b: int, adapters: Sequence[str], adapter: str | None) -> NcclGroup:
     hosts = (trial.node_of(a), trial.node_of(b))
     ends = (trial.endpoint(a), trial.endpoint(b))
     if trial.tasks_per_node == 1:
-        return Group(hosts, adapter, ends=ends)
+        return NcclGroup(hosts, adapter, ends=ends)
     rail = a % trial.tasks_per_node
-    return Group(hosts, adapters[rail] if rail < len(adapters) else None, gpu=rail, ends=ends)
+    return NcclGroup(hosts, adapters[rail] if rail < len(adapters) else None, gpu=rail, ends=ends)
 
 
 def samples_of(
-    launch: Launch, number: int, outcomes: Sequence[Outcome], started: float
+    launch: Launch, number: int, outcomes: Sequence[NcclOutcome], started: float
 ) -> Iterator[Sample]:
     """A sample for each group and size; one of no size for a group that failed. Groups of a pass
     over nodes, groups or adapters are no pair of the check."""
@@ -283,12 +289,12 @@ def samples_of(
             yield replace(sample, size_bytes=size, metrics={"busbw_gb_s": value})
 
 
-def pass_of(trial: Trial, group: Group) -> str:
+def pass_of(trial: Trial, group: NcclGroup) -> str:
     """The pass that a group of a trial belongs to."""
     if trial.options.get(GROUPS) is not None:
         return NODE_PASS if len(group.hosts) == 1 else GROUP_PASS
     return ADAPTER_PASS if trial.options.get(ADAPTERS) is not None else PAIR_PASS
 
 
-def _stem(launch: Launch, number: int, group: Group) -> str:
+def _stem(launch: Launch, number: int, group: NcclGroup) -> str:
     return f"{launch.name}.{number:03d}.{group.name}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from weft.bench.live.failure import blame, exit_text
 from weft.bench.model import State
-from weft.bench.nccl.program import Group, NcclTests
+from weft.bench.nccl.program import NcclGroup, NcclTests
 from weft.core.errors import InputError
 from weft.core.process import CommandEnd, Ending
 from weft.results.model import Row, Table
@@ -18,7 +18,7 @@ NCCL = "nccl"
 """The key of an outcome in a sample's evidence."""
 
 
-class Stage(StrEnum):
+class LaunchStage(StrEnum):
     """How far a launch came, by the lines that it printed."""
 
     NOTHING = "printed nothing"
@@ -29,16 +29,17 @@ class Stage(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class NcclOutcome:
     """`busbw_gb_s` by size in bytes, the out-of-place figure (GB/s, 1e9). `n_wrong`: elements that
     were wrong, None where nothing was checked. `tool_version` is that of nccl-tests, `version`
-    that of the library, "" where not printed; `adapters` are those that NCCL's log lists. Of a failure: `reason` is one clause, `blamed` the
-    host that the launcher or the program names; `is_missing`: it has no such program; `is_skipped`:
-    the launch was not started, because a host had failed before."""
+    that of the library, "" where not printed; `adapters` are those that NCCL's log lists. Of a
+    failure: `reason` is one clause, `blamed` the host that the launcher or the program names;
+    `is_missing`: it has no such program; `is_skipped`: the launch was not started, because a host
+    had failed before."""
 
-    group: Group
+    group: NcclGroup
     state: State
-    stage: Stage
+    stage: LaunchStage
     busbw_gb_s: Mapping[int, float] = field(default_factory=dict)
     n_wrong: int | None = None
     tool_version: str = ""
@@ -68,8 +69,8 @@ class Outcome:
 
 
 _STAGES = (
-    (Stage.RUNNING, re.compile(r"^#?\s*size\s+count\s+type\s", re.MULTILINE)),
-    (Stage.INIT, re.compile(r"^#?\s*(?:nThread \d|Using devices|Rank\s+\d+ )", re.MULTILINE)),
+    (LaunchStage.RUNNING, re.compile(r"^#?\s*size\s+count\s+type\s", re.MULTILINE)),
+    (LaunchStage.INIT, re.compile(r"^#?\s*(?:nThread \d|Using devices|Rank\s+\d+ )", re.MULTILINE)),
 )
 """What stands above the rows; nccl-tests prints the column titles once NCCL is up.
 
@@ -101,12 +102,13 @@ _VERSION = re.compile(r"\b[NR]CCL version[ :]+v?(\d+\.\d+(?:\.\d+)?)")
 
 
 def outcome_of(
-    tests: NcclTests, group: Group, ended: CommandEnd, out: str, err: str, limit_s: float
-) -> Outcome:
-    """The outcome of a launch whose two streams hold these texts."""
+    tests: NcclTests, group: NcclGroup, ended: CommandEnd, texts: tuple[str, str], limit_s: float
+) -> NcclOutcome:
+    """The outcome of a launch whose two streams, output and errors, hold these texts."""
+    out, err = texts
     table = _table(out)
     stage = _stage(out, table)
-    known = Outcome(group, State.OK, stage, version=_library_version(f"{out}\n{err}", table))
+    known = NcclOutcome(group, State.OK, stage, version=_library_version(f"{out}\n{err}", table))
     known = replace(known, adapters=_adapters(out))
     if table is not None:
         known = replace(known, tool_version=table.version, n_wrong=_n_wrong(table.rows))
@@ -120,7 +122,7 @@ def outcome_of(
     figures = {} if table is None else _busbw(table.rows)
     # A wrong result ends nccl-tests with an exit code of its own; its figures stand.
     if figures and (ended.exit_code == 0 or known.n_wrong):
-        return replace(known, stage=Stage.ENDED, busbw_gb_s=figures)
+        return replace(known, stage=LaunchStage.ENDED, busbw_gb_s=figures)
     return _failed(tests, known, ended, f"{out}\n{err}")
 
 
@@ -130,7 +132,7 @@ _APART = (
 )
 
 
-def _failed(tests: NcclTests, known: Outcome, ended: CommandEnd, text: str) -> Outcome:
+def _failed(tests: NcclTests, known: NcclOutcome, ended: CommandEnd, text: str) -> NcclOutcome:
     group, failed = known.group, replace(known, state=State.FAILED)
     dead = blame(text, ())
     host = dead.host or (group.hosts[0] if len(group.hosts) == 1 else None)
@@ -154,7 +156,7 @@ def _failed(tests: NcclTests, known: Outcome, ended: CommandEnd, text: str) -> O
     return replace(failed, reason=f"{how} ({known.stage.value})", blamed=host)
 
 
-def _hung(stage: Stage, limit_s: float) -> str:
+def _hung(stage: LaunchStage, limit_s: float) -> str:
     return f"did not end in {limit_s:g} s ({stage.value})"
 
 
@@ -167,13 +169,13 @@ def _table(out: str) -> Table | None:
     return next((one for one in found.tables if one.tool in ("nccl-tests", "rccl-tests")), None)
 
 
-def _stage(out: str, table: Table | None) -> Stage:
+def _stage(out: str, table: Table | None) -> LaunchStage:
     if table is not None and table.rows:
-        return Stage.RUNNING
+        return LaunchStage.RUNNING
     for stage, sign in _STAGES:
         if sign.search(out) is not None:
             return stage
-    return Stage.STARTED if out.strip() else Stage.NOTHING
+    return LaunchStage.STARTED if out.strip() else LaunchStage.NOTHING
 
 
 def _busbw(rows: tuple[Row, ...]) -> dict[int, float]:

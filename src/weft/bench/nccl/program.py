@@ -16,7 +16,7 @@ ITERATIONS, WARMUP = 20, 5
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class NcclGroup:
     """Hosts that one launch of nccl-tests joins to a communicator.
 
     `adapter` is the one network device that NCCL may use (None: all of them), `gpu` the one GPU of
@@ -59,7 +59,7 @@ class NcclTests:
         """The name of the program without its folder."""
         return self.path.rpartition("/")[2]
 
-    def tasks_per_node(self, group: Group) -> int:
+    def tasks_per_node(self, group: NcclGroup) -> int:
         """Ranks on a host of a group: one a GPU."""
         return self.gpus_per_node if group.gpu is None else 1
 
@@ -78,7 +78,7 @@ class NcclTests:
         counts = ("-g", "1", "-n", str(ITERATIONS), "-w", str(WARMUP), "-c", "1")
         return (self.path, "-b", str(least), "-e", str(largest), *step, *counts)
 
-    def env(self, group: Group, *, is_logged: bool) -> dict[str, str]:
+    def env(self, group: NcclGroup, *, is_logged: bool) -> dict[str, str]:
         """Variables of every rank of a group. NCCL warns, and names its version; where it
         `is_logged` it also names its network and settings.
 

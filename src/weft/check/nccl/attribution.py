@@ -1,4 +1,4 @@
-"""Which node explains the launches of pairs that went wrong: failed, hung, or gave wrong results."""
+"""Which node explains launches of pairs that went wrong: failed, hung, or gave wrong results."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence

@@ -46,7 +46,7 @@ class LaunchCost(Cost):
 
 
 @dataclass(frozen=True)
-class NcclPlan(CheckPlan):
+class NcclCheckPlan(CheckPlan):
     """A schedule of pairs of nodes, and the launches around it. `n_groups` are measured together
     once, `n_adapters` of slow nodes one by one, each node alone `n_alone` times."""
 
@@ -119,7 +119,7 @@ def plan_nccl(
     n_adapters: int = 0,
     limit_s: float | None = None,
     alone: bool = True,
-) -> NcclPlan:
+) -> NcclCheckPlan:
     """The plan of a scheme, or all pairs where they fit the budget (ten minutes), else as many
     random rounds as fit. Raises InputError."""
     known = figures()
@@ -129,7 +129,7 @@ def plan_nccl(
     if scheme is None:
         fits = n - 1 + n % 2 <= most
         scheme = Scheme(SchemeKind.FULL) if fits else Scheme(SchemeKind.RANDOM, most)
-    return NcclPlan(
+    return NcclCheckPlan(
         field,
         schedule_of(scheme, field),
         LaunchCost(cost.ranks, cost.paths, cost.effort, launch_s=known.nccl_launch_s),

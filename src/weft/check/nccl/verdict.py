@@ -1,4 +1,4 @@
-"""The verdict of a check by nccl-tests: that on its pairs, and the faults that pairs do not show."""
+"""The verdict of a check by nccl-tests: on its pairs, and on faults that pairs do not show."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -53,9 +53,7 @@ def with_nccl(verdict: "Verdict", run: StudyRun, machine: ExpectedPlatform | Non
     return replace(_joined(verdict, found, outcomes), sensitivity=sensitivity)
 
 
-def _joined(
-    verdict: "Verdict", found: list[Finding], outcomes: list[GroupOutcome]
-) -> "Verdict":
+def _joined(verdict: "Verdict", found: list[Finding], outcomes: list[GroupOutcome]) -> "Verdict":
     own = verdict.findings
     measured = any(one.is_ok for one in of_pass(outcomes, PAIR_PASS))
     no_verdict = any(one.severity is Severity.UNKNOWN for one in found)

@@ -20,8 +20,8 @@ from weft.cli.check.answer import (
 )
 from weft.cli.check.evidence import EvidenceFiles, PlannedCheck, with_evidence
 from weft.cli.check.measurement import Keeping, again_with_hosts
-from weft.cli.check.nccl import NcclChoice, nccl_options, refuse_without_nccl, set_up_nccl
-from weft.cli.check.plan import PlanChoice, plan_options, say_plan, set_up
+from weft.cli.check.nccl import NcclChoice, nccl_options, set_up_with
+from weft.cli.check.plan import PlanChoice, plan_options, say_plan
 from weft.cli.check.remaining_hosts import lost_before, measure_remaining, without
 from weft.cli.check.replay import judge_again
 from weft.cli.fail_on import fail_on_option
@@ -32,9 +32,6 @@ from weft.cli.reach import refuse_unreachable
 from weft.core.clock import system_clock
 from weft.core.errors import ExitCode, InputError
 from weft.study.run.store import StudyRun
-
-SMALL, LARGE = "8", "1M"
-"""Message sizes of ranks over MPI, for latency and for bandwidth."""
 
 
 @click.command(name="check")
@@ -112,7 +109,6 @@ def command(
     if earlier_run is not None:
         files = EvidenceFiles.of_options(choice.fabric, counters)
         return judge_again(earlier_run, files, platform, shown, format_)
-    refuse_without_nccl(nccl)
     resumed = _resumed(run_dir, resume)
     against = shown.against
     if resumed is not None and against is None:
@@ -120,13 +116,8 @@ def command(
     before = None if against is None else judge_earlier(against)
 
     def planned(choice: BackendChoice) -> PlannedCheck:
-        if nccl.library is None:
-            sizes = (small or SMALL, large or LARGE)
-            setup = set_up(choice, sizes, wanted, adaptive, tasks_per_node)
-        else:
-            setup = set_up_nccl(
-                choice, (small, large), wanted, nccl, adaptive=adaptive, n_gpus=tasks_per_node
-            )
+        sizes = (small, large)
+        setup = set_up_with(nccl, choice, sizes, wanted, adaptive=adaptive, n_tasks=tasks_per_node)
         return with_evidence(platform, counters, choice, setup)
 
     lost = () if resumed is None else lost_before(resumed)

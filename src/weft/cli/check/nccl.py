@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from weft.cli.backend.choice import BackendChoice, container_options
-from weft.cli.check.plan import PlanChoice, Setup, read_fabric
+from weft.cli.check.plan import PlanChoice, Setup, read_fabric, set_up
 from weft.cli.options import options_as, refuse_together
 from weft.core.errors import InputError, MissingError
 from weft.core.units import parse_duration, parse_size
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from weft.check.schedule.schedule import Field
     from weft.topology.fabric import Fabric
 
+MPI_SMALL, MPI_LARGE = "8", "1M"
+"""Message sizes of weft's own ranks, for latency and for bandwidth."""
 LARGE = "1G"
 """Default of --large: the adapters of a pair are full from some hundred MiB on."""
 DEFAULT_TEST = "all_reduce_perf"
@@ -60,26 +62,40 @@ nccl_options = options_as("nccl", NcclChoice, _OPTIONS)
 """Add the options of a check by nccl-tests; the command gets them as one `nccl: NcclChoice`."""
 
 
-def refuse_without_nccl(nccl: NcclChoice) -> None:
-    """Raises InputError for options that only --with heeds."""
+def set_up_with(
+    nccl: NcclChoice,
+    choice: BackendChoice,
+    size_texts: tuple[str | None, str | None],
+    wanted: PlanChoice,
+    *,
+    adaptive: bool,
+    n_tasks: int | None,
+) -> Setup:
+    """The set-up of a check by nccl-tests, or by weft's own ranks. Raises InputError,
+    MissingError."""
     given = {"--tests": nccl.tests, "--launch-limit": nccl.launch_limit}
     alone = next((name for name, value in given.items() if value is not None), None)
     if nccl.library is None and alone is not None:
         raise InputError(f"{alone} needs --with", expected="--with nccl or --with rccl")
+    if nccl.library is None:
+        small, large = size_texts
+        sizes = (small or MPI_SMALL, large or MPI_LARGE)
+        return set_up(choice, sizes, wanted, adaptive, n_tasks)
+    return _set_up_nccl(nccl, choice, size_texts, wanted, adaptive=adaptive, n_gpus=n_tasks)
 
 
-def set_up_nccl(
+def _set_up_nccl(
+    nccl: NcclChoice,
     choice: BackendChoice,
     size_texts: tuple[str | None, str | None],
     wanted: PlanChoice,
-    nccl: NcclChoice,
     *,
     adaptive: bool,
     n_gpus: int | None,
 ) -> Setup:
     """Backend, fabric, plan and launches of these options. Raises InputError, MissingError."""
     from weft.bench.nccl.backend import NcclBackend
-    from weft.bench.nccl.program import NcclTests, passed_on
+    from weft.bench.nccl.program import NcclTests
     from weft.check.nccl.plan import plan_nccl
     from weft.check.nccl.trials import nccl_launches
     from weft.check.schedule.cost import Cost, effort_of

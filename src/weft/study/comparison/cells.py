@@ -213,12 +213,14 @@ def n_repeats_of(run: StudyRun) -> int:
 
 
 def metric_of(samples: Sequence[Sample], headline: str) -> str:
-    """The headline where all samples have it; a pair's small size has only its latency."""
+    """The headline where all samples have it; a pair's small size has only its latency, a launch
+    of nccl-tests only its bus bandwidth."""
     if all(headline in sample.metrics for sample in samples):
         return headline
     shared = set(samples[0].metrics).intersection(*(sample.metrics for sample in samples))
-    if "latency_us" in shared:
-        return "latency_us"
+    for name in ("latency_us", "busbw_gb_s"):
+        if name in shared:
+            return name
     raise InputError(
         f"a sample of {samples[0].benchmark} has no metric '{headline}'",
         where=f"{samples[0].trial} repeat {samples[0].repeat}",

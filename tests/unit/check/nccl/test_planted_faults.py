@@ -1,0 +1,145 @@
+"""Faults planted into nodes whose nccl-tests is simulated: named, and no other node accused."""
+
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+from tests.nccl_simulation import ADAPTERS, Planted, simulated_check
+
+from weft.check.verdict.drain_list import accused_node
+from weft.check.verdict.verdict import Verdict
+from weft.core.errors import ExitCode
+from weft.core.finding import Severity
+
+KINDS: dict[str, Callable[[str, Random], Planted]] = {
+    "slow node": lambda node, draws: Planted(net={node: draws.uniform(0.4, 0.85)}),
+    "slow adapter": lambda node, draws: Planted(
+        adapter={node: (draws.randrange(8), draws.uniform(0.2, 0.75))}
+    ),
+    "slow NVLink": lambda node, draws: Planted(nvlink={node: draws.uniform(0.4, 0.88)}),
+    "wrong results": lambda node, draws: Planted(wrong={node: draws.randrange(1, 1000)}),
+    "wrong alone": lambda node, draws: Planted(wrong_alone={node: draws.randrange(1, 1000)}),
+    "crash": lambda node, _: Planted(crashes=(node,)),
+    "hang": lambda node, _: Planted(hangs=(node,)),
+    "crash alone": lambda node, _: Planted(crashes_alone=(node,)),
+    "hang alone": lambda node, _: Planted(hangs_alone=(node,)),
+}
+SENTENCES = {
+    "slow node": "is slow: bus bandwidth",
+    "slow adapter": "is slow: bus bandwidth",
+    "slow NVLink": "is slow inside",
+    "wrong results": "gives wrong results with others",
+    "wrong alone": "computes wrong results",
+    "crash": "fails with others: was killed by signal 11",
+    "hang": "fails with others: did not end in 60 s",
+    "crash alone": "fails alone: was killed by signal 11",
+    "hang alone": "fails alone: did not end in 60 s",
+}
+NODES = [f"n{i:03d}" for i in range(1, 9)]
+
+
+def accused(verdict: Verdict) -> set[str | None]:
+    return {accused_node(one) for one in verdict.findings if one.severity is Severity.BAD}
+
+
+def lines_of(verdict: Verdict) -> str:
+    return "\n".join(line for one in verdict.findings for line in (one.sentence, *one.evidence))
+
+
+def drawn(
+    kind: str, seed: int, sizes: tuple[int, ...], where: Path
+) -> tuple[str, Planted, Verdict]:
+    """A check of so many nodes, one of which has a fault of this kind."""
+    draws = Random(f"{kind}/{seed}")
+    nodes = [f"n{i:03d}" for i in range(1, draws.choice(sizes) + 1)]
+    node = draws.choice(nodes)
+    planted = KINDS[kind](node, draws)
+    return node, planted, simulated_check(nodes, planted, where, seed=seed)[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_planted_fault_is_named_in_its_own_words(kind: str, tmp_path: Path) -> None:
+    for seed in (1, 2):
+        node, planted, verdict = drawn(kind, seed, (6, 8, 16), tmp_path)
+        assert accused(verdict) == {node}, lines_of(verdict)
+        assert SENTENCES[kind] in lines_of(verdict)
+        assert verdict.exit_code is ExitCode.VERDICT_BAD
+        for number, _ in planted.adapter.values():
+            assert f"adapter {ADAPTERS[number]} (1 of 8) is slow" in lines_of(verdict)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_hundred_drawn_faults_are_named_and_no_other_node(kind: str, tmp_path: Path) -> None:
+    for seed in range(100):
+        node, planted, verdict = drawn(kind, seed, (6, 8, 16, 33), tmp_path)
+        assert accused(verdict) == {node}, (seed, planted, lines_of(verdict))
+
+
+def test_healthy_nodes_are_good_and_the_verdict_says_what_would_have_shown(tmp_path: Path) -> None:
+    for seed in (1, 2, 3):
+        verdict, _ = simulated_check(NODES, Planted(), tmp_path, seed=seed)
+        assert verdict.exit_code is ExitCode.GOOD, lines_of(verdict)
+        assert any("between its own GPUs" in line for line in verdict.sensitivity.would_show)
+
+
+def test_two_nodes_with_different_faults_are_both_named(tmp_path: Path) -> None:
+    nodes = [f"n{i:03d}" for i in range(1, 17)]
+    planted = Planted(net={"n004": 0.5}, crashes=("n009",))
+    verdict, _ = simulated_check(nodes, planted, tmp_path)
+    assert accused(verdict) == {"n004", "n009"}, lines_of(verdict)
+
+
+def test_a_hanging_node_costs_a_bounded_number_of_launches(tmp_path: Path) -> None:
+    verdict, run = simulated_check(NODES, Planted(hangs=("n003",)), tmp_path)
+    hung = [one for one in run.samples if one.state.value == "hung"]
+    assert accused(verdict) == {"n003"}
+    # Two of the survey, then two with partners that work.
+    assert len(hung) == 4
+
+
+def test_where_all_hang_no_node_is_accused_and_the_sentence_has_a_next_step(
+    tmp_path: Path,
+) -> None:
+    for planted in (Planted(hangs=tuple(NODES)), Planted(hangs_alone=tuple(NODES))):
+        verdict, _ = simulated_check(NODES, planted, tmp_path)
+        assert verdict.exit_code is ExitCode.NO_VERDICT
+        assert accused(verdict) == set()
+        first = verdict.findings[0].sentence
+        assert "no node is accused: did not end in 60 s (stopped while NCCL was starting)" in first
+        assert "what would tell: nccl-tests of one pair with NCCL_DEBUG=INFO" in first
+
+
+def test_output_that_is_empty_on_all_nodes_is_no_verdict(tmp_path: Path) -> None:
+    verdict, _ = simulated_check(NODES, Planted(silent=tuple(NODES)), tmp_path)
+    assert verdict.exit_code is ExitCode.NO_VERDICT
+    assert "ended with exit code 0 and printed nothing" in verdict.findings[0].sentence
+
+
+def test_a_node_without_the_program_is_not_accused(tmp_path: Path) -> None:
+    verdict, _ = simulated_check(NODES, Planted(without_program=("n005",)), tmp_path)
+    assert accused(verdict) == set()
+    assert verdict.exit_code is ExitCode.NO_VERDICT
+    assert "node n005 was not measured: /opt/all_reduce_perf is missing" in lines_of(verdict)
+
+
+def test_a_pair_that_always_fails_is_named_as_a_pair(tmp_path: Path) -> None:
+    pair = frozenset(("n002", "n007"))
+    verdict, _ = simulated_check(NODES, Planted(pairs_fail=(pair,)), tmp_path)
+    assert verdict.exit_code is ExitCode.VERDICT_BAD
+    assert "Pair n002 - n007 fails" in lines_of(verdict) or "n007 - n002" in lines_of(verdict)
+    assert accused(verdict) == {None}
+
+
+def test_nodes_of_one_gpu_are_measured_in_pairs_only(tmp_path: Path) -> None:
+    verdict, run = simulated_check(NODES, Planted(net={"n003": 0.5}), tmp_path, n_gpus=1)
+    assert accused(verdict) == {"n003"}
+    assert not any("alone" in one.trial and one.pair is None for one in run.samples)
+
+
+def test_many_slow_nodes_inside_are_not_accused_without_a_platform(tmp_path: Path) -> None:
+    half = dict.fromkeys(NODES[:4], 0.7)
+    verdict, _ = simulated_check(NODES, Planted(nvlink=half), tmp_path)
+    assert accused(verdict) == set(), lines_of(verdict)
