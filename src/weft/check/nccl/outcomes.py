@@ -10,8 +10,8 @@ from weft.bench.nccl.outcome import NCCL
 @dataclass(frozen=True, slots=True)
 class GroupOutcome:
     """A launch on `hosts`: see weft.bench.nccl.outcome.NcclOutcome. `of` is the pass that it
-    belongs to, `round` counts the rounds of pairs, `is_skipped`: it was not started, because a host had
-    failed before."""
+    belongs to, `round` counts the rounds of pairs, `is_skipped`: it was not started, because a host
+    had failed before."""
 
     of: str
     trial: str
