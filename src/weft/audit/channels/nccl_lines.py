@@ -32,6 +32,8 @@ _CONNECTION = re.compile(
 _NEIGHBOURS = re.compile(r"Ring (\d{1,4}) : (\d{1,7}) -> (\d{1,7}) -> (\d{1,7})$")
 _ORDER = re.compile(r"Channel (\d{1,4})/(\d{1,4}) : *((?:\d{1,7} *)+)$")
 _TREE = re.compile(r"\[(\d{1,4})\] (-?\d{1,7})/(-?\d{1,7})/(-?\d{1,7})->(-?\d{1,7})->(-?\d{1,7})")
+_LONGEST_TREES = 1000
+"""NCCL cuts the line off at 1,023 letters, perhaps inside a number."""
 _DEVICES = re.compile(r"NET/IB\w{0,20} ?: ?Using ")
 _DEVICE = re.compile(r"\[(\d{1,5})\]([^\s/]{1,80})/(IB|RoCE)")
 _COUNT = re.compile(r"(\d{1,4}) coll channels")
@@ -138,6 +140,8 @@ class Utterance:
 
     def _grow(self, text: str) -> None:
         for found in _TREE.finditer(text):
+            if found.end() == len(text) >= _LONGEST_TREES:
+                break
             channel, *children, rank, parent = map(int, found.groups())
             edges = {(child, rank) for child in children if child >= 0}
             if parent >= 0:

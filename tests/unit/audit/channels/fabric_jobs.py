@@ -19,22 +19,25 @@ TREE = {
 }
 
 
-def drawn_job(hosts: list[str], n_hcas: int, seed: int) -> NcclJob:
-    """Hosts in a random order; one channel an adapter."""
+def drawn_job(hosts: list[str], n_hcas: int, seed: int, pattern: str = "ring") -> NcclJob:
+    """Hosts in a random order; one channel an adapter, of a ring or of a tree that is a chain."""
     random.Random(seed).shuffle(hosts)
     nets = [(channel % n_hcas, channel % n_hcas) for channel in range(n_hcas)]
     job = DrawnJob(hosts, 4, nets, [f"hca{hca}" for hca in range(n_hcas)])
     place = {host: at for at, host in enumerate(hosts)}
+    drawn = job.ring_hops if pattern == "ring" else job.tree_hops
     hops = tuple(
         NcclHop(channel, place[src], out, place[dst], into)
-        for channel, src, out, dst, into in job.ring_hops
+        for channel, src, out, dst, into in drawn
     )
     devices = ({hca: f"hca{hca}" for hca in range(n_hcas)},) * len(hosts)
-    return NcclJob("drawn", "ring", job.n_ranks, len(nets), tuple(hosts), devices, hops)
+    return NcclJob("drawn", pattern, job.n_ranks, len(nets), tuple(hosts), devices, hops)
 
 
-def job_on_fabric(case: dict[str, Any], engine: str, seed: int) -> tuple[NcclJob, Subnet]:
+def job_on_fabric(
+    case: dict[str, Any], engine: str, seed: int, pattern: str = "ring"
+) -> tuple[NcclJob, Subnet]:
     """A job on all hosts of a generated fabric."""
     subnet = Subnet.of_fabric({**TREE, **case}).route(engine)
     hosts = sorted({node.description.split()[0] for node in subnet.nodes if not node.is_switch})
-    return drawn_job(hosts, case["hcas_per_node"], seed), subnet
+    return drawn_job(hosts, case["hcas_per_node"], seed, pattern), subnet

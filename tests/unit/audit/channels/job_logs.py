@@ -64,6 +64,15 @@ class DrawnJob:
             edges += [(channel, child, parent) for parent, child in pairwise(ranks)]
         return edges
 
+    @property
+    def tree_hops(self) -> list[Hop]:
+        """Hops of trees between hosts: both directions of each edge."""
+        host = [name for name in self.hosts for _ in range(self.n_gpus)]
+        return [
+            (channel, host[src], out, host[dst], into)
+            for channel, src, dst, out, into in self._tree_directed()
+        ]
+
     def text(self, *, orders: bool = True, trees: bool = True, connected: bool = True) -> str:
         """The whole log, rank after rank."""
         lines = []

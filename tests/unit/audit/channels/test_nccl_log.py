@@ -8,6 +8,7 @@ import pytest
 from tests.unit.audit.channels.job_logs import DrawnJob, Hop
 
 from weft.audit.channels.job import NcclJob
+from weft.audit.channels.nccl_lines import read_lines
 from weft.audit.channels.nccl_log import job_of_log
 from weft.core.errors import InputError
 
@@ -193,6 +194,25 @@ def test_one_rank_without_its_peer_is_told(tmp_path: Path) -> None:
     assert hops_of(found) == [(0, "a", 0, "b", 0)]
     assert "no line of rank 2" in found.gaps
     assert any("[receive] end (the first: channel 0, rank 1 -> 2)" in gap for gap in found.gaps)
+
+
+def test_the_last_tree_of_a_line_that_nccl_cut_off_is_not_read(tmp_path: Path) -> None:
+    """Of 60 channels the line has room for some 50; the last parent may be 85 of 850."""
+    job = DrawnJob([f"n{number}" for number in range(18)], 50, [(0, 0)] * 60, DEVICES)
+    lines = []
+    for line in job.lines_of(800) + job.lines_of(850):
+        head, mark, text = line.partition("NCCL INFO ")
+        lines.append(head + mark + text[: 1023 if text.startswith("Trees") else None])
+    (found,) = [
+        one
+        for one in read_lines([written(tmp_path, "\n".join(lines))]).utterances
+        if one.speaker.host == "n16"
+    ]
+    drawn = {(child, parent) for _, child, parent in job.tree_edges}
+    told = {edge for edges in found.tree.values() for edge in edges}
+    assert told
+    assert told <= drawn
+    assert len(found.tree) < 60
 
 
 @pytest.mark.parametrize("seed", range(60))

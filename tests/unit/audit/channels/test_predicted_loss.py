@@ -57,6 +57,11 @@ def simulated_s(found: ChannelMap, subnet: Subnet, *, faster: int = 1) -> float:
     return float(outcome["duration_ps"].max()) / 1e12
 
 
+def predicted_s(found: ChannelMap) -> float:
+    """Seconds for the slowest hop at its predicted rate."""
+    return BYTES * 8 / (min(found.rates_gbps) * 1e9)
+
+
 @pytest.mark.parametrize("engine_name", ["minhop", "ftree"])
 @pytest.mark.parametrize("name", CASES)
 def test_the_slowest_hop_loses_what_the_packet_engine_takes_longer(
@@ -70,6 +75,18 @@ def test_the_slowest_hop_loses_what_the_packet_engine_takes_longer(
         took = simulated_s(found, subnet)
         alone = simulated_s(found, subnet, faster=16)
         assert alone / took == pytest.approx(predicted, rel=0.03), (name, seed)
+        # 30 bytes of headers and 4,096 of a message make a packet.
+        assert took == pytest.approx(predicted_s(found), rel=0.015)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_tree_takes_what_is_predicted_or_up_to_a_third_longer(name: str) -> None:
+    """Two messages leave an adapter, and the one that waits for a full cable holds up the other."""
+    for seed in range(3):
+        job, subnet = job_on_fabric(CASES[name], "minhop", seed, "tree")
+        adapters, _ = adapters_of(subnet, job, ())
+        found = channel_map(job, adapters, CablePaths(subnet))
+        assert 1.0 <= simulated_s(found, subnet) / predicted_s(found) <= 1.3
 
 
 @pytest.mark.parametrize("name", ["tapered", "two adapters", "four adapters"])
