@@ -78,4 +78,5 @@ def _graph(name: str, one: Mapping[str, Any]) -> SearchGraph:
         path_between=one["path_between"],
         gpus=tuple(map(tuple, one["gpus"])),
         nets=tuple((a, b) for a, b in one["nets"]),
+        cross_nic=one["cross_nic"],
     )
