@@ -23,7 +23,7 @@ impl Capacity {
         Self { links, nets: topology.nets.iter().map(|net| net.gb_s).collect() }
     }
 
-    /// Whole GB/s that are left of a GPU's PCI Express link in its busier direction, -1 without one.
+    /// Whole GB/s left of a GPU's PCI Express link in its busier direction, -1 without one.
     pub(crate) fn pci_gb_s(&self, gpu: &Gpu) -> i32 {
         gpu.pci.map_or(-1, |[up, down]| self.links[up].min(self.links[down]) as i32)
     }

@@ -1,10 +1,10 @@
 //! NCCL's search for channels: rings, trees, NVLink SHARP and CollNet on one node of a job.
 //!
-//! [`search()`] takes the node's links and paths as one document and gives the graph of one pattern.
-//! Other nodes are taken to be equal: a node with adapters is one of several.
+//! [`search()`] takes a node's links and paths as one document and gives a graph for each pattern
+//! that is asked for. Other nodes are taken to be equal: a node with adapters is one of several.
 //!
-//! SOURCE: NVIDIA/nccl, src/graph/search.cc; `tests/oracle/test_nccl_search.py` holds the results to
-//! those of real libraries.
+//! SOURCE: NVIDIA/nccl, src/graph/search.cc; `tests/oracle/test_nccl_search.py` holds the results
+//! to those of real libraries.
 //!
 //! Rooms, each built on those before it: `error`, `document`, `version`, `topology`, `graph`,
 //! `capacity`, `channels`, `passes`.

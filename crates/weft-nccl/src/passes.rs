@@ -1,5 +1,5 @@
-//! Search after search: the first pass lowers its demands until it finds channels, the second raises
-//! their rate.
+//! Search after search: the first pass lowers its demands until it finds channels, the second
+//! raises their rate.
 
 use crate::capacity::Capacity;
 use crate::channels::{PERFECT, Search};

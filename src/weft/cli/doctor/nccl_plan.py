@@ -70,8 +70,7 @@ def command(
     from weft.core.units import parse_size_range
     from weft.doctor.nccl_plan.asking import ask_library
     from weft.doctor.nccl_plan.nodes import topology_of
-    from weft.doctor.nccl_plan.own_search import CROSS_NIC, own_plan
-    from weft.doctor.numbers import strtoll
+    from weft.doctor.nccl_plan.own_search import cross_nic_of, own_plan
 
     if (library is None) == (nccl is None):
         raise click.UsageError("give a file LIBNCCL, or --nccl VERSION")
@@ -82,8 +81,7 @@ def command(
     sizes = parse_size_range(size)
     plans = []
     if nccl is not None:
-        cross_nic = strtoll(os.environ.get("NCCL_CROSS_NIC", ""))[0]
-        cross_nic = cross_nic if cross_nic in (0, 1) else CROSS_NIC
+        cross_nic = cross_nic_of(os.environ.get("NCCL_CROSS_NIC"))
         plans.append(own_plan(job, nccl, nodes=counts, cross_nic=cross_nic))
     plans += [
         ask_library(one, job, nodes=counts, sizes_bytes=sizes, collectives=(collective,))

@@ -4,11 +4,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from weft._engine import search_nccl_graphs
 from weft.core.errors import InputError
 from weft.doctor.nccl_plan.job_topology import JobTopology
 from weft.doctor.nccl_plan.plan import NcclPlan, NodePlan, SearchGraph
 from weft.doctor.nccl_plan.search_document import Version, node_document
+from weft.doctor.numbers import strtoll
+from weft.topology.engine import engine_module, refusals
 
 FIRST_MINOR, LAST_MINOR = (2, 26), (2, 28)
 """Versions in between have the search that tests/oracle/test_nccl_search.py holds to libraries."""
@@ -31,6 +32,12 @@ def own_plan(
     }
     plans = {n: NodePlan(n, graphs[n > 1], {}) for n in nodes}
     return NcclPlan(version, len(topology.bus_ids), topology.nets, plans, is_model=True)
+
+
+def cross_nic_of(text: str | None) -> int:
+    """What a value of NCCL_CROSS_NIC stands for: any but 1 and 2 forbids crossing."""
+    value = strtoll(text)[0] if text else CROSS_NIC
+    return value if value in (1, CROSS_NIC) else 0
 
 
 def known_version(text: str) -> Version:
@@ -57,7 +64,8 @@ def search_graphs(
     def found(name: str, pattern: str, least: int, most: int) -> dict[str, SearchGraph]:
         request = {"pattern": pattern, "min_channels": least, "max_channels": most}
         job = {"node": node, "requests": [request | {"cross_nic": cross_nic}]}
-        (one,) = json.loads(search_nccl_graphs(json.dumps(job)))
+        with refusals():
+            (one,) = json.loads(engine_module().search_nccl_graphs(json.dumps(job)))
         return {name: _graph(name, one)}
 
     graphs = found("ring", "ring", 1, _MOST_CHANNELS // 2)

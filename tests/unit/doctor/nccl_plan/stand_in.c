@@ -92,7 +92,8 @@ int compute(struct ncclTopoSystem *system, struct ncclTopoGraph *graph) {
 #elif FAULT == 2
     pause();
 #elif FAULT == 3
-    printf("\nhost:1:1 [0] graph/search.cc:9 NCCL WARN no ring of %d GPUs\n", system->nodes[0].count);
+    printf("\nhost:1:1 [0] graph/search.cc:9 NCCL WARN no ring of %d GPUs\n",
+           system->nodes[0].count);
     fflush(stdout);
     return 3;
 #endif

@@ -89,6 +89,19 @@ def test_a_search_of_our_own_wants_no_library(capsys: Capture) -> None:
     assert (plan["version"], plan["is_model"], plan["tuner_asked"]) == ("2.26.5", True, False)
 
 
+@pytest.mark.parametrize(("value", "crosses"), [(None, True), ("", True), ("0", False)])
+def test_cross_nic_counts_in_our_own_search(
+    value: str | None, crosses: bool, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.delenv("NCCL_CROSS_NIC", raising=False)
+    if value is not None:
+        monkeypatch.setenv("NCCL_CROSS_NIC", value)
+    words = ("doctor", "nccl-plan", "--nccl", "2.26.5", "--platform", "azure-ndv5")
+    record = json.loads(printed(capsys, *words, "--nodes", "2", "--format", "json"))
+    ring = record["plans"][0]["plans"][0]["graphs"][0]
+    assert any(one["nets"][0] != one["nets"][1] for one in ring["channels"]) is crosses
+
+
 def test_a_library_beside_our_own_search(libraries: dict[int, Path], capsys: Capture) -> None:
     words = ("doctor", "nccl-plan", "--nccl", "2.28.3", *PLAN, "--against", str(libraries[0]))
     assert "from weft's own search of NCCL 2.28.3 to NCCL 2.99.1:" in printed(capsys, *words)
