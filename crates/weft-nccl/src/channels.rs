@@ -105,15 +105,15 @@ impl<'a> Search<'a> {
         };
         let route = Route { to_net, to_first, next: NextGpu::Best };
         if to_net.is_some() {
-            self.from_nets(route, left);
+            self.start_at_nets(route, left);
         } else if self.graph.pattern == Pattern::Nvls {
             self.enter(None, self.graph.n_channels, 0, route, left);
         } else {
-            self.from_gpus(route, left);
+            self.start_at_gpus(route, left);
         }
     }
 
-    fn from_gpus(&mut self, route: Route, left: &mut i64) {
+    fn start_at_gpus(&mut self, route: Route, left: &mut i64) {
         if self.graph.n_channels == 0 {
             self.enter(None, 0, 0, Route { next: NextGpu::InOrder, ..route }, left);
         } else {
@@ -128,7 +128,7 @@ impl<'a> Search<'a> {
     }
 
     /// Start a channel from each adapter in turn.
-    fn from_nets(&mut self, route: Route, left: &mut i64) {
+    fn start_at_nets(&mut self, route: Route, left: &mut i64) {
         let channel = self.graph.n_channels;
         // Whole GB/s: NCCL keeps this rate in an integer.
         let gb_s = self.graph.gb_s_between.trunc();
@@ -246,11 +246,11 @@ impl<'a> Search<'a> {
         let (n_gpus, channel) = (self.n_gpus(), self.graph.n_channels);
         self.graph.ranks[channel * n_gpus + step] = self.topology.gpus[gpu].rank;
         if route.to_net == Some(step) {
-            self.to_nets(gpu, step, route, left);
+            self.leave_by_nets(gpu, step, route, left);
         } else if self.graph.pattern == Pattern::Nvls {
             self.through_switch(gpu, left);
         } else if self.graph.pattern == Pattern::CollnetDirect {
-            self.to_all(gpu, left);
+            self.exchange_with_all(gpu, left);
         } else if step + 1 < n_gpus {
             let next = match route.next {
                 NextGpu::InOrder => vec![step + 1],
@@ -272,7 +272,7 @@ impl<'a> Search<'a> {
     }
 
     /// From a GPU to each adapter by which the channel may leave.
-    fn to_nets(&mut self, gpu: usize, step: usize, route: Route, left: &mut i64) {
+    fn leave_by_nets(&mut self, gpu: usize, step: usize, route: Route, left: &mut i64) {
         let channel = self.graph.n_channels;
         let is_balanced = self.graph.pattern == Pattern::BalancedTree;
         let gb_s = self.graph.gb_s_between;
@@ -307,7 +307,7 @@ impl<'a> Search<'a> {
             return false;
         }
         if self.graph.pattern == Pattern::Ring && self.graph.cross_nic == 2 {
-            return channel % 2 == 0 || leaves.number == self.graph.nets[channel - 1][0];
+            return channel.is_multiple_of(2) || leaves.number == self.graph.nets[channel - 1][0];
         }
         let port = self.topology.nets.iter().find(|one| one.number == entered).map(|one| one.port);
         self.graph.cross_nic != 0 || port == Some(leaves.port)
@@ -322,7 +322,7 @@ impl<'a> Search<'a> {
     }
 
     /// CollNet: each GPU exchanges a share with each other.
-    fn to_all(&mut self, head: usize, left: &mut i64) {
+    fn exchange_with_all(&mut self, head: usize, left: &mut i64) {
         let (n, channel) = (self.n_gpus(), self.graph.n_channels);
         let share = (1. / f64::from((n - 1) as f32)) as f32;
         let to = |gpu| (End::Gpu(head), End::Gpu(gpu), share);

@@ -2,6 +2,7 @@
 
 use crate::document::{GraphDocument, PatternName, RequestDocument};
 use crate::topology::Topology;
+use crate::version::MOST_CHANNELS;
 
 /// The shape that is tried: a balanced tree may give way to a plain one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +47,6 @@ pub(crate) struct Graph {
 
 impl Graph {
     pub(crate) fn new(topology: &Topology, request: &RequestDocument) -> Self {
-        let most = topology.rules.most_channels;
         let pattern = match request.pattern {
             PatternName::Ring => Pattern::Ring,
             PatternName::BalancedTree => Pattern::BalancedTree,
@@ -59,7 +59,7 @@ impl Graph {
             pattern,
             is_collnet: collnet.contains(&request.pattern),
             min_channels: request.min_channels as usize,
-            max_channels: (request.max_channels as usize).min(most),
+            max_channels: (request.max_channels as usize).min(MOST_CHANNELS),
             n_channels: 0,
             gb_s_inside: 0.,
             gb_s_between: 0.,
@@ -68,8 +68,8 @@ impl Graph {
             same_channels: false,
             cross_nic: 0,
             n_hops: 0,
-            ranks: vec![0; most * topology.gpus.len()],
-            nets: vec![[0; 2]; most],
+            ranks: vec![0; MOST_CHANNELS * topology.gpus.len()],
+            nets: vec![[0; 2]; MOST_CHANNELS],
         }
     }
 

@@ -3,6 +3,7 @@
 use super::Search;
 use crate::graph::Pattern;
 use crate::topology::{End, Topology};
+use crate::version::MOST_CHANNELS;
 use std::cmp::Reverse;
 
 /// Adapters in the order in which they are tried, for each GPU and, last, for all: those that a GPU
@@ -15,7 +16,7 @@ pub(super) fn nets_to_try(topology: &Topology, farthest: u8) -> Vec<Vec<usize>> 
 
 fn nets_of(topology: &Topology, farthest: u8, gpus: &[usize]) -> Vec<usize> {
     let own = gpus.iter().flat_map(|&gpu| topology.gpus[gpu].own_nets.iter().copied());
-    let n_nets = topology.nets.len().min(topology.rules.most_channels);
+    let n_nets = topology.nets.len().min(MOST_CHANNELS);
     let near = (0..=farthest).flat_map(|path_type| {
         let pairs = gpus.iter().flat_map(|&gpu| (0..n_nets).map(move |net| (gpu, net)));
         let path = |gpu, net| topology.path(End::Gpu(gpu), End::Net(net));

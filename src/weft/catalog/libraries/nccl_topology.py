@@ -37,7 +37,6 @@ class NvlinkRate(Document):
     sm: int
     gb_s: Positive
     only: bool = False
-    since: LibraryVersion = OLDEST
 
 
 class GpuModel(Document):
@@ -77,7 +76,6 @@ class NcclTopology(Document):
             update={
                 "intel": tuple(one for one in self.intel if one.since <= version),
                 "amd": tuple(one for one in self.amd if one.since <= version),
-                "nvlink": tuple(one for one in self.nvlink if one.since <= version),
             }
         )
 

@@ -20,10 +20,7 @@ _KINDS = {PathType.NVL: "nvlink", PathType.PIX: "pci"}
 def path_types(version: Version) -> list[str]:
     """The path types that a version knows, the nearest first. SOURCE: NVIDIA/nccl,
     src/graph/topo.cc: topoPathTypeStr."""
-    lacks = {"P2C"} if version < (2, 27, 0) else set()
-    if version < (2, 26, 0):
-        lacks |= {"C2C", "NET"}
-    return [one.name for one in PathType if one.name not in lacks]
+    return [one.name for one in PathType if one is not PathType.P2C or version >= (2, 27, 0)]
 
 
 @dataclass(frozen=True, slots=True)
