@@ -51,4 +51,4 @@ def test_a_moment_is_a_trial_a_round_a_metric_and_a_direction() -> None:
 
 
 def test_units_are_those_of_the_metric() -> None:
-    assert [metric.unit for metric in Metric] == ["us", "MB/s", "MB/s"]
+    assert [metric.unit for metric in Metric] == ["us", "MB/s", "MB/s", "GB/s"]
