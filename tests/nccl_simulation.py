@@ -17,13 +17,16 @@ from weft.check.nccl.follow_up import NcclFollowUp
 from weft.check.nccl.plan import plan_nccl
 from weft.check.nccl.trials import nccl_launches
 from weft.check.pipeline import judge_run
+from weft.check.readings.network import Network
 from weft.check.schedule.cost import Cost, effort_of
+from weft.check.schedule.paths import FlowPaths
 from weft.check.schedule.ranks import ranks_of_nodes
 from weft.check.schedule.schedule import Field
 from weft.check.verdict.verdict import Verdict
 from weft.core.process import CommandEnd, Ending
 from weft.launch.mpi import Mpi
 from weft.study.run.store import StudyRun
+from weft.topology.fabric import Fabric
 
 GIB = 1 << 30
 PAIR_GB_S, ALONE_GB_S = 340.0, 470.0
@@ -54,7 +57,8 @@ VERSION_LINE = "# nccl-tests version 2.17.2 nccl-headers=22605 nccl-library=2260
 class Planted:
     """Faults by node: factors on the bandwidth of its network, of one adapter (its number and a
     factor), of its GPUs; wrong elements with others or alone; `crashes`, `hangs` with others, or
-    `crashes_alone`, `hangs_alone`; `silent`: ends at once without output."""
+    `crashes_alone`, `hangs_alone`; `silent`: ends at once without output; a cable of a
+    fabric, by its number, with its factor."""
 
     net: Mapping[str, float] = field(default_factory=dict)
     adapter: Mapping[str, tuple[int, float]] = field(default_factory=dict)
@@ -68,6 +72,7 @@ class Planted:
     silent: tuple[str, ...] = ()
     without_program: tuple[str, ...] = ()
     pairs_fail: tuple[frozenset[str], ...] = ()
+    cable: tuple[int, float] | None = None
 
 
 def table_text(
@@ -106,16 +111,21 @@ class SimulatedNccl(NcclBackend):
     """NcclBackend whose launches are computed; what a launch prints is read as if it ran."""
 
     def __init__(
-        self, nodes: Sequence[str], planted: Planted, *, n_gpus: int = 8, seed: int = 1
+        self,
+        nodes: Sequence[str],
+        planted: Planted,
+        *,
+        n_gpus: int = 8,
+        seed: int = 1,
+        network: Network | None = None,
     ) -> None:
         super().__init__(MPI, nodes, NcclTests("nccl", "/opt/all_reduce_perf", n_gpus))
-        self.planted, self.seed, self.n_launches = planted, seed, 0
+        self.planted, self.seed, self.network = planted, seed, network
 
     def prepare(self, trials: Sequence[object], run_dir: Path) -> None:
         """Nothing to get ready."""
 
     def _one(self, launch: Launch, number: int, group: NcclGroup) -> NcclOutcome:
-        self.n_launches += 1
         draws = Random(f"{self.seed}/{launch.trial.id}/{number}/{group.name}")
         ended, out, err = self._text(group, draws)
         return outcome_of(self.tests, group, ended, (out, err), launch.trial.timeout_s)
@@ -165,28 +175,43 @@ class SimulatedNccl(NcclBackend):
             number, factor = planted.adapter.get(host, (-1, 1.0))
             if group.adapter is None or group.adapter == ADAPTERS[number]:
                 factors.append(factor)
+        if planted.cable is not None and self.network is not None and group.ends is not None:
+            number, factor = planted.cable
+            a, b = map(self.network.known_hca_of, group.ends)
+            both = self.network.routes([(a, b), (b, a)])
+            if any((ports >> 1 == number).any() for ports in both):
+                factors.append(factor)
         share = 1.0 if group.adapter is None else 1 / len(ADAPTERS)
         return min(inside, PAIR_GB_S * share * min(factors))
 
 
 def simulated_check(
-    nodes: Sequence[str], planted: Planted, where: Path, *, seed: int = 1, n_gpus: int = 8
+    nodes: Sequence[str],
+    planted: Planted,
+    where: Path,
+    *,
+    seed: int = 1,
+    n_gpus: int = 8,
+    fabric: Fabric | None = None,
+    n_rails: int = 1,
 ) -> tuple[Verdict, StudyRun]:
     """The verdict of a whole check of nodes with planted faults, and its run."""
     names = tuple(nodes)
-    ranks = ranks_of_nodes(names, 1, None)
-    cost = Cost(ranks, None, effort_of({"window": 1}, GIB))
-    plan = plan_nccl(Field(ranks, None, None, seed), cost, alone=n_gpus > 1)
+    network = None if fabric is None else Network(fabric)
+    ranks = ranks_of_nodes(names, n_rails, network)
+    paths = None if network is None else FlowPaths(network, ranks.hca[ranks.has_rail])
+    cost = Cost(ranks, paths, effort_of({"window": 1}, GIB))
+    plan = plan_nccl(Field(ranks, paths, None, seed), cost, alone=n_gpus > 1)
     launches = nccl_launches(
         names,
-        tasks_per_node=1,
+        tasks_per_node=n_rails,
         sizes_bytes=(GIB,),
         rounds=plan.schedule.option,
         limit_s=60.0,
         alone=n_gpus > 1,
     )
-    inner = SimulatedNccl(names, planted, n_gpus=n_gpus, seed=seed)
-    backend = NcclFollowUp(inner, None, most_rounds=plan.most_follow_up_rounds, seed=seed)
+    inner = SimulatedNccl(names, planted, n_gpus=n_gpus, seed=seed, network=network)
+    backend = NcclFollowUp(inner, fabric, most_rounds=plan.most_follow_up_rounds, seed=seed)
     samples: list[Sample] = []
     for number, launch in enumerate(launches):
         found = backend.measure(launch)
@@ -198,6 +223,6 @@ def simulated_check(
         samples=tuple(samples),
         failures=(),
         done=frozenset(launch.key for launch in launches),
-        fabric_document=None,
+        fabric_document=None if fabric is None else fabric.document,
     )
-    return judge_run(run), run
+    return judge_run(run, fabric), run

@@ -90,7 +90,7 @@ class FollowUpBackend:
     ) -> None:
         self._inner = inner
         self._wiring = wiring
-        self._survey = [sample for sample in known if sample.trial == SURVEY]
+        self._survey = [sample for sample in known if self.is_planned(sample.trial)]
         self._adaptive = adaptive
         self._most_rounds = most_rounds
         self._seed = seed
@@ -101,6 +101,11 @@ class FollowUpBackend:
         self.name = inner.name
         self.fabric_document = None if wiring is None else wiring.document
         self.faults = inner.faults
+
+    @staticmethod
+    def is_planned(trial: str) -> bool:
+        """Whether a trial (its id) was planned before anything was measured."""
+        return trial == SURVEY
 
     @property
     def lost_hosts(self) -> Mapping[str, SshFailure]:

@@ -181,7 +181,6 @@ def _once(node: str, count: AloneCount) -> Finding:
         f"Node {node} failed alone in {count.n_wrong} of {_launches(count.n)}:"
         f" {count.last.reason}.",
         evidence=("a start that fails once may be the launcher's fault: check this node again",),
-        next_command=f"weft check --with nccl --only {node}",
     )
 
 

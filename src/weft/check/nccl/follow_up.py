@@ -8,16 +8,22 @@ from weft.bench.nccl.backend import ADAPTERS
 from weft.check.launches import FollowUpBackend, rank_of
 from weft.check.nccl.adapters import adapter_tests
 from weft.check.nccl.retests import rounds_again
-from weft.check.nccl.trials import ADAPTERS_TRIAL
+from weft.check.nccl.trials import ADAPTERS_TRIAL, NODES
 from weft.check.suspects.follow_up import FollowUpPlan
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
+from weft.check.trials import SURVEY
 from weft.core.collection import collection_paused
 
 
 class NcclFollowUp(FollowUpBackend):
     """Also tests again the hosts whose launches failed or gave wrong results, and the adapters of
     slow nodes one by one."""
+
+    @staticmethod
+    def is_planned(trial: str) -> bool:
+        """See FollowUpBackend: nodes alone, too."""
+        return trial == SURVEY or trial.startswith(NODES)
 
     def measure(self, launch: Launch) -> Iterator[Sample]:
         """See FollowUpBackend."""

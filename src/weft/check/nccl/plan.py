@@ -1,7 +1,7 @@
 """The plan of a check by nccl-tests: as many rounds as fit, because each is a launch."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from weft.bench.nccl.backend import GIVEN_UP_AFTER
@@ -126,14 +126,21 @@ def plan_nccl(
     launches = (budget_s or known.nccl_budget_s) / known.nccl_launch_s
     most = max(FEWEST_ROUNDS, int(SURVEY_SHARE * launches))
     n = len(field.ranks.units)
+    scheme_is_ours = scheme is None
     if scheme is None:
         fits = n - 1 + n % 2 <= most
         scheme = Scheme(SchemeKind.FULL) if fits else Scheme(SchemeKind.RANDOM, most)
+    schedule = schedule_of(scheme, field)
+    asked = len(schedule)
+    if scheme_is_ours and field.paths is not None:
+        # Rounds are split where pairs would meet on a cable: more launches than fit.
+        schedule = replace(schedule, rounds=schedule.rounds[:most])
     return NcclCheckPlan(
         field,
-        schedule_of(scheme, field),
+        schedule,
         LaunchCost(cost.ranks, cost.paths, cost.effort, launch_s=known.nccl_launch_s),
         budget_s,
+        asked,
         n_groups=n_groups,
         n_adapters=n_adapters,
         limit_s=limit_s or known.nccl_limit_s,

@@ -20,7 +20,6 @@ from weft.study.run.store import StudyRun
 if TYPE_CHECKING:
     from weft.check.verdict.verdict import Verdict
 
-TOOL = "nccl-tests"
 REPLACED = (FindingKind.HEALTHY, FindingKind.NOT_ENOUGH_DATA)
 """Findings about all nodes that do not stand beside a fault."""
 
@@ -39,9 +38,9 @@ def with_nccl(verdict: "Verdict", run: StudyRun, machine: ExpectedPlatform | Non
         return verdict
     limits = thresholds()
     figures = nodes_alone.figures_of(outcomes, machine, limits)
-    logs = run.directory
+    logs, tool = run.directory, str(backend_of(run).facts.get("tool", "nccl-tests"))
     found = [
-        *(_with_log(one, logs, outcomes) for one in failed_launches.findings(outcomes, TOOL)),
+        *(_with_log(one, logs, outcomes) for one in failed_launches.findings(outcomes, tool)),
         *nodes_alone.findings(figures, machine, limits),
         *settings.version_findings(outcomes),
         *settings.log_findings(logs, outcomes),

@@ -70,7 +70,7 @@ def measure(setup: Setup, keeping: Keeping, lost: tuple[LostHost, ...] = ()) -> 
     directory = keeping.directory
     known: tuple[Sample, ...] = ()
     if keeping.resume:
-        known = tuple(s for s in read_run(directory).samples if s.trial == SURVEY)
+        known = read_run(directory).samples
     is_nccl = isinstance(setup.backend, NcclBackend)
     follow_up = NcclFollowUp if is_nccl else FollowUpBackend
     announced = None if is_nccl else setup.announced_time

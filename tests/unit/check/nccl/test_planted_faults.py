@@ -7,10 +7,16 @@ from random import Random
 import pytest
 from tests.nccl_simulation import ADAPTERS, Planted, simulated_check
 
+from weft.catalog.load import platform
+from weft.check.external_evidence.platform_choice import ExpectedPlatform
+from weft.check.pipeline import judge_run
+from weft.check.readings.network import Network
 from weft.check.verdict.drain_list import accused_node
 from weft.check.verdict.verdict import Verdict
+from weft.check.wording.headline import things_of
 from weft.core.errors import ExitCode
 from weft.core.finding import Severity
+from weft.topology.fabric import Fabric
 
 KINDS: dict[str, Callable[[str, Random], Planted]] = {
     "slow node": lambda node, draws: Planted(net={node: draws.uniform(0.4, 0.85)}),
@@ -143,3 +149,45 @@ def test_many_slow_nodes_inside_are_not_accused_without_a_platform(tmp_path: Pat
     half = dict.fromkeys(NODES[:4], 0.7)
     verdict, _ = simulated_check(NODES, Planted(nvlink=half), tmp_path)
     assert accused(verdict) == set(), lines_of(verdict)
+
+
+FAT_TREE = {
+    "schema": "weft.fabric/1",
+    "generate": "fat_tree",
+    "name": "sixteen",
+    "levels": 2,
+    "nodes": 16,
+    "nodes_per_leaf": 4,
+    "spines": 4,
+    "cables_per_spine": 1,
+    "routing": {"engine": "dmodk"},
+    "host_bits_per_s": 10**11,
+    "switch_bits_per_s": 10**11,
+    "host_delay_ps": 5000,
+    "switch_delay_ps": 5000,
+}
+
+
+@pytest.mark.parametrize("n_rails", [1, 4])
+def test_with_a_fabric_a_slow_cable_is_named(tmp_path: Path, n_rails: int) -> None:
+    fabric = Fabric.from_document({**FAT_TREE, "hcas_per_node": n_rails})
+    network = Network(fabric)
+    between = [c for c in range(len(network.ports) // 2) if network.between_switches[2 * c]]
+    cable = between[5]
+    verdict, _ = simulated_check(
+        fabric.nodes, Planted(cable=(cable, 0.6)), tmp_path, fabric=fabric, n_rails=n_rails
+    )
+    ends = {network.ports[2 * cable], network.ports[2 * cable + 1]}
+    bad = [one for one in verdict.findings if one.severity is Severity.BAD]
+    assert [{end for _, names in things_of(one) for end in names} for one in bad] == [ends]
+
+
+def test_the_platform_tells_that_all_nodes_are_slow_inside(tmp_path: Path) -> None:
+    # SOURCE: Azure's health checks expect 228 GB/s of an NDv4 node alone; its NVLink has 240.
+    verdict, run = simulated_check(NODES, Planted(nvlink=dict.fromkeys(NODES, 0.3)), tmp_path)
+    assert accused(verdict) == set()
+    judged = judge_run(run, machine=ExpectedPlatform(platform("azure-ndv4"), "named"))
+    assert "Every node alone delivers less than expected between its own GPUs: 1" in lines_of(
+        judged
+    )
+    assert judged.exit_code is ExitCode.VERDICT_BAD
