@@ -92,3 +92,28 @@ def test_the_number_of_gpus_is_asked_for_where_this_machine_has_none(
     options = ("--tests", str(program), "--mpi", "embedded", "--hosts", "n[1-6]", "--dry-run")
     assert run(["check", "--with", "nccl", *options]) == 2
     assert "--tasks-per-node N, one rank a GPU" in capsys.readouterr().err
+
+
+SRUN = """#!/bin/sh
+echo 'MPI plugin types are...' >&2
+printf '\\tnone\\n\\tpmi2\\n\\tpmix\\n' >&2
+"""
+
+
+def test_in_a_slurm_job_srun_starts_a_step_a_pair(
+    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    need_mpi("mpicc.openmpi")
+    srun = tmp_path / "bin" / "srun"
+    srun.parent.mkdir()
+    srun.write_text(SRUN)
+    srun.chmod(0o755)
+    monkeypatch.setenv("PATH", str(srun.parent), prepend=":")
+    for name in ("SLURM_JOB_NODELIST", "SLURM_NODELIST"):
+        monkeypatch.setenv(name, "n[1-6]")
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    assert planned(program, "--mpi", "mpicc.openmpi") == 0
+    out = capsys.readouterr().out
+    words = "--nodes=2 --ntasks=16 --ntasks-per-node=8 --nodelist=n"
+    assert f"{srun} --mpi=pmix {words}" in out
+    assert "hosts" not in out.split("# t001-survey")[1].split("srun")[0]

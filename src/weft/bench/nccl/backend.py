@@ -16,10 +16,11 @@ from weft.bench.nccl.program import ITERATIONS, NcclGroup, NcclTests
 from weft.bench.twin.fault import Fault
 from weft.cluster.ssh_failure import SshFailure
 from weft.core.clock import Clock, system_clock
+from weft.core.documents.text_file import read_file_bytes
 from weft.core.errors import MissingError
 from weft.core.files import HeldFolder, write_part
 from weft.core.parallel import in_parallel
-from weft.core.process import Limits, run
+from weft.core.process import Ending, Limits, run
 from weft.core.words import counted
 from weft.launch.mpi import Mpi
 from weft.launch.recipe import Recipe, make_recipe
@@ -179,7 +180,8 @@ class NcclBackend:
         finally:
             for path in (out, err):
                 redact_output(path)
-        texts = (_text_of(out), _text_of(err))
+        is_loud = ended.ending is Ending.OUTPUT_LIMIT
+        texts = ("", "") if is_loud else (_text_of(out), _text_of(err))
         return outcome_of(self.tests, group, ended, texts, limit_s)
 
     def _recipe(
@@ -223,7 +225,9 @@ class NcclBackend:
 
 
 def _text_of(path: Path) -> str:
-    return path.read_bytes().decode(errors="replace")
+    # A launch is ended some time after it reaches its limit.
+    content = read_file_bytes(path, expected="output of a launch", most_bytes=2 * MOST_BYTES)
+    return content.decode(errors="replace")
 
 
 def is_of_nodes(trial: Trial) -> bool:

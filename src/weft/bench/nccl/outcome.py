@@ -115,7 +115,7 @@ def outcome_of(
     if ended.ending is Ending.TIMED_OUT:
         return replace(known, state=State.HUNG, reason=_hung(stage, limit_s))
     if ended.ending is not Ending.EXITED:
-        return replace(known, state=State.FAILED, reason=f"was ended: {ended.ending}")
+        return replace(known, state=State.FAILED, reason="wrote too much and was ended")
     if table is not None and table.conditions.get("separate_runs"):
         n_runs = table.conditions["separate_runs"]
         return replace(known, state=State.FAILED, reason=_APART.format(n=n_runs, tool=tests.tool))
