@@ -53,6 +53,7 @@ class CheckThresholds:
     detour_again: int
     cables_tested: int
     detour_normal: float
+    resent_least: float
     asked_of_shared: float
     bursts_least: int
     bursts_most: int

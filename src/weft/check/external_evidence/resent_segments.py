@@ -125,9 +125,9 @@ def _standing_out(resent: Counter[str], survey: Survey, least: float) -> dict[st
 def _shows_in_all(
     survey: Survey, by_launch: Mapping[_Launch, Counter[str]], host: str, *, alone: bool
 ) -> bool:
-    """Whether no launch has more of what a host sent again than its share of the host's messages
-    explains (binomial, `contradicted_sigma`). A queue that overflows once sends again in one.
-    `alone`: whether one launch is enough."""
+    """Whether no launch lacks what a host sent again: it has less than `resent_least` of its share
+    by the host's messages, and less than that share explains (binomial, `contradicted_sigma`). A
+    queue that overflows once sends again in one launch only. `alone`: whether one is enough."""
     readings, crossings = survey.readings, survey.crossings
     ends = crossings.host_number[np.stack([readings.a, readings.b])]
     mine = (ends == crossings.hosts.index(host)).any(axis=0)
@@ -136,8 +136,9 @@ def _shows_in_all(
     if not alone and np.count_nonzero(share) == 1:
         return False
     n = np.array([by_launch.get(launch, Counter())[host] for launch in readings.trials])
-    by_chance = binom.sf(n - 1, n.sum(), share)
-    return bool((by_chance >= norm.sf(survey.limits.contradicted_sigma)).all())
+    lacks = n < survey.limits.resent_least * n.sum() * share
+    lacks &= binom.cdf(n, n.sum(), share) < norm.sf(survey.limits.contradicted_sigma)
+    return not lacks.any()
 
 
 def _is_slow_throughout(survey: Survey, host: str, found: Sequence[str]) -> bool:

@@ -111,10 +111,12 @@ def test_a_host_that_the_check_does_not_know_leaves_it_open() -> None:
 
 
 @pytest.mark.parametrize(
-    ("survey", "again", "n_found"), [(1, 42, 0), (42, 1, 0), (40, 44, 1), (4, 4, 1), (1, 1, 0)]
+    ("survey", "again", "n_found"),
+    [(1, 42, 0), (42, 1, 0), (40, 44, 1), (4, 4, 1), (1, 1, 0), (146, 85, 1)],
 )
 def test_one_burst_in_one_launch_names_no_host(survey: int, again: int, n_found: int) -> None:
-    """1 and 42 were measured on virtual hosts beside a slow one."""
+    """1 and 42 were measured on virtual hosts beside a slow one. A host that loses 0.1 % had 1.7
+    times its share of 231 in one launch."""
     samples = samples_of(8, {}, 0.001)
     later = [replace(sample, trial=ALONE) for sample in samples]
     verdict = judge_check([*counted(samples, survey), *counted(later, again)], None)
