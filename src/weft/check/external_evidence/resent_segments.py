@@ -17,6 +17,7 @@ from weft.check.readings.readings import Metric
 from weft.check.suspects.accusation import Accusation, Standing
 from weft.check.suspects.survey import Survey
 from weft.check.thresholds import CheckThresholds
+from weft.check.trials import SURVEY
 from weft.core.finding import Finding, FindingFacts, FindingKind, Severity
 from weft.core.words import counted
 
@@ -69,9 +70,10 @@ def resent_findings(
 ) -> list[Finding]:
     """A finding of the hosts that sent far more again than the others; none without. A check loads
     all hosts alike, so a lossy cable makes its host send half of all segments again, and slows most
-    of its messages a little. One burst at one host slows few: that is a warning; it is none if the
-    other launches did not show it. Beside slow hosts or cables only slow hosts are named: the
-    queues of those that send to them overflow."""
+    of its messages a little. One burst at one host slows few: that is a warning, unless the survey
+    is enough by itself and a later launch shows the same; it is none if the other launches did not
+    show it. Beside slow hosts or cables only slow hosts are named: the queues of those that send to
+    them overflow."""
     slow = [one for one in accusations if _is_slow(one)]
     slow_hosts = {host for one in slow for component in one.components for host in component.ends}
     hosts, limits = survey.crossings.hosts, survey.limits
@@ -89,7 +91,12 @@ def resent_findings(
     others = float(median(resent[host] for host in hosts if host not in found))
     least = min(standing_out.values())
     sure = enough_nodes and least >= limits.named_evidence
-    sure = sure and all(_is_slow_throughout(survey, host, found) for host in found)
+    in_survey = sum((n for (trial, _), n in by_launch.items() if trial == SURVEY), Counter[str]())
+    surely = _standing_out(+in_survey, survey, limits.named_evidence)
+    sure = sure and all(
+        _is_slow_throughout(survey, host, found) or (len(by_launch) > 1 and host in surely)
+        for host in found
+    )
     return [_finding(found, resent, others, len(hosts), least, sure=sure)]
 
 
