@@ -170,14 +170,12 @@ class Subnet:
         `bits_per_s` is the rate of cables without one, `delay_ps` the delay of all cables.
         """
 
-def read_subnet(paths: list[str]) -> Subnet:
-    """The subnet that files describe, each known by its content ('-': standard input).
+def read_subnet(paths: list[str], spec_json: str | None = None) -> Subnet:
+    """The subnet that files describe, each known by its content ('-': standard input); with a
+    fabric document or a generator, no file is read: that one's, with GUIDs and LIDs of its own.
 
     Raises OSError where a file cannot be read; content that is wrong is part of the description.
     """
-
-def build_subnet(spec_json: str) -> Subnet:
-    """The subnet of a fabric document or a generator, with GUIDs and LIDs of its own."""
 
 def route_subnet(
     subnet: Subnet,

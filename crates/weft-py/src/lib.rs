@@ -206,7 +206,6 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(expand_collective, module)?)?;
     module.add_class::<subnet::Subnet>()?;
     module.add_function(wrap_pyfunction!(subnet::read_subnet, module)?)?;
-    module.add_function(wrap_pyfunction!(subnet::build_subnet, module)?)?;
     module.add_function(wrap_pyfunction!(subnet::route_subnet, module)?)?;
     module.add_function(wrap_pyfunction!(logs::read_logs, module)?)?;
     module.add_function(wrap_pyfunction!(hwloc::read_hwloc, module)?)?;

@@ -20,9 +20,18 @@ pub(crate) struct Subnet {
     lfts: Arc<Lfts>,
 }
 
-/// The subnet that some files describe, each known by its content ('-' is standard input).
+/// The subnet that some files describe, each known by its content ('-' is standard input); without
+/// files that of a fabric document or a generator, its tables filled if an engine is named there.
 #[pyfunction]
-pub(crate) fn read_subnet(py: Python<'_>, paths: Vec<String>) -> PyResult<Subnet> {
+#[pyo3(signature = (paths, spec_json = None))]
+pub(crate) fn read_subnet(
+    py: Python<'_>,
+    paths: Vec<String>,
+    spec_json: Option<&str>,
+) -> PyResult<Subnet> {
+    if let Some(spec_json) = spec_json {
+        return build_subnet(py, spec_json);
+    }
     let read = py.detach(|| -> io::Result<_> {
         let mut gathered = Gathered::default();
         for path in &paths {
@@ -43,9 +52,7 @@ pub(crate) fn with_path(path: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("'{path}': {error}"))
 }
 
-/// The subnet of a fabric document or a generator, its tables filled if an engine is named there.
-#[pyfunction]
-pub(crate) fn build_subnet(py: Python<'_>, spec_json: &str) -> PyResult<Subnet> {
+fn build_subnet(py: Python<'_>, spec_json: &str) -> PyResult<Subnet> {
     let built = py.detach(|| -> Result<_, FabricError> {
         let written = weft_fabric::subnet::Subnet::parse_document(spec_json)?;
         weft_fabric::subnet::Subnet::of_fabric(&Fabric::new(&written)?)

@@ -146,7 +146,7 @@ class Subnet:
         """The cabling of a fabric document or generator, without its tables: those that a document
         has are had by `read`. Raises InputError."""
         with refusals():
-            return cls(engine_module().build_subnet(json.dumps(document)))
+            return cls(engine_module().read_subnet([], json.dumps(document)))
 
     @cached_property
     def description(self) -> Mapping[str, Any]:
