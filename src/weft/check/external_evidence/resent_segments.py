@@ -16,8 +16,6 @@ from weft.check.readings.components import Component, Part
 from weft.check.readings.readings import Metric
 from weft.check.suspects.accusation import Accusation, Standing
 from weft.check.suspects.survey import Survey
-from weft.check.thresholds import CheckThresholds
-from weft.check.trials import SURVEY
 from weft.core.finding import Finding, FindingFacts, FindingKind, Severity
 from weft.core.words import counted
 
@@ -70,34 +68,27 @@ def resent_findings(
 ) -> list[Finding]:
     """A finding of the hosts that sent far more again than the others; none without. A check loads
     all hosts alike, so a lossy cable makes its host send half of all segments again, and slows most
-    of its messages a little. One burst at one host slows few: that is a warning, unless the survey
-    is enough by itself and a later launch shows the same; it is none if the other launches did not
-    show it. Beside slow hosts or cables only slow hosts are named: the queues of those that send to
-    them overflow."""
+    of its messages a little. One burst at one host slows few: that is a warning, unless two
+    launches show it, each by itself; it is none if the other launches did not show it. Beside slow
+    hosts or cables only slow hosts are named: the queues of those that send to them overflow."""
     slow = [one for one in accusations if _is_slow(one)]
     slow_hosts = {host for one in slow for component in one.components for host in component.ends}
-    hosts, limits = survey.crossings.hosts, survey.limits
-    by_launch = resent_segments(samples)
-    resent = +sum(by_launch.values(), Counter[str]())
+    limits, again = survey.limits, _SentAgain(survey, samples)
     standing_out = {
         host: evidence
-        for host, evidence in _standing_out(resent, survey, limits.suspect_evidence).items()
+        for host, evidence in again.standing_out(limits.suspect_evidence).items()
         if (not slow or host in slow_hosts)
-        and _shows_in_all(survey, by_launch, host, alone=evidence >= limits.named_evidence)
+        and again.shows_in_all(host, alone=evidence >= limits.named_evidence)
     }
     found = list(standing_out)
     if not found:
         return []
-    others = float(median(resent[host] for host in hosts if host not in found))
     least = min(standing_out.values())
     sure = enough_nodes and least >= limits.named_evidence
-    in_survey = sum((n for (trial, _), n in by_launch.items() if trial == SURVEY), Counter[str]())
-    surely = _standing_out(+in_survey, survey, limits.named_evidence)
     sure = sure and all(
-        _is_slow_throughout(survey, host, found) or (len(by_launch) > 1 and host in surely)
-        for host in found
+        again.shows_twice(host) or _is_slow_throughout(survey, host, found) for host in found
     )
-    return [_finding(found, resent, others, len(hosts), least, sure=sure)]
+    return [_finding(found, again.by_host, survey.crossings.hosts, least, sure=sure)]
 
 
 def _is_slow(accusation: Accusation) -> bool:
@@ -107,45 +98,78 @@ def _is_slow(accusation: Accusation) -> bool:
 
 def hosts_to_measure_again(samples: Iterable[Sample], survey: Survey) -> list[str]:
     """The hosts that sent more again than the others, too little to say so after the survey."""
-    resent = +sum(resent_segments(samples).values(), Counter[str]())
-    return list(_standing_out(resent, survey, survey.limits.near_evidence))
+    return list(_SentAgain(survey, samples).standing_out(survey.limits.near_evidence))
 
 
-def _standing_out(resent: Counter[str], survey: Survey, least: float) -> dict[str, float]:
-    """By host the evidence that it sent more again than the others: `least` or more, the strongest
-    first, half of the hosts at most."""
-    hosts = survey.crossings.hosts
-    n, total = len(hosts), resent.total()
-    found: dict[str, float] = {}
-    if n < _LEAST_HOSTS or not set(resent) <= set(hosts):
+class _SentAgain:
+    """What hosts sent again in each launch, beside their share of its messages. Of messages with a
+    lossy host half of what is lost is its own: rounds must load all hosts alike to show it."""
+
+    def __init__(self, survey: Survey, samples: Iterable[Sample]) -> None:
+        self._limits, self._hosts = survey.limits, list(survey.crossings.hosts)
+        by_launch, readings = resent_segments(samples), survey.readings
+        self.by_host = +sum(by_launch.values(), Counter[str]())
+        sending = np.flatnonzero(readings.metric == Metric.BANDWIDTH.code)
+        self._messages = np.zeros((len(readings.trials), len(self._hosts)))
+        self._sent = np.zeros(self._messages.shape, np.int64)
+        for ends in (readings.a, readings.b):
+            host = survey.crossings.host_number[ends[sending]]
+            np.add.at(self._messages, (readings.trial[sending], host), 1.0)
+        for number, launch in enumerate(readings.trials):
+            of = by_launch.get(launch, Counter[str]())
+            self._sent[number] = [of[host] for host in self._hosts]
+        every = np.maximum(1.0, self._messages.sum(axis=1, keepdims=True))
+        self._shares = self._messages / every
+
+    def standing_out(self, least: float) -> dict[str, float]:
+        """By host the evidence that it sent more again than the others: `least` or more, the
+        strongest first, half of the hosts at most."""
+        found: dict[str, float] = {}
+        n_hosts = len(self._hosts)
+        if n_hosts < _LEAST_HOSTS or not set(self.by_host) <= set(self._hosts):
+            return found
+        expected = self._shares.T @ self._sent.sum(axis=1)
+        sent = self._sent.sum(axis=0)
+        times = sent / np.maximum(expected, 1e-9)
+        order = np.argsort(-times, kind="stable").tolist()
+        for place, at in enumerate(order[: n_hosts // 2]):
+            evidence = self._evidence(int(sent[at]), int(sent.sum()), float(expected[at]))
+            others = float(np.median(times[order[place + 1 :]]))
+            if evidence < least or times[at] < 2 * others:
+                break
+            found[self._hosts[at]] = evidence
         return found
-    ranked = sorted(hosts, key=lambda host: -resent[host])
-    for host in ranked[: n // 2]:
-        others = median(resent[other] for other in ranked if other not in (*found, host))
-        evidence = _evidence(resent[host], total, n, survey.limits)
-        if evidence < least or resent[host] < 2 * others:
-            break
-        found[host] = evidence
-    return found
 
+    def shows_in_all(self, host: str, *, alone: bool) -> bool:
+        """Whether no launch lacks what a host sent again: it has less than `resent_least` of its
+        share by the host's messages, and less than that share explains (binomial,
+        `contradicted_sigma`). A queue that overflows once sends again in one launch only. `alone`:
+        whether one is enough."""
+        at = self._hosts.index(host)
+        share = self._messages[:, at] / self._messages[:, at].sum()
+        if not alone and np.count_nonzero(share) == 1:
+            return False
+        n = self._sent[:, at]
+        lacks = n < self._limits.resent_least * n.sum() * share
+        lacks &= binom.cdf(n, n.sum(), share) < norm.sf(self._limits.contradicted_sigma)
+        return not lacks.any()
 
-def _shows_in_all(
-    survey: Survey, by_launch: Mapping[_Launch, Counter[str]], host: str, *, alone: bool
-) -> bool:
-    """Whether no launch lacks what a host sent again: it has less than `resent_least` of its share
-    by the host's messages, and less than that share explains (binomial, `contradicted_sigma`). A
-    queue that overflows once sends again in one launch only. `alone`: whether one is enough."""
-    readings, crossings = survey.readings, survey.crossings
-    ends = crossings.host_number[np.stack([readings.a, readings.b])]
-    mine = (ends == crossings.hosts.index(host)).any(axis=0)
-    mine &= readings.metric == Metric.BANDWIDTH.code
-    share = np.bincount(readings.trial[mine], minlength=len(readings.trials)) / mine.sum()
-    if not alone and np.count_nonzero(share) == 1:
-        return False
-    n = np.array([by_launch.get(launch, Counter())[host] for launch in readings.trials])
-    lacks = n < survey.limits.resent_least * n.sum() * share
-    lacks &= binom.cdf(n, n.sum(), share) < norm.sf(survey.limits.contradicted_sigma)
-    return not lacks.any()
+    def shows_twice(self, host: str) -> bool:
+        """Whether two launches or more make a host a suspect, each by itself."""
+        at = self._hosts.index(host)
+        total = self._sent.sum(axis=1)
+        each = zip(self._sent[:, at], total, total * self._shares[:, at], strict=True)
+        evidences = (self._evidence(int(n), int(of), float(expected)) for n, of, expected in each)
+        return sum(one >= self._limits.suspect_evidence for one in evidences) > 1
+
+    def _evidence(self, mine: int, total: int, expected: float) -> float:
+        """The logarithm of a binomial likelihood ratio: what a host sent again of a total, against
+        what its messages make expected; less that of the number of hosts."""
+        if not 0 < expected < min(mine, total):
+            return 0.0
+        left = xlogy(total - mine, (total - mine) / (total - expected))
+        ratio = xlogy(mine, mine / expected) + left
+        return float(ratio - np.log(len(self._hosts)) - self._limits.evidence_a_metric)
 
 
 def _is_slow_throughout(survey: Survey, host: str, found: Sequence[str]) -> bool:
@@ -165,26 +189,16 @@ def _is_slow_throughout(survey: Survey, host: str, found: Sequence[str]) -> bool
     return by_chance < float(norm.sf(survey.limits.contradicted_sigma))
 
 
-def _evidence(mine: int, total: int, n: int, limits: CheckThresholds) -> float:
-    """The logarithm of a binomial likelihood ratio: a host's share of what all sent again, against
-    an equal one; less that of the number of hosts."""
-    share = mine / max(1, total)
-    if share * n <= 1:
-        return 0.0
-    ratio = xlogy(mine, share * n) + xlogy(total - mine, (1 - share) / (1 - 1 / n))
-    return float(ratio - np.log(n) - limits.evidence_a_metric)
-
-
 def _finding(
     found: Sequence[str],
-    resent: Counter[str],
-    others: float,
-    n: int,
+    resent: Mapping[str, int],
+    hosts: Sequence[str],
     evidence: float,
     *,
     sure: bool,
 ) -> Finding:
     first = found[0]
+    others = float(median(resent.get(host, 0) for host in hosts if host not in found))
     verb = "loses" if sure else "may lose"
     subject = f"Node {first} or its cable" if len(found) == 1 else f"{len(found)} nodes"
     if len(found) > 1:
@@ -205,7 +219,7 @@ def _finding(
             components=tuple(Component(Part.NODE, (host,)) for host in found),
             n_resent=tuple(resent[host] for host in found),
             n_others=others,
-            n_hosts=n,
+            n_hosts=len(hosts),
             evidence=round(evidence, 2),
         ),
     )

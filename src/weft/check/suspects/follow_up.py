@@ -40,17 +40,15 @@ def follow_up(
     survey: Survey, seed: int, most_rounds: int | None = None, hosts: Sequence[str] = ()
 ) -> FollowUpPlan:
     """The plan for the suspects of a survey, and for `hosts` that look faulty by their own
-    counters; empty without any. At most so many rounds of each kind (None: no limit)."""
+    counters, which rounds that load all hosts alike tell; empty without any. At most so many
+    rounds of each kind (None: no limit)."""
     suspects, limits = survey.slow_or_out_of_use, survey.limits
     unexplained = _pairs_again(survey, limits.pairs_again)
     stalled = tuple((stall.pair,) for stall in stalls(survey)[: limits.stalls_again])
-    of_host = survey.candidates.of_part(Part.NODE)
-    numbers = (survey.crossings.hosts.index(host) for host in hosts)
-    again_too = [of_host[number] for number in numbers if number in of_host]
-    uneasy = list(dict.fromkeys([*unsteady(survey), *again_too]))
+    uneasy = unsteady(survey)
     rounds = (round_of(survey, number) for number in rounds_to_repeat(survey))
     of_meetings = tuple(pairs for pairs in rounds if len(pairs) > 1)
-    if not any((suspects, unexplained, survey.crowded, stalled, uneasy)):
+    if not any((suspects, unexplained, survey.crowded, stalled, uneasy, hosts)):
         return FollowUpPlan((), ())
     draws = Random(f"follow-up/{seed}")  # noqa: S311
     meetings = tuple(meeting_tests(survey, draws)) * limits.times_again
@@ -85,7 +83,8 @@ def follow_up(
     )
     more = once_more + of_uneasy * times + of_paths * limits.path_repeats
     more = (more + stalled * limits.stall_repeats)[:room]
-    together = again * times + meetings + of_shared + others
+    alike = _rounds_alike(survey, draws) * times if hosts else ()
+    together = again * times + meetings + of_shared + others + alike
     return FollowUpPlan(tests + more, together[:most_rounds])
 
 
@@ -286,6 +285,22 @@ class _Finder:
 def _pairs_again(survey: Survey, most: int) -> list[EndpointPair]:
     """Slow pairs that no suspect explains, the slowest first."""
     return list(dict.fromkeys(map(survey.readings.unordered, survey.unexplained.tolist())))[:most]
+
+
+def _rounds_alike(survey: Survey, draws: Random) -> tuple[Round, ...]:
+    """Rounds of the survey at random until each host has been in `partners_again`; at most all."""
+    readings = survey.readings
+    numbers = np.unique(readings.round[readings.of_trial(SURVEY)]).tolist()
+    draws.shuffle(numbers)
+    chosen: list[Round] = []
+    seen = dict.fromkeys(survey.crossings.hosts, 0)
+    for number in numbers:
+        if min(seen.values()) >= survey.limits.partners_again:
+            break
+        chosen.append(round_of(survey, number))
+        for host in {host_of(end) for pair in chosen[-1] for end in pair}:
+            seen[host] += 1
+    return tuple(chosen)
 
 
 def _rounds_again(survey: Survey, suspects: Sequence[Suspect]) -> tuple[Round, ...]:

@@ -1,5 +1,6 @@
 """Hosts whose TCP connections sent more again than others."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -10,7 +11,6 @@ from weft.bench.model import Sample
 from weft.check.external_evidence.resent_segments import (
     ResentFacts,
     hosts_to_measure_again,
-    resent_findings,
 )
 from weft.check.suspects.follow_up import follow_up
 from weft.check.suspects.survey import survey_of
@@ -162,6 +162,19 @@ def test_a_host_that_may_lose_packets_is_measured_again(n: int, again: list[str]
     samples = [replace(first, evidence=evidence), *others]
     survey = survey_of(samples, None, thresholds())
     assert hosts_to_measure_again(samples, survey) == again
-    tests = [pair for (pair,) in follow_up(survey, 1, None, again).alone if "n02" in pair]
-    assert len(tests) >= (2 * 3 if again else 0)
-    assert resent_findings(samples, survey, enough_nodes=False) == []
+    together = follow_up(survey, 1, None, again).together
+    messages = Counter(host for pairs in together for pair in pairs for host in pair)
+    # Rounds that load all hosts alike, each of the survey's twice.
+    assert set(messages.values()) == ({2 * 3} if again else set())
+
+
+def test_who_was_measured_more_sends_more_again() -> None:
+    """A host that is measured twice more, by all others, is as healthy as they are: it sent three
+    times as many messages."""
+    samples = samples_of(8, {}, 0.001)
+    others = [f"n0{i}" for i in range(8) if i != 2]
+    of_host = [one for one in samples if one.pair and "n02" in (one.pair.a, one.pair.b)]
+    later = [replace(one, trial=ALONE, repeat=n) for n in (1, 2) for one in of_host]
+    survey = counted(samples, 100, dict.fromkeys(others, 100))
+    verdict = judge_check([*survey, *counted(later, 200, dict.fromkeys(others, 200 // 7))], None)
+    assert not [one for one in verdict.findings if isinstance(one.facts, ResentFacts)]
