@@ -174,7 +174,9 @@ def test_who_was_measured_more_sends_more_again() -> None:
     samples = samples_of(8, {}, 0.001)
     others = [f"n0{i}" for i in range(8) if i != 2]
     of_host = [one for one in samples if one.pair and "n02" in (one.pair.a, one.pair.b)]
-    later = [replace(one, trial=ALONE, repeat=n) for n in (1, 2) for one in of_host]
-    survey = counted(samples, 100, dict.fromkeys(others, 100))
-    verdict = judge_check([*survey, *counted(later, 200, dict.fromkeys(others, 200 // 7))], None)
+    launches = counted(samples, 100, dict.fromkeys(others, 100))
+    for n in (1, 2):
+        again = [replace(one, trial=ALONE, repeat=n) for one in of_host]
+        launches += counted(again, 100, dict.fromkeys(others, 100 // 7))
+    verdict = judge_check(launches, None)
     assert not [one for one in verdict.findings if isinstance(one.facts, ResentFacts)]
