@@ -285,11 +285,6 @@ fn types_of(topology: &Topology) -> Types {
     let mut between = (topology.types.bridge, far);
     if !topology.nets.is_empty() {
         between = span(nets().collect());
-        if topology.rules.looks_both_ways {
-            let back = nets().flat_map(|net| topology.ends_of_gpus().map(move |gpu| (net, gpu)));
-            between.1 =
-                back.map(|(net, gpu)| topology.path(net, gpu).path_type).fold(between.1, u8::max);
-        }
         inside.1 = between.1;
     }
     Types { inside, between }

@@ -11,11 +11,6 @@ const INSIDE_BLACKWELL_2_26: &[f32] = &[90., 80., 70., 60., 50., 40., 30., 24., 
 const INSIDE_BLACKWELL: &[f32] = &[90., 80., 70., 60., 50., 40., 30., 24., 20., 19., 18.];
 const BETWEEN_BLACKWELL: &[f32] =
     &[96., 48., 45.1, 42., 40., 30., 24., 22., 20., 17.5, 15., 12., 6., 3., 2.4, 1.2, 0.24, 0.12];
-const INSIDE_BLACKWELL_2_32: &[f32] = &[90., 80., 70., 60., 50., 45., 40., 30., 24., 20., 19., 18.];
-const BETWEEN_BLACKWELL_2_32: &[f32] = &[
-    96., 90.2, 86., 80., 48., 45.1, 42., 40., 30., 24., 22., 20., 17.5, 15., 12., 6., 3., 2.4, 1.2,
-    0.24, 0.12,
-];
 
 const HOPPER: u32 = 90;
 const BLACKWELL: u32 = 100;
@@ -31,26 +26,17 @@ pub(crate) struct Rules {
     pub(crate) replays_first: bool,
     /// Whether a channel starts at the GPUs of fewest links rather than at the adapter's own.
     pub(crate) starts_at_nearest: bool,
-    /// Whether paths from adapters to GPUs count for the farthest type that is tried.
-    pub(crate) looks_both_ways: bool,
 }
 
 impl Rules {
     pub(crate) fn new((major, minor, _): (u32, u32, u32)) -> Self {
         let version = (major, minor);
-        Self {
-            version,
-            replays_first: version < (2, 27),
-            starts_at_nearest: version < (2, 27),
-            looks_both_ways: version >= (2, 29),
-        }
+        Self { version, replays_first: version < (2, 27), starts_at_nearest: version < (2, 27) }
     }
 
     /// Rates that are tried for GPUs of a compute capability, the highest first.
     pub(crate) fn rates(&self, sm: u32, has_nets: bool) -> &'static [f32] {
         match (sm, has_nets) {
-            (BLACKWELL.., true) if self.version >= (2, 29) => BETWEEN_BLACKWELL_2_32,
-            (BLACKWELL.., false) if self.version >= (2, 29) => INSIDE_BLACKWELL_2_32,
             (BLACKWELL.., true) if self.version >= (2, 27) => BETWEEN_BLACKWELL,
             (BLACKWELL.., false) if self.version >= (2, 27) => INSIDE_BLACKWELL,
             (BLACKWELL.., false) => INSIDE_BLACKWELL_2_26,

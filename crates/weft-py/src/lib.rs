@@ -1,4 +1,4 @@
-//! The border: documents in, columns out, eleven functions at most, the GIL released.
+//! The border: documents in, columns out, ten functions at most, the GIL released.
 
 mod column;
 mod description;

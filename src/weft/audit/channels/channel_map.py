@@ -64,8 +64,8 @@ class CablePaths:
 
 @dataclass(frozen=True, slots=True)
 class CableUse:
-    """One direction of a cable: its rate, the channels' hops through it, and the rate at which
-    they would send if they met at hosts' own cables alone."""
+    """One direction of a cable: its rate, the channels' hops through it, and what they want of it:
+    each the rate of the slowest hop, were there no cables but those of hosts."""
 
     egress: PortKey
     ingress: PortKey
@@ -116,14 +116,14 @@ class ChannelMap:
     @cached_property
     def uses(self) -> tuple[CableUse, ...]:
         """Cable directions that a hop crosses, the fullest first."""
+        # All channels have as many bytes, so that the slowest hop is the pace of the others.
+        pace = min(self.alone_gbps, default=0.0)
         through: dict[tuple[PortKey, PortKey], list[int]] = defaultdict(list)
         for at, path in enumerate(self.paths):
             for cable in path:
                 through[cable].append(at)
         found = [
-            CableUse(
-                *cable, self.gbps[cable[0]], tuple(hops), sum(self.alone_gbps[at] for at in hops)
-            )
+            CableUse(*cable, self.gbps[cable[0]], tuple(hops), pace * len(hops))
             for cable, hops in through.items()
         ]
         return tuple(sorted(found, key=lambda use: (-use.wanted_gbps / use.gbps, use.egress)))

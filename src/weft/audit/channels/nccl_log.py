@@ -1,7 +1,7 @@
 """The channels of a job as the log of its ranks tells them."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -101,7 +101,7 @@ def job_of_log(files: Sequence[Path], pattern: str = RING, communicator: str = "
     chosen.join()
     _require_adapters(chosen, where)
     edges = _ring_edges(chosen) if pattern == RING else _tree_edges(chosen, where)
-    gaps = _open_rings(chosen, edges) if pattern == RING else []
+    gaps = _open_rings(chosen, edges) if pattern == RING else _open_trees(chosen, edges)
     job = _job(lines, chosen, pattern, edges, gaps)
     n_others = len(found) - 1
     left_out = f"{counted(n_others, 'other communicator')} of this log left out"
@@ -138,7 +138,7 @@ def _communicators(lines: NcclLines) -> list[_Communicator]:
 
     for process, members in sorted(lines.members.items()):
         for member in sorted(members, key=lambda one: (one.id, one.n_ranks, one.rank)):
-            of(member).host_of[member.rank] = process[0]
+            _place(of(member), member.rank, process[0])
     for utterance in lines.utterances:
         named = utterance.membership or _only_membership(lines, utterance)
         if named is not None:
@@ -146,6 +146,17 @@ def _communicators(lines: NcclLines) -> list[_Communicator]:
     if not found:
         found["", 0] = _without_start(lines.utterances)
     return sorted(found.values(), key=lambda one: -one.n_ranks)
+
+
+def _place(communicator: _Communicator, rank: int, host: str) -> None:
+    """Raises InputError where the rank is on another host already."""
+    before = communicator.host_of.setdefault(rank, host)
+    if before != host:
+        raise InputError(
+            f"rank {rank} of {communicator.name} is on {before} and on {host}",
+            expected="one job; before NCCL 2.14 no line tells communicators of as many ranks apart",
+            hint="give the log of one job or communicator",
+        )
 
 
 def _only_membership(lines: NcclLines, utterance: Utterance) -> Membership | None:
@@ -261,6 +272,19 @@ def _open_rings(chosen: _Communicator, edges: Sequence[Edge]) -> list[str]:
     return found
 
 
+def _open_trees(chosen: _Communicator, edges: Sequence[Edge]) -> list[str]:
+    """Channels without a whole tree, which joins n hosts by n - 1 edges, both ways each."""
+    n_hops = Counter(channel for channel, *_ in edges)
+    whole = 2 * (len(chosen.hosts) - 1)
+    open_ = [channel for channel in range(chosen.n_channels) if n_hops[channel] != whole]
+    if not open_:
+        return []
+    return [
+        f"no line tells the whole tree of {counted(len(open_), 'channel')} "
+        f"(the first is {open_[0]})"
+    ]
+
+
 def _job(
     lines: NcclLines, chosen: _Communicator, pattern: str, edges: Sequence[Edge], gaps: list[str]
 ) -> NcclJob:
@@ -279,6 +303,7 @@ def _job(
     n_missing = n_ranks - sum(rank < n_ranks for rank in host_of)
     missing = list(islice((rank for rank in range(n_ranks) if rank not in host_of), _MOST_NAMED))
     gaps = [*gaps, *_unpaired(unpaired, sends)]
+    used = {net for hop in hops for net in (hop.src_net, hop.dst_net)}
     if missing:
         names = [f"rank {rank}" for rank in missing]
         gaps.append(f"no line of {first_few(names, n_missing)}")
@@ -288,7 +313,7 @@ def _job(
         n_ranks=n_ranks,
         n_channels=chosen.n_channels,
         hosts=tuple(place),
-        devices=tuple(_devices(lines, host) for host in place),
+        devices=tuple(_devices(lines, host, used) for host in place),
         hops=tuple(hops),
         gaps=tuple(gaps),
     )
@@ -305,7 +330,15 @@ def _unpaired(edges: Sequence[Edge], sends: Mapping[Edge, Connection]) -> Iterat
             )
 
 
-def _devices(lines: NcclLines, host: str) -> Mapping[int, str]:
-    """By NCCL's number; those on which all processes of the host agree."""
+def _devices(lines: NcclLines, host: str, used: Collection[int]) -> Mapping[int, str]:
+    """By NCCL's number. Raises InputError where processes of the host give a `used` number to
+    different devices."""
     named = lines.devices.get(host, {})
+    for number in used:
+        if len(names := sorted(named.get(number, ()))) > 1:
+            raise InputError(
+                f"processes of {host} call different devices NET/{number}: {', '.join(names)}",
+                expected="a number that means one device to all processes of a host: weft cannot"
+                " tell which of them a hop takes where each process sees adapters of its own",
+            )
     return {number: next(iter(names)) for number, names in named.items() if len(names) == 1}

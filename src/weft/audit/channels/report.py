@@ -15,6 +15,7 @@ from weft.topology.engine import ENGINES
 from weft.topology.subnet.subnet import Endport, Subnet
 
 AS_READ = "as read"
+STATIC = "static routes: only ibdiagnet2.far tells of adaptive routing, which spreads packets"
 SCHEMA = "weft.fabric_channels/1"
 
 
@@ -91,6 +92,8 @@ def report_channels(
         except InputError as error:
             refused.append(f"{name}: {error.what}")
     n_adaptive = 0 if engine else int(subnet.description["n_adaptive"])
+    if not n_adaptive:
+        assumed = (*assumed, STATIC)
     return ChannelReport(adapters, assumed, tuple(routings), tuple(refused), n_adaptive)
 
 

@@ -36,10 +36,8 @@ def _verdict(report: ChannelReport) -> str:
         )
         return f"UNKNOWN  {cannot_tell(asked, would_tell)}"
     if report.severity is Severity.GOOD:
-        return (
-            f"GOOD  no channels collide: no cable carries more than its rate, busbw up to "
-            f"{busbw:.1f} GB/s"
-        )
+        what = f"no {now.job.pattern}s of this communicator collide"
+        return f"GOOD  {what}: busbw up to {busbw:.1f} GB/s"
     return f"BAD  collisions leave {busbw:.1f} of {free:.1f} GB/s busbw"
 
 
@@ -51,7 +49,7 @@ def _reasons(report: ChannelReport) -> list[str]:
         found.append(f"  {_cable(report.now, worst)} is wanted {times:.1f} times")
     if len(report.unknown) > MOST_REASONS:
         found.append(f"  ... and {len(report.unknown) - MOST_REASONS} more: --format json")
-    if report.severity is Severity.UNKNOWN:
+    if report.severity is Severity.UNKNOWN and not report.now.job.gaps:
         now = report.now
         found.append(
             f"  by static tables alone: {now.busbw_gb_s:.1f} of {now.free_busbw_gb_s:.1f} GB/s "

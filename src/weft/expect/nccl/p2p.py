@@ -43,7 +43,7 @@ def nccl_p2p(platform: Platform, conditions: Conditions) -> Expectation:
         platform,
         conditions,
         (latency, transfer),
-        formula="bytes / (messages + bytes through the fullest of NVLink and adapters)",
+        formula=f"bytes / (messages + bytes through the fullest of {found.link_name} and adapters)",
         limit=limit,
         limit_name=limit_name,
         algorithm="sends",
@@ -71,7 +71,10 @@ def _transfers(found: GpuTopology, conditions: Conditions) -> list[Term]:
 
     inside, between = _bytes(found, conditions)
     rate = practice("nccl-rate-sockets" if found.sockets else "nccl-rate")
-    link, name = found.nvlink or found.pcie, "NVLink" if found.nvlink else "PCIe between GPUs"
+    link, name = (
+        found.nvlink or found.pcie,
+        found.link_name if found.nvlink else "PCIe between GPUs",
+    )
     transfers = []
     if inside and link:
         transfers.append((f"{name} of {link:.4g} GB/s", inside / link))
@@ -92,7 +95,9 @@ def _limit(found: GpuTopology, conditions: Conditions) -> tuple[float, str]:
     links = found.nvlink_raw or found.pcie_raw
     limits = []
     if inside:
-        limits.append((bus / (inside / links), f"NVLink, {links:.4g} GB/s of one GPU at most"))
+        limits.append(
+            (bus / (inside / links), f"{found.link_name}, {links:.4g} GB/s of one GPU at most")
+        )
     if between and found.net_raw:
         limits.append((bus / (between / found.net_raw), found.net_limit))
-    return min(limits, default=(links, "NVLink"))
+    return min(limits, default=(links, found.link_name))

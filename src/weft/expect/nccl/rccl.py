@@ -1,4 +1,5 @@
-"""RCCL, which runs on AMD's GPUs: large buffers by rings, as fast as links carry.
+"""RCCL, which runs on AMD's GPUs: large buffers by rings, as fast as links carry. Between nodes its
+tuner may take trees; of these no figure is known.
 
 RCCL's tuner has tables of factors by size, fitted to AMD's machines: they rank algorithms and say
 little of their times. So weft has figures only where RCCL takes rings and protocol Simple.
@@ -17,6 +18,7 @@ from weft.expect.nccl.tuner import USES, Candidate, Rate, steps_of
 
 RCCL_SOURCE = "ROCm/rccl, src/graph/tuning.cc (baseLat, tuning_model_5), commit 9e22c79d"
 SIMPLE_FROM_BYTES = 32 << 20
+"""The next power of two."""
 BASE_US, STEP_INSIDE_US, STEP_BETWEEN_US = 17.0, 2.1, 25.0
 """Latencies of protocol Simple: of any call, and of a step. SOURCE: baseLat and tuning_model_5, the
 steps between nodes those of trees: those of rings (320 us) keep the tuner from taking rings."""
@@ -42,15 +44,31 @@ def rccl_ring(platform: Platform, conditions: Conditions, found: GpuTopology) ->
         )
     steps = steps_of(conditions.benchmark, found.n_gpus)
     between = steps_of(conditions.benchmark, found.n_nodes) if found.n_nodes > 1 else 0
+    if found.loopback:
+        between = steps
     latency_us = BASE_US + (steps - between) * STEP_INSIDE_US + between * STEP_BETWEEN_US
-    bus = _bus(platform, found)
-    return Candidate("ring", "simple", latency_us, bus.times(found.n_gpus / steps))
+    ring = Candidate(
+        "ring", "simple", latency_us, _bus(platform, found).times(found.n_gpus / steps)
+    )
+    if latency_us > conditions.size_bytes / 1e3 / ring.rate.gb_s:
+        raise InputError(
+            f"RCCL's {conditions.benchmark} of {format_size(conditions.size_bytes)} on"
+            f" {found.n_gpus:,} GPUs: a ring would mostly wait, and of RCCL's trees no figure is"
+            " known",
+            expected="a larger buffer (--size) or fewer GPUs",
+        )
+    return ring
 
 
 def _bus(platform: Platform, found: GpuTopology) -> Rate:
     """Bus bandwidth of rings: xGMI inside a node, the adapters between nodes."""
     gpus = platform.gpus
     net = Rate(found.net, found.net_bound)
+    if found.loopback:
+        share = 1 / found.gpus_per_node
+        return Rate(found.net * share, f"{found.net_bound}: every hop uses one")
+    if found.gpus_per_node <= 1:
+        return net
     if gpus is None or gpus.nvlink is None or found.architecture not in _WITH_MESH:
         if found.n_nodes == 1:
             raise InputError(
@@ -64,4 +82,4 @@ def _bus(platform: Platform, found: GpuTopology) -> Rate:
         return inside
     # Of the GPUs of a ring all but the last send over xGMI.
     group = found.gpus_per_node
-    return net.capped(inside.gb_s * group / max(1.0, group - 1), inside.bound)
+    return net.capped(inside.gb_s * group / (group - 1), inside.bound)

@@ -1,6 +1,7 @@
 """Channels of logs: what was drawn is what is read, or the reader says what is missing."""
 
 import random
+import re
 from itertools import product
 from pathlib import Path
 
@@ -88,6 +89,31 @@ def test_a_truncated_log_has_no_wrong_hop_and_says_what_it_lacks(seed: int, tmp_
         assert found.gaps
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_trees_of_a_truncated_log_say_what_they_lack(seed: int, tmp_path: Path) -> None:
+    job, draw = drawn(seed), random.Random(seed)
+    lines = job.text().splitlines()
+    # The first rank keeps its line.
+    for rank in range(1, job.n_ranks):
+        if draw.random() < 0.5:
+            (tree,) = [line for line in job.lines_of(rank) if "NCCL INFO Trees" in line]
+            lines.remove(tree)
+    found = job_of_log([written(tmp_path, "\n".join(lines))], "tree")
+    n_whole = 2 * len(job.nets) * (len(job.hosts) - 1)
+    assert len(found.hops) <= n_whole
+    if len(found.hops) < n_whole:
+        assert found.gaps
+
+
+def test_two_jobs_in_one_log_that_no_line_tells_apart_are_refused(tmp_path: Path) -> None:
+    """NCCL before 2.14 prints no commId."""
+    texts = [DrawnJob(hosts, 1, [(0, 0)], DEVICES).text() for hosts in (["a", "b"], ["c", "d"])]
+    text = re.sub(r"commId 0x\w+", "", "\n".join(texts))
+    assert "commId" not in text
+    with pytest.raises(InputError, match="rank 0 of 2 ranks is on a and on c"):
+        job_of_log([written(tmp_path, text)])
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_trees_have_both_directions_of_every_edge_between_hosts(seed: int, tmp_path: Path) -> None:
     job = drawn(seed)
@@ -149,11 +175,19 @@ def test_lines_of_old_versions_and_of_proxies(tmp_path: Path) -> None:
     assert (found.gaps, found.hosts) == ((), ("a", "b"))
 
 
-def test_devices_on_which_processes_differ_are_not_told(tmp_path: Path) -> None:
-    job = DrawnJob(["a", "b"], 2, [(0, 0)], DEVICES)
+def test_devices_on_which_processes_differ_are_refused_where_a_hop_takes_one(
+    tmp_path: Path,
+) -> None:
+    """Each process has adapters of its own: a number of the host is no device."""
     using = "[1] NCCL INFO NET/IB : Using [0]mlx5_"
+    other = DrawnJob(["a", "b"], 2, [(1, 1)], DEVICES).text().replace(f"{using}0", f"{using}9")
+    assert job_of_log([written(tmp_path, other)]).devices == ({1: "mlx5_1:1"},) * 2
+    job = DrawnJob(["a", "b"], 2, [(0, 0)], DEVICES)
     text = job.text().replace(f"{using}0", f"{using}9")
-    assert job_of_log([written(tmp_path, text)]).devices == ({1: "mlx5_1:1"},) * 2
+    with pytest.raises(
+        InputError, match="processes of a call different devices NET/0: mlx5_0:1, m"
+    ):
+        job_of_log([written(tmp_path, text)])
     merged = job.text().replace("[0]mlx5_0:1/IB", "[0]={mlx5_0:1/IB,mlx5_2:1/IB}")
     assert job_of_log([written(tmp_path, merged)]).devices == ({}, {})
 
