@@ -106,7 +106,8 @@ def test_a_job_in_order_has_no_collision(
     code, out, _ = weft(capsys, fabric_file(tmp_path), "--log", log_file(tmp_path, hosts))
     assert code == 0
     assert out.startswith("GOOD  no rings of this communicator collide: busbw up to ")
-    assert "routing" not in out
+    assert "order of hosts" not in out
+    assert "assumed  static routes" in out
 
 
 def test_where_no_order_helps_it_says_so(

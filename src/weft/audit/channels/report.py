@@ -15,7 +15,7 @@ from weft.topology.engine import ENGINES
 from weft.topology.subnet.subnet import Endport, Subnet
 
 AS_READ = "as read"
-STATIC = "static routes: only ibdiagnet2.far tells of adaptive routing, which spreads packets"
+STATIC = "static routes: only ibdiagnet2.far tells of adaptive routing"
 SCHEMA = "weft.fabric_channels/1"
 
 
